@@ -1,0 +1,44 @@
+# Kappa: `make validate` and `make test` set up everything they need; `make help` lists the rest.
+SHELL := /bin/bash
+.SHELLFLAGS := -euo pipefail -c
+PYTHON ?= python3
+SITE := site_configs/embedded
+
+.PHONY: help validate smoke test lint setup setup-tests clean
+
+help:            ## this list
+	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 16
+
+validate: setup  ## run the suite on the embedded cluster, print the verdict, write the report
+	$(SITE)/validate nightly
+
+smoke: setup     ## the same with the checks tagged smoke only
+	$(SITE)/validate smoke
+
+test: setup-tests ## unit tests, then integration tests on an embedded cluster
+	.venv/bin/pytest
+
+lint: setup-tests ## ruff, mypy, shellcheck
+	.venv/bin/ruff check .
+	.venv/bin/mypy
+	git ls-files -z | xargs -0 grep -lzE '^#!.*\bbash' | xargs -0 shellcheck
+
+setup: .venv/embedded.stamp
+	$(SITE)/install-packages
+	$(SITE)/osu/install "$(CURDIR)/.kappa/osu" .venv/bin/python
+
+setup-tests: setup .venv/test.stamp
+	$(SITE)/install-packages --tests
+
+.venv/%.stamp: pyproject.toml
+	$(SITE)/install-packages
+	[ -x .venv/bin/pip ] || $(PYTHON) -m venv .venv
+	@echo "installing Python packages into .venv"
+	.venv/bin/pip install --quiet --disable-pip-version-check -e '.[embedded$(if $(filter test,$*),$(comma)test)]'
+	touch $@
+
+comma := ,
+
+clean:           ## stop the embedded cluster, remove the environment and the results
+	-$(SITE)/cluster down --purge
+	rm -rf .venv .kappa results

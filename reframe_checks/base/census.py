@@ -1,0 +1,81 @@
+"""What the suite holds, what of it the site offers, and what failed to load.
+
+ReFrame only warns about a check file that does not load and says nothing of a check that no environment
+of the site can run. The census finds both, so that neither passes silently.
+"""
+
+import ast
+import pathlib
+import sys
+
+from reframe.core.runtime import runtime
+
+SUITE = pathlib.Path(__file__).parents[1]
+
+
+def declared_checks() -> dict[str, pathlib.Path]:
+    """Every class under ``reframe_checks/`` that its source decorates with ``simple_test``, with its file."""
+    found = {}
+    for path in sorted(SUITE.glob("*/*.py")):
+        try:
+            tree = ast.parse(path.read_text(encoding="utf-8"))
+        except (SyntaxError, ValueError, OSError):
+            found[f"({path.stem})"] = path
+            continue
+        for node in ast.walk(tree):
+            if isinstance(node, ast.ClassDef) and any(
+                "simple_test" in ast.unparse(deco) for deco in node.decorator_list
+            ):
+                found[node.name] = path
+    return found
+
+
+def loaded_checks() -> dict[str, type]:
+    """Every check class that ReFrame registered in this session, by name."""
+    found = {}
+    for module in list(sys.modules.values()):
+        for cls in getattr(module, "_rfm_test_registry", ()):
+            found[cls.__name__] = cls
+    return found
+
+
+def take_census(suite_revision: str) -> dict:
+    """The census as plain data: ``checks`` (loaded), ``not_loaded`` (declared, but not loaded)."""
+    loaded = loaded_checks()
+    declared = declared_checks()
+    offers = [
+        (set(partition.features), set(environ.features))
+        for partition in runtime().system.partitions
+        for environ in partition.environs
+    ]
+    return {
+        "suite_revision": suite_revision,
+        "checks": [_entry(name, path, loaded[name], offers) for name, path in declared.items() if name in loaded],
+        "not_loaded": [
+            {"file": str(path.relative_to(SUITE.parent)), "problem": f"{name} was not loaded"}
+            for name, path in declared.items()
+            if name not in loaded
+        ],
+    }
+
+
+def _entry(name, path, cls, offers):
+    needs_environ = set(cls.needs_environ)
+    alternatives = [set(cls.needs_partition) | set(extra) for extra in cls.alternative_features()]
+    missing = min(
+        (
+            sorted((alternative - partition) | (needs_environ - environ))
+            for alternative in alternatives
+            for partition, environ in offers
+        ),
+        key=len,
+    )
+    return {
+        "name": name,
+        "file": str(path.relative_to(SUITE.parent)),
+        "family": str(cls.family),
+        "needs_partition": sorted(cls.needs_partition),
+        "needs_environ": sorted(needs_environ),
+        "offered": not missing,
+        "missing": missing,
+    }

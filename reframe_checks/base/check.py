@@ -1,0 +1,118 @@
+"""The base of every check: composes the plug-ins and asks the site for what a check needs, by feature.
+
+Leaves set their command after ``setup``; what is added to the job script for every check comes before ``run``.
+"""
+
+import pathlib
+
+import reframe as rfm
+import reframe.core.builtins as rfmb
+import reframe.utility.typecheck as typ
+from reframe.core.exceptions import ReframeError, SanityError
+
+from reframe_checks.base.evidence import Evidence
+from reframe_checks.base.provenance import Provenance
+from reframe_checks.base.references import References
+from reframe_checks.base.strictness import Strictness
+from reframe_checks.base.tuning import Tuning
+from reframe_checks.parsers.errors import ParseError
+
+
+class KappaCheck(rfm.RunOnlyRegressionTest, Strictness, References, Evidence, Provenance, Tuning):
+    """A run-only check. Leaves say ``family``, ``needs_*``, the command, the sanity and the metrics.
+
+    A partition says in its ``extras`` how many ``nodes`` it has and, if jobs shall not wait for longer,
+    ``max_pending_time``; cores per node come from its ``processor``.
+    """
+
+    #: What is validated, as ``folder/subject``; a site's expectations name families.
+    family = rfmb.variable(str, loggable=True)
+    #: Features that a partition must have (scales add theirs).
+    needs_partition = rfmb.variable(typ.List[str], value=[])
+    #: Features that an environment must have: the programs to run.
+    needs_environ = rfmb.variable(typ.List[str], value=[])
+    #: How often the command runs in the job.
+    repeats = rfmb.variable(int, value=1)
+    check_class = rfmb.variable(str, value="", loggable=True)
+
+    time_limit = "10m"
+    exclusive_access = True
+
+    @rfmb.run_after("init")
+    def require_features(self):
+        self.check_class = type(self).__name__
+        self.tags |= {self.family.split("/")[0], "nightly", "acceptance"}
+        features = [*self.needs_partition, *self.chosen_features()]
+        self.valid_systems = [" ".join(f"+{feature}" for feature in features) or "*"]
+        self.valid_prog_environs = [" ".join(f"+{feature}" for feature in self.needs_environ) or "*"]
+
+    def chosen_scale(self):
+        """The row of the scale table that this case uses, or ``None``."""
+        return None
+
+    def chosen_features(self):
+        """Partition features that this case needs besides ``needs_partition``."""
+        scale = self.chosen_scale()
+        return [scale.feature] if scale else []
+
+    @classmethod
+    def alternative_features(cls):
+        """For each case of the class, the partition features that it needs besides ``needs_partition``."""
+        return [[]]
+
+    @rfmb.run_after("setup")
+    def lay_out_ranks(self):
+        extras = self.current_partition.extras
+        if "max_pending_time" in extras:
+            self.max_pending_time = extras["max_pending_time"]
+        scale = self.chosen_scale()
+        if scale is None:
+            return
+        nodes, ranks = scale.layout(self.partition_nodes, self.cores_per_node)
+        self.num_tasks, self.num_tasks_per_node = nodes * ranks, ranks
+
+    @property
+    def partition_nodes(self):
+        """Number of nodes that the site says the partition has."""
+        return self._stated("extras/nodes", self.current_partition.extras.get("nodes"))
+
+    @property
+    def cores_per_node(self):
+        """Physical cores of a node, from the site's ``processor`` entry."""
+        return self._stated("processor/num_cpus", self.current_partition.processor.num_cores or None)
+
+    def _stated(self, key, value):
+        if value is None:
+            raise ReframeError(f"partition {self.current_partition.fullname}: the site's settings must give {key}")
+        return value
+
+    @property
+    def num_nodes_used(self):
+        return self.num_tasks // (self.num_tasks_per_node or 1)
+
+    def require_all_nodes(self, nodes):
+        """True when every node of the job is among ``nodes``; for use in sanity functions."""
+        missing = set(self.provenance["nodelist"]) - set(nodes)
+        if missing:
+            raise SanityError(f"no figure from {', '.join(sorted(missing))}")
+        return True
+
+    @rfmb.run_before("run")
+    def repeat_command(self):
+        command = " ".join([self.job.launcher.run_command(self.job), self.executable, *self.executable_opts])
+        self.postrun_cmds = [*self.postrun_cmds, *[command] * (self.repeats - 1)]
+
+    def output_text(self, name=None):
+        """The text of the job's standard output, or of the file ``name`` in the stage folder."""
+        path = pathlib.Path(self.stagedir) / (name or str(self.stdout))
+        try:
+            return path.read_text(encoding="utf-8", errors="replace")
+        except OSError as err:
+            raise SanityError(f"cannot read {path.name}: {err.strerror}") from err
+
+    def parsed(self, parse, text, **kwargs):
+        """``parse(text)``, with a parser's complaint made the reason why the check failed."""
+        try:
+            return parse(text, **kwargs)
+        except ParseError as err:
+            raise SanityError(str(err)) from None

@@ -1,0 +1,36 @@
+"""What a check measured beyond its metrics: whole curves, figures per node, the nodes that it suspects."""
+
+import reframe as rfm
+import reframe.core.builtins as rfmb
+import reframe.utility.typecheck as typ
+
+
+class Evidence(rfm.RegressionTestPlugin):
+    #: name -> {x, x_unit, y, y_unit, points: [[x, y], …], gated: {x: metric}}
+    curves = rfmb.variable(dict, value={}, loggable=True)
+    #: metric -> {unit, values: {node: value}}
+    per_node = rfmb.variable(dict, value={}, loggable=True)
+    #: Nodes that the check's own measurement points at.
+    suspects = rfmb.variable(typ.List[str], value=[], loggable=True)
+    #: The one line that an operator needs first when the check fails.
+    hint = rfmb.variable(str, value="", loggable=True)
+
+    def record_curve(self, name, x, y, points, gated):
+        """Keep a whole curve.
+
+        :param x, y: (title, unit) of the axes.
+        :param points: mapping x -> y.
+        :param gated: mapping x -> name of the metric that gates this point.
+        """
+        self.curves = {
+            **self.curves,
+            name: {
+                "x": x[0], "x_unit": x[1], "y": y[0], "y_unit": y[1],
+                "points": [[key, points[key]] for key in sorted(points)],
+                "gated": {str(key): metric for key, metric in gated.items()},
+            },
+        }  # fmt: skip
+
+    def record_per_node(self, metric, unit, values):
+        """Keep one figure for each node: mapping node -> value."""
+        self.per_node = {**self.per_node, metric: {"unit": unit, "values": dict(sorted(values.items()))}}

@@ -1,0 +1,112 @@
+"""What ran where: kept with each result, collected by the job itself on its first node."""
+
+import functools
+import pathlib
+import shlex
+import subprocess
+from importlib.metadata import version
+
+import reframe as rfm
+import reframe.core.builtins as rfmb
+import reframe.utility.typecheck as typ
+from ClusterShell.NodeSet import NodeSet
+from reframe.core.exceptions import SanityError
+
+PROVENANCE_FILE = "provenance.txt"
+
+# Nothing of the environment is recorded: it may hold secrets.
+_COLLECT = r"""{{
+echo "hostname=$(uname -n)"
+echo "nodelist=${{SLURM_JOB_NODELIST:-$(uname -n)}}"
+echo "kernel=$(uname -sr)"
+echo "cpu_model=$(sed -n 's/^model name[[:space:]]*: //p' /proc/cpuinfo | head -n 1)"
+echo "memory_kib=$(sed -n 's/^MemTotal:[[:space:]]*\([0-9]*\) kB/\1/p' /proc/meminfo)"
+echo "mpi=$({mpi_version} 2>/dev/null | head -n 1)"
+for f in {programs} {files}; do echo "sha256=$(sha256sum "$f")"; done
+}} > {output}"""
+
+
+class Provenance(rfm.RegressionTestPlugin):
+    """Adds the collection to the job script and reads it back.
+
+    An environment may say in its ``extras`` how to ask its MPI for its version (``mpi_version``, a command)
+    and which files besides the executable decide what runs (``hash_files``: {feature: paths}).
+    """
+
+    provenance = rfmb.variable(dict, value={}, loggable=True)
+    #: The programs that are measured, if not the executable (a script that runs them).
+    programs = rfmb.variable(typ.List[str], value=[])
+
+    @rfmb.run_before("run")
+    def collect_provenance(self):
+        extras = self.current_environ.extras
+        self.prerun_cmds = [
+            *self.prerun_cmds,
+            _COLLECT.format(
+                mpi_version=extras.get("mpi_version", "mpirun --version"),
+                programs=" ".join(
+                    f'"$(command -v {shlex.quote(program)})"' for program in self.programs or [self.executable]
+                ),
+                files=" ".join(
+                    shlex.quote(path)
+                    for feature in self.needs_environ
+                    for path in extras.get("hash_files", {}).get(feature, [])
+                ),
+                output=PROVENANCE_FILE,
+            ),
+        ]
+        self.keep_files = [*self.keep_files, PROVENANCE_FILE]
+
+    @rfmb.run_after("run")
+    def read_provenance(self):
+        if self.is_dry_run():
+            return
+        path = pathlib.Path(self.stagedir) / PROVENANCE_FILE
+        try:
+            text = path.read_text(encoding="utf-8", errors="replace")
+        except OSError as err:
+            raise SanityError(f"the job wrote no {PROVENANCE_FILE} ({err.strerror}): did it start?") from err
+        self.provenance = {
+            **parse_provenance(text),
+            "suite_revision": suite_revision(),
+            "slurm_job_id": "" if self.is_local() else str(self.job.jobid),
+        }
+
+
+def parse_provenance(text: str) -> dict:
+    """The ``key=value`` lines that the job wrote; the first ``sha256`` is the executable's, others are ``files``.
+
+    The job's own list of nodes is expanded; the accounting's may still be incomplete when a short job ends.
+    """
+    result: dict = {"files": {}}
+    for line in text.splitlines():
+        key, _, value = line.partition("=")
+        if key == "nodelist":
+            result[key] = list(NodeSet(value))
+            continue
+        if key != "sha256":
+            result[key] = value
+            continue
+        digest, _, path = value.partition("  ")
+        if "sha256" in result:
+            result["files"][path] = digest
+        else:
+            result["sha256"], result["executable"] = digest, path
+    return result
+
+
+@functools.cache
+def suite_revision() -> str:
+    """``git describe`` of this suite, or the version of the installed package when it is not a checkout."""
+    here = pathlib.Path(__file__).parent
+    try:
+        described = subprocess.run(
+            ["git", "-C", str(here), "describe", "--always", "--dirty", "--abbrev=12"],
+            capture_output=True,
+            text=True,
+            timeout=10,
+            check=True,
+        )
+        return described.stdout.strip()
+    except (OSError, subprocess.SubprocessError):
+        return f"kappa-validation {version('kappa-validation')}"

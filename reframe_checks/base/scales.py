@@ -1,0 +1,50 @@
+"""The one table of scales and placements that drives parameters, tags and required partition features.
+
+A site switches a scale on by listing its feature in a partition's ``features``; removing the feature
+removes the scale for every check, and no check needs to change.
+"""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Scale:
+    """How many nodes and ranks a check uses.
+
+    ``nodes``: number of nodes, or ``None`` for every node of the partition.
+    ``ranks_per_node``: number of ranks on each node, or ``None`` for one rank per core.
+    ``feature``: what a partition must offer for it.
+    """
+
+    nodes: int | None
+    ranks_per_node: int | None
+    feature: str
+
+    def layout(self, partition_nodes: int, cores_per_node: int) -> tuple[int, int]:
+        """Nodes and ranks per node on a partition of ``partition_nodes`` nodes with ``cores_per_node`` cores each."""
+        nodes = partition_nodes if self.nodes is None else self.nodes
+        ranks = cores_per_node if self.ranks_per_node is None else self.ranks_per_node
+        if nodes > partition_nodes:
+            raise ValueError(
+                f"{nodes} nodes needed, but the partition has {partition_nodes}: "
+                f"remove the feature {self.feature!r} from it in the site's settings"
+            )
+        return nodes, ranks
+
+
+ONE_NODE, TWO_NODES = "scale_one_node", "scale_two_nodes"
+WHOLE_PARTITION, EACH_NODE = "scale_whole_partition", "scale_each_node"
+
+SCALES = {
+    "one_core": Scale(1, 1, ONE_NODE),
+    "one_node": Scale(1, None, ONE_NODE),
+    "two_nodes": Scale(2, None, TWO_NODES),
+    "whole_partition": Scale(None, None, WHOLE_PARTITION),
+    "each_node": Scale(None, 1, EACH_NODE),
+}
+
+# Where the two ranks of a point-to-point test sit.
+PLACEMENTS = {
+    "same_node": Scale(1, 2, ONE_NODE),
+    "two_nodes": Scale(2, 1, TWO_NODES),
+}

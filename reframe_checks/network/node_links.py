@@ -1,0 +1,74 @@
+"""Which node has the slow link: bandwidth between each node and the next one in the partition, in one job.
+
+Both directions are measured at once, because a fault may slow only one.
+A node's figure is the best of its links, because a slow partner slows a link as much as a slow node does.
+With three nodes or more this names the node; with two only the pair can be named. The gated uniformity is
+the slowest node against the median node, measured in the same run.
+"""
+
+import statistics
+
+import reframe as rfm
+import reframe.core.builtins as rfmb
+from reframe.core.backends import getlauncher
+
+from reframe_checks.base.check import KappaCheck
+from reframe_checks.base.scaled import Scaled
+from reframe_checks.parsers import node_links
+
+MESSAGE_BYTES = 1 << 20
+# A node below this share of the median node is a suspect.
+SUSPECT_SHARE = 0.5
+
+
+@rfm.simple_test
+class NodeLinks(Scaled, KappaCheck):
+    descr = "Bidirectional bandwidth of every node's link, ring over the partition"
+    family = "network/node-links"
+    needs_partition = ["links"]
+    needs_environ = ["osu"]
+    scale = rfmb.parameter(["each_node"], loggable=True)
+    tags = {"smoke"}
+    hint = "look at this node's cable, port counters, link speed and MTU; try the node against a third one"
+
+    iterations = rfmb.variable(int, value=10)
+    window = rfmb.variable(int, value=64)
+    repeats_per_link = rfmb.variable(int, value=2)
+    tunable = ["iterations", "window", "repeats_per_link"]
+
+    sourcesdir = "src"
+    programs = ["osu_bibw"]
+
+    @rfmb.run_after("setup")
+    def pairs_are_launched_by_the_script(self):
+        self.job.launcher = getlauncher("local")()
+
+    @rfmb.run_after("setup")
+    def command_line(self):
+        self.executable = "./ring_of_links.sh"
+        self.executable_opts = [
+            str(self.repeats_per_link), *self.programs,
+            "-i", str(self.iterations), "-x", "2", "-W", str(self.window), "-m", f"{MESSAGE_BYTES}:{MESSAGE_BYTES}",
+        ]  # fmt: skip
+
+    @rfmb.sanity_function
+    def read_links(self):
+        links = self.parsed(
+            node_links.parse, self.output_text(), message_bytes=MESSAGE_BYTES, expect_repeats=self.repeats_per_link
+        )
+        self.best_of_node = {}
+        for pair, bandwidth in links.items():
+            for node in pair:
+                self.best_of_node[node] = max(bandwidth, self.best_of_node.get(node, 0))
+        self.median_node = statistics.median(self.best_of_node.values())
+        self.record_per_node("bandwidth_1MiB", "MB/s", self.best_of_node)
+        self.suspects = [node for node, value in self.best_of_node.items() if value < SUSPECT_SHARE * self.median_node]
+        return self.require_all_nodes(self.best_of_node)
+
+    @rfmb.performance_function("MB/s")
+    def slowest_node_bandwidth(self):
+        return min(self.best_of_node.values())
+
+    @rfmb.performance_function("")
+    def uniformity(self):
+        return min(self.best_of_node.values()) / self.median_node

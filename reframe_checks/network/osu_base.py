@@ -1,0 +1,93 @@
+"""What every OSU benchmark shares: the command line, repeats in one job, and the curve over message sizes.
+
+OSU Micro-Benchmarks print the mean over their iterations. One slow iteration on a busy machine moves it by
+orders of magnitude, so every benchmark runs ``repeats`` times in the same job and the best repeat of each
+message size counts (the minimum latency, the maximum bandwidth).
+"""
+
+from dataclasses import dataclass
+
+import reframe.core.builtins as rfmb
+from reframe.utility import sanity as sn
+
+from reframe_checks.base.check import KappaCheck
+from reframe_checks.parsers import osu
+
+MAX_MESSAGE_BYTES = 1 << 20
+HEADLINE_BYTES = {8: "8B", 1 << 20: "1MiB"}
+
+
+@dataclass(frozen=True)
+class Quantity:
+    """What is measured: its title and unit, the prefix of its metrics, and which repeat counts."""
+
+    title: str
+    unit: str
+    metric: str
+    pick: str
+
+
+LATENCY = Quantity("Latency", "us", "latency", "min")
+BANDWIDTH = Quantity("Bandwidth", "MB/s", "bandwidth", "max")
+
+
+class OsuCheck(KappaCheck):
+    """``<benchmark> -i ITERATIONS -x WARM-UP -m 1:1048576``, three times."""
+
+    needs_partition = ["network"]
+    needs_environ = ["osu"]
+
+    #: Name of the OSU program.
+    benchmark = rfmb.variable(str)
+    #: Timed iterations per message size, and untimed ones before them.
+    iterations = rfmb.variable(int, value=200)
+    warmup = rfmb.variable(int, value=20)
+    repeats = 3
+    tunable = ["iterations", "warmup", "repeats"]
+
+    quantity = LATENCY
+
+    @rfmb.run_after("setup")
+    def command_line(self):
+        self.executable = self.benchmark
+        self.executable_opts = ["-i", str(self.iterations), "-x", str(self.warmup), *self.size_options()]
+
+    def size_options(self):
+        return ["-m", f"1:{MAX_MESSAGE_BYTES}"]
+
+    def expected_sizes(self):
+        return [1 << exponent for exponent in range(MAX_MESSAGE_BYTES.bit_length())]
+
+    def gated_sizes(self):
+        """Message size in bytes -> suffix of the metric that gates it."""
+        return HEADLINE_BYTES
+
+    def metric_of(self, size):
+        suffix = self.gated_sizes()[size]
+        return f"{self.quantity.metric}_{suffix}" if suffix else self.quantity.metric
+
+    @rfmb.run_after("init")
+    def declare_metrics(self):
+        self.perf_variables = {
+            self.metric_of(size): sn.make_performance_function(self.measured_at(size), self.quantity.unit)
+            for size in self.gated_sizes()
+        }
+
+    @rfmb.deferrable
+    def measured_at(self, size):
+        return self.measured[size]
+
+    @rfmb.sanity_function
+    def read_tables(self):
+        tables = self.parsed(
+            osu.parse, self.output_text(), expect_sizes=self.expected_sizes(), expect_tables=self.repeats
+        )
+        self.measured = osu.curve(tables, self.quantity.pick)
+        self.record_curve(
+            self.quantity.metric,
+            ("Message size", "B"),
+            (self.quantity.title, self.quantity.unit),
+            self.measured,
+            gated={size: self.metric_of(size) for size in self.gated_sizes()},
+        )
+        return True

@@ -1,0 +1,82 @@
+"""OSU point-to-point between two ranks: latency, bandwidth and bidirectional bandwidth, by placement.
+
+The curve over message sizes is kept whole; 8 B and 1 MiB are gated. Latency is half the round-trip time.
+"""
+
+import reframe as rfm
+import reframe.core.builtins as rfmb
+
+from reframe_checks.base.scaled import Placed
+from reframe_checks.network.osu_base import BANDWIDTH, OsuCheck
+
+
+class OsuPointToPoint(Placed, OsuCheck):
+    family = "network/osu-pt2pt"
+
+
+@rfm.simple_test
+class OsuLatency(OsuPointToPoint):
+    descr = "OSU latency between two ranks"
+    benchmark = "osu_latency"
+    tags = {"smoke"}
+    hint = "look at the route between the nodes, CPU frequency and binding, and the transport that MPI chose"
+
+
+class OsuStream(OsuPointToPoint):
+    """A window of messages in flight: few iterations move enough data."""
+
+    quantity = BANDWIDTH
+    iterations = 10
+    warmup = 2
+    window = rfmb.variable(int, value=64)
+    tunable = [*OsuPointToPoint.tunable, "window"]
+    hint = "compare with the same check on other nodes; look at link width and speed, errors on the port, and the MTU"
+
+    def size_options(self):
+        return [*super().size_options(), "-W", str(self.window)]
+
+
+@rfm.simple_test
+class OsuBandwidth(OsuStream):
+    descr = "OSU bandwidth between two ranks"
+    benchmark = "osu_bw"
+    tags = {"smoke"}
+
+
+@rfm.simple_test
+class OsuBidirectionalBandwidth(OsuStream):
+    descr = "OSU bidirectional bandwidth between two ranks"
+    benchmark = "osu_bibw"
+
+
+# Both buffers in GPU memory; needs an MPI that moves device memory.
+DEVICE_NEEDS = {"family": "network/osu-gpu", "partition": ["network", "nvidia"], "environ": ["osu-cuda"]}
+DEVICE_BUFFERS = ["-d", "cuda", "D", "D"]
+
+
+@rfm.simple_test
+class OsuDeviceLatency(OsuPointToPoint):
+    descr = "OSU latency between two ranks, buffers in GPU memory"
+    family = DEVICE_NEEDS["family"]
+    needs_partition = DEVICE_NEEDS["partition"]
+    needs_environ = DEVICE_NEEDS["environ"]
+    benchmark = "osu_latency"
+    num_gpus_per_node = 1
+    hint = "is MPI built for CUDA, and do GPUDirect RDMA and gdrcopy work on these nodes?"
+
+    def size_options(self):
+        return [*super().size_options(), *DEVICE_BUFFERS]
+
+
+@rfm.simple_test
+class OsuDeviceBandwidth(OsuStream):
+    descr = "OSU bandwidth between two ranks, buffers in GPU memory"
+    family = DEVICE_NEEDS["family"]
+    needs_partition = DEVICE_NEEDS["partition"]
+    needs_environ = DEVICE_NEEDS["environ"]
+    benchmark = "osu_bw"
+    num_gpus_per_node = 1
+    hint = "is GPUDirect RDMA active, and is the GPU on the same PCIe switch as the network card?"
+
+    def size_options(self):
+        return [*super().size_options(), *DEVICE_BUFFERS]

@@ -1,0 +1,48 @@
+"""Every GPU that the site promises is visible to a job on every node, alike, with ECC on and its full PCIe link."""
+
+import reframe as rfm
+import reframe.core.builtins as rfmb
+from reframe.core.exceptions import SanityError
+
+from reframe_checks.base.check import KappaCheck
+from reframe_checks.base.scaled import Scaled
+from reframe_checks.parsers import gpu
+
+QUERY = "index,name,driver_version,memory.total,ecc.mode.current,pcie.link.gen.current,pcie.link.width.current"
+
+
+@rfm.simple_test
+class GpuInventory(Scaled, KappaCheck):
+    descr = "GPUs of every node: number, model, driver"
+    family = "node/gpu"
+    needs_partition = ["nvidia"]
+    scale = rfmb.parameter(["each_node"], loggable=True)
+    tags = {"smoke"}
+    programs = ["nvidia-smi"]
+    hint = "`nvidia-smi -q` and `dmesg | grep -i xid` on the named node"
+
+    @rfmb.run_after("setup")
+    def command_line(self):
+        promised = self.current_partition.extras.get("gpus_per_node")
+        self.num_gpus_per_node = self._stated("extras/gpus_per_node", promised)
+        self.executable = "bash"
+        self.executable_opts = [
+            "-c", f"""'nvidia-smi --query-gpu={QUERY} --format=csv,noheader,nounits | sed "s/^/$(uname -n), /"'"""
+        ]  # fmt: skip
+
+    @rfmb.sanity_function
+    def gpus_are_alike(self):
+        self.gpus = self.parsed(gpu.parse, self.output_text())
+        self.of_node = {}
+        for device in self.gpus:
+            self.of_node.setdefault(device.host, []).append(device)
+        self.record_per_node("gpus", "", {node: len(devices) for node, devices in self.of_node.items()})
+        self.require_all_nodes(self.of_node)
+        kinds = {(device.name, device.driver_version, device.memory_mib) for device in self.gpus}
+        if len(kinds) != 1:
+            raise SanityError(f"GPUs differ in model, driver or memory: {sorted(kinds)}")
+        return True
+
+    @rfmb.performance_function("GPUs")
+    def gpus_per_node_min(self):
+        return min(len(devices) for devices in self.of_node.values())

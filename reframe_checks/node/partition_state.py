@@ -1,0 +1,62 @@
+"""Slurm's own view of a partition, and the census of the suite.
+
+Runs on the login node, so it reports at once and by name the nodes that no job would ever reach.
+"""
+
+import shlex
+
+import reframe as rfm
+import reframe.core.builtins as rfmb
+from reframe.core.exceptions import SanityError
+
+from reframe_checks.base.census import take_census
+from reframe_checks.base.check import KappaCheck
+from reframe_checks.base.provenance import suite_revision
+from reframe_checks.parsers import sinfo
+
+
+@rfm.simple_test
+class PartitionState(KappaCheck):
+    descr = "Slurm sees every node of the partition, and each can take jobs"
+    family = "node/partition-state"
+    tags = {"smoke"}
+    local = True
+    informational = ["nodes_usable"]
+    hint = "`scontrol show node NODE` gives the reason; `systemctl status slurmd` on the node"
+    census = rfmb.variable(dict, value={}, loggable=True)
+
+    @rfmb.run_after("setup")
+    def ask_slurm(self):
+        partition = self.current_partition.extras.get("slurm_partition", self.current_partition.name)
+        self.executable = "sinfo"
+        self.executable_opts = [
+            "--Node", "--noheader", f"--partition={shlex.quote(partition)}", f"--format={shlex.quote(sinfo.FORMAT)}"
+        ]  # fmt: skip
+        self.census = take_census(suite_revision())
+
+    @rfmb.sanity_function
+    def nodes_are_there(self):
+        self.nodes = self.parsed(sinfo.parse, self.output_text())
+        self.suspects = sorted(node.name for node in self.nodes if not node.usable)
+        self.record_per_node("usable", "", {node.name: int(node.usable) for node in self.nodes})
+        if len(self.nodes) != self.partition_nodes:
+            raise SanityError(
+                f"Slurm lists {len(self.nodes)} nodes in partition {self.current_partition.name}, "
+                f"the site's settings say {self.partition_nodes}"
+            )
+        unloaded = self.census["not_loaded"]
+        if unloaded:
+            raise SanityError(
+                "the suite is not complete: "
+                + ", ".join(f"{entry['file']} ({entry['problem']})" for entry in unloaded)
+                + "; load the whole of reframe_checks with -R and look at ReFrame's warnings"
+            )
+        return True
+
+    @rfmb.performance_function("nodes")
+    def nodes_usable(self):
+        return sum(node.usable for node in self.nodes)
+
+    @rfmb.performance_function("")
+    def fraction_usable(self):
+        return sum(node.usable for node in self.nodes) / self.partition_nodes

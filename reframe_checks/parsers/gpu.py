@@ -1,0 +1,81 @@
+"""GPUs of the nodes of a job, as ``nvidia-smi`` reports them.
+
+Each line is ``HOST, `` and then a line of ``nvidia-smi --query-gpu=QUERY --format=csv,noheader,nounits``.
+"""
+
+import re
+from collections import Counter
+from dataclasses import dataclass
+
+from reframe_checks.parsers.text import Output
+
+QUERY = "index,name,driver_version,memory.total,ecc.mode.current,pcie.link.gen.current,pcie.link.width.current"
+
+
+@dataclass(frozen=True)
+class GpuFacts:
+    """``ecc`` and the PCIe fields are ``None`` where the device does not report them.
+
+    ``pcie_gen`` and ``pcie_width`` are those of the moment: an idle GPU lowers its link to save power.
+    """
+
+    host: str
+    index: int
+    name: str
+    driver_version: str
+    memory_mib: int
+    ecc: bool | None
+    pcie_gen: int | None
+    pcie_width: int | None
+
+
+_NONE = r"\[N/A\]|\[Not Supported\]"
+_LINE = re.compile(
+    r"(?P<host>[\w.-]{1,255}), (?P<index>[0-9]{1,3}), (?P<name>[\w()/+. -]{1,100})"
+    r", (?P<driver>[0-9]{1,4}(?:\.[0-9]{1,4}){1,3})"
+    rf", (?P<memory>[0-9]{{1,9}}), (?P<ecc>Enabled|Disabled|{_NONE}), (?P<gen>[1-9]|{_NONE})"
+    rf", (?P<width>1|2|4|8|12|16|32|{_NONE})",
+    re.ASCII,
+)
+
+
+def parse(text: str, *, expect_nodes: int | None = None, expect_per_node: int | None = None) -> tuple[GpuFacts, ...]:
+    """GPUs in order of host and index.
+
+    :param expect_nodes: number of hosts that there must be.
+    :param expect_per_node: number of GPUs that every host must have. Lost lines can be noticed only with both.
+    :raises ParseError: a line that is not one of these (also nvidia-smi's own errors), a GPU twice, or indices of a
+        host that do not run from 0.
+    """
+    output = Output.read("nvidia-smi output", text)
+    found: dict[tuple[str, int], GpuFacts] = {}
+    for number, line in enumerate(output.lines, start=1):
+        match = _LINE.fullmatch(line)
+        if not match:
+            raise output.error(number, f"HOST, {QUERY.replace(',', ', ')}")
+        facts = GpuFacts(
+            host=match["host"],
+            index=int(match["index"]),
+            name=match["name"],
+            driver_version=match["driver"],
+            memory_mib=output.positive_integer(number, "memory in MiB", match["memory"]),
+            ecc={"Enabled": True, "Disabled": False}.get(match["ecc"]),
+            pcie_gen=_optional(match["gen"]),
+            pcie_width=_optional(match["width"]),
+        )
+        if (facts.host, facts.index) in found:
+            raise output.error(number, f"one line for GPU {facts.index} of {facts.host}")
+        found[facts.host, facts.index] = facts
+    per_host = Counter(host for host, _ in found)
+    if expect_nodes is not None and len(per_host) != expect_nodes:
+        raise output.missing(f"GPUs of {expect_nodes} nodes, found {len(per_host)}")
+    for host, count in per_host.items():
+        if {index for name, index in found if name == host} != set(range(count)):
+            raise output.missing(f"the GPUs of {host} numbered from 0")
+        if expect_per_node is not None and count != expect_per_node:
+            raise output.missing(f"{expect_per_node} GPUs on {host}, found {count}")
+    return tuple(facts for _, facts in sorted(found.items()))
+
+
+def _optional(token: str) -> int | None:
+    return None if token.startswith("[") else int(token)

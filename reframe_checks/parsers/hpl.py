@@ -1,0 +1,123 @@
+"""Results of High-Performance Linpack: HPL 2.x, the HPL section of HPC Challenge, and NVIDIA's HPL."""
+
+import re
+from dataclasses import dataclass
+
+from reframe_checks.parsers.text import GENERAL, INTEGER, Output
+
+
+@dataclass(frozen=True)
+class HplResult:
+    """One solved system of order ``n`` in blocks of ``nb`` on a grid of ``p`` x ``q`` ranks.
+
+    ``residual`` is the scaled residual ||Ax-b|| / (eps (||A|| ||x|| + ||b||) n), in maximum norms; ``passed``
+    tells whether HPL found it below its threshold.
+    """
+
+    n: int
+    nb: int
+    p: int
+    q: int
+    time_s: float
+    gflops: float
+    residual: float
+    passed: bool
+
+
+_PER_GPU = rf"(?: +\( *{GENERAL}\))?"
+_HEADER = re.compile(r"T/V +N +NB +P +Q +Time +Gflops(?: \( *per GPU\))?")
+_RESULT = re.compile(
+    rf"W[RC][0-9A-Za-z]{{1,10}} +({INTEGER}) +({INTEGER}) +({INTEGER}) +({INTEGER})"
+    rf" +([0-9]{{1,12}}\.[0-9]{{2,6}}) +({GENERAL}){_PER_GPU}"
+)
+_RESIDUAL = re.compile(
+    re.escape("||Ax-b||_oo/(eps*(||A||_oo*||x||_oo+||b||_oo)*N)=") + rf" *({GENERAL}) \.{{6}} (PASSED|FAILED)"
+)
+_TALLIES = {
+    "finished": re.compile(rf"Finished +({INTEGER}) tests with the following results:"),
+    "passed": re.compile(rf" +({INTEGER}) tests completed and passed residual checks,"),
+    "failed": re.compile(rf" +({INTEGER}) tests completed and failed residual checks,"),
+    "skipped": re.compile(rf" +({INTEGER}) tests skipped because of illegal input values\."),
+}
+_END = re.compile(r"End of Tests\.")
+_HPCC = re.compile(r"This is the DARPA/DOE HPC Challenge Benchmark version .{1,100}|(?:Begin|End) of HPL section\.")
+_SECTION = {"begin": re.compile(r"Begin of HPL section\."), "end": re.compile(r"End of HPL section\.")}
+
+
+def parse(text: str) -> tuple[HplResult, ...]:
+    """Every result, in order. A failed residual is a result with ``passed=False``, not an error.
+
+    Sanity in three parts: every result has its residual, the closing tallies agree with them, and the program
+    reached "End of Tests.". Time, order and Gflop/s also have to agree with each other.
+
+    :raises ParseError: one of these fails, a figure is not finite and above 0, or the text holds several runs.
+    """
+    output = Output.read("HPL output", text)
+    lines = _hpl_lines(output)
+    results: list[HplResult] = []
+    header = False
+    pending: tuple[int, re.Match[str]] | None = None
+    for number in lines:
+        line = output.lines[number - 1].rstrip()
+        if _HEADER.fullmatch(line):
+            if header or pending:
+                raise output.error(number, "a result and its residual before the next heading")
+            header = True
+        elif line.startswith(("WR", "WC")):
+            found = _RESULT.fullmatch(line)
+            if not header or not found:
+                raise output.error(number, "the heading `T/V N NB P Q Time Gflops`, then one line with these figures")
+            header, pending = False, (number, found)
+        elif line.startswith("||Ax-b||_oo/"):
+            residual = _RESIDUAL.fullmatch(line)
+            if not pending or not residual:
+                raise output.error(number, "one residual behind each result, PASSED or FAILED")
+            results.append(_result(output, *pending, number, residual))
+            pending = None
+    if pending or header or not results:
+        raise output.error(lines[-1], "a result line `W…` followed by its residual")
+    _check_tallies(output, results, lines)
+    return tuple(results)
+
+
+def _hpl_lines(output: Output) -> range:
+    """Numbers of the lines that hold HPL's output: those of its section in a file of HPC Challenge, else all."""
+    if not output.find(_HPCC):
+        return range(1, len(output.lines) + 1)
+    begin, end = (
+        output.one(mark, f"the {name} of the HPL section (remove hpccoutf.txt before each run)")[0]
+        for name, mark in _SECTION.items()
+    )
+    if begin >= end:
+        raise output.error(end, "the end of the HPL section behind its beginning")
+    return range(begin, end + 1)
+
+
+def _result(
+    output: Output, number: int, found: re.Match[str], residual_number: int, residual: re.Match[str]
+) -> HplResult:
+    n, nb, p, q = (
+        output.positive_integer(number, name, token)
+        for name, token in zip(("N", "NB", "P", "Q"), found.groups()[:4], strict=True)
+    )
+    time_s = output.positive(number, "time in seconds (0.00: choose a larger N)", found[5])
+    gflops = output.positive(number, "Gflop/s", found[6])
+    # Operations as HPL counts them (HPL_pdtest.c), and the time to half of its last printed digit.
+    gflop = n / 1e9 * n * (2 / 3 * n + 3 / 2)
+    half_digit_s = 0.5 * 10.0 ** -len(found[5].partition(".")[2])
+    slowest = gflop / (time_s + half_digit_s)
+    fastest = gflop / (time_s - half_digit_s) if time_s > half_digit_s else float("inf")
+    if not slowest * 0.999 <= gflops <= fastest * 1.001:
+        raise output.error(number, f"Gflop/s that agrees with N={n} in {time_s} s, found {gflops}")
+    value = output.positive(residual_number, "the scaled residual", residual[1])
+    return HplResult(n, nb, p, q, time_s, gflops, value, residual[2] == "PASSED")
+
+
+def _check_tallies(output: Output, results: list[HplResult], lines: range) -> None:
+    passed = sum(result.passed for result in results)
+    counted = {"finished": len(results), "passed": passed, "failed": len(results) - passed, "skipped": 0}
+    for name, pattern in _TALLIES.items():
+        number, found = output.one(pattern, f"the tally of tests {name}", lines)
+        if int(found[1]) != counted[name]:
+            raise output.error(number, f"{counted[name]} tests {name}, as counted in the results")
+    output.one(_END, "`End of Tests.`", lines)

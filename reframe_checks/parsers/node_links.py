@@ -1,0 +1,31 @@
+"""Output of ``ring_of_links.sh``: OSU bandwidth tables, each behind a line ``@link NODE NODE``."""
+
+import re
+
+from reframe_checks.parsers import osu
+from reframe_checks.parsers.errors import ParseError
+
+_MARK = re.compile(r"^@link ([\w.-]{1,255}) ([\w.-]{1,255})$", re.MULTILINE)
+
+
+def parse(text: str, *, message_bytes: int, expect_repeats: int) -> dict[tuple[str, str], float]:
+    """Best bandwidth in MB/s of each link, keyed by its two nodes.
+
+    :raises ParseError: no link, text before the first one, a table missing, or a link measured too few times.
+    """
+    before, *parts = _MARK.split(text)
+    if before.strip():
+        raise ParseError("link bandwidths", "a line `@link NODE NODE`", text=text, line=1)
+    if not parts:
+        raise ParseError("link bandwidths", "at least one line `@link NODE NODE`", text=text, line=1)
+    samples: dict[tuple[str, str], list[float]] = {}
+    for first, second, output in zip(parts[0::3], parts[1::3], parts[2::3], strict=True):
+        tables = osu.parse(output, expect_sizes=[message_bytes], expect_tables=1)
+        samples.setdefault((first, second), []).append(osu.curve(tables, "max")[message_bytes])
+    for pair, values in samples.items():
+        if len(values) != expect_repeats:
+            raise ParseError(
+                "link bandwidths", f"{expect_repeats} measurements of {'-'.join(pair)}, found {len(values)}",
+                text=text, line=1,
+            )  # fmt: skip
+    return {pair: max(values) for pair, values in samples.items()}

@@ -1,0 +1,50 @@
+"""Output of ``sinfo --Node --noheader --format=FORMAT``: one line for each node."""
+
+from dataclasses import dataclass
+
+from reframe_checks.parsers.errors import ParseError
+
+FORMAT = "%N|%T|%E"
+
+# Base states in which a node takes jobs or runs one (sinfo's manual, NODE STATE CODES).
+_USABLE = {"idle", "mixed", "allocated", "completing", "planned", "reserved"}
+_KNOWN = _USABLE | {
+    "down", "drained", "draining", "fail", "failing", "unknown", "maint", "reboot", "rebooting", "powering_down",
+    "powered_down", "powering_up", "power_down", "power_up", "future", "inval", "perfctrs", "blocked", "cloud",
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class NodeState:
+    """``flags`` are Slurm's suffixes, for instance ``*`` for a node that does not respond."""
+
+    name: str
+    state: str
+    flags: str
+    reason: str
+
+    @property
+    def usable(self) -> bool:
+        return self.state in _USABLE and "*" not in self.flags
+
+
+def parse(text: str) -> tuple[NodeState, ...]:
+    """Nodes in the order printed.
+
+    :raises ParseError: a line that is not NODE|STATE|REASON, an unknown state, a node twice, or no node at all.
+    """
+    nodes: dict[str, NodeState] = {}
+    for number, line in enumerate(text.splitlines(), start=1):
+        fields = line.split("|", 2)
+        if len(fields) != 3 or not fields[0].strip():
+            raise ParseError("sinfo", "NODE|STATE|REASON", text=text, line=number)
+        name = fields[0].strip()
+        state = fields[1].strip().rstrip("*~#!%$@^-+")
+        if state not in _KNOWN:
+            raise ParseError("sinfo", f"a node state of Slurm, found {state!r}", text=text, line=number)
+        if name in nodes:
+            raise ParseError("sinfo", f"one line for {name}", text=text, line=number)
+        nodes[name] = NodeState(name, state, fields[1].strip()[len(state) :], fields[2].strip())
+    if not nodes:
+        raise ParseError("sinfo", "at least one node", text=text, line=1)
+    return tuple(nodes.values())

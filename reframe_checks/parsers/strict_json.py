@@ -1,0 +1,107 @@
+"""JSON without its loose ends: no NaN, no infinity, no key twice; and typed access that says what is wrong where."""
+
+import json
+import math
+from collections.abc import Callable, Iterator
+from typing import Any, TypeVar
+
+from reframe_checks.parsers.errors import ParseError
+from reframe_checks.parsers.text import Output
+
+T = TypeVar("T")
+
+
+def _no_repeated_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    record = dict(pairs)
+    if len(record) != len(pairs):
+        keys = [key for key, _ in pairs]
+        raise ValueError(f"key {next(key for key in keys if keys.count(key) > 1)!r} once only")
+    return record
+
+
+def _finite(token: str) -> float:
+    value = float(token)
+    if not math.isfinite(value):
+        raise ValueError(f"a finite number, found {token[:40]}")
+    return value
+
+
+class Record:
+    """A JSON object; ``where`` is its path in errors. Each getter raises :class:`ParseError`."""
+
+    def __init__(self, output: Output, line: int, value: object, where: str) -> None:
+        self._output = output
+        self._line = line
+        self._where = where
+        if not isinstance(value, dict):
+            raise self.error("an object {…}")
+        self._values: dict[str, object] = value
+
+    @classmethod
+    def parse(cls, output: Output, first: int, last: int) -> "Record":
+        """The one object on the lines ``first`` to ``last`` of ``output``."""
+        try:
+            value = json.loads(
+                "\n".join(output.lines[first - 1 : last]),
+                object_pairs_hook=_no_repeated_keys,
+                parse_float=_finite,
+                parse_constant=_finite,
+            )
+        except json.JSONDecodeError as err:
+            raise output.error(first - 1 + err.lineno, f"valid JSON ({err.msg}, column {err.colno})") from None
+        except RecursionError:
+            raise output.error(first, "JSON of reasonable depth") from None
+        except ValueError as err:
+            raise output.error(first, str(err)) from None
+        return cls(output, first, value, "")
+
+    def error(self, expected: str, key: str = "") -> ParseError:
+        where = ".".join(part for part in (self._where, key) if part)
+        return self._output.error(self._line, f"{where}: {expected}" if where else expected)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._values)
+
+    def _value(self, key: str) -> object:
+        if key not in self._values:
+            raise self.error("a value, found no such key", key)
+        return self._values[key]
+
+    def text(self, key: str) -> str:
+        value = self._value(key)
+        if not isinstance(value, str) or not value or not value.isprintable():
+            raise self.error("a text", key)
+        return value
+
+    def integer(self, key: str, minimum: int = 0) -> int:
+        value = self._value(key)
+        if not isinstance(value, int) or isinstance(value, bool) or value < minimum:
+            raise self.error(f"an integer, at least {minimum}", key)
+        return value
+
+    def number(self, key: str, minimum: float = -math.inf) -> float:
+        value = self._value(key)
+        # An integer can be too large for a float.
+        if not isinstance(value, (int, float)) or isinstance(value, bool) or abs(value) > 1e300 or value < minimum:
+            raise self.error("a number" + (f", at least {minimum:g}" if math.isfinite(minimum) else ""), key)
+        return float(value)
+
+    def flag(self, key: str) -> bool:
+        value = self._value(key)
+        if not isinstance(value, bool):
+            raise self.error("true or false", key)
+        return value
+
+    def optional(self, key: str, read: Callable[[str], T]) -> T | None:
+        """``read(key)``, or ``None`` where the key is there and null."""
+        return None if self._value(key) is None else read(key)
+
+    def record(self, key: str) -> "Record":
+        return Record(self._output, self._line, self._value(key), f"{self._where}.{key}".lstrip("."))
+
+    def records(self, key: str) -> "list[Record]":
+        value = self._value(key)
+        if not isinstance(value, list):
+            raise self.error("a list", key)
+        where = f"{self._where}.{key}".lstrip(".")
+        return [Record(self._output, self._line, entry, f"{where}[{index}]") for index, entry in enumerate(value)]

@@ -1,0 +1,109 @@
+"""fio: sequential and random reads and writes of one node on each storage target, direct I/O.
+
+Four phases in one job, one after the other: 1 MiB sequential write and read, 4 KiB random write and read.
+Direct I/O keeps the page cache out and is read back from fio's result. The file is always removed.
+"""
+
+import shlex
+
+import reframe as rfm
+import reframe.core.builtins as rfmb
+from reframe.core.exceptions import SanityError
+
+from reframe_checks.base.check import KappaCheck
+from reframe_checks.base.scales import SCALES
+from reframe_checks.base.storage_targets import STORAGE_TARGETS
+from reframe_checks.parsers import fio
+
+# Phase -> fio's pattern and block size.
+PHASES = {
+    "sequential_write": ("write", "1M"),
+    "sequential_read": ("read", "1M"),
+    "random_write": ("randwrite", "4k"),
+    "random_read": ("randread", "4k"),
+}
+
+
+@rfm.simple_test
+class Fio(KappaCheck):
+    descr = "fio: sequential and random I/O of one node"
+    family = "storage/fio"
+    needs_environ = ["fio"]
+    target = rfmb.parameter(STORAGE_TARGETS, loggable=True)
+    tags = {"smoke"}
+    hint = "is the file system full, degraded or busy? compare with another node on the same target"
+
+    file_size_mib = rfmb.variable(int, value=1024)
+    runtime_s = rfmb.variable(int, value=10)
+    queue_depth = rfmb.variable(int, value=16)
+    tunable = ["file_size_mib", "runtime_s", "queue_depth"]
+
+    def chosen_scale(self):
+        return SCALES["one_core"]
+
+    def chosen_features(self):
+        return [STORAGE_TARGETS[self.target], *super().chosen_features()]
+
+    @classmethod
+    def alternative_features(cls):
+        return [[feature, SCALES["one_core"].feature] for feature in STORAGE_TARGETS.values()]
+
+    @rfmb.run_after("init")
+    def tag_target(self):
+        self.tags |= {f"target_{self.target}"}
+
+    @rfmb.run_after("setup")
+    def command_line(self):
+        path = self._stated(
+            f"extras/storage/{self.target}", self.current_partition.extras.get("storage", {}).get(self.target)
+        )
+        self.prerun_cmds = [
+            *self.prerun_cmds,
+            f"folder=$(mktemp -d {shlex.quote(path)}/kappa.XXXXXX)",
+            "trap 'rm -rf \"$folder\"' EXIT",
+            "trap 'exit 143' TERM INT",
+        ]
+        self.executable = "fio"
+        self.executable_opts = [
+            "--output-format=json", '--filename="$folder/fio"', f"--size={self.file_size_mib}M",
+            "--direct=1", "--ioengine=libaio", f"--iodepth={self.queue_depth}", "--randrepeat=1",
+            f"--runtime={self.runtime_s}", "--time_based", "--group_reporting",
+        ]  # fmt: skip
+        for phase, (pattern, block) in PHASES.items():
+            self.executable_opts += [f"--name={phase}", "--stonewall", f"--rw={pattern}", f"--bs={block}"]
+
+    @rfmb.sanity_function
+    def read_result(self):
+        result = self.parsed(fio.parse, self.output_text())
+        jobs = {job.name: job for job in result.jobs}
+        if list(jobs) != list(PHASES):
+            raise SanityError(f"expected the phases {', '.join(PHASES)}, fio reports {', '.join(jobs)}")
+        cached = [name for name, job in jobs.items() if not job.direct]
+        if cached:
+            raise SanityError(f"fio did not use direct I/O in {', '.join(cached)}")
+        self.side = {name: jobs[name].write if "write" in name else jobs[name].read for name in PHASES}
+        return True
+
+    @rfmb.performance_function("MB/s")
+    def sequential_write(self):
+        return self.side["sequential_write"].bandwidth_mb_s
+
+    @rfmb.performance_function("MB/s")
+    def sequential_read(self):
+        return self.side["sequential_read"].bandwidth_mb_s
+
+    @rfmb.performance_function("IOPS")
+    def random_write(self):
+        return self.side["random_write"].iops
+
+    @rfmb.performance_function("IOPS")
+    def random_read(self):
+        return self.side["random_read"].iops
+
+    @rfmb.performance_function("us")
+    def random_write_p99(self):
+        return self.side["random_write"].clat_p99_us
+
+    @rfmb.performance_function("us")
+    def random_read_p99(self):
+        return self.side["random_read"].clat_p99_us

@@ -1,0 +1,75 @@
+"""Numbers as people read them: four significant digits, grouped thousands, no false precision."""
+
+import datetime
+import math
+
+NARROW_SPACE = "\N{NARROW NO-BREAK SPACE}"
+MINUS = "\N{MINUS SIGN}"
+NOTHING = "\N{EN DASH}"
+
+
+def figure(value: float, digits: int = 4) -> str:
+    """``value`` with ``digits`` significant digits; whole digits before the point are never cut below 10 million."""
+    if not math.isfinite(value):
+        return str(value).replace("-", MINUS)
+    magnitude = math.floor(math.log10(abs(value))) if value else 0
+    if value and not -4 < magnitude < 7:
+        mantissa, _, exponent = f"{value:.{digits - 1}e}".partition("e")
+        text = f"{_trimmed(mantissa)}e{int(exponent)}"
+    else:
+        text = _trimmed(f"{value:,.{max(0, digits - 1 - magnitude)}f}").replace(",", NARROW_SPACE)
+    return text.replace("-", MINUS)
+
+
+def _trimmed(text: str) -> str:
+    return text.rstrip("0").rstrip(".") if "." in text else text
+
+
+def figure_apart(value: float, bound: float) -> str:
+    """``value`` with as many digits as it takes to see that it is not ``bound``."""
+    for digits in range(4, 17):
+        if figure(value, digits) != figure(bound, digits):
+            return figure(value, digits)
+    return repr(value)
+
+
+def allowed(lower: float, upper: float) -> str:
+    """The values that bounds allow: ``≥ 20``, ``≤ 500``, ``0.9 … 1.1`` or a dash when there are none."""
+    low, high = math.isfinite(lower), math.isfinite(upper)
+    if low and high:
+        return f"{figure(lower)} … {figure(upper)}" if lower != upper else f"= {figure(lower)}"
+    return f"≥ {figure(lower)}" if low else f"≤ {figure(upper)}" if high else NOTHING
+
+
+def percent(value: float | None) -> str:
+    """A signed deviation, for instance ``+3.2`` or ``−12``, without the sign for per cent."""
+    if value is None:
+        return NOTHING
+    value = round(value, 1) + 0.0  # no negative zero
+    text = f"{value:+.1f}" if abs(value) < 10 else f"{value:+,.0f}".replace(",", NARROW_SPACE)
+    return text.replace("-", MINUS)
+
+
+def duration(seconds: float | None) -> str:
+    """A duration in the two largest units that matter, for instance ``3.8 s`` or ``1 h 12 min``."""
+    if seconds is None:
+        return NOTHING
+    if seconds < 60:
+        return f"{figure(seconds, 2)} s"
+    minutes, rest = divmod(round(seconds), 60)
+    if minutes < 60:
+        return f"{minutes} min {rest} s"
+    return f"{minutes // 60} h {minutes % 60} min"
+
+
+def moment(text: str) -> str:
+    """ReFrame's ``20261121T043820+0000`` as ``2026-11-21 04:38:20 +0000``; anything else as it is."""
+    try:
+        parsed = datetime.datetime.strptime(text, "%Y%m%dT%H%M%S%z")
+    except ValueError:
+        return text or "unknown time"
+    return parsed.strftime("%Y-%m-%d %H:%M:%S %z")
+
+
+def counted(number: int, singular: str, plural: str = "") -> str:
+    return f"{number} {singular if number == 1 else plural or singular + 's'}"

@@ -1,0 +1,74 @@
+"""The verdict as one self-contained HTML page: works from a file, without a network, and on paper."""
+
+import base64
+import hashlib
+from importlib import resources
+
+import jinja2
+from bokeh.resources import Resources
+from markupsafe import Markup
+
+from reports import figures, nodes, provenance
+from reports.curve_plots import curve_plots
+from reports.gaps import grouped
+from reports.judge import Verdict
+from reports.node_plots import node_plots
+from reports.operator import operator_line
+from reports.page_rows import rows
+from reports.state import State
+from reports.summary import headline, known_failure, tally
+
+_FUNCTIONS = {
+    "State": State,
+    "duration": figures.duration,
+    "folded": nodes.folded,
+    "grouped": grouped,
+    "headline": headline,
+    "known_failure": known_failure,
+    "moment": figures.moment,
+    "operator_line": operator_line,
+    "tally": tally,
+}
+
+
+def render(verdict: Verdict) -> str:
+    """The page. Everything from the report is escaped; only this package's and Bokeh's own scripts may run."""
+    curves, per_node = curve_plots(verdict.cases), node_plots(verdict.cases)
+    table = rows(verdict)
+    scripts = [_own("report.js")]
+    if curves or per_node:
+        scripts.insert(0, "\n".join(Resources(mode="inline", components=["bokeh"]).js_raw))
+    return _environment().get_template("report.html.j2").render(
+        verdict=verdict,
+        session=verdict.session,
+        rows=table,
+        curves=curves,
+        per_node=per_node,
+        plot_items=[plot.item for plot in (*curves, *per_node)],
+        provenance=provenance.listings(verdict.cases),
+        style=Markup(_own("report.css")),
+        scripts=[Markup(script) for script in scripts],
+        script_hashes=" ".join(f"'sha256-{_digest(script)}'" for script in scripts),
+    )
+
+
+def _environment() -> jinja2.Environment:
+    environment = jinja2.Environment(
+        loader=jinja2.PackageLoader("reports"),
+        autoescape=True,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        undefined=jinja2.StrictUndefined,
+    )
+    environment.policies["json.dumps_kwargs"] = {"sort_keys": False}  # Bokeh defines an object before it refers to it
+    environment.globals.update(_FUNCTIONS)
+    return environment
+
+
+def _own(name: str) -> str:
+    return resources.files("reports").joinpath("templates", name).read_text(encoding="utf-8")
+
+
+def _digest(script: str) -> str:
+    """What a Content-Security-Policy names a script by."""
+    return base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()

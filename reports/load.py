@@ -1,0 +1,186 @@
+"""Reads ReFrame's JSON report into ``model``: finds it, checks its shape, cleans every string."""
+
+import json
+import pathlib
+from dataclasses import replace
+from typing import Any
+
+from reports.errors import InputError
+from reports.model import Case, Census, CensusCheck, Curve, Metric, PerNode, ReferenceSource, Session
+from reports.schema import REPORT, check
+from reports.untrusted import clean, clean_object, one_line
+
+PATTERNS = ("run-report*.json", "report*.json")
+# What ReFrame writes for a variable that was never set.
+_UNDEFINED = "<undefined>"
+
+
+def find_report(run: pathlib.Path) -> pathlib.Path:
+    """The report file ``run``, or the newest report in the folder ``run``.
+
+    :raises InputError: there is none.
+    """
+    if not run.is_dir():
+        return run
+    found = {path for pattern in PATTERNS for path in run.glob(pattern) if path.is_file()}
+    if not found:
+        raise InputError(f"{run}: no {' or '.join(PATTERNS)} in this folder")
+    return max(found, key=lambda path: (path.stat().st_mtime, path.name))
+
+
+def load_session(run: pathlib.Path) -> Session:
+    """Read the report at ``run``, a file or a folder of reports.
+
+    :raises InputError: there is no report, it is no valid JSON, or it has not the shape of a ReFrame report;
+        names the file and the key.
+    """
+    path = find_report(run)
+    source = clean(str(path))
+    document = _parse(path, source)
+    check(_without_undefined(document), REPORT, source)
+    info = document["session_info"]
+    return Session(
+        path=source,
+        uuid=info.get("uuid") or "",
+        hostname=info.get("hostname") or "",
+        user=info.get("user") or "",
+        reframe_version=info.get("version") or "",
+        time_start=info.get("time_start") or "",
+        elapsed_s=info.get("time_elapsed"),
+        command_line=info.get("cmdline") or "",
+        mode=info.get("mode"),
+        restored_cases=len(document.get("restored_cases", [])),
+        runs=tuple(
+            tuple(_case(entry, number) for entry in run["testcases"]) for number, run in enumerate(document["runs"])
+        ),
+    )
+
+
+def _parse(path: pathlib.Path, source: str) -> Any:
+    try:
+        return json.loads(path.read_text(encoding="utf-8"), object_pairs_hook=clean_object, parse_int=_integer)
+    except OSError as err:
+        raise InputError(f"cannot read {source}: {err.strerror}") from err
+    except json.JSONDecodeError as err:
+        raise InputError(f"{source}: line {err.lineno}: not valid JSON ({err.msg}); is the report complete?") from err
+    except (ValueError, RecursionError) as err:
+        raise InputError(f"{source}: not valid JSON ({one_line(clean(str(err)), 200)})") from err
+
+
+def _integer(digits: str) -> float:
+    """What exceeds a double becomes infinite, as with any other number."""
+    return int(digits) if len(digits) < 300 else float(digits)
+
+
+def _without_undefined(document: Any) -> Any:
+    """Drop what ReFrame could not set from every test case, in place."""
+    if isinstance(document, dict) and isinstance(document.get("runs"), list):
+        for run in document["runs"]:
+            for case in _dicts(run.get("testcases") if isinstance(run, dict) else None):
+                for key in [key for key, value in case.items() if value == _UNDEFINED]:
+                    del case[key]
+    return document
+
+
+def _dicts(value: Any) -> list[dict[str, Any]]:
+    return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []
+
+
+def _case(entry: dict[str, Any], run: int) -> Case:
+    system, partition = entry["system"], entry["partition"] or ""
+    job_id = entry.get("jobid")
+    # ReFrame moves the output of what passed; what did not stays in the stage folder.
+    folder = entry.get("outputdir") if entry["result"] == "pass" else entry.get("stagedir")
+    stdout = entry.get("job_stdout")
+    case = Case(
+        name=entry["name"],
+        system=system,
+        partition=partition,
+        environ=entry.get("environ") or "",
+        result=entry["result"],
+        fail_phase=entry.get("fail_phase") or "",
+        fail_reason=entry.get("fail_reason") or "",
+        error_type=str((entry.get("fail_info") or {}).get("exc_type", "")),
+        run=run,
+        nodes=tuple(entry.get("job_nodelist") or ()),
+        job_id=None if job_id is None else str(job_id),
+        output=str(pathlib.PurePath(folder, stdout)) if folder and stdout and job_id is not None else None,
+        run_time_s=entry.get("time_run"),
+        metrics=tuple(
+            _metric(key, value, f"{system}:{partition}:") for key, value in (entry.get("perfvalues") or {}).items()
+        ),
+    )
+    return replace(case, **_evidence(entry)) if "check_class" in entry else case
+
+
+def _evidence(entry: dict[str, Any]) -> dict[str, Any]:
+    """The fields of ``Case`` that only Kappa's checks fill."""
+    census = entry.get("census")
+    return {
+        "check_class": entry["check_class"],
+        "family": entry.get("family", ""),
+        "variant": " ".join(entry[key] for key in ("scale", "placement") if key in entry),
+        "declared_metrics": tuple(entry.get("declared_metrics", ())),
+        "informational": frozenset(entry.get("informational", ())),
+        "reference_sources": {
+            metric: ReferenceSource(source["source"], source["date"], source["samples"], source["method"])
+            for metric, source in entry.get("reference_sources", {}).items()
+        },
+        "reference_problem": entry.get("reference_problem", ""),
+        "reference_file": entry.get("reference_file", ""),
+        "curves": tuple(_curve(name, curve) for name, curve in entry.get("curves", {}).items()),
+        "per_node": tuple(
+            PerNode(metric, figures["unit"], figures["values"]) for metric, figures in entry.get("per_node", {}).items()
+        ),
+        "suspects": tuple(entry.get("suspects", ())),
+        "hint": entry.get("hint", ""),
+        "provenance": entry.get("provenance", {}),
+        "census": _census(census) if census else None,
+    }
+
+
+def _metric(key: str, entry: list[Any], prefix: str) -> Metric:
+    value, reference, lower, upper, unit, *result = entry
+    return Metric(
+        name=key.removeprefix(prefix),
+        value=_number(value),
+        raw=one_line(str(value), 40),
+        unit=unit or "",
+        reference=reference or 0,
+        lower_fraction=lower,
+        upper_fraction=upper,
+        result=(result[0] if result else None) or "",
+    )
+
+
+def _number(value: Any) -> float | None:
+    return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else None
+
+
+def _curve(name: str, curve: dict[str, Any]) -> Curve:
+    return Curve(
+        name=name,
+        x=curve["x"],
+        x_unit=curve["x_unit"],
+        y=curve["y"],
+        y_unit=curve["y_unit"],
+        points=tuple((x, y) for x, y in curve["points"]),
+        gated=curve.get("gated", {}),
+    )
+
+
+def _census(census: dict[str, Any]) -> Census:
+    return Census(
+        suite_revision=census.get("suite_revision", ""),
+        checks=tuple(
+            CensusCheck(
+                name=entry["name"],
+                family=entry["family"],
+                tags=frozenset(entry.get("tags", ())),
+                offered=entry["offered"],
+                missing=tuple(entry["missing"]),
+            )
+            for entry in census["checks"]
+        ),
+        not_loaded=tuple((entry["file"], entry["problem"]) for entry in census["not_loaded"]),
+    )

@@ -1,0 +1,69 @@
+"""Which nodes are suspect: those a check's own evidence names, or else by elimination over cases of the same kind."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from reports.case_verdict import CaseVerdict, Suspicion
+from reports.state import State
+
+
+@dataclass(frozen=True)
+class SuspectNode:
+    """A node with everything that speaks against it: (title of the case, its state, evidence)."""
+
+    node: str
+    evidence: tuple[tuple[str, State, str], ...]
+
+    @property
+    def failures(self) -> int:
+        return sum(state is State.FAIL for _, state, _ in self.evidence)
+
+
+def localise(failed: CaseVerdict, attempts: Sequence[CaseVerdict]) -> Suspicion | None:
+    """The nodes that ``failed`` points at, given every attempt of the session; ``None`` when nothing singles them out.
+
+    Nodes that a measurement names come first: the check's own, or another check's if they took part in this case.
+    By elimination, a node is suspect when it took part in the failed case and in no passed one of the same class,
+    metric, environment, scale and placement: a pass within one node says nothing of its link. At least one such pass in the same
+    partition is needed, or there would be nothing to compare with.
+    """
+    case = failed.case
+    if case.suspects:
+        return Suspicion(tuple(sorted(case.suspects)), "named by the check's own measurement")
+    named = {node: other.case.check_class for other in attempts for node in other.case.suspects if node in case.nodes}
+    if named:
+        checks = ", ".join(sorted({check for check in named.values() if check}))
+        return Suspicion(tuple(sorted(named)), f"took part, and the measurement of {checks} names it")
+    alike = [other for other in attempts if _alike(other, failed)]
+    for metric in [verdict.metric.name for verdict in failed.failed_metrics] or [None]:
+        passed = [other for other in alike if _passed(other, metric)]
+        suspects = set(case.nodes).difference(*(other.case.nodes for other in passed))
+        if suspects and any(other.case.partition == case.partition for other in passed):
+            count = "the one case" if len(passed) == 1 else f"any of the {len(passed)} cases"
+            return Suspicion(tuple(sorted(suspects)), f"not in {count} of {case.check_class} that passed")
+    return None
+
+
+def _alike(other: CaseVerdict, failed: CaseVerdict) -> bool:
+    return failed.case.check_class is not None and _kind(other) == _kind(failed)
+
+
+def _kind(verdict: CaseVerdict) -> tuple[str | None, str, str]:
+    return verdict.case.check_class, verdict.case.variant, verdict.case.environ
+
+
+def _passed(other: CaseVerdict, metric: str | None) -> bool:
+    if metric is None:
+        return other.state is State.PASS
+    return any(verdict.metric.name == metric and verdict.state is State.PASS for verdict in other.metrics)
+
+
+def suspect_nodes(attempts: Iterable[CaseVerdict]) -> tuple[SuspectNode, ...]:
+    """Every suspect node of the session with all that speaks against it, the one with most failures first."""
+    found: dict[str, list[tuple[str, State, str]]] = {}
+    for attempt in attempts:
+        if attempt.suspicion:
+            for node in attempt.suspicion.nodes:
+                found.setdefault(node, []).append((attempt.case.title, attempt.state, attempt.suspicion.evidence))
+    nodes = [SuspectNode(node, tuple(evidence)) for node, evidence in found.items()]
+    return tuple(sorted(nodes, key=lambda suspect: (-suspect.failures, suspect.node)))

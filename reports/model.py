@@ -1,0 +1,141 @@
+"""What a report holds, as plain data. Strings are clean (see ``untrusted``); what is absent is ``None`` or empty."""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Metric:
+    """One performance variable as ReFrame recorded it.
+
+    The fractions are relative to ``reference``, or absolute bounds when it is 0; ``None`` is unbounded.
+    ``value`` is ``None`` when what was recorded is no number; ``raw`` says what it was.
+    """
+
+    name: str
+    value: float | None
+    raw: str
+    unit: str
+    reference: float
+    lower_fraction: float | None
+    upper_fraction: float | None
+    result: str
+
+
+@dataclass(frozen=True)
+class ReferenceSource:
+    """Where a reference comes from: contract, vendor, theoretical, learned or simulated."""
+
+    source: str
+    date: str
+    samples: int
+    method: str
+
+
+@dataclass(frozen=True)
+class Curve:
+    """A quantity over another, for instance latency over message size; ``gated`` maps x, as text, to
+    the metric at that point."""
+
+    name: str
+    x: str
+    x_unit: str
+    y: str
+    y_unit: str
+    points: tuple[tuple[float, float], ...]
+    gated: dict[str, str]
+
+
+@dataclass(frozen=True)
+class PerNode:
+    """One figure for each node."""
+
+    metric: str
+    unit: str
+    values: dict[str, float]
+
+
+@dataclass(frozen=True)
+class CensusCheck:
+    """A check of the suite; ``offered`` when some partition and environment of the site has all it needs."""
+
+    name: str
+    family: str
+    tags: frozenset[str]
+    offered: bool
+    missing: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Census:
+    suite_revision: str
+    checks: tuple[CensusCheck, ...]
+    not_loaded: tuple[tuple[str, str], ...]
+    """(file, problem) of each check that did not load."""
+
+
+@dataclass(frozen=True)
+class Case:
+    """One test case of one run. ``check_class`` is ``None`` for a check that is not Kappa's."""
+
+    name: str
+    system: str
+    partition: str
+    environ: str
+    result: str
+    fail_phase: str = ""
+    fail_reason: str = ""
+    error_type: str = ""
+    run: int = 0
+    nodes: tuple[str, ...] = ()
+    job_id: str | None = None
+    output: str | None = None
+    """Path of the job's standard output."""
+    run_time_s: float | None = None
+    metrics: tuple[Metric, ...] = ()
+    check_class: str | None = None
+    family: str = ""
+    variant: str = ""
+    """Scale and placement: cases of a class that share it do the same on other nodes."""
+    declared_metrics: tuple[str, ...] = ()
+    informational: frozenset[str] = frozenset()
+    reference_sources: dict[str, ReferenceSource] = field(default_factory=dict)
+    reference_problem: str = ""
+    reference_file: str = ""
+    curves: tuple[Curve, ...] = ()
+    per_node: tuple[PerNode, ...] = ()
+    suspects: tuple[str, ...] = ()
+    hint: str = ""
+    provenance: dict[str, Any] = field(default_factory=dict)
+    census: Census | None = None
+
+    @property
+    def title(self) -> str:
+        """Name, partition and environment, as ReFrame writes them."""
+        return f"{self.name} on {self.partition}+{self.environ}"
+
+    @property
+    def identity(self) -> tuple[str, ...]:
+        """What a retry of this case shares with it."""
+        return self.name, self.system, self.partition, self.environ
+
+
+@dataclass(frozen=True)
+class Session:
+    """A ReFrame session. ``runs`` holds more than one list of cases when cases were retried or the session rerun."""
+
+    path: str
+    uuid: str
+    hostname: str
+    user: str
+    reframe_version: str
+    time_start: str
+    elapsed_s: float | None
+    command_line: str
+    mode: str | None
+    restored_cases: int
+    runs: tuple[tuple[Case, ...], ...]
+
+    @property
+    def systems(self) -> tuple[str, ...]:
+        return tuple(sorted({case.system for cases in self.runs for case in cases}))

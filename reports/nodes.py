@@ -1,0 +1,17 @@
+"""Lists of nodes, folded as Slurm writes them."""
+
+import re
+from collections.abc import Iterable
+
+from reframe.utility import nodelist_abbrev  # type: ignore[import-untyped]
+
+# Anything else could be read as a range or a group of nodes.
+_PLAIN_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
+
+
+def folded(nodes: Iterable[str]) -> str:
+    """``node[1-3,7]`` for node1, node2, node3 and node7; names that are no host names follow as they are."""
+    unique = sorted(set(nodes))
+    plain = [node for node in unique if _PLAIN_NAME.fullmatch(node)]
+    odd = [node for node in unique if not _PLAIN_NAME.fullmatch(node)]
+    return ",".join([*([str(nodelist_abbrev(plain))] if plain else []), *odd])

@@ -1,0 +1,141 @@
+"""The shape of what is read, as JSON Schema: only what the reports use, so that newer ReFrame versions still fit."""
+
+import reprlib
+from typing import Any
+
+import jsonschema
+from jsonschema.exceptions import best_match
+
+from reports.errors import InputError
+from reports.untrusted import clean, one_line
+
+Schema = dict[str, Any]
+
+
+def _optional(kind: str) -> Schema:
+    return {"type": [kind, "null"]}
+
+
+def _map(values: Schema) -> Schema:
+    return {"type": "object", "additionalProperties": values}
+
+
+def _list(items: Schema) -> Schema:
+    return {"type": "array", "items": items}
+
+
+def _object(required: Schema, optional: Schema | None = None) -> Schema:
+    return {"type": "object", "required": list(required), "properties": {**required, **(optional or {})}}
+
+
+STRING: Schema = {"type": "string"}
+NUMBER: Schema = {"type": "number"}
+STRINGS = _list(STRING)
+
+# [value, reference, lower, upper, unit, result]; anything may have been extracted as the value.
+PERFVALUE: Schema = {
+    "type": "array",
+    "minItems": 5,
+    "prefixItems": [{}, *[_optional("number")] * 3, _optional("string"), _optional("string")],
+}
+
+CENSUS = _object(
+    {
+        "checks": _list(
+            _object({"name": STRING, "family": STRING, "offered": {"type": "boolean"}, "missing": STRINGS}, {"tags": STRINGS})
+        ),
+        "not_loaded": _list(_object({"file": STRING, "problem": STRING})),
+    },
+    {"suite_revision": STRING},
+)
+
+# What Kappa's base class adds to a test case.
+KAPPA_CASE = _object(
+    {"check_class": STRING},
+    {
+        "family": STRING,
+        "scale": STRING,
+        "placement": STRING,
+        "informational": STRINGS,
+        "declared_metrics": STRINGS,
+        "reference_sources": _map(_object({"source": STRING, "date": STRING, "samples": {"type": "integer"}, "method": STRING})),
+        "reference_problem": STRING,
+        "reference_file": STRING,
+        "curves": _map(
+            _object(
+                {
+                    **{key: STRING for key in ("x", "x_unit", "y", "y_unit")},
+                    "points": _list({"type": "array", "prefixItems": [NUMBER, NUMBER], "minItems": 2, "maxItems": 2}),
+                },
+                {"gated": _map(STRING)},
+            )
+        ),
+        "per_node": _map(_object({"unit": STRING, "values": _map(NUMBER)})),
+        "suspects": STRINGS,
+        "hint": STRING,
+        "provenance": {"type": "object", "properties": {"files": _map(STRING)}},
+        "census": {"anyOf": [{"const": {}}, CENSUS]},
+    },
+)
+
+CASE: Schema = {
+    **_object(
+        {"name": STRING, "system": STRING, "partition": _optional("string"), "result": STRING},
+        {
+            "environ": _optional("string"),
+            "fail_phase": _optional("string"),
+            "fail_reason": _optional("string"),
+            "fail_info": _optional("object"),
+            "job_nodelist": {"type": ["array", "null"], "items": STRING},
+            "jobid": {"type": ["string", "integer", "null"]},
+            "job_stdout": _optional("string"),
+            "outputdir": _optional("string"),
+            "stagedir": _optional("string"),
+            "time_run": _optional("number"),
+            "perfvalues": {"type": ["object", "null"], "additionalProperties": PERFVALUE},
+        },
+    ),
+    "if": {"required": ["check_class"]},
+    "then": KAPPA_CASE,
+}
+
+REPORT = _object(
+    {
+        "session_info": _object(
+            {},
+            {
+                key: _optional("string")
+                for key in ("uuid", "hostname", "user", "version", "time_start", "cmdline", "mode")
+            }
+            | {"time_elapsed": _optional("number")},
+        ),
+        "runs": _list(_object({"testcases": _list(CASE)})),
+    },
+    {"restored_cases": {"type": "array"}},
+)
+
+# mode -> family -> partitions; a mode that expects nothing would pass whatever happens.
+MODE: Schema = {"type": "object", "minProperties": 1, "additionalProperties": {**STRINGS, "minItems": 1}}
+EXPECTED: Schema = {
+    **_object({"modes": _map(MODE), "default_mode": STRING}, {"not_provided": _map(STRING)}),
+    "additionalProperties": False,
+}
+
+
+def check(document: Any, schema: Schema, source: str) -> None:
+    """Hold a parsed file against its schema.
+
+    :raises InputError: names ``source``, the key that does not fit, and what was expected there.
+    """
+    error = best_match(jsonschema.Draft202012Validator(schema).iter_errors(document))
+    if error is not None:
+        where = error.json_path.removeprefix("$").removeprefix(".") or "the document"
+        raise InputError(f"{source}: {clean(where)}: {_explain(error)}")
+
+
+def _explain(error: Any) -> str:
+    found = clean(reprlib.repr(error.instance))
+    if error.validator == "type":
+        expected = error.validator_value
+        return f"expected {expected if isinstance(expected, str) else ' or '.join(expected)}, found {found}"
+    return one_line(clean(error.message), 300)

@@ -1,0 +1,50 @@
+#!/bin/bash
+# First process of a node's namespaces: private mounts and scratch space, then becomes the node's init.
+# usage: node_init.sh NODE auto|ext4|tmpfs SCRATCH_BYTES
+set -euo pipefail
+export PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
+# shellcheck source-path=SCRIPTDIR source=sysfs.sh
+source "${BASH_SOURCE[0]%/*}/sysfs.sh"
+node=$1
+scratch_fs=$2
+scratch_bytes=$3
+image=/run/kappa/nodes/$node/scratch.img
+
+# ext4 on a loop device with direct I/O, so that the host's page cache does not answer for the disk.
+mount_ext4() {
+  local device stale
+  for stale in $(losetup --noheadings --output NAME --associated "$image"); do
+    losetup --detach "$stale"
+  done
+  rm -f "$image"
+  truncate --size "$scratch_bytes" "$image" &&
+    mkfs.ext4 -q -F -m 0 -E lazy_itable_init=1,lazy_journal_init=1,nodiscard "$image" || return 1
+  device=$(losetup --find --show --direct-io=on "$image") || return 1
+  local status=0
+  mount -t ext4 "$device" /scratch || status=1
+  # Detaching a device in use makes the kernel free it with the last user, whatever ends that.
+  losetup --detach "$device"
+  return "$status"
+}
+
+hostname "$node"
+mount -t proc proc /proc
+mount_sysfs /run/stage
+mount --move /run/stage /sys
+mount -t tmpfs -o mode=1777 tmpfs /dev/shm
+mount -t tmpfs -o mode=755 tmpfs /run/munge
+mount -t tmpfs -o mode=755 tmpfs /run/slurm
+install -m 600 /run/kappa/munge.key /run/munge/munge.key
+
+if [[ $scratch_fs == tmpfs ]]; then
+  mount -t tmpfs -o "mode=1777,size=$scratch_bytes" tmpfs /scratch
+elif ! mount_ext4; then
+  if [[ $scratch_fs == ext4 ]]; then
+    echo "error: no ext4 file system on a loop device with direct I/O can be mounted on $node"
+    exit 1
+  fi
+  rm -f "$image"
+  mount -t tmpfs -o "mode=1777,size=$scratch_bytes" tmpfs /scratch
+fi
+chmod 1777 /scratch
+exec env -i PATH="$PATH" tini -- sleep infinity

@@ -1,0 +1,39 @@
+"""What Slurm says about the nodes and partitions."""
+
+import dataclasses
+
+from .instance import Instance
+from .layout import LOGIN
+
+_IN_SERVICE = {"idle", "allocated", "mixed", "completing", "planned", "reserved"}
+
+
+@dataclasses.dataclass(frozen=True)
+class NodeState:
+    """One node as sinfo(1) shows it; a trailing ``*`` of the state says that it does not answer."""
+
+    name: str
+    state: str
+    partitions: str
+    reason: str
+
+    @property
+    def in_service(self) -> bool:
+        return self.state.rstrip("-") in _IN_SERVICE
+
+
+def parse_sinfo(text: str) -> list[NodeState]:
+    """Nodes in the output of ``sinfo --Node --noheader --Format`` as query_nodes asks for it."""
+    found: dict[str, NodeState] = {}
+    for line in text.splitlines():
+        name, state, partition, reason = (field.strip() for field in line.split("|", 3))
+        known = found.get(name)
+        partitions = f"{known.partitions},{partition}" if known else partition
+        found[name] = NodeState(name, state, partitions, "" if reason == "none" else reason)
+    return list(found.values())
+
+
+def query_nodes(instance: Instance) -> list[NodeState]:
+    """The nodes as slurmctld knows them; none when it does not answer."""
+    result = instance.run_in(LOGIN, ["sinfo", "--Node", "--noheader", "--format=%N|%T|%R|%E"])
+    return parse_sinfo(result.stdout) if result.returncode == 0 else []

@@ -1,0 +1,69 @@
+"""What a cluster is made of, and the checks on it."""
+
+import dataclasses
+import os
+import re
+from pathlib import Path
+from typing import Any
+
+from .errors import ClusterError
+
+SCRATCH_FILE_SYSTEMS = ("auto", "ext4", "tmpfs")
+MIN_SCRATCH_BYTES = 16 << 20  # below this ext4 has no room for its journal
+MAX_NODES = 64
+_UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
+
+
+def parse_size(text: str) -> int:
+    """Bytes in a size such as ``512M`` or ``1G`` (binary units).
+
+    Raises ValueError for anything else.
+    """
+    match = re.fullmatch(r"(\d+)([KMGT]?)(?:i?B)?", text.strip(), re.IGNORECASE)
+    if match is None:
+        raise ValueError(f"{text!r} is not a size: write a whole number with K, M, G or T, for example 1G")
+    return int(match[1]) * _UNITS[match[2].upper()]
+
+
+@dataclasses.dataclass(frozen=True)
+class ClusterOptions:
+    """The choices of `cluster up`; two clusters with equal options are alike."""
+
+    nodes: int = 4
+    cpus_per_node: int = dataclasses.field(default_factory=lambda: os.cpu_count() or 1)
+    scratch_bytes: int = 1 << 30
+    scratch_fs: str = "auto"
+    accounting: bool = True
+
+    def __post_init__(self) -> None:
+        """Raise ClusterError for a cluster that cannot be built."""
+        if not 2 <= self.nodes <= MAX_NODES or self.nodes % 2:
+            raise ClusterError(
+                f"--nodes {self.nodes}: the partitions cpu and gpu take half of the nodes each, "
+                f"so give an even number from 2 to {MAX_NODES}"
+            )
+        if self.cpus_per_node < 1:
+            raise ClusterError(f"--cpus-per-node {self.cpus_per_node}: give 1 or more")
+        if self.scratch_bytes < MIN_SCRATCH_BYTES:
+            raise ClusterError(f"--scratch-size {self.scratch_bytes} B: give at least {MIN_SCRATCH_BYTES >> 20}M")
+        if self.scratch_fs not in SCRATCH_FILE_SYSTEMS:
+            raise ClusterError(f"--scratch-fs {self.scratch_fs}: give one of {', '.join(SCRATCH_FILE_SYSTEMS)}")
+
+    @property
+    def node_names(self) -> tuple[str, ...]:
+        """node1 … nodeN."""
+        return tuple(f"node{i}" for i in range(1, self.nodes + 1))
+
+    def conflicts(self, wanted: dict[str, Any]) -> list[str]:
+        """One line for each wanted option that differs from this cluster's."""
+        return [
+            f"{name.replace('_', '-')} is {getattr(self, name)}, not {value}"
+            for name, value in wanted.items()
+            if getattr(self, name) != value
+        ]
+
+
+def find_gpu_devices(dev: Path = Path("/dev")) -> tuple[str, ...]:
+    """Paths of the host's NVIDIA GPUs, by number."""
+    found = [(int(match[1]), str(path)) for path in dev.iterdir() if (match := re.fullmatch(r"nvidia(\d+)", path.name))]
+    return tuple(path for _, path in sorted(found))

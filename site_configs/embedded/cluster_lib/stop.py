@@ -1,0 +1,121 @@
+"""Take a cluster down so that nothing of it remains."""
+
+import contextlib
+import os
+import signal
+import subprocess
+import time
+from pathlib import Path
+
+from .console import Deadline, Progress
+from .daemons import find_process, login_daemons, stop_daemon
+from .errors import ClusterError
+from .instance import Instance, find_outer, login_init_of
+from .jobs import cancel_all_jobs
+from .layout import LOGIN, StateLayout
+from .processes import ProcessId, members
+
+_ORDERLY_S = 10.0  # for each step of an orderly stop; afterwards everything is killed
+
+
+def stop_cluster(layout: StateLayout, progress: Progress) -> bool:
+    """End the cluster of a state directory; False when none was up.
+
+    Works from the process tree, so also for one whose records are lost or damaged.
+    """
+    outer = find_outer(layout)
+    if outer:
+        since = time.monotonic()
+        try:
+            instance = Instance.load(layout)
+        except ClusterError as error:
+            progress.say(str(error))
+            instance = None
+        if instance:
+            _end_jobs(instance)
+            _end_daemons(instance)
+        cgroups = _cgroups_of(instance) if instance else set()
+        _end_namespaces(outer)
+        _remove_cgroups(cgroups)
+        progress.step("cluster ended", since)
+    for pid_file in layout.run.glob("*.pid"):
+        # After a crash the kernel may still be ending what is named there.
+        process = ProcessId.read(pid_file)
+        if process and not process.wait_gone(_ORDERLY_S):
+            raise ClusterError(_undying(process))
+        pid_file.unlink()
+    _free_loop_devices(layout)
+    layout.instance.unlink(missing_ok=True)
+    return outer is not None
+
+
+def _end_jobs(instance: Instance) -> None:
+    """Cancel all jobs and wait for them, so that accounting knows their end."""
+    slurmctld = login_daemons(instance)[-1]
+    if find_process(instance, slurmctld):
+        with contextlib.suppress(ClusterError):  # a controller that does not answer is ended with the rest
+            cancel_all_jobs(instance, _ORDERLY_S)
+
+
+def _end_daemons(instance: Instance) -> None:
+    """The controller saves its state first, the database is last."""
+    for daemon in reversed(login_daemons(instance)):
+        if daemon.program != "munged":
+            stop_daemon(instance, daemon, _ORDERLY_S)
+
+
+def _end_namespaces(outer: ProcessId) -> None:
+    """Kill the first process of the namespaces, with which the kernel ends all others, then its parent."""
+    for process in (login_init_of(outer), outer):
+        if process:
+            process.send(signal.SIGKILL)
+            if not process.wait_gone(_ORDERLY_S):
+                raise ClusterError(_undying(process))
+
+
+def _undying(process: ProcessId) -> str:
+    return f"process {process.pid} of the cluster does not end: see ps -p {process.pid} -o stat,wchan,args"
+
+
+def _free_loop_devices(layout: StateLayout) -> None:
+    """Free the loop devices of the scratch images; the kernel does so itself, a moment after the last mount."""
+    for image in layout.state.glob("nodes/*/scratch.img"):
+        if os.geteuid() == 0:
+            deadline = Deadline(2)
+            deadline.poll(lambda image=image: not _loop_devices(image))  # type: ignore[misc]
+            for device in _loop_devices(image):
+                subprocess.run(["losetup", "--detach", device], check=False)
+        image.unlink()
+
+
+def _loop_devices(image: Path) -> list[str]:
+    command = ["losetup", "--noheadings", "--output", "NAME", "--associated", str(image)]
+    return subprocess.run(command, capture_output=True, text=True, check=False).stdout.split()
+
+
+def _cgroups_of(instance: Instance) -> set[Path]:
+    """Folders of control groups that cluster processes were put into after the start."""
+    inits = instance.inits()
+    if LOGIN not in inits:
+        return set()
+    original = _cgroup_folders(inits[LOGIN].pid)
+    return {folder for p in members(inits) for folder in _cgroup_folders(p.process.pid)} - original
+
+
+def _cgroup_folders(pid: int) -> set[Path]:
+    """cgroups(7): lines ID:CONTROLLERS:PATH, version 2 without controllers."""
+    folders = set()
+    with contextlib.suppress(OSError):
+        for line in Path(f"/proc/{pid}/cgroup").read_text().splitlines():
+            _, controllers, path = line.split(":", 2)
+            if controllers:
+                folders.add(Path("/sys/fs/cgroup", controllers.removeprefix("name="), path.lstrip("/")))
+            else:
+                folders.add(Path("/sys/fs/cgroup", path.lstrip("/")))
+    return folders
+
+
+def _remove_cgroups(folders: set[Path]) -> None:
+    for folder in sorted(folders, key=lambda f: len(f.parts), reverse=True):
+        with contextlib.suppress(OSError):  # in use by others, or gone
+            folder.rmdir()

@@ -1,0 +1,129 @@
+"""ReFrame settings of the embedded site: a real Slurm cluster of virtual nodes on one machine.
+
+Start the cluster with ``site_configs/embedded/cluster up``; the settings put its Slurm commands first on
+PATH. Jobs hold the licence ``machine``, so that only one runs at a time: all nodes share the same cores.
+"""
+
+import json
+import os
+import pathlib
+import re
+
+SITE = pathlib.Path(__file__).resolve().parent
+REPOSITORY = SITE.parents[1]
+STATE = pathlib.Path(os.environ.get("KAPPA_CLUSTER_STATE", REPOSITORY / ".kappa/cluster"))
+RESULTS = pathlib.Path(os.environ.get("KAPPA_RESULTS", REPOSITORY / "results/embedded"))
+OSU = REPOSITORY / ".kappa/osu"
+
+# ReFrame 4.10 knows general/reference_prefix, but its schema refuses it in a settings file.
+os.environ.setdefault("RFM_REFERENCE_PREFIX", str(SITE / "references"))
+os.environ["PATH"] = f"{STATE / 'bin'}:{os.environ['PATH']}"
+
+
+def running_cluster():
+    """Nodes and cores per node that ``cluster up`` was told, or its defaults."""
+    try:
+        options = json.loads((STATE / "run/instance.json").read_text(encoding="utf-8"))["options"]
+        return options["nodes"], options["cpus_per_node"]
+    except FileNotFoundError:
+        return 4, os.cpu_count()
+
+
+def peak_gflops_per_core():
+    """Theoretical peak: clock x FLOP per cycle of two FMA units of the widest vectors (double precision)."""
+    cpuinfo = pathlib.Path("/proc/cpuinfo").read_text(encoding="utf-8")
+    clock = re.search(r"^cpu MHz\s*: ([\d.]+)", cpuinfo, re.MULTILINE)
+    flop_per_cycle = 32 if " avx512f" in cpuinfo else 16 if " fma" in cpuinfo else 4
+    return float(clock[1] if clock else 2000) / 1000 * flop_per_cycle
+
+
+NODES, CORES = running_cluster()
+HAS_NVIDIA = pathlib.Path("/dev/nvidia0").exists()
+
+
+def partition(name, nodes, features, **extras):
+    return {
+        "name": name,
+        "scheduler": "slurm",
+        "launcher": "srun",
+        "access": [f"--partition={name}", "--licenses=machine:1"],
+        "environs": ["packaged"],
+        "max_jobs": 8,
+        "features": features,
+        "processor": {"num_cpus": CORES, "num_cpus_per_core": 1, "num_sockets": 1, "num_cpus_per_socket": CORES},
+        "sched_options": {"use_nodes_option": True, "slurm_pending_job_reason_poll_freq": 5},
+        "extras": {
+            "nodes": nodes,
+            "max_pending_time": "10m",
+            "storage": {"scratch": "/scratch", "shared": "/shared"},
+            **extras,
+        },
+    }
+
+
+# Sizes for cores that are shared: seconds, not minutes.
+NETWORK_TUNING = {"OsuBandwidth": {"window": 16}, "OsuBidirectionalBandwidth": {"window": 16}}
+COMMON_SCALES = ["scale_one_node", "scale_each_node"]
+
+site_configuration = {
+    "systems": [
+        {
+            "name": "embedded",
+            "descr": "Slurm cluster of virtual nodes on one machine",
+            "hostnames": [".*"],
+            "prefix": str(RESULTS),
+            "partitions": [
+                partition(
+                    "cpu", NODES // 2, [*COMMON_SCALES, "scale_two_nodes", "network", "compute"],
+                    peak_gflops_per_core=peak_gflops_per_core(),
+                    tuning={**NETWORK_TUNING, "Hpl": {"order": 2500}, "Stream": {"working_set": "1GB"}},
+                ),
+                partition(
+                    "gpu", NODES // 2,
+                    [*COMMON_SCALES, "scale_two_nodes", "network", *(["nvidia"] if HAS_NVIDIA else [])],
+                    gpus_per_node=1,
+                    tuning=NETWORK_TUNING,
+                ),
+                partition(
+                    "scratch", NODES, [*COMMON_SCALES, "links", "storage_scratch", "storage_shared"],
+                    tuning={"NodeLinks": {"window": 16}, "Fio": {"file_size_mib": 128, "runtime_s": 2}},
+                ),
+            ],
+        }
+    ],
+    "environments": [
+        {
+            # Debian's packages and mpi4py's OSU demos on the site's Open MPI.
+            "name": "packaged",
+            "features": ["mpi", "osu", "hpl", "stream", "fio"],
+            "extras": {
+                "hpl": "hpcc",
+                "stream": "likwid-bench",
+                "hash_files": {"osu": [str(path) for path in sorted((OSU / "lib").glob("*.py"))]},
+            },
+            "env_vars": [
+                ["PATH", f"{OSU / 'bin'}:$PATH"],
+                ["OMPI_ALLOW_RUN_AS_ROOT", "1"],
+                ["OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1"],
+                # Virtual nodes would all bind their first rank to physical core 0.
+                ["OMPI_MCA_hwloc_base_binding_policy", "none"],
+                # There are more ranks than cores as soon as a job uses two nodes.
+                ["OMPI_MCA_mpi_yield_when_idle", "1"],
+                ["OMPI_MCA_btl_tcp_if_include", "eth0"],
+            ],
+        }
+    ],
+    "modes": [
+        {"name": name, "options": [f"--tag={name}", f"--session-extras=mode={name}"]}
+        for name in ("smoke", "nightly", "acceptance")
+    ],
+    "general": [
+        {
+            "report_file": str(RESULTS / "reports/run-report-{sessionid}.json"),
+            "trap_job_errors": True,
+            "poll_rate_min": 1,
+            "poll_rate_max": 2,
+        }
+    ],
+    "storage": [{"enable": True, "backend": "sqlite", "sqlite_db_file": str(RESULTS / "results.db")}],
+}  # fmt: skip

@@ -1,0 +1,77 @@
+"""One embedded cluster for the integration tests of the suite, and the commands that people use on it."""
+
+import json
+import os
+import pathlib
+import subprocess
+import sys
+from dataclasses import dataclass
+
+import pytest
+
+REPOSITORY = pathlib.Path(__file__).parents[2]
+SITE = REPOSITORY / "site_configs/embedded"
+
+
+@dataclass(frozen=True)
+class Suite:
+    """Runs ReFrame and the reports against a cluster whose state is under ``state``."""
+
+    state: pathlib.Path
+    results: pathlib.Path
+
+    def cluster(self, *arguments, check=True):
+        return subprocess.run(
+            [SITE / "cluster", *arguments],
+            env=self.environment(),
+            check=check,
+            capture_output=True,
+            text=True,
+            timeout=120,
+        )
+
+    def environment(self, **extra):
+        return {**os.environ, "KAPPA_CLUSTER_STATE": str(self.state), "KAPPA_RESULTS": str(self.results), **extra}
+
+    def reframe(self, *arguments, checks=REPOSITORY / "reframe_checks", **environment):
+        """Run ReFrame; returns its completed process. ``environment`` is added to the environment."""
+        command = [
+            pathlib.Path(sys.executable).with_name("reframe"),
+            "-C", SITE / "settings.py", "-c", checks, "-R", *arguments,
+        ]  # fmt: skip
+        return subprocess.run(
+            command,
+            env=self.environment(**environment),
+            cwd=self.results,
+            capture_output=True,
+            text=True,
+            timeout=600,
+            check=False,
+        )
+
+    def judge(self, report):
+        """Exit status of ``reports verdict`` and what it says as JSON (``None`` when it could not judge)."""
+        said = report.with_suffix(".verdict.json")
+        done = subprocess.run(
+            [sys.executable, "-m", "reports", "verdict", report, "--json", said],
+            env=self.environment(), capture_output=True, text=True, timeout=120, check=False,
+        )  # fmt: skip
+        return done.returncode, json.loads(said.read_text()) if said.exists() else None
+
+    def run(self, *arguments, **kwargs):
+        """Run checks and judge them: exit status and verdict."""
+        report = self.results / "run-report.json"
+        report.unlink(missing_ok=True)
+        self.reframe("-r", f"--report-file={report}", *arguments, **kwargs)
+        return self.judge(report)
+
+
+@pytest.fixture(scope="session")
+def suite(tmp_path_factory):
+    root = tmp_path_factory.mktemp("suite")
+    suite = Suite(root / "cluster", root / "results")
+    suite.results.mkdir()
+    started = suite.cluster("up", check=False)
+    assert started.returncode == 0, started.stderr
+    yield suite
+    suite.cluster("down")

@@ -1,0 +1,137 @@
+"""Faults put into a running cluster, and into the suite itself: none ends in PASS, and the right node is named."""
+
+import contextlib
+import shutil
+import time
+
+import pytest
+
+from .conftest import REPOSITORY, SITE
+
+FAIL, INCOMPLETE = 1, 2
+
+
+def reasons(verdict):
+    return " | ".join(" ".join(filter(None, gap.values())) for gap in verdict["incomplete"])
+
+
+def failure_of(verdict, check):
+    return next(case for case in verdict["cases"] if case["check_class"] == check and case["state"] == "fail")
+
+
+@contextlib.contextmanager
+def fault(suite, node, inject, mend):
+    suite.cluster("exec", node, "sh", "-c", inject)
+    try:
+        yield
+    finally:
+        suite.cluster("exec", node, "sh", "-c", mend)
+
+
+def test_smoke_run_of_a_healthy_cluster_passes(suite):
+    status, verdict = suite.run("--mode=smoke")
+    assert status == 0, verdict
+    assert verdict["verdict"] == "PASS"
+
+
+def test_bandwidth_limit_on_one_link_names_the_node(suite):
+    with fault(
+        suite, "node2", "tc qdisc add dev eth0 root tbf rate 200mbit burst 70000 latency 50ms",
+        "tc qdisc del dev eth0 root",
+    ):  # fmt: skip
+        status, verdict = suite.run(
+            "-n", "NodeLinks", "-S", "NodeLinks.iterations=3", "-S", "NodeLinks.repeats_per_link=1"
+        )  # fmt: skip
+    assert status == FAIL
+    assert failure_of(verdict, "NodeLinks")["suspects"] == ["node2"]
+    assert "node2" in failure_of(verdict, "NodeLinks")["operator_line"]
+
+
+def test_full_scratch_fails(suite):
+    # node1 is where the job of one node goes.
+    with fault(suite, "node1", "fallocate -l $(df --output=avail -B1 /scratch | tail -n 1) /scratch/full || true",
+               "rm -f /scratch/full"):  # fmt: skip
+        status, verdict = suite.run("-n", "PartitionHealth", "-n", "Fio%target=scratch", "--system=embedded:scratch")
+    assert status == FAIL
+    assert {"Fio", "PartitionHealth"} & {case["check_class"] for case in verdict["cases"] if case["state"] == "fail"}
+
+
+def test_killed_slurmd_names_the_node(suite):
+    suite.cluster("exec", "node4", "pkill", "-9", "slurmd")
+    try:
+        deadline = time.monotonic() + 90
+        while "down" not in suite.cluster("exec", "login", "sinfo", "-h", "-n", "node4", "-o", "%T").stdout:
+            assert time.monotonic() < deadline, "Slurm did not notice"
+            time.sleep(1)
+        status, verdict = suite.run("-n", "PartitionState")
+    finally:
+        suite.cluster("up")
+    assert status == FAIL
+    assert failure_of(verdict, "PartitionState")["suspects"] == ["node4"]
+
+
+@pytest.fixture
+def references(tmp_path):
+    copy = tmp_path / "references"
+    shutil.copytree(SITE / "references", copy)
+    return copy
+
+
+def test_missing_reference_file_is_incomplete(suite, references):
+    (references / "node.yaml").unlink()
+    status, verdict = suite.run("-n", "PartitionState", RFM_REFERENCE_PREFIX=str(references))
+    assert status == INCOMPLETE
+    assert "node.yaml" in reasons(verdict)
+
+
+def test_misspelt_metric_in_references_is_incomplete(suite, references):
+    path = references / "node.yaml"
+    path.write_text(path.read_text().replace("fraction_usable", "fraction_useable"))
+    status, verdict = suite.run("-n", "PartitionState", RFM_REFERENCE_PREFIX=str(references))
+    assert status == INCOMPLETE
+    assert "fraction_useable" in reasons(verdict)
+    assert "fraction_usable" in reasons(verdict)
+
+
+def test_reference_without_source_is_incomplete(suite, references):
+    path = references / "node.yaml"
+    path.write_text(path.read_text().replace('match: "*"', 'match: "Nothing"'))
+    status, verdict = suite.run("-n", "PartitionState", RFM_REFERENCE_PREFIX=str(references))
+    assert status == INCOMPLETE
+    assert "$sources" in reasons(verdict)
+
+
+@pytest.fixture
+def damaged_suite(tmp_path):
+    """A copy of the suite in which check files can be broken, and the environment that uses it."""
+    copy = tmp_path / "reframe_checks"
+    shutil.copytree(REPOSITORY / "reframe_checks", copy)
+    return copy, {"checks": copy, "PYTHONPATH": str(tmp_path)}
+
+
+@pytest.mark.parametrize("damage", ["import not_there\n", "def broken(:\n"], ids=["import", "syntax"])
+def test_a_check_file_that_does_not_load_never_passes(suite, damaged_suite, damage):
+    copy, where = damaged_suite
+    path = copy / "compute/stream.py"
+    path.write_text(damage + path.read_text())
+    status, _ = suite.run("-n", "PartitionState", **where)
+    assert status in (FAIL, INCOMPLETE)
+
+
+def test_a_check_that_reframe_skips_is_named(suite, damaged_suite):
+    copy, where = damaged_suite
+    path = copy / "compute/stream.py"
+    path.write_text(path.read_text().replace("@rfm.simple_test", "@rfm.simple_test\n@rfm.no_such_decorator"))
+    status, verdict = suite.run("-n", "PartitionState", **where)
+    assert status in (FAIL, INCOMPLETE)
+    if verdict is not None:
+        assert "stream" in failure_of(verdict, "PartitionState")["operator_line"]
+
+
+def test_a_metric_that_is_not_extracted_fails(suite, damaged_suite):
+    copy, where = damaged_suite
+    path = copy / "node/partition_state.py"
+    path.write_text(path.read_text().replace("/ self.partition_nodes", "/ self.no_such_figure"))
+    status, verdict = suite.run("-n", "PartitionState", **where)
+    assert status == FAIL
+    assert "fraction_usable" in failure_of(verdict, "PartitionState")["operator_line"]

@@ -1,0 +1,115 @@
+"""Random damage to recorded output, and what may still be read from it."""
+
+import dataclasses
+import math
+import re
+from collections.abc import Callable, Iterator, Sequence
+
+from hypothesis import strategies as st
+
+Draw = Callable[[st.SearchStrategy], object]
+
+BAD_NUMBERS = ["NaN", "nan", "-1", "inf", "-inf", "1e999", "0", "", " "]
+INTRUDERS = ["\x00", "\x07", "\x1b[31m", "\x7f", "\r", "\x85", "\u2028", "\N{REPLACEMENT CHARACTER}", "\t", "\n", " "]
+_NUMBER = re.compile(r"-?[0-9]+(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?")
+
+
+def _line_pair(draw: Draw, lines: list[str]) -> tuple[int, int]:
+    return tuple(sorted(draw(st.tuples(*2 * [st.integers(0, len(lines) - 1)]))))
+
+
+def truncate(draw: Draw, text: str) -> str:
+    return text[: draw(st.integers(0, len(text) - 1))]
+
+
+def delete_line(draw: Draw, text: str) -> str:
+    lines = text.splitlines(keepends=True)
+    del lines[draw(st.integers(0, len(lines) - 1))]
+    return "".join(lines)
+
+
+def duplicate_line(draw: Draw, text: str) -> str:
+    lines = text.splitlines(keepends=True)
+    source, target = _line_pair(draw, lines)
+    return "".join([*lines[:target], lines[source], *lines[target:]])
+
+
+def swap_lines(draw: Draw, text: str) -> str:
+    lines = text.splitlines(keepends=True)
+    first, second = _line_pair(draw, lines)
+    lines[first], lines[second] = lines[second], lines[first]
+    return "".join(lines)
+
+
+def interleave_lines(draw: Draw, text: str) -> str:
+    """Two ranks print the same output; the lines come in turns of random length."""
+    lines = text.splitlines(keepends=True)
+    length = draw(st.integers(1, len(lines)))
+    return "".join("".join(2 * lines[start : start + length]) for start in range(0, len(lines), length))
+
+
+def mix_writes(draw: Draw, text: str) -> str:
+    """A second writer breaks in at any byte."""
+    position = draw(st.integers(0, len(text)))
+    return text[:position] + text + text[position:]
+
+
+def lose_span(draw: Draw, text: str) -> str:
+    start, end = sorted(draw(st.tuples(*2 * [st.integers(0, len(text))])))
+    return text[:start] + text[min(end, start + 4096) :]
+
+
+def replace_digits(draw: Draw, text: str) -> str:
+    group = draw(st.sampled_from(list(re.finditer("[0-9]+", text))))
+    return text[: group.start()] + draw(st.sampled_from(BAD_NUMBERS)) + text[group.end() :]
+
+
+def change_digit(draw: Draw, text: str) -> str:
+    digit = draw(st.sampled_from(list(re.finditer("[0-9]", text))))
+    return text[: digit.start()] + draw(st.sampled_from("0123456789")) + text[digit.end() :]
+
+
+def intrude(draw: Draw, text: str) -> str:
+    position = draw(st.integers(0, len(text)))
+    return text[:position] + draw(st.sampled_from(INTRUDERS)) + text[position:]
+
+
+KINDS = [
+    truncate, delete_line, duplicate_line, swap_lines, interleave_lines, mix_writes, lose_span, replace_digits,
+    change_digit, intrude,
+]  # fmt: skip
+
+
+@st.composite
+def damaged(draw: Draw, text: str) -> str:
+    """``text`` with one or two kinds of damage."""
+    for kind in draw(st.lists(st.sampled_from(KINDS), min_size=1, max_size=2)):
+        if re.search("[0-9]", text):
+            text = kind(draw, text)
+    return text
+
+
+def leaves(value: object, path: str = "") -> Iterator[tuple[str, object]]:
+    """Path and value of everything in a parser's result; records of hosts go by the host's name."""
+    if dataclasses.is_dataclass(value):
+        for field in dataclasses.fields(value):
+            yield from leaves(getattr(value, field.name), f"{path}.{field.name}")
+    elif isinstance(value, dict):
+        for key, entry in value.items():
+            yield from leaves(entry, f"{path}[{key}]")
+    elif isinstance(value, tuple):
+        for index, entry in enumerate(value):
+            name = f"{entry.host}/{getattr(entry, 'index', '')}" if hasattr(entry, "host") else index
+            yield from leaves(entry, f"{path}[{name}]")
+    else:
+        yield path, value
+
+
+def is_written(value: object, lines: Sequence[str], scales: Sequence[float]) -> bool:
+    """Whether ``value`` stands on one of ``lines``, in one of the units that the parser converts from."""
+    if value is None:
+        return any("null" in line for line in lines)
+    if isinstance(value, str):
+        return any(value in line for line in lines)
+    tokens = [float(token) for line in lines for token in _NUMBER.findall(line)]
+    return any(math.isclose(token * scale, value, rel_tol=1e-12) for token in tokens for scale in scales)

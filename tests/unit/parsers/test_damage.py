@@ -1,0 +1,99 @@
+"""Damaged output gives an error, or figures that the output really holds.
+
+Exactly: of everything in a result read from damaged text, each value is the one read from the whole text, or it
+stands on a line that the damage has changed; and as many values are there as before. So a figure is never made
+from pieces of two lines, taken from the wrong line, or left out. Undetectable, and so not claimed: a digit that
+becomes another digit, where no second figure depends on it; what a program prints or not (``may_vanish``); and in
+fio's JSON of several jobs, two lines of equal key exchanged between the jobs (one job is used here).
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from reframe_checks.parsers import fio, gpu, hpcc, hpl, likwid, node_probe, osu, stream
+from reframe_checks.parsers.errors import ParseError
+from reframe_checks.parsers.text import MAX_LINE_CHARS
+from tests.unit.parsers.damage import damaged, is_written, leaves
+
+
+@dataclass(frozen=True)
+class Case:
+    file: str
+    parse: Callable[[str], object]
+    #: Factors from the units printed to those of the result.
+    scales: Sequence[float] = (1,)
+    #: What the program prints or not, so that nobody can tell whether it was lost.
+    may_vanish: Sequence[str] = ()
+
+
+def osu_case(name: str, smallest: int, largest: int) -> Case:
+    sizes = [1 << exponent for exponent in range(30) if smallest <= 1 << exponent <= largest]
+    return Case(f"osu/{name}.txt", partial(osu.parse, expect_sizes=sizes, expect_tables=1), may_vanish=["[0].datatype"])
+
+
+CASES = {
+    "osu latency": osu_case("osu_latency", 1, 1 << 22),
+    "osu full": osu_case("osu_allreduce_full_validated", 4, 4096),
+    "osu message rate": osu_case("osu_mbw_mr", 1, 1 << 22),
+    "osu barrier": Case("osu/osu_barrier.txt", partial(osu.parse, expect_sizes=[0], expect_tables=1)),
+    "mpi4py bandwidth": osu_case("mpi4py_bw", 1, 1 << 22),
+    "hpl": Case("hpl/xhpl.txt", hpl.parse),
+    "hpl in hpcc": Case("hpcc/two_ranks.txt", hpl.parse),
+    "hpcc": Case("hpcc/two_ranks.txt", hpcc.parse, (1, 1e3)),
+    "stream": Case("stream/two_threads.txt", stream.parse, may_vanish=[".threads"]),
+    "likwid": Case("likwid/stream.txt", likwid.parse),
+    "fio": Case("fio/write.json", fio.parse, (1, 1e-3, 1e-6, 1 << 10, 1 << 20)),
+    "node_probe": Case("node_probe/four_nodes.jsonl", partial(node_probe.parse, expect_nodes=4)),
+    "gpu": Case("gpu/composed_two_nodes.csv", partial(gpu.parse, expect_nodes=2, expect_per_node=2)),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+@given(data=st.data())
+@settings(
+    max_examples=250, deadline=None, derandomize=True,
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
+)  # fmt: skip
+def test_damaged_output(recorded, name, data):
+    case = CASES[name]
+    whole = recorded(case.file)
+    text = data.draw(damaged(whole))
+    try:
+        found = dict(leaves(case.parse(text)))
+    except ParseError as err:
+        assert "expected" in str(err)
+        return
+    expected = dict(leaves(case.parse(whole)))
+    changed = sorted(set(text.splitlines()) - set(whole.splitlines()))
+    assert len(found) == len(expected)
+    for path, value in found.items():
+        vanished = value is None and path in case.may_vanish
+        if path not in expected or (value != expected[path] and not vanished):
+            assert is_written(value, changed, case.scales), f"{path} = {value} stands on no changed line: {changed}"
+
+
+@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "\n",
+        "\x7fELF\x02\x01\x01\x00\xff" * 20,
+        "{}\n",
+        "0" * 20_000_000,
+        (("# OSU " + "a " * MAX_LINE_CHARS)[: MAX_LINE_CHARS - 1] + "\n") * 3,
+        (" " * MAX_LINE_CHARS + "\n") * 3 + "x\n",
+        ("fio: " + "err" * (MAX_LINE_CHARS // 4) + "\n") * 3,
+        ("W" + "R1" * (MAX_LINE_CHARS // 4) + " " * (MAX_LINE_CHARS // 4) + "\n") * 3,
+        ("[" * MAX_LINE_CHARS + "\n") * 3,
+    ],
+    ids=["empty", "blank", "binary", "other JSON", "one long line", "title", "spaces", "fio", "row", "brackets"],
+)
+def test_anything_else_is_an_error(name, text):
+    with pytest.raises(ParseError):
+        CASES[name].parse(text)

@@ -1,0 +1,156 @@
+"""The probe itself, run as tasks of a step that meet over this machine's network."""
+
+import ast
+import importlib.util
+import json
+import os
+import pathlib
+import re
+import socket
+import subprocess
+import sys
+import time
+
+import pytest
+
+from reframe_checks.parsers import node_probe
+
+SCRIPT = pathlib.Path(__file__).parents[3] / "reframe_checks/node/src/node_probe.py"
+
+
+@pytest.fixture
+def probe():
+    """The script as a module."""
+    spec = importlib.util.spec_from_file_location("probe", SCRIPT)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def start(*arguments, folder, **variables):
+    environment = {key: value for key, value in os.environ.items() if not key.startswith("SLURM")}
+    return subprocess.Popen(
+        [sys.executable, str(SCRIPT), *arguments],
+        cwd=folder, env=environment | variables, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+    )  # fmt: skip
+
+
+def start_task(number, tasks, *arguments, folder):
+    step = {"SLURM_JOB_ID": "7", "SLURM_STEP_ID": "0", "SLURM_STEP_NUM_TASKS": str(tasks)}
+    step |= {"SLURM_PROCID": str(number), "SLURMD_NODENAME": f"127.0.0.{number + 1}"}
+    return start(*arguments, folder=folder, **step)
+
+
+def test_on_its_own(tmp_path):
+    process = start("--mount", "/proc", "--mount", str(tmp_path / "gone"), folder=tmp_path)
+    out, err = process.communicate(timeout=60)
+    assert (process.returncode, err) == (0, "")
+    (facts,) = node_probe.parse(out, expect_nodes=1)
+    assert facts.host == socket.gethostname()
+    assert facts.cpus_online == os.cpu_count()
+    assert facts.kernel == os.uname().release
+    total = re.search(r"MemTotal:\s+(\d+)", pathlib.Path("/proc/meminfo").read_text())
+    assert facts.memory_total_kib == int(total[1])
+    assert [(mount.type, mount.writable is None) for mount in facts.mounts] == [("proc", False), (None, True)]
+    assert (facts.slurm, facts.clock_offset_us, facts.clock_rtt_us) == (None, 0, 0)
+
+
+def test_in_a_batch_script_it_is_on_its_own(tmp_path):
+    process = start(folder=tmp_path, SLURM_JOB_ID="7", SLURM_NTASKS="4", SLURM_PROCID="0")
+    out, _ = process.communicate(timeout=60)
+    assert len(node_probe.parse(out)) == 1
+
+
+def test_three_tasks_meet(tmp_path):
+    processes = [start_task(number, 3, folder=tmp_path) for number in (2, 1, 0)]
+    outputs = [process.communicate(timeout=60) for process in processes]
+    assert [process.returncode for process in processes] == [0, 0, 0]
+    assert [bool(out) for out, _ in outputs] == [False, False, True]
+    facts = node_probe.parse(outputs[2][0], expect_nodes=3)
+    assert [node.host for node in facts] == [f"127.0.0.{number + 1}" for number in range(3)]
+    # One clock: the offset is within the error that the round trip bounds.
+    assert all(abs(node.clock_offset_us) <= node.clock_rtt_us / 2 + 1 for node in facts[1:])
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_foreign_connection_and_a_stale_file_do_no_harm(tmp_path):
+    stale = tmp_path / "node_probe_7.0.0.json"
+    stale.write_text(json.dumps({"hosts": ["127.0.0.1"], "port": 1, "token": "00"}))
+    client = start_task(1, 2, folder=tmp_path)
+    server = start_task(0, 2, folder=tmp_path)
+    deadline = time.monotonic() + 30
+    while stale.exists() and time.monotonic() < deadline:
+        port = json.loads(stale.read_text())["port"]
+        if port != 1:
+            try:
+                with socket.create_connection(("127.0.0.1", port), timeout=1) as stranger:
+                    stranger.sendall(b"GET / HTTP/1.1\r\n\r\n")
+            except OSError:
+                break
+    out, _ = server.communicate(timeout=60)
+    client.communicate(timeout=60)
+    assert len(node_probe.parse(out, expect_nodes=2)) == 2
+
+
+def test_names_are_tried_until_one_answers(probe):
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        port = server.getsockname()[1]
+        probe.connect({"hosts": ["no-such-node.invalid", "127.0.0.1"], "port": port}).close()
+    with pytest.raises(OSError, match=rf"127\.0\.0\.1:{port}"):
+        probe.connect({"hosts": ["127.0.0.1"], "port": port})
+
+
+def test_task_0_never_appears(tmp_path):
+    process = start_task(1, 2, "--timeout", "0.3", folder=tmp_path)
+    out, err = process.communicate(timeout=60)
+    assert (process.returncode, out) == (1, "")
+    assert "127.0.0.2: no file" in err and "did task 0 start" in err
+
+
+def test_another_task_never_appears(tmp_path):
+    process = start_task(0, 3, "--timeout", "0.3", folder=tmp_path)
+    out, err = process.communicate(timeout=60)
+    assert process.returncode == 1
+    assert "no word from tasks [1, 2]" in err
+    assert len(node_probe.parse(out)) == 1
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("script", "facts"),
+    [
+        ("echo 'NodeName=n1 CPUAlloc=0 CPUTot=64 RealMemory=257000 AllocMem=0'", {"cpus": 64, "memory_mib": 257000}),
+        ("echo 'slurm_load_node error: Unable to contact slurm controller'; exit 1", None),
+        ("exec sleep 60", None),
+    ],
+)
+def test_what_slurm_says(probe, tmp_path, monkeypatch, script, facts):
+    scontrol = tmp_path / "scontrol"
+    scontrol.write_text(f"#!/bin/sh\n{script}\n")
+    scontrol.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+    monkeypatch.setenv("SLURMD_NODENAME", "n1")
+    monkeypatch.setattr(probe, "ANSWER_SECONDS", 0.5)
+    assert probe.slurm_facts() == facts
+
+
+def test_a_file_system_that_does_not_answer(probe, monkeypatch):
+    monkeypatch.setattr(probe, "ANSWER_SECONDS", 0.05)
+    monkeypatch.setattr(probe.os, "statvfs", lambda path: time.sleep(1))
+    facts = probe.mount_facts("/proc")
+    assert (facts["type"], facts["size_bytes"], facts["writable"]) == ("proc", None, None)
+
+
+def test_mount_points_with_spaces(probe, monkeypatch):
+    monkeypatch.setattr(probe, "read", lambda path: "srv:/a /mnt/a\\040b nfs rw 0 0\ntmpfs /mnt/a\\040b tmpfs rw 0 0")
+    assert probe.mount_table() == {"/mnt/a b": ("tmpfs", "tmpfs")}
+
+
+def test_syntax_of_the_oldest_python_that_sites_have():
+    ast.parse(SCRIPT.read_text(encoding="utf-8"), feature_version=(3, 6))
+
+
+def test_help_explains_every_field():
+    text = subprocess.run([sys.executable, str(SCRIPT), "-h"], capture_output=True, text=True, check=True).stdout
+    for field in node_probe.NodeFacts.__dataclass_fields__:
+        assert re.search(rf"\b{field}\b", text), field

@@ -1,0 +1,62 @@
+import pytest
+
+from reframe_checks.parsers.errors import ParseError
+from reframe_checks.parsers.strict_json import Record
+from reframe_checks.parsers.text import Output
+
+
+def read(text):
+    output = Output.read("report", text + "\n")
+    return Record.parse(output, 1, len(output.lines))
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ('{"a": 1', "report, line 1: expected valid JSON"),
+        ('{\n"a": 1,\n"b": }', "report, line 3: expected valid JSON"),
+        ('{"a": NaN}', "a finite number, found NaN"),
+        ('{"a": -Infinity}', "a finite number, found -Infinity"),
+        ('{"a": 1e999}', "a finite number, found 1e999"),
+        ('{"a": 1, "a": 2}', "key 'a' once only"),
+        ('{"a": 1} {"a": 2}', "valid JSON .Extra data"),
+        ("[1]", "an object"),
+        ('{"a": ' + "[" * 50_000 + "}", "JSON of reasonable depth"),
+        ('{"a": ' + "9" * 50_000 + "}", "limit"),
+    ],
+)
+def test_text_that_is_no_sound_json(text, message):
+    with pytest.raises(ParseError, match=message):
+        read(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "get", "message"),
+    [
+        ("{}", lambda record: record.integer("a"), "a: a value, found no such key"),
+        ('{"a": true}', lambda record: record.integer("a"), "a: an integer, at least 0"),
+        ('{"a": 1.5}', lambda record: record.integer("a"), "a: an integer"),
+        ('{"a": -1}', lambda record: record.integer("a"), "a: an integer, at least 0"),
+        ('{"a": "1"}', lambda record: record.number("a"), "a: a number"),
+        ('{"a": 1' + "0" * 400 + "}", lambda record: record.number("a"), "a: a number"),
+        ('{"a": -1}', lambda record: record.number("a", minimum=0), "a: a number, at least 0"),
+        ('{"a": ""}', lambda record: record.text("a"), "a: a text"),
+        (r'{"a": "\u0007"}', lambda record: record.text("a"), "a: a text"),
+        ('{"a": 1}', lambda record: record.flag("a"), "a: true or false"),
+        ('{"a": 1}', lambda record: record.records("a"), "a: a list"),
+        ('{"a": [{}, 1]}', lambda record: record.records("a"), r"a\[1\]: an object"),
+        ('{"a": {"b": null}}', lambda record: record.record("a").text("b"), r"a\.b: a text"),
+    ],
+)
+def test_values_of_the_wrong_type(text, get, message):
+    with pytest.raises(ParseError, match=message):
+        get(read(text))
+
+
+def test_values_of_the_right_type():
+    record = read('{"i": 3, "f": 1.5, "t": "x", "b": false, "n": null, "r": [{"i": 0}]}')
+    assert (record.integer("i"), record.number("f"), record.text("t"), record.flag("b")) == (3, 1.5, "x", False)
+    assert record.number("i") == 3.0
+    assert record.optional("n", record.text) is None
+    assert record.optional("t", record.text) == "x"
+    assert record.records("r")[0].integer("i") == 0

@@ -1,0 +1,57 @@
+import re
+
+import pytest
+
+from reframe_checks.parsers.errors import ParseError
+from reframe_checks.parsers.text import MAX_LINE_CHARS, Output
+
+
+def test_lines_without_their_ends():
+    assert Output.read("output", "a\n\tb\n").lines == ("a", "\tb")
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "output, line 1: expected output, found none"),
+        ("\n \n", "found none"),
+        ("one\ntwo", "output, line 2: expected a line end: the output is cut off here; found 'two'"),
+        ("one\nt\0wo\n", r"output, line 2: .* without control characters; found 't\N{REPLACEMENT CHARACTER}wo'"),
+        ("one\r\n", "line 1: expected text without control characters"),
+        ("\x1b[31mred\n", "without control characters"),
+        ("caf\N{REPLACEMENT CHARACTER}\n", "without control characters"),
+        ("one\x85two\n", "without control characters"),
+        ("x" * (MAX_LINE_CHARS + 1) + "\n", f"a line of at most {MAX_LINE_CHARS} characters; found 'xxx"),
+    ],
+)
+def test_text_that_is_no_whole_output(text, message):
+    with pytest.raises(ParseError, match=message.replace("[", r"\[")):
+        Output.read("output", text)
+
+
+def test_a_long_line_is_shown_shortened():
+    with pytest.raises(ParseError) as caught:
+        Output.read("output", "x" * 50_000_000)
+    assert len(str(caught.value)) < 300
+
+
+def test_the_only_line_that_matches():
+    output = Output.read("output", "a 1\nb 2\na 3\n")
+    assert output.one(re.compile("b (.)"), "b")[0] == 2
+    assert output.one(re.compile("a (.)"), "a", within=range(2, 4))[0] == 3
+    with pytest.raises(ParseError, match=r"line 3: expected a once only \(also on line 1\); found 'a 3'"):
+        output.one(re.compile("a (.)"), "a")
+    with pytest.raises(ParseError, match="line 4: expected c; found ''"):
+        output.one(re.compile("c"), "c")
+
+
+@pytest.mark.parametrize("token", ["0", "0.00", "1e999", "nan", "inf", "-1"])
+def test_numbers_that_cannot_be_a_measurement(token):
+    output = Output.read("output", token + "\n")
+    with pytest.raises(ParseError, match=f"time above 0 and finite, found {token}"):
+        output.positive(1, "time", token)
+
+
+def test_the_error_is_a_value_error():
+    assert issubclass(ParseError, ValueError)
+    assert "line 3" in str(ParseError("output", "more", text="a\nb\n", line=3))
