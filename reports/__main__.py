@@ -9,7 +9,9 @@ from reports.files import write_atomically
 from reports.judge import Verdict, judge
 from reports.load import find_report, load_session
 from reports.site import Site, SiteUnknownError, find_site, load_site
+from reports.terminal import show
 from reports.untrusted import clean
+from reports.verdict_json import to_json
 
 _DESCRIPTION = """\
 From ReFrame's JSON report to a verdict. Nothing is run again: the same report and the same
@@ -33,7 +35,9 @@ USAGE_ERROR = 2
 
 def _parser() -> argparse.ArgumentParser:
     raw = argparse.RawDescriptionHelpFormatter
-    parser = argparse.ArgumentParser("python -m reports", description=_DESCRIPTION, epilog=_EXAMPLES, formatter_class=raw)
+    parser = argparse.ArgumentParser(
+        "python -m reports", description=_DESCRIPTION, epilog=_EXAMPLES, formatter_class=raw
+    )
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
 
     run = argparse.ArgumentParser(add_help=False)
@@ -58,7 +62,7 @@ def _parser() -> argparse.ArgumentParser:
         description="Print the verdict on a run: failures first, with where to look. Colours follow NO_COLOR.\n"
         "Exit status: 0 PASS, 1 FAIL, 2 INCOMPLETE or an unusable report or site file.",
     )
-    verdict.add_argument("--json", metavar="FILE", type=pathlib.Path, help="write the verdict for machines to FILE, too")
+    verdict.add_argument("--json", metavar="FILE", type=pathlib.Path, help="write the verdict for machines, too")
     verdict.add_argument("--all", action="store_true", help="show the metrics of passed cases, too")
     verdict.set_defaults(command=_verdict)
 
@@ -102,9 +106,6 @@ def _judged(options: argparse.Namespace) -> Verdict:
 
 
 def _verdict(options: argparse.Namespace) -> int:
-    from reports.terminal import show
-    from reports.verdict_json import to_json
-
     verdict = _judged(options)
     if options.json:
         write_atomically(options.json, to_json(verdict))
@@ -113,8 +114,7 @@ def _verdict(options: argparse.Namespace) -> int:
 
 
 def _html(options: argparse.Namespace) -> int:
-    # Bokeh takes a second to load.
-    from reports.html import render
+    from reports.html import render  # noqa: PLC0415 (Bokeh takes a second to load, which a verdict need not wait for)
 
     verdict = _judged(options)
     output = options.output or find_report(options.run).with_suffix(".html")

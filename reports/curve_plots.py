@@ -17,6 +17,7 @@ from reports.units import in_binary_unit
 
 # More curves than this get no legend; hovering names them.
 LEGEND_LIMIT = 12
+CAPTION = "Bounds: the curve has to be above ▲ and below ▼; a crossed point is out of bounds."
 
 
 def curve_plots(cases: Sequence[CaseVerdict]) -> list[Plot]:
@@ -56,7 +57,7 @@ def _plot(members: list[tuple[CaseVerdict, Curve]]) -> Plot:
             _draw_bounds(plot, x, metric, look.colour)
     return Plot(
         title=f"{members[0][0].case.check_class}: {first.y.lower()} over {first.x.lower()}",
-        caption="Bounds: the curve has to be above ▲ and below ▼; a crossed point is out of bounds." if any(bounds) else "",
+        caption=CAPTION if any(bounds) else "",
         legend=list(zip(names, looks, strict=True)) if len(members) <= LEGEND_LIMIT else [],
         item=json_item(plot),
         header=(with_unit(first.x, first.x_unit), *(with_unit(name, first.y_unit) for name in names)),

@@ -54,7 +54,7 @@ def expectation_gaps(site: Site, mode: str, cases: Sequence[CaseVerdict], census
     gaps = []
     for family, partitions in expected.items():
         for partition in partitions:
-            there = [verdict.case for verdict in cases if (verdict.case.family, verdict.case.partition) == (family, partition)]
+            there = [v.case for v in cases if (v.case.family, v.case.partition) == (family, partition)]
             if not any(executed(case) for case in there):
                 why = f"none of its {len(there)} cases ran" if there else _why_absent(family, census, missing)
                 gaps.append(_expected(mode, f"{family} on {partition}", why))

@@ -42,7 +42,7 @@ def allowed(lower: float, upper: float) -> str:
 
 
 def percent(value: float | None) -> str:
-    """A signed deviation, for instance ``+3.2`` or ``−12``, without the sign for per cent."""
+    """A signed deviation, for instance ``+3.2`` or ``+12``, without the sign for per cent."""
     if value is None:
         return NOTHING
     value = round(value, 1) + 0.0  # no negative zero

@@ -1,9 +1,11 @@
 """Whole files or none: written beside their place, then renamed."""
 
+import contextlib
 import os
 import pathlib
 
 from reports.errors import InputError
+from reports.untrusted import clean
 
 
 def write_atomically(path: pathlib.Path, text: str) -> None:
@@ -17,6 +19,7 @@ def write_atomically(path: pathlib.Path, text: str) -> None:
             file.write(text)
         part.replace(path)
     except OSError as err:
-        raise InputError(f"cannot write {path}: {err.strerror}") from err
+        raise InputError(f"cannot write {clean(str(path))}: {err.strerror}") from err
     finally:
-        part.unlink(missing_ok=True)
+        with contextlib.suppress(OSError):
+            part.unlink()

@@ -34,18 +34,19 @@ _FUNCTIONS = {
 def render(verdict: Verdict) -> str:
     """The page. Everything from the report is escaped; only this package's and Bokeh's own scripts may run."""
     curves, per_node = curve_plots(verdict.cases), node_plots(verdict.cases)
-    table = rows(verdict)
     scripts = [_own("report.js")]
     if curves or per_node:
         scripts.insert(0, "\n".join(Resources(mode="inline", components=["bokeh"]).js_raw))
-    return _environment().get_template("report.html.j2").render(
+    page = _environment().get_template("report.html.j2")
+    return page.render(
         verdict=verdict,
         session=verdict.session,
-        rows=table,
+        rows=rows(verdict),
         curves=curves,
         per_node=per_node,
         plot_items=[plot.item for plot in (*curves, *per_node)],
         provenance=provenance.listings(verdict.cases),
+        suite_revisions=provenance.suite_revisions(verdict.cases),
         style=Markup(_own("report.css")),
         scripts=[Markup(script) for script in scripts],
         script_hashes=" ".join(f"'sha256-{_digest(script)}'" for script in scripts),

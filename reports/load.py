@@ -102,7 +102,7 @@ def _case(entry: dict[str, Any], run: int) -> Case:
         fail_reason=entry.get("fail_reason") or "",
         error_type=str((entry.get("fail_info") or {}).get("exc_type", "")),
         run=run,
-        nodes=tuple(entry.get("job_nodelist") or ()),
+        nodes=_nodes(entry),
         job_id=None if job_id is None else str(job_id),
         output=str(pathlib.PurePath(folder, stdout)) if folder and stdout and job_id is not None else None,
         run_time_s=entry.get("time_run"),
@@ -111,6 +111,12 @@ def _case(entry: dict[str, Any], run: int) -> Case:
         ),
     )
     return replace(case, **_evidence(entry)) if "check_class" in entry else case
+
+
+def _nodes(entry: dict[str, Any]) -> tuple[str, ...]:
+    """The job's nodes, as ReFrame had them from the scheduler and as the job itself recorded them."""
+    recorded = entry.get("provenance", {}).get("nodelist", []) if "check_class" in entry else []
+    return tuple(sorted({*(entry.get("job_nodelist") or ()), *recorded}))
 
 
 def _evidence(entry: dict[str, Any]) -> dict[str, Any]:

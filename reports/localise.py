@@ -24,20 +24,22 @@ def localise(failed: CaseVerdict, attempts: Sequence[CaseVerdict]) -> Suspicion 
 
     Nodes that a measurement names come first: the check's own, or another check's if they took part in this case.
     By elimination, a node is suspect when it took part in the failed case and in no passed one of the same class,
-    metric, environment, scale and placement: a pass within one node says nothing of its link. At least one such pass in the same
-    partition is needed, or there would be nothing to compare with.
+    metric, environment, scale and placement: a pass within one node says nothing of its link. At least one such pass
+    in the same partition is needed, or there would be nothing to compare with.
     """
     case = failed.case
     if case.suspects:
         return Suspicion(tuple(sorted(case.suspects)), "named by the check's own measurement")
-    named = {node: other.case.check_class for other in attempts for node in other.case.suspects if node in case.nodes}
-    if named:
-        checks = ", ".join(sorted({check for check in named.values() if check}))
+    naming = [other.case for other in attempts if case.involved.intersection(other.case.suspects)]
+    if naming:
+        named = case.involved.intersection(node for other in naming for node in other.suspects)
+        checks = ", ".join(sorted({str(other.check_class) for other in naming}))
         return Suspicion(tuple(sorted(named)), f"took part, and the measurement of {checks} names it")
     alike = [other for other in attempts if _alike(other, failed)]
-    for metric in [verdict.metric.name for verdict in failed.failed_metrics] or [None]:
+    metrics: list[str | None] = [verdict.metric.name for verdict in failed.failed_metrics]
+    for metric in metrics or [None]:
         passed = [other for other in alike if _passed(other, metric)]
-        suspects = set(case.nodes).difference(*(other.case.nodes for other in passed))
+        suspects = case.involved.difference(*(other.case.involved for other in passed))
         if suspects and any(other.case.partition == case.partition for other in passed):
             count = "the one case" if len(passed) == 1 else f"any of the {len(passed)} cases"
             return Suspicion(tuple(sorted(suspects)), f"not in {count} of {case.check_class} that passed")

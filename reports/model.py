@@ -115,6 +115,11 @@ class Case:
         return f"{self.name} on {self.partition}+{self.environ}"
 
     @property
+    def involved(self) -> frozenset[str]:
+        """The nodes of the job and those that it measured: Slurm's list of a job that is ending leaves nodes out."""
+        return frozenset(self.nodes).union(*(figures.values for figures in self.per_node))
+
+    @property
     def identity(self) -> tuple[str, ...]:
         """What a retry of this case shares with it."""
         return self.name, self.system, self.partition, self.environ

@@ -60,7 +60,7 @@ def _bars(members: list[tuple[CaseVerdict, PerNode]]) -> list[Bar]:
 
 
 def _draw(bars: list[Bar], axis_label: str, unit: str) -> Any:
-    plot = new_figure(260, x_range=FactorRange(*[place for place, _, _ in bars]))
+    plot = new_figure(260, x_range=FactorRange(factors=[place for place, _, _ in bars]))
     plot.yaxis.axis_label = axis_label
     plot.xgrid.visible = False
     plot.xaxis.separator_line_color = PALE
@@ -90,7 +90,8 @@ def _draw_bars(plot: Any, bars: list[Bar], unit: str, suspect: bool) -> None:
         }
     )
     hatch = {"hatch_pattern": "/", "hatch_color": "white", "hatch_weight": 2} if suspect else {}
-    glyph = plot.vbar("place", 0.7, "value", source=source, color=ALARM if suspect else COLOUR, line_color=None, **hatch)
+    colour = ALARM if suspect else COLOUR
+    glyph = plot.vbar("place", 0.7, "value", source=source, color=colour, line_color=None, **hatch)
     plot.add_tools(HoverTool(renderers=[glyph], tooltips=[("node", "@node"), ("value", "@text")]))
 
 

@@ -57,7 +57,7 @@ def _what(failed: CaseVerdict) -> str:
 
 
 def measured_against_bound(verdict: MetricVerdict) -> str:
-    """For instance ``bandwidth_1MiB 41.2 MB/s, allowed ≥ 100 (−58 % from the reference)``."""
+    """For instance ``bandwidth_1MiB 41.2 MB/s, allowed ≥ 100 (-58 % from the reference)``."""
     metric = verdict.metric
     deviation = verdict.deviation_percent
     by = f" ({percent(deviation)} % from the reference)" if deviation is not None else ""

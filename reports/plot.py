@@ -57,7 +57,7 @@ def with_unit(title: str, unit: str) -> str:
 
 
 def labels(cases: Sequence[Case]) -> list[str]:
-    """What tells cases of one check apart: as little as suffices of partition and variant, environment, nodes, number."""
+    """What tells cases of one check apart: partition and variant, and if need be environment, nodes, number."""
     found = [" ".join(part for part in (case.partition, case.variant) if part) for case in cases]
     for more in ([case.environ for case in cases], [folded(case.nodes) for case in cases], range(1, len(cases) + 1)):
         if len(set(found)) == len(found):

@@ -15,7 +15,7 @@ class Listing:
 
     title: str
     header: tuple[str, ...]
-    rows: list[tuple[str, ...]]
+    rows: Sequence[tuple[str, ...]]
     numeric: frozenset[str] = frozenset()
 
 
@@ -23,6 +23,11 @@ def listings(cases: Sequence[CaseVerdict]) -> list[Listing]:
     """The tables that hold anything."""
     tables = [_jobs(cases), _machines(cases), _files(cases), _references(cases)]
     return [table for table in tables if table.rows]
+
+
+def suite_revisions(cases: Sequence[CaseVerdict]) -> list[str]:
+    """Every revision of the suite that these cases came from; more than one is worth a question."""
+    return sorted({_fact(case, "suite_revision") for case in cases if "suite_revision" in case.case.provenance})
 
 
 def _jobs(cases: Sequence[CaseVerdict]) -> Listing:
@@ -35,12 +40,11 @@ def _jobs(cases: Sequence[CaseVerdict]) -> Listing:
             verdict.case.job_id or NOTHING,
             duration(verdict.case.run_time_s),
             _fact(verdict, "executable"),
-            _fact(verdict, "suite_revision"),
             verdict.case.output or NOTHING,
         )
         for verdict in cases
     ]
-    header = ("Case", "Partition", "Environment", "Nodes", "Job", "Run time", "Executable", "Suite", "Output")
+    header = ("Case", "Partition", "Environment", "Nodes", "Job", "Run time", "Executable", "Output")
     return Listing("Jobs", header, rows, frozenset({"Run time"}))
 
 

@@ -30,6 +30,7 @@ def _object(required: Schema, optional: Schema | None = None) -> Schema:
 
 STRING: Schema = {"type": "string"}
 NUMBER: Schema = {"type": "number"}
+BOOLEAN: Schema = {"type": "boolean"}
 STRINGS = _list(STRING)
 
 # [value, reference, lower, upper, unit, result]; anything may have been extracted as the value.
@@ -42,7 +43,7 @@ PERFVALUE: Schema = {
 CENSUS = _object(
     {
         "checks": _list(
-            _object({"name": STRING, "family": STRING, "offered": {"type": "boolean"}, "missing": STRINGS}, {"tags": STRINGS})
+            _object({"name": STRING, "family": STRING, "offered": BOOLEAN, "missing": STRINGS}, {"tags": STRINGS})
         ),
         "not_loaded": _list(_object({"file": STRING, "problem": STRING})),
     },
@@ -58,7 +59,9 @@ KAPPA_CASE = _object(
         "placement": STRING,
         "informational": STRINGS,
         "declared_metrics": STRINGS,
-        "reference_sources": _map(_object({"source": STRING, "date": STRING, "samples": {"type": "integer"}, "method": STRING})),
+        "reference_sources": _map(
+            _object({"source": STRING, "date": STRING, "samples": {"type": "integer"}, "method": STRING})
+        ),
         "reference_problem": STRING,
         "reference_file": STRING,
         "curves": _map(
@@ -73,7 +76,7 @@ KAPPA_CASE = _object(
         "per_node": _map(_object({"unit": STRING, "values": _map(NUMBER)})),
         "suspects": STRINGS,
         "hint": STRING,
-        "provenance": {"type": "object", "properties": {"files": _map(STRING)}},
+        "provenance": {"type": "object", "properties": {"files": _map(STRING), "nodelist": STRINGS}},
         "census": {"anyOf": [{"const": {}}, CENSUS]},
     },
 )

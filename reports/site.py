@@ -88,9 +88,8 @@ class _StrictLoader(yaml.SafeLoader):
         for key_node, _ in node.value:
             key = key_node.value
             if not isinstance(key_node, yaml.ScalarNode) or key in seen:
-                raise yaml.constructor.ConstructorError(
-                    "in a mapping", node.start_mark, f"expected each key once, and as text; found {key!r}", key_node.start_mark
-                )
+                problem = f"expected each key once, and as text; found {key!r}"
+                raise yaml.constructor.ConstructorError("in a mapping", node.start_mark, problem, key_node.start_mark)
             seen.add(key)
         mapping = super().construct_mapping(node, deep=deep)
         return {str(key): value for key, value in mapping.items()}

@@ -150,7 +150,8 @@ def _results(console: Console, verdict: Verdict, every_row: bool) -> None:
 
 def _detailed(cases: list[CaseVerdict], wide: bool) -> Table:
     """A row for each case and, below it, one for each of its metrics."""
-    table = _table("State", "Check and metric", "Value", "Unit", "Allowed", "Dev. %", right=("Value", "Allowed", "Dev. %"))
+    right = ("Value", "Allowed", "Dev. %")
+    table = _table("State", "Check and metric", "Value", "Unit", "Allowed", "Dev. %", right=right)
     if wide:
         table.add_column("Reference", justify="right")
         table.add_column("Source")

@@ -28,7 +28,7 @@ def to_json(verdict: Verdict) -> str:
             {
                 "node": suspect.node,
                 "evidence": [
-                    {"case": title, "state": state.word, "evidence": evidence} for title, state, evidence in suspect.evidence
+                    {"case": title, "state": state.word, "evidence": why} for title, state, why in suspect.evidence
                 ],
             }
             for suspect in verdict.suspects
@@ -37,7 +37,8 @@ def to_json(verdict: Verdict) -> str:
             {"what": gap.what, "where": gap.where, "detail": gap.detail, "remedy": gap.remedy} for gap in verdict.gaps
         ],
         "not_provided": [
-            {"check": entry.check, "family": entry.family, "features": dict(entry.features)} for entry in verdict.not_provided
+            {"check": entry.check, "family": entry.family, "features": dict(entry.features)}
+            for entry in verdict.not_provided
         ],
         "cases": [_case(case) for case in verdict.cases],
     }

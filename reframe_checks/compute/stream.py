@@ -52,8 +52,9 @@ class Stream(Scaled, KappaCheck):
             self.triad_mb_s = self.parsed(stream.parse, self.output_text()).triad.best_rate_mb_s
             return True
         result = self.parsed(likwid.parse, self.output_text())
-        if result.threads != self.cores_per_node:
-            raise SanityError(f"likwid-bench ran {result.threads} threads, asked for {self.cores_per_node}")
+        used = len(set(result.hwthreads))
+        if used != self.cores_per_node:
+            raise SanityError(f"likwid-bench ran on {used} hardware threads, asked for {self.cores_per_node}")
         self.triad_mb_s = result.bandwidth_mb_s
         return True
 

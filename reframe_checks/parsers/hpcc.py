@@ -3,6 +3,8 @@
 import re
 from dataclasses import dataclass
 
+from reframe_checks.parsers import hpl
+from reframe_checks.parsers.errors import ParseError
 from reframe_checks.parsers.text import GENERAL, INTEGER, Output
 
 
@@ -71,13 +73,10 @@ def parse(text: str) -> HpccSummary:
     begin, end, _ = (output.one(mark, f"`{name}`")[0] for name, mark in _MARKS.items())
     summary = _Summary(output, begin, end)
     processes = summary.integer("CommWorldProcs")
-    hpl_n, hpl_time_s, hpl_gflops = (
-        summary.integer("HPL_N"),
-        summary.number("HPL_time"),
-        1e3 * summary.number("HPL_Tflops"),
-    )
-    gflop = hpl_n / 1e9 * hpl_n * (2 / 3 * hpl_n + 3 / 2)
-    if abs(gflop / hpl_time_s / hpl_gflops - 1) > 1e-4:
+    hpl_n = summary.integer("HPL_N")
+    hpl_time_s = summary.number("HPL_time")
+    hpl_gflops = 1e3 * summary.number("HPL_Tflops")
+    if abs(hpl.gflop(hpl_n) / hpl_time_s / hpl_gflops - 1) > 1e-4:
         raise summary.error("HPL_Tflops", f"Tflop/s that agree with HPL_N={hpl_n} in {hpl_time_s} s")
     return HpccSummary(
         success=summary.flag("Success"),
@@ -112,7 +111,7 @@ class _Summary:
                 raise output.error(number, "key=value, each key once")
             self._values[found[1]] = (number, found[2])
 
-    def error(self, key: str, expected: str) -> Exception:
+    def error(self, key: str, expected: str) -> ParseError:
         return self._output.error(self._values[key][0], expected)
 
     def _value(self, key: str, pattern: re.Pattern[str], expected: str) -> tuple[int, str]:

@@ -41,7 +41,12 @@ _TALLIES = {
 }
 _END = re.compile(r"End of Tests\.")
 _HPCC = re.compile(r"This is the DARPA/DOE HPC Challenge Benchmark version .{1,100}|(?:Begin|End) of HPL section\.")
-_SECTION = {"begin": re.compile(r"Begin of HPL section\."), "end": re.compile(r"End of HPL section\.")}
+_SECTION = {"beginning": re.compile(r"Begin of HPL section\."), "end": re.compile(r"End of HPL section\.")}
+
+
+def gflop(n: int) -> float:
+    """Operations, in 10^9, that HPL counts for a system of order ``n`` (HPL_pdtest.c)."""
+    return n / 1e9 * n * (2 / 3 * n + 3 / 2)
 
 
 def parse(text: str) -> tuple[HplResult, ...]:
@@ -102,11 +107,10 @@ def _result(
     )
     time_s = output.positive(number, "time in seconds (0.00: choose a larger N)", found[5])
     gflops = output.positive(number, "Gflop/s", found[6])
-    # Operations as HPL counts them (HPL_pdtest.c), and the time to half of its last printed digit.
-    gflop = n / 1e9 * n * (2 / 3 * n + 3 / 2)
+    # The time is known to half of its last printed digit.
     half_digit_s = 0.5 * 10.0 ** -len(found[5].partition(".")[2])
-    slowest = gflop / (time_s + half_digit_s)
-    fastest = gflop / (time_s - half_digit_s) if time_s > half_digit_s else float("inf")
+    slowest = gflop(n) / (time_s + half_digit_s)
+    fastest = gflop(n) / (time_s - half_digit_s) if time_s > half_digit_s else float("inf")
     if not slowest * 0.999 <= gflops <= fastest * 1.001:
         raise output.error(number, f"Gflop/s that agrees with N={n} in {time_s} s, found {gflops}")
     value = output.positive(residual_number, "the scaled residual", residual[1])

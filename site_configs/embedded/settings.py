@@ -95,10 +95,11 @@ site_configuration = {
         {
             # Debian's packages and mpi4py's OSU demos on the site's Open MPI.
             "name": "packaged",
-            "features": ["mpi", "osu", "hpl", "stream", "fio"],
+            "features": ["mpi", "osu", "hpl", "stream", "fio", "emt-build"],
             "extras": {
                 "hpl": "hpcc",
                 "stream": "likwid-bench",
+                "emt_build_dir": str(REPOSITORY / ".kappa/emt"),
                 "hash_files": {"osu": [str(path) for path in sorted((OSU / "lib").glob("*.py"))]},
             },
             "env_vars": [

@@ -2,6 +2,7 @@
 
 import dataclasses
 
+from .errors import ClusterError
 from .instance import Instance
 from .layout import LOGIN
 
@@ -21,6 +22,15 @@ class NodeState:
     def in_service(self) -> bool:
         return self.state.rstrip("-") in _IN_SERVICE
 
+    @property
+    def is_held_back(self) -> bool:
+        """Slurm gives the node no jobs until it is told otherwise or, if it is merely lost, hears from it."""
+        return self.state.startswith(("down", "drain"))
+
+    @property
+    def is_lost(self) -> bool:
+        return self.is_held_back and self.state.endswith("*")
+
 
 def parse_sinfo(text: str) -> list[NodeState]:
     """Nodes in the output of ``sinfo --Node --noheader --Format`` as query_nodes asks for it."""
@@ -35,5 +45,8 @@ def parse_sinfo(text: str) -> list[NodeState]:
 
 def query_nodes(instance: Instance) -> list[NodeState]:
     """The nodes as slurmctld knows them; none when it does not answer."""
-    result = instance.run_in(LOGIN, ["sinfo", "--Node", "--noheader", "--format=%N|%T|%R|%E"])
+    try:
+        result = instance.run_in(LOGIN, ["sinfo", "--Node", "--noheader", "--format=%N|%T|%R|%E"])
+    except ClusterError:
+        return []
     return parse_sinfo(result.stdout) if result.returncode == 0 else []

@@ -110,7 +110,7 @@ SelectType=select/cons_tres
 SelectTypeParameters=CR_Core
 SchedulerType=sched/backfill
 # A waiting job starts as soon as its resources are free.
-SchedulerParameters=batch_sched_delay=0,sched_min_interval=0,sched_interval=5,bf_interval=2
+SchedulerParameters=batch_sched_delay=0,sched_interval=1,bf_interval=1
 CompleteWait=0
 JobRequeue=0
 MinJobAge=300

@@ -1,5 +1,6 @@
 """Bring a cluster up, or bring back what is missing of one."""
 
+import signal
 import time
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 
@@ -31,6 +32,8 @@ class Starter:
 
         Raises ClusterError with the end of the log of the part that failed.
         """
+        if not self._is_new:
+            self._end_lost_nodes()
         with ThreadPoolExecutor(max_workers=self._instance.options.nodes + 2) as pool:
             database = pool.submit(self._ensure_database_files) if self._instance.options.accounting else None
             if self._is_new:
@@ -42,6 +45,15 @@ class Starter:
             for part in (controller, *nodes):
                 part.result()
         self._await_ready()
+
+    def _end_lost_nodes(self) -> None:
+        """End each node that runs but is cut off (link, key, hung daemon), so that it starts afresh."""
+        for node in query_nodes(self._instance):
+            init = self._instance.init_of(node.name)
+            if node.is_lost and init and find_process(self._instance, node_daemons(node.name)[-1]):
+                self._progress.say(f"{node.name} runs but slurmctld cannot reach it: starting it afresh")
+                init.send(signal.SIGKILL)
+                init.wait_gone(self._deadline.remaining_s())
 
     def _note(self, what: str, since: float) -> None:
         self.started.append(what)
@@ -113,7 +125,7 @@ class Starter:
         def nodes_ready() -> bool:
             nodes[:] = query_nodes(self._instance)
             for node in nodes:
-                if node.state.startswith(("down", "drain")) and node.name not in resumed:
+                if node.is_held_back and not node.is_lost and node.name not in resumed:
                     resumed.add(node.name)
                     self._resume(node)
             return len(nodes) == self._instance.options.nodes and all(node.in_service for node in nodes)

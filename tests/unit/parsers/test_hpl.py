@@ -73,7 +73,7 @@ def test_output_of_two_runs(recorded):
 
 def test_an_hpc_challenge_run_that_died_before_hpl(recorded):
     text = recorded("hpcc/two_ranks.txt")
-    with pytest.raises(ParseError, match="the begin of the HPL section"):
+    with pytest.raises(ParseError, match="the beginning of the HPL section"):
         hpl.parse(text[: text.index("Begin of HPL section")])
 
 

@@ -1,0 +1,168 @@
+#include "case/case_file.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <fstream>
+#include <set>
+#include <sstream>
+
+#include "network/checks.hpp"
+
+namespace emt {
+using nlohmann::json;
+
+std::uint64_t fnv1a(const void* data, std::size_t bytes, std::uint64_t hash) {
+    const auto* p = static_cast<const unsigned char*>(data);
+    for (std::size_t i = 0; i < bytes; ++i) hash = (hash ^ p[i]) * 0x100000001b3ULL;
+    return hash;
+}
+
+namespace {
+
+const char* phase_name(std::size_t k) { return k == 0 ? ".a" : k == 1 ? ".b" : ".c"; }
+
+/// Names of a list of strings, reporting anything else.
+std::vector<std::string> names(const json& root, const char* key, Diagnostics& problems) {
+    std::vector<std::string> out;
+    const auto it = root.find(key);
+    if (it == root.end()) return out;
+    if (!it->is_array()) {
+        problems.add(key, "wrong-type", "must be a list of names");
+        return out;
+    }
+    for (const json& item : *it) {
+        if (!item.is_string() || item.get<std::string>().empty() || item == "0")
+            problems.add(key, "bad-name", item.dump() + " is not a name (a text other than \"0\")");
+        else
+            out.push_back(item.get<std::string>());
+    }
+    return out;
+}
+
+void declare_nodes(const json& root, Network& net, NodeTable& table, Diagnostics& problems) {
+    const auto add = [&](const std::string& name) {
+        const int id = net.nodes();
+        if (!table.node.emplace(name, id).second)
+            problems.add("nodes", "duplicate-name", "'" + name + "' is declared twice");
+        net.node_names.push_back(name);
+        return id;
+    };
+    for (const std::string& bus : names(root, "buses", problems)) {
+        std::array<int, 3> id{};
+        for (std::size_t k = 0; k < 3; ++k) id[k] = add(bus + phase_name(k));
+        table.bus.emplace(bus, id);
+    }
+    for (const std::string& node : names(root, "nodes", problems)) add(node);
+}
+
+double setting(const json& root, const char* key, Diagnostics& problems) {
+    const auto it = root.find(key);
+    if (it != root.end() && it->is_number() && std::isfinite(it->get<double>()) && it->get<double>() > 0)
+        return it->get<double>();
+    problems.add(key, "missing-key", "the case needs a number greater than zero here");
+    return 1;
+}
+
+std::unique_ptr<Element> make_element(const json& object, Reader& reader, Reporter& report) {
+    const std::string type = object["type"].get<std::string>();
+    const auto& types = element_types();
+    const auto it = std::find_if(types.begin(), types.end(), [&](const ElementType& t) { return t.name == type; });
+    if (it == types.end()) {
+        std::string known;
+        for (const ElementType& t : types) known += (known.empty() ? "" : ", ") + std::string(t.name);
+        report("unknown-type", "unknown element type; known are: " + known);
+        return nullptr;
+    }
+    auto element = it->make(reader);
+    reader.finish();
+    return element;
+}
+
+void read_elements(const json& root, Case& out, const NodeTable& table, Diagnostics& problems) {
+    const auto list = root.find("elements");
+    if (list == root.end() || !list->is_array()) {
+        problems.add("elements", "missing-key", "the case needs a list of elements");
+        return;
+    }
+    std::set<std::string> seen;
+    for (std::size_t i = 0; i < list->size(); ++i) {
+        const json& object = (*list)[i];
+        std::string where = "elements[" + std::to_string(i) + "]";
+        if (!object.is_object() || !object.contains("type") || !object["type"].is_string() ||
+            !object.contains("name") || !object["name"].is_string()) {
+            problems.add(where, "missing-key", "an element needs the texts 'type' and 'name'");
+            continue;
+        }
+        const std::string name = object["name"].get<std::string>(), type = object["type"].get<std::string>();
+        where += " '" + name + "' (" + type + ")";
+        Reporter report(problems, where);
+        if (!seen.insert(name).second) report("duplicate-name", "another element has the same name");
+        Reader reader(object, table, out.network.frequency_hz, report);
+        const auto element = make_element(object, reader, report);
+        if (element == nullptr || report.failed()) continue;
+        element->lower(out.network, report);
+        out.census += element->census();
+        if (const std::string what = element->simplified(); !what.empty()) out.simplified[type] = what;
+    }
+}
+
+void read_initial(const json& root, Network& net, const NodeTable& table, Diagnostics& problems) {
+    const auto it = root.find("initial_voltage");
+    if (it == root.end()) return;
+    if (net.steady_start) problems.add("initial_voltage", "contradiction", "only meaningful with \"start\": \"zero\"");
+    for (const auto& [name, value] : it->items()) {
+        const auto node = table.node.find(name);
+        if (node == table.node.end() || !value.is_number())
+            problems.add("initial_voltage", "unknown-reference", "'" + name + "' must be a node with a number in volts");
+        else
+            net.initial_voltage[node->second] = value.get<double>();
+    }
+}
+
+}  // namespace
+
+Case parse_case(const std::string& text, const std::string& origin, double dt_s) {
+    json root;
+    try {
+        root = json::parse(text);
+    } catch (const json::parse_error& e) {
+        throw CaseError(origin + ": not valid JSON: " + e.what());
+    }
+    if (!root.is_object() || root.value("format", "") != kCaseFormat)
+        throw CaseError(origin + ": not an EMT case: needs \"format\": \"" + kCaseFormat + "\"");
+    if (!root.contains("version") || root["version"] != kCaseVersion)
+        throw CaseError(origin + ": case version " + root.value("version", json()).dump() + " is not supported; this program reads version " +
+                        std::to_string(kCaseVersion));
+    Diagnostics problems;
+    static const std::set<std::string> known{"format", "version", "title", "description", "dt", "frequency", "start",
+                                             "buses", "nodes", "initial_voltage", "elements"};
+    for (const auto& [key, value] : root.items())
+        if (!known.contains(key)) problems.add(key, "unknown-key", "not a key of a case");
+    Case out;
+    out.hash = fnv1a(text.data(), text.size());
+    if (root.contains("title") && root["title"].is_string()) out.title = root["title"].get<std::string>();
+    out.network.dt_s = dt_s > 0 ? dt_s : setting(root, "dt", problems);
+    out.network.frequency_hz = setting(root, "frequency", problems);
+    const json start = root.value("start", json("steady"));
+    if (start != "steady" && start != "zero")
+        problems.add("start", "unknown-choice", "must be \"steady\" or \"zero\", not " + start.dump());
+    out.network.steady_start = start == "steady";
+    NodeTable table;
+    declare_nodes(root, out.network, table, problems);
+    read_elements(root, out, table, problems);
+    read_initial(root, out.network, table, problems);
+    out.census.nodes = out.network.nodes();
+    if (problems.empty()) check_network(out.network, problems);
+    if (!problems.empty()) throw CaseError(origin + ": " + std::to_string(problems.problems().size()) + " problem(s)\n" + problems.text());
+    return out;
+}
+
+Case load_case(const std::string& path, double dt_s) {
+    std::ifstream file(path, std::ios::binary);
+    if (!file) throw CaseError(path + ": cannot be read");
+    std::stringstream text;
+    text << file.rdbuf();
+    return parse_case(text.str(), path, dt_s);
+}
+
+}  // namespace emt

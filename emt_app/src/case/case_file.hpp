@@ -1,0 +1,32 @@
+// A case: the study's settings and its elements, read from the JSON format of schema/case.schema.json.
+#pragma once
+#include <cstdint>
+#include <map>
+#include <string>
+
+#include "case/diagnostics.hpp"
+#include "elements/element.hpp"
+#include "network/network.hpp"
+
+namespace emt {
+
+inline constexpr int kCaseVersion = 1;
+inline constexpr const char* kCaseFormat = "kappa-emt-case";
+
+struct Case {
+    std::string title;
+    Network network;                               // lowered
+    Census census;
+    std::map<std::string, std::string> simplified; // element type → what stands in for its full model
+    std::uint64_t hash = 0;                        // FNV-1a of the file's bytes
+};
+
+/// Reads and checks a case file. Throws CaseError with every problem found; unreadable or malformed files name the
+/// file and the place. `dt_s` > 0 overrides the file's step.
+[[nodiscard]] Case load_case(const std::string& path, double dt_s = 0);
+/// The same from text; `origin` appears in messages.
+[[nodiscard]] Case parse_case(const std::string& text, const std::string& origin, double dt_s = 0);
+/// FNV-1a, 64 bit.
+[[nodiscard]] std::uint64_t fnv1a(const void* data, std::size_t bytes, std::uint64_t seed = 0xcbf29ce484222325ULL);
+
+}  // namespace emt

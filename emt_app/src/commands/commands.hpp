@@ -1,0 +1,42 @@
+// The subcommands of `emt`.
+#pragma once
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace emt {
+
+struct RunOptions {
+    std::string case_path;
+    std::uint64_t steps = 1000;
+    std::uint64_t warm_up = 0;           // steps before timing starts
+    std::string exchange = "step";
+    std::string transport = "auto";
+    std::string map = "auto";
+    std::string result_path;
+    std::string isa = "auto";
+    double dt_s = 0;
+    std::vector<std::string> probes;     // node names
+    std::string csv_path;
+    std::uint64_t csv_every = 1;
+    bool measure = true;
+};
+
+struct ScaleOptions {
+    RunOptions run;
+    std::vector<int> ranks;
+    std::string launcher = "mpirun -n {ranks}";
+    std::string program;                 // this executable
+    std::string json_path = "emt_scale.json";
+    std::string plot_path = "emt_scale.svg";
+};
+
+int check_command(const std::string& path, bool as_json);
+int generate_command(int scale, std::uint64_t seed, const std::string& path);
+int run_command(const RunOptions& options, int argc, char** argv);
+int scale_command(const ScaleOptions& options);
+
+/// Writes a file completely or not at all. Throws std::runtime_error that names it.
+void write_file(const std::string& path, const std::string& text);
+
+}  // namespace emt

@@ -1,0 +1,25 @@
+// Three coupled RL branches between two buses, with symmetric 3 × 3 matrices: [u] = [R][i] + [L]d[i]/dt.
+#include "elements/all.hpp"
+#include "network/companion.hpp"
+
+namespace emt {
+namespace {
+class CoupledRl final : public Element {
+public:
+    explicit CoupledRl(Reader& in)
+        : from_(in.bus("from", false)), to_(in.bus("to", true)), r_(in.matrix("r")), l_(in.matrix("l")) {}
+    void lower(Network& net, Reporter& report) const override {
+        Coupled3 c{.p = from_, .q = to_};
+        if (!companion_coupled(r_, l_, net.dt_s, c))
+            report("singular-matrix", "R + 2L/dt is singular: the branches are not independent");
+        net.coupled.push_back(c);
+    }
+    [[nodiscard]] Census census() const override { return {.rlc = 3}; }
+
+private:
+    Nodes3 from_, to_;
+    Mat3 r_, l_;  // ohm, H
+};
+}  // namespace
+std::unique_ptr<Element> make_coupled_rl(Reader& in) { return std::make_unique<CoupledRl>(in); }
+}  // namespace emt

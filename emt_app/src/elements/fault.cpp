@@ -1,0 +1,41 @@
+// Fault at a bus: "kind" says which phases (ag, bg, cg, ab, bc, ca, abg, bcg, cag, abc, abcg) are joined through the
+// resistance "r" from "start" to "stop"; it clears phase by phase at a current zero. Not a switch of Table I.
+#include "elements/all.hpp"
+
+namespace emt {
+namespace {
+class Fault final : public Element {
+public:
+    explicit Fault(Reader& in)
+        : name_(in.name()),
+          bus_(in.bus("bus", false)),
+          kind_(in.choice("kind", {"ag", "bg", "cg", "ab", "bc", "ca", "abg", "bcg", "cag", "abc", "abcg"}, "")),
+          r_(in.number("r", Reader::Range::positive, 0.1)),
+          start_(in.number("start", Reader::Range::not_negative)),
+          stop_(in.number("stop", Reader::Range::positive, 0)) {
+        if (stop_ > 0 && stop_ <= start_) in.report()("times-not-ascending", "'stop' must be later than 'start'");
+    }
+    void lower(Network& net, Reporter&) const override {
+        std::vector<int> phases;
+        for (const char c : kind_)
+            if (c != 'g') phases.push_back(bus_[static_cast<std::size_t>(c - 'a')]);
+        std::vector<std::pair<double, bool>> times{{start_, true}};
+        if (stop_ > 0) times.emplace_back(stop_, false);
+        const bool grounded = kind_.ends_with('g');
+        for (std::size_t k = 0; k < phases.size(); ++k) {
+            if (!grounded && k == 0) continue;
+            const int q = grounded ? kGround : phases[k - 1];
+            net.switches.push_back({phases[k], q, 1 / r_, 0, false, true, times, name_});
+        }
+    }
+    [[nodiscard]] Census census() const override { return {}; }
+
+private:
+    std::string name_;
+    Nodes3 bus_;
+    std::string kind_;
+    double r_, start_, stop_;  // ohm, s, s
+};
+}  // namespace
+std::unique_ptr<Element> make_fault(Reader& in) { return std::make_unique<Fault>(in); }
+}  // namespace emt

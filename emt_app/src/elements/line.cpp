@@ -1,0 +1,61 @@
+// Transposed three-phase line: Bergeron travelling waves in the modes 0, α, β, lossy by lumped R/4 – R/2 – R/4.
+//
+// Per mode, with Z = sqrt(L'/C'), τ = length·sqrt(L'·C') and the wave b = v + (Z - R/4)·i of each end, the history
+// current of end k is
+//   I_k(t) = - Z/(Z+R/4)²·b_m(t-τ) - (R/4)/(Z+R/4)²·b_k(t-τ)
+// (Dommel 1969; EMTP Theory Book, ch. 4). τ is rarely a whole number of steps: with "delay": "linear" the waves are
+// interpolated, which attenuates by about cos(ωΔt/2) per transit at the worst; "integer" rounds τ to whole steps.
+// A line that takes at least one step in every mode decouples its ends: they may belong to different tasks.
+#include <cmath>
+
+#include "elements/all.hpp"
+
+namespace emt {
+namespace {
+class LineElement final : public Element {
+public:
+    explicit LineElement(Reader& in)
+        : name_(in.name()),
+          from_(in.bus("from", false)),
+          to_(in.bus("to", false)),
+          length_(in.number("length", Reader::Range::positive)),
+          linear_(in.choice("delay", {"linear", "integer"}, "linear") == "linear") {
+        for (std::size_t m = 0; m < 2; ++m) {
+            const std::string k = m == 0 ? "0" : "1";
+            r_[m] = in.number("r" + k, Reader::Range::not_negative);
+            l_[m] = in.number("l" + k, Reader::Range::positive);
+            c_[m] = in.number("c" + k, Reader::Range::positive);
+        }
+    }
+    void lower(Network& net, Reporter& report) const override {
+        Line line{.end = {from_, to_}, .mode = {}, .name = name_};
+        for (std::size_t m = 0; m < 2; ++m) {
+            const double steps = length_ * std::sqrt(l_[m] * c_[m]) / net.dt_s;
+            const double whole = std::round(steps);
+            // A delay within rounding of a whole number of steps is that number: no interpolation then.
+            const bool exact = std::abs(steps - whole) <= 1e-9 * steps;
+            const double d = linear_ && !exact ? std::floor(steps) : whole;
+            line.mode[m] = {std::sqrt(l_[m] / c_[m]), r_[m] * length_, static_cast<int>(d),
+                            linear_ && !exact ? steps - d : 0};
+            if (d < 1)
+                report("line-shorter-than-step",
+                       "mode " + std::to_string(m) + " takes " + std::to_string(steps * net.dt_s * 1e6) +
+                           " us, less than the step of " + std::to_string(net.dt_s * 1e6) +
+                           " us: use a shorter step, or coupled_rl with capacitors for this line");
+            if (line.mode[m].r / 4 >= line.mode[m].z)
+                report("line-too-lossy", "a quarter of the resistance reaches the surge impedance: split the line");
+        }
+        net.lines.push_back(line);
+    }
+    [[nodiscard]] Census census() const override { return {.lines = 1}; }
+
+private:
+    std::string name_;
+    Nodes3 from_, to_;
+    double length_;                   // m
+    bool linear_;
+    std::array<double, 2> r_, l_, c_; // per metre: ohm, H, F; [0] zero, [1] positive sequence
+};
+}  // namespace
+std::unique_ptr<Element> make_line(Reader& in) { return std::make_unique<LineElement>(in); }
+}  // namespace emt

@@ -1,0 +1,81 @@
+// Typed access to one element's JSON object. Every failure names the element, the key and what was expected.
+#pragma once
+#include <nlohmann/json.hpp>
+
+#include <array>
+#include <set>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "case/diagnostics.hpp"
+#include "network/primitives.hpp"
+
+namespace emt {
+
+/// Collects problems of one element.
+class Reporter {
+public:
+    Reporter(Diagnostics& out, std::string where) : out_(out), where_(std::move(where)) {}
+    void operator()(std::string rule, std::string message) {
+        out_.add(where_, std::move(rule), std::move(message));
+        failed_ = true;
+    }
+    [[nodiscard]] bool failed() const { return failed_; }
+
+private:
+    Diagnostics& out_;
+    std::string where_;
+    bool failed_ = false;
+};
+
+/// Node numbers by name; a bus "B" stands for the nodes "B.a", "B.b", "B.c".
+struct NodeTable {
+    std::unordered_map<std::string, int> node;
+    std::unordered_map<std::string, std::array<int, 3>> bus;
+};
+
+using Nodes3 = std::array<int, 3>;
+
+class Reader {
+public:
+    enum class Range { any, positive, not_negative };
+
+    Reader(const nlohmann::json& object, const NodeTable& nodes, double frequency_hz, Reporter& report)
+        : object_(object), nodes_(nodes), frequency_hz_(frequency_hz), report_(report) {}
+
+    [[nodiscard]] bool has(const std::string& key) const { return object_.contains(key); }
+    double number(const std::string& key, Range range);
+    double number(const std::string& key, Range range, double otherwise);
+    bool flag(const std::string& key, bool otherwise);
+    std::string choice(const std::string& key, const std::vector<std::string>& allowed, const std::string& otherwise);
+    std::string name();
+    int node(const std::string& key);
+    Nodes3 bus(const std::string& key, bool ground_allowed);
+    /// Terminals of a one-phase element ("nodes": [p, q]) or of three equal ones ("buses": [P, Q]).
+    std::vector<std::pair<int, int>> terminals();
+    Mat3 matrix(const std::string& key);
+    /// Ascending points [[x, i], …] of an odd characteristic; (0,0) is implied.
+    void curve(const std::string& key, std::vector<double>& x, std::vector<double>& i);
+    std::vector<std::pair<double, bool>> operations(const std::string& key);
+    /// Waveform keys shape, amplitude, frequency, phase, start, tau_front, tau_tail of this object.
+    Waveform waveform();
+    /// Reports keys that nothing has asked for.
+    void finish();
+
+    [[nodiscard]] double frequency_hz() const { return frequency_hz_; }
+    [[nodiscard]] Reporter& report() { return report_; }
+
+private:
+    const nlohmann::json* find(const std::string& key);
+    int lookup(const std::string& key, const nlohmann::json& value);
+    Nodes3 lookup_bus(const std::string& key, const nlohmann::json& value, bool ground_allowed);
+
+    const nlohmann::json& object_;
+    const NodeTable& nodes_;
+    double frequency_hz_;
+    Reporter& report_;
+    std::set<std::string> used_{"type", "name"};
+};
+
+}  // namespace emt

@@ -1,0 +1,61 @@
+// Balanced three-phase sources behind sequence impedances, connected star with grounded neutral:
+//   "source"     an equivalent of the rest of the system;
+//   "machine"    stand-in of a synchronous machine: constant EMF behind its subtransient impedance;
+//   "condenser"  the same for a synchronous condenser.
+// With Zs = (Z0 + 2·Z1)/3 on the diagonal and Zm = (Z0 - Z1)/3 off it, the phase impedances follow from the sequence
+// values (EMTP Theory Book, H. W. Dommel, 1986, ch. 3).
+#include "elements/all.hpp"
+#include "network/companion.hpp"
+
+namespace emt {
+namespace {
+enum class Role { source, machine, condenser };
+
+Mat3 from_sequence(double zero, double positive) {
+    const double s = (zero + 2 * positive) / 3, m = (zero - positive) / 3;
+    return {s, m, m, m, s, m, m, m, s};
+}
+
+class Source final : public Element {
+public:
+    Source(Reader& in, Role role)
+        : role_(role),
+          bus_(in.bus("bus", false)),
+          r1_(in.number("r1", Reader::Range::not_negative)),
+          l1_(in.number("l1", Reader::Range::not_negative)),
+          r0_(in.number("r0", Reader::Range::not_negative, r1_)),
+          l0_(in.number("l0", Reader::Range::not_negative, l1_)),
+          wave_(in.waveform()) {
+        if ((r1_ == 0 && l1_ == 0) || (r0_ == 0 && l0_ == 0))
+            in.report()("ideal-source", "needs an impedance greater than zero in both sequences (Norton equivalent)");
+        if (wave_.shape != Waveform::Shape::sine)
+            in.report()("unknown-choice", "'shape' must be sine for a three-phase source");
+    }
+    void lower(Network& net, Reporter& report) const override {
+        Coupled3 out{.p = bus_, .q = {kGround, kGround, kGround}};
+        if (!companion_coupled(from_sequence(r0_, r1_), from_sequence(l0_, l1_), net.dt_s, out))
+            report("singular-matrix", "the source impedance is singular");
+        for (std::size_t k = 0; k < 3; ++k) {
+            out.emf[k] = wave_;
+            out.emf[k].phase_rad -= 2 * std::numbers::pi / 3 * static_cast<double>(k);
+        }
+        net.coupled.push_back(out);
+    }
+    [[nodiscard]] Census census() const override {
+        return {.machines = role_ == Role::machine, .condensers = role_ == Role::condenser};
+    }
+    [[nodiscard]] std::string simplified() const override {
+        return role_ == Role::source ? "" : "constant EMF behind subtransient impedance, no shaft, no controls";
+    }
+
+private:
+    Role role_;
+    Nodes3 bus_;
+    double r1_, l1_, r0_, l0_;  // ohm, H
+    Waveform wave_;             // V peak, phase to ground
+};
+}  // namespace
+std::unique_ptr<Element> make_source(Reader& in) { return std::make_unique<Source>(in, Role::source); }
+std::unique_ptr<Element> make_machine(Reader& in) { return std::make_unique<Source>(in, Role::machine); }
+std::unique_ptr<Element> make_condenser(Reader& in) { return std::make_unique<Source>(in, Role::condenser); }
+}  // namespace emt

@@ -1,0 +1,28 @@
+// Stand-in of a static var compensator: the TCR reactor and the TSC capacitor at a fixed operating point, in star to
+// ground. No firing, no regulator.
+#include "elements/all.hpp"
+
+namespace emt {
+namespace {
+class Svc final : public Element {
+public:
+    explicit Svc(Reader& in)
+        : bus_(in.bus("bus", false)),
+          l_(in.number("l", Reader::Range::positive)),
+          c_(in.number("c", Reader::Range::positive)) {}
+    void lower(Network& net, Reporter&) const override {
+        for (const int p : bus_) {
+            net.reactives.push_back({p, kGround, net.dt_s / (2 * l_), false, 0});
+            net.reactives.push_back({p, kGround, 2 * c_ / net.dt_s, true, 0});
+        }
+    }
+    [[nodiscard]] Census census() const override { return {.svcs = 1}; }
+    [[nodiscard]] std::string simplified() const override { return "fixed susceptance, no thyristors, no regulator"; }
+
+private:
+    Nodes3 bus_;
+    double l_, c_;  // H, F per phase
+};
+}  // namespace
+std::unique_ptr<Element> make_svc(Reader& in) { return std::make_unique<Svc>(in); }
+}  // namespace emt

@@ -1,0 +1,34 @@
+// Switch, one phase or the three poles of a breaker, with timed operations; each pole counts as one switch.
+// Closed it is the resistance "r_on", open it is "r_off" (nothing when left out). With "current_zero" a pole that is
+// told to open does so at the first step at which its current has changed sign. Times act at the first step that is
+// not earlier; the step after it is taken as two half steps of backward Euler (solver/engine.cpp).
+#include "elements/all.hpp"
+
+namespace emt {
+namespace {
+class SwitchElement final : public Element {
+public:
+    explicit SwitchElement(Reader& in)
+        : name_(in.name()),
+          ends_(in.terminals()),
+          r_on_(in.number("r_on", Reader::Range::positive, 1e-3)),
+          r_off_(in.number("r_off", Reader::Range::positive, 0)),
+          closed_(in.flag("closed", false)),
+          zero_(in.flag("current_zero", false)),
+          operations_(in.operations("operations")) {}
+    void lower(Network& net, Reporter&) const override {
+        for (const auto& [p, q] : ends_)
+            net.switches.push_back({p, q, 1 / r_on_, r_off_ > 0 ? 1 / r_off_ : 0, closed_, zero_, operations_, name_});
+    }
+    [[nodiscard]] Census census() const override { return {.switches = static_cast<long>(ends_.size())}; }
+
+private:
+    std::string name_;
+    std::vector<std::pair<int, int>> ends_;
+    double r_on_, r_off_;  // ohm
+    bool closed_, zero_;
+    std::vector<std::pair<double, bool>> operations_;
+};
+}  // namespace
+std::unique_ptr<Element> make_switch(Reader& in) { return std::make_unique<SwitchElement>(in); }
+}  // namespace emt

@@ -1,0 +1,55 @@
+// Three-phase bank of two-winding transformers: ideal turns, leakage RL seen from the primary, core on the primary.
+//
+// "connection" gives primary and secondary winding: "YgYg", "YgD", "DYg" or "DD". Winding k of a delta lies between
+// the phases k and k+1. The turns ratio follows from the rated line voltages v1, v2 (a delta winding sees √3 times the
+// voltage of a star winding). The core is either linear ("lm") or a piecewise-linear flux–current curve ("saturation",
+// points [Wb-turn, A] of one winding); "rc" is its loss resistance.
+#include <cmath>
+
+#include "elements/all.hpp"
+#include "network/companion.hpp"
+
+namespace emt {
+namespace {
+class Transformer final : public Element {
+public:
+    explicit Transformer(Reader& in)
+        : p_(in.bus("primary", false)),
+          s_(in.bus("secondary", false)),
+          v1_(in.number("v1", Reader::Range::positive)),
+          v2_(in.number("v2", Reader::Range::positive)),
+          r_(in.number("r", Reader::Range::not_negative)),
+          l_(in.number("l", Reader::Range::positive)),
+          lm_(in.number("lm", Reader::Range::positive, 0)),
+          rc_(in.number("rc", Reader::Range::positive, 0)) {
+        const std::string connection = in.choice("connection", {"YgYg", "YgD", "DYg", "DD"}, "");
+        m1_ = connection.starts_with("D") ? 1 : 0;
+        m2_ = connection.ends_with("D") ? 1 : 0;
+        if (in.has("saturation")) {
+            in.curve("saturation", flux_, i_);
+            if (lm_ > 0) in.report()("contradiction", "give either 'lm' or 'saturation', not both");
+        }
+    }
+    void lower(Network& net, Reporter&) const override {
+        const auto [g, c] = companion_rl(r_, l_, net.dt_s);
+        const double w1 = m1_ > 0 ? v1_ : v1_ / std::sqrt(3), w2 = m2_ > 0 ? v2_ : v2_ / std::sqrt(3);
+        net.transformers.push_back({p_, s_, g, c, w1 / w2, m1_, m2_});
+        for (std::size_t k = 0; k < 3; ++k) {
+            const int p = p_[k], q = m1_ > 0 ? p_[(k + 1) % 3] : kGround;
+            if (lm_ > 0) net.reactives.push_back({p, q, net.dt_s / (2 * lm_), false, 0});
+            if (rc_ > 0) net.conductances.push_back({p, q, 1 / rc_});
+            if (!flux_.empty()) net.piecewise.push_back({p, q, true, flux_, i_});
+        }
+    }
+    [[nodiscard]] Census census() const override { return {.transformers = 1, .nonlinear = flux_.empty() ? 0 : 3}; }
+
+private:
+    Nodes3 p_, s_;
+    double v1_, v2_;        // V, line to line
+    double r_, l_, lm_, rc_; // ohm, H, H, ohm; of one unit, seen from the primary winding
+    double m1_ = 0, m2_ = 0;
+    std::vector<double> flux_, i_;
+};
+}  // namespace
+std::unique_ptr<Element> make_transformer(Reader& in) { return std::make_unique<Transformer>(in); }
+}  // namespace emt

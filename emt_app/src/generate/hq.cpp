@@ -1,0 +1,368 @@
+// The real data are not public. What is public are the counts of Table I and the voltage levels, and this generator
+// meets both with a plausible layout:
+//
+//   172 tasks of 1 to 6 buses hold 366 buses and one neutral node: 1099 nodes. Inside the tasks, 194 connections make
+//   trees of the buses: 131 transformers, 35 breakers (with the neutral's switch 106 poles) and 28 series capacitors.
+//   150 tasks are the main grid: 60 substations at 735 kV in corridors, 12 of them hubs of areas with 90 substations at
+//   315 kV. The other 22 tasks are 11 off-grid systems of two substations and one line each: 170 lines that join 172
+//   tasks cannot make one connected graph that also has loops. The main grid has 159 lines, hence 10 loops.
+//   The 3117 RLC elements are the 28 series capacitors, loads, shunt reactors and capacitors of all buses, and a
+//   four-legged shunt reactor; the 249 non-linear ones the arresters of the series capacitors, 15 line arresters and 40
+//   saturable transformers (3 phases each).
+//
+// Everything is balanced; all EMFs are in phase on the high side, so flows follow from the loads.
+#include "generate/hq.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <numbers>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "case/case_file.hpp"
+#include "commands/commands.hpp"
+
+namespace emt {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr int kTasks = 172, kMain = 150, kBackbone = 60, kHubs = 12, kIslands = 11, kLoops735 = 6, kLoops315 = 4;
+constexpr int kMachines = 37, kCondensers = 4, kSvcs = 7;
+constexpr int kSaturable = 40, kLineArresters = 15, kShuntCapacitors = 277, kFilters = 12, kMetredBuses = 110;
+constexpr double kFrequency = 60, kOmega = 2 * std::numbers::pi * kFrequency;
+
+struct LineType {
+    double r1, l1, c1, r0, l0, c0;  // per metre
+};
+constexpr LineType k735{0.012e-3, 0.87e-6, 13.4e-12, 0.25e-3, 2.7e-6, 9.0e-12};
+constexpr LineType k315{0.030e-3, 0.95e-6, 12.0e-12, 0.30e-3, 3.0e-6, 7.0e-12};
+constexpr LineType k120{0.070e-3, 1.10e-6, 10.5e-12, 0.40e-3, 3.2e-6, 6.5e-12};
+
+/// Uniform numbers that are the same with every standard library.
+class Random {
+public:
+    explicit Random(std::uint64_t seed) : engine_(seed) {}
+    double between(double low, double high) { return low + (high - low) * static_cast<double>(engine_() >> 11) * 0x1p-53; }
+    int below(int n) { return static_cast<int>(engine_() % static_cast<std::uint64_t>(n)); }
+    template <class T>
+    void shuffle(std::vector<T>& v) {
+        for (std::size_t i = v.size(); i > 1; --i) std::swap(v[i - 1], v[static_cast<std::size_t>(below(static_cast<int>(i)))]);
+    }
+
+private:
+    std::mt19937_64 engine_;
+};
+
+/// Six significant digits: the file stays readable and the same everywhere.
+double six(double x) {
+    const double scale = std::pow(10, 5 - std::floor(std::log10(std::abs(x))));
+    return std::round(x * scale) / scale;
+}
+
+enum class Low { none, load, machine, condenser, svc, hub };
+
+struct Bus {
+    std::string name;
+    double kv;             // line to line
+    bool load;             // feeds consumers
+    double charging = 0;   // half the charging of its lines, Mvar
+};
+
+struct Station {
+    double kv = 0;
+    std::vector<std::size_t> buses;      // [0] is the main bus
+    std::vector<std::size_t> terminals;  // buses where lines may end
+    std::vector<Low> low;                // role of each transformer's low side
+    int extra_breakers = 0, extra_capacitors = 0;
+};
+
+class Generator {
+public:
+    Generator(Json& out, std::string prefix, std::uint64_t seed) : out_(out), prefix_(std::move(prefix)), random_(seed) {}
+
+    /// Makes one copy; returns the ends for the lines that tie copies together.
+    std::array<std::string, 3> run() {
+        plan();
+        for (int t = 0; t < kTasks; ++t) build(t);
+        connect();
+        shunts();
+        neutral();
+        meters();
+        return {bus(0, 0), bus(kBackbone / 2, 0), bus(kBackbone - 1, 0)};
+    }
+
+private:
+    static std::size_t at(int i) { return static_cast<std::size_t>(i); }
+    std::string bus(int task, std::size_t k) const { return buses_[stations_[at(task)].buses[k]].name; }
+    static bool island(int task) { return task >= kMain; }
+    static bool backbone(int task) { return task < kBackbone; }
+    static bool hub(int task) { return backbone(task) && task % (kBackbone / kHubs) == 2; }
+
+    void add(Json element) {
+        if (element.contains("name")) element["name"] = prefix_ + element["name"].get<std::string>();
+        out_["elements"].push_back(std::move(element));
+    }
+
+    /// Sizes of the tasks and what their transformers feed.
+    void plan() {
+        stations_.resize(kTasks);
+        std::vector<int> extra;  // connections besides the first transformer; -1: a bus by itself
+        const auto fill = [&](int count, int value) { extra.insert(extra.end(), at(count), value); };
+        // First halves of the islands and the hubs must have a transformer; they are among the stations with two buses.
+        fill(42, -1);
+        fill(88 - kIslands - kHubs, 0);
+        fill(28, 1);
+        fill(8, 2);
+        fill(4, 3);
+        fill(2, 4);
+        random_.shuffle(extra);
+        std::vector<Low> roles;
+        const auto role = [&](int count, Low r) { roles.insert(roles.end(), at(count), r); };
+        role(kMachines - kIslands, Low::machine);
+        role(kCondensers, Low::condenser);
+        role(kSvcs, Low::svc);
+        role(131 - kHubs - kMachines - kCondensers - kSvcs, Low::load);
+        random_.shuffle(roles);
+        // The islands' second halves may only feed loads: move any other role to a later place in the list.
+        std::vector<char> kinds;
+        kinds.insert(kinds.end(), 35, 'b');
+        kinds.insert(kinds.end(), 28, 's');
+        random_.shuffle(kinds);
+        bool second_transformer = true;
+        std::size_t next = 0;
+        const auto take_role = [&](int task) {
+            if (island(task)) {
+                const auto it = std::find(roles.begin(), roles.end(), Low::load);
+                roles.erase(it);
+                return Low::load;
+            }
+            const Low r = roles.back();
+            roles.pop_back();
+            return r;
+        };
+        for (int t = kTasks - 1; t >= 0; --t) {  // islands first: they need loads
+            Station& s = stations_[at(t)];
+            s.kv = island(t) ? 120 : backbone(t) ? 735 : 315;
+            const bool source_half = island(t) && (t - kMain) % 2 == 0;
+            int n = 0;
+            if (source_half) s.low.push_back(Low::machine);
+            else if (hub(t)) s.low.push_back(Low::hub);
+            else {
+                n = extra[next++];
+                if (n >= 0) s.low.push_back(take_role(t));
+            }
+            for (int k = 0; k < n; ++k) {
+                if (second_transformer && !island(t)) {
+                    s.low.push_back(take_role(t));
+                    second_transformer = false;
+                } else {
+                    (kinds.back() == 'b' ? s.extra_breakers : s.extra_capacitors) += 1;
+                    kinds.pop_back();
+                }
+            }
+        }
+    }
+
+    std::size_t new_bus(Station& s, const std::string& name, double kv, bool load = false) {
+        buses_.push_back({prefix_ + name, kv, load});
+        out_["buses"].push_back(buses_.back().name);
+        s.buses.push_back(buses_.size() - 1);
+        return buses_.size() - 1;
+    }
+
+    void build(int t) {
+        Station& s = stations_[at(t)];
+        const std::string id = "S" + std::to_string(t);
+        const std::string high = id;
+        s.terminals.push_back(new_bus(s, high, s.kv));
+        for (std::size_t k = 0; k < s.low.size(); ++k) transformer(s, id, k);
+        for (int k = 0; k < s.extra_breakers; ++k) {
+            const std::string name = id + "B" + std::to_string(k);
+            s.terminals.push_back(new_bus(s, name, s.kv));
+            add({{"type", "switch"}, {"name", "BRK_" + name}, {"buses", {prefix_ + high, prefix_ + name}}, {"closed", true}, {"r_on", 0.01}});
+        }
+        for (int k = 0; k < s.extra_capacitors; ++k) {
+            const std::string name = id + "K" + std::to_string(k);
+            s.terminals.push_back(new_bus(s, name, s.kv));
+            const double reactance = random_.between(15, 30);
+            add({{"type", "capacitor"}, {"name", "CS_" + name}, {"buses", {prefix_ + high, prefix_ + name}}, {"c", six(1 / (kOmega * reactance))}});
+            const double level = 2.5 * std::numbers::sqrt2 * 2000 * reactance;  // of 2 kA r.m.s.
+            add({{"type", "arrester"}, {"name", "MOV_" + name}, {"buses", {prefix_ + high, prefix_ + name}},
+                 {"curve", {{six(level), 1}, {six(1.05 * level), 1000}, {six(1.2 * level), 20000}}}});
+        }
+    }
+
+    void transformer(Station& s, const std::string& id, std::size_t k) {
+        const Low role = s.low[k];
+        const double low_kv = role == Low::hub ? 315 : role == Low::load ? (s.kv > 300 ? 120 : 25) : role == Low::svc ? 22 : 13.8;
+        const std::string name = id + "T" + std::to_string(k), low = prefix_ + name;
+        const std::size_t b = new_bus(s, name, low_kv, role == Low::load);
+        const bool source = role == Low::machine || role == Low::condenser;
+        const double mva = s.kv > 700 ? (role == Low::hub ? 1650 : 1000) : s.kv > 300 ? 500 : 100;
+        const double v_high = s.kv * 1e3, z = v_high * v_high / (mva * 1e6);
+        const bool delta_high = role == Low::load && random_.below(12) == 0;
+        const bool delta_low = source || role == Low::svc || delta_high || (role == Low::load && random_.below(2) == 0);
+        // A delta winding sees √3 times the voltage, hence three times the impedance of a star winding.
+        const double zw = delta_high ? 3 * z : z, winding_peak = v_high * std::sqrt(2.0 / (delta_high ? 1 : 3));
+        Json e{{"type", "transformer"}, {"name", "TR_" + name}, {"primary", buses_[s.buses[0]].name}, {"secondary", low},
+               {"connection", std::string(delta_high ? "D" : "Yg") + (delta_low ? "D" : "Yg")}, {"v1", v_high}, {"v2", low_kv * 1e3},
+               {"r", six(0.003 * zw)}, {"l", six(random_.between(0.10, 0.15) * zw / kOmega)}, {"rc", six(1000 * zw)}};
+        if (saturable_ < kSaturable && role != Low::svc && !delta_high) {
+            ++saturable_;
+            const double flux = winding_peak / kOmega, current = winding_peak / zw;  // rated, peak
+            e["saturation"] = {{six(1.25 * flux), six(0.004 * current)}, {six(1.35 * flux), six(0.03 * current)}, {six(1.65 * flux), six(1.0 * current)}};
+        } else {
+            e["lm"] = six(300 * zw / kOmega);
+        }
+        add(std::move(e));
+        if (source) {
+            const double zm = low_kv * low_kv * 1e6 / (mva * 1e6);
+            add({{"type", role == Low::machine ? "machine" : "condenser"}, {"name", "G_" + name}, {"bus", low},
+                 {"amplitude", six(random_.between(1.0, 1.04) * low_kv * 1e3 * std::sqrt(2.0 / 3))}, {"phase", -30},
+                 {"r1", six(0.003 * zm)}, {"l1", six(random_.between(0.18, 0.25) * zm / kOmega)}, {"r0", six(0.01 * zm)}, {"l0", six(0.1 * zm / kOmega)}});
+        } else if (role == Low::svc) {
+            const double v2 = low_kv * low_kv * 1e6;
+            add({{"type", "svc"}, {"name", "SVC_" + name}, {"bus", low}, {"l", six(v2 / (kOmega * random_.between(80e6, 120e6)))},
+                 {"c", six(random_.between(80e6, 120e6) / (kOmega * v2))}});
+        } else if (role == Low::hub) {
+            hub_bus_.push_back(b);
+        }
+    }
+
+    void line(std::size_t from, std::size_t to, double km) {
+        Bus &a = buses_[from], &b = buses_[to];
+        const LineType& t = a.kv > 700 ? k735 : a.kv > 300 ? k315 : k120;
+        const double mvar = kOmega * t.c1 * km * 1e3 * a.kv * a.kv;
+        a.charging += mvar / 2;
+        b.charging += mvar / 2;
+        add({{"type", "line"}, {"name", "L" + std::to_string(lines_++)}, {"from", a.name}, {"to", b.name}, {"length", six(km * 1e3)},
+             {"r1", t.r1}, {"l1", t.l1}, {"c1", t.c1}, {"r0", t.r0}, {"l0", t.l0}, {"c0", t.c0}});
+    }
+    std::size_t terminal(int task) {
+        const auto& list = stations_[at(task)].terminals;
+        return list[at(random_.below(static_cast<int>(list.size())))];
+    }
+
+    void connect() {
+        for (int t = 1; t < kBackbone; ++t) line(terminal(t - 1 - random_.below(std::min(t, 5))), terminal(t), random_.between(60, 280));
+        for (int k = 0; k < kLoops735; ++k) {
+            const int t = 8 + k * 8;
+            line(terminal(t), terminal(t - 6), random_.between(120, 300));
+        }
+        std::vector<std::vector<int>> area(kHubs);
+        for (int t = kBackbone; t < kMain; ++t) {
+            const int a = (t - kBackbone) % kHubs;
+            const int pick = random_.below(static_cast<int>(area[at(a)].size()) + 1);
+            const std::size_t from = pick == 0 ? hub_bus_[at(a)] : terminal(area[at(a)][at(pick - 1)]);
+            line(from, terminal(t), random_.between(20, 90));
+            area[at(a)].push_back(t);
+        }
+        for (int k = 0; k < kLoops315; ++k) line(terminal(area[at(k)].front()), terminal(area[at(k)].back()), random_.between(40, 90));
+        for (int k = 0; k < kIslands; ++k) line(terminal(kMain + 2 * k), terminal(kMain + 2 * k + 1), random_.between(20, 100));
+    }
+
+    /// A resistive load and a reactor at every bus, capacitors at some: loads at low sides, compensation at line ends.
+    void shunts() {
+        int capacitors = 0, filters = 0, arresters = 0;
+        std::vector<std::size_t> order(buses_.size());
+        for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
+        random_.shuffle(order);
+        std::vector<char> with_capacitor(buses_.size());
+        for (std::size_t i = 0; i < at(kShuntCapacitors); ++i) with_capacitor[order[i]] = 1;
+        for (std::size_t i = 0; i < buses_.size(); ++i) {
+            const Bus& b = buses_[i];
+            const double v2 = b.kv * b.kv * 1e6;
+            const double mw = b.load ? (b.kv > 100 ? random_.between(40, 180) : random_.between(5, 20)) : b.kv > 700 ? 5 : b.kv > 300 ? 20 : 1;
+            const bool load = b.load;
+            const double reactor = b.charging > 0 ? random_.between(0.75, 0.95) * b.charging : 0.3 * mw;
+            const std::string name = b.name.substr(prefix_.size());
+            add({{"type", "resistor"}, {"name", "R_" + name}, {"buses", {b.name, "0"}}, {"r", six(v2 / (mw * 1e6))}});
+            Json l{{"type", "inductor"}, {"name", "X_" + name}, {"buses", {b.name, "0"}}, {"l", six(v2 / (kOmega * reactor * 1e6))}};
+            if (load && i % 3 == 0) l["r"] = six(0.5 * v2 / (reactor * 1e6));
+            add(std::move(l));
+            if (with_capacitor[i] != 0) {
+                ++capacitors;
+                const double mvar = load ? 0.2 * mw : 0.02 * mw + 0.05;
+                const double c = mvar * 1e6 / (kOmega * v2);
+                if (load && filters < kFilters) {  // tuned to the fifth harmonic
+                    ++filters;
+                    const double inductance = 1 / (25 * kOmega * kOmega * c);
+                    add({{"type", "series_rlc"}, {"name", "F_" + name}, {"buses", {b.name, "0"}}, {"r", six(5 * kOmega * inductance / 40)}, {"l", six(inductance)}, {"c", six(c)}});
+                } else {
+                    add({{"type", "capacitor"}, {"name", "C_" + name}, {"buses", {b.name, "0"}}, {"c", six(c)}});
+                }
+            }
+            if (b.kv > 700 && arresters < kLineArresters && i % 4 == 0) {
+                ++arresters;
+                const double peak = b.kv * 1e3 * std::sqrt(2.0 / 3);
+                add({{"type", "arrester"}, {"name", "MOA_" + name}, {"buses", {b.name, "0"}},
+                     {"curve", {{six(1.6 * peak), 1}, {six(1.75 * peak), 1000}, {six(1.95 * peak), 10000}}}});
+            }
+        }
+    }
+
+    /// Four-legged shunt reactor with its neutral node and neutral switch.
+    void neutral() {
+        const std::string node = prefix_ + "N", at_bus = bus(1, 0);
+        out_["nodes"].push_back(node);
+        add({{"type", "inductor"}, {"name", "X_N_PHASES"}, {"buses", {at_bus, node}}, {"l", six(735e3 * 735e3 / (kOmega * 50e6))}});
+        add({{"type", "inductor"}, {"name", "X_N"}, {"nodes", {node, "0"}}, {"l", 2.0}});
+        add({{"type", "resistor"}, {"name", "R_N"}, {"nodes", {node, "0"}}, {"r", 50e3}});
+        add({{"type", "capacitor"}, {"name", "C_N"}, {"nodes", {node, "0"}}, {"c", 1e-9}});
+        add({{"type", "switch"}, {"name", "BRK_N"}, {"nodes", {node, "0"}}});
+    }
+
+    void meters() {
+        for (int t = 0; t < kMetredBuses; ++t) add({{"type", "meter"}, {"name", "M_S" + std::to_string(t)}, {"buses", {bus(t, 0), "0"}}});
+        for (const char* phase : {".a", ".b"})
+            add({{"type", "meter"}, {"name", "M_S" + std::to_string(kMetredBuses) + phase}, {"nodes", {bus(kMetredBuses, 0) + phase, "0"}}});
+    }
+
+    Json& out_;
+    std::string prefix_;
+    Random random_;
+    std::vector<Station> stations_;
+    std::vector<Bus> buses_;
+    std::vector<std::size_t> hub_bus_;
+    int lines_ = 0, saturable_ = 0;
+};
+
+}  // namespace
+
+Json generate_hq(int scale, std::uint64_t seed) {
+    Json out{{"format", kCaseFormat},
+             {"version", kCaseVersion},
+             {"title", "Hydro-Quebec-like network, scale " + std::to_string(scale) + ", seed " + std::to_string(seed)},
+             {"description", "Synthetic. Counts of Table I of Le-Huy, Guerette, Guay, IPST 2023, per copy; copies tied by lines."},
+             {"dt", 50e-6},
+             {"frequency", kFrequency},
+             {"start", "steady"},
+             {"buses", Json::array()},
+             {"nodes", Json::array()},
+             {"elements", Json::array()}};
+    std::array<std::string, 3> last;
+    for (int c = 0; c < scale; ++c) {
+        const std::string prefix = scale == 1 ? "" : "C" + std::to_string(c) + "_";
+        const std::array<std::string, 3> ends = Generator(out, prefix, seed + static_cast<std::uint64_t>(c) * 1000003).run();
+        if (c > 0)
+            for (int k = 0; k < 2; ++k)
+                out["elements"].push_back({{"type", "line"}, {"name", prefix + "TIE" + std::to_string(k)}, {"from", last[k == 0 ? 2 : 1]},
+                                           {"to", ends[k == 0 ? 0 : 1]}, {"length", 200e3}, {"r1", k735.r1}, {"l1", k735.l1}, {"c1", k735.c1},
+                                           {"r0", k735.r0}, {"l0", k735.l0}, {"c0", k735.c0}});
+        last = ends;
+    }
+    return out;
+}
+
+int generate_command(int scale, std::uint64_t seed, const std::string& path) {
+    write_file(path, generate_hq(scale, seed).dump(0) + "\n");
+    const Case c = load_case(path);
+    std::printf("%s: %ld nodes, %ld lines\n", path.c_str(), c.census.nodes, c.census.lines);
+    for (const auto& [type, what] : c.simplified) std::printf("  simplified: %s is a %s\n", type.c_str(), what.c_str());
+    return 0;
+}
+
+}  // namespace emt

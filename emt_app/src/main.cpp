@@ -1,0 +1,79 @@
+// emt: offline simulation of electromagnetic transients, in parallel. See README.md.
+#include <CLI/CLI.hpp>
+
+#include <filesystem>
+#include <iostream>
+
+#include "case/diagnostics.hpp"
+#include "commands/commands.hpp"
+
+namespace {
+
+void add_run_options(CLI::App& app, emt::RunOptions& o) {
+    app.add_option("CASE", o.case_path, "case file (JSON)")->required();
+    app.add_option("--steps", o.steps, "time steps to simulate and time")->check(CLI::PositiveNumber)->capture_default_str();
+    app.add_option("--warm-up", o.warm_up, "steps before the timed ones")->capture_default_str();
+    app.add_option("--exchange", o.exchange, "step: exchange at every step; slack: only when a wave is needed, in batches")
+        ->check(CLI::IsMember({"step", "slack"}))->capture_default_str();
+    app.add_option("--transport", o.transport, "how ranks of a node exchange")->check(CLI::IsMember({"auto", "message", "shared"}))->capture_default_str();
+    app.add_option("--isa", o.isa, "kernels to use")->check(CLI::IsMember({"auto", "avx512", "avx2", "portable"}))->capture_default_str();
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+    CLI::App app{"Electromagnetic-transient simulation of power networks, serial or with MPI.\n"
+                 "Example: emt generate hq -o hq.json && mpirun -n 4 emt run hq.json --steps 100000 --result result.json"};
+    app.require_subcommand(1);
+
+    std::string path;
+    bool as_json = false;
+    auto* check = app.add_subcommand("check", "validate a case file and show what it holds");
+    check->add_option("CASE", path, "case file (JSON)")->required();
+    check->add_flag("--json", as_json, "print JSON");
+
+    auto* generate = app.add_subcommand("generate", "write a synthetic case");
+    generate->require_subcommand(1);
+    int scale = 1;
+    std::uint64_t seed = 1;
+    std::string output;
+    auto* hq = generate->add_subcommand("hq", "network with the counts of the Hydro-Quebec system of the IPST 2023 paper");
+    hq->add_option("--scale", scale, "copies, tied together by lines")->check(CLI::Range(1, 10000))->capture_default_str();
+    hq->add_option("--seed", seed, "of all random choices")->capture_default_str();
+    hq->add_option("-o,--output", output, "case file to write")->required();
+
+    emt::RunOptions run_options;
+    auto* run = app.add_subcommand("run", "simulate a case; launch with mpirun or srun for several ranks");
+    add_run_options(*run, run_options);
+    run->add_option("--map", run_options.map, "auto, or a JSON file with rank_of_task")->capture_default_str();
+    run->add_option("--result", run_options.result_path, "write the result as JSON");
+    run->add_option("--dt", run_options.dt_s, "time step in seconds instead of the case's")->check(CLI::PositiveNumber);
+    auto* csv = run->add_option("--csv", run_options.csv_path, "write the probed node voltages as CSV");
+    run->add_option("--probe", run_options.probes, "node whose voltage goes to --csv; repeat for more")->needs(csv);
+    run->add_option("--every", run_options.csv_every, "steps between rows of --csv")->check(CLI::PositiveNumber)->capture_default_str();
+    bool no_replay = false;
+    run->add_flag("--no-replay", no_replay, "skip the replay that measures phi");
+
+    emt::ScaleOptions scale_options;
+    auto* scaling = app.add_subcommand("scale", "run a case with 1, 2, ... ranks; speed-up, efficiency, Karp-Flatt and kappa' as JSON and SVG");
+    add_run_options(*scaling, scale_options.run);
+    scaling->add_option("--ranks", scale_options.ranks, "rank counts")->delimiter(',')->check(CLI::PositiveNumber)->required();
+    scaling->add_option("--launcher", scale_options.launcher, "command that starts {ranks} ranks")->capture_default_str();
+    scaling->add_option("--result", scale_options.json_path, "JSON to write")->capture_default_str();
+    scaling->add_option("--plot", scale_options.plot_path, "SVG to write")->capture_default_str();
+
+    CLI11_PARSE(app, argc, argv);
+    try {
+        if (check->parsed()) return emt::check_command(path, as_json);
+        if (hq->parsed()) return emt::generate_command(scale, seed, output);
+        if (scaling->parsed()) {
+            scale_options.program = std::filesystem::read_symlink("/proc/self/exe").string();
+            return emt::scale_command(scale_options);
+        }
+        run_options.measure = !no_replay;
+        return emt::run_command(run_options, argc, argv);
+    } catch (const std::exception& e) {
+        std::cerr << "emt: error: " << e.what() << std::endl;
+        return 1;
+    }
+}

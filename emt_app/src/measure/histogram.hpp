@@ -1,0 +1,55 @@
+// Step times in a logarithmic histogram: 16 bins per octave of ticks, so any quantile is known to about 4 %.
+#pragma once
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cmath>
+#include <cstdint>
+
+namespace emt {
+
+class Histogram {
+public:
+    static constexpr unsigned kSub = 4;  // log2 of the bins per octave
+    static constexpr std::size_t kBins = (64 - kSub + 1) << kSub;
+
+    void add(std::uint64_t ticks) {
+        ++bins_[bin(ticks)];
+        sum_ += ticks;
+        max_ = std::max(max_, ticks);
+        ++count_;
+    }
+    [[nodiscard]] std::array<std::uint64_t, kBins>& bins() { return bins_; }
+    [[nodiscard]] const std::array<std::uint64_t, kBins>& bins() const { return bins_; }
+    [[nodiscard]] std::uint64_t count() const { return count_; }
+    [[nodiscard]] std::uint64_t max() const { return max_; }
+    [[nodiscard]] double mean() const { return count_ == 0 ? 0 : static_cast<double>(sum_) / static_cast<double>(count_); }
+
+    static std::size_t bin(std::uint64_t x) {
+        if (x < (1ULL << kSub)) return static_cast<std::size_t>(x);
+        const auto octave = static_cast<unsigned>(std::bit_width(x)) - 1 - kSub;
+        return ((octave + 1ULL) << kSub) + ((x >> octave) & ((1ULL << kSub) - 1));
+    }
+    /// Lower bound of a bin, ticks.
+    static double low(std::size_t bin) {
+        const std::size_t octave = bin >> kSub, part = bin & ((1ULL << kSub) - 1);
+        if (octave == 0) return static_cast<double>(part);
+        return std::ldexp(static_cast<double>((1ULL << kSub) + part), static_cast<int>(octave) - 1);
+    }
+    /// Quantile of merged bins, ticks: the middle of the bin that holds it.
+    static double quantile(const std::array<std::uint64_t, kBins>& bins, double q) {
+        std::uint64_t total = 0, seen = 0;
+        for (const std::uint64_t b : bins) total += b;
+        for (std::size_t i = 0; i < kBins; ++i) {
+            seen += bins[i];
+            if (static_cast<double>(seen) >= q * static_cast<double>(total) && seen > 0) return (low(i) + low(i + 1)) / 2;
+        }
+        return 0;
+    }
+
+private:
+    std::array<std::uint64_t, kBins> bins_{};
+    std::uint64_t sum_ = 0, max_ = 0, count_ = 0;
+};
+
+}  // namespace emt

@@ -1,0 +1,63 @@
+#include "network/checks.hpp"
+
+#include <set>
+
+#include "network/tasks.hpp"
+#include "solver/nodal_matrix.hpp"
+
+namespace emt {
+namespace {
+
+bool excited(const Coupled3& c) {
+    for (std::size_t k = 0; k < 3; ++k)
+        if (c.emf[k].shape != Waveform::Shape::none || c.current[k].shape != Waveform::Shape::none) return true;
+    return false;
+}
+
+void check_islands(const Network& net, const Decomposition& parts, Diagnostics& problems) {
+    std::set<int> alive;
+    for (const Task& t : parts.tasks) {
+        for (const Coupled3& c : t.coupled)
+            if (excited(c)) alive.insert(t.island);
+        for (const int node : t.nodes)
+            if (net.initial_voltage.contains(node)) alive.insert(t.island);
+        for (const Branch& b : t.branches)
+            if (b.i0 != 0) alive.insert(t.island);
+        for (const double i0 : t.inductive_i0)
+            if (i0 != 0) alive.insert(t.island);
+    }
+    std::set<int> reported;
+    for (const Task& t : parts.tasks)
+        if (!alive.contains(t.island) && reported.insert(t.island).second)
+            problems.add("node '" + net.node_names[static_cast<std::size_t>(t.nodes.front())] + "'", "disconnected-island",
+                         "belongs to an island without any source or initial condition: connect it or remove it");
+}
+
+void check_steady(const Network& net, Diagnostics& problems) {
+    for (const Coupled3& c : net.coupled)
+        for (std::size_t k = 0; k < 3; ++k)
+            for (const Waveform* w : {&c.emf[k], &c.current[k]})
+                if (w->shape != Waveform::Shape::none && w->start_s < 0 && !w->steady(net.frequency_hz))
+                    problems.add("start", "not-steady",
+                                 "a steady start needs every source to be a sine at " + std::to_string(net.frequency_hz) +
+                                     " Hz or to have a 'start' time; one has " + std::to_string(w->frequency_hz) + " Hz");
+}
+
+}  // namespace
+
+void check_network(const Network& net, Diagnostics& problems) {
+    const Decomposition parts = decompose(net);
+    if (parts.tasks.empty()) problems.add("elements", "empty-case", "there is nothing to solve");
+    for (const Task& task : parts.tasks) {
+        const int bad = singular_node(task, net.lines, net.dt_s);
+        if (bad >= 0)
+            problems.add("node '" + net.node_names[static_cast<std::size_t>(task.nodes[static_cast<std::size_t>(bad)])] + "'",
+                         "singular-node",
+                         "has no path to ground through R, L, C, source or line (with the switches as at the start): "
+                         "add one, for instance its stray capacitance");
+    }
+    check_islands(net, parts, problems);
+    if (net.steady_start) check_steady(net, problems);
+}
+
+}  // namespace emt

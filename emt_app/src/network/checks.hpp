@@ -1,0 +1,9 @@
+// Rules that concern the whole network rather than one element.
+#pragma once
+#include "case/diagnostics.hpp"
+#include "network/network.hpp"
+
+namespace emt {
+/// Singular nodes, islands without a source, sources that a steady start cannot represent.
+void check_network(const Network& net, Diagnostics& problems);
+}  // namespace emt

@@ -1,0 +1,333 @@
+// The order of one step from t_n to t_{n+1}:
+//   1. switches that operate at t_n change; the tasks they are in take this step as two half steps of backward Euler
+//      (critical damping adjustment, Martí and Lin 1989), which needs a copy of their state;
+//   2. waves of step n go into the rings, those of other ranks are awaited, histories of step n+1 come out;
+//   3. all batches advance; those with lines to other ranks come first, so that their waves travel meanwhile.
+#include "parallel/engine.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <map>
+#include <numbers>
+#include <set>
+
+#include "case/case_file.hpp"
+
+namespace emt {
+namespace {
+
+/// Tasks that look alike go side by side: then a batch has few empty slots and hardly any gathers.
+auto signature(const Task& t) {
+    return std::make_tuple(t.size(), t.transformers.size(), t.ends.size(), t.coupled.size(), t.piecewise.size(), t.branches.size(),
+                           t.rlcs.size(), t.meters.size());
+}
+
+/// All ranks need the same initial state; one solves for it.
+std::vector<Complex> initial_phasors(MPI_Comm comm, const Network& net) {
+    if (!net.steady_start) return {};
+    int rank = 0;
+    MPI_Comm_rank(comm, &rank);
+    std::vector<Complex> v(static_cast<std::size_t>(net.nodes()));
+    if (rank == 0) v = solve_phasors(net);
+    MPI_Bcast(v.data(), static_cast<int>(v.size()), MPI_CXX_DOUBLE_COMPLEX, 0, comm);
+    return v;
+}
+
+std::string at_time(double t) {
+    char text[48];
+    std::snprintf(text, sizeof text, "t = %.9g s", t);
+    return text;
+}
+
+/// Whether a start from rest is a discontinuity for this task: something is charged or some source is already on.
+bool jumps_at_start(const Network& net, const Task& task) {
+    constexpr double kZero = 1e-12;  // of the amplitude: a sine that starts at its zero crossing
+    for (const int node : task.nodes)
+        if (net.initial_voltage.contains(node)) return true;
+    if (std::any_of(task.inductive_i0.begin(), task.inductive_i0.end(), [](double i) { return i != 0; })) return true;
+    if (std::any_of(task.branches.begin(), task.branches.end(), [](const Branch& b) { return b.i0 != 0; })) return true;
+    for (const Coupled3& c : task.coupled)
+        for (std::size_t k = 0; k < 3; ++k)
+            for (const Waveform* w : {&c.emf[k], &c.current[k]})
+                if (w->start_s < 0 && std::abs(w->at(0)) > kZero * std::abs(w->amplitude)) return true;
+    return false;
+}
+
+/// First step that is not earlier than t; the tolerance absorbs the rounding of decimal times.
+std::uint64_t step_at(double t, double dt) { return static_cast<std::uint64_t>(std::ceil(t / dt - 1e-6)); }
+
+}  // namespace
+
+Engine::Engine(MPI_Comm comm, const Network& net, const Decomposition& parts, const Mapping& mapping, const EngineOptions& options)
+    : net_(net), parts_(parts), options_(options), place_of_task_(parts.tasks.size()) {
+    int rank = 0;
+    MPI_Comm_rank(comm, &rank);
+    const auto rank_of = [&](int t) { return mapping.rank_of_task[static_cast<std::size_t>(t)]; };
+    std::set<int> boundary;
+    for (const auto& [a, b] : parts.task_of_line)
+        if (rank_of(a) != rank_of(b)) boundary.insert({a, b});
+    std::vector<int> mine;
+    for (int t = 0; t < static_cast<int>(parts.tasks.size()); ++t)
+        if (rank_of(t) == rank) mine.push_back(t);
+    std::stable_sort(mine.begin(), mine.end(), [&](int a, int b) {
+        return signature(parts.tasks[static_cast<std::size_t>(a)]) < signature(parts.tasks[static_cast<std::size_t>(b)]);
+    });
+    std::vector<std::vector<int>> groups;
+    for (const int t : mine) {
+        const bool large = parts.tasks[static_cast<std::size_t>(t)].size() > kDenseNodes;
+        const bool with_last = !groups.empty() && groups.back().size() < kLanes &&
+                               (parts.tasks[static_cast<std::size_t>(groups.back().back())].size() > kDenseNodes) == large;
+        if (!with_last) groups.emplace_back();
+        groups.back().push_back(t);
+    }
+    const auto on_boundary = [&](const std::vector<int>& g) {
+        return std::any_of(g.begin(), g.end(), [&](int t) { return boundary.contains(t); });
+    };
+    boundary_ = static_cast<std::size_t>(std::stable_partition(groups.begin(), groups.end(), on_boundary) - groups.begin());
+    const std::vector<Complex> phasors = initial_phasors(comm, net);
+    batches_.reserve(groups.size());
+    for (const std::vector<int>& g : groups) {
+        for (std::size_t l = 0; l < g.size(); ++l)
+            place_of_task_[static_cast<std::size_t>(g[l])] = {static_cast<int>(batches_.size()), static_cast<int>(l)};
+        batches_.emplace_back(net, parts, g, phasors);
+    }
+    lines_ = std::make_unique<LineStore>(net, parts, batches_, mapping.rank_of_task, phasors);
+    exchange_ = std::make_unique<Exchange>(comm, lines_->cut_lines(), options.exchange, options.transport);
+    make_calendar();
+    exchange_->post(0);
+}
+
+void Engine::make_calendar() {
+    const auto add = [&](double t, int task, int pole, bool close) { calendar_.push_back({step_at(t, net_.dt_s), task, pole, close}); };
+    for (int t = 0; t < static_cast<int>(parts_.tasks.size()); ++t) {
+        if (place_of_task_[static_cast<std::size_t>(t)].batch < 0) continue;
+        const Task& task = parts_.tasks[static_cast<std::size_t>(t)];
+        for (int p = 0; p < static_cast<int>(task.switches.size()); ++p)
+            for (const auto& [time, close] : task.switches[static_cast<std::size_t>(p)].operations) add(time, t, p, close);
+        for (const Coupled3& c : task.coupled)
+            for (std::size_t k = 0; k < 3; ++k)
+                for (const Waveform* w : {&c.emf[k], &c.current[k]})
+                    if (w->shape != Waveform::Shape::none && w->start_s >= 0) add(w->start_s, t, -1, false);
+        if (!net_.steady_start && jumps_at_start(net_, task)) add(0, t, -1, false);
+    }
+    std::stable_sort(calendar_.begin(), calendar_.end(), [](const Operation& a, const Operation& b) { return a.step < b.step; });
+}
+
+StepClock Engine::clock(double t_old, double t_new) const {
+    const double w = 2 * std::numbers::pi * net_.frequency_hz;
+    return {std::cos(w * t_old), std::sin(w * t_old), std::cos(w * t_new), std::sin(w * t_new)};
+}
+
+StepClock Engine::prologue(std::uint64_t step) const {
+    const double n = static_cast<double>(step);
+    return clock(n * net_.dt_s, (n + 1) * net_.dt_s);
+}
+
+void Engine::refactor(Batch& batch, int lane, const BatchView& view) const {
+    try {
+        batch.refactor(lane, view);
+    } catch (const SingularNode& e) {
+        const int node = batch.lane(lane).task->nodes[static_cast<std::size_t>(e.local_node)];
+        throw SimulationError("node '" + net_.node_names[static_cast<std::size_t>(node)] + "' lost its path to ground at " +
+                              at_time(static_cast<double>(step_) * net_.dt_s) +
+                              ": a switch opened; give it an 'r_off' or the node a capacitor");
+    }
+}
+
+void Engine::mark_restart(Place place) {
+    auto it = std::find_if(restarts_.begin(), restarts_.end(), [&](const Restart& r) { return r.batch == place.batch; });
+    if (it == restarts_.end()) it = restarts_.insert(restarts_.end(), {place.batch, 0, AlignedDoubles()});
+    it->lanes |= 1U << place.lane;
+}
+
+void Engine::set_switch(Place place, int pole, bool closed) {
+    Batch& batch = batches_[static_cast<std::size_t>(place.batch)];
+    char& state = batch.lane(place.lane).topology.closed[static_cast<std::size_t>(pole)];
+    if ((state != 0) == closed) return;
+    state = closed ? 1 : 0;
+    refactor(batch, place.lane, batch.view());
+    mark_restart(place);
+}
+
+double Engine::pole_current(Place place, int pole) const {
+    const Batch& batch = batches_[static_cast<std::size_t>(place.batch)];
+    const Switch& s = batch.lane(place.lane).task->switches[static_cast<std::size_t>(pole)];
+    const auto v = [&](int node) { return node == kGround ? 0.0 : batch.view().v[static_cast<std::ptrdiff_t>(node) * kLanes + place.lane]; };
+    return s.g_on * (v(s.p) - v(s.q));
+}
+
+void Engine::apply_events() {
+    for (; next_operation_ < calendar_.size() && calendar_[next_operation_].step <= step_; ++next_operation_) {
+        const Operation& o = calendar_[next_operation_];
+        const Place place = place_of_task_[static_cast<std::size_t>(o.task)];
+        if (o.pole < 0) {
+            mark_restart(place);
+            continue;
+        }
+        const Switch& s = parts_.tasks[static_cast<std::size_t>(o.task)].switches[static_cast<std::size_t>(o.pole)];
+        std::erase_if(armed_, [&](const Armed& a) { return a.place.batch == place.batch && a.place.lane == place.lane && a.pole == o.pole; });
+        if (!o.close && s.at_current_zero)
+            armed_.push_back({place, o.pole, pole_current(place, o.pole)});
+        else
+            set_switch(place, o.pole, o.close);
+    }
+    watch_current_zeros();
+}
+
+void Engine::watch_current_zeros() {
+    std::erase_if(armed_, [&](Armed& a) {
+        const double now = pole_current(a.place, a.pole);
+        const bool zero = now == 0 || now * a.last_current < 0;
+        a.last_current = now;
+        if (zero) set_switch(a.place, a.pole, false);
+        return zero;
+    });
+}
+
+unsigned Engine::restart_lanes(std::size_t batch) const {
+    for (const Restart& r : restarts_)
+        if (r.batch == static_cast<int>(batch)) return r.lanes;
+    return 0;
+}
+
+void Engine::complete(Batch& batch, const BatchView& view, unsigned outside, unsigned skip) {
+    for (int l = 0; l < batch.lanes(); ++l)
+        if (((outside & ~skip) >> l & 1U) != 0 && batch.settle(l, view) > Batch::kSettle) ++unsettled_;
+}
+
+void Engine::finish_batch(const Batch& batch, const BatchView& view, unsigned bad, std::uint64_t step) const {
+    if (bad == 0) return;
+    for (int l = 0; l < batch.lanes(); ++l) {
+        if ((bad >> l & 1U) == 0) continue;
+        const Task& task = *batch.lane(l).task;
+        for (int i = 0; i < task.size(); ++i)
+            if (const double v = view.v[static_cast<std::ptrdiff_t>(i) * kLanes + l]; !std::isfinite(v))
+                throw SimulationError("the voltage of node '" + net_.node_names[static_cast<std::size_t>(task.nodes[static_cast<std::size_t>(i)])] +
+                                      "' (task " + std::to_string(batch.lane(l).id) + ") is " + std::to_string(v) + " at step " +
+                                      std::to_string(step) + ", " + at_time(static_cast<double>(step) * net_.dt_s));
+    }
+}
+
+void Engine::advance_batch(Batch& batch, const StepClock& clock, std::uint64_t step) {
+    const BatchView& view = batch.view();
+    const Kernels& k = kernels();
+    const double t = static_cast<double>(step) * net_.dt_s;
+    if (!batch.special().empty()) batch.set_special(view, t, t + net_.dt_s);
+    unsigned bad = 0;
+    if (!batch.sparse()) {
+        bad = k.advance(view, clock);
+        if (bad >> kLanes != 0) {
+            complete(batch, view, bad >> kLanes, 0);
+            bad = k.finish(view);
+        }
+    } else {
+        k.assemble(view, clock, 0);
+        for (int l = 0; l < batch.lanes(); ++l) batch.solve_sparse(l, view);
+        complete(batch, view, k.outside(view), 0);
+        bad = k.finish(view);
+    }
+    finish_batch(batch, view, bad, step + 1);
+}
+
+void Engine::advance(std::size_t index, const StepClock& clock) {
+    const unsigned skip = restart_lanes(index);
+    Batch& batch = batches_[index];
+    if (skip == 0) {
+        advance_batch(batch, clock, step_);
+        return;
+    }
+    // Lanes that restart are computed from the copy; what happens to them here is overwritten.
+    const BatchView& view = batch.view();
+    const Kernels& k = kernels();
+    if (!batch.special().empty()) batch.set_special(view, static_cast<double>(step_) * net_.dt_s, static_cast<double>(step_ + 1) * net_.dt_s);
+    k.assemble(view, clock, 0);
+    if (batch.sparse())
+        for (int l = 0; l < batch.lanes(); ++l) batch.solve_sparse(l, view);
+    else
+        k.solve(view);
+    complete(batch, view, k.outside(view), skip);
+    finish_batch(batch, view, k.finish(view) & ~skip, step_ + 1);
+    for (Restart& r : restarts_)
+        if (r.batch == static_cast<int>(index)) half_steps(r);
+}
+
+void Engine::half_steps(Restart& r) {
+    Batch& batch = batches_[static_cast<std::size_t>(r.batch)];
+    const BatchView view = batch.view_of(r.state);
+    const Kernels& k = kernels();
+    const double t = static_cast<double>(step_) * net_.dt_s, half = net_.dt_s / 2;
+    const std::span<double> now = batch.line_history();
+    for (int part = 0; part < 2; ++part) {
+        const double t_old = t + part * half, t_new = t + (part + 1) * half;
+        for (std::size_t i = 0; i < now.size(); ++i)  // waves at the half step by interpolation
+            view.line_history[i] = part == 0 ? 0.5 * (view.line_history[i] + now[i]) : now[i];
+        if (!batch.special().empty()) batch.set_special(view, t_old, t_new);
+        k.assemble(view, clock(t_old, t_new), 1);
+        if (batch.sparse())
+            for (int l = 0; l < batch.lanes(); ++l) batch.solve_sparse(l, view);
+        else
+            k.solve(view);
+        complete(batch, view, k.outside(view), ~r.lanes);
+    }
+    finish_batch(batch, view, k.finish(view) & r.lanes, step_ + 1);
+    double* to = batch.state().data();
+    const double* from = r.state.data();
+    for (std::size_t row = 0; row < r.state.size(); row += kLanes)
+        for (unsigned l = 0; l < kLanes; ++l)
+            if ((r.lanes >> l & 1U) != 0) to[row + l] = from[row + l];
+}
+
+void Engine::step() {
+    if (!frozen_ && (!armed_.empty() || (next_operation_ < calendar_.size() && calendar_[next_operation_].step <= step_))) {
+        apply_events();
+        for (Restart& r : restarts_) r.state = AlignedDoubles(batches_[static_cast<std::size_t>(r.batch)].state());
+    }
+    const auto& local = lines_->local();
+    const auto& cut = lines_->cut();
+    const auto now = static_cast<unsigned>(step_);
+    const StepClock c = prologue(step_);
+    kernels().lines_both(local.data(), static_cast<int>(local.size()), now);
+    if (!cut.empty()) {
+        kernels().lines_store(cut.data(), static_cast<int>(cut.size()), now);
+        exchange_->await(step_ + 1);
+        kernels().lines_load(cut.data(), static_cast<int>(cut.size()), now);
+    }
+    for (std::size_t i = 0; i < boundary_; ++i) advance(i, c);
+    if (boundary_ > 0) exchange_->post(step_ + 1);
+    for (std::size_t i = boundary_; i < batches_.size(); ++i) advance(i, c);
+    restarts_.clear();
+    ++step_;
+}
+
+double Engine::voltage(int node) const {
+    const Place p = place_of_task_[static_cast<std::size_t>(parts_.task_of_node[static_cast<std::size_t>(node)])];
+    const auto row = static_cast<std::ptrdiff_t>(parts_.local_of_node[static_cast<std::size_t>(node)]);
+    return batches_[static_cast<std::size_t>(p.batch)].view().v[row * kLanes + p.lane];
+}
+
+bool Engine::owns(int node) const {
+    return place_of_task_[static_cast<std::size_t>(parts_.task_of_node[static_cast<std::size_t>(node)])].batch >= 0;
+}
+
+std::vector<std::pair<int, std::uint64_t>> Engine::digests() const {
+    std::vector<std::pair<int, std::uint64_t>> out;
+    for (const Batch& b : batches_)
+        for (int l = 0; l < b.lanes(); ++l) {
+            std::uint64_t hash = fnv1a(nullptr, 0);
+            for (int i = 0; i < b.lane(l).task->size(); ++i) {
+                const std::uint64_t node = b.view().digest[static_cast<std::ptrdiff_t>(i) * kLanes + l];
+                hash = fnv1a(&node, sizeof node, hash);
+            }
+            out.emplace_back(b.lane(l).id, hash);
+        }
+    return out;
+}
+
+std::size_t Engine::bytes_touched() const {
+    std::size_t sum = lines_->bytes_touched();
+    for (const Batch& b : batches_) sum += b.bytes_touched();
+    return sum;
+}
+
+}  // namespace emt

@@ -1,0 +1,110 @@
+// Time stepping of the tasks of one rank.
+#pragma once
+#include <functional>
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "parallel/exchange.hpp"
+#include "parallel/line_store.hpp"
+#include "parallel/mapper.hpp"
+#include "solver/batch.hpp"
+
+namespace emt {
+
+/// The simulation cannot go on: a solution that is not finite, or a node left without a path to ground.
+struct SimulationError : std::runtime_error {
+    using std::runtime_error::runtime_error;
+};
+
+struct EngineOptions {
+    ExchangeMode exchange = ExchangeMode::step;
+    Transport transport = Transport::automatic;
+    const Kernels* kernels = nullptr;
+};
+
+class Engine {
+public:
+    /// Collective over `comm`: all ranks give the same network, decomposition, mapping and options.
+    Engine(MPI_Comm comm, const Network& net, const Decomposition& parts, const Mapping& mapping, const EngineOptions& options);
+
+    /// Advances by one time step. Throws SimulationError.
+    void step();
+    /// Receives all waves under way; call on every rank after the same number of steps.
+    void drain() { exchange_->drain(step_); }
+    /// No switch operates and no source starts from now on: for measurement after the end of a study.
+    void freeze_events() { frozen_ = true; }
+
+    [[nodiscard]] std::uint64_t steps() const { return step_; }
+    /// Voltage of a node, V; the node's task must be on this rank (see owns()).
+    [[nodiscard]] double voltage(int node) const;
+    [[nodiscard]] bool owns(int node) const;
+    /// Digest of all node voltages at all steps so far, per task, as (task, digest).
+    [[nodiscard]] std::vector<std::pair<int, std::uint64_t>> digests() const;
+
+    [[nodiscard]] std::vector<Batch>& batches() { return batches_; }
+    [[nodiscard]] const LineStore& lines() const { return *lines_; }
+    [[nodiscard]] const ExchangeCounts& exchange_counts() const { return exchange_->counts(); }
+    [[nodiscard]] const Kernels& kernels() const { return *options_.kernels; }
+    [[nodiscard]] long unsettled() const { return unsettled_; }
+    [[nodiscard]] std::size_t bytes_touched() const;
+
+    /// What every rank does by itself in each step besides its tasks: the clock and the calendar. Measured as σ.
+    [[nodiscard]] StepClock prologue(std::uint64_t step) const;
+    /// One ordinary step of one batch, histories of its lines being in place.
+    void advance_batch(Batch& batch, const StepClock& clock, std::uint64_t step);
+
+private:
+    struct Place {
+        int batch = -1, lane = 0;
+    };
+    struct Operation {  // takes effect after the solution of `step`
+        std::uint64_t step;
+        int task;
+        int pole;       // index of the task's switch; -1: a source starts
+        bool close;
+    };
+    struct Armed {      // a pole that waits for its current zero
+        Place place;
+        int pole;
+        double last_current;
+    };
+    struct Restart {    // lanes of a batch that take the next step as two half steps
+        int batch;
+        unsigned lanes;
+        AlignedDoubles state;
+    };
+
+    void make_calendar();
+    void apply_events();
+    void set_switch(Place place, int pole, bool closed);
+    void mark_restart(Place place);
+    void watch_current_zeros();
+    [[nodiscard]] double pole_current(Place place, int pole) const;
+    void complete(Batch& batch, const BatchView& view, unsigned outside, unsigned skip);
+    void finish_batch(const Batch& batch, const BatchView& view, unsigned mask, std::uint64_t step) const;
+    void half_steps(Restart& restart);
+    [[nodiscard]] StepClock clock(double t_old_s, double t_new_s) const;
+    [[nodiscard]] unsigned restart_lanes(std::size_t batch) const;
+    void advance(std::size_t batch, const StepClock& clock);
+    void refactor(Batch& batch, int lane, const BatchView& view) const;
+
+    const Network& net_;
+    const Decomposition& parts_;
+    EngineOptions options_;
+    std::vector<Batch> batches_;
+    std::size_t boundary_ = 0;           // the first batches have all cut lines
+    std::vector<Place> place_of_task_;
+    std::unique_ptr<LineStore> lines_;
+    std::unique_ptr<Exchange> exchange_;
+    std::vector<Operation> calendar_;    // ascending
+    std::size_t next_operation_ = 0;
+    std::vector<Armed> armed_;
+    std::vector<Restart> restarts_;
+    std::uint64_t step_ = 0;             // of the last solution
+    long unsettled_ = 0;
+    bool frozen_ = false;
+};
+
+}  // namespace emt

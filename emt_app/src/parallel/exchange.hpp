@@ -1,0 +1,65 @@
+// Exchange of waves between ranks.
+//
+// All lines between two ranks share one message. The wave of step m is first needed at step m + d, d being the line's
+// delay in whole steps. Mode `step` sends one message per step and waits for it at the next step, as the program of the
+// paper does; mode `slack` packs up to d/2 steps in a message and waits only when a wave is needed.
+#pragma once
+#include <mpi.h>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "parallel/channel.hpp"
+#include "solver/batch_view.hpp"
+
+namespace emt {
+
+enum class ExchangeMode { step, slack };
+enum class Transport { automatic, message, shared };
+
+/// A line whose other end belongs to another rank.
+struct CutLine {
+    int line;
+    int local_end;
+    int other_rank;
+    int slack;        // whole steps of its faster mode
+    LineJob* job;
+};
+
+struct ExchangeCounts {
+    int neighbours = 0;
+    int shared_neighbours = 0;
+    int min_slack = 0;               // steps, over all cut lines; 0 when there are none
+    double bytes_per_step = 0;       // sent by this rank
+    double messages_per_step = 0;
+};
+
+class Exchange {
+public:
+    Exchange(MPI_Comm comm, std::vector<CutLine> lines, ExchangeMode mode, Transport transport);
+    ~Exchange();
+    Exchange(const Exchange&) = delete;
+    Exchange& operator=(const Exchange&) = delete;
+
+    /// Sends the local waves of this step (or keeps them until their message is full).
+    void post(std::uint64_t step);
+    /// Puts the waves that this step needs into the rings of the cut lines.
+    void await(std::uint64_t step);
+    /// Receives what has been sent and not been needed, when all ranks have posted `last`.
+    void drain(std::uint64_t last);
+    [[nodiscard]] const ExchangeCounts& counts() const { return counts_; }
+
+private:
+    struct Neighbour;
+    void make_shared_window(const std::vector<int>& node_rank, MPI_Comm node);
+    void take(Neighbour& n);
+
+    std::vector<std::unique_ptr<Neighbour>> neighbours_;
+    ExchangeMode mode_;
+    ExchangeCounts counts_;
+    MPI_Comm comm_;
+    MPI_Win window_ = MPI_WIN_NULL;
+};
+
+}  // namespace emt

@@ -1,0 +1,32 @@
+// Rings of past waves of all lines that touch a rank.
+#pragma once
+#include <vector>
+
+#include "parallel/exchange.hpp"
+#include "solver/batch.hpp"
+
+namespace emt {
+
+class LineStore {
+public:
+    /// `batches` are this rank's; `rank_of_task` tells which ends are elsewhere.
+    LineStore(const Network& net, const Decomposition& parts, std::vector<Batch>& batches, const std::vector<int>& rank_of_task,
+              const std::vector<Complex>& phasors);
+    LineStore(const LineStore&) = delete;
+    LineStore& operator=(const LineStore&) = delete;
+
+    [[nodiscard]] const std::vector<LineJob>& local() const { return local_; }
+    [[nodiscard]] const std::vector<LineJob>& cut() const { return cut_; }
+    [[nodiscard]] const std::vector<CutLine>& cut_lines() const { return cut_lines_; }
+    /// Bytes that one step reads or writes: descriptors and ring entries.
+    [[nodiscard]] std::size_t bytes_touched() const;
+    /// Bytes of all rings.
+    [[nodiscard]] std::size_t ring_bytes() const { return rings_.size() * sizeof(double); }
+
+private:
+    AlignedDoubles rings_;
+    std::vector<LineJob> local_, cut_;
+    std::vector<CutLine> cut_lines_;
+};
+
+}  // namespace emt

@@ -1,0 +1,117 @@
+#include "solver/nodal_matrix.hpp"
+
+#include <Eigen/Sparse>
+#include <Eigen/SparseCholesky>
+#include <stdexcept>
+
+namespace emt {
+namespace {
+
+constexpr double kSingular = 1e-13;  // a pivot this small against its diagonal entry is zero to rounding
+
+std::vector<double> slopes(const Task& task, double dt_s, const Topology& topology) {
+    std::vector<double> out;
+    for (std::size_t k = 0; k < task.piecewise.size(); ++k)
+        out.push_back(segment(task.piecewise[k], topology.segment[k]).slope * piecewise_gain(task.piecewise[k], dt_s));
+    return out;
+}
+
+/// Inverts the symmetric positive definite a (n × n) in place; returns the first singular pivot or -1.
+int invert(std::vector<double>& a, std::size_t n) {
+    std::vector<double> diagonal(n);
+    for (std::size_t k = 0; k < n; ++k) diagonal[k] = a[k * n + k];
+    for (std::size_t k = 0; k < n; ++k) {  // Gauss–Jordan; definite, hence no pivoting
+        const double pivot = a[k * n + k];
+        if (!(pivot > kSingular * diagonal[k])) return static_cast<int>(k);
+        const double inverse = 1 / pivot;
+        a[k * n + k] = 1;
+        for (std::size_t j = 0; j < n; ++j) a[k * n + j] *= inverse;
+        for (std::size_t i = 0; i < n; ++i) {
+            if (i == k) continue;
+            const double f = a[i * n + k];
+            if (f == 0) continue;
+            a[i * n + k] = 0;
+            for (std::size_t j = 0; j < n; ++j) a[i * n + j] -= f * a[k * n + j];
+        }
+    }
+    return -1;
+}
+
+std::vector<double> dense(const Task& task, const std::vector<Line>& lines, double dt_s, const Topology& topology) {
+    const auto n = static_cast<std::size_t>(task.size());
+    std::vector<double> y(n * n);
+    stamp(task, lines, topology.closed, slopes(task, dt_s, topology), [&](int i, int j, double g) {
+        y[static_cast<std::size_t>(i) * n + static_cast<std::size_t>(j)] += g;
+    });
+    return y;
+}
+
+}  // namespace
+
+Topology initial_topology(const Task& task) {
+    Topology t;
+    for (const Switch& s : task.switches) t.closed.push_back(s.closed ? 1 : 0);
+    t.segment.assign(task.piecewise.size(), 0);
+    return t;
+}
+
+struct SparseFactors::Impl {
+    Eigen::SimplicialLDLT<Eigen::SparseMatrix<double>> ldlt;
+    Eigen::SparseMatrix<double> y;
+    bool analysed = false;
+
+    /// First singular node, or -1.
+    int factorise(const Task& task, const std::vector<Line>& lines, double dt_s, const Topology& topology) {
+        std::vector<Eigen::Triplet<double>> entries;
+        stamp(task, lines, topology.closed, slopes(task, dt_s, topology), [&](int i, int j, double g) {
+            entries.emplace_back(i, j, g);
+        });
+        y.resize(task.size(), task.size());
+        y.setFromTriplets(entries.begin(), entries.end());  // keeps zeros: the pattern never changes
+        if (!analysed) ldlt.analyzePattern(y);
+        analysed = true;
+        ldlt.factorize(y);
+        const Eigen::VectorXd d = ldlt.vectorD();
+        const auto& order = ldlt.permutationP().indices();
+        for (int i = 0; i < task.size(); ++i)
+            if (!(d[order[i]] > kSingular * y.coeff(i, i))) return i;
+        return -1;
+    }
+};
+
+SparseFactors::SparseFactors() : impl_(std::make_unique<Impl>()) {}
+SparseFactors::~SparseFactors() = default;
+SparseFactors::SparseFactors(SparseFactors&&) noexcept = default;
+SparseFactors& SparseFactors::operator=(SparseFactors&&) noexcept = default;
+
+void SparseFactors::factorise(const Task& task, const std::vector<Line>& lines, double dt_s, const Topology& topology) {
+    if (const int bad = impl_->factorise(task, lines, dt_s, topology); bad >= 0) throw SingularNode(bad);
+}
+
+void SparseFactors::solve(std::vector<double>& x) const {
+    Eigen::Map<Eigen::VectorXd> v(x.data(), static_cast<Eigen::Index>(x.size()));
+    v = impl_->ldlt.solve(v).eval();
+}
+
+int singular_node(const Task& task, const std::vector<Line>& lines, double dt_s) {
+    const Topology topology = initial_topology(task);
+    try {
+        if (task.size() > kDenseNodes) {
+            SparseFactors().factorise(task, lines, dt_s, topology);
+        } else {
+            std::vector<double> y = dense(task, lines, dt_s, topology);
+            return invert(y, static_cast<std::size_t>(task.size()));
+        }
+    } catch (const SingularNode& e) {
+        return e.local_node;
+    }
+    return -1;
+}
+
+std::vector<double> dense_inverse(const Task& task, const std::vector<Line>& lines, double dt_s, const Topology& topology) {
+    std::vector<double> y = dense(task, lines, dt_s, topology);
+    if (const int bad = invert(y, static_cast<std::size_t>(task.size())); bad >= 0) throw SingularNode(bad);
+    return y;
+}
+
+}  // namespace emt

@@ -1,0 +1,78 @@
+// Bad cases are refused with the element and the rule.
+#include <gtest/gtest.h>
+
+#include <set>
+
+#include "simulation.hpp"
+
+namespace emt::test {
+namespace {
+
+struct Bad {
+    const char* name;
+    const char* elements;
+    std::vector<const char*> says;
+};
+
+const char* kGood = R"({"type":"voltage_source","name":"E","to":"a","r":1,"amplitude":1},{"type":"resistor","name":"R","nodes":["a","b"],"r":1},{"type":"resistor","name":"Rb","nodes":["b","0"],"r":1})";
+const std::string kNodes = R"("start":"steady","nodes":["a","b"],"buses":["A","B"],)";
+const std::string kBuses = R"(,{"type":"resistor","name":"RA","buses":["A","0"],"r":1},{"type":"resistor","name":"RB","buses":["B","0"],"r":1},{"type":"source","name":"S","bus":"A","amplitude":1,"r1":1,"l1":0.1},{"type":"inductor","name":"LAB","buses":["A","B"],"l":1})";
+
+class BadCase : public testing::TestWithParam<Bad> {};
+
+TEST_P(BadCase, NamesTheElementAndTheRule) {
+    try {
+        (void)parse_case(make_case(kGood + kBuses + "," + GetParam().elements, 50e-6, kNodes), "bad.json");
+        FAIL() << "was accepted";
+    } catch (const CaseError& e) {
+        for (const char* part : GetParam().says) EXPECT_NE(std::string(e.what()).find(part), std::string::npos) << e.what();
+        EXPECT_NE(std::string(e.what()).find("bad.json"), std::string::npos);
+    }
+}
+
+INSTANTIATE_TEST_SUITE_P(Rules, BadCase, testing::Values(
+    Bad{"capacitance", R"({"type":"capacitor","name":"C1","nodes":["a","0"],"c":-1e-6})", {"'C1' (capacitor)", "negative-value", "'c'"}},
+    Bad{"reference", R"({"type":"resistor","name":"R9","nodes":["a","nowhere"],"r":1})", {"'R9'", "unknown-reference", "nowhere"}},
+    Bad{"type", R"({"type":"flux_capacitor","name":"X"})", {"'X'", "unknown-type", "resistor"}},
+    Bad{"key", R"({"type":"resistor","name":"R9","nodes":["a","0"],"r":1,"rr":2})", {"'R9'", "unknown-key", "'rr'"}},
+    Bad{"missing", R"({"type":"resistor","name":"R9","nodes":["a","0"]})", {"'R9'", "missing-key", "'r'"}},
+    Bad{"text", R"({"type":"resistor","name":"R9","nodes":["a","0"],"r":"ten"})", {"'R9'", "wrong-type", "ten"}},
+    Bad{"twice", R"({"type":"resistor","name":"R","nodes":["a","0"],"r":1})", {"'R'", "duplicate-name"}},
+    Bad{"short_line", R"({"type":"line","name":"L1","from":"A","to":"B","length":1000,"r1":0,"l1":1e-6,"c1":1e-11,"r0":0,"l0":3e-6,"c0":1e-11})", {"'L1' (line)", "line-shorter-than-step"}},
+    Bad{"ideal", R"({"type":"voltage_source","name":"E2","to":"a","amplitude":1})", {"'E2'", "ideal-source"}},
+    Bad{"curve", R"({"type":"arrester","name":"A1","nodes":["a","0"],"curve":[[10,1],[5,2]]})", {"'A1'", "curve-not-ascending"}},
+    Bad{"frequency", R"({"type":"voltage_source","name":"E2","to":"a","r":1,"amplitude":1,"frequency":50})", {"not-steady", "50"}},
+    Bad{"terminals", R"({"type":"resistor","name":"R9","nodes":["a"],"r":1})", {"'R9'", "wrong-terminals"}},
+    Bad{"matrix", R"({"type":"coupled_rl","name":"Z","from":"A","to":"B","r":[[1,2,0],[0,1,0],[0,0,1]],"l":[[1,0,0],[0,1,0],[0,0,1]]})", {"'Z'", "not-symmetric"}}),
+    [](const auto& info) { return info.param.name; });
+
+TEST(Case, FloatingNodeIsNamed) {
+    const std::string text = make_case(std::string(kGood) + R"(,{"type":"resistor","name":"X","nodes":["c","d"],"r":1})", 50e-6, R"("nodes":["a","b","c","d"],)");
+    try {
+        (void)parse_case(text, "t");
+        FAIL();
+    } catch (const CaseError& e) {
+        EXPECT_NE(std::string(e.what()).find("singular-node"), std::string::npos) << e.what();
+        EXPECT_NE(std::string(e.what()).find("disconnected-island"), std::string::npos) << e.what();
+    }
+}
+
+TEST(Case, MalformedTextIsRefusedWithItsPlace) {
+    EXPECT_THROW((void)parse_case("{", "t"), CaseError);
+    EXPECT_THROW((void)parse_case("[]", "t"), CaseError);
+    EXPECT_THROW((void)parse_case(R"({"format":"kappa-emt-case","version":2})", "t"), CaseError);
+}
+
+TEST(Case, EveryTypeIsRegisteredOnce) {
+    std::set<std::string_view> names;
+    for (const ElementType& t : element_types()) EXPECT_TRUE(names.insert(t.name).second) << t.name;
+}
+
+TEST(Case, AnOpeningThatIsolatesANodeStopsTheRun) {
+    Simulation s(make_case(R"({"type":"voltage_source","name":"E","to":"a","r":1,"amplitude":1},
+        {"type":"switch","name":"S","nodes":["a","b"],"closed":true,"operations":[{"time":0.001,"action":"open"}]})", 50e-6, R"("nodes":["a","b"],)"));
+    EXPECT_THROW(s.run(100), SimulationError);
+}
+
+}  // namespace
+}  // namespace emt::test

@@ -1,0 +1,78 @@
+"""Strong scaling of the EMT application: step time and parallelisation cost kappa' over ranks.
+
+Medians over the steps are gated, the best of the repeats counts. Speed-up, efficiency and Karp-Flatt are
+recorded for the report. The exchange mode ``step`` sends and waits at every step, as in the paper; ``slack``
+waits only when a wave is needed.
+"""
+
+import reframe as rfm
+import reframe.core.builtins as rfmb
+from reframe.core.exceptions import SanityError
+
+from reframe_checks.application.emt_base import EmtCheck
+from reframe_checks.base.scaled import Scaled
+from reframe_checks.parsers import emt
+
+
+@rfm.simple_test
+class EmtScaling(Scaled, EmtCheck):
+    descr = "EMT application: step time and parallelisation cost"
+    family = "application/emt-scaling"
+    scale = rfmb.parameter(["one_core", "one_node", "two_nodes", "whole_partition"], loggable=True)
+    exchange = rfmb.parameter(["step", "slack"], loggable=True)
+    informational = ["phi", "imbalance"]
+    hint = "compare kappa' with the OSU latency of the same nodes; a large imbalance points at one slow node or core"
+    repeats = 3
+    #: ranks and the paper's figures of merit, for plots over ranks.
+    scaling = rfmb.variable(dict, value={}, loggable=True)
+
+    @rfmb.run_after("setup")
+    def command_line(self):
+        self.executable = self.program
+        # Each repeat writes a file of its own, so that none is lost.
+        self.executable_opts = [
+            "run", "network.json", f"--steps={self.steps}", f"--exchange={self.exchange}",
+            "--result=result-$((++repeat)).json",
+        ]  # fmt: skip
+
+    @rfmb.sanity_function
+    def read_results(self):
+        results = [
+            self.parsed(emt.parse, self.output_text(f"result-{number}.json")) for number in range(1, self.repeats + 1)
+        ]
+        for result in results:
+            if (result.ranks, result.exchange, result.steps) != (self.num_tasks, self.exchange, self.steps):
+                raise SanityError(
+                    f"emt ran {result.steps} steps on {result.ranks} ranks in mode {result.exchange}, "
+                    f"asked for {self.steps} on {self.num_tasks} in mode {self.exchange}"
+                )
+        if len({result.checksum for result in results}) != 1:
+            raise SanityError("repeats of one case gave different solutions: see EmtCorrectness")
+        self.best = min(results, key=lambda result: result.step_p50_us)
+        self.scaling = {
+            "series": self.exchange,
+            "ranks": self.num_tasks,
+            "nodes": self.num_nodes_used,
+            "speedup": self.best.speedup,
+            "efficiency": self.best.efficiency,
+            "karp_flatt": self.best.karp_flatt,
+            "kappa_us": self.best.kappa_p50_us,
+            "phi_us": self.best.phi_us,
+        }
+        return True
+
+    @rfmb.performance_function("us")
+    def step_time(self):
+        return self.best.step_p50_us
+
+    @rfmb.performance_function("us")
+    def kappa(self):
+        return self.best.kappa_p50_us
+
+    @rfmb.performance_function("us")
+    def phi(self):
+        return self.best.phi_us
+
+    @rfmb.performance_function("us")
+    def imbalance(self):
+        return self.best.imbalance_us

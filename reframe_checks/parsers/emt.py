@@ -1,0 +1,70 @@
+"""Results of ``emt run --result FILE``: one JSON object (``emt_app/schema/result.schema.json``)."""
+
+from dataclasses import dataclass
+
+from reframe_checks.parsers.strict_json import Record
+from reframe_checks.parsers.text import Output
+
+
+@dataclass(frozen=True)
+class EmtResult:
+    """One run; times are microseconds per step.
+
+    ``kappa_p50_us`` is the parallelisation cost at the median step time, T - sigma - phi/p, and ``karp_flatt`` is
+    ``None`` with one rank (IPST 2023, section II; the standard Karp-Flatt formula).
+    """
+
+    case_hash: str
+    checksum: str
+    steps: int
+    ranks: int
+    exchange: str
+    sigma_us: float
+    phi_us: float
+    step_p50_us: float
+    step_p99_us: float
+    kappa_p50_us: float
+    imbalance_us: float
+    speedup: float
+    efficiency: float
+    karp_flatt: float | None
+
+
+def parse(text: str) -> EmtResult:
+    """
+    :raises ParseError: not one JSON object of this format and version, a key missing or of another type, a figure
+        that contradicts another, or a replay that did not give the recorded solution.
+    """
+    output = Output.read("emt result", text)
+    record = Record.parse(output, 1, len(output.lines))
+    if record.text("format") != "kappa-emt-result" or record.integer("version") != 1:
+        raise record.error("kappa-emt-result, version 1", "format")
+    if not record.flag("replay_exact"):
+        raise record.error("true: the replay that measures phi gave other bits", "replay_exact")
+    step = record.record("step_us")
+    sigma_us, phi_us = record.number("sigma_us", 0), record.number("phi_us", 0)
+    ranks, p50 = record.integer("ranks", 1), step.number("p50", 0)
+    if not 0 < p50 <= step.number("p99"):
+        raise step.error("a median above 0 and at most p99", "p50")
+    kappa = record.number("kappa_p50_us")
+    # The file keeps four decimals.
+    if abs(p50 - sigma_us - phi_us / ranks - kappa) > 1e-3:
+        raise record.error("p50 - sigma - phi / ranks", "kappa_p50_us")
+    work_us = sigma_us + phi_us
+    speedup = work_us / p50
+    return EmtResult(
+        case_hash=record.text("case_hash"),
+        checksum=record.text("checksum"),
+        steps=record.integer("steps", 1),
+        ranks=ranks,
+        exchange=record.text("exchange"),
+        sigma_us=sigma_us,
+        phi_us=phi_us,
+        step_p50_us=p50,
+        step_p99_us=step.number("p99"),
+        kappa_p50_us=kappa,
+        imbalance_us=record.number("imbalance_us"),
+        speedup=speedup,
+        efficiency=speedup / ranks,
+        karp_flatt=None if ranks == 1 else (1 / speedup - 1 / ranks) / (1 - 1 / ranks),
+    )

@@ -1,0 +1,87 @@
+"""Recorded reports (see tests/data/reports/recorder) and what the tests make of them."""
+
+import copy
+import json
+import pathlib
+from typing import Any
+
+from reports.judge import Verdict, judge
+from reports.load import load_session
+from reports.model import Session
+from reports.site import Site
+
+DATA = pathlib.Path(__file__).parents[2] / "data/reports"
+REPOSITORY = pathlib.Path(__file__).parents[3]
+
+Document = dict[str, Any]
+
+EXPECTED = {"node/partition-state": ("cpu",), "network/osu-pt2pt": ("cpu",)}
+SITE = Site(
+    name="embedded",
+    path="site_configs/embedded",
+    modes={"nightly": EXPECTED},
+    default_mode="nightly",
+    not_provided={"nvidia": "no GPU in this machine", "osu-cuda": "no MPI here moves GPU memory"},
+    reference_files=("network.yaml",),
+)
+
+
+def recorded(name: str) -> Document:
+    """A fresh copy of a recorded report."""
+    return json.loads((DATA / f"{name}.json").read_text(encoding="utf-8"))
+
+
+def cases_of(document: Document) -> list[Document]:
+    return [case for run in document["runs"] for case in run["testcases"]]
+
+
+def case(name: str, partition: str = "cpu", source: str = "campaign", **changes: Any) -> Document:
+    """A copy of the recorded case whose name starts with ``name``, with ``changes``."""
+    found = next(
+        entry
+        for entry in cases_of(recorded(source))
+        if entry["name"].startswith(name) and entry["partition"] == partition
+    )
+    return {**copy.deepcopy(found), **changes}
+
+
+def latency(partition: str = "cpu", value: float | None = 9.0, **changes: Any) -> Document:
+    """A case that measured one latency of ``value`` us; at most 500 us are allowed. It fails when that is exceeded."""
+    failed = value is not None and not value <= 500
+    entry = case("OsuLatency %placement=two_nodes", partition)
+    entry |= {
+        "result": "fail" if failed else "pass",
+        "perfvalues": {f"embedded:{partition}:latency_8B": [value, 500, None, 0, "us", "fail" if failed else "pass"]},
+        "declared_metrics": ["latency_8B"],
+    }
+    return {**entry, **changes}
+
+
+def report(*runs: list[Document], **info: Any) -> Document:
+    """A report of ``runs``, each a list of cases, in mode ``nightly``."""
+    document = recorded("campaign")
+    document["session_info"] |= info
+    document["runs"] = [{"run_index": number, "testcases": cases} for number, cases in enumerate(runs)]
+    return document
+
+
+def complete(*more: Document) -> Document:
+    """A report that passes on ``SITE``, and ``more`` cases."""
+    return report([case("PartitionState"), latency(), *more])
+
+
+def with_metric(value: Any, reference: Any = 500, lower: Any = None, upper: Any = 0, result: str = "pass") -> Document:
+    """A report whose second case has one metric with this entry; ReFrame's ``result`` of case and metric is a pass."""
+    entry = latency(result="pass" if result == "pass" else "fail")
+    entry["perfvalues"] = {"embedded:cpu:latency_8B": [value, reference, lower, upper, "us", result]}
+    return report([case("PartitionState"), entry])
+
+
+def loaded(document: Document, folder: pathlib.Path) -> Session:
+    path = folder / "run-report.json"
+    path.write_text(json.dumps(document), encoding="utf-8")
+    return load_session(path)
+
+
+def judged(document: Document, folder: pathlib.Path, site: Site | None = SITE, mode: str | None = None) -> Verdict:
+    return judge(loaded(document, folder), site, mode)

@@ -1,0 +1,99 @@
+import math
+
+import pytest
+
+from reports.metric_verdict import INVALID_BOUNDS, NO_REFERENCE, NO_VALUE, UNEXPECTED_PASS, judge_metric
+from reports.model import Case, Metric, ReferenceSource
+from reports.state import State
+
+VENDOR = ReferenceSource("vendor", "2026-11-21", 3, "data sheet")
+CASE = Case("Check", "embedded", "cpu", "packaged", "pass", check_class="Check", informational=frozenset({"info"}))
+
+
+def verdict(value, reference=100.0, lower=None, upper=None, result="pass", name="speed", case=CASE):
+    return judge_metric(case, Metric(name, value, str(value), "MB/s", reference, lower, upper, result))
+
+
+@pytest.mark.parametrize(
+    ("value", "reference", "lower", "upper", "bounds", "state"),
+    [
+        (95, 100, -0.1, 0.1, (90, 110), State.PASS),
+        (90, 100, -0.1, None, (90, math.inf), State.PASS),
+        (89.999, 100, -0.1, None, (90, math.inf), State.FAIL),
+        (111, 100, None, 0.1, (-math.inf, 110), State.FAIL),
+        # Of a negative reference the fractions turn round: ReFrame's manual, sanity functions, assert_reference.
+        (-52, -50, -0.1, 0.2, (-55, -40), State.PASS),
+        (-56, -50, -0.1, 0.2, (-55, -40), State.FAIL),
+        (-39, -50, -0.1, 0.2, (-55, -40), State.FAIL),
+        # Of a zero reference they are absolute.
+        (4, 0, None, 5, (-math.inf, 5), State.PASS),
+        (6, 0, -1, 5, (-1, 5), State.FAIL),
+        (0, 0, 0, 0, (0, 0), State.PASS),
+        (1e-9, 0, 0, 0, (0, 0), State.FAIL),
+    ],
+)
+def test_bounds_as_reframe_defines_them(value, reference, lower, upper, bounds, state):
+    found = verdict(value, reference, lower, upper)
+    assert (found.lower, found.upper) == pytest.approx(bounds)
+    assert found.state is state
+
+
+def test_reframe_is_not_trusted():
+    assert verdict(10, lower=-0.1, result="pass").state is State.FAIL
+    assert verdict(100, lower=-0.1, result="fail").state is State.PASS
+
+
+@pytest.mark.parametrize("value", [math.nan, math.inf, -math.inf])
+def test_a_value_that_is_not_finite_fails_even_unbounded(value):
+    assert verdict(value, lower=-0.1).state is State.FAIL
+    assert verdict(value).state is State.FAIL
+    assert verdict(value, name="info").state is State.FAIL
+
+
+@pytest.mark.parametrize(
+    ("options", "reason"),
+    [
+        ({"value": None, "lower": -0.1}, NO_VALUE),
+        ({"value": 1.0, "reference": 0}, NO_REFERENCE),
+        ({"value": 1.0, "reference": 100}, NO_REFERENCE),
+        ({"value": 1.0, "lower": 0.1}, INVALID_BOUNDS),
+        ({"value": 1.0, "upper": -0.1}, INVALID_BOUNDS),
+        ({"value": 1.0, "reference": math.nan, "lower": -0.1}, INVALID_BOUNDS),
+        ({"value": 1.0, "lower": math.nan}, INVALID_BOUNDS),
+        ({"value": 1.0, "reference": math.inf, "lower": -0.1}, INVALID_BOUNDS),
+        ({"value": 100.0, "lower": -0.1, "result": "xpass"}, UNEXPECTED_PASS),
+        ({"value": 100.0, "lower": -0.1, "result": "xfail"}, UNEXPECTED_PASS),
+    ],
+)
+def test_incomplete(options, reason):
+    found = verdict(**options)
+    assert (found.state, found.reason) == (State.INCOMPLETE, reason)
+
+
+def test_informational_and_foreign_metrics_need_no_reference():
+    assert verdict(1.0, reference=0, name="info").state is State.INFO
+    assert verdict(1.0, reference=0, case=Case("Foreign", "s", "cpu", "e", "pass")).state is State.INFO
+    assert verdict(1.0, reference=5, lower=-0.1, name="info").state is State.FAIL
+
+
+def test_known_failure():
+    assert verdict(10, lower=-0.1, result="xfail").state is State.KNOWN
+
+
+def test_deviation():
+    assert verdict(95, lower=-0.1).deviation_percent == pytest.approx(-5)
+    assert verdict(-55, -50, -0.2, 0.2).deviation_percent == pytest.approx(-10)
+    assert verdict(4, 0, None, 5).deviation_percent is None
+    assert verdict(4, 100).deviation_percent is None
+    assert verdict(math.nan, lower=-0.1).deviation_percent is None
+
+
+def test_excess_ranks_failures():
+    assert verdict(10, lower=-0.1).excess == pytest.approx(80 / 90)
+    assert verdict(220, upper=0.1).excess == pytest.approx(1)
+    assert verdict(math.nan, lower=-0.1).excess == math.inf
+
+
+def test_the_source_of_the_reference_is_kept():
+    case = Case("Check", "s", "cpu", "e", "pass", check_class="Check", reference_sources={"speed": VENDOR})
+    assert verdict(95, lower=-0.1, case=case).source == VENDOR

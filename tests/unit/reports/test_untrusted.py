@@ -1,0 +1,45 @@
+import pytest
+
+from reports.untrusted import clean, clean_object, one_line
+
+
+@pytest.mark.parametrize(
+    ("hostile", "harmless"),
+    [
+        ("plain text\twith tab\nand line", "plain text\twith tab\nand line"),
+        ("\x1b[31mred\x1b[0m", "red"),
+        ("\x1b]0;new title\x07text", "text"),
+        ("\x1b]8;;http://example.org\x1b\\link\x1b]8;;\x1b\\", "link"),
+        ("\x1bP1$r0m\x1b\\after", "after"),
+        ("\x9b2Jgone", "gone"),
+        ("\x1b(0box", "box"),
+        ("a\rb\x08c\x7fd\x00e", "abcde"),
+        ("user\u202egnp.exe", "usergnp.exe"),
+        ("zero\u200bwidth", "zerowidth"),
+        ("half \ud83d pair", "half  pair"),
+        ("cut off \x1b[", "cut off "),
+        ("µs ≥ 5 — naïve 日本", "µs ≥ 5 — naïve 日本"),
+    ],
+)
+def test_clean_removes_what_can_act(hostile, harmless):
+    assert clean(hostile) == harmless
+    clean(hostile).encode()
+
+
+def test_an_object_is_cleaned_with_its_keys_and_lists():
+    assert clean_object([("a\x1b[1mb", ["\x07x", ["y\x00"], 1, None]), ("c", "d\r")]) == {
+        "ab": ["x", ["y"], 1, None], "c": "d",
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("keys", [("a", "a"), ("a", "a\x1b[0m")])
+def test_keys_that_would_hide_one_another_are_refused(keys):
+    with pytest.raises(ValueError, match="has a key twice"):
+        clean_object([(key, 1) for key in keys])
+
+
+def test_one_line_folds_and_cuts():
+    assert one_line("a\n  b\t c", 80) == "a b c"
+    assert one_line("x" * 100, 10) == "x" * 9 + "…"
+    assert len(one_line("word " * 10_000_000, 50)) <= 50
+    assert one_line("   " * 100 + "late", 10).endswith("…")
