@@ -43,45 +43,64 @@ def _positive(value: float | None) -> bool:
 def _plot(members: list[tuple[CaseVerdict, Curve]]) -> Plot:
     first = members[0][1]
     in_bytes = first.x_unit == "B"
-    plot = new_figure(340, x_axis_type="log", y_axis_type="log")
+    few = len(members) <= LEGEND_LIMIT
+    plot = new_figure(340, vector=few, x_axis_type="log", y_axis_type="log")
     plot.xaxis.axis_label = first.x if in_bytes else with_unit(first.x, first.x_unit)
     plot.yaxis.axis_label = with_unit(first.y, first.y_unit)
     if in_bytes:
         _binary_ticks(plot, [x for _, curve in members for x in _drawable(curve)])
     names = labels([verdict.case for verdict, _ in members])
     looks = [Look.of(number) for number in range(len(members))]
-    bounds = [_bounds(verdict, curve) for verdict, curve in members]
-    for (_, curve), name, look, gated in zip(members, names, looks, bounds, strict=True):
-        _draw_curve(plot, curve, name, look)
-        for x, metric in gated:
-            _draw_bounds(plot, x, metric, look.colour)
+    curves = list(zip(names, looks, [curve for _, curve in members], strict=True))
+    _draw_lines(plot, curves)
+    _draw_points(plot, curves)
+    gated = [
+        (look.colour, x, metric)
+        for look, (verdict, curve) in zip(looks, members, strict=True)
+        for x, metric in _gated(verdict, curve)
+    ]
+    _draw_bounds(plot, gated)
     return Plot(
         title=f"{members[0][0].case.check_class}: {first.y.lower()} over {first.x.lower()}",
-        caption=CAPTION if any(bounds) else "",
-        legend=list(zip(names, looks, strict=True)) if len(members) <= LEGEND_LIMIT else [],
+        caption=CAPTION if gated else "",
+        legend=list(zip(names, looks, strict=True)) if few else [],
         item=json_item(plot),
         header=(with_unit(first.x, first.x_unit), *(with_unit(name, first.y_unit) for name in names)),
         rows=_rows([curve for _, curve in members]),
     )
 
 
-def _draw_curve(plot: Any, curve: Curve, name: str, look: Look) -> None:
-    points = _drawable(curve)
+def _draw_lines(plot: Any, curves: list[tuple[str, Look, Curve]]) -> None:
     source = ColumnDataSource(
         {
-            "x": list(points),
-            "y": list(points.values()),
-            "at": [in_binary_unit(x, curve.x_unit) for x in points],
-            "value": [f"{figure(y)} {curve.y_unit}" for y in points.values()],
-            "name": [name] * len(points),
+            "xs": [list(_drawable(curve)) for _, _, curve in curves],
+            "ys": [list(_drawable(curve).values()) for _, _, curve in curves],
+            "colour": [look.colour for _, look, _ in curves],
+            "dashes": [[*map(int, look.dashes.split())] for _, look, _ in curves],
         }
     )
-    plot.line("x", "y", source=source, color=look.colour, width=2, line_dash=[*map(int, look.dashes.split())])
-    dots = plot.scatter("x", "y", source=source, color=look.colour, size=6, marker=look.marker)
-    plot.add_tools(HoverTool(renderers=[dots], tooltips=[("curve", "@name"), (curve.x, "@at"), (curve.y, "@value")]))
+    plot.multi_line("xs", "ys", source=source, color="colour", line_width=2, line_dash="dashes")
 
 
-def _bounds(verdict: CaseVerdict, curve: Curve) -> list[tuple[float, MetricVerdict]]:
+def _draw_points(plot: Any, curves: list[tuple[str, Look, Curve]]) -> None:
+    points = [(name, look, curve, x, y) for name, look, curve in curves for x, y in _drawable(curve).items()]
+    source = ColumnDataSource(
+        {
+            "x": [x for *_, x, _ in points],
+            "y": [y for *_, y in points],
+            "colour": [look.colour for _, look, *_ in points],
+            "marker": [look.marker for _, look, *_ in points],
+            "name": [name for name, *_ in points],
+            "at": [in_binary_unit(x, curve.x_unit) for _, _, curve, x, _ in points],
+            "value": [f"{figure(y)} {curve.y_unit}" for _, _, curve, _, y in points],
+        }
+    )
+    dots = plot.scatter("x", "y", source=source, color="colour", size=6, marker="marker")
+    _, _, first, *_ = points[0]
+    plot.add_tools(HoverTool(renderers=[dots], tooltips=[("curve", "@name"), (first.x, "@at"), (first.y, "@value")]))
+
+
+def _gated(verdict: CaseVerdict, curve: Curve) -> list[tuple[float, MetricVerdict]]:
     """The points of ``curve`` that a bounded metric in the same unit gates: (x, metric)."""
     metrics = {m.metric.name: m for m in verdict.metrics if m.bounded and m.metric.unit == curve.y_unit}
     x_by_text = {f"{x:.17g}": x for x in _drawable(curve)}
@@ -92,14 +111,21 @@ def _bounds(verdict: CaseVerdict, curve: Curve) -> list[tuple[float, MetricVerdi
     ]
 
 
-def _draw_bounds(plot: Any, x: float, verdict: MetricVerdict, colour: str) -> None:
-    value = verdict.metric.value
-    for bound, marker in ((verdict.lower, "triangle"), (verdict.upper, "inverted_triangle")):
-        if _positive(bound):
-            plot.segment([x], [value], [x], [bound], color=colour, line_dash="dotted", line_alpha=0.7)
-            plot.scatter([x], [bound], marker=marker, size=10, line_color=colour, fill_color="white", line_width=1.5)
-    if verdict.state is State.FAIL:
-        plot.scatter([x], [value], marker="x", size=14, color=ALARM, line_width=3)
+def _draw_bounds(plot: Any, gated: list[tuple[str, float, MetricVerdict]]) -> None:
+    bounds = [
+        {"colour": colour, "x": x, "value": metric.metric.value, "bound": bound, "marker": marker}
+        for colour, x, metric in gated
+        for bound, marker in ((metric.lower, "triangle"), (metric.upper, "inverted_triangle"))
+        if _positive(bound)
+    ]
+    if bounds:
+        source = ColumnDataSource({key: [bound[key] for bound in bounds] for key in bounds[0]})
+        plot.segment("x", "value", "x", "bound", source=source, color="colour", line_dash="dotted", line_alpha=0.7)
+        hollow = {"line_color": "colour", "fill_color": "white", "line_width": 1.5}
+        plot.scatter("x", "bound", source=source, marker="marker", size=10, **hollow)
+    failed = [(x, metric.metric.value) for _, x, metric in gated if metric.state is State.FAIL]
+    if failed:
+        plot.scatter([x for x, _ in failed], [y for _, y in failed], marker="x", size=14, color=ALARM, line_width=3)
 
 
 def _binary_ticks(plot: Any, sizes: list[float]) -> None:

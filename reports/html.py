@@ -15,6 +15,7 @@ from reports.judge import Verdict
 from reports.node_plots import node_plots
 from reports.operator import operator_line
 from reports.page_rows import rows
+from reports.scaling_plots import scaling_plots
 from reports.state import State
 from reports.summary import headline, known_failure, tally
 
@@ -33,7 +34,8 @@ _FUNCTIONS = {
 
 def render(verdict: Verdict) -> str:
     """The page. Everything from the report is escaped; only this package's and Bokeh's own scripts may run."""
-    curves, per_node = curve_plots(verdict.cases), node_plots(verdict.cases)
+    curves = [*curve_plots(verdict.cases), *scaling_plots(verdict.cases)]
+    per_node = node_plots(verdict.cases)
     scripts = [_own("report.js")]
     if curves or per_node:
         scripts.insert(0, "\n".join(Resources(mode="inline", components=["bokeh"]).js_raw))

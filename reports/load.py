@@ -6,8 +6,8 @@ from dataclasses import replace
 from typing import Any
 
 from reports.errors import InputError
-from reports.model import Case, Census, CensusCheck, Curve, Metric, PerNode, ReferenceSource, Session
-from reports.schema import REPORT, check
+from reports.model import Case, Census, CensusCheck, Curve, Metric, PerNode, ReferenceSource, Scaling, Session
+from reports.schema import REPORT, SCALING_KEYS, VARIANT_KEYS, check
 from reports.untrusted import clean, clean_object, one_line
 
 PATTERNS = ("run-report*.json", "report*.json")
@@ -121,11 +121,11 @@ def _nodes(entry: dict[str, Any]) -> tuple[str, ...]:
 
 def _evidence(entry: dict[str, Any]) -> dict[str, Any]:
     """The fields of ``Case`` that only Kappa's checks fill."""
-    census = entry.get("census")
+    census, scaling = entry.get("census"), entry.get("scaling")
     return {
         "check_class": entry["check_class"],
         "family": entry.get("family", ""),
-        "variant": " ".join(entry[key] for key in ("scale", "placement") if key in entry),
+        "variant": " ".join(entry[key] for key in VARIANT_KEYS if key in entry),
         "declared_metrics": tuple(entry.get("declared_metrics", ())),
         "informational": frozenset(entry.get("informational", ())),
         "reference_sources": {
@@ -138,6 +138,7 @@ def _evidence(entry: dict[str, Any]) -> dict[str, Any]:
         "per_node": tuple(
             PerNode(metric, figures["unit"], figures["values"]) for metric, figures in entry.get("per_node", {}).items()
         ),
+        "scaling": Scaling(**{key: scaling[key] for key in SCALING_KEYS}) if scaling else None,
         "suspects": tuple(entry.get("suspects", ())),
         "hint": entry.get("hint", ""),
         "provenance": entry.get("provenance", {}),

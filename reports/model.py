@@ -47,6 +47,18 @@ class Curve:
 
 
 @dataclass(frozen=True)
+class Scaling:
+    """One point of a strong-scaling series; ``karp_flatt`` is ``None`` with one rank."""
+
+    series: str
+    ranks: int
+    speedup: float
+    efficiency: float
+    karp_flatt: float | None
+    kappa_us: float
+
+
+@dataclass(frozen=True)
 class PerNode:
     """One figure for each node."""
 
@@ -96,7 +108,7 @@ class Case:
     check_class: str | None = None
     family: str = ""
     variant: str = ""
-    """Scale and placement: cases of a class that share it do the same on other nodes."""
+    """Scale, placement and the like: cases of a class that share it do the same on other nodes."""
     declared_metrics: tuple[str, ...] = ()
     informational: frozenset[str] = frozenset()
     reference_sources: dict[str, ReferenceSource] = field(default_factory=dict)
@@ -104,6 +116,7 @@ class Case:
     reference_file: str = ""
     curves: tuple[Curve, ...] = ()
     per_node: tuple[PerNode, ...] = ()
+    scaling: Scaling | None = None
     suspects: tuple[str, ...] = ()
     hint: str = ""
     provenance: dict[str, Any] = field(default_factory=dict)

@@ -66,12 +66,15 @@ def labels(cases: Sequence[Case]) -> list[str]:
     return found
 
 
-def new_figure(height: int, **options: Any) -> Any:
-    """An empty Bokeh plot in the page's style, as wide as its place, ``height`` in pixels."""
+def new_figure(height: int, vector: bool = True, **options: Any) -> Any:
+    """An empty Bokeh plot in the page's style, as wide as its place, ``height`` in pixels.
+
+    A vector plot is sharp on paper, but slow to draw with thousands of points.
+    """
     plot = figure(
         height=height,
         sizing_mode="stretch_width",
-        output_backend="svg",  # sharp on paper
+        output_backend="svg" if vector else "canvas",
         tools="box_zoom,reset,save",
         toolbar_location="above",
         **options,

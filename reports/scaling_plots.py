@@ -37,6 +37,8 @@ PAPER_KAPPA_US = {
     "InfiniBand HDR": ((48, 11), (96, 11)),
 }
 
+LABEL = {"text_align": "right", "text_font_size": "11px", "text_color": INK}
+
 Series = dict[str, dict[int, Scaling]]
 
 
@@ -70,7 +72,7 @@ def _plot(check: str, quantity: Quantity, series: Series) -> Plot:
             ranks, values = zip(*places, strict=True)
             plot.line(ranks, values, color=SOFT, line_dash="dotted")
             plot.scatter(ranks, values, color=SOFT, size=7, marker="x")
-            plot.text([ranks[-1]], [values[-1]], [fabric], x_offset=8, y_offset=5, text_font_size="11px", text_color=INK)
+            plot.text(ranks[-1:], values[-1:], [fabric], y_offset=-6, **LABEL)
     every_rank = sorted({ranks for points in series.values() for ranks in points})
     return Plot(
         title=f"{check}: {quantity.title} over ranks",

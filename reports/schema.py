@@ -50,13 +50,24 @@ CENSUS = _object(
     {"suite_revision": STRING},
 )
 
+# Parameters that tell cases of one check apart, and what a case over ranks records.
+VARIANT_KEYS = ("scale", "placement", "target", "exchange")
+SCALING_KEYS = ("series", "ranks", "speedup", "efficiency", "karp_flatt", "kappa_us")
+SCALING = _object(
+    {
+        "series": STRING,
+        "ranks": {"type": "integer", "minimum": 1},
+        **{key: NUMBER for key in ("speedup", "efficiency", "kappa_us")},
+        "karp_flatt": _optional("number"),
+    }
+)
+
 # What Kappa's base class adds to a test case.
 KAPPA_CASE = _object(
     {"check_class": STRING},
     {
         "family": STRING,
-        "scale": STRING,
-        "placement": STRING,
+        **{key: STRING for key in VARIANT_KEYS},
         "informational": STRINGS,
         "declared_metrics": STRINGS,
         "reference_sources": _map(
@@ -74,6 +85,7 @@ KAPPA_CASE = _object(
             )
         ),
         "per_node": _map(_object({"unit": STRING, "values": _map(NUMBER)})),
+        "scaling": {"anyOf": [{"const": {}}, SCALING]},
         "suspects": STRINGS,
         "hint": STRING,
         "provenance": {"type": "object", "properties": {"files": _map(STRING), "nodelist": STRINGS}},
@@ -120,7 +132,7 @@ REPORT = _object(
 # mode -> family -> partitions; a mode that expects nothing would pass whatever happens.
 MODE: Schema = {"type": "object", "minProperties": 1, "additionalProperties": {**STRINGS, "minItems": 1}}
 EXPECTED: Schema = {
-    **_object({"modes": _map(MODE), "default_mode": STRING}, {"not_provided": _map(STRING)}),
+    **_object({"modes": {**_map(MODE), "minProperties": 1}, "default_mode": STRING}, {"not_provided": _map(STRING)}),
     "additionalProperties": False,
 }
 

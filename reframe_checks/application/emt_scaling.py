@@ -1,8 +1,8 @@
 """Strong scaling of the EMT application: step time and parallelisation cost kappa' over ranks.
 
-Medians over the steps are gated, the best of the repeats counts. Speed-up, efficiency and Karp-Flatt are
-recorded for the report. The exchange mode ``step`` sends and waits at every step, as in the paper; ``slack``
-waits only when a wave is needed.
+The mean over the steps of the best repeat is gated: a median step would leave out the waiting of exchange mode
+``slack``. Speed-up, efficiency and Karp-Flatt are recorded for the report. The exchange mode ``step`` sends and
+waits at every step, as in the paper; ``slack`` waits only when a wave is needed.
 """
 
 import reframe as rfm
@@ -20,7 +20,7 @@ class EmtScaling(Scaled, EmtCheck):
     family = "application/emt-scaling"
     scale = rfmb.parameter(["one_core", "one_node", "two_nodes", "whole_partition"], loggable=True)
     exchange = rfmb.parameter(["step", "slack"], loggable=True)
-    informational = ["phi", "imbalance"]
+    informational = ["step_time_p50", "step_time_p99", "phi", "imbalance"]
     hint = "compare kappa' with the OSU latency of the same nodes; a large imbalance points at one slow node or core"
     repeats = 3
     #: ranks and the paper's figures of merit, for plots over ranks.
@@ -48,7 +48,7 @@ class EmtScaling(Scaled, EmtCheck):
                 )
         if len({result.checksum for result in results}) != 1:
             raise SanityError("repeats of one case gave different solutions: see EmtCorrectness")
-        self.best = min(results, key=lambda result: result.step_p50_us)
+        self.best = min(results, key=lambda result: result.step_mean_us)
         self.scaling = {
             "series": self.exchange,
             "ranks": self.num_tasks,
@@ -56,18 +56,26 @@ class EmtScaling(Scaled, EmtCheck):
             "speedup": self.best.speedup,
             "efficiency": self.best.efficiency,
             "karp_flatt": self.best.karp_flatt,
-            "kappa_us": self.best.kappa_p50_us,
+            "kappa_us": self.best.kappa_us,
             "phi_us": self.best.phi_us,
         }
         return True
 
     @rfmb.performance_function("us")
     def step_time(self):
+        return self.best.step_mean_us
+
+    @rfmb.performance_function("us")
+    def step_time_p50(self):
         return self.best.step_p50_us
 
     @rfmb.performance_function("us")
+    def step_time_p99(self):
+        return self.best.step_p99_us
+
+    @rfmb.performance_function("us")
     def kappa(self):
-        return self.best.kappa_p50_us
+        return self.best.kappa_us
 
     @rfmb.performance_function("us")
     def phi(self):

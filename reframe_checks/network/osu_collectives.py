@@ -12,6 +12,7 @@ from reframe_checks.network.osu_base import OsuCheck
 
 class OsuCollective(Scaled, OsuCheck):
     family = "network/osu-collective"
+    needs_partition = ["collectives"]
     scale = rfmb.parameter(["one_node", "two_nodes", "whole_partition"], loggable=True)
     iterations = 50
     warmup = 5

@@ -74,7 +74,7 @@ site_configuration = {
             "prefix": str(RESULTS),
             "partitions": [
                 partition(
-                    "cpu", NODES // 2, [*COMMON_SCALES, "scale_two_nodes", "network", "compute"],
+                    "cpu", NODES // 2, [*COMMON_SCALES, "scale_two_nodes", "network", "collectives", "compute"],
                     peak_gflops_per_core=peak_gflops_per_core(),
                     tuning={**NETWORK_TUNING, "Hpl": {"order": 2500}, "Stream": {"working_set": "1GB"}},
                 ),

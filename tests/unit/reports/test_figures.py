@@ -24,7 +24,7 @@ def test_four_significant_digits(value, text):
 def test_a_broken_bound_is_visible_in_the_digits():
     assert figure_apart(500.04, 500) == "500.04"
     assert figure_apart(501, 500) == "501"
-    assert figure_apart(math.nextafter(500, 600), 500) == "500.00000000000006"
+    assert figure_apart(math.nextafter(500, 600), 500) == "500.0000000000001"
 
 
 @pytest.mark.parametrize(
@@ -42,7 +42,12 @@ def test_allowed(bounds, text):
 
 
 def test_percent_and_times():
-    assert [percent(value) for value in (None, 3.21, -12.4, -0.01)] == ["\N{EN DASH}", "+3.2", "\N{MINUS SIGN}12", "+0.0"]
+    assert [percent(value) for value in (None, 3.21, -12.4, -0.01)] == [
+        "\N{EN DASH}",
+        "+3.2",
+        "\N{MINUS SIGN}12",
+        "+0.0",
+    ]
     assert [duration(value) for value in (None, 3.84, 65, 4320)] == ["\N{EN DASH}", "3.8 s", "1 min 5 s", "1 h 12 min"]
     assert moment("20261121T043820+0000") == "2026-11-21 04:38:20 +0000"
     assert moment("yesterday") == "yesterday"

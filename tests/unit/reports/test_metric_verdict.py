@@ -10,30 +10,30 @@ VENDOR = ReferenceSource("vendor", "2026-11-21", 3, "data sheet")
 CASE = Case("Check", "embedded", "cpu", "packaged", "pass", check_class="Check", informational=frozenset({"info"}))
 
 
-def verdict(value, reference=100.0, lower=None, upper=None, result="pass", name="speed", case=CASE):
+def verdict(value, reference=100.0, lower=None, upper=None, *, result="pass", name="speed", case=CASE):
     return judge_metric(case, Metric(name, value, str(value), "MB/s", reference, lower, upper, result))
 
 
 @pytest.mark.parametrize(
-    ("value", "reference", "lower", "upper", "bounds", "state"),
+    ("recorded", "bounds", "state"),
     [
-        (95, 100, -0.1, 0.1, (90, 110), State.PASS),
-        (90, 100, -0.1, None, (90, math.inf), State.PASS),
-        (89.999, 100, -0.1, None, (90, math.inf), State.FAIL),
-        (111, 100, None, 0.1, (-math.inf, 110), State.FAIL),
+        ((95, 100, -0.1, 0.1), (90, 110), State.PASS),
+        ((90, 100, -0.1, None), (90, math.inf), State.PASS),
+        ((89.999, 100, -0.1, None), (90, math.inf), State.FAIL),
+        ((111, 100, None, 0.1), (-math.inf, 110), State.FAIL),
         # Of a negative reference the fractions turn round: ReFrame's manual, sanity functions, assert_reference.
-        (-52, -50, -0.1, 0.2, (-55, -40), State.PASS),
-        (-56, -50, -0.1, 0.2, (-55, -40), State.FAIL),
-        (-39, -50, -0.1, 0.2, (-55, -40), State.FAIL),
+        ((-52, -50, -0.1, 0.2), (-55, -40), State.PASS),
+        ((-56, -50, -0.1, 0.2), (-55, -40), State.FAIL),
+        ((-39, -50, -0.1, 0.2), (-55, -40), State.FAIL),
         # Of a zero reference they are absolute.
-        (4, 0, None, 5, (-math.inf, 5), State.PASS),
-        (6, 0, -1, 5, (-1, 5), State.FAIL),
-        (0, 0, 0, 0, (0, 0), State.PASS),
-        (1e-9, 0, 0, 0, (0, 0), State.FAIL),
+        ((4, 0, None, 5), (-math.inf, 5), State.PASS),
+        ((6, 0, -1, 5), (-1, 5), State.FAIL),
+        ((0, 0, 0, 0), (0, 0), State.PASS),
+        ((1e-9, 0, 0, 0), (0, 0), State.FAIL),
     ],
 )
-def test_bounds_as_reframe_defines_them(value, reference, lower, upper, bounds, state):
-    found = verdict(value, reference, lower, upper)
+def test_bounds_as_reframe_defines_them(recorded, bounds, state):
+    found = verdict(*recorded)
     assert (found.lower, found.upper) == pytest.approx(bounds)
     assert found.state is state
 

@@ -1,0 +1,113 @@
+"""Every outcome that ReFrame can record, as it recorded them (tests/data/reports/recorder/checks.py)."""
+
+import pytest
+
+from reports.case_verdict import executed, judge_case
+from reports.load import load_session
+from reports.state import State
+from tests.unit.reports.samples import DATA, latency, loaded, report
+
+
+def verdicts(name):
+    session = load_session(DATA / f"{name}.json")
+    return {case.name: judge_case(case) for run in session.runs for case in run}
+
+
+@pytest.mark.parametrize(
+    ("name", "state", "gaps"),
+    [
+        ("Passes %placement=same_node", State.PASS, []),
+        ("NegativeReference", State.PASS, []),
+        ("ZeroReference", State.PASS, []),
+        ("Informational", State.PASS, []),
+        ("TooSlow", State.FAIL, []),
+        ("Insane", State.FAIL, []),
+        ("Crashes", State.FAIL, []),
+        ("KnownSlow", State.KNOWN, []),
+        ("NoReference", State.INCOMPLETE, ["no reference"]),
+        ("MendedMeanwhile", State.INCOMPLETE, ["passed although marked as a known failure"]),
+        ("Skipped", State.INCOMPLETE, ["skipped"]),
+        ("Ready ~bench:cpu", State.PASS, []),
+        ("ForeignGood", State.PASS, []),
+        ("ForeignBad", State.FAIL, []),
+    ],
+)
+def test_recorded_outcomes(name, state, gaps):
+    found = verdicts("outcomes")[name]
+    assert (found.state, [gap.what for gap in found.gaps]) == (state, gaps)
+
+
+def test_a_dry_run_is_no_pass():
+    for found in verdicts("dry-run").values():
+        assert found.state is State.INCOMPLETE
+        assert [gap.what for gap in found.gaps] == ["no job ran, although the result is a pass"]
+
+
+def test_an_aborted_job_failed_and_one_that_never_started_did_not_run(tmp_path):
+    assert verdicts("stopped-early")["Sleeps"].state is State.FAIL
+    pending = latency(result="abort", job_nodelist=[], provenance={}, fail_reason="aborted due to KeyboardInterrupt")
+    found = judge_case(loaded(report([pending]), tmp_path).runs[0][0])
+    assert found.state is State.INCOMPLETE
+    assert [gap.what for gap in found.gaps] == ["aborted before it ran"]
+    assert found.gaps[0].detail == "aborted due to KeyboardInterrupt"
+
+
+@pytest.mark.parametrize(
+    ("changes", "what"),
+    [
+        ({"result": "fail_deps"}, "skipped, because a case that it needs failed"),
+        ({"result": "<unknown>"}, "ended as '<unknown>'"),
+        ({"result": "xpass"}, "passed although marked as a known failure"),
+        ({"reference_problem": "network.yaml: not valid YAML"}, "the references could not be used"),
+        ({"perfvalues": {}}, "no value was measured"),
+        ({"perfvalues": None, "declared_metrics": ["a", "b"]}, "no value was measured"),
+        ({"perfvalues": {}, "declared_metrics": []}, "the check measures nothing"),
+        ({"perfvalues": {"embedded:cpu:latency_8B": [None, 500, None, 0, "us", None]}}, "no value was measured"),
+        ({"perfvalues": {"embedded:cpu:latency_8B": ["9", 500, None, 0, "us", "pass"]}}, "no value was measured"),
+        ({"perfvalues": {"embedded:cpu:latency_8B": [9, 0, None, None, "us", "pass"]}}, "no reference"),
+        ({"perfvalues": {"embedded:cpu:latency_8B": [9, 500, None, -0.1, "us", "pass"]}}, "the bounds are not valid"),
+    ],
+)
+def test_every_reason_to_be_incomplete(changes, what, tmp_path):
+    found = judge_case(loaded(report([latency(**changes)]), tmp_path).runs[0][0])
+    assert found.state is State.INCOMPLETE
+    assert {gap.what for gap in found.gaps} == {what}
+    assert all(gap.remedy and gap.where.startswith("OsuLatency %placement=two_nodes on cpu") for gap in found.gaps)
+
+
+def test_a_pass_that_reframe_recorded_wrongly_fails(tmp_path):
+    entry = latency(result="pass", perfvalues={"embedded:cpu:latency_8B": [501, 500, None, 0, "us", "pass"]})
+    assert judge_case(loaded(report([entry]), tmp_path).runs[0][0]).state is State.FAIL
+
+
+@pytest.mark.parametrize("value", [float("nan"), float("inf"), float("-inf")])
+def test_a_pass_with_a_value_that_is_not_finite_fails(value, tmp_path):
+    entry = latency(result="pass", perfvalues={"embedded:cpu:latency_8B": [value, 500, None, 0, "us", "pass"]})
+    assert judge_case(loaded(report([entry]), tmp_path).runs[0][0]).state is State.FAIL
+
+
+def test_a_failure_keeps_its_other_gaps_but_not_what_it_explains(tmp_path):
+    perfvalues = {
+        "embedded:cpu:latency_8B": [None, 500, None, 0, "us", None],
+        "embedded:cpu:other": [3, 0, None, None, "us", "pass"],
+    }
+    found = judge_case(loaded(report([latency(result="fail", perfvalues=perfvalues)]), tmp_path).runs[0][0])
+    assert found.state is State.FAIL
+    assert [(gap.what, gap.detail) for gap in found.gaps] == [("no reference", "other")]
+    assert [metric.metric.name for metric in found.shown_metrics] == ["other"]
+
+
+def test_a_known_failure_does_not_hide_another_one(tmp_path):
+    perfvalues = {
+        "embedded:cpu:a": [900, 500, None, 0, "us", "xfail"],
+        "embedded:cpu:b": [900, 500, None, 0, "us", "pass"],
+    }
+    found = judge_case(loaded(report([latency(result="xfail", perfvalues=perfvalues)]), tmp_path).runs[0][0])
+    assert found.state is State.FAIL
+    assert [metric.metric.name for metric in found.failed_metrics] == ["b"]
+
+
+def test_executed(tmp_path):
+    results = ["pass", "fail", "xfail", "xpass", "skip", "fail_deps", "abort", "<unknown>"]
+    session = loaded(report([latency(result=result) for result in results]), tmp_path)
+    assert [executed(case) for case in session.runs[0]] == [True, True, True, True, False, False, True, False]

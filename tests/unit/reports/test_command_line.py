@@ -1,0 +1,182 @@
+"""Exit statuses and messages of the command as it is run."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+
+import pytest
+
+from reports.__main__ import main
+from tests.unit.reports.samples import DATA, REPOSITORY, complete, latency, report
+
+EXPECTED = """
+default_mode: nightly
+modes:
+  nightly: {node/partition-state: [cpu], network/osu-pt2pt: [cpu]}
+  hpl: {compute/hpl: [cpu]}
+"""
+
+
+@pytest.fixture
+def site(tmp_path):
+    folder = tmp_path / "site"
+    folder.mkdir()
+    (folder / "expected.yaml").write_text(EXPECTED)
+    return folder
+
+
+@pytest.fixture
+def saved(tmp_path):
+    def save(document):
+        path = tmp_path / "run-report.json"
+        path.write_text(document if isinstance(document, str) else json.dumps(document))
+        return path
+
+    return save
+
+
+def run(*arguments, **environment):
+    return subprocess.run(
+        [sys.executable, "-m", "reports", *map(str, arguments)],
+        cwd=REPOSITORY, capture_output=True, check=False, timeout=60,
+        env={**os.environ, "PYTHONIOENCODING": "utf-8", **environment}, encoding="utf-8", errors="replace",
+    )  # fmt: skip
+
+
+@pytest.fixture
+def called(capsys, monkeypatch):
+    """The same within this process: status, standard output, standard error."""
+
+    def call(*arguments):
+        monkeypatch.chdir(REPOSITORY)
+        try:
+            status = main([*map(str, arguments)])
+        except SystemExit as stop:
+            status = stop.code
+        return status, *capsys.readouterr()
+
+    return call
+
+
+@pytest.mark.parametrize(
+    ("document", "status", "word"),
+    [
+        (complete(), 0, "✔ PASS"),
+        (complete(latency("gpu", value=900)), 1, "✘ FAIL"),
+        (report([latency()]), 2, "◌ INCOMPLETE"),
+        (report([]), 2, "◌ INCOMPLETE"),
+    ],
+)
+def test_verdict_and_exit_status(document, status, word, site, saved):
+    done = run("verdict", saved(document), "--site", site)
+    assert (done.returncode, done.stderr) == (status, "")
+    assert word in done.stdout
+
+
+def test_an_unusable_report_is_2_on_the_command_line(saved):
+    done = run("verdict", saved("{"))
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "run-report.json: line 1: not valid JSON" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_the_mode_is_a_choice(site, saved, called):
+    assert called("verdict", saved(complete()), "--site", site, "--mode", "hpl")[0] == 2
+
+
+def test_a_site_that_is_not_there(saved, called):
+    document = complete()
+    for entry in document["runs"][0]["testcases"]:
+        entry["system"] = "nowhere"
+    status, text, _ = called("verdict", saved(document))
+    assert status == 2
+    assert "the report's site is not known" in text
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("verdict", "none.json"), "cannot read none.json: No such file"),
+        (("verdict", "tests/unit/reports"), "no run-report*.json or report*.json in this folder"),
+        (("verdict", DATA / "campaign.json", "--site", "none"), "cannot read none/expected.yaml"),
+        (("verdict", DATA / "campaign.json", "--mode", "x"), "--mode x: "),
+        (("verdict", DATA / "campaign.json", "--json", "none/v.json"), "cannot write none/v.json: No such file"),
+        (("verdict", DATA / "campaign.json", "--json", "tests"), "cannot write tests: Is a directory"),
+        (("html", DATA / "campaign.json", "-o", "none/r.html"), "cannot write none/r.html: No such file"),
+        (("html", "none.json"), "cannot read none.json"),
+        (("verdict",), "required: RUN"),
+        (("judge", "x"), "invalid choice"),
+        ((), "required: COMMAND"),
+    ],
+    ids=range(11),
+)
+def test_a_usage_error_is_2_and_says_why(arguments, message, called):
+    status, text, error = called(*arguments)
+    assert (status, text) == (2, "")
+    assert message in error
+
+
+@pytest.mark.parametrize("text", ["", "{", "[]", '{"session_info": {}, "runs": [{"testcases": [{}]}]}', "\x1b[2J"])
+def test_a_broken_report_is_2_and_names_the_file(text, site, saved, called):
+    for command in ("verdict", "html"):
+        status, _, error = called(command, saved(text), "--site", site)
+        assert status == 2
+        assert "run-report.json" in error
+        assert "\x1b" not in error
+
+
+def test_json_for_machines(site, saved, tmp_path, called):
+    assert called("verdict", saved(complete()), "--site", site, "--json", tmp_path / "v.json")[0] == 0
+    assert json.loads((tmp_path / "v.json").read_text())["verdict"] == "PASS"
+    assert not list(tmp_path.glob(".*.part"))
+
+
+def test_html_is_written_whatever_the_verdict(site, saved, tmp_path, called):
+    path = saved(complete(latency("gpu", value=900)))
+    assert called("html", path, "--site", site) == (0, f"FAIL: {path.with_suffix('.html')}\n", "")
+    page = tmp_path / "page.html"
+    page.write_text("old")
+    assert called("html", tmp_path, "--site", site, "-o", page)[0] == 0
+    assert "900 us" in page.read_text()
+    assert not list(tmp_path.glob(".*.part"))
+
+
+def test_a_bad_report_leaves_the_old_page(tmp_path, saved, called):
+    page = tmp_path / "page.html"
+    page.write_text("old")
+    assert called("html", saved("{"), "-o", page)[0] == 2
+    assert page.read_text() == "old"
+
+
+def test_help_tells_what_to_type(called):
+    _, text, _ = called("--help")
+    assert "examples:" in text
+    assert "INCOMPLETE  2" in text
+    for command, option in (("verdict", "--json FILE"), ("html", "--output FILE")):
+        assert option in called(command, "--help")[1]
+
+
+def test_a_terminal_without_unicode(site, saved):
+    done = run("verdict", saved(complete()), "--site", site, PYTHONIOENCODING="ascii")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "PASS" in done.stdout
+
+
+def test_colour_only_where_wanted(site, saved):
+    assert "\x1b[" in run("verdict", saved(complete()), "--site", site, FORCE_COLOR="1", TERM="xterm").stdout
+    plain = run("verdict", saved(complete()), "--site", site, FORCE_COLOR="1", NO_COLOR="1", TERM="xterm").stdout
+    assert "\x1b[32m" not in plain
+
+
+@pytest.mark.skipif(shutil.which("bash") is None, reason="needs bash")
+def test_a_reader_that_goes_away_does_not_change_the_status(site, saved):
+    document = complete(*[latency("gpu", name=f"Case {number}") for number in range(600)])
+    command = (
+        f"{sys.executable} -m reports verdict {saved(document)} --site {site} --all | true; echo ${{PIPESTATUS[0]}}"
+    )
+    done = subprocess.run(
+        ["bash", "-c", command], cwd=REPOSITORY, capture_output=True, text=True, check=False, timeout=120
+    )
+    assert (done.stdout, done.stderr) == ("0\n", "")

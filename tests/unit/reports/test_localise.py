@@ -1,0 +1,110 @@
+from reports.state import State
+from tests.unit.reports.samples import case, judged, latency, report
+
+
+def on(*nodes, value=9.0, **changes):
+    return latency(
+        value=value, name=f"OsuLatency on {'-'.join(nodes)}", job_nodelist=list(nodes), provenance={}, **changes
+    )
+
+
+def suspicion(document, tmp_path, name=None):
+    failed = judged(document, tmp_path).cases_in(State.FAIL)
+    return next(verdict.suspicion for verdict in failed if name is None or verdict.case.name == name)
+
+
+def test_the_checks_own_measurement_comes_first(tmp_path):
+    document = report([on("node1", "node2", value=900, suspects=["node2"]), on("node2", "node3")])
+    found = suspicion(document, tmp_path)
+    assert found.nodes == ("node2",)
+    assert found.evidence == "named by the check's own measurement"
+
+
+def test_another_checks_measurement_names_a_node_that_took_part(tmp_path):
+    links = case("NodeLinks", "scratch", suspects=["node2", "node4"])
+    found = suspicion(report([on("node1", "node2", value=900), links]), tmp_path)
+    assert found.nodes == ("node2",)
+    assert "NodeLinks" in found.evidence
+    assert suspicion(report([on("node1", "node3", value=900), links]), tmp_path) is None
+
+
+def test_two_checks_may_name_different_nodes(tmp_path):
+    first, second = (
+        case("NodeLinks", "scratch", check_class=name, suspects=[node])
+        for name, node in (("A", "node1"), ("B", "node2"))
+    )
+    found = suspicion(report([on("node1", "node2", value=900), first, second]), tmp_path)
+    assert found.nodes == ("node1", "node2")
+    assert "A, B" in found.evidence
+
+
+def test_elimination_names_the_node_of_no_passed_case(tmp_path):
+    document = report(
+        [on("node1", "node2"), on("node1", "node3", value=900), on("node3", "node4", value=900), on("node2", "node4")]
+    )
+    found = suspicion(document, tmp_path)
+    assert found.nodes == ("node3",)
+    assert found.evidence == "not in any of the 2 cases of OsuLatency that passed"
+    suspects = judged(document, tmp_path).suspects
+    assert [(suspect.node, suspect.failures) for suspect in suspects] == [("node3", 2)]
+
+
+def test_elimination_needs_a_pass_to_compare_with(tmp_path):
+    assert suspicion(report([on("node1", "node2", value=900)]), tmp_path) is None
+    other = latency("gpu", job_nodelist=["node5"])
+    assert suspicion(report([on("node1", "node2", value=900), other]), tmp_path) is None, "another partition"
+
+
+def test_every_node_passed_elsewhere(tmp_path):
+    document = report([on("node1", "node2", value=900), on("node1", "node3"), on("node2", "node4")])
+    assert suspicion(document, tmp_path) is None, "a link between two good nodes"
+
+
+def test_only_the_same_measurement_clears_a_node(tmp_path):
+    failed = on("node1", "node2", value=900)
+    cleared = on("node1", "node3")
+    for change in ({"placement": "same_node"}, {"environ": "other-mpi"}, {"check_class": "OsuBcast"}):
+        document = report([failed, cleared, {**on("node2"), **change}])
+        assert suspicion(document, tmp_path).nodes == ("node2",)
+    assert suspicion(report([failed, cleared, on("node2")]), tmp_path) is None
+
+
+def test_elimination_is_by_metric(tmp_path):
+    both = on("node1", "node2", result="fail")
+    both["perfvalues"] = {
+        "embedded:cpu:latency_8B": [9, 500, None, 0, "us", "pass"],
+        "embedded:cpu:latency_1MiB": [9e6, 500, None, 0, "us", "fail"],
+    }
+    # Passes in the metric that failed, although it fails in the other.
+    helper = on("node1", "node3", result="fail")
+    helper["perfvalues"] = {
+        "embedded:cpu:latency_8B": [900, 500, None, 0, "us", "fail"],
+        "embedded:cpu:latency_1MiB": [9, 500, None, 0, "us", "pass"],
+    }
+    assert suspicion(report([both, helper]), tmp_path, both["name"]).nodes == ("node2",)
+
+
+def test_a_failed_sanity_is_cleared_by_whole_passes(tmp_path):
+    insane = on("node1", "node2", result="fail", fail_phase="sanity", perfvalues={})
+    assert suspicion(report([insane, on("node1", "node3")]), tmp_path).nodes == ("node2",)
+
+
+def test_the_node_that_failed_before_a_retry_is_kept(tmp_path):
+    name = "OsuLatency %nodes=1"
+    first = latency(value=900, name=name, job_nodelist=["node7"], provenance={})
+    second = latency(name=name, job_nodelist=["node8"], provenance={})
+    verdict = judged(report([case("PartitionState"), first], [second]), tmp_path)
+    assert verdict.state is State.PASS
+    assert [suspect.node for suspect in verdict.suspects] == ["node7"]
+
+
+def test_nodes_that_a_job_measured_count_although_slurms_list_lacks_them(tmp_path):
+    passed = on("node1", per_node={"clock": {"unit": "us", "values": {"node1": 0, "node2": 1}}})
+    document = report([on("node1", "node2", "node3", value=900), passed])
+    assert suspicion(document, tmp_path).nodes == ("node3",)
+
+
+def test_suspects_of_a_passed_case_are_listed(tmp_path):
+    verdict = judged(report([case("NodeLinks", "scratch", suspects=["node2"])]), tmp_path)
+    assert [(suspect.node, suspect.failures) for suspect in verdict.suspects] == [("node2", 0)]
+    assert verdict.suspects[0].evidence[0][1] is State.PASS

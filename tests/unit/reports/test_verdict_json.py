@@ -1,0 +1,39 @@
+import json
+
+from reports.verdict_json import to_json
+from tests.unit.reports.samples import case, complete, judged, latency, report, with_metric
+
+
+def test_a_pass(tmp_path):
+    document = json.loads(to_json(judged(complete(), tmp_path)))
+    assert (document["verdict"], document["exit_status"], document["mode"]) == ("PASS", 0, "nightly")
+    assert document["counts"] == {"failed": 0, "incomplete": 0, "passed": 2, "known to fail": 0, "unstable": 0}
+    assert document["cases"][1]["metrics"] == [
+        {
+            "name": "latency_8B", "value": 9.0, "unit": "us", "reference": 500, "lower": None, "upper": 500.0,
+            "deviation_percent": -98.2, "source": "theoretical", "state": "pass",
+        }
+    ]  # fmt: skip
+
+
+def test_a_failure_with_its_evidence(tmp_path):
+    document = json.loads(to_json(judged(complete(latency("gpu", value=900, suspects=["node2"])), tmp_path)))
+    failed = document["cases"][2]
+    assert (failed["state"], failed["suspects"]) == ("fail", ["node2"])
+    assert "900 us, allowed ≤ 500" in failed["operator_line"]
+    assert document["suspects"][0]["node"] == "node2"
+
+
+def test_gaps_and_failed_attempts(tmp_path):
+    document = json.loads(to_json(judged(report([case("Hpl"), latency(value=900)], [latency()]), tmp_path)))
+    assert document["verdict"] == "INCOMPLETE"
+    assert {"what", "where", "detail", "remedy"} == set(document["incomplete"][0])
+    assert document["cases"][1]["failed_attempts"][0]["run"] == 0
+
+
+def test_it_is_strict_json(tmp_path):
+    def refuse(constant):
+        raise AssertionError(constant)
+
+    text = to_json(judged(with_metric(float("nan"), float("inf"), -0.1, None), tmp_path))
+    assert json.loads(text, parse_constant=refuse)["cases"][1]["metrics"][0]["value"] is None

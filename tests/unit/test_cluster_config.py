@@ -1,0 +1,384 @@
+"""The embedded cluster's configuration files, options, pid files and wrappers, without a cluster."""
+
+import os
+import re
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from site_configs.embedded.cluster_lib import precheck, render, wrappers
+from site_configs.embedded.cluster_lib.console import Deadline, Progress, log_tail
+from site_configs.embedded.cluster_lib.errors import ClusterError
+from site_configs.embedded.cluster_lib.files import write_whole
+from site_configs.embedded.cluster_lib.instance import Instance, find_outer, outer_command
+from site_configs.embedded.cluster_lib.layout import StateLayout
+from site_configs.embedded.cluster_lib.lock import state_lock
+from site_configs.embedded.cluster_lib.nodes_state import NodeState, parse_sinfo
+from site_configs.embedded.cluster_lib.options import ClusterOptions, find_gpu_devices, parse_size
+from site_configs.embedded.cluster_lib.processes import EXITING, ProcessId, boot_id
+
+
+def settings_of(text: str) -> dict[str, str]:
+    """The lines ``key=value`` of a configuration file that hold one setting."""
+    lines = (line for line in text.splitlines() if line and not line.startswith(("#", "NodeName", "PartitionName")))
+    return dict(line.split("=", 1) for line in lines)
+
+
+@pytest.fixture
+def sleeper() -> Iterator[subprocess.Popen[bytes]]:
+    """A process that is not the cluster's."""
+    with subprocess.Popen(["sleep", "60"]) as process:
+        yield process
+        process.kill()
+
+
+def identity(process: subprocess.Popen[bytes]) -> ProcessId:
+    found = ProcessId.of(process.pid)
+    assert found is not None
+    return found
+
+
+class TestOptions:
+    @pytest.mark.parametrize(
+        ("text", "size"), [("1G", 1 << 30), ("512M", 512 << 20), ("64MiB", 64 << 20), ("2t", 2 << 40), ("4096", 4096)]
+    )
+    def test_sizes(self, text: str, size: int) -> None:
+        assert parse_size(text) == size
+
+    @pytest.mark.parametrize("text", ["", "G", "-1G", "1.5G", "1X", "1 0G", "0x10"])
+    def test_what_is_no_size(self, text: str) -> None:
+        with pytest.raises(ValueError, match="for example 1G"):
+            parse_size(text)
+
+    @pytest.mark.parametrize(
+        ("wrong", "named"),
+        [
+            ({"nodes": 3}, "--nodes 3"),
+            ({"nodes": 0}, "--nodes 0"),
+            ({"nodes": 66}, "--nodes 66"),
+            ({"cpus_per_node": 0}, "--cpus-per-node 0"),
+            ({"scratch_bytes": 1024}, "--scratch-size 1024 B"),
+            ({"scratch_fs": "xfs"}, "--scratch-fs xfs"),
+        ],
+    )
+    def test_a_wrong_option_is_named(self, wrong: dict[str, int], named: str) -> None:
+        with pytest.raises(ClusterError, match=re.escape(named)):
+            ClusterOptions(**wrong)  # type: ignore[arg-type]
+
+    def test_conflicts_name_only_what_differs(self) -> None:
+        running = ClusterOptions(nodes=4, scratch_fs="ext4")
+        assert running.conflicts({"nodes": 4}) == []
+        assert running.conflicts({"nodes": 2, "scratch_fs": "ext4"}) == ["nodes is 4, not 2"]
+
+    def test_gpu_devices_are_the_numbered_ones_in_order(self, tmp_path: Path) -> None:
+        for name in ("nvidia10", "nvidia2", "nvidiactl", "nvidia-uvm", "null"):
+            (tmp_path / name).touch()
+        assert find_gpu_devices(tmp_path) == (f"{tmp_path}/nvidia2", f"{tmp_path}/nvidia10")
+
+
+class TestSlurmConf:
+    @pytest.mark.parametrize(
+        ("nodes", "cpu", "gpu", "all_nodes"),
+        [(2, "node1", "node2", "node[1-2]"), (4, "node[1-2]", "node[3-4]", "node[1-4]")],
+    )
+    def test_partitions_and_nodes(self, nodes: int, cpu: str, gpu: str, all_nodes: str) -> None:
+        text = render.render_slurm_conf(ClusterOptions(nodes=nodes, cpus_per_node=8), (), 2048)
+        assert f"\nPartitionName=cpu Nodes={cpu} Default=YES\n" in text
+        assert f"\nPartitionName=gpu Nodes={gpu}\n" in text
+        assert f"\nPartitionName=scratch Nodes={all_nodes}\n" in text
+        assert f"\nNodeName={cpu} NodeAddr=10.77.0.{cpu.removeprefix('node')}\n" in text
+        assert f"\nNodeName={gpu} NodeAddr=10.77.0.{gpu.removeprefix('node')} Gres=gpu:placeholder:1\n" in text
+        assert "NodeName=DEFAULT CPUs=8 " in text
+        assert "RealMemory=2048 " in text
+
+    def test_settings(self) -> None:
+        settings = settings_of(render.render_slurm_conf(ClusterOptions(), (), 2048))
+        assert settings["Licenses"] == "machine:1"
+        assert settings["MpiDefault"] == "pmix"
+        assert settings["AccountingStorageType"] == "accounting_storage/slurmdbd"
+        assert settings["SlurmdTimeout"] == "20"
+        assert settings["JobRequeue"] == "0"
+        assert "batch_sched_delay=0" in settings["SchedulerParameters"].split(",")
+
+    def test_without_accounting(self) -> None:
+        settings = settings_of(render.render_slurm_conf(ClusterOptions(accounting=False), (), 2048))
+        assert settings["AccountingStorageType"] == "accounting_storage/none"
+        assert "AccountingStorageHost" not in settings
+
+    def test_paths_are_short_enough_for_sockets(self) -> None:
+        spool = settings_of(render.render_slurm_conf(ClusterOptions(), (), 2048))["SlurmdSpoolDir"]
+        assert len(spool.replace("%n", "node64") + "/node64_4294967295.4294967295") < 108
+
+    def test_hosts(self) -> None:
+        rows = [line.split() for line in render.render_hosts(ClusterOptions(nodes=2)).splitlines()]
+        assert rows == [
+            ["127.0.0.1", "localhost"],
+            ["10.77.0.254", "login"],
+            ["10.77.0.1", "node1"],
+            ["10.77.0.2", "node2"],
+        ]
+
+    def test_gres_without_gpus_is_a_placeholder(self) -> None:
+        lines = render.render_gres_conf(ClusterOptions(nodes=4), ()).splitlines()
+        assert lines == [
+            "AutoDetect=off",
+            "NodeName=node3 Name=gpu Type=placeholder File=/dev/null",
+            "NodeName=node4 Name=gpu Type=placeholder File=/dev/null",
+        ]
+
+    def test_gpus_are_shared_out(self) -> None:
+        devices = tuple(f"/dev/nvidia{i}" for i in range(4))
+        options = ClusterOptions(nodes=4)
+        lines = render.render_gres_conf(options, devices).splitlines()
+        assert lines[1:] == [
+            "NodeName=node3 Name=gpu File=/dev/nvidia0",
+            "NodeName=node3 Name=gpu File=/dev/nvidia1",
+            "NodeName=node4 Name=gpu File=/dev/nvidia2",
+            "NodeName=node4 Name=gpu File=/dev/nvidia3",
+        ]
+        assert " Gres=gpu:2\n" in render.render_slurm_conf(options, devices, 2048)
+
+    def test_one_gpu_is_on_every_gpu_node(self) -> None:
+        lines = render.render_gres_conf(ClusterOptions(nodes=4), ("/dev/nvidia0",)).splitlines()
+        assert lines[1:] == ["NodeName=node3 Name=gpu File=/dev/nvidia0", "NodeName=node4 Name=gpu File=/dev/nvidia0"]
+
+
+class TestProcessId:
+    def test_pid_file_round_trip(self, tmp_path: Path, sleeper: subprocess.Popen[bytes]) -> None:
+        process = identity(sleeper)
+        process.write(tmp_path / "pid")
+        assert ProcessId.read(tmp_path / "pid") == process
+        assert process.alive()
+
+    @pytest.mark.parametrize("text", ["", "17", "17 18", "a b c", "1 2 3 4"])
+    def test_damaged_pid_file_names_nothing(self, tmp_path: Path, text: str) -> None:
+        (tmp_path / "pid").write_text(text)
+        assert ProcessId.read(tmp_path / "pid") is None
+        assert ProcessId.read(tmp_path / "absent") is None
+
+    def test_reused_pid_is_another_process(self, sleeper: subprocess.Popen[bytes]) -> None:
+        process = identity(sleeper)
+        for stale in (
+            ProcessId(process.pid, process.start_ticks - 1, process.boot),
+            ProcessId(process.pid, process.start_ticks, "another boot"),
+        ):
+            assert not stale.alive()
+            stale.send(signal.SIGKILL)
+            assert stale.wait_gone(0)
+        time.sleep(0.05)
+        assert sleeper.poll() is None
+
+    def test_signal_and_end(self, sleeper: subprocess.Popen[bytes]) -> None:
+        process = identity(sleeper)
+        assert not process.wait_gone(0.01)
+        process.send(signal.SIGTERM)
+        assert process.wait_gone(5)
+        assert not process.alive()  # a zombie until the parent asks
+        assert sleeper.wait() == -signal.SIGTERM
+        process.send(signal.SIGTERM)
+        assert process.wait_gone(0)
+
+    def test_outer_process_is_found_by_its_command_line(self, tmp_path: Path) -> None:
+        layout = StateLayout(tmp_path / "a")
+        wanted = outer_command(layout, rootless=False, login_address="10.0.0.1/24")
+        program = "import sys, time; sys.stdin.readline()"
+        assert find_outer(layout) is None
+        # A process with the same words in another order is not it.
+        with subprocess.Popen([sys.executable, "-c", program, *wanted], stdin=subprocess.PIPE) as other:
+            assert find_outer(layout) is None
+            other.kill()
+        with subprocess.Popen(
+            ["unshare", "-c", program, *wanted[1:]], executable=sys.executable, stdin=subprocess.PIPE
+        ) as outer:
+            deadline = Deadline(5)
+            assert deadline.poll(lambda: find_outer(layout) is not None)
+            found = find_outer(layout)
+            assert found is not None
+            assert found.pid == outer.pid
+            assert find_outer(StateLayout(tmp_path / "b")) is None
+            outer.kill()
+
+
+class TestFiles:
+    def test_write_whole(self, tmp_path: Path) -> None:
+        path = tmp_path / "f"
+        write_whole(path, "old")
+        write_whole(path, "new", 0o600)
+        assert path.read_text() == "new"
+        assert path.stat().st_mode & 0o777 == 0o600
+
+    def test_a_failed_write_leaves_the_old_file_alone(self, tmp_path: Path) -> None:
+        path = tmp_path / "f"
+        write_whole(path, "old")
+        with pytest.raises(UnicodeEncodeError):
+            write_whole(path, "\ud800")
+        assert path.read_text() == "old"
+        assert os.listdir(tmp_path) == ["f"]
+
+    def test_log_tail(self, tmp_path: Path) -> None:
+        log = tmp_path / "log"
+        assert log_tail(log) == f"  (nothing in {log})"
+        log.write_bytes(b"".join(b"line %d \xff\n" % i for i in range(100)))
+        lines = log_tail(log).splitlines()
+        assert str(log) in lines[0]
+        assert lines[-1].startswith("  | line 99")
+        assert "line 50" not in log_tail(log)
+
+    def test_instance_round_trip(self, tmp_path: Path) -> None:
+        layout = StateLayout(tmp_path)
+        options = ClusterOptions(nodes=2, scratch_fs="tmpfs")
+        layout.create(options.node_names)
+        assert Instance.load(layout) is None
+        instance = Instance(layout, options, True, ("/dev/nvidia0",))
+        instance.save()
+        assert Instance.load(layout) == instance
+
+    @pytest.mark.parametrize("text", ["{", "[]", '{"options": {"nodes": 4}}', '{"options": {"colour": 4}}'])
+    def test_a_damaged_record_is_named(self, tmp_path: Path, text: str) -> None:
+        layout = StateLayout(tmp_path)
+        layout.create(())
+        layout.instance.write_text(text)
+        with pytest.raises(ClusterError, match=re.escape(str(layout.instance))):
+            Instance.load(layout)
+
+
+class TestLock:
+    def test_one_at_a_time(self, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+        layout = StateLayout(tmp_path)
+        with state_lock(layout, Deadline(5), Progress()):
+            second = state_lock(layout, Deadline(0.1), Progress())
+            with pytest.raises(ClusterError, match="another `cluster up` or `down` still works on"), second:
+                pass
+            assert "waiting" in capsys.readouterr().err
+        with state_lock(layout, Deadline(0), Progress()):
+            pass
+
+    def test_waits_for_the_other_even_when_it_removes_the_folder(self, tmp_path: Path) -> None:
+        layout = StateLayout(tmp_path / "state")
+        entered = threading.Event()
+
+        def other() -> None:
+            with state_lock(layout, Deadline(5), Progress()):
+                entered.set()
+
+        with state_lock(layout, Deadline(5), Progress()):
+            thread = threading.Thread(target=other)
+            thread.start()
+            time.sleep(0.2)
+            assert not entered.is_set()
+            layout.lock.unlink()
+            layout.state.rmdir()
+        thread.join()
+        assert entered.is_set()
+        assert layout.lock.exists()
+
+
+class TestNodesState:
+    def test_sinfo(self) -> None:
+        text = "node1|idle|cpu|none\nnode1|idle|scratch|none\nnode2|down*|cpu|Not responding | really\n"
+        assert parse_sinfo(text) == [
+            NodeState("node1", "idle", "cpu,scratch", ""),
+            NodeState("node2", "down*", "cpu", "Not responding | really"),
+        ]
+
+    @pytest.mark.parametrize(
+        ("state", "in_service", "held_back", "lost"),
+        [
+            ("idle", True, False, False),
+            ("allocated", True, False, False),
+            ("mixed-", True, False, False),
+            ("idle*", False, False, False),
+            ("unknown*", False, False, False),
+            ("drained", False, True, False),
+            ("down", False, True, False),
+            ("down*", False, True, True),
+        ],
+    )
+    def test_states(self, state: str, in_service: bool, held_back: bool, lost: bool) -> None:
+        node = NodeState("node1", state, "cpu", "")
+        assert (node.in_service, node.is_held_back, node.is_lost) == (in_service, held_back, lost)
+
+
+class TestWrappers:
+    STATE = 'it\'s a "folder" $(exit 9)'
+
+    def write(self, tmp_path: Path) -> tuple[StateLayout, Path]:
+        layout = StateLayout(tmp_path / self.STATE)
+        layout.create(())
+        script = layout.bin / "squeue"
+        write_whole(script, wrappers.render_wrapper("squeue", "/bin/echo", layout, False, Path("/x/cluster")), 0o755)
+        return layout, script
+
+    def assert_not_up(self, script: Path) -> None:
+        result = subprocess.run([script], capture_output=True, text=True, check=False)
+        assert result.returncode == 1
+        assert result.stdout == ""
+        assert re.fullmatch(
+            r"squeue: the embedded cluster in .* is not up: run /x/cluster up --state .*\n", result.stderr
+        )
+
+    def test_says_that_the_cluster_is_not_up(self, tmp_path: Path) -> None:
+        _, script = self.write(tmp_path)
+        self.assert_not_up(script)
+
+    @pytest.mark.parametrize("text", ["", "\n", "x y z\n", "1\n"])
+    def test_damaged_pid_file(self, tmp_path: Path, text: str) -> None:
+        layout, script = self.write(tmp_path)
+        layout.init_pid("login").write_text(text)
+        self.assert_not_up(script)
+
+    def test_a_reused_pid_is_not_entered(self, tmp_path: Path, sleeper: subprocess.Popen[bytes]) -> None:
+        layout, script = self.write(tmp_path)
+        process = identity(sleeper)
+        for stale in (
+            ProcessId(process.pid, process.start_ticks + 1, process.boot),
+            ProcessId(process.pid, process.start_ticks, boot_id()[::-1]),
+        ):
+            stale.write(layout.init_pid("login"))
+            self.assert_not_up(script)
+
+    def test_user_namespace_is_entered_when_there_is_one(self, tmp_path: Path) -> None:
+        layout = StateLayout(tmp_path)
+        assert " --user " in wrappers.render_wrapper("sinfo", "/bin/true", layout, True, Path("c"))
+        assert " --user " not in wrappers.render_wrapper("sinfo", "/bin/true", layout, False, Path("c"))
+        assert f"& {EXITING}" in wrappers.render_wrapper("sinfo", "/bin/true", layout, False, Path("c"))
+
+    def test_wrappers_on_path_are_not_taken_for_the_program(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        layout, script = self.write(tmp_path)
+        monkeypatch.setenv("PATH", f"{layout.bin}")
+        found = wrappers.find_program("squeue")
+        assert found != str(script)
+        (tmp_path / "real").mkdir()
+        write_whole(tmp_path / "real" / "squeue", "#!/bin/sh\n", 0o755)
+        monkeypatch.setenv("PATH", f"{layout.bin}:{tmp_path / 'real'}")
+        assert wrappers.find_program("squeue") == str(tmp_path / "real" / "squeue")
+
+
+class TestPrecheck:
+    def test_missing_programs_name_their_packages(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(precheck, "find_program", lambda name: None if name in ("tini", "slurmdbd") else name)
+        with pytest.raises(ClusterError, match=r"missing programs: slurmdbd, tini; .* tini$") as caught:
+            precheck.check_programs(accounting=True, rootless=False)
+        assert "slurmdbd tini" in str(caught.value)
+        with pytest.raises(ClusterError, match="missing programs: tini;"):
+            precheck.check_programs(accounting=False, rootless=False)
+
+    @pytest.mark.parametrize("folder", ["/scratch/x", "/shared", "/dev/shm/x"])
+    def test_state_below_a_replaced_folder(self, folder: str) -> None:
+        with pytest.raises(ClusterError, match="lies below"):
+            precheck.check_place(Path(folder))
+
+    def test_no_rights_at_all(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(os, "geteuid", lambda: 1000)
+        monkeypatch.setattr(precheck, "find_program", lambda name: name)
+        monkeypatch.setattr(precheck, "_unshare_works", lambda flags: "unshare: Operation not permitted")
+        with pytest.raises(ClusterError, match="run this as root, or let the kernel make user namespaces"):
+            precheck.needs_user_namespace()
