@@ -15,6 +15,8 @@ _REMEDIES = {
     metric_verdict.INVALID_BOUNDS: "correct this entry in the site's references",
     metric_verdict.UNEXPECTED_PASS: "if the cause is mended, remove the xfail mark",
 }
+# To be mended in the file that the check takes its references from.
+_IN_REFERENCES = (metric_verdict.NO_REFERENCE, metric_verdict.INVALID_BOUNDS)
 
 
 @dataclass(frozen=True)
@@ -108,7 +110,10 @@ def _gaps(case: Case, metrics: tuple[MetricVerdict, ...], state: State) -> list[
     for metric in metrics:
         # What a failed or aborted check did not measure is explained by its failure.
         if metric.reason and not (metric.reason == metric_verdict.NO_VALUE and state is not State.PASS):
-            detail = ", ".join(part for part in (metric.metric.name, metric.detail) if part)
+            file = (
+                f"references/{case.reference_file}" if case.reference_file and metric.reason in _IN_REFERENCES else ""
+            )
+            detail = ", ".join(part for part in (metric.metric.name, metric.detail, file) if part)
             gaps.append(Gap(metric.reason, _REMEDIES[metric.reason], detail=detail))
     if state is State.PASS:
         measured = {metric.metric.name for metric in metrics}

@@ -45,7 +45,8 @@ def percent(value: float | None) -> str:
     """A signed deviation, for instance ``+3.2`` or ``+12``, without the sign for per cent."""
     if value is None:
         return NOTHING
-    value = round(value, 1) + 0.0  # no negative zero
+    if round(value, 1) == 0:
+        return "0"
     text = f"{value:+.1f}" if abs(value) < 10 else f"{value:+,.0f}".replace(",", NARROW_SPACE)
     return text.replace("-", MINUS)
 

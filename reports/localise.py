@@ -24,7 +24,7 @@ def localise(failed: CaseVerdict, attempts: Sequence[CaseVerdict]) -> Suspicion 
 
     Nodes that a measurement names come first: the check's own, or another check's if they took part in this case.
     By elimination, a node is suspect when it took part in the failed case and in no passed one of the same class,
-    metric, environment, scale and placement: a pass within one node says nothing of its link. At least one such pass
+    metric, environment and variant: a pass within one node says nothing of its link. At least one such pass
     in the same partition is needed, or there would be nothing to compare with.
     """
     case = failed.case

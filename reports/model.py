@@ -1,6 +1,7 @@
 """What a report holds, as plain data. Strings are clean (see ``untrusted``); what is absent is ``None`` or empty."""
 
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 
@@ -127,7 +128,7 @@ class Case:
         """Name, partition and environment, as ReFrame writes them."""
         return f"{self.name} on {self.partition}+{self.environ}"
 
-    @property
+    @cached_property
     def involved(self) -> frozenset[str]:
         """The nodes of the job and those that it measured: Slurm's list of a job that is ending leaves nodes out."""
         return frozenset(self.nodes).union(*(figures.values for figures in self.per_node))

@@ -27,7 +27,8 @@ def listings(cases: Sequence[CaseVerdict]) -> list[Listing]:
 
 def suite_revisions(cases: Sequence[CaseVerdict]) -> list[str]:
     """Every revision of the suite that these cases came from; more than one is worth a question."""
-    return sorted({_fact(case, "suite_revision") for case in cases if "suite_revision" in case.case.provenance})
+    recorded = {_fact(verdict, "suite_revision") for verdict in cases if "suite_revision" in verdict.case.provenance}
+    return sorted(recorded | {verdict.case.census.suite_revision for verdict in cases if verdict.case.census})
 
 
 def _jobs(cases: Sequence[CaseVerdict]) -> Listing:

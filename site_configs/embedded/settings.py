@@ -76,7 +76,12 @@ site_configuration = {
                 partition(
                     "cpu", NODES // 2, [*COMMON_SCALES, "scale_two_nodes", "network", "collectives", "compute"],
                     peak_gflops_per_core=peak_gflops_per_core(),
-                    tuning={**NETWORK_TUNING, "Hpl": {"order": 2500}, "Stream": {"working_set": "1GB"}},
+                    tuning={
+                        **NETWORK_TUNING,
+                        "Hpl": {"order": 2500},
+                        "Stream": {"working_set": "1GB"},
+                        "EmtScaling": {"steps": 4000},
+                    },
                 ),
                 partition(
                     "gpu", NODES // 2,
@@ -86,7 +91,7 @@ site_configuration = {
                 ),
                 partition(
                     "scratch", NODES, [*COMMON_SCALES, "links", "storage_scratch", "storage_shared"],
-                    tuning={"NodeLinks": {"window": 16}, "Fio": {"file_size_mib": 128, "runtime_s": 2}},
+                    tuning={"NodeLinks": {"window": 16}, "Fio": {"file_size_mib": 128, "runtime_s": 1}},
                 ),
             ],
         }

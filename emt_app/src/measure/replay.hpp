@@ -14,6 +14,7 @@ namespace emt {
 
 struct Work {
     double phi_us = 0;    // of this rank's tasks and lines, per step
+    double rank_us = 0;   // the same work with all batches and lines in turn: what memory adds on one rank is in it
     double sigma_us = 0;  // done by every rank in every step, not divided by more ranks
     bool exact = false;   // the replay gave the recorded bits again
 };

@@ -85,7 +85,6 @@ struct LineMode {
 struct Line {
     std::array<std::array<int, 3>, 2> end;
     std::array<LineMode, 2> mode;
-    std::string name;
 };
 
 /// Odd piecewise-linear characteristic i(x): x is the voltage (resistor) or the flux (inductor).

@@ -67,6 +67,7 @@ public:
             for (const auto& end : e.end) parts.join_all(end);
         number_tasks(parts);
         share_out();
+        order_elements();
         find_islands();
         return std::move(out_);
     }
@@ -137,6 +138,19 @@ private:
                 owner_of(nodes).ends.push_back({static_cast<int>(i), static_cast<int>(k), local(nodes)});
             }
             out_.task_of_line.push_back(ends);
+        }
+    }
+    /// By terminals, so that tasks that are built alike list their elements alike: then they share batches without gathers.
+    void order_elements() {
+        const auto by_pair = [](auto& list) {
+            std::stable_sort(list.begin(), list.end(), [](const auto& a, const auto& b) { return std::pair(a.p, a.q) < std::pair(b.p, b.q); });
+        };
+        for (Task& t : out_.tasks) {
+            by_pair(t.branches);
+            by_pair(t.rlcs);
+            by_pair(t.piecewise);
+            by_pair(t.meters);
+            std::stable_sort(t.ends.begin(), t.ends.end(), [](const LineEnd& a, const LineEnd& b) { return a.node < b.node; });
         }
     }
     void merge_reactives() {

@@ -1,7 +1,7 @@
 // Time functions of sources, in volts or amperes.
 //
 // A source that starts (or steps) at t0 keeps its old value at t0 itself and has the new one just after it, so that
-// the step that begins at t0 can be taken as the discontinuity it is (see solver/cda.cpp).
+// the step that begins at t0 can be taken as the discontinuity it is (see parallel/engine.cpp).
 #pragma once
 #include <cmath>
 #include <complex>

@@ -17,10 +17,17 @@
 namespace emt {
 namespace {
 
-/// Tasks that look alike go side by side: then a batch has few empty slots and hardly any gathers.
+/// Tasks that look alike go side by side: then a batch has few empty slots and hardly any gathers. The kinds with the
+/// most rows per slot count first.
 auto signature(const Task& t) {
-    return std::make_tuple(t.size(), t.transformers.size(), t.ends.size(), t.coupled.size(), t.piecewise.size(), t.branches.size(),
-                           t.rlcs.size(), t.meters.size());
+    std::vector<int> where;
+    const auto add = [&](const auto& nodes) { where.insert(where.end(), nodes.begin(), nodes.end()); };
+    for (const LineEnd& e : t.ends) add(e.node);
+    for (const Transformer3& e : t.transformers) add(e.p), add(e.s);
+    for (const Piecewise& e : t.piecewise) add(std::array{e.p, e.q});
+    for (const Branch& e : t.branches) add(std::array{e.p, e.q});
+    return std::make_tuple(t.size(), t.coupled.size(), t.piecewise.size(), t.ends.size(), t.transformers.size(), t.branches.size(),
+                           t.rlcs.size(), t.meters.size(), where);
 }
 
 /// All ranks need the same initial state; one solves for it.
@@ -124,14 +131,14 @@ StepClock Engine::prologue(std::uint64_t step) const {
     return clock(n * net_.dt_s, (n + 1) * net_.dt_s);
 }
 
-void Engine::refactor(Batch& batch, int lane, const BatchView& view) const {
+void Engine::refactor(Batch& batch, int lane, const std::string& opened) const {
     try {
-        batch.refactor(lane, view);
+        batch.refactor(lane, batch.view());
     } catch (const SingularNode& e) {
         const int node = batch.lane(lane).task->nodes[static_cast<std::size_t>(e.local_node)];
         throw SimulationError("node '" + net_.node_names[static_cast<std::size_t>(node)] + "' lost its path to ground at " +
                               at_time(static_cast<double>(step_) * net_.dt_s) +
-                              ": a switch opened; give it an 'r_off' or the node a capacitor");
+                              ": '" + opened + "' opened; give it an 'r_off' or the node a capacitor");
     }
 }
 
@@ -146,7 +153,7 @@ void Engine::set_switch(Place place, int pole, bool closed) {
     char& state = batch.lane(place.lane).topology.closed[static_cast<std::size_t>(pole)];
     if ((state != 0) == closed) return;
     state = closed ? 1 : 0;
-    refactor(batch, place.lane, batch.view());
+    refactor(batch, place.lane, batch.lane(place.lane).task->switches[static_cast<std::size_t>(pole)].name);
     mark_restart(place);
 }
 

@@ -88,7 +88,7 @@ private:
     [[nodiscard]] StepClock clock(double t_old_s, double t_new_s) const;
     [[nodiscard]] unsigned restart_lanes(std::size_t batch) const;
     void advance(std::size_t batch, const StepClock& clock);
-    void refactor(Batch& batch, int lane, const BatchView& view) const;
+    void refactor(Batch& batch, int lane, const std::string& opened) const;
 
     const Network& net_;
     const Decomposition& parts_;

@@ -95,13 +95,13 @@ void Batch::layout() {
                     const bool has = l < per_lane.size() && s < per_lane[l].size();
                     const int node = has ? per_lane[l][s][t] : model[t];
                     same = same && node == model[t];
-                    index_.push_back(node == kGround ? b.n : node);
+                    index_.push_back((node == kGround ? b.n : node) * kLanes + static_cast<int>(l));
                 }
             uniform_.push_back(same ? 1 : 0);
         }
     }
     for (std::size_t k = 0; k < kinds.size(); ++k) {
-        (b.*kinds[k].slots).row = index_.data() + where[k].first;
+        (b.*kinds[k].slots).offset = index_.data() + where[k].first;
         (b.*kinds[k].slots).uniform = uniform_.data() + where[k].second;
     }
     const int n = b.n;

@@ -8,11 +8,11 @@ namespace emt {
 
 inline constexpr int kLanes = 8;
 
-/// Where an element's terminals are: rows of v and j, per slot, terminal and lane. `uniform[slot]` is 1 when all lanes
-/// use the same rows, which then need no gather.
+/// Where an element's terminals are: offsets into v and j (row · kLanes + lane), per slot, terminal and lane.
+/// `uniform[slot]` is 1 when all lanes use the same rows, which then need no gather.
 struct SlotIndex {
     int count;
-    const int* row;
+    const int* offset;
     const unsigned char* uniform;
 };
 

@@ -10,7 +10,7 @@ from typing import Any, NoReturn
 
 from .console import Deadline, Progress
 from .errors import ClusterError
-from .instance import Instance
+from .instance import Instance, find_outer
 from .layout import LOGIN, StateLayout
 from .lock import state_lock
 from .options import SCRATCH_FILE_SYSTEMS, ClusterOptions, parse_size
@@ -162,7 +162,7 @@ def _up(layout: StateLayout, arguments: argparse.Namespace) -> int:
 
 def _down(layout: StateLayout, arguments: argparse.Namespace) -> int:
     progress = Progress()
-    if not layout.state.exists():
+    if not layout.state.exists() and find_outer(layout) is None:
         progress.say(f"nothing to end in {layout.state}")
         return 0
     with state_lock(layout, Deadline(arguments.timeout), progress):

@@ -5,7 +5,6 @@ import signal
 import socket
 import subprocess
 import tempfile
-import time
 from pathlib import Path
 
 from .console import Deadline, failure
@@ -108,6 +107,12 @@ def is_ready(daemon: Daemon, init: ProcessId) -> bool:
     return _accepts(f"/proc/{init.pid}/root{daemon.socket}")
 
 
+def controller_answers(instance: Instance) -> bool:
+    """Whether slurmctld takes connections; without it Slurm's commands try for MessageTimeout."""
+    login = instance.init_of(LOGIN)
+    return login is not None and is_ready(login_daemons(instance)[-1], login)
+
+
 def start_daemon(instance: Instance, daemon: Daemon, deadline: Deadline) -> None:
     """Start a daemon and wait until it is ready.
 
@@ -121,32 +126,31 @@ def start_daemon(instance: Instance, daemon: Daemon, deadline: Deadline) -> None
     if program is None:
         raise ClusterError(f"{daemon.program} is not installed")
     detach = [] if daemon.detaches else ["setsid", "--fork"]
+    command = instance.enter_command(init, [*detach, program, *daemon.arguments])
     with tempfile.TemporaryFile("w+") as output:
         # Not a pipe: the daemon may keep it open.
-        result = subprocess.run(
-            instance.enter_command(init, [*detach, program, *daemon.arguments]),
+        starter = subprocess.Popen(
+            command,
             stdin=subprocess.DEVNULL,
             stdout=output,
             stderr=output,
             env=DAEMON_ENVIRONMENT,
-            timeout=max(1.0, deadline.remaining_s()),
             start_new_session=True,
-            check=False,
         )
+        if not deadline.poll(lambda: starter.poll() is not None, interval_s=0.01):
+            starter.kill()
+        status = starter.wait()
         output.seek(0)
         said = output.read().strip()
-    if result.returncode != 0:
-        raise failure(f"{daemon.name} did not start (exit status {result.returncode}): {said}", log)
-
-    started = time.monotonic()
+    if status != 0:
+        raise failure(f"{daemon.name} did not start (exit status {status}): {said}", log)
 
     def settled() -> bool:
-        if is_ready(daemon, init):
-            return True
-        # setsid needs a moment to become the daemon.
-        if time.monotonic() - started > 0.5 and find_process(instance, daemon) is None:
+        # setsid is what becomes the daemon in a moment.
+        running = any(p.name in (daemon.program, "setsid") for p in members({daemon.place: init}))
+        if not running:
             raise failure(f"{daemon.name} ended while starting", log)
-        return False
+        return is_ready(daemon, init)
 
     if not deadline.poll(settled):
         raise failure(f"{daemon.name} was not ready within the time allowed, {deadline.timeout_s:.0f} s", log)

@@ -111,7 +111,11 @@ def find_outer(layout: StateLayout) -> ProcessId | None:
     """The live cluster of this state directory, found by its command line, so even when all files are gone."""
 
     def is_outer(arguments: list[str]) -> bool:
-        return arguments[:1] == ["unshare"] and arguments[-3:-1] == [str(LOGIN_INIT_SCRIPT), str(layout.state)]
+        match arguments:
+            case ["unshare", *_, script, state, _]:
+                # Another checkout may have started it.
+                return Path(script).name == LOGIN_INIT_SCRIPT.name and state == str(layout.state)
+        return False
 
     return find_by_arguments(is_outer)
 

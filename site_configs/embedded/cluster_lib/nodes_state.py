@@ -2,6 +2,7 @@
 
 import dataclasses
 
+from .daemons import controller_answers
 from .errors import ClusterError
 from .instance import Instance
 from .layout import LOGIN
@@ -45,6 +46,8 @@ def parse_sinfo(text: str) -> list[NodeState]:
 
 def query_nodes(instance: Instance) -> list[NodeState]:
     """The nodes as slurmctld knows them; none when it does not answer."""
+    if not controller_answers(instance):
+        return []
     try:
         result = instance.run_in(LOGIN, ["sinfo", "--Node", "--noheader", "--format=%N|%T|%R|%E"])
     except ClusterError:

@@ -77,6 +77,9 @@ def render_slurm_conf(options: ClusterOptions, gpu_devices: tuple[str, ...], mem
         accounting = (
             f"AccountingStorageType=accounting_storage/slurmdbd\nAccountingStorageHost={LOGIN}\n"
             "AccountingStorageTRES=gres/gpu,license/machine\n"
+            # The record of a step that arrives before its job's shows the step's node as the whole job's for
+            # up to 5 s; without step records sacct is right from the start.
+            "AccountingStorageEnforce=nosteps\n"
         )
     else:
         accounting = "AccountingStorageType=accounting_storage/none\n"

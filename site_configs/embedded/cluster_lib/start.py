@@ -9,7 +9,7 @@ from .daemons import Daemon, find_process, is_ready, login_daemons, node_daemons
 from .database import create_database, set_aside
 from .errors import ClusterError
 from .instance import Instance
-from .jobs import cancel_all_jobs
+from .jobs import cancel_all_jobs, no_jobs
 from .layout import LOGIN
 from .namespaces import start_login, start_node
 from .nodes_state import NodeState, query_nodes
@@ -76,6 +76,9 @@ class Starter:
             cancelled = cancel_all_jobs(self._instance, self._deadline.remaining_s() + 1)
             if cancelled:
                 self._progress.say(f"jobs left by a cluster that was not taken down in order: {cancelled} cancelled")
+        elif "slurmctld" in self.started:
+            # Makes every slurmd report at once, not at its next turn.
+            self._instance.run_in(LOGIN, ["scontrol", "reconfigure"])
 
     def _ensure_node(self, node: str, controller: "Future[None]") -> None:
         if self._instance.init_of(node) is None:
@@ -141,6 +144,8 @@ class Starter:
                 f"sacct gave no answer within {self._deadline.timeout_s:.0f} s",
                 self._instance.layout.log_of("slurmdbd"),
             )
+        if self._is_new and not self._deadline.poll(lambda: no_jobs(self._instance), interval_s=0.1):
+            raise failure("jobs of the cluster before did not end", self._instance.layout.log_of("slurmctld"))
         self._progress.step(f"{len(nodes)} nodes in service", since)
 
     def _accounting_answers(self) -> bool:

@@ -11,7 +11,7 @@ from .console import Deadline, Progress
 from .daemons import find_process, login_daemons, stop_daemon
 from .errors import ClusterError
 from .instance import Instance, find_outer, login_init_of
-from .jobs import cancel_all_jobs
+from .jobs import cancel_all_jobs, no_jobs
 from .layout import LOGIN, StateLayout
 from .processes import ProcessId, members
 
@@ -54,7 +54,8 @@ def _end_jobs(instance: Instance) -> None:
     slurmctld = login_daemons(instance)[-1]
     if find_process(instance, slurmctld):
         with contextlib.suppress(ClusterError):  # a controller that does not answer is ended with the rest
-            cancel_all_jobs(instance, _ORDERLY_S)
+            if cancel_all_jobs(instance, _ORDERLY_S):
+                Deadline(_ORDERLY_S).poll(lambda: no_jobs(instance), interval_s=0.1)
 
 
 def _end_daemons(instance: Instance) -> None:

@@ -1,6 +1,7 @@
 """Recorded reports (see tests/data/reports/recorder) and what the tests make of them."""
 
 import copy
+import functools
 import json
 import pathlib
 from typing import Any
@@ -28,14 +29,19 @@ SITE = Site(
 
 def recorded(name: str) -> Document:
     """A fresh copy of a recorded report."""
-    return json.loads((DATA / f"{name}.json").read_text(encoding="utf-8"))
+    return json.loads(_text(name))
+
+
+@functools.cache
+def _text(name: str) -> str:
+    return (DATA / f"{name}.json").read_text(encoding="utf-8")
 
 
 def cases_of(document: Document) -> list[Document]:
     return [case for run in document["runs"] for case in run["testcases"]]
 
 
-def case(name: str, partition: str = "cpu", source: str = "campaign", **changes: Any) -> Document:
+def case(name: str, partition: str = "cpu", source: str = "campaign", /, **changes: Any) -> Document:
     """A copy of the recorded case whose name starts with ``name``, with ``changes``."""
     found = next(
         entry

@@ -93,7 +93,7 @@ def test_a_failure_keeps_its_other_gaps_but_not_what_it_explains(tmp_path):
     }
     found = judge_case(loaded(report([latency(result="fail", perfvalues=perfvalues)]), tmp_path).runs[0][0])
     assert found.state is State.FAIL
-    assert [(gap.what, gap.detail) for gap in found.gaps] == [("no reference", "other")]
+    assert [(gap.what, gap.detail) for gap in found.gaps] == [("no reference", "other, references/network.yaml")]
     assert [metric.metric.name for metric in found.shown_metrics] == ["other"]
 
 

@@ -71,7 +71,7 @@ def test_every_section(page):
         "failures", "suspects", "known", "unstable", "results",
         "curves", "nodes", "not-provided", "provenance", "session",
     ]  # fmt: skip
-    assert "1 of 50 cases failed; suspect: node2." in found.text
+    assert "1 of 49 cases failed; suspect: node2." in found.text
     assert "latency_8B 900 us, allowed ≤ 500 (+80 % from the reference)" in found.text
 
 

@@ -40,7 +40,7 @@ def test_a_recorded_campaign_passes_on_its_site(tmp_path):
     (tmp_path / "expected.yaml").write_text(json.dumps({"modes": {"nightly": expected}, "default_mode": "nightly"}))
     verdict = judge(load_session(DATA / "campaign.json"), load_site(tmp_path))
     assert verdict.state is State.PASS
-    assert len(verdict.cases) == 47
+    assert len(verdict.cases) == 46
 
 
 @pytest.mark.parametrize(

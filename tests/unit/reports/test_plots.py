@@ -6,8 +6,9 @@ import pytest
 from reports.curve_plots import LEGEND_LIMIT, curve_plots
 from reports.node_plots import node_plots
 from reports.plot import Look, labels
+from reports.scaling_plots import scaling_plots
 from reports.state import State
-from tests.unit.reports.samples import case, judged, latency, report
+from tests.unit.reports.samples import case, judged, latency, recorded, report
 
 
 def curve(points, **changes):
@@ -144,3 +145,14 @@ def test_a_thousand_nodes(tmp_path):
     (plot,) = plots_of(report([latency(per_node={"m": {"unit": "us", "values": values}})]), tmp_path, node_plots)
     assert len(plot.rows) == 1000
     assert "0px" in json.dumps(plot.item), "no room for names"
+
+
+def test_scaling_over_ranks(tmp_path):
+    cases = [
+        entry for entry in recorded("campaign")["runs"][0]["testcases"] if entry.get("check_class") == "EmtScaling"
+    ]
+    plots = plots_of(report(cases), tmp_path, scaling_plots)
+    assert [plot.title.split(":")[0] for plot in plots] == ["EmtScaling"] * 4
+    assert plots[0].header == ("Ranks", "cpu step", "cpu slack")
+    assert [row[0] for row in plots[0].rows] == ["1", "2", "4"]
+    assert plots_of(report([latency()]), tmp_path, scaling_plots) == []

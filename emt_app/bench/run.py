@@ -1,0 +1,193 @@
+"""Speed of the simulator on one node, beside its bounds and beside ngspice and DPsim, in one run.
+
+Usage: python3 run.py --build BUILD_DIRECTORY [--output bench.json] [--repeats 7] [--scales 1,10,100]
+Medians over the repeats. DPsim and ngspice are used when they are installed; what is missing is said.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from common_network import Part, as_case, as_netlist, reduce_case
+
+DT_S = 50e-6
+MPI_ENVIRONMENT = {
+    "OMPI_ALLOW_RUN_AS_ROOT": "1",
+    "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
+    "OMPI_MCA_rmaps_base_oversubscribe": "1",
+}
+
+
+def call(*command: str | Path) -> str:
+    done = subprocess.run(
+        [str(c) for c in command], capture_output=True, text=True, env=os.environ | MPI_ENVIRONMENT, check=False
+    )
+    if done.returncode != 0:
+        raise SystemExit(f"{' '.join(map(str, command))} failed:\n{done.stderr}")
+    return done.stdout
+
+
+class Bench:
+    def __init__(self, build: Path, work: Path, repeats: int) -> None:
+        self.build, self.work, self.repeats = build, work, repeats
+
+    def run(self, case: Path, steps: int, *arguments: str, ranks: int = 0) -> list[dict[str, Any]]:
+        """Results of `repeats` runs."""
+        out = []
+        launcher = ["mpirun", "-n", str(ranks)] if ranks else []
+        for _ in range(self.repeats):
+            result = self.work / "result.json"
+            call(*launcher, self.build / "emt", "run", case, "--steps", str(steps), "--warm-up", str(steps // 10),
+                 "--result", result, *arguments)  # fmt: skip
+            out.append(json.loads(result.read_text()))
+        return out
+
+    def hq(self, scale: int) -> Path:
+        path = self.work / f"hq{scale}.json"
+        if not path.exists():
+            call(self.build / "emt", "generate", "hq", "--scale", str(scale), "-o", path)
+        return path
+
+    def bandwidth_gb_s(self, size_bytes: float) -> float:
+        return float(call(self.build / "bench" / "emt_bandwidth", str(int(size_bytes))))
+
+    def serial(self, scale: int) -> dict[str, Any]:
+        """Time per step on one core beside the time to read what a step touches from where it lives."""
+        results = self.run(self.hq(scale), max(200, 100000 // scale))
+        step = statistics.median(r["step_us"]["p50"] for r in results)
+        touched, rings = results[0]["bytes_touched"], results[0]["ring_bytes"]
+        bandwidth = self.bandwidth_gb_s(touched + rings)
+        bound = touched / bandwidth / 1e3
+        return {
+            "step_us": step,
+            "step_mean_us": statistics.median(r["step_us"]["mean"] for r in results),
+            "phi_us": statistics.median(r["phi_us"] for r in results),
+            "memory_us": statistics.median(r["memory_us"] for r in results),
+            "bytes_touched": touched,
+            "bytes_held": touched + rings,
+            "bandwidth_gb_s": bandwidth,
+            "bound_us": bound,
+            "times_bound": step / bound,
+            "isa": results[0]["isa"],
+        }
+
+    def pair(self, exchange: str, transport: str) -> dict[str, Any]:
+        """κ′ of two ranks, and the ping-pong of the same message size."""
+        results = self.run(self.hq(1), 100000, "--exchange", exchange, "--transport", transport, ranks=2)
+        size = int(results[0]["bytes_per_step"]["total"]) // 2
+        return {
+            "kappa_p50_us": statistics.median(r["kappa_p50_us"] for r in results),
+            "imbalance_us": statistics.median(r["imbalance_us"] for r in results),
+            "memory_us": statistics.median(r["memory_us"] for r in results),
+            "exchange_p50_us": statistics.median(r["exchange_p50_us"] for r in results),
+            "step_us": statistics.median(r["step_us"]["p50"] for r in results),
+            "bytes_per_step": size,
+            "pingpong_us": float(call("mpirun", "-n", "2", self.build / "bench" / "emt_pingpong", str(size))),
+        }
+
+    def common(self) -> dict[str, Any]:
+        """The common network in this program, DPsim and ngspice."""
+        nodes, parts = reduce_case(json.loads(self.hq(1).read_text()))
+        case = self.work / "common.json"
+        case.write_text(json.dumps(as_case(nodes, parts, DT_S)))
+        ours = statistics.median(r["step_us"]["p50"] for r in self.run(case, 50000))
+        out: dict[str, Any] = {"nodes": len(nodes), "parts": len(parts), "emt_us": ours}
+        dpsim = dpsim_step_us(nodes, parts, self.work)
+        out["dpsim_us"] = dpsim if dpsim is not None else "not provided here"
+        out["times_faster_than_dpsim"] = dpsim / ours if dpsim is not None else None
+        spice = ngspice_step_us(parts, self.work)
+        out["ngspice_us"] = spice if spice is not None else "not provided here"
+        return out
+
+
+def dpsim_step_us(nodes: Sequence[str], parts: Sequence[Part], work: Path, steps: int = 400) -> float | None:
+    try:
+        import dpsimpy
+    except ImportError:
+        return None
+    emt = dpsimpy.emt
+    ground = emt.SimNode.gnd
+    node = {name: emt.SimNode(name) for name in nodes}
+    kinds = {"resistor": emt.ph1.Resistor, "inductor": emt.ph1.Inductor, "capacitor": emt.ph1.Capacitor}
+    made = []
+    for part in parts:
+        ends = [ground if n == "0" else node[n] for n in (part.p, part.q)]
+        if part.kind == "current_source":
+            element = emt.ph1.CurrentSource(part.name)
+            element.set_parameters(complex(part.value, 0), 60)
+        else:
+            element = kinds[part.kind](part.name)
+            element.set_parameters(part.value)
+        element.connect(ends)
+        made.append(element)
+    here = Path.cwd()
+    os.chdir(work)  # DPsim writes its logs where it stands
+    try:
+        simulation = dpsimpy.Simulation("common", loglevel=dpsimpy.LogLevel.off)
+        simulation.set_system(dpsimpy.SystemTopology(60, [ground, *node.values()], made))
+        simulation.set_domain(dpsimpy.Domain.EMT)
+        simulation.set_time_step(DT_S)
+        simulation.set_final_time(DT_S * (steps + 20))
+        simulation.start()
+        times = []
+        for _ in range(steps):
+            start = time.perf_counter()
+            simulation.next()
+            times.append((time.perf_counter() - start) * 1e6)
+        simulation.stop()
+    finally:
+        os.chdir(here)
+    return statistics.median(times)
+
+
+def ngspice_step_us(parts: Sequence[Part], work: Path, steps: int = 400) -> float | None:
+    if shutil.which("ngspice") is None:
+        return None
+    times = []
+    for count in (steps, 2 * steps):  # the difference leaves out reading the netlist
+        netlist = work / "common.cir"
+        netlist.write_text(as_netlist(parts, DT_S, DT_S * count))
+        start = time.perf_counter()
+        call("ngspice", "-b", netlist)
+        times.append(time.perf_counter() - start)
+    return (times[1] - times[0]) / steps * 1e6
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--build", type=Path, required=True, help="CMake build directory")
+    parser.add_argument("--output", type=Path, default=Path("bench.json"))
+    parser.add_argument("--repeats", type=int, default=7)
+    parser.add_argument("--scales", default="1,10,100", help="copies of the reference network")
+    options = parser.parse_args()
+    with tempfile.TemporaryDirectory() as work:
+        bench = Bench(options.build.resolve(), Path(work), options.repeats)
+        out: dict[str, Any] = {}
+        out["serial"] = {scale: bench.serial(int(scale)) for scale in options.scales.split(",")}
+        out["two_ranks"] = {
+            f"{exchange}/{transport}": bench.pair(exchange, transport)
+            for exchange in ("step", "slack")
+            for transport in ("shared", "message")
+        }
+        out["common_network"] = bench.common()
+    text = json.dumps(out, indent=2)
+    temporary = options.output.with_suffix(".part")
+    temporary.write_text(text + "\n")
+    temporary.replace(options.output)
+    print(text)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,98 @@
+"""Builds the simulator once and offers it to the tests of this directory."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+APP = ROOT / "emt_app"
+
+# Open MPI refuses root and more ranks than cores unless told otherwise; other MPI libraries ignore these.
+MPI_ENVIRONMENT = {
+    "OMPI_ALLOW_RUN_AS_ROOT": "1",
+    "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
+    "OMPI_MCA_rmaps_base_oversubscribe": "1",
+    "OMPI_MCA_hwloc_base_binding_policy": "none",
+}
+
+
+class Emt:
+    """The built program: runs its subcommands, with ranks where asked."""
+
+    def __init__(self, program: Path) -> None:
+        self.program = program
+
+    def __call__(
+        self, *arguments: str | Path, ranks: int = 0, ok: bool = True, timeout_s: float = 120
+    ) -> subprocess.CompletedProcess[str]:
+        launcher = ["mpirun", "-n", str(ranks)] if ranks else []
+        done = subprocess.run(
+            [*launcher, str(self.program), *map(str, arguments)],
+            capture_output=True,
+            text=True,
+            timeout=timeout_s,
+            env=os.environ | MPI_ENVIRONMENT,
+            check=False,
+        )
+        assert not ok or done.returncode == 0, done.stdout + done.stderr
+        return done
+
+    def run(self, case: Path, tmp: Path, *arguments: str | Path, ranks: int = 0) -> dict[str, Any]:
+        """Result of `emt run`."""
+        result = tmp / "result.json"
+        self("run", case, "--result", result, *arguments, ranks=ranks)
+        loaded: dict[str, Any] = json.loads(result.read_text())
+        return loaded
+
+    def waves(self, case: Path, tmp: Path, steps: int, nodes: list[str], *arguments: str) -> dict[str, list[float]]:
+        """Voltage of each node, V, and "time", s, at steps 0 … steps."""
+        csv = tmp / "waves.csv"
+        probes = [word for node in nodes for word in ("--probe", node)]
+        self("run", case, "--steps", str(steps), "--no-replay", "--csv", csv, *probes, *arguments)
+        rows = [line.split(",") for line in csv.read_text().splitlines()]
+        return {name: [float(row[i]) for row in rows[1:]] for i, name in enumerate(rows[0])}
+
+
+@pytest.fixture(scope="session")
+def emt(tmp_path_factory: pytest.TempPathFactory) -> Emt:
+    """EMT_PROGRAM names a build to test; otherwise one is made."""
+    if given := os.environ.get("EMT_PROGRAM"):
+        return Emt(Path(given))
+    build = tmp_path_factory.mktemp("build")
+    for command in (
+        ["cmake", "-S", str(APP), "-B", str(build), "-DEMT_TESTS=OFF"],
+        ["cmake", "--build", str(build), "--parallel", "2"],
+    ):
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stdout[-4000:] + done.stderr[-4000:]
+    return Emt(build / "emt")
+
+
+@pytest.fixture(scope="session")
+def hq(emt: Emt, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The reference network at scale 1."""
+    path = tmp_path_factory.mktemp("hq") / "hq.json"
+    emt("generate", "hq", "--seed", "7", "-o", path)
+    return path
+
+
+def write_case(path: Path, elements: list[Mapping[str, Any]], **settings: Any) -> Path:
+    """A case file from its elements and settings."""
+    case = {"format": "kappa-emt-case", "version": 1, "frequency": 60, "elements": elements, **settings}
+    path.write_text(json.dumps(case))
+    return path
+
+
+CaseWriter = Callable[..., Path]
+
+
+@pytest.fixture
+def case_file(tmp_path: Path) -> CaseWriter:
+    return lambda elements, **settings: write_case(tmp_path / "case.json", elements, **settings)

@@ -1,0 +1,160 @@
+"""Results do not depend on how a run is spread; failures stop it everywhere."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import time
+from pathlib import Path
+
+import psutil
+import pytest
+from conftest import MPI_ENVIRONMENT, CaseWriter, Emt
+
+STEPS = "3000"
+
+
+@pytest.fixture(scope="module")
+def checksum(emt: Emt, hq: Path, tmp_path_factory: pytest.TempPathFactory) -> str:
+    tmp = tmp_path_factory.mktemp("serial")
+    value: str = emt.run(hq, tmp, "--steps", STEPS, "--no-replay")["checksum"]
+    return value
+
+
+@pytest.mark.parametrize("transport", ["message", "shared", "auto"])
+@pytest.mark.parametrize("exchange", ["step", "slack"])
+@pytest.mark.parametrize("ranks", [1, 2, 4])
+def test_same_bits(
+    emt: Emt, hq: Path, checksum: str, tmp_path: Path, ranks: int, exchange: str, transport: str
+) -> None:
+    result = emt.run(
+        hq, tmp_path, "--steps", STEPS, "--no-replay", "--exchange", exchange, "--transport", transport, ranks=ranks
+    )
+    assert result["checksum"] == checksum
+    assert result["ranks"] == ranks
+
+
+@pytest.mark.parametrize("isa", ["portable", "avx2", "avx512"])
+def test_same_bits_with_every_instruction_set(emt: Emt, hq: Path, checksum: str, tmp_path: Path, isa: str) -> None:
+    result = tmp_path / "r.json"
+    done = emt("run", hq, "--steps", STEPS, "--no-replay", "--isa", isa, "--result", result, ok=False)
+    if done.returncode:
+        assert f"no '{isa}' kernels" in done.stderr
+    else:
+        assert json.loads(result.read_text())["checksum"] == checksum
+
+
+@pytest.mark.parametrize("seed", [1, 2])
+def test_same_bits_with_any_mapping(emt: Emt, hq: Path, checksum: str, tmp_path: Path, seed: int) -> None:
+    mapping = tmp_path / "map.json"
+    mapping.write_text(json.dumps({"rank_of_task": [(task * 7919 * seed // 5) % 3 for task in range(172)]}))
+    result = emt.run(
+        hq, tmp_path, "--steps", STEPS, "--no-replay", "--map", mapping, "--exchange", "slack", ranks=3
+    )
+    assert result["checksum"] == checksum
+    assert result["map"] == "file"
+
+
+def test_same_bits_through_faults_and_switching(emt: Emt, hq: Path, tmp_path: Path) -> None:
+    case = json.loads(hq.read_text())
+    case["elements"] += [
+        {"type": "fault", "name": "F1", "bus": "S20", "kind": "ag", "r": 1.0, "start": 0.0102, "stop": 0.06},
+        {"type": "fault", "name": "F2", "bus": "S70", "kind": "abcg", "r": 0.5, "start": 0.0201, "stop": 0.08},
+    ]
+    path = tmp_path / "faulted.json"
+    path.write_text(json.dumps(case))
+    results = [
+        emt.run(path, tmp_path, "--steps", STEPS, "--no-replay", "--exchange", exchange, ranks=ranks)["checksum"]
+        for ranks, exchange in ((1, "step"), (2, "step"), (3, "slack"))
+    ]
+    assert len(set(results)) == 1
+    assert results[0] != emt.run(hq, tmp_path, "--steps", STEPS, "--no-replay")["checksum"]
+
+
+def test_slack_sends_fewer_messages(emt: Emt, hq: Path, tmp_path: Path) -> None:
+    step, slack = (
+        emt.run(hq, tmp_path, "--steps", "200", "--no-replay", "--exchange", mode, "--transport", "message", ranks=2)
+        for mode in ("step", "slack")
+    )
+    assert step["messages_per_step"] == 2
+    assert slack["messages_per_step"] <= 2
+    assert slack["slack_steps"] >= 1
+
+
+def test_not_a_number_stops_every_rank(emt: Emt, case_file: CaseWriter) -> None:
+    line = {"type": "line", "name": "L", "from": "A", "to": "B", "length": 1e5, "r1": 0, "r0": 0}
+    line |= {"l1": 1e-6, "c1": 1e-11, "l0": 3e-6, "c0": 1e-11}
+    case = case_file(
+        [
+            {"type": "source", "name": "E", "bus": "A", "amplitude": 1, "r1": 1, "l1": 0.1},
+            line,
+            {"type": "resistor", "name": "R", "buses": ["B", "0"], "r": 1},
+            {"type": "current_source", "name": "I", "to": "B.a", "shape": "step", "amplitude": 1e308, "start": 0.001},
+            {"type": "current_source", "name": "J", "to": "B.a", "shape": "step", "amplitude": 1e308, "start": 0.001},
+        ],
+        dt=5e-5,
+        buses=["A", "B"],
+    )
+    done = emt("run", case, "--steps", "1000000", ranks=2, ok=False)
+    assert done.returncode != 0
+    assert done.stderr.count("emt: error:") == 1
+    assert "'B.a'" in done.stderr and "t = " in done.stderr
+
+
+def test_case_files_must_agree(emt: Emt, hq: Path, tmp_path: Path) -> None:
+    """Each rank reads a file of its own, as on nodes with local disks."""
+    for rank, seed in enumerate(("1", "2")):
+        (tmp_path / str(rank)).mkdir()
+        emt("generate", "hq", "--seed", seed, "-o", tmp_path / str(rank) / "case.json")
+    script = f'cd {tmp_path}/${{OMPI_COMM_WORLD_RANK:-$PMI_RANK}} && exec {emt.program} run case.json --steps 10'
+    done = subprocess.run(
+        ["mpirun", "-n", "2", "bash", "-c", script],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        env=os.environ | MPI_ENVIRONMENT,
+        check=False,
+    )
+    assert done.returncode != 0
+    assert done.stderr.count("emt: error:") == 1
+    assert "different" in done.stderr
+
+
+@pytest.mark.parametrize("transport", ["message", "shared"])
+def test_a_killed_rank_ends_the_run(emt: Emt, hq: Path, transport: str) -> None:
+    run = subprocess.Popen(
+        ["mpirun", "-n", "2", str(emt.program), "run", str(hq), "--steps", "1000000000", "--transport", transport],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        env=os.environ | MPI_ENVIRONMENT,
+    )
+    try:
+        ranks: list[psutil.Process] = []
+        deadline = time.monotonic() + 30
+        while len(ranks) < 2 and time.monotonic() < deadline:
+            time.sleep(0.2)
+            ranks = [p for p in psutil.Process(run.pid).children(recursive=True) if p.name() == "emt"]
+        assert len(ranks) == 2
+        time.sleep(1.5)
+        ranks[1].send_signal(signal.SIGKILL)
+        output, _ = run.communicate(timeout=30)
+        assert run.returncode != 0
+        assert "killed" in output.lower() or "signal 9" in output.lower(), output
+        assert not any(p.is_running() and p.status() != psutil.STATUS_ZOMBIE for p in ranks)
+    finally:
+        run.kill()
+
+
+@pytest.mark.parametrize(
+    ("content", "says"),
+    [("{}", "rank_of_task"), ('{"rank_of_task": [0]}', "172"), (json.dumps({"rank_of_task": [5] * 172}), "not a rank")],
+)
+def test_bad_mapping_is_refused(emt: Emt, hq: Path, tmp_path: Path, content: str, says: str) -> None:
+    mapping = tmp_path / "map.json"
+    mapping.write_text(content)
+    done = emt("run", hq, "--map", mapping, ok=False)
+    assert done.returncode != 0
+    assert "map.json" in done.stderr and says in done.stderr

@@ -1,0 +1,99 @@
+"""The command line, the file formats and their schemas."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from xml.etree import ElementTree
+
+import jsonschema
+import pytest
+from conftest import APP, CaseWriter, Emt
+
+CASE_SCHEMA = json.loads((APP / "schema" / "case.schema.json").read_text())
+RESULT_SCHEMA = json.loads((APP / "schema" / "result.schema.json").read_text())
+TEACHING = sorted((APP / "cases").glob("*.json"))
+
+
+@pytest.mark.parametrize("path", TEACHING, ids=lambda p: p.stem)
+def test_teaching_case_is_valid_and_explained(emt: Emt, tmp_path: Path, path: Path) -> None:
+    jsonschema.validate(json.loads(path.read_text()), CASE_SCHEMA)
+    emt("check", path)
+    jsonschema.validate(emt.run(path, tmp_path, "--steps", "500"), RESULT_SCHEMA)
+    assert f"`{path.name}`" in (APP / "cases" / "README.md").read_text()
+
+
+def test_generated_case_fits_the_schema_and_table_one(emt: Emt, hq: Path) -> None:
+    case = json.loads(hq.read_text())
+    validator = jsonschema.Draft202012Validator(CASE_SCHEMA)
+    kinds: dict[str, int] = {}
+    for element in case["elements"]:  # a few of each type: validating thousands is slow
+        kinds[element["type"]] = kinds.get(element["type"], 0) + 1
+    few = [e for i, e in enumerate(case["elements"]) if kinds[e["type"]] < 50 or i % 20 == 0]
+    validator.validate(case | {"elements": few})
+    shown = json.loads(emt("check", "--json", hq).stdout)
+    assert shown["tasks"] == 172
+    assert shown["census"] == {
+        "nodes": 1099, "machines": 37, "condensers": 4, "svcs": 7, "lines": 170, "transformers": 131, "rlc": 3117,
+        "nonlinear": 249, "switches": 106, "control": 332,
+    }  # fmt: skip
+    assert set(shown["simplified"]) == {"machine", "condenser", "svc", "meter"}
+
+
+def test_generator_is_reproducible(emt: Emt, tmp_path: Path) -> None:
+    for name, seed in (("a", "3"), ("b", "3"), ("c", "4")):
+        emt("generate", "hq", "--seed", seed, "-o", tmp_path / name)
+    assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()
+    assert (tmp_path / "a").read_bytes() != (tmp_path / "c").read_bytes()
+
+
+@pytest.mark.parametrize("ranks", [1, 3])
+def test_result_fits_its_schema_and_its_own_formulas(emt: Emt, hq: Path, tmp_path: Path, ranks: int) -> None:
+    r = emt.run(hq, tmp_path, "--steps", "2000", ranks=ranks)
+    jsonschema.validate(r, RESULT_SCHEMA)
+    total, p = r["step_us"]["mean"], r["ranks"]
+    assert r["kappa_us"] == pytest.approx(total - r["sigma_us"] - r["phi_us"] / p, abs=1e-3)
+    assert r["speedup"] == pytest.approx((r["sigma_us"] + r["phi_us"]) / total, rel=1e-2)
+    assert r["efficiency"] == pytest.approx(r["speedup"] / p, rel=1e-2, abs=1e-4)
+    assert r["phi_us"] == pytest.approx(sum(r["phi_per_rank_us"]), abs=1e-3)
+    assert r["imbalance_us"] == pytest.approx(max(r["phi_per_rank_us"]) - r["phi_us"] / p, abs=1e-3)
+    assert r["replay_exact"] is True
+    assert sum(count for _, count in r["histogram"]) == 2000 * ranks
+    if ranks == 1:
+        assert r["karp_flatt"] is None and r["slack_steps"] is None
+    else:
+        psi = (r["sigma_us"] + r["phi_us"]) / total
+        assert r["karp_flatt"] == pytest.approx((1 / psi - 1 / p) / (1 - 1 / p), rel=1e-3)
+        assert r["bytes_per_step"]["total"] > 0 and r["bytes_per_step"]["total"] % 24 == 0
+
+
+def test_scale_runs_all_and_plots(emt: Emt, hq: Path, tmp_path: Path) -> None:
+    data, plot = tmp_path / "s.json", tmp_path / "s.svg"
+    emt("scale", hq, "--ranks", "1,2", "--steps", "500", "--result", data, "--plot", plot)
+    scaling = json.loads(data.read_text())
+    assert [point["ranks"] for point in scaling["points"]] == [1, 2]
+    assert all({"speedup", "efficiency", "karp_flatt", "kappa_us"} <= set(point) for point in scaling["points"])
+    assert ElementTree.parse(plot).getroot().tag.endswith("svg")
+
+
+def test_scale_reports_a_failing_launcher(emt: Emt, hq: Path, tmp_path: Path) -> None:
+    done = emt("scale", hq, "--ranks", "1", "--launcher", "false {ranks}", "--result", tmp_path / "x.json", ok=False)
+    assert done.returncode != 0 and "failed with status 1" in done.stderr
+    done = emt("scale", hq, "--ranks", "1", "--launcher", "mpirun", ok=False)
+    assert done.returncode != 0 and "{ranks}" in done.stderr
+
+
+def test_errors_name_file_element_and_rule(emt: Emt, case_file: CaseWriter, tmp_path: Path) -> None:
+    bad = case_file([{"type": "capacitor", "name": "C1", "nodes": ["a", "0"], "c": -1}], dt=5e-5, nodes=["a"])
+    done = emt("check", bad, ok=False)
+    assert done.returncode == 1
+    assert all(part in done.stderr for part in ("case.json", "'C1' (capacitor)", "[negative-value]", "'c'"))
+    done = emt("check", tmp_path / "absent.json", ok=False)
+    assert done.returncode == 1 and "absent.json: cannot be read" in done.stderr
+    done = emt("run", bad, ranks=2, ok=False)
+    assert done.returncode != 0 and done.stderr.count("emt: error:") == 1
+
+
+def test_unwritable_result_is_an_error(emt: Emt, hq: Path, tmp_path: Path) -> None:
+    done = emt("run", hq, "--steps", "10", "--result", tmp_path / "no" / "r.json", ok=False)
+    assert done.returncode != 0 and "cannot be written" in done.stderr

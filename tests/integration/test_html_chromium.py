@@ -1,0 +1,163 @@
+"""The page in a browser: scripts run, plots are drawn, nothing hostile acts, nothing overflows."""
+
+import json
+import re
+import shutil
+import subprocess
+
+import pytest
+
+from reports.html import render
+from tests.unit.reports.samples import case, judged, latency, recorded, report
+
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="no Chromium here: install the package chromium")
+
+# Filters, sorts, asks for paper, and leaves what it saw as text on the root element.
+PROBE = """
+<script>
+const seen = {};
+const shown = () => [...document.querySelectorAll("#results-table tbody tr")].filter((row) => row.offsetParent);
+const set = (id, value) => {
+  const field = document.getElementById(id);
+  field.value = value;
+  field.dispatchEvent(new Event("input", { bubbles: true }));
+};
+const column = (index) => shown().map((row) => row.cells[index].textContent.trim());
+const click = (index) => document.querySelectorAll("#results-table thead button")[index].click();
+
+seen.all = shown().length;
+set("filter-text", "osulatency 1mib");
+seen.byText = column(1).concat(column(3));
+set("filter-text", "");
+set("filter-state", "FAIL");
+seen.byState = column(0);
+set("filter-state", "");
+set("filter-partition", "gpu");
+seen.byPartition = [...new Set(column(2))];
+seen.count = document.getElementById("filter-count").textContent;
+set("filter-partition", "");
+click(4);
+seen.ascending = shown().map((row) => row.cells[4].dataset.key);
+click(4);
+seen.descending = shown().map((row) => row.cells[4].dataset.key);
+seen.ariaSort = document.querySelectorAll("#results-table thead th")[4].getAttribute("aria-sort");
+dispatchEvent(new Event("beforeprint"));
+seen.closedOnPaper = document.querySelectorAll("details:not([open]):not(.screen)").length;
+dispatchEvent(new Event("afterprint"));
+seen.openAfterwards = document.querySelectorAll("details[open]").length;
+seen.overflow = document.documentElement.scrollWidth - document.documentElement.clientWidth;
+// Bokeh draws into nested shadow trees.
+const strokes = (root) => [...root.querySelectorAll("*")].reduce(
+  (sum, element) => sum + (element instanceof SVGElement) + (element.shadowRoot ? strokes(element.shadowRoot) : 0), 0);
+setTimeout(() => {
+  seen.drawn = [...document.querySelectorAll(".canvas")].map(strokes);
+  document.documentElement.dataset.seen = JSON.stringify(seen);
+}, 3000);
+</script>
+</body>"""
+POLICY = re.compile(r'<meta http-equiv="Content-Security-Policy"[^>]*>')
+
+
+@pytest.fixture
+def browse(tmp_path):
+    """Open a page; returns what Chromium printed on standard output and error."""
+
+    def run(text, *options, width=1280, height=1000):
+        page = tmp_path / "page.html"
+        page.write_text(text, encoding="utf-8")
+        return subprocess.run(
+            [
+                CHROMIUM, "--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--hide-scrollbars",
+                f"--window-size={width},{height}", "--virtual-time-budget=8000", "--enable-logging=stderr",
+                f"--user-data-dir={tmp_path / 'profile'}", *options, page.as_uri(),
+            ],
+            capture_output=True, text=True, check=True, timeout=120,
+        )  # fmt: skip
+
+    return run
+
+
+def campaign(tmp_path):
+    slow = latency(value=900, name="Slow %placement=two_nodes", suspects=["node2"])
+    return render(judged(report([*recorded("campaign")["runs"][0]["testcases"], slow]), tmp_path))
+
+
+def complaints(log):
+    """What the page itself complained about on the console."""
+    return [line for line in log.splitlines() if "CONSOLE" in line and "[bokeh" not in line]
+
+
+def probe(browse, text, **options):
+    """What the probe saw; the policy would rightly keep it from running."""
+    done = browse(POLICY.sub("", text).replace("</body>", PROBE), "--dump-dom", **options)
+    found = re.search(r'<html[^>]* data-seen="([^"]*)"', done.stdout)
+    assert found, done.stderr
+    return json.loads(found[1].replace("&quot;", '"').replace("&amp;", "&").replace("&lt;", "<").replace("&gt;", ">"))
+
+
+def test_every_plot_is_drawn_under_the_pages_own_policy(browse, tmp_path):
+    text = campaign(tmp_path)
+    done = browse(text, "--dump-dom")
+    places = text.count('class="canvas"')
+    assert places >= 10
+    assert f'data-plots="{places}"' in done.stdout
+    assert re.search(r"(\d+) of \1 rows", done.stdout), "the filter counted its rows"
+    assert complaints(done.stderr) == []
+
+
+def test_filter_sort_and_paper(browse, tmp_path):
+    seen = probe(browse, campaign(tmp_path))
+    assert seen["all"] > 90
+    assert len(seen["byText"]) == 8
+    assert {"latency_1MiB"} == set(seen["byText"][4:])
+    assert seen["byState"] == ["✘ FAIL"]
+    assert seen["byPartition"] == ["gpu"]
+    assert re.fullmatch(rf"\d+ of {seen['all']} rows", seen["count"])
+    for keys, reverse in ((seen["ascending"], False), (seen["descending"], True)):
+        numbers = [float(key) for key in keys if key]
+        assert numbers == sorted(numbers, reverse=reverse)
+        assert "" not in keys[: len(numbers)], "what has no value comes last"
+    assert seen["ariaSort"] == "descending"
+    assert (seen["closedOnPaper"], seen["openAfterwards"]) == (0, 0)
+    assert min(seen["drawn"]) > 50, "lines, points and axes of every plot"
+
+
+@pytest.mark.parametrize("width", [500, 1280])
+def test_only_tables_scroll_sideways(width, browse, tmp_path):
+    assert probe(browse, campaign(tmp_path), width=width)["overflow"] <= 0
+
+
+@pytest.mark.parametrize(
+    "hostile",
+    [
+        "<script>document.documentElement.dataset.pwned = 1</script>",
+        "\"'><img src=x onerror='document.documentElement.dataset.pwned = 1'>",
+        "</script><script>document.documentElement.dataset.pwned = 1</script><!--<script>",
+        "{{ 7 * 7 }} @{x}{safe} $$\\require{html}\\href{javascript:alert(1)}{x}$$",
+    ],
+)
+def test_a_hostile_report_only_shows(hostile, browse, tmp_path):
+    entry = case("OsuLatency %placement=two_nodes", name=hostile, placement=hostile, hint=hostile, suspects=[hostile])
+    entry["per_node"] = {hostile: {"unit": hostile, "values": {hostile: 1, "node1": 2}}}
+    for curve in entry["curves"].values():
+        curve["y"] = curve["x"] = hostile
+    text = render(judged(report([entry], user=hostile), tmp_path))
+    with_policy = browse(text, "--dump-dom")
+    without = browse(POLICY.sub("", text), "--dump-dom")
+    for done in (with_policy, without):
+        assert 'data-plots="2"' in done.stdout
+        assert "data-pwned" not in done.stdout
+
+
+@pytest.mark.parametrize("width", [420, 1280])
+def test_it_can_be_photographed(width, browse, tmp_path):
+    done = browse(campaign(tmp_path), f"--screenshot={tmp_path / 'page.png'}", width=width, height=3000)
+    assert "bytes written" in done.stderr
+    assert (tmp_path / "page.png").stat().st_size > 50_000
+
+
+def test_it_prints(browse, tmp_path):
+    done = browse(campaign(tmp_path), "--no-pdf-header-footer", f"--print-to-pdf={tmp_path / 'page.pdf'}")
+    assert "bytes written" in done.stderr
+    assert (tmp_path / "page.pdf").read_bytes().count(b"/Type /Page\n") + 1 > 5
