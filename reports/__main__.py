@@ -3,6 +3,7 @@
 import argparse
 import pathlib
 import sys
+import traceback
 
 from reports.errors import InputError
 from reports.files import write_atomically
@@ -30,7 +31,7 @@ examples:
   python -m reports html run-report-7.json -o report.html       one page with plots, works without a network
 """
 _RUN_HELP = "ReFrame's JSON report, or a folder with run-report*.json or report*.json (the newest counts)"
-USAGE_ERROR = 2
+NO_VERDICT = 2
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -89,7 +90,10 @@ def main(arguments: list[str] | None = None) -> int:
         return int(options.command(options))
     except InputError as err:
         print(f"python -m reports: error: {clean(str(err))}", file=sys.stderr)
-        return USAGE_ERROR
+    except Exception:
+        # Python's own exit status 1 would read as FAIL.
+        traceback.print_exc()
+    return NO_VERDICT
 
 
 def _judged(options: argparse.Namespace) -> Verdict:

@@ -29,12 +29,12 @@ QUANTITIES = (
     Quantity("Parallelisation cost κ′", "us", lambda point: point.kappa_us, "log"),
 )
 
-# IPST 2023, section IV: where κ′ settles on each fabric, as (ranks, us).
+# IPST 2023, section IV: where κ′ settles on each fabric, as (ranks, us); and where its label has room, in pixels.
 PAPER_KAPPA_US = {
-    "NUMAlink 7": ((150, 22),),
-    "Superdome Flex Grid": ((128, 19),),
-    "InfiniBand QDR": ((17, 90), (128, 105)),
-    "InfiniBand HDR": ((48, 11), (96, 11)),
+    "NUMAlink 7": (((150, 22),), -6),
+    "Superdome Flex Grid": (((128, 19),), 16),
+    "InfiniBand QDR": (((17, 90), (128, 105)), -6),
+    "InfiniBand HDR": (((48, 11), (96, 11)), 16),
 }
 
 LABEL = {"text_align": "right", "text_font_size": "11px", "text_color": INK}
@@ -68,11 +68,11 @@ def _plot(check: str, quantity: Quantity, series: Series) -> Plot:
         dots = plot.scatter("x", "y", source=source, color=look.colour, size=7, marker=look.marker)
         plot.add_tools(HoverTool(renderers=[dots], tooltips=[("curve", "@name"), ("ranks", "@x"), ("value", "@y")]))
     if is_kappa:
-        for fabric, places in PAPER_KAPPA_US.items():
+        for fabric, (places, offset) in PAPER_KAPPA_US.items():
             ranks, values = zip(*places, strict=True)
             plot.line(ranks, values, color=SOFT, line_dash="dotted")
             plot.scatter(ranks, values, color=SOFT, size=7, marker="x")
-            plot.text(ranks[-1:], values[-1:], [fabric], y_offset=-6, **LABEL)
+            plot.text(ranks[-1:], values[-1:], [fabric], y_offset=offset, **LABEL)
     every_rank = sorted({ranks for points in series.values() for ranks in points})
     return Plot(
         title=f"{check}: {quantity.title} over ranks",

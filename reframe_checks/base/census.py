@@ -10,6 +10,8 @@ import sys
 
 from reframe.core.runtime import runtime
 
+from reframe_checks.base.check import EVERY_MODE
+
 SUITE = pathlib.Path(__file__).parents[1]
 
 
@@ -74,6 +76,7 @@ def _entry(name, path, cls, offers):
         "name": name,
         "file": str(path.relative_to(SUITE.parent)),
         "family": str(cls.family),
+        "tags": sorted({*cls.tags, *EVERY_MODE}),
         "needs_partition": sorted(cls.needs_partition),
         "needs_environ": sorted(needs_environ),
         "offered": not missing,

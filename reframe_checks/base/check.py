@@ -17,6 +17,9 @@ from reframe_checks.base.strictness import Strictness
 from reframe_checks.base.tuning import Tuning
 from reframe_checks.parsers.errors import ParseError
 
+# Modes in which every check runs; a check tags itself for the others.
+EVERY_MODE = ("nightly", "acceptance")
+
 
 class KappaCheck(rfm.RunOnlyRegressionTest, Strictness, References, Evidence, Provenance, Tuning):
     """A run-only check. Leaves say ``family``, ``needs_*``, the command, the sanity and the metrics.
@@ -41,7 +44,7 @@ class KappaCheck(rfm.RunOnlyRegressionTest, Strictness, References, Evidence, Pr
     @rfmb.run_after("init")
     def require_features(self):
         self.check_class = type(self).__name__
-        self.tags |= {self.family.split("/")[0], "nightly", "acceptance"}
+        self.tags |= {self.family.split("/")[0], *EVERY_MODE}
         features = [*self.needs_partition, *self.chosen_features()]
         self.valid_systems = [" ".join(f"+{feature}" for feature in features) or "*"]
         self.valid_prog_environs = [" ".join(f"+{feature}" for feature in self.needs_environ) or "*"]

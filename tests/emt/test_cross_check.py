@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import CaseWriter, Emt
+
+from .conftest import CaseWriter, Emt
 
 
 def rms(a: list[float], b: list[float]) -> float:

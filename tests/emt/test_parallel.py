@@ -11,7 +11,8 @@ from pathlib import Path
 
 import psutil
 import pytest
-from conftest import MPI_ENVIRONMENT, CaseWriter, Emt
+
+from .conftest import MPI_ENVIRONMENT, CaseWriter, Emt
 
 STEPS = "3000"
 

@@ -8,7 +8,8 @@ from xml.etree import ElementTree
 
 import jsonschema
 import pytest
-from conftest import APP, CaseWriter, Emt
+
+from .conftest import APP, CaseWriter, Emt
 
 CASE_SCHEMA = json.loads((APP / "schema" / "case.schema.json").read_text())
 RESULT_SCHEMA = json.loads((APP / "schema" / "result.schema.json").read_text())

@@ -251,6 +251,10 @@ class TestCommands:
         assert result.stdout == f"{tmp_path}|dark 'blue'|a b|$HOME|*|"
         assert result.returncode == 7
 
+    def test_a_slurm_of_the_host_does_not_interfere(self, cluster: Cluster, tmp_path: Path) -> None:
+        environment = cluster.environment | {"SLURM_CONF": f"{tmp_path}/none", "SLURM_JOB_ID": "7"}
+        assert cluster.run("srun", "hostname", env=environment).stdout == "node1\n"
+
     def test_wrappers_serve_inside_a_job_too(self, cluster: Cluster, tmp_path: Path) -> None:
         environment = cluster.environment | {"PATH": f"{cluster.state / 'bin'}:{os.environ['PATH']}"}
         script = "#!/bin/sh\ncommand -v srun\nsrun -N2 hostname\n"

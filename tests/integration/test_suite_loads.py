@@ -7,7 +7,8 @@ from reframe_checks.base.census import declared_checks
 # One for each check class: a file that does not load must not go unnoticed.
 CHECKS = {
     "EmtCorrectness", "EmtScaling", "Fio", "GpuInventory", "Hpl", "NodeLinks", "OsuAllreduce", "OsuAlltoall",
-    "OsuBandwidth", "OsuBarrier", "OsuBcast", "OsuBidirectionalBandwidth", "OsuDeviceBandwidth", "OsuDeviceLatency", "OsuGather", "OsuLatency", "OsuReduce",
+    "OsuBandwidth", "OsuBarrier", "OsuBcast", "OsuBidirectionalBandwidth",
+    "OsuDeviceBandwidth", "OsuDeviceLatency", "OsuGather", "OsuLatency", "OsuReduce",
     "PartitionHealth", "PartitionState", "Stream",
 }  # fmt: skip
 CASES = 46

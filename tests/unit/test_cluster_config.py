@@ -366,10 +366,10 @@ class TestPrecheck:
     def test_missing_programs_name_their_packages(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(precheck, "find_program", lambda name: None if name in ("tini", "slurmdbd") else name)
         with pytest.raises(ClusterError, match=r"missing programs: slurmdbd, tini; .* tini$") as caught:
-            precheck.check_programs(accounting=True, rootless=False)
+            precheck.check_programs(accounting=True)
         assert "slurmdbd tini" in str(caught.value)
         with pytest.raises(ClusterError, match="missing programs: tini;"):
-            precheck.check_programs(accounting=False, rootless=False)
+            precheck.check_programs(accounting=False)
 
     @pytest.mark.parametrize("folder", ["/scratch/x", "/shared", "/dev/shm/x"])
     def test_state_below_a_replaced_folder(self, folder: str) -> None:

@@ -17,6 +17,7 @@ from .options import SCRATCH_FILE_SYSTEMS, ClusterOptions, parse_size
 from .status import DEGRADED, HEALTHY, NOT_UP, examine, render_json, render_table
 from .stop import stop_cluster
 from .up import bring_up
+from .wrappers import HOST_VARIABLES
 
 MANAGER = Path(__file__).resolve().parent.parent / "cluster"
 REPOSITORY = MANAGER.parent.parent.parent
@@ -195,7 +196,14 @@ def _exec(layout: StateLayout, arguments: argparse.Namespace) -> NoReturn:
     shell = [os.environ.get("SHELL", "/bin/bash")]
     # When this process is ended, so is the command.
     command = instance.enter_command(init, ["setpriv", "--pdeathsig", "TERM", "--", *(given or shell)], Path.cwd())
-    os.execvp(command[0], command)
+    environment = {name: value for name, value in os.environ.items() if name not in HOST_VARIABLES}
+    os.execvpe(command[0], command, environment)
+
+
+def _place_of(log: Path) -> str:
+    """The place whose name ends the log's name; the other daemons are those of the login namespace."""
+    ending = log.stem.rpartition("-")[2]
+    return ending if ending.startswith("node") else LOGIN
 
 
 def _logs(layout: StateLayout, arguments: argparse.Namespace) -> int:
@@ -204,15 +212,9 @@ def _logs(layout: StateLayout, arguments: argparse.Namespace) -> int:
         raise ClusterError(f"there are no logs in {layout.log}: no cluster was started there")
     names = [log.stem for log in logs]
     if arguments.name is not None:
-        wanted = arguments.name
-        of_login = ("munged-login", "init-login", "mariadbd", "slurmdbd", "slurmctld")
-        logs = [
-            log
-            for log in logs
-            if wanted in (log.stem, log.stem.rpartition("-")[2]) or (wanted == LOGIN and log.stem in of_login)
-        ]
+        logs = [log for log in logs if arguments.name in (log.stem, _place_of(log))]
         if not logs:
-            raise ClusterError(f"there is no log of {wanted}; there are {', '.join(names)}")
+            raise ClusterError(f"there is no log of {arguments.name}; there are {', '.join(names)}")
     follow = ["-F"] if arguments.follow else []
     sys.stdout.flush()
     os.execvp("tail", ["tail", "-v", "-n", str(arguments.lines), *follow, "--", *map(str, logs)])

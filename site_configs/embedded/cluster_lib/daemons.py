@@ -157,8 +157,10 @@ def start_daemon(instance: Instance, daemon: Daemon, deadline: Deadline) -> None
 
 
 def stop_daemon(instance: Instance, daemon: Daemon, timeout_s: float) -> None:
-    """End a daemon in order; whatever remains is ended with the namespaces."""
+    """End a daemon in order, or by force when it takes longer than `timeout_s`."""
     process = find_process(instance, daemon)
     if process:
         process.send(signal.SIGTERM)
-        process.wait_gone(timeout_s)
+        if not process.wait_gone(timeout_s):
+            process.send(signal.SIGKILL)
+            process.wait_gone(timeout_s)

@@ -2,7 +2,6 @@
 
 import dataclasses
 import json
-import os
 import subprocess
 from collections.abc import Sequence
 from pathlib import Path
@@ -126,10 +125,3 @@ def login_init_of(outer: ProcessId) -> ProcessId | None:
         if argument_list(pid)[:1] == ["tini"]:
             return ProcessId.of(pid)
     return None
-
-
-def is_writable_by_us(path: Path) -> bool:
-    """Whether a path, or its nearest existing parent, can be written."""
-    while not path.exists():
-        path = path.parent
-    return os.access(path, os.W_OK | os.X_OK)

@@ -5,7 +5,7 @@ import subprocess
 from pathlib import Path
 
 from .errors import ClusterError
-from .instance import LOGIN_INIT_SCRIPT, is_writable_by_us
+from .instance import DAEMON_ENVIRONMENT, LOGIN_INIT_SCRIPT
 from .layout import INSIDE
 from .wrappers import SLURM_COMMANDS, find_program
 
@@ -24,14 +24,14 @@ _PACKAGES = {
     "setpriv": "util-linux",
 }
 _ACCOUNTING_PACKAGES = {"slurmdbd": "slurmdbd", "mariadbd": "mariadb-server-core"}
-_ROOTLESS_PACKAGES = {"newuidmap": "uidmap"}
 # The cluster has its own of these, so what the host has below them cannot be seen inside.
 _OWN_FOLDERS = [Path(name) for name in ("/scratch", "/shared", "/proc", "/sys", "/dev", "/run")]
 _NAMESPACES = ["--mount", "--net", "--pid", "--uts", "--ipc", "--fork"]
 
 
-def check_programs(accounting: bool, rootless: bool) -> None:
-    needed = _PACKAGES | (_ACCOUNTING_PACKAGES if accounting else {}) | (_ROOTLESS_PACKAGES if rootless else {})
+def check_programs(accounting: bool) -> None:
+    """Raise ClusterError that names the missing programs and their Debian packages."""
+    needed = _PACKAGES | (_ACCOUNTING_PACKAGES if accounting else {})
     missing = {program: package for program, package in needed.items() if find_program(program) is None}
     if missing:
         raise ClusterError(
@@ -50,7 +50,8 @@ def check_place(state: Path) -> None:
         for folder in _OWN_FOLDERS:
             if path.is_relative_to(folder):
                 raise ClusterError(f"{what} {path} lies below {folder}, which the cluster replaces: use another place")
-    if not is_writable_by_us(state):
+    existing = next(folder for folder in (state, *state.parents) if folder.exists())
+    if not os.access(existing, os.W_OK | os.X_OK):
         raise ClusterError(f"{state} cannot be written: choose another folder with --state or KAPPA_CLUSTER_STATE")
 
 
@@ -77,5 +78,5 @@ def needs_user_namespace() -> bool:
 def _unshare_works(user_flags: list[str]) -> str | None:
     """None when the namespaces can be made, otherwise what unshare said."""
     command = ["unshare", *user_flags, *_NAMESPACES, "true"]
-    result = subprocess.run(command, capture_output=True, text=True, check=False)
+    result = subprocess.run(command, env=DAEMON_ENVIRONMENT, capture_output=True, text=True, check=False)
     return None if result.returncode == 0 else (result.stderr.strip() or f"exit status {result.returncode}")

@@ -1,7 +1,6 @@
 """Take a cluster down so that nothing of it remains."""
 
 import contextlib
-import os
 import signal
 import subprocess
 import time
@@ -10,12 +9,14 @@ from pathlib import Path
 from .console import Deadline, Progress
 from .daemons import find_process, login_daemons, stop_daemon
 from .errors import ClusterError
-from .instance import Instance, find_outer, login_init_of
+from .instance import DAEMON_ENVIRONMENT, Instance, find_outer, login_init_of
 from .jobs import cancel_all_jobs, no_jobs
 from .layout import LOGIN, StateLayout
 from .processes import ProcessId, members
 
 _ORDERLY_S = 10.0  # for each step of an orderly stop; afterwards everything is killed
+
+_CGROUPS_ARE_MIXED = Path("/sys/fs/cgroup/unified").is_dir()  # versions 1 and 2 side by side
 
 
 def stop_cluster(layout: StateLayout, progress: Progress) -> bool:
@@ -31,10 +32,11 @@ def stop_cluster(layout: StateLayout, progress: Progress) -> bool:
         except ClusterError as error:
             progress.say(str(error))
             instance = None
+        cgroups: set[Path] = set()
         if instance:
+            cgroups = _cgroups_of(instance)
             _end_jobs(instance)
             _end_daemons(instance)
-        cgroups = _cgroups_of(instance) if instance else set()
         _end_namespaces(outer)
         _remove_cgroups(cgroups)
         progress.step("cluster ended", since)
@@ -44,7 +46,9 @@ def stop_cluster(layout: StateLayout, progress: Progress) -> bool:
         if process and not process.wait_gone(_ORDERLY_S):
             raise ClusterError(_undying(process))
         pid_file.unlink()
-    _free_loop_devices(layout)
+    for image in layout.state.glob("nodes/*/scratch.img"):
+        _free_loop_devices(image)
+        image.unlink()
     layout.instance.unlink(missing_ok=True)
     return outer is not None
 
@@ -78,20 +82,20 @@ def _undying(process: ProcessId) -> str:
     return f"process {process.pid} of the cluster does not end: see ps -p {process.pid} -o stat,wchan,args"
 
 
-def _free_loop_devices(layout: StateLayout) -> None:
-    """Free the loop devices of the scratch images; the kernel does so itself, a moment after the last mount."""
-    for image in layout.state.glob("nodes/*/scratch.img"):
-        if os.geteuid() == 0:
-            deadline = Deadline(2)
-            deadline.poll(lambda image=image: not _loop_devices(image))  # type: ignore[misc]
-            for device in _loop_devices(image):
-                subprocess.run(["losetup", "--detach", device], check=False)
-        image.unlink()
+def _free_loop_devices(image: Path) -> None:
+    """Free the loop devices of a scratch image; the kernel does so itself, a moment after the last mount."""
+    if not Deadline(2).poll(lambda: not _loop_devices(image)):
+        for device in _loop_devices(image):
+            _losetup("--detach", device)
 
 
 def _loop_devices(image: Path) -> list[str]:
-    command = ["losetup", "--noheadings", "--output", "NAME", "--associated", str(image)]
-    return subprocess.run(command, capture_output=True, text=True, check=False).stdout.split()
+    return _losetup("--noheadings", "--output", "NAME", "--associated", str(image)).split()
+
+
+def _losetup(*arguments: str) -> str:
+    command = ["losetup", *arguments]
+    return subprocess.run(command, env=DAEMON_ENVIRONMENT, capture_output=True, text=True, check=False).stdout
 
 
 def _cgroups_of(instance: Instance) -> set[Path]:
@@ -112,7 +116,7 @@ def _cgroup_folders(pid: int) -> set[Path]:
             if controllers:
                 folders.add(Path("/sys/fs/cgroup", controllers.removeprefix("name="), path.lstrip("/")))
             else:
-                folders.add(Path("/sys/fs/cgroup", path.lstrip("/")))
+                folders.add(Path("/sys/fs/cgroup", "unified" if _CGROUPS_ARE_MIXED else "", path.lstrip("/")))
     return folders
 
 

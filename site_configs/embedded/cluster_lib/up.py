@@ -53,8 +53,8 @@ def _heal(instance: Instance, wanted: dict[str, Any], deadline: Deadline, progre
 def _start_new(
     layout: StateLayout, options: ClusterOptions, deadline: Deadline, progress: Progress, manager: Path
 ) -> None:
+    check_programs(options.accounting)
     rootless = needs_user_namespace()
-    check_programs(options.accounting, rootless)
     if rootless and options.scratch_fs == "ext4":
         raise ClusterError("--scratch-fs ext4 needs root, for the loop devices: use tmpfs or auto")
     if find_outer(layout) or layout.run.exists():

@@ -12,6 +12,8 @@ from .processes import EXITING
 
 SLURM_COMMANDS = ("sbatch", "srun", "salloc", "scancel", "sacct", "sacctmgr", "squeue", "scontrol", "sinfo")
 SYSTEM_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+# What a Slurm of the host may have set, and would lead the commands away from the cluster.
+HOST_VARIABLES = ("SLURM_CONF", "SLURM_JOB_ID", "SLURM_JOBID")
 _MARK = "kappa-cluster-wrapper"
 
 
@@ -61,6 +63,7 @@ is_init() {{
 }}
 {{ read -r pid start boot < "$state/run/{LOGIN}.pid"; }} 2>/dev/null || not_up
 is_init 2>/dev/null || not_up
+unset {" ".join(HOST_VARIABLES)}
 exec nsenter --target "$pid" {" ".join(namespace_flags(rootless))} --wdns="$PWD" -- \\
   setpriv --pdeathsig TERM -- "$program" "$@"
 """

@@ -127,6 +127,13 @@ def test_a_broken_report_is_2_and_names_the_file(text, site, saved, called):
         assert "\x1b" not in error
 
 
+def test_a_fault_of_the_program_does_not_read_as_fail(site, saved, called, monkeypatch):
+    monkeypatch.setattr("reports.__main__.judge", lambda *_: 1 / 0)
+    status, _, error = called("verdict", saved(complete()), "--site", site)
+    assert status == 2
+    assert "ZeroDivisionError" in error
+
+
 def test_json_for_machines(site, saved, tmp_path, called):
     assert called("verdict", saved(complete()), "--site", site, "--json", tmp_path / "v.json")[0] == 0
     assert json.loads((tmp_path / "v.json").read_text())["verdict"] == "PASS"
