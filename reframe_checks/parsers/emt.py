@@ -52,9 +52,12 @@ def parse(text: str) -> EmtResult:
     # The file keeps four decimals.
     if abs(mean - sigma_us - phi_us / ranks - kappa) > 1e-3:
         raise record.error("mean step time - sigma - phi / ranks", "kappa_us")
-    speedup = (sigma_us + phi_us) / mean
-    if abs(speedup - record.number("speedup", 0)) > 1e-3:
-        raise record.error("(sigma + phi) / mean step time", "speedup")
+    speedup, efficiency = record.number("speedup", 0), record.number("efficiency", 0)
+    if abs((sigma_us + phi_us) / mean - speedup) > 1e-3 or abs(speedup / ranks - efficiency) > 1e-3:
+        raise record.error("(sigma + phi) / mean step time, and efficiency a rank's share of it", "speedup")
+    karp_flatt = record.optional("karp_flatt", record.number)
+    if (karp_flatt is None) != (ranks == 1):
+        raise record.error("a number with two ranks or more, else null", "karp_flatt")
     return EmtResult(
         case_hash=record.text("case_hash"),
         checksum=record.text("checksum"),
@@ -69,6 +72,6 @@ def parse(text: str) -> EmtResult:
         kappa_us=kappa,
         imbalance_us=record.number("imbalance_us"),
         speedup=speedup,
-        efficiency=speedup / ranks,
-        karp_flatt=None if ranks == 1 else (1 / speedup - 1 / ranks) / (1 - 1 / ranks),
+        efficiency=efficiency,
+        karp_flatt=karp_flatt,
     )

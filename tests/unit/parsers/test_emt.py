@@ -1,0 +1,55 @@
+import json
+
+import pytest
+
+from reframe_checks.parsers import emt
+from reframe_checks.parsers.errors import ParseError
+
+
+@pytest.fixture
+def text(recorded):
+    return recorded("emt/two_ranks.json")
+
+
+def changed(text, **values):
+    return json.dumps({**json.loads(text), **values}) + "\n"
+
+
+def test_figures_agree_with_each_other(text):
+    result = emt.parse(text)
+    assert (result.ranks, result.exchange, result.steps) == (2, "step", 2000)
+    work_us = result.sigma_us + result.phi_us
+    assert result.kappa_us == pytest.approx(result.step_mean_us - result.sigma_us - result.phi_us / 2, abs=1e-3)
+    assert result.speedup == pytest.approx(work_us / result.step_mean_us, abs=1e-3)
+    # The standard Karp-Flatt formula.
+    assert result.karp_flatt == pytest.approx((1 / result.speedup - 1 / 2) / (1 - 1 / 2), rel=1e-2)
+
+
+def test_one_rank_has_no_karp_flatt(recorded):
+    assert emt.parse(recorded("emt/one_rank.json")).karp_flatt is None
+
+
+@pytest.mark.parametrize(
+    ("values", "message"),
+    [
+        ({"format": "other"}, "kappa-emt-result, version 1"),
+        ({"version": 2}, "kappa-emt-result, version 1"),
+        ({"replay_exact": False}, "replay"),
+        ({"phi_us": None}, "phi_us: a number"),
+        ({"phi_us": -1}, "phi_us: a number, at least 0"),
+        ({"kappa_us": 99.0}, "kappa_us: mean step time"),
+        ({"speedup": 9.0}, "speedup"),
+        ({"karp_flatt": None}, "karp_flatt"),
+        ({"ranks": 0}, "ranks: an integer, at least 1"),
+        ({"checksum": 5}, "checksum: a text"),
+    ],
+)
+def test_what_contradicts_is_an_error(text, values, message):
+    with pytest.raises(ParseError, match=message):
+        emt.parse(changed(text, **values))
+
+
+@pytest.mark.parametrize("damaged", ["", "{}\n", "[]\n", "{\n"])
+def test_what_is_no_result_is_an_error(damaged):
+    with pytest.raises(ParseError):
+        emt.parse(damaged)
