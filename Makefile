@@ -21,7 +21,7 @@ test: setup-tests ## unit tests, then integration tests on an embedded cluster
 lint: setup-tests ## ruff, mypy, shellcheck
 	.venv/bin/ruff check .
 	.venv/bin/mypy
-	git ls-files -z | xargs -0 grep -lzE '^#!.*\bbash' | xargs -0 shellcheck
+	git ls-files -z | xargs -0 grep -lZE '^#!.*\bbash' | xargs -0 shellcheck
 
 setup: .venv/embedded.stamp
 	$(SITE)/install-packages

@@ -27,7 +27,7 @@ def reduce_case(case: dict[str, Any]) -> tuple[list[str], list[Part]]:
     """Node names and parts of a generated case."""
     parts: list[Part] = []
 
-    def add(kind: str, name: str, p: str, q: str, value: float, phase_deg: float = 0) -> None:
+    def add(kind: str, name: str, p: str, q: str, value: float, *, phase_deg: float = 0) -> None:
         parts.append(Part(kind, f"{kind[0]}{len(parts)}_{name}".replace(".", "_"), p, q, value, phase_deg))
 
     for e in case["elements"]:
@@ -47,7 +47,7 @@ def reduce_case(case: dict[str, Any]) -> tuple[list[str], list[Part]]:
                 bus = f"{e['bus']}.{x}"
                 add("inductor", name, bus, "0", e["l1"])
                 current = e["amplitude"] / (2 * math.pi * FREQUENCY_HZ * e["l1"])
-                add("current_source", name, bus, "0", current, e["phase"] - 90 + shift)
+                add("current_source", name, bus, "0", current, phase_deg=e["phase"] - 90 + shift)
             elif kind == "line":
                 for end in (e["from"], e["to"]):
                     add("resistor", name, f"{end}.{x}", "0", math.sqrt(e["l1"] / e["c1"]))

@@ -46,7 +46,8 @@ def test_line_and_load_against_ngspice(emt: Emt, case_file: CaseWriter, tmp_path
         for p in "abc"
     ]
     elements += [
-        {"type": "line", "name": "L", "from": "S", "to": "R", "length": 1e5, "r0": 0, "r1": 0} | zero
+        {"type": "line", "name": "L", "from": "S", "to": "R", "length": 1e5, "r0": 0, "r1": 0}
+        | zero
         | {"l1": zero["l0"], "c1": zero["c0"]},
         {"type": "resistor", "name": "Rl", "buses": ["R", "0"], "r": 400},
         {"type": "inductor", "name": "Ll", "buses": ["R", "0"], "l": 0.3},

@@ -28,7 +28,7 @@ def checksum(emt: Emt, hq: Path, tmp_path_factory: pytest.TempPathFactory) -> st
 @pytest.mark.parametrize("exchange", ["step", "slack"])
 @pytest.mark.parametrize("ranks", [1, 2, 4])
 def test_same_bits(
-    emt: Emt, hq: Path, checksum: str, tmp_path: Path, ranks: int, exchange: str, transport: str
+    emt: Emt, hq: Path, checksum: str, tmp_path: Path, *, ranks: int, exchange: str, transport: str
 ) -> None:
     result = emt.run(
         hq, tmp_path, "--steps", STEPS, "--no-replay", "--exchange", exchange, "--transport", transport, ranks=ranks
@@ -51,9 +51,7 @@ def test_same_bits_with_every_instruction_set(emt: Emt, hq: Path, checksum: str,
 def test_same_bits_with_any_mapping(emt: Emt, hq: Path, checksum: str, tmp_path: Path, seed: int) -> None:
     mapping = tmp_path / "map.json"
     mapping.write_text(json.dumps({"rank_of_task": [(task * 7919 * seed // 5) % 3 for task in range(172)]}))
-    result = emt.run(
-        hq, tmp_path, "--steps", STEPS, "--no-replay", "--map", mapping, "--exchange", "slack", ranks=3
-    )
+    result = emt.run(hq, tmp_path, "--steps", STEPS, "--no-replay", "--map", mapping, "--exchange", "slack", ranks=3)
     assert result["checksum"] == checksum
     assert result["map"] == "file"
 
@@ -109,7 +107,7 @@ def test_case_files_must_agree(emt: Emt, hq: Path, tmp_path: Path) -> None:
     for rank, seed in enumerate(("1", "2")):
         (tmp_path / str(rank)).mkdir()
         emt("generate", "hq", "--seed", seed, "-o", tmp_path / str(rank) / "case.json")
-    script = f'cd {tmp_path}/${{OMPI_COMM_WORLD_RANK:-$PMI_RANK}} && exec {emt.program} run case.json --steps 10'
+    script = f"cd {tmp_path}/${{OMPI_COMM_WORLD_RANK:-$PMI_RANK}} && exec {emt.program} run case.json --steps 10"
     done = subprocess.run(
         ["mpirun", "-n", "2", "bash", "-c", script],
         capture_output=True,

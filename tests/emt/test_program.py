@@ -48,9 +48,11 @@ def test_generator_is_reproducible(emt: Emt, tmp_path: Path) -> None:
     assert (tmp_path / "a").read_bytes() != (tmp_path / "c").read_bytes()
 
 
-@pytest.mark.parametrize("ranks", [1, 3])
-def test_result_fits_its_schema_and_its_own_formulas(emt: Emt, hq: Path, tmp_path: Path, ranks: int) -> None:
-    r = emt.run(hq, tmp_path, "--steps", "2000", ranks=ranks)
+@pytest.mark.parametrize(("ranks", "exchange"), [(1, "step"), (3, "step"), (3, "slack")])
+def test_result_fits_its_schema_and_its_own_formulas(
+    emt: Emt, hq: Path, tmp_path: Path, ranks: int, exchange: str
+) -> None:
+    r = emt.run(hq, tmp_path, "--steps", "2000", "--exchange", exchange, ranks=ranks)
     jsonschema.validate(r, RESULT_SCHEMA)
     total, p = r["step_us"]["mean"], r["ranks"]
     assert r["kappa_us"] == pytest.approx(total - r["sigma_us"] - r["phi_us"] / p, abs=1e-3)
@@ -58,6 +60,7 @@ def test_result_fits_its_schema_and_its_own_formulas(emt: Emt, hq: Path, tmp_pat
     assert r["efficiency"] == pytest.approx(r["speedup"] / p, rel=1e-2, abs=1e-4)
     assert r["phi_us"] == pytest.approx(sum(r["phi_per_rank_us"]), abs=1e-3)
     assert r["imbalance_us"] == pytest.approx(max(r["phi_per_rank_us"]) - r["phi_us"] / p, abs=1e-3)
+    assert r["exchange_us"] == pytest.approx(r["kappa_us"] - r["imbalance_us"], abs=1e-3)
     assert r["replay_exact"] is True
     assert sum(count for _, count in r["histogram"]) == 2000 * ranks
     if ranks == 1:

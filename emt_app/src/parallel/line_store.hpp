@@ -18,6 +18,8 @@ public:
     [[nodiscard]] const std::vector<LineJob>& local() const { return local_; }
     [[nodiscard]] const std::vector<LineJob>& cut() const { return cut_; }
     [[nodiscard]] const std::vector<CutLine>& cut_lines() const { return cut_lines_; }
+    /// Past waves of all lines.
+    [[nodiscard]] const AlignedDoubles& rings() const { return rings_; }
     /// Bytes that one step reads or writes: descriptors and ring entries.
     [[nodiscard]] std::size_t bytes_touched() const;
     /// Bytes of all rings.

@@ -5,6 +5,7 @@ import signal
 import socket
 import subprocess
 import tempfile
+import time
 from pathlib import Path
 
 from .console import Deadline, failure
@@ -17,6 +18,8 @@ from .wrappers import find_program
 
 MUNGE_SOCKET = "/run/munge/munge.socket.2"
 MARIADB_SOCKET = "/run/mysqld/mysqld.sock"
+# A daemon that goes into the background does so by forking, and one look at /proc may fall between parent and child.
+_GONE_AFTER_S = 1.0
 
 
 @dataclasses.dataclass(frozen=True)
@@ -145,10 +148,14 @@ def start_daemon(instance: Instance, daemon: Daemon, deadline: Deadline) -> None
     if status != 0:
         raise failure(f"{daemon.name} did not start (exit status {status}): {said}", log)
 
+    last_seen = time.monotonic()
+
     def settled() -> bool:
+        nonlocal last_seen
         # setsid is what becomes the daemon in a moment.
-        running = any(p.name in (daemon.program, "setsid") for p in members({daemon.place: init}))
-        if not running:
+        if any(p.name in (daemon.program, "setsid") for p in members({daemon.place: init})):
+            last_seen = time.monotonic()
+        elif time.monotonic() - last_seen > _GONE_AFTER_S:
             raise failure(f"{daemon.name} ended while starting", log)
         return is_ready(daemon, init)
 
