@@ -156,6 +156,14 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
     assert names_of_root() <= before
 
 
+@pytest.fixture
+def second(cluster: Cluster, tmp_path: Path) -> Iterator[Cluster]:
+    """A state directory of its own beside the running cluster; nothing is up in it yet."""
+    found = Cluster(tmp_path / "second")
+    yield found
+    found.manage("down", "--purge")
+
+
 class TestService:
     def test_status_is_healthy_and_small(self, cluster: Cluster) -> None:
         report = cluster.status()
@@ -327,9 +335,8 @@ class TestHealing:
 
 
 class TestTraces:
-    def test_second_cluster_its_crash_and_its_end(self, cluster: Cluster, tmp_path: Path) -> None:
+    def test_second_cluster_its_crash_and_its_end(self, cluster: Cluster, second: Cluster) -> None:
         """One after another: two starts at once, side by side, crash, damaged database, end."""
-        second = Cluster(tmp_path / "second")
         small = ["up", "--nodes", "2", "--scratch-size", "64M"]
 
         starts = [second.start(*small), second.start(*small)]
@@ -354,13 +361,15 @@ class TestTraces:
 
         pids = second.host_pids()
         assert len(pids) > 10
-        images = list(second.state.glob("nodes/*/scratch.img"))
+        images = {image: str(image.stat().st_ino) for image in second.state.glob("nodes/*/scratch.img")}
         second.manage("down")
         assert not any(map(runs, pids))
         assert str(second.state) not in Path("/proc/mounts").read_text()
         assert not any(image.exists() for image in images)
         assert b"veth" not in subprocess.run(["ip", "link"], capture_output=True, check=True).stdout
-        assert str(tmp_path) not in subprocess.run(["losetup", "-a"], capture_output=True, text=True, check=True).stdout
+        loops = ["losetup", "--list", "--noheadings", "--output", "BACK-INO"]
+        used = subprocess.run(loops, capture_output=True, text=True, check=True).stdout.split()
+        assert not set(used) & set(images.values())
         assert "was not up" in second.manage("down").stderr
 
         data = second.state / "database" / "ibdata1"
@@ -373,25 +382,22 @@ class TestTraces:
         assert not second.state.exists()
         cluster.status()
 
-    def test_a_pid_that_now_belongs_to_others_is_left_alone(self, cluster: Cluster, tmp_path: Path) -> None:
-        stale = Cluster(tmp_path / "stale")
-        (stale.state / "run").mkdir(parents=True)
-        shutil.copy(cluster.state / "run" / "instance.json", stale.state / "run")
+    def test_a_pid_that_now_belongs_to_others_is_left_alone(self, cluster: Cluster, second: Cluster) -> None:
+        (second.state / "run").mkdir(parents=True)
+        shutil.copy(cluster.state / "run" / "instance.json", second.state / "run")
         _, start, boot = cluster.pid_file("login")
         with subprocess.Popen(["sleep", "60"]) as foreign:
-            stale.pid_path("login").write_text(f"{foreign.pid} {start} {boot}\n")
-            stale.manage("status", expected=3)
-            assert "is not up" in stale.manage("exec", "node1", "true", expected=1).stderr
-            assert "was not up" in stale.manage("down", "--purge").stderr
+            second.pid_path("login").write_text(f"{foreign.pid} {start} {boot}\n")
+            second.manage("status", expected=3)
+            assert "is not up" in second.manage("exec", "node1", "true", expected=1).stderr
+            assert "was not up" in second.manage("down", "--purge").stderr
             assert foreign.poll() is None
             foreign.kill()
 
-    def test_a_start_that_fails_leaves_nothing(self, cluster: Cluster, tmp_path: Path) -> None:
-        failing = Cluster(tmp_path / "failing")
+    def test_a_start_that_fails_leaves_nothing(self, second: Cluster) -> None:
         # No file of this size can be made, so there is no scratch space on a loop device.
         command = ["up", "--nodes", "2", "--no-accounting", "--scratch-fs", "ext4", "--scratch-size", "900000T"]
-        said = failing.manage(*command, expected=1).stderr
-        assert f"last lines of {failing.state}/log/init-node" in said
-        failing.manage("status", expected=3)
-        assert not list(failing.state.glob("run/*.pid"))
-        failing.manage("down", "--purge")
+        said = second.manage(*command, expected=1).stderr
+        assert f"last lines of {second.state}/log/init-node" in said
+        second.manage("status", expected=3)
+        assert not list(second.state.glob("run/*.pid"))

@@ -74,7 +74,7 @@ def start_node(instance: Instance, node: str, deadline: Deadline) -> None:
         return None
 
     init = _await_init(node, starter, find, instance, deadline)
-    # The login namespace's init takes the node over from nsenter, which would tie it to this session.
+    # The login namespace's init takes the node over from nsenter, which is ended here.
     starter.kill()
     starter.wait()
     connect_node(instance, node, init, deadline)
