@@ -67,7 +67,7 @@ def emt(tmp_path_factory: pytest.TempPathFactory) -> Emt:
         return Emt(Path(given))
     build = tmp_path_factory.mktemp("build")
     for command in (
-        ["cmake", "-S", str(APP), "-B", str(build), "-DEMT_TESTS=OFF"],
+        ["cmake", "-S", str(APP), "-B", str(build), "-DEMT_WERROR=ON"],
         ["cmake", "--build", str(build), "--parallel", "2"],
     ):
         done = subprocess.run(command, capture_output=True, text=True, check=False)
