@@ -77,14 +77,15 @@ class KappaCheck(rfm.RunOnlyRegressionTest, Strictness, References, Evidence, Pr
     @property
     def partition_nodes(self):
         """Number of nodes that the site says the partition has."""
-        return self._stated("extras/nodes", self.current_partition.extras.get("nodes"))
+        return self.stated("extras/nodes", self.current_partition.extras.get("nodes"))
 
     @property
     def cores_per_node(self):
         """Physical cores of a node, from the site's ``processor`` entry."""
-        return self._stated("processor/num_cpus", self.current_partition.processor.num_cores or None)
+        return self.stated("processor/num_cpus", self.current_partition.processor.num_cores or None)
 
-    def _stated(self, key, value):
+    def stated(self, key, value):
+        """``value``, which the site's settings have to give under ``key`` of the partition."""
         if value is None:
             raise ReframeError(f"partition {self.current_partition.fullname}: the site's settings must give {key}")
         return value

@@ -99,9 +99,9 @@ class Hpl(Scaled, KappaCheck):
 
     @property
     def peak_gflops_per_core(self):
-        return self._stated("extras/peak_gflops_per_core", self.current_partition.extras.get("peak_gflops_per_core"))
+        return self.stated("extras/peak_gflops_per_core", self.current_partition.extras.get("peak_gflops_per_core"))
 
     @property
     def node_memory_bytes(self):
-        gib = self._stated("extras/memory_gib_per_node", self.current_partition.extras.get("memory_gib_per_node"))
+        gib = self.stated("extras/memory_gib_per_node", self.current_partition.extras.get("memory_gib_per_node"))
         return gib * 2**30

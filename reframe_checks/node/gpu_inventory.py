@@ -22,7 +22,7 @@ class GpuInventory(Scaled, KappaCheck):
     @rfmb.run_after("setup")
     def command_line(self):
         promised = self.current_partition.extras.get("gpus_per_node")
-        self.num_gpus_per_node = self._stated("extras/gpus_per_node", promised)
+        self.num_gpus_per_node = self.stated("extras/gpus_per_node", promised)
         self.executable = "bash"
         self.executable_opts = [
             "-c", f"""'nvidia-smi --query-gpu={gpu.QUERY} --format=csv,noheader,nounits | sed "s/^/$(uname -n), /"'"""

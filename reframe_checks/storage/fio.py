@@ -54,7 +54,7 @@ class Fio(KappaCheck):
 
     @rfmb.run_after("setup")
     def command_line(self):
-        path = self._stated(
+        path = self.stated(
             f"extras/storage/{self.target}", self.current_partition.extras.get("storage", {}).get(self.target)
         )
         self.prerun_cmds = [
