@@ -57,7 +57,7 @@ int main(int argc, char** argv) {
     emt::ScaleOptions scale_options;
     auto* scaling = app.add_subcommand("scale", "run a case with 1, 2, ... ranks; speed-up, efficiency, Karp-Flatt and kappa' as JSON and SVG");
     add_run_options(*scaling, scale_options.run);
-    scaling->add_option("--ranks", scale_options.ranks, "rank counts")->delimiter(',')->check(CLI::PositiveNumber)->required();
+    scaling->add_option("--ranks", scale_options.ranks, "rank counts (default: 1, 2, 4, ... and all cores of this machine)")->delimiter(',')->check(CLI::PositiveNumber);
     scaling->add_option("--launcher", scale_options.launcher, "command that starts {ranks} ranks")->capture_default_str();
     scaling->add_option("--result", scale_options.json_path, "JSON to write")->capture_default_str();
     scaling->add_option("--plot", scale_options.plot_path, "SVG to write")->capture_default_str();

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -78,6 +79,13 @@ def test_scale_runs_all_and_plots(emt: Emt, hq: Path, tmp_path: Path) -> None:
     assert [point["ranks"] for point in scaling["points"]] == [1, 2]
     assert all({"speedup", "efficiency", "karp_flatt", "kappa_us"} <= set(point) for point in scaling["points"])
     assert ElementTree.parse(plot).getroot().tag.endswith("svg")
+
+
+def test_scale_goes_up_to_all_cores(emt: Emt, hq: Path, tmp_path: Path) -> None:
+    data = tmp_path / "s.json"
+    emt("scale", hq, "--steps", "100", "--result", data, "--plot", tmp_path / "s.svg")
+    ranks = [point["ranks"] for point in json.loads(data.read_text())["points"]]
+    assert ranks[0] == 1 and ranks[-1] == len(os.sched_getaffinity(0)) and ranks == sorted(set(ranks))
 
 
 def test_scale_reports_a_failing_launcher(emt: Emt, hq: Path, tmp_path: Path) -> None:

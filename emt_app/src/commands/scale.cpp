@@ -2,12 +2,14 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <stdexcept>
+#include <thread>
 
 #include "commands/commands.hpp"
 #include "commands/scale_plot.hpp"
@@ -32,6 +34,14 @@ int spawn(const std::vector<std::string>& words) {
     int status = 0;
     if (waitpid(child, &status, 0) < 0) throw std::runtime_error("lost " + words.front());
     return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}
+
+std::vector<int> powers_of_two_up_to_all_cores() {
+    const int cores = static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
+    std::vector<int> ranks;
+    for (int p = 1; p < cores; p *= 2) ranks.push_back(p);
+    ranks.push_back(cores);
+    return ranks;
 }
 
 std::vector<std::string> launch_words(const ScaleOptions& o, int ranks, const std::string& result) {
@@ -59,7 +69,7 @@ std::vector<std::string> launch_words(const ScaleOptions& o, int ranks, const st
 int scale_command(const ScaleOptions& o) {
     json points = json::array();
     json common;
-    for (const int p : o.ranks) {
+    for (const int p : o.ranks.empty() ? powers_of_two_up_to_all_cores() : o.ranks) {
         const std::filesystem::path result = std::filesystem::temp_directory_path() / ("emt_scale_" + std::to_string(getpid()) + ".json");
         if (const int status = spawn(launch_words(o, p, result.string())); status != 0)
             throw std::runtime_error("the run with " + std::to_string(p) + " ranks failed with status " + std::to_string(status));
