@@ -65,15 +65,16 @@ class Bench:
             call(self.build / "emt", "generate", "hq", "--scale", str(scale), "-o", path)
         return path
 
-    def bandwidth_gb_s(self, size_bytes: float) -> float:
-        return float(call(self.build / "bench" / "emt_bandwidth", str(int(size_bytes))))
+    def bandwidth_gb_s(self, size_bytes: float, updated: float) -> float:
+        return float(call(self.build / "bench" / "emt_bandwidth", str(int(size_bytes)), f"{updated:.4f}"))
 
     def serial(self, scale: int) -> dict[str, Any]:
-        """Time per step on one core beside the time to read what a step touches from where it lives."""
+        """Time per step on one core beside the time to read and update what a step touches where it lives."""
         results = self.run(self.hq(scale), max(200, 100000 // scale))
         step = statistics.median(r["step_us"]["p50"] for r in results)
         touched, rings = results[0]["bytes_touched"], results[0]["ring_bytes"]
-        bandwidth = self.bandwidth_gb_s(touched + rings)
+        written = results[0]["bytes_written"]
+        bandwidth = self.bandwidth_gb_s(touched + rings, written / touched)
         bound = touched / bandwidth / 1e3
         return {
             "step_us": step,
@@ -81,6 +82,7 @@ class Bench:
             "phi_us": statistics.median(r["phi_us"] for r in results),
             "phi_cached_us": statistics.median(r["phi_cached_us"] for r in results),
             "bytes_touched": touched,
+            "bytes_written": written,
             "bytes_held": touched + rings,
             "bandwidth_gb_s": bandwidth,
             "bound_us": bound,
