@@ -11,6 +11,8 @@ from reports.schema import REPORT, SCALING_KEYS, VARIANT_KEYS, check
 from reports.untrusted import clean, clean_object, one_line
 
 PATTERNS = ("run-report*.json", "report*.json")
+# Folder beside a report with the reports of what was measured again.
+CONFIRMATIONS = "confirmations"
 # What ReFrame writes for a variable that was never set.
 _UNDEFINED = "<undefined>"
 
@@ -35,11 +37,20 @@ def load_session(run: pathlib.Path) -> Session:
         names the file and the key.
     """
     path = find_report(run)
+    session, _ = _session(path)
+    folder = path.parent / CONFIRMATIONS
+    again = [_session(file) for file in sorted(folder.glob("*.json"))] if session.uuid else []
+    return replace(session, again=tuple(other for other, confirms in again if confirms == session.uuid))
+
+
+def _session(path: pathlib.Path) -> tuple[Session, str]:
+    """The session of one report, and the identifier of the session that it confirms, if any."""
     source = clean(str(path))
     document = _parse(path, source)
     check(_without_undefined(document), REPORT, source)
     info = document["session_info"]
-    return Session(
+    purpose = info.get("purpose") or ""
+    session = Session(
         path=source,
         uuid=info.get("uuid") or "",
         hostname=info.get("hostname") or "",
@@ -49,11 +60,14 @@ def load_session(run: pathlib.Path) -> Session:
         elapsed_s=info.get("time_elapsed"),
         command_line=info.get("cmdline") or "",
         mode=info.get("mode"),
+        purpose=purpose,
         restored_cases=len(document.get("restored_cases", [])),
         runs=tuple(
-            tuple(_case(entry, number) for entry in run["testcases"]) for number, run in enumerate(document["runs"])
+            tuple(replace(_case(entry, number), purpose=purpose) for entry in run["testcases"])
+            for number, run in enumerate(document["runs"])
         ),
     )
+    return session, info.get("confirms") or ""
 
 
 def _parse(path: pathlib.Path, source: str) -> Any:
@@ -104,6 +118,7 @@ def _case(entry: dict[str, Any], run: int) -> Case:
         run=run,
         nodes=_nodes(entry),
         job_id=None if job_id is None else str(job_id),
+        hashcode=entry.get("hashcode", ""),
         output=str(pathlib.PurePath(folder, stdout)) if folder and stdout and job_id is not None else None,
         run_time_s=entry.get("time_run"),
         metrics=tuple(
@@ -139,6 +154,7 @@ def _evidence(entry: dict[str, Any]) -> dict[str, Any]:
             PerNode(metric, figures["unit"], figures["values"]) for metric, figures in entry.get("per_node", {}).items()
         ),
         "scaling": Scaling(**{key: scaling[key] for key in SCALING_KEYS}) if scaling else None,
+        "partition_size": entry.get("partition_size", 0),
         "suspects": tuple(entry.get("suspects", ())),
         "hint": entry.get("hint", ""),
         "provenance": entry.get("provenance", {}),

@@ -4,6 +4,9 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
+# Why a session measured cases of another again.
+SAME_NODES, OTHER_NODES = "same-nodes", "other-nodes"
+
 
 @dataclass(frozen=True)
 class Metric:
@@ -118,6 +121,12 @@ class Case:
     curves: tuple[Curve, ...] = ()
     per_node: tuple[PerNode, ...] = ()
     scaling: Scaling | None = None
+    hashcode: str = ""
+    """What ReFrame selects the case by."""
+    partition_size: int = 0
+    """Nodes of the partition; 0 when not known."""
+    purpose: str = ""
+    """``SAME_NODES`` or ``OTHER_NODES`` when it was measured again, else empty."""
     suspects: tuple[str, ...] = ()
     hint: str = ""
     provenance: dict[str, Any] = field(default_factory=dict)
@@ -152,8 +161,12 @@ class Session:
     elapsed_s: float | None
     command_line: str
     mode: str | None
+    purpose: str
+    """That of its cases."""
     restored_cases: int
     runs: tuple[tuple[Case, ...], ...]
+    again: tuple["Session", ...] = ()
+    """The sessions that measured cases of this one again."""
 
     @property
     def systems(self) -> tuple[str, ...]:

@@ -85,6 +85,7 @@ KAPPA_CASE = _object(
             )
         ),
         "per_node": _map(_object({"unit": STRING, "values": _map(NUMBER)})),
+        "partition_size": {"type": "integer"},
         "scaling": {"anyOf": [{"const": {}}, SCALING]},
         "suspects": STRINGS,
         "hint": STRING,
@@ -98,6 +99,7 @@ CASE: Schema = {
         {"name": STRING, "system": STRING, "partition": _optional("string"), "result": STRING},
         {
             "environ": _optional("string"),
+            "hashcode": STRING,
             "fail_phase": _optional("string"),
             "fail_reason": _optional("string"),
             "fail_info": _optional("object"),
@@ -114,15 +116,12 @@ CASE: Schema = {
     "then": KAPPA_CASE,
 }
 
+SESSION_STRINGS = ("uuid", "hostname", "user", "version", "time_start", "cmdline", "mode", "confirms", "purpose")
 REPORT = _object(
     {
         "session_info": _object(
             {},
-            {
-                key: _optional("string")
-                for key in ("uuid", "hostname", "user", "version", "time_start", "cmdline", "mode")
-            }
-            | {"time_elapsed": _optional("number")},
+            {key: _optional("string") for key in SESSION_STRINGS} | {"time_elapsed": _optional("number")},
         ),
         "runs": _list(_object({"testcases": _list(CASE)})),
     },

@@ -37,6 +37,8 @@ class KappaCheck(rfm.RunOnlyRegressionTest, Strictness, References, Evidence, Pr
     #: How often the command runs in the job.
     repeats = rfmb.variable(int, value=1)
     check_class = rfmb.variable(str, value="", loggable=True)
+    #: Number of nodes of the partition, from the site.
+    partition_size = rfmb.variable(int, value=0, loggable=True)
 
     time_limit = "10m"
     exclusive_access = True
@@ -66,6 +68,7 @@ class KappaCheck(rfm.RunOnlyRegressionTest, Strictness, References, Evidence, Pr
     @rfmb.run_after("setup")
     def lay_out_ranks(self):
         extras = self.current_partition.extras
+        self.partition_size = extras.get("nodes", 0)
         if "max_pending_time" in extras:
             self.max_pending_time = extras["max_pending_time"]
         scale = self.chosen_scale()

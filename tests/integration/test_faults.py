@@ -2,6 +2,7 @@
 
 import contextlib
 import shutil
+import subprocess
 import time
 
 import pytest
@@ -45,6 +46,26 @@ def test_bandwidth_limit_on_one_link_names_the_node(suite):
     assert status == FAIL
     assert failure_of(verdict, "NodeLinks")["suspects"] == ["node2"]
     assert "node2" in failure_of(verdict, "NodeLinks")["operator_line"]
+
+
+def test_transient_is_measured_again_and_not_blamed(suite):
+    limit = "tc qdisc add dev eth0 root tbf rate 200mbit burst 70000 latency 50ms"
+    with contextlib.ExitStack() as limited:
+        limited.enter_context(fault(suite, "node1", limit, "tc qdisc del dev eth0 root"))
+        validation = subprocess.Popen(
+            [SITE.parent / "validate", "embedded", "smoke", "-n", "OsuBandwidth%placement=two_nodes"],
+            env=suite.environment(),
+        )
+        deadline = time.monotonic() + 300
+        while not (reports := list(suite.results.glob("runs/*-smoke/run-report.json"))):
+            assert time.monotonic() < deadline, "no report was written"
+            time.sleep(0.1)
+    validation.wait(timeout=300)
+    _, verdict = suite.judge(reports[0])
+    case = next(case for case in verdict["cases"] if case["partition"] == "cpu")
+    assert (case["state"], case["diagnosis"], case["unstable"]) == ("pass", "transient", True)
+    assert [attempt["state"] for attempt in case["repeated"]] == ["fail"]
+    assert verdict["suspects"] == []
 
 
 def test_full_scratch_fails(suite):
