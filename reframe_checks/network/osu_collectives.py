@@ -111,12 +111,16 @@ class OsuNonBlockingCollective(OsuSuiteCollective):
 @rfm.simple_test
 class OsuPersistentCollective(OsuSuiteCollective):
     descr = "OSU persistent collective"
+    # OSU builds these programs only on an MPI of version 4.
+    needs_environ = ["osu-suite", "osu-persistent"]
     program = rfmb.parameter(osu_programs.PERSISTENT, loggable=True)
 
 
 @rfm.simple_test
 class OsuNeighbourCollective(OsuSuiteCollective):
     descr = "OSU neighbourhood collective"
+    # OSU's ring of neighbours needs three ranks.
+    scale = rfmb.parameter(["two_nodes", "whole_partition"], loggable=True)
     program = rfmb.parameter(osu_programs.NEIGHBOUR, loggable=True)
 
 
