@@ -82,6 +82,7 @@ class OsuDeviceLatencyMatrix(OnDevicePair, OsuPointToPoint):
     needs_environ = ["osu-cuda"]
     benchmark = "osu_latency"
     modes = ("acceptance",)
+    placement = rfmb.parameter(["same_node", "two_nodes"], loggable=True)
     buffers = rfmb.parameter(BUFFERS, loggable=True)
     transport = rfmb.parameter(TRANSPORTS, loggable=True)
     hint = "compare with the row of transport `default`: which setting makes the difference?"
@@ -95,6 +96,7 @@ class OsuDeviceBandwidthMatrix(OnDevicePair, OsuStream):
     needs_environ = ["osu-cuda"]
     benchmark = "osu_bw"
     modes = ("acceptance",)
+    placement = rfmb.parameter(["same_node", "two_nodes"], loggable=True)
     buffers = rfmb.parameter(BUFFERS, loggable=True)
     transport = rfmb.parameter(TRANSPORTS, loggable=True)
     hint = "compare with the row of transport `default`: which setting makes the difference?"

@@ -47,6 +47,12 @@ class OsuHello(OsuStartup):
     descr = "OSU hello: every rank takes part"
     executable = "osu_hello"
 
+    informational = ["processes"]
+
     @rfmb.sanity_function
     def every_rank(self):
         return bool(self.read_processes())
+
+    @rfmb.performance_function("count")
+    def processes(self):
+        return self.num_tasks
