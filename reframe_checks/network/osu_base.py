@@ -53,9 +53,10 @@ class OsuCheck(KappaCheck):
     @rfmb.run_after("setup")
     def command_line(self):
         self.executable = self.benchmark
-        self.executable_opts = ["-i", str(self.iterations), "-x", str(self.warmup), *self.size_options()]
-        if self.validation_demanded():
-            self.executable_opts.append("-c")
+        # OSU stops reading options at the first operand, which the names of the buffers are.
+        validation = ["-c"] if self.validation_demanded() else []
+        options = ["-i", str(self.iterations), "-x", str(self.warmup), *validation, *self.size_options()]
+        self.executable_opts = options
 
     def validation_demanded(self):
         return self.validates and "osu-suite" in self.current_environ.features
