@@ -10,8 +10,6 @@ import sys
 
 from reframe.core.runtime import runtime
 
-from reframe_checks.base.check import EVERY_MODE
-
 SUITE = pathlib.Path(__file__).parents[1]
 
 
@@ -76,7 +74,7 @@ def _entry(name, path, cls, offers):
         "name": name,
         "file": str(path.relative_to(SUITE.parent)),
         "family": str(cls.family),
-        "tags": sorted({*cls.tags, *EVERY_MODE}),
+        "tags": sorted({*cls.tags, *cls.modes}),
         "needs_partition": sorted(cls.needs_partition),
         "needs_environ": sorted(needs_environ),
         "offered": not missing,

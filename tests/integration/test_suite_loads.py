@@ -7,9 +7,12 @@ from reframe_checks.base.census import declared_checks
 # One for each check class: a file that does not load must not go unnoticed.
 CHECKS = {
     "EmtCorrectness", "EmtScaling", "Fio", "GpuInventory", "Hpl", "NodeLinks", "OsuAllreduce", "OsuAlltoall",
-    "OsuBandwidth", "OsuBarrier", "OsuBcast", "OsuBidirectionalBandwidth",
-    "OsuDeviceBandwidth", "OsuDeviceLatency", "OsuGather", "OsuLatency", "OsuReduce",
-    "PartitionHealth", "PartitionState", "Stream",
+    "OsuAtomicLatency", "OsuBandwidth", "OsuBarrier", "OsuBcast", "OsuBidirectionalBandwidth",
+    "OsuBlockingCollective", "OsuCollectiveOnRanks", "OsuDeviceBandwidth", "OsuDeviceBandwidthMatrix",
+    "OsuDeviceCollective", "OsuDeviceLatency", "OsuDeviceLatencyMatrix", "OsuGather", "OsuHello", "OsuInit",
+    "OsuLatency", "OsuMessageRate", "OsuMultiLatency", "OsuNeighbourCollective", "OsuNonBlockingCollective",
+    "OsuOneSidedBandwidth", "OsuOneSidedLatency", "OsuPersistentCollective", "OsuReduce", "PartitionHealth",
+    "PartitionState", "Stream",
 }  # fmt: skip
 CASES = 46
 
