@@ -15,7 +15,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from reframe_checks.parsers import emt, fio, gpu, hpcc, hpl, likwid, node_links, node_probe, osu, stream
+from reframe_checks.parsers import emt, fio, gpu, hpcc, hpl, likwid, lustre, node_links, node_probe, osu, stream
 from reframe_checks.parsers.errors import ParseError
 from reframe_checks.parsers.text import MAX_LINE_CHARS
 from tests.unit.parsers.damage import damaged, is_written, leaves
@@ -52,6 +52,7 @@ CASES = {
     "stream": Case("stream/two_threads.txt", stream.parse, may_vanish=[".threads"]),
     "likwid": Case("likwid/stream.txt", likwid.parse),
     "fio": Case("fio/write.json", fio.parse, (1, 1e-3, 1e-6, 1 << 10, 1 << 20)),
+    "lustre": Case("lustre/composed_folder.txt", lustre.parse),
     "emt": Case("emt/two_ranks.json", emt.parse),
     "node_links": Case("node_links/four_nodes.txt", partial(node_links.parse, message_bytes=1 << 20, expect_repeats=2)),
     "node_probe": Case("node_probe/four_nodes.jsonl", partial(node_probe.parse, expect_nodes=4)),
