@@ -51,7 +51,10 @@ CENSUS = _object(
 )
 
 # Parameters that tell cases of one check apart, and what a case over ranks records.
-VARIANT_KEYS = ("scale", "placement", "target", "exchange")
+VARIANT_KEYS = (
+    "scale", "placement", "target", "exchange", "ranks", "program", "buffers", "transport", "pattern", "subtype",
+    "sync",
+)  # fmt: skip
 SCALING_KEYS = ("series", "ranks", "speedup", "efficiency", "karp_flatt", "kappa_us")
 SCALING = _object(
     {

@@ -10,6 +10,8 @@ class Evidence(rfm.RegressionTestPlugin):
     curves = rfmb.variable(dict, value={}, loggable=True)
     #: metric -> {unit, values: {node: value}}
     per_node = rfmb.variable(dict, value={}, loggable=True)
+    #: name -> {x, x_unit, y, y_unit, z, z_unit, points: [[x, y, z], …]}
+    heat_maps = rfmb.variable(dict, value={}, loggable=True)
     #: Nodes that the check's own measurement points at.
     suspects = rfmb.variable(typ.List[str], value=[], loggable=True)
     #: The one line that an operator needs first when the check fails.
@@ -30,6 +32,17 @@ class Evidence(rfm.RegressionTestPlugin):
                 "gated": {str(key): metric for key, metric in gated.items()},
             },
         }  # fmt: skip
+
+    def record_heat_map(self, name, x, y, z, points):
+        """Keep a quantity over two others.
+
+        :param x, y, z: (title, unit).
+        :param points: mapping (x, y) -> z.
+        """
+        titles = {key: title for key, (title, _) in zip("xyz", (x, y, z), strict=True)}
+        units = {f"{key}_unit": unit for key, (_, unit) in zip("xyz", (x, y, z), strict=True)}
+        cells = [[*key, points[key]] for key in sorted(points)]
+        self.heat_maps = {**self.heat_maps, name: {**titles, **units, "points": cells}}
 
     def record_per_node(self, metric, unit, values):
         """Keep one figure for each node: mapping node -> value."""

@@ -63,6 +63,13 @@ def partition(name, nodes, features, **extras):
 
 # Sizes for cores that are shared: seconds, not minutes.
 NETWORK_TUNING = {"OsuBandwidth": {"window": 16}, "OsuBidirectionalBandwidth": {"window": 16}}
+STORAGE_TUNING = {
+    "Fio": {"file_size_mib": 128, "runtime_s": 1},
+    **{name: {"block_mib": 32, "segments": 200} for name in ("IorNode", "IorEasy", "IorHard")},
+    "Mdtest": {"items": 200},
+    "BtIo": {"problem_class": "W"},
+    "Iozone": {"file_sizes_mib": [8, 32, 128], "request_sizes_kib": [16, 128, 1024]},
+}
 COMMON_SCALES = ["scale_one_node", "scale_each_node"]
 
 site_configuration = {
@@ -90,8 +97,12 @@ site_configuration = {
                     tuning=NETWORK_TUNING,
                 ),
                 partition(
-                    "scratch", NODES, [*COMMON_SCALES, "links", "storage_scratch", "storage_shared"],
-                    tuning={"NodeLinks": {"window": 16}, "Fio": {"file_size_mib": 128, "runtime_s": 1}},
+                    "scratch", NODES,
+                    [
+                        *COMMON_SCALES, "scale_two_nodes", "links", "storage_scratch", "storage_shared",
+                        "parallel_shared",
+                    ],
+                    tuning={"NodeLinks": {"window": 16}, **STORAGE_TUNING},
                 ),
             ],
         }

@@ -6,7 +6,8 @@ from reframe_checks.base.census import declared_checks
 
 # One for each check class: a file that does not load must not go unnoticed.
 CHECKS = {
-    "EmtCorrectness", "EmtScaling", "Fio", "GpuInventory", "Hpl", "NodeLinks", "OsuAllreduce", "OsuAlltoall",
+    "BtIo", "EmtCorrectness", "EmtScaling", "Fio", "GpuInventory", "Hpl", "IorEasy", "IorHard", "IorNode",
+    "Iozone", "Mdtest", "NodeLinks", "OsuAllreduce", "OsuAlltoall",
     "OsuAtomicLatency", "OsuBandwidth", "OsuBarrier", "OsuBcast", "OsuBidirectionalBandwidth",
     "OsuBlockingCollective", "OsuCollectiveOnRanks", "OsuDeviceBandwidth", "OsuDeviceBandwidthMatrix",
     "OsuDeviceCollective", "OsuDeviceLatency", "OsuDeviceLatencyMatrix", "OsuGather", "OsuHello", "OsuInit",
