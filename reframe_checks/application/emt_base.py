@@ -17,15 +17,17 @@ from reframe_checks.base.check import KappaCheck
 SOURCE = pathlib.Path(__file__).resolve().parents[2] / "emt_app"
 
 
-class EmtBuild(rfm.RunOnlyRegressionTest):
-    """Configures and builds ``emt_app`` on the login node; does nothing when it is up to date."""
+class EmtProgram(rfm.RunOnlyRegressionTest):
+    """Sees on the login node that the program is there: asks the installed one, or builds what is not up to date."""
 
     local = True
-    executable = "cmake"
     build_dir = rfmb.variable(str, value="")
 
     @rfmb.run_after("setup")
     def command_line(self):
+        if "emt-build" not in self.current_environ.features:
+            self.executable, self.executable_opts = "emt", ["--version"]
+            return
         self.build_dir = self.current_environ.extras.get("emt_build_dir", "")
         if not self.build_dir:
             raise ReframeError(f"environment {self.current_environ.name}: the site's settings must give emt_build_dir")
@@ -33,19 +35,28 @@ class EmtBuild(rfm.RunOnlyRegressionTest):
         self.prerun_cmds = [
             f"cmake -S {shlex.quote(str(SOURCE))} -B {folder} -DCMAKE_BUILD_TYPE=Release -DEMT_TESTS=OFF"
         ]
-        self.executable_opts = ["--build", folder, "--parallel"]
+        self.executable, self.executable_opts = "cmake", ["--build", folder, "--parallel"]
+
+    @property
+    def program(self):
+        return str(pathlib.Path(self.build_dir) / "emt") if self.build_dir else "emt"
 
     @rfmb.sanity_function
     def program_is_there(self):
-        return sn.assert_true((pathlib.Path(self.build_dir) / "emt").is_file(), msg="the build left no emt")
+        return sn.all(
+            [
+                sn.assert_eq(self.job.exitcode, 0, msg=f"{self.executable} failed: see the job's standard error"),
+                sn.assert_true(not self.build_dir or pathlib.Path(self.program).is_file(), msg="the build left no emt"),
+            ]
+        )
 
 
 class EmtCheck(KappaCheck):
     """A check of the Hydro-Quebec-like network (IPST 2023, Table I), replicated ``network_scale`` times."""
 
     needs_partition = ["compute"]
-    needs_environ = ["emt-build"]
-    build = rfmb.fixture(EmtBuild, scope="environment")
+    needs_environ = ["emt|emt-build"]
+    source = rfmb.fixture(EmtProgram, scope="environment")
 
     network_scale = rfmb.variable(int, value=1)
     steps = rfmb.variable(int, value=20000)
@@ -53,7 +64,7 @@ class EmtCheck(KappaCheck):
 
     @rfmb.run_after("setup")
     def generate_network(self):
-        self.program = str(pathlib.Path(self.build.build_dir) / "emt")
+        self.program = self.source.program
         self.programs = [self.program]
         self.prerun_cmds = [
             *self.prerun_cmds,

@@ -9,6 +9,8 @@ import os
 import pathlib
 import re
 
+from spack_envs.installer.reframe_settings import installed_environments
+
 SITE = pathlib.Path(__file__).resolve().parent
 REPOSITORY = SITE.parents[1]
 STATE = pathlib.Path(os.environ.get("KAPPA_CLUSTER_STATE", REPOSITORY / ".kappa/cluster"))
@@ -39,6 +41,17 @@ def peak_gflops_per_core():
 
 NODES, CORES = running_cluster()
 HAS_NVIDIA = pathlib.Path("/dev/nvidia0").exists()
+SPACK = installed_environments("embedded")
+# What the site's Open MPI needs in every environment.
+OPEN_MPI = [
+    ["OMPI_ALLOW_RUN_AS_ROOT", "1"],
+    ["OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1"],
+    # Virtual nodes would all bind their first rank to physical core 0.
+    ["OMPI_MCA_hwloc_base_binding_policy", "none"],
+    # There are more ranks than cores as soon as a job uses two nodes.
+    ["OMPI_MCA_mpi_yield_when_idle", "1"],
+    ["OMPI_MCA_btl_tcp_if_include", "eth0"],
+]
 
 
 def partition(name, nodes, features, **extras):
@@ -47,7 +60,7 @@ def partition(name, nodes, features, **extras):
         "scheduler": "slurm",
         "launcher": "srun",
         "access": [f"--partition={name}", "--licenses=machine:1"],
-        "environs": ["packaged"],
+        "environs": ["packaged", *(environment["name"] for environment in SPACK)],
         "max_jobs": 8,
         "features": features,
         "processor": {"num_cpus": CORES, "num_cpus_per_core": 1, "num_sockets": 1, "num_cpus_per_socket": CORES},
@@ -118,17 +131,9 @@ site_configuration = {
                 "emt_build_dir": str(REPOSITORY / ".kappa/emt"),
                 "hash_files": {"osu": [str(path) for path in sorted((OSU / "lib").glob("*.py"))]},
             },
-            "env_vars": [
-                ["PATH", f"{OSU / 'bin'}:$PATH"],
-                ["OMPI_ALLOW_RUN_AS_ROOT", "1"],
-                ["OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1"],
-                # Virtual nodes would all bind their first rank to physical core 0.
-                ["OMPI_MCA_hwloc_base_binding_policy", "none"],
-                # There are more ranks than cores as soon as a job uses two nodes.
-                ["OMPI_MCA_mpi_yield_when_idle", "1"],
-                ["OMPI_MCA_btl_tcp_if_include", "eth0"],
-            ],
-        }
+            "env_vars": [["PATH", f"{OSU / 'bin'}:$PATH"], *OPEN_MPI],
+        },
+        *({**environment, "env_vars": [*environment["env_vars"], *OPEN_MPI]} for environment in SPACK),
     ],
     "modes": [
         {"name": name, "options": [f"--tag={name}", f"--session-extras=mode={name}"]}
