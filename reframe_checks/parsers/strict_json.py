@@ -100,8 +100,41 @@ class Record:
         return Record(self._output, self._line, self._value(key), f"{self._where}.{key}".lstrip("."))
 
     def records(self, key: str) -> "list[Record]":
+        value = self._list(key)
+        where = f"{self._where}.{key}".lstrip(".")
+        return [Record(self._output, self._line, entry, f"{where}[{index}]") for index, entry in enumerate(value)]
+
+    def texts(self, key: str) -> list[str]:
+        values = self._list(key)
+        if not all(isinstance(value, str) and value and value.isprintable() for value in values):
+            raise self.error("a list of texts", key)
+        return [str(value) for value in values]
+
+    def matrix(self, key: str, rows: int, columns: int) -> list[list[float | None]]:
+        """``rows`` lists of ``columns`` positive numbers or nulls."""
+        values = self._list(key)
+        if len(values) != rows or not all(_is_row(row, columns) for row in values):
+            raise self.error(f"{rows} lists of {columns} numbers above 0 or nulls", key)
+        return [[None if value is None else float(value) for value in row] for row in values]
+
+    def pairs(self, key: str) -> list[tuple[int, int]]:
+        """Lists of two integers each, the smaller first, none negative."""
+        values = self._list(key)
+        for value in values:
+            if not (isinstance(value, list) and [type(end) for end in value] == [int, int] and 0 <= value[0] < value[1]):
+                raise self.error("lists of two integers, the smaller first", key)
+        return [(first, second) for first, second in values]
+
+    def _list(self, key: str) -> list[Any]:
         value = self._value(key)
         if not isinstance(value, list):
             raise self.error("a list", key)
-        where = f"{self._where}.{key}".lstrip(".")
-        return [Record(self._output, self._line, entry, f"{where}[{index}]") for index, entry in enumerate(value)]
+        return value
+
+
+def _is_row(row: object, columns: int) -> bool:
+    return (
+        isinstance(row, list)
+        and len(row) == columns
+        and all(value is None or (type(value) in (int, float) and 0 < value < 1e300) for value in row)
+    )

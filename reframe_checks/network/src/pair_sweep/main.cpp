@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
+#include "json_text.hpp"
 #include "node_names.hpp"
 #include "sweep_all.hpp"
 #include "world.hpp"
@@ -42,13 +43,17 @@ void define(CLI::App& app, Options& options) {
                    "measure a pair again alone when it is below this share of the median pair; 0: none")
         ->check(CLI::Range(0.0, 1.0))->capture_default_str();
     app.add_option("--alone-most", options.alone_most, "at most so many pairs alone, the worst")
-        ->check(CLI::Range(0, 100'000))->capture_default_str();
+        ->check(CLI::Range(0, 500))->capture_default_str();
 }
 
 json rows(const std::vector<double>& values, std::size_t nodes) {
     json matrix = json::array();
-    for (auto row = values.begin(); row != values.end(); row += static_cast<std::ptrdiff_t>(nodes)) {
-        matrix.push_back(std::vector<double>(row, row + static_cast<std::ptrdiff_t>(nodes)));
+    for (std::size_t start = 0; start < values.size(); start += nodes) {
+        json row = json::array();
+        for (std::size_t column = 0; column < nodes; ++column) {
+            row.push_back(sweep::rounded(values[start + column]));
+        }
+        matrix.push_back(std::move(row));
     }
     return matrix;
 }
@@ -62,7 +67,10 @@ json measured_in_rounds(Sweep& sweep, const Layout& layout, bool speaks) {
         for (const Pair& pair : round.pairs) {
             pairs.push_back({pair.first, pair.second});
         }
-        rounds.push_back({{"pairs", pairs}, {"idle", round.idle ? json(*round.idle) : json()}, {"seconds", seconds}});
+        rounds.push_back({{"round", rounds.size() + 1},
+                          {"pairs", std::move(pairs)},
+                          {"idle", round.idle ? json(*round.idle) : json()},
+                          {"seconds", sweep::rounded(seconds)}});
         if (speaks) {
             std::fprintf(stderr, "round %zu of %zu: %.3f s\n", rounds.size(), schedule.size(), seconds);
         }
@@ -90,9 +98,11 @@ json measured_alone(Sweep& sweep, const Matrices& matrices, const Layout& layout
             const auto nodes = static_cast<int>(layout.nodes.size());
             const auto there = static_cast<std::size_t>(pair.first * nodes + pair.second);
             const auto back = static_cast<std::size_t>(pair.second * nodes + pair.first);
-            found.push_back({{"pair", {pair.first, pair.second}},
-                             {"latency_us", alone.latency_us[there]},
-                             {"bandwidth_MBps", {alone.bandwidth_mbps[there], alone.bandwidth_mbps[back]}}});
+            found.push_back({{"first", pair.first},
+                             {"second", pair.second},
+                             {"latency_us", sweep::rounded(alone.latency_us[there])},
+                             {"to_second_MBps", sweep::rounded(alone.bandwidth_mbps[there])},
+                             {"to_first_MBps", sweep::rounded(alone.bandwidth_mbps[back])}});
         }
     }
     return found;
@@ -125,7 +135,7 @@ void measure(const sweep::World& world, const Options& options) {
         {"bandwidth_MBps", rows(matrices.bandwidth_mbps, layout.nodes.size())},
         {"alone", alone},
     };
-    sweep::write_file(options.output, document.dump() + "\n");
+    sweep::write_file(options.output, sweep::in_lines(document, {"rounds", "latency_us", "bandwidth_MBps"}));
 }
 
 }  // namespace
