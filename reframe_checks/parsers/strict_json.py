@@ -108,10 +108,23 @@ class Record:
         values = self._list(key)
         if not all(isinstance(value, str) and value and value.isprintable() for value in values):
             raise self.error("a list of texts", key)
-        return [str(value) for value in values]
+        return values
+
+    def integers(self, key: str) -> list[int]:
+        values = self._list(key)
+        if not all(_is_index(value) for value in values):
+            raise self.error("a list of integers, none negative", key)
+        return values
+
+    def numbers(self, key: str, length: int) -> list[float]:
+        """``length`` numbers above 0."""
+        values = self._list(key)
+        if len(values) != length or not all(map(_is_positive, values)):
+            raise self.error(f"a list of {length} numbers above 0", key)
+        return [float(value) for value in values]
 
     def matrix(self, key: str, rows: int, columns: int) -> list[list[float | None]]:
-        """``rows`` lists of ``columns`` positive numbers or nulls."""
+        """``rows`` lists of ``columns`` numbers above 0 or nulls."""
         values = self._list(key)
         if len(values) != rows or not all(_is_row(row, columns) for row in values):
             raise self.error(f"{rows} lists of {columns} numbers above 0 or nulls", key)
@@ -120,9 +133,8 @@ class Record:
     def pairs(self, key: str) -> list[tuple[int, int]]:
         """Lists of two integers each, the smaller first, none negative."""
         values = self._list(key)
-        for value in values:
-            if not (isinstance(value, list) and [type(end) for end in value] == [int, int] and 0 <= value[0] < value[1]):
-                raise self.error("lists of two integers, the smaller first", key)
+        if not all(_is_pair(value) for value in values):
+            raise self.error("lists of two integers, the smaller first", key)
         return [(first, second) for first, second in values]
 
     def _list(self, key: str) -> list[Any]:
@@ -132,9 +144,17 @@ class Record:
         return value
 
 
+def _is_index(value: object) -> bool:
+    return type(value) is int and value >= 0
+
+
+def _is_positive(value: object) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool) and 0 < value < 1e300
+
+
+def _is_pair(value: object) -> bool:
+    return isinstance(value, list) and len(value) == 2 and all(map(_is_index, value)) and value[0] < value[1]
+
+
 def _is_row(row: object, columns: int) -> bool:
-    return (
-        isinstance(row, list)
-        and len(row) == columns
-        and all(value is None or (type(value) in (int, float) and 0 < value < 1e300) for value in row)
-    )
+    return isinstance(row, list) and len(row) == columns and all(value is None or _is_positive(value) for value in row)

@@ -6,12 +6,12 @@ from reframe_checks.base.census import declared_checks
 
 # One for each check class: a file that does not load must not go unnoticed.
 CHECKS = {
-    "EmtCorrectness", "EmtScaling", "Fio", "GpuInventory", "Hpl", "NodeLinks", "OsuAllreduce", "OsuAlltoall",
-    "OsuBandwidth", "OsuBarrier", "OsuBcast", "OsuBidirectionalBandwidth",
+    "EmtCorrectness", "EmtScaling", "Fio", "GpuInventory", "Hpl", "NodeLinks", "NodeSweep", "OsuAllreduce",
+    "OsuAlltoall", "OsuBandwidth", "OsuBarrier", "OsuBcast", "OsuBidirectionalBandwidth",
     "OsuDeviceBandwidth", "OsuDeviceLatency", "OsuGather", "OsuLatency", "OsuReduce",
-    "PartitionHealth", "PartitionState", "Stream",
+    "PairSweep", "PartitionHealth", "PartitionState", "Stream",
 }  # fmt: skip
-CASES = 46
+CASES = 50
 
 
 def test_every_declared_check_is_known():

@@ -6,7 +6,7 @@
 
 struct Settings {
     int latency_bytes = 8;
-    int round_trips = 200;
+    int round_trips = 1000;
     int bandwidth_bytes = 1 << 20;
     int window = 16;   // large messages in flight
     int repeats = 5;   // windows in each direction

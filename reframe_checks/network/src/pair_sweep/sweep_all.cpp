@@ -41,14 +41,14 @@ double Sweep::run(const std::vector<Pair>& pairs) {
     const double start = MPI_Wtime();
     // Barriers between the three, so that all pairs do the same at the same time.
     if (leads) {
-        latency_us_[column] = measurement_.lead_latency(partner);
+        latency_us_[column] = std::fmin(latency_us_[column], measurement_.lead_latency(partner));
     } else if (plays) {
         measurement_.follow_latency(partner);
     }
     world_.barrier();
     for (const bool sends : {leads, !leads}) {
         if (plays && sends) {
-            bandwidth_mbps_[column] = measurement_.send_bandwidth(partner);
+            bandwidth_mbps_[column] = std::fmax(bandwidth_mbps_[column], measurement_.send_bandwidth(partner));
         } else if (plays) {
             measurement_.receive_bandwidth(partner);
         }

@@ -20,7 +20,7 @@ class Sweep {
 
     // Measures pairs that share no node at the same time; returns the seconds that it took.
     double run(const std::vector<Pair>& pairs);
-    // What was measured since the last call; every rank has to call it.
+    // The best that was measured of each pair since the last call; every rank has to call it.
     Matrices collect();
 
   private:
