@@ -41,6 +41,39 @@ def suspects_of_pairs(
     return ranked(findings)
 
 
+def clear_pairs(
+    slowness: Floats, alone: Mapping[tuple[int, int], float], *, least_slowdown: float
+) -> tuple[Floats, list[tuple[int, int]]]:
+    """What was slow only while other pairs were measured becomes typical; returns these pairs, too.
+
+    A pair never gets better than the median pair, or pairs measured alone would make all others look slow.
+
+    :param slowness: as for :func:`suspects_of_pairs`.
+    :param alone: of some pairs, the same figure measured while no other pair was.
+    """
+    median = float(np.nanmedian(slowness))
+    cleared, pairs = slowness.copy(), []
+    for (i, j), value in alone.items():
+        was = slowness[i, j]
+        if was <= median:
+            continue
+        cleared[i, j] = cleared[j, i] = now = max(min(was, value), median)
+        if was >= least_slowdown * median > now:
+            pairs.append((i, j))
+    return cleared, pairs
+
+
+def one_direction(bandwidth: Floats, node: int, *, least_ratio: float) -> str:
+    """``when it sends`` or ``when it receives`` where a node is slow in one direction only, else empty.
+
+    :param bandwidth: n x n, the row sends to the column.
+    """
+    sends, receives = np.nanmedian(bandwidth[node]), np.nanmedian(bandwidth[:, node])
+    if receives >= least_ratio * sends:
+        return "when it sends"
+    return "when it receives" if sends >= least_ratio * receives else ""
+
+
 def _not_measured(quantity: str, nodes: Sequence[str], logs: Floats) -> tuple[list[Finding], set[int]]:
     """What is missing: of a node that lacks more than half of its pairs, the node is named; else the pair."""
     missing = ~np.isfinite(logs) & ~np.eye(len(nodes), dtype=bool)

@@ -1,13 +1,14 @@
 """Latency and bandwidth of every pair of nodes in one job, and which node, link or switch is slow.
 
 Rounds of pairs that share no node, each round at the same time (own program, ``src/pair_sweep``), so that n nodes
-take n - 1 rounds. The worst pairs are measured once more alone, and their better figure counts: what is slow only
-while others run is counted, and blamed on nobody. A pair's bandwidth is that of its slower direction. Nodes, links
+take n - 1 rounds. The worst pairs are measured again alone: what is slow only while others run is counted, and blamed
+on nobody. A pair's bandwidth is that of its slower direction. Nodes, links
 and switches are told apart by a robust fit over all pairs (``localise/pairs.py``); gated are the worst pair, and the
 worst pair against the median.
 """
 
 import pathlib
+from dataclasses import replace
 
 import numpy as np
 import reframe as rfm
@@ -18,7 +19,7 @@ from reframe_checks.base.check import KappaCheck
 from reframe_checks.base.cmake_program import CMakeProgram
 from reframe_checks.base.scaled import Scaled
 from reframe_checks.localise.finding import ranked
-from reframe_checks.localise.pairs import suspects_of_pairs
+from reframe_checks.localise.pairs import clear_pairs, one_direction, suspects_of_pairs
 from reframe_checks.parsers import pair_sweep, topology
 
 RESULT, TOPOLOGY = "pair_sweep.json", "topology.txt"
@@ -75,33 +76,41 @@ class PairSweep(Scaled, KappaCheck):
         )
         self.record_matrix("latency", "us", nodes, as_lists(latency_us))
         self.record_matrix("bandwidth", "MB/s", nodes, as_lists(bandwidth))
-        self.latency_us, self.slower_mbps = latency_us, np.minimum(bandwidth, bandwidth.T)
-        self.slow_under_load = [pair for pair in sweep.alone if self.count_alone(nodes, pair)]
-        self.record_findings(self.judged(nodes))
+        self.count_alone(nodes, sweep.alone, latency_us, np.fmin(bandwidth, bandwidth.T))
+        self.record_findings(self.judged(nodes, bandwidth))
         if sweep.not_measured:
             raise SanityError(f"no figure between {', '.join('-'.join(pair) for pair in sweep.not_measured[:8])}")
         return self.require_all_nodes(nodes)
 
-    def count_alone(self, nodes, alone):
-        """Take the better figures of a pair; true when they are clearly better than while other pairs ran."""
-        i, j = (nodes.index(node) for node in alone.pair)
-        latency_us, slower_mbps = alone.latency_us, min(alone.bandwidths_mbps)
-        faster = max(self.latency_us[i, j] / latency_us, slower_mbps / self.slower_mbps[i, j])
-        self.latency_us[i, j] = self.latency_us[j, i] = min(self.latency_us[i, j], latency_us)
-        self.slower_mbps[i, j] = self.slower_mbps[j, i] = max(self.slower_mbps[i, j], slower_mbps)
-        return faster >= self.least_slowdown
-
-    def judged(self, nodes):
-        """Findings of latency and bandwidth, the strongest first."""
-        return ranked(
-            [
-                finding
-                for quantity, slowness in (("latency", self.latency_us), ("bandwidth", 1 / self.slower_mbps))
-                for finding in suspects_of_pairs(
-                    quantity, nodes, slowness, least_slowdown=self.least_slowdown, switch_of=self.switch_of
-                )
-            ]
+    def count_alone(self, nodes, alone, latency_us, slower_mbps):
+        """Sets the figures that count: with what was slow only under load made typical."""
+        place = {node: number for number, node in enumerate(nodes)}
+        pairs = {tuple(place[node] for node in measured.pair): measured for measured in alone}
+        self.latency_us, slow_latency = clear_pairs(
+            latency_us,
+            {pair: measured.latency_us for pair, measured in pairs.items()},
+            least_slowdown=self.least_slowdown,
         )
+        slowness, slow_bandwidth = clear_pairs(
+            1 / slower_mbps,
+            {pair: 1 / min(measured.bandwidths_mbps) for pair, measured in pairs.items()},
+            least_slowdown=self.least_slowdown,
+        )
+        self.slower_mbps = 1 / slowness
+        self.slow_under_load = {*slow_latency, *slow_bandwidth}
+
+    def judged(self, nodes, bandwidth):
+        """Findings of latency and bandwidth, the strongest first."""
+        limits = {"least_slowdown": self.least_slowdown, "switch_of": self.switch_of}
+        latency = suspects_of_pairs("latency", nodes, self.latency_us, **limits)
+        slow = suspects_of_pairs("bandwidth", nodes, 1 / self.slower_mbps, **limits)
+        return ranked([*latency, *(self.with_direction(finding, nodes, bandwidth) for finding in slow)])
+
+    def with_direction(self, finding, nodes, bandwidth):
+        if finding.kind != "node" or finding.score is None:
+            return finding
+        side = one_direction(bandwidth, nodes.index(finding.name), least_ratio=self.least_slowdown)
+        return replace(finding, evidence=f"{finding.evidence} {side}".rstrip())
 
     @rfmb.performance_function("pairs")
     def slow_only_under_load(self):
