@@ -112,10 +112,16 @@ site_configuration = {
                 partition(
                     "scratch", NODES,
                     [
-                        *COMMON_SCALES, "scale_two_nodes", "links", "storage_scratch", "storage_shared",
+                        *COMMON_SCALES, "scale_two_nodes", "links", "cores", "storage_scratch", "storage_shared",
                         "parallel_shared",
                     ],
-                    tuning={"NodeLinks": {"window": 16}, **STORAGE_TUNING},
+                    tuning={
+                        "NodeLinks": {"window": 16},
+                        # Virtual nodes take turns on the same cores.
+                        "PairSweep": {"least_slowdown": 2.0},
+                        "NodeSweep": {"least_slowdown": 2.0, "at_once": 1, "mib_per_core": 96},
+                        **STORAGE_TUNING,
+                    },
                 ),
             ],
         }
@@ -124,11 +130,11 @@ site_configuration = {
         {
             # Debian's packages and mpi4py's OSU demos on the site's Open MPI.
             "name": "packaged",
-            "features": ["mpi", "osu", "hpl", "stream", "fio", "emt-build"],
+            "features": ["mpi", "osu", "hpl", "stream", "fio", "emt-build", "sweep-build"],
             "extras": {
                 "hpl": "hpcc",
                 "stream": "likwid-bench",
-                "emt_build_dir": str(REPOSITORY / ".kappa/emt"),
+                "build_dir": str(REPOSITORY / ".kappa/build"),
                 "hash_files": {"osu": [str(path) for path in sorted((OSU / "lib").glob("*.py"))]},
             },
             "env_vars": [["PATH", f"{OSU / 'bin'}:$PATH"], *OPEN_MPI],
