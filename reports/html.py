@@ -12,6 +12,7 @@ from reports import figures, nodes, provenance
 from reports.curve_plots import curve_plots
 from reports.evidence import drain_suggestions, ranked_evidence
 from reports.gaps import grouped
+from reports.heat_map_plots import heat_map_plots
 from reports.judge import Verdict
 from reports.node_plots import node_plots
 from reports.operator import operator_line
@@ -36,7 +37,7 @@ _FUNCTIONS = {
 
 def render(verdict: Verdict) -> str:
     """The page. Everything from the report is escaped; only this package's and Bokeh's own scripts may run."""
-    curves = [*curve_plots(verdict.cases), *scaling_plots(verdict.cases)]
+    curves = [*curve_plots(verdict.cases), *heat_map_plots(verdict.cases), *scaling_plots(verdict.cases)]
     per_node = [*node_plots(verdict.cases), *pair_plots(verdict.cases)]
     evidence = ranked_evidence(verdict.cases)
     scripts = [_own("report.js")]

@@ -12,6 +12,7 @@ from reports.model import (
     CensusCheck,
     Curve,
     Finding,
+    HeatMap,
     Matrix,
     Metric,
     PerNode,
@@ -19,7 +20,7 @@ from reports.model import (
     Scaling,
     Session,
 )
-from reports.schema import FINDING_KEYS, REPORT, SCALING_KEYS, VARIANT_KEYS, check
+from reports.schema import FINDING_KEYS, HEAT_MAP_TITLES, REPORT, SCALING_KEYS, VARIANT_KEYS, check
 from reports.untrusted import clean, clean_object, one_line
 
 PATTERNS = ("run-report*.json", "report*.json")
@@ -164,6 +165,10 @@ def _evidence(entry: dict[str, Any], source: str) -> dict[str, Any]:
         "curves": tuple(_curve(name, curve) for name, curve in entry.get("curves", {}).items()),
         "per_node": tuple(
             PerNode(metric, figures["unit"], figures["values"]) for metric, figures in entry.get("per_node", {}).items()
+        ),
+        "heat_maps": tuple(
+            HeatMap(name, **{key: found[key] for key in HEAT_MAP_TITLES}, points=tuple(map(tuple, found["points"])))
+            for name, found in entry.get("heat_maps", {}).items()
         ),
         "matrices": tuple(
             _matrix(name, matrix, f"{source}: {entry['name']}: matrices.{name}")

@@ -51,6 +51,20 @@ class Curve:
 
 
 @dataclass(frozen=True)
+class HeatMap:
+    """A quantity over two others; ``points`` are (x, y, z)."""
+
+    name: str
+    x: str
+    x_unit: str
+    y: str
+    y_unit: str
+    z: str
+    z_unit: str
+    points: tuple[tuple[float, float, float], ...]
+
+
+@dataclass(frozen=True)
 class Scaling:
     """One point of a strong-scaling series; ``karp_flatt`` is ``None`` with one rank."""
 
@@ -144,6 +158,7 @@ class Case:
     reference_file: str = ""
     curves: tuple[Curve, ...] = ()
     per_node: tuple[PerNode, ...] = ()
+    heat_maps: tuple[HeatMap, ...] = ()
     matrices: tuple[Matrix, ...] = ()
     findings: tuple[Finding, ...] = ()
     scaling: Scaling | None = None

@@ -56,6 +56,7 @@ VARIANT_KEYS = (
     "scale", "placement", "target", "exchange", "ranks", "program", "buffers", "transport", "pattern", "subtype",
     "sync",
 )  # fmt: skip
+HEAT_MAP_TITLES = ("x", "x_unit", "y", "y_unit", "z", "z_unit")
 SCALING_KEYS = ("series", "ranks", "speedup", "efficiency", "karp_flatt", "kappa_us")
 SCALING = _object(
     {
@@ -95,6 +96,14 @@ KAPPA_CASE = _object(
                     "points": _list({"type": "array", "prefixItems": [NUMBER, NUMBER], "minItems": 2, "maxItems": 2}),
                 },
                 {"gated": _map(STRING)},
+            )
+        ),
+        "heat_maps": _map(
+            _object(
+                {
+                    **{key: STRING for key in HEAT_MAP_TITLES},
+                    "points": _list({"type": "array", "prefixItems": [NUMBER] * 3, "minItems": 3, "maxItems": 3}),
+                }
             )
         ),
         "per_node": _map(_object({"unit": STRING, "values": _map(NUMBER)})),
