@@ -14,7 +14,6 @@ import reframe.utility.typecheck as typ
 from reframe.core.exceptions import ReframeError
 from reframe.utility import sanity as sn
 
-
 # Without a number make starts every compiler at once; login nodes are shared.
 BUILD_JOBS = min(os.cpu_count() or 1, 8)
 
