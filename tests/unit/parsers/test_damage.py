@@ -15,7 +15,20 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from reframe_checks.parsers import emt, fio, gpu, hpcc, hpl, likwid, node_links, node_probe, node_sweep, osu, pair_sweep, stream
+from reframe_checks.parsers import (
+    emt,
+    fio,
+    gpu,
+    hpcc,
+    hpl,
+    likwid,
+    node_links,
+    node_probe,
+    node_sweep,
+    osu,
+    pair_sweep,
+    stream,
+)
 from reframe_checks.parsers.errors import ParseError
 from reframe_checks.parsers.text import MAX_LINE_CHARS
 from tests.unit.parsers.damage import damaged, is_written, leaves
