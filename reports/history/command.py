@@ -8,10 +8,6 @@ from typing import Any
 
 from reports.errors import InputError
 from reports.files import write_atomically
-from reports.history.gate import exit_status, judge_history
-from reports.history.ingest import ingest, reports_in
-from reports.history.query import History
-from reports.history.terminal import show
 from reports.untrusted import clean
 
 RESULTS = pathlib.Path("results")
@@ -72,7 +68,13 @@ def _probability(text: str) -> float:
     return value
 
 
+# Arrow, DuckDB, SciPy and Bokeh take seconds to load; each command loads what it needs.
+# ruff: noqa: PLC0415
+
+
 def _ingest(options: argparse.Namespace) -> int:
+    from reports.history.ingest import ingest, reports_in
+
     folder = history_folder(options.site)
     done = ingest(reports_in(options.reports or [RESULTS / options.site]), folder)
     for problem in done.damaged:
@@ -82,10 +84,14 @@ def _ingest(options: argparse.Namespace) -> int:
 
 
 def _history(options: argparse.Namespace) -> int:
+    from reports.history.gate import exit_status, judge_history
+    from reports.history.query import History
+    from reports.history.terminal import show
+
     history = History(history_folder(options.site))
     judged = judge_history(history, options.newest, options.false_alarms, options.since, options.across_nodes)
     if options.html:
-        from reports.history.page import render  # noqa: PLC0415 (Bokeh takes a second to load)
+        from reports.history.page import render
 
         write_atomically(options.html, render(options.site, judged))
     show(judged)

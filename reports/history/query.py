@@ -57,7 +57,7 @@ class History:
         self._database.execute("SET memory_limit = '500MB'")
 
     def series(self, newest: int, across_nodes: bool = False) -> list[Series]:
-        """Every series with at most ``newest`` values each."""
+        """Every series with at most ``newest`` values each, without what was only measured again for confirmation."""
         nodes = "''" if across_nodes else "nodes"
         key = ", ".join((*KEY, nodes))
         found = self._rows(
@@ -66,7 +66,7 @@ class History:
                 last(upper ORDER BY time, run), list(value ORDER BY time, run),
                 list(epoch(time) ORDER BY time, run), list(session || ':' || run ORDER BY time, run)
             FROM (SELECT *, row_number() OVER (PARTITION BY {key} ORDER BY time DESC, run DESC) AS age
-                  FROM read_parquet(?) WHERE isfinite(value))
+                  FROM read_parquet(?) WHERE isfinite(value) AND purpose = '')
             WHERE age <= ? GROUP BY {", ".join(str(number + 1) for number in range(len(KEY) + 1))} ORDER BY ALL
             """,
             newest,

@@ -1,10 +1,9 @@
-"""The findings as a table for a terminal."""
+"""The findings for a terminal."""
 
 from collections import Counter
 from collections.abc import Sequence
 
 from rich.console import Console
-from rich.table import Table
 from rich.text import Text
 
 from reports.figures import figure
@@ -18,11 +17,11 @@ def show(judged: Sequence[Judged], console: Console | None = None) -> None:
     """Print what changed, and how many series are quiet, noisy or too thin."""
     console = console or Console()
     changed = [one for one in judged if one.finding.changed]
-    if changed:
-        table = Table(*HEADER)
-        for one in changed:
-            table.add_row(*map(Text, row(one)), style="bold red" if one.worse else None)
-        console.print(table)
+    for one in changed:
+        series, where, verdict, since, before, after, z, changes = row(one)
+        console.print(Text(f"{series} on {where}", style="bold red" if one.worse else "bold"), soft_wrap=True)
+        console.print(Text(f"  {verdict} since {since}: {before} → {after}, z {z}"), soft_wrap=True)
+        console.print(Text(f"  what changed then: {changes}"), soft_wrap=True)
     kinds = Counter(one.verdict for one in judged)
     console.print(Text(f"{len(judged)} series: " + ", ".join(f"{count} {kind}" for kind, count in kinds.most_common())))
 
