@@ -44,7 +44,7 @@ def add_commands(commands: Any) -> None:
         "--newest", metavar="N", type=int, default=500, help="values of each series that count (default: 500)"
     )
     history.add_argument(
-        "--false-alarms", metavar="P", type=_probability, default=0.001,
+        "--false-alarms", metavar="P", type=probability, default=0.001,
         help="how often a quiet series may be reported (default: 0.001)",
     )  # fmt: skip
     history.set_defaults(command=_history)
@@ -61,7 +61,7 @@ def _date(text: str) -> float:
     return datetime.datetime.fromisoformat(text).replace(tzinfo=datetime.UTC).timestamp()
 
 
-def _probability(text: str) -> float:
+def probability(text: str) -> float:
     value = float(text)
     if not 0 < value < 1:
         raise ValueError(text)

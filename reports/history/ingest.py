@@ -86,7 +86,7 @@ def _tables(reports: list[pathlib.Path], present: frozenset[str]) -> Iterator[_R
         yield from map(read, reports)
         return
     # A process that is forked from one with threads (Arrow has some) may hang.
-    context = multiprocessing.get_context("forkserver")
+    context = multiprocessing.get_context("spawn")
     with ProcessPoolExecutor(len(os.sched_getaffinity(0)), mp_context=context) as pool:
         yield from pool.map(read, reports, chunksize=8)
 

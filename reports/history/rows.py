@@ -20,7 +20,10 @@ SCHEMA = pa.schema(
         ("time", pa.timestamp("us", tz="UTC")),
         ("session", pa.string()),
         ("run", pa.int32()),
-        *((name, _TEXT) for name in ("mode", "purpose", "check_class", "family", "case", "parameters", "partition", "environ")),
+        *(
+            (name, _TEXT)
+            for name in ("mode", "purpose", "check_class", "family", "case", "parameters", "partition", "environ")
+        ),
         *((name, _TEXT) for name in ("nodes", "metric", "unit")),
         ("value", pa.float64()),
         *((name, pa.float64()) for name in ("lower", "upper")),
