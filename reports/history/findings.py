@@ -55,13 +55,13 @@ def judge_series(values: Array, false_alarms: float) -> Finding:
     if n < MIN_VALUES:
         median = float(np.median(values))
         return Finding(Kind.THIN, median, median, 0.0, n)
-    # Half of the false alarms for each of the two tests.
-    return _lasting(values, false_alarms / 2) or _newest(values, false_alarms / 2)
+    # A third of the false alarms for each of the tests: level, trend, newest values.
+    return _lasting(values, false_alarms / 3) or _newest(values, false_alarms / 3)
 
 
 def _lasting(values: Array, false_alarms: float) -> Finding | None:
     p, likeliest = statistics.rank_scan_p(values)
-    if p >= false_alarms:
+    if min(p, statistics.trend_p(values)) >= false_alarms:
         return None
     points = _merged(values, statistics.change_points(values) or [likeliest], false_alarms)
     z = statistics.robust_z(float(values[-1]), values[:-1])

@@ -42,6 +42,11 @@ def test_a_drift_is_no_step():
     assert Kind.QUIET not in found
 
 
+def test_a_steady_drift_is_found_in_ten_values():
+    finding = judge_series(noise(1, n=10, share=0.002) * np.linspace(1, 0.9, 10), FALSE_ALARMS)
+    assert finding.kind is Kind.DRIFT
+
+
 def test_a_drift_that_begins_late_is_found():
     finding = judge_series(noise(1) * np.interp(range(60), (0, 20, 59), (1, 1, 0.8)), FALSE_ALARMS)
     assert finding.kind in (Kind.DRIFT, Kind.STEP)
@@ -78,6 +83,19 @@ def test_false_alarms_keep_to_their_rate(shape):
     values = 100 * (1 + 0.02 * draws((1000, 60))) if draws else 100 * rng.lognormal(0, 0.05, (1000, 60))
     alarms = sum(judge_series(series, 0.01).changed for series in values)
     assert alarms <= 20
+
+
+# free_space_min of 24 real runs on the embedded cluster, while a node's /scratch was filled by 4 to 10 MB for each.
+FILLING = (
+    0.2541, 0.2490, 0.2428, 0.2346, 0.2274, 0.2192, 0.2141, 0.2059, 0.1987, 0.1946, 0.1853, 0.1771,
+    0.1679, 0.1627, 0.1524, 0.1422, 0.1370, 0.1329, 0.1288, 0.1227, 0.1134, 0.1072, 0.1011, 0.0929,
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("runs", range(8, 25))
+def test_a_real_drift_is_found_early_and_stays_found(runs):
+    finding = judge_series(np.array(FILLING[:runs]), FALSE_ALARMS)
+    assert (finding.kind, finding.worse(-1)) == (Kind.DRIFT, True)
 
 
 def test_equal_values_are_quiet():
