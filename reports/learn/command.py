@@ -2,6 +2,7 @@
 
 import argparse
 import datetime
+import fnmatch
 import pathlib
 import sys
 from typing import Any
@@ -66,8 +67,6 @@ def _learn(options: argparse.Namespace) -> int:
 
 
 def _samples(options: argparse.Namespace, documents: dict[str, Any]) -> list[Any]:
-    import fnmatch  # noqa: PLC0415
-
     from reports.history.query import History  # noqa: PLC0415
     from reports.learn.samples import samples  # noqa: PLC0415
 

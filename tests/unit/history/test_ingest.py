@@ -10,6 +10,8 @@ from reports.history import ingest as module
 from reports.history.dataset import files, sessions
 from reports.history.ingest import Ingested, ingest, reports_in
 from reports.history.query import History
+from reports.history.rows import rows_of
+from reports.load import load_figures, load_session
 from tests.unit.history.nights import history_of, night, with_facts, write
 from tests.unit.reports.samples import DATA, case, latency
 
@@ -108,6 +110,12 @@ def test_several_processes_give_the_same(tmp_path, monkeypatch):
     monkeypatch.setattr(module, "_WORTH_PROCESSES", 1)
     ingest(reports_in([tmp_path / "runs"]), tmp_path / "other")
     assert rows(tmp_path / "other") == rows(one)
+
+
+@pytest.mark.parametrize("path", sorted(DATA.glob("*.json")), ids=lambda path: path.stem)
+def test_the_fast_reader_sees_the_figures_that_the_verdict_sees(path):
+    fast, whole = load_figures(path, ()), load_session(path)
+    assert rows_of(fast) == rows_of(whole)
 
 
 def test_control_sequences_do_not_get_in(tmp_path):
