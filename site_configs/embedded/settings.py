@@ -104,7 +104,11 @@ site_configuration = {
                 ),
                 partition(
                     "scratch", NODES, [*COMMON_SCALES, "links", "storage_scratch", "storage_shared"],
-                    tuning={"NodeLinks": {"window": 16}, "Fio": {"file_size_mib": 128, "runtime_s": 1}},
+                    tuning={
+                        "NodeLinks": {"window": 16},
+                        "Fio": {"file_size_mib": 128, "runtime_s": 1},
+                        "NodeScratch": {"file_size_mib": 64, "runtime_s": 1},
+                    },
                 ),
             ],
         }

@@ -194,7 +194,7 @@ KINDS = {
         Kind("powered-off node", True, "all processes and namespaces of the node ended", powered_off),
         Kind("wrong binding", False, "slurmd, and so every rank, may use one core only", wrong_binding),
         Kind("wrong library", False, "another build of a library that jobs load", wrong_library),
-        Kind("damaged output", True, "output of a program that is run on the node is garbled or cut off", damaged_output),
+        Kind("damaged output", True, "output of a program that runs on the node is garbled or cut", damaged_output),
         Kind("clock offset", False, "programs on the node see a clock that is 0.02–2 s off", wrong_clock),
     )
 }
