@@ -107,7 +107,7 @@ site_configuration = {
                     tuning={
                         "NodeLinks": {"window": 16},
                         "Fio": {"file_size_mib": 128, "runtime_s": 1},
-                        "NodeScratch": {"file_size_mib": 64, "runtime_s": 1},
+                        "NodeScratch": {"file_size_mib": 16, "runtime_s": 1},
                     },
                 ),
             ],

@@ -1,11 +1,12 @@
 """The kinds of fault: each is put into one node while its context lasts, and mended after it.
 
 A kind is a context manager of (cluster, node, random numbers) that gives what it did, in words. What it needs beyond
-the cluster (root, tc, nftables, libfaketime) fails with the command's own message.
+the cluster (root, tc, nftables, gcc) fails with the command's own message.
 """
 
 import contextlib
 import os
+import pathlib
 import random
 import shutil
 import signal
@@ -19,6 +20,7 @@ from tests.fault_campaign.control_group import cpu_limit, disk_limit, limited
 Fault = Callable[[Cluster, str, random.Random], AbstractContextManager[str]]
 # Slurm looks after SlurmdTimeout, 20 s here.
 NOTICED_WITHIN_S = 60
+WRONG_CLOCK = pathlib.Path(__file__).parent / "src/wrong_clock.c"
 
 
 @dataclass(frozen=True)
@@ -78,7 +80,7 @@ def slow_cpu(cluster: Cluster, node: str, draw: random.Random) -> Iterator[str]:
 
 @contextlib.contextmanager
 def slow_disk(cluster: Cluster, node: str, draw: random.Random) -> Iterator[str]:
-    mb_per_s = draw.randrange(2, 11)
+    mb_per_s = draw.randrange(5, 21)
     device = cluster.on(node, "findmnt --noheadings --output MAJ:MIN --target /scratch").strip()
     with limited(cluster, node, *disk_limit(device, mb_per_s * 10**6)):
         yield f"{mb_per_s} MB/s"
@@ -167,13 +169,14 @@ def damaged_output(cluster: Cluster, node: str, draw: random.Random) -> Iterator
 @contextlib.contextmanager
 def wrong_clock(cluster: Cluster, node: str, draw: random.Random) -> Iterator[str]:
     offset_s = draw.choice([-1, 1]) * draw.randrange(20, 2000) / 1000
-    # Programs started from now on get libfaketime from a copy of /etc with ld.so.preload.
+    # Every program started from now on has the library, from a copy of /etc with ld.so.preload.
     cluster.on(
         node,
-        f'mkdir -p {_FAKES}; cp -a /etc {_FAKES}/etc; echo "$1" > {_FAKES}/etc/faketimerc; '
-        f'echo "/usr/lib/$(uname -m)-linux-gnu/faketime/libfaketime.so.1" > {_FAKES}/etc/ld.so.preload; '
+        f'mkdir -p {_FAKES}; gcc -O2 -shared -fPIC "-DOFFSET_NS=$1" -o {_FAKES}/wrong_clock.so "$2"; '
+        f"cp -a /etc {_FAKES}/etc; echo {_FAKES}/wrong_clock.so > {_FAKES}/etc/ld.so.preload; "
         f"mount --bind {_FAKES}/etc /etc",
-        f"{offset_s:+}",
+        f"{round(offset_s * 1e9)}LL",
+        str(WRONG_CLOCK),
     )
     try:
         yield f"{offset_s:+} s"
@@ -188,7 +191,7 @@ KINDS = {
         Kind("bandwidth-limited link", False, "traffic out of the node limited to 200 Mbit/s", limited_link),
         Kind("lossy link", False, "2–10 % of the packets into the node dropped", lossy_link),
         Kind("slow CPU", False, "all processes of the node share 0.15–0.35 cores' time", slow_cpu),
-        Kind("slow disk", False, "`/scratch` limited to 2–10 MB/s", slow_disk),
+        Kind("slow disk", False, "`/scratch` limited to 5–20 MB/s", slow_disk),
         Kind("full disk", True, "at most 4 MiB free on `/scratch`", full_disk),
         Kind("dead slurmd", True, "slurmd killed", dead_slurmd),
         Kind("powered-off node", True, "all processes and namespaces of the node ended", powered_off),
