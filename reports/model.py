@@ -72,6 +72,30 @@ class PerNode:
 
 
 @dataclass(frozen=True)
+class Matrix:
+    """A figure for each pair of nodes: a row and a column for each of ``nodes``; ``None`` where there is none."""
+
+    name: str
+    unit: str
+    nodes: tuple[str, ...]
+    values: tuple[tuple[float | None, ...], ...]
+
+
+@dataclass(frozen=True)
+class Finding:
+    """What a check has against a node, link or switch. ``score`` is how many times the noise it stands out, ``None``
+    where nothing could be measured; ``slowdown`` is how many times slower than its like it is."""
+
+    kind: str
+    name: str
+    nodes: tuple[str, ...]
+    quantity: str
+    score: float | None
+    slowdown: float | None
+    evidence: str
+
+
+@dataclass(frozen=True)
 class CensusCheck:
     """A check of the suite; ``offered`` when some partition and environment of the site has all it needs."""
 
@@ -120,6 +144,8 @@ class Case:
     reference_file: str = ""
     curves: tuple[Curve, ...] = ()
     per_node: tuple[PerNode, ...] = ()
+    matrices: tuple[Matrix, ...] = ()
+    findings: tuple[Finding, ...] = ()
     scaling: Scaling | None = None
     hashcode: str = ""
     """What ReFrame selects the case by."""
@@ -140,7 +166,9 @@ class Case:
     @cached_property
     def involved(self) -> frozenset[str]:
         """The nodes of the job and those that it measured: Slurm's list of a job that is ending leaves nodes out."""
-        return frozenset(self.nodes).union(*(figures.values for figures in self.per_node))
+        return frozenset(self.nodes).union(
+            *(figures.values for figures in self.per_node), *(matrix.nodes for matrix in self.matrices)
+        )
 
     @property
     def identity(self) -> tuple[str, ...]:

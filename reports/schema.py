@@ -32,6 +32,7 @@ STRING: Schema = {"type": "string"}
 NUMBER: Schema = {"type": "number"}
 BOOLEAN: Schema = {"type": "boolean"}
 STRINGS = _list(STRING)
+LIST: Schema = {"type": "array"}
 
 # [value, reference, lower, upper, unit, result]; anything may have been extracted as the value.
 PERFVALUE: Schema = {
@@ -61,6 +62,15 @@ SCALING = _object(
         "karp_flatt": _optional("number"),
     }
 )
+FINDING = _object(
+    {
+        "kind": {"enum": ["node", "link", "switch"]},
+        **{key: STRING for key in ("name", "quantity", "evidence")},
+        "nodes": STRINGS,
+        **{key: _optional("number") for key in ("score", "slowdown")},
+    }
+)
+FINDING_KEYS = tuple(FINDING["properties"])
 
 # What Kappa's base class adds to a test case.
 KAPPA_CASE = _object(
@@ -86,6 +96,9 @@ KAPPA_CASE = _object(
         ),
         "per_node": _map(_object({"unit": STRING, "values": _map(NUMBER)})),
         "partition_size": {"type": "integer"},
+        # The loader looks at the values: a schema takes seconds for a million of them.
+        "matrices": _map(_object({"unit": STRING, "nodes": {**STRINGS, "uniqueItems": True}, "values": LIST})),
+        "findings": _list(FINDING),
         "scaling": {"anyOf": [{"const": {}}, SCALING]},
         "suspects": STRINGS,
         "hint": STRING,

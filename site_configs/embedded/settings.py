@@ -103,11 +103,14 @@ site_configuration = {
                     tuning=NETWORK_TUNING,
                 ),
                 partition(
-                    "scratch", NODES, [*COMMON_SCALES, "links", "storage_scratch", "storage_shared"],
+                    "scratch", NODES, [*COMMON_SCALES, "links", "cores", "storage_scratch", "storage_shared"],
                     tuning={
                         "NodeLinks": {"window": 16},
                         "Fio": {"file_size_mib": 128, "runtime_s": 1},
                         "NodeScratch": {"file_size_mib": 16, "runtime_s": 1},
+                        # Virtual nodes take turns on the same cores.
+                        "PairSweep": {"least_slowdown": 2.0},
+                        "NodeSweep": {"least_slowdown": 2.0, "at_once": 1, "mib_per_core": 96},
                     },
                 ),
             ],
@@ -117,11 +120,11 @@ site_configuration = {
         {
             # Debian's packages and mpi4py's OSU demos on the site's Open MPI.
             "name": "packaged",
-            "features": ["mpi", "osu", "hpl", "stream", "fio", "emt-build"],
+            "features": ["mpi", "osu", "hpl", "stream", "fio", "emt-build", "sweep-build"],
             "extras": {
                 "hpl": "hpcc",
                 "stream": "likwid-bench",
-                "emt_build_dir": str(REPOSITORY / ".kappa/emt"),
+                "build_dir": str(REPOSITORY / ".kappa/build"),
                 "hash_files": {"osu": [str(path) for path in sorted((OSU / "lib").glob("*.py"))]},
             },
             "env_vars": [

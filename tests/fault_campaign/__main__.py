@@ -4,6 +4,7 @@ import argparse
 import contextlib
 import datetime
 import pathlib
+import signal
 import sys
 import time
 
@@ -57,6 +58,8 @@ def _parser() -> argparse.ArgumentParser:
 
 def main() -> int:
     options = _parser().parse_args()
+    for number in (signal.SIGINT, signal.SIGTERM):  # a shell starts background jobs with SIGINT ignored
+        signal.signal(number, signal.default_int_handler)
     state = State(options.state)
     settings = Settings(options.seed, tuple(options.kind or KINDS))
     try:

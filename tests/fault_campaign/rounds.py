@@ -19,7 +19,7 @@ from tests.fault_campaign.plan import Round
 
 EXPECTATIONS = pathlib.Path(__file__).parent / "site"
 MODE = "smoke"
-CHECKS = ("PartitionState", "PartitionHealth", "NodeLinks", "NodeScratch")
+CHECKS = ("PartitionState", "PartitionHealth", "PairSweep", "NodeSweep", "NodeScratch")
 ROUND_SECONDS = 600
 
 
