@@ -45,7 +45,7 @@ def _rate_limit(cluster: Cluster, node: str, mbit: int) -> contextlib.ExitStack:
 
 @contextlib.contextmanager
 def slow_link(cluster: Cluster, node: str, draw: random.Random) -> Iterator[str]:
-    mbit = draw.randrange(500, 1001, 50)
+    mbit = draw.randrange(300, 601, 50)
     with _rate_limit(cluster, node, mbit):
         yield f"{mbit} Mbit/s"
 
@@ -73,7 +73,7 @@ def lossy_link(cluster: Cluster, node: str, draw: random.Random) -> Iterator[str
 
 @contextlib.contextmanager
 def slow_cpu(cluster: Cluster, node: str, draw: random.Random) -> Iterator[str]:
-    cores = draw.randrange(15, 36, 5) / 100
+    cores = draw.randrange(8, 21, 2) / 100
     with limited(cluster, node, *cpu_limit(cores)):
         yield f"{cores:g} cores' time"
 
@@ -187,10 +187,10 @@ def wrong_clock(cluster: Cluster, node: str, draw: random.Random) -> Iterator[st
 KINDS = {
     kind.name: kind
     for kind in (
-        Kind("slow link", False, "traffic out of the node limited to 500–1000 Mbit/s", slow_link),
+        Kind("slow link", False, "traffic out of the node limited to 300–600 Mbit/s", slow_link),
         Kind("bandwidth-limited link", False, "traffic out of the node limited to 200 Mbit/s", limited_link),
         Kind("lossy link", False, "2–10 % of the packets into the node dropped", lossy_link),
-        Kind("slow CPU", False, "all processes of the node share 0.15–0.35 cores' time", slow_cpu),
+        Kind("slow CPU", False, "all processes of the node share 0.08–0.2 cores' time", slow_cpu),
         Kind("slow disk", False, "`/scratch` limited to 5–20 MB/s", slow_disk),
         Kind("full disk", True, "at most 4 MiB free on `/scratch`", full_disk),
         Kind("dead slurmd", True, "slurmd killed", dead_slurmd),
