@@ -1,7 +1,7 @@
 """Memory bandwidth and floating-point speed of every node in one job, each core alone and all cores of a node.
 
 Which node is slow comes from the comparison of equal nodes (``localise/nodes.py``), so it needs no reference. Own
-program (``src/node_sweep``); each figure is a median over passes.
+program (``src/node_sweep``); each figure is the best of five windows of time.
 """
 
 import pathlib

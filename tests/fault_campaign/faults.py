@@ -73,7 +73,7 @@ def lossy_link(cluster: Cluster, node: str, draw: random.Random) -> Iterator[str
 
 @contextlib.contextmanager
 def slow_cpu(cluster: Cluster, node: str, draw: random.Random) -> Iterator[str]:
-    cores = draw.randrange(8, 21, 2) / 100
+    cores = draw.randrange(5, 11) / 100
     with limited(cluster, node, *cpu_limit(cores)):
         yield f"{cores:g} cores' time"
 
@@ -121,14 +121,17 @@ def powered_off(cluster: Cluster, node: str, _: random.Random) -> Iterator[str]:
 @contextlib.contextmanager
 def wrong_binding(cluster: Cluster, node: str, draw: random.Random) -> Iterator[str]:
     core = draw.choice(sorted(os.sched_getaffinity(0)))
-    before = {pid: os.sched_getaffinity(pid) for pid in cluster.pids(node, "slurmd")}
-    for pid in before:
-        os.sched_setaffinity(pid, {core})
+    everywhere = ",".join(map(str, sorted(os.sched_getaffinity(0))))
+    _bind(cluster, node, str(core))
     try:
         yield f"every rank on core {core}"
     finally:
-        for pid, cores in before.items():
-            os.sched_setaffinity(pid, cores)
+        _bind(cluster, node, everywhere)
+
+
+def _bind(cluster: Cluster, node: str, cores: str) -> None:
+    """Restrict every thread of the node's slurmd, and so what it starts, to a list of cores."""
+    cluster.on(node, 'for pid in $(pidof slurmd); do taskset --all-tasks --cpu-list --pid "$1" "$pid"; done', cores)
 
 
 # ---- files: what the node sees in place of the right ones ---------------------------------------------------------
@@ -190,7 +193,7 @@ KINDS = {
         Kind("slow link", False, "traffic out of the node limited to 300–600 Mbit/s", slow_link),
         Kind("bandwidth-limited link", False, "traffic out of the node limited to 200 Mbit/s", limited_link),
         Kind("lossy link", False, "2–10 % of the packets into the node dropped", lossy_link),
-        Kind("slow CPU", False, "all processes of the node share 0.08–0.2 cores' time", slow_cpu),
+        Kind("slow CPU", False, "all processes of the node share 0.05–0.1 cores' time", slow_cpu),
         Kind("slow disk", False, "`/scratch` limited to 5–20 MB/s", slow_disk),
         Kind("full disk", True, "at most 4 MiB free on `/scratch`", full_disk),
         Kind("dead slurmd", True, "slurmd killed", dead_slurmd),
