@@ -11,8 +11,9 @@ NO_VERDICT = "none"
 class Outcome:
     """What one round came to.
 
-    ``failed``: checks with a failed case. ``checks``: every check that ran. ``suspects``: nodes, the first most so.
-    ``unstable``: checks that were out of bounds once and not again. ``incomplete``: what the verdict misses.
+    ``checks``: every check of the suite that ran. ``failed``: those with a failed case, and what they need built.
+    ``unstable``: checks that were out of bounds once and not again. ``suspects``: nodes, the most suspect first.
+    ``incomplete``: what the verdict misses.
     """
 
     number: int
@@ -65,7 +66,7 @@ def read_verdict(verdict: dict[str, Any] | None) -> dict[str, Any]:
 
     return {
         "verdict": verdict["verdict"],
-        "checks": checks(lambda case: True),
+        "checks": checks(lambda case: case["check_class"]),
         "failed": checks(lambda case: case["state"] == "fail"),
         "unstable": checks(lambda case: case["unstable"]),
         "suspects": tuple(suspect["node"] for suspect in verdict["suspects"]),

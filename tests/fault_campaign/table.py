@@ -1,5 +1,7 @@
 """The campaign's result as Markdown."""
 
+import os
+import statistics
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 
@@ -14,12 +16,12 @@ def render(outcomes: Sequence[Outcome], seed: int) -> str:
     """Tables of detection, of false alarms, and of every fault that was missed or not pinned on its node."""
     faults = [outcome for outcome in outcomes if outcome.kind is not None]
     healthy = [outcome for outcome in outcomes if outcome.kind is None]
-    seconds = sorted(outcome.seconds for outcome in outcomes)
+    seconds, load = _spread(outcome.seconds for outcome in outcomes), _spread(outcome.load_1min for outcome in outcomes)
     return "\n".join(
         [
             f"Seed {seed}: {len(faults)} rounds with a fault and {len(healthy)} healthy ones, "
-            f"{seconds[len(seconds) // 2] if seconds else 0:.0f} s each (median). "
-            "In brackets: 95 % confidence intervals (Clopper–Pearson).",
+            f"{seconds} s each, on a machine of {os.cpu_count()} cores with a load average of {load} "
+            "(median, range). In brackets: 95 % confidence intervals (Clopper–Pearson).",
             "",
             *_faults(faults),
             "",
@@ -28,6 +30,11 @@ def render(outcomes: Sequence[Outcome], seed: int) -> str:
             *_misses(faults, healthy),
         ]
     )
+
+
+def _spread(values: Iterable[float]) -> str:
+    ordered = sorted(values)
+    return f"{statistics.median(ordered):.0f} ({ordered[0]:.0f}–{ordered[-1]:.0f})" if ordered else "–"
 
 
 def _rate(outcomes: Iterable[Outcome], hit: Callable[[Outcome], bool]) -> Rate:
