@@ -15,7 +15,20 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from reframe_checks.parsers import emt, fio, gpu, hpcc, hpl, likwid, node_links, node_probe, osu, stream
+from reframe_checks.parsers import (
+    emt,
+    fio,
+    gpu,
+    hpcc,
+    hpl,
+    likwid,
+    node_links,
+    node_probe,
+    node_sweep,
+    osu,
+    pair_sweep,
+    stream,
+)
 from reframe_checks.parsers.errors import ParseError
 from reframe_checks.parsers.text import MAX_LINE_CHARS
 from tests.unit.parsers.damage import damaged, is_written, leaves
@@ -54,6 +67,8 @@ CASES = {
     "fio": Case("fio/write.json", fio.parse, (1, 1e-3, 1e-6, 1 << 10, 1 << 20)),
     "emt": Case("emt/two_ranks.json", emt.parse),
     "node_links": Case("node_links/four_nodes.txt", partial(node_links.parse, message_bytes=1 << 20, expect_repeats=2)),
+    "pair_sweep": Case("pair_sweep/eight_nodes_limited.json", pair_sweep.parse),
+    "node_sweep": Case("node_sweep/four_nodes.json", node_sweep.parse),
     "node_probe": Case("node_probe/four_nodes.jsonl", partial(node_probe.parse, expect_nodes=4)),
     "gpu": Case("gpu/composed_two_nodes.csv", partial(gpu.parse, expect_nodes=2, expect_per_node=2)),
 }

@@ -103,8 +103,8 @@ json measured_alone(Sweep& sweep, const Matrices& matrices, const Layout& layout
             const auto nodes = static_cast<int>(layout.nodes.size());
             const auto there = static_cast<std::size_t>(pair.first * nodes + pair.second);
             const auto back = static_cast<std::size_t>(pair.second * nodes + pair.first);
-            found.push_back({{"first", pair.first},
-                             {"second", pair.second},
+            found.push_back({{"first", layout.nodes[static_cast<std::size_t>(pair.first)]},
+                             {"second", layout.nodes[static_cast<std::size_t>(pair.second)]},
                              {"latency_us", sweep::rounded(alone.latency_us[there])},
                              {"to_second_MBps", sweep::rounded(alone.bandwidth_mbps[there])},
                              {"to_first_MBps", sweep::rounded(alone.bandwidth_mbps[back])}});
