@@ -107,8 +107,8 @@ def test_the_node_that_failed_before_a_retry_is_kept(tmp_path):
 
 def test_what_the_same_nodes_passed_when_measured_again_blames_nobody(tmp_path):
     name = "NodeLinks"
-    first = case(name, result="fail", suspects=["node7"], job_nodelist=["node7", "node8"], provenance={})
-    second = case(name, job_nodelist=["node7", "node8"], provenance={})
+    first = case(name, "scratch", result="fail", suspects=["node7"], job_nodelist=["node7", "node8"], provenance={})
+    second = case(name, "scratch", job_nodelist=["node7", "node8"], provenance={})
     assert judged(report([case("PartitionState"), first], [second]), tmp_path).suspects == ()
 
 
