@@ -116,6 +116,8 @@ site_configuration = {
                 # There are more ranks than cores as soon as a job uses two nodes.
                 ["OMPI_MCA_mpi_yield_when_idle", "1"],
                 ["OMPI_MCA_btl_tcp_if_include", "eth0"],
+                # Debian's MCA parameters switch off pt2pt, the only one-sided component that works over TCP.
+                ["OMPI_MCA_osc", "^ucx"],
             ],
         }
     ],
