@@ -14,6 +14,12 @@ from reframe_checks.network.osu_base import OsuCheck
 from reframe_checks.network.osu_pt2pt import OsuPointToPoint, OsuStream
 
 FAMILY = "network/osu-gpu"
+# NUMA domains within a socket are left to the checks on host memory: a GPU hangs on a socket's root complex.
+PLACEMENTS = ["same_node", "other_socket", "two_nodes", "other_switch"]
+# gdrcopy is for short messages: latency tells.
+BANDWIDTH_TRANSPORTS = [name for name in TRANSPORTS if name != "gdrcopy_off"]
+# On few ranks, only what the path between GPUs is named after.
+COLLECTIVE_TRANSPORTS = ["default", "rdma_off", "cuda_ipc_off"]
 
 
 class OnDevice(rfm.RegressionTestPlugin):
@@ -26,6 +32,12 @@ class OnDevice(rfm.RegressionTestPlugin):
     def set_transport(self):
         self.env_vars = {**self.env_vars, **TRANSPORTS[self.transport].variables}
         self.tags |= {f"buffers_{self.buffers}", f"transport_{self.transport}"}
+
+    @rfmb.run_after("init")
+    def drop_uninformative(self):
+        """A row that says nothing for these ranks and buffers is no case anywhere."""
+        if not TRANSPORTS[self.transport].informs(self.chosen_scale().nodes, self.buffers):
+            self.valid_systems = []
 
     def chosen_features(self):
         return [*super().chosen_features(), *self.row_features(self.buffers, self.transport)]
@@ -61,6 +73,7 @@ class OsuDeviceLatency(OnDevicePair, OsuPointToPoint):
     needs_partition = ["network", "nvidia"]
     needs_environ = ["osu-cuda"]
     benchmark = "osu_latency"
+    placement = rfmb.parameter(PLACEMENTS, loggable=True)
     hint = "is MPI built for CUDA, and do GPUDirect RDMA and gdrcopy work on these nodes?"
 
 
@@ -71,6 +84,7 @@ class OsuDeviceBandwidth(OnDevicePair, OsuStream):
     needs_partition = ["network", "nvidia"]
     needs_environ = ["osu-cuda"]
     benchmark = "osu_bw"
+    placement = rfmb.parameter(PLACEMENTS, loggable=True)
     hint = "is GPUDirect RDMA active, and is the GPU on the same PCIe switch as the network card?"
 
 
@@ -98,7 +112,7 @@ class OsuDeviceBandwidthMatrix(OnDevicePair, OsuStream):
     modes = ("acceptance",)
     placement = rfmb.parameter(["same_node", "two_nodes"], loggable=True)
     buffers = rfmb.parameter(BUFFERS, loggable=True)
-    transport = rfmb.parameter(TRANSPORTS, loggable=True)
+    transport = rfmb.parameter(BANDWIDTH_TRANSPORTS, loggable=True)
     hint = "compare with the row of transport `default`: which setting makes the difference?"
 
 
@@ -110,7 +124,7 @@ class OsuDeviceCollective(OnDevice, OnRanks, OsuCheck):
     needs_environ = ["osu-cuda"]
     modes = ("acceptance",)
     program = rfmb.parameter(["osu_bcast", "osu_gather"], loggable=True)
-    transport = rfmb.parameter(TRANSPORTS, loggable=True)
+    transport = rfmb.parameter(COLLECTIVE_TRANSPORTS, loggable=True)
     iterations = 50
     warmup = 5
     hint = "compare with the row of transport `default`, and with the same collective on host memory"
