@@ -51,6 +51,20 @@ class Curve:
 
 
 @dataclass(frozen=True)
+class HeatMap:
+    """A quantity over two others; ``points`` are (x, y, z)."""
+
+    name: str
+    x: str
+    x_unit: str
+    y: str
+    y_unit: str
+    z: str
+    z_unit: str
+    points: tuple[tuple[float, float, float], ...]
+
+
+@dataclass(frozen=True)
 class Scaling:
     """One point of a strong-scaling series; ``karp_flatt`` is ``None`` with one rank."""
 
@@ -69,6 +83,30 @@ class PerNode:
     metric: str
     unit: str
     values: dict[str, float]
+
+
+@dataclass(frozen=True)
+class Matrix:
+    """A figure for each pair of nodes: a row and a column for each of ``nodes``; ``None`` where there is none."""
+
+    name: str
+    unit: str
+    nodes: tuple[str, ...]
+    values: tuple[tuple[float | None, ...], ...]
+
+
+@dataclass(frozen=True)
+class Finding:
+    """What a check has against a node, link or switch. ``score`` is how many times the noise it stands out, ``None``
+    where nothing could be measured; ``slowdown`` is how many times slower than its like it is."""
+
+    kind: str
+    name: str
+    nodes: tuple[str, ...]
+    quantity: str
+    score: float | None
+    slowdown: float | None
+    evidence: str
 
 
 @dataclass(frozen=True)
@@ -120,6 +158,9 @@ class Case:
     reference_file: str = ""
     curves: tuple[Curve, ...] = ()
     per_node: tuple[PerNode, ...] = ()
+    heat_maps: tuple[HeatMap, ...] = ()
+    matrices: tuple[Matrix, ...] = ()
+    findings: tuple[Finding, ...] = ()
     scaling: Scaling | None = None
     hashcode: str = ""
     """What ReFrame selects the case by."""
@@ -140,7 +181,9 @@ class Case:
     @cached_property
     def involved(self) -> frozenset[str]:
         """The nodes of the job and those that it measured: Slurm's list of a job that is ending leaves nodes out."""
-        return frozenset(self.nodes).union(*(figures.values for figures in self.per_node))
+        return frozenset(self.nodes).union(
+            *(figures.values for figures in self.per_node), *(matrix.nodes for matrix in self.matrices)
+        )
 
     @property
     def identity(self) -> tuple[str, ...]:

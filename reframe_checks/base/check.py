@@ -3,6 +3,7 @@
 Leaves set their command after ``setup``; what is added to the job script for every check comes before ``run``.
 """
 
+import itertools
 import pathlib
 
 import reframe as rfm
@@ -13,6 +14,7 @@ from reframe.core.exceptions import ReframeError, SanityError
 from reframe_checks.base.evidence import Evidence
 from reframe_checks.base.provenance import Provenance
 from reframe_checks.base.references import References
+from reframe_checks.base.spack import SpackPrograms
 from reframe_checks.base.strictness import Strictness
 from reframe_checks.base.tuning import Tuning
 from reframe_checks.parsers.errors import ParseError
@@ -21,8 +23,15 @@ from reframe_checks.parsers.errors import ParseError
 EVERY_MODE = ("nightly", "acceptance")
 
 
-class KappaCheck(rfm.RunOnlyRegressionTest, Strictness, References, Evidence, Provenance, Tuning):
-    """A run-only check. Leaves say ``family``, ``needs_*``, the command, the sanity and the metrics.
+def feature_choices(needs):
+    """Each tuple of features that serves ``needs``, in which ``a|b`` asks for one of the two."""
+    return list(itertools.product(*(need.split("|") for need in needs)))
+
+
+class SystemCheck(rfm.RunOnlyRegressionTest, Strictness, References, Evidence, Provenance, Tuning):
+    """A run-only check of the system itself, which runs no program of an environment.
+
+    Leaves say ``family``, ``needs_*``, the command, the sanity and the metrics.
 
     A partition says in its ``extras`` how many ``nodes`` it has and, if jobs shall not wait for longer,
     ``max_pending_time``; cores per node come from its ``processor``.
@@ -32,7 +41,7 @@ class KappaCheck(rfm.RunOnlyRegressionTest, Strictness, References, Evidence, Pr
     family = rfmb.variable(str, loggable=True)
     #: Features that a partition must have (scales add theirs).
     needs_partition = rfmb.variable(typ.List[str], value=[])
-    #: Features that an environment must have: the programs to run.
+    #: Features that an environment must have: the programs to run. ``a|b`` asks for one of the two.
     needs_environ = rfmb.variable(typ.List[str], value=[])
     #: How often the command runs in the job.
     repeats = rfmb.variable(int, value=1)
@@ -51,7 +60,9 @@ class KappaCheck(rfm.RunOnlyRegressionTest, Strictness, References, Evidence, Pr
         self.tags |= {self.family.split("/")[0], *self.modes}
         features = [*self.needs_partition, *self.chosen_features()]
         self.valid_systems = [" ".join(f"+{feature}" for feature in features) or "*"]
-        self.valid_prog_environs = [" ".join(f"+{feature}" for feature in self.needs_environ) or "*"]
+        self.valid_prog_environs = [
+            " ".join(f"+{feature}" for feature in choice) or "*" for choice in feature_choices(self.needs_environ)
+        ]
 
     def chosen_scale(self):
         """The row of the scale table that this case uses, or ``None``."""
@@ -125,3 +136,7 @@ class KappaCheck(rfm.RunOnlyRegressionTest, Strictness, References, Evidence, Pr
             return parse(text, **kwargs)
         except ParseError as err:
             raise SanityError(str(err)) from None
+
+
+class KappaCheck(SystemCheck, SpackPrograms):
+    """A run-only check that runs programs of an environment."""
