@@ -9,13 +9,14 @@ import reframe.core.builtins as rfmb
 
 from reframe_checks.base.buffers import BUFFERS
 from reframe_checks.base.scaled import OnRanks
+from reframe_checks.base.scales import GPU_PLACEMENTS
 from reframe_checks.base.transports import TRANSPORTS
 from reframe_checks.network.osu_base import OsuCheck
 from reframe_checks.network.osu_pt2pt import OsuPointToPoint, OsuStream
 
 FAMILY = "network/osu-gpu"
 # NUMA domains within a socket are left to the checks on host memory: a GPU hangs on a socket's root complex.
-PLACEMENTS = ["same_node", "other_socket", "two_nodes", "other_switch"]
+PLACEMENTS = ["same_node", "gpus_other_socket", "two_nodes", "other_switch"]
 # gdrcopy is for short messages: latency tells.
 BANDWIDTH_TRANSPORTS = [name for name in TRANSPORTS if name != "gdrcopy_off"]
 # On few ranks, only what the path between GPUs is named after.
@@ -61,6 +62,15 @@ class OnDevice(rfm.RegressionTestPlugin):
 
 
 class OnDevicePair(OnDevice):
+    @rfmb.run_after("setup")
+    def choose_gpus(self):
+        """OSU gives rank N the Nth visible GPU; Slurm would make visible whichever it allocates."""
+        if self.placement in GPU_PLACEMENTS:
+            extras = self.current_partition.extras
+            gpus = self.stated("extras/gpus_of_sockets", extras.get("gpus_of_sockets"))
+            self.num_gpus_per_node = self.stated("extras/gpus_per_node", extras.get("gpus_per_node"))
+            self.job.launcher.options += ["env", f"CUDA_VISIBLE_DEVICES={','.join(map(str, gpus))}"]
+
     def size_options(self):
         chosen = BUFFERS[self.buffers]
         return [*super().size_options(), "-d", "cuda", chosen.sender, chosen.receiver]

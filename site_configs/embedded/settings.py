@@ -96,7 +96,8 @@ site_configuration = {
             "prefix": str(RESULTS),
             "partitions": [
                 partition(
-                    "cpu", NODES // 2, [*COMMON_SCALES, "scale_two_nodes", "ranks_2", "nodes_2", "network", "collectives", "compute"],
+                    "cpu", NODES // 2,
+                    [*COMMON_SCALES, "scale_two_nodes", "ranks_2", "nodes_2", "network", "collectives", "compute"],
                     peak_gflops_per_core=peak_gflops_per_core(),
                     tuning={
                         **NETWORK_TUNING,
