@@ -51,7 +51,8 @@ OPEN_MPI = [
     # There are more ranks than cores as soon as a job uses two nodes.
     ["OMPI_MCA_mpi_yield_when_idle", "1"],
     ["OMPI_MCA_btl_tcp_if_include", "eth0"],
-    # Debian's MCA parameters switch off pt2pt, the only one-sided component that works over TCP.
+    # Debian's MCA parameters switch off pt2pt, the only one-sided component that works over TCP: rdma wants get and
+    # atomics of the transport, and without a component MPI_Win_allocate ends with MPI_ERR_WIN.
     ["OMPI_MCA_osc", "^ucx"],
 ]
 
