@@ -27,6 +27,12 @@ class OsuCollectiveCheck(OsuCheck):
     def validate_messages(self):
         self.validates = osu_programs.has_sizes(self.benchmark)
 
+    def smallest_message(self):
+        """In bytes; of less than an element for each rank, OSU's block variant rounds their shares down to nothing."""
+        if osu_programs.divides_into_blocks(self.benchmark):
+            return SMALLEST_FLOAT << (self.num_tasks - 1).bit_length()
+        return SMALLEST_FLOAT if osu_programs.reduces(self.benchmark) else 1
+
     def size_options(self):
         if not osu_programs.has_sizes(self.benchmark):
             return []
@@ -34,16 +40,18 @@ class OsuCollectiveCheck(OsuCheck):
             return super().size_options()
         # OSU's default type, one-byte characters, overflows in a sum: its validation then fails.
         floats = ["-T", "mpi_float"] if "osu-suite" in self.current_environ.features else []
-        return ["-m", f"{SMALLEST_FLOAT}:1048576", *floats]
+        return ["-m", f"{self.smallest_message()}:1048576", *floats]
 
     def expected_sizes(self):
         if not osu_programs.has_sizes(self.benchmark):
             return [0]
-        smallest = SMALLEST_FLOAT if osu_programs.reduces(self.benchmark) else 1
-        return [size for size in super().expected_sizes() if size >= smallest]
+        return [size for size in super().expected_sizes() if size >= self.smallest_message()]
 
     def gated_sizes(self):
-        return super().gated_sizes() if osu_programs.has_sizes(self.benchmark) else {0: ""}
+        if not osu_programs.has_sizes(self.benchmark):
+            return {0: ""}
+        only_large = osu_programs.divides_into_blocks(self.benchmark)
+        return {size: suffix for size, suffix in super().gated_sizes().items() if size > 8 or not only_large}
 
 
 class OsuCollective(Scaled, OsuCollectiveCheck):

@@ -17,6 +17,8 @@ from reframe_checks.network.osu_pt2pt import OsuPointToPoint, OsuStream
 FAMILY = "network/osu-gpu"
 # NUMA domains within a socket are left to the checks on host memory: a GPU hangs on a socket's root complex.
 PLACEMENTS = ["same_node", "gpus_other_socket", "two_nodes", "other_switch"]
+# A switch more changes nothing of how a buffer gets to the adapter.
+MATRIX_PLACEMENTS = ["same_node", "gpus_other_socket", "two_nodes"]
 # gdrcopy is for short messages: latency tells.
 BANDWIDTH_TRANSPORTS = [name for name in TRANSPORTS if name != "gdrcopy_off"]
 # On few ranks, only what the path between GPUs is named after.
@@ -106,7 +108,7 @@ class OsuDeviceLatencyMatrix(OnDevicePair, OsuPointToPoint):
     needs_environ = ["osu-cuda"]
     benchmark = "osu_latency"
     modes = ("acceptance",)
-    placement = rfmb.parameter(["same_node", "two_nodes"], loggable=True)
+    placement = rfmb.parameter(MATRIX_PLACEMENTS, loggable=True)
     buffers = rfmb.parameter(BUFFERS, loggable=True)
     transport = rfmb.parameter(TRANSPORTS, loggable=True)
     hint = "compare with the row of transport `default`: which setting makes the difference?"
@@ -120,7 +122,7 @@ class OsuDeviceBandwidthMatrix(OnDevicePair, OsuStream):
     needs_environ = ["osu-cuda"]
     benchmark = "osu_bw"
     modes = ("acceptance",)
-    placement = rfmb.parameter(["same_node", "two_nodes"], loggable=True)
+    placement = rfmb.parameter(MATRIX_PLACEMENTS, loggable=True)
     buffers = rfmb.parameter(BUFFERS, loggable=True)
     transport = rfmb.parameter(BANDWIDTH_TRANSPORTS, loggable=True)
     hint = "compare with the row of transport `default`: which setting makes the difference?"

@@ -13,7 +13,7 @@ REPOSITORY = pathlib.Path(__file__).parents[2]
 CASE = re.compile(
     r"OK\S* *\] \( *\d+/\d+\) (?P<name>\w+) (?P<parameters>%.*) /(?P<hash>\w+) @composed:(?P<part>\w+)\+osu"
 )
-CHECKS = r"^OsuDevice|^OsuLatency\b|^OsuOneSidedLatency\b|^OsuReduce\b"
+CHECKS = r"^OsuDevice|^OsuLatency\b|^OsuOneSidedLatency\b|^OsuReduce\b|^OsuBlocking.*_block"
 
 
 @dataclass(frozen=True)
@@ -86,7 +86,9 @@ BETWEEN = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize(("placement", "rows"), [("same_node", WITHIN), ("two_nodes", BETWEEN)])
+@pytest.mark.parametrize(
+    ("placement", "rows"), [("same_node", WITHIN), ("gpus_other_socket", WITHIN), ("two_nodes", BETWEEN)]
+)
 def test_latency_matrix_has_the_rows_that_say_something(cases, placement, rows):
     found = {}
     for case in chosen(cases, "OsuDeviceLatencyMatrix", placement=placement, part="gpu"):
@@ -130,7 +132,7 @@ def test_buffers_are_the_last_words_and_validation_comes_before_them(cases):
         for case in chosen(cases, check):
             assert len(case.launches) == 3
             for words in case.launches:
-                assert words[1] == program
+                assert program in words
                 assert words[-4:] == ["-d", "cuda", *case.parameters["buffers"].split("_")]
                 assert "-c" in words[:-4]
 
@@ -198,7 +200,13 @@ def test_one_sided_programs_refuse_validation_and_reductions_need_floats(cases):
     for case in cases:
         for words in case.launches:
             assert ("-c" in words) == (not case.check.startswith("OsuOneSided")), words
-            assert (words[-2:] == ["-T", "mpi_float"]) == ("osu_reduce" in words), words
+            assert (words[-2:] == ["-T", "mpi_float"]) == any(word.startswith("osu_reduce") for word in words), words
+
+
+def test_blocks_of_a_reduction_have_an_element_for_each_rank(cases):
+    (case,) = chosen(cases, "OsuBlockingCollective", part="gpu")
+    assert "#SBATCH --ntasks=64" in case.script
+    assert all(words[words.index("-m") + 1] == "256:1048576" for words in case.launches)
 
 
 def test_a_crashed_rank_ends_the_job(cases):
