@@ -1,10 +1,11 @@
-"""Command line: ``python -m reports verdict|html RUN``."""
+"""Command line: ``python -m reports verdict|html RUN``, ``acceptance`` and ``verify``."""
 
 import argparse
 import pathlib
 import sys
 import traceback
 
+from reports.acceptance.command_line import add_commands
 from reports.errors import InputError
 from reports.files import write_atomically
 from reports.judge import Verdict, judge
@@ -80,6 +81,8 @@ def _parser() -> argparse.ArgumentParser:
         "-o", "--output", metavar="FILE", type=pathlib.Path, help="the file (default: beside the report, named .html)"
     )
     html.set_defaults(command=_html)
+
+    add_commands(commands)
     return parser
 
 

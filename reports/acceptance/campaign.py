@@ -20,6 +20,7 @@ import pathlib
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any
 
 from reports import schema
 from reports.acceptance.contract import Contract, load_contract
@@ -155,7 +156,7 @@ class Campaign:
             yield lock.fileno()
 
 
-def _json(path: pathlib.Path) -> object:
+def _json(path: pathlib.Path) -> Any:
     source = clean(str(path))
     try:
         return json.loads(path.read_text(encoding="utf-8"), object_pairs_hook=clean_object)

@@ -215,9 +215,9 @@ def _remarks(
     superseded = len(mine) - interrupted - len({attempt.repeat for attempt in mine if attempt.session})
     if superseded:
         found.append(f"{counted(superseded, 'finished attempt')} superseded by a later one")
-    if interval and interval.low is not None and interval.high is not None:
-        if clause.holds(interval.low) != clause.holds(interval.high):
-            found.append("the confidence interval reaches across the threshold")
+    ends = [end for end in (interval.low, interval.high) if end is not None] if interval else []
+    if len({clause.holds(end) for end in ends}) > 1:
+        found.append("the confidence interval reaches across the threshold")
     for key, what in (("sha256", "program"), ("suite_revision", "revision of the suite")):
         if len({str(case.provenance.get(key)) for _, case in matching}) > 1:
             found.append(f"not every repeat ran the same {what}")

@@ -13,7 +13,7 @@ CONFIDENCE = 0.95
 
 @dataclass(frozen=True)
 class Interval:
-    """``low`` and ``high`` in the samples' unit, or ``None`` where there is no interval; ``method`` states both cases."""
+    """``low`` and ``high`` in the samples' unit, or ``None`` where there is no interval; ``method`` says how sure."""
 
     low: float | None
     high: float | None
@@ -57,7 +57,8 @@ def interval_of(statistic: Statistic, values: Sequence[float]) -> Interval:
         case kind:
             share = math.floor(100 * (1 - CONFIDENCE) ** (1 / len(values)))
             side = "below" if kind == "minimum" else "above"
-            return Interval(None, None, f"95 % confidence that at least {share} % of all runs are not {side} it (Wilks)")
+            sure = f"95 % confidence that at least {share} % of all runs are not {side} it (Wilks)"
+            return Interval(None, None, sure)
 
 
 def _order_statistics(ordered: Sequence[float], quantile: float) -> Interval:

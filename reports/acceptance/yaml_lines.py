@@ -24,7 +24,7 @@ class _Loader(yaml.SafeLoader):
     def compose_node(self, parent: yaml.Node | None, index: int) -> yaml.Node | None:
         # An alias of aliases expands to any size, and a clause has to be readable where it stands.
         if self.check_event(yaml.AliasEvent):
-            event = self.get_event()
+            event = self.get_event()  # type: ignore[no-untyped-call]
             problem = f"expected the value itself, found the alias *{event.anchor}"
             raise yaml.composer.ComposerError(None, None, problem, event.start_mark)
         return super().compose_node(parent, index)
