@@ -55,13 +55,14 @@ def chart_of(verdict: ClauseVerdict) -> Chart | None:
     if not verdict.samples or verdict.value is None:
         return None
     clause, interval = verdict.clause, verdict.interval
-    levels = [("threshold", clause.threshold, clause.requirement), ("statistic", verdict.value, str(clause.statistic))]
+    by_node = clause.statistic.kind == "every_node"
+    worst = "worst node" if by_node else str(clause.statistic)
+    levels = [("threshold", clause.threshold, clause.requirement), ("statistic", verdict.value, worst)]
     if clause.predicted:
         levels.append(("predicted", clause.predicted.value, "predicted"))
     ends = (interval.low, interval.high) if interval else (None, None)
     values = [sample.value for sample in verdict.samples]
     y, ticks = _scale([*values, *(value for _, value, _ in levels), *(end for end in ends if end is not None)])
-    by_node = clause.statistic.kind == "every_node"
     names = sorted({sample.node or "" for sample in verdict.samples}) if by_node else []
     count = len(names) if by_node else clause.repeats
     x_of = [LEFT + (number + 0.5) * (WIDTH - LEFT - RIGHT) / count for number in range(count)]

@@ -20,7 +20,7 @@ class Outcome(Enum):
 
     MET = ("met", "✔")
     WAIVED = ("waived", "◆")
-    INCOMPLETE = ("incomplete", "◌")
+    INCOMPLETE = ("incomplete", "○")
     NOT_MET = ("not met", "✘")
 
     def __init__(self, word: str, symbol: str) -> None:
@@ -33,7 +33,7 @@ class Acceptance(Enum):
 
     ACCEPTED = ("ACCEPTED", "✔", 0)
     NOT_ACCEPTED = ("NOT ACCEPTED", "✘", 1)
-    INCOMPLETE = ("INCOMPLETE", "◌", 2)
+    INCOMPLETE = ("INCOMPLETE", "○", 2)
 
     def __init__(self, word: str, symbol: str, exit_status: int) -> None:
         self.word = word

@@ -15,6 +15,8 @@ from reports.case_verdict import judge_case
 from reports.errors import InputError
 from reports.figures import NOTHING, figure
 
+NODES_SHOWN = 24
+
 
 @dataclass(frozen=True)
 class RawFile:
@@ -53,6 +55,7 @@ def render(verdict: Verdict, raw: list[RawFile], left_out: list[RawFile], eviden
         Acceptance=Acceptance,
         counts=[(verdict.count(outcome), outcome) for outcome in Outcome],
         against=[v for v in verdict.clauses if v.clause.mandatory and v.outcome in standing],
+        waived=[v for v in verdict.clauses if v.outcome is Outcome.WAIVED],
         charts={v.clause.id: chart_of(v) for v in verdict.clauses},
         listings=provenance.listings(cases),
         suite_revisions=provenance.suite_revisions(cases),
@@ -68,6 +71,8 @@ def render(verdict: Verdict, raw: list[RawFile], left_out: list[RawFile], eviden
         measured=measured,
         interval=interval,
         headline=headline,
+        worst_nodes=worst_nodes,
+        nodes_shown=NODES_SHOWN,
     )
 
 
@@ -99,6 +104,16 @@ def interval(verdict: ClauseVerdict) -> str:
     if found.low is None or found.high is None:
         return found.method
     return f"{figure(found.low)} … {figure(found.high)} {verdict.clause.unit}".rstrip() + f" ({found.method})"
+
+
+def worst_nodes(verdict: ClauseVerdict) -> list[tuple[str, str]]:
+    """The nodes that are nearest to failing, or fail, first: (node, its figures in order of the repeats)."""
+    found: dict[str, list[float]] = {}
+    for sample in verdict.samples:
+        found.setdefault(sample.node or "", []).append(sample.value)
+    at_least = verdict.clause.comparison == "at_least"
+    order = sorted(found, key=lambda node: min(found[node]) if at_least else -max(found[node]))
+    return [(node, ", ".join(figure(value, 6) for value in found[node])) for node in order[:NODES_SHOWN]]
 
 
 def to_pdf(page: str, path: pathlib.Path) -> None:
