@@ -74,7 +74,7 @@ def test_what_is_read(load):
         ("  title: Test\n", "  title: Test\n  title: Other\n", 3, "expected each key once, and as text; found 'title'"),
         ("parties: {buyer: B, vendor: V}", "parties: &p {buyer: B}\n  mode: *p", 6, "found the alias *p"),
         ("id: B1", "id: B1: C", 7, "mapping values are not allowed"),
-        ("    text: fast\n", "    text: !!python/object/apply:os.system [true]\n", 8, "could not determine a constructor"),
+        ("text: fast", "text: !!python/object/apply:os.system [true]", 8, "could not determine a constructor"),
     ],
 )  # fmt: skip
 def test_an_error_names_its_line(load, old, new, line, words):
@@ -90,9 +90,8 @@ def test_ids_occur_once(load):
 
 
 def test_an_alias_bomb_is_refused_at_once(load):
-    bomb = "a: &a [x, x]\n" + "".join(
-        f"{new}: &{new} [*{old}, *{old}, *{old}, *{old}]\n" for old, new in zip("abcdefghijklmnopqr", "bcdefghijklmnopqrs", strict=True)
-    )  # fmt: skip
+    bomb = "a0: &a0 [x, x]\n"
+    bomb += "".join(f"a{n}: &a{n} [*a{n - 1}, *a{n - 1}, *a{n - 1}, *a{n - 1}]\n" for n in range(1, 40))
     with pytest.raises(InputError, match=r"line 2: .*alias"):
         load(bomb)
 
