@@ -1,4 +1,4 @@
-"""Command line: ``python -m reports verdict|html RUN``, ``acceptance`` and ``verify``."""
+"""Command line: ``python -m reports verdict|html RUN``."""
 
 import argparse
 import pathlib

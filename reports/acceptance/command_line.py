@@ -133,6 +133,8 @@ def _run(options: argparse.Namespace) -> int:
         except StoppedError as err:
             _say(f"stopped by {err}; what is finished is kept, the same command goes on")
             return INTERRUPTED
+        except OSError as err:
+            raise InputError(f"{clean(str(options.folder))}: {err.strerror}; run again to go on") from err
         verdict = judge(campaign)
     _show_verdict(verdict)
     _say(f"write the dossier with: python -m reports acceptance report {options.folder}")

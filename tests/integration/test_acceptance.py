@@ -1,9 +1,7 @@
 """An acceptance for real: planned, stopped, killed, resumed, written, verified, and looked at in a browser."""
 
-import os
 import re
 import shutil
-import signal
 import subprocess
 import sys
 import time
@@ -91,8 +89,7 @@ def test_a_small_contract(suite, contract, tmp_path):
     stopped.terminate()
     assert "stopped by SIGTERM" in stopped.stdout.read()
     assert stopped.wait(60) == 2
-    queue = call("squeue", "--noheader")
-    assert queue.stdout == "" or queue.returncode, "no job is left behind"
+    assert call(suite.state / "bin/squeue", "--noheader").stdout == "", "no job is left behind"
 
     killed = until("[2/6] OsuLatency")
     killed.kill()
