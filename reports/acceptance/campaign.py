@@ -32,6 +32,7 @@ from reports.model import Case, Session
 from reports.untrusted import clean, clean_object
 
 CONTRACT, UNRESOLVED, ATTEMPTS, REPORT = "contract.yaml", "unresolved.json", "attempts", "run-report.json"
+LOCK = ".lock"
 _NAME = re.compile(r"[A-Za-z0-9_]+-[0-9a-f]{8}-r\d{4}-a\d{2,}")
 _ATTEMPT = {
     "type": "object",
@@ -144,16 +145,31 @@ class Campaign:
         """
         try:
             self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-            lock = (self.folder / ".lock").open("w", encoding="utf-8")
+            lock = (self.folder / LOCK).open("w", encoding="utf-8")
         except OSError as err:
             raise InputError(f"cannot write in {clean(str(self.folder))}: {err.strerror}") from err
         with lock:
-            try:
-                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:
-                where = clean(str(self.folder))
-                raise InputError(f"{where}: another run, or a ReFrame session that it left, is still at work") from None
+            self._hold(lock.fileno(), fcntl.LOCK_EX)
             yield lock.fileno()
+
+    @contextlib.contextmanager
+    def at_rest(self) -> Iterator[None]:
+        """Read the folder while nothing is run in it; it may be read-only.
+
+        :raises InputError: something is run in it.
+        """
+        with contextlib.ExitStack() as stack:
+            with contextlib.suppress(FileNotFoundError):
+                lock = stack.enter_context((self.folder / LOCK).open(encoding="utf-8"))
+                self._hold(lock.fileno(), fcntl.LOCK_SH)
+            yield
+
+    def _hold(self, lock: int, kind: int) -> None:
+        try:
+            fcntl.flock(lock, kind | fcntl.LOCK_NB)
+        except BlockingIOError:
+            where = clean(str(self.folder))
+            raise InputError(f"{where}: another run, or a ReFrame session that it left, is still at work") from None
 
 
 def _json(path: pathlib.Path) -> Any:

@@ -145,8 +145,9 @@ def _report(options: argparse.Namespace) -> int:
     from reports.acceptance.dossier import write_dossier  # noqa: PLC0415 (the page loads Bokeh's helpers)
 
     target = options.output or options.folder / "dossier"
-    with _private():
-        verdict = write_dossier(Campaign(options.folder), target, not options.no_pdf, options.sign)
+    campaign = Campaign(options.folder)
+    with _private(), campaign.at_rest():
+        verdict = write_dossier(campaign, target, not options.no_pdf, options.sign)
     _show_verdict(verdict)
     _say(f"dossier: {target}")
     return verdict.acceptance.exit_status

@@ -1,6 +1,5 @@
 """The folder of a run: nothing is lost, nothing is mixed, one run at a time."""
 
-import fcntl
 import json
 import os
 
@@ -35,8 +34,23 @@ def test_a_folder_is_held_by_one(campaign):
     with pytest.raises(InputError, match="a ReFrame session that it left"), campaign.locked():
         pass
     os.close(child)
-    with campaign.locked() as lock:
-        fcntl.flock(lock, fcntl.LOCK_UN)
+    with campaign.locked():
+        pass
+
+
+def test_no_report_of_a_folder_where_something_runs(campaign):
+    with campaign.at_rest(), campaign.at_rest():
+        pass
+    with campaign.locked(), pytest.raises(InputError, match="still at work"), campaign.at_rest():
+        pass
+    with campaign.at_rest(), pytest.raises(InputError, match="still at work"), campaign.locked():
+        pass
+
+
+def test_a_folder_that_cannot_be(tmp_path):
+    (tmp_path / "file").write_text("")
+    with pytest.raises(InputError, match="cannot write in"), Campaign(tmp_path / "file").locked():
+        pass
 
 
 @pytest.mark.parametrize("damage", ["", "{", "[]", '{"session_info": {}}', "\0" * 99])
