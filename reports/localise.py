@@ -30,6 +30,9 @@ def localise(failed: CaseVerdict, attempts: Sequence[CaseVerdict]) -> Suspicion 
     case = failed.case
     if case.suspects:
         return Suspicion(tuple(sorted(case.suspects)), "named by the check's own measurement")
+    if case.findings:
+        first = case.findings[0]
+        return Suspicion(tuple(sorted(first.nodes)), f"{first.kind} {first.name}: {first.quantity} {first.evidence}")
     naming = [other.case for other in attempts if case.involved.intersection(other.case.suspects)]
     if naming:
         named = case.involved.intersection(node for other in naming for node in other.suspects)
@@ -62,10 +65,11 @@ def _passed(other: CaseVerdict, metric: str | None) -> bool:
 
 def suspect_nodes(attempts: Iterable[CaseVerdict]) -> tuple[SuspectNode, ...]:
     """Every suspect node of the session with all that speaks against it, the one with most failures first."""
-    found: dict[str, list[tuple[str, State, str]]] = {}
+    # A case that was measured again speaks once.
+    found: dict[str, dict[tuple[str, State, str], None]] = {}
     for attempt in attempts:
         if attempt.suspicion:
             for node in attempt.suspicion.nodes:
-                found.setdefault(node, []).append((attempt.case.title, attempt.state, attempt.suspicion.evidence))
+                found.setdefault(node, {})[attempt.case.title, attempt.state, attempt.suspicion.evidence] = None
     nodes = [SuspectNode(node, tuple(evidence)) for node, evidence in found.items()]
     return tuple(sorted(nodes, key=lambda suspect: (-suspect.failures, suspect.node)))

@@ -1,5 +1,5 @@
-// Bandwidth of one core over a buffer of the given bytes, repeated: the cache level that holds it decides. Part of each
-// kilobyte is updated, the rest is read, as a time step does: what is updated beyond the caches goes back to memory too.
+// Bandwidth of one core over a buffer of the given bytes, repeated: the cache level that holds it decides. Of each
+// sixteen kilobytes some are updated and the others read, as a time step does: what is updated goes back to memory too.
 // Usage: emt_bandwidth BYTES [SHARE]; SHARE (0 to 1) is updated, rounded to sixteenths. Prints GB/s (bytes touched over
 // time, each counted once), the median of 21 trials.
 #include <algorithm>
@@ -9,7 +9,6 @@
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
-#include <utility>
 #include <vector>
 
 namespace {
@@ -17,26 +16,23 @@ namespace {
 using Vec = double __attribute__((vector_size(64), aligned(64), may_alias));
 constexpr int kVectors = 16;  // of a kilobyte; as many sums hide the latency of the additions
 constexpr std::size_t kDoubles = kVectors * 8;
+constexpr std::size_t kCycle = 16;
 
-template <int Updated>
 #if defined(__x86_64__)
 __attribute__((target_clones("avx512f", "avx2", "default")))
 #endif
-double pass(double* data, std::size_t blocks) {
+double pass(double* data, std::size_t blocks, std::size_t updated) {
     Vec s[kVectors] = {};
     for (std::size_t b = 0; b < blocks; ++b) {
         Vec* p = reinterpret_cast<Vec*>(data + b * kDoubles);
-        for (int i = 0; i < Updated; ++i) p[i] = p[i] * 0.5 + 1.0;
-        for (int i = Updated; i < kVectors; ++i) s[i] += p[i];
+        if (b % kCycle < updated)
+            for (int i = 0; i < kVectors; ++i) p[i] = p[i] * 0.5 + 1.0;
+        else
+            for (int i = 0; i < kVectors; ++i) s[i] += p[i];
     }
     double out = 0;
     for (const Vec& v : s) out += v[0];
     return out;
-}
-
-template <int... Updated>
-constexpr auto passes(std::integer_sequence<int, Updated...>) {
-    return std::array{&pass<Updated>...};
 }
 
 }  // namespace
@@ -48,7 +44,7 @@ int main(int argc, char** argv) {
         std::fprintf(stderr, "usage: emt_bandwidth BYTES [SHARE] (1024 or more; 0 to 1)\n");
         return 1;
     }
-    const auto run = passes(std::make_integer_sequence<int, kVectors + 1>())[static_cast<std::size_t>(std::lround(share * kVectors))];
+    const auto updated = static_cast<std::size_t>(std::lround(share * kCycle));
     const auto blocks = static_cast<std::size_t>(bytes) / 1024;
     std::vector<double> memory(blocks * kDoubles + 8, 1.0);
     const auto address = reinterpret_cast<std::uintptr_t>(memory.data());
@@ -58,7 +54,7 @@ int main(int argc, char** argv) {
     double keep = 0;
     for (double& rate : gb_s) {
         const auto start = std::chrono::steady_clock::now();
-        for (std::size_t r = 0; r < repeats; ++r) keep += run(data, blocks);
+        for (std::size_t r = 0; r < repeats; ++r) keep += pass(data, blocks, updated);
         const std::chrono::duration<double> t = std::chrono::steady_clock::now() - start;
         rate = static_cast<double>(repeats * blocks * 1024) / t.count() / 1e9;
     }

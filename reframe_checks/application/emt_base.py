@@ -1,51 +1,31 @@
 """What the checks of the EMT application share: the program, and the reference network.
 
-An environment with the feature ``emt`` has ``emt`` on PATH. One with ``emt-build`` builds it from this
-repository, in the folder that its ``extras`` name (``emt_build_dir``), so that later sessions build nothing.
+An environment with the feature ``emt`` has ``emt`` on PATH; one with ``emt-build`` builds it from this repository
+(``base/cmake_program.py``).
 """
 
 import pathlib
 import shlex
 
-import reframe as rfm
 import reframe.core.builtins as rfmb
-from reframe.core.exceptions import ReframeError
-from reframe.utility import sanity as sn
 
 from reframe_checks.base.check import KappaCheck
+from reframe_checks.base.cmake_program import CMakeProgram
 
-SOURCE = pathlib.Path(__file__).resolve().parents[2] / "emt_app"
 
-
-class EmtBuild(rfm.RunOnlyRegressionTest):
-    """Configures and builds ``emt_app`` on the login node; does nothing when it is up to date."""
-
-    local = True
-    executable = "cmake"
-    build_dir = rfmb.variable(str, value="")
-
-    @rfmb.run_after("setup")
-    def command_line(self):
-        self.build_dir = self.current_environ.extras.get("emt_build_dir", "")
-        if not self.build_dir:
-            raise ReframeError(f"environment {self.current_environ.name}: the site's settings must give emt_build_dir")
-        folder = shlex.quote(self.build_dir)
-        self.prerun_cmds = [
-            f"cmake -S {shlex.quote(str(SOURCE))} -B {folder} -DCMAKE_BUILD_TYPE=Release -DEMT_TESTS=OFF"
-        ]
-        self.executable_opts = ["--build", folder, "--parallel"]
-
-    @rfmb.sanity_function
-    def program_is_there(self):
-        return sn.assert_true((pathlib.Path(self.build_dir) / "emt").is_file(), msg="the build left no emt")
+class EmtProgram(CMakeProgram):
+    source = str(pathlib.Path(__file__).resolve().parents[2] / "emt_app")
+    program = "emt"
+    cmake_options = ["-DEMT_TESTS=OFF"]
+    installed = "emt"
 
 
 class EmtCheck(KappaCheck):
     """A check of the Hydro-Quebec-like network (IPST 2023, Table I), replicated ``network_scale`` times."""
 
     needs_partition = ["compute"]
-    needs_environ = ["emt-build"]
-    build = rfmb.fixture(EmtBuild, scope="environment")
+    needs_environ = ["emt|emt-build"]
+    build = rfmb.fixture(EmtProgram, scope="environment")
 
     network_scale = rfmb.variable(int, value=1)
     steps = rfmb.variable(int, value=20000)
@@ -53,7 +33,7 @@ class EmtCheck(KappaCheck):
 
     @rfmb.run_after("setup")
     def generate_network(self):
-        self.program = str(pathlib.Path(self.build.build_dir) / "emt")
+        self.program = self.build.command
         self.programs = [self.program]
         self.prerun_cmds = [
             *self.prerun_cmds,

@@ -10,7 +10,7 @@ import sys
 
 from reframe.core.runtime import runtime
 
-from reframe_checks.base.check import EVERY_MODE
+from reframe_checks.base.check import feature_choices
 
 SUITE = pathlib.Path(__file__).parents[1]
 
@@ -62,12 +62,12 @@ def take_census(suite_revision: str) -> dict:
 
 
 def _entry(name, path, cls, offers):
-    needs_environ = set(cls.needs_environ)
     alternatives = [set(cls.needs_partition) | set(extra) for extra in cls.alternative_features()]
     missing = min(
         (
-            sorted((alternative - partition) | (needs_environ - environ))
+            sorted((alternative - partition) | (set(choice) - environ))
             for alternative in alternatives
+            for choice in feature_choices(cls.needs_environ)
             for partition, environ in offers
         ),
         key=len,
@@ -76,9 +76,9 @@ def _entry(name, path, cls, offers):
         "name": name,
         "file": str(path.relative_to(SUITE.parent)),
         "family": str(cls.family),
-        "tags": sorted({*cls.tags, *EVERY_MODE}),
+        "tags": sorted({*cls.tags, *cls.modes}),
         "needs_partition": sorted(cls.needs_partition),
-        "needs_environ": sorted(needs_environ),
+        "needs_environ": sorted(cls.needs_environ),
         "offered": not missing,
         "missing": missing,
     }

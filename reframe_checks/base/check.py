@@ -3,6 +3,7 @@
 Leaves set their command after ``setup``; what is added to the job script for every check comes before ``run``.
 """
 
+import itertools
 import pathlib
 
 import reframe as rfm
@@ -13,16 +14,24 @@ from reframe.core.exceptions import ReframeError, SanityError
 from reframe_checks.base.evidence import Evidence
 from reframe_checks.base.provenance import Provenance
 from reframe_checks.base.references import References
+from reframe_checks.base.spack import SpackPrograms
 from reframe_checks.base.strictness import Strictness
 from reframe_checks.base.tuning import Tuning
 from reframe_checks.parsers.errors import ParseError
 
-# Modes in which every check runs; a check tags itself for the others.
+# Modes in which a check runs unless it says otherwise; a check tags itself for the others.
 EVERY_MODE = ("nightly", "acceptance")
 
 
-class KappaCheck(rfm.RunOnlyRegressionTest, Strictness, References, Evidence, Provenance, Tuning):
-    """A run-only check. Leaves say ``family``, ``needs_*``, the command, the sanity and the metrics.
+def feature_choices(needs):
+    """Each tuple of features that serves ``needs``, in which ``a|b`` asks for one of the two."""
+    return list(itertools.product(*(need.split("|") for need in needs)))
+
+
+class SystemCheck(rfm.RunOnlyRegressionTest, Strictness, References, Evidence, Provenance, Tuning):
+    """A run-only check of the system itself, which runs no program of an environment.
+
+    Leaves say ``family``, ``needs_*``, the command, the sanity and the metrics.
 
     A partition says in its ``extras`` how many ``nodes`` it has and, if jobs shall not wait for longer,
     ``max_pending_time``; cores per node come from its ``processor``.
@@ -32,11 +41,15 @@ class KappaCheck(rfm.RunOnlyRegressionTest, Strictness, References, Evidence, Pr
     family = rfmb.variable(str, loggable=True)
     #: Features that a partition must have (scales add theirs).
     needs_partition = rfmb.variable(typ.List[str], value=[])
-    #: Features that an environment must have: the programs to run.
+    #: Features that an environment must have: the programs to run. ``a|b`` asks for one of the two.
     needs_environ = rfmb.variable(typ.List[str], value=[])
     #: How often the command runs in the job.
     repeats = rfmb.variable(int, value=1)
+    #: Modes besides its own tags in which the check runs.
+    modes = EVERY_MODE
     check_class = rfmb.variable(str, value="", loggable=True)
+    #: Number of nodes of the partition, from the site.
+    partition_size = rfmb.variable(int, value=0, loggable=True)
 
     time_limit = "10m"
     exclusive_access = True
@@ -44,10 +57,12 @@ class KappaCheck(rfm.RunOnlyRegressionTest, Strictness, References, Evidence, Pr
     @rfmb.run_after("init")
     def require_features(self):
         self.check_class = type(self).__name__
-        self.tags |= {self.family.split("/")[0], *EVERY_MODE}
+        self.tags |= {self.family.split("/")[0], *self.modes}
         features = [*self.needs_partition, *self.chosen_features()]
         self.valid_systems = [" ".join(f"+{feature}" for feature in features) or "*"]
-        self.valid_prog_environs = [" ".join(f"+{feature}" for feature in self.needs_environ) or "*"]
+        self.valid_prog_environs = [
+            " ".join(f"+{feature}" for feature in choice) or "*" for choice in feature_choices(self.needs_environ)
+        ]
 
     def chosen_scale(self):
         """The row of the scale table that this case uses, or ``None``."""
@@ -66,6 +81,7 @@ class KappaCheck(rfm.RunOnlyRegressionTest, Strictness, References, Evidence, Pr
     @rfmb.run_after("setup")
     def lay_out_ranks(self):
         extras = self.current_partition.extras
+        self.partition_size = extras.get("nodes", 0)
         if "max_pending_time" in extras:
             self.max_pending_time = extras["max_pending_time"]
         scale = self.chosen_scale()
@@ -120,3 +136,7 @@ class KappaCheck(rfm.RunOnlyRegressionTest, Strictness, References, Evidence, Pr
             return parse(text, **kwargs)
         except ParseError as err:
             raise SanityError(str(err)) from None
+
+
+class KappaCheck(SystemCheck, SpackPrograms):
+    """A run-only check that runs programs of an environment."""

@@ -49,7 +49,8 @@ class Provenance(rfm.RegressionTestPlugin):
                 ),
                 files=" ".join(
                     shlex.quote(path)
-                    for feature in self.needs_environ
+                    for need in self.needs_environ
+                    for feature in need.split("|")
                     for path in extras.get("hash_files", {}).get(feature, [])
                 ),
                 output=PROVENANCE_FILE,

@@ -4,13 +4,13 @@ import reframe as rfm
 import reframe.core.builtins as rfmb
 from reframe.core.exceptions import SanityError
 
-from reframe_checks.base.check import KappaCheck
+from reframe_checks.base.check import SystemCheck
 from reframe_checks.base.scaled import Scaled
 from reframe_checks.parsers import gpu
 
 
 @rfm.simple_test
-class GpuInventory(Scaled, KappaCheck):
+class GpuInventory(Scaled, SystemCheck):
     descr = "GPUs of every node: number, model, driver, memory, ECC"
     family = "node/gpu"
     needs_partition = ["nvidia"]

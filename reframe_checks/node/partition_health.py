@@ -11,7 +11,7 @@ import reframe as rfm
 import reframe.core.builtins as rfmb
 from reframe.core.exceptions import SanityError
 
-from reframe_checks.base.check import KappaCheck
+from reframe_checks.base.check import SystemCheck
 from reframe_checks.base.scaled import Scaled
 from reframe_checks.parsers import node_probe
 
@@ -20,7 +20,7 @@ UNIFORM = ("cpu_model", "cpus_online", "sockets", "numa_nodes", "kernel", "os_re
 
 
 @rfm.simple_test
-class PartitionHealth(Scaled, KappaCheck):
+class PartitionHealth(Scaled, SystemCheck):
     descr = "Health and uniformity of the nodes of a partition"
     family = "node/health"
     scale = rfmb.parameter(["each_node"], loggable=True)

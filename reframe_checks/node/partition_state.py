@@ -10,13 +10,13 @@ import reframe.core.builtins as rfmb
 from reframe.core.exceptions import SanityError
 
 from reframe_checks.base.census import take_census
-from reframe_checks.base.check import KappaCheck
+from reframe_checks.base.check import SystemCheck
 from reframe_checks.base.provenance import suite_revision
 from reframe_checks.parsers import sinfo
 
 
 @rfm.simple_test
-class PartitionState(KappaCheck):
+class PartitionState(SystemCheck):
     descr = "Slurm sees every node of the partition, and each can take jobs"
     family = "node/partition-state"
     tags = {"smoke"}

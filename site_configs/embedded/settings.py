@@ -9,6 +9,8 @@ import os
 import pathlib
 import re
 
+from spack_envs.installer.reframe_settings import installed_environments
+
 SITE = pathlib.Path(__file__).resolve().parent
 REPOSITORY = SITE.parents[1]
 STATE = pathlib.Path(os.environ.get("KAPPA_CLUSTER_STATE", REPOSITORY / ".kappa/cluster"))
@@ -39,6 +41,17 @@ def peak_gflops_per_core():
 
 NODES, CORES = running_cluster()
 HAS_NVIDIA = pathlib.Path("/dev/nvidia0").exists()
+SPACK = installed_environments("embedded")
+# What the site's Open MPI needs in every environment.
+OPEN_MPI = [
+    ["OMPI_ALLOW_RUN_AS_ROOT", "1"],
+    ["OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1"],
+    # Virtual nodes would all bind their first rank to physical core 0.
+    ["OMPI_MCA_hwloc_base_binding_policy", "none"],
+    # There are more ranks than cores as soon as a job uses two nodes.
+    ["OMPI_MCA_mpi_yield_when_idle", "1"],
+    ["OMPI_MCA_btl_tcp_if_include", "eth0"],
+]
 
 
 def partition(name, nodes, features, **extras):
@@ -47,7 +60,7 @@ def partition(name, nodes, features, **extras):
         "scheduler": "slurm",
         "launcher": "srun",
         "access": [f"--partition={name}", "--licenses=machine:1"],
-        "environs": ["packaged"],
+        "environs": ["packaged", *(environment["name"] for environment in SPACK)],
         "max_jobs": 8,
         "features": features,
         "processor": {"num_cpus": CORES, "num_cpus_per_core": 1, "num_sockets": 1, "num_cpus_per_socket": CORES},
@@ -63,6 +76,13 @@ def partition(name, nodes, features, **extras):
 
 # Sizes for cores that are shared: seconds, not minutes.
 NETWORK_TUNING = {"OsuBandwidth": {"window": 16}, "OsuBidirectionalBandwidth": {"window": 16}}
+STORAGE_TUNING = {
+    "Fio": {"file_size_mib": 128, "runtime_s": 1},
+    **{name: {"block_mib": 32, "segments": 200} for name in ("IorNode", "IorEasy", "IorHard")},
+    "Mdtest": {"items": 200},
+    "BtIo": {"problem_class": "W"},
+    "Iozone": {"file_sizes_mib": [8, 32, 128], "request_sizes_kib": [16, 128, 1024]},
+}
 COMMON_SCALES = ["scale_one_node", "scale_each_node"]
 
 site_configuration = {
@@ -90,8 +110,18 @@ site_configuration = {
                     tuning=NETWORK_TUNING,
                 ),
                 partition(
-                    "scratch", NODES, [*COMMON_SCALES, "links", "storage_scratch", "storage_shared"],
-                    tuning={"NodeLinks": {"window": 16}, "Fio": {"file_size_mib": 128, "runtime_s": 1}},
+                    "scratch", NODES,
+                    [
+                        *COMMON_SCALES, "scale_two_nodes", "links", "cores", "storage_scratch", "storage_shared",
+                        "parallel_shared",
+                    ],
+                    tuning={
+                        "NodeLinks": {"window": 16},
+                        # Virtual nodes take turns on the same cores.
+                        "PairSweep": {"least_slowdown": 2.0},
+                        "NodeSweep": {"least_slowdown": 2.0, "at_once": 1, "mib_per_core": 96},
+                        **STORAGE_TUNING,
+                    },
                 ),
             ],
         }
@@ -100,24 +130,16 @@ site_configuration = {
         {
             # Debian's packages and mpi4py's OSU demos on the site's Open MPI.
             "name": "packaged",
-            "features": ["mpi", "osu", "hpl", "stream", "fio", "emt-build"],
+            "features": ["mpi", "osu", "hpl", "stream", "fio", "emt-build", "sweep-build"],
             "extras": {
                 "hpl": "hpcc",
                 "stream": "likwid-bench",
-                "emt_build_dir": str(REPOSITORY / ".kappa/emt"),
+                "build_dir": str(REPOSITORY / ".kappa/build"),
                 "hash_files": {"osu": [str(path) for path in sorted((OSU / "lib").glob("*.py"))]},
             },
-            "env_vars": [
-                ["PATH", f"{OSU / 'bin'}:$PATH"],
-                ["OMPI_ALLOW_RUN_AS_ROOT", "1"],
-                ["OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1"],
-                # Virtual nodes would all bind their first rank to physical core 0.
-                ["OMPI_MCA_hwloc_base_binding_policy", "none"],
-                # There are more ranks than cores as soon as a job uses two nodes.
-                ["OMPI_MCA_mpi_yield_when_idle", "1"],
-                ["OMPI_MCA_btl_tcp_if_include", "eth0"],
-            ],
-        }
+            "env_vars": [["PATH", f"{OSU / 'bin'}:$PATH"], *OPEN_MPI],
+        },
+        *({**environment, "env_vars": [*environment["env_vars"], *OPEN_MPI]} for environment in SPACK),
     ],
     "modes": [
         {"name": name, "options": [f"--tag={name}", f"--session-extras=mode={name}"]}

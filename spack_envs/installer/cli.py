@@ -1,0 +1,112 @@
+"""The command line of ``spack_envs/install``."""
+
+import argparse
+import os
+import sys
+from pathlib import Path
+
+from spack_envs.installer import table
+from spack_envs.installer.installation import ensure, exclusive, keep_artefacts, prepare
+from spack_envs.installer.spack import InstallError
+from spack_envs.installer.state import Environment, Site, state_root
+from spack_envs.installer.table import REPOSITORY, TableError
+
+_EPILOG = """\
+environment variables:
+  KAPPA_SPACK_ROOT    an existing Spack (0.23 or 1.x); without it the release of release.toml is cloned
+  KAPPA_SPACK_CONFIG  folders of Spack configuration on top of the site's, separated by colons (a mirror, for instance)
+  KAPPA_SPACK_STATE   where everything is installed, seen by compute nodes too (default: .kappa/spack here)
+  SPACK_PYTHON        the Python that runs Spack
+
+examples:
+  spack_envs/install mycluster                     all environments
+  spack_envs/install mycluster mpi-io --jobs 16
+  spack_envs/install mycluster --verify
+  spack_envs/install mycluster mpi-io --run find -lv
+"""
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Exit status: 0 done, 1 failed, 2 wrong use."""
+    parser = _parser()
+    options = parser.parse_args(arguments)
+    if options.list:
+        return _list()
+    if not options.site:
+        parser.error("SITE is missing: the name of a folder in site_configs/")
+    try:
+        return _act(options)
+    except (InstallError, TableError) as err:
+        print(f"install: {err}", file=sys.stderr)
+        return 1
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="spack_envs/install",
+        description="Installs the suite's Spack environments for a site, once, and checks that every promised program "
+        "is there. Without --verify a second call does nothing unless the recipes or the site's facts changed.",
+        epilog=_EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("site", nargs="?", metavar="SITE", help="a folder in site_configs/ that has a folder spack/")
+    parser.add_argument("environments", nargs="*", metavar="ENV", help="default: all that the suite has")
+    parser.add_argument("--list", action="store_true", help="the environments and what they promise, then exit")
+    parser.add_argument("--verify", action="store_true", help="install nothing, only check")
+    parser.add_argument("--jobs", type=int, default=0, metavar="N", help="build jobs (default: Spack's)")
+    parser.add_argument("--keep", type=Path, metavar="FOLDER", help="copy spack.lock and the specs into FOLDER/ENV")
+    parser.add_argument(
+        "--run", nargs=argparse.REMAINDER, metavar="ARGUMENT", help="run Spack in the one ENV, as the installer does"
+    )
+    return parser
+
+
+def _act(options: argparse.Namespace) -> int:
+    site = Site(options.site)
+    if not (REPOSITORY / "site_configs" / site.name / "settings.py").is_file() and not site.facts.is_dir():
+        known = sorted(path.parent.name for path in (REPOSITORY / "site_configs").glob("*/settings.py"))
+        raise InstallError(f"no site {site.name!r} in site_configs/: there are {', '.join(known)}")
+    chosen = [site.environment(table.read(name)) for name in options.environments or table.names()]
+    if options.run:
+        if len(chosen) != 1:
+            raise InstallError("--run needs exactly one ENV")
+        return _run_spack(chosen[0], options.run)
+    if options.verify:
+        return max(_verify(environment) for environment in chosen)
+    for environment in chosen:
+        ensure(environment, options.jobs)
+        if options.keep:
+            keep_artefacts(environment, options.keep)
+    return 0
+
+
+def _verify(environment: Environment) -> int:
+    missing = environment.missing_programs()
+    if not environment.record():
+        problem = "not installed"
+    elif missing:
+        problem = f"{environment.view} lacks {', '.join(missing)}"
+    elif not environment.up_to_date():
+        problem = "out of date: recipes, sources or the site's facts changed since it was installed"
+    else:
+        print(f"{environment.table.name}: complete, {len(environment.table.programs)} programs in {environment.view}")
+        return 0
+    print(f"{environment.table.name}: {problem}: {environment.site.install_command(environment.table.name)}")
+    return 1
+
+
+def _run_spack(environment: Environment, arguments: list[str]) -> int:
+    with exclusive(environment.site):
+        spack = prepare(environment)
+    command = [*spack.command, *arguments]
+    os.execve(command[0], command, spack.variables)
+
+
+def _list() -> int:
+    for name in table.names():
+        print(f"{name}: {', '.join(table.read(name).features)}")
+        for folder in sorted(path.parent.parent for path in state_root().glob(f"*/{name}/installed.json")):
+            environment = Site(folder.name).environment(table.read(name))
+            state = "installed" if environment.installed() else "incomplete"
+            print(f"  {folder.name}: {state} in {environment.folder}")
+    return 0

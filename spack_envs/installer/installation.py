@@ -1,0 +1,123 @@
+"""Installs one environment of a site: prepare, concretise, build, verify, record."""
+
+import fcntl
+import shutil
+import subprocess
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from spack_envs.installer import build_log
+from spack_envs.installer.spack import InstallError, Spack, find
+from spack_envs.installer.state import ARTEFACTS, Environment, Site, write_atomically
+from spack_envs.installer.table import ENVIRONMENTS, REPOSITORY
+
+
+@contextmanager
+def exclusive(site: Site) -> Iterator[None]:
+    """Only one installation for a site at a time; another one waits, and then finds that there is nothing to do."""
+    site.folder.mkdir(parents=True, exist_ok=True)
+    with (site.folder / "lock").open("w", encoding="utf-8") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            print(f"another installation for {site.name} is running: waiting for it", flush=True)
+            fcntl.flock(file, fcntl.LOCK_EX)
+        yield
+
+
+def ensure(environment: Environment, jobs: int = 0) -> None:
+    """Installs the environment unless it is up to date.
+
+    :raises InstallError: it cannot be installed, or lacks a program that it promises.
+    """
+    if environment.up_to_date():
+        print(f"{environment.table.name}: up to date ({environment.view})", flush=True)
+        return
+    with exclusive(environment.site):
+        if not environment.up_to_date():
+            _install(environment, jobs)
+
+
+def prepare(environment: Environment) -> Spack:
+    """Everything that Spack needs before it can solve.
+
+    :raises InstallError: the site has no facts, or there is no Spack.
+    """
+    site = environment.site
+    if not site.facts.is_dir():
+        raise InstallError(f"{site.facts} is missing: it has to hold the site's packages.yaml; see docs/spack.md")
+    script = site.facts / "prepare"
+    if script.is_file():
+        try:
+            subprocess.run([str(script), str(site.prepared)], check=True)
+        except (OSError, subprocess.CalledProcessError) as err:
+            raise InstallError(f"the site's facts could not be prepared: {err}") from err
+    environment.folder.mkdir(parents=True, exist_ok=True)
+    shutil.copyfile(ENVIRONMENTS / environment.table.name / "spack.yaml", environment.folder / "spack.yaml")
+    for name in environment.table.sources:
+        # Spack writes its logs into the source; it rebuilds when a file is newer than the installation.
+        target = environment.folder / name
+        shutil.rmtree(target, ignore_errors=True)
+        shutil.copytree(REPOSITORY / name, target, ignore=shutil.ignore_patterns("__pycache__", "build*"))
+    return Spack(find(environment), environment)
+
+
+def _install(environment: Environment, jobs: int) -> None:
+    name = environment.table.name
+    spack = prepare(environment)
+    digest = environment.digest()  # before: a change meanwhile makes the installation out of date
+    print(f"{name}: Spack {'.'.join(map(str, spack.version))} in {spack.root}", flush=True)
+    log = environment.folder / "install.log"
+    log.unlink(missing_ok=True)
+    for step, arguments in (
+        ("solving", ["concretize", "--force"]),
+        ("installing", ["install", *([f"--jobs={jobs}"] if jobs else [])]),
+    ):
+        started = time.monotonic()
+        print(f"{name}: {step}", flush=True)
+        try:
+            spack.run(*arguments, log=log)
+        except subprocess.CalledProcessError as err:
+            raise InstallError(_why(name, step, err.output, log)) from None
+        print(f"{name}: {step} took {time.monotonic() - started:.0f} s", flush=True)
+    missing = environment.missing_programs()
+    if missing:
+        raise InstallError(
+            f"{name}: Spack reports success, but {environment.view} lacks {', '.join(missing)}, which "
+            f"{ENVIRONMENTS / name / 'programs.toml'} promises"
+        )
+    write_atomically(environment.folder / "specs.json", spack.answer("find", "--json"))
+    environment.write_record(
+        digest=digest,
+        KAPPA_SPACK_ROOT=str(spack.root),
+        KAPPA_SPACK_CONFIG=environment.setting("KAPPA_SPACK_CONFIG"),
+        spack=".".join(map(str, spack.version)),
+    )
+    print(f"{name}: installed, {len(environment.table.programs)} programs in {environment.view}", flush=True)
+
+
+def _why(name: str, step: str, output: str, log: Path) -> str:
+    failed = build_log.failures(output)
+    lines = [f"  {one.package}: {one.reason}" + (f"\n    log: {one.log}" if one.log else "") for one in failed]
+    if not failed:
+        errors = [line for line in output.splitlines() if line.startswith("==> Error:")]
+        lines = [f"  {line.removeprefix('==> Error: ')}" for line in errors[:3]]
+    if "clingo" in output and step == "solving":
+        lines.append("  Spack's solver: `pip install clingo` in some Python, and name that Python in SPACK_PYTHON")
+    return "\n".join([f"{name}: {step} failed (Spack's output: {log})", *lines])
+
+
+def keep_artefacts(environment: Environment, folder: Path) -> None:
+    """Copies what says which programs ran into ``folder/ENV``.
+
+    :raises InstallError: one of them is not there.
+    """
+    target = folder / environment.table.name
+    target.mkdir(parents=True, exist_ok=True)
+    for name in ARTEFACTS:
+        try:
+            shutil.copyfile(environment.folder / name, target / name)
+        except OSError as err:
+            raise InstallError(f"{environment.table.name}: cannot keep {name}: {err}") from err

@@ -1,0 +1,150 @@
+"""Finds Spack, or clones the pinned release, and runs it with nothing but the site's configuration."""
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import tomllib
+from pathlib import Path
+
+from spack_envs.installer.state import Environment, Site, state_root, write_atomically
+from spack_envs.installer.table import ENVIRONMENTS
+
+
+class InstallError(RuntimeError):
+    """What failed, where, and how to mend it."""
+
+
+#: Of the user's own Spack; they would leak into ours, and the last one switches SPACK_USER_CONFIG_PATH off.
+_FOREIGN = ("SPACK_ENV", "SPACK_ENV_VIEW", "SPACK_ROOT", "SPACK_DISABLE_LOCAL_CONFIG")
+
+
+class Spack:
+    """Spack with the configuration of one environment of one site."""
+
+    def __init__(self, root: Path, environment: Environment):
+        self.root = root
+        self.environment = environment
+        self.version = _version(root)
+        self._write_configuration(environment.site)
+
+    @property
+    def command(self) -> list[str]:
+        scopes = [word for folder in self.environment.facts() if folder.is_dir() for word in ("-C", str(folder))]
+        return [str(self.root / "bin/spack"), "--color=never", *scopes, "-e", str(self.environment.folder)]
+
+    @property
+    def variables(self) -> dict[str, str]:
+        site = self.environment.site.folder
+        own = {key: value for key, value in os.environ.items() if key not in _FOREIGN}
+        return {
+            **own,
+            "SPACK_USER_CONFIG_PATH": str(site / "config"),
+            "SPACK_SYSTEM_CONFIG_PATH": str(site / "no-system-configuration"),
+            "SPACK_USER_CACHE_PATH": str(site / "cache"),
+        }
+
+    def run(self, *arguments: str, log: Path) -> None:
+        """Runs Spack, shows its output and keeps it in ``log``.
+
+        :raises subprocess.CalledProcessError: Spack failed; its output is in ``output``.
+        """
+        command = [*self.command, *arguments]
+        lines = []
+        with (
+            log.open("a", encoding="utf-8") as file,
+            subprocess.Popen(
+                command,
+                env=self.variables,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT,
+                stdin=subprocess.DEVNULL,
+                text=True,
+                errors="replace",
+            ) as process,
+        ):
+            assert process.stdout is not None
+            for line in process.stdout:
+                print("  " + line, end="", flush=True)
+                file.write(line)
+                lines.append(line)
+        if process.returncode:
+            raise subprocess.CalledProcessError(process.returncode, command, output="".join(lines))
+
+    def answer(self, *arguments: str) -> str:
+        """What Spack writes on standard output."""
+        return subprocess.check_output([*self.command, *arguments], env=self.variables, text=True)
+
+    def _write_configuration(self, site: Site) -> None:
+        recipes = {"kappa": str(ENVIRONMENTS / "repo")}
+        if self.root == _clone_folder("spack"):
+            recipes["builtin"] = str(_clone_folder("packages") / "repos/spack_repo/builtin")
+        # A list up to 0.23, a mapping from 1.0 on. JSON is YAML.
+        repos = list(recipes.values()) if self.version < (1,) else recipes
+        config = {"install_tree": {"root": str(site.folder / "store")}}
+        write_atomically(site.folder / "config/repos.yaml", json.dumps({"repos": repos}) + "\n")
+        write_atomically(site.folder / "config/config.yaml", json.dumps({"config": config}) + "\n")
+
+
+def find(environment: Environment) -> Path:
+    """The root of Spack: ``$KAPPA_SPACK_ROOT``, else the one that installed before, else the pinned release's clone.
+
+    :raises InstallError: there is none, and none can be had.
+    """
+    given = environment.setting("KAPPA_SPACK_ROOT")
+    if not given:
+        return _bootstrap()
+    root = Path(given).resolve()
+    if not (root / "bin/spack").is_file():
+        raise InstallError(f"no bin/spack in {root}: KAPPA_SPACK_ROOT must name the folder of a Spack checkout")
+    return root
+
+
+def _version(root: Path) -> tuple[int, ...]:
+    file = root / "lib/spack/spack/__init__.py"
+    try:
+        match = re.search(r'^__version__ = "(\d+)\.(\d+)', file.read_text(encoding="utf-8"), re.MULTILINE)
+    except OSError as err:
+        raise InstallError(f"{root} is no Spack: {err}") from err
+    if match is None:
+        raise InstallError(f"{file}: no version in it; Spack 0.23 or later is needed")
+    return int(match[1]), int(match[2])
+
+
+def _release() -> dict[str, dict[str, str]]:
+    return tomllib.loads((ENVIRONMENTS / "release.toml").read_text(encoding="utf-8"))
+
+
+def _clone_folder(part: str) -> Path:
+    return state_root() / f"{part}-{_release()[part]['tag']}"
+
+
+def _bootstrap() -> Path:
+    for part, pin in _release().items():
+        folder = _clone_folder(part)
+        if not folder.is_dir():
+            print(f"cloning {pin['url']} {pin['tag']} into {folder}", flush=True)
+            _clone(pin, folder)
+    return _clone_folder("spack")
+
+
+def _clone(pin: dict[str, str], folder: Path) -> None:
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    temporary = folder.with_name(f".{folder.name}.{os.getpid()}")
+    quiet = ["-c", "advice.detachedHead=false", "clone", "--quiet", "--depth=1"]
+    try:
+        subprocess.run(["git", *quiet, "--branch", pin["tag"], pin["url"], str(temporary)], check=True)
+        head = subprocess.run(
+            ["git", "-C", str(temporary), "rev-parse", "HEAD"], check=True, capture_output=True, text=True
+        ).stdout.strip()
+        if head != pin["commit"]:
+            raise InstallError(f"{pin['url']}: tag {pin['tag']} is commit {head}, release.toml says {pin['commit']}")
+        temporary.replace(folder)
+    except (OSError, subprocess.CalledProcessError) as err:
+        raise InstallError(
+            f"cannot clone {pin['url']} ({err}).\nWithout a network: clone {pin['tag']} elsewhere, copy it here and "
+            "name it in KAPPA_SPACK_ROOT (Spack 1.x also needs the recipes in its etc/spack/repos.yaml: docs/spack.md)"
+        ) from err
+    finally:
+        shutil.rmtree(temporary, ignore_errors=True)

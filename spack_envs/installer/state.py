@@ -1,0 +1,125 @@
+"""Where things lie for a site, whether an environment is installed, and from what it was installed.
+
+``$KAPPA_SPACK_STATE`` (default ``.kappa/spack`` of this repository) holds one folder for each site.
+"""
+
+import hashlib
+import json
+import os
+import shutil
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from spack_envs.installer.table import ENVIRONMENTS, REPOSITORY, Table
+
+#: Kept for the campaign: the solver's answer, and what is installed.
+ARTEFACTS = ("spack.yaml", "spack.lock", "specs.json", "installed.json")
+
+
+def state_root() -> Path:
+    return Path(os.environ.get("KAPPA_SPACK_STATE") or REPOSITORY / ".kappa/spack").resolve()
+
+
+@dataclass(frozen=True)
+class Site:
+    name: str
+
+    @property
+    def facts(self) -> Path:
+        """The site's part of Spack's configuration, in the repository."""
+        return REPOSITORY / "site_configs" / self.name / "spack"
+
+    @property
+    def prepared(self) -> Path:
+        """What the site's script ``prepare`` writes: facts that depend on where things lie."""
+        return self.folder / "facts"
+
+    @property
+    def folder(self) -> Path:
+        return state_root() / self.name
+
+    def install_command(self, environment: str) -> str:
+        """What a person types to install it."""
+        return f"spack_envs/install {self.name} {environment}"
+
+    def environment(self, table: Table) -> "Environment":
+        return Environment(self, table)
+
+
+@dataclass(frozen=True)
+class Environment:
+    """One environment of a site; its folder is a Spack environment."""
+
+    site: Site
+    table: Table
+
+    @property
+    def folder(self) -> Path:
+        return self.site.folder / self.table.name
+
+    @property
+    def view(self) -> Path:
+        return self.folder / "view"
+
+    @property
+    def lock_file(self) -> Path:
+        return self.folder / "spack.lock"
+
+    def missing_programs(self) -> list[str]:
+        """Promised programs that are not in the view, or cannot be executed."""
+        path = os.pathsep.join(map(str, self.table.folders(self.view)))
+        return [program for program in self.table.programs if not shutil.which(program, path=path)]
+
+    def record(self) -> dict[str, str]:
+        """What was written when the installation was complete; empty when it never was."""
+        try:
+            document = json.loads((self.folder / "installed.json").read_text(encoding="utf-8"))
+        except (OSError, ValueError):
+            return {}
+        return document if isinstance(document, dict) else {}
+
+    def installed(self) -> bool:
+        """True when an installation was completed and all that it promises is still there."""
+        return bool(self.record()) and not self.missing_programs()
+
+    def setting(self, variable: str) -> str:
+        """The environment variable, or what it was when this environment was installed."""
+        return os.environ.get(variable) or self.record().get(variable, "")
+
+    def facts(self) -> list[Path]:
+        """Folders of Spack configuration, the last one counts most: the site's, what its `prepare` wrote, and those
+        of ``$KAPPA_SPACK_CONFIG`` (separated by colons)."""
+        more = [Path(folder).resolve() for folder in self.setting("KAPPA_SPACK_CONFIG").split(":") if folder]
+        return [self.site.facts, self.site.prepared, *more]
+
+    def digest(self) -> str:
+        """SHA-256 over all that decides what is installed: environment, recipes, the site's facts, own sources."""
+        sources = [REPOSITORY / name for name in self.table.sources]
+        return digest_of([ENVIRONMENTS / self.table.name, ENVIRONMENTS / "repo", *sources, *self.facts()])
+
+    def up_to_date(self) -> bool:
+        return self.record().get("digest") == self.digest() and not self.missing_programs()
+
+    def write_record(self, **facts: str) -> None:
+        write_atomically(self.folder / "installed.json", json.dumps(facts, indent=2) + "\n")
+
+
+def digest_of(folders: Iterable[Path]) -> str:
+    total = hashlib.sha256()
+    for folder in folders:
+        for path in sorted(_files(folder)):
+            total.update(f"{folder.name}/{path.relative_to(folder)}\0".encode())
+            total.update(hashlib.sha256(path.read_bytes()).digest())
+    return total.hexdigest()
+
+
+def _files(folder: Path) -> Iterator[Path]:
+    return (path for path in folder.rglob("*") if path.is_file() and "__pycache__" not in path.parts)
+
+
+def write_atomically(path: Path, text: str) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    temporary = path.with_name(f".{path.name}.{os.getpid()}")
+    temporary.write_text(text, encoding="utf-8")
+    temporary.replace(path)

@@ -1,0 +1,21 @@
+from spack.package import *
+
+
+class EmtApp(CMakePackage):
+    """Kappa's electromagnetic-transient application, from the source tree that the environment's `develop` names."""
+
+    homepage = "https://www.ipstconf.org/papers/Proc_IPST2023/23IPST045.pdf"
+
+    version("1.0.0")
+
+    depends_on("c", type="build")
+    depends_on("cxx", type="build")
+    depends_on("cmake@3.20:", type="build")
+    depends_on("mpi")
+    depends_on("nlohmann-json@3.9:")
+    depends_on("cli11")
+    depends_on("eigen@3.3:")
+    depends_on("metis")
+
+    def cmake_args(self):
+        return [self.define("EMT_TESTS", False)]
