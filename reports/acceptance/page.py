@@ -42,10 +42,7 @@ def render(verdict: Verdict, raw: list[RawFile], left_out: list[RawFile], eviden
         undefined=jinja2.StrictUndefined,
     )
     cases = [
-        judge_case(case)
-        for attempt in verdict.attempts
-        for case in attempt.cases
-        if Series.of(case) == attempt.series
+        judge_case(case) for attempt in verdict.attempts for case in attempt.cases if Series.of(case) == attempt.series
     ]
     sessions = [attempt.session for attempt in verdict.attempts if attempt.session]
     return environment.get_template("dossier.html.j2").render(

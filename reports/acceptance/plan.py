@@ -25,13 +25,17 @@ class Estimate:
 
 @dataclass(frozen=True)
 class Item:
-    """A series, the ids of the clauses that need it, and the repeats of the most demanding of them."""
+    """A series, the ids of the clauses that need it, and the repeats of the most demanding of them.
+
+    ``checks`` is what ReFrame has to load to run it.
+    """
 
     series: Series
     clauses: tuple[str, ...]
     repeats: int
     nodes: int | None
     estimate: Estimate | None
+    checks: pathlib.Path
 
 
 @dataclass(frozen=True)
@@ -62,6 +66,7 @@ def plan(contract: Contract, offered: Sequence[Offer], times: dict[Series, list[
                 repeats=max(clause.repeats for clause in members),
                 nodes=offers[series].nodes,
                 estimate=_estimate(times.get(series, []), offers[series].time_limit_s),
+                checks=offers[series].checks,
             )
             for series, members in clauses.items()
         ),

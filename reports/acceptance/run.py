@@ -35,7 +35,7 @@ def run(campaign: Campaign, plan: Plan, site: pathlib.Path, lock: int, again: bo
         tried = sum(attempt.series == item.series and attempt.repeat == repeat for attempt in attempts)
         attempt = campaign.begin(item.series, repeat, tried + 1)
         began = time.monotonic()
-        run_attempt(site, contract, attempt, lock)
+        run_attempt(site, contract, item.checks, attempt, lock)
         if attempt.session is None:
             raise InputError(f"{item.series}: ReFrame's session was cut off; run again to go on")
         say(f"[{number}/{total}] {_result(attempt)} after {duration(time.monotonic() - began)}")

@@ -10,7 +10,7 @@ from reports.acceptance.campaign import REPORT, Campaign
 from reports.acceptance.contract import load_contract
 from reports.acceptance.plan import Item, Plan, plan, stored_times
 from reports.acceptance.series import Series
-from reports.acceptance.sessions import Offer, StoppedError
+from reports.acceptance.sessions import CHECKS, Offer, StoppedError
 from reports.errors import InputError
 from tests.unit.acceptance.conftest import clause
 from tests.unit.reports.samples import latency, loaded, report
@@ -77,7 +77,7 @@ def test_a_damaged_attempt_is_named(campaign):
 def offered(tmp_path):
     def load(*cases):
         session = loaded(report([*cases]), tmp_path)
-        return [Offer(Series.of(case), case, 2, 600) for case in session.runs[0]]
+        return [Offer(Series.of(case), case, 2, 600, CHECKS) for case in session.runs[0]]
 
     return load
 
@@ -124,7 +124,7 @@ def slurm(monkeypatch, campaign):
     """In place of ReFrame: writes what ``results`` says of each attempt; a signal comes where it says ``stop``."""
     ran, results = [], []
 
-    def run_attempt(site, contract, attempt, lock):
+    def run_attempt(site, contract, checks, attempt, lock):
         ran.append((attempt.repeat, attempt.number))
         result = results.pop(0) if results else latency()
         if result == "stop":
@@ -133,7 +133,7 @@ def slurm(monkeypatch, campaign):
         (attempt.folder / REPORT).write_text(text)
 
     monkeypatch.setattr(running, "run_attempt", run_attempt)
-    planned = Plan((Item(SERIES, ("B1",), 3, 2, None),), {})
+    planned = Plan((Item(SERIES, ("B1",), 3, 2, None, CHECKS),), {})
 
     def call(*outcomes, again=False):
         results[:] = outcomes

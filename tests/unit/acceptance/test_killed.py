@@ -12,6 +12,7 @@ from reports.acceptance.campaign import REPORT
 from reports.acceptance.dossier import verify, write_dossier
 from reports.acceptance.judge import Outcome, judge
 from reports.acceptance.plan import Item, Plan
+from reports.acceptance.sessions import CHECKS
 from tests.unit.acceptance.conftest import clause
 from tests.unit.acceptance.test_campaign import SERIES
 from tests.unit.reports.samples import latency, report
@@ -47,9 +48,9 @@ def in_child(work, after_s):
 def test_a_run_that_is_killed_again_and_again(campaign, monkeypatch):
     repeats = 40
     campaign.demand(clause(repeats=repeats))
-    planned = Plan((Item(SERIES, ("B1",), repeats, 2, None),), {})
+    planned = Plan((Item(SERIES, ("B1",), repeats, 2, None, CHECKS),), {})
 
-    def run_attempt(site, contract, attempt, lock):
+    def run_attempt(site, contract, checks, attempt, lock):
         text = json.dumps(report([latency(value=attempt.repeat / 100)], uuid=attempt.folder.name))
         with (attempt.folder / REPORT).open("w") as file:
             for start in range(0, len(text), 512):
