@@ -26,7 +26,7 @@ clauses:
     statistic: {every_node: 4}
     comparison: at_least
     threshold: {value: 1, unit: ""}
-    repeats: 3
+    repeats: 1
     mandatory: true
   - id: B1
     text: A message of 8 B between two nodes takes at most 0.1 s.
@@ -34,7 +34,7 @@ clauses:
     statistic: median
     comparison: at_most
     threshold: {value: 100000, unit: us}
-    repeats: 3
+    repeats: 2
     mandatory: true
     predicted: {value: 20, source: order of magnitude of TCP between network namespaces}
   - id: D1
@@ -82,16 +82,16 @@ def test_a_small_contract(suite, contract, tmp_path):
     planned = call(*command("acceptance", "plan", SITE, "--contract", contract))
     assert planned.returncode == 2, "one clause selects nothing"
     assert "PartitionState on scratch+packaged" in planned.stdout
-    assert re.search(r"clauses B1; 3 x .* on 2 nodes", planned.stdout)
+    assert re.search(r"clauses B1; 2 x .* on 2 nodes", planned.stdout)
     assert "D1 INCOMPLETE: the site offers nothing" in planned.stdout
 
-    stopped = until("[2/6] OsuLatency")
+    stopped = until("[2/3] OsuLatency")
     stopped.terminate()
     assert "stopped by SIGTERM" in stopped.stdout.read()
     assert stopped.wait(60) == 2
     assert call(suite.state / "bin/squeue", "--noheader").stdout == "", "no job is left behind"
 
-    killed = until("[2/6] OsuLatency")
+    killed = until("[2/3] OsuLatency")
     killed.kill()
     killed.wait()
     refused = call(*started)
@@ -101,7 +101,7 @@ def test_a_small_contract(suite, contract, tmp_path):
         time.sleep(1)
     assert resumed.returncode == 0, resumed.stdout + resumed.stderr
     assert "ACCEPTED. Of 2 mandatory clauses: 2 met." in resumed.stdout
-    assert "6 of 6 repeats are done already" in call(*started).stdout
+    assert "1 of 3 repeats are done already" in resumed.stdout
 
     dossier = tmp_path / "dossier"
     written = call(*command("acceptance", "report", folder, "-o", dossier))
@@ -110,7 +110,7 @@ def test_a_small_contract(suite, contract, tmp_path):
     assert "interrupted before the end and made again" in page
     assert call(*command("verify", dossier)).returncode == 0
     texts = [path.read_bytes() for path in dossier.rglob("*") if path.is_file()]
-    assert len(texts) > 30
+    assert len(texts) > 20
     assert not any(SECRET.encode() in text for text in texts)
     assert not [path for path in dossier.rglob("*") if path.stat().st_mode & 0o077]
 
