@@ -63,6 +63,8 @@ def interval_of(statistic: Statistic, values: Sequence[float]) -> Interval:
 
 def _order_statistics(ordered: Sequence[float], quantile: float) -> Interval:
     count = len(ordered)
+    if count == 1:
+        return Interval(None, None, "one sample gives no interval")
     below = [0.0, *itertools.accumulate(_binomial(count, k, quantile) for k in range(count + 1))]
     # The quantile lies between the order statistics i and j when i to j - 1 samples are below it.
     pairs = [(j - i, -(below[j] - below[i]), i, j) for i in range(1, count + 1) for j in range(i + 1, count + 1)]
