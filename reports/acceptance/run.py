@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from reports.acceptance.campaign import UNRESOLVED, Attempt, Campaign
 from reports.acceptance.plan import Item, Plan
 from reports.acceptance.sessions import run_attempt
+from reports.acceptance.spack_lock import keep_spack_lock
 from reports.errors import InputError
 from reports.figures import duration
 from reports.files import write_atomically
@@ -38,6 +39,7 @@ def run(campaign: Campaign, plan: Plan, site: pathlib.Path, lock: int, again: bo
         run_attempt(site, contract, item.checks, attempt, lock)
         if attempt.session is None:
             raise InputError(f"{item.series}: ReFrame's session was cut off; run again to go on")
+        keep_spack_lock(attempt)
         say(f"[{number}/{total}] {_result(attempt)} after {duration(time.monotonic() - began)}")
 
 

@@ -1,5 +1,6 @@
 """The folder of a run: nothing is lost, nothing is mixed, one run at a time."""
 
+import hashlib
 import json
 import os
 
@@ -150,6 +151,17 @@ def test_a_stopped_run_goes_on_where_it_was(slurm, campaign):
         slurm(latency(), "stop")
     assert slurm() == [(2, 2), (3, 1)]
     assert slurm() == []
+
+
+def test_the_spack_lock_that_the_job_saw_is_kept(slurm, campaign, tmp_path):
+    lock, other = tmp_path / "spack.lock", tmp_path / "other"
+    lock.write_text("{}")
+    other.write_text("{}")
+    seen = hashlib.sha256(b"{}").hexdigest()
+    provenances = [{str(lock): seen}, {str(lock): "0" * 64}, {str(other): seen, "/nowhere/spack.lock": seen}]
+    slurm(*({**latency(), "provenance": {"files": files}} for files in provenances))
+    kept = sorted(campaign.folder.glob("attempts/*/spack.lock"))
+    assert [(path.parent.name[-9:], path.read_text()) for path in kept] == [("r0001-a01", "{}")]
 
 
 def test_a_session_cut_off_stops_the_run_and_is_made_again(slurm):
