@@ -101,7 +101,7 @@ def test_a_small_contract(suite, contract, tmp_path):
         time.sleep(1)
     assert resumed.returncode == 0, resumed.stdout + resumed.stderr
     assert "ACCEPTED. Of 2 mandatory clauses: 2 met." in resumed.stdout
-    assert "1 of 3 repeats are done already" in resumed.stdout
+    assert re.search("[12] of 3 repeats are done already", resumed.stdout), "the session that was left may have ended"
 
     dossier = tmp_path / "dossier"
     written = call(*command("acceptance", "report", folder, "-o", dossier))
