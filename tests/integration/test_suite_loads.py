@@ -6,7 +6,7 @@ from reframe_checks.base.census import declared_checks
 
 # One for each check class: a file that does not load must not go unnoticed.
 CHECKS = {
-    "BtIo", "EmtCorrectness", "EmtScaling", "Fio", "GpuInventory", "Hpl", "IorEasy", "IorHard", "IorNode",
+    "BtIo", "EmtCorrectness", "EmtScaling", "Fio", "GpuInventory", "Hpl", "HplScaling", "IorEasy", "IorHard", "IorNode",
     "Iozone", "Mdtest", "NodeLinks", "NodeSweep", "OsuAllreduce", "OsuAlltoall",
     "OsuAtomicLatency", "OsuBandwidth", "OsuBarrier", "OsuBcast", "OsuBidirectionalBandwidth",
     "OsuBlockingCollective", "OsuCollectiveOnRanks", "OsuDeviceBandwidth", "OsuDeviceBandwidthMatrix",
