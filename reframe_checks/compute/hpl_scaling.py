@@ -12,8 +12,8 @@ For problems of order N on P nodes:
 (Validation of the IBiSCo cluster, "Communication and computation: macro-benchmark II".)
 
 One job runs the same orders on one node, on two, on four and so on up to all that it has: all points of a curve come
-from the same nodes, and S needs no result of another job. T and S are kept as curves over P for each N, SP and SPF over N
-for each P; those of the largest N on all nodes are the metrics.
+from the same nodes, and S needs no result of another job. T and S are kept as curves over P for each N, SP and SPF as
+curves over N for each P; those of the largest N on all nodes are the metrics.
 """
 
 import reframe as rfm
