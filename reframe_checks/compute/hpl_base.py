@@ -31,28 +31,11 @@ PROGRAMS = {
 }
 
 
-class HplCheck(KappaCheck):
-    """Matrices of N x N numbers, solved in blocks of ``block`` by one rank on each core."""
+class SolvesHpl(KappaCheck):
+    """Matrices of N x N numbers, solved in blocks of ``block``."""
 
-    needs_partition = ["compute"]
-    needs_environ = ["hpl"]
     time_limit = "2h"
     block = rfmb.variable(int, value=192)
-    env_vars = {"OPENBLAS_NUM_THREADS": 1, "OMP_NUM_THREADS": 1}
-
-    @rfmb.run_after("setup")
-    def choose_program(self):
-        name = self.current_environ.extras.get("hpl")
-        if name not in PROGRAMS:
-            raise ReframeError(
-                f"environment {self.current_environ.name}: extras/hpl must be one of {', '.join(PROGRAMS)}, "
-                f"found {name!r}"
-            )
-        self.program = PROGRAMS[name]
-        self.executable = self.program.executable
-
-    def input_text(self, orders, ranks):
-        return self.program.render(orders, self.block, hpl_input.process_grid(ranks))
 
     def write_file(self, name, text):
         pathlib.Path(self.stagedir, name).write_text(text, encoding="utf-8")
@@ -71,11 +54,36 @@ class HplCheck(KappaCheck):
             raise SanityError(f"HPL solved (N, ranks) = {found}, asked for N = {list(orders)} on {ranks} ranks")
         return results
 
+    def stated_extra(self, key):
+        """What the site's settings have to give under ``key`` in the partition's ``extras``."""
+        return self.stated(f"extras/{key}", self.current_partition.extras.get(key))
+
+
+class HplCheck(SolvesHpl):
+    """One rank on each core."""
+
+    needs_partition = ["compute"]
+    needs_environ = ["hpl"]
+    env_vars = {"OPENBLAS_NUM_THREADS": 1, "OMP_NUM_THREADS": 1}
+
+    @rfmb.run_after("setup")
+    def choose_program(self):
+        name = self.current_environ.extras.get("hpl")
+        if name not in PROGRAMS:
+            raise ReframeError(
+                f"environment {self.current_environ.name}: extras/hpl must be one of {', '.join(PROGRAMS)}, "
+                f"found {name!r}"
+            )
+        self.program = PROGRAMS[name]
+        self.executable = self.program.executable
+
+    def input_text(self, orders, ranks):
+        return self.program.render(orders, self.block, hpl_input.process_grid(ranks))
+
     @property
     def peak_gflops_per_core(self):
-        return self.stated("extras/peak_gflops_per_core", self.current_partition.extras.get("peak_gflops_per_core"))
+        return self.stated_extra("peak_gflops_per_core")
 
     @property
     def node_memory_bytes(self):
-        gib = self.stated("extras/memory_gib_per_node", self.current_partition.extras.get("memory_gib_per_node"))
-        return gib * 2**30
+        return self.stated_extra("memory_gib_per_node") * 2**30

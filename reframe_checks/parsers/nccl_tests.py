@@ -1,6 +1,6 @@
 """Output of NVIDIA's nccl-tests (``all_reduce_perf`` and its siblings), with checked data (``-c 1``).
 
-Formats: versions 2.13 to 2.18. Bus bandwidth is algorithm bandwidth times a factor of the collective that makes it
+Formats: versions up to 2.18. Bus bandwidth is algorithm bandwidth times a factor of the collective that makes it
 comparable with the hardware's (the project's ``PERFORMANCE.md``); GB are 10^9 bytes.
 """
 
