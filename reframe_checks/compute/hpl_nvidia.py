@@ -1,11 +1,11 @@
 """HPL on GPUs: NVIDIA's HPC-Benchmarks container, through ReFrame's container support, one rank for each GPU.
 
 The partition names its container runtime (ReFrame's ``container_platforms``), the environment the image:
-``extras: {hpl-nvidia: {image: PATH, options: [OPTION of the runtime, …], arguments: [ARGUMENT of hpl.sh, …]}}``, for
-instance ``--gpu-affinity 0:1:2:3``, ``--cpu-affinity``, ``--mem-affinity``, ``--ucx-affinity`` (manual of the NVIDIA HPL
-benchmark). N comes from the GPUs' memory. Fraction of peak is as the validation of the IBiSCo cluster defines it,
-SPF(P, N) = SP(P, N) / PP(P) with PP(P) = (4 NCores_GPU Clock_GPU + NCores_CPU Clock_CPU) P: the peak of all GPUs and all
-cores of the P nodes. Names of what the site states for it: ``peak_gflops_per_gpu``, ``peak_gflops_per_core``.
+``extras: {hpl_nvidia: {image: PATH, options: [OPTION of the runtime, …], arguments: [ARGUMENT of hpl.sh, …]}}``, for
+instance ``--gpu-affinity 0:1:2:3``, ``--cpu-affinity``, ``--mem-affinity``, ``--ucx-affinity`` (NVIDIA's manual of the
+benchmark). N comes from the GPUs' memory. Fraction of peak is as the validation of the IBiSCo cluster defines it:
+SPF(P, N) = SP(P, N) / PP(P), PP(P) = (4 NCores_GPU Clock_GPU + NCores_CPU Clock_CPU) P, the peak of all GPUs and all
+cores of P nodes; here from the partition's ``peak_gflops_per_gpu`` and ``peak_gflops_per_core``.
 """
 
 import reframe as rfm
@@ -17,7 +17,6 @@ from reframe_checks.base.scaled import Scaled
 from reframe_checks.compute import hpl_input
 from reframe_checks.compute.hpl_base import SolvesHpl
 
-FEATURE = "hpl-nvidia"
 # Where ReFrame mounts the stage folder in the container.
 WORK_FOLDER = "/rfm_workdir"
 
@@ -27,8 +26,10 @@ class HplNvidia(OnGpus, Scaled, SolvesHpl):
     descr = "HPL on GPUs: Gflop/s and fraction of peak"
     family = "compute/hpl-gpu"
     needs_partition = ["nvidia"]
-    needs_environ = [FEATURE]
+    needs_environ = ["hpl-nvidia"]
     scale = rfmb.parameter(["one_node", "two_nodes", "whole_partition"], loggable=True)
+    # In the container; ReFrame puts the runtime before it.
+    executable = "/workspace/hpl.sh"
     hint = "compare nodes one by one; look at GPU clocks, power limit and temperature, NVLink and GPUDirect RDMA"
 
     #: Share of the GPUs' memory that the matrix fills, unless ``order`` gives N.
@@ -39,11 +40,11 @@ class HplNvidia(OnGpus, Scaled, SolvesHpl):
 
     @rfmb.run_after("setup")
     def enter_container(self):
-        stated = self.current_environ.extras.get(FEATURE, {})
+        stated = self.current_environ.extras.get("hpl_nvidia", {})
         runtime = self.current_partition.container_runtime
         if not stated.get("image") or not runtime:
             raise ReframeError(
-                f"environment {self.current_environ.name}: extras/{FEATURE}/image must name the container's image, "
+                f"environment {self.current_environ.name}: extras/hpl_nvidia/image must name the container's image, "
                 f"and partition {self.current_partition.fullname} its container_platforms"
             )
         platform = self.container_platform
@@ -53,7 +54,7 @@ class HplNvidia(OnGpus, Scaled, SolvesHpl):
             platform.with_cuda = True
         alone = ["--no-multinode"] if self.num_nodes_used == 1 else []
         arguments = [f"--dat {WORK_FOLDER}/HPL.dat", *alone, *stated.get("arguments", [])]
-        platform.command = " ".join(["/workspace/hpl.sh", *arguments])
+        platform.command = " ".join([self.executable, *arguments])
         # The image's checksum is one of the environment's `hash_files`.
         self.programs = [runtime.lower()]
 

@@ -66,8 +66,7 @@ class HplScaling(Scaled, HplCheck):
         return [*stale, f"cp {nodes}-nodes.in {self.program.input_file}"]
 
     def run_step(self, nodes):
-        launch = self.job.launcher.run_command(self.job)
-        step = f"{launch} --nodes={nodes} --ntasks={self.ranks_on(nodes)} {self.executable}"
+        step = f"{self.launch_command()} --nodes={nodes} --ntasks={self.ranks_on(nodes)} {self.executable}"
         if self.program.output_file:
             return [step, f"mv {self.program.output_file} {nodes}-nodes.out"]
         return [f"{step} > {nodes}-nodes.out"]

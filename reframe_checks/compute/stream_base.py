@@ -52,8 +52,8 @@ class StreamCheck(KappaCheck):
         """Triad in MB/s."""
         if self.program == "stream":
             result = self.parsed(stream.parse, text)
-            if result.threads not in (None, self.threads):
-                raise SanityError(f"stream ran on {result.threads} threads, asked for {self.threads}")
+            if (result.threads or 1) != self.threads:
+                raise SanityError(f"stream ran on {result.threads or 1} threads, asked for {self.threads}")
             return result.triad.best_rate_mb_s
         result = self.parsed(likwid.parse, text)
         used = len(set(result.hwthreads))

@@ -22,7 +22,7 @@ class StreamNuma(Scaled, StreamCheck):
     scale = rfmb.parameter(["one_node"], loggable=True)
     informational = ["remote_share"]
     time_limit = "1h"
-    hint = "slow from all cores: missing memory modules in that domain; slow to all memory: its cores; else the socket link"
+    hint = "slow from all cores: memory modules of that domain; slow to all memory: its cores; else the socket link"
     executable = "numactl"
 
     @rfmb.run_after("setup")
@@ -52,8 +52,7 @@ class StreamNuma(Scaled, StreamCheck):
 
     @rfmb.run_before("run")
     def run_other_pairs(self):
-        launch = self.job.launcher.run_command(self.job)
-        commands = [" ".join([launch, self.executable, *self.placed(*pair)]) for pair in self.pairs[1:]]
+        commands = [" ".join([self.launch_command(), self.executable, *self.placed(*pair)]) for pair in self.pairs[1:]]
         self.postrun_cmds = [*self.postrun_cmds, *commands]
         self.keep_files = [*self.keep_files, *(self.output_on(*pair) for pair in self.pairs)]
 
