@@ -40,7 +40,7 @@ class StreamCheck(KappaCheck):
     @rfmb.run_before("run")
     def set_threads(self):
         if self.program == "stream":
-            self.env_vars = {"OMP_NUM_THREADS": self.threads, "OMP_PROC_BIND": "spread"}
+            self.env_vars = {**self.env_vars, "OMP_NUM_THREADS": self.threads, "OMP_PROC_BIND": "spread"}
 
     def arguments(self, domain="N"):
         """The program's arguments for a run on the threads of LIKWID's affinity domain."""

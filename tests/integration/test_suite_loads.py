@@ -8,8 +8,8 @@ from reframe_checks.base.census import declared_checks
 CHECKS = {
     "BabelStream", "BtIo", "EmtCorrectness", "EmtScaling", "Fio", "GpuInventory", "Hpl", "HplNvidia", "HplScaling",
     "IorEasy", "IorHard", "IorNode",
-    "Iozone", "Mdtest", "NcclAllReduce", "NcclCollective", "NodeLinks", "NodeSweep", "NvBandwidthHost",
-    "NvBandwidthPeers", "OsuAllreduce", "OsuAlltoall",
+    "Iozone", "Mdtest", "NcclAllReduce", "NcclCollective", "NodeLinks", "NodeScratch", "NodeSweep",
+    "NvBandwidthHost", "NvBandwidthPeers", "OsuAllreduce", "OsuAlltoall",
     "OsuAtomicLatency", "OsuBandwidth", "OsuBarrier", "OsuBcast", "OsuBidirectionalBandwidth",
     "OsuBlockingCollective", "OsuCollectiveOnRanks", "OsuDeviceBandwidth", "OsuDeviceBandwidthMatrix",
     "OsuDeviceCollective", "OsuDeviceLatency", "OsuDeviceLatencyMatrix", "OsuGather", "OsuHello", "OsuInit",
@@ -17,7 +17,7 @@ CHECKS = {
     "OsuOneSidedBandwidth", "OsuOneSidedLatency", "OsuPersistentCollective", "OsuReduce", "PairSweep",
     "PartitionHealth", "PartitionState", "Stream", "StreamNuma",
 }  # fmt: skip
-CASES = 51
+CASES = 52
 
 
 def test_every_declared_check_is_known():
