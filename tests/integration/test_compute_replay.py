@@ -40,7 +40,8 @@ def cases(tmp_path_factory):
     done = subprocess.run(
         [
             Path(sys.executable).with_name("reframe"), "-C", DATA / "sites/replay.py",
-            "-c", REPOSITORY / "reframe_checks", "-R", "-r", "--prefix", root, f"--report-file={report}", "-n", "|".join(CHECKS),
+            "-c", REPOSITORY / "reframe_checks", "-R", "-r",
+            "--prefix", root, f"--report-file={report}", "-n", "|".join(CHECKS),
         ],
         env={**os.environ, "PATH": f"{root}:{os.environ['PATH']}"},
         cwd=root, capture_output=True, text=True, timeout=300, check=False,
