@@ -5,6 +5,7 @@ import pathlib
 import sys
 import traceback
 
+from reports.acceptance.command_line import add_commands
 from reports.confirm import repetitions
 from reports.errors import InputError
 from reports.files import write_atomically
@@ -101,6 +102,7 @@ def _parser() -> argparse.ArgumentParser:
     html.set_defaults(command=_html)
     add_history_commands(commands)
     add_learn_command(commands)
+    add_commands(commands)
     return parser
 
 
