@@ -3,6 +3,7 @@
 The environment's ``extras`` name the folder for it (``build_dir``), so that later sessions build nothing.
 """
 
+import os
 import pathlib
 import shlex
 import shutil
@@ -12,6 +13,9 @@ import reframe.core.builtins as rfmb
 import reframe.utility.typecheck as typ
 from reframe.core.exceptions import ReframeError
 from reframe.utility import sanity as sn
+
+# Without a number make starts every compiler at once; login nodes are shared.
+BUILD_JOBS = min(os.cpu_count() or 1, 8)
 
 
 class CMakeProgram(rfm.RunOnlyRegressionTest):
@@ -47,7 +51,7 @@ class CMakeProgram(rfm.RunOnlyRegressionTest):
             f"mkdir -p {folder} && exec 9> {folder}/lock && flock 9",
             shlex.join([*configure, *self.cmake_options]),
         ]
-        self.executable, self.executable_opts = "cmake", ["--build", folder, "--parallel"]
+        self.executable, self.executable_opts = "cmake", ["--build", folder, "--parallel", str(BUILD_JOBS)]
 
     @rfmb.sanity_function
     def program_is_there(self):

@@ -3,6 +3,7 @@
 import contextlib
 import shutil
 import subprocess
+import threading
 import time
 
 import pytest
@@ -89,6 +90,32 @@ def test_killed_slurmd_names_the_node(suite):
         suite.cluster("up")
     assert status == FAIL
     assert failure_of(verdict, "PartitionState")["suspects"] == ["node4"]
+
+
+def test_cancelled_job_leaves_no_files_and_fails(suite):
+    def folders():
+        return suite.cluster("exec", "node1", "sh", "-c", "ls -d /scratch/kappa.* || true").stdout.split()
+
+    def wait_for(reached, what):
+        deadline = time.monotonic() + 90
+        while not reached():
+            assert time.monotonic() < deadline, what
+            time.sleep(0.2)
+
+    report = suite.results / "run-report.json"
+    report.unlink(missing_ok=True)
+    running = threading.Thread(
+        target=suite.reframe,
+        args=("-r", f"--report-file={report}", "-n", "Fio%target=scratch", "-S", "Fio.file_size_mib=256"),
+    )
+    running.start()
+    wait_for(folders, "the job made no folder")
+    suite.cluster("exec", "login", "scancel", "--me")
+    running.join(timeout=300)
+    wait_for(lambda: not folders(), "the job left its folder")
+    status, verdict = suite.judge(report)
+    assert status == FAIL
+    assert {case["check_class"] for case in verdict["cases"]} == {"Fio"}
 
 
 @pytest.fixture
