@@ -7,7 +7,7 @@ IBiSCo Project", 2024; slides named below). What the study does not state is mar
 import os
 import pathlib
 
-from spack_envs.installer.reframe_settings import installed_environments
+from spack_envs.installer.reframe_settings import planned_environments
 
 SITE = pathlib.Path(__file__).resolve().parent
 REPOSITORY = SITE.parents[1]
@@ -23,7 +23,7 @@ SOCKETS, CORES_PER_SOCKET = 2, 24
 CORES = SOCKETS * CORES_PER_SOCKET
 SOCKET_MASKS = [hex((2**CORES_PER_SOCKET - 1) << (CORES_PER_SOCKET * socket)) for socket in range(SOCKETS)]
 
-SPACK = installed_environments("ibisco-like")
+SPACK = planned_environments("ibisco-like")
 # "Architecture II": CUDA-aware Open MPI through UCX, on InfiniBand.
 OPEN_MPI = [["OMPI_MCA_pml", "ucx"], ["OMPI_MCA_osc", "ucx"]]
 GIB, MIB = 2**30, 2**20
@@ -33,7 +33,7 @@ site_configuration = {
         {
             "name": "ibisco-like",
             "descr": "32 GPU nodes on InfiniBand EDR with two Lustre file systems (example)",
-            "hostnames": ["^ibisco"],
+            "hostnames": [".*"],
             "prefix": str(RESULTS),
             "partitions": [
                 {
