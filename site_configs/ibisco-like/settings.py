@@ -25,7 +25,11 @@ SOCKET_MASKS = [hex((2**CORES_PER_SOCKET - 1) << (CORES_PER_SOCKET * socket)) fo
 
 SPACK = planned_environments("ibisco-like")
 # "Architecture II": CUDA-aware Open MPI through UCX, on InfiniBand.
-OPEN_MPI = [["OMPI_MCA_pml", "ucx"], ["OMPI_MCA_osc", "ucx"]]
+MPI = [
+    ["OMPI_MCA_pml", "ucx"],
+    ["OMPI_MCA_osc", "ucx"],
+    ["SLURM_MPI_TYPE", "pmix"],  # srun's, unless Slurm's MpiDefault says so
+]
 GIB, MIB = 2**30, 2**20
 
 site_configuration = {
@@ -101,9 +105,9 @@ site_configuration = {
             "name": "system",
             "features": ["fio", "sweep-build"],
             "extras": {"build_dir": str(REPOSITORY / ".kappa/build-ibisco-like")},
-            "env_vars": OPEN_MPI,
+            "env_vars": MPI,
         },
-        *({**environment, "env_vars": [*environment["env_vars"], *OPEN_MPI]} for environment in SPACK),
+        *({**environment, "env_vars": [*environment["env_vars"], *MPI]} for environment in SPACK),
     ],
     "modes": [
         {"name": name, "options": [f"--tag={name}", f"--session-extras=mode={name}"]}
