@@ -69,7 +69,7 @@ def dry_run(name, folder):
             pathlib.Path(sys.executable).with_name("reframe"), "--nocolor", "-C", SITES / name / "settings.py",
             "-c", REPOSITORY / "reframe_checks", "-R", "--dry-run", "--prefix", folder,
         ],
-        env={**os.environ, "SLURM_CONF": "/nonexistent", "KAPPA_SPACK_STATE": str(folder / "no-spack")},
+        env={**os.environ, "SLURM_CONF": os.devnull, "KAPPA_SPACK_STATE": str(folder / "no-spack")},
         cwd=folder, capture_output=True, text=True, check=False,
     )  # fmt: skip
     assert done.returncode == 0, done.stdout + done.stderr

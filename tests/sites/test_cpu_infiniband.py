@@ -53,9 +53,12 @@ def test_emt_runs_on_one_core_up_to_all(cpu_infiniband):
         scale: cpu_infiniband.one("EmtScaling", scale=scale, exchange="step").sbatch
         for scale in ("one_core", "one_node", "two_nodes", "whole_partition")
     }
-    assert [
-        next(option for option in options if option.startswith("--ntasks=")) for options in tasks.values()
-    ] == ["--ntasks=1", "--ntasks=40", "--ntasks=80", "--ntasks=640"]
+    assert [next(option for option in options if option.startswith("--ntasks=")) for options in tasks.values()] == [
+        "--ntasks=1",
+        "--ntasks=40",
+        "--ntasks=80",
+        "--ntasks=640",
+    ]
 
 
 def test_no_gpu_and_no_lustre_is_asked_for(cpu_infiniband):
@@ -68,4 +71,5 @@ def test_node_local_disk_is_used_from_one_node_only(cpu_infiniband):
         if script.parameters.get("target") == "scratch":
             assert "--nodes=1" in script.sbatch
             assert "folder=$(mktemp -d /scratch/kappa.XXXXXX)" in script.text
-    assert "--nodes=16" in cpu_infiniband.one("IorEasy", target="shared", scale="whole_partition", pattern="collective").sbatch
+    shared = cpu_infiniband.one("IorEasy", target="shared", scale="whole_partition", pattern="collective")
+    assert "--nodes=16" in shared.sbatch

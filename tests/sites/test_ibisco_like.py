@@ -37,9 +37,7 @@ def test_transports_between_gpus_of_one_node(ibisco_like, transport):
 @pytest.mark.parametrize("buffers", ["H_H", "H_D", "D_H", "D_D"])
 @pytest.mark.parametrize("placement", ["same_node", "two_nodes"])
 def test_buffers_in_host_and_device_memory(ibisco_like, placement, buffers):
-    script = ibisco_like.one(
-        "OsuDeviceBandwidthMatrix", placement=placement, buffers=buffers, transport="default"
-    )
+    script = ibisco_like.one("OsuDeviceBandwidthMatrix", placement=placement, buffers=buffers, transport="default")
     assert all(line.endswith(f"-d cuda {buffers.replace('_', ' ')}") for line in script.srun)
 
 
