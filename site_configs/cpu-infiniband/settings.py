@@ -66,7 +66,7 @@ site_configuration = {
                     },
                     "features": [
                         "scale_one_node", "scale_two_nodes", "scale_whole_partition", "scale_each_node",
-                        "network", "collectives", "links", "cores", "compute",
+                        "network", "collectives", "links", "cores", "compute", "numa_domains",
                         "ranks_2", "ranks_4", "nodes_2", "nodes_4",
                         "placement_same_numa", "placement_other_numa", "placement_other_socket",
                         "placement_same_switch", "placement_other_switch",
@@ -99,7 +99,14 @@ site_configuration = {
             "extras": {"build_dir": str(REPOSITORY / ".kappa/build-cpu-infiniband")},
             "env_vars": MPI,
         },
-        *({**environment, "env_vars": [*environment["env_vars"], *MPI]} for environment in SPACK),
+        *(
+            {
+                **environment,
+                "features": [*environment["features"], "numactl"],  # of the nodes' own packages
+                "env_vars": [*environment["env_vars"], *MPI],
+            }
+            for environment in SPACK
+        ),
     ],
     "modes": [
         {"name": name, "options": [f"--tag={name}", f"--session-extras=mode={name}"]}

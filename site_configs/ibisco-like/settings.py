@@ -30,7 +30,8 @@ MPI = [
     ["OMPI_MCA_osc", "ucx"],
     ["SLURM_MPI_TYPE", "pmix"],  # srun's, unless Slurm's MpiDefault says so
 ]
-GIB, MIB = 2**30, 2**20
+HPL_IMAGE = "/lustre/home/kappa/hpc-benchmarks.sif"
+MIB = 2**20
 
 site_configuration = {
     "systems": [
@@ -46,9 +47,10 @@ site_configuration = {
                     "scheduler": "slurm",
                     "launcher": "srun",
                     "access": ["--partition=gpu"],
-                    "environs": ["system", *(environment["name"] for environment in SPACK)],
+                    "environs": ["system", "hpl-nvidia", *(environment["name"] for environment in SPACK)],
                     "max_jobs": 16,
                     "resources": [{"name": "_rfm_gpu", "options": ["--gres=gpu:{num_gpus_per_node}"]}],
+                    "container_platforms": [{"type": "Apptainer"}],
                     "sched_options": {"use_nodes_option": True},
                     "processor": {
                         "num_cpus": CORES,
@@ -64,7 +66,7 @@ site_configuration = {
                     "devices": [{"type": "gpu", "arch": "sm_70", "num_devices": GPUS}],
                     "features": [
                         "scale_one_node", "scale_two_nodes", "scale_whole_partition", "scale_each_node",
-                        "network", "collectives", "links", "cores", "compute", "nvidia",
+                        "network", "collectives", "links", "cores", "compute", "numa_domains", "nvidia", "several_gpus",
                         # "Micro-benchmark V": collectives on 2, 3 and 4 tasks, on one node and one on each.
                         "ranks_2", "ranks_3", "ranks_4", "nodes_2", "nodes_3", "nodes_4",
                         # A NUMA domain is a socket here. One EDR switch of 36 ports takes all nodes.
@@ -82,6 +84,9 @@ site_configuration = {
                         # Assumed: 2.4 GHz x 32 double-precision FLOP a cycle (two AVX-512 units).
                         "peak_gflops_per_core": 76.8,
                         "memory_gib_per_node": 192,
+                        # Assumed: V100 SXM2, 32 GB; 7.8 Tflop/s by its data sheet.
+                        "gpu_memory_gib": 32,
+                        "peak_gflops_per_gpu": 7800,
                         "storage": {
                             "lustre_hdd": "/lustre/home/kappa", "lustre_ssd": "/lustre/scratch/kappa", "nvme": "/nvme",
                         },
@@ -107,7 +112,24 @@ site_configuration = {
             "extras": {"build_dir": str(REPOSITORY / ".kappa/build-ibisco-like")},
             "env_vars": MPI,
         },
-        *({**environment, "env_vars": [*environment["env_vars"], *MPI]} for environment in SPACK),
+        {
+            # NVIDIA's HPC-Benchmarks container. Assumed: its place, and that this release still knows the V100.
+            "name": "hpl-nvidia",
+            "features": ["hpl-nvidia"],
+            "extras": {
+                "hpl_nvidia": {"image": HPL_IMAGE, "arguments": ["--gpu-affinity 0:1:2:3"]},
+                "hash_files": {"hpl-nvidia": [HPL_IMAGE]},
+            },
+            "env_vars": MPI,
+        },
+        *(
+            {
+                **environment,
+                "features": [*environment["features"], "numactl"],  # of the nodes' own packages
+                "env_vars": [*environment["env_vars"], *MPI],
+            }
+            for environment in SPACK
+        ),
     ],
     "modes": [
         {"name": name, "options": [f"--tag={name}", f"--session-extras=mode={name}"]}
