@@ -51,6 +51,9 @@ OPEN_MPI = [
     # There are more ranks than cores as soon as a job uses two nodes.
     ["OMPI_MCA_mpi_yield_when_idle", "1"],
     ["OMPI_MCA_btl_tcp_if_include", "eth0"],
+    # Debian's MCA parameters switch off pt2pt, the only one-sided component that works over TCP: rdma wants get and
+    # atomics of the transport, and without a component MPI_Win_allocate ends with MPI_ERR_WIN.
+    ["OMPI_MCA_osc", "^ucx"],
 ]
 
 
@@ -107,11 +110,13 @@ site_configuration = {
             "prefix": str(RESULTS),
             "partitions": [
                 partition(
-                    "cpu", NODES // 2, [*COMMON_SCALES, "scale_two_nodes", "network", "collectives", "compute"],
+                    "cpu", NODES // 2,
+                    [*COMMON_SCALES, "scale_two_nodes", "ranks_2", "nodes_2", "network", "collectives", "compute"],
                     peak_gflops_per_core=peak_gflops_per_core(),
                     tuning={
                         **NETWORK_TUNING,
                         "Hpl": {"order": 2500},
+                        "HplScaling": {"orders": [1000, 2000]},
                         "Stream": {"working_set": "1GB"},
                         "EmtScaling": {"steps": 4000},
                     },
