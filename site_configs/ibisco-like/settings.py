@@ -70,7 +70,7 @@ site_configuration = {
                         # "Micro-benchmark V": collectives on 2, 3 and 4 tasks, on one node and one on each.
                         "ranks_2", "ranks_3", "ranks_4", "nodes_2", "nodes_3", "nodes_4",
                         # A NUMA domain is a socket here. One EDR switch of 36 ports takes all nodes.
-                        "placement_same_numa", "placement_other_socket",
+                        "placement_same_numa", "placement_other_socket", "placement_gpus_other_socket",
                         # "Micro-benchmark I": combinations of GPUDirect RDMA, CUDA IPC and gdrcopy.
                         "buffers_mixed", "gpudirect_rdma", "gdrcopy", "cuda_ipc", "ucx_rendezvous",
                         # "Architecture IV" and "Communication and data storage - Micro-benchmark I".
@@ -80,6 +80,7 @@ site_configuration = {
                     "extras": {
                         "nodes": NODES,
                         "gpus_per_node": GPUS,
+                        "gpus_of_sockets": [0, 2],  # assumed: two GPUs on each socket
                         "max_pending_time": "4h",
                         # Assumed: 2.4 GHz x 32 double-precision FLOP a cycle (two AVX-512 units).
                         "peak_gflops_per_core": 76.8,

@@ -16,8 +16,13 @@ TRANSPORTS = {
 }
 
 
-@pytest.mark.parametrize("transport", TRANSPORTS)
-@pytest.mark.parametrize("check", ["OsuDeviceLatencyMatrix", "OsuDeviceBandwidthMatrix"])
+@pytest.mark.parametrize(
+    ("check", "transport"),
+    [
+        *(("OsuDeviceLatencyMatrix", transport) for transport in TRANSPORTS),
+        *(("OsuDeviceBandwidthMatrix", transport) for transport in TRANSPORTS if transport != "gdrcopy_off"),
+    ],
+)
 def test_transports_between_gpus_of_two_nodes(ibisco_like, check, transport):
     script = ibisco_like.one(check, placement="two_nodes", buffers="D_D", transport=transport)
     assert {"--nodes=2", "--ntasks=2", "--ntasks-per-node=1", "--gres=gpu:1", "--exclusive"} <= script.sbatch
@@ -51,6 +56,13 @@ def test_collectives_on_few_gpus(ibisco_like, ranks, nodes, per_node):
         f"--nodes={nodes}", f"--ntasks={nodes * per_node}", f"--ntasks-per-node={per_node}", f"--gres=gpu:{per_node}",
     } <= script.sbatch  # fmt: skip
     assert all(line.startswith("srun osu_bcast ") and line.endswith(" -d cuda") for line in script.srun)
+
+
+def test_gpus_of_both_sockets_are_chosen(ibisco_like):
+    script = ibisco_like.one("OsuDeviceBandwidth", placement="gpus_other_socket")
+    assert {"--nodes=1", "--ntasks=2", "--gres=gpu:4"} <= script.sbatch
+    launch = "srun --cpu-bind=map_cpu:0,24 env CUDA_VISIBLE_DEVICES=0,2 "
+    assert all(line.startswith(launch) for line in script.srun)
 
 
 def test_all_gpus_of_all_nodes_are_counted(ibisco_like):
