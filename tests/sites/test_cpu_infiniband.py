@@ -48,6 +48,13 @@ def test_hpl_fills_the_memory_on_a_square_grid(cpu_infiniband):
     assert 0.79 < 8 * order**2 / (16 * 192 * 2**30) <= 0.8
 
 
+def test_stream_of_every_numa_domain_on_every_other(cpu_infiniband):
+    script = cpu_infiniband.one("StreamNuma")
+    placed = [re.search(r"numactl --cpunodebind=(\d) --membind=(\d) stream > ", line).groups() for line in script.srun]
+    assert placed == [(str(cores), str(memory)) for cores in range(4) for memory in range(4)]
+    assert script.exports["OMP_NUM_THREADS"] == "10"
+
+
 def test_emt_runs_on_one_core_up_to_all(cpu_infiniband):
     tasks = {
         scale: cpu_infiniband.one("EmtScaling", scale=scale, exchange="step").sbatch

@@ -120,6 +120,19 @@ def test_btio_runs_on_a_square_number_of_ranks(ibisco_like, target):
         assert script.srun == [f'srun env --chdir="$folder" {program}'] * 3
 
 
+@pytest.mark.parametrize(("scale", "nodes"), [("one_node", 1), ("two_nodes", 2), ("whole_partition", 32)])
+def test_hpl_on_gpus_runs_in_the_container(ibisco_like, scale, nodes):
+    script = ibisco_like.one("HplNvidia", scale=scale)
+    assert {
+        f"--nodes={nodes}", f"--ntasks={4 * nodes}", "--ntasks-per-node=4", "--cpus-per-task=12", "--gres=gpu:4",
+    } <= script.sbatch  # fmt: skip
+    (command,) = script.srun
+    assert command.startswith("srun --cpus-per-task=12 apptainer exec ")
+    assert re.search(r" --nv .*/hpc-benchmarks\.sif /workspace/hpl\.sh ", command)
+    assert command.endswith(" --gpu-affinity 0:1:2:3")
+    assert ("--no-multinode" in command) == (nodes == 1)
+
+
 def test_stream_has_the_whole_node(ibisco_like):
     script = ibisco_like.one("Stream")
     assert {"--nodes=1", "--ntasks=1", "--cpus-per-task=48"} <= script.sbatch
