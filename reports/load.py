@@ -5,6 +5,7 @@ import pathlib
 from dataclasses import replace
 from typing import Any
 
+from reframe_checks.base.bounded_file import read_text
 from reports.errors import InputError
 from reports.model import (
     Case,
@@ -26,6 +27,8 @@ from reports.untrusted import clean, clean_object, one_line
 PATTERNS = ("run-report*.json", "report*.json")
 # Folder beside a report with the reports of what was measured again.
 CONFIRMATIONS = "confirmations"
+# The largest report of a cluster of a thousand nodes is a tenth of it.
+MAX_REPORT_BYTES = 512 * 2**20
 # What ReFrame writes for a variable that was never set.
 _UNDEFINED = "<undefined>"
 
@@ -85,7 +88,7 @@ def _session(path: pathlib.Path) -> tuple[Session, str]:
 
 def _parse(path: pathlib.Path, source: str) -> Any:
     try:
-        return json.loads(path.read_text(encoding="utf-8"), object_pairs_hook=clean_object, parse_int=_integer)
+        return json.loads(read_text(path, MAX_REPORT_BYTES), object_pairs_hook=clean_object, parse_int=_integer)
     except OSError as err:
         raise InputError(f"cannot read {source}: {err.strerror}") from err
     except json.JSONDecodeError as err:
