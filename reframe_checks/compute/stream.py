@@ -5,6 +5,8 @@ counts the best of its repeats; ``likwid-bench -t stream`` is a triad over a wor
 The working set must exceed the caches: four times the last-level cache of every core is STREAM's own rule.
 """
 
+import shlex
+
 import reframe as rfm
 import reframe.core.builtins as rfmb
 from reframe.core.exceptions import ReframeError, SanityError
@@ -36,7 +38,7 @@ class Stream(Scaled, KappaCheck):
     def command_line(self):
         self.program = self.current_environ.extras.get("stream")
         if self.program == "likwid-bench":
-            self.executable_opts = ["-t", "stream", "-w", f"N:{self.working_set}:{self.cores_per_node}"]
+            self.executable_opts = ["-t", "stream", "-w", shlex.quote(f"N:{self.working_set}:{self.cores_per_node}")]
         elif self.program == "stream":
             self.env_vars = {"OMP_NUM_THREADS": self.cores_per_node, "OMP_PROC_BIND": "spread"}
         else:

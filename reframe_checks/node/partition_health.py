@@ -5,6 +5,7 @@ with the machine's own, and the clocks against the first node (Cristian 1989: th
 delay bounds the offset by half of it).
 """
 
+import shlex
 from collections import Counter
 
 import reframe as rfm
@@ -33,7 +34,7 @@ class PartitionHealth(Scaled, SystemCheck):
     def command_line(self):
         self.executable = "python3 ./node_probe.py"
         mounts = [*self.current_partition.extras.get("storage", {"root": "/"}).values()]
-        self.executable_opts = [option for path in mounts for option in ("--mount", path)]
+        self.executable_opts = [option for path in mounts for option in ("--mount", shlex.quote(path))]
 
     @rfmb.sanity_function
     def nodes_agree(self):
