@@ -3,10 +3,13 @@
 import fcntl
 import os
 import pathlib
+import random
 import shutil
+import signal
 import stat
 import subprocess
 import sys
+import time
 
 import pytest
 
@@ -81,3 +84,29 @@ def test_results_that_cannot_be_written(tree):
     done = validate(tree, "touch ran", "embedded")
     assert done.returncode == 2
     assert "cannot write in" in done.stderr
+
+
+def test_killed_at_random_points(tree):
+    """Nothing of an earlier run changes, no report is there in part, and the next run can start at once."""
+    date = tree / ".venv/bin/date"
+    date.write_text('#!/bin/sh\nexec /bin/date "$1%N"\n')  # several runs a second
+    date.chmod(0o755)
+    script = tree / ".venv/bin/reframe"
+    script.write_text(f'#!/bin/bash\n{REPORT}split -n 40 --filter=cat "{SAMPLE}" > "$report"\n')
+    script.chmod(0o755)
+    environment = {**os.environ, "KAPPA_RESULTS": str(tree / "results"), "PATH": f"{date.parent}:{os.environ['PATH']}"}
+    chance, whole = random.Random(1), SAMPLE.read_bytes()
+    for _ in range(int(os.environ.get("KAPPA_KILLS", "10"))):
+        conductor = subprocess.Popen(
+            [tree / "site_configs/validate", "embedded"], env=environment, start_new_session=True,
+            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+        )  # fmt: skip
+        time.sleep(chance.uniform(0, 0.8))
+        os.killpg(conductor.pid, signal.SIGKILL)
+        conductor.wait()
+        for report in (tree / "results").glob("runs/*/run-report.json"):
+            assert report.read_bytes() == whole
+        for page in (tree / "results").glob("runs/*/report.html"):
+            assert page.read_text().rstrip().endswith("</html>")
+    done = validate(tree, f'cat "{SAMPLE}" > "$report"', "embedded")
+    assert "report: " in done.stdout, done.stderr
