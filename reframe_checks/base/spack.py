@@ -3,6 +3,7 @@
 However many checks run, the installer is asked once; a site without such environments has no fixture at all.
 """
 
+import shlex
 import sys
 
 import reframe as rfm
@@ -34,7 +35,8 @@ class SpackInstall(rfm.RunOnlyRegressionTest):
     @rfmb.run_after("setup")
     def command_line(self):
         names = spack_environments()
-        self.executable_opts = [str(table.ENVIRONMENTS / "install"), self.current_system.name, *names, "--keep", "."]
+        command = [str(table.ENVIRONMENTS / "install"), self.current_system.name, *names, "--keep", "."]
+        self.executable_opts = [shlex.quote(word) for word in command]
         self.keep_files = names
 
     @rfmb.sanity_function
