@@ -5,6 +5,8 @@ counts the best of its repeats; ``likwid-bench -t stream`` is a triad over a wor
 The working set must exceed the caches: four times the last-level cache of every core is STREAM's own rule.
 """
 
+import shlex
+
 import reframe.core.builtins as rfmb
 from reframe.core.exceptions import ReframeError, SanityError
 
