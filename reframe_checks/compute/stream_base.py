@@ -48,7 +48,7 @@ class StreamCheck(KappaCheck):
         """The program's arguments for a run on the threads of LIKWID's affinity domain."""
         if self.program == "stream":
             return []
-        return ["-t", "stream", "-w", f"{domain}:{self.working_set}:{self.threads}"]
+        return ["-t", "stream", "-w", shlex.quote(f"{domain}:{self.working_set}:{self.threads}")]
 
     def triad_of(self, text):
         """Triad in MB/s."""
