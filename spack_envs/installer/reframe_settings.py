@@ -30,3 +30,10 @@ def installed_environments(site: str) -> list[dict[str, Any]]:
             }
         )
     return found
+
+
+def install_commands(site: str) -> dict[str, str]:
+    """For each feature that some Spack environment promises, the command that installs it for the site."""
+    return {
+        feature: Site(site).install_command(name) for name in table.names() for feature in table.read(name).features
+    }
