@@ -1,14 +1,16 @@
-"""Command line: ``python -m reports verdict|html RUN``."""
+"""Command line: ``python -m reports verdict|confirm|html RUN``."""
 
 import argparse
 import pathlib
 import sys
 import traceback
 
+from reports.confirm import repetitions
 from reports.errors import InputError
 from reports.files import write_atomically
 from reports.judge import Verdict, judge
 from reports.load import find_report, load_session
+from reports.model import OTHER_NODES, SAME_NODES
 from reports.site import Site, SiteUnknownError, find_site, load_site
 from reports.terminal import show
 from reports.untrusted import clean
@@ -67,6 +69,18 @@ def _parser() -> argparse.ArgumentParser:
     verdict.add_argument("--all", action="store_true", help="show the metrics of passed cases, too")
     verdict.set_defaults(command=_verdict)
 
+    confirm = commands.add_parser(
+        "confirm",
+        parents=[run],
+        formatter_class=raw,
+        help="print what to measure again, and where",
+        description="Print the cases that were out of bounds, to be measured again on the same nodes or, those\n"
+        "that still are, on other nodes. A line for each ReFrame session: partition, environment, nodes\n"
+        "(to take or to avoid) and hash codes of the cases, separated by tabs. site_configs/validate runs them.",
+    )
+    confirm.add_argument("--on", choices=(SAME_NODES, OTHER_NODES), required=True)
+    confirm.set_defaults(command=_confirm)
+
     html = commands.add_parser(
         "html",
         parents=[run],
@@ -115,6 +129,12 @@ def _verdict(options: argparse.Namespace) -> int:
         write_atomically(options.json, to_json(verdict))
     show(verdict, every_row=options.all)
     return verdict.exit_status
+
+
+def _confirm(options: argparse.Namespace) -> int:
+    for again in repetitions(_judged(options).cases, options.on):
+        print(again.partition, again.environ, ",".join(again.nodes), " ".join(again.hashcodes), sep="\t")
+    return 0
 
 
 def _html(options: argparse.Namespace) -> int:

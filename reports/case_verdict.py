@@ -29,7 +29,7 @@ class Suspicion:
 
 @dataclass(frozen=True)
 class CaseVerdict:
-    """``other_attempts`` are those at the same case that this one supersedes."""
+    """``other_attempts`` are those at the same case that this one supersedes; ``elsewhere`` those on other nodes."""
 
     case: Case
     state: State
@@ -37,6 +37,12 @@ class CaseVerdict:
     gaps: tuple[Gap, ...] = ()
     suspicion: Suspicion | None = None
     other_attempts: tuple["CaseVerdict", ...] = ()
+    elsewhere: tuple["CaseVerdict", ...] = ()
+
+    @property
+    def repeated(self) -> tuple["CaseVerdict", ...]:
+        """Every attempt but this one."""
+        return (*self.other_attempts, *self.elsewhere)
 
     @property
     def failed_attempts(self) -> tuple["CaseVerdict", ...]:

@@ -10,11 +10,14 @@ from markupsafe import Markup
 
 from reports import figures, nodes, provenance
 from reports.curve_plots import curve_plots
+from reports.evidence import drain_suggestions, ranked_evidence
 from reports.gaps import grouped
+from reports.heat_map_plots import heat_map_plots
 from reports.judge import Verdict
 from reports.node_plots import node_plots
 from reports.operator import operator_line
 from reports.page_rows import rows
+from reports.pair_plots import pair_plots
 from reports.scaling_plots import scaling_plots
 from reports.state import State
 from reports.summary import headline, known_failure, tally
@@ -34,8 +37,9 @@ _FUNCTIONS = {
 
 def render(verdict: Verdict) -> str:
     """The page. Everything from the report is escaped; only this package's and Bokeh's own scripts may run."""
-    curves = [*curve_plots(verdict.cases), *scaling_plots(verdict.cases)]
-    per_node = node_plots(verdict.cases)
+    curves = [*curve_plots(verdict.cases), *heat_map_plots(verdict.cases), *scaling_plots(verdict.cases)]
+    per_node = [*node_plots(verdict.cases), *pair_plots(verdict.cases)]
+    evidence = ranked_evidence(verdict.cases)
     scripts = [_own("report.js")]
     if curves or per_node:
         scripts.insert(0, "\n".join(Resources(mode="inline", components=["bokeh"]).js_raw))
@@ -46,6 +50,8 @@ def render(verdict: Verdict) -> str:
         rows=rows(verdict),
         curves=curves,
         per_node=per_node,
+        evidence=evidence,
+        drain_suggestions=drain_suggestions(evidence),
         plot_items=[plot.item for plot in (*curves, *per_node)],
         provenance=provenance.listings(verdict.cases),
         suite_revisions=provenance.suite_revisions(verdict.cases),

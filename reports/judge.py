@@ -6,7 +6,7 @@ from reports.case_verdict import CaseVerdict, executed, judge_case
 from reports.expectations import NotProvided, census_gaps, expectation_gaps, find_census, not_provided
 from reports.gaps import Gap
 from reports.localise import SuspectNode, localise, suspect_nodes
-from reports.model import Session
+from reports.model import OTHER_NODES, Session
 from reports.site import Site
 from reports.state import State
 
@@ -71,7 +71,7 @@ def judge(session: Session, site: Site | None, mode: str | None = None, site_pro
         cases=cases,
         gaps=tuple(gaps),
         not_provided=not_provided(site, census),
-        suspects=suspect_nodes([attempt for verdict in cases for attempt in (*verdict.other_attempts, verdict)]),
+        suspects=suspect_nodes([attempt for verdict in cases for attempt in (*verdict.repeated, verdict)]),
     )
 
 
@@ -86,7 +86,7 @@ def _mode(session: Session, site: Site | None, mode: str | None) -> tuple[str | 
 def _latest(session: Session) -> tuple[CaseVerdict, ...]:
     """The last attempt that came to a result for each case, with the other attempts, all with their suspicions."""
     attempts: dict[tuple[object, ...], list[CaseVerdict]] = {}
-    for run in session.runs:
+    for run in (*session.runs, *(run for again in session.again for run in again.runs)):
         seen: dict[tuple[str, ...], int] = {}
         for case in run:
             # Cases of one run are never attempts at each other, whatever their names.
@@ -96,9 +96,13 @@ def _latest(session: Session) -> tuple[CaseVerdict, ...]:
     return tuple(_final([_with_suspicion(attempt, everything) for attempt in group]) for group in attempts.values())
 
 
-def _final(attempts: list[CaseVerdict]) -> CaseVerdict:
+def _final(everywhere: list[CaseVerdict]) -> CaseVerdict:
+    """What counts is the last attempt that was not made elsewhere for comparison."""
+    attempts = [attempt for attempt in everywhere if attempt.case.purpose != OTHER_NODES] or everywhere
+    elsewhere = tuple(attempt for attempt in everywhere if attempt.case.purpose == OTHER_NODES)
     ran = [attempt for attempt in attempts if executed(attempt.case)] or attempts
-    return replace(ran[-1], other_attempts=tuple(attempt for attempt in attempts if attempt is not ran[-1]))
+    others = tuple(attempt for attempt in attempts if attempt is not ran[-1])
+    return replace(ran[-1], other_attempts=others, elsewhere=elsewhere)
 
 
 def _with_suspicion(attempt: CaseVerdict, everything: list[CaseVerdict]) -> CaseVerdict:

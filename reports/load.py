@@ -6,11 +6,26 @@ from dataclasses import replace
 from typing import Any
 
 from reports.errors import InputError
-from reports.model import Case, Census, CensusCheck, Curve, Metric, PerNode, ReferenceSource, Scaling, Session
-from reports.schema import REPORT, SCALING_KEYS, VARIANT_KEYS, check
+from reports.model import (
+    Case,
+    Census,
+    CensusCheck,
+    Curve,
+    Finding,
+    HeatMap,
+    Matrix,
+    Metric,
+    PerNode,
+    ReferenceSource,
+    Scaling,
+    Session,
+)
+from reports.schema import FINDING_KEYS, HEAT_MAP_TITLES, REPORT, SCALING_KEYS, VARIANT_KEYS, check
 from reports.untrusted import clean, clean_object, one_line
 
 PATTERNS = ("run-report*.json", "report*.json")
+# Folder beside a report with the reports of what was measured again.
+CONFIRMATIONS = "confirmations"
 # What ReFrame writes for a variable that was never set.
 _UNDEFINED = "<undefined>"
 
@@ -35,11 +50,20 @@ def load_session(run: pathlib.Path) -> Session:
         names the file and the key.
     """
     path = find_report(run)
+    session, _ = _session(path)
+    folder = path.parent / CONFIRMATIONS
+    again = [_session(file) for file in sorted(folder.glob("*.json"))] if session.uuid else []
+    return replace(session, again=tuple(other for other, confirms in again if confirms == session.uuid))
+
+
+def _session(path: pathlib.Path) -> tuple[Session, str]:
+    """The session of one report, and the identifier of the session that it confirms, if any."""
     source = clean(str(path))
     document = _parse(path, source)
     check(_without_undefined(document), REPORT, source)
     info = document["session_info"]
-    return Session(
+    purpose = info.get("purpose") or ""
+    session = Session(
         path=source,
         uuid=info.get("uuid") or "",
         hostname=info.get("hostname") or "",
@@ -49,11 +73,14 @@ def load_session(run: pathlib.Path) -> Session:
         elapsed_s=info.get("time_elapsed"),
         command_line=info.get("cmdline") or "",
         mode=info.get("mode"),
+        purpose=purpose,
         restored_cases=len(document.get("restored_cases", [])),
         runs=tuple(
-            tuple(_case(entry, number) for entry in run["testcases"]) for number, run in enumerate(document["runs"])
+            tuple(replace(_case(entry, number, source), purpose=purpose) for entry in run["testcases"])
+            for number, run in enumerate(document["runs"])
         ),
     )
+    return session, info.get("confirms") or ""
 
 
 def _parse(path: pathlib.Path, source: str) -> Any:
@@ -86,7 +113,7 @@ def _dicts(value: Any) -> list[dict[str, Any]]:
     return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []
 
 
-def _case(entry: dict[str, Any], run: int) -> Case:
+def _case(entry: dict[str, Any], run: int, source: str) -> Case:
     system, partition = entry["system"], entry["partition"] or ""
     job_id = entry.get("jobid")
     # ReFrame moves the output of what passed; what did not stays in the stage folder.
@@ -104,13 +131,14 @@ def _case(entry: dict[str, Any], run: int) -> Case:
         run=run,
         nodes=_nodes(entry),
         job_id=None if job_id is None else str(job_id),
+        hashcode=entry.get("hashcode", ""),
         output=str(pathlib.PurePath(folder, stdout)) if folder and stdout and job_id is not None else None,
         run_time_s=entry.get("time_run"),
         metrics=tuple(
             _metric(key, value, f"{system}:{partition}:") for key, value in (entry.get("perfvalues") or {}).items()
         ),
     )
-    return replace(case, **_evidence(entry)) if "check_class" in entry else case
+    return replace(case, **_evidence(entry, source)) if "check_class" in entry else case
 
 
 def _nodes(entry: dict[str, Any]) -> tuple[str, ...]:
@@ -119,7 +147,7 @@ def _nodes(entry: dict[str, Any]) -> tuple[str, ...]:
     return tuple(sorted({*(entry.get("job_nodelist") or ()), *recorded}))
 
 
-def _evidence(entry: dict[str, Any]) -> dict[str, Any]:
+def _evidence(entry: dict[str, Any], source: str) -> dict[str, Any]:
     """The fields of ``Case`` that only Kappa's checks fill."""
     census, scaling = entry.get("census"), entry.get("scaling")
     return {
@@ -138,7 +166,20 @@ def _evidence(entry: dict[str, Any]) -> dict[str, Any]:
         "per_node": tuple(
             PerNode(metric, figures["unit"], figures["values"]) for metric, figures in entry.get("per_node", {}).items()
         ),
+        "heat_maps": tuple(
+            HeatMap(name, **{key: found[key] for key in HEAT_MAP_TITLES}, points=tuple(map(tuple, found["points"])))
+            for name, found in entry.get("heat_maps", {}).items()
+        ),
+        "matrices": tuple(
+            _matrix(name, matrix, f"{source}: {entry['name']}: matrices.{name}")
+            for name, matrix in entry.get("matrices", {}).items()
+        ),
+        "findings": tuple(
+            Finding(**{**{key: finding[key] for key in FINDING_KEYS}, "nodes": tuple(finding["nodes"])})
+            for finding in entry.get("findings", ())
+        ),
         "scaling": Scaling(**{key: scaling[key] for key in SCALING_KEYS}) if scaling else None,
+        "partition_size": entry.get("partition_size", 0),
         "suspects": tuple(entry.get("suspects", ())),
         "hint": entry.get("hint", ""),
         "provenance": entry.get("provenance", {}),
@@ -174,6 +215,21 @@ def _curve(name: str, curve: dict[str, Any]) -> Curve:
         points=tuple((x, y) for x, y in curve["points"]),
         gated=curve.get("gated", {}),
     )
+
+
+def _matrix(name: str, matrix: dict[str, Any], where: str) -> Matrix:
+    """
+    :raises InputError: not a row of numbers or nulls for each node, as long as there are nodes.
+    """
+    rows, size = matrix["values"], len(matrix["nodes"])
+    if len(rows) != size or any(not isinstance(row, list) or len(row) != size for row in rows):
+        raise InputError(f"{where}.values: expected {size} lists of {size}, a row and a column for each node")
+    values = tuple(tuple(None if value is None else _number(value) for value in row) for row in rows)
+    odd = next((value for row, read in zip(rows, values, strict=True) for value, kept in zip(row, read, strict=True)
+                if kept is None and value is not None), None)  # fmt: skip
+    if odd is not None:
+        raise InputError(f"{where}.values: expected numbers or nulls, found {clean(repr(odd))[:40]}")
+    return Matrix(name, matrix["unit"], tuple(matrix["nodes"]), values)
 
 
 def _census(census: dict[str, Any]) -> Census:

@@ -62,10 +62,11 @@ def _passed(other: CaseVerdict, metric: str | None) -> bool:
 
 def suspect_nodes(attempts: Iterable[CaseVerdict]) -> tuple[SuspectNode, ...]:
     """Every suspect node of the session with all that speaks against it, the one with most failures first."""
-    found: dict[str, list[tuple[str, State, str]]] = {}
+    # A case that was measured again speaks once.
+    found: dict[str, dict[tuple[str, State, str], None]] = {}
     for attempt in attempts:
         if attempt.suspicion:
             for node in attempt.suspicion.nodes:
-                found.setdefault(node, []).append((attempt.case.title, attempt.state, attempt.suspicion.evidence))
+                found.setdefault(node, {})[attempt.case.title, attempt.state, attempt.suspicion.evidence] = None
     nodes = [SuspectNode(node, tuple(evidence)) for node, evidence in found.items()]
     return tuple(sorted(nodes, key=lambda suspect: (-suspect.failures, suspect.node)))

@@ -4,6 +4,9 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
+# Why a session measured cases of another again.
+SAME_NODES, OTHER_NODES = "same-nodes", "other-nodes"
+
 
 @dataclass(frozen=True)
 class Metric:
@@ -48,6 +51,20 @@ class Curve:
 
 
 @dataclass(frozen=True)
+class HeatMap:
+    """A quantity over two others; ``points`` are (x, y, z)."""
+
+    name: str
+    x: str
+    x_unit: str
+    y: str
+    y_unit: str
+    z: str
+    z_unit: str
+    points: tuple[tuple[float, float, float], ...]
+
+
+@dataclass(frozen=True)
 class Scaling:
     """One point of a strong-scaling series; ``karp_flatt`` is ``None`` with one rank."""
 
@@ -66,6 +83,30 @@ class PerNode:
     metric: str
     unit: str
     values: dict[str, float]
+
+
+@dataclass(frozen=True)
+class Matrix:
+    """A figure for each pair of nodes: a row and a column for each of ``nodes``; ``None`` where there is none."""
+
+    name: str
+    unit: str
+    nodes: tuple[str, ...]
+    values: tuple[tuple[float | None, ...], ...]
+
+
+@dataclass(frozen=True)
+class Finding:
+    """What a check has against a node, link or switch. ``score`` is how many times the noise it stands out, ``None``
+    where nothing could be measured; ``slowdown`` is how many times slower than its like it is."""
+
+    kind: str
+    name: str
+    nodes: tuple[str, ...]
+    quantity: str
+    score: float | None
+    slowdown: float | None
+    evidence: str
 
 
 @dataclass(frozen=True)
@@ -119,7 +160,16 @@ class Case:
     reference_file: str = ""
     curves: tuple[Curve, ...] = ()
     per_node: tuple[PerNode, ...] = ()
+    heat_maps: tuple[HeatMap, ...] = ()
+    matrices: tuple[Matrix, ...] = ()
+    findings: tuple[Finding, ...] = ()
     scaling: Scaling | None = None
+    hashcode: str = ""
+    """What ReFrame selects the case by."""
+    partition_size: int = 0
+    """Nodes of the partition; 0 when not known."""
+    purpose: str = ""
+    """``SAME_NODES`` or ``OTHER_NODES`` when it was measured again, else empty."""
     suspects: tuple[str, ...] = ()
     hint: str = ""
     provenance: dict[str, Any] = field(default_factory=dict)
@@ -133,7 +183,9 @@ class Case:
     @cached_property
     def involved(self) -> frozenset[str]:
         """The nodes of the job and those that it measured: Slurm's list of a job that is ending leaves nodes out."""
-        return frozenset(self.nodes).union(*(figures.values for figures in self.per_node))
+        return frozenset(self.nodes).union(
+            *(figures.values for figures in self.per_node), *(matrix.nodes for matrix in self.matrices)
+        )
 
     @property
     def identity(self) -> tuple[str, ...]:
@@ -154,8 +206,12 @@ class Session:
     elapsed_s: float | None
     command_line: str
     mode: str | None
+    purpose: str
+    """That of its cases."""
     restored_cases: int
     runs: tuple[tuple[Case, ...], ...]
+    again: tuple["Session", ...] = ()
+    """The sessions that measured cases of this one again."""
 
     @property
     def systems(self) -> tuple[str, ...]:

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from reports.case_verdict import CaseVerdict
+from reports.confirm import explain
 from reports.figures import allowed, counted, figure, figure_apart, percent
 from reports.metric_verdict import MetricVerdict
 from reports.nodes import folded
@@ -18,11 +19,13 @@ class OperatorLine:
     title: str
     what: str
     where: str
+    diagnosis: str
     hint: str
     output: str
 
     def __str__(self) -> str:
-        return " | ".join(part for part in (f"{self.title}: {self.what}", self.where, self.hint, self.output) if part)
+        parts = (f"{self.title}: {self.what}", self.where, self.diagnosis, self.hint, self.output)
+        return " | ".join(part for part in parts if part)
 
 
 def operator_line(failed: CaseVerdict) -> OperatorLine:
@@ -38,6 +41,7 @@ def operator_line(failed: CaseVerdict) -> OperatorLine:
         title=case.title,
         what=_what(failed),
         where=where,
+        diagnosis=explain(failed),
         hint=one_line(case.hint, REASON_LIMIT),
         output=case.output or "",
     )

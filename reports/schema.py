@@ -32,6 +32,7 @@ STRING: Schema = {"type": "string"}
 NUMBER: Schema = {"type": "number"}
 BOOLEAN: Schema = {"type": "boolean"}
 STRINGS = _list(STRING)
+LIST: Schema = {"type": "array"}
 
 # [value, reference, lower, upper, unit, result]; anything may have been extracted as the value.
 PERFVALUE: Schema = {
@@ -51,7 +52,11 @@ CENSUS = _object(
 )
 
 # Parameters that tell cases of one check apart, and what a case over ranks records.
-VARIANT_KEYS = ("scale", "placement", "target", "exchange")
+VARIANT_KEYS = (
+    "scale", "placement", "target", "exchange", "ranks", "program", "buffers", "transport", "pattern", "subtype",
+    "sync",
+)  # fmt: skip
+HEAT_MAP_TITLES = ("x", "x_unit", "y", "y_unit", "z", "z_unit")
 SCALING_KEYS = ("series", "ranks", "speedup", "efficiency", "karp_flatt", "kappa_us")
 SCALING = _object(
     {
@@ -61,6 +66,15 @@ SCALING = _object(
         "karp_flatt": _optional("number"),
     }
 )
+FINDING = _object(
+    {
+        "kind": {"enum": ["node", "link", "switch"]},
+        **{key: STRING for key in ("name", "quantity", "evidence")},
+        "nodes": STRINGS,
+        **{key: _optional("number") for key in ("score", "slowdown")},
+    }
+)
+FINDING_KEYS = tuple(FINDING["properties"])
 
 # What Kappa's base class adds to a test case.
 KAPPA_CASE = _object(
@@ -84,7 +98,19 @@ KAPPA_CASE = _object(
                 {"gated": _map(STRING)},
             )
         ),
+        "heat_maps": _map(
+            _object(
+                {
+                    **{key: STRING for key in HEAT_MAP_TITLES},
+                    "points": _list({"type": "array", "prefixItems": [NUMBER] * 3, "minItems": 3, "maxItems": 3}),
+                }
+            )
+        ),
         "per_node": _map(_object({"unit": STRING, "values": _map(NUMBER)})),
+        "partition_size": {"type": "integer"},
+        # The loader looks at the values: a schema takes seconds for a million of them.
+        "matrices": _map(_object({"unit": STRING, "nodes": {**STRINGS, "uniqueItems": True}, "values": LIST})),
+        "findings": _list(FINDING),
         "scaling": {"anyOf": [{"const": {}}, SCALING]},
         "suspects": STRINGS,
         "hint": STRING,
@@ -98,6 +124,7 @@ CASE: Schema = {
         {"name": STRING, "system": STRING, "partition": _optional("string"), "result": STRING},
         {
             "environ": _optional("string"),
+            "hashcode": STRING,
             "fail_phase": _optional("string"),
             "fail_reason": _optional("string"),
             "fail_info": _optional("object"),
@@ -114,15 +141,12 @@ CASE: Schema = {
     "then": KAPPA_CASE,
 }
 
+SESSION_STRINGS = ("uuid", "hostname", "user", "version", "time_start", "cmdline", "mode", "confirms", "purpose")
 REPORT = _object(
     {
         "session_info": _object(
             {},
-            {
-                key: _optional("string")
-                for key in ("uuid", "hostname", "user", "version", "time_start", "cmdline", "mode")
-            }
-            | {"time_elapsed": _optional("number")},
+            {key: _optional("string") for key in SESSION_STRINGS} | {"time_elapsed": _optional("number")},
         ),
         "runs": _list(_object({"testcases": _list(CASE)})),
     },

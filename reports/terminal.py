@@ -11,6 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from reports.case_verdict import CaseVerdict
+from reports.confirm import diagnose
 from reports.figures import NOTHING, allowed, duration, figure, moment, percent
 from reports.gaps import grouped
 from reports.judge import Verdict
@@ -130,10 +131,11 @@ def _known(console: Console, verdict: Verdict) -> None:
 
 def _unstable(console: Console, verdict: Verdict) -> None:
     if verdict.unstable:
-        _section(console, "Unstable", "failed in one run of the session, not in the last")
+        _section(console, "Unstable", "failed first, and no longer when measured again: nothing is blamed")
     for case in verdict.unstable:
         for attempt in case.failed_attempts:
-            console.print(Text(f"≈ run {attempt.case.run}: {operator_line(attempt)}"), soft_wrap=True)
+            now = f" | {diagnosis.value}: now within bounds" if (diagnosis := diagnose(case)) else ""
+            console.print(Text(f"≈ run {attempt.case.run}: {operator_line(attempt)}{now}"), soft_wrap=True)
 
 
 def _results(console: Console, verdict: Verdict, every_row: bool) -> None:

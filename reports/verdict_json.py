@@ -5,6 +5,7 @@ import math
 from typing import Any
 
 from reports.case_verdict import CaseVerdict
+from reports.confirm import diagnose
 from reports.judge import Verdict
 from reports.metric_verdict import MetricVerdict
 from reports.operator import operator_line
@@ -57,12 +58,23 @@ def _case(verdict: CaseVerdict) -> dict[str, Any]:
         "job_id": case.job_id,
         "state": verdict.state.word,
         "unstable": verdict.unstable,
+        "diagnosis": diagnosis.value if (diagnosis := diagnose(verdict)) else None,
         "operator_line": str(operator_line(verdict)) if verdict.state is State.FAIL else None,
         "suspects": verdict.suspicion.nodes if verdict.suspicion else (),
         "metrics": [_metric(metric) for metric in verdict.metrics],
         "failed_attempts": [
             {"run": attempt.case.run, "nodes": attempt.case.nodes, "operator_line": str(operator_line(attempt))}
             for attempt in verdict.failed_attempts
+        ],
+        "repeated": [
+            {
+                "purpose": attempt.case.purpose,
+                "nodes": attempt.case.nodes,
+                "job_id": attempt.case.job_id,
+                "state": attempt.state.word,
+                "metrics": [_metric(metric) for metric in attempt.metrics],
+            }
+            for attempt in verdict.repeated
         ],
     }
 

@@ -6,6 +6,7 @@
 #include "generate/hq.hpp"
 #include "measure/histogram.hpp"
 #include "measure/metrics.hpp"
+#include "parallel/batching.hpp"
 #include "measure/replay.hpp"
 #include "simulation.hpp"
 
@@ -48,8 +49,9 @@ TEST(Replay, GivesTheRecordedBitsAgain) {
 TEST(Mapping, UsesEveryRankAndBalances) {
     const Case c = parse_case(generate_hq(1, 1).dump(), "hq");
     const Decomposition parts = decompose(c.network);
+    const Batching batching(parts);
     double total = 0;
-    for (const Task& t : parts.tasks) total += task_cost_us(t);
+    for (int t = 0; t < static_cast<int>(parts.tasks.size()); ++t) total += batching.task_cost_us(t);
     for (const int ranks : {2, 7, 48, 172}) {
         const Mapping m = map_tasks(c.network, parts, ranks);
         EXPECT_EQ(std::set<int>(m.rank_of_task.begin(), m.rank_of_task.end()).size(), static_cast<std::size_t>(ranks));

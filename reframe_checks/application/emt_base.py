@@ -1,54 +1,23 @@
 """What the checks of the EMT application share: the program, and the reference network.
 
-An environment with the feature ``emt`` has ``emt`` on PATH. One with ``emt-build`` builds it from this
-repository, in the folder that its ``extras`` name (``emt_build_dir``), so that later sessions build nothing.
+An environment with the feature ``emt`` has ``emt`` on PATH; one with ``emt-build`` builds it from this repository
+(``base/cmake_program.py``).
 """
 
 import pathlib
 import shlex
 
-import reframe as rfm
 import reframe.core.builtins as rfmb
-from reframe.core.exceptions import ReframeError
-from reframe.utility import sanity as sn
 
 from reframe_checks.base.check import KappaCheck
+from reframe_checks.base.cmake_program import CMakeProgram
 
-SOURCE = pathlib.Path(__file__).resolve().parents[2] / "emt_app"
 
-
-class EmtProgram(rfm.RunOnlyRegressionTest):
-    """Sees on the login node that the program is there: asks the installed one, or builds what is not up to date."""
-
-    local = True
-    build_dir = rfmb.variable(str, value="")
-
-    @rfmb.run_after("setup")
-    def command_line(self):
-        if "emt-build" not in self.current_environ.features:
-            self.executable, self.executable_opts = "emt", ["--version"]
-            return
-        self.build_dir = self.current_environ.extras.get("emt_build_dir", "")
-        if not self.build_dir:
-            raise ReframeError(f"environment {self.current_environ.name}: the site's settings must give emt_build_dir")
-        folder = shlex.quote(self.build_dir)
-        self.prerun_cmds = [
-            f"cmake -S {shlex.quote(str(SOURCE))} -B {folder} -DCMAKE_BUILD_TYPE=Release -DEMT_TESTS=OFF"
-        ]
-        self.executable, self.executable_opts = "cmake", ["--build", folder, "--parallel"]
-
-    @property
-    def program(self):
-        return str(pathlib.Path(self.build_dir) / "emt") if self.build_dir else "emt"
-
-    @rfmb.sanity_function
-    def program_is_there(self):
-        return sn.all(
-            [
-                sn.assert_eq(self.job.exitcode, 0, msg=f"{self.executable} failed: see the job's standard error"),
-                sn.assert_true(not self.build_dir or pathlib.Path(self.program).is_file(), msg="the build left no emt"),
-            ]
-        )
+class EmtProgram(CMakeProgram):
+    source = str(pathlib.Path(__file__).resolve().parents[2] / "emt_app")
+    program = "emt"
+    cmake_options = ["-DEMT_TESTS=OFF"]
+    installed = "emt"
 
 
 class EmtCheck(KappaCheck):
@@ -56,7 +25,7 @@ class EmtCheck(KappaCheck):
 
     needs_partition = ["compute"]
     needs_environ = ["emt|emt-build"]
-    source = rfmb.fixture(EmtProgram, scope="environment")
+    build = rfmb.fixture(EmtProgram, scope="environment")
 
     network_scale = rfmb.variable(int, value=1)
     steps = rfmb.variable(int, value=20000)
@@ -64,7 +33,7 @@ class EmtCheck(KappaCheck):
 
     @rfmb.run_after("setup")
     def generate_network(self):
-        self.program = self.source.program
+        self.program = self.build.command
         self.programs = [self.program]
         self.prerun_cmds = [
             *self.prerun_cmds,

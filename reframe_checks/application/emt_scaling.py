@@ -1,6 +1,6 @@
 """Strong scaling of the EMT application: step time and parallelisation cost kappa' over ranks.
 
-The mean over the steps of the best repeat is gated: a median step would leave out the waiting of exchange mode
+The median repeat is gated, by its mean over the steps: a median step would leave out the waiting of exchange mode
 ``slack``. Speed-up, efficiency and Karp-Flatt are recorded for the report. The exchange mode ``step`` sends and
 waits at every step, as in the paper; ``slack`` waits only when a wave is needed.
 """
@@ -48,39 +48,39 @@ class EmtScaling(Scaled, EmtCheck):
                 )
         if len({result.checksum for result in results}) != 1:
             raise SanityError("repeats of one case gave different solutions: see EmtCorrectness")
-        self.best = min(results, key=lambda result: result.step_mean_us)
+        self.median = sorted(results, key=lambda result: result.step_mean_us)[self.repeats // 2]
         self.scaling = {
             "series": self.exchange,
             "ranks": self.num_tasks,
             "nodes": self.num_nodes_used,
-            "speedup": self.best.speedup,
-            "efficiency": self.best.efficiency,
-            "karp_flatt": self.best.karp_flatt,
-            "kappa_us": self.best.kappa_us,
-            "phi_us": self.best.phi_us,
+            "speedup": self.median.speedup,
+            "efficiency": self.median.efficiency,
+            "karp_flatt": self.median.karp_flatt,
+            "kappa_us": self.median.kappa_us,
+            "phi_us": self.median.phi_us,
         }
         return True
 
     @rfmb.performance_function("us")
     def step_time(self):
-        return self.best.step_mean_us
+        return self.median.step_mean_us
 
     @rfmb.performance_function("us")
     def step_time_p50(self):
-        return self.best.step_p50_us
+        return self.median.step_p50_us
 
     @rfmb.performance_function("us")
     def step_time_p99(self):
-        return self.best.step_p99_us
+        return self.median.step_p99_us
 
     @rfmb.performance_function("us")
     def kappa(self):
-        return self.best.kappa_us
+        return self.median.kappa_us
 
     @rfmb.performance_function("us")
     def phi(self):
-        return self.best.phi_us
+        return self.median.phi_us
 
     @rfmb.performance_function("us")
     def imbalance(self):
-        return self.best.imbalance_us
+        return self.median.imbalance_us

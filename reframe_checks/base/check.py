@@ -19,7 +19,7 @@ from reframe_checks.base.strictness import Strictness
 from reframe_checks.base.tuning import Tuning
 from reframe_checks.parsers.errors import ParseError
 
-# Modes in which every check runs; a check tags itself for the others.
+# Modes in which a check runs unless it says otherwise; a check tags itself for the others.
 EVERY_MODE = ("nightly", "acceptance")
 
 
@@ -45,7 +45,11 @@ class SystemCheck(rfm.RunOnlyRegressionTest, Strictness, References, Evidence, P
     needs_environ = rfmb.variable(typ.List[str], value=[])
     #: How often the command runs in the job.
     repeats = rfmb.variable(int, value=1)
+    #: Modes besides its own tags in which the check runs.
+    modes = EVERY_MODE
     check_class = rfmb.variable(str, value="", loggable=True)
+    #: Number of nodes of the partition, from the site.
+    partition_size = rfmb.variable(int, value=0, loggable=True)
 
     time_limit = "10m"
     exclusive_access = True
@@ -53,7 +57,7 @@ class SystemCheck(rfm.RunOnlyRegressionTest, Strictness, References, Evidence, P
     @rfmb.run_after("init")
     def require_features(self):
         self.check_class = type(self).__name__
-        self.tags |= {self.family.split("/")[0], *EVERY_MODE}
+        self.tags |= {self.family.split("/")[0], *self.modes}
         features = [*self.needs_partition, *self.chosen_features()]
         self.valid_systems = [" ".join(f"+{feature}" for feature in features) or "*"]
         self.valid_prog_environs = [
@@ -77,6 +81,7 @@ class SystemCheck(rfm.RunOnlyRegressionTest, Strictness, References, Evidence, P
     @rfmb.run_after("setup")
     def lay_out_ranks(self):
         extras = self.current_partition.extras
+        self.partition_size = extras.get("nodes", 0)
         if "max_pending_time" in extras:
             self.max_pending_time = extras["max_pending_time"]
         scale = self.chosen_scale()

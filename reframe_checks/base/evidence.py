@@ -1,4 +1,4 @@
-"""What a check measured beyond its metrics: whole curves, figures per node, the nodes that it suspects."""
+"""What a check measured beyond its metrics: curves, figures per node and pair, what speaks against which node."""
 
 import reframe as rfm
 import reframe.core.builtins as rfmb
@@ -10,6 +10,12 @@ class Evidence(rfm.RegressionTestPlugin):
     curves = rfmb.variable(dict, value={}, loggable=True)
     #: metric -> {unit, values: {node: value}}
     per_node = rfmb.variable(dict, value={}, loggable=True)
+    #: name -> {x, x_unit, y, y_unit, z, z_unit, points: [[x, y, z], …]}
+    heat_maps = rfmb.variable(dict, value={}, loggable=True)
+    #: name -> {unit, nodes, values}: n x n, a row for each node, ``None`` where nothing was measured
+    matrices = rfmb.variable(dict, value={}, loggable=True)
+    #: Ranked evidence against nodes, links and switches (``localise/finding.py``).
+    findings = rfmb.variable(list, value=[], loggable=True)
     #: Nodes that the check's own measurement points at.
     suspects = rfmb.variable(typ.List[str], value=[], loggable=True)
     #: The one line that an operator needs first when the check fails.
@@ -31,6 +37,29 @@ class Evidence(rfm.RegressionTestPlugin):
             },
         }  # fmt: skip
 
+    def record_heat_map(self, name, x, y, z, points):
+        """Keep a quantity over two others.
+
+        :param x, y, z: (title, unit).
+        :param points: mapping (x, y) -> z.
+        """
+        titles = {key: title for key, (title, _) in zip("xyz", (x, y, z), strict=True)}
+        units = {f"{key}_unit": unit for key, (_, unit) in zip("xyz", (x, y, z), strict=True)}
+        cells = [[*key, points[key]] for key in sorted(points)]
+        self.heat_maps = {**self.heat_maps, name: {**titles, **units, "points": cells}}
+
     def record_per_node(self, metric, unit, values):
         """Keep one figure for each node: mapping node -> value."""
         self.per_node = {**self.per_node, metric: {"unit": unit, "values": dict(sorted(values.items()))}}
+
+    def record_matrix(self, name, unit, nodes, values):
+        """Keep a figure for each pair of nodes: a row for each node."""
+        self.matrices = {**self.matrices, name: {"unit": unit, "nodes": list(nodes), "values": values}}
+
+    def record_findings(self, findings):
+        """Keep what speaks against nodes, links and switches; the strongest becomes the operator's hint."""
+        self.findings = [finding.as_evidence() for finding in findings]
+        self.suspects = sorted({finding.name for finding in findings if finding.kind == "node"})
+        if findings:
+            first = findings[0]
+            self.hint = f"{first.kind} {first.name}: {first.quantity} {first.evidence}; {self.hint}"

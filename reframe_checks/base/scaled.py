@@ -1,9 +1,19 @@
-"""Plug-ins that give a check its cases: over the table's scales, or over its placements of two ranks."""
+"""Plug-ins that give a check its cases: over the table's scales, few ranks, or placements of two ranks."""
 
 import reframe as rfm
 import reframe.core.builtins as rfmb
+from reframe.core.exceptions import ReframeError, SanityError
 
-from reframe_checks.base.scales import PLACEMENTS, SCALES
+from reframe_checks.base.binding import BOUND_PLACEMENTS, cpus_of
+from reframe_checks.base.scales import PLACEMENTS, RANK_COUNTS, SCALES, SWITCH_PLACEMENTS
+from reframe_checks.parsers import placement as placement_parser
+
+PLACEMENT_FILE = "placement.txt"
+# One write for each rank, so that lines do not mix.
+REPORT_PLACE = (
+    "bash -c 'echo \"rank $SLURM_PROCID on $(hostname -s) cpus "
+    '$(sed -n "s/^Cpus_allowed_list:[[:space:]]*//p" /proc/self/status) end"\''
+)
 
 
 class Scaled(rfm.RegressionTestPlugin):
@@ -23,10 +33,29 @@ class Scaled(rfm.RegressionTestPlugin):
         self.tags |= {self.chosen_scale().feature}
 
 
+class OnRanks(rfm.RegressionTestPlugin):
+    """A case for each number of ranks: within one node, and one on each node."""
+
+    ranks = rfmb.parameter(RANK_COUNTS, loggable=True)
+
+    def chosen_scale(self):
+        return RANK_COUNTS[self.ranks]
+
+    @classmethod
+    def alternative_features(cls):
+        return [[RANK_COUNTS[name].feature] for name in cls.raw_params["ranks"].values]
+
+    @rfmb.run_after("init")
+    def tag_ranks(self):
+        self.tags |= {self.chosen_scale().feature}
+
+
 class Placed(rfm.RegressionTestPlugin):
     """A case for each placement of two ranks."""
 
     placement = rfmb.parameter(PLACEMENTS, loggable=True)
+    reports_placement = False
+    cpus: tuple[int, int] | None = None
 
     def chosen_scale(self):
         return PLACEMENTS[self.placement]
@@ -38,3 +67,40 @@ class Placed(rfm.RegressionTestPlugin):
     @rfmb.run_after("init")
     def tag_scale(self):
         self.tags |= {self.chosen_scale().feature, f"placement_{self.placement}"}
+
+    @rfmb.run_after("setup")
+    def request_placement(self):
+        """Ask for the placement, and let the job report where its ranks are."""
+        launcher_options = []
+        if self.placement in BOUND_PLACEMENTS:
+            topology = self.stated("processor/topology", self.current_partition.processor.topology)
+            try:
+                self.cpus = cpus_of(self.placement, topology)
+            except ValueError as err:
+                raise ReframeError(f"partition {self.current_partition.fullname}: {err}") from None
+            launcher_options = [f"--cpu-bind=map_cpu:{','.join(map(str, self.cpus))}"]
+        elif self.placement in SWITCH_PLACEMENTS:
+            stated = self.current_partition.extras.get("placements", {}).get(self.placement)
+            self.job.options += self.stated(f"extras/placements/{self.placement}", stated)
+        else:
+            return
+        self.job.launcher.options += launcher_options
+        self.reports_placement = True
+
+    @rfmb.run_before("run")
+    def report_placement(self):
+        if self.reports_placement:
+            launch = self.job.launcher.run_command(self.job)
+            self.prerun_cmds = [*self.prerun_cmds, f"{launch} {REPORT_PLACE} > {PLACEMENT_FILE}"]
+
+    def require_placement(self):
+        """For use in sanity functions: the ranks ran where they were asked to."""
+        if not self.reports_placement:
+            return
+        ranks = self.parsed(placement_parser.parse, self.output_text(PLACEMENT_FILE), expect_ranks=2)
+        nodes = len({rank.node for rank in ranks})
+        if nodes != self.chosen_scale().nodes:
+            raise SanityError(f"placement {self.placement}: two ranks ran on {nodes} node(s)")
+        if self.placement in BOUND_PLACEMENTS and [rank.cpus for rank in ranks] != [str(cpu) for cpu in self.cpus]:
+            found = ", ".join(rank.cpus for rank in ranks)
+            raise SanityError(f"placement {self.placement}: ranks asked for CPUs {self.cpus} may run on {found}")

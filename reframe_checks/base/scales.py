@@ -43,8 +43,20 @@ SCALES = {
     "each_node": Scale(None, 1, EACH_NODE),
 }
 
+# Few ranks, within one node and one on each node; a partition lists the feature of each row that it can hold.
+RANK_COUNTS = {f"{ranks}_ranks": Scale(1, ranks, f"ranks_{ranks}") for ranks in (2, 3, 4)} | {
+    f"{nodes}_nodes": Scale(nodes, 1, f"nodes_{nodes}") for nodes in (2, 3, 4)
+}
+
 # Where the two ranks of a point-to-point test sit.
 PLACEMENTS = {
     "same_node": Scale(1, 2, ONE_NODE),
     "two_nodes": Scale(2, 1, TWO_NODES),
+    "same_numa": Scale(1, 2, "placement_same_numa"),
+    "other_numa": Scale(1, 2, "placement_other_numa"),
+    "other_socket": Scale(1, 2, "placement_other_socket"),
+    "same_switch": Scale(2, 1, "placement_same_switch"),
+    "other_switch": Scale(2, 1, "placement_other_switch"),
 }
+# Requested with the job options that the site gives in ``extras: {placements: {PLACEMENT: [OPTION, ...]}}``.
+SWITCH_PLACEMENTS = ("same_switch", "other_switch")

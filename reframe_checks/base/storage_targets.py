@@ -1,8 +1,16 @@
-"""The one table of storage targets. A partition that has one lists its feature and gives its path in
-``extras: {storage: {TARGET: PATH}}``."""
+"""The one table of storage targets.
+
+A partition that has one lists its feature, and gives its path in ``extras: {storage: {TARGET: PATH}}``. When all its
+nodes see the same files there, it also lists ``parallel_TARGET``: only then jobs of several nodes use it. A Lustre
+target has ``extras: {lustre: {TARGET: {stripe_count: N, stripe_size: BYTES}}}``, -1 being all object storage targets.
+"""
 
 # Target -> feature of a partition that has it.
 STORAGE_TARGETS = {
-    "scratch": "storage_scratch",
-    "shared": "storage_shared",
+    target: f"storage_{target}" for target in ("scratch", "shared", "lustre_hdd", "lustre_ssd", "nvme")
 }
+
+
+def parallel(target: str) -> str:
+    """The feature of a partition whose nodes share the files of ``target``."""
+    return f"parallel_{target}"

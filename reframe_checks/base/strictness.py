@@ -18,6 +18,12 @@ class Strictness(rfm.RegressionTestPlugin):
     informational = rfmb.variable(typ.List[str], value=[], loggable=True)
     #: Every metric that the check declares.
     declared_metrics = rfmb.variable(typ.List[str], value=[], loggable=True)
+    #: Unit of each metric, for the catalogue.
+    metric_units = rfmb.variable(dict, value={})
+
+    @rfmb.run_after("init", always_last=True)
+    def record_units(self):
+        self.metric_units = {name: function.unit for name, function in self.perf_variables.items()}
 
     @rfmb.run_before("performance")
     def record_declared_metrics(self):

@@ -8,6 +8,7 @@ message size counts (the minimum latency, the maximum bandwidth).
 from dataclasses import dataclass
 
 import reframe.core.builtins as rfmb
+from reframe.core.exceptions import SanityError
 from reframe.utility import sanity as sn
 
 from reframe_checks.base.check import KappaCheck
@@ -37,7 +38,7 @@ class OsuCheck(KappaCheck):
     needs_partition = ["network"]
     needs_environ = ["osu"]
 
-    #: Name of the OSU program.
+    #: Name of the OSU program; a class for several programs has a parameter ``program`` instead.
     benchmark = rfmb.variable(str)
     #: Timed iterations per message size, and untimed ones before them.
     iterations = rfmb.variable(int, value=200)
@@ -46,11 +47,19 @@ class OsuCheck(KappaCheck):
     tunable = ["iterations", "warmup", "repeats"]
 
     quantity = LATENCY
+    #: Whether the program can check the data that it moved (``-c``); the complete suite then has to.
+    validates = True
 
     @rfmb.run_after("setup")
     def command_line(self):
         self.executable = self.benchmark
-        self.executable_opts = ["-i", str(self.iterations), "-x", str(self.warmup), *self.size_options()]
+        # OSU stops reading options at the first operand, which the names of the buffers are.
+        validation = ["-c"] if self.validation_demanded() else []
+        options = ["-i", str(self.iterations), "-x", str(self.warmup), *validation, *self.size_options()]
+        self.executable_opts = options
+
+    def validation_demanded(self):
+        return self.validates and "osu-suite" in self.current_environ.features
 
     def size_options(self):
         return ["-m", f"1:{MAX_MESSAGE_BYTES}"]
@@ -67,8 +76,12 @@ class OsuCheck(KappaCheck):
         return f"{self.quantity.metric}_{suffix}" if suffix else self.quantity.metric
 
     @rfmb.run_after("init")
+    def choose_program(self):
+        self.benchmark = self.program if hasattr(self, "program") else self.benchmark
+
+    @rfmb.run_after("init")
     def declare_metrics(self):
-        self.perf_variables = {
+        self.perf_variables |= {
             self.metric_of(size): sn.make_performance_function(self.measured_at(size), self.quantity.unit)
             for size in self.gated_sizes()
         }
@@ -82,6 +95,9 @@ class OsuCheck(KappaCheck):
         tables = self.parsed(
             osu.parse, self.output_text(), expect_sizes=self.expected_sizes(), expect_tables=self.repeats
         )
+        if self.validation_demanded() and not all(table.validated for table in tables):
+            raise SanityError("no Validation column, although the data should have been checked (-c)")
+        self.check_tables(tables)
         self.measured = osu.curve(tables, self.quantity.pick)
         self.record_curve(
             self.quantity.metric,
@@ -91,3 +107,6 @@ class OsuCheck(KappaCheck):
             gated={size: self.metric_of(size) for size in self.gated_sizes()},
         )
         return True
+
+    def check_tables(self, tables):
+        """What else a family demands of its output."""

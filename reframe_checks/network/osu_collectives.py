@@ -1,22 +1,53 @@
-"""OSU collectives over the scales: barrier, bcast, gather, reduce, allreduce, alltoall.
+"""OSU collectives over the scales and on few ranks.
 
-Latency is the mean over ranks as OSU reports it; the best of the repeats counts.
+Latency is the mean over ranks as OSU reports it; the best of the repeats counts. Of a non-blocking collective it
+is the overall time, with the computation that it overlaps.
 """
 
 import reframe as rfm
 import reframe.core.builtins as rfmb
 
-from reframe_checks.base.scaled import Scaled
+from reframe_checks.base.scaled import OnRanks, Scaled
+from reframe_checks.network import osu_programs
 from reframe_checks.network.osu_base import OsuCheck
 
+SMALLEST_FLOAT = 4
 
-class OsuCollective(Scaled, OsuCheck):
+
+class OsuCollectiveCheck(OsuCheck):
+    """Reductions work on 4-byte floats, so their smallest message is 4 B; barriers have no message."""
+
     family = "network/osu-collective"
     needs_partition = ["collectives"]
-    scale = rfmb.parameter(["one_node", "two_nodes", "whole_partition"], loggable=True)
     iterations = 50
     warmup = 5
     hint = "if the point-to-point checks on these nodes pass, look at the collective algorithm and at noise on one node"
+
+    @rfmb.run_after("init")
+    def validate_messages(self):
+        self.validates = osu_programs.has_sizes(self.benchmark)
+
+    def size_options(self):
+        if not osu_programs.has_sizes(self.benchmark):
+            return []
+        if not osu_programs.reduces(self.benchmark):
+            return super().size_options()
+        # OSU's default type, one-byte characters, overflows in a sum: its validation then fails.
+        floats = ["-T", "mpi_float"] if "osu-suite" in self.current_environ.features else []
+        return ["-m", f"{SMALLEST_FLOAT}:1048576", *floats]
+
+    def expected_sizes(self):
+        if not osu_programs.has_sizes(self.benchmark):
+            return [0]
+        smallest = SMALLEST_FLOAT if osu_programs.reduces(self.benchmark) else 1
+        return [size for size in super().expected_sizes() if size >= smallest]
+
+    def gated_sizes(self):
+        return super().gated_sizes() if osu_programs.has_sizes(self.benchmark) else {0: ""}
+
+
+class OsuCollective(Scaled, OsuCollectiveCheck):
+    scale = rfmb.parameter(["one_node", "two_nodes", "whole_partition"], loggable=True)
 
 
 @rfm.simple_test
@@ -25,15 +56,6 @@ class OsuBarrier(OsuCollective):
     benchmark = "osu_barrier"
     tags = {"smoke"}
     iterations = 1000
-
-    def size_options(self):
-        return []
-
-    def expected_sizes(self):
-        return [0]
-
-    def gated_sizes(self):
-        return {0: ""}
 
 
 @rfm.simple_test
@@ -54,24 +76,57 @@ class OsuAlltoall(OsuCollective):
     benchmark = "osu_alltoall"
 
 
-class OsuReduction(OsuCollective):
-    """Reductions work on 4-byte floats, so their smallest message is 4 B."""
-
-    def size_options(self):
-        return ["-m", "4:1048576"]
-
-    def expected_sizes(self):
-        return [size for size in super().expected_sizes() if size >= 4]
-
-
 @rfm.simple_test
-class OsuReduce(OsuReduction):
+class OsuReduce(OsuCollective):
     descr = "OSU reduce, sum of floats"
     benchmark = "osu_reduce"
 
 
 @rfm.simple_test
-class OsuAllreduce(OsuReduction):
+class OsuAllreduce(OsuCollective):
     descr = "OSU allreduce, sum of floats"
     benchmark = "osu_allreduce"
     tags = {"smoke"}
+
+
+class OsuSuiteCollective(OsuCollective):
+    """Needs the complete suite; for acceptance."""
+
+    needs_environ = ["osu-suite"]
+    modes = ("acceptance",)
+
+
+@rfm.simple_test
+class OsuBlockingCollective(OsuSuiteCollective):
+    descr = "the other blocking collectives of OSU"
+    program = rfmb.parameter(osu_programs.BLOCKING, loggable=True)
+
+
+@rfm.simple_test
+class OsuNonBlockingCollective(OsuSuiteCollective):
+    descr = "OSU non-blocking collective"
+    program = rfmb.parameter(osu_programs.NON_BLOCKING, loggable=True)
+
+
+@rfm.simple_test
+class OsuPersistentCollective(OsuSuiteCollective):
+    descr = "OSU persistent collective"
+    # OSU builds these programs only on an MPI of version 4.
+    needs_environ = ["osu-suite", "osu-persistent"]
+    program = rfmb.parameter(osu_programs.PERSISTENT, loggable=True)
+
+
+@rfm.simple_test
+class OsuNeighbourCollective(OsuSuiteCollective):
+    descr = "OSU neighbourhood collective"
+    # OSU's ring of neighbours needs three ranks.
+    scale = rfmb.parameter(["two_nodes", "whole_partition"], loggable=True)
+    program = rfmb.parameter(osu_programs.NEIGHBOUR, loggable=True)
+
+
+@rfm.simple_test
+class OsuCollectiveOnRanks(OnRanks, OsuCollectiveCheck):
+    descr = "OSU collective on few ranks, within one node and one on each node"
+    needs_environ = ["osu-suite"]
+    modes = ("acceptance",)
+    program = rfmb.parameter(["osu_bcast", "osu_gather", "osu_reduce", "osu_allreduce"], loggable=True)

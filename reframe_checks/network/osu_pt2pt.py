@@ -13,6 +13,9 @@ from reframe_checks.network.osu_base import BANDWIDTH, OsuCheck
 class OsuPointToPoint(Placed, OsuCheck):
     family = "network/osu-pt2pt"
 
+    def check_tables(self, tables):
+        self.require_placement()
+
 
 @rfm.simple_test
 class OsuLatency(OsuPointToPoint):
@@ -47,36 +50,3 @@ class OsuBandwidth(OsuStream):
 class OsuBidirectionalBandwidth(OsuStream):
     descr = "OSU bidirectional bandwidth between two ranks"
     benchmark = "osu_bibw"
-
-
-# Both buffers in GPU memory; needs an MPI that moves device memory.
-DEVICE_NEEDS = {"family": "network/osu-gpu", "partition": ["network", "nvidia"], "environ": ["osu-cuda"]}
-DEVICE_BUFFERS = ["-d", "cuda", "D", "D"]
-
-
-@rfm.simple_test
-class OsuDeviceLatency(OsuPointToPoint):
-    descr = "OSU latency between two ranks, buffers in GPU memory"
-    family = DEVICE_NEEDS["family"]
-    needs_partition = DEVICE_NEEDS["partition"]
-    needs_environ = DEVICE_NEEDS["environ"]
-    benchmark = "osu_latency"
-    num_gpus_per_node = 1
-    hint = "is MPI built for CUDA, and do GPUDirect RDMA and gdrcopy work on these nodes?"
-
-    def size_options(self):
-        return [*super().size_options(), *DEVICE_BUFFERS]
-
-
-@rfm.simple_test
-class OsuDeviceBandwidth(OsuStream):
-    descr = "OSU bandwidth between two ranks, buffers in GPU memory"
-    family = DEVICE_NEEDS["family"]
-    needs_partition = DEVICE_NEEDS["partition"]
-    needs_environ = DEVICE_NEEDS["environ"]
-    benchmark = "osu_bw"
-    num_gpus_per_node = 1
-    hint = "is GPUDirect RDMA active, and is the GPU on the same PCIe switch as the network card?"
-
-    def size_options(self):
-        return [*super().size_options(), *DEVICE_BUFFERS]

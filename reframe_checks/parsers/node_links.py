@@ -1,5 +1,6 @@
 """Output of ``ring_of_links.sh``: OSU bandwidth tables, each behind a line ``@link NODE NODE``."""
 
+import itertools
 import re
 
 from reframe_checks.parsers import osu
@@ -11,7 +12,8 @@ _MARK = re.compile(r"^@link ([\w.-]{1,255}) ([\w.-]{1,255})$", re.MULTILINE)
 def parse(text: str, *, message_bytes: int, expect_repeats: int) -> dict[tuple[str, str], float]:
     """Best bandwidth in MB/s of each link, keyed by its two nodes.
 
-    :raises ParseError: no link, text before the first one, a table missing, or a link measured too few times.
+    :raises ParseError: no link, text before the first one, a table missing, a link measured too few times or not
+        at one go, or links that are no ring.
     """
     before, *parts = _MARK.split(text)
     if before.strip():
@@ -19,6 +21,9 @@ def parse(text: str, *, message_bytes: int, expect_repeats: int) -> dict[tuple[s
     if not parts:
         raise ParseError("link bandwidths", "at least one line `@link NODE NODE`", text=text, line=1)
     samples: dict[tuple[str, str], list[float]] = {}
+    pairs = list(zip(parts[0::3], parts[1::3], strict=True))
+    if len(list(itertools.groupby(pairs))) != len(set(pairs)):
+        raise ParseError("link bandwidths", "the measurements of a link one after the other", text=text, line=1)
     for first, second, output in zip(parts[0::3], parts[1::3], parts[2::3], strict=True):
         tables = osu.parse(output, expect_sizes=[message_bytes], expect_tables=1)
         samples.setdefault((first, second), []).append(osu.curve(tables, "max")[message_bytes])
@@ -28,4 +33,7 @@ def parse(text: str, *, message_bytes: int, expect_repeats: int) -> dict[tuple[s
                 "link bandwidths", f"{expect_repeats} measurements of {'-'.join(pair)}, found {len(values)}",
                 text=text, line=1,
             )  # fmt: skip
+    starts, ends = (sorted(nodes) for nodes in zip(*samples, strict=True))
+    if len(samples) > 1 and starts != ends:
+        raise ParseError("link bandwidths", "links that close a ring of nodes", text=text, line=1)
     return {pair: max(values) for pair, values in samples.items()}

@@ -34,6 +34,8 @@ _TITLE = re.compile(r"# (OSU [^#]{1,100} Test v[0-9.]{1,20}|(?:Kappa )?MPI [^#]{
 _DATATYPE = re.compile(r"# Datatype: (\w{1,100})\.")
 _INIT = re.compile(rf"nprocs: ({INTEGER}), min: ({INTEGER}) ms, max: ({INTEGER}) ms, avg: ({INTEGER}) ms")
 _HELLO = re.compile(rf"This is a test with ({INTEGER}) processes")
+# Neighbourhood collectives say this above their title.
+_TOPOLOGY = re.compile(r"Dimensions size = [0-9 ]{1,100}|Time took to create topology graph:[0-9]{1,15}\.[0-9]{2} us\.")
 _PROCESSES = Column("Processes", "count")
 _INIT_COLUMNS = (*(Column(f"{name} Init", "ms") for name in ("Avg", "Min", "Max")), _PROCESSES)
 
@@ -99,6 +101,8 @@ class _Reader:
             if not line.strip() or line.startswith("#"):
                 self._close(number)
                 self._comment(number, line)
+            elif _TOPOLOGY.fullmatch(line):
+                self._close(number)
             elif self._columns:
                 self._row(number, self._columns)
             else:

@@ -100,8 +100,61 @@ class Record:
         return Record(self._output, self._line, self._value(key), f"{self._where}.{key}".lstrip("."))
 
     def records(self, key: str) -> "list[Record]":
+        value = self._list(key)
+        where = f"{self._where}.{key}".lstrip(".")
+        return [Record(self._output, self._line, entry, f"{where}[{index}]") for index, entry in enumerate(value)]
+
+    def texts(self, key: str) -> list[str]:
+        values = self._list(key)
+        if not all(isinstance(value, str) and value and value.isprintable() for value in values):
+            raise self.error("a list of texts", key)
+        return values
+
+    def integers(self, key: str) -> list[int]:
+        values = self._list(key)
+        if not all(_is_index(value) for value in values):
+            raise self.error("a list of integers, none negative", key)
+        return values
+
+    def numbers(self, key: str, length: int) -> list[float]:
+        """``length`` numbers above 0."""
+        values = self._list(key)
+        if len(values) != length or not all(map(_is_positive, values)):
+            raise self.error(f"a list of {length} numbers above 0", key)
+        return [float(value) for value in values]
+
+    def matrix(self, key: str, rows: int, columns: int) -> list[list[float | None]]:
+        """``rows`` lists of ``columns`` numbers above 0 or nulls."""
+        values = self._list(key)
+        if len(values) != rows or not all(_is_row(row, columns) for row in values):
+            raise self.error(f"{rows} lists of {columns} numbers above 0 or nulls", key)
+        return [[None if value is None else float(value) for value in row] for row in values]
+
+    def pairs(self, key: str) -> list[tuple[int, int]]:
+        """Lists of two integers each, the smaller first, none negative."""
+        values = self._list(key)
+        if not all(_is_pair(value) for value in values):
+            raise self.error("lists of two integers, the smaller first", key)
+        return [(first, second) for first, second in values]
+
+    def _list(self, key: str) -> list[Any]:
         value = self._value(key)
         if not isinstance(value, list):
             raise self.error("a list", key)
-        where = f"{self._where}.{key}".lstrip(".")
-        return [Record(self._output, self._line, entry, f"{where}[{index}]") for index, entry in enumerate(value)]
+        return value
+
+
+def _is_index(value: object) -> bool:
+    return type(value) is int and value >= 0
+
+
+def _is_positive(value: object) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool) and 0 < value < 1e300
+
+
+def _is_pair(value: object) -> bool:
+    return isinstance(value, list) and len(value) == 2 and all(map(_is_index, value)) and value[0] < value[1]
+
+
+def _is_row(row: object, columns: int) -> bool:
+    return isinstance(row, list) and len(row) == columns and all(value is None or _is_positive(value) for value in row)

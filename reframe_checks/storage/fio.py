@@ -1,18 +1,16 @@
 """fio: sequential and random reads and writes of one node on each storage target, direct I/O.
 
 Four phases in one job, one after the other: 1 MiB sequential write and read, 4 KiB random write and read.
-Direct I/O keeps the page cache out and is read back from fio's result. The file is always removed.
+Direct I/O keeps the page cache out and is read back from fio's result.
 """
-
-import shlex
 
 import reframe as rfm
 import reframe.core.builtins as rfmb
 from reframe.core.exceptions import SanityError
 
 from reframe_checks.base.check import KappaCheck
+from reframe_checks.base.on_storage import OnStorage
 from reframe_checks.base.scales import SCALES
-from reframe_checks.base.storage_targets import STORAGE_TARGETS
 from reframe_checks.parsers import fio
 
 # Phase -> fio's pattern and block size.
@@ -25,12 +23,12 @@ PHASES = {
 
 
 @rfm.simple_test
-class Fio(KappaCheck):
+class Fio(OnStorage, KappaCheck):
     descr = "fio: sequential and random I/O of one node"
     family = "storage/fio"
     needs_environ = ["fio"]
-    target = rfmb.parameter(STORAGE_TARGETS, loggable=True)
     tags = {"smoke"}
+    cache_defeat = "direct I/O, read back from fio's result"
     hint = "is the file system full, degraded or busy? compare with another node on the same target"
 
     file_size_mib = rfmb.variable(int, value=1024)
@@ -41,28 +39,8 @@ class Fio(KappaCheck):
     def chosen_scale(self):
         return SCALES["one_core"]
 
-    def chosen_features(self):
-        return [STORAGE_TARGETS[self.target], *super().chosen_features()]
-
-    @classmethod
-    def alternative_features(cls):
-        return [[feature, SCALES["one_core"].feature] for feature in STORAGE_TARGETS.values()]
-
-    @rfmb.run_after("init")
-    def tag_target(self):
-        self.tags |= {f"target_{self.target}"}
-
     @rfmb.run_after("setup")
     def command_line(self):
-        path = self.stated(
-            f"extras/storage/{self.target}", self.current_partition.extras.get("storage", {}).get(self.target)
-        )
-        self.prerun_cmds = [
-            *self.prerun_cmds,
-            f"folder=$(mktemp -d {shlex.quote(path)}/kappa.XXXXXX)",
-            "trap 'rm -rf \"$folder\"' EXIT",
-            "trap 'exit 143' TERM INT",
-        ]
         self.executable = "fio"
         self.executable_opts = [
             "--output-format=json", '--filename="$folder/fio"', f"--size={self.file_size_mib}M",
@@ -74,6 +52,7 @@ class Fio(KappaCheck):
 
     @rfmb.sanity_function
     def read_result(self):
+        self.require_striping()
         result = self.parsed(fio.parse, self.output_text())
         jobs = {job.name: job for job in result.jobs}
         if list(jobs) != list(PHASES):

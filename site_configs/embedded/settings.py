@@ -76,6 +76,13 @@ def partition(name, nodes, features, **extras):
 
 # Sizes for cores that are shared: seconds, not minutes.
 NETWORK_TUNING = {"OsuBandwidth": {"window": 16}, "OsuBidirectionalBandwidth": {"window": 16}}
+STORAGE_TUNING = {
+    "Fio": {"file_size_mib": 128, "runtime_s": 1},
+    **{name: {"block_mib": 32, "segments": 200} for name in ("IorNode", "IorEasy", "IorHard")},
+    "Mdtest": {"items": 200},
+    "BtIo": {"problem_class": "W"},
+    "Iozone": {"file_sizes_mib": [8, 32, 128], "request_sizes_kib": [16, 128, 1024]},
+}
 COMMON_SCALES = ["scale_one_node", "scale_each_node"]
 
 site_configuration = {
@@ -103,8 +110,18 @@ site_configuration = {
                     tuning=NETWORK_TUNING,
                 ),
                 partition(
-                    "scratch", NODES, [*COMMON_SCALES, "links", "storage_scratch", "storage_shared"],
-                    tuning={"NodeLinks": {"window": 16}, "Fio": {"file_size_mib": 128, "runtime_s": 1}},
+                    "scratch", NODES,
+                    [
+                        *COMMON_SCALES, "scale_two_nodes", "links", "cores", "storage_scratch", "storage_shared",
+                        "parallel_shared",
+                    ],
+                    tuning={
+                        "NodeLinks": {"window": 16},
+                        # Virtual nodes take turns on the same cores.
+                        "PairSweep": {"least_slowdown": 2.0},
+                        "NodeSweep": {"least_slowdown": 2.0, "at_once": 1, "mib_per_core": 96},
+                        **STORAGE_TUNING,
+                    },
                 ),
             ],
         }
@@ -113,11 +130,11 @@ site_configuration = {
         {
             # Debian's packages and mpi4py's OSU demos on the site's Open MPI.
             "name": "packaged",
-            "features": ["mpi", "osu", "hpl", "stream", "fio", "emt-build"],
+            "features": ["mpi", "osu", "hpl", "stream", "fio", "emt-build", "sweep-build"],
             "extras": {
                 "hpl": "hpcc",
                 "stream": "likwid-bench",
-                "emt_build_dir": str(REPOSITORY / ".kappa/emt"),
+                "build_dir": str(REPOSITORY / ".kappa/build"),
                 "hash_files": {"osu": [str(path) for path in sorted((OSU / "lib").glob("*.py"))]},
             },
             "env_vars": [["PATH", f"{OSU / 'bin'}:$PATH"], *OPEN_MPI],

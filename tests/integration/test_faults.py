@@ -2,6 +2,8 @@
 
 import contextlib
 import shutil
+import subprocess
+import threading
 import time
 
 import pytest
@@ -47,6 +49,26 @@ def test_bandwidth_limit_on_one_link_names_the_node(suite):
     assert "node2" in failure_of(verdict, "NodeLinks")["operator_line"]
 
 
+def test_transient_is_measured_again_and_not_blamed(suite):
+    limit = "tc qdisc add dev eth0 root tbf rate 200mbit burst 70000 latency 50ms"
+    with contextlib.ExitStack() as limited:
+        limited.enter_context(fault(suite, "node1", limit, "tc qdisc del dev eth0 root"))
+        validation = subprocess.Popen(
+            [SITE.parent / "validate", "embedded", "smoke", "-n", "OsuBandwidth%placement=two_nodes"],
+            env=suite.environment(),
+        )
+        deadline = time.monotonic() + 300
+        while not (reports := list(suite.results.glob("runs/*-smoke/run-report.json"))):
+            assert time.monotonic() < deadline, "no report was written"
+            time.sleep(0.1)
+    validation.wait(timeout=300)
+    _, verdict = suite.judge(reports[0])
+    case = next(case for case in verdict["cases"] if case["partition"] == "cpu")
+    assert (case["state"], case["diagnosis"], case["unstable"]) == ("pass", "transient", True)
+    assert [attempt["state"] for attempt in case["repeated"]] == ["fail"]
+    assert verdict["suspects"] == []
+
+
 def test_full_scratch_fails(suite):
     # node1 is where the job of one node goes.
     with fault(suite, "node1", "fallocate -l $(df --output=avail -B1 /scratch | tail -n 1) /scratch/full || true",
@@ -68,6 +90,32 @@ def test_killed_slurmd_names_the_node(suite):
         suite.cluster("up")
     assert status == FAIL
     assert failure_of(verdict, "PartitionState")["suspects"] == ["node4"]
+
+
+def test_cancelled_job_leaves_no_files_and_fails(suite):
+    def folders():
+        return suite.cluster("exec", "node1", "sh", "-c", "ls -d /scratch/kappa.* || true").stdout.split()
+
+    def wait_for(reached, what):
+        deadline = time.monotonic() + 90
+        while not reached():
+            assert time.monotonic() < deadline, what
+            time.sleep(0.2)
+
+    report = suite.results / "run-report.json"
+    report.unlink(missing_ok=True)
+    running = threading.Thread(
+        target=suite.reframe,
+        args=("-r", f"--report-file={report}", "-n", "Fio%target=scratch", "-S", "Fio.file_size_mib=256"),
+    )
+    running.start()
+    wait_for(folders, "the job made no folder")
+    suite.cluster("exec", "login", "scancel", "--me")
+    running.join(timeout=300)
+    wait_for(lambda: not folders(), "the job left its folder")
+    status, verdict = suite.judge(report)
+    assert status == FAIL
+    assert {case["check_class"] for case in verdict["cases"]} == {"Fio"}
 
 
 @pytest.fixture

@@ -6,12 +6,16 @@ from reframe_checks.base.census import declared_checks
 
 # One for each check class: a file that does not load must not go unnoticed.
 CHECKS = {
-    "EmtCorrectness", "EmtScaling", "Fio", "GpuInventory", "Hpl", "NodeLinks", "OsuAllreduce", "OsuAlltoall",
-    "OsuBandwidth", "OsuBarrier", "OsuBcast", "OsuBidirectionalBandwidth",
-    "OsuDeviceBandwidth", "OsuDeviceLatency", "OsuGather", "OsuLatency", "OsuReduce",
+    "BtIo", "EmtCorrectness", "EmtScaling", "Fio", "GpuInventory", "Hpl", "IorEasy", "IorHard", "IorNode",
+    "Iozone", "Mdtest", "NodeLinks", "NodeSweep", "OsuAllreduce", "OsuAlltoall",
+    "OsuAtomicLatency", "OsuBandwidth", "OsuBarrier", "OsuBcast", "OsuBidirectionalBandwidth",
+    "OsuBlockingCollective", "OsuCollectiveOnRanks", "OsuDeviceBandwidth", "OsuDeviceBandwidthMatrix",
+    "OsuDeviceCollective", "OsuDeviceLatency", "OsuDeviceLatencyMatrix", "OsuGather", "OsuHello", "OsuInit",
+    "OsuLatency", "OsuMessageRate", "OsuMultiLatency", "OsuNeighbourCollective", "OsuNonBlockingCollective",
+    "OsuOneSidedBandwidth", "OsuOneSidedLatency", "OsuPersistentCollective", "OsuReduce", "PairSweep",
     "PartitionHealth", "PartitionState", "Stream",
 }  # fmt: skip
-CASES = 46
+CASES = 50
 
 
 def test_every_declared_check_is_known():

@@ -225,6 +225,7 @@ json measurements(const Mpi& mpi, Engine& engine, const Timing& t, const RunOpti
     const double slack = reduce(e.min_slack > 0 ? e.min_slack : 1e9, MPI_MIN);
     r["slack_steps"] = slack < 1e9 ? json(slack) : json(nullptr);
     r["bytes_touched"] = reduce(static_cast<double>(engine.bytes_touched()), MPI_SUM);
+    r["bytes_written"] = reduce(static_cast<double>(engine.bytes_written()), MPI_SUM);
     r["ring_bytes"] = reduce(static_cast<double>(engine.lines().ring_bytes()), MPI_SUM);
     for (const char* key : {"sigma_us", "phi_us", "kappa_us", "imbalance_us", "speedup", "efficiency", "karp_flatt", "phi_per_rank_us", "phi_cached_us", "exchange_us", "exchange_p50_us"}) r[key] = nullptr;
     if (!o.measure) return r;

@@ -1,4 +1,4 @@
-// Step times in a logarithmic histogram: 16 bins per octave of ticks, with quantiles interpolated inside their bin.
+// Step times in a logarithmic histogram: 64 bins per octave of ticks, with quantiles interpolated inside their bin.
 #pragma once
 #include <algorithm>
 #include <array>
@@ -10,7 +10,7 @@ namespace emt {
 
 class Histogram {
 public:
-    static constexpr unsigned kSub = 4;  // log2 of the bins per octave
+    static constexpr unsigned kSub = 6;  // log2 of the bins per octave
     static constexpr std::size_t kBins = (64 - kSub + 1) << kSub;
 
     void add(std::uint64_t ticks) {
@@ -36,7 +36,7 @@ public:
         if (octave == 0) return static_cast<double>(part);
         return std::ldexp(static_cast<double>((1ULL << kSub) + part), static_cast<int>(octave) - 1);
     }
-    /// Quantile of merged bins, ticks: interpolated inside the bin that holds it, so surely within 6 % and mostly far closer.
+    /// Quantile of merged bins, ticks: interpolated inside the bin that holds it, so surely within 1.6 % and mostly far closer.
     static double quantile(const std::array<std::uint64_t, kBins>& bins, double q) {
         std::uint64_t total = 0;
         for (const std::uint64_t b : bins) total += b;

@@ -22,6 +22,8 @@ public:
 class Receiver {
 public:
     virtual ~Receiver() = default;
+    /// The message will be received soon: a transport in memory starts to fetch it.
+    virtual void expect(std::uint64_t /*message*/) {}
     virtual const double* receive(std::uint64_t message) = 0;  // waits for the message
     virtual void release(std::uint64_t message) = 0;
 };

@@ -13,22 +13,10 @@
 #include <set>
 
 #include "case/case_file.hpp"
+#include "parallel/batching.hpp"
 
 namespace emt {
 namespace {
-
-/// Tasks that look alike go side by side: then a batch has few empty slots and hardly any gathers. The kinds with the
-/// most rows per slot count first.
-auto signature(const Task& t) {
-    std::vector<int> where;
-    const auto add = [&](const auto& nodes) { where.insert(where.end(), nodes.begin(), nodes.end()); };
-    for (const LineEnd& e : t.ends) add(e.node);
-    for (const Transformer3& e : t.transformers) add(e.p), add(e.s);
-    for (const Piecewise& e : t.piecewise) add(std::array{e.p, e.q});
-    for (const Branch& e : t.branches) add(std::array{e.p, e.q});
-    return std::make_tuple(t.size(), t.coupled.size(), t.piecewise.size(), t.ends.size(), t.transformers.size(), t.branches.size(),
-                           t.rlcs.size(), t.meters.size(), where);
-}
 
 /// All ranks need the same initial state; one solves for it.
 std::vector<Complex> initial_phasors(MPI_Comm comm, const Network& net) {
@@ -77,17 +65,7 @@ Engine::Engine(MPI_Comm comm, const Network& net, const Decomposition& parts, co
     std::vector<int> mine;
     for (int t = 0; t < static_cast<int>(parts.tasks.size()); ++t)
         if (rank_of(t) == rank) mine.push_back(t);
-    std::stable_sort(mine.begin(), mine.end(), [&](int a, int b) {
-        return signature(parts.tasks[static_cast<std::size_t>(a)]) < signature(parts.tasks[static_cast<std::size_t>(b)]);
-    });
-    std::vector<std::vector<int>> groups;
-    for (const int t : mine) {
-        const bool large = parts.tasks[static_cast<std::size_t>(t)].size() > kDenseNodes;
-        const bool with_last = !groups.empty() && groups.back().size() < kLanes &&
-                               (parts.tasks[static_cast<std::size_t>(groups.back().back())].size() > kDenseNodes) == large;
-        if (!with_last) groups.emplace_back();
-        groups.back().push_back(t);
-    }
+    std::vector<std::vector<int>> groups = Batching(parts).groups(std::move(mine));
     const auto on_boundary = [&](const std::vector<int>& g) {
         return std::any_of(g.begin(), g.end(), [&](int t) { return boundary.contains(t); });
     };
@@ -294,6 +272,7 @@ void Engine::step() {
     const auto& cut = lines_->cut();
     const auto now = static_cast<unsigned>(step_);
     const StepClock c = prologue(step_);
+    if (!cut.empty()) exchange_->expect();
     kernels().lines_both(local.data(), static_cast<int>(local.size()), now);
     if (!cut.empty()) {
         kernels().lines_store(cut.data(), static_cast<int>(cut.size()), now);
@@ -329,6 +308,12 @@ std::vector<std::pair<int, std::uint64_t>> Engine::digests() const {
             out.emplace_back(b.lane(l).id, hash);
         }
     return out;
+}
+
+std::size_t Engine::bytes_written() const {
+    std::size_t sum = lines_->bytes_written();
+    for (const Batch& b : batches_) sum += b.bytes_written();
+    return sum;
 }
 
 std::size_t Engine::bytes_touched() const {

@@ -49,6 +49,7 @@ public:
     [[nodiscard]] const Kernels& kernels() const { return *options_.kernels; }
     [[nodiscard]] long unsettled() const { return unsettled_; }
     [[nodiscard]] std::size_t bytes_touched() const;
+    [[nodiscard]] std::size_t bytes_written() const;
 
     /// What every rank does by itself in each step besides its tasks: the clock and the calendar. Measured as σ.
     [[nodiscard]] StepClock prologue(std::uint64_t step) const;

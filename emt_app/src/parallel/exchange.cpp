@@ -140,6 +140,10 @@ void Exchange::take(Neighbour& n) {
     n.receiver->release(n.taken++);
 }
 
+void Exchange::expect() {
+    for (auto& n : neighbours_) n->receiver->expect(n->taken);
+}
+
 void Exchange::await(std::uint64_t step) {
     for (auto& n : neighbours_) {
         const std::uint64_t lag = mode_ == ExchangeMode::step ? 1 : static_cast<std::uint64_t>(n->slack);

@@ -44,6 +44,8 @@ public:
 
     /// Sends the local waves of this step (or keeps them until their message is full).
     void post(std::uint64_t step);
+    /// Starts to fetch the next messages, which await() will soon need.
+    void expect();
     /// Puts the waves that this step needs into the rings of the cut lines.
     void await(std::uint64_t step);
     /// Receives what has been sent and not been needed, when all ranks have posted `last`.

@@ -5,6 +5,8 @@
 namespace emt {
 namespace {
 
+constexpr std::size_t kCacheLineBytes = 64;
+
 struct EndPlace {
     double* wave = nullptr;
     double* history = nullptr;
@@ -88,9 +90,12 @@ LineStore::LineStore(const Network& net, const Decomposition& parts, std::vector
     }
 }
 
+// Of each of a line's two rings one entry is stored and one loaded. Memory moves whole cache lines, and the next step comes
+// too late to find the rest of one still there.
 std::size_t LineStore::bytes_touched() const {
-    constexpr std::size_t kEntry = 2 * (4 + 2) * sizeof(double);  // one step stored, one step loaded
-    return (local_.size() + cut_.size()) * (sizeof(LineJob) + kEntry);
+    return (local_.size() + cut_.size()) * (sizeof(LineJob) + 4 * kCacheLineBytes);
 }
+
+std::size_t LineStore::bytes_written() const { return (local_.size() + cut_.size()) * 2 * kCacheLineBytes; }
 
 }  // namespace emt

@@ -20,8 +20,10 @@ public:
     [[nodiscard]] const std::vector<CutLine>& cut_lines() const { return cut_lines_; }
     /// Past waves of all lines.
     [[nodiscard]] const AlignedDoubles& rings() const { return rings_; }
-    /// Bytes that one step reads or writes: descriptors and ring entries.
+    /// Bytes that one step moves: descriptors, and the cache lines of ring entries.
     [[nodiscard]] std::size_t bytes_touched() const;
+    /// Those of them that it writes.
+    [[nodiscard]] std::size_t bytes_written() const;
     /// Bytes of all rings.
     [[nodiscard]] std::size_t ring_bytes() const { return rings_.size() * sizeof(double); }
 

@@ -5,7 +5,10 @@
 #include <map>
 #include <nlohmann/json.hpp>
 #include <numeric>
+#include <set>
 #include <stdexcept>
+
+#include "parallel/batching.hpp"
 
 #ifdef EMT_HAVE_METIS
 #include <metis.h>
@@ -17,6 +20,8 @@ namespace {
 // Cost of communication in the model: one small message each way, and its bytes, on a node's shared memory.
 constexpr double kNeighbourUs = 0.3;
 constexpr double kLineUs = 0.015;
+// Up to this many tasks per rank whole batches are counted; beyond, a batch more or less is lost in the sum.
+constexpr std::size_t kCountedTasks = 400;
 
 template <class V>
 auto& at(V& v, int i) {
@@ -65,6 +70,12 @@ public:
         --at(tasks_, from);
         ++at(tasks_, to);
         at(rank_, task) = to;
+        if (batching_ != nullptr) count(from), count(to);
+    }
+    /// From now on the load of a rank is that of its batches.
+    void count_batches(const Batching& batching) {
+        batching_ = &batching;
+        for (int r = 0; r < ranks(); ++r) count(r);
     }
     /// Every rank is to have a task as long as there are enough: the number of ranks is the user's choice.
     [[nodiscard]] bool leaves_idle() const { return std::find(tasks_.begin(), tasks_.end(), 0) != tasks_.end(); }
@@ -86,21 +97,34 @@ private:
     void drop(int r, int q) {
         if (--at(cut_, r)[q] == 0) at(cut_, r).erase(q);
     }
+    void count(int r) {
+        std::vector<int> mine;
+        for (int t = 0; t < static_cast<int>(cost_.size()); ++t)
+            if (at(rank_, t) == r) mine.push_back(t);
+        at(load_, r) = batching_->cost_us(std::move(mine));
+    }
+    /// Takes the best move off the slowest rank; of many small tasks the first that helps.
     bool improve(int worst, int idle) {
         if (at(tasks_, worst) < 2) return false;
-        const double before = time(worst);
-        for (int t = 0; t < static_cast<int>(cost_.size()); ++t) {
+        double least = time(worst) * (1 - 1e-9);
+        int task = -1, target = -1;
+        for (int t = 0; t < static_cast<int>(cost_.size()) && (task < 0 || batching_ != nullptr); ++t) {
             if (at(rank_, t) != worst) continue;
-            std::vector<int> targets{idle};
-            for (const int other : adjacent_[static_cast<std::size_t>(t)]) targets.push_back(at(rank_, other));
+            std::set<int> targets{idle};
+            for (const int other : adjacent_[static_cast<std::size_t>(t)]) targets.insert(at(rank_, other));
+            targets.erase(worst);
             for (const int to : targets) {
-                if (to == worst) continue;
                 move(t, to);
-                if (std::max(time(worst), time(to)) < before * (1 - 1e-9)) return true;
+                if (const double after = std::max(time(worst), time(to)); after < least) {
+                    least = after;
+                    task = t;
+                    target = to;
+                }
                 move(t, worst);
             }
         }
-        return false;
+        if (task >= 0) move(task, target);
+        return task >= 0;
     }
 
     std::vector<double> cost_;
@@ -109,6 +133,7 @@ private:
     std::vector<int> tasks_;
     std::vector<std::map<int, int>> cut_;  // rank → lines to it
     std::vector<std::vector<int>> adjacent_;
+    const Batching* batching_ = nullptr;
 };
 
 std::vector<int> longest_first(const std::vector<double>& cost, int ranks) {
@@ -158,29 +183,27 @@ std::vector<int> by_metis(const Network& net, const Decomposition& parts, const 
 
 }  // namespace
 
-double task_cost_us(const Task& t) {
-    // Rows touched, at about one row per nanosecond and lane; measured on one AVX-512 core.
-    const auto n = static_cast<double>(t.size());
-    const auto count = [](const auto& list) { return static_cast<double>(list.size()); };
-    const double row_count = n * n + 12 * n + 5 * count(t.branches) + 8 * count(t.rlcs) + 50 * count(t.coupled) + 20 * count(t.transformers) +
-                        40 * count(t.ends) + 12 * count(t.piecewise) + 6 * count(t.meters);
-    return 1e-4 * row_count;
-}
-
 Mapping map_tasks(const Network& net, const Decomposition& parts, int ranks) {
+    const Batching batching(parts);
     std::vector<double> cost;
-    for (const Task& t : parts.tasks) cost.push_back(task_cost_us(t));
+    for (int t = 0; t < static_cast<int>(parts.tasks.size()); ++t) cost.push_back(batching.task_cost_us(t));
     if (ranks == 1) {
-        const double total = std::accumulate(cost.begin(), cost.end(), 0.0);
-        return {std::vector<int>(cost.size(), 0), "single", total};
+        std::vector<int> all(cost.size());
+        std::iota(all.begin(), all.end(), 0);
+        return {std::vector<int>(cost.size(), 0), "single", batching.cost_us(all)};
     }
-    Model lpt(parts, cost, longest_first(cost, ranks), ranks);
-    lpt.refine();
+    const auto refined = [&](std::vector<int> start) {
+        Model model(parts, cost, std::move(start), ranks);
+        model.refine();
+        model.count_batches(batching);
+        if (cost.size() <= kCountedTasks * static_cast<std::size_t>(ranks)) model.refine();
+        return model;
+    };
+    const Model lpt = refined(longest_first(cost, ranks));
     Mapping best{lpt.ranks_of_tasks(), "lpt", lpt.step_time()};
 #ifdef EMT_HAVE_METIS
-    if (const std::vector<int> part = by_metis(net, parts, cost, ranks); !part.empty()) {
-        Model metis(parts, cost, part, ranks);
-        metis.refine();
+    if (std::vector<int> part = by_metis(net, parts, cost, ranks); !part.empty()) {
+        const Model metis = refined(std::move(part));
         if (!metis.leaves_idle() && metis.step_time() < best.modelled_step_us) best = {metis.ranks_of_tasks(), "metis", metis.step_time()};
     }
 #else

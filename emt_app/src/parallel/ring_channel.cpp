@@ -40,6 +40,11 @@ struct Ring {
     [[nodiscard]] Count& consumed() const { return *std::launder(reinterpret_cast<Count*>(base)); }
     [[nodiscard]] std::byte* slot(std::uint64_t m) const { return base + kLine + (m % depth_) * slot_size; }
     [[nodiscard]] Count& sequence(std::uint64_t m) const { return *std::launder(reinterpret_cast<Count*>(slot(m))); }
+    /// Starts to move a slot into this core's cache, so that its transfer overlaps with other work.
+    template <int Write>
+    void fetch(std::uint64_t m) const {
+        for (std::size_t at = 0; at < slot_size; at += kLine) __builtin_prefetch(slot(m) + at, Write);
+    }
     [[nodiscard]] double* payload(std::uint64_t m) const { return reinterpret_cast<double*>(slot(m) + sizeof(Count)); }
 
     std::byte* base;
@@ -56,7 +61,10 @@ public:
             spin_until(ring_.spins, [&] { return m - (consumed_ = ring_.consumed().load(std::memory_order_acquire)) < ring_.depth_; });
         return ring_.payload(m);
     }
-    void commit(std::uint64_t m) override { ring_.sequence(m).store(m + 1, std::memory_order_release); }
+    void commit(std::uint64_t m) override {
+        ring_.sequence(m).store(m + 1, std::memory_order_release);
+        ring_.fetch<1>(m + 1);
+    }
 
 private:
     Ring ring_;
@@ -66,6 +74,7 @@ private:
 class RingReceiver final : public Receiver {
 public:
     explicit RingReceiver(Ring ring) : ring_(ring) {}
+    void expect(std::uint64_t m) override { ring_.fetch<0>(m); }
     const double* receive(std::uint64_t m) override {
         const Count& sequence = ring_.sequence(m);
         spin_until(ring_.spins, [&] { return sequence.load(std::memory_order_acquire) == m + 1; });

@@ -196,6 +196,13 @@ std::size_t Batch::bytes_touched() const {
     return (state_.size() + constants_.size() - step_rows_ * kLanes) * sizeof(double) + index_.size() * sizeof(int) + uniform_.size();
 }
 
+std::size_t Batch::bytes_written() const {
+    const BatchView& b = view_;
+    const std::size_t row_count = 2 * rows(b.n + 1) + 3 * rows(b.n) + rows(b.branch.count) + 2 * rows(b.rlc.count) + 3 * rows(b.coupled.count) +
+                                  3 * rows(b.transformer.count) + 9 * rows(b.line.count) + rows(b.piecewise.count) + rows(b.meter.count);
+    return row_count * kLanes * sizeof(double);
+}
+
 void Batch::refactor(int l, const BatchView& view) {
     LaneTask& lt = lane(l);
     lt.updates = 0;

@@ -63,6 +63,8 @@ public:
     [[nodiscard]] std::span<double> line_history() const;  // all rows
     /// Bytes of state and coefficients that one ordinary step reads or writes, each counted once.
     [[nodiscard]] std::size_t bytes_touched() const;
+    /// Those of them that it writes.
+    [[nodiscard]] std::size_t bytes_written() const;
 
     /// Computes the inverse or the factors of a lane afresh. Throws SingularNode.
     void refactor(int lane, const BatchView& view);

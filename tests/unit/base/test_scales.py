@@ -1,6 +1,6 @@
 import pytest
 
-from reframe_checks.base.scales import PLACEMENTS, SCALES
+from reframe_checks.base.scales import PLACEMENTS, RANK_COUNTS, SCALES
 
 
 @pytest.mark.parametrize(
@@ -21,6 +21,11 @@ def test_placements_are_two_ranks():
     for placement in PLACEMENTS.values():
         nodes, ranks = placement.layout(partition_nodes=4, cores_per_node=8)
         assert nodes * ranks == 2
+
+
+def test_rank_counts_within_one_node_and_one_on_each_node():
+    layouts = {name: row.layout(partition_nodes=4, cores_per_node=8) for name, row in RANK_COUNTS.items()}
+    assert layouts == {f"{n}_ranks": (1, n) for n in (2, 3, 4)} | {f"{n}_nodes": (n, 1) for n in (2, 3, 4)}
 
 
 def test_too_small_partition_is_an_error_that_names_the_feature():

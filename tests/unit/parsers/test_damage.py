@@ -15,7 +15,23 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from reframe_checks.parsers import emt, fio, gpu, hpcc, hpl, likwid, node_links, node_probe, osu, stream
+from reframe_checks.parsers import (
+    btio,
+    emt,
+    fio,
+    gpu,
+    hpcc,
+    hpl,
+    ior,
+    iozone,
+    likwid,
+    lustre,
+    mdtest,
+    node_links,
+    node_probe,
+    osu,
+    stream,
+)
 from reframe_checks.parsers.errors import ParseError
 from reframe_checks.parsers.text import MAX_LINE_CHARS
 from tests.unit.parsers.damage import damaged, is_written, leaves
@@ -36,11 +52,17 @@ def osu_case(name: str, smallest: int, largest: int) -> Case:
     return Case(f"osu/{name}.txt", partial(osu.parse, expect_sizes=sizes, expect_tables=1), may_vanish=["[0].datatype"])
 
 
+IOZONE_CELLS = {(size << 10, request) for size in (4, 8, 16) for request in (64, 256, 1024)}
+
 CASES = {
     "osu latency": osu_case("osu_latency", 1, 1 << 22),
     "osu full": osu_case("osu_allreduce_full_validated", 4, 4096),
     "osu message rate": osu_case("osu_mbw_mr", 1, 1 << 22),
     "osu barrier": Case("osu/osu_barrier.txt", partial(osu.parse, expect_sizes=[0], expect_tables=1)),
+    "osu neighbourhood": osu_case("osu_neighbor_allgather", 1, 64),
+    "osu non-blocking": osu_case("osu_ineighbor_alltoallw", 1, 16),
+    "osu multi-pair latency": osu_case("osu_multi_lat", 1, 64),
+    "osu init": Case("osu/osu_init.txt", partial(osu.parse, expect_sizes=[0], expect_tables=1)),
     "mpi4py bandwidth": osu_case("mpi4py_bw", 1, 1 << 22),
     "hpl": Case("hpl/xhpl.txt", hpl.parse),
     "hpl in hpcc": Case("hpcc/two_ranks.txt", hpl.parse),
@@ -48,6 +70,14 @@ CASES = {
     "stream": Case("stream/two_threads.txt", stream.parse, may_vanish=[".threads"]),
     "likwid": Case("likwid/stream.txt", likwid.parse),
     "fio": Case("fio/write.json", fio.parse, (1, 1e-3, 1e-6, 1 << 10, 1 << 20)),
+    "ior": Case("ior/posix_file_per_process.json", ior.parse, (1, 1.048576)),
+    "ior checked": Case("ior/mpiio_collective_checked.json", ior.parse, (1, 1.048576)),
+    "mdtest": Case("mdtest/unique_folders.txt", mdtest.parse),
+    "mdtest files": Case("mdtest/files_only.txt", mdtest.parse),
+    "bt-io": Case("btio/full_four_ranks.txt", btio.parse),
+    "bt-io simple": Case("btio/simple_four_ranks.txt", btio.parse),
+    "iozone": Case("iozone/direct.txt", partial(iozone.parse, expect_cells=IOZONE_CELLS), (1, 1.024e-3)),
+    "lustre": Case("lustre/composed_folder.txt", lustre.parse),
     "emt": Case("emt/two_ranks.json", emt.parse),
     "node_links": Case("node_links/four_nodes.txt", partial(node_links.parse, message_bytes=1 << 20, expect_repeats=2)),
     "node_probe": Case("node_probe/four_nodes.jsonl", partial(node_probe.parse, expect_nodes=4)),
@@ -64,13 +94,13 @@ CASES = {
 def test_damaged_output(recorded, name, data):
     case = CASES[name]
     whole = recorded(case.file)
+    expected = dict(leaves(case.parse(whole)))
     text = data.draw(damaged(whole))
     try:
         found = dict(leaves(case.parse(text)))
     except ParseError as err:
         assert "expected" in str(err)
         return
-    expected = dict(leaves(case.parse(whole)))
     changed = sorted(set(text.splitlines()) - set(whole.splitlines()))
     assert len(found) == len(expected)
     for path, value in found.items():

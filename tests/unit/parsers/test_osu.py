@@ -46,6 +46,12 @@ def test_c_latency(recorded):
             )), "Overlap/%"],
             {1: (0.80, 0.50, 0.10, 0.0, 0.09, 0.25, 0.15, 0.34, 0.0)},
         ),
+        ("osu_neighbor_allgather", "OSU MPI Neighborhood Allgather Latency Test v7.4", ["Avg Latency/us"], {}),
+        (
+            "osu_ineighbor_alltoallw", "OSU MPI Non-blocking Neighborhood Alltoallw Latency Test v7.4",
+            ["Overall/us", "Compute/us", "Pure Comm./us", "Overlap/%"], {16: (8.14, 3.45, 2.96, 0.0)},
+        ),
+        ("osu_multi_lat", "OSU MPI Multi Latency Test v7.4", ["Avg Latency/us"], {64: (0.36,)}),
         ("osu_hello", "OSU MPI Hello World Test v7.4", ["Processes/count"], {0: (2,)}),
         (
             "osu_init", "OSU MPI Init Test v7.4",

@@ -90,7 +90,7 @@ def test_a_file_is_written_whole_or_not_at_all(tmp_path):
 
 
 def test_an_artefact_that_is_not_there_is_named(app, tmp_path):
-    with pytest.raises(InstallError, match="app: cannot keep spack.yaml"):
+    with pytest.raises(InstallError, match=r"app: cannot keep spack\.yaml"):
         keep_artefacts(app, tmp_path / "kept")
 
 

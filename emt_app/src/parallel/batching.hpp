@@ -1,0 +1,38 @@
+// Which tasks of a rank go side by side in a batch, and what that costs.
+#pragma once
+#include <array>
+#include <vector>
+
+#include "network/tasks.hpp"
+
+namespace emt {
+
+class Batching {
+public:
+    explicit Batching(const Decomposition& parts);
+
+    /// The tasks in groups of at most kLanes, those that look alike together. The order of `tasks` does not matter.
+    [[nodiscard]] std::vector<std::vector<int>> groups(std::vector<int> tasks) const;
+    /// Modelled time of a step of these tasks on one rank, µs.
+    [[nodiscard]] double cost_us(std::vector<int> tasks) const;
+    /// The same of one task in a full batch of its like.
+    [[nodiscard]] double task_cost_us(int task) const;
+
+private:
+    static constexpr std::size_t kKinds = 7;
+    using Terminals = std::array<int, 6>;
+    /// What the kernels loop over: the terminals of every element, kind by kind.
+    struct Shape {
+        int nodes;
+        std::array<std::size_t, kKinds> count;
+        std::array<std::vector<Terminals>, kKinds> elements;
+        auto operator<=>(const Shape&) const = default;
+    };
+    static Shape shape_of(const Task& task);
+    [[nodiscard]] double batch_us(const std::vector<int>& group) const;
+
+    std::vector<Shape> shape_;
+    std::vector<int> place_;  // of each task when all are sorted by shape
+};
+
+}  // namespace emt

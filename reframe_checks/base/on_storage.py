@@ -1,0 +1,85 @@
+"""A plug-in that gives a check a case for each storage target, and its job a folder there that is always removed.
+
+The folder is removed when the job ends, fails, times out or is cancelled; what a job that was killed outright has left
+is removed by a later one. On Lustre the striping that the site states is set, read back and asserted.
+"""
+
+import shlex
+
+import reframe as rfm
+import reframe.core.builtins as rfmb
+from reframe.core.exceptions import ReframeError, SanityError
+
+from reframe_checks.base.storage_targets import STORAGE_TARGETS, parallel
+from reframe_checks.parsers import lustre
+
+STRIPING_FILE = "striping.txt"
+# A day is longer than any job here may take.
+_LEFT_OVER_MINUTES = 1440
+
+
+class OnStorage(rfm.RegressionTestPlugin):
+    """``$folder`` is the job's own folder on the target; put this before ``KappaCheck`` in the bases."""
+
+    target = rfmb.parameter(STORAGE_TARGETS, loggable=True)
+    #: How the check keeps memory from standing in for storage; recorded with the result.
+    cache_defeat = rfmb.variable(str, value="", loggable=True)
+    #: The striping that was read back; empty on other file systems.
+    striping = rfmb.variable(dict, value={}, loggable=True)
+
+    def chosen_features(self):
+        return [*super().chosen_features(), *self.target_features(self.target, self.chosen_scale())]
+
+    @staticmethod
+    def target_features(target, scale):
+        several_nodes = scale is not None and scale.nodes != 1
+        return [STORAGE_TARGETS[target], *([parallel(target)] if several_nodes else [])]
+
+    @classmethod
+    def alternative_features(cls):
+        return [
+            [*base, STORAGE_TARGETS[target]]
+            for base in super().alternative_features()
+            for target in cls.raw_params["target"].values
+        ]
+
+    @rfmb.run_after("init")
+    def tag_target(self):
+        self.tags |= {f"target_{self.target}"}
+
+    @rfmb.run_after("setup")
+    def make_folder(self):
+        extras = self.current_partition.extras
+        path = self.stated(f"extras/storage/{self.target}", extras.get("storage", {}).get(self.target))
+        self.lustre_settings = extras.get("lustre", {}).get(self.target)
+        left_over = f"-maxdepth 1 -name 'kappa.*' -user \"$(id -u)\" -mmin +{_LEFT_OVER_MINUTES}"
+        self.prerun_cmds = [
+            *self.prerun_cmds,
+            f"find {shlex.quote(path)} {left_over} -exec rm -rf {{}} + || true",
+            f"folder=$(mktemp -d {shlex.quote(path)}/kappa.XXXXXX)",
+            "trap 'rm -rf \"$folder\"' EXIT",
+            "trap 'exit 143' TERM INT",
+            *self.striping_commands(),
+        ]
+
+    def striping_commands(self):
+        if self.lustre_settings is None:
+            return []
+        try:
+            count, size = (int(self.lustre_settings[key]) for key in ("stripe_count", "stripe_size"))
+        except (KeyError, TypeError, ValueError):
+            where = f"partition {self.current_partition.fullname}: extras/lustre/{self.target}"
+            raise ReframeError(f"{where}: expected whole numbers stripe_count and stripe_size") from None
+        return [
+            f'lfs setstripe --stripe-count {count} --stripe-size {size} "$folder"',
+            f'lfs getstripe --directory "$folder" > {STRIPING_FILE}',
+        ]
+
+    def require_striping(self):
+        """For use in sanity functions: the folder had the striping that the site states."""
+        if self.lustre_settings is None:
+            return
+        found = self.parsed(lustre.parse, self.output_text(STRIPING_FILE))
+        self.striping = {"stripe_count": found.stripe_count, "stripe_size": found.stripe_size_bytes}
+        if self.striping != {key: int(self.lustre_settings[key]) for key in self.striping}:
+            raise SanityError(f"the folder's striping is {self.striping}, asked for {self.lustre_settings}")

@@ -1,0 +1,53 @@
+// MPI's world: started and ended once, with a barrier that leaves the processor to others.
+#pragma once
+
+#include <mpi.h>
+
+#include <chrono>
+#include <string>
+#include <thread>
+
+namespace sweep {
+
+class World {
+  public:
+    World(int* argc, char*** argv) {
+        MPI_Init(argc, argv);
+        MPI_Comm_rank(MPI_COMM_WORLD, &rank_);
+        MPI_Comm_size(MPI_COMM_WORLD, &size_);
+    }
+    ~World() { MPI_Finalize(); }
+    World(const World&) = delete;
+    World& operator=(const World&) = delete;
+
+    [[nodiscard]] int rank() const { return rank_; }
+    [[nodiscard]] int size() const { return size_; }
+
+    // MPI_Barrier may spin, and so slow what is being measured on the same processor.
+    void barrier() const {
+        MPI_Request request = MPI_REQUEST_NULL;
+        MPI_Ibarrier(MPI_COMM_WORLD, &request);
+        for (;;) {
+            int arrived = 0;
+            MPI_Test(&request, &arrived, MPI_STATUS_IGNORE);
+            if (arrived != 0) {
+                return;
+            }
+            std::this_thread::sleep_for(std::chrono::microseconds(200));
+        }
+    }
+
+    [[nodiscard]] static std::string library() {
+        char text[MPI_MAX_LIBRARY_VERSION_STRING];
+        int length = 0;
+        MPI_Get_library_version(text, &length);
+        const std::string version(text, static_cast<std::size_t>(length));
+        return version.substr(0, version.find_first_of("\r\n,"));
+    }
+
+  private:
+    int rank_ = 0;
+    int size_ = 0;
+};
+
+}  // namespace sweep

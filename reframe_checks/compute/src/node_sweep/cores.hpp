@@ -1,0 +1,18 @@
+// Speeds of the cores of this node: each alone, and all at once.
+#pragma once
+
+#include <cstddef>
+#include <vector>
+
+struct CoreSpeeds {
+    double triad_mbps;  // 10^6 bytes a second
+    double gflops;
+    bool correct;
+};
+
+// The processors that this process may use, by the kernel's number.
+std::vector<int> own_cores();
+
+// Measures the cores at the same time, a thread bound to each; the median over the passes that fit into `seconds`,
+// at least three, for each of the two kernels. Throws std::runtime_error when a thread cannot be bound.
+std::vector<CoreSpeeds> measure_cores(const std::vector<int>& cores, std::size_t bytes_per_core, double seconds);

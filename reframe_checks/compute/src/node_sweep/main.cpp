@@ -1,0 +1,138 @@
+// node_sweep: memory bandwidth and floating-point speed of every core of every node.
+
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <exception>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "cores.hpp"
+#include "json_text.hpp"
+#include "node_names.hpp"
+#include "world.hpp"
+#include "write_file.hpp"
+
+namespace {
+
+using nlohmann::json;
+
+struct Options {
+    std::size_t mib_per_core = 192;
+    double seconds = 0.5;
+    int at_once = 0;
+    std::filesystem::path output = "node_sweep.json";
+};
+
+void define(CLI::App& app, Options& options) {
+    app.add_option("-o,--output", options.output, "the JSON file, written by rank 0")->capture_default_str();
+    app.add_option("--mib-per-core", options.mib_per_core,
+                   "size of the triad's arrays; four times the last-level cache or more")
+        ->check(CLI::Range(1, 1 << 20))->capture_default_str();
+    app.add_option("--seconds", options.seconds, "duration of each kernel with all cores; a tenth of it on each core alone")
+        ->check(CLI::Range(0.001, 600.0))->capture_default_str();
+    app.add_option("--at-once", options.at_once, "nodes that are measured at the same time; 0: all")
+        ->check(CLI::Range(0, 1'000'000))->capture_default_str();
+}
+
+json as_json(const std::vector<CoreSpeeds>& cores) {
+    json triad = json::array();
+    json gflops = json::array();
+    for (const CoreSpeeds& core : cores) {
+        triad.push_back(sweep::rounded(core.triad_mbps));
+        gflops.push_back(sweep::rounded(core.gflops));
+    }
+    return {{"triad_MBps", triad}, {"gflops", gflops}};
+}
+
+json measure_node(const std::string& name, const Options& options) {
+    const std::vector<int> cores = own_cores();
+    const std::size_t bytes = options.mib_per_core << 20U;
+    std::vector<CoreSpeeds> alone;
+    for (const int core : cores) {
+        alone.push_back(measure_cores({core}, bytes, options.seconds / 10).front());
+    }
+    const std::vector<CoreSpeeds> together = measure_cores(cores, bytes, options.seconds);
+    json wrong = json::array();
+    for (std::size_t i = 0; i < cores.size(); ++i) {
+        if (!alone[i].correct || !together[i].correct) {
+            wrong.push_back(cores[i]);
+        }
+    }
+    return {{"node", name}, {"cores", cores}, {"alone", as_json(alone)}, {"together", as_json(together)}, {"wrong", wrong}};
+}
+
+// The texts of all ranks, on rank 0.
+std::vector<std::string> gathered(const std::string& own, const sweep::World& world) {
+    const int length = static_cast<int>(own.size());
+    const auto ranks = static_cast<std::size_t>(world.rank() == 0 ? world.size() : 0);
+    std::vector<int> lengths(ranks);
+    MPI_Gather(&length, 1, MPI_INT, lengths.data(), 1, MPI_INT, 0, MPI_COMM_WORLD);
+    std::vector<int> starts(ranks);
+    int total = 0;
+    for (std::size_t rank = 0; rank < ranks; ++rank) {
+        starts[rank] = total;
+        total += lengths[rank];
+    }
+    std::string all(static_cast<std::size_t>(total), '\0');
+    MPI_Gatherv(own.data(), length, MPI_CHAR, all.data(), lengths.data(), starts.data(), MPI_CHAR, 0, MPI_COMM_WORLD);
+    std::vector<std::string> texts;
+    for (std::size_t rank = 0; rank < ranks; ++rank) {
+        texts.push_back(all.substr(static_cast<std::size_t>(starts[rank]), static_cast<std::size_t>(lengths[rank])));
+    }
+    return texts;
+}
+
+void require_one_rank_per_node(std::vector<std::string> names) {
+    std::sort(names.begin(), names.end());
+    const auto twice = std::adjacent_find(names.begin(), names.end());
+    if (twice != names.end()) {
+        throw std::runtime_error(*twice + " has several ranks: start one on each node, with all of its cores");
+    }
+}
+
+void measure(const sweep::World& world, const Options& options) {
+    const std::vector<std::string> names = sweep::node_names(world);
+    require_one_rank_per_node(names);
+    const int at_once = options.at_once > 0 ? options.at_once : world.size();
+    json own;
+    for (int first = 0; first < world.size(); first += at_once) {
+        if (world.rank() >= first && world.rank() < first + at_once) {
+            own = measure_node(names[static_cast<std::size_t>(world.rank())], options);
+        }
+        world.barrier();
+        if (world.rank() == 0) {
+            std::fprintf(stderr, "%d of %d nodes\n", std::min(first + at_once, world.size()), world.size());
+        }
+    }
+    json nodes = json::array();
+    for (const std::string& text : gathered(own.dump(), world)) {
+        nodes.push_back(json::parse(text));
+    }
+    if (world.rank() == 0) {
+        const json document = {{"format", "kappa-node-sweep"}, {"version", 1},
+                               {"mpi", sweep::World::library()}, {"mib_per_core", options.mib_per_core},
+                               {"ranks", world.size()},          {"nodes", nodes}};
+        sweep::write_file(options.output, sweep::in_lines(document, {"nodes"}));
+    }
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+    Options options;
+    CLI::App app{"Memory bandwidth (STREAM triad) and floating-point speed (fused multiply-add) of every core, alone and\n"
+                 "with all cores of its node. Start one MPI rank on each node with all of its cores."};
+    define(app, options);
+    CLI11_PARSE(app, argc, argv);
+    const sweep::World world(&argc, &argv);
+    try {
+        measure(world, options);
+    } catch (const std::exception& error) {
+        std::fprintf(stderr, "node_sweep: error on rank %d: %s\n", world.rank(), error.what());
+        MPI_Abort(MPI_COMM_WORLD, 1);
+    }
+    return 0;
+}

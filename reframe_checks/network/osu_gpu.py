@@ -1,0 +1,119 @@
+"""OSU point-to-point and collectives on GPU memory: placement x buffers x transports of UCX.
+
+The nightly checks have both buffers in GPU memory and leave the transport to UCX; the matrix is for acceptance.
+The validation of the IBiSCo cluster compares GPUDirect RDMA, CUDA IPC and gdrcopy in this way.
+"""
+
+import reframe as rfm
+import reframe.core.builtins as rfmb
+
+from reframe_checks.base.buffers import BUFFERS
+from reframe_checks.base.scaled import OnRanks
+from reframe_checks.base.transports import TRANSPORTS
+from reframe_checks.network.osu_base import OsuCheck
+from reframe_checks.network.osu_pt2pt import OsuPointToPoint, OsuStream
+
+FAMILY = "network/osu-gpu"
+
+
+class OnDevice(rfm.RegressionTestPlugin):
+    """Buffers on GPUs, one GPU for each rank."""
+
+    buffers = rfmb.parameter(["D_D"], loggable=True)
+    transport = rfmb.parameter(["default"], loggable=True)
+
+    @rfmb.run_after("init")
+    def set_transport(self):
+        self.env_vars = {**self.env_vars, **TRANSPORTS[self.transport].variables}
+        self.tags |= {f"buffers_{self.buffers}", f"transport_{self.transport}"}
+
+    def chosen_features(self):
+        return [*super().chosen_features(), *self.row_features(self.buffers, self.transport)]
+
+    @staticmethod
+    def row_features(buffers, transport):
+        return [BUFFERS[buffers].feature, *TRANSPORTS[transport].features]
+
+    @classmethod
+    def alternative_features(cls):
+        return [
+            [*base, *cls.row_features(buffers, transport)]
+            for base in super().alternative_features()
+            for buffers in cls.raw_params["buffers"].values
+            for transport in cls.raw_params["transport"].values
+        ]
+
+    @rfmb.run_after("setup")
+    def one_gpu_per_rank(self):
+        self.num_gpus_per_node = self.num_tasks_per_node
+
+
+class OnDevicePair(OnDevice):
+    def size_options(self):
+        chosen = BUFFERS[self.buffers]
+        return [*super().size_options(), "-d", "cuda", chosen.sender, chosen.receiver]
+
+
+@rfm.simple_test
+class OsuDeviceLatency(OnDevicePair, OsuPointToPoint):
+    descr = "OSU latency between two ranks, buffers in GPU memory"
+    family = FAMILY
+    needs_partition = ["network", "nvidia"]
+    needs_environ = ["osu-cuda"]
+    benchmark = "osu_latency"
+    hint = "is MPI built for CUDA, and do GPUDirect RDMA and gdrcopy work on these nodes?"
+
+
+@rfm.simple_test
+class OsuDeviceBandwidth(OnDevicePair, OsuStream):
+    descr = "OSU bandwidth between two ranks, buffers in GPU memory"
+    family = FAMILY
+    needs_partition = ["network", "nvidia"]
+    needs_environ = ["osu-cuda"]
+    benchmark = "osu_bw"
+    hint = "is GPUDirect RDMA active, and is the GPU on the same PCIe switch as the network card?"
+
+
+@rfm.simple_test
+class OsuDeviceLatencyMatrix(OnDevicePair, OsuPointToPoint):
+    descr = "OSU latency over buffers and transports"
+    family = FAMILY
+    needs_partition = ["network", "nvidia"]
+    needs_environ = ["osu-cuda"]
+    benchmark = "osu_latency"
+    modes = ("acceptance",)
+    placement = rfmb.parameter(["same_node", "two_nodes"], loggable=True)
+    buffers = rfmb.parameter(BUFFERS, loggable=True)
+    transport = rfmb.parameter(TRANSPORTS, loggable=True)
+    hint = "compare with the row of transport `default`: which setting makes the difference?"
+
+
+@rfm.simple_test
+class OsuDeviceBandwidthMatrix(OnDevicePair, OsuStream):
+    descr = "OSU bandwidth over buffers and transports"
+    family = FAMILY
+    needs_partition = ["network", "nvidia"]
+    needs_environ = ["osu-cuda"]
+    benchmark = "osu_bw"
+    modes = ("acceptance",)
+    placement = rfmb.parameter(["same_node", "two_nodes"], loggable=True)
+    buffers = rfmb.parameter(BUFFERS, loggable=True)
+    transport = rfmb.parameter(TRANSPORTS, loggable=True)
+    hint = "compare with the row of transport `default`: which setting makes the difference?"
+
+
+@rfm.simple_test
+class OsuDeviceCollective(OnDevice, OnRanks, OsuCheck):
+    descr = "OSU collective on GPU memory, by number of ranks and transport"
+    family = FAMILY
+    needs_partition = ["collectives", "nvidia"]
+    needs_environ = ["osu-cuda"]
+    modes = ("acceptance",)
+    program = rfmb.parameter(["osu_bcast", "osu_gather"], loggable=True)
+    transport = rfmb.parameter(TRANSPORTS, loggable=True)
+    iterations = 50
+    warmup = 5
+    hint = "compare with the row of transport `default`, and with the same collective on host memory"
+
+    def size_options(self):
+        return [*super().size_options(), "-d", "cuda"]

@@ -1,0 +1,139 @@
+"""Latency and bandwidth of every pair of nodes in one job, and which node, link or switch is slow.
+
+Rounds of pairs that share no node, each round at the same time (own program, ``src/pair_sweep``), so that n nodes
+take n - 1 rounds. The worst pairs are measured again alone: what is slow only while others run is counted, and blamed
+on nobody. A pair's bandwidth is that of its slower direction. Nodes, links
+and switches are told apart by a robust fit over all pairs (``localise/pairs.py``); gated are the worst pair, and the
+worst pair against the median.
+"""
+
+import pathlib
+from dataclasses import replace
+
+import numpy as np
+import reframe as rfm
+import reframe.core.builtins as rfmb
+from reframe.core.exceptions import SanityError
+
+from reframe_checks.base.check import KappaCheck
+from reframe_checks.base.cmake_program import CMakeProgram
+from reframe_checks.base.scaled import Scaled
+from reframe_checks.localise.finding import ranked
+from reframe_checks.localise.pairs import clear_pairs, one_direction, suspects_of_pairs
+from reframe_checks.parsers import pair_sweep, topology
+
+RESULT, TOPOLOGY = "pair_sweep.json", "topology.txt"
+
+
+class PairSweepBuild(CMakeProgram):
+    source = str(pathlib.Path(__file__).parent / "src/pair_sweep")
+    program = "pair_sweep"
+
+
+@rfm.simple_test
+class PairSweep(Scaled, KappaCheck):
+    descr = "Latency and bandwidth between every pair of nodes"
+    family = "network/pair-sweep"
+    needs_partition = ["links"]
+    needs_environ = ["sweep-build"]
+    scale = rfmb.parameter(["each_node"], loggable=True)
+    tags = {"smoke"}
+    informational = ["slow_only_under_load"]
+    hint = "look at cable, port counters, link speed and MTU of what is named"
+    build = rfmb.fixture(PairSweepBuild, scope="environment")
+
+    latency_bytes = rfmb.variable(int, value=8)
+    round_trips = rfmb.variable(int, value=1000)
+    bandwidth_bytes = rfmb.variable(int, value=1 << 20)
+    window = rfmb.variable(int, value=16)
+    windows = rfmb.variable(int, value=5)
+    #: At most for each of the three measurements of a pair.
+    seconds = rfmb.variable(float, value=2.0)
+    #: How many times slower than its like a node, link or switch has to be to be named.
+    least_slowdown = rfmb.variable(float, value=1.25)
+    tunable = ["latency_bytes", "round_trips", "bandwidth_bytes", "window", "windows", "seconds", "least_slowdown"]
+
+    @rfmb.run_after("setup")
+    def command_line(self):
+        self.executable = self.build.command
+        self.executable_opts = [
+            f"--output={RESULT}", f"--latency-bytes={self.latency_bytes}", f"--round-trips={self.round_trips}",
+            f"--bandwidth-bytes={self.bandwidth_bytes}", f"--window={self.window}", f"--repeats={self.windows}",
+            f"--seconds={self.seconds}", f"--alone-share={1 / self.least_slowdown}",
+        ]  # fmt: skip
+        # Without a topology scontrol says so and fails.
+        self.prerun_cmds = [*self.prerun_cmds, f"scontrol show topology > {TOPOLOGY} 2> /dev/null || true"]
+        self.keep_files = [*self.keep_files, RESULT, TOPOLOGY]
+
+    @rfmb.sanity_function
+    def read_pairs(self):
+        sweep = self.parsed(pair_sweep.parse, self.output_text(RESULT))
+        self.switch_of = self.parsed(topology.leaf_switches, self.output_text(TOPOLOGY))
+        nodes = sorted(sweep.nodes, key=lambda node: (self.switch_of.get(node, ""), node))
+        order = [sweep.nodes.index(node) for node in nodes]
+        latency_us, bandwidth = (
+            np.array(matrix, dtype=float)[np.ix_(order, order)] for matrix in (sweep.latency_us, sweep.bandwidth_mbps)
+        )
+        self.record_matrix("latency", "us", nodes, as_lists(latency_us))
+        self.record_matrix("bandwidth", "MB/s", nodes, as_lists(bandwidth))
+        self.count_alone(nodes, sweep.alone, latency_us, np.fmin(bandwidth, bandwidth.T))
+        self.record_findings(self.judged(nodes, bandwidth))
+        if sweep.not_measured:
+            raise SanityError(f"no figure between {', '.join('-'.join(pair) for pair in sweep.not_measured[:8])}")
+        return self.require_all_nodes(nodes)
+
+    def count_alone(self, nodes, alone, latency_us, slower_mbps):
+        """Sets the figures that count: with what was slow only under load made typical."""
+        place = {node: number for number, node in enumerate(nodes)}
+        pairs = {tuple(place[node] for node in measured.pair): measured for measured in alone}
+        self.latency_us, slow_latency = clear_pairs(
+            latency_us,
+            {pair: measured.latency_us for pair, measured in pairs.items()},
+            least_slowdown=self.least_slowdown,
+        )
+        slowness, slow_bandwidth = clear_pairs(
+            1 / slower_mbps,
+            {pair: 1 / min(measured.bandwidths_mbps) for pair, measured in pairs.items()},
+            least_slowdown=self.least_slowdown,
+        )
+        self.slower_mbps = 1 / slowness
+        self.slow_under_load = {*slow_latency, *slow_bandwidth}
+
+    def judged(self, nodes, bandwidth):
+        """Findings of latency and bandwidth, the strongest first."""
+        limits = {"least_slowdown": self.least_slowdown, "switch_of": self.switch_of}
+        latency = suspects_of_pairs("latency", nodes, self.latency_us, **limits)
+        slow = suspects_of_pairs("bandwidth", nodes, 1 / self.slower_mbps, **limits)
+        return ranked([*latency, *(self.with_direction(finding, nodes, bandwidth) for finding in slow)])
+
+    def with_direction(self, finding, nodes, bandwidth):
+        if finding.kind != "node" or finding.score is None:
+            return finding
+        side = one_direction(bandwidth, nodes.index(finding.name), least_ratio=self.least_slowdown)
+        return replace(finding, evidence=f"{finding.evidence} {side}".rstrip())
+
+    @rfmb.performance_function("pairs")
+    def slow_only_under_load(self):
+        return len(self.slow_under_load)
+
+    @rfmb.performance_function("MB/s")
+    def slowest_pair_bandwidth(self):
+        return float(np.nanmin(self.slower_mbps))
+
+    @rfmb.performance_function("us")
+    def worst_latency(self):
+        return float(np.nanmax(self.latency_us))
+
+    @rfmb.performance_function("")
+    def bandwidth_uniformity(self):
+        """Slowest pair against the median pair."""
+        return float(np.nanmin(self.slower_mbps) / np.nanmedian(self.slower_mbps))
+
+    @rfmb.performance_function("")
+    def latency_uniformity(self):
+        """Median pair against the slowest."""
+        return float(np.nanmedian(self.latency_us) / np.nanmax(self.latency_us))
+
+
+def as_lists(matrix):
+    return [[None if np.isnan(value) else float(value) for value in row] for row in matrix]

@@ -1,0 +1,34 @@
+// One pair of ranks: what a small message takes, and how fast large ones pass.
+#pragma once
+
+#include <cstddef>
+#include <vector>
+
+struct Settings {
+    int latency_bytes = 8;
+    int round_trips = 1000;
+    int bandwidth_bytes = 1 << 20;
+    int window = 16;   // large messages in flight
+    int repeats = 5;   // windows in each direction
+    double seconds = 2.0;  // at most for each of the measurements of a pair
+};
+
+class PairMeasurement {
+  public:
+    explicit PairMeasurement(const Settings& settings);
+
+    // Half the median round trip in microseconds, on the side that leads; the other side has to follow.
+    [[nodiscard]] double lead_latency(int partner);
+    void follow_latency(int partner);
+
+    // Median over the windows, in MB/s (10^6 bytes a second), on the side that sends.
+    [[nodiscard]] double send_bandwidth(int partner);
+    void receive_bandwidth(int partner);
+
+  private:
+    double send_window(int partner, int messages);
+
+    Settings settings_;
+    std::vector<char> small_;
+    std::vector<char> large_;
+};

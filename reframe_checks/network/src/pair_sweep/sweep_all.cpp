@@ -1,0 +1,126 @@
+#include "sweep_all.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <utility>
+
+#include "median.hpp"
+
+namespace {
+
+constexpr double kNothing = std::numeric_limits<double>::quiet_NaN();
+
+std::vector<double> gathered(const std::vector<double>& own, const sweep::World& world) {
+    std::vector<double> all(world.rank() == 0 ? own.size() * static_cast<std::size_t>(world.size()) : 0);
+    const int count = static_cast<int>(own.size());
+    MPI_Gather(own.data(), count, MPI_DOUBLE, all.data(), count, MPI_DOUBLE, 0, MPI_COMM_WORLD);
+    return all;
+}
+
+}  // namespace
+
+Sweep::Sweep(const sweep::World& world, const Layout& layout, const Settings& settings)
+    : world_(world),
+      layout_(layout),
+      measurement_(settings),
+      latency_us_(layout.nodes.size(), kNothing),
+      bandwidth_mbps_(layout.nodes.size(), kNothing) {}
+
+double Sweep::run(const std::vector<Pair>& pairs) {
+    const int own = layout_.own_node;
+    const auto mine = std::find_if(pairs.begin(), pairs.end(),
+                                   [own](const Pair& pair) { return pair.first == own || pair.second == own; });
+    const bool plays = mine != pairs.end();
+    const bool leads = plays && mine->first == own;
+    const int other = plays ? (leads ? mine->second : mine->first) : 0;
+    const int partner = plays ? layout_.partner(other) : 0;
+    const auto column = static_cast<std::size_t>(other);
+
+    world_.barrier();
+    const double start = MPI_Wtime();
+    // Barriers between the three, so that all pairs do the same at the same time.
+    if (leads) {
+        latency_us_[column] = std::fmin(latency_us_[column], measurement_.lead_latency(partner));
+    } else if (plays) {
+        measurement_.follow_latency(partner);
+    }
+    world_.barrier();
+    for (const bool sends : {leads, !leads}) {
+        if (plays && sends) {
+            bandwidth_mbps_[column] = std::fmax(bandwidth_mbps_[column], measurement_.send_bandwidth(partner));
+        } else if (plays) {
+            measurement_.receive_bandwidth(partner);
+        }
+        world_.barrier();
+    }
+    return MPI_Wtime() - start;
+}
+
+Matrices Sweep::collect() {
+    const std::size_t nodes = layout_.nodes.size();
+    const auto latency = gathered(latency_us_, world_);
+    const auto bandwidth = gathered(bandwidth_mbps_, world_);
+    std::fill(latency_us_.begin(), latency_us_.end(), kNothing);
+    std::fill(bandwidth_mbps_.begin(), bandwidth_mbps_.end(), kNothing);
+    if (world_.rank() != 0) {
+        return {};
+    }
+    Matrices matrices{std::vector<double>(nodes * nodes, kNothing), std::vector<double>(nodes * nodes, kNothing)};
+    for (std::size_t row = 0; row < nodes; ++row) {
+        for (const int rank : layout_.ranks[row]) {
+            for (std::size_t column = 0; column < nodes; ++column) {
+                const std::size_t from = static_cast<std::size_t>(rank) * nodes + column;
+                if (!std::isnan(latency[from])) {
+                    double& there = matrices.latency_us[row * nodes + column];
+                    there = std::fmax(there, latency[from]);
+                    matrices.latency_us[column * nodes + row] = there;
+                }
+                if (!std::isnan(bandwidth[from])) {
+                    double& there = matrices.bandwidth_mbps[row * nodes + column];
+                    there = (std::isnan(there) ? 0 : there) + bandwidth[from];
+                }
+            }
+        }
+    }
+    return matrices;
+}
+
+std::vector<Pair> outstanding(const Matrices& matrices, int nodes, double share, std::size_t most) {
+    struct Figures {
+        Pair pair;
+        double latency_us;
+        double bandwidth_mbps;
+    };
+    std::vector<Figures> figures;
+    std::vector<double> latencies;
+    std::vector<double> bandwidths;
+    for (int i = 0; i < nodes; ++i) {
+        for (int j = i + 1; j < nodes; ++j) {
+            const auto there = static_cast<std::size_t>(i * nodes + j);
+            const auto back = static_cast<std::size_t>(j * nodes + i);
+            const double slower = std::min(matrices.bandwidth_mbps[there], matrices.bandwidth_mbps[back]);
+            figures.push_back({{i, j}, matrices.latency_us[there], slower});
+            latencies.push_back(matrices.latency_us[there]);
+            bandwidths.push_back(slower);
+        }
+    }
+    if (figures.empty()) {
+        return {};
+    }
+    const double latency = sweep::median(latencies);
+    const double bandwidth = sweep::median(bandwidths);
+    std::vector<std::pair<double, Pair>> worse;
+    for (const Figures& each : figures) {
+        const double factor = std::max(each.latency_us / latency, bandwidth / each.bandwidth_mbps);
+        if (factor * share > 1) {
+            worse.emplace_back(factor, each.pair);
+        }
+    }
+    std::stable_sort(worse.begin(), worse.end(), [](const auto& a, const auto& b) { return a.first > b.first; });
+    std::vector<Pair> pairs;
+    for (std::size_t i = 0; i < std::min(most, worse.size()); ++i) {
+        pairs.push_back(worse[i].second);
+    }
+    return pairs;
+}

@@ -1,0 +1,36 @@
+// All pairs of nodes, round by round, and once more alone those that stand out.
+#pragma once
+
+#include <vector>
+
+#include "layout.hpp"
+#include "measure.hpp"
+#include "schedule.hpp"
+#include "world.hpp"
+
+// Row by row, nodes x nodes; NaN where nothing was measured. Whole on rank 0 only.
+struct Matrices {
+    std::vector<double> latency_us;      // symmetric; the slowest of the node's ranks
+    std::vector<double> bandwidth_mbps;  // row sends to column; sum over the node's ranks, MB/s
+};
+
+class Sweep {
+  public:
+    Sweep(const sweep::World& world, const Layout& layout, const Settings& settings);
+
+    // Measures pairs that share no node at the same time; returns the seconds that it took.
+    double run(const std::vector<Pair>& pairs);
+    // The best that was measured of each pair since the last call; every rank has to call it.
+    Matrices collect();
+
+  private:
+    const sweep::World& world_;
+    const Layout& layout_;
+    PairMeasurement measurement_;
+    std::vector<double> latency_us_;
+    std::vector<double> bandwidth_mbps_;
+};
+
+// The pairs of which a figure is worse than the median of all by more than the factor 1 / share, worst first,
+// at most `most` of them.
+std::vector<Pair> outstanding(const Matrices& matrices, int nodes, double share, std::size_t most);

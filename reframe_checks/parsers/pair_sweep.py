@@ -1,0 +1,112 @@
+"""Result of ``pair_sweep``: latency and bandwidth between every pair of nodes, one JSON object."""
+
+from dataclasses import dataclass
+from itertools import combinations
+
+from reframe_checks.parsers.strict_json import Record
+from reframe_checks.parsers.text import Output
+
+# Row by row; ``None`` on the diagonal and where nothing was measured.
+Matrix = tuple[tuple[float | None, ...], ...]
+
+
+@dataclass(frozen=True)
+class Alone:
+    """A pair measured again while no other was; bandwidths from the first to the second node and back."""
+
+    pair: tuple[str, str]
+    latency_us: float
+    bandwidths_mbps: tuple[float, float]
+
+
+@dataclass(frozen=True)
+class PairSweep:
+    """n nodes; latency (n x n, symmetric) is half of the median round trip, in ``bandwidth_mbps`` (n x n, MB/s,
+    10^6 bytes a second) the row sends to the column."""
+
+    mpi: str
+    nodes: tuple[str, ...]
+    ranks_per_node: int
+    latency_bytes: int
+    bandwidth_bytes: int
+    latency_us: Matrix
+    bandwidth_mbps: Matrix
+    round_seconds: tuple[float, ...]
+    alone: tuple[Alone, ...]
+
+    @property
+    def not_measured(self) -> list[tuple[str, str]]:
+        """Pairs of which a figure is missing."""
+        return [
+            (self.nodes[i], self.nodes[j])
+            for i, j in combinations(range(len(self.nodes)), 2)
+            if None in (self.latency_us[i][j], self.bandwidth_mbps[i][j], self.bandwidth_mbps[j][i])
+        ]
+
+
+def parse(text: str) -> PairSweep:
+    """
+    :raises ParseError: not one JSON object of this format and version, a key missing or of another type, a matrix
+        of another size or with figures in the wrong place, or rounds that are not those of every pair once.
+    """
+    output = Output.read("pair sweep", text)
+    record = Record.parse(output, 1, len(output.lines))
+    if record.text("format") != "kappa-pair-sweep" or record.integer("version") != 1:
+        raise record.error("kappa-pair-sweep, version 1", "format")
+    nodes = tuple(record.texts("nodes"))
+    if len(nodes) < 2 or len(set(nodes)) != len(nodes):
+        raise record.error("two nodes or more, each once", "nodes")
+    latency_us = _matrix(record, "latency_us", len(nodes))
+    if tuple(zip(*latency_us, strict=True)) != latency_us:
+        raise record.error("the same latency in both directions", "latency_us")
+    return PairSweep(
+        mpi=record.text("mpi"),
+        nodes=nodes,
+        ranks_per_node=record.integer("ranks_per_node", 1),
+        latency_bytes=record.integer("latency_bytes", 1),
+        bandwidth_bytes=record.integer("bandwidth_bytes", 1),
+        latency_us=latency_us,
+        bandwidth_mbps=_matrix(record, "bandwidth_MBps", len(nodes)),
+        round_seconds=_rounds(record, len(nodes)),
+        alone=tuple(sorted(_alone(record, nodes), key=lambda alone: alone.pair)),
+    )
+
+
+def _matrix(record: Record, key: str, nodes: int) -> Matrix:
+    matrix = tuple(tuple(row) for row in record.matrix(key, nodes, nodes))
+    # A row that has slipped to another place shows itself here.
+    if any(matrix[i][i] is not None for i in range(nodes)):
+        raise record.error("null on the diagonal", key)
+    return matrix
+
+
+def _rounds(record: Record, nodes: int) -> tuple[float, ...]:
+    met: list[tuple[int, int]] = []
+    seconds = []
+    for number, entry in enumerate(record.records("rounds"), start=1):
+        if entry.integer("round") != number:
+            raise entry.error(f"round {number}", "round")
+        pairs = entry.pairs("pairs")
+        if len({node for pair in pairs for node in pair}) != 2 * len(pairs):
+            raise entry.error("pairs that share no node", "pairs")
+        met += pairs
+        seconds.append(entry.number("seconds", 0))
+    if sorted(met) != list(combinations(range(nodes), 2)):
+        raise record.error("every pair of nodes once", "rounds")
+    return tuple(seconds)
+
+
+def _alone(record: Record, nodes: tuple[str, ...]) -> list[Alone]:
+    found = []
+    for entry in record.records("alone"):
+        first, second = entry.integer("first"), entry.integer("second")
+        if not first < second < len(nodes):
+            raise entry.error(f"above first, below {len(nodes)}", "second")
+        found.append(
+            Alone(
+                (nodes[first], nodes[second]),
+                entry.number("latency_us", 0),
+                (entry.number("to_second_MBps", 0), entry.number("to_first_MBps", 0)),
+            )
+        )
+    return found

@@ -1,0 +1,95 @@
+"""BT-IO (NPB 3.4): a solver of block-tridiagonal systems that writes its solution every five steps and reads it back.
+
+Subtype ``full`` uses collective MPI-IO with one data type for the whole array, ``simple`` independent operations for
+each row. BT needs a square number of ranks: the largest that the scale holds with as many on each node. Its own
+verification must succeed. The median repeat, by its I/O rate, counts.
+"""
+
+import math
+
+import reframe as rfm
+import reframe.core.builtins as rfmb
+from reframe.core.exceptions import ReframeError, SanityError
+
+from reframe_checks.base.check import KappaCheck
+from reframe_checks.base.on_storage import OnStorage
+from reframe_checks.base.scaled import Scaled
+from reframe_checks.parsers import btio
+from reframe_checks.parsers.text import Output
+
+# Subtype -> how BT names it.
+SUBTYPES = {"full": "FULL MPI-IO", "simple": "SIMPLE MPI-IO"}
+_START = " NAS Parallel Benchmarks"
+
+
+def square_ranks(ranks: int, nodes: int) -> int:
+    """The largest square number up to ``ranks`` that ``nodes`` share evenly; 0 when there is none."""
+    roots = range(math.isqrt(ranks), 0, -1)
+    return next((root * root for root in roots if root * root % nodes == 0), 0)
+
+
+def split_runs(text: str) -> list[str]:
+    """The output of each repeat."""
+    lines = Output.read("BT-IO output", text).lines
+    starts = [number for number, line in enumerate(lines) if line.startswith(_START)]
+    return ["\n".join(lines[first:last]) + "\n" for first, last in zip(starts, [*starts[1:], len(lines)], strict=True)]
+
+
+@rfm.simple_test
+class BtIo(OnStorage, Scaled, KappaCheck):
+    descr = "BT-IO: solver with parallel output"
+    family = "storage/btio"
+    needs_environ = ["btio"]
+    scale = rfmb.parameter(["one_node", "two_nodes", "whole_partition"], loggable=True)
+    subtype = rfmb.parameter(SUBTYPES, loggable=True)
+    time_limit = "1h"
+    repeats = 3
+    cache_defeat = "none: what a solver sees, the file system's and the nodes' memory included"
+    hint = "compare subtype full with simple, and with IOR collective and independent on the same target"
+
+    #: To be chosen so that a run takes minutes: NPB prints two decimals of a second.
+    problem_class = rfmb.variable(str, value="C")
+    tunable = ["problem_class", "repeats"]
+
+    @rfmb.run_after("setup")
+    def command_line(self):
+        nodes = self.num_nodes_used
+        self.num_tasks = square_ranks(self.num_tasks, nodes)
+        if not self.num_tasks:
+            where = f"partition {self.current_partition.fullname}, scale {self.scale}"
+            raise ReframeError(f"{where}: no square number of ranks is shared evenly by {nodes} nodes")
+        self.num_tasks_per_node = self.num_tasks // nodes
+        self.programs = [f"bt.{self.problem_class}.x.mpi_io_{self.subtype}"]
+        # BT writes into its working folder.
+        self.executable = "env"
+        self.executable_opts = ['--chdir="$folder"', *self.programs]
+
+    @rfmb.sanity_function
+    def read_results(self):
+        self.require_striping()
+        runs = [self.parsed(btio.parse, text) for text in self.parsed(split_runs, self.output_text())]
+        if len(runs) != self.repeats:
+            raise SanityError(f"{self.repeats} runs were asked for, {len(runs)} ended")
+        for run in runs:
+            found = (run.problem_class, run.processes, run.method)
+            asked = (self.problem_class, self.num_tasks, SUBTYPES[self.subtype])
+            if found != asked:
+                raise SanityError(f"BT ran (class, ranks, method) {found}, asked for {asked}")
+        self.result = sorted(runs, key=lambda run: run.mb_s)[len(runs) // 2]
+        return True
+
+    @rfmb.performance_function("s")
+    def total_time(self):
+        return self.result.total_s
+
+    @rfmb.performance_function("%")
+    def io_share(self):
+        return self.result.io_percent
+
+    @rfmb.performance_function("MB/s")
+    def io_rate(self):
+        return self.result.mb_s
+
+    @rfmb.performance_function("Mop/s")
+    def mop_s(self):
+        return self.result.mop_s

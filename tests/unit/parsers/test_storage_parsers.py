@@ -1,0 +1,94 @@
+"""IOR, mdtest, BT-IO and IOzone: what is read from recorded output, and what is refused."""
+
+import pytest
+
+from reframe_checks.parsers import btio, ior, iozone, mdtest
+from reframe_checks.parsers.errors import ParseError
+
+CELLS = {(size << 10, request) for size in (4, 8, 16) for request in (64, 256, 1024)}
+
+
+def test_ior_file_per_process(recorded):
+    result = ior.parse(recorded("ior/posix_file_per_process.json"))
+    assert (result.api, result.tasks, result.file_per_process, result.fsync) == ("POSIX", 2, True, True)
+    assert result.aggregate_bytes == 16 << 20
+    assert result.write_mb_s[0] == pytest.approx(1944.3391 * 1.048576)
+    assert len(result.write_mb_s) == len(result.read_mb_s) == 3
+    assert "--posix.odirect" in result.options.split()
+
+
+def test_ior_that_compared_its_data(recorded):
+    result = ior.parse(recorded("ior/mpiio_collective_checked.json"))
+    assert (result.collective, result.check_write, result.check_read) == (True, True, True)
+    assert (result.transfer_bytes, result.segments) == (47008, 40)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "expected"),
+    [
+        ('"bwMaxMIB": 1944.3391', '"bwMaxMIB": 1944.5', "bwMaxMIB: 1944.3391"),
+        ('"tasks": 2', '"tasks": 4', "numTasks: 4"),
+        ('"bwMiB": 1944.3391', '"bwMiB": NaN', "a finite number"),
+        ('"xsizeMiB": 16.0000', '"xsizeMiB": 8.0000', "xsizeMiB: 16"),
+        ('"access": "write"', '"access": "remove"', "write and read only"),
+    ],
+)
+def test_ior_that_contradicts_itself(recorded, old, new, expected):
+    text = recorded("ior/posix_file_per_process.json")
+    assert old in text
+    with pytest.raises(ParseError, match=expected):
+        ior.parse(text.replace(old, new, 1))
+
+
+def test_mdtest(recorded):
+    result = mdtest.parse(recorded("mdtest/unique_folders.txt"))
+    assert (result.tasks, result.nodes, result.items, result.iterations) == (2, 1, 400, 3)
+    assert len(result.rates) == 10
+    assert {"File creation", "Directory stat", "Tree removal"} <= set(result.rates)
+
+
+def test_mdtest_of_files_only(recorded):
+    assert "Directory creation" not in mdtest.parse(recorded("mdtest/files_only.txt")).rates
+
+
+def test_mdtest_that_reports_an_error(recorded):
+    text = recorded("mdtest/files_only.txt").replace("Nodemap", "ERROR: unable to create file\nNodemap")
+    with pytest.raises(ParseError, match="a run without errors"):
+        mdtest.parse(text)
+
+
+@pytest.mark.parametrize(("name", "method"), [("full", "FULL MPI-IO"), ("simple", "SIMPLE MPI-IO")])
+def test_btio(recorded, name, method):
+    result = btio.parse(recorded(f"btio/{name}_four_ranks.txt"))
+    assert (result.problem_class, result.processes, result.method) == ("W", 4, method)
+    assert result.written_mb == 22.12
+
+
+def test_btio_on_a_number_of_ranks_that_is_no_square(recorded):
+    with pytest.raises(ParseError, match="a square number"):
+        btio.parse(recorded("btio/two_ranks_one_active.txt"))
+
+
+def test_btio_too_short_for_two_decimals(recorded):
+    text = recorded("btio/full_four_ranks.txt").replace("           0.05", "           0.00", 1)
+    with pytest.raises(ParseError, match="above 0"):
+        btio.parse(text)
+
+
+def test_btio_not_verified(recorded):
+    text = recorded("btio/full_four_ranks.txt").replace("SUCCESSFUL", "UNSUCCESSFUL")
+    with pytest.raises(ParseError, match="SUCCESSFUL"):
+        btio.parse(text)
+
+
+def test_iozone(recorded):
+    result = iozone.parse(recorded("iozone/direct.txt"), expect_cells=CELLS)
+    assert (result.direct, result.sync, result.fsync, result.close) == (True, False, True, True)
+    assert set(result.rates["write"]) == CELLS
+    cells = {(size << 10, request) for size in (4, 8) for request in (64, 1024)}
+    assert iozone.parse(recorded("iozone/direct_sync.txt"), expect_cells=cells).sync
+
+
+def test_iozone_map_with_a_hole(recorded):
+    with pytest.raises(ParseError, match="a row for 32768 KiB by 64 KiB"):
+        iozone.parse(recorded("iozone/direct.txt"), expect_cells={*CELLS, (32768, 64)})

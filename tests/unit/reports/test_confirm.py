@@ -1,0 +1,108 @@
+"""What was out of bounds and was measured again: on the same nodes, then on others."""
+
+import json
+
+import pytest
+
+from reports.confirm import Diagnosis, Repetition, diagnose, explain, repetitions
+from reports.judge import judge
+from reports.load import load_session
+from reports.model import OTHER_NODES, SAME_NODES
+from reports.state import State
+from tests.unit.reports.samples import SITE, case, latency, report
+
+BAD, GOOD = 900.0, 9.0
+NODES, OTHERS = ["node1", "node2"], ["node3", "node4"]
+
+
+def measured(value, nodes, **changes):
+    entry = latency(value=value, job_nodelist=nodes, hashcode="abcd1234", partition_size=4, **changes)
+    entry["provenance"] = {**entry["provenance"], "nodelist": nodes}
+    return entry | ({"fail_phase": "performance"} if value > 500 and "fail_phase" not in changes else {})
+
+
+@pytest.fixture
+def campaign(tmp_path):
+    """judged(first, same, other): the verdict when the latency case gave these values, ``None`` for not run."""
+
+    def judged(first, same=None, other=None, confirms="u1"):
+        write = lambda path, document: path.write_text(json.dumps(document), encoding="utf-8")  # noqa: E731
+        write(tmp_path / "run-report.json", report([case("PartitionState"), first], uuid="u1"))
+        (tmp_path / "confirmations").mkdir(exist_ok=True)
+        for purpose, again in ((SAME_NODES, same), (OTHER_NODES, other)):
+            if again is not None:
+                document = report([again], uuid=f"u-{purpose}", confirms=confirms, purpose=purpose)
+                write(tmp_path / "confirmations" / f"{purpose}-1.json", document)
+        return judge(load_session(tmp_path), SITE)
+
+    return judged
+
+
+def the_case(verdict):
+    return next(found for found in verdict.cases if found.case.check_class == "OsuLatency")
+
+
+def test_transient_is_shown_and_blames_nobody(campaign):
+    verdict = campaign(measured(BAD, NODES), measured(GOOD, NODES))
+    found = the_case(verdict)
+    assert (verdict.state, found.state, found.unstable) == (State.PASS, State.PASS, True)
+    assert diagnose(found) is Diagnosis.TRANSIENT
+    assert [attempt.case.metrics[0].value for attempt in found.repeated] == [BAD]
+
+
+def test_node_bound(campaign):
+    verdict = campaign(measured(BAD, NODES), measured(BAD + 1, NODES), measured(GOOD, OTHERS))
+    found = the_case(verdict)
+    assert verdict.state is State.FAIL
+    assert diagnose(found) is Diagnosis.NODE_BOUND
+    assert explain(found) == "node-bound: again so on node[1-2], within bounds on node[3-4]"
+    assert found.suspicion and found.suspicion.nodes == ("node1", "node2")
+    assert [suspect.failures for suspect in verdict.suspects] == [1, 1]
+
+
+def test_system_wide(campaign):
+    verdict = campaign(measured(BAD, NODES), measured(BAD, NODES), measured(BAD, OTHERS))
+    assert verdict.state is State.FAIL
+    assert diagnose(the_case(verdict)) is Diagnosis.SYSTEM_WIDE
+    assert the_case(verdict).suspicion is None
+
+
+def test_without_other_nodes_it_is_confirmed(campaign):
+    found = the_case(campaign(measured(BAD, NODES), measured(BAD, NODES)))
+    assert diagnose(found) is Diagnosis.CONFIRMED
+
+
+def test_what_did_not_measure_elsewhere_proves_nothing(campaign):
+    failed = measured(BAD, [], fail_phase="run", fail_reason="job submission failed", perfvalues={})
+    found = the_case(campaign(measured(BAD, NODES), measured(BAD, NODES), failed))
+    assert diagnose(found) is Diagnosis.CONFIRMED
+
+
+def test_a_crash_when_measured_again_is_a_failure(campaign):
+    crashed = measured(GOOD, NODES, result="fail", fail_phase="sanity", perfvalues={})
+    assert campaign(measured(BAD, NODES), crashed).state is State.FAIL
+
+
+def test_confirmation_of_another_session_is_left_out(campaign):
+    verdict = campaign(measured(BAD, NODES), measured(GOOD, NODES), confirms="u2")
+    assert verdict.state is State.FAIL
+    assert diagnose(the_case(verdict)) is Diagnosis.UNCONFIRMED
+
+
+def test_what_to_measure_again(campaign):
+    expected = [Repetition("cpu", the_case(campaign(measured(GOOD, NODES))).case.environ, tuple(NODES), ("abcd1234",))]
+    assert repetitions(campaign(measured(GOOD, NODES)).cases, SAME_NODES) == []
+    assert repetitions(campaign(measured(BAD, NODES)).cases, SAME_NODES) == expected
+    assert repetitions(campaign(measured(BAD, NODES), measured(BAD, NODES)).cases, OTHER_NODES) == expected
+
+
+@pytest.mark.parametrize(
+    "first",
+    [
+        measured(BAD, ["node1", "node2", "node3"]),
+        measured(BAD, NODES, result="fail", fail_phase="sanity"),
+    ],
+    ids=["too few other nodes", "wrong result"],
+)
+def test_what_is_not_measured_on_other_nodes(campaign, first):
+    assert repetitions(campaign(first).cases, OTHER_NODES) == []
