@@ -24,7 +24,7 @@ def failures(output: str) -> list[Failure]:
     With one failed package Spack does not name it in its last line, only in the path of its log.
     """
     logs = {match["package"]: match for match in _LOG.finditer(output)}
-    named = {}
+    named: dict[str, re.Match[str]] = {}
     for match in filter(None, map(_FAILED.match, output.splitlines())):
         named.setdefault(match["package"], match)
     found = []
