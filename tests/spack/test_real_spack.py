@@ -18,9 +18,9 @@ pytestmark = pytest.mark.skipif(
 )
 ENVIRONMENTS = ("mpi-io", "app")
 CHECKS = {
-    "OsuLatency": "mpi-io", "OsuBandwidth": "mpi-io", "OsuAllreduce": "mpi-io", "OsuMessageRate": "mpi-io",
-    "Hpl": "mpi-io", "Stream": "mpi-io", "IorNode": "mpi-io", "IorEasy": "mpi-io", "IorHard": "mpi-io",
-    "Mdtest": "mpi-io", "Iozone": "mpi-io", "BtIo": "mpi-io", "EmtScaling": "app", "EmtCorrectness": "app",
+    "OsuLatency": "mpi-io", "OsuBandwidth": "mpi-io", "OsuAllreduce": "mpi-io", "Hpl": "mpi-io", "Stream": "mpi-io",
+    "IorEasy": "mpi-io", "IorHard": "mpi-io", "Mdtest": "mpi-io", "Iozone": "mpi-io", "BtIo": "mpi-io",
+    "EmtScaling": "app", "EmtCorrectness": "app",
 }  # fmt: skip
 
 
@@ -55,7 +55,9 @@ def session(installation, tmp_path_factory):
     try:
         done = command(
             ".venv/bin/reframe", "-C", "site_configs/embedded/settings.py", "-c", "reframe_checks", "-R", "-r",
-            "--mode=nightly", "-p", f"^({'|'.join(ENVIRONMENTS)})$", *chosen, f"--report-file={report}", **here,
+            # With --mode, which would be shorter, ReFrame 4.10 takes no notice of -p.
+            "--session-extras=mode=nightly", "-p", f"^({'|'.join(ENVIRONMENTS)})$", *chosen, f"--report-file={report}",
+            **here,
         )  # fmt: skip
     finally:
         command(cluster, "down", "--purge", **here)
