@@ -7,7 +7,7 @@ from reframe_checks.base.census import declared_checks
 # One for each check class: a file that does not load must not go unnoticed.
 CHECKS = {
     "BtIo", "EmtCorrectness", "EmtScaling", "Fio", "GpuInventory", "Hpl", "IorEasy", "IorHard", "IorNode",
-    "Iozone", "Mdtest", "NodeLinks", "NodeSweep", "OsuAllreduce", "OsuAlltoall",
+    "Iozone", "Mdtest", "NodeLinks", "NodeScratch", "NodeSweep", "OsuAllreduce", "OsuAlltoall",
     "OsuAtomicLatency", "OsuBandwidth", "OsuBarrier", "OsuBcast", "OsuBidirectionalBandwidth",
     "OsuBlockingCollective", "OsuCollectiveOnRanks", "OsuDeviceBandwidth", "OsuDeviceBandwidthMatrix",
     "OsuDeviceCollective", "OsuDeviceLatency", "OsuDeviceLatencyMatrix", "OsuGather", "OsuHello", "OsuInit",
@@ -15,7 +15,7 @@ CHECKS = {
     "OsuOneSidedBandwidth", "OsuOneSidedLatency", "OsuPersistentCollective", "OsuReduce", "PairSweep",
     "PartitionHealth", "PartitionState", "Stream",
 }  # fmt: skip
-CASES = 50
+CASES = 51
 
 
 def test_every_declared_check_is_known():
