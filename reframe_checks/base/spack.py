@@ -29,13 +29,14 @@ class SpackInstall(rfm.RunOnlyRegressionTest):
 
     descr = "the site's Spack environments are complete"
     local = True
+    sourcesdir = None
     executable = sys.executable
 
     @rfmb.run_after("setup")
     def command_line(self):
-        names = spack_environments()
-        self.executable_opts = [str(table.ENVIRONMENTS / "install"), self.current_system.name, *names, "--keep", "."]
-        self.keep_files = names
+        install = [str(table.ENVIRONMENTS / "install"), self.current_system.name, *spack_environments()]
+        # Not by `keep_files`: ReFrame copies those only when all checks have passed.
+        self.executable_opts = [*install, "--keep", self.outputdir]
 
     @rfmb.sanity_function
     def installer_is_content(self):

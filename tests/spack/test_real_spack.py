@@ -17,6 +17,7 @@ pytestmark = pytest.mark.skipif(
     not os.environ.get("KAPPA_SPACK_ROOT"), reason="KAPPA_SPACK_ROOT names no Spack: `make test-spack` says more"
 )
 ENVIRONMENTS = ("mpi-io", "app")
+RESULTS = table.REPOSITORY / "results/spack"
 CHECKS = {
     "OsuLatency": "mpi-io", "OsuBandwidth": "mpi-io", "OsuAllreduce": "mpi-io", "Hpl": "mpi-io", "Stream": "mpi-io",
     "IorEasy": "mpi-io", "IorHard": "mpi-io", "Mdtest": "mpi-io", "Iozone": "mpi-io", "BtIo": "mpi-io",
@@ -45,12 +46,12 @@ def installation():
 @pytest.fixture(scope="module")
 def session(installation, tmp_path_factory):
     """ReFrame's report of one run of the checks in the environments that Spack built, and what the verdict says."""
-    folder = tmp_path_factory.mktemp("session")
-    here = {"KAPPA_CLUSTER_STATE": str(folder / "cluster"), "KAPPA_RESULTS": str(folder / "results")}
+    here = {"KAPPA_CLUSTER_STATE": str(tmp_path_factory.mktemp("cluster")), "KAPPA_RESULTS": str(RESULTS)}
     cluster = "site_configs/embedded/cluster"
     started = command(cluster, "up", **here)
     assert started.returncode == 0, started.stderr
-    report = folder / "report.json"
+    report = RESULTS / "report.json"
+    report.unlink(missing_ok=True)
     chosen = [word for name in ("PartitionState", *CHECKS) for word in ("-n", f"^{name}(%|$)")]
     try:
         done = command(
