@@ -1,14 +1,17 @@
-"""Command line: ``python -m reports verdict|confirm|html RUN``."""
+"""Command line: ``python -m reports verdict|html RUN``, ``python -m reports ingest|history|learn SITE``."""
 
 import argparse
 import pathlib
 import sys
 import traceback
 
+from reports.acceptance.command_line import add_commands
 from reports.confirm import repetitions
 from reports.errors import InputError
 from reports.files import write_atomically
+from reports.history.command import add_commands as add_history_commands
 from reports.judge import Verdict, judge
+from reports.learn.command import add_command as add_learn_command
 from reports.load import find_report, load_session
 from reports.model import OTHER_NODES, SAME_NODES
 from reports.site import Site, SiteUnknownError, find_site, load_site
@@ -31,6 +34,9 @@ examples:
   python -m reports verdict run-report-7.json --all             every metric with its bounds
   python -m reports verdict run-report-7.json --json v.json     also for machines
   python -m reports html run-report-7.json -o report.html       one page with plots, works without a network
+  python -m reports ingest embedded                             new results into the site's history
+  python -m reports history embedded --html history.html        what is worse than before, and since when
+  python -m reports learn embedded > new.patch                  references from past runs, as a patch to review
 """
 _RUN_HELP = "ReFrame's JSON report, or a folder with run-report*.json or report*.json (the newest counts)"
 NO_VERDICT = 2
@@ -94,6 +100,9 @@ def _parser() -> argparse.ArgumentParser:
         "-o", "--output", metavar="FILE", type=pathlib.Path, help="the file (default: beside the report, named .html)"
     )
     html.set_defaults(command=_html)
+    add_history_commands(commands)
+    add_learn_command(commands)
+    add_commands(commands)
     return parser
 
 

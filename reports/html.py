@@ -1,13 +1,5 @@
 """The verdict as one self-contained HTML page: works from a file, without a network, and on paper."""
 
-import base64
-import hashlib
-from importlib import resources
-
-import jinja2
-from bokeh.resources import Resources
-from markupsafe import Markup
-
 from reports import figures, nodes, provenance
 from reports.curve_plots import curve_plots
 from reports.evidence import drain_suggestions, ranked_evidence
@@ -16,6 +8,7 @@ from reports.heat_map_plots import heat_map_plots
 from reports.judge import Verdict
 from reports.node_plots import node_plots
 from reports.operator import operator_line
+from reports.page import render_page
 from reports.page_rows import rows
 from reports.pair_plots import pair_plots
 from reports.scaling_plots import scaling_plots
@@ -40,11 +33,10 @@ def render(verdict: Verdict) -> str:
     curves = [*curve_plots(verdict.cases), *heat_map_plots(verdict.cases), *scaling_plots(verdict.cases)]
     per_node = [*node_plots(verdict.cases), *pair_plots(verdict.cases)]
     evidence = ranked_evidence(verdict.cases)
-    scripts = [_own("report.js")]
-    if curves or per_node:
-        scripts.insert(0, "\n".join(Resources(mode="inline", components=["bokeh"]).js_raw))
-    page = _environment().get_template("report.html.j2")
-    return page.render(
+    return render_page(
+        "report.html.j2",
+        [*curves, *per_node],
+        _FUNCTIONS,
         verdict=verdict,
         session=verdict.session,
         rows=rows(verdict),
@@ -52,32 +44,6 @@ def render(verdict: Verdict) -> str:
         per_node=per_node,
         evidence=evidence,
         drain_suggestions=drain_suggestions(evidence),
-        plot_items=[plot.item for plot in (*curves, *per_node)],
         provenance=provenance.listings(verdict.cases),
         suite_revisions=provenance.suite_revisions(verdict.cases),
-        style=Markup(_own("report.css")),
-        scripts=[Markup(script) for script in scripts],
-        script_hashes=" ".join(f"'sha256-{_digest(script)}'" for script in scripts),
     )
-
-
-def _environment() -> jinja2.Environment:
-    environment = jinja2.Environment(
-        loader=jinja2.PackageLoader("reports"),
-        autoescape=True,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        undefined=jinja2.StrictUndefined,
-    )
-    environment.policies["json.dumps_kwargs"] = {"sort_keys": False}  # Bokeh defines an object before it refers to it
-    environment.globals.update(_FUNCTIONS)
-    return environment
-
-
-def _own(name: str) -> str:
-    return resources.files("reports").joinpath("templates", name).read_text(encoding="utf-8")
-
-
-def _digest(script: str) -> str:
-    """What a Content-Security-Policy names a script by."""
-    return base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()

@@ -116,6 +116,7 @@ site_configuration = {
                     tuning={
                         **NETWORK_TUNING,
                         "Hpl": {"order": 2500},
+                        "HplScaling": {"orders": [1000, 2000]},
                         "Stream": {"working_set": "1GB"},
                         "EmtScaling": {"steps": 4000},
                     },

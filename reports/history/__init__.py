@@ -1,0 +1,1 @@
+"""Results over time: ingest into Parquet, query with DuckDB, judge changes."""

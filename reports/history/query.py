@@ -1,0 +1,118 @@
+"""What is read from the dataset, by DuckDB: series of values, and the facts around a change."""
+
+import datetime
+import pathlib
+from dataclasses import dataclass
+from typing import Any
+
+import duckdb
+import numpy as np
+
+from reports.errors import InputError
+from reports.history import dataset
+from reports.history.rows import FACTS
+from reports.history.statistics import Array
+from reports.untrusted import clean
+
+KEY = ("check_class", '"case"', "metric", "partition", "environ")
+
+
+@dataclass(frozen=True)
+class Series:
+    """``values`` finite and oldest first, with their ``times`` (seconds since 1970, UTC) and positions in the dataset.
+
+    ``lower`` and ``upper`` are the newest bounds, infinite where unbounded; ``nodes`` is empty across nodes.
+    """
+
+    check_class: str
+    case: str
+    metric: str
+    partition: str
+    environ: str
+    nodes: str
+    unit: str
+    lower: float
+    upper: float
+    values: Array
+    times: Array
+    rows: tuple[str, ...]
+
+    @property
+    def title(self) -> str:
+        return f"{self.case} {self.metric}"
+
+
+class History:
+    """A dataset opened for reading.
+
+    :raises InputError: there is none, or it cannot be read.
+    """
+
+    def __init__(self, folder: pathlib.Path) -> None:
+        self.files = [str(path) for path in dataset.files(folder)]
+        if not self.files:
+            raise InputError(f"{folder}: no results in there; fill it with: python -m reports ingest SITE")
+        self._database = duckdb.connect()
+        # Half of what a query may take in all; the rest is for the results.
+        self._database.execute("SET memory_limit = '500MB'")
+
+    def series(self, newest: int, across_nodes: bool = False, healthy_nodes: bool = False) -> list[Series]:
+        """Every series with at most ``newest`` values each, without what was only measured again for confirmation.
+
+        ``healthy_nodes`` leaves out what ran on nodes that a node check of the same session failed for.
+        """
+        nodes = "''" if across_nodes else "nodes"
+        key = ", ".join((*KEY, nodes))
+        found = self._rows(
+            f"""
+            SELECT {", ".join(KEY)}, {nodes}, last(unit ORDER BY time, run), last(lower ORDER BY time, run),
+                last(upper ORDER BY time, run), list(value ORDER BY time, run),
+                list(epoch(time) ORDER BY time, run), list(session || ':' || run ORDER BY time, run)
+            FROM (SELECT *, row_number() OVER (PARTITION BY {key} ORDER BY time DESC, run DESC) AS age
+                  FROM read_parquet(?) WHERE isfinite(value) AND purpose = ''
+                        AND (node_check <> 'failed' OR NOT ?))
+            WHERE age <= ? GROUP BY {", ".join(str(number + 1) for number in range(len(KEY) + 1))} ORDER BY ALL
+            """,
+            healthy_nodes,
+            newest,
+        )
+        return [
+            Series(*row[:9], np.array(row[9], float), np.array(row[10], float), tuple(row[11]))  # type: ignore[call-arg]
+            for row in found
+        ]
+
+    def changes(self, series: Series, before: int, after: int) -> list[str]:
+        """What differs between two values of ``series``, given by their positions in it."""
+        names = list(FACTS)
+        where = " AND ".join(f"{column} = ?" for column in KEY)
+        found = {
+            row[0]: row[1:]
+            for row in self._rows(
+                f"SELECT session || ':' || run, {', '.join(names)} FROM read_parquet(?) WHERE {where} "
+                "AND session IN (?, ?) AND (nodes = ? OR ? = '')",
+                series.check_class, series.case, series.metric, series.partition, series.environ,
+                *(series.rows[index].partition(":")[0] for index in (before, after)), series.nodes, series.nodes,
+            )
+        }  # fmt: skip
+        old, new = found[series.rows[before]], found[series.rows[after]]
+        return [
+            f"{FACTS[name]}: {_short(one)} → {_short(other)}"
+            for name, one, other in zip(names, old, new, strict=True)
+            if one != other
+        ]
+
+    def _rows(self, sql: str, *parameters: Any) -> list[tuple[Any, ...]]:
+        try:
+            return self._database.execute(sql, [self.files, *parameters]).fetchall()
+        except duckdb.Error as err:
+            raise InputError(f"the history cannot be read: {clean(str(err))}") from err
+
+
+def _short(fact: str) -> str:
+    """A hash by its first digits, as Git shows it."""
+    is_hash = len(fact) >= 40 and all(digit in "0123456789abcdef" for digit in fact)
+    return fact[:12] if is_hash else fact or "not recorded"
+
+
+def day(seconds: float) -> str:
+    return f"{datetime.datetime.fromtimestamp(seconds, datetime.UTC):%Y-%m-%d %H:%M}"
