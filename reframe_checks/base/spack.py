@@ -3,6 +3,7 @@
 However many checks run, the installer is asked once; a site without such environments has no fixture at all.
 """
 
+import shlex
 import sys
 
 import reframe as rfm
@@ -34,9 +35,11 @@ class SpackInstall(rfm.RunOnlyRegressionTest):
 
     @rfmb.run_after("setup")
     def command_line(self):
-        install = [str(table.ENVIRONMENTS / "install"), self.current_system.name, *spack_environments()]
-        # Not by `keep_files`: ReFrame copies those only when all checks have passed.
-        self.executable_opts = [*install, "--keep", self.outputdir]
+        # Not by `keep_files`: ReFrame copies those only when all checks have passed. A dry run has no output folder.
+        kept = self.outputdir or "."
+        names = spack_environments()
+        command = [str(table.ENVIRONMENTS / "install"), self.current_system.name, *names, "--keep", kept]
+        self.executable_opts = [shlex.quote(word) for word in command]
 
     @rfmb.sanity_function
     def installer_is_content(self):
