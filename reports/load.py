@@ -293,4 +293,5 @@ def _census(census: dict[str, Any]) -> Census:
             for entry in census["checks"]
         ),
         not_loaded=tuple((entry["file"], entry["problem"]) for entry in census["not_loaded"]),
+        install=census.get("install", {}),
     )

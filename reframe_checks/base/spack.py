@@ -30,14 +30,16 @@ class SpackInstall(rfm.RunOnlyRegressionTest):
 
     descr = "the site's Spack environments are complete"
     local = True
+    sourcesdir = None
     executable = sys.executable
 
     @rfmb.run_after("setup")
     def command_line(self):
+        # Not by `keep_files`: ReFrame copies those only when all checks have passed. A dry run has no output folder.
+        kept = self.outputdir or "."
         names = spack_environments()
-        command = [str(table.ENVIRONMENTS / "install"), self.current_system.name, *names, "--keep", "."]
+        command = [str(table.ENVIRONMENTS / "install"), self.current_system.name, *names, "--keep", kept]
         self.executable_opts = [shlex.quote(word) for word in command]
-        self.keep_files = names
 
     @rfmb.sanity_function
     def installer_is_content(self):

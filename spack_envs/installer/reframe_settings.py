@@ -35,3 +35,10 @@ def _described(environment: Environment) -> dict[str, Any]:
         "extras": {**environment.table.extras, "hash_files": hash_files},
         "env_vars": [["PATH", f"{path}:$PATH"]],
     }
+
+
+def install_commands(site: str) -> dict[str, str]:
+    """For each feature that some Spack environment promises, the command that installs it for the site."""
+    return {
+        feature: Site(site).install_command(name) for name in table.names() for feature in table.read(name).features
+    }
