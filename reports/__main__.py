@@ -1,4 +1,4 @@
-"""Command line: ``python -m reports verdict|html RUN``, ``python -m reports ingest|history SITE``."""
+"""Command line: ``python -m reports verdict|html RUN``, ``python -m reports ingest|history|nightly SITE``."""
 
 import argparse
 import pathlib
@@ -12,6 +12,7 @@ from reports.history.command import add_commands as add_history_commands
 from reports.judge import Verdict, judge
 from reports.load import find_report, load_session
 from reports.model import OTHER_NODES, SAME_NODES
+from reports.nightly.command import add_commands as add_nightly_commands
 from reports.site import Site, SiteUnknownError, find_site, load_site
 from reports.terminal import show
 from reports.untrusted import clean
@@ -34,6 +35,7 @@ examples:
   python -m reports html run-report-7.json -o report.html       one page with plots, works without a network
   python -m reports ingest embedded                             new results into the site's history
   python -m reports history embedded --html history.html        what is worse than before, and since when
+  python -m reports nightly embedded                            dashboard and message on the nights
 """
 _RUN_HELP = "ReFrame's JSON report, or a folder with run-report*.json or report*.json (the newest counts)"
 NO_VERDICT = 2
@@ -98,6 +100,7 @@ def _parser() -> argparse.ArgumentParser:
     )
     html.set_defaults(command=_html)
     add_history_commands(commands)
+    add_nightly_commands(commands)
     return parser
 
 

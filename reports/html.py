@@ -2,7 +2,9 @@
 
 import base64
 import hashlib
+from dataclasses import dataclass
 from importlib import resources
+from typing import Any
 
 import jinja2
 from bokeh.resources import Resources
@@ -40,10 +42,8 @@ def render(verdict: Verdict) -> str:
     curves = [*curve_plots(verdict.cases), *heat_map_plots(verdict.cases), *scaling_plots(verdict.cases)]
     per_node = [*node_plots(verdict.cases), *pair_plots(verdict.cases)]
     evidence = ranked_evidence(verdict.cases)
-    scripts = [_own("report.js")]
-    if curves or per_node:
-        scripts.insert(0, "\n".join(Resources(mode="inline", components=["bokeh"]).js_raw))
-    page = _environment().get_template("report.html.j2")
+    scripts = inline_scripts(own("report.js"), with_plots=bool(curves or per_node))
+    page = environment(**_FUNCTIONS).get_template("report.html.j2")
     return page.render(
         verdict=verdict,
         session=verdict.session,
@@ -55,13 +55,31 @@ def render(verdict: Verdict) -> str:
         plot_items=[plot.item for plot in (*curves, *per_node)],
         provenance=provenance.listings(verdict.cases),
         suite_revisions=provenance.suite_revisions(verdict.cases),
-        style=Markup(_own("report.css")),
-        scripts=[Markup(script) for script in scripts],
-        script_hashes=" ".join(f"'sha256-{_digest(script)}'" for script in scripts),
+        style=Markup(own("report.css")),
+        scripts=[Markup(script) for script in scripts.texts],
+        script_hashes=scripts.hashes,
     )
 
 
-def _environment() -> jinja2.Environment:
+@dataclass(frozen=True)
+class Scripts:
+    """The scripts that a page holds; ``hashes`` for its Content-Security-Policy."""
+
+    texts: tuple[str, ...]
+
+    @property
+    def hashes(self) -> str:
+        return " ".join(f"'sha256-{_digest(text)}'" for text in self.texts)
+
+
+def inline_scripts(script: str, with_plots: bool) -> Scripts:
+    """``script``, after Bokeh's own where there are plots."""
+    bokeh = ["\n".join(Resources(mode="inline", components=["bokeh"]).js_raw)] if with_plots else []
+    return Scripts((*bokeh, script))
+
+
+def environment(**functions: Any) -> jinja2.Environment:
+    """This package's templates, escaping by themselves; they may call ``functions``."""
     environment = jinja2.Environment(
         loader=jinja2.PackageLoader("reports"),
         autoescape=True,
@@ -70,11 +88,12 @@ def _environment() -> jinja2.Environment:
         undefined=jinja2.StrictUndefined,
     )
     environment.policies["json.dumps_kwargs"] = {"sort_keys": False}  # Bokeh defines an object before it refers to it
-    environment.globals.update(_FUNCTIONS)
+    environment.globals.update(functions)
     return environment
 
 
-def _own(name: str) -> str:
+def own(name: str) -> str:
+    """A file of this package's templates."""
     return resources.files("reports").joinpath("templates", name).read_text(encoding="utf-8")
 
 
