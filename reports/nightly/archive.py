@@ -57,7 +57,8 @@ def open_archive(results: pathlib.Path, site: Site, now: float | None = None) ->
             continue
         nights.append(night)
         _keep(folder / night_file.FILE, night)
-    return Archive(tuple(sorted(nights, key=lambda night: (night.night, night.started))), tuple(running), tuple(damaged))
+    nights.sort(key=lambda night: (night.night, night.started))
+    return Archive(tuple(nights), tuple(running), tuple(damaged))
 
 
 def _keep(path: pathlib.Path, night: Night) -> None:

@@ -7,9 +7,9 @@ from typing import Any
 
 from reports.errors import InputError
 from reports.files import write_atomically
+from reports.history import dataset
 from reports.history.command import history_folder
 from reports.history.gate import Judged, judge_history
-from reports.history.findings import Kind
 from reports.history.ingest import ingest
 from reports.history.query import History
 from reports.judge import EXIT_STATUS
@@ -112,7 +112,10 @@ def _nightly(options: argparse.Namespace) -> int:
 def _findings(results: pathlib.Path, archive: Archive) -> list[Judged]:
     """Every series judged by itself; across nodes where no set of nodes was measured often enough."""
     folder = results / "history"
-    done = ingest(reports_of(results, archive.nights), folder)
+    present = dataset.sessions(folder)
+    # Reading every report of years takes minutes.
+    new = [night for night in archive.nights if not present.issuperset(night.sessions)]
+    done = ingest(reports_of(results, new), folder)
     for problem in done.damaged:
         print(f"left out of the history: {clean(problem)}", file=sys.stderr)
     try:

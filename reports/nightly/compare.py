@@ -31,7 +31,8 @@ def compare(before: Night | None, now: Night, findings: list[Judged]) -> Change:
     was = {problem.case: problem for problem in _failed(before)}
     fails = {problem.case: problem for problem in _failed(now)}
     # A case that did not run tonight is not mended.
-    mended = [problem for case, problem in was.items() if case not in fails] if now.state is not State.INCOMPLETE else []
+    known = now.state is not State.INCOMPLETE
+    mended = [problem for case, problem in was.items() if known and case not in fails]
     old = before.suspects if before else {}
     since = before.ended or before.started if before else 0.0
     new = [one for one in findings if one.finding.changed and one.series.times[-1] > since and _began(one) > since]

@@ -25,7 +25,7 @@ def coverage(archive: Archive) -> list[Coverage]:
     if not archive.nights:
         return []
     promised = archive.nights[-1].nights
-    seen: dict[str, tuple[datetime.date, int]] = {}
+    seen: dict[str, tuple[datetime.date | None, int | None]] = {}
     for ago, night in enumerate(reversed(archive.nights)):
         for node in night.covered:
             seen.setdefault(node, (night.day, ago))

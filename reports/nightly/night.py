@@ -15,12 +15,12 @@ FILE = "summary.json"
 _PROBLEM: schema.Schema = {
     "type": "object",
     "required": ["case", "state", "line", "hint"],
+    "additionalProperties": False,
     "properties": {"case": STRING, "state": {"enum": [state.name for state in State]}, "line": STRING, "hint": STRING},
 }
 _SCHEMA: schema.Schema = {
     "type": "object",
-    "required": ["night", "started", "ended", "mode", "state", "headline", "sessions", "counts", "problems", "gaps"]
-    + ["suspects", "planned", "covered", "nodes", "nights", "drain"],
+    "additionalProperties": False,
     "properties": {
         "night": {"type": "string", "format": "date"},
         "started": NUMBER,
@@ -40,6 +40,7 @@ _SCHEMA: schema.Schema = {
         "drain": STRINGS,
     },
 }
+_SCHEMA["required"] = list(_SCHEMA["properties"])
 
 
 @dataclass(frozen=True)
@@ -90,13 +91,9 @@ def to_json(night: Night) -> str:
 
 def load_night(folder: pathlib.Path) -> Night:
     """:raises InputError: there is no summary, or it is damaged; names the file and the key."""
-    found: dict[str, Any] = load_object(folder / FILE, _SCHEMA)
-    lists = ("sessions", "gaps", "planned", "covered", "nodes", "drain")
-    return Night(
-        **{key: found[key] for key in ("night", "started", "ended", "mode", "headline", "counts", "nights")},
-        **{key: tuple(found[key]) for key in lists},
-        folder=folder.name,
-        state=State[found["state"]],
-        problems=tuple(Problem(**{**problem, "state": State[problem["state"]]}) for problem in found["problems"]),
-        suspects={node: tuple(evidence) for node, evidence in found["suspects"].items()},
-    )
+    found = load_object(folder / FILE, _SCHEMA)
+    typed: dict[str, Any] = {key: tuple(value) if isinstance(value, list) else value for key, value in found.items()}
+    typed["state"] = State[found["state"]]
+    typed["problems"] = tuple(Problem(**{**one, "state": State[one["state"]]}) for one in found["problems"])
+    typed["suspects"] = {node: tuple(evidence) for node, evidence in found["suspects"].items()}
+    return Night(folder=folder.name, **typed)

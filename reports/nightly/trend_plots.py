@@ -6,7 +6,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from bokeh.embed import json_item
-from bokeh.models import ColumnDataSource, HoverTool, Span
+from bokeh.models import ColumnDataSource, HoverTool
+from bokeh.models.annotations import Span
 
 from reports.figures import allowed, counted, figure
 from reports.history.gate import Judged
@@ -41,17 +42,17 @@ def _excess(one: Judged, value: float) -> float:
 
 def _plot(one: Judged, days: Mapping[str, datetime.date]) -> Plot:
     series = one.series
-    where = f"{series.partition} {folded(series.nodes.split(','))}" if series.nodes else f"{series.partition}, any nodes"
+    nodes = f" {folded(series.nodes.split(','))}" if series.nodes else ", any nodes"
     times = [_moment(row, seconds, days) for row, seconds in zip(series.rows, series.times, strict=True)]
     values = [float(value) for value in series.values]
     outside = sum(_excess(one, value) > 0 for value in values)
     caption = [one.verdict + (f" since {one.since}" if one.finding.changed else "")]
     caption += [f"{counted(outside, 'value')} out of bounds ({allowed(series.lower, series.upper)})"] if outside else []
     caption += [f"changed at that time: {'; '.join(one.changes)}"] if one.changes else []
-    rows = [(f"{time:%Y-%m-%d}", figure(value), "out of bounds" if _excess(one, value) else "")
+    rows: list[tuple[str, ...]] = [(f"{time:%Y-%m-%d}", figure(value), "out of bounds" if _excess(one, value) else "")
             for time, value in zip(times, values, strict=True)]  # fmt: skip
     return Plot(
-        title=f"{series.title} – {where}",
+        title=f"{series.title} – {series.partition}{nodes}",
         caption="; ".join(caption),
         legend=[("bound", Look(ALARM, "diamond", "7 4"))] if _bounds(one) else [],
         item=json_item(_draw(one, times, values)),
