@@ -30,6 +30,9 @@ def localise(failed: CaseVerdict, attempts: Sequence[CaseVerdict]) -> Suspicion 
     case = failed.case
     if case.suspects:
         return Suspicion(tuple(sorted(case.suspects)), "named by the check's own measurement")
+    if case.findings:
+        first = case.findings[0]
+        return Suspicion(tuple(sorted(first.nodes)), f"{first.kind} {first.name}: {first.quantity} {first.evidence}")
     naming = [other.case for other in attempts if case.involved.intersection(other.case.suspects)]
     if naming:
         named = case.involved.intersection(node for other in naming for node in other.suspects)

@@ -6,9 +6,7 @@ target has ``extras: {lustre: {TARGET: {stripe_count: N, stripe_size: BYTES}}}``
 """
 
 # Target -> feature of a partition that has it.
-STORAGE_TARGETS = {
-    target: f"storage_{target}" for target in ("scratch", "shared", "lustre_hdd", "lustre_ssd", "nvme")
-}
+STORAGE_TARGETS = {target: f"storage_{target}" for target in ("scratch", "shared", "lustre_hdd", "lustre_ssd", "nvme")}
 
 
 def parallel(target: str) -> str:

@@ -1,7 +1,7 @@
 """Memory bandwidth and floating-point speed of every node in one job, each core alone and all cores of a node.
 
 Which node is slow comes from the comparison of equal nodes (``localise/nodes.py``), so it needs no reference. Own
-program (``src/node_sweep``); each figure is a median over passes.
+program (``src/node_sweep``); each figure is the best of five windows of time.
 """
 
 import pathlib
@@ -62,8 +62,7 @@ class NodeSweep(Scaled, KappaCheck):
 
     @rfmb.sanity_function
     def read_speeds(self):
-        sweep = self.parsed(node_sweep.parse, self.output_text(RESULT))
-        nodes = {speeds.node: speeds for speeds in sweep.nodes}
+        nodes = self.parsed(node_sweep.parse, self.output_text(RESULT)).nodes
         self.of_node = {
             TRIAD: {node: sum(speeds.together.triad_mbps) for node, speeds in nodes.items()},
             GFLOPS: {node: sum(speeds.together.gflops) for node, speeds in nodes.items()},

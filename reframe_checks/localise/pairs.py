@@ -8,8 +8,8 @@ from numpy.typing import NDArray
 from reframe_checks.localise.finding import Finding, Floats, least_score, noise, ranked
 from reframe_checks.localise.pair_model import PairFit, fit
 
-# A switch is told from its nodes from so many up.
-LEAST_NODES_OF_SWITCH = 3
+# A switch is told from its nodes from two up, and when this share of them is slow.
+LEAST_NODES_OF_SWITCH, SLOW_SHARE = 2, 0.75
 
 
 def suspects_of_pairs(
@@ -110,7 +110,8 @@ def _switches(
     found = []
     for label, inside in members.items():
         effect = effects[label] - centre
-        if effect < least or effect / spread < least_score(len(members)):
+        slow = float(np.mean(fitted.node[inside] - centre >= least))
+        if effect < least or effect / spread < least_score(len(members)) or slow < SLOW_SHARE:
             continue
         base[inside] = effects[label]
         # Where pairs within the switch are as fast as elsewhere, the fault is in the way out of it.

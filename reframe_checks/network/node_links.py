@@ -54,8 +54,9 @@ class NodeLinks(Scaled, KappaCheck):
     @rfmb.sanity_function
     def read_links(self):
         links = self.parsed(
-            node_links.parse, self.output_text(), message_bytes=MESSAGE_BYTES, expect_repeats=self.repeats_per_link
-        )
+            node_links.parse, self.output_text(), message_bytes=MESSAGE_BYTES,
+            expect_nodes=len(self.provenance["nodelist"]), expect_repeats=self.repeats_per_link,
+        )  # fmt: skip
         self.best_of_node = {}
         for pair, bandwidth in links.items():
             for node in pair:

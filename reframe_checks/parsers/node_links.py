@@ -9,11 +9,11 @@ from reframe_checks.parsers.errors import ParseError
 _MARK = re.compile(r"^@link ([\w.-]{1,255}) ([\w.-]{1,255})$", re.MULTILINE)
 
 
-def parse(text: str, *, message_bytes: int, expect_repeats: int) -> dict[tuple[str, str], float]:
+def parse(text: str, *, message_bytes: int, expect_nodes: int, expect_repeats: int) -> dict[tuple[str, str], float]:
     """Best bandwidth in MB/s of each link, keyed by its two nodes.
 
     :raises ParseError: no link, text before the first one, a table missing, a link measured too few times or not
-        at one go, or links that are no ring.
+        at one go, or links that are no ring of ``expect_nodes`` nodes (two nodes have one link).
     """
     before, *parts = _MARK.split(text)
     if before.strip():
@@ -34,6 +34,7 @@ def parse(text: str, *, message_bytes: int, expect_repeats: int) -> dict[tuple[s
                 text=text, line=1,
             )  # fmt: skip
     starts, ends = (sorted(nodes) for nodes in zip(*samples, strict=True))
-    if len(samples) > 1 and starts != ends:
-        raise ParseError("link bandwidths", "links that close a ring of nodes", text=text, line=1)
+    links = expect_nodes if expect_nodes > 2 else 1
+    if len(samples) != links or (links > 1 and starts != ends):
+        raise ParseError("link bandwidths", f"links that close a ring of {expect_nodes} nodes", text=text, line=1)
     return {pair: max(values) for pair, values in samples.items()}

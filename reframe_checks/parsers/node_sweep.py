@@ -29,7 +29,7 @@ class NodeSpeeds:
 class NodeSweep:
     mpi: str
     mib_per_core: int
-    nodes: tuple[NodeSpeeds, ...]
+    nodes: dict[str, NodeSpeeds]
 
 
 def parse(text: str) -> NodeSweep:
@@ -41,11 +41,12 @@ def parse(text: str) -> NodeSweep:
     record = Record.parse(output, 1, len(output.lines))
     if record.text("format") != "kappa-node-sweep" or record.integer("version") != 1:
         raise record.error("kappa-node-sweep, version 1", "format")
-    nodes = sorted(map(_node, record.records("nodes")), key=lambda speeds: speeds.node)
+    speeds = list(map(_node, record.records("nodes")))
+    nodes = {each.node: each for each in speeds}
     ranks = record.integer("ranks", 1)
-    if len({speeds.node for speeds in nodes}) != len(nodes) or len(nodes) != ranks:
+    if not len(nodes) == len(speeds) == ranks:
         raise record.error(f"{ranks} nodes, each once", "nodes")
-    return NodeSweep(record.text("mpi"), record.integer("mib_per_core", 1), tuple(nodes))
+    return NodeSweep(record.text("mpi"), record.integer("mib_per_core", 1), nodes)
 
 
 def _node(record: Record) -> NodeSpeeds:

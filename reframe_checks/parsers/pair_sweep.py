@@ -97,16 +97,17 @@ def _rounds(record: Record, nodes: int) -> tuple[float, ...]:
 
 
 def _alone(record: Record, nodes: tuple[str, ...]) -> list[Alone]:
-    found = []
+    possible = set(combinations(nodes, 2))
+    found: dict[tuple[str, str], Alone] = {}
     for entry in record.records("alone"):
-        first, second = entry.integer("first"), entry.integer("second")
-        if not first < second < len(nodes):
-            raise entry.error(f"above first, below {len(nodes)}", "second")
-        found.append(
-            Alone(
-                (nodes[first], nodes[second]),
-                entry.number("latency_us", 0),
-                (entry.number("to_second_MBps", 0), entry.number("to_first_MBps", 0)),
-            )
+        pair = (entry.text("first"), entry.text("second"))
+        if pair not in possible or pair in found:
+            raise entry.error("two of the nodes, in their order, each pair once")
+        found[pair] = Alone(
+            pair,
+            entry.number("latency_us", 0),
+            (entry.number("to_second_MBps", 0), entry.number("to_first_MBps", 0)),
         )
-    return found
+    if len(found) != record.integer("alone_pairs"):
+        raise record.error(f"as many pairs as alone_pairs says, found {len(found)}", "alone")
+    return list(found.values())

@@ -1,5 +1,6 @@
 """All series of a site judged, worst first, with what changed at each finding."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from reports.history.direction import worse_sign
@@ -50,7 +51,7 @@ def _judge(history: History, series: Series, false_alarms: float, since: float) 
     return Judged(series, finding, worse, tuple(changes))
 
 
-def exit_status(judged: list[Judged]) -> int:
+def exit_status(judged: Sequence[Judged]) -> int:
     if any(one.worse for one in judged):
         return WORSE
     return QUIET if any(one.finding.kind is not Kind.THIN for one in judged) else CANNOT_JUDGE

@@ -72,7 +72,8 @@ class History:
             newest,
         )
         return [
-            Series(*row[:9], np.array(row[9], float), np.array(row[10], float), tuple(row[11])) for row in found
+            Series(*row[:9], np.array(row[9], float), np.array(row[10], float), tuple(row[11]))  # type: ignore[call-arg]
+            for row in found
         ]
 
     def changes(self, series: Series, before: int, after: int) -> list[str]:

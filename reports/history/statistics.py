@@ -1,5 +1,6 @@
 """Robust statistics of a series: a value against earlier ones, change points, step or drift, one mode or two."""
 
+import itertools
 import math
 from dataclasses import dataclass
 
@@ -88,12 +89,11 @@ def is_drift(values: Array, points: list[int]) -> bool:
     slope, intercept, *_ = stats.theilslopes(values)
     line = np.abs(values - (intercept + slope * np.arange(n))).mean()
     edges = [0, *points, n]
-    levels = np.concatenate(
-        [values[a:b] - np.median(values[a:b]) for a, b in zip(edges, edges[1:], strict=False)]
-    )
+    levels = np.concatenate([values[a:b] - np.median(values[a:b]) for a, b in itertools.pairwise(edges)])
     steps = np.abs(levels).mean()
     tiny = np.finfo(float).tiny
-    return bool(n * math.log(line + tiny) + 2 * math.log(n) < n * math.log(steps + tiny) + 2 * len(points) * math.log(n))
+    penalty = math.log(n) / n
+    return bool(math.log(line + tiny) + 2 * penalty < math.log(steps + tiny) + 2 * len(points) * penalty)
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,7 @@
 """The findings as a table for a terminal."""
 
 from collections import Counter
+from collections.abc import Sequence
 
 from rich.console import Console
 from rich.table import Table
@@ -10,13 +11,15 @@ from reports.figures import figure
 from reports.history.gate import Judged
 from reports.nodes import folded
 
+HEADER = ("Series", "Where", "Finding", "Since", "Before", "After", "z", "What changed at that time")
 
-def show(judged: list[Judged], console: Console | None = None) -> None:
+
+def show(judged: Sequence[Judged], console: Console | None = None) -> None:
     """Print what changed, and how many series are quiet, noisy or too thin."""
     console = console or Console()
     changed = [one for one in judged if one.finding.changed]
     if changed:
-        table = Table("Series", "Where", "Finding", "Since", "Before", "After", "z", "What changed at that time")
+        table = Table(*HEADER)
         for one in changed:
             table.add_row(*map(Text, row(one)), style="bold red" if one.worse else None)
         console.print(table)

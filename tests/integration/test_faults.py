@@ -69,6 +69,34 @@ def test_transient_is_measured_again_and_not_blamed(suite):
     assert verdict["suspects"] == []
 
 
+def test_bandwidth_limit_is_a_slow_node_of_the_pair_sweep(suite):
+    with fault(
+        suite, "node3", "tc qdisc add dev eth0 root tbf rate 200mbit burst 70000 latency 50ms",
+        "tc qdisc del dev eth0 root",
+    ):  # fmt: skip
+        status, verdict = suite.run("-n", "PairSweep", "-S", "PairSweep.seconds=0.5")
+    assert status == FAIL
+    failed = failure_of(verdict, "PairSweep")
+    assert failed["suspects"] == ["node3"]
+    assert "when it sends" in failed["operator_line"]
+
+
+def test_bandwidth_limit_to_one_node_is_a_slow_link(suite):
+    limit = (
+        "tc qdisc add dev eth0 root handle 1: htb default 1; "
+        "tc class add dev eth0 parent 1: classid 1:1 htb rate 10gbit; "
+        "tc class add dev eth0 parent 1: classid 1:2 htb rate 200mbit burst 70000; "
+        "tc filter add dev eth0 parent 1: protocol ip u32 "
+        "match ip dst $(getent hosts node4 | cut -d' ' -f1)/32 flowid 1:2"
+    )
+    with fault(suite, "node2", limit, "tc qdisc del dev eth0 root"):
+        status, verdict = suite.run("-n", "PairSweep", "-S", "PairSweep.seconds=0.5")
+    assert status == FAIL
+    failed = failure_of(verdict, "PairSweep")
+    assert "link node2-node4: bandwidth" in failed["operator_line"]
+    assert failed["suspects"] == ["node2", "node4"]
+
+
 def test_full_scratch_fails(suite):
     # node1 is where the job of one node goes.
     with fault(suite, "node1", "fallocate -l $(df --output=avail -B1 /scratch | tail -n 1) /scratch/full || true",

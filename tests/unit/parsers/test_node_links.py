@@ -14,7 +14,7 @@ def text(recorded):
 
 
 def parse(text, repeats=2):
-    return node_links.parse(text, message_bytes=MIB, expect_repeats=repeats)
+    return node_links.parse(text, message_bytes=MIB, expect_nodes=4, expect_repeats=repeats)
 
 
 def test_best_repeat_of_each_link_of_the_ring(text):
@@ -31,6 +31,7 @@ def test_best_repeat_of_each_link_of_the_ring(text):
         (lambda text: "srun: error\n" + text, "a line `@link NODE NODE`"),
         (lambda text: text.replace(str(MIB), "8"), "message sizes"),
         (lambda text: text[: text.rindex("@link")], "2 measurements of node4-node1, found 1"),
+        (lambda text: text[text.index("@link node4") :], "ring of 4 nodes"),
         (lambda text: text[:-5], "cut off"),
         (lambda text: re.sub(r"[\d.]+$", "nan", text.rstrip()) + "\n", "plain number"),
     ],

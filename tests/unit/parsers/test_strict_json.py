@@ -45,6 +45,13 @@ def test_text_that_is_no_sound_json(text, message):
         ('{"a": 1}', lambda record: record.flag("a"), "a: true or false"),
         ('{"a": 1}', lambda record: record.records("a"), "a: a list"),
         ('{"a": [{}, 1]}', lambda record: record.records("a"), r"a\[1\]: an object"),
+        ('{"a": ["x", ""]}', lambda record: record.texts("a"), "a: a list of texts"),
+        ('{"a": [1, -1]}', lambda record: record.integers("a"), "a: a list of integers"),
+        ('{"a": [1, 0]}', lambda record: record.numbers("a", 2), "a: a list of 2 numbers above 0"),
+        ('{"a": [1]}', lambda record: record.numbers("a", 2), "a: a list of 2 numbers above 0"),
+        ('{"a": [[1, 2], [3]]}', lambda record: record.matrix("a", 2, 2), "a: 2 lists of 2 numbers"),
+        ('{"a": [[1, true]]}', lambda record: record.matrix("a", 1, 2), "a: 1 lists of 2 numbers"),
+        ('{"a": [[1, 1]]}', lambda record: record.pairs("a"), "a: lists of two integers"),
         ('{"a": {"b": null}}', lambda record: record.record("a").text("b"), r"a\.b: a text"),
     ],
 )
@@ -60,3 +67,10 @@ def test_values_of_the_right_type():
     assert record.optional("n", record.text) is None
     assert record.optional("t", record.text) == "x"
     assert record.records("r")[0].integer("i") == 0
+
+
+def test_lists_of_the_right_type():
+    record = read('{"t": ["x", "y"], "i": [0, 2], "n": [1, 2.5], "m": [[null, 1], [2, null]], "p": [[0, 1]]}')
+    assert (record.texts("t"), record.integers("i"), record.numbers("n", 2)) == (["x", "y"], [0, 2], [1.0, 2.5])
+    assert record.matrix("m", 2, 2) == [[None, 1.0], [2.0, None]]
+    assert record.pairs("p") == [(0, 1)]

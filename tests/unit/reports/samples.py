@@ -63,6 +63,20 @@ def latency(partition: str = "cpu", value: float | None = 9.0, **changes: Any) -
     return {**entry, **changes}
 
 
+def finding(name: str = "node2", **changes: Any) -> Document:
+    """What a check has against a node, unless ``changes`` say otherwise."""
+    return {
+        "kind": "node",
+        "name": name,
+        "nodes": [name],
+        "quantity": "bandwidth",
+        "score": 50.0,
+        "slowdown": 3.0,
+        "evidence": "slower to all",
+        **changes,
+    }
+
+
 def report(*runs: list[Document], **info: Any) -> Document:
     """A report of ``runs``, each a list of cases, in mode ``nightly``."""
     document = recorded("campaign")

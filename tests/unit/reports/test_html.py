@@ -5,7 +5,7 @@ import re
 import pytest
 
 from reports.html import render
-from tests.unit.reports.samples import case, complete, judged, latency, recorded, report
+from tests.unit.reports.samples import case, complete, finding, judged, latency, recorded, report
 
 HOSTILE = "\"><script>alert(1)</script><img src=x onerror=alert(2)>'&amp;\x1b[31m</script><!--"
 
@@ -54,6 +54,8 @@ def hostile_report():
         curves={HOSTILE: {"x": HOSTILE, "x_unit": "B", "y": HOSTILE, "y_unit": HOSTILE, "points": [[1, 2], [2, 3]],
                           "gated": {HOSTILE: HOSTILE}}},
         per_node={HOSTILE: {"unit": HOSTILE, "values": {HOSTILE: 1, "node1": 2}}},
+        matrices={HOSTILE: {"unit": HOSTILE, "nodes": [HOSTILE, "node1"], "values": [[None, 1], [2, None]]}},
+        findings=[finding(HOSTILE, quantity=HOSTILE, evidence=HOSTILE)],
         perfvalues={HOSTILE: [900, 500, None, 0, HOSTILE, "fail"]},
     )  # fmt: skip
     entry["partition"] = HOSTILE
@@ -154,3 +156,15 @@ def test_the_numbers_of_plots_are_in_tables_too(page):
     text = page(report([case("OsuLatency %placement=two_nodes"), case("PartitionHealth")])).text
     assert " 1 048 576 " in text
     assert "memory (GiB)" in text
+
+
+def test_evidence_comes_with_a_suggestion_that_is_only_text(page):
+    missing = finding("node7", score=None, evidence="not measured with 7 of 7 nodes")
+    odd = finding("n1; reboot", score=9.0)
+    link = finding("node2-node3", kind="link", nodes=["node2", "node3"], score=80.0)
+    found = page(complete(latency("gpu", value=900, findings=[odd, link, missing])))
+    _, evidence = found.text.split("Measured evidence")
+    assert evidence.index("node node7") < evidence.index("link node2-node3") < evidence.index("node n1; reboot")
+    assert "scontrol update nodename=node7 state=drain reason='Kappa OsuLatency: bandwidth not measured" in found.text
+    assert "scontrol update nodename='n1; reboot' state=drain" in found.text
+    assert "nodename=node2-node3" not in found.text

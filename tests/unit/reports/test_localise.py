@@ -1,5 +1,5 @@
 from reports.state import State
-from tests.unit.reports.samples import case, judged, latency, report
+from tests.unit.reports.samples import case, finding, judged, latency, report
 
 
 def on(*nodes, value=9.0, **changes):
@@ -18,6 +18,13 @@ def test_the_checks_own_measurement_comes_first(tmp_path):
     found = suspicion(document, tmp_path)
     assert found.nodes == ("node2",)
     assert found.evidence == "named by the check's own measurement"
+
+
+def test_a_suspect_link_names_both_ends(tmp_path):
+    link = finding("node1-node3", kind="link", nodes=["node3", "node1"])
+    found = suspicion(report([on("node1", "node2", "node3", value=900, findings=[link])]), tmp_path)
+    assert found.nodes == ("node1", "node3")
+    assert found.evidence == "link node1-node3: bandwidth slower to all"
 
 
 def test_another_checks_measurement_names_a_node_that_took_part(tmp_path):

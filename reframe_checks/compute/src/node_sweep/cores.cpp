@@ -3,6 +3,7 @@
 #include <pthread.h>
 #include <sched.h>
 
+#include <algorithm>
 #include <atomic>
 #include <barrier>
 #include <chrono>
@@ -11,7 +12,6 @@
 #include <thread>
 
 #include "kernels.hpp"
-#include "median.hpp"
 
 namespace {
 
@@ -19,19 +19,25 @@ using Clock = std::chrono::steady_clock;
 
 double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
 
-// Amount of work a second: the median over passes.
+// Amount of work a second, in the best of several windows of time. A pass alone would not show a core that is stopped
+// now and then, and a mean would blame it for what disturbs once.
 template <typename Kernel>
 double speed(Kernel& kernel, double work_per_pass, double seconds) {
-    constexpr std::size_t kLeast = 3;
+    constexpr int kWindows = 5;
     kernel.pass();
-    std::vector<double> speeds;
-    const auto start = Clock::now();
-    while (speeds.size() < kLeast || seconds_since(start) < seconds) {
-        const auto before = Clock::now();
-        kernel.pass();
-        speeds.push_back(work_per_pass / seconds_since(before));
+    double best = 0;
+    for (int window = 0; window < kWindows; ++window) {
+        int passes = 0;
+        double took = 0;
+        const auto start = Clock::now();
+        do {
+            kernel.pass();
+            ++passes;
+            took = seconds_since(start);
+        } while (took < seconds / kWindows);
+        best = std::max(best, passes * work_per_pass / took);
     }
-    return sweep::median(std::move(speeds));
+    return best;
 }
 
 bool bind(std::thread& thread, int core) {

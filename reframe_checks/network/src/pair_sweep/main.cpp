@@ -103,8 +103,8 @@ json measured_alone(Sweep& sweep, const Matrices& matrices, const Layout& layout
             const auto nodes = static_cast<int>(layout.nodes.size());
             const auto there = static_cast<std::size_t>(pair.first * nodes + pair.second);
             const auto back = static_cast<std::size_t>(pair.second * nodes + pair.first);
-            found.push_back({{"first", pair.first},
-                             {"second", pair.second},
+            found.push_back({{"first", layout.nodes[static_cast<std::size_t>(pair.first)]},
+                             {"second", layout.nodes[static_cast<std::size_t>(pair.second)]},
                              {"latency_us", sweep::rounded(alone.latency_us[there])},
                              {"to_second_MBps", sweep::rounded(alone.bandwidth_mbps[there])},
                              {"to_first_MBps", sweep::rounded(alone.bandwidth_mbps[back])}});
@@ -138,6 +138,8 @@ void measure(const sweep::World& world, const Options& options) {
         {"rounds", rounds},
         {"latency_us", rows(matrices.latency_us, layout.nodes.size())},
         {"bandwidth_MBps", rows(matrices.bandwidth_mbps, layout.nodes.size())},
+        // Two entries cut and joined would pass for one; the number of them tells.
+        {"alone_pairs", alone.size()},
         {"alone", alone},
     };
     sweep::write_file(options.output, sweep::in_lines(document, {"rounds", "latency_us", "bandwidth_MBps"}));

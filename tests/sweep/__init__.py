@@ -1,0 +1,1 @@
+"""Tests of the programs that measure every node or pair of nodes."""

@@ -1,0 +1,51 @@
+"""Builds a program with the sanitizers and runs it on ranks that take themselves for nodes."""
+
+import os
+import pathlib
+import subprocess
+
+import pytest
+
+REPOSITORY = pathlib.Path(__file__).parents[2]
+
+# Open MPI refuses root and more ranks than cores unless told otherwise. It leaks at its end, which is not ours.
+ENVIRONMENT = {
+    "OMPI_ALLOW_RUN_AS_ROOT": "1",
+    "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
+    "OMPI_MCA_rmaps_base_oversubscribe": "1",
+    "OMPI_MCA_hwloc_base_binding_policy": "none",
+    "OMPI_MCA_mpi_yield_when_idle": "1",
+    "ASAN_OPTIONS": "detect_leaks=0",
+}
+# RANKS_PER_NODE ranks take themselves for one node.
+AS_NODE = 'SLURMD_NODENAME=node$((OMPI_COMM_WORLD_RANK / RANKS_PER_NODE)) exec "$0" "$@"'
+
+
+class Program:
+    def __init__(self, source: str, folder: pathlib.Path) -> None:
+        self.folder = folder / pathlib.Path(source).name
+        self.path = self.folder / self.folder.name
+        options = ["-DSWEEP_SANITIZE=ON", "-DSWEEP_WERROR=ON", "-DSWEEP_TESTS=ON", "-DCMAKE_BUILD_TYPE=Debug"]
+        self._run("cmake", "-S", REPOSITORY / source, "-B", self.folder, *options)
+        self._run("cmake", "--build", self.folder)
+
+    def __call__(self, *arguments, ranks, ranks_per_node=1, cwd, ok=True):
+        environment = os.environ | ENVIRONMENT | {"RANKS_PER_NODE": str(ranks_per_node)}
+        command = ["mpirun", "-n", str(ranks), "sh", "-c", AS_NODE, self.path, *arguments]
+        return self._run(*command, env=environment, cwd=cwd, ok=ok)
+
+    def unit_tests(self):
+        self._run("ctest", "--test-dir", self.folder, "--no-tests=error", "--output-on-failure")
+
+    def _run(self, *command, ok=True, **options):
+        done = subprocess.run(
+            list(map(str, command)), capture_output=True, text=True, timeout=300, check=False, **options
+        )
+        assert not ok or done.returncode == 0, done.stdout + done.stderr
+        return done
+
+
+@pytest.fixture(scope="session")
+def build(tmp_path_factory):
+    """``build(folder)`` is the program of the CMake project in that folder of the repository."""
+    return lambda source: Program(source, tmp_path_factory.mktemp("sweep"))

@@ -1,0 +1,28 @@
+import os
+
+import pytest
+
+from reframe_checks.parsers import node_sweep
+
+SHORT = ["--mib-per-core=1", "--seconds=0.01"]
+
+
+@pytest.fixture(scope="module")
+def program(build):
+    return build("reframe_checks/compute/src/node_sweep")
+
+
+@pytest.mark.parametrize("at_once", [0, 1, 2])
+def test_every_core_of_every_node(program, tmp_path, at_once):
+    program(*SHORT, f"--at-once={at_once}", ranks=3, cwd=tmp_path)
+    sweep = node_sweep.parse((tmp_path / "node_sweep.json").read_text())
+    assert list(sweep.nodes) == ["node0", "node1", "node2"]
+    assert all(speeds.cores == tuple(sorted(os.sched_getaffinity(0))) for speeds in sweep.nodes.values())
+    assert all(speeds.wrong == () for speeds in sweep.nodes.values())
+
+
+def test_two_ranks_on_a_node_are_refused(program, tmp_path):
+    done = program(*SHORT, ranks=2, ranks_per_node=2, cwd=tmp_path, ok=False)
+    assert done.returncode != 0
+    assert "node0 has several ranks" in done.stderr
+    assert not list(tmp_path.iterdir())
