@@ -26,9 +26,9 @@ def coverage(archive: Archive) -> list[Coverage]:
         return []
     promised = archive.nights[-1].nights
     seen: dict[str, tuple[datetime.date | None, int | None]] = {}
-    for ago, night in enumerate(reversed(archive.nights)):
+    for number, night in enumerate(reversed(archive.nights)):
         for node in night.covered:
-            seen.setdefault(node, (night.day, ago))
+            seen.setdefault(node, (night.day, number))
     found = []
     for node in archive.nodes:
         day, ago = seen.get(node, (None, None))

@@ -14,7 +14,7 @@ from reports.untrusted import one_line
 # A message is read on a phone; the dashboard has the rest.
 LIMIT = 8
 LINE_LIMIT = 400
-_MEANING = re.compile(r"([\\`*_{}\[\]<>()#+!|~$@&])")
+_MEANING = re.compile(r"([\\`*_\[\]<>#|~@&])")
 
 
 def message(site: str, archive: Archive, findings: list[Judged]) -> str:

@@ -1,18 +1,15 @@
 """The dashboard: one self-contained HTML page over all nights of a site."""
 
-import datetime
-
-from markupsafe import Markup
-
 from reports import figures, nodes
 from reports.history.gate import Judged
+from reports.history.terminal import HEADER
 from reports.history.terminal import row as finding_row
-from reports.html import environment, inline_scripts, own
 from reports.nightly.archive import Archive
 from reports.nightly.calendar import months
 from reports.nightly.compare import compare, first_step
 from reports.nightly.coverage import coverage
 from reports.nightly.trend_plots import trend_plots
+from reports.page import render_page
 from reports.state import State
 
 # Months that are open; earlier ones unfold by year.
@@ -26,15 +23,19 @@ def render(site: str, archive: Archive, findings: list[Judged]) -> str:
     before, now = (None, *archive.nights)[-2:]
     assert now is not None
     plots = trend_plots(findings, archive.nights)
-    scripts = inline_scripts(own("report.js"), with_plots=bool(plots))
     calendar = months(archive.nights)
     changed = [one for one in findings if one.finding.changed]
-    template = environment(
-        coverage=coverage, duration=figures.duration, folded=nodes.folded, finding_row=finding_row,
-        day=lambda seconds: datetime.datetime.fromtimestamp(seconds).astimezone(),
-    ).get_template("nightly.html.j2")  # fmt: skip
-    return template.render(
-        State=State,
+    functions = {
+        "State": State,
+        "coverage": coverage,
+        "duration": figures.duration,
+        "finding_row": finding_row,
+        "folded": nodes.folded,
+    }
+    return render_page(
+        "nightly.html.j2",
+        plots,
+        functions,
         site=site,
         archive=archive,
         now=now,
@@ -46,13 +47,10 @@ def render(site: str, archive: Archive, findings: list[Judged]) -> str:
         nights=archive.nights[: -RECENT_NIGHTS - 1 : -1],
         findings=findings,
         changed=changed[:FINDINGS_LIMIT],
+        header=HEADER,
         changed_in_all=len(changed),
         plots=plots,
-        plot_items=[plot.item for plot in plots],
         suspects=_suspects(archive),
-        style=Markup(own("report.css") + own("nightly.css")),
-        scripts=[Markup(script) for script in scripts.texts],
-        script_hashes=scripts.hashes,
     )
 
 

@@ -2,7 +2,6 @@
 
 import dataclasses
 import pathlib
-import re
 from collections import Counter
 from collections.abc import Sequence
 
@@ -23,8 +22,6 @@ from reports.site import Site
 from reports.state import State
 from reports.untrusted import one_line
 
-# The node to which ReFrame's --distribute pins a case.
-_PINNED = re.compile(r"%\.nid=(\S+)")
 PLACES_LIMIT = 300
 RERUN = "look at the night's output (`night.log` in its folder); the next night covers what this one left out"
 
@@ -86,8 +83,8 @@ def covered(turn: Sequence[CaseVerdict]) -> list[str]:
     """The nodes on which every case that was pinned to them came to a result."""
     states: dict[str, list[bool]] = {}
     for found in turn:
-        if pinned := _PINNED.search(found.case.name):
-            states.setdefault(pinned[1], []).append(found.state in (State.PASS, State.FAIL, State.KNOWN))
+        if found.case.pinned:
+            states.setdefault(found.case.pinned, []).append(found.state in (State.PASS, State.FAIL, State.KNOWN))
     return sorted(node for node, ran in states.items() if all(ran))
 
 

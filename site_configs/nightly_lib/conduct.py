@@ -82,7 +82,7 @@ def rotation(
     """ReFrame on every check of one node, on each of ``nodes``; what fails is measured again there."""
     return [
         binaries / "reframe", "-C", repository / f"site_configs/{options.site}/settings.py", "-c", "reframe_checks",
-        "-R", "-r", f"--mode={options.mode}", "-t", "scale_one_node", "--distribute=avail",
+        "-R", "-r", f"--mode={options.mode}", "-t", "scale_one_node", "--distribute=all",
         "-J", f"nodelist={','.join(nodes)}", "--max-retries=1", f"--report-file={folder / 'rotation/run-report.json'}",
         *options.reframe,
     ]  # fmt: skip
