@@ -11,7 +11,7 @@ from reports.files import write_atomically
 from reports.nightly import night as night_file
 from reports.nightly import record as record_file
 from reports.nightly.night import Night, load_night, to_json
-from reports.nightly.record import load_record
+from reports.nightly.record import load_record, rotation_reports
 from reports.nightly.summarise import summarise
 from reports.site import Site
 from reports.untrusted import clean
@@ -71,6 +71,6 @@ def _keep(path: pathlib.Path, night: Night) -> None:
 
 def reports_of(results: pathlib.Path, nights: Iterable[Night]) -> list[pathlib.Path]:
     """The ReFrame reports of ``nights`` that exist."""
-    names = (record_file.MAIN, record_file.ROTATION)
-    places = (results / NIGHTS / night.folder / name for night in nights for name in names)
-    return [path for path in places if path.exists()]
+    folders = [results / NIGHTS / night.folder for night in nights]
+    found = (path for folder in folders for path in (folder / record_file.MAIN, *rotation_reports(folder)))
+    return [path for path in found if path.exists()]

@@ -56,7 +56,8 @@ def add_commands(commands: Any) -> None:
         "nightly-plan",
         parents=[site],
         help="print the nodes whose turn it is tonight",
-        description="Print the nodes to measure one by one, separated by commas: those longest not covered.\n"
+        description="Print the nodes to measure one by one, those longest not covered, a line for each partition that\n"
+        "has any: its name, a tab, the nodes separated by commas.\n"
         "The nodes are those that PartitionState of the running night found able to take jobs.",
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
@@ -81,7 +82,10 @@ def _plan(options: argparse.Namespace) -> int:
     site, results = _site_and_results(options)
     archive = open_archive(results, site)
     usable = nodes_of(judge_night(options.night, load_record(options.night), site).cases, usable=True)
-    print(",".join(tonight(usable, archive.last_covered, options.nights)))
+    turn = tonight({node for nodes in usable.values() for node in nodes}, archive.last_covered, options.nights)
+    for partition, nodes in usable.items():
+        if members := [node for node in nodes if node in turn]:
+            print(partition, ",".join(members), sep="\t")
     return 0
 
 

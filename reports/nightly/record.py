@@ -11,8 +11,7 @@ from reports.schema import NUMBER, STRING, STRINGS
 from reports.untrusted import clean, clean_object
 
 FILE = "night.json"
-# Reports of a night, below its folder.
-MAIN, ROTATION = "run-report.json", "rotation/run-report.json"
+MAIN = "run-report.json"
 
 _SCHEMA: schema.Schema = {
     "type": "object",
@@ -44,6 +43,11 @@ class Record:
     planned: tuple[str, ...] = ()
     ended: float | None = None
     cut: str = ""
+
+
+def rotation_reports(folder: pathlib.Path) -> list[pathlib.Path]:
+    """The ReFrame reports on the nodes whose turn it was, one for each partition."""
+    return sorted(folder.glob("rotation/run-report-*.json"))
 
 
 def load_record(folder: pathlib.Path) -> Record:

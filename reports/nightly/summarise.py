@@ -15,7 +15,7 @@ from reports.load import load_session
 from reports.localise import suspect_nodes
 from reports.model import Session
 from reports.nightly.night import Night, Problem
-from reports.nightly.record import MAIN, ROTATION, Record
+from reports.nightly.record import MAIN, Record, rotation_reports
 from reports.nodes import folded
 from reports.operator import operator_line
 from reports.site import Site
@@ -48,18 +48,18 @@ def judge_night(folder: pathlib.Path, record: Record, site: Site) -> Judged:
     cases = [_not_blamed_for_the_cut(case, record) for case in verdict.cases] if verdict else []
     gaps += verdict.gaps if verdict else ()
     sessions = [main] if main else []
-    if record.planned:
-        rotation, problem = _session(folder / ROTATION)
-        if rotation is None:
-            gaps.append(Gap("the nodes whose turn it was were not measured", RERUN, folded(record.planned), problem))
+    turn: list[CaseVerdict] = []
+    for report in rotation_reports(folder):
+        session, problem = _session(report)
+        if session:
+            sessions.append(session)
+            turn += [_not_blamed_for_the_cut(case, record) for case in judge(session, site, record.mode).cases]
         else:
-            sessions.append(rotation)
-            turn = [_not_blamed_for_the_cut(case, record) for case in judge(rotation, site, record.mode).cases]
-            gaps += [gap for case in turn for gap in case.gaps]
-            if missed := set(record.planned) - set(covered(turn)):
-                gaps.append(Gap("not every node whose turn it was came to a result", RERUN, folded(missed)))
-            cases += turn
-    return Judged(tuple(sessions), tuple(cases), tuple(gaps))
+            gaps.append(Gap("a report of single nodes cannot be read", RERUN, problem))
+    gaps += [gap for case in turn for gap in case.gaps]
+    if missed := set(record.planned) - set(covered(turn)):
+        gaps.append(Gap("not every node whose turn it was came to a result", RERUN, folded(missed)))
+    return Judged(tuple(sessions), (*cases, *turn), tuple(gaps))
 
 
 def _session(report: pathlib.Path) -> tuple[Session | None, str]:
@@ -88,18 +88,15 @@ def covered(turn: Sequence[CaseVerdict]) -> list[str]:
     return sorted(node for node, ran in states.items() if all(ran))
 
 
-def nodes_of(cases: Sequence[CaseVerdict], usable: bool = False) -> list[str]:
-    """The nodes that Slurm listed to PartitionState, or those of them that can take jobs."""
-    return sorted(
-        {
-            node
-            for found in cases
-            if found.case.check_class == "PartitionState"
-            for figures in found.case.per_node
-            for node, value in figures.values.items()
-            if value or not usable
-        }
-    )
+def nodes_of(cases: Sequence[CaseVerdict], usable: bool = False) -> dict[str, list[str]]:
+    """The nodes of each partition that Slurm listed to PartitionState, or those of them that can take jobs."""
+    return {
+        found.case.partition: sorted(
+            node for figures in found.case.per_node for node, value in figures.values.items() if value or not usable
+        )
+        for found in cases
+        if found.case.check_class == "PartitionState"
+    }
 
 
 def summarise(folder: pathlib.Path, record: Record, site: Site) -> Night:
@@ -133,7 +130,7 @@ def summarise(folder: pathlib.Path, record: Record, site: Site) -> Night:
         },
         planned=record.planned,
         covered=tuple(node for node in record.planned if node in covered(judged.cases)),
-        nodes=tuple(nodes_of(judged.cases)),
+        nodes=tuple(sorted({node for nodes in nodes_of(judged.cases).values() for node in nodes})),
         nights=record.nights,
         drain=tuple(drain_suggestions(ranked_evidence(failed))),
     )  # fmt: skip

@@ -45,11 +45,12 @@ def conduct(options: argparse.Namespace, repository: pathlib.Path, results: path
         validate = [repository / "site_configs/validate", options.site, options.mode, *options.reframe]
         stages.run(validate, repository, {"KAPPA_RUN": str(folder)})
         if options.nights and not stages.cut:
-            record["planned"] = plan(options, binaries, repository, results, folder)
+            turns = plan(options, binaries, repository, results, folder)
+            record["planned"] = sorted({node for nodes in turns.values() for node in nodes.split(",")})
             write(folder, record)
-            if record["planned"]:
-                print(f"one by one: {', '.join(record['planned'])}")
-                stages.run(rotation(options, binaries, repository, folder, record["planned"]), repository, {})
+            print(f"one by one: {', '.join(record['planned']) or 'no node'}")
+            for partition, nodes in turns.items():
+                stages.run(rotation(options, binaries, repository, folder, partition, nodes), repository, {})
     write(folder, {**record, "ended": time.time(), "cut": stages.cut})
     if stages.cut:
         print(f"the night was cut: {stages.cut}")
@@ -61,14 +62,14 @@ def conduct(options: argparse.Namespace, repository: pathlib.Path, results: path
 def plan(
     options: argparse.Namespace, binaries: pathlib.Path, repository: pathlib.Path, results: pathlib.Path,
     folder: pathlib.Path,
-) -> list[str]:  # fmt: skip
-    """The nodes whose turn it is, as results say; none when there are no results to say it."""
+) -> dict[str, str]:  # fmt: skip
+    """The nodes whose turn it is in each partition, as results say; none when there are no results to say it."""
     done = subprocess.run(
         [*reports(binaries), "nightly-plan", options.site, f"--nights={options.nights}", f"--night={folder}",
          f"--results={results}"],
         cwd=repository, stdout=subprocess.PIPE, text=True, check=False,
     )  # fmt: skip
-    return [node for node in done.stdout.strip().split(",") if node]
+    return dict(line.split("\t") for line in done.stdout.splitlines())
 
 
 def reports(binaries: pathlib.Path) -> list[str]:
@@ -77,13 +78,17 @@ def reports(binaries: pathlib.Path) -> list[str]:
 
 def rotation(
     options: argparse.Namespace, binaries: pathlib.Path, repository: pathlib.Path, folder: pathlib.Path,
-    nodes: list[str],
+    partition: str, nodes: str,
 ) -> list[str | pathlib.Path]:  # fmt: skip
-    """ReFrame on every check of one node, on each of ``nodes``; what fails is measured again there."""
+    """ReFrame on every check of one node, on each of ``nodes``; what fails is measured again there.
+
+    One partition at a time: ReFrame 4.10 distributes a check over the nodes of its first partition only.
+    """
     return [
         binaries / "reframe", "-C", repository / f"site_configs/{options.site}/settings.py", "-c", "reframe_checks",
         "-R", "-r", f"--mode={options.mode}", "-t", "scale_one_node", "--distribute=all",
-        "-J", f"nodelist={','.join(nodes)}", "--max-retries=1", f"--report-file={folder / 'rotation/run-report.json'}",
+        f"--system={options.site}:{partition}", "-J", f"nodelist={nodes}", "--max-retries=1",
+        f"--report-file={folder / f'rotation/run-report-{partition}.json'}",
         *options.reframe,
     ]  # fmt: skip
 
