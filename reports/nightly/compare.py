@@ -30,8 +30,8 @@ def compare(before: Night | None, now: Night, findings: list[Judged]) -> Change:
     """``findings`` are those of the whole history; only what began after ``before`` is a change."""
     was = {problem.case: problem for problem in _failed(before)}
     fails = {problem.case: problem for problem in _failed(now)}
-    # A case that did not run tonight is not mended.
-    known = now.state is not State.INCOMPLETE
+    # What did not run tonight is not mended.
+    known = not now.gaps
     mended = [problem for case, problem in was.items() if known and case not in fails]
     old = before.suspects if before else {}
     since = before.ended or before.started if before else 0.0
@@ -42,7 +42,7 @@ def compare(before: Night | None, now: Night, findings: list[Judged]) -> Change:
         failing=tuple(problem for case, problem in fails.items() if case not in was),
         mended=tuple(mended),
         suspects=tuple(sorted(set(now.suspects) - set(old))),
-        cleared=tuple(sorted(set(old) - set(now.suspects))) if mended or not fails else (),
+        cleared=tuple(sorted(set(old) - set(now.suspects))) if known else (),
         worse=tuple(one for one in new if one.worse),
         better=tuple(one for one in new if not one.worse),
     )

@@ -5,12 +5,12 @@ import os
 import pathlib
 import sys
 
-from nightly_lib.conduct import conduct
-from nightly_lib.errors import NightlyError
-from nightly_lib.install import install, submit_next
-from nightly_lib.lock import BusyError, only_one
-from nightly_lib.options import parse
-from nightly_lib.schedule import night_command
+from .conduct import conduct
+from .errors import NightlyError
+from .install import install, submit_next
+from .lock import BusyError, only_one
+from .options import parse
+from .schedule import night_command
 
 REPOSITORY = pathlib.Path(__file__).resolve().parents[2]
 INCOMPLETE, BUSY = 2, 75

@@ -10,8 +10,8 @@ import subprocess
 import time
 from typing import Any
 
-from nightly_lib.errors import NightlyError
-from nightly_lib.stages import Stages
+from .errors import NightlyError
+from .stages import Stages
 
 # Share of the limit, and seconds, that are kept for ending, judging and writing.
 RESERVE, LONGEST_RESERVE_S = 0.2, 300.0

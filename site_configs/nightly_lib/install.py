@@ -7,8 +7,8 @@ import shlex
 import subprocess
 import tempfile
 
-from nightly_lib import schedule
-from nightly_lib.errors import NightlyError
+from . import schedule
+from .errors import NightlyError
 
 
 def install(options: argparse.Namespace, command: list[str], folder: pathlib.Path, results: pathlib.Path) -> None:

@@ -5,7 +5,7 @@ import datetime
 import pathlib
 import shlex
 
-from nightly_lib.errors import NightlyError
+from .errors import NightlyError
 
 # Seconds before the walltime at which Slurm warns the night, which should have ended by itself before.
 WARNING_S = 90
