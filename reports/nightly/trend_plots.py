@@ -13,7 +13,7 @@ from reports.figures import allowed, counted, figure
 from reports.history.gate import Judged
 from reports.nightly.night import Night
 from reports.nodes import folded
-from reports.plot import ALARM, INK, PALETTE, SOFT, Look, Plot, new_figure, with_unit
+from reports.plot import ALARM, INK, PALETTE, SOFT, Plot, new_figure, with_unit
 
 LIMIT = 24
 ROWS_LIMIT = 60
@@ -54,7 +54,7 @@ def _plot(one: Judged, days: Mapping[str, datetime.date]) -> Plot:
     return Plot(
         title=f"{series.title} – {series.partition}{nodes}",
         caption="; ".join(caption),
-        legend=[("bound", Look(ALARM, "diamond", "7 4"))] if _bounds(one) else [],
+        legend=[],
         item=json_item(_draw(one, times, values)),
         header=("Night", with_unit("Value", series.unit), ""),
         rows=rows[-ROWS_LIMIT:],
