@@ -62,10 +62,10 @@ def first_step(night: Night, findings: list[Judged]) -> str:
     if night.suspects:
         node = max(sorted(night.suspects), key=lambda name: len(night.suspects[name]))
         about = next((problem for problem in failed if node in problem.line), failed[0] if failed else None)
-        hint = f" Look at: {about.hint}." if about and about.hint else ""
+        hint = f" Hint: {about.hint}." if about and about.hint else ""
         return f"Look at {node}: {counted(len(night.suspects[node]), 'finding')} against it.{hint}"
     if failed:
-        hint = f" Look at: {failed[0].hint}." if failed[0].hint else ""
+        hint = f" Hint: {failed[0].hint}." if failed[0].hint else ""
         return f"Look at {failed[0].case}: {failed[0].line}.{hint}"
     if night.gaps:
         return f"Find out why the night is incomplete: {night.gaps[0]}."

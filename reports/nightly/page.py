@@ -27,6 +27,7 @@ def render(site: str, archive: Archive, findings: list[Judged]) -> str:
     changed = [one for one in findings if one.finding.changed]
     functions = {
         "State": State,
+        "counted": figures.counted,
         "coverage": coverage,
         "duration": figures.duration,
         "finding_row": finding_row,

@@ -62,11 +62,11 @@ def _plot(one: Judged, days: Mapping[str, datetime.date]) -> Plot:
 
 
 def _moment(row: str, seconds: float, days: Mapping[str, datetime.date]) -> datetime.datetime:
-    """Noon of the night's day, so that a tick of the axis is in the middle of its values."""
+    """The beginning of the night's day, where the axis has its ticks."""
     day = days.get(row.partition(":")[0])
     if day is None:
         return datetime.datetime.fromtimestamp(seconds, datetime.UTC).replace(tzinfo=None)
-    return datetime.datetime.combine(day, datetime.time(12))
+    return datetime.datetime.combine(day, datetime.time())
 
 
 def _bounds(one: Judged) -> list[float]:

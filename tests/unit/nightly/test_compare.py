@@ -72,7 +72,7 @@ def test_only_series_that_changed_since_last_night(at, worse, better):
 
 def test_first_comes_the_node_with_most_against_it():
     both = failed_night(1, suspects={"node1": ("one",), "node2": ("one", "two")})
-    assert first_step(both, []) == "Look at node2: 2 findings against it. Look at: look at the link."
+    assert first_step(both, []) == "Look at node2: 2 findings against it. Hint: look at the link."
 
 
 @pytest.mark.parametrize(
