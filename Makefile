@@ -4,7 +4,7 @@ SHELL := /bin/bash
 PYTHON ?= python3
 SITE := site_configs/embedded
 
-.PHONY: help validate smoke test lint catalogue setup setup-tests clean
+.PHONY: help validate smoke test fault-campaign lint catalogue setup setup-tests clean
 
 help:            ## this list
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 16
@@ -22,6 +22,9 @@ lint: setup-tests ## ruff, mypy, shellcheck
 	.venv/bin/ruff check .
 	.venv/bin/mypy
 	git ls-files -z | xargs -0 grep -lZE '^#!.*\bbash' | xargs -0 shellcheck
+
+fault-campaign: setup-tests ## put random faults into a cluster, count what is found; FAULT_OPTIONS="--seed 1 --rounds 3"
+	.venv/bin/python -m tests.fault_campaign $(FAULT_OPTIONS)
 
 catalogue: .venv/embedded.stamp ## write the table of checks in the README anew
 	.venv/bin/python -m reframe_checks.base.catalogue

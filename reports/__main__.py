@@ -5,6 +5,7 @@ import pathlib
 import sys
 import traceback
 
+from reports.acceptance.command_line import add_commands
 from reports.confirm import repetitions
 from reports.errors import InputError
 from reports.files import write_atomically
@@ -99,6 +100,7 @@ def _parser() -> argparse.ArgumentParser:
         "-o", "--output", metavar="FILE", type=pathlib.Path, help="the file (default: beside the report, named .html)"
     )
     html.set_defaults(command=_html)
+    add_commands(commands)
     add_history_commands(commands)
     add_nightly_commands(commands)
     return parser

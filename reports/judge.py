@@ -71,7 +71,7 @@ def judge(session: Session, site: Site | None, mode: str | None = None, site_pro
         cases=cases,
         gaps=tuple(gaps),
         not_provided=not_provided(site, census),
-        suspects=suspect_nodes([attempt for verdict in cases for attempt in (*verdict.repeated, verdict)]),
+        suspects=suspect_nodes([attempt for verdict in cases for attempt in _speaking(verdict)]),
     )
 
 
@@ -103,6 +103,13 @@ def _final(everywhere: list[CaseVerdict]) -> CaseVerdict:
     ran = [attempt for attempt in attempts if executed(attempt.case)] or attempts
     others = tuple(attempt for attempt in attempts if attempt is not ran[-1])
     return replace(ran[-1], other_attempts=others, elsewhere=elsewhere)
+
+
+def _speaking(verdict: CaseVerdict) -> tuple[CaseVerdict, ...]:
+    """The attempts that count as evidence: what passed when the same nodes were measured again blames nobody."""
+    if verdict.state is State.FAIL:
+        return (*verdict.repeated, verdict)
+    return (*(other for other in verdict.repeated if not other.case.involved <= verdict.case.involved), verdict)
 
 
 def _with_suspicion(attempt: CaseVerdict, everything: list[CaseVerdict]) -> CaseVerdict:

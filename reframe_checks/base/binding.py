@@ -7,6 +7,7 @@ BOUND_PLACEMENTS = {
     "same_numa": ("numa_nodes", (0, 0)),
     "other_numa": ("numa_nodes", (0, 1)),
     "other_socket": ("sockets", (0, 1)),
+    "gpus_other_socket": ("sockets", (0, 1)),
 }
 
 

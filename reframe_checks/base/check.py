@@ -118,9 +118,20 @@ class SystemCheck(rfm.RunOnlyRegressionTest, Strictness, References, Evidence, P
         return True
 
     @rfmb.run_before("run")
+    def end_with_the_first_crash(self):
+        """Otherwise ranks that wait for a crashed one hold the nodes until the time limit."""
+        self.env_vars = {"SLURM_KILL_BAD_EXIT": "1", **self.env_vars}
+
+    @rfmb.run_before("run")
     def repeat_command(self):
-        command = " ".join([self.job.launcher.run_command(self.job), self.executable, *self.executable_opts])
+        command = " ".join([self.launch_command(), self.executable, *self.executable_opts])
         self.postrun_cmds = [*self.postrun_cmds, *[command] * (self.repeats - 1)]
+
+    def launch_command(self):
+        """The launcher and its options, for further steps in the job."""
+        # ReFrame tells the job only after the hooks; without it a step would have one core for each task.
+        self.job.num_cpus_per_task = self.num_cpus_per_task
+        return self.job.launcher.run_command(self.job)
 
     def output_text(self, name=None):
         """The text of the job's standard output, or of the file ``name`` in the stage folder."""

@@ -45,7 +45,8 @@ class References(rfm.RegressionTestPlugin):
     #: Per metric: source, date, samples, method.
     reference_sources = rfmb.variable(dict, value={}, loggable=True)
 
-    @rfmb.run_after("init")
+    # Not before setup: ReFrame parses the file again for every case of the suite, selected or not.
+    @rfmb.run_after("setup")
     def attach_references(self):
         prefix = runtime().get_option("general/0/reference_prefix")
         if prefix is None:

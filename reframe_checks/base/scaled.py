@@ -5,7 +5,7 @@ import reframe.core.builtins as rfmb
 from reframe.core.exceptions import ReframeError, SanityError
 
 from reframe_checks.base.binding import BOUND_PLACEMENTS, cpus_of
-from reframe_checks.base.scales import PLACEMENTS, RANK_COUNTS, SCALES, SWITCH_PLACEMENTS
+from reframe_checks.base.scales import GPU_PLACEMENTS, PLACEMENTS, RANK_COUNTS, SCALES, SWITCH_PLACEMENTS
 from reframe_checks.parsers import placement as placement_parser
 
 PLACEMENT_FILE = "placement.txt"
@@ -51,9 +51,9 @@ class OnRanks(rfm.RegressionTestPlugin):
 
 
 class Placed(rfm.RegressionTestPlugin):
-    """A case for each placement of two ranks."""
+    """A case for each placement of two ranks, of those that need no GPU unless leaves name others."""
 
-    placement = rfmb.parameter(PLACEMENTS, loggable=True)
+    placement = rfmb.parameter([name for name in PLACEMENTS if name not in GPU_PLACEMENTS], loggable=True)
     reports_placement = False
     cpus: tuple[int, int] | None = None
 

@@ -55,8 +55,11 @@ PLACEMENTS = {
     "same_numa": Scale(1, 2, "placement_same_numa"),
     "other_numa": Scale(1, 2, "placement_other_numa"),
     "other_socket": Scale(1, 2, "placement_other_socket"),
+    "gpus_other_socket": Scale(1, 2, "placement_gpus_other_socket"),
     "same_switch": Scale(2, 1, "placement_same_switch"),
     "other_switch": Scale(2, 1, "placement_other_switch"),
 }
 # Requested with the job options that the site gives in ``extras: {placements: {PLACEMENT: [OPTION, ...]}}``.
 SWITCH_PLACEMENTS = ("same_switch", "other_switch")
+# Each rank on a socket and on a GPU of it, which the site gives in ``extras: {gpus_of_sockets: [GPU, GPU]}``.
+GPU_PLACEMENTS = ("gpus_other_socket",)

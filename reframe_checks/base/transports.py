@@ -11,21 +11,35 @@ GPUDIRECT, GDRCOPY, CUDA_IPC, RENDEZVOUS = "gpudirect_rdma", "gdrcopy", "cuda_ip
 
 @dataclass(frozen=True)
 class Transport:
-    """Environment variables of a job, and the features that a partition needs for them to make a difference."""
+    """Environment variables of a job, and the features that a partition needs for them to make a difference.
+
+    ``within``, ``between``: the buffers for which the row says something, of ranks on one node and on two.
+    """
 
     variables: dict[str, str]
     features: tuple[str, ...]
+    within: tuple[str, ...] = ()
+    between: tuple[str, ...] = ()
+
+    def informs(self, nodes: int, buffers: str) -> bool:
+        return buffers in (self.within if nodes == 1 else self.between)
 
 
+ALL, DEVICE, BOTH = ("D_D", "H_H", "H_D", "D_H"), ("D_D", "H_D", "D_H"), ("D_D",)
+
+# Left out as uninformative: every setting on host buffers; RDMA and the rendezvous of the network within a node;
+# CUDA IPC between nodes, and within one unless both buffers are on GPUs. The rendezvous schemes and the baseline
+# `all_off` are compared where they weigh most, from GPU to GPU.
 TRANSPORTS = {
-    "default": Transport({}, ()),
-    "rdma_on": Transport({"UCX_IB_GPU_DIRECT_RDMA": "y"}, (GPUDIRECT,)),
-    "rdma_off": Transport({"UCX_IB_GPU_DIRECT_RDMA": "n"}, (GPUDIRECT,)),
-    "gdrcopy_off": Transport({"UCX_TLS": "^gdr_copy"}, (GDRCOPY,)),
-    "cuda_ipc_off": Transport({"UCX_TLS": "^cuda_ipc"}, (CUDA_IPC,)),
+    "default": Transport({}, (), within=ALL, between=ALL),
+    "rdma_on": Transport({"UCX_IB_GPU_DIRECT_RDMA": "y"}, (GPUDIRECT,), between=DEVICE),
+    "rdma_off": Transport({"UCX_IB_GPU_DIRECT_RDMA": "n"}, (GPUDIRECT,), between=DEVICE),
+    "gdrcopy_off": Transport({"UCX_TLS": "^gdr_copy"}, (GDRCOPY,), within=DEVICE, between=DEVICE),
+    "cuda_ipc_off": Transport({"UCX_TLS": "^cuda_ipc"}, (CUDA_IPC,), within=BOTH),
     "all_off": Transport(
-        {"UCX_IB_GPU_DIRECT_RDMA": "n", "UCX_TLS": "^cuda_ipc,gdr_copy"}, (GPUDIRECT, GDRCOPY, CUDA_IPC)
+        {"UCX_IB_GPU_DIRECT_RDMA": "n", "UCX_TLS": "^cuda_ipc,gdr_copy"}, (GPUDIRECT, GDRCOPY, CUDA_IPC),
+        within=BOTH, between=BOTH,
     ),
-    "rendezvous_get": Transport({"UCX_RNDV_SCHEME": "get_zcopy"}, (RENDEZVOUS,)),
-    "rendezvous_put": Transport({"UCX_RNDV_SCHEME": "put_zcopy"}, (RENDEZVOUS,)),
-}
+    "rendezvous_get": Transport({"UCX_RNDV_SCHEME": "get_zcopy"}, (RENDEZVOUS,), between=BOTH),
+    "rendezvous_put": Transport({"UCX_RNDV_SCHEME": "put_zcopy"}, (RENDEZVOUS,), between=BOTH),
+}  # fmt: skip

@@ -1,9 +1,10 @@
-"""Input files of HPL, from the problem size, the block size and the process grid.
+"""Input files of HPL, from the problem sizes, the block size and the process grid.
 
 Format: the file ``TUNING`` of HPL 2.3; HPCC adds lines for PTRANS (its ``README``).
 """
 
 import math
+from collections.abc import Sequence
 
 
 def process_grid(ranks: int) -> tuple[int, int]:
@@ -17,15 +18,21 @@ def problem_size(memory_bytes: float, fraction: float, block: int) -> int:
     return max(int(math.sqrt(fraction * memory_bytes / 8)) // block, 1) * block
 
 
-def hpl_dat(order: int, block: int, grid: tuple[int, int]) -> str:
-    """``HPL.dat`` for one run: one order, one block size, one grid, output to standard output."""
+def doublings(nodes: int) -> list[int]:
+    """1, 2, 4, … and ``nodes`` itself: the numbers of nodes of a scaling series."""
+    return [*(1 << power for power in range(nodes.bit_length()) if 1 << power < nodes), nodes]
+
+
+def hpl_dat(orders: Sequence[int], block: int, grid: tuple[int, int]) -> str:
+    """``HPL.dat``: systems of these orders one after the other, one block size, one grid, output to standard output."""
     rows, columns = grid
+    values = " ".join(map(str, orders))
     return f"""HPLinpack benchmark input file
 Kappa
 HPL.out      output file name (if any)
 6            device out (6=stdout,7=stderr,file)
-1            # of problems sizes (N)
-{order:<12d} Ns
+{len(orders):<12d} # of problems sizes (N)
+{values:<12} Ns
 1            # of NBs
 {block:<12d} NBs
 0            PMAP process mapping (0=Row-,1=Column-major)
@@ -54,10 +61,10 @@ HPL.out      output file name (if any)
 """
 
 
-def hpccinf_txt(order: int, block: int, grid: tuple[int, int]) -> str:
+def hpccinf_txt(orders: Sequence[int], block: int, grid: tuple[int, int]) -> str:
     """``hpccinf.txt``: HPL's input and no additional PTRANS runs."""
     return (
-        hpl_dat(order, block, grid)
+        hpl_dat(orders, block, grid)
         + """##### This line (no. 32) is ignored (it serves as a separator). ######
 0            Number of additional problem sizes for PTRANS
 1200         values of N

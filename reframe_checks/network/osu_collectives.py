@@ -27,6 +27,12 @@ class OsuCollectiveCheck(OsuCheck):
     def validate_messages(self):
         self.validates = osu_programs.has_sizes(self.benchmark)
 
+    def smallest_message(self):
+        """In bytes; of less than an element for each rank, OSU's block variant rounds their shares down to nothing."""
+        if osu_programs.divides_into_blocks(self.benchmark):
+            return SMALLEST_FLOAT << (self.num_tasks - 1).bit_length()
+        return SMALLEST_FLOAT if osu_programs.reduces(self.benchmark) else 1
+
     def size_options(self):
         if not osu_programs.has_sizes(self.benchmark):
             return []
@@ -34,16 +40,18 @@ class OsuCollectiveCheck(OsuCheck):
             return super().size_options()
         # OSU's default type, one-byte characters, overflows in a sum: its validation then fails.
         floats = ["-T", "mpi_float"] if "osu-suite" in self.current_environ.features else []
-        return ["-m", f"{SMALLEST_FLOAT}:1048576", *floats]
+        return ["-m", f"{self.smallest_message()}:1048576", *floats]
 
     def expected_sizes(self):
         if not osu_programs.has_sizes(self.benchmark):
             return [0]
-        smallest = SMALLEST_FLOAT if osu_programs.reduces(self.benchmark) else 1
-        return [size for size in super().expected_sizes() if size >= smallest]
+        return [size for size in super().expected_sizes() if size >= self.smallest_message()]
 
     def gated_sizes(self):
-        return super().gated_sizes() if osu_programs.has_sizes(self.benchmark) else {0: ""}
+        if not osu_programs.has_sizes(self.benchmark):
+            return {0: ""}
+        only_large = osu_programs.divides_into_blocks(self.benchmark)
+        return {size: suffix for size, suffix in super().gated_sizes().items() if size > 8 or not only_large}
 
 
 class OsuCollective(Scaled, OsuCollectiveCheck):
@@ -90,10 +98,15 @@ class OsuAllreduce(OsuCollective):
 
 
 class OsuSuiteCollective(OsuCollective):
-    """Needs the complete suite; for acceptance."""
+    """Needs the complete suite; for acceptance.
+
+    One scale, the smallest with a network: how nodes scale shows in the collectives above, whose algorithms these
+    share. OSU's ring of neighbours needs three ranks, which two nodes have.
+    """
 
     needs_environ = ["osu-suite"]
     modes = ("acceptance",)
+    scale = rfmb.parameter(["two_nodes"], loggable=True)
 
 
 @rfm.simple_test
@@ -119,8 +132,6 @@ class OsuPersistentCollective(OsuSuiteCollective):
 @rfm.simple_test
 class OsuNeighbourCollective(OsuSuiteCollective):
     descr = "OSU neighbourhood collective"
-    # OSU's ring of neighbours needs three ranks.
-    scale = rfmb.parameter(["two_nodes", "whole_partition"], loggable=True)
     program = rfmb.parameter(osu_programs.NEIGHBOUR, loggable=True)
 
 
@@ -129,4 +140,5 @@ class OsuCollectiveOnRanks(OnRanks, OsuCollectiveCheck):
     descr = "OSU collective on few ranks, within one node and one on each node"
     needs_environ = ["osu-suite"]
     modes = ("acceptance",)
-    program = rfmb.parameter(["osu_bcast", "osu_gather", "osu_reduce", "osu_allreduce"], loggable=True)
+    # The same as on GPU memory (osu_gpu.py), for comparison.
+    program = rfmb.parameter(["osu_bcast", "osu_gather"], loggable=True)

@@ -9,11 +9,20 @@ import reframe.core.builtins as rfmb
 
 from reframe_checks.base.buffers import BUFFERS
 from reframe_checks.base.scaled import OnRanks
+from reframe_checks.base.scales import GPU_PLACEMENTS
 from reframe_checks.base.transports import TRANSPORTS
 from reframe_checks.network.osu_base import OsuCheck
 from reframe_checks.network.osu_pt2pt import OsuPointToPoint, OsuStream
 
 FAMILY = "network/osu-gpu"
+# NUMA domains within a socket are left to the checks on host memory: a GPU hangs on a socket's root complex.
+PLACEMENTS = ["same_node", "gpus_other_socket", "two_nodes", "other_switch"]
+# A switch more changes nothing of how a buffer gets to the adapter.
+MATRIX_PLACEMENTS = ["same_node", "gpus_other_socket", "two_nodes"]
+# gdrcopy is for short messages: latency tells.
+BANDWIDTH_TRANSPORTS = [name for name in TRANSPORTS if name != "gdrcopy_off"]
+# On few ranks, only what the path between GPUs is named after.
+COLLECTIVE_TRANSPORTS = ["default", "rdma_off", "cuda_ipc_off"]
 
 
 class OnDevice(rfm.RegressionTestPlugin):
@@ -26,6 +35,12 @@ class OnDevice(rfm.RegressionTestPlugin):
     def set_transport(self):
         self.env_vars = {**self.env_vars, **TRANSPORTS[self.transport].variables}
         self.tags |= {f"buffers_{self.buffers}", f"transport_{self.transport}"}
+
+    @rfmb.run_after("init")
+    def drop_uninformative(self):
+        """A row that says nothing for these ranks and buffers is no case anywhere."""
+        if not TRANSPORTS[self.transport].informs(self.chosen_scale().nodes, self.buffers):
+            self.valid_systems = []
 
     def chosen_features(self):
         return [*super().chosen_features(), *self.row_features(self.buffers, self.transport)]
@@ -49,6 +64,15 @@ class OnDevice(rfm.RegressionTestPlugin):
 
 
 class OnDevicePair(OnDevice):
+    @rfmb.run_after("setup")
+    def choose_gpus(self):
+        """OSU gives rank N the Nth visible GPU; Slurm would make visible whichever it allocates."""
+        if self.placement in GPU_PLACEMENTS:
+            extras = self.current_partition.extras
+            gpus = self.stated("extras/gpus_of_sockets", extras.get("gpus_of_sockets"))
+            self.num_gpus_per_node = self.stated("extras/gpus_per_node", extras.get("gpus_per_node"))
+            self.job.launcher.options += ["env", f"CUDA_VISIBLE_DEVICES={','.join(map(str, gpus))}"]
+
     def size_options(self):
         chosen = BUFFERS[self.buffers]
         return [*super().size_options(), "-d", "cuda", chosen.sender, chosen.receiver]
@@ -61,6 +85,7 @@ class OsuDeviceLatency(OnDevicePair, OsuPointToPoint):
     needs_partition = ["network", "nvidia"]
     needs_environ = ["osu-cuda"]
     benchmark = "osu_latency"
+    placement = rfmb.parameter(PLACEMENTS, loggable=True)
     hint = "is MPI built for CUDA, and do GPUDirect RDMA and gdrcopy work on these nodes?"
 
 
@@ -71,6 +96,7 @@ class OsuDeviceBandwidth(OnDevicePair, OsuStream):
     needs_partition = ["network", "nvidia"]
     needs_environ = ["osu-cuda"]
     benchmark = "osu_bw"
+    placement = rfmb.parameter(PLACEMENTS, loggable=True)
     hint = "is GPUDirect RDMA active, and is the GPU on the same PCIe switch as the network card?"
 
 
@@ -82,7 +108,7 @@ class OsuDeviceLatencyMatrix(OnDevicePair, OsuPointToPoint):
     needs_environ = ["osu-cuda"]
     benchmark = "osu_latency"
     modes = ("acceptance",)
-    placement = rfmb.parameter(["same_node", "two_nodes"], loggable=True)
+    placement = rfmb.parameter(MATRIX_PLACEMENTS, loggable=True)
     buffers = rfmb.parameter(BUFFERS, loggable=True)
     transport = rfmb.parameter(TRANSPORTS, loggable=True)
     hint = "compare with the row of transport `default`: which setting makes the difference?"
@@ -96,9 +122,9 @@ class OsuDeviceBandwidthMatrix(OnDevicePair, OsuStream):
     needs_environ = ["osu-cuda"]
     benchmark = "osu_bw"
     modes = ("acceptance",)
-    placement = rfmb.parameter(["same_node", "two_nodes"], loggable=True)
+    placement = rfmb.parameter(MATRIX_PLACEMENTS, loggable=True)
     buffers = rfmb.parameter(BUFFERS, loggable=True)
-    transport = rfmb.parameter(TRANSPORTS, loggable=True)
+    transport = rfmb.parameter(BANDWIDTH_TRANSPORTS, loggable=True)
     hint = "compare with the row of transport `default`: which setting makes the difference?"
 
 
@@ -110,7 +136,7 @@ class OsuDeviceCollective(OnDevice, OnRanks, OsuCheck):
     needs_environ = ["osu-cuda"]
     modes = ("acceptance",)
     program = rfmb.parameter(["osu_bcast", "osu_gather"], loggable=True)
-    transport = rfmb.parameter(TRANSPORTS, loggable=True)
+    transport = rfmb.parameter(COLLECTIVE_TRANSPORTS, loggable=True)
     iterations = 50
     warmup = 5
     hint = "compare with the row of transport `default`, and with the same collective on host memory"

@@ -1,6 +1,7 @@
 """OSU one-sided communication between two ranks, by placement; windows and synchronisation as OSU chooses them.
 
-These programs cannot validate their data (they refuse ``-c``).
+These programs cannot validate their data (they refuse ``-c``). They are for acceptance: the link is what changes
+from night to night, and point-to-point shows it; where inside a node the ranks sit is left to point-to-point too.
 """
 
 import reframe as rfm
@@ -13,6 +14,8 @@ from reframe_checks.network.osu_base import BANDWIDTH, OsuCheck
 class OsuOneSided(Placed, OsuCheck):
     family = "network/osu-onesided"
     needs_environ = ["osu-suite"]
+    modes = ("acceptance",)
+    placement = rfmb.parameter(["same_node", "two_nodes"], loggable=True)
     validates = False
     hint = "if point-to-point passes on these nodes, look at the one-sided component that MPI chose"
 

@@ -20,3 +20,7 @@ def has_sizes(program: str) -> bool:
 
 def reduces(program: str) -> bool:
     return "reduce" in program
+
+
+def divides_into_blocks(program: str) -> bool:
+    return program.endswith("reduce_scatter_block")

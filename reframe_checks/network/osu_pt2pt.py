@@ -50,3 +50,5 @@ class OsuBandwidth(OsuStream):
 class OsuBidirectionalBandwidth(OsuStream):
     descr = "OSU bidirectional bandwidth between two ranks"
     benchmark = "osu_bibw"
+    # Inside a node, and between switches, it follows from bandwidth.
+    placement = rfmb.parameter(["same_node", "two_nodes"], loggable=True)

@@ -1,9 +1,12 @@
 """Output of ``node_probe.py``: one JSON object a line, one line for each node."""
 
+import re
 from dataclasses import dataclass
 
 from reframe_checks.parsers.strict_json import Record
 from reframe_checks.parsers.text import Output
+
+_SHA256 = re.compile(r"[0-9a-f]{64}")
 
 
 @dataclass(frozen=True)
@@ -41,6 +44,14 @@ class IbPort:
 
 
 @dataclass(frozen=True)
+class File:
+    """``sha256`` is ``None`` when the file could not be read."""
+
+    path: str
+    sha256: str | None
+
+
+@dataclass(frozen=True)
 class SlurmFacts:
     """What ``scontrol show node`` says of the node: CPUTot and RealMemory."""
 
@@ -70,6 +81,7 @@ class NodeFacts:
     mounts: tuple[Mount, ...]
     interfaces: tuple[Interface, ...]
     ib_devices: tuple[IbPort, ...]
+    files: tuple[File, ...]
     slurm: SlurmFacts | None
     clock_offset_us: float
     clock_rtt_us: float
@@ -117,6 +129,7 @@ def _facts(node: Record) -> NodeFacts:
         mounts=tuple(_mount(mount) for mount in node.records("mounts")),
         interfaces=tuple(_interface(entry) for entry in node.records("interfaces")),
         ib_devices=tuple(_ib_port(entry) for entry in node.records("ib_devices")),
+        files=tuple(_file(entry) for entry in node.records("files")),
         slurm=node.optional("slurm", lambda key: _slurm(node.record(key))),
         clock_offset_us=node.number("clock_offset_us"),
         clock_rtt_us=node.number("clock_rtt_us", minimum=0),
@@ -159,6 +172,13 @@ def _ib_port(entry: Record) -> IbPort:
         state=entry.text("state"),
         rate=entry.text("rate"),
     )
+
+
+def _file(entry: Record) -> File:
+    digest = entry.optional("sha256", entry.text)
+    if digest is not None and not _SHA256.fullmatch(digest):
+        raise entry.error("64 hexadecimal digits", "sha256")
+    return File(entry.text("path"), digest)
 
 
 def _slurm(slurm: Record) -> SlurmFacts:

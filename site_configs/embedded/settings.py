@@ -51,6 +51,16 @@ OPEN_MPI = [
     # There are more ranks than cores as soon as a job uses two nodes.
     ["OMPI_MCA_mpi_yield_when_idle", "1"],
     ["OMPI_MCA_btl_tcp_if_include", "eth0"],
+    # Debian's MCA parameters switch off pt2pt, the only one-sided component that works over TCP: rdma wants get and
+    # atomics of the transport, and without a component MPI_Win_allocate ends with MPI_ERR_WIN.
+    ["OMPI_MCA_osc", "^ucx"],
+]
+
+
+# What the jobs of the environment `packaged` load.
+UNIFORM_FILES = [
+    f"/usr/lib/{os.uname().machine}-linux-gnu/{name}"
+    for name in ("libc.so.6", "libmpi.so.40", "libopen-pal.so.40", "libopenblas.so.0", "libaio.so.1")
 ]
 
 
@@ -64,10 +74,16 @@ def partition(name, nodes, features, **extras):
         "max_jobs": 8,
         "features": features,
         "processor": {"num_cpus": CORES, "num_cpus_per_core": 1, "num_sockets": 1, "num_cpus_per_socket": CORES},
-        "sched_options": {"use_nodes_option": True, "slurm_pending_job_reason_poll_freq": 5},
+        "sched_options": {
+            "use_nodes_option": True,
+            "slurm_pending_job_reason_poll_freq": 5,
+            # A job that cannot start while a node is down is not waited for.
+            "slurm_job_cancel_reasons": ["ReqNodeNotAvail", "Nodes required for job are DOWN"],
+        },
         "extras": {
             "nodes": nodes,
             "max_pending_time": "10m",
+            "uniform_files": UNIFORM_FILES,
             "storage": {"scratch": "/scratch", "shared": "/shared"},
             **extras,
         },
@@ -94,11 +110,13 @@ site_configuration = {
             "prefix": str(RESULTS),
             "partitions": [
                 partition(
-                    "cpu", NODES // 2, [*COMMON_SCALES, "scale_two_nodes", "network", "collectives", "compute"],
+                    "cpu", NODES // 2,
+                    [*COMMON_SCALES, "scale_two_nodes", "ranks_2", "nodes_2", "network", "collectives", "compute"],
                     peak_gflops_per_core=peak_gflops_per_core(),
                     tuning={
                         **NETWORK_TUNING,
                         "Hpl": {"order": 2500},
+                        "HplScaling": {"orders": [1000, 2000]},
                         "Stream": {"working_set": "1GB"},
                         "EmtScaling": {"steps": 4000},
                     },
@@ -117,6 +135,7 @@ site_configuration = {
                     ],
                     tuning={
                         "NodeLinks": {"window": 16},
+                        "NodeScratch": {"file_size_mib": 16, "runtime_s": 1},
                         # Virtual nodes take turns on the same cores.
                         "PairSweep": {"least_slowdown": 2.0},
                         "NodeSweep": {"least_slowdown": 2.0, "at_once": 1, "mib_per_core": 96},

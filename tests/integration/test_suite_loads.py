@@ -6,16 +6,18 @@ from reframe_checks.base.census import declared_checks
 
 # One for each check class: a file that does not load must not go unnoticed.
 CHECKS = {
-    "BtIo", "EmtCorrectness", "EmtScaling", "Fio", "GpuInventory", "Hpl", "IorEasy", "IorHard", "IorNode",
-    "Iozone", "Mdtest", "NodeLinks", "NodeSweep", "OsuAllreduce", "OsuAlltoall",
+    "BabelStream", "BtIo", "EmtCorrectness", "EmtScaling", "Fio", "GpuInventory", "Hpl", "HplNvidia", "HplScaling",
+    "IorEasy", "IorHard", "IorNode",
+    "Iozone", "Mdtest", "NcclAllReduce", "NcclCollective", "NodeLinks", "NodeScratch", "NodeSweep",
+    "NvBandwidthHost", "NvBandwidthPeers", "OsuAllreduce", "OsuAlltoall",
     "OsuAtomicLatency", "OsuBandwidth", "OsuBarrier", "OsuBcast", "OsuBidirectionalBandwidth",
     "OsuBlockingCollective", "OsuCollectiveOnRanks", "OsuDeviceBandwidth", "OsuDeviceBandwidthMatrix",
     "OsuDeviceCollective", "OsuDeviceLatency", "OsuDeviceLatencyMatrix", "OsuGather", "OsuHello", "OsuInit",
     "OsuLatency", "OsuMessageRate", "OsuMultiLatency", "OsuNeighbourCollective", "OsuNonBlockingCollective",
     "OsuOneSidedBandwidth", "OsuOneSidedLatency", "OsuPersistentCollective", "OsuReduce", "PairSweep",
-    "PartitionHealth", "PartitionState", "Stream",
+    "PartitionHealth", "PartitionState", "Stream", "StreamNuma",
 }  # fmt: skip
-CASES = 50
+CASES = 52
 
 
 def test_every_declared_check_is_known():

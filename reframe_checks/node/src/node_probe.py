@@ -8,6 +8,7 @@ The tasks send their lines to task 0, which prints all of them: srun mixes lines
 import argparse
 import contextlib
 import glob
+import hashlib
 import json
 import os
 import re
@@ -32,6 +33,7 @@ fields (null where the node does not tell):
                           file system does not answer
   interfaces              name, state, speed_mbit, mtu
   ib_devices              name, port, state, rate
+  files                   SHA-256 of each --file; null where it cannot be read
   slurm                   cpus (CPUTot) and memory_mib (RealMemory) from `scontrol show node`
   clock_offset_us         this node's clock less that of task 0, from the round trip with the least delay
                           (Cristian, Distributed Computing 3, 1989); it is right to within clock_rtt_us / 2
@@ -139,6 +141,17 @@ def ib_facts(port_path):
     }
 
 
+def sha256(path):
+    digest = hashlib.sha256()
+    try:
+        with open(path, "rb") as stream:
+            for block in iter(lambda: stream.read(1 << 20), b""):
+                digest.update(block)
+    except OSError:
+        return None
+    return digest.hexdigest()
+
+
 def slurm_facts():
     node = os.environ.get("SLURMD_NODENAME")
     if not node:
@@ -155,7 +168,7 @@ def slurm_facts():
     return {"cpus": int(cpus), "memory_mib": int(memory)} if cpus and memory else None
 
 
-def node_facts(mounts):
+def node_facts(mounts, files):
     return {
         "host": os.environ.get("SLURMD_NODENAME") or socket.gethostname(),
         "cpu_model": first_match(r"^(?:model name|Model|cpu)\s*:\s*(.+)$", read("/proc/cpuinfo")),
@@ -175,6 +188,7 @@ def node_facts(mounts):
         "mounts": [mount_facts(path) for path in mounts],
         "interfaces": [interface_facts(name) for name in sorted(os.listdir(NET)) if read(NET + "/" + name + "/mtu")],
         "ib_devices": [ib_facts(path) for path in sorted(glob.glob(INFINIBAND + "/*/ports/[0-9]*"))],
+        "files": [{"path": path, "sha256": sha256(path)} for path in files],
         "slurm": slurm_facts(),
     }
 
@@ -320,6 +334,7 @@ def main():
         description=__doc__, epilog=FIELDS, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--mount", action="append", default=[], metavar="PATH", help="report on the mount at PATH")
+    parser.add_argument("--file", action="append", default=[], metavar="PATH", help="print the SHA-256 of the file")
     parser.add_argument(
         "--folder", default=".", metavar="DIR", help="where the tasks meet, a folder shared by the nodes (%(default)s)"
     )
@@ -328,7 +343,7 @@ def main():
     )
     arguments = parser.parse_args()
 
-    facts = node_facts(arguments.mount)
+    facts = node_facts(arguments.mount, arguments.file)
     task, tasks = task_and_tasks()
     path = meeting_file(arguments.folder)
     deadline = time.monotonic() + arguments.timeout

@@ -17,6 +17,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from reframe_checks.parsers import (
+    babelstream,
     btio,
     emt,
     fio,
@@ -28,9 +29,11 @@ from reframe_checks.parsers import (
     likwid,
     lustre,
     mdtest,
+    nccl_tests,
     node_links,
     node_probe,
     node_sweep,
+    nvbandwidth,
     osu,
     pair_sweep,
     stream,
@@ -59,6 +62,14 @@ def osu_case(name: str, smallest: int, largest: int) -> Case:
 
 IOZONE_CELLS = {(size << 10, request) for size in (4, 8, 16) for request in (64, 256, 1024)}
 
+ALL_REDUCE = partial(nccl_tests.parse, expect_sizes=[1 << power for power in range(29, 34)], expect_ranks=16)
+
+COPIES = [
+    "host_to_device_memcpy_ce", "device_to_host_memcpy_ce",
+    "device_to_device_memcpy_read_ce", "device_to_device_memcpy_write_ce",
+]  # fmt: skip
+SEVEN_GPUS = partial(nvbandwidth.parse, expect=COPIES, expect_gpus=7)
+
 RING = partial(node_links.parse, message_bytes=1 << 20, expect_nodes=4, expect_repeats=2)
 
 CASES = {
@@ -72,6 +83,7 @@ CASES = {
     "osu init": Case("osu/osu_init.txt", partial(osu.parse, expect_sizes=[0], expect_tables=1)),
     "mpi4py bandwidth": osu_case("mpi4py_bw", 1, 1 << 22),
     "hpl": Case("hpl/xhpl.txt", hpl.parse),
+    "hpl on gpus": Case("hpl/nvidia_eight_gpus.txt", hpl.parse),
     "hpl in hpcc": Case("hpcc/two_ranks.txt", hpl.parse),
     "hpcc": Case("hpcc/two_ranks.txt", hpcc.parse, (1, 1e3)),
     "stream": Case("stream/two_threads.txt", stream.parse, may_vanish=[".threads"]),
@@ -90,6 +102,9 @@ CASES = {
     "pair_sweep": Case("pair_sweep/eight_nodes_limited.json", pair_sweep.parse),
     "node_sweep": Case("node_sweep/four_nodes.json", node_sweep.parse),
     "node_probe": Case("node_probe/four_nodes.jsonl", partial(node_probe.parse, expect_nodes=4)),
+    "babelstream": Case("babelstream/cuda_a100.txt", babelstream.parse),
+    "nccl-tests": Case("nccl/all_reduce_sixteen_gpus.txt", ALL_REDUCE),
+    "nvbandwidth": Case("nvbandwidth/seven_gpus.txt", SEVEN_GPUS),
     "gpu": Case("gpu/composed_two_nodes.csv", partial(gpu.parse, expect_nodes=2, expect_per_node=2)),
 }
 

@@ -29,6 +29,12 @@ def test_a_failed_residual_is_a_result(recorded):
     assert not result.passed
 
 
+def test_hpl_of_nvidia(recorded):
+    (result,) = hpl.parse(recorded("hpl/nvidia_eight_gpus.txt"))
+    assert (result.n, result.nb, result.p, result.q, result.gflops) == (299008, 1024, 2, 4, 3.370e5)
+    assert (result.time_s, result.residual, result.passed) == (52.88, 0.000550841189, True)
+
+
 def test_figures_per_gpu(recorded):
     """NVIDIA's HPL adds a figure per GPU to heading and row."""
     text = recorded("hpl/xhpl.txt")

@@ -9,7 +9,7 @@ from reframe_checks.parsers.errors import ParseError
 def test_four_nodes(recorded):
     nodes = node_probe.parse(recorded("node_probe/four_nodes.jsonl"), expect_nodes=4)
     assert [node.host for node in nodes] == ["node1", "node2", "node3", "node4"]
-    assert [node.clock_offset_us for node in nodes] == [0, -0.181, 0.225, -0.21]
+    assert [node.clock_offset_us for node in nodes] == [0, 0.556, -0.165, 0.075]
     first = nodes[0]
     assert (first.cpu_model, first.cpus_online, first.sockets, first.numa_nodes) == ("AMD EPYC", 2, 1, 1)
     assert first.slurm == node_probe.SlurmFacts(cpus=2, memory_mib=24105)
@@ -19,9 +19,15 @@ def test_four_nodes(recorded):
 
 def test_mounts(recorded):
     scratch, shared, nowhere = node_probe.parse(recorded("node_probe/four_nodes.jsonl"))[0].mounts
-    assert (scratch.path, scratch.type, scratch.size_bytes, scratch.writable) == ("/scratch", "tmpfs", 1 << 30, True)
+    assert (scratch.path, scratch.type, scratch.size_bytes, scratch.writable) == ("/scratch", "ext4", 1020702720, True)
     assert shared.type == "ext4"
     assert nowhere == node_probe.Mount("/nowhere", None, None, None, None, None)
+
+
+def test_files(recorded):
+    fio, nowhere = node_probe.parse(recorded("node_probe/four_nodes.jsonl"))[0].files
+    assert (fio.path, fio.sha256[:8]) == ("/usr/bin/fio", "2e546a18")
+    assert nowhere == node_probe.File("/nowhere", None)
 
 
 def test_lines_that_srun_mixed(recorded):
@@ -47,6 +53,8 @@ def changed(recorded, **values):
         ({"mounts": [{"path": "/x"}]}, r"mounts\[0\].type: a value, found no such key"),
         ({"slurm": {"cpus": 2}}, "slurm.memory_mib: a value"),
         ({"interfaces": [{"name": "eth0", "state": "up", "speed_mbit": -1, "mtu": 1500}]}, r"speed_mbit: an integer"),
+        ({"files": [{"path": "/x", "sha256": "1234"}]}, r"files\[0\].sha256: 64 hexadecimal digits"),
+        ({"files": [{"path": "/x"}]}, r"files\[0\].sha256: a value, found no such key"),
         ({"surprise": 1}, "no other keys than those known, found surprise"),
     ],
 )

@@ -105,6 +105,13 @@ def test_the_node_that_failed_before_a_retry_is_kept(tmp_path):
     assert [suspect.node for suspect in verdict.suspects] == ["node7"]
 
 
+def test_what_the_same_nodes_passed_when_measured_again_blames_nobody(tmp_path):
+    name = "NodeLinks"
+    first = case(name, "scratch", result="fail", suspects=["node7"], job_nodelist=["node7", "node8"], provenance={})
+    second = case(name, "scratch", job_nodelist=["node7", "node8"], provenance={})
+    assert judged(report([case("PartitionState"), first], [second]), tmp_path).suspects == ()
+
+
 def test_nodes_that_a_job_measured_count_although_slurms_list_lacks_them(tmp_path):
     passed = on("node1", per_node={"clock": {"unit": "us", "values": {"node1": 0, "node2": 1}}})
     document = report([on("node1", "node2", "node3", value=900), passed])

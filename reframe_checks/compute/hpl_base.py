@@ -1,0 +1,89 @@
+"""What the HPL checks share: the program, its input and output files, and what the site states of its nodes.
+
+The environment says which program it has (``extras: {hpl: xhpl | hpcc}``): plain HPL, or the HPL inside
+HPC Challenge. Peak is what the site states for a core (``extras: {peak_gflops_per_core: …}`` of the partition).
+"""
+
+import pathlib
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import reframe.core.builtins as rfmb
+from reframe.core.exceptions import ReframeError, SanityError
+
+from reframe_checks.base.check import KappaCheck
+from reframe_checks.compute import hpl_input
+from reframe_checks.parsers import hpl
+
+
+@dataclass(frozen=True)
+class Program:
+    executable: str
+    input_file: str
+    render: Callable[..., str]
+    #: File with HPL's output, ``None`` for standard output.
+    output_file: str | None
+
+
+PROGRAMS = {
+    "xhpl": Program("xhpl", "HPL.dat", hpl_input.hpl_dat, None),
+    "hpcc": Program("hpcc", "hpccinf.txt", hpl_input.hpccinf_txt, "hpccoutf.txt"),
+}
+
+
+class SolvesHpl(KappaCheck):
+    """Matrices of N x N numbers, solved in blocks of ``block``."""
+
+    time_limit = "2h"
+    block = rfmb.variable(int, value=192)
+
+    def write_file(self, name, text):
+        pathlib.Path(self.stagedir, name).write_text(text, encoding="utf-8")
+
+    def solved(self, text, orders, ranks):
+        """The results in ``text``: one for each of ``orders``, each with a small residual.
+
+        :raises SanityError: a residual is too large, or HPL solved something else.
+        """
+        results = self.parsed(hpl.parse, text)
+        for result in results:
+            if not result.passed:
+                raise SanityError(f"HPL residual {result.residual} FAILED: a node computes wrong results")
+        found = [(result.n, result.p * result.q) for result in results]
+        if found != [(order, ranks) for order in orders]:
+            raise SanityError(f"HPL solved (N, ranks) = {found}, asked for N = {list(orders)} on {ranks} ranks")
+        return results
+
+    def stated_extra(self, key):
+        """What the site's settings have to give under ``key`` in the partition's ``extras``."""
+        return self.stated(f"extras/{key}", self.current_partition.extras.get(key))
+
+
+class HplCheck(SolvesHpl):
+    """One rank on each core."""
+
+    needs_partition = ["compute"]
+    needs_environ = ["hpl"]
+    env_vars = {"OPENBLAS_NUM_THREADS": 1, "OMP_NUM_THREADS": 1}
+
+    @rfmb.run_after("setup")
+    def choose_program(self):
+        name = self.current_environ.extras.get("hpl")
+        if name not in PROGRAMS:
+            raise ReframeError(
+                f"environment {self.current_environ.name}: extras/hpl must be one of {', '.join(PROGRAMS)}, "
+                f"found {name!r}"
+            )
+        self.program = PROGRAMS[name]
+        self.executable = self.program.executable
+
+    def input_text(self, orders, ranks):
+        return self.program.render(orders, self.block, hpl_input.process_grid(ranks))
+
+    @property
+    def peak_gflops_per_core(self):
+        return self.stated_extra("peak_gflops_per_core")
+
+    @property
+    def node_memory_bytes(self):
+        return self.stated_extra("memory_gib_per_node") * 2**30

@@ -1,0 +1,122 @@
+"""Strong scaling of HPL over nodes, as the validation of the IBiSCo cluster defines it.
+
+For problems of order N on P nodes:
+
+- T(P, N), the execution time;
+- S(P, N) = T(1, N) / T(P, N), the speed-up;
+- SP(P, N), the sustained performance in Gflop/s;
+- SPF(P, N) = SP(P, N) / PP(P), the fraction of peak, PP(P) being the peak of P nodes. There it counts the nodes' GPUs,
+  too: PP(P) = (4 NCores_GPU Clock_GPU + NCores_CPU Clock_CPU) P; here HPL runs on the cores, and so PP(P) is the site's
+  ``peak_gflops_per_core`` x cores of a node x P.
+
+(Validation of the IBiSCo cluster, "Communication and computation: macro-benchmark II".)
+
+One job runs the same orders on one node, on two, on four and so on up to all that it has: all points of a curve come
+from the same nodes, and S needs no result of another job. T and S are kept as curves over P for each N, SP and SPF as
+curves over N for each P; those of the largest N on all nodes are the metrics.
+"""
+
+import reframe as rfm
+import reframe.core.builtins as rfmb
+import reframe.utility.typecheck as typ
+
+from reframe_checks.base.scaled import Scaled
+from reframe_checks.compute.hpl_base import HplCheck
+from reframe_checks.compute.hpl_input import doublings, problem_size
+
+NODES, ORDER = ("Nodes", ""), ("Order N", "")
+
+
+@rfm.simple_test
+class HplScaling(Scaled, HplCheck):
+    descr = "HPL over nodes: execution time, speed-up, sustained performance, fraction of peak"
+    family = "compute/hpl-scaling"
+    scale = rfmb.parameter(["two_nodes", "whole_partition"], loggable=True)
+    modes = ("acceptance",)
+    informational = ["time"]
+    time_limit = "8h"
+    hint = "compare with Hpl on each node: equal there and slow together means the network or the MPI transport"
+
+    #: Shares of one node's memory that the matrices fill, unless ``orders`` gives each N.
+    memory_fractions = rfmb.variable(typ.List[float], value=[0.05, 0.2, 0.8])
+    orders = rfmb.variable(typ.List[int], value=[])
+    tunable = ["memory_fractions", "orders", "block"]
+
+    @rfmb.run_before("run")
+    def run_on_fewer_nodes_first(self):
+        self.sizes = sorted(self.orders or self.sizes_in_memory())
+        *fewer, most = doublings(self.num_nodes_used)
+        for nodes in (*fewer, most):
+            self.write_file(f"{nodes}-nodes.in", self.input_text(self.sizes, self.ranks_on(nodes)))
+        steps = [command for nodes in fewer for command in [*self.prepare(nodes), *self.run_step(nodes)]]
+        self.prerun_cmds = [*self.prerun_cmds, *steps, *self.prepare(most)]
+        self.keep_files = [*self.keep_files, *(f"{nodes}-nodes.out" for nodes in fewer)]
+        if self.program.output_file:
+            self.keep_files = [*self.keep_files, self.program.output_file]
+
+    def sizes_in_memory(self):
+        return [problem_size(self.node_memory_bytes, share, self.block) for share in self.memory_fractions]
+
+    def ranks_on(self, nodes):
+        return nodes * self.num_tasks_per_node
+
+    def prepare(self, nodes):
+        # HPCC appends to its output file.
+        stale = [f"rm -f {self.program.output_file}"] if self.program.output_file else []
+        return [*stale, f"cp {nodes}-nodes.in {self.program.input_file}"]
+
+    def run_step(self, nodes):
+        step = f"{self.launch_command()} --nodes={nodes} --ntasks={self.ranks_on(nodes)} {self.executable}"
+        if self.program.output_file:
+            return [step, f"mv {self.program.output_file} {nodes}-nodes.out"]
+        return [f"{step} > {nodes}-nodes.out"]
+
+    @rfmb.sanity_function
+    def read_results(self):
+        *fewer, self.most = doublings(self.num_nodes_used)
+        outputs = {nodes: f"{nodes}-nodes.out" for nodes in fewer} | {self.most: self.program.output_file}
+        self.results = {
+            (nodes, result.n): result
+            for nodes, name in outputs.items()
+            for result in self.solved(self.output_text(name), self.sizes, self.ranks_on(nodes))
+        }
+        self.record_curves()
+        return True
+
+    def record_curves(self):
+        """T and S over P for each N; SP and SPF over N for each P."""
+        all_nodes = doublings(self.most)
+        for n in self.sizes:
+            at_end = {self.most: "time"} if n == self.sizes[-1] else {}
+            times = {nodes: self.results[nodes, n].time_s for nodes in all_nodes}
+            speedups = {nodes: self.speedup_of(nodes, n) for nodes in all_nodes}
+            self.record_curve(f"T(P, {n})", NODES, (f"Execution time for N = {n}", "s"), times, at_end)
+            self.record_curve(f"S(P, {n})", NODES, (f"Speed-up for N = {n}", ""), speedups, {})
+        for nodes in all_nodes:
+            rates = {n: self.results[nodes, n].gflops for n in self.sizes}
+            fractions = {n: self.fraction_of_peak_of(nodes, n) for n in self.sizes}
+            where = f"on {nodes} node{'s' * (nodes > 1)}"
+            self.record_curve(f"SP({nodes}, N)", ORDER, (f"Sustained performance {where}", "Gflop/s"), rates, {})
+            self.record_curve(f"SPF({nodes}, N)", ORDER, (f"Fraction of peak {where}", ""), fractions, {})
+
+    def speedup_of(self, nodes, n):
+        return self.results[1, n].time_s / self.results[nodes, n].time_s
+
+    def fraction_of_peak_of(self, nodes, n):
+        return self.results[nodes, n].gflops / (self.peak_gflops_per_core * self.ranks_on(nodes))
+
+    @rfmb.performance_function("s")
+    def time(self):
+        return self.results[self.most, self.sizes[-1]].time_s
+
+    @rfmb.performance_function("")
+    def speedup(self):
+        return self.speedup_of(self.most, self.sizes[-1])
+
+    @rfmb.performance_function("Gflop/s")
+    def gflops(self):
+        return self.results[self.most, self.sizes[-1]].gflops
+
+    @rfmb.performance_function("")
+    def fraction_of_peak(self):
+        return self.fraction_of_peak_of(self.most, self.sizes[-1])

@@ -1,0 +1,80 @@
+"""STREAM with local and with remote memory: every NUMA domain's cores on every NUMA domain's memory.
+
+``numactl --cpunodebind=C --membind=M`` places cores and memory, and fails where it cannot. The slowest local and the
+slowest remote pair are gated; the whole matrix shows which domain it is. ``processor/topology/numa_nodes`` of the site
+says how many domains there are; LIKWID numbers its memory domains M0, M1, … as the kernel numbers its nodes.
+"""
+
+import reframe as rfm
+import reframe.core.builtins as rfmb
+from reframe.core.exceptions import ReframeError
+
+from reframe_checks.base.scaled import Scaled
+from reframe_checks.compute.stream_base import StreamCheck
+
+
+@rfm.simple_test
+class StreamNuma(Scaled, StreamCheck):
+    descr = "STREAM triad on local and remote NUMA domains"
+    family = "compute/stream-numa"
+    needs_partition = ["compute", "numa_domains"]
+    needs_environ = ["stream", "numactl"]
+    scale = rfmb.parameter(["one_node"], loggable=True)
+    informational = ["remote_share"]
+    time_limit = "1h"
+    hint = "slow from all cores: memory modules of that domain; slow to all memory: its cores; else the socket link"
+    executable = "numactl"
+
+    @rfmb.run_after("setup")
+    def command_line(self):
+        topology = self.stated("processor/topology", self.current_partition.processor.topology)
+        self.domains = len(topology.get("numa_nodes", []))
+        if self.domains < 2:
+            raise ReframeError(
+                f"partition {self.current_partition.fullname}: processor/topology/numa_nodes has {self.domains} "
+                "entries: remove the feature numa_domains"
+            )
+        self.threads = self.cores_per_node // self.domains
+        self.programs = [*self.programs, "numactl"]
+        self.executable_opts = self.placed(*self.pairs[0])
+
+    @property
+    def pairs(self):
+        return [(cores, memory) for cores in range(self.domains) for memory in range(self.domains)]
+
+    def placed(self, cores, memory):
+        binding = [f"--cpunodebind={cores}", f"--membind={memory}"]
+        return [*binding, self.program, *self.arguments(f"M{cores}"), f"> {self.output_on(cores, memory)}"]
+
+    @staticmethod
+    def output_on(cores, memory):
+        return f"cores-{cores}-memory-{memory}.txt"
+
+    @rfmb.run_before("run")
+    def run_other_pairs(self):
+        commands = [" ".join([self.launch_command(), self.executable, *self.placed(*pair)]) for pair in self.pairs[1:]]
+        self.postrun_cmds = [*self.postrun_cmds, *commands]
+        self.keep_files = [*self.keep_files, *(self.output_on(*pair) for pair in self.pairs)]
+
+    @rfmb.sanity_function
+    def read_bandwidths(self):
+        self.triads = {pair: self.triad_of(self.output_text(self.output_on(*pair))) for pair in self.pairs}
+        cores, memory = ("NUMA domain of the cores", ""), ("NUMA domain of the memory", "")
+        self.record_heat_map("triad", cores, memory, ("Triad", "MB/s"), self.triads)
+        return True
+
+    @rfmb.performance_function("MB/s")
+    def local_triad(self):
+        return self.slowest(local=True)
+
+    @rfmb.performance_function("MB/s")
+    def remote_triad(self):
+        return self.slowest(local=False)
+
+    @rfmb.performance_function("")
+    def remote_share(self):
+        """Slowest remote over slowest local bandwidth."""
+        return self.slowest(local=False) / self.slowest(local=True)
+
+    def slowest(self, *, local):
+        return min(triad for (cores, memory), triad in self.triads.items() if (cores == memory) == local)

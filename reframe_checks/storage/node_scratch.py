@@ -1,0 +1,101 @@
+"""Which node has the slow disk: fio on every node's own storage at the same time, in one job.
+
+Sequential write and read and random write, direct I/O. A node's figure is compared with the median node of the same
+run, so that a busy site blames nobody. A node on which fio fails, for instance on a full disk, is a suspect.
+"""
+
+import shlex
+import statistics
+
+import reframe as rfm
+import reframe.core.builtins as rfmb
+from reframe.core.exceptions import SanityError
+
+from reframe_checks.base.check import KappaCheck
+from reframe_checks.base.scaled import Scaled
+from reframe_checks.parsers import fio
+from reframe_checks.parsers.errors import ParseError
+
+# Phase -> fio's pattern and block size.
+PHASES = {"write": ("write", "1M"), "read": ("read", "1M"), "random_write": ("randwrite", "4k")}
+TARGET = "scratch"
+
+
+@rfm.simple_test
+class NodeScratch(Scaled, KappaCheck):
+    descr = "fio on every node's own storage at once, node against node"
+    family = "storage/node-scratch"
+    needs_partition = ["storage_scratch"]
+    needs_environ = ["fio"]
+    scale = rfmb.parameter(["each_node"], loggable=True)
+    tags = {"smoke"}
+    hint = "is the named node's disk full, degraded (`smartctl -a`) or busy? are there errors in `dmesg`?"
+
+    file_size_mib = rfmb.variable(int, value=1024)
+    runtime_s = rfmb.variable(int, value=10)
+    queue_depth = rfmb.variable(int, value=16)
+    #: A node below this share of the median node is a suspect.
+    suspect_share = rfmb.variable(float, value=0.5)
+    tunable = ["file_size_mib", "runtime_s", "queue_depth", "suspect_share"]
+
+    @rfmb.run_after("setup")
+    def command_line(self):
+        folder = self.stated(f"extras/storage/{TARGET}", self.current_partition.extras.get("storage", {}).get(TARGET))
+        # The folder of each node is known on that node only: fio makes its file there, and removes it.
+        file = f"{shlex.quote(str(folder))}/kappa.$SLURM_JOB_ID"
+        self.executable = "fio"
+        self.executable_opts = [
+            "--output-format=json", f"--filename={file}", f"--size={self.file_size_mib}M",
+            "--direct=1", "--ioengine=libaio", f"--iodepth={self.queue_depth}", "--randrepeat=1",
+            f"--runtime={self.runtime_s}", "--time_based", "--group_reporting",
+        ]  # fmt: skip
+        for phase, (pattern, block) in PHASES.items():
+            self.executable_opts += [f"--name={phase}", "--stonewall", f"--rw={pattern}", f"--bs={block}"]
+        self.job.launcher.options += ["--output=fio-%N.json"]
+        self.postrun_cmds = [f"srun rm -f {file}"]
+        self.keep_files = [*self.keep_files, "fio-*.json"]
+
+    @rfmb.sanity_function
+    def read_nodes(self):
+        self.figures, problems = {}, {}
+        for node in self.provenance["nodelist"]:
+            try:
+                self.figures[node] = self.figures_of(node)
+            except (ParseError, SanityError) as err:
+                problems[node] = str(err)
+        if problems:
+            self.suspects = sorted(problems)
+            raise SanityError("; ".join(f"{node}: {problem}" for node, problem in sorted(problems.items())))
+        self.shares = {node: self.share_of_median(node) for node in self.figures}
+        for phase in PHASES:
+            self.record_per_node(phase, "MB/s", {node: values[phase] for node, values in self.figures.items()})
+        self.suspects = sorted(node for node, share in self.shares.items() if share < self.suspect_share)
+        return True
+
+    def figures_of(self, node):
+        """MB/s of each phase on a node."""
+        result = fio.parse(self.output_text(f"fio-{node}.json"))
+        jobs = {job.name: job for job in result.jobs}
+        if list(jobs) != list(PHASES) or not all(job.direct for job in jobs.values()):
+            raise SanityError(f"expected the phases {', '.join(PHASES)} with direct I/O")
+        return {name: (job.read if name == "read" else job.write).bandwidth_mb_s for name, job in jobs.items()}
+
+    def share_of_median(self, node):
+        """The node's worst phase against the median node's."""
+        return min(
+            self.figures[node][phase] / statistics.median(values[phase] for values in self.figures.values())
+            for phase in PHASES
+        )
+
+    @rfmb.performance_function("MB/s")
+    def slowest_node_write(self):
+        return min(values["write"] for values in self.figures.values())
+
+    @rfmb.performance_function("MB/s")
+    def slowest_node_read(self):
+        return min(values["read"] for values in self.figures.values())
+
+    @rfmb.performance_function("")
+    def uniformity(self):
+        """The slowest node and phase against the median node."""
+        return min(self.shares.values())

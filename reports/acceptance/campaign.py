@@ -1,0 +1,182 @@
+"""The folder of an acceptance run: its contract, and an attempt at each repeat of each series.
+
+::
+
+    contract.yaml            as it was when the run began
+    unresolved.json          clauses that no series was run for, and why
+    attempts/NAME/           one ReFrame session: attempt.json (of what), run-report.json, output/, console.txt
+
+An attempt is finished when its report is whole and nothing in it was aborted; any other was interrupted. So there is no
+state beside the results that a crash could leave wrong.
+"""
+
+import contextlib
+import datetime
+import fcntl
+import functools
+import json
+import os
+import pathlib
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from reports import schema
+from reports.acceptance.contract import Contract, load_contract
+from reports.acceptance.series import Series
+from reports.errors import InputError
+from reports.files import write_atomically
+from reports.load import load_session
+from reports.model import Case, Session
+from reports.untrusted import clean, clean_object
+
+CONTRACT, UNRESOLVED, ATTEMPTS, REPORT = "contract.yaml", "unresolved.json", "attempts", "run-report.json"
+LOCK = ".lock"
+_NAME = re.compile(r"[A-Za-z0-9_]+-[0-9a-f]{8}-r\d{4}-a\d{2,}")
+_ATTEMPT = {
+    "type": "object",
+    "required": ["name", "partition", "environment", "repeat", "number", "started"],
+    "properties": {
+        **{key: schema.STRING for key in ("name", "partition", "environment", "started")},
+        **{key: {"type": "integer", "minimum": 1} for key in ("repeat", "number")},
+    },
+}
+
+
+@dataclass(frozen=True)
+class Attempt:
+    """The ``number``-th attempt at one repeat of a series; both count from 1."""
+
+    folder: pathlib.Path
+    series: Series
+    repeat: int
+    number: int
+    started: str
+
+    @functools.cached_property
+    def session(self) -> Session | None:
+        """What it recorded; ``None`` when it was interrupted."""
+        try:
+            session = load_session(self.folder / REPORT)
+        except InputError:
+            return None
+        cases = [case for run in session.runs for case in run]
+        aborted = any(case.result == "abort" for case in cases)
+        return None if aborted or not any(Series.of(case) == self.series for case in cases) else session
+
+    @property
+    def cases(self) -> tuple[Case, ...]:
+        """The cases of its first run: a retry would be a second draw."""
+        return self.session.runs[0] if self.session else ()
+
+
+@dataclass(frozen=True)
+class Campaign:
+    folder: pathlib.Path
+
+    @property
+    def contract(self) -> Contract:
+        return load_contract(self.folder / CONTRACT)
+
+    def unresolved(self) -> dict[str, str]:
+        """Clause id -> why no series was run for it."""
+        path = self.folder / UNRESOLVED
+        if not path.exists():
+            return {}
+        document = _json(path)
+        schema.check(document, {"type": "object", "additionalProperties": schema.STRING}, clean(str(path)))
+        return dict(document)
+
+    def attempts(self) -> list[Attempt]:
+        """Every attempt, by series, repeat and number.
+
+        :raises InputError: an ``attempt.json`` is missing or damaged.
+        """
+        found = [self._attempt(path) for path in (self.folder / ATTEMPTS).glob("*") if _NAME.fullmatch(path.name)]
+        return sorted(found, key=lambda attempt: (attempt.series, attempt.repeat, attempt.number))
+
+    def _attempt(self, folder: pathlib.Path) -> Attempt:
+        path = folder / "attempt.json"
+        document = _json(path)
+        schema.check(document, _ATTEMPT, clean(str(path)))
+        series = Series(document["name"], document["partition"], document["environment"])
+        return Attempt(folder, series, document["repeat"], document["number"], document["started"])
+
+    def freeze(self, contract: pathlib.Path) -> None:
+        """Keep the contract that this folder is run for.
+
+        :raises InputError: it has been begun with another one.
+        """
+        text = contract.read_text(encoding="utf-8")
+        kept = self.folder / CONTRACT
+        if not kept.exists():
+            write_atomically(kept, text)
+        elif kept.read_text(encoding="utf-8") != text:
+            where = clean(str(self.folder))
+            raise InputError(f"{where} was begun with another contract than {clean(str(contract))}; take a new folder")
+
+    def begin(self, series: Series, repeat: int, number: int) -> Attempt:
+        """Make the folder of an attempt; it appears with its ``attempt.json`` or not at all."""
+        started = datetime.datetime.now(datetime.UTC).strftime("%Y%m%dT%H%M%S%z")
+        attempt = {
+            "name": series.name,
+            "partition": series.partition,
+            "environment": series.environment,
+            "repeat": repeat,
+            "number": number,
+            "started": started,
+        }
+        name = f"{series.slug}-r{repeat:04}-a{number:02}"
+        folder, part = self.folder / ATTEMPTS / name, self.folder / ATTEMPTS / f".{name}.{os.getpid()}.part"
+        try:
+            part.mkdir(parents=True)
+            write_atomically(part / "attempt.json", json.dumps(attempt, indent=1, ensure_ascii=False) + "\n")
+            part.rename(folder)
+        except OSError as err:
+            raise InputError(f"cannot write {clean(str(folder))}: {err.strerror}") from err
+        return Attempt(folder, series, repeat, number, started)
+
+    @contextlib.contextmanager
+    def locked(self) -> Iterator[int]:
+        """Hold the folder against other runs; yields the descriptor, which a child that inherits it holds, too.
+
+        :raises InputError: another run, or a session that an earlier one left behind, holds it.
+        """
+        try:
+            self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            lock = (self.folder / LOCK).open("w", encoding="utf-8")
+        except OSError as err:
+            raise InputError(f"cannot write in {clean(str(self.folder))}: {err.strerror}") from err
+        with lock:
+            self._hold(lock.fileno(), fcntl.LOCK_EX)
+            yield lock.fileno()
+
+    @contextlib.contextmanager
+    def at_rest(self) -> Iterator[None]:
+        """Read the folder while nothing is run in it; it may be read-only.
+
+        :raises InputError: something is run in it.
+        """
+        with contextlib.ExitStack() as stack:
+            with contextlib.suppress(FileNotFoundError):
+                lock = stack.enter_context((self.folder / LOCK).open(encoding="utf-8"))
+                self._hold(lock.fileno(), fcntl.LOCK_SH)
+            yield
+
+    def _hold(self, lock: int, kind: int) -> None:
+        try:
+            fcntl.flock(lock, kind | fcntl.LOCK_NB)
+        except BlockingIOError:
+            where = clean(str(self.folder))
+            raise InputError(f"{where}: another run, or a ReFrame session that it left, is still at work") from None
+
+
+def _json(path: pathlib.Path) -> Any:
+    source = clean(str(path))
+    try:
+        return json.loads(path.read_text(encoding="utf-8"), object_pairs_hook=clean_object)
+    except OSError as err:
+        raise InputError(f"cannot read {source}: {err.strerror}") from err
+    except (ValueError, RecursionError) as err:
+        raise InputError(f"{source}: not valid JSON") from err

@@ -1,0 +1,220 @@
+"""A site's contract, ``acceptance.yaml``, as plain data."""
+
+import datetime
+import functools
+import json
+import math
+import pathlib
+import reprlib
+from dataclasses import dataclass
+from importlib import resources
+from typing import Any
+
+import jsonschema
+from jsonschema.exceptions import best_match
+
+from reports.acceptance.yaml_lines import Path, line_of, load_yaml
+from reports.errors import InputError
+from reports.figures import figure
+from reports.untrusted import clean, one_line
+
+FILE = "acceptance.yaml"
+
+
+@dataclass(frozen=True)
+class Selector:
+    """Which results a clause is about; what is empty or ``None`` selects any."""
+
+    metric: str
+    check: str | None
+    family: str | None
+    partition: str | None
+    environment: str | None
+    parameters: tuple[tuple[str, str], ...]
+
+    def __str__(self) -> str:
+        words = [self.check or self.family or "", *(f"{key}={value}" for key, value in self.parameters)]
+        place = "+".join(part for part in (self.partition, self.environment) if part)
+        return f"{self.metric} of {' '.join(words)}" + (f" on {place}" if place else "")
+
+
+@dataclass(frozen=True)
+class Statistic:
+    """``kind`` is median, minimum, maximum, percentile or every_node; ``percentile`` in per cent."""
+
+    kind: str
+    percentile: float = math.nan
+    nodes: int = 0
+
+    def __str__(self) -> str:
+        if self.kind == "percentile":
+            return f"{self.percentile:g}th percentile"
+        return f"each of {self.nodes} nodes" if self.kind == "every_node" else self.kind
+
+
+@dataclass(frozen=True)
+class Predicted:
+    """A figure in the threshold's unit that a model, a data sheet or a paper gives."""
+
+    value: float
+    source: str
+
+
+@dataclass(frozen=True)
+class Waiver:
+    reason: str
+    name: str
+    date: str
+
+
+@dataclass(frozen=True)
+class Clause:
+    """``threshold`` is in ``unit``; ``comparison`` is at_least or at_most."""
+
+    id: str
+    text: str
+    source: str
+    selector: Selector
+    statistic: Statistic
+    comparison: str
+    threshold: float
+    unit: str
+    repeats: int
+    mandatory: bool
+    predicted: Predicted | None
+    waiver: Waiver | None
+
+    @property
+    def requirement(self) -> str:
+        sign = "≥" if self.comparison == "at_least" else "≤"
+        return f"{sign} {figure(self.threshold)} {self.unit}".rstrip()
+
+    def holds(self, value: float) -> bool:
+        return value >= self.threshold if self.comparison == "at_least" else value <= self.threshold
+
+
+@dataclass(frozen=True)
+class Contract:
+    title: str
+    system: str
+    date: str
+    mode: str | None
+    parties: tuple[tuple[str, str], ...]
+    """(role, name) of each."""
+    clauses: tuple[Clause, ...]
+
+
+def load_contract(path: pathlib.Path) -> Contract:
+    """Read a contract.
+
+    :raises InputError: it cannot be used; names the file, the line and what was expected there.
+    """
+    document, lines = load_yaml(path)
+    source = clean(str(path))
+    error = best_match(_validator().iter_errors(document))
+    if error is not None:
+        raise InputError(f"{source}: line {line_of(_offender(error), lines)}: {_explain(error)}")
+    for key, problem in _further_problems(document):
+        raise InputError(f"{source}: line {line_of(key, lines)}: {problem}")
+    head, clauses = document["contract"], document["clauses"]
+    return Contract(
+        title=clean(head["title"]),
+        system=head["system"],
+        date=head["date"],
+        mode=head.get("mode"),
+        parties=tuple((clean(role), clean(name)) for role, name in head["parties"].items()),
+        clauses=tuple(_clause(entry) for entry in clauses),
+    )
+
+
+@functools.cache
+def _validator() -> Any:
+    schema = json.loads(resources.files("reports.acceptance").joinpath("contract.schema.json").read_text("utf-8"))
+    return jsonschema.Draft202012Validator(schema)
+
+
+def _offender(error: Any) -> Path:
+    """The key at fault; for one that is too much, that key and not what it is in."""
+    path: Path = tuple(error.absolute_path)
+    if error.validator == "additionalProperties" and isinstance(error.instance, dict):
+        allowed = error.schema.get("properties", {})
+        path += tuple([key for key in error.instance if key not in allowed][:1])
+    return path
+
+
+def _explain(error: Any) -> str:
+    where = ".".join(map(str, error.absolute_path)) or "the document"
+    found = reprlib.repr(error.instance)
+    match error.validator:
+        case "type":
+            kinds = error.validator_value
+            expected = kinds if isinstance(kinds, str) else " or ".join(kinds)
+        case "enum":
+            expected = " or ".join(map(str, error.validator_value))
+        case "pattern" if "[0-9]{4}" in error.validator_value:
+            expected = "a date as YYYY-MM-DD"
+        case "oneOf" if where.endswith("statistic"):
+            expected = "median, minimum, maximum, {percentile: NUMBER} or {every_node: NUMBER OF NODES}"
+        case "oneOf":
+            expected = "either check or family"
+        case _:
+            return one_line(clean(f"{where}: {error.message}"), 300)
+    return one_line(clean(f"{where}: expected {expected}, found {found}"), 300)
+
+
+def _further_problems(document: Any) -> list[tuple[Path, str]]:
+    """What a schema cannot say."""
+    found: list[tuple[Path, str]] = []
+    dates: list[Path] = [("contract", "date")]
+    ids: set[str] = set()
+    for number, clause in enumerate(document["clauses"]):
+        here: Path = ("clauses", number)
+        if clause["id"] in ids:
+            found.append(((*here, "id"), f"{clause['id']}: expected each id once"))
+        ids.add(clause["id"])
+        if "waiver" in clause:
+            dates.append((*here, "waiver", "date"))
+        for key in ("threshold", "predicted"):
+            if key in clause and not math.isfinite(clause[key]["value"]):
+                found.append(((*here, key, "value"), f"{key}: expected a finite number"))
+    for path in dates:
+        value = functools.reduce(lambda part, key: part[key], path, document)
+        try:
+            datetime.date.fromisoformat(value)
+        except ValueError:
+            found.append((path, f"expected a date of the calendar, found {value}"))
+    return found
+
+
+def _clause(entry: dict[str, Any]) -> Clause:
+    selector, statistic = entry["selector"], entry["statistic"]
+    predicted, waiver = entry.get("predicted"), entry.get("waiver")
+    return Clause(
+        id=entry["id"],
+        text=clean(entry["text"]),
+        source=clean(entry.get("source", "")),
+        selector=Selector(
+            metric=selector["metric"],
+            check=selector.get("check"),
+            family=selector.get("family"),
+            partition=selector.get("partition"),
+            environment=selector.get("environment"),
+            parameters=tuple((key, str(value)) for key, value in selector.get("parameters", {}).items()),
+        ),
+        statistic=_statistic(statistic),
+        comparison=entry["comparison"],
+        threshold=float(entry["threshold"]["value"]),
+        unit=entry["threshold"]["unit"],
+        repeats=entry["repeats"],
+        mandatory=entry["mandatory"],
+        predicted=Predicted(float(predicted["value"]), clean(predicted["source"])) if predicted else None,
+        waiver=Waiver(clean(waiver["reason"]), clean(waiver["name"]), waiver["date"]) if waiver else None,
+    )
+
+
+def _statistic(entry: Any) -> Statistic:
+    if isinstance(entry, str):
+        return Statistic(entry)
+    if "percentile" in entry:
+        return Statistic("percentile", percentile=float(entry["percentile"]))
+    return Statistic("every_node", nodes=entry["every_node"])

@@ -1,0 +1,118 @@
+"""Writes a dossier from a campaign, and proves later that it is as it was written."""
+
+import hashlib
+import os
+import pathlib
+import shutil
+import tempfile
+from dataclasses import dataclass
+
+from reports.acceptance import signature
+from reports.acceptance.campaign import ATTEMPTS, CONTRACT, REPORT, UNRESOLVED, Campaign
+from reports.acceptance.judge import Verdict, judge
+from reports.acceptance.manifest import MANIFEST, differences, files_below, manifest_of, sha256
+from reports.acceptance.page import RawFile, render, to_pdf
+from reports.acceptance.verdict_json import to_json
+from reports.errors import InputError
+from reports.files import write_atomically
+from reports.untrusted import clean
+
+HTML, PDF, VERDICT = "dossier.html", "dossier.pdf", "verdict.json"
+RAW_LIMIT = 64 << 20
+# Derived from the reports.
+_NOT_RAW = "perflogs"
+
+
+def write_dossier(campaign: Campaign, target: pathlib.Path, pdf: bool, how_signed: str | None) -> Verdict:
+    """Judge ``campaign`` and write its dossier to the new folder ``target``, whole or not at all.
+
+    Nothing but the campaign's folder goes into it: the same results give the same files.
+
+    :param how_signed: see ``signature.sign``.
+    :raises InputError: ``target`` exists, something cannot be written, printed or signed, or the campaign is damaged.
+    """
+    if target.exists():
+        raise InputError(f"{clean(str(target))} exists, and what was signed is not overwritten; name another with -o")
+    verdict = judge(campaign)
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(dir=target.parent, prefix=f".{target.name}.") as part:
+            folder = pathlib.Path(part, "dossier")
+            folder.mkdir(mode=0o700)
+            _fill(folder, campaign, verdict, pdf)
+            if how_signed:
+                signature.sign(folder, how_signed)
+            folder.rename(target)
+    except OSError as err:
+        raise InputError(f"cannot write {clean(str(target))}: {err.strerror}") from err
+    return verdict
+
+
+def _fill(folder: pathlib.Path, campaign: Campaign, verdict: Verdict, pdf: bool) -> None:
+    raw, left_out = _copy_raw(campaign.folder, folder)
+    page = render(verdict, raw, left_out, evidence_of(folder))
+    write_atomically(folder / HTML, page)
+    if pdf:
+        to_pdf(page, folder / PDF)
+    write_atomically(folder / VERDICT, to_json(verdict))
+    write_atomically(folder / MANIFEST, manifest_of(folder))
+
+
+def _copy_raw(source: pathlib.Path, folder: pathlib.Path) -> tuple[list[RawFile], list[RawFile]]:
+    """Copy contract and attempts; returns what was copied and what is too large. Links are no results."""
+    copied, left_out = [], []
+    for name in files_below(source):
+        path = pathlib.PurePosixPath(name)
+        of_attempt = path.parts[0] == ATTEMPTS and not path.parts[1].startswith(".") and _NOT_RAW not in path.parts
+        file = source / path
+        if not (of_attempt or name in (CONTRACT, UNRESOLVED)) or file.is_symlink() or not file.is_file():
+            continue
+        entry = RawFile(clean(name), file.stat().st_size, sha256(file))
+        # The verdict follows from the reports.
+        if entry.size > RAW_LIMIT and path.name != REPORT:
+            left_out.append(entry)
+            continue
+        target = folder / path
+        target.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        shutil.copyfile(file, target, follow_symlinks=False)
+        copied.append(entry)
+    return copied, left_out
+
+
+def evidence_of(folder: pathlib.Path) -> str:
+    """SHA-256 over contract and raw results: of their lines as ``sha256sum`` prints them, in order of path."""
+    names = [name for name in files_below(folder) if name in (CONTRACT, UNRESOLVED) or name.startswith(f"{ATTEMPTS}/")]
+    lines = (f"{sha256(folder / name)}  {name}\n" for name in names)
+    return hashlib.sha256(os.fsencode("".join(lines))).hexdigest()
+
+
+@dataclass(frozen=True)
+class Proof:
+    """``problems``: what was altered. ``unchecked``: what could not be looked at. ``good``: what was."""
+
+    problems: list[str]
+    unchecked: list[str]
+    good: list[str]
+
+    @property
+    def exit_status(self) -> int:
+        return 1 if self.problems else 2 if self.unchecked else 0
+
+
+def verify(folder: pathlib.Path, key: str | None = None) -> Proof:
+    """Hold a dossier against its manifest, its signatures, and the verdict that its raw results give.
+
+    :raises InputError: it is no dossier.
+    """
+    problems = differences(folder)
+    signatures = signature.check(folder, key)
+    unchecked = [s.words for s in signatures if s.check is signature.Check.NOT_CHECKED]
+    good = [s.words for s in signatures if s.check in (signature.Check.GOOD, signature.Check.NONE)]
+    problems += [s.words for s in signatures if s.check is signature.Check.BAD]
+    if not problems:
+        verdict = judge(Campaign(folder))
+        if to_json(verdict) != (folder / VERDICT).read_text(encoding="utf-8"):
+            problems.append(f"{VERDICT} is not what this version of the suite makes of the raw results")
+        good.append(f"the verdict follows from the raw results: {verdict.acceptance.word}")
+        good.append(f"SHA-256 of {MANIFEST}: {sha256(folder / MANIFEST)}")
+    return Proof(problems, unchecked, good)

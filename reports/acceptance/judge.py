@@ -1,0 +1,226 @@
+"""The verdict on a contract: a pure function of the contract and of what a campaign has stored."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import Enum
+
+from reports.acceptance.campaign import Attempt, Campaign
+from reports.acceptance.contract import Clause, Contract
+from reports.acceptance.series import Series, selects
+from reports.acceptance.statistics import Interval, interval_of, value_of
+from reports.case_verdict import executed
+from reports.figures import counted
+from reports.model import Case, Metric
+from reports.untrusted import one_line
+
+
+class Outcome(Enum):
+    """Of a clause, with the symbol that tells it without colour."""
+
+    MET = ("met", "✔")
+    WAIVED = ("waived", "◆")
+    INCOMPLETE = ("incomplete", "○")
+    NOT_MET = ("not met", "✘")
+
+    def __init__(self, word: str, symbol: str) -> None:
+        self.word = word
+        self.symbol = symbol
+
+
+class Acceptance(Enum):
+    """Of the contract, with the exit status."""
+
+    ACCEPTED = ("ACCEPTED", "✔", 0)
+    NOT_ACCEPTED = ("NOT ACCEPTED", "✘", 1)
+    INCOMPLETE = ("INCOMPLETE", "○", 2)
+
+    def __init__(self, word: str, symbol: str, exit_status: int) -> None:
+        self.word = word
+        self.symbol = symbol
+        self.exit_status = exit_status
+
+
+@dataclass(frozen=True)
+class Sample:
+    """One figure, in the clause's unit. ``node`` is set where each node has its own."""
+
+    value: float
+    repeat: int
+    nodes: tuple[str, ...]
+    node: str | None
+    job_id: str
+    attempt: str
+    """Name of the attempt's folder."""
+
+
+@dataclass(frozen=True)
+class ClauseVerdict:
+    """``without_waiver`` is what the outcome would be; ``problems`` say why it is incomplete."""
+
+    clause: Clause
+    outcome: Outcome
+    without_waiver: Outcome
+    samples: tuple[Sample, ...]
+    value: float | None
+    interval: Interval | None
+    problems: tuple[str, ...]
+    remarks: tuple[str, ...]
+    series: tuple[Series, ...]
+
+    @property
+    def nodes(self) -> tuple[str, ...]:
+        return tuple(sorted({node for sample in self.samples for node in sample.nodes}))
+
+
+@dataclass(frozen=True)
+class Verdict:
+    contract: Contract
+    acceptance: Acceptance
+    clauses: tuple[ClauseVerdict, ...]
+    attempts: tuple[Attempt, ...]
+
+    def count(self, outcome: Outcome) -> int:
+        return sum(verdict.outcome is outcome for verdict in self.clauses)
+
+
+def judge(campaign: Campaign) -> Verdict:
+    """Judge what ``campaign`` holds.
+
+    NOT ACCEPTED when a mandatory clause is not met; INCOMPLETE when none is, but a mandatory clause is incomplete or no
+    clause at all is met; ACCEPTED otherwise. A waiver excuses a clause that is not met or incomplete.
+    """
+    contract, attempts, unresolved = campaign.contract, campaign.attempts(), campaign.unresolved()
+    clauses = tuple(judge_clause(clause, attempts, unresolved.get(clause.id, "")) for clause in contract.clauses)
+    binding = {verdict.outcome for verdict in clauses if verdict.clause.mandatory}
+    if Outcome.NOT_MET in binding:
+        acceptance = Acceptance.NOT_ACCEPTED
+    elif Outcome.INCOMPLETE in binding or not any(verdict.outcome is Outcome.MET for verdict in clauses):
+        acceptance = Acceptance.INCOMPLETE
+    else:
+        acceptance = Acceptance.ACCEPTED
+    return Verdict(contract, acceptance, clauses, tuple(attempts))
+
+
+def judge_clause(clause: Clause, attempts: Sequence[Attempt], unresolved: str = "") -> ClauseVerdict:
+    """Hold one clause against the attempts at the one series that it selects."""
+    matching = [
+        (attempt, case)
+        for attempt in attempts
+        for case in attempt.cases
+        if Series.of(case) == attempt.series and selects(clause.selector, case)
+    ]
+    series = tuple(sorted({attempt.series for attempt, _ in matching}))
+    samples: list[Sample] = []
+    if len(series) == 1:
+        samples, problems = _samples(clause, matching)
+    elif series:
+        problems = [f"the selector means {len(series)} series, not one: {', '.join(map(str, series))}"]
+    else:
+        problems = [unresolved or "nothing that was run is what the selector means"]
+    values = [sample.value for sample in samples]
+    at_least = clause.comparison == "at_least"
+    value = value_of(clause.statistic, values, at_least) if values else None
+    interval = interval_of(clause.statistic, values) if values else None
+    if problems or value is None:
+        outcome = Outcome.INCOMPLETE
+    else:
+        outcome = Outcome.MET if clause.holds(value) else Outcome.NOT_MET
+    excused = clause.waiver is not None and outcome is not Outcome.MET
+    return ClauseVerdict(
+        clause=clause,
+        outcome=Outcome.WAIVED if excused else outcome,
+        without_waiver=outcome,
+        samples=tuple(samples),
+        value=value,
+        interval=interval,
+        problems=tuple(problems),
+        remarks=tuple(_remarks(clause, attempts, matching, interval)),
+        series=series,
+    )
+
+
+def _samples(clause: Clause, matching: list[tuple[Attempt, Case]]) -> tuple[list[Sample], list[str]]:
+    """The samples of the repeats that the clause asks for, the last finished attempt at each, and what is amiss."""
+    latest = {attempt.repeat: (attempt, case) for attempt, case in matching}
+    samples, problems, sessions = [], [], set[str]()
+    for repeat in range(1, clause.repeats + 1):
+        if repeat not in latest:
+            problems.append(f"repeat {repeat} was not run to its end")
+            continue
+        attempt, case = latest[repeat]
+        uuid = attempt.session.uuid if attempt.session else ""
+        if uuid in sessions:
+            problems.append(f"repeat {repeat} has the same session as another one")
+            continue
+        sessions.add(uuid)
+        figures, problem = _figures(clause, case)
+        if problem:
+            problems.append(f"repeat {repeat}: {problem}")
+        samples += [
+            Sample(value, repeat, (node,) if node else case.nodes, node, case.job_id or "", attempt.folder.name)
+            for node, value in figures
+        ]
+    return samples, problems
+
+
+def _figures(clause: Clause, case: Case) -> tuple[list[tuple[str | None, float]], str]:
+    """What one repeat measured, as (node, value), or why it counts for nothing."""
+    if not executed(case):
+        return [], "no job ran"
+    # A figure outside the site's own references is a figure all the same; the contract's threshold decides.
+    if case.result not in ("pass", "xpass") and case.fail_phase != "performance":
+        return [], f"the check failed in {case.fail_phase or 'an unknown phase'}: {one_line(case.fail_reason, 200)}"
+    if clause.statistic.kind == "every_node":
+        return _figures_of_nodes(clause, case)
+    metric = next((metric for metric in case.metrics if metric.name == clause.selector.metric), None)
+    problem = _metric_problem(clause, metric)
+    return ([], problem) if problem or metric is None or metric.value is None else ([(None, metric.value)], "")
+
+
+def _metric_problem(clause: Clause, metric: Metric | None) -> str:
+    if metric is None:
+        return f"the check measured no {clause.selector.metric}"
+    if metric.value is None or not math.isfinite(metric.value):
+        return f"{metric.name} is no finite number but {metric.raw}"
+    return _unit_problem(clause, metric.unit)
+
+
+def _unit_problem(clause: Clause, unit: str) -> str:
+    return "" if unit == clause.unit else f"measured in {unit or 'no unit'!r}, the threshold is in {clause.unit!r}"
+
+
+def _figures_of_nodes(clause: Clause, case: Case) -> tuple[list[tuple[str | None, float]], str]:
+    measured = next((figures for figures in case.per_node if figures.metric == clause.selector.metric), None)
+    if measured is None:
+        return [], f"the check has no {clause.selector.metric} of each node"
+    problem = _unit_problem(clause, measured.unit)
+    if not problem and len(measured.values) != clause.statistic.nodes:
+        problem = f"{counted(len(measured.values), 'node')} measured, not {clause.statistic.nodes}"
+    if not problem and not all(map(math.isfinite, measured.values.values())):
+        problem = "a node's figure is not finite"
+    return ([], problem) if problem else (sorted(measured.values.items()), "")
+
+
+def _remarks(
+    clause: Clause, attempts: Sequence[Attempt], matching: list[tuple[Attempt, Case]], interval: Interval | None
+) -> list[str]:
+    """What who signs should know, although it decides nothing."""
+    found = []
+    series = {attempt.series for attempt, _ in matching}
+    mine = [attempt for attempt in attempts if attempt.series in series and attempt.repeat <= clause.repeats]
+    interrupted = sum(attempt.session is None for attempt in mine)
+    if interrupted:
+        found.append(f"{counted(interrupted, 'attempt')} interrupted before the end and made again")
+    superseded = len(mine) - interrupted - len({attempt.repeat for attempt in mine if attempt.session})
+    if superseded:
+        found.append(f"{counted(superseded, 'finished attempt')} superseded by a later one")
+    ends = [end for end in (interval.low, interval.high) if end is not None] if interval else []
+    if len({clause.holds(end) for end in ends}) > 1:
+        found.append("the confidence interval reaches across the threshold")
+    for key, what in (("sha256", "program"), ("suite_revision", "revision of the suite")):
+        if len({str(case.provenance.get(key)) for _, case in matching}) > 1:
+            found.append(f"not every repeat ran the same {what}")
+    if not all(case.provenance for _, case in matching):
+        found.append("a repeat has no provenance")
+    return found

@@ -1,0 +1,78 @@
+"""``manifest.json``: the SHA-256 of every file of a dossier, and whether the files still have them."""
+
+import hashlib
+import json
+import os
+import pathlib
+
+from reports import schema
+from reports.errors import InputError
+from reports.untrusted import clean
+
+MANIFEST = "manifest.json"
+SIGNATURES = (f"{MANIFEST}.asc", f"{MANIFEST}.minisig")
+_SCHEMA = {
+    "type": "object",
+    "required": ["files"],
+    "properties": {
+        "files": {
+            "type": "object",
+            "minProperties": 1,
+            "additionalProperties": {"type": "string", "pattern": "^[0-9a-f]{64}$"},
+        }
+    },
+}
+
+
+def sha256(path: pathlib.Path) -> str:
+    """Of a regular file; a link is not followed.
+
+    :raises OSError: it cannot be read.
+    """
+    with open(os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK), "rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def files_below(folder: pathlib.Path) -> list[str]:
+    """The path of everything below ``folder`` that is no folder, with ``/``, in order."""
+    found = []
+    for parent, folders, names in os.walk(folder):
+        # Links to folders are listed among the folders.
+        linked = [name for name in folders if os.path.islink(os.path.join(parent, name))]
+        found += [pathlib.Path(parent, name).relative_to(folder).as_posix() for name in (*names, *linked)]
+    return sorted(found)
+
+
+def manifest_of(folder: pathlib.Path) -> str:
+    """The manifest of what is in ``folder`` now."""
+    files = {name: sha256(folder / name) for name in files_below(folder)}
+    return json.dumps({"algorithm": "SHA-256", "files": files}, indent=1) + "\n"
+
+
+def differences(folder: pathlib.Path) -> list[str]:
+    """What was altered, is missing, or was added since the manifest was written; empty when nothing was.
+
+    :raises InputError: there is no manifest, or it is none.
+    """
+    path = folder / MANIFEST
+    source = clean(str(path))
+    try:
+        document = json.loads(path.read_text(encoding="utf-8"))
+    except OSError as err:
+        raise InputError(f"cannot read {source}: {err.strerror}; is this a dossier?") from err
+    except (ValueError, RecursionError) as err:
+        raise InputError(f"{source}: not valid JSON") from err
+    schema.check(document, _SCHEMA, source)
+    expected = document["files"]
+    present = set(files_below(folder)) - {MANIFEST, *SIGNATURES}
+    found = [f"added: {name}" for name in sorted(present - expected.keys())]
+    for name, digest in sorted(expected.items()):
+        if name not in present:
+            found.append(f"missing: {name}")
+            continue
+        try:
+            if sha256(folder / name) != digest:
+                found.append(f"altered: {name}")
+        except OSError as err:
+            found.append(f"cannot be read: {name} ({err.strerror})")
+    return [clean(line) for line in found]

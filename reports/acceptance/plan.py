@@ -1,0 +1,107 @@
+"""What a contract makes run: which series, how often, on how many nodes, and for about how long."""
+
+import pathlib
+import statistics
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from reports.acceptance.contract import Clause, Contract
+from reports.acceptance.series import Series, selects
+from reports.acceptance.sessions import Offer
+from reports.errors import InputError
+from reports.load import load_session
+
+# Stored reports that are read for run times.
+REPORTS_READ = 20
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """Of one repeat. ``runs`` is how many stored runs it is the median of; with 0 it is the job's time limit."""
+
+    seconds: float
+    runs: int
+
+
+@dataclass(frozen=True)
+class Item:
+    """A series, the ids of the clauses that need it, and the repeats of the most demanding of them.
+
+    ``checks`` is what ReFrame has to load to run it.
+    """
+
+    series: Series
+    clauses: tuple[str, ...]
+    repeats: int
+    nodes: int | None
+    estimate: Estimate | None
+    checks: pathlib.Path
+
+
+@dataclass(frozen=True)
+class Plan:
+    """``unresolved`` maps the id of a clause that nothing can be run for to why."""
+
+    items: tuple[Item, ...]
+    unresolved: dict[str, str]
+
+
+def plan(contract: Contract, offered: Sequence[Offer], times: dict[Series, list[float]]) -> Plan:
+    """Find the one series of each clause among what the site offers; series come in the contract's order."""
+    clauses: dict[Series, list[Clause]] = {}
+    unresolved: dict[str, str] = {}
+    offers = {offer.series: offer for offer in offered}
+    for clause in contract.clauses:
+        found = [offer for offer in offered if selects(clause.selector, offer.case)]
+        problem = _problem(clause, found)
+        if problem:
+            unresolved[clause.id] = problem
+        else:
+            clauses.setdefault(found[0].series, []).append(clause)
+    return Plan(
+        items=tuple(
+            Item(
+                series=series,
+                clauses=tuple(clause.id for clause in members),
+                repeats=max(clause.repeats for clause in members),
+                nodes=offers[series].nodes,
+                estimate=_estimate(times.get(series, []), offers[series].time_limit_s),
+                checks=offers[series].checks,
+            )
+            for series, members in clauses.items()
+        ),
+        unresolved=unresolved,
+    )
+
+
+def _problem(clause: Clause, found: list[Offer]) -> str:
+    if not found:
+        return f"the site offers nothing that the selector means ({clause.selector})"
+    if len(found) > 1:
+        return f"the selector means {len(found)} series, not one: {', '.join(str(offer.series) for offer in found)}"
+    declared = found[0].case.declared_metrics
+    # What is measured on each node is not declared.
+    if clause.statistic.kind != "every_node" and clause.selector.metric not in declared:
+        return f"the check has no metric {clause.selector.metric}, but {', '.join(declared)}"
+    return ""
+
+
+def _estimate(times: list[float], limit_s: float | None) -> Estimate | None:
+    if times:
+        return Estimate(statistics.median(times), len(times))
+    return Estimate(limit_s, 0) if limit_s else None
+
+
+def stored_times(reports: Iterable[pathlib.Path]) -> dict[Series, list[float]]:
+    """Run times in seconds, with the wait for nodes, of what passed in the newest of ``reports``."""
+    times: dict[Series, list[float]] = {}
+    newest = sorted(reports, key=lambda path: path.stat().st_mtime, reverse=True)
+    for path in newest[:REPORTS_READ]:
+        try:
+            session = load_session(path)
+        except InputError:
+            continue  # one that is being written, or was cut off
+        for case in (case for run in session.runs for case in run):
+            if case.result == "pass" and case.job_id is not None and case.run_time_s is not None:
+                times.setdefault(Series.of(case), []).append(case.run_time_s)
+    return times

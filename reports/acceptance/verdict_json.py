@@ -1,0 +1,40 @@
+"""The verdict on a contract for machines: strict JSON."""
+
+import json
+from typing import Any
+
+from reports.acceptance.judge import ClauseVerdict, Verdict
+
+
+def to_json(verdict: Verdict) -> str:
+    """The verdict as a JSON document; figures are in the clause's ``unit``."""
+    document = {
+        "verdict": verdict.acceptance.word,
+        "exit_status": verdict.acceptance.exit_status,
+        "title": verdict.contract.title,
+        "system": verdict.contract.system,
+        "clauses": [_clause(clause) for clause in verdict.clauses],
+    }
+    return json.dumps(document, indent=1, allow_nan=False, ensure_ascii=False) + "\n"
+
+
+def _clause(verdict: ClauseVerdict) -> dict[str, Any]:
+    clause, interval = verdict.clause, verdict.interval
+    return {
+        "id": clause.id,
+        "outcome": verdict.outcome.word,
+        "without_waiver": verdict.without_waiver.word,
+        "mandatory": clause.mandatory,
+        "statistic": str(clause.statistic),
+        "comparison": clause.comparison,
+        "threshold": clause.threshold,
+        "unit": clause.unit,
+        "value": verdict.value,
+        "interval": {"low": interval.low, "high": interval.high, "method": interval.method} if interval else None,
+        "samples": [
+            {"repeat": sample.repeat, "value": sample.value, "nodes": sample.nodes, "attempt": sample.attempt}
+            for sample in verdict.samples
+        ],
+        "problems": verdict.problems,
+        "remarks": verdict.remarks,
+    }

@@ -1,0 +1,71 @@
+"""Limits on all processes of a node through a control group of its own, version 1 or 2 (cgroups(7))."""
+
+import contextlib
+import pathlib
+from collections.abc import Iterator
+
+from tests.fault_campaign.cluster import CampaignError, Cluster
+
+ROOT = pathlib.Path("/sys/fs/cgroup")
+PERIOD_US = 100_000
+
+
+def cpu_limit(cores: float) -> tuple[str, dict[str, str]]:
+    """Controller and settings that leave a share of the machine's cores."""
+    quota_us = round(cores * PERIOD_US)
+    if _version_2("cpu"):
+        return "cpu", {"cpu.max": f"{quota_us} {PERIOD_US}"}
+    return "cpu", {"cpu.cfs_period_us": str(PERIOD_US), "cpu.cfs_quota_us": str(quota_us)}
+
+
+def disk_limit(device: str, bytes_per_s: int) -> tuple[str, dict[str, str]]:
+    """Controller and settings that limit reads and writes of a block device, named ``MAJOR:MINOR``."""
+    if _version_2("io"):
+        return "io", {"io.max": f"{device} rbps={bytes_per_s} wbps={bytes_per_s}"}
+    limit = f"{device} {bytes_per_s}"
+    return "blkio", {"blkio.throttle.read_bps_device": limit, "blkio.throttle.write_bps_device": limit}
+
+
+def _version_2(controller: str) -> bool:
+    controllers = ROOT / "cgroup.controllers"
+    return controllers.exists() and controller in controllers.read_text(encoding="ascii").split()
+
+
+@contextlib.contextmanager
+def limited(cluster: Cluster, node: str, controller: str, settings: dict[str, str]) -> Iterator[None]:
+    """Every process of the node under ``settings``; its jobs inherit them from slurmd."""
+    folder = _hierarchy(controller) / f"kappa-fault-{node}"
+    before = _group_of(cluster.init_pid(node), controller)
+    folder.mkdir(exist_ok=True)
+    try:
+        for name, value in settings.items():
+            (folder / name).write_text(value, encoding="ascii")
+        _move(cluster.pids(node), folder)
+        yield
+    finally:
+        _move([int(pid) for pid in (folder / "cgroup.procs").read_text(encoding="ascii").split()], before)
+        with contextlib.suppress(OSError):  # a process that is ending holds it; `cluster down` removes it
+            folder.rmdir()
+
+
+def _hierarchy(controller: str) -> pathlib.Path:
+    if _version_2(controller):
+        (ROOT / "cgroup.subtree_control").write_text(f"+{controller}", encoding="ascii")
+        return ROOT
+    if not (ROOT / controller).is_dir():
+        raise CampaignError(f"no control group controller {controller} is mounted below {ROOT}")
+    return ROOT / controller
+
+
+def _group_of(pid: int, controller: str) -> pathlib.Path:
+    for line in pathlib.Path(f"/proc/{pid}/cgroup").read_text(encoding="ascii").splitlines():
+        _, controllers, path = line.split(":", 2)
+        if controller in controllers.split(",") or (not controllers and _version_2(controller)):
+            return _hierarchy(controller) / path.lstrip("/")
+    raise CampaignError(f"/proc/{pid}/cgroup names no group of the controller {controller}")
+
+
+def _move(pids: list[int], folder: pathlib.Path) -> None:
+    for pid in pids:
+        with contextlib.suppress(ProcessLookupError):
+            (folder / "cgroup.procs").write_text(str(pid), encoding="ascii")

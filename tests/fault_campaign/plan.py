@@ -1,0 +1,32 @@
+"""Which fault is put where, and when: random, and the same for the same seed."""
+
+import random
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Round:
+    """One round: ``kind`` of fault on ``node``, its details drawn from ``seed``; a healthy round has neither."""
+
+    number: int
+    kind: str | None
+    node: str | None
+    seed: int
+
+
+def make_plan(seed: int, rounds_per_kind: int, kinds: Sequence[str], nodes: Sequence[str]) -> list[Round]:
+    """``rounds_per_kind`` rounds of every kind and as many healthy ones in all.
+
+    They come in blocks of one round of each kind and as many healthy ones, in random order. So a campaign that ends
+    early is balanced, and one of more rounds begins with those of one of fewer.
+    """
+    plan: list[Round] = []
+    for block in range(rounds_per_kind):
+        draw = random.Random(f"{seed}/{block}")
+        choices = [*kinds, *[None] * len(kinds)]
+        draw.shuffle(choices)
+        for kind in choices:
+            node = draw.choice(nodes)
+            plan.append(Round(len(plan), kind, node if kind else None, draw.randrange(2**32)))
+    return plan

@@ -1,0 +1,76 @@
+"""One round: put the fault in, validate the cluster as people do, read the verdict, mend the fault."""
+
+import json
+import os
+import pathlib
+import random
+import re
+import signal
+import subprocess
+import sys
+import time
+from contextlib import AbstractContextManager, nullcontext
+from typing import Any
+
+from tests.fault_campaign.cluster import REPOSITORY, Cluster
+from tests.fault_campaign.faults import KINDS
+from tests.fault_campaign.outcome import Outcome, read_verdict
+from tests.fault_campaign.plan import Round
+
+EXPECTATIONS = pathlib.Path(__file__).parent / "site"
+MODE = "smoke"
+CHECKS = ("PartitionState", "PartitionHealth", "PairSweep", "NodeSweep", "NodeScratch")
+ROUND_SECONDS = 600
+
+
+def run_round(cluster: Cluster, planned: Round) -> Outcome:
+    """The outcome of a round on a healthy cluster; the fault is mended when it returns or raises."""
+    fault: AbstractContextManager[str] = nullcontext("")
+    if planned.kind is not None and planned.node is not None:
+        fault = KINDS[planned.kind].put(cluster, planned.node, random.Random(planned.seed))
+    with fault as detail:
+        started = time.monotonic()
+        load_1min = os.getloadavg()[0]
+        report = validate(cluster)
+        seconds = time.monotonic() - started
+    return Outcome(
+        number=planned.number,
+        kind=planned.kind,
+        node=planned.node,
+        detail=detail,
+        seconds=round(seconds, 1),
+        load_1min=round(load_1min, 2),
+        report=str(report.relative_to(cluster.results)) if report else "",
+        **read_verdict(judge(cluster, report) if report else None),
+    )
+
+
+def validate(cluster: Cluster) -> pathlib.Path | None:
+    """ReFrame's report of a run of ``site_configs/validate``; ``None`` when there is none."""
+    select = [option for check in CHECKS for option in ("-n", check)]
+    command = [str(REPOSITORY / "site_configs/validate"), "embedded", MODE, "--system=embedded:scratch", *select]
+    with (cluster.results / "last-round.log").open("w+", encoding="utf-8") as log:
+        process = subprocess.Popen(
+            command, env=cluster.environment(), cwd=cluster.results, stdout=log, stderr=log, start_new_session=True
+        )
+        try:
+            process.wait(ROUND_SECONDS)
+        except BaseException as err:
+            os.killpg(process.pid, signal.SIGTERM)
+            process.wait()
+            if not isinstance(err, subprocess.TimeoutExpired):
+                raise
+        log.seek(0)
+        said = re.search(r"^report: (.+)/report\.html$", log.read(), re.MULTILINE)
+    report = pathlib.Path(said[1]) / "run-report.json" if said else None
+    return report if report and report.exists() else None
+
+
+def judge(cluster: Cluster, report: pathlib.Path) -> dict[str, Any] | None:
+    """The verdict by the campaign's own expectations: families that a round does not run are not missed."""
+    said = report.with_name("verdict.json")
+    options = ["--site", str(EXPECTATIONS), "--json", str(said)]
+    command = [sys.executable, "-m", "reports", "verdict", str(report), *options]
+    subprocess.run(command, cwd=REPOSITORY, env=cluster.environment(), capture_output=True, timeout=120, check=False)
+    verdict: dict[str, Any] | None = json.loads(said.read_text(encoding="utf-8")) if said.exists() else None
+    return verdict

@@ -1,0 +1,78 @@
+"""What a campaign has done so far, in a folder of its own, so that it can go on after an interruption."""
+
+import dataclasses
+import fcntl
+import json
+import pathlib
+from dataclasses import dataclass
+
+from reports.files import write_atomically
+from tests.fault_campaign.cluster import CampaignError
+from tests.fault_campaign.outcome import Outcome
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What makes the plan, and so has to stay the same when a campaign goes on."""
+
+    seed: int
+    kinds: tuple[str, ...]
+
+
+class State:
+    """The folder ``path``: ``campaign.json``, ``rounds.jsonl``, and places for the cluster and the results."""
+
+    def __init__(self, path: pathlib.Path) -> None:
+        self.path = path.resolve()
+        self.results.mkdir(parents=True, exist_ok=True)
+
+    @property
+    def cluster(self) -> pathlib.Path:
+        return self.path / "cluster"
+
+    @property
+    def results(self) -> pathlib.Path:
+        return self.path / "results"
+
+    def lock(self) -> None:
+        """:raises CampaignError: another campaign uses the folder."""
+        self._lock = (self.path / "lock").open("w", encoding="ascii")
+        try:
+            fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError as err:
+            raise CampaignError(f"another campaign runs in {self.path}") from err
+
+    def begin(self, settings: Settings) -> None:
+        """Record the settings, or make sure that they are those recorded.
+
+        :raises CampaignError: they differ.
+        """
+        path = self.path / "campaign.json"
+        if not path.exists():
+            write_atomically(path, json.dumps(dataclasses.asdict(settings)) + "\n")
+        elif self.settings() != settings:
+            raise CampaignError(f"{path} is of another campaign ({self.settings()}): choose another --state folder")
+
+    def settings(self) -> Settings:
+        """:raises CampaignError: there is no campaign in the folder, or its record is damaged."""
+        path = self.path / "campaign.json"
+        try:
+            record = json.loads(path.read_text(encoding="utf-8"))
+            return Settings(int(record["seed"]), tuple(record["kinds"]))
+        except (OSError, ValueError, KeyError, TypeError) as err:
+            raise CampaignError(f"{path} does not tell of a campaign: {err}") from err
+
+    def outcomes(self) -> list[Outcome]:
+        """:raises CampaignError: a line is damaged; names it."""
+        path = self.path / "rounds.jsonl"
+        found = []
+        for number, line in enumerate(path.read_text(encoding="utf-8").splitlines() if path.exists() else (), start=1):
+            try:
+                found.append(Outcome.from_json(json.loads(line)))
+            except (ValueError, TypeError) as err:
+                raise CampaignError(f"{path}, line {number}: expected the outcome of a round: {err}") from err
+        return found
+
+    def add(self, outcome: Outcome) -> None:
+        lines = [json.dumps(each.to_json(), ensure_ascii=False) for each in (*self.outcomes(), outcome)]
+        write_atomically(self.path / "rounds.jsonl", "\n".join(lines) + "\n")

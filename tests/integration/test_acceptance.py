@@ -1,0 +1,135 @@
+"""An acceptance for real: planned, stopped, killed, resumed, written, verified, and looked at in a browser."""
+
+import re
+import shutil
+import subprocess
+import sys
+import time
+
+import pytest
+
+from tests.integration.conftest import REPOSITORY, SITE
+
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+SECRET = "token-that-nobody-may-see"
+CONTRACT = """\
+contract:
+  title: Small acceptance
+  system: embedded
+  date: 2026-11-21
+  mode: acceptance
+  parties: {buyer: Validation team, vendor: Whoever lent the machine}
+clauses:
+  - id: A1
+    text: Every node of the partition is in service.
+    selector: {check: PartitionState, partition: scratch, metric: usable}
+    statistic: {every_node: 4}
+    comparison: at_least
+    threshold: {value: 1, unit: ""}
+    repeats: 1
+    mandatory: true
+  - id: B1
+    text: A message of 8 B between two nodes takes at most 0.1 s.
+    selector: {check: OsuLatency, partition: cpu, metric: latency_8B, parameters: {placement: two_nodes}}
+    statistic: median
+    comparison: at_most
+    threshold: {value: 100000, unit: us}
+    repeats: 2
+    mandatory: true
+    predicted: {value: 20, source: order of magnitude of TCP between network namespaces}
+  - id: D1
+    text: A check that the site has not.
+    selector: {check: OsuOnTheMoon, metric: latency_8B}
+    statistic: median
+    comparison: at_most
+    threshold: {value: 1, unit: us}
+    repeats: 1
+    mandatory: false
+"""
+
+
+@pytest.fixture
+def contract(suite):
+    path = suite.results / "contract.yaml"
+    path.write_text(CONTRACT)
+    return path
+
+
+def command(*arguments):
+    return [sys.executable, "-m", "reports", *map(str, arguments)]
+
+
+def test_a_small_contract(suite, contract, tmp_path):
+    environment = suite.environment(API_TOKEN=SECRET)
+    folder = suite.results / "acceptance"
+    started = command("acceptance", "run", SITE, folder, "--contract", contract)
+
+    def call(*arguments):
+        return subprocess.run(
+            arguments, env=environment, cwd=REPOSITORY, capture_output=True, text=True, timeout=300, check=False
+        )
+
+    def until(words):
+        """Start the run; returns it as soon as it says ``words``."""
+        process = subprocess.Popen(started, env=environment, cwd=REPOSITORY, stdout=subprocess.PIPE, text=True)
+        for line in process.stdout:
+            if words in line:
+                # The session is under way, but its job has not ended.
+                time.sleep(3)
+                return process
+        pytest.fail(f"the run never said {words!r}")
+
+    planned = call(*command("acceptance", "plan", SITE, "--contract", contract))
+    assert planned.returncode == 2, "one clause selects nothing"
+    assert "PartitionState on scratch+packaged" in planned.stdout
+    assert re.search(r"clauses B1; 2 x .* on 2 nodes", planned.stdout)
+    assert "D1 INCOMPLETE: the site offers nothing" in planned.stdout
+
+    stopped = until("[2/3] OsuLatency")
+    stopped.terminate()
+    assert "stopped by SIGTERM" in stopped.stdout.read()
+    assert stopped.wait(60) == 2
+    assert call(suite.state / "bin/squeue", "--noheader").stdout == "", "no job is left behind"
+
+    killed = until("[2/3] OsuLatency")
+    killed.kill()
+    killed.wait()
+    refused = call(*started)
+    assert (refused.returncode, "another run" in refused.stderr) == (2, True), "its ReFrame session is still at work"
+    deadline = time.monotonic() + 120
+    while "another run" in (resumed := call(*started)).stderr and time.monotonic() < deadline:
+        time.sleep(1)
+    assert resumed.returncode == 0, resumed.stdout + resumed.stderr
+    assert "ACCEPTED. Of 2 mandatory clauses: 2 met." in resumed.stdout
+    assert re.search("[12] of 3 repeats are done already", resumed.stdout), "the session that was left may have ended"
+
+    dossier = tmp_path / "dossier"
+    written = call(*command("acceptance", "report", folder, "-o", dossier))
+    assert written.returncode == 0, written.stderr
+    page = (dossier / "dossier.html").read_text()
+    assert "interrupted before the end and made again" in page
+    assert call(*command("verify", dossier)).returncode == 0
+    texts = [path.read_bytes() for path in dossier.rglob("*") if path.is_file()]
+    assert len(texts) > 20
+    assert not any(SECRET.encode() in text for text in texts)
+    assert not [path for path in dossier.rglob("*") if path.stat().st_mode & 0o077]
+
+    if CHROMIUM:
+        look(dossier / "dossier.html", tmp_path)
+    with (dossier / "contract.yaml").open("a") as altered:
+        altered.write("\n")
+    assert call(*command("verify", dossier)).returncode == 1
+
+
+def look(page, tmp_path):
+    """The page loads without a complaint, and prints."""
+    done = subprocess.run(
+        [
+            CHROMIUM, "--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage",
+            "--enable-logging=stderr", f"--user-data-dir={tmp_path / 'profile'}",
+            f"--print-to-pdf={tmp_path / 'page.pdf'}", page.as_uri(),
+        ],
+        capture_output=True, text=True, check=True, timeout=120,
+    )  # fmt: skip
+    assert not [line for line in done.stderr.splitlines() if "CONSOLE" in line]
+    assert (tmp_path / "page.pdf").read_bytes().count(b"/Type /Page\n") >= 4

@@ -1,0 +1,182 @@
+"""The folder of a run: nothing is lost, nothing is mixed, one run at a time."""
+
+import hashlib
+import json
+import os
+
+import pytest
+
+from reports.acceptance import run as running
+from reports.acceptance.campaign import REPORT, Campaign
+from reports.acceptance.contract import load_contract
+from reports.acceptance.plan import Item, Plan, plan, stored_times
+from reports.acceptance.series import Series
+from reports.acceptance.sessions import CHECKS, Offer, StoppedError
+from reports.errors import InputError
+from tests.unit.acceptance.conftest import clause
+from tests.unit.reports.samples import latency, loaded, report
+
+SERIES = Series("OsuLatency %placement=two_nodes", "cpu", "packaged")
+
+
+def test_another_contract_needs_another_folder(campaign, tmp_path):
+    other = tmp_path / "other.yaml"
+    other.write_text("contract: {}")
+    with pytest.raises(InputError, match="begun with another contract"):
+        campaign.freeze(other)
+    campaign.freeze(campaign.folder / "contract.yaml")
+
+
+def test_a_folder_is_held_by_one(campaign):
+    with campaign.locked(), pytest.raises(InputError, match="another run"), campaign.locked():
+        pass
+    with campaign.locked() as lock:
+        child = os.dup(lock)
+    with pytest.raises(InputError, match="a ReFrame session that it left"), campaign.locked():
+        pass
+    os.close(child)
+    with campaign.locked():
+        pass
+
+
+def test_no_report_of_a_folder_where_something_runs(campaign):
+    with campaign.at_rest(), campaign.at_rest():
+        pass
+    with campaign.locked(), pytest.raises(InputError, match="still at work"), campaign.at_rest():
+        pass
+    with campaign.at_rest(), pytest.raises(InputError, match="still at work"), campaign.locked():
+        pass
+
+
+def test_a_folder_that_cannot_be(tmp_path):
+    (tmp_path / "file").write_text("")
+    with pytest.raises(InputError, match="cannot write in"), Campaign(tmp_path / "file").locked():
+        pass
+
+
+@pytest.mark.parametrize("damage", ["", "{", "[]", '{"session_info": {}}', "\0" * 99])
+def test_a_damaged_report_is_an_interrupted_attempt(campaign, damage):
+    attempt = campaign.add(latency())
+    (attempt.folder / REPORT).write_text(damage)
+    assert [found.session for found in Campaign(campaign.folder).attempts()] == [None]
+
+
+def test_what_a_crash_left_half_made_is_ignored(campaign):
+    campaign.add(latency())
+    (campaign.folder / "attempts" / ".OsuLatency-3d594d86-r0001-a02.77.part").mkdir()
+    assert len(campaign.attempts()) == 1
+
+
+def test_a_damaged_attempt_is_named(campaign):
+    attempt = campaign.add(latency())
+    (attempt.folder / "attempt.json").write_text('{"name": 1}')
+    with pytest.raises(InputError, match=r"attempt\.json"):
+        campaign.attempts()
+
+
+@pytest.fixture
+def offered(tmp_path):
+    def load(*cases):
+        session = loaded(report([*cases]), tmp_path)
+        return [Offer(Series.of(case), case, 2, 600, CHECKS) for case in session.runs[0]]
+
+    return load
+
+
+@pytest.mark.parametrize(
+    ("selector", "words"),
+    [
+        ({"check": "OsuLatency", "partition": "cpu", "metric": "latency_8B"}, None),
+        ({"check": "OsuLatency", "metric": "latency_8B"}, "means 2 series"),
+        ({"check": "Nothing", "metric": "latency_8B"}, "offers nothing"),
+        ({"check": "OsuLatency", "partition": "cpu", "metric": "latency_9B"}, "no metric latency_9B, but latency_8B"),
+        (
+            {"check": "OsuLatency", "partition": "cpu", "metric": "latency_8B", "parameters": {"placement": "two"}},
+            "offers nothing",
+        ),
+    ],
+)
+def test_a_plan_has_one_series_for_each_clause(campaign, offered, selector, words):
+    contract = campaign.demand(clause(selector=selector)).contract
+    found = plan(contract, offered(latency("cpu"), latency("gpu")), {})
+    if words:
+        assert words in found.unresolved["B1"]
+        assert not found.items
+    else:
+        assert not found.unresolved
+        assert [(item.series, item.repeats, item.nodes, item.estimate.seconds) for item in found.items] == [
+            (SERIES, 3, 2, 600)
+        ]
+
+
+def test_clauses_share_a_series_and_stored_runs_give_its_time(campaign, offered):
+    first = campaign.add(latency(time_run=10))
+    second = campaign.add(latency(time_run=30), repeat=2)
+    (second.folder / "cut.json").write_text("{")
+    times = stored_times([first.folder / REPORT, second.folder / REPORT, second.folder / "cut.json"])
+    contract = campaign.demand(clause(), clause(id="B2", repeats=5)).contract
+    item = plan(contract, offered(latency("cpu")), times).items[0]
+    assert (item.clauses, item.repeats) == (("B1", "B2"), 5)
+    assert (item.estimate.seconds, item.estimate.runs) == (20, 2)
+
+
+@pytest.fixture
+def slurm(monkeypatch, campaign):
+    """In place of ReFrame: writes what ``results`` says of each attempt; a signal comes where it says ``stop``."""
+    ran, results = [], []
+
+    def run_attempt(site, contract, checks, attempt, lock):
+        ran.append((attempt.repeat, attempt.number))
+        result = results.pop(0) if results else latency()
+        if result == "stop":
+            raise StoppedError("SIGTERM")
+        text = json.dumps(report([result], uuid=attempt.folder.name)) if isinstance(result, dict) else result
+        (attempt.folder / REPORT).write_text(text)
+
+    monkeypatch.setattr(running, "run_attempt", run_attempt)
+    planned = Plan((Item(SERIES, ("B1",), 3, 2, None, CHECKS),), {})
+
+    def call(*outcomes, again=False):
+        results[:] = outcomes
+        ran.clear()
+        running.run(campaign, planned, campaign.folder, 0, again, lambda line: None)
+        return list(ran)
+
+    call.ran = ran
+    return call
+
+
+def test_a_stopped_run_goes_on_where_it_was(slurm, campaign):
+    with pytest.raises(StoppedError):
+        slurm(latency(), "stop")
+    assert slurm() == [(2, 2), (3, 1)]
+    assert slurm() == []
+
+
+def test_the_spack_lock_that_the_job_saw_is_kept(slurm, campaign, tmp_path):
+    lock, other = tmp_path / "spack.lock", tmp_path / "other"
+    lock.write_text("{}")
+    other.write_text("{}")
+    seen = hashlib.sha256(b"{}").hexdigest()
+    provenances = [{str(lock): seen}, {str(lock): "0" * 64}, {str(other): seen, "/nowhere/spack.lock": seen}]
+    slurm(*({**latency(), "provenance": {"files": files}} for files in provenances))
+    kept = sorted(campaign.folder.glob("attempts/*/spack.lock"))
+    assert [(path.parent.name[-9:], path.read_text()) for path in kept] == [("r0001-a01", "{}")]
+
+
+def test_a_session_cut_off_stops_the_run_and_is_made_again(slurm):
+    with pytest.raises(InputError, match="cut off"):
+        slurm(latency(), "{")
+    assert slurm() == [(2, 2), (3, 1)]
+
+
+def test_a_failure_is_a_result_unless_asked_again(slurm):
+    failed = latency(result="fail", fail_phase="sanity")
+    assert slurm(latency(), failed) == [(1, 1), (2, 1), (3, 1)]
+    assert slurm() == []
+    assert slurm(again=True) == [(2, 2)]
+    assert slurm(again=True) == []
+
+
+def test_the_contract_is_read_from_the_folder(campaign):
+    assert campaign.contract == load_contract(campaign.folder / "contract.yaml")

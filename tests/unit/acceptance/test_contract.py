@@ -1,0 +1,110 @@
+"""Contracts: what is accepted, and that an error names the file, the line and what was expected."""
+
+import pathlib
+
+import pytest
+import yaml
+
+from reports.acceptance.contract import load_contract
+from reports.acceptance.yaml_lines import SIZE_LIMIT
+from reports.errors import InputError
+from tests.unit.acceptance.conftest import clause, contract
+from tests.unit.reports.samples import REPOSITORY
+
+GOOD = """\
+contract:
+  title: Test
+  system: embedded
+  date: 2026-11-21
+  parties: {buyer: B, vendor: V}
+clauses:
+  - id: B1
+    text: fast
+    selector: {check: OsuLatency, metric: latency_8B, parameters: {placement: two_nodes}}
+    statistic: median
+    comparison: at_most
+    threshold: {value: 10, unit: us}
+    repeats: 3
+    mandatory: true
+"""
+
+
+@pytest.fixture
+def load(tmp_path):
+    def from_text(text):
+        path = tmp_path / "acceptance.yaml"
+        path.write_text(text)
+        return load_contract(path)
+
+    return from_text
+
+
+@pytest.mark.parametrize("site", sorted((REPOSITORY / "site_configs").glob("*/acceptance.yaml")), ids=str)
+def test_the_contracts_of_the_sites_are_valid(site: pathlib.Path):
+    found = load_contract(site)
+    assert found.system == site.parent.name
+    assert all(clause.source for clause in found.clauses)
+
+
+def test_what_is_read(load):
+    found = load(GOOD)
+    assert found.parties == (("buyer", "B"), ("vendor", "V"))
+    only = found.clauses[0]
+    assert (only.threshold, only.unit, only.requirement) == (10, "us", "≤ 10 us")
+    assert only.selector.parameters == (("placement", "two_nodes"),)
+    assert (only.holds(10), only.holds(10.01)) == (True, False)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "line", "words"),
+    [
+        ("repeats: 3", "repeats: three", 13, "expected integer, found 'three'"),
+        ("repeats: 3", "repeats: 0", 13, "minimum"),
+        ("median", "mean", 10, "expected median, minimum, maximum, {percentile: NUMBER}"),
+        ("median", "{percentile: 100}", 10, "statistic"),
+        ("at_most", "less", 11, "expected at_least or at_most, found 'less'"),
+        ("    text: fast\n", "", 7, "'text' is a required property"),
+        ("mandatory: true", "mandatory: true\n    tolerance: 3", 15, "'tolerance' was unexpected"),
+        ("value: 10", "value: .nan", 12, "expected a finite number"),
+        ("value: 10", "value: 1e1", 12, "expected number, found '1e1'"),
+        ("2026-11-21", "2026-13-01", 4, "expected a date of the calendar"),
+        ("2026-11-21", "yesterday", 4, "expected a date as YYYY-MM-DD"),
+        ("check: OsuLatency, ", "", 9, "expected either check or family"),
+        ("system: embedded", "system: ../embedded", 3, "system"),
+        ("  title: Test\n", "  title: Test\n  title: Other\n", 3, "expected each key once, and as text; found 'title'"),
+        ("parties: {buyer: B, vendor: V}", "parties: &p {buyer: B}\n  mode: *p", 6, "found the alias *p"),
+        ("id: B1", "id: B1: C", 7, "mapping values are not allowed"),
+        ("text: fast", "text: !!python/object/apply:os.system [true]", 8, "could not determine a constructor"),
+    ],
+)  # fmt: skip
+def test_an_error_names_its_line(load, old, new, line, words):
+    assert old in GOOD
+    with pytest.raises(InputError, match=rf"acceptance\.yaml: line {line}: ") as error:
+        load(GOOD.replace(old, new, 1))
+    assert words in str(error.value)
+
+
+def test_ids_occur_once(load):
+    with pytest.raises(InputError, match="B1: expected each id once"):
+        load(yaml.safe_dump(contract(clause(), clause())))
+
+
+def test_an_alias_bomb_is_refused_at_once(load):
+    bomb = "a0: &a0 [x, x]\n"
+    bomb += "".join(f"a{n}: &a{n} [*a{n - 1}, *a{n - 1}, *a{n - 1}, *a{n - 1}]\n" for n in range(1, 40))
+    with pytest.raises(InputError, match=r"line 2: .*alias"):
+        load(bomb)
+
+
+def test_nesting_without_end_is_refused(load):
+    with pytest.raises(InputError, match="not valid YAML"):
+        load("[" * 100_000)
+
+
+def test_a_contract_of_any_size_is_not_read(load):
+    with pytest.raises(InputError, match=f"at most {SIZE_LIMIT} bytes"):
+        load("#" * (SIZE_LIMIT + 1))
+
+
+def test_escape_codes_do_not_reach_the_reader(load):
+    assert load(GOOD.replace("fast", '"\\e[31mfast\\e[0m"')).clauses[0].text == "fast"

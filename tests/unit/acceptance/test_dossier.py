@@ -1,0 +1,208 @@
+"""The dossier: complete, the same each time, private, harmless, and proof against alteration."""
+
+import io
+import json
+import os
+import re
+import shutil
+import stat
+import subprocess
+
+import pypdf
+import pytest
+
+from reports.__main__ import main
+from reports.acceptance.dossier import verify, write_dossier
+from reports.acceptance.manifest import MANIFEST, manifest_of
+from reports.errors import InputError
+from tests.unit.acceptance.conftest import clause
+from tests.unit.reports.samples import case, latency
+
+HOSTILE = "<script>alert(1)</script>\x1b[31m\x1b]0;title\x07\"'><img src=x onerror=alert(1)>{{ 7 * 7 }}"
+
+
+@pytest.fixture
+def dossier(campaign, tmp_path):
+    campaign.measure(9, 9, 9)
+    write_dossier(campaign, tmp_path / "dossier", pdf=False, how_signed=None)
+    return tmp_path / "dossier"
+
+
+def test_two_writings_are_the_same(campaign, tmp_path):
+    campaign.demand(clause(predicted={"value": 5, "source": "a model"})).measure(9, 9, 9)
+    texts = []
+    for name in ("one", "two"):
+        write_dossier(campaign, tmp_path / name, pdf=True, how_signed=None)
+        texts.append((tmp_path / name / MANIFEST).read_text())
+    assert texts[0] == texts[1]
+    pdf = pypdf.PdfReader(io.BytesIO((tmp_path / "one/dossier.pdf").read_bytes()))
+    first = pdf.pages[0].extract_text()
+    assert "ACCEPTED" in first
+    assert "Signature" in first
+    assert "B1" in "".join(page.extract_text() for page in pdf.pages[1:])
+
+
+def test_only_the_owner_may_read(dossier):
+    main(["acceptance", "report", str(dossier.parent / "campaign"), "--no-pdf"])
+    for path in [dossier.parent / "campaign/dossier", *(dossier.parent / "campaign/dossier").rglob("*")]:
+        assert stat.S_IMODE(path.stat().st_mode) == (0o700 if path.is_dir() else 0o600), path
+
+
+def test_what_is_written_is_not_overwritten(campaign, dossier):
+    with pytest.raises(InputError, match="not overwritten"):
+        write_dossier(campaign, dossier, pdf=False, how_signed=None)
+
+
+def test_a_dossier_that_cannot_be_signed_is_not_written(campaign, tmp_path):
+    campaign.measure(9)
+    with pytest.raises(InputError, match="expected gpg"):
+        write_dossier(campaign, tmp_path / "d", pdf=False, how_signed="wax")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["campaign"]
+
+
+def test_an_untouched_dossier_is_intact_elsewhere(dossier, tmp_path):
+    shutil.move(dossier, tmp_path / "elsewhere")
+    proof = verify(tmp_path / "elsewhere")
+    assert (proof.exit_status, proof.problems) == (0, [])
+
+
+def alter(path):
+    data = bytearray(path.read_bytes())
+    data[len(data) // 2] ^= 1
+    path.write_bytes(data)
+
+
+@pytest.mark.parametrize("name", ["dossier.html", "verdict.json", "contract.yaml"])
+def test_each_altered_byte_is_found(dossier, name):
+    alter(dossier / name)
+    assert verify(dossier).problems == [f"altered: {name}"]
+
+
+def test_what_was_added_removed_or_linked_is_found(dossier):
+    report = next(dossier.rglob("run-report.json"))
+    shutil.copy(report, dossier.parent / "copy.json")
+    report.unlink()
+    report.symlink_to(dossier.parent / "copy.json")
+    (dossier / "dossier.html").unlink()
+    (dossier / "more.txt").write_text("")
+    (dossier / "linked").symlink_to(dossier.parent)
+    problems = " | ".join(verify(dossier).problems)
+    assert re.search("added: more.txt", problems)
+    assert re.search("added: linked", problems)
+    assert re.search("missing: dossier.html", problems)
+    assert re.search("cannot be read: .*run-report.json", problems)
+
+
+def test_a_new_manifest_does_not_hide_a_forged_verdict(dossier):
+    path = dossier / "verdict.json"
+    path.write_text(path.read_text().replace('"value": 9.0', '"value": 1.0'))
+    (dossier / MANIFEST).unlink()
+    (dossier / MANIFEST).write_text(manifest_of(dossier))
+    assert "is not what this version of the suite makes of the raw results" in verify(dossier).problems[0]
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("", "not valid JSON"),
+        ("{}", "files"),
+        ('{"files": {}}', "files"),
+        ('{"files": {"a": "b"}}', "files.a"),
+        ("[" * 100_000, "not valid JSON"),
+    ],
+)
+def test_a_manifest_that_is_none(dossier, text, words):
+    (dossier / MANIFEST).write_text(text)
+    with pytest.raises(InputError, match=re.escape(words)):
+        verify(dossier)
+
+
+def test_a_manifest_that_names_files_outside(dossier):
+    document = json.loads((dossier / MANIFEST).read_text())
+    document["files"]["../campaign/contract.yaml"] = document["files"]["contract.yaml"]
+    document["files"]["/etc/passwd\x1b[2J"] = "0" * 64
+    (dossier / MANIFEST).write_text(json.dumps(document))
+    assert verify(dossier).problems == ["missing: ../campaign/contract.yaml", "missing: /etc/passwd"]
+
+
+def test_hostile_strings_only_show(campaign, tmp_path):
+    campaign.demand(
+        clause(text="a & b <b>", source="<script>alert(1)</script>", repeats=2),
+        clause(id="C1", selector={"check": "PartitionState", "metric": "usable"}, statistic={"every_node": 1},
+               comparison="at_least", threshold={"value": 1, "unit": HOSTILE[:25]}, repeats=1),
+        title="<script>alert(1)</script>",
+        parties={"<img src=x onerror=alert(1)>": "</table><script>alert(1)</script>"},
+    )  # fmt: skip
+    hostile = latency(job_nodelist=[HOSTILE], fail_reason=HOSTILE, result="fail", fail_phase=HOSTILE)
+    hostile["provenance"] = {"executable": HOSTILE, "mpi": HOSTILE, "sha256": HOSTILE, "files": {HOSTILE: HOSTILE}}
+    campaign.add(hostile)
+    campaign.add(latency(job_nodelist=[HOSTILE], provenance=hostile["provenance"]), repeat=2)
+    state = case("PartitionState", per_node={"usable": {"unit": HOSTILE[:25], "values": {HOSTILE: 1}}})
+    attempt = campaign.add(state)
+    (attempt.folder / os.fsdecode(b"<b>\x1b[2J\xff\n")).write_text("x")
+    write_dossier(campaign, tmp_path / "d", pdf=True, how_signed=None)
+    page = (tmp_path / "d/dossier.html").read_text()
+    assert not re.search(r"<(script|img|b>\W*<script)", page)
+    assert "&lt;script&gt;" in page
+    assert "{{ 7 * 7 }}" in page
+    assert "\x1b" not in page + (tmp_path / "d/verdict.json").read_text()
+    assert verify(tmp_path / "d").problems == []
+
+
+def test_links_and_pipes_are_no_results(campaign, tmp_path):
+    attempt = campaign.add(latency())
+    (attempt.folder / "passwd").symlink_to("/etc/passwd")
+    (attempt.folder / "etc").symlink_to("/etc")
+    os.mkfifo(attempt.folder / "pipe")
+    write_dossier(campaign, tmp_path / "d", pdf=False, how_signed=None)
+    copied = {path.name for path in (tmp_path / "d" / "attempts" / attempt.folder.name).iterdir()}
+    assert copied == {"attempt.json", "run-report.json"}
+
+
+def test_exit_statuses(campaign, dossier, capsys):
+    assert main(["verify", str(dossier)]) == 0
+    alter(dossier / "dossier.html")
+    assert main(["verify", str(dossier)]) == 1
+    assert main(["verify", str(dossier.parent / "campaign")]) == 2
+    assert "is this a dossier?" in capsys.readouterr().err
+
+
+@pytest.fixture
+def keyring(tmp_path, monkeypatch):
+    home = tmp_path / "gnupg"
+    home.mkdir(mode=0o700)
+    monkeypatch.setenv("GNUPGHOME", str(home))
+    make = ["gpg", "--batch", "--passphrase", "", "--quick-generate-key", "Buyer <b@example.org>", "ed25519", "sign"]
+    subprocess.run(make, check=True, capture_output=True)
+    yield home
+    subprocess.run(["gpgconf", "--kill", "gpg-agent"], check=False)
+
+
+@pytest.mark.skipif(not shutil.which("gpg"), reason="GnuPG is not provided here")
+def test_signed_with_gnupg(campaign, tmp_path, keyring, monkeypatch):
+    write_dossier(campaign.measure(9, 9, 9), tmp_path / "d", pdf=False, how_signed="gpg")
+    proof = verify(tmp_path / "d")
+    assert proof.exit_status == 0
+    assert any("good signature of Buyer" in words for words in proof.good)
+    assert verify(tmp_path / "d", key="0" * 40).exit_status == 1
+    with (tmp_path / "d" / MANIFEST).open("a") as manifest:
+        manifest.write("\n")
+    assert verify(tmp_path / "d").exit_status == 1
+    monkeypatch.setenv("GNUPGHOME", str(tmp_path))
+    assert "keyring has not the key" in verify(tmp_path / "d").unchecked[0]
+
+
+@pytest.mark.skipif(not shutil.which("minisign"), reason="minisign is not provided here")
+def test_signed_with_minisign(campaign, tmp_path):
+    public, secret = tmp_path / "key.pub", tmp_path / "key"
+    subprocess.run(["minisign", "-G", "-W", "-p", public, "-s", secret], check=True, capture_output=True)
+    write_dossier(campaign.measure(9, 9, 9), tmp_path / "d", pdf=False, how_signed=f"minisign:{secret}")
+    assert verify(tmp_path / "d", key=str(public)).exit_status == 0
+    assert verify(tmp_path / "d").exit_status == 2
+    with (tmp_path / "d" / MANIFEST).open("a") as manifest:
+        manifest.write("\n")
+    assert verify(tmp_path / "d", key=str(public)).exit_status == 1
+
+
+def test_an_unsigned_dossier_does_not_pass_for_a_signed_one(dossier):
+    assert verify(dossier, key="0" * 40).exit_status == 1

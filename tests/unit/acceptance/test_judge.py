@@ -1,0 +1,174 @@
+"""When a clause is met, not met, waived or incomplete, and what that makes of the contract."""
+
+import json
+
+import pytest
+
+from reports.acceptance.judge import Acceptance, Outcome, judge
+from tests.unit.acceptance.conftest import clause
+from tests.unit.reports.samples import case, latency
+
+WAIVER = {"reason": "known", "name": "A. Buyer", "date": "2026-11-21"}
+PER_NODE = {"usable": {"unit": "", "values": {"node1": 1, "node2": 1}}}
+EVERY_NODE = clause(
+    selector={"check": "PartitionState", "partition": "cpu", "metric": "usable"},
+    statistic={"every_node": 2},
+    comparison="at_least",
+    threshold={"value": 1, "unit": ""},
+    repeats=1,
+)
+
+
+def only(campaign):
+    return judge(campaign).clauses[0]
+
+
+@pytest.mark.parametrize(
+    ("values", "outcome", "acceptance"),
+    [
+        ([9, 10, 30], Outcome.MET, Acceptance.ACCEPTED),
+        ([9, 10.5, 30], Outcome.NOT_MET, Acceptance.NOT_ACCEPTED),
+        ([1, 1], Outcome.INCOMPLETE, Acceptance.INCOMPLETE),
+        ([], Outcome.INCOMPLETE, Acceptance.INCOMPLETE),
+    ],
+)
+def test_outcome_and_acceptance(campaign, values, outcome, acceptance):
+    verdict = judge(campaign.measure(*values))
+    assert (verdict.clauses[0].outcome, verdict.acceptance) == (outcome, acceptance)
+
+
+def test_only_the_repeats_that_were_agreed_count(campaign):
+    assert only(campaign.measure(9, 9, 9, 99, 99, 99, 99)).value == 9
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"value": None}, "no finite number"),
+        ({"value": float("nan"), "result": "pass"}, "no finite number"),
+        ({"perfvalues": {}}, "measured no latency_8B"),
+        ({"perfvalues": {"embedded:cpu:latency_8B": [9, 0, None, None, "ms", "pass"]}}, "measured in 'ms'"),
+        ({"result": "fail", "fail_phase": "sanity", "fail_reason": "wrong sum"}, "failed in sanity: wrong sum"),
+        ({"result": "skip"}, "no job ran"),
+        ({"jobid": None}, "no job ran"),
+    ],
+)
+def test_what_is_no_sample(campaign, changes, words):
+    changes = dict(changes)
+    value = changes.pop("value", 9)
+    campaign.measure(9, 9)
+    campaign.add(latency(value=value, **changes), repeat=3)
+    found = only(campaign)
+    assert found.outcome is Outcome.INCOMPLETE
+    assert any(words in problem and "repeat 3" in problem for problem in found.problems), found.problems
+
+
+def test_the_contract_decides_and_not_the_sites_reference(campaign):
+    campaign.demand(clause(threshold={"value": 1000, "unit": "us"}))
+    campaign.measure(600, 600, 600, fail_phase="performance")
+    assert only(campaign).outcome is Outcome.MET
+
+
+def test_a_selector_that_means_several_series(campaign):
+    campaign.demand(clause(selector={"family": "network/osu-pt2pt", "metric": "latency_8B"}, repeats=1))
+    campaign.add(latency("cpu"))
+    campaign.add(latency("gpu"))
+    found = only(campaign)
+    assert found.outcome is Outcome.INCOMPLETE
+    assert "means 2 series" in found.problems[0]
+
+
+def test_a_selector_that_means_nothing_says_what_run_said(campaign):
+    campaign.measure(9, 9, 9)
+    selector = {"check": "OsuLatency", "metric": "latency_8B", "parameters": {"placement": "same_node"}}
+    campaign.demand(clause(selector=selector))
+    assert "nothing that was run" in only(campaign).problems[0]
+    (campaign.folder / "unresolved.json").write_text('{"B1": "the site offers nothing"}')
+    assert only(campaign).problems == ("the site offers nothing",)
+
+
+def test_one_session_counts_once(campaign):
+    for repeat in (1, 2, 3):
+        campaign.add(latency(), repeat, session="the same")
+    assert only(campaign).outcome is Outcome.INCOMPLETE
+
+
+def test_an_attempt_made_again_is_told(campaign):
+    campaign.measure(9, 9, 99)
+    campaign.add(latency(), repeat=3, number=2)
+    campaign.add(None, repeat=3, number=3)
+    found = only(campaign)
+    assert [sample.value for sample in found.samples] == [9, 9, 9]
+    assert {"1 finished attempt superseded by a later one", "1 attempt interrupted before the end and made again"} <= {
+        *found.remarks
+    }
+
+
+def test_an_aborted_session_is_no_result(campaign):
+    campaign.measure(9, 9)
+    campaign.add(latency(result="abort"), repeat=3)
+    assert only(campaign).problems == ("repeat 3 was not run to its end",)
+
+
+def test_a_retry_is_no_second_draw(campaign):
+    campaign.measure(99, 99)
+    attempt = campaign.add(latency(value=99), repeat=3)
+    path = attempt.folder / "run-report.json"
+    document = json.loads(path.read_text())
+    document["runs"].append({"run_index": 1, "testcases": [latency(value=1)]})
+    path.write_text(json.dumps(document))
+    assert [sample.value for sample in only(campaign).samples] == [99, 99, 99]
+
+
+def test_other_programs_are_remarked(campaign):
+    campaign.measure(9, 9)
+    other = latency()
+    other["provenance"] = {**other["provenance"], "sha256": "0" * 64}
+    campaign.add(other, repeat=3)
+    assert "not every repeat ran the same program" in only(campaign).remarks
+
+
+def test_an_interval_across_the_threshold_is_remarked(campaign):
+    assert "the confidence interval reaches across the threshold" in only(campaign.measure(9, 9, 11)).remarks
+
+
+@pytest.mark.parametrize(
+    ("values", "outcome"),
+    [
+        ({"node1": 1, "node2": 1}, Outcome.MET),
+        ({"node1": 1, "node2": 0}, Outcome.NOT_MET),
+        ({"node1": 1}, Outcome.INCOMPLETE),
+        ({"node1": 1, "node2": 1, "node3": 1}, Outcome.INCOMPLETE),
+    ],
+)
+def test_every_node(campaign, values, outcome):
+    campaign.demand(EVERY_NODE)
+    campaign.add(case("PartitionState", per_node={"usable": {"unit": "", "values": values}}))
+    assert only(campaign).outcome is outcome
+
+
+def test_every_node_takes_the_figures_of_nodes_only(campaign):
+    campaign.demand({**EVERY_NODE, "selector": {"check": "PartitionState", "metric": "fraction_usable"}})
+    campaign.add(case("PartitionState", per_node=PER_NODE))
+    assert "of each node" in only(campaign).problems[0]
+
+
+@pytest.mark.parametrize(
+    ("clauses", "acceptance"),
+    [
+        ([clause(), clause(id="B2", threshold={"value": 1, "unit": "us"}, mandatory=False)], Acceptance.ACCEPTED),
+        ([clause(), clause(id="B2", threshold={"value": 1, "unit": "us"}, waiver=WAIVER)], Acceptance.ACCEPTED),
+        ([clause(), clause(id="B2", repeats=9, waiver=WAIVER)], Acceptance.ACCEPTED),
+        ([clause(), clause(id="B2", repeats=9, mandatory=False)], Acceptance.ACCEPTED),
+        ([clause(), clause(id="B2", repeats=9)], Acceptance.INCOMPLETE),
+        ([clause(threshold={"value": 1, "unit": "us"}, waiver=WAIVER)], Acceptance.INCOMPLETE),
+        ([clause(mandatory=False, repeats=9)], Acceptance.INCOMPLETE),
+        ([clause(repeats=9), clause(id="B2", threshold={"value": 1, "unit": "us"})], Acceptance.NOT_ACCEPTED),
+    ],
+)
+def test_waivers_and_options(campaign, clauses, acceptance):
+    assert judge(campaign.demand(*clauses).measure(9, 9, 9)).acceptance is acceptance
+
+
+def test_a_met_clause_needs_no_waiver(campaign):
+    assert only(campaign.demand(clause(waiver=WAIVER)).measure(9, 9, 9)).outcome is Outcome.MET

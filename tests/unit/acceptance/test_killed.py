@@ -1,0 +1,90 @@
+"""Killed at any moment: no finished result is lost, nothing half-written counts, and the next run goes on."""
+
+import json
+import os
+import random
+import signal
+import time
+import traceback
+
+from reports.acceptance import run as running
+from reports.acceptance.campaign import REPORT
+from reports.acceptance.dossier import verify, write_dossier
+from reports.acceptance.judge import Outcome, judge
+from reports.acceptance.plan import Item, Plan
+from reports.acceptance.sessions import CHECKS
+from tests.unit.acceptance.conftest import clause
+from tests.unit.acceptance.test_campaign import SERIES
+from tests.unit.reports.samples import latency, report
+
+KILLS = 100
+
+
+def in_child(work, after_s):
+    """Run ``work`` in a child that is killed after ``after_s``; true when it had ended before, without an error."""
+    child = os.fork()
+    if child == 0:
+        status = 1
+        try:
+            work()
+            status = 0
+        except BaseException:
+            traceback.print_exc()
+        finally:
+            os._exit(status)
+    deadline = time.monotonic() + after_s
+    while time.monotonic() < deadline:
+        ended, status = os.waitpid(child, os.WNOHANG)
+        if ended:
+            assert status == 0
+            return True
+        time.sleep(0.0005)
+    os.kill(child, signal.SIGKILL)
+    _, status = os.waitpid(child, 0)
+    assert os.WIFSIGNALED(status) or status == 0
+    return status == 0
+
+
+def test_a_run_that_is_killed_again_and_again(campaign, monkeypatch):
+    repeats = 40
+    campaign.demand(clause(repeats=repeats))
+    planned = Plan((Item(SERIES, ("B1",), repeats, 2, None, CHECKS),), {})
+
+    def run_attempt(site, contract, checks, attempt, lock):
+        text = json.dumps(report([latency(value=attempt.repeat / 100)], uuid=attempt.folder.name))
+        with (attempt.folder / REPORT).open("w") as file:
+            for start in range(0, len(text), 512):
+                file.write(text[start : start + 512])
+                file.flush()
+
+    monkeypatch.setattr(running, "run_attempt", run_attempt)
+
+    def work():
+        with campaign.locked() as lock:
+            running.run(campaign, planned, campaign.folder, lock, False, lambda line: None)
+
+    draw = random.Random(11)
+    finished = 0
+    for _ in range(KILLS):
+        in_child(work, draw.uniform(0.01, 0.1))
+        now = sum(attempt.session is not None for attempt in campaign.attempts())
+        assert now >= finished, "a finished result was lost"
+        finished = now
+    work()
+    verdict = judge(campaign).clauses[0]
+    assert verdict.outcome is Outcome.MET
+    assert [sample.value for sample in verdict.samples] == [repeat / 100 for repeat in range(1, repeats + 1)]
+
+
+def test_a_report_that_is_killed_again_and_again(campaign, tmp_path):
+    campaign.measure(9, 9, 9)
+    target = tmp_path / "out" / "dossier"
+    draw = random.Random(12)
+    written = 0
+    for _ in range(KILLS):
+        in_child(lambda: write_dossier(campaign, target, pdf=False, how_signed=None), draw.uniform(0.001, 0.1))
+        if target.exists():
+            assert verify(target).exit_status == 0
+            written += 1
+            target.rename(tmp_path / "out" / f"dossier-{written}")
+    assert len([path for path in (tmp_path / "out").iterdir() if not path.name.startswith(".")]) == written

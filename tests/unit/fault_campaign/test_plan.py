@@ -1,0 +1,26 @@
+from collections import Counter
+
+from tests.fault_campaign.plan import make_plan
+
+KINDS = ("slow link", "full disk", "slow CPU")
+NODES = ("node1", "node2")
+
+
+def test_same_seed_same_rounds():
+    assert make_plan(7, 3, KINDS, NODES) == make_plan(7, 3, KINDS, NODES)
+    assert make_plan(7, 3, KINDS, NODES) != make_plan(8, 3, KINDS, NODES)
+
+
+def test_more_rounds_begin_with_those_of_fewer():
+    assert make_plan(7, 5, KINDS, NODES)[: 2 * 2 * len(KINDS)] == make_plan(7, 2, KINDS, NODES)
+
+
+def test_every_kind_as_often_and_as_many_healthy_rounds():
+    plan = make_plan(7, 4, KINDS, NODES)
+    assert Counter(planned.kind for planned in plan) == {"slow link": 4, "full disk": 4, "slow CPU": 4, None: 12}
+    assert [planned.number for planned in plan] == list(range(24))
+    assert all((planned.node is None) == (planned.kind is None) for planned in plan)
+
+
+def test_every_node_is_hit_some_time():
+    assert {planned.node for planned in make_plan(1, 10, KINDS, NODES)} == {*NODES, None}

@@ -1,0 +1,46 @@
+import pytest
+
+from tests.fault_campaign.cluster import CampaignError
+from tests.fault_campaign.state import Settings, State
+from tests.unit.fault_campaign.samples import outcome
+
+SETTINGS = Settings(7, ("slow link", "full disk"))
+
+
+def test_goes_on_with_what_was_done(tmp_path):
+    state = State(tmp_path)
+    state.begin(SETTINGS)
+    rounds = [outcome(0), outcome(1, "slow link", "node2")]
+    for each in rounds:
+        state.add(each)
+    again = State(tmp_path)
+    again.begin(SETTINGS)
+    assert again.outcomes() == rounds
+
+
+@pytest.mark.parametrize("other", [Settings(8, SETTINGS.kinds), Settings(7, ("slow link",))])
+def test_another_campaign_is_not_mixed_in(tmp_path, other):
+    State(tmp_path).begin(SETTINGS)
+    with pytest.raises(CampaignError, match="another campaign"):
+        State(tmp_path).begin(other)
+
+
+def test_damaged_line_is_named(tmp_path):
+    state = State(tmp_path)
+    state.add(outcome(0))
+    with (tmp_path / "rounds.jsonl").open("a") as file:
+        file.write('{"number": 1}\n')
+    with pytest.raises(CampaignError, match=r"rounds\.jsonl, line 2"):
+        state.outcomes()
+
+
+def test_one_campaign_at_a_time(tmp_path):
+    first = State(tmp_path)
+    first.lock()
+    with pytest.raises(CampaignError, match="another campaign runs"):
+        State(tmp_path).lock()
+
+
+def test_no_campaign_yet(tmp_path):
+    with pytest.raises(CampaignError, match=r"campaign\.json"):
+        State(tmp_path).settings()

@@ -1,0 +1,26 @@
+import pytest
+
+from tests.fault_campaign.statistics import Rate
+
+
+@pytest.mark.parametrize(
+    ("hits", "trials", "low", "high"),
+    [
+        # None or all of n: the bounds are 1 - (α/2)^(1/n) and (α/2)^(1/n).
+        (0, 10, 0.0, 1 - 0.025**0.1),
+        (10, 10, 0.025**0.1, 1.0),
+        # Clopper and Pearson's own kind of example, from tables of the binomial distribution.
+        (5, 10, 0.1871, 0.8129),
+    ],
+)
+def test_interval(hits, trials, low, high):
+    assert Rate(hits, trials).interval() == pytest.approx((low, high), abs=1e-4)
+
+
+def test_nothing_tried_says_nothing():
+    assert Rate(0, 0).interval() == (0, 1)
+    assert str(Rate(0, 0)) == "–"
+
+
+def test_text():
+    assert str(Rate(3, 3)) == "3/3 (29–100 %)"
