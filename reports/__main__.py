@@ -1,4 +1,4 @@
-"""Command line: ``python -m reports verdict|html RUN``, ``python -m reports ingest|history|nightly SITE``."""
+"""Command line: ``python -m reports verdict|html RUN``, ``python -m reports ingest|history|learn|nightly SITE``."""
 
 import argparse
 import pathlib
@@ -11,6 +11,7 @@ from reports.errors import InputError
 from reports.files import write_atomically
 from reports.history.command import add_commands as add_history_commands
 from reports.judge import Verdict, judge
+from reports.learn.command import add_command as add_learn_command
 from reports.load import find_report, load_session
 from reports.model import OTHER_NODES, SAME_NODES
 from reports.nightly.command import add_commands as add_nightly_commands
@@ -37,6 +38,7 @@ examples:
   python -m reports ingest embedded                             new results into the site's history
   python -m reports history embedded --html history.html        what is worse than before, and since when
   python -m reports nightly embedded                            dashboard and message on the nights
+  python -m reports learn embedded > new.patch                  references from past runs, as a patch to review
 """
 _RUN_HELP = "ReFrame's JSON report, or a folder with run-report*.json or report*.json (the newest counts)"
 NO_VERDICT = 2
@@ -100,8 +102,9 @@ def _parser() -> argparse.ArgumentParser:
         "-o", "--output", metavar="FILE", type=pathlib.Path, help="the file (default: beside the report, named .html)"
     )
     html.set_defaults(command=_html)
-    add_commands(commands)
     add_history_commands(commands)
+    add_learn_command(commands)
+    add_commands(commands)
     add_nightly_commands(commands)
     return parser
 

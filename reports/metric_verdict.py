@@ -52,11 +52,20 @@ class MetricVerdict:
         return abs(value - bound) / abs(bound) if bound else math.inf
 
 
+def absolute_bounds(metric: Metric) -> tuple[float, float]:
+    """Lower and upper bound in the metric's unit, infinite where unbounded.
+
+    :raises ValueError: the bounds are not valid.
+    """
+    lower, upper = map(float, reference_bounds(metric.reference, metric.lower_fraction, metric.upper_fraction))
+    return lower, upper
+
+
 def judge_metric(case: Case, metric: Metric) -> MetricVerdict:
     """Judge ``metric`` of ``case`` by its recorded value, reference and bounds."""
     source = case.reference_sources.get(metric.name)
     try:
-        lower, upper = map(float, reference_bounds(metric.reference, metric.lower_fraction, metric.upper_fraction))
+        lower, upper = absolute_bounds(metric)
         problem = "" if math.isfinite(metric.reference) else f"the reference is {metric.reference}"
     except ValueError as err:
         problem = str(err)

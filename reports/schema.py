@@ -4,6 +4,7 @@ import reprlib
 from typing import Any
 
 import jsonschema
+import jsonschema_rs
 from jsonschema.exceptions import best_match
 
 from reports.errors import InputError
@@ -166,6 +167,9 @@ def check(document: Any, schema: Schema, source: str) -> None:
 
     :raises InputError: names ``source``, the key that does not fit, and what was expected there.
     """
+    if jsonschema_rs.Draft202012Validator(schema).is_valid(document):
+        return
+    # A hundred times slower, but its errors say what was expected.
     error = best_match(jsonschema.Draft202012Validator(schema).iter_errors(document))
     if error is not None:
         where = error.json_path.removeprefix("$").removeprefix(".") or "the document"

@@ -8,10 +8,6 @@ from typing import Any
 
 from reports.errors import InputError
 from reports.files import write_atomically
-from reports.history.gate import exit_status, judge_history
-from reports.history.ingest import ingest, reports_in
-from reports.history.query import History
-from reports.history.terminal import show
 from reports.untrusted import clean
 
 RESULTS = pathlib.Path("results")
@@ -48,7 +44,7 @@ def add_commands(commands: Any) -> None:
         "--newest", metavar="N", type=int, default=500, help="values of each series that count (default: 500)"
     )
     history.add_argument(
-        "--false-alarms", metavar="P", type=_probability, default=0.001,
+        "--false-alarms", metavar="P", type=probability, default=0.001,
         help="how often a quiet series may be reported (default: 0.001)",
     )  # fmt: skip
     history.set_defaults(command=_history)
@@ -65,14 +61,20 @@ def _date(text: str) -> float:
     return datetime.datetime.fromisoformat(text).replace(tzinfo=datetime.UTC).timestamp()
 
 
-def _probability(text: str) -> float:
+def probability(text: str) -> float:
     value = float(text)
     if not 0 < value < 1:
         raise ValueError(text)
     return value
 
 
+# Arrow, DuckDB, SciPy and Bokeh take seconds to load; each command loads what it needs.
+# ruff: noqa: PLC0415
+
+
 def _ingest(options: argparse.Namespace) -> int:
+    from reports.history.ingest import ingest, reports_in
+
     folder = history_folder(options.site)
     done = ingest(reports_in(options.reports or [RESULTS / options.site]), folder)
     for problem in done.damaged:
@@ -82,10 +84,14 @@ def _ingest(options: argparse.Namespace) -> int:
 
 
 def _history(options: argparse.Namespace) -> int:
+    from reports.history.gate import exit_status, judge_history
+    from reports.history.query import History
+    from reports.history.terminal import show
+
     history = History(history_folder(options.site))
     judged = judge_history(history, options.newest, options.false_alarms, options.since, options.across_nodes)
     if options.html:
-        from reports.history.page import render  # noqa: PLC0415 (Bokeh takes a second to load)
+        from reports.history.page import render
 
         write_atomically(options.html, render(options.site, judged))
     show(judged)

@@ -8,7 +8,7 @@ import contextlib
 import fcntl
 import os
 import pathlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import Any
 
 import pyarrow as pa
@@ -16,7 +16,6 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from reports.errors import InputError
-from reports.history.rows import SCHEMA
 from reports.untrusted import clean
 
 FILE = "values.parquet"
@@ -37,18 +36,16 @@ def sessions(history: pathlib.Path) -> set[str]:
     return found
 
 
-def append(history: pathlib.Path, rows: Sequence[dict[str, Any]]) -> None:
-    """Add rows of new sessions.
+def append(history: pathlib.Path, values: Any) -> None:
+    """Add a table of values of new sessions.
 
     :raises InputError: the dataset cannot be read or written; the months written until then are whole.
     """
-    months: dict[str, list[dict[str, Any]]] = {}
-    for row in rows:
-        months.setdefault(f"{row['time']:%Y-%m}", []).append(row)
-    for month, members in months.items():
+    month_of = pc.strftime(values["time"], "%Y-%m")
+    for month in pc.unique(month_of).to_pylist():
         path = history / f"month={month}" / FILE
         tables = [_read(path)] if path.exists() else []
-        _write(path, pa.concat_tables([*tables, pa.Table.from_pylist(members, schema=SCHEMA)]))
+        _write(path, pa.concat_tables([*tables, values.filter(pc.equal(month_of, month))]).unify_dictionaries())
 
 
 @contextlib.contextmanager

@@ -55,13 +55,13 @@ def judge_series(values: Array, false_alarms: float) -> Finding:
     if n < MIN_VALUES:
         median = float(np.median(values))
         return Finding(Kind.THIN, median, median, 0.0, n)
-    # Half of the false alarms for each of the two tests.
-    return _lasting(values, false_alarms / 2) or _newest(values, false_alarms / 2)
+    # A third of the false alarms for each of the tests: level, trend, newest values.
+    return _lasting(values, false_alarms / 3) or _newest(values, false_alarms / 3)
 
 
 def _lasting(values: Array, false_alarms: float) -> Finding | None:
     p, likeliest = statistics.rank_scan_p(values)
-    if p >= false_alarms:
+    if min(p, statistics.trend_p(values)) >= false_alarms:
         return None
     points = _merged(values, statistics.change_points(values) or [likeliest], false_alarms)
     z = statistics.robust_z(float(values[-1]), values[:-1])
@@ -98,16 +98,28 @@ def _merged(values: Array, points: list[int], false_alarms: float) -> list[int]:
 
 
 def _newest(values: Array, false_alarms: float) -> Finding:
-    earlier, newest = values[:-1], float(values[-1])
-    median = float(np.median(earlier))
-    z = statistics.robust_z(newest, earlier)
-    modes = statistics.two_modes(values)
-    finding = Finding(Kind.OUTLIER, median, newest, z, len(values) - 1)
-    if abs(z) > statistics.z_limit(len(earlier), false_alarms) and abs(finding.change) >= MIN_CHANGE:
-        reach = np.abs(earlier - median)
-        # Once is noise of this series, if it was so far out before.
-        if abs(newest - median) > 1.2 * float(reach.max()):
+    # A step is too young for the ranks while it has fewer values than these.
+    for count in range(1, statistics.MIN_SEGMENT + 1):
+        earlier, newest = values[:-count], values[-count:]
+        if finding := _apart(earlier, newest, false_alarms):
             return finding
-    if modes:
+    z = statistics.robust_z(float(values[-1]), values[:-1])
+    if modes := statistics.two_modes(values):
         return Finding(Kind.BIMODAL, modes.low, modes.high, z, len(values))
+    median = float(np.median(values[:-1]))
     return Finding(Kind.QUIET, median, median, z, len(values))
+
+
+def _apart(earlier: Array, newest: Array, false_alarms: float) -> Finding | None:
+    """A finding when each of the ``newest`` stands out from the ``earlier``, all to the same side."""
+    median = float(np.median(earlier))
+    far = (newest - median) * np.sign(newest[-1] - median)
+    # Once is noise of this series, if it was so far out before.
+    reach = 1.2 * float(np.abs(earlier - median).max())
+    z = statistics.robust_z(float(newest[-1]), earlier)
+    least = abs(statistics.robust_z(median + float(far.min()), earlier))
+    if far.min() <= reach or least <= statistics.z_limit(len(earlier), false_alarms):
+        return None
+    kind = Kind.STEP if len(newest) > 1 else Kind.OUTLIER
+    finding = Finding(kind, median, float(np.median(newest)), z, len(earlier))
+    return finding if abs(finding.change) >= MIN_CHANGE else None

@@ -1,17 +1,25 @@
 """From ReFrame's reports to the dataset: new sessions only, damaged reports named and left out."""
 
+import multiprocessing
+import os
 import pathlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
+
+import pyarrow as pa
 
 from reports.errors import InputError
 from reports.history import dataset
-from reports.history.rows import rows_of
-from reports.load import PATTERNS, load_session
+from reports.history.rows import SCHEMA, rows_of
+from reports.load import PATTERNS, load_figures
 
-# Rows that are held before they are written: some 200 MB.
-_BATCH = 200_000
+# Values that are held before they are written: some 100 MB.
+_BATCH = 250_000
+# Fewer reports than this are read before another process has started.
+_WORTH_PROCESSES = 100
 
 
 @dataclass(frozen=True)
@@ -44,28 +52,48 @@ def ingest(reports: Iterable[pathlib.Path], history: pathlib.Path) -> Ingested:
 
     :raises InputError: the dataset cannot be read or written.
     """
-    values = new = known = 0
+    values = new = known = held = 0
     damaged: list[str] = []
     with dataset.locked(history):
         present = dataset.sessions(history)
-        batch: list[dict[str, Any]] = []
-        for path in reports:
-            try:
-                session = load_session(path)
-                rows = [] if session.uuid in present else rows_of(session)
-            except InputError as err:
-                damaged.append(str(err))
-                continue
-            if session.uuid in present:
+        batch: list[Any] = []
+        for uuid, table, problem in _tables(list(reports), frozenset(present)):
+            if problem:
+                damaged.append(problem)
+            elif uuid in present:
                 known += 1
-                continue
-            present.add(session.uuid)
-            batch += rows
-            values += len(rows)
-            new += 1
-            if len(batch) >= _BATCH:
-                dataset.append(history, batch)
-                batch = []
-        if batch:
-            dataset.append(history, batch)
+            else:
+                present.add(uuid)
+                batch.append(table)
+                held += len(table)
+                values += len(table)
+                new += 1
+            if held >= _BATCH:
+                dataset.append(history, pa.concat_tables(batch))
+                batch, held = [], 0
+        if held:
+            dataset.append(history, pa.concat_tables(batch))
     return Ingested(new, values, known, tuple(damaged))
+
+
+# Identifier of the session, its values (none when it is known), and what is wrong with the report.
+_Read = tuple[str, Any, str]
+
+
+def _tables(reports: list[pathlib.Path], present: frozenset[str]) -> Iterator[_Read]:
+    read = partial(_table, present=present)
+    if len(reports) < _WORTH_PROCESSES:
+        yield from map(read, reports)
+        return
+    # A process that is forked from one with threads (Arrow has some) may hang.
+    context = multiprocessing.get_context("spawn")
+    with ProcessPoolExecutor(len(os.sched_getaffinity(0)), mp_context=context) as pool:
+        yield from pool.map(read, reports, chunksize=8)
+
+
+def _table(path: pathlib.Path, present: frozenset[str]) -> _Read:
+    try:
+        session = load_figures(path, present)
+        return session.uuid, pa.Table.from_pylist(rows_of(session), schema=SCHEMA), ""
+    except InputError as err:
+        return "", None, str(err)

@@ -14,7 +14,7 @@ from reports.history.findings import Kind
 from reports.history.gate import Judged, exit_status
 from reports.history.query import day
 from reports.history.statistics import Array
-from reports.history.terminal import HEADER, row
+from reports.history.terminal import HEADER, row, where
 from reports.page import render_page
 from reports.plot import ALARM, PALETTE, SOFT, Look, Plot, new_figure, with_unit
 from reports.state import State
@@ -76,7 +76,7 @@ def _plot(one: Judged) -> Plot:
         if math.isfinite(bound) and _near(bound, series.values):
             plot.hspan(y=[bound], line_color=SOFT, line_dash="dotted")
     return Plot(
-        title=f"{series.title} on {series.partition} {series.nodes}: {one.verdict} since {one.since}",
+        title=f"{series.title} on {where(series)}: {one.verdict} since {one.since}",
         caption="; ".join(one.changes) or "nothing that is recorded changed at that time",
         legend=[],
         item=json_item(plot),

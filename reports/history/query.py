@@ -56,8 +56,11 @@ class History:
         # Half of what a query may take in all; the rest is for the results.
         self._database.execute("SET memory_limit = '500MB'")
 
-    def series(self, newest: int, across_nodes: bool = False) -> list[Series]:
-        """Every series with at most ``newest`` values each."""
+    def series(self, newest: int, across_nodes: bool = False, healthy_nodes: bool = False) -> list[Series]:
+        """Every series with at most ``newest`` values each, without what was only measured again for confirmation.
+
+        ``healthy_nodes`` leaves out what ran on nodes that a node check of the same session failed for.
+        """
         nodes = "''" if across_nodes else "nodes"
         key = ", ".join((*KEY, nodes))
         found = self._rows(
@@ -66,9 +69,11 @@ class History:
                 last(upper ORDER BY time, run), list(value ORDER BY time, run),
                 list(epoch(time) ORDER BY time, run), list(session || ':' || run ORDER BY time, run)
             FROM (SELECT *, row_number() OVER (PARTITION BY {key} ORDER BY time DESC, run DESC) AS age
-                  FROM read_parquet(?) WHERE isfinite(value))
+                  FROM read_parquet(?) WHERE isfinite(value) AND purpose = ''
+                        AND (node_check <> 'failed' OR NOT ?))
             WHERE age <= ? GROUP BY {", ".join(str(number + 1) for number in range(len(KEY) + 1))} ORDER BY ALL
             """,
+            healthy_nodes,
             newest,
         )
         return [

@@ -3,13 +3,14 @@
 import datetime
 import hashlib
 import json
+import math
 from collections.abc import Iterator
 from typing import Any
 
 import pyarrow as pa
 
 from reports.errors import InputError
-from reports.metric_verdict import judge_metric
+from reports.metric_verdict import absolute_bounds
 from reports.model import Case, Session
 from reports.untrusted import one_line
 
@@ -19,7 +20,10 @@ SCHEMA = pa.schema(
         ("time", pa.timestamp("us", tz="UTC")),
         ("session", pa.string()),
         ("run", pa.int32()),
-        *((name, _TEXT) for name in ("mode", "check_class", "family", "case", "parameters", "partition", "environ")),
+        *(
+            (name, _TEXT)
+            for name in ("mode", "purpose", "check_class", "family", "case", "parameters", "partition", "environ")
+        ),
         *((name, _TEXT) for name in ("nodes", "metric", "unit")),
         ("value", pa.float64()),
         *((name, pa.float64()) for name in ("lower", "upper")),
@@ -48,7 +52,7 @@ def rows_of(session: Session) -> list[dict[str, Any]]:
     """
     if not session.uuid:
         raise InputError(f"{session.path}: session_info.uuid: expected the session's identifier, found none")
-    common = {"time": _moment(session), "session": session.uuid, "mode": session.mode or ""}
+    common = {"time": _moment(session), "session": session.uuid, "mode": session.mode or "", "purpose": session.purpose}
     cases = [case for run in session.runs for case in run]
     node_checks = [case for case in cases if case.family.startswith(NODE_FAMILY)]
     return [{**common, **row} for case in cases for row in _case_rows(case, node_checks)]
@@ -84,14 +88,17 @@ def _case_rows(case: Case, node_checks: list[Case]) -> Iterator[dict[str, Any]]:
         **{key: _fact(case, key) for key in ("kernel", "driver", "mpi", "sha256", "suite_revision")},
     }
     for metric in measured:
-        judged = judge_metric(case, metric)
+        try:
+            lower, upper = absolute_bounds(metric)
+        except ValueError:
+            lower, upper = -math.inf, math.inf
         yield {
             **common,
             "metric": metric.name,
             "unit": metric.unit,
             "value": metric.value,
-            "lower": judged.lower,
-            "upper": judged.upper,
+            "lower": lower,
+            "upper": upper,
         }
 
 

@@ -66,6 +66,12 @@ def rank_scan_p(values: Array) -> tuple[float, int]:
     return min(1.0, float(p[best]) * len(left)), int(left[best])
 
 
+def trend_p(values: Array) -> float:
+    """Kendall's tau against time (Mann 1945): finds a steady drift in few values, where no level lasts."""
+    p = float(stats.kendalltau(np.arange(len(values)), values).pvalue)
+    return 1.0 if math.isnan(p) else p  # all values are equal
+
+
 def two_sample_p(one: Array, other: Array) -> float:
     """Mann-Whitney: the probability that two samples of one distribution differ as much."""
     return float(stats.mannwhitneyu(one, other).pvalue)

@@ -1,0 +1,1 @@
+"""References from what was measured: proposed as a patch, never written."""

@@ -1,0 +1,138 @@
+"""A reference file with new entries, as a unified diff that ``patch`` and Git apply. Nothing is written."""
+
+import copy
+import datetime
+import difflib
+import glob
+import io
+import math
+import pathlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ruamel.yaml import YAML
+from ruamel.yaml.comments import CommentedMap, CommentedSeq
+from ruamel.yaml.error import YAMLError
+from ruamel.yaml.scalarstring import DoubleQuotedScalarString
+
+from reports.errors import InputError
+from reports.learn.limits import Limits
+from reports.learn.samples import Place
+from reports.untrusted import clean
+
+
+@dataclass(frozen=True)
+class Proposal:
+    """One reference and where it comes from."""
+
+    place: Place
+    limits: Limits
+    unit: str
+    source: str
+    samples: int
+    method: str
+
+
+def read_references(folder: pathlib.Path) -> dict[str, Any]:
+    """The site's reference files by name, with their comments.
+
+    :raises InputError: there is none, or one is no YAML mapping.
+    """
+    documents = {}
+    for path in sorted(folder.glob("*.yaml")):
+        try:
+            documents[path.name] = _yaml().load(path.read_text(encoding="utf-8"))
+        except (OSError, UnicodeDecodeError, YAMLError) as err:
+            raise InputError(f"cannot read {clean(str(path))}: {clean(str(err))}") from err
+        if not isinstance(documents[path.name], dict):
+            raise InputError(f"{clean(str(path))}: expected a mapping from check class to references")
+    if not documents:
+        raise InputError(f"{folder}: no reference files (*.yaml) in there")
+    return documents
+
+
+def diff(folder: pathlib.Path, proposals: Sequence[Proposal], today: datetime.date) -> str:
+    """The change of all files in ``folder`` that the proposals make."""
+    parts: list[str] = []
+    for name in sorted({proposal.place.file for proposal in proposals}):
+        path = folder / name
+        old = path.read_text(encoding="utf-8")
+        document = _yaml().load(old)
+        for proposal in proposals:
+            if proposal.place.file == name:
+                _enter(document, proposal, today)
+        parts += difflib.unified_diff(
+            old.splitlines(keepends=True), _dump(document).splitlines(keepends=True), f"a/{path}", f"b/{path}"
+        )
+    return "".join(parts)
+
+
+def _yaml() -> YAML:
+    yaml = YAML()
+    yaml.preserve_quotes = True
+    yaml.width = 4096
+    yaml.indent(mapping=2, sequence=4, offset=2)
+    yaml.representer.add_representer(type(None), _null)
+    return yaml
+
+
+def _null(representer: Any, _: None) -> Any:
+    """In full: ruamel's own empty scalar cannot stand in a list."""
+    return representer.represent_scalar("tag:yaml.org,2002:null", "null")
+
+
+def _dump(document: Any) -> str:
+    text = io.StringIO()
+    _yaml().dump(document, text)
+    return text.getvalue()
+
+
+def _enter(document: Any, proposal: Proposal, today: datetime.date) -> None:
+    *path, metric = proposal.place.keys
+    node = document
+    for key in path:
+        # What other checks share by an alias must not change with this one.
+        node[key] = copy.deepcopy(node[key]) if key in node else CommentedMap()
+        if node[key].anchor.value:
+            node[key].yaml_set_anchor(None)
+        node = node[key]
+    node[metric] = _entry(proposal)
+    source = CommentedMap(
+        match=glob.escape(proposal.place.dotted),
+        source=proposal.source,
+        date=today,
+        samples=proposal.samples,
+        method=proposal.method,
+    )
+    sources = document.setdefault("$sources", CommentedSeq())
+    old = [item for item in sources if item.get("match") == source["match"]]
+    if old:
+        old[0].update(source)
+    else:
+        sources.insert(0, source)
+
+
+def _entry(proposal: Proposal) -> CommentedSeq:
+    limits = proposal.limits
+    value = rounded(limits.centre)
+    entry = CommentedSeq([value, _bound(limits.lower, value), _bound(limits.upper, value), _unit(proposal.unit)])
+    entry.fa.set_flow_style()
+    return entry
+
+
+def _unit(unit: str) -> str:
+    return unit or DoubleQuotedScalarString("")
+
+
+def _bound(bound: float, value: float) -> float | None:
+    """As ReFrame wants it: a fraction of the value, absolute when that is 0; rounded away from the value."""
+    if not math.isfinite(bound):
+        return None
+    fraction = (bound - value) / abs(value) if value else bound
+    return math.copysign(math.ceil(abs(fraction) * 1000) / 1000, fraction) if value else rounded(fraction)
+
+
+def rounded(value: float) -> float:
+    """Four significant digits."""
+    return float(f"{value:.4g}")

@@ -1,0 +1,90 @@
+"""What was measured, gathered by the reference it is held against."""
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from reports.history.direction import worse_sign
+from reports.history.query import Series, day
+from reports.history.statistics import Array
+
+# ReFrame's display name: Class %parameter=value ….
+_PARAMETER = re.compile(r"%(?:\w+\.)*(\w+)=(\S+)")
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where a reference stands: the file, and the keys below it with the metric last."""
+
+    file: str
+    keys: tuple[str, ...]
+
+    @property
+    def dotted(self) -> str:
+        """As the patterns of ``$sources`` see it."""
+        return ".".join(self.keys)
+
+
+@dataclass(frozen=True)
+class Sample:
+    """All values of one reference, oldest first."""
+
+    place: Place
+    unit: str
+    sign: int
+    values: Array
+    times: Array
+
+    @property
+    def window(self) -> str:
+        return f"{day(float(self.times[0]))[:10]} to {day(float(self.times[-1]))[:10]}"
+
+
+def samples(site: str, series: list[Series], documents: Mapping[str, Any]) -> list[Sample]:
+    """Values by reference; ``documents`` are the site's reference files by name, read as YAML.
+
+    Series of a check that no file knows are left out.
+    """
+    gathered: dict[Place, list[Series]] = {}
+    for one in series:
+        for place in _places(site, one, documents):
+            gathered.setdefault(place, []).append(one)
+    return [_sample(place, members) for place, members in sorted(gathered.items(), key=lambda item: item[0].keys)]
+
+
+def _places(site: str, series: Series, documents: Mapping[str, Any]) -> Iterator[Place]:
+    special = {"$system": site, "$partition": f"{site}:{series.partition}", "$environ": series.environ}
+    known = {**special, **dict(_PARAMETER.findall(series.case))}
+    for file, document in documents.items():
+        entry = document.get(series.check_class)
+        index = entry.get("$index", []) if isinstance(entry, dict) else None
+        if isinstance(index, list) and all(key in known for key in index):
+            keys = []
+            for key in index:
+                keys.append(_key(entry, known[key]))
+                entry = entry.get(keys[-1], {}) if isinstance(entry, dict) else {}
+            yield Place(file, (series.check_class, *keys, series.metric))
+
+
+def _key(entry: Any, value: str) -> str:
+    """The key of ``entry`` for ``value``: itself, or the regular expression that matches it as a whole."""
+    if isinstance(entry, dict) and value not in entry:
+        for key in entry:
+            try:
+                if isinstance(key, str) and re.fullmatch(key, value):
+                    return key
+            except re.error:
+                continue
+    return value
+
+
+def _sample(place: Place, members: list[Series]) -> Sample:
+    values = np.concatenate([member.values for member in members])
+    times = np.concatenate([member.times for member in members])
+    order = np.argsort(times, kind="stable")
+    newest = max(members, key=lambda member: float(member.times[-1]))
+    sign = worse_sign(newest.lower, newest.upper, newest.unit)
+    return Sample(place, newest.unit, sign, values[order], times[order])

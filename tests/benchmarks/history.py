@@ -1,0 +1,98 @@
+"""How fast a history of 10^6 values is read in, judged and drawn: ``python -m tests.benchmarks.history``.
+
+The reports are made from a recorded case (Fio with six metrics, 4 KiB of JSON), one on each of many nodes a night, with
+a step or drift in one series of a hundred. Memory is the peak of the largest process.
+"""
+
+import argparse
+import copy
+import datetime
+import json
+import pathlib
+import resource
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+import uuid
+
+import numpy as np
+
+DATA = pathlib.Path(__file__).parents[1] / "data/reports/campaign.json"
+METRICS = 6
+
+
+def main() -> None:
+    options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    options.add_argument("--nights", type=int, default=400)
+    options.add_argument("--nodes", type=int, default=417, help="six values of each a night (default: 417)")
+    options.add_argument("--seed", type=int, default=1)
+    chosen = options.parse_args()
+    with tempfile.TemporaryDirectory() as folder:
+        reports = pathlib.Path(folder, "results/site/runs")
+        size, values = write_reports(reports, chosen.nights, chosen.nodes, chosen.seed)
+        print(f"{values} values in {chosen.nights} reports of {size / chosen.nights / 2**20:.1f} MiB")
+        ingest = _timed("ingest", folder, "ingest", "site")
+        print(f"ingest: {values / ingest:.0f} values/s")
+        _timed("ingest again, nothing new", folder, "ingest", "site")
+        stored = sum(file.stat().st_size for file in pathlib.Path(folder).rglob("*.parquet"))
+        print(f"stored: {stored / 2**20:.1f} MiB")
+        shutil.rmtree(reports)
+        _timed("judge and render", folder, "history", "site", "--html", "history.html")
+
+
+def write_reports(folder: pathlib.Path, nights: int, nodes: int, seed: int) -> tuple[int, int]:
+    """Write a report for each night; returns bytes and values."""
+    recorded = json.loads(DATA.read_text(encoding="utf-8"))
+    cases = [case for run in recorded["runs"] for case in run["testcases"]]
+    template = next(case for case in cases if len(case.get("perfvalues") or {}) == METRICS)
+    rng = np.random.default_rng(seed)
+    night = np.arange(nights)
+    levels = 1 + 0.02 * rng.standard_normal((nodes, METRICS, nights))
+    levels.reshape(-1, nights)[::200] *= 1 - 0.2 * night / nights
+    levels.reshape(-1, nights)[100::200] *= np.where(night > nights // 2, 0.9, 1)
+    start = datetime.datetime(2025, 1, 1, 2, tzinfo=datetime.UTC)
+    size = 0
+    for number in range(nights):
+        entries = []
+        for node in range(nodes):
+            entry = copy.copy(template)
+            entry["job_nodelist"] = [f"node{node}"]
+            entry["provenance"] = {**template["provenance"], "nodelist": [f"node{node}"]}
+            entry["perfvalues"] = {
+                key: [value[0] * float(level), *value[1:]]
+                for (key, value), level in zip(template["perfvalues"].items(), levels[node, :, number], strict=True)
+            }
+            entries.append(entry)
+        moment = start + datetime.timedelta(days=number)
+        info = {
+            **recorded["session_info"],
+            "uuid": str(uuid.UUID(int=number)),
+            "time_start": f"{moment:%Y%m%dT%H%M%S%z}",
+        }
+        path = folder / f"{number:04}" / "run-report.json"
+        path.parent.mkdir(parents=True)
+        size += path.write_text(json.dumps({"session_info": info, "runs": [{"testcases": entries}]}), encoding="utf-8")
+    return size, nights * nodes * METRICS
+
+
+def _timed(what: str, folder: str, *arguments: str) -> float:
+    """Run a command of the reports in ``folder``; print its time and the largest process of it."""
+    started, before = time.perf_counter(), _cpu()
+    done = subprocess.run(
+        [sys.executable, "-m", "reports", *arguments], cwd=folder, stdout=subprocess.DEVNULL, check=False
+    )
+    elapsed = time.perf_counter() - started
+    peak = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024
+    print(f"{what}: {elapsed:.1f} s ({_cpu() - before:.1f} s of CPU), {peak:.0f} MiB so far, exit {done.returncode}")
+    return elapsed
+
+
+def _cpu() -> float:
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
+
+
+if __name__ == "__main__":
+    main()

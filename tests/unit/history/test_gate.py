@@ -1,0 +1,166 @@
+import dataclasses
+
+import numpy as np
+import pytest
+
+from reports.__main__ import main
+from reports.errors import InputError
+from reports.history.direction import worse_sign
+from reports.history.findings import Kind
+from reports.history.gate import exit_status, judge_history
+from reports.history.page import render
+from reports.history.query import History
+from tests.unit.history.nights import history_of, with_facts
+from tests.unit.reports.samples import latency
+
+QUIET = (10 + 0.1 * np.random.default_rng(3).standard_normal(24)).tolist()
+SLOWER = [*QUIET[:16], *(value * 1.3 for value in QUIET[16:])]
+
+
+def judged(history, **options):
+    return judge_history(History(history), 500, 0.001, **options)
+
+
+def nights(folder, values, **facts):
+    return history_of(folder, [[with_facts(value, **facts)] for value in values])
+
+
+def test_a_quiet_history_passes(tmp_path):
+    found = judged(nights(tmp_path, QUIET))
+    assert ([one.finding.kind for one in found], exit_status(found)) == ([Kind.QUIET], 0)
+
+
+def test_what_became_slower_is_worse(tmp_path):
+    found = judged(nights(tmp_path, SLOWER))
+    assert ([one.verdict for one in found], exit_status(found)) == (["step, worse"], 1)
+    assert found[0].since == "2026-02-05 02:00"
+
+
+def test_what_became_faster_is_no_alarm(tmp_path):
+    found = judged(nights(tmp_path, [1 / value for value in SLOWER]))
+    assert ([one.verdict for one in found], exit_status(found)) == (["step, better"], 0)
+
+
+def test_too_few_values_cannot_be_judged(tmp_path):
+    assert exit_status(judged(nights(tmp_path, QUIET[:5]))) == 2
+
+
+def test_a_change_before_the_day_asked_for_is_left_out(tmp_path):
+    history = nights(tmp_path, SLOWER)
+    assert exit_status(judged(history, since=1770595200)) == 0  # 2026-02-09
+    assert exit_status(judged(history, since=1769904000)) == 1  # 2026-02-01
+
+
+@pytest.mark.parametrize(
+    "fact, old, new, said",
+    [
+        ("kernel", "6.1.0-1", "6.1.0-2", "kernel: 6.1.0-1 → 6.1.0-2"),
+        ("driver", "", "570.1", "driver: not recorded → 570.1"),
+        ("mpi", "Open MPI 4.1", "Open MPI 5.0", "MPI: Open MPI 4.1 → Open MPI 5.0"),
+        ("sha256", "a" * 64, "b" * 64, "program: aaaaaaaaaaaa → bbbbbbbbbbbb"),
+        ("suite_revision", "c" * 40, "d" * 40, "suite revision: cccccccccccc → dddddddddddd"),
+    ],
+)
+def test_what_changed_with_the_step_is_said(tmp_path, fact, old, new, said):
+    history = history_of(
+        tmp_path, [[with_facts(value, **{fact: old if night < 16 else new})] for night, value in enumerate(SLOWER)]
+    )
+    assert judged(history)[0].changes == (said,)
+
+
+def test_other_libraries_are_said_by_the_hash_of_all(tmp_path):
+    history = history_of(
+        tmp_path,
+        [
+            [with_facts(value, files={"/opt/libmpi.so": "a" * 64 if night < 16 else "b" * 64})]
+            for night, value in enumerate(SLOWER)
+        ],
+    )
+    (change,) = judged(history)[0].changes
+    assert change.startswith("specs and libraries: ")
+
+
+def on(nodes, value):
+    entry = latency(value=value, job_nodelist=nodes)
+    return {**entry, "provenance": {**entry["provenance"], "nodelist": nodes}}
+
+
+def test_other_nodes_are_another_series_or_a_change(tmp_path):
+    history = history_of(
+        tmp_path, [[on(["node1", "node2"] if night < 16 else ["node3"], value)] for night, value in enumerate(SLOWER)]
+    )
+    assert [one.finding.changed for one in judged(history)] == [False, False]
+    (found,) = judged(history, across_nodes=True)
+    assert found.changes == ("node set: node1,node2 → node3",)
+
+
+def test_nothing_that_is_recorded_changed(tmp_path):
+    assert judged(nights(tmp_path, SLOWER))[0].changes == ()
+
+
+@pytest.mark.parametrize(
+    "lower, upper, unit, sign",
+    [
+        (-np.inf, 5, "MB/s", 1),
+        (5, np.inf, "s", -1),
+        (1, 5, "s", 0),
+        (-np.inf, np.inf, "us", 1),
+        (-np.inf, np.inf, "MB/s", -1),
+        (-np.inf, np.inf, "", 0),
+    ],
+)
+def test_which_way_is_worse(lower, upper, unit, sign):
+    assert worse_sign(lower, upper, unit) == sign
+
+
+def test_no_history_says_how_to_fill_it(tmp_path):
+    with pytest.raises(InputError, match="python -m reports ingest"):
+        History(tmp_path)
+
+
+def test_the_page_escapes_what_jobs_wrote(tmp_path):
+    found = judged(
+        history_of(
+            tmp_path,
+            [[with_facts(value, kernel="6" if night < 16 else "<b>7")] for night, value in enumerate(SLOWER)],
+        )
+    )
+    page = render("here", found)
+    assert "6 → &lt;b&gt;7" in page
+    assert "<b>7" not in page
+    assert "1 series worse than before" in page
+
+
+@pytest.mark.parametrize("kind", [Kind.DRIFT, Kind.STEP, Kind.OUTLIER])
+def test_every_finding_is_drawn(tmp_path, kind):
+    (one,) = judged(nights(tmp_path, SLOWER))
+    page = render("here", [dataclasses.replace(one, finding=dataclasses.replace(one.finding, kind=kind))])
+    assert 'id="plot-0"' in page
+
+
+def test_the_commands_from_reports_to_exit_status(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    nights(tmp_path / "results/here", SLOWER)
+    for path in (tmp_path / "results/here/history").rglob("*.parquet"):
+        path.unlink()
+    assert main(["history", "here"]) == 2
+    assert main(["ingest", "here"]) == 0
+    assert main(["history", "here", "--html", "page.html"]) == 1
+    output = capsys.readouterr()
+    assert "step, worse since 2026-02-05 02:00" in output.out
+    assert "python -m reports ingest SITE" in output.err
+    assert (tmp_path / "page.html").read_text(encoding="utf-8").startswith("<!DOCTYPE html>")
+    assert main(["history", "here", "--since", "2026-03-01"]) == 0
+
+
+def test_a_damaged_report_makes_the_exit_status_of_ingest(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "results/here").mkdir(parents=True)
+    (tmp_path / "results/here/run-report.json").write_text("{", encoding="utf-8")
+    assert main(["ingest", "here"]) == 1
+    assert "left out: results/here/run-report.json: line 1" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("site", ["../other", "a/b", ".hidden", ""])
+def test_a_site_is_no_path(site):
+    assert main(["history", site]) == 2

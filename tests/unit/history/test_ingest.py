@@ -1,0 +1,150 @@
+import json
+import os
+
+import pyarrow.parquet as pq
+import pytest
+
+from reports.errors import InputError
+from reports.history import dataset
+from reports.history import ingest as module
+from reports.history.dataset import files, sessions
+from reports.history.ingest import Ingested, ingest, reports_in
+from reports.history.query import History
+from reports.history.rows import rows_of
+from reports.load import load_figures, load_session
+from tests.unit.history.nights import history_of, night, with_facts, write
+from tests.unit.reports.samples import DATA, case, latency
+
+
+def rows(history):
+    return [row for path in files(history) for row in pq.ParquetFile(path).read().to_pylist()]
+
+
+def values(history):
+    return [row["value"] for row in rows(history)]
+
+
+def test_a_row_holds_the_value_where_it_was_measured_and_with_what(tmp_path):
+    (row,) = rows(history_of(tmp_path, [[latency(value=7.5)]]))
+    assert (row["value"], row["metric"], row["unit"], row["upper"]) == (7.5, "latency_8B", "us", 500)
+    assert (row["check_class"], row["partition"], row["nodes"]) == ("OsuLatency", "cpu", "node1,node2")
+    assert row["family"] == "network/osu-pt2pt"
+    assert (row["session"], f"{row['time']:%Y-%m-%d %H}", row["mode"]) == ("night-0", "2026-01-20 02", "nightly")
+    provenance = latency()["provenance"]
+    assert {key: row[key] for key in ("kernel", "mpi", "sha256", "suite_revision")} == {
+        key: provenance[key] for key in ("kernel", "mpi", "sha256", "suite_revision")
+    }
+
+
+def test_months_have_a_file_each(tmp_path):
+    history = history_of(tmp_path, [[latency()]] * 20)
+    assert [path.parent.name for path in files(history)] == ["month=2026-01", "month=2026-02"]
+    assert len(rows(history)) == 20
+
+
+def test_only_new_sessions_are_added(tmp_path):
+    history = history_of(tmp_path, [[latency(value=1.0)]])
+    write(tmp_path / "runs", 1, night(1, [latency(value=2.0)]))
+    assert ingest(reports_in([tmp_path / "runs"]), history) == Ingested(1, 1, 1, ())
+    assert values(history) == [1.0, 2.0]
+
+
+def test_ingesting_again_changes_nothing(tmp_path):
+    history = history_of(tmp_path, [[latency()]] * 3)
+    before = [path.read_bytes() for path in files(history)]
+    assert ingest(reports_in([tmp_path / "runs"]), history) == Ingested(0, 0, 3, ())
+    assert [path.read_bytes() for path in files(history)] == before
+
+
+def test_a_copy_of_a_report_counts_once(tmp_path):
+    for number in range(2):
+        write(tmp_path / "runs", number, night(0, [latency()]))
+    assert ingest(reports_in([tmp_path / "runs"]), tmp_path / "history") == Ingested(1, 1, 1, ())
+
+
+@pytest.mark.parametrize(
+    "text, said",
+    [
+        ("{", "not valid JSON"),
+        ("[]", "expected object"),
+        (json.dumps(night(1, [{**latency(), "perfvalues": {"embedded:cpu:m": 3}}])), "perfvalues"),
+        (json.dumps(night(1, [latency()], uuid="")), "session_info.uuid"),
+        (json.dumps(night(1, [latency()], time_start="yesterday")), "session_info.time_start"),
+    ],
+)
+def test_a_damaged_report_is_named_and_left_out(tmp_path, text, said):
+    write(tmp_path / "runs", 0, night(0, [latency(value=1.0)]))
+    bad = write(tmp_path / "runs", 1, {})
+    bad.write_text(text, encoding="utf-8")
+    write(tmp_path / "runs", 2, night(2, [latency(value=2.0)]))
+    done = ingest(reports_in([tmp_path / "runs"]), tmp_path / "history")
+    assert (done.sessions, values(tmp_path / "history")) == (2, [1.0, 2.0])
+    (problem,) = done.damaged
+    assert str(bad) in problem and said in problem
+
+
+def test_a_write_that_fails_leaves_the_month_as_it_was(tmp_path, monkeypatch):
+    history = history_of(tmp_path, [[latency(value=1.0)]])
+    write(tmp_path / "runs", 1, night(1, [latency(value=2.0)]))
+
+    def half(table, path, **_):
+        path.write_bytes(b"PAR1")
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(dataset.pq, "write_table", half)
+    with pytest.raises(InputError, match="No space left"):
+        ingest(reports_in([tmp_path / "runs"]), history)
+    assert values(history) == [1.0]
+    assert [name for _, _, names in os.walk(history) for name in names if "part" in name] == []
+
+
+def test_a_damaged_month_is_named(tmp_path):
+    history = history_of(tmp_path, [[latency()]])
+    files(history)[0].write_bytes(b"PAR1 no more")
+    with pytest.raises(InputError, match=r"month=2026-01.*remove it and ingest again"):
+        sessions(history)
+
+
+def test_several_processes_give_the_same(tmp_path, monkeypatch):
+    one = history_of(tmp_path, [[latency(value=float(number))] for number in range(1, 6)])
+    monkeypatch.setattr(module, "_WORTH_PROCESSES", 1)
+    ingest(reports_in([tmp_path / "runs"]), tmp_path / "other")
+    assert rows(tmp_path / "other") == rows(one)
+
+
+@pytest.mark.parametrize("path", sorted(DATA.glob("*.json")), ids=lambda path: path.stem)
+def test_the_fast_reader_sees_the_figures_that_the_verdict_sees(path):
+    fast, whole = load_figures(path, ()), load_session(path)
+    assert rows_of(fast) == rows_of(whole)
+
+
+def test_control_sequences_do_not_get_in(tmp_path):
+    history = history_of(tmp_path, [[with_facts(1.0, kernel="6.1\x1b[31m\u202e red")]])
+    assert rows(history)[0]["kernel"] == "6.1 red"
+
+
+def test_a_recorded_report_comes_with_all_its_numbers(tmp_path):
+    done = ingest([DATA / "campaign.json"], tmp_path)
+    assert (done.sessions, done.damaged) == (1, ())
+    assert done.values == len(rows(tmp_path)) > 20
+
+
+@pytest.mark.parametrize("suspects, state", [(["node2"], "failed"), (["node4"], "passed"), ([], "failed")])
+def test_a_failed_node_check_marks_what_ran_on_the_node(tmp_path, suspects, state):
+    check = case("PartitionHealth", result="fail", suspects=suspects)
+    found = rows(history_of(tmp_path, [[latency(), check]]))
+    assert {row["node_check"] for row in found if row["check_class"] == "OsuLatency"} == {state}
+
+
+def test_what_was_measured_again_is_kept_but_no_part_of_a_series(tmp_path):
+    write(tmp_path / "runs", 1, night(1, [latency(value=9.0)], purpose="same-nodes", confirms="night-0"))
+    history = history_of(tmp_path, [[latency(value=1.0)]])
+    write(tmp_path / "runs", 2, night(2, [latency(value=9.0)], purpose="same-nodes"))
+    ingest(reports_in([tmp_path / "runs"]), history)
+    (series,) = History(history).series(10)
+    assert series.values.tolist() == [1.0]
+
+
+def test_a_place_that_is_not_there_is_named(tmp_path):
+    with pytest.raises(InputError, match="nowhere"):
+        reports_in([tmp_path / "nowhere"])

@@ -1,0 +1,133 @@
+"""From reports to a patch that applies."""
+
+import datetime
+import subprocess
+
+import numpy as np
+import pytest
+import yaml
+
+from reframe_checks.base.references import read_sources
+from reports.__main__ import main
+from tests.unit.history.nights import history_of
+from tests.unit.reports.samples import case, latency
+
+REFERENCES = """\
+# Kept as it is.
+OsuLatency: &latency
+  $index: [placement]
+  two_nodes: {latency_8B: [500, null, 0, us], latency_1MiB: [25000, null, 0, us]}   # and this
+OsuOther: *latency
+
+$sources:
+  - match: "*"
+    source: theoretical
+    date: %s
+    samples: 0
+    method: a guess
+"""
+VALUES = (10 + 0.1 * np.random.default_rng(3).standard_normal(30)).tolist()
+
+
+@pytest.fixture
+def site(tmp_path, monkeypatch):
+    """A function that makes a site with these nights and a reference file of this age."""
+    monkeypatch.chdir(tmp_path)
+
+    def make(nights, days=1, text=REFERENCES):
+        references = tmp_path / "site_configs/here/references"
+        references.mkdir(parents=True)
+        date = datetime.datetime.now(datetime.UTC).date() - datetime.timedelta(days=days)
+        path = references / "network.yaml"
+        path.write_text(text % date if "%s" in text else text, encoding="utf-8")
+        history_of(tmp_path / "results/here", nights)
+        return path
+
+    return make
+
+
+def learn(capsys, *arguments):
+    status = main(["learn", "here", *arguments])
+    captured = capsys.readouterr()
+    return status, captured.out, captured.err
+
+
+def test_the_patch_applies_and_says_where_the_reference_comes_from(site, capsys):
+    path = site([[latency(value=value)] for value in VALUES])
+    before = path.read_text(encoding="utf-8")
+    status, patch, _ = learn(capsys)
+    assert (status, path.read_text(encoding="utf-8")) == (0, before)
+    subprocess.run(["patch", "-p1"], input=patch, text=True, check=True, capture_output=True)
+    after = path.read_text(encoding="utf-8")
+    assert "# Kept as it is." in after and "# and this" in after
+    document = yaml.safe_load(after)
+    value, lower, upper, unit = document["OsuLatency"]["two_nodes"]["latency_8B"]
+    assert (value, lower, unit) == (pytest.approx(10, rel=0.01), None, "us")
+    assert 0.02 < upper < 0.06
+    assert document["OsuLatency"]["two_nodes"]["latency_1MiB"] == [25000, None, 0, "us"]
+    source = read_sources(path)[0]
+    assert (source["match"], source["source"]) == ("OsuLatency.two_nodes.latency_8B", "learned")
+    assert source["samples"] == 30
+    assert "2026-01-20 to 2026-02-18" in source["method"]
+
+
+def test_a_check_that_shares_its_references_keeps_them(site, capsys):
+    path = site([[latency(value=value)] for value in VALUES])
+    subprocess.run(["patch", "-p1"], input=learn(capsys)[1], text=True, check=True, capture_output=True)
+    shared = yaml.safe_load(path.read_text(encoding="utf-8"))["OsuOther"]
+    assert shared["two_nodes"]["latency_8B"] == [500, None, 0, "us"]
+
+
+def test_learning_again_replaces_the_source(site, capsys):
+    path = site([[latency(value=value)] for value in VALUES])
+    for _ in range(2):
+        subprocess.run(["patch", "-p1", "-f"], input=learn(capsys)[1], text=True, check=False, capture_output=True)
+    assert len(read_sources(path)) == 2
+
+
+def test_runs_with_a_failed_node_check_are_left_out(site, capsys):
+    bad = case("PartitionHealth", result="fail", suspects=["node2"], perfvalues={})
+    site([[latency(value=value)] for value in VALUES] + [[latency(value=40.0), bad]] * 25)
+    status, patch, _ = learn(capsys)
+    assert status == 0
+    assert "median of 30 values" in patch
+
+
+def test_a_refusal_says_why(site, capsys):
+    site([[latency(value=value)] for value in VALUES[:5]])
+    assert learn(capsys) == (
+        1, "", "no reference for OsuLatency.two_nodes.latency_8B: 5 values, and it takes 20\n",
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "reference, days, said",
+    [
+        ("[10, null, 0.05, us]", 1, None),
+        ("[10, null, 0.05, us]", 300, "stale: OsuLatency.two_nodes.latency_8B: of "),
+        ("[500, null, 0, us]", 1, "too loose: OsuLatency.two_nodes.latency_8B: 500 us"),
+        ("[10, null, 0.001, us]", 1, "too tight: OsuLatency.two_nodes.latency_8B: 10.01 us"),
+    ],
+)
+def test_check(site, capsys, reference, days, said):
+    site([[latency(value=value)] for value in VALUES], days, REFERENCES.replace("[500, null, 0, us]", reference))
+    status, output, _ = learn(capsys, "--check")
+    assert status == (1 if said else 0)
+    assert said is None or output.startswith(said)
+
+
+def test_check_says_that_the_level_changed(site, capsys):
+    site([[latency(value=value * (1 if night < 15 else 1.3))] for night, value in enumerate(VALUES)])
+    assert "the measured level has changed (step)" in learn(capsys, "--check")[1]
+
+
+def test_check_of_nothing_is_no_pass(site, capsys):
+    site([[latency(value=10.0)]])
+    assert learn(capsys, "--check")[0] == 2
+
+
+def test_broken_references_are_named(site, capsys):
+    site([[latency()]], text="OsuLatency: [")
+    status, _, problem = learn(capsys)
+    assert status == 2
+    assert "network.yaml" in problem

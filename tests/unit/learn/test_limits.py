@@ -1,0 +1,61 @@
+import math
+
+import numpy as np
+import pytest
+
+from reports.learn.limits import RefusedError, learn_limits
+
+
+def noise(seed=1, n=60, share=0.02):
+    return 100 * (1 + share * np.random.default_rng(seed).standard_normal(n))
+
+
+def test_the_centre_is_the_median_and_the_bounds_hold_what_was_measured():
+    values = noise()
+    limits = learn_limits(values, 0, 0.001)
+    assert limits.centre == np.median(values)
+    assert limits.lower <= values.min() and limits.upper >= values.max()
+    assert (limits.lower, limits.upper) == pytest.approx((92, 108), abs=3)
+
+
+def test_one_outlier_does_not_move_the_centre():
+    values = noise()
+    values[30] = 1000
+    assert learn_limits(values, -1, 0.001).centre == pytest.approx(100, abs=1)
+
+
+@pytest.mark.parametrize("sign, finite", [(1, (False, True)), (-1, (True, False)), (0, (True, True))])
+def test_only_the_worse_side_is_bounded(sign, finite):
+    limits = learn_limits(noise(), sign, 0.001)
+    assert (math.isfinite(limits.lower), math.isfinite(limits.upper)) == finite
+
+
+def test_new_healthy_values_keep_to_the_bounds():
+    """Of 200 x 100 values at a rate of 1 %, at most 2 % are out."""
+    out = 0
+    for seed in range(200):
+        rng = np.random.default_rng(seed)
+        values = 100 + 2 * rng.standard_normal(140)
+        try:
+            limits = learn_limits(values[:40], 0, 0.01)
+        except RefusedError:
+            continue
+        out += int(np.sum((values[40:] < limits.lower) | (values[40:] > limits.upper)))
+    assert out <= 400
+
+
+@pytest.mark.parametrize(
+    "values, why",
+    [
+        (noise(n=19), "19 values, and it takes 20"),
+        (noise() * np.linspace(1, 0.8, 60), "it drifts from"),
+        (noise() * np.where(np.arange(60) < 30, 1, 0.8), "the level changed"),
+        (noise(share=0.005) * np.random.default_rng(2).choice([1, 1.3], 60), "two levels"),
+        (np.zeros(30), "all values are 0"),
+        (np.random.default_rng(1).normal(100, 60, 60).clip(1), "as large as the level"),
+    ],
+    ids=["thin", "drift", "step", "bimodal", "zero", "noisy"],
+)
+def test_a_sample_that_is_no_reference_is_refused(values, why):
+    with pytest.raises(RefusedError, match=why):
+        learn_limits(values, -1, 0.001)
