@@ -105,7 +105,10 @@ def _nightly(options: argparse.Namespace) -> int:
     output.mkdir(parents=True, exist_ok=True)
     write_atomically(output / "index.html", render(site.name, archive, findings))
     write_atomically(output / "junit.xml", junit(site.name, night, judge_night(folder, load_record(folder), site)))
-    write_atomically((options.textfile or output) / f"{site.name}.prom", prometheus(site.name, archive, findings))
+    metrics = (options.textfile or output) / f"{site.name}.prom"
+    write_atomically(metrics, prometheus(site.name, archive, findings))
+    if options.textfile:
+        metrics.chmod(0o644)  # node_exporter is another user
     text = message(site.name, archive, findings)
     write_atomically(output / "message.md", text)
     print(text)

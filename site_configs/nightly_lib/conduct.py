@@ -22,6 +22,8 @@ def conduct(options: argparse.Namespace, repository: pathlib.Path, results: path
     binaries = repository / ".venv/bin"
     if not (binaries / "reframe").exists():
         raise NightlyError(f"there is no {binaries / 'reframe'}: run `make setup`")
+    # Results tell of the inside of the cluster: for the owner alone.
+    os.umask(0o077)
     started = time.time()
     folder = results / "nights" / f"{datetime.datetime.fromtimestamp(started):%Y%m%dT%H%M%S}"
     folder.mkdir(parents=True)

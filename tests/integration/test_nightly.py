@@ -18,7 +18,8 @@ def start(suite, night, *options):
 
 
 def test_a_slow_link_is_named_in_the_message(suite):
-    suite.cluster("exec", "node2", *"tc qdisc add dev eth0 root tbf rate 200mbit burst 70000 latency 50ms".split())
+    limit = ["add", "dev", "eth0", "root", "tbf", "rate", "200mbit", "burst", "70000", "latency", "50ms"]
+    suite.cluster("exec", "node2", "tc", "qdisc", *limit)
     try:
         night = start(suite, "2026-11-15", "--", *QUICK, "-n", "NodeLinks")
         said, _ = night.communicate(timeout=300)
