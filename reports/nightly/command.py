@@ -3,6 +3,7 @@
 import argparse
 import pathlib
 import sys
+from dataclasses import replace
 from typing import Any
 
 from reports.errors import InputError
@@ -94,11 +95,14 @@ def _nightly(options: argparse.Namespace) -> int:
 
     site, results = _site_and_results(options)
     archive = open_archive(results, site)
-    for problem in archive.damaged:
-        print(f"left out: {clean(problem)}", file=sys.stderr)
     if not archive.nights:
-        raise InputError(f"{results}: no night has ended yet; site_configs/{site.name}/nightly runs one")
-    findings = _findings(results, archive)
+        damaged = "".join(f"; {problem}" for problem in archive.damaged)
+        raise InputError(f"{results}: no night has ended yet; site_configs/{site.name}/nightly runs one{damaged}")
+    try:
+        findings = _findings(results, archive)
+    except InputError as err:
+        # A history that is damaged hides no verdict.
+        findings, archive = [], replace(archive, damaged=(*archive.damaged, f"not held against the past: {err}"))
     night = archive.nights[-1]
     folder = results / "nights" / night.folder
     output = results / "nightly"
@@ -111,6 +115,8 @@ def _nightly(options: argparse.Namespace) -> int:
         metrics.chmod(0o644)  # node_exporter is another user
     text = message(site.name, archive, findings)
     write_atomically(output / "message.md", text)
+    for problem in archive.damaged:
+        print(f"left out: {clean(problem)}", file=sys.stderr)
     print(text)
     print(f"dashboard: {clean(str(output / 'index.html'))}")
     return EXIT_STATUS[night.state]

@@ -31,8 +31,8 @@ def message(site: str, archive: Archive, findings: list[Judged]) -> str:
     lasting = [problem for problem in now.problems if problem.state is State.FAIL and problem not in change.failing]
     if lasting:
         lines += ["## Still failing", "", *_listed([_problem(problem) for problem in lasting]), ""]
-    if now.gaps:
-        lines += ["## Not judged", "", *_listed([escape(gap) for gap in now.gaps]), ""]
+    if missing := (*now.gaps, *archive.damaged):
+        lines += ["## Not judged", "", *_listed([escape(gap) for gap in missing]), ""]
     lines += [escape(_covered(archive, now))]
     return "\n".join(lines).rstrip() + "\n"
 
