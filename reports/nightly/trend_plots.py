@@ -47,8 +47,8 @@ def _plot(one: Judged, days: Mapping[str, datetime.date]) -> Plot:
     times = [_moment(row, seconds, days) for row, seconds in zip(series.rows, series.times, strict=True)]
     values = [float(value) for value in series.values]
     outside = sum(_excess(one, value) > 0 for value in values)
-    thin = one.finding.kind is Kind.THIN
-    caption = [one.verdict + (f" since {one.since}" if one.finding.changed else " to judge by its past" if thin else "")]
+    more = " to judge by its past" if one.finding.kind is Kind.THIN else ""
+    caption = [one.verdict + (f" since {one.since}" if one.finding.changed else more)]
     caption += [f"{counted(outside, 'value')} out of bounds ({allowed(series.lower, series.upper)})"] if outside else []
     caption += [f"changed at that time: {'; '.join(one.changes)}"] if one.changes else []
     rows: list[tuple[str, ...]] = [(f"{time:%Y-%m-%d}", figure(value), "out of bounds" if _excess(one, value) else "")
