@@ -1,5 +1,6 @@
 """The shape of what is read, as JSON Schema: only what the reports use, so that newer ReFrame versions still fit."""
 
+import contextlib
 import reprlib
 from typing import Any
 
@@ -167,8 +168,10 @@ def check(document: Any, schema: Schema, source: str) -> None:
 
     :raises InputError: names ``source``, the key that does not fit, and what was expected there.
     """
-    if jsonschema_rs.Draft202012Validator(schema).is_valid(document):
-        return
+    # Lone surrogates are beyond the fast one.
+    with contextlib.suppress(UnicodeEncodeError):
+        if jsonschema_rs.Draft202012Validator(schema).is_valid(document):
+            return
     # A hundred times slower, but its errors say what was expected.
     error = best_match(jsonschema.Draft202012Validator(schema).iter_errors(document))
     if error is not None:
