@@ -4,7 +4,7 @@ SHELL := /bin/bash
 PYTHON ?= python3
 SITE := site_configs/embedded
 
-.PHONY: help validate smoke test fault-campaign lint catalogue setup setup-tests clean
+.PHONY: help validate smoke test test-spack fault-campaign lint catalogue setup setup-tests clean
 
 help:            ## this list
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 16
@@ -17,6 +17,12 @@ smoke: setup     ## the same with the checks tagged smoke only
 
 test: setup-tests ## unit tests, then integration tests on an embedded cluster
 	.venv/bin/pytest
+
+test-spack: setup-tests ## install mpi-io and app with the Spack of KAPPA_SPACK_ROOT and run their checks
+	@[ -n "$${KAPPA_SPACK_ROOT:-}" ] || { echo "test-spack: KAPPA_SPACK_ROOT has to name a Spack checkout (0.23 or 1.x);" \
+	    "docs/spack.md says how to get one" >&2; exit 2; }
+	$(SITE)/install-packages --spack
+	.venv/bin/pytest tests/spack -s
 
 lint: setup-tests ## ruff, mypy, shellcheck
 	.venv/bin/ruff check .

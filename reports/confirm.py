@@ -5,6 +5,7 @@ of bounds is *node-bound* when it is fine on other nodes of the partition, *syst
 *confirmed* when there are no other nodes. Every attempt is kept, in a report of its own. Nothing is run from here.
 """
 
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import Enum
@@ -13,6 +14,9 @@ from reports.case_verdict import CaseVerdict
 from reports.model import SAME_NODES, Case
 from reports.nodes import folded
 from reports.state import State
+
+# What becomes an argument of a command: no blank, no line end, no pattern, no option.
+_WORD = re.compile(r"[A-Za-z0-9_+][A-Za-z0-9_.+-]*")
 
 
 class Diagnosis(Enum):
@@ -43,7 +47,10 @@ def repetitions(cases: Iterable[CaseVerdict], purpose: str) -> list[Repetition]:
     groups: dict[tuple[str, str, tuple[str, ...]], list[str]] = {}
     for found in cases:
         case = found.case
-        if out_of_bounds(found) and case.nodes and case.hashcode and (purpose == SAME_NODES or _others_exist(case)):
+        words = (case.partition, case.environ, case.hashcode, *case.nodes)
+        if not (out_of_bounds(found) and case.nodes and all(map(_WORD.fullmatch, words))):
+            continue
+        if purpose == SAME_NODES or _others_exist(case):
             groups.setdefault((case.partition, case.environ, case.nodes), []).append(case.hashcode)
     return [Repetition(*where, tuple(dict.fromkeys(hashcodes))) for where, hashcodes in groups.items()]
 

@@ -29,7 +29,8 @@ def find_census(cases: Sequence[CaseVerdict]) -> Census | None:
 
 def not_provided(site: Site | None, census: Census | None) -> tuple[NotProvided, ...]:
     """Every check of the suite that the site does not offer."""
-    reasons = site.not_provided if site else {}
+    commands = {feature: f"`{command}` installs it" for feature, command in (census.install if census else {}).items()}
+    reasons = commands | (site.not_provided if site else {})
     return tuple(
         NotProvided(check.name, check.family, tuple((feature, reasons.get(feature, "")) for feature in check.missing))
         for check in (census.checks if census else ())

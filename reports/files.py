@@ -1,8 +1,9 @@
-"""Whole files or none: written beside their place, then renamed."""
+"""Whole files or none: written beside their place and onto the disk, then renamed. Only their owner reads them."""
 
 import contextlib
 import os
 import pathlib
+import tempfile
 
 from reports.errors import InputError
 from reports.untrusted import clean
@@ -11,15 +12,23 @@ from reports.untrusted import clean
 def write_atomically(path: pathlib.Path, text: str) -> None:
     """Write ``text`` as UTF-8 to ``path``; a reader sees the old file or the new one, never a part.
 
+    The file gets permissions 0600. What a killed writer leaves has a hidden name that ends in ``.part``.
+
     :raises InputError: the file cannot be written; nothing is left behind.
     """
-    part = path.with_name(f".{path.name}.{os.getpid()}.part")
+    part = None
     try:
-        with part.open("x", encoding="utf-8") as file:
+        # A name that nobody can foresee, so that neither a left-over nor a link is in the way.
+        handle, part = tempfile.mkstemp(prefix=f".{path.name[:100]}.", suffix=".part", dir=path.parent)
+        with open(handle, "w", encoding="utf-8") as file:
             file.write(text)
-        part.replace(path)
+            file.flush()
+            os.fsync(handle)
+        os.replace(part, path)
+        part = None
     except OSError as err:
         raise InputError(f"cannot write {clean(str(path))}: {err.strerror}") from err
     finally:
-        with contextlib.suppress(OSError):
-            part.unlink()
+        if part is not None:
+            with contextlib.suppress(OSError):
+                os.unlink(part)

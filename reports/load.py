@@ -7,6 +7,7 @@ from collections.abc import Callable, Container, Iterator
 from dataclasses import replace
 from typing import Any
 
+from reframe_checks.base.bounded_file import read_text
 from reports.errors import InputError
 from reports.model import (
     Case,
@@ -28,6 +29,8 @@ from reports.untrusted import clean, clean_object, clean_value, is_clean_json, o
 PATTERNS = ("run-report*.json", "report*.json")
 # Folder beside a report with the reports of what was measured again.
 CONFIRMATIONS = "confirmations"
+# The largest report of a cluster of a thousand nodes is a tenth of it.
+MAX_REPORT_BYTES = 512 * 2**20
 # What ReFrame writes for a variable that was never set.
 _UNDEFINED = "<undefined>"
 # ReFrame's parameter of a case that was distributed; its name leaves it out.
@@ -121,7 +124,7 @@ def _session_of(document: Any, source: str) -> tuple[Session, str]:
 
 def _read(path: pathlib.Path, source: str) -> str:
     try:
-        return path.read_text(encoding="utf-8")
+        return read_text(path, MAX_REPORT_BYTES)
     except OSError as err:
         raise InputError(f"cannot read {source}: {err.strerror}") from err
     except UnicodeDecodeError as err:
@@ -294,4 +297,5 @@ def _census(census: dict[str, Any]) -> Census:
             for entry in census["checks"]
         ),
         not_loaded=tuple((entry["file"], entry["problem"]) for entry in census["not_loaded"]),
+        install=census.get("install", {}),
     )

@@ -126,6 +126,8 @@ class Census:
     checks: tuple[CensusCheck, ...]
     not_loaded: tuple[tuple[str, str], ...]
     """(file, problem) of each check that did not load."""
+    install: dict[str, str]
+    """feature -> the command that installs it."""
 
 
 @dataclass(frozen=True)

@@ -50,7 +50,7 @@ CENSUS = _object(
         ),
         "not_loaded": _list(_object({"file": STRING, "problem": STRING})),
     },
-    {"suite_revision": STRING},
+    {"suite_revision": STRING, "install": _map(STRING)},
 )
 
 # Parameters that tell cases of one check apart, and what a case over ranks records.

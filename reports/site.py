@@ -8,10 +8,13 @@ from typing import Any
 
 import yaml
 
+from reframe_checks.base.bounded_file import read_text
+from reframe_checks.parsers.bounded_yaml import load_yaml
 from reports import schema
 from reports.errors import InputError
 from reports.untrusted import clean, one_line
 
+MAX_SITE_FILE_BYTES = 2**20
 SITES = pathlib.Path("site_configs")
 _SITE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 
@@ -57,7 +60,7 @@ def load_site(folder: pathlib.Path) -> Site:
     path = folder / "expected.yaml"
     source = clean(str(path))
     try:
-        document = yaml.load(path.read_text(encoding="utf-8"), Loader=_StrictLoader)
+        document = load_yaml(read_text(path, MAX_SITE_FILE_BYTES), _StrictLoader)
     except (OSError, UnicodeDecodeError) as err:
         reason = err.strerror if isinstance(err, OSError) else err.reason
         raise InputError(f"cannot read {source}: {reason}; it says what each mode has to run") from err

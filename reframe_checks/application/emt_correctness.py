@@ -29,7 +29,7 @@ class EmtCorrectness(Scaled, EmtCheck):
         run = ["run", "network.json", f"--steps={self.steps}", f"--exchange={self.exchange}"]
         single = [self.program, *run, "--result=single.json"]
         self.prerun_cmds = [*self.prerun_cmds, f"srun --nodes=1 --ntasks=1 {shlex.join(single)}"]
-        self.executable = self.program
+        self.executable = shlex.quote(self.program)
         self.executable_opts = [*run, "--result=all.json"]
 
     @rfmb.sanity_function

@@ -5,6 +5,8 @@ The median repeat is gated, by its mean over the steps: a median step would leav
 waits at every step, as in the paper; ``slack`` waits only when a wave is needed.
 """
 
+import shlex
+
 import reframe as rfm
 import reframe.core.builtins as rfmb
 from reframe.core.exceptions import SanityError
@@ -28,7 +30,7 @@ class EmtScaling(Scaled, EmtCheck):
 
     @rfmb.run_after("setup")
     def command_line(self):
-        self.executable = self.program
+        self.executable = shlex.quote(self.program)
         # Each repeat writes a file of its own, so that none is lost.
         self.executable_opts = [
             "run", "network.json", f"--steps={self.steps}", f"--exchange={self.exchange}",

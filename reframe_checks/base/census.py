@@ -11,6 +11,7 @@ import sys
 from reframe.core.runtime import runtime
 
 from reframe_checks.base.check import feature_choices
+from spack_envs.installer.reframe_settings import install_commands
 
 SUITE = pathlib.Path(__file__).parents[1]
 
@@ -58,6 +59,7 @@ def take_census(suite_revision: str) -> dict:
             for name, path in declared.items()
             if name not in loaded
         ],
+        "install": install_commands(runtime().system.name),
     }
 
 

@@ -11,6 +11,7 @@ import reframe.core.builtins as rfmb
 import reframe.utility.typecheck as typ
 from reframe.core.exceptions import ReframeError, SanityError
 
+from reframe_checks.base.bounded_file import read_text
 from reframe_checks.base.evidence import Evidence
 from reframe_checks.base.provenance import Provenance
 from reframe_checks.base.references import References
@@ -21,6 +22,8 @@ from reframe_checks.parsers.errors import ParseError
 
 # Modes in which a check runs unless it says otherwise; a check tags itself for the others.
 EVERY_MODE = ("nightly", "acceptance")
+# A program that writes without end fills a disk, and must not fill the memory of the login node as well.
+MAX_OUTPUT_BYTES = 256 * 2**20
 
 
 def feature_choices(needs):
@@ -137,7 +140,7 @@ class SystemCheck(rfm.RunOnlyRegressionTest, Strictness, References, Evidence, P
         """The text of the job's standard output, or of the file ``name`` in the stage folder."""
         path = pathlib.Path(self.stagedir) / (name or str(self.stdout))
         try:
-            return path.read_text(encoding="utf-8", errors="replace")
+            return read_text(path, MAX_OUTPUT_BYTES, errors="replace")
         except OSError as err:
             raise SanityError(f"cannot read {path.name}: {err.strerror}") from err
 

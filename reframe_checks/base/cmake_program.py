@@ -37,7 +37,7 @@ class CMakeProgram(rfm.RunOnlyRegressionTest):
     def command_line(self):
         if self.installed in self.current_environ.features:
             self.command = self.executable = self.program
-            self.executable_opts = ["--version"]
+            self.executable_opts = ["--help"]
             return
         build_dir = self.current_environ.extras.get("build_dir")
         if not build_dir:

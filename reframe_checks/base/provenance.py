@@ -12,7 +12,10 @@ import reframe.utility.typecheck as typ
 from ClusterShell.NodeSet import NodeSet
 from reframe.core.exceptions import SanityError
 
+from reframe_checks.base.bounded_file import read_text
+
 PROVENANCE_FILE = "provenance.txt"
+MAX_BYTES = 2**20
 
 # Nothing of the environment is recorded: it may hold secrets.
 _COLLECT = r"""{{
@@ -64,7 +67,7 @@ class Provenance(rfm.RegressionTestPlugin):
             return
         path = pathlib.Path(self.stagedir) / PROVENANCE_FILE
         try:
-            text = path.read_text(encoding="utf-8", errors="replace")
+            text = read_text(path, MAX_BYTES, errors="replace")
         except OSError as err:
             raise SanityError(f"the job wrote no {PROVENANCE_FILE} ({err.strerror}): did it start?") from err
         self.provenance = {

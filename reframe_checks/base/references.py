@@ -28,6 +28,10 @@ import yaml
 from reframe.core.exceptions import ReframeError
 from reframe.core.runtime import runtime
 
+from reframe_checks.base.bounded_file import read_text
+from reframe_checks.parsers.bounded_yaml import load_yaml
+
+MAX_BYTES = 16 * 2**20
 SOURCES = ("contract", "vendor", "theoretical", "learned", "simulated")
 
 
@@ -103,9 +107,11 @@ def read_sources(path: pathlib.Path) -> tuple[dict, ...]:
     :raises OSError: the file cannot be read.
     """
     try:
-        document = yaml.safe_load(path.read_text(encoding="utf-8"))
+        document = load_yaml(read_text(path, MAX_BYTES))
     except yaml.YAMLError as err:
         raise ReferenceFileError(f"not valid YAML: {err}") from err
+    except UnicodeDecodeError as err:
+        raise ReferenceFileError(f"not UTF-8: {err.reason} at byte {err.start}") from err
     if not isinstance(document, dict):
         raise ReferenceFileError("expected a mapping from check class to references")
     sources = document.get("$sources")

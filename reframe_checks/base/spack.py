@@ -3,6 +3,7 @@
 However many checks run, the installer is asked once; a site without such environments has no fixture at all.
 """
 
+import shlex
 import sys
 
 import reframe as rfm
@@ -29,13 +30,16 @@ class SpackInstall(rfm.RunOnlyRegressionTest):
 
     descr = "the site's Spack environments are complete"
     local = True
+    sourcesdir = None
     executable = sys.executable
 
     @rfmb.run_after("setup")
     def command_line(self):
+        # Not by `keep_files`: ReFrame copies those only when all checks have passed. A dry run has no output folder.
+        kept = self.outputdir or "."
         names = spack_environments()
-        self.executable_opts = [str(table.ENVIRONMENTS / "install"), self.current_system.name, *names, "--keep", "."]
-        self.keep_files = names
+        command = [str(table.ENVIRONMENTS / "install"), self.current_system.name, *names, "--keep", kept]
+        self.executable_opts = [shlex.quote(word) for word in command]
 
     @rfmb.sanity_function
     def installer_is_content(self):

@@ -5,6 +5,7 @@ program (``src/node_sweep``); each figure is the best of five windows of time.
 """
 
 import pathlib
+import shlex
 import statistics
 
 import reframe as rfm
@@ -51,7 +52,8 @@ class NodeSweep(Scaled, KappaCheck):
     @rfmb.run_after("setup")
     def command_line(self):
         self.num_cpus_per_task = self.cores_per_node
-        self.executable = self.build.command
+        self.programs = [self.build.command]
+        self.executable = shlex.quote(self.build.command)
         self.executable_opts = [
             f"--output={RESULT}", f"--mib-per-core={self.mib_per_core}", f"--seconds={self.seconds}",
             f"--at-once={self.at_once}",

@@ -5,6 +5,8 @@ counts the best of its repeats; ``likwid-bench -t stream`` is a triad over a wor
 The working set must exceed the caches: four times the last-level cache of every core is STREAM's own rule.
 """
 
+import shlex
+
 import reframe.core.builtins as rfmb
 from reframe.core.exceptions import ReframeError, SanityError
 
@@ -46,7 +48,7 @@ class StreamCheck(KappaCheck):
         """The program's arguments for a run on the threads of LIKWID's affinity domain."""
         if self.program == "stream":
             return []
-        return ["-t", "stream", "-w", f"{domain}:{self.working_set}:{self.threads}"]
+        return ["-t", "stream", "-w", shlex.quote(f"{domain}:{self.working_set}:{self.threads}")]
 
     def triad_of(self, text):
         """Triad in MB/s."""

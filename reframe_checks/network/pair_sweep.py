@@ -8,6 +8,7 @@ worst pair against the median.
 """
 
 import pathlib
+import shlex
 from dataclasses import replace
 
 import numpy as np
@@ -55,7 +56,8 @@ class PairSweep(Scaled, KappaCheck):
 
     @rfmb.run_after("setup")
     def command_line(self):
-        self.executable = self.build.command
+        self.programs = [self.build.command]
+        self.executable = shlex.quote(self.build.command)
         self.executable_opts = [
             f"--output={RESULT}", f"--latency-bytes={self.latency_bytes}", f"--round-trips={self.round_trips}",
             f"--bandwidth-bytes={self.bandwidth_bytes}", f"--window={self.window}", f"--repeats={self.windows}",

@@ -6,6 +6,7 @@ verification must succeed. The median repeat, by its I/O rate, counts.
 """
 
 import math
+import shlex
 
 import reframe as rfm
 import reframe.core.builtins as rfmb
@@ -62,7 +63,7 @@ class BtIo(OnStorage, Scaled, KappaCheck):
         self.programs = [f"bt.{self.problem_class}.x.mpi_io_{self.subtype}"]
         # BT writes into its working folder.
         self.executable = "env"
-        self.executable_opts = ['--chdir="$folder"', *self.programs]
+        self.executable_opts = ['--chdir="$folder"', *map(shlex.quote, self.programs)]
 
     @rfmb.sanity_function
     def read_results(self):

@@ -32,9 +32,7 @@ def add_command(commands: Any) -> None:
         "--models", metavar="FILE", type=pathlib.Path,
         help="propose what these models of the hardware or contracts say, instead of past runs (see docs/history.md)",
     )  # fmt: skip
-    learn.add_argument(
-        "--references", metavar="DIR", type=pathlib.Path, help="default: site_configs/SITE/references"
-    )
+    learn.add_argument("--references", metavar="DIR", type=pathlib.Path, help="default: site_configs/SITE/references")
     learn.add_argument("--newest", metavar="N", type=int, default=500, help="values of each series (default: 500)")
     learn.add_argument(
         "--false-alarms", metavar="P", type=probability, default=0.001,
@@ -72,9 +70,7 @@ def _samples(options: argparse.Namespace, documents: dict[str, Any]) -> list[Any
 
     series = History(history_folder(options.site)).series(options.newest, across_nodes=True, healthy_nodes=True)
     return [
-        one
-        for one in samples(options.site, series, documents)
-        if fnmatch.fnmatchcase(one.place.dotted, options.metric)
+        one for one in samples(options.site, series, documents) if fnmatch.fnmatchcase(one.place.dotted, options.metric)
     ]
 
 

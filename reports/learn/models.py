@@ -17,11 +17,14 @@ from typing import Any
 
 import yaml
 
+from reframe_checks.base.bounded_file import read_text
+from reframe_checks.parsers.bounded_yaml import load_yaml
 from reports.errors import InputError
 from reports.learn.limits import Limits
 from reports.learn.patch import Proposal
 from reports.learn.samples import Place
 from reports.schema import NUMBER, STRING, STRINGS, Schema, check
+from reports.site import MAX_SITE_FILE_BYTES
 from reports.untrusted import clean, one_line
 
 Inputs = dict[str, Any]
@@ -111,7 +114,7 @@ def modelled(path: pathlib.Path) -> list[Proposal]:
     """
     source = clean(str(path))
     try:
-        entries = yaml.safe_load(path.read_text(encoding="utf-8"))
+        entries = load_yaml(read_text(path, MAX_SITE_FILE_BYTES))
     except (OSError, UnicodeDecodeError, yaml.YAMLError) as err:
         raise InputError(f"cannot read {source}: {clean(str(err))}") from err
     check(entries, _schema(), source)

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 _FAILED = re.compile(r"^==> Error: (?P<package>[\w-]+?)-(?P<version>[^-\s]+)-[a-z0-9]{32}: (?P<why>.*)")
-_LOG = re.compile(r"(?P<path>/\S*(?:spack-build-out\.txt|spack-build-[a-z0-9]+-out\.txt))")
+_LOG = re.compile(r"/\S*/spack-stage-(?P<package>[\w-]+?)-(?P<version>[^-\s/]+)-[a-z0-9]{32}/spack-build-out\.txt")
 _ERROR = re.compile(r"\b(fatal )?error\b|undefined reference|command not found|No such file or directory|\*\*\*", re.I)
 # Names of flags and files, and lines that only repeat what the compiler said.
 _HARMLESS = re.compile(r"-W(no-)?error|error\.(o|c|f|f90|h)\b|checking for|0 errors|\bno error")
@@ -19,24 +19,22 @@ class Failure:
 
 
 def failures(output: str) -> list[Failure]:
-    """The packages that ``spack install`` says it could not install, each with the first error of its build log."""
-    found: dict[str, Failure] = {}
-    for match in map(_FAILED.match, output.splitlines()):
-        if match is None:
-            continue
-        package = f"{match['package']}@{match['version']}"
-        log = _log_of(output, match["package"])
-        reason = (first_error(log) if log else "") or match["why"]
-        found.setdefault(match["package"], Failure(package, reason, str(log or "")))
-    return list(found.values())
+    """The packages that ``spack install`` says it could not install, each with the first error of its build log.
 
-
-def _log_of(output: str, package: str) -> Path | None:
-    for match in _LOG.finditer(output):
-        path = Path(match["path"])
-        if package in match["path"] and path.is_file():
-            return path
-    return None
+    With one failed package Spack does not name it in its last line, only in the path of its log.
+    """
+    logs = {match["package"]: match for match in _LOG.finditer(output)}
+    named: dict[str, re.Match[str]] = {}
+    for match in filter(None, map(_FAILED.match, output.splitlines())):
+        named.setdefault(match["package"], match)
+    found = []
+    for package in dict.fromkeys([*named, *logs]):
+        log = logs[package][0] if package in logs else ""
+        version = (named.get(package) or logs[package])["version"]
+        reason = first_error(Path(log)) if log and Path(log).is_file() else ""
+        said = named[package]["why"] if package in named else "see its log"
+        found.append(Failure(f"{package}@{version}", reason or said, log))
+    return found
 
 
 def first_error(log: Path) -> str:

@@ -60,7 +60,7 @@ def prepare(environment: Environment) -> Spack:
         # Spack writes its logs into the source; it rebuilds when a file is newer than the installation.
         target = environment.folder / name
         shutil.rmtree(target, ignore_errors=True)
-        shutil.copytree(REPOSITORY / name, target, ignore=shutil.ignore_patterns("__pycache__", "build*"))
+        shutil.copytree(REPOSITORY / name, target, ignore=shutil.ignore_patterns("__pycache__"))
     return Spack(find(environment), environment)
 
 

@@ -1,32 +1,44 @@
-"""What a site's ``settings.py`` takes from here: ReFrame's environments for what is installed."""
+"""What a site's ``settings.py`` takes from here: ReFrame's environments for what Spack installs."""
 
 from typing import Any
 
 from spack_envs.installer import table
-from spack_envs.installer.state import Site
+from spack_envs.installer.state import Environment, Site
 
 
 def installed_environments(site: str) -> list[dict[str, Any]]:
-    """One ReFrame environment for each Spack environment that is completely installed for the site.
+    """The ReFrame environments of the Spack environments that are completely installed for the site."""
+    return [described for described, environment in _all(site) if environment.installed()]
 
-    It has the same name, the features and extras of its table, and its programs first on PATH. The site adds what its
-    MPI needs. With each result the checksum of ``spack.lock`` is kept.
+
+def planned_environments(site: str) -> list[dict[str, Any]]:
+    """Those of every Spack environment of the suite: a run first installs what is missing, a dry run does not."""
+    return [described for described, _ in _all(site)]
+
+
+def _all(site: str) -> list[tuple[dict[str, Any], Environment]]:
+    environments = [Site(site).environment(table.read(name)) for name in table.names()]
+    return [(_described(environment), environment) for environment in environments]
+
+
+def _described(environment: Environment) -> dict[str, Any]:
+    """It has the same name, the features and extras of its table, and its programs first on PATH.
+
+    The site adds what its MPI needs. With each result the checksum of ``spack.lock`` is kept.
     """
-    found = []
-    for name in table.names():
-        environment = Site(site).environment(table.read(name))
-        if not environment.installed():
-            continue
-        path = ":".join(map(str, environment.table.folders(environment.view)))
-        features = list(environment.table.features)
-        hash_files = {feature: [str(environment.lock_file)] for feature in features}
-        extras: dict[str, Any] = {**environment.table.extras, "hash_files": hash_files}
-        found.append(
-            {
-                "name": name,
-                "features": features,
-                "extras": extras,
-                "env_vars": [["PATH", f"{path}:$PATH"]],
-            }
-        )
-    return found
+    path = ":".join(map(str, environment.table.folders(environment.view)))
+    features = list(environment.table.features)
+    hash_files = {feature: [str(environment.lock_file)] for feature in features}
+    return {
+        "name": environment.table.name,
+        "features": features,
+        "extras": {**environment.table.extras, "hash_files": hash_files},
+        "env_vars": [["PATH", f"{path}:$PATH"]],
+    }
+
+
+def install_commands(site: str) -> dict[str, str]:
+    """For each feature that some Spack environment promises, the command that installs it for the site."""
+    return {
+        feature: Site(site).install_command(name) for name in table.names() for feature in table.read(name).features
+    }

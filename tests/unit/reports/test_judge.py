@@ -149,6 +149,16 @@ def test_what_is_not_provided_and_not_expected_is_only_listed(tmp_path):
     assert "nvidia: the site gives no reason" in {entry.reason for entry in silent.not_provided}
 
 
+def test_what_spack_could_install_is_not_provided_with_the_command(tmp_path):
+    document = complete()
+    command = "spack_envs/install embedded gpu"
+    document["runs"][0]["testcases"][0]["census"]["install"] = {"osu-cuda": command, "nvidia": command}
+    verdict = judged(document, tmp_path, dataclasses.replace(SITE, not_provided={"nvidia": "no GPU"}))
+    reasons = [entry.reason for entry in verdict.not_provided]
+    assert any(f"osu-cuda: `{command}` installs it" in reason for reason in reasons)
+    assert any("nvidia: no GPU" in reason for reason in reasons)
+
+
 def test_a_check_tagged_with_the_mode_of_an_expected_family(tmp_path):
     document = complete()
     for entry in document["runs"][0]["testcases"][0]["census"]["checks"]:

@@ -17,5 +17,10 @@ class EmtApp(CMakePackage):
     depends_on("eigen@3.3:")
     depends_on("metis")
 
+    @property
+    def build_directory(self):
+        # In the source, which the installer copies anew: never goes on from what an interrupted build left.
+        return join_path(self.stage.source_path, "spack-build")
+
     def cmake_args(self):
         return [self.define("EMT_TESTS", False)]

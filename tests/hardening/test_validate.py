@@ -1,0 +1,112 @@
+"""The conductor with ReFrame replaced by a script: names, locks, permissions, and reports cut off."""
+
+import fcntl
+import os
+import pathlib
+import random
+import shutil
+import signal
+import stat
+import subprocess
+import sys
+import time
+
+import pytest
+
+REPOSITORY = pathlib.Path(__file__).parents[2]
+SAMPLE = REPOSITORY / "tests/data/reports/campaign.json"
+REPORT = "for word; do case $word in --report-file=*) report=${word#*=} ;; esac; done\n"
+
+
+@pytest.fixture
+def tree(tmp_path):
+    (tmp_path / "site_configs/embedded").mkdir(parents=True)
+    (tmp_path / "site_configs/embedded/settings.py").touch()
+    shutil.copy(REPOSITORY / "site_configs/validate", tmp_path / "site_configs/validate")
+    shutil.copy(REPOSITORY / "site_configs/embedded/expected.yaml", tmp_path / "site_configs/embedded")
+    for package in ("reports", "reframe_checks"):
+        (tmp_path / package).symlink_to(REPOSITORY / package)
+    (tmp_path / ".venv/bin").mkdir(parents=True)
+    python = tmp_path / ".venv/bin/python"
+    python.write_text(f'#!/bin/sh\nexec "{sys.executable}" "$@"\n')
+    python.chmod(0o755)
+    return tmp_path
+
+
+def validate(tree, reframe, *arguments):
+    script = tree / ".venv/bin/reframe"
+    script.write_text(f"#!/bin/bash\n{REPORT}{reframe}\n")
+    script.chmod(0o755)
+    return subprocess.run(
+        [tree / "site_configs/validate", *arguments], capture_output=True, text=True, timeout=120, check=False,
+        env={**os.environ, "KAPPA_RESULTS": str(tree / "results")},
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("name", ["../embedded", "$(touch pwned)", "a b", ".", "x;true"])
+def test_a_name_is_no_path_and_no_command(tree, name):
+    for arguments in ((name,), ("embedded", name)):
+        done = validate(tree, "touch ran", *arguments)
+        assert done.returncode == 2
+        assert "expected letters, digits" in done.stderr
+    assert not (tree / "results").exists()
+
+
+def test_a_report_cut_off_is_incomplete_and_kept_aside(tree):
+    done = validate(tree, f'head -c 5000 "{SAMPLE}" > "$report"', "embedded")
+    assert done.returncode == 2
+    assert "report is not complete" in done.stderr
+    [run] = (tree / "results/runs").iterdir()
+    assert [path.name for path in run.iterdir()] == ["run-report.json.part"]
+
+
+def test_results_are_private_and_whole(tree):
+    done = validate(tree, f'cat "{SAMPLE}" > "$report"', "embedded")
+    assert "report: " in done.stdout, done.stderr
+    [run] = (tree / "results/runs").iterdir()
+    assert (run / "run-report.json").read_bytes() == SAMPLE.read_bytes()
+    for path in [tree / "results", *(tree / "results").rglob("*")]:
+        assert not stat.S_IMODE(path.stat().st_mode) & 0o077, path
+
+
+def test_two_runs_at_once(tree):
+    (tree / "results").mkdir()
+    with (tree / "results/lock").open("a") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        done = validate(tree, "touch ran", "embedded")
+    assert done.returncode == 2
+    assert "another run uses" in done.stderr
+    assert not list((tree / "results/runs").iterdir())
+
+
+def test_results_that_cannot_be_written(tree):
+    (tree / "results").write_text("a file, where root's permissions do not help either")
+    done = validate(tree, "touch ran", "embedded")
+    assert done.returncode == 2
+    assert "cannot write in" in done.stderr
+
+
+def test_killed_at_random_points(tree):
+    """Nothing of an earlier run changes, no report is there in part, and the next run can start at once."""
+    date = tree / ".venv/bin/date"
+    date.write_text('#!/bin/sh\nexec /bin/date "$1%N"\n')  # several runs a second
+    date.chmod(0o755)
+    script = tree / ".venv/bin/reframe"
+    script.write_text(f'#!/bin/bash\n{REPORT}split -n 40 --filter=cat "{SAMPLE}" > "$report"\n')
+    script.chmod(0o755)
+    environment = {**os.environ, "KAPPA_RESULTS": str(tree / "results"), "PATH": f"{date.parent}:{os.environ['PATH']}"}
+    chance, whole = random.Random(1), SAMPLE.read_bytes()
+    for _ in range(int(os.environ.get("KAPPA_KILLS", "10"))):
+        conductor = subprocess.Popen(
+            [tree / "site_configs/validate", "embedded"], env=environment, start_new_session=True,
+            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+        )  # fmt: skip
+        time.sleep(chance.uniform(0, 0.8))
+        os.killpg(conductor.pid, signal.SIGKILL)
+        conductor.wait()
+        for report in (tree / "results").glob("runs/*/run-report.json"):
+            assert report.read_bytes() == whole
+        for page in (tree / "results").glob("runs/*/report.html"):
+            assert page.read_text().rstrip().endswith("</html>")
+    done = validate(tree, f'cat "{SAMPLE}" > "$report"', "embedded")
+    assert "report: " in done.stdout, done.stderr

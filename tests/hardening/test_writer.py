@@ -1,0 +1,74 @@
+"""A writer that is killed, has no room or no permission: the old file or the new one, never a part."""
+
+import os
+import pathlib
+import random
+import signal
+import stat
+import time
+
+import pytest
+
+from reports.errors import InputError
+from reports.files import write_atomically
+
+KILLS = 100
+
+
+def test_killed_at_random_points(tmp_path):
+    target = tmp_path / "verdict.json"
+    wholes = {letter * 3_000_000 for letter in "ab"}
+    write_atomically(target, min(wholes))
+    chance = random.Random(1)
+    for _ in range(KILLS):
+        child = os.fork()
+        if not child:
+            while True:
+                for whole in wholes:
+                    write_atomically(target, whole)
+        time.sleep(chance.uniform(0, 0.02))
+        os.kill(child, signal.SIGKILL)
+        os.waitpid(child, 0)
+        assert target.read_text() in wholes
+    left = [path.name for path in tmp_path.iterdir() if path != target]
+    assert left, "no kill fell into a write"
+    assert all(name.startswith(".") and name.endswith(".part") for name in left)
+    write_atomically(target, "after")
+    assert target.read_text() == "after"
+
+
+def test_only_the_owner_reads_it(tmp_path):
+    write_atomically(tmp_path / "page.html", "text")
+    assert stat.S_IMODE((tmp_path / "page.html").stat().st_mode) == 0o600
+
+
+def test_a_link_is_replaced_not_followed(tmp_path):
+    (tmp_path / "precious").write_text("kept")
+    (tmp_path / "page.html").symlink_to("precious")
+    write_atomically(tmp_path / "page.html", "text")
+    assert (tmp_path / "precious").read_text() == "kept"
+
+
+def test_a_full_disk(tmp_path):
+    """A limit on the size of files fails a write half-way, as a full disk does."""
+    target = tmp_path / "page.html"
+    write_atomically(target, "old")
+    child = os.fork()
+    if not child:
+        import resource  # noqa: PLC0415
+
+        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, 100_000))
+        try:
+            write_atomically(target, "x" * 3_000_000)
+        except InputError as err:
+            os._exit(0 if "cannot write" in str(err) else 1)
+        os._exit(1)
+    assert os.waitpid(child, 0)[1] == 0
+    assert [path.name for path in tmp_path.iterdir()] == ["page.html"]
+    assert target.read_text() == "old"
+
+
+def test_no_permission_is_a_message():
+    with pytest.raises(InputError, match="cannot write"):
+        write_atomically(pathlib.Path("/proc/page.html"), "text")

@@ -1,0 +1,65 @@
+"""Site files that are built to exhaust memory, or that no date and no number fits."""
+
+import os
+
+import pytest
+import yaml
+
+from reframe_checks.base.references import ReferenceFileError, read_sources
+from reframe_checks.parsers.bounded_yaml import load_yaml
+from reports.errors import InputError
+from reports.site import MAX_SITE_FILE_BYTES, load_site
+
+LAUGHS = "a0: &a0 [x, x, x, x, x, x, x, x, x, x]\n" + "".join(
+    f"a{level}: &a{level} [{', '.join([f'*a{level - 1}'] * 10)}]\n" for level in range(1, 10)
+)
+HOSTILE = {
+    "aliases": (LAUGHS, "more than 200,000 values"),
+    "of itself": ("modes: &m\n  nightly: *m\n", "an alias to something that contains it"),
+    "deep": ("modes: " + "[" * 100_000, "nested too deep"),
+    "long number": ("modes: " + "1" * 10_000, "integer string conversion"),
+    "no such day": ("modes: 2026-02-30", "day is out of range"),
+    "object": ("modes: !!python/object/apply:os.system ['true']", "could not determine a constructor"),
+    "escape codes": ("modes: \x1b[2J", "special characters are not allowed"),
+}
+
+
+@pytest.mark.parametrize(("text", "message"), HOSTILE.values(), ids=HOSTILE)
+def test_a_hostile_site_file_is_refused_by_name(tmp_path, text, message):
+    (tmp_path / "expected.yaml").write_text(text)
+    with pytest.raises(InputError, match=message) as error:
+        load_site(tmp_path)
+    assert str(tmp_path / "expected.yaml") in str(error.value)
+
+
+@pytest.mark.parametrize(("text", "message"), HOSTILE.values(), ids=HOSTILE)
+def test_a_hostile_reference_file_is_refused(tmp_path, text, message):
+    (tmp_path / "network.yaml").write_text(text)
+    with pytest.raises(ReferenceFileError, match=message):
+        read_sources(tmp_path / "network.yaml")
+
+
+def test_aliases_in_measure_are_welcome():
+    assert load_yaml("a: &a [1, 2]\nb: *a") == {"a": [1, 2], "b": [1, 2]}
+    assert load_yaml("") is None
+    with pytest.raises(yaml.YAMLError, match="line 1"):
+        load_yaml("a: [")
+
+
+def test_a_huge_site_file_is_refused(tmp_path):
+    with (tmp_path / "expected.yaml").open("wb") as file:
+        file.truncate(MAX_SITE_FILE_BYTES + 1)
+    with pytest.raises(InputError, match=r"expected.yaml: larger than 1,048,576 bytes"):
+        load_site(tmp_path)
+
+
+def test_a_pipe_does_not_block(tmp_path):
+    os.mkfifo(tmp_path / "expected.yaml")
+    with pytest.raises(InputError, match=r"expected.yaml: not a regular file"):
+        load_site(tmp_path)
+
+
+def test_bytes_that_are_no_text(tmp_path):
+    (tmp_path / "network.yaml").write_bytes(b"a: \xff\n")
+    with pytest.raises(ReferenceFileError, match="not UTF-8"):
+        read_sources(tmp_path / "network.yaml")

@@ -1,0 +1,82 @@
+"""Job scripts for 16 nodes with two CPUs of 20 cores: binding, NUMA domains, switches, shares of nodes."""
+
+import re
+
+import pytest
+
+
+@pytest.mark.parametrize(
+    ("placement", "cpus"), [("same_numa", "0,1"), ("other_numa", "0,10"), ("other_socket", "0,20")]
+)
+def test_ranks_are_bound_to_numa_domains(cpu_infiniband, placement, cpus):
+    script = cpu_infiniband.one("OsuLatency", placement=placement)
+    assert {"--nodes=1", "--ntasks=2", "--ntasks-per-node=2", "--exclusive"} <= script.sbatch
+    first, *benchmark = script.srun
+    assert first.startswith(f"srun --cpu-bind=map_cpu:{cpus} bash -c ")
+    assert first.endswith("> placement.txt")
+    assert benchmark == [f"srun --cpu-bind=map_cpu:{cpus} osu_latency -i 200 -x 20 -c -m 1:1048576"] * 3
+
+
+@pytest.mark.parametrize(
+    ("placement", "option"), [("same_switch", "--switches=1"), ("other_switch", "--nodelist=cn08,cn09")]
+)
+def test_switches_are_asked_of_slurm(cpu_infiniband, placement, option):
+    script = cpu_infiniband.one("OsuBandwidth", placement=placement)
+    assert {option, "--nodes=2", "--ntasks=2", "--ntasks-per-node=1"} <= script.sbatch
+    assert script.srun[0].endswith("> placement.txt")
+
+
+def test_collectives_take_all_cores_of_all_nodes(cpu_infiniband):
+    script = cpu_infiniband.one("OsuAllreduce", scale="whole_partition")
+    assert {"--nodes=16", "--ntasks=640", "--ntasks-per-node=40"} <= script.sbatch
+
+
+def test_each_node_sweeps_have_a_task_on_every_node(cpu_infiniband):
+    assert {"--nodes=16", "--ntasks=16"} <= cpu_infiniband.one("PairSweep").sbatch
+    script = cpu_infiniband.one("NodeSweep")
+    assert {"--nodes=16", "--ntasks=16", "--cpus-per-task=40"} <= script.sbatch
+    assert script.exports["SRUN_CPUS_PER_TASK"] == "40"
+
+
+def test_hpl_fills_the_memory_on_a_square_grid(cpu_infiniband):
+    script = cpu_infiniband.one("Hpl", scale="whole_partition")
+    assert {"--nodes=16", "--ntasks=640"} <= script.sbatch
+    assert script.srun == ["srun xhpl"]
+    dat = (script.path.parent / "HPL.dat").read_text(encoding="utf-8")
+    order, rows, columns = (int(re.search(rf"^(\d+) +{name}$", dat, re.MULTILINE)[1]) for name in ("Ns", "Ps", "Qs"))
+    assert (rows, columns) == (20, 32)
+    assert 0.79 < 8 * order**2 / (16 * 192 * 2**30) <= 0.8
+
+
+def test_stream_of_every_numa_domain_on_every_other(cpu_infiniband):
+    script = cpu_infiniband.one("StreamNuma")
+    placed = [re.search(r"numactl --cpunodebind=(\d) --membind=(\d) stream > ", line).groups() for line in script.srun]
+    assert placed == [(str(cores), str(memory)) for cores in range(4) for memory in range(4)]
+    assert script.exports["OMP_NUM_THREADS"] == "10"
+
+
+def test_emt_runs_on_one_core_up_to_all(cpu_infiniband):
+    tasks = {
+        scale: cpu_infiniband.one("EmtScaling", scale=scale, exchange="step").sbatch
+        for scale in ("one_core", "one_node", "two_nodes", "whole_partition")
+    }
+    assert [next(option for option in options if option.startswith("--ntasks=")) for options in tasks.values()] == [
+        "--ntasks=1",
+        "--ntasks=40",
+        "--ntasks=80",
+        "--ntasks=640",
+    ]
+
+
+def test_no_gpu_and_no_lustre_is_asked_for(cpu_infiniband):
+    for script in cpu_infiniband.scripts:
+        assert not re.search(r"gres|gpus|-d cuda|UCX_|\blfs\b", script.text), script.path
+
+
+def test_node_local_disk_is_used_from_one_node_only(cpu_infiniband):
+    for script in cpu_infiniband.scripts:
+        if script.parameters.get("target") == "scratch":
+            assert "--nodes=1" in script.sbatch
+            assert "folder=$(mktemp -d /scratch/kappa.XXXXXX)" in script.text
+    shared = cpu_infiniband.one("IorEasy", target="shared", scale="whole_partition", pattern="collective")
+    assert "--nodes=16" in shared.sbatch

@@ -1,0 +1,86 @@
+"""What holds of every example site: all that it offers has a script, and its files fit the suite."""
+
+import re
+
+import pytest
+import yaml
+
+from reframe_checks.base.references import read_sources, source_of
+from reports.site import load_site
+from tests.sites.dry_run import SITES, settings
+
+
+def test_every_case_has_a_script(site):
+    ran = re.search(r"Ran (\d+)/(\d+) test case\(s\) .*\(0 failure", site.output)
+    assert ran[1] == ran[2] == str(len(site.scripts))
+    assert all(script.text.startswith("#!/bin/bash") for script in site.scripts)
+    assert "WARNING" not in site.output
+
+
+def test_check_without_a_script_needs_what_the_site_says_it_lacks(site, cases):
+    configuration = settings(site.name)
+    described = [*configuration["systems"][0]["partitions"], *configuration["environments"]]
+    offered = {feature for one in described for feature in one["features"]}
+    not_provided = load_site(SITES / site.name).not_provided
+    scripted = {script.check for script in site.scripts}
+    for case in cases:
+        if case["@class"] in scripted:
+            continue
+        missing = [
+            need for need in [*case["needs_partition"], *case["needs_environ"]] if not offered & set(need.split("|"))
+        ]
+        assert missing, f"{case['@class']}: nothing is missing, but there is no script"
+        assert set(missing) & set(not_provided), f"{case['@class']}: expected.yaml does not say why not: {missing}"
+
+
+def test_what_is_not_provided_is_not_offered(site):
+    configuration = settings(site.name)
+    described = [*configuration["systems"][0]["partitions"], *configuration["environments"]]
+    assert not {feature for one in described for feature in one["features"]} & set(
+        load_site(SITES / site.name).not_provided
+    )
+
+
+@pytest.mark.parametrize("mode", ["smoke", "nightly", "acceptance"])
+def test_expected_families_are_those_of_the_scripts(site, cases, mode):
+    family_of = {case["@class"]: case["family"] for case in cases if mode in case["tags"]}
+    expected = set(load_site(SITES / site.name).modes[mode])
+    assert expected == {family_of[script.check] for script in site.scripts if script.check in family_of}
+
+
+def test_references_name_metrics_and_have_sources(site, cases):
+    units = {}
+    for case in cases:
+        units.setdefault(case["@class"], {}).update(case["metric_units"])
+    files = list((SITES / site.name / "references").glob("*.yaml"))
+    assert {path.stem for path in files} == {case["family"].split("/")[0] for case in cases}
+    for path in files:
+        sources = read_sources(path)
+        document = yaml.safe_load(path.read_text(encoding="utf-8"))
+        for check, entry in document.items():
+            for where, (_, _, _, unit) in references([check], entry if check != "$sources" else {}):
+                assert units[check][where[-1]] == unit, where
+                assert source_of(sources, ".".join(where)), where
+
+
+def references(where, entry):
+    """Each reference below ``entry``: where it stands, and its value, lower and upper bound, and unit."""
+    for key, value in entry.items():
+        if key == "$index":
+            continue
+        if isinstance(value, dict):
+            yield from references([*where, key], value)
+        else:
+            yield [*where, key], value
+
+
+def test_first_run_installs_what_is_missing_and_no_other_does(site):
+    assert len(site.find("SpackInstall")) == 1
+    installs = [script for script in site.scripts if "spack_envs/install" in script.text]
+    assert installs == site.find("SpackInstall")
+
+
+def test_mpi_goes_over_ucx_and_slurms_pmix(site):
+    for script in site.find("OsuLatency"):
+        assert script.exports["OMPI_MCA_pml"] == "ucx"
+        assert script.exports["SLURM_MPI_TYPE"] == "pmix"

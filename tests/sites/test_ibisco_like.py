@@ -1,0 +1,157 @@
+"""Job scripts for 32 nodes with four GPUs, InfiniBand and two Lustre file systems: GPUs, UCX, striping."""
+
+import math
+import re
+
+import pytest
+
+TRANSPORTS = {
+    "default": {},
+    "rdma_on": {"UCX_IB_GPU_DIRECT_RDMA": "y"},
+    "rdma_off": {"UCX_IB_GPU_DIRECT_RDMA": "n"},
+    "gdrcopy_off": {"UCX_TLS": "^gdr_copy"},
+    "all_off": {"UCX_IB_GPU_DIRECT_RDMA": "n", "UCX_TLS": "^cuda_ipc,gdr_copy"},
+    "rendezvous_get": {"UCX_RNDV_SCHEME": "get_zcopy"},
+    "rendezvous_put": {"UCX_RNDV_SCHEME": "put_zcopy"},
+}
+
+
+@pytest.mark.parametrize(
+    ("check", "transport"),
+    [
+        *(("OsuDeviceLatencyMatrix", transport) for transport in TRANSPORTS),
+        *(("OsuDeviceBandwidthMatrix", transport) for transport in TRANSPORTS if transport != "gdrcopy_off"),
+    ],
+)
+def test_transports_between_gpus_of_two_nodes(ibisco_like, check, transport):
+    script = ibisco_like.one(check, placement="two_nodes", buffers="D_D", transport=transport)
+    assert {"--nodes=2", "--ntasks=2", "--ntasks-per-node=1", "--gres=gpu:1", "--exclusive"} <= script.sbatch
+    assert {name: value for name, value in script.exports.items() if "UCX" in name} == TRANSPORTS[transport]
+    assert len(script.srun) == 3
+    assert all(re.fullmatch(r"srun osu_(latency|bw) .* -d cuda D D", line) for line in script.srun)
+
+
+@pytest.mark.parametrize("transport", ["default", "cuda_ipc_off", "gdrcopy_off", "all_off"])
+def test_transports_between_gpus_of_one_node(ibisco_like, transport):
+    script = ibisco_like.one("OsuDeviceLatencyMatrix", placement="same_node", buffers="D_D", transport=transport)
+    assert {"--nodes=1", "--ntasks=2", "--gres=gpu:2"} <= script.sbatch
+    expected = {**TRANSPORTS, "cuda_ipc_off": {"UCX_TLS": "^cuda_ipc"}}[transport]
+    assert {name: value for name, value in script.exports.items() if "UCX" in name} == expected
+
+
+@pytest.mark.parametrize("buffers", ["H_H", "H_D", "D_H", "D_D"])
+@pytest.mark.parametrize("placement", ["same_node", "two_nodes"])
+def test_buffers_in_host_and_device_memory(ibisco_like, placement, buffers):
+    script = ibisco_like.one("OsuDeviceBandwidthMatrix", placement=placement, buffers=buffers, transport="default")
+    assert all(line.endswith(f"-d cuda {buffers.replace('_', ' ')}") for line in script.srun)
+
+
+@pytest.mark.parametrize(
+    ("ranks", "nodes", "per_node"),
+    [("2_ranks", 1, 2), ("3_ranks", 1, 3), ("4_ranks", 1, 4), ("2_nodes", 2, 1), ("3_nodes", 3, 1), ("4_nodes", 4, 1)],
+)
+def test_collectives_on_few_gpus(ibisco_like, ranks, nodes, per_node):
+    script = ibisco_like.one("OsuDeviceCollective", ranks=ranks, program="osu_bcast", transport="default")
+    assert {
+        f"--nodes={nodes}", f"--ntasks={nodes * per_node}", f"--ntasks-per-node={per_node}", f"--gres=gpu:{per_node}",
+    } <= script.sbatch  # fmt: skip
+    assert all(line.startswith("srun osu_bcast ") and line.endswith(" -d cuda") for line in script.srun)
+
+
+def test_gpus_of_both_sockets_are_chosen(ibisco_like):
+    script = ibisco_like.one("OsuDeviceBandwidth", placement="gpus_other_socket")
+    assert {"--nodes=1", "--ntasks=2", "--gres=gpu:4"} <= script.sbatch
+    launch = "srun --cpu-bind=map_cpu:0,24 env CUDA_VISIBLE_DEVICES=0,2 "
+    assert all(line.startswith(launch) for line in script.srun)
+
+
+def test_all_gpus_of_all_nodes_are_counted(ibisco_like):
+    for script in ibisco_like.find("GpuInventory"):
+        assert {"--nodes=32", "--ntasks=32", "--gres=gpu:4"} <= script.sbatch
+
+
+@pytest.mark.parametrize(("placement", "cpus"), [("same_numa", "0,1"), ("other_socket", "0,24")])
+def test_ranks_are_bound(ibisco_like, placement, cpus):
+    script = ibisco_like.one("OsuBandwidth", placement=placement)
+    assert all(line.startswith(f"srun --cpu-bind=map_cpu:{cpus} ") for line in script.srun)
+
+
+STRIPING = {
+    "lustre_hdd": ("/lustre/home/kappa", "lfs setstripe --stripe-count 1 --stripe-size 1048576"),
+    "lustre_ssd": ("/lustre/scratch/kappa", "lfs setstripe --stripe-count -1 --stripe-size 4194304"),
+}
+
+
+@pytest.mark.parametrize("target", STRIPING)
+@pytest.mark.parametrize("check", ["IorNode", "IorEasy", "IorHard", "Mdtest", "Iozone", "BtIo", "Fio"])
+def test_striping_is_set_and_read_back_before_the_benchmark(ibisco_like, check, target):
+    path, setstripe = STRIPING[target]
+    scripts = ibisco_like.find(check, target=target)
+    assert scripts
+    for script in scripts:
+        steps = [
+            f"folder=$(mktemp -d {path}/kappa.XXXXXX)\n",
+            "trap 'rm -rf \"$folder\"' EXIT\n",
+            f'{setstripe} "$folder"\n',
+            'lfs getstripe --directory "$folder" > striping.txt\n',
+            "\nsrun ",
+        ]
+        places = [script.text.index(step) for step in steps]
+        assert places == sorted(places), script.path
+        assert script.text.count("lfs ") == 2
+        assert '"$folder' in script.srun[0] or "$folder" in script.text[places[-1] :]
+
+
+def test_local_nvme_has_no_striping_and_one_node(ibisco_like):
+    scripts = [script for script in ibisco_like.scripts if script.parameters.get("target") == "nvme"]
+    assert {script.check for script in scripts} == {"IorNode", "Mdtest", "Iozone", "BtIo", "Fio"}
+    for script in scripts:
+        assert "--nodes=1" in script.sbatch
+        assert "folder=$(mktemp -d /nvme/kappa.XXXXXX)" in script.text
+        assert "lfs" not in script.text
+
+
+@pytest.mark.parametrize("target", STRIPING)
+def test_btio_runs_on_a_square_number_of_ranks(ibisco_like, target):
+    for script in ibisco_like.find("BtIo", target=target):
+        ranks = next(int(option.split("=")[1]) for option in script.sbatch if option.startswith("--ntasks="))
+        assert math.isqrt(ranks) ** 2 == ranks
+        program = f"bt.D.x.mpi_io_{script.parameters['subtype']}"
+        assert script.srun == [f'srun env --chdir="$folder" {program}'] * 3
+
+
+@pytest.mark.parametrize(("scale", "nodes"), [("one_node", 1), ("two_nodes", 2), ("whole_partition", 32)])
+def test_hpl_on_gpus_runs_in_the_container(ibisco_like, scale, nodes):
+    script = ibisco_like.one("HplNvidia", scale=scale)
+    assert {
+        f"--nodes={nodes}", f"--ntasks={4 * nodes}", "--ntasks-per-node=4", "--cpus-per-task=12", "--gres=gpu:4",
+    } <= script.sbatch  # fmt: skip
+    (command,) = script.srun
+    assert command.startswith("srun --cpus-per-task=12 apptainer exec ")
+    assert re.search(r" --nv .*/hpc-benchmarks\.sif /workspace/hpl\.sh ", command)
+    assert command.endswith(" --gpu-affinity 0:1:2:3")
+    assert ("--no-multinode" in command) == (nodes == 1)
+
+
+def test_stream_has_the_whole_node(ibisco_like):
+    script = ibisco_like.one("Stream")
+    assert {"--nodes=1", "--ntasks=1", "--cpus-per-task=48"} <= script.sbatch
+    assert script.srun == ["srun --cpus-per-task=48 stream"]
+    assert script.exports["OMP_NUM_THREADS"] == "48"
+
+
+@pytest.mark.parametrize(
+    ("check", "parameters"),
+    [
+        ("OsuDeviceBandwidth", {"placement": "same_node"}),
+        ("OsuDeviceBandwidth", {"placement": "two_nodes"}),
+        ("OsuDeviceLatency", {"placement": "same_node"}),
+        ("OsuDeviceLatency", {"placement": "two_nodes"}),
+        ("OsuBandwidth", {"placement": "two_nodes"}),
+        ("BtIo", {"target": "lustre_ssd", "scale": "whole_partition", "subtype": "simple"}),
+        ("BtIo", {"target": "lustre_hdd", "scale": "whole_partition", "subtype": "simple"}),
+        ("EmtScaling", {"scale": "two_nodes", "exchange": "step"}),
+    ],
+)
+def test_one_case_answers_what_the_study_reports(ibisco_like, check, parameters):
+    ibisco_like.one(check, **parameters)

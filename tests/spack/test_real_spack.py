@@ -1,0 +1,109 @@
+"""Installs `mpi-io` and `app` with a real Spack and runs the checks that they serve on an embedded cluster.
+
+Run by `make test-spack` only. Whatever is already installed and up to date is taken as it is.
+"""
+
+import json
+import os
+import statistics
+import subprocess
+import time
+
+import pytest
+
+from spack_envs.installer import table
+
+pytestmark = pytest.mark.skipif(
+    not os.environ.get("KAPPA_SPACK_ROOT"), reason="KAPPA_SPACK_ROOT names no Spack: `make test-spack` says more"
+)
+ENVIRONMENTS = ("mpi-io", "app")
+RESULTS = table.REPOSITORY / "results/spack"
+CHECKS = {
+    "OsuLatency": "mpi-io", "OsuBandwidth": "mpi-io", "OsuAllreduce": "mpi-io", "Hpl": "mpi-io", "Stream": "mpi-io",
+    "IorEasy": "mpi-io", "IorHard": "mpi-io", "Mdtest": "mpi-io", "Iozone": "mpi-io", "BtIo": "mpi-io",
+    "EmtScaling": "app", "EmtCorrectness": "app",
+}  # fmt: skip
+
+
+def command(*words, **environment):
+    started = time.monotonic()
+    done = subprocess.run(
+        words, cwd=table.REPOSITORY, env={**os.environ, **environment}, capture_output=True, text=True, check=False
+    )
+    print(f"\n{' '.join(words[:6])}: {time.monotonic() - started:.1f} s")
+    return done
+
+
+@pytest.fixture(scope="module")
+def installation():
+    done = command("spack_envs/install", "embedded", *ENVIRONMENTS)
+    assert done.returncode == 0, done.stdout[-4000:] + done.stderr
+    for line in done.stdout.splitlines():
+        if line.startswith(ENVIRONMENTS):
+            print(line)
+
+
+@pytest.fixture(scope="module")
+def session(installation, tmp_path_factory):
+    """ReFrame's report of one run of the checks in the environments that Spack built, and what the verdict says."""
+    here = {"KAPPA_CLUSTER_STATE": str(tmp_path_factory.mktemp("cluster")), "KAPPA_RESULTS": str(RESULTS)}
+    cluster = "site_configs/embedded/cluster"
+    started = command(cluster, "up", **here)
+    assert started.returncode == 0, started.stderr
+    report = RESULTS / "report.json"
+    report.unlink(missing_ok=True)
+    chosen = [word for name in ("PartitionState", *CHECKS) for word in ("-n", f"^{name}(%|$)")]
+    try:
+        done = command(
+            ".venv/bin/reframe", "-C", "site_configs/embedded/settings.py", "-c", "reframe_checks", "-R", "-r",
+            # With --mode, which would be shorter, ReFrame 4.10 takes no notice of -p.
+            "--session-extras=mode=nightly", "-p", f"^({'|'.join(ENVIRONMENTS)})$", *chosen, f"--report-file={report}",
+            **here,
+        )  # fmt: skip
+    finally:
+        command(cluster, "down", "--purge", **here)
+    assert report.is_file(), done.stdout[-4000:] + done.stderr
+    verdict = command(".venv/bin/python", "-m", "reports", "verdict", str(report), "--all", **here).stdout
+    print(verdict)
+    return json.loads(report.read_text()), verdict
+
+
+@pytest.fixture(scope="module")
+def cases(session):
+    return session[0]["runs"][-1]["testcases"]
+
+
+def test_a_second_call_has_nothing_to_do(installation):
+    again = command("spack_envs/install", "embedded", *ENVIRONMENTS)
+    assert again.stdout.count("up to date") == len(ENVIRONMENTS), again.stdout
+
+
+def test_every_case_passed(cases):
+    assert [(case["display_name"], case["fail_reason"]) for case in cases if case["result"] != "pass"] == []
+
+
+@pytest.mark.parametrize("check", CHECKS)
+def test_a_check_ran_the_program_of_its_environment(cases, check):
+    ran = [case for case in cases if case.get("check_class") == check]
+    assert ran
+    for case in ran:
+        assert case["environ"] == CHECKS[check]
+        assert f"/{CHECKS[check]}/view/" in case["provenance"]["executable"]
+        assert any(path.endswith(f"/{CHECKS[check]}/spack.lock") for path in case["provenance"]["files"])
+
+
+def test_one_call_of_the_installer_served_all_checks(cases):
+    (fixture,) = [case for case in cases if case["name"].startswith("SpackInstall")]
+    for name in ENVIRONMENTS:
+        assert os.path.isfile(os.path.join(fixture["outputdir"], name, "spack.lock"))
+    checks = [case for case in cases if case.get("check_class") in CHECKS]
+    own = [sum(case[f"time_{phase}"] for phase in ("setup", "compile", "sanity", "performance")) for case in checks]
+    installer = fixture["job_completion_time_unix"] - fixture["job_submit_time"]
+    print(f"{len(checks)} cases after one call of the installer, which took {installer:.1f} s; ReFrame's own time for")
+    print(f"each case without waiting and running: median {statistics.median(own):.2f} s, longest {max(own):.2f} s")
+
+
+def test_what_is_not_provided_is_named_with_the_reason(session):
+    said = " ".join(session[1].split())
+    assert "OsuDeviceLatency" in said
+    assert "no MPI here moves GPU memory" in said

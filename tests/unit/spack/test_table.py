@@ -1,0 +1,36 @@
+import pytest
+
+from spack_envs.installer import table
+
+
+def test_every_table_of_the_suite_can_be_read():
+    assert table.names() == ["app", "gpu", "mpi-io"]
+    assert table.read("app").programs == ["emt"]
+    read = table.read("mpi-io")
+    assert {"osu", "osu-suite", "hpl", "hpcc", "stream", "ior", "mdtest", "iozone", "btio"} == set(read.features)
+    assert read.extras == {"hpl": "xhpl", "stream": "stream"}
+    assert {"osu-cuda", "nccl-tests", "nvbandwidth", "babelstream"} == set(table.read("gpu").features)
+
+
+@pytest.mark.parametrize(
+    ("text", "complaint"),
+    [
+        ("path = [", "programs.toml"),
+        ("path = []", "features: expected at least one"),
+        ('path = "bin"\n[features]\nx = ["x"]', "path: expected a list of strings, found 'bin'"),
+        ('path = ["bin"]\n[features]\nx = [1]', r"features.x: expected a list of strings"),
+        ('path = ["bin"]\nfeatures = 1', "features: expected a table"),
+        ('path = ["bin"]\nprogram = 1\n[features]\nx = ["x"]', "unknown key 'program'"),
+    ],
+)
+def test_a_bad_table_is_named_with_its_key(tmp_path, text, complaint):
+    (tmp_path / "one").mkdir()
+    (tmp_path / "one/programs.toml").write_text(text)
+    with pytest.raises(table.TableError, match=complaint) as caught:
+        table.read("one", tmp_path)
+    assert str(tmp_path / "one/programs.toml") in str(caught.value)
+
+
+def test_an_unknown_environment_is_answered_with_those_there_are():
+    with pytest.raises(table.TableError, match="no environment 'nope': there are app, gpu, mpi-io"):
+        table.read("nope")
