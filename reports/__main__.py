@@ -1,4 +1,4 @@
-"""Command line: ``python -m reports verdict|html RUN``, ``python -m reports ingest|history|learn SITE``."""
+"""Command line: ``python -m reports verdict|html RUN``, ``python -m reports ingest|history|learn|nightly SITE``."""
 
 import argparse
 import pathlib
@@ -14,6 +14,7 @@ from reports.judge import Verdict, judge
 from reports.learn.command import add_command as add_learn_command
 from reports.load import find_report, load_session
 from reports.model import OTHER_NODES, SAME_NODES
+from reports.nightly.command import add_commands as add_nightly_commands
 from reports.site import Site, SiteUnknownError, find_site, load_site
 from reports.terminal import show
 from reports.untrusted import clean
@@ -36,6 +37,7 @@ examples:
   python -m reports html run-report-7.json -o report.html       one page with plots, works without a network
   python -m reports ingest embedded                             new results into the site's history
   python -m reports history embedded --html history.html        what is worse than before, and since when
+  python -m reports nightly embedded                            dashboard and message on the nights
   python -m reports learn embedded > new.patch                  references from past runs, as a patch to review
 """
 _RUN_HELP = "ReFrame's JSON report, or a folder with run-report*.json or report*.json (the newest counts)"
@@ -103,6 +105,7 @@ def _parser() -> argparse.ArgumentParser:
     add_history_commands(commands)
     add_learn_command(commands)
     add_commands(commands)
+    add_nightly_commands(commands)
     return parser
 
 

@@ -2,6 +2,7 @@
 
 import json
 import pathlib
+import re
 from collections.abc import Callable, Container, Iterator
 from dataclasses import replace
 from typing import Any
@@ -32,6 +33,8 @@ CONFIRMATIONS = "confirmations"
 MAX_REPORT_BYTES = 512 * 2**20
 # What ReFrame writes for a variable that was never set.
 _UNDEFINED = "<undefined>"
+# ReFrame's parameter of a case that was distributed; its name leaves it out.
+_PINNED = re.compile(r"%\.nid=(\S+)")
 _FIGURES_AND_FACTS = frozenset(
     {
         *("name", "system", "partition", "environ", "result", "job_nodelist", "jobid", "perfvalues", "check_class"),
@@ -179,6 +182,7 @@ def _case(entry: dict[str, Any], run: int, source: str) -> Case:
         nodes=_nodes(entry),
         job_id=None if job_id is None else str(job_id),
         hashcode=entry.get("hashcode", ""),
+        pinned=pinned[1] if (pinned := _PINNED.search(entry.get("display_name", ""))) else "",
         output=str(pathlib.PurePath(folder, stdout)) if folder and stdout and job_id is not None else None,
         run_time_s=entry.get("time_run"),
         metrics=tuple(

@@ -170,6 +170,8 @@ class Case:
     """Nodes of the partition; 0 when not known."""
     purpose: str = ""
     """``SAME_NODES`` or ``OTHER_NODES`` when it was measured again, else empty."""
+    pinned: str = ""
+    """The node that ReFrame's ``--distribute`` put it on, else empty."""
     suspects: tuple[str, ...] = ()
     hint: str = ""
     provenance: dict[str, Any] = field(default_factory=dict)
@@ -177,8 +179,8 @@ class Case:
 
     @property
     def title(self) -> str:
-        """Name, partition and environment, as ReFrame writes them."""
-        return f"{self.name} on {self.partition}+{self.environ}"
+        """Name, partition and environment, as ReFrame writes them, and the node if it was put on one."""
+        return f"{self.name} on {self.partition}+{self.environ}" + (f", {self.pinned}" if self.pinned else "")
 
     @cached_property
     def involved(self) -> frozenset[str]:
@@ -190,7 +192,7 @@ class Case:
     @property
     def identity(self) -> tuple[str, ...]:
         """What a retry of this case shares with it."""
-        return self.name, self.system, self.partition, self.environ
+        return self.name, self.system, self.partition, self.environ, self.pinned
 
 
 @dataclass(frozen=True)

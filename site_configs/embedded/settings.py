@@ -163,6 +163,16 @@ site_configuration = {
     "modes": [
         {"name": name, "options": [f"--tag={name}", f"--session-extras=mode={name}"]}
         for name in ("smoke", "nightly", "acceptance")
+    ]
+    # For trying out faults and nights: a few checks of the nodes and their links.
+    + [
+        {
+            "name": "links",
+            "options": [
+                "--name=^(PartitionState|PartitionHealth|NodeLinks|OsuLatency.*same_node)",
+                "--session-extras=mode=links",
+            ],
+        }
     ],
     "general": [
         {

@@ -1,0 +1,76 @@
+"""All nights of a site, oldest first; the summary of a night that has ended is written once."""
+
+import pathlib
+import sys
+import time
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from reports.errors import InputError
+from reports.files import write_atomically
+from reports.nightly import night as night_file
+from reports.nightly import record as record_file
+from reports.nightly.night import Night, load_night, to_json
+from reports.nightly.record import load_record, rotation_reports
+from reports.nightly.summarise import summarise
+from reports.site import Site
+from reports.untrusted import clean
+
+NIGHTS = "nights"
+
+
+@dataclass(frozen=True)
+class Archive:
+    nights: tuple[Night, ...]
+    running: tuple[str, ...]
+    """Folders of nights that have not ended, and still may."""
+    damaged: tuple[str, ...]
+
+    @property
+    def nodes(self) -> tuple[str, ...]:
+        """The site's nodes, as the newest night that saw any lists them."""
+        return next((night.nodes for night in reversed(self.nights) if night.nodes), ())
+
+    @property
+    def last_covered(self) -> dict[str, float]:
+        return {node: night.started for night in self.nights for node in night.covered}
+
+
+def open_archive(results: pathlib.Path, site: Site, now: float | None = None) -> Archive:
+    """Every night below ``results``; one that neither ended nor has time left is judged as it is."""
+    now = time.time() if now is None else now
+    nights, running, damaged = [], [], []
+    folders = sorted(path.parent for path in (results / NIGHTS).glob(f"*/{record_file.FILE}"))
+    for folder in folders:
+        try:
+            if (folder / night_file.FILE).exists():
+                nights.append(load_night(folder))
+                continue
+            record = load_record(folder)
+            # There are never two at once: an earlier one than the newest has ended, in whatever way.
+            if record.ended is None and now < record.deadline and folder == folders[-1]:
+                running.append(folder.name)
+                continue
+            night = summarise(folder, record, site)
+        except InputError as err:
+            damaged.append(str(err))
+            continue
+        nights.append(night)
+        _keep(folder / night_file.FILE, night)
+    nights.sort(key=lambda night: (night.night, night.started))
+    return Archive(tuple(nights), tuple(running), tuple(damaged))
+
+
+def _keep(path: pathlib.Path, night: Night) -> None:
+    """A summary that cannot be kept is made again next time."""
+    try:
+        write_atomically(path, to_json(night))
+    except InputError as err:
+        print(f"warning: {clean(str(err))}", file=sys.stderr)
+
+
+def reports_of(results: pathlib.Path, nights: Iterable[Night]) -> list[pathlib.Path]:
+    """The ReFrame reports of ``nights`` that exist."""
+    folders = [results / NIGHTS / night.folder for night in nights]
+    found = (path for folder in folders for path in (folder / record_file.MAIN, *rotation_reports(folder)))
+    return [path for path in found if path.exists()]

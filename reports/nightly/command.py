@@ -1,0 +1,136 @@
+"""The commands ``nightly SITE`` and ``nightly-plan SITE``."""
+
+import argparse
+import pathlib
+import sys
+from dataclasses import replace
+from typing import Any
+
+from reports.errors import InputError
+from reports.files import write_atomically
+from reports.history import dataset
+from reports.history.command import history_folder
+from reports.history.gate import Judged, judge_history
+from reports.history.ingest import ingest
+from reports.history.query import History
+from reports.judge import EXIT_STATUS
+from reports.nightly.archive import Archive, open_archive, reports_of
+from reports.nightly.junit import junit
+from reports.nightly.message import message
+from reports.nightly.prometheus import prometheus
+from reports.nightly.record import load_record
+from reports.nightly.rotation import tonight
+from reports.nightly.summarise import judge_night, nodes_of
+from reports.site import Site, find_site, load_site
+from reports.untrusted import clean
+
+_DESCRIPTION = """\
+Take in what the nights left, hold it against the site's history, and write results/SITE/nightly/:
+
+  index.html   dashboard: calendar of verdicts, trends, suspects, coverage of nodes
+  message.md   what changed since last night, what to do first
+  junit.xml    the newest night for CI servers
+  SITE.prom    the newest night for node_exporter's textfile collector
+
+Exit status: that of the newest night, 0 PASS, 1 FAIL, 2 INCOMPLETE, or there is none."""
+NEWEST, FALSE_ALARMS = 500, 0.001
+
+
+def add_commands(commands: Any) -> None:
+    site = argparse.ArgumentParser(add_help=False)
+    site.add_argument("site", metavar="SITE", help="name of the site")
+    site.add_argument("--results", metavar="DIR", type=pathlib.Path, help="the site's results (default: results/SITE)")
+    nightly = commands.add_parser(
+        "nightly",
+        parents=[site],
+        help="dashboard and message on a site's nights",
+        description=_DESCRIPTION,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    nightly.add_argument(
+        "--textfile", metavar="DIR", type=pathlib.Path, help="write SITE.prom there instead, node_exporter's directory"
+    )
+    nightly.set_defaults(command=_nightly)
+    plan = commands.add_parser(
+        "nightly-plan",
+        parents=[site],
+        help="print the nodes whose turn it is tonight",
+        description="Print the nodes to measure one by one, those longest not covered, a line for each partition that\n"
+        "has any: its name, a tab, the nodes separated by commas.\n"
+        "The nodes are those that PartitionState of the running night found able to take jobs.",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    plan.add_argument("--nights", metavar="N", type=_nights, required=True, help="nights within which all are covered")
+    plan.add_argument("--night", metavar="DIR", type=pathlib.Path, required=True, help="folder of the running night")
+    plan.set_defaults(command=_plan)
+
+
+def _nights(text: str) -> int:
+    value = int(text)
+    if value < 1:
+        raise ValueError(text)
+    return value
+
+
+def _site_and_results(options: argparse.Namespace) -> tuple[Site, pathlib.Path]:
+    results = options.results or history_folder(options.site).parent
+    return load_site(find_site((options.site,))), results
+
+
+def _plan(options: argparse.Namespace) -> int:
+    site, results = _site_and_results(options)
+    archive = open_archive(results, site)
+    usable = nodes_of(judge_night(options.night, load_record(options.night), site).cases, usable=True)
+    turn = tonight({node for nodes in usable.values() for node in nodes}, archive.last_covered, options.nights)
+    for partition, nodes in usable.items():
+        if members := [node for node in nodes if node in turn]:
+            print(partition, ",".join(members), sep="\t")
+    return 0
+
+
+def _nightly(options: argparse.Namespace) -> int:
+    from reports.nightly.page import render  # noqa: PLC0415 (Bokeh takes a second to load)
+
+    site, results = _site_and_results(options)
+    archive = open_archive(results, site)
+    if not archive.nights:
+        damaged = "".join(f"; {problem}" for problem in archive.damaged)
+        raise InputError(f"{results}: no night has ended yet; site_configs/{site.name}/nightly runs one{damaged}")
+    try:
+        findings = _findings(results, archive)
+    except InputError as err:
+        # A history that is damaged hides no verdict.
+        findings, archive = [], replace(archive, damaged=(*archive.damaged, f"not held against the past: {err}"))
+    night = archive.nights[-1]
+    folder = results / "nights" / night.folder
+    output = results / "nightly"
+    output.mkdir(parents=True, exist_ok=True)
+    write_atomically(output / "index.html", render(site.name, archive, findings))
+    write_atomically(output / "junit.xml", junit(site.name, night, judge_night(folder, load_record(folder), site)))
+    metrics = (options.textfile or output) / f"{site.name}.prom"
+    write_atomically(metrics, prometheus(site.name, archive, findings))
+    if options.textfile:
+        metrics.chmod(0o644)  # node_exporter is another user
+    text = message(site.name, archive, findings)
+    write_atomically(output / "message.md", text)
+    for problem in archive.damaged:
+        print(f"left out: {clean(problem)}", file=sys.stderr)
+    print(text)
+    print(f"dashboard: {clean(str(output / 'index.html'))}")
+    return EXIT_STATUS[night.state]
+
+
+def _findings(results: pathlib.Path, archive: Archive) -> list[Judged]:
+    """Every series judged by itself; across nodes where no set of nodes was measured often enough."""
+    folder = results / "history"
+    present = dataset.sessions(folder)
+    # Reading every report of years takes minutes.
+    new = [night for night in archive.nights if not present.issuperset(night.sessions)]
+    done = ingest(reports_of(results, new), folder)
+    for problem in done.damaged:
+        print(f"left out of the history: {clean(problem)}", file=sys.stderr)
+    try:
+        history = History(folder)
+    except InputError:
+        return []  # no night has measured anything yet
+    return judge_history(history, NEWEST, FALSE_ALARMS)

@@ -1,0 +1,53 @@
+"""The state of the nights for node_exporter's textfile collector, in Prometheus' text format."""
+
+from prometheus_client import CollectorRegistry, Gauge, generate_latest
+
+from reports.history.gate import Judged
+from reports.history.query import Series
+from reports.judge import EXIT_STATUS
+from reports.nightly.archive import Archive
+
+_SERIES = ("site", "check", "metric", "unit", "partition", "environ", "nodes")
+
+
+def prometheus(site: str, archive: Archive, findings: list[Judged]) -> str:
+    """The newest night's verdict, counts, suspects and figures; when each node was covered last."""
+    registry = CollectorRegistry()
+
+    def gauge(name: str, what: str, *labels: str) -> Gauge:
+        return Gauge(f"kappa_{name}", what, ("site", *labels), registry=registry)
+
+    night = archive.nights[-1]
+    gauge("night_verdict", "Verdict of the newest night: 0 PASS, 1 FAIL, 2 INCOMPLETE").labels(site).set(
+        EXIT_STATUS[night.state]
+    )
+    gauge("night_start_timestamp_seconds", "When the newest night started").labels(site).set(night.started)
+    if night.ended is not None:
+        gauge("night_duration_seconds", "How long the newest night took").labels(site).set(night.ended - night.started)
+    cases = gauge("night_cases", "Cases of the newest night by state", "state")
+    for state, number in night.counts.items():
+        cases.labels(site, state).set(number)
+    gauge("night_gaps", "Kinds of things missing for a verdict").labels(site).set(len(night.gaps))
+    suspect = gauge("node_suspect", "Findings against a node in the newest night", "node")
+    covered = gauge("node_covered_timestamp_seconds", "When a node was measured on its own last, 0 never", "node")
+    for node in archive.nodes:
+        suspect.labels(site, node).set(0)
+        covered.labels(site, node).set(archive.last_covered.get(node, 0))
+    for node, evidence in night.suspects.items():
+        suspect.labels(site, node).set(len(evidence))
+    gauge("history_worse_series", "Series that are worse than before").labels(site).set(
+        sum(one.worse for one in findings)
+    )
+    value = Gauge("kappa_value", "Newest value of a series", _SERIES, registry=registry)
+    for one in findings:
+        if _of_night(one.series, night.sessions):
+            value.labels(*_labels(site, one.series)).set(float(one.series.values[-1]))
+    return generate_latest(registry).decode()
+
+
+def _of_night(series: Series, sessions: tuple[str, ...]) -> bool:
+    return series.rows[-1].partition(":")[0] in sessions
+
+
+def _labels(site: str, series: Series) -> tuple[str, ...]:
+    return (site, series.case, series.metric, series.unit, series.partition, series.environ, series.nodes)

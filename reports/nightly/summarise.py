@@ -1,0 +1,153 @@
+"""From the reports of a night to its summary."""
+
+import dataclasses
+import pathlib
+from collections import Counter
+from collections.abc import Sequence
+
+from reports.case_verdict import CaseVerdict
+from reports.errors import InputError
+from reports.evidence import drain_suggestions, ranked_evidence
+from reports.figures import counted
+from reports.gaps import Gap, grouped
+from reports.judge import judge
+from reports.load import load_session
+from reports.localise import suspect_nodes
+from reports.model import Session
+from reports.nightly.night import Night, Problem
+from reports.nightly.record import MAIN, Record, rotation_reports
+from reports.nodes import folded
+from reports.operator import operator_line
+from reports.site import Site
+from reports.state import State
+from reports.untrusted import one_line
+
+PLACES_LIMIT = 300
+RERUN = "look at the night's output (`night.log` in its folder); the next night covers what this one left out"
+
+
+@dataclasses.dataclass(frozen=True)
+class Judged:
+    """What the reports of a night say, before it is cut down to a summary."""
+
+    sessions: tuple[Session, ...]
+    cases: tuple[CaseVerdict, ...]
+    gaps: tuple[Gap, ...]
+
+
+def judge_night(folder: pathlib.Path, record: Record, site: Site) -> Judged:
+    """Judge what a night left, be it whole, in part or nothing: what is not there is a gap."""
+    gaps = []
+    if record.cut or record.ended is None:
+        why = record.cut or "its machine failed, or it was killed"
+        gaps.append(Gap("the night did not come to its end", RERUN, why))
+    main, problem = _session(folder / MAIN)
+    if main is None:
+        gaps.append(Gap("the night left no report", RERUN, problem))
+    verdict = judge(main, site, record.mode) if main else None
+    cases = [_not_blamed_for_the_cut(case, record) for case in verdict.cases] if verdict else []
+    gaps += verdict.gaps if verdict else ()
+    sessions = [main] if main else []
+    turn: list[CaseVerdict] = []
+    for report in rotation_reports(folder):
+        session, problem = _session(report)
+        if session:
+            sessions.append(session)
+            turn += [_not_blamed_for_the_cut(case, record) for case in judge(session, site, record.mode).cases]
+        else:
+            gaps.append(Gap("a report of single nodes cannot be read", RERUN, problem))
+    gaps += [gap for case in turn for gap in case.gaps]
+    if missed := set(record.planned) - set(covered(turn)):
+        gaps.append(Gap("not every node whose turn it was came to a result", RERUN, folded(missed)))
+    return Judged(tuple(sessions), (*cases, *turn), tuple(gaps))
+
+
+def _session(report: pathlib.Path) -> tuple[Session | None, str]:
+    if not report.exists():
+        return None, ""
+    try:
+        return load_session(report), ""
+    except InputError as err:
+        return None, one_line(str(err), PLACES_LIMIT)
+
+
+def _not_blamed_for_the_cut(case: CaseVerdict, record: Record) -> CaseVerdict:
+    """A case that was running when the night was cut did not fail: it did not run to its end."""
+    if case.state is not State.FAIL or case.case.result != "abort" or not record.cut:
+        return case
+    gap = Gap("stopped when the night was cut", RERUN, case.case.title)
+    return dataclasses.replace(case, state=State.INCOMPLETE, gaps=(gap,), suspicion=None)
+
+
+def covered(turn: Sequence[CaseVerdict]) -> list[str]:
+    """The nodes on which every case that was pinned to them came to a result."""
+    states: dict[str, list[bool]] = {}
+    for found in turn:
+        if found.case.pinned:
+            states.setdefault(found.case.pinned, []).append(found.state in (State.PASS, State.FAIL, State.KNOWN))
+    return sorted(node for node, ran in states.items() if all(ran))
+
+
+def nodes_of(cases: Sequence[CaseVerdict], usable: bool = False) -> dict[str, list[str]]:
+    """The nodes of each partition that Slurm listed to PartitionState, or those of them that can take jobs."""
+    return {
+        found.case.partition: sorted(
+            node for figures in found.case.per_node for node, value in figures.values.items() if value or not usable
+        )
+        for found in cases
+        if found.case.check_class == "PartitionState"
+    }
+
+
+def summarise(folder: pathlib.Path, record: Record, site: Site) -> Night:
+    """The summary of the night in ``folder``."""
+    judged = judge_night(folder, record, site)
+    gaps = list(judged.gaps)
+    gaps += [gap for case in judged.cases for gap in case.gaps if gap not in gaps]
+    failed = [case for case in judged.cases if case.state is State.FAIL]
+    state = State.FAIL if failed else State.INCOMPLETE if gaps else State.PASS
+    suspects = suspect_nodes([attempt for case in judged.cases for attempt in (*case.repeated, case)])
+    counts = Counter(case.state.word for case in judged.cases)
+    counts["unstable"] = sum(case.unstable for case in judged.cases)
+    return Night(
+        folder=folder.name,
+        night=record.night,
+        started=record.started,
+        ended=record.ended,
+        mode=record.mode,
+        state=state,
+        headline=_headline(judged.cases, failed, gaps, [one.node for one in suspects if one.failures]),
+        sessions=tuple(session.uuid for session in judged.sessions),
+        counts=dict(counts),
+        problems=tuple(_problem(case) for case in judged.cases if case.state is State.FAIL or case.unstable),
+        gaps=tuple(
+            f"{gap.what}: {one_line('; '.join(places), PLACES_LIMIT)}" if places else gap.what
+            for gap, places in grouped(tuple(gaps))
+        ),
+        suspects={
+            one.node: tuple(f"{title}: {evidence}" for title, _, evidence in one.evidence)
+            for one in suspects if one.failures
+        },
+        planned=record.planned,
+        covered=tuple(node for node in record.planned if node in covered(judged.cases)),
+        nodes=tuple(sorted({node for nodes in nodes_of(judged.cases).values() for node in nodes})),
+        nights=record.nights,
+        drain=tuple(drain_suggestions(ranked_evidence(failed))),
+    )  # fmt: skip
+
+
+def _problem(case: CaseVerdict) -> Problem:
+    failed = case if case.state is State.FAIL else case.failed_attempts[-1]
+    line = operator_line(failed)
+    text = "; ".join(part for part in (line.what, line.where, line.diagnosis) if part)
+    return Problem(case.case.title, case.state, text, line.hint)
+
+
+def _headline(
+    cases: Sequence[CaseVerdict], failed: Sequence[CaseVerdict], gaps: Sequence[Gap], suspects: Sequence[str]
+) -> str:
+    kinds = len(grouped(tuple(gaps)))
+    missing = f"{counted(kinds, 'reason')} why the night is incomplete" if kinds else ""
+    what = f"{len(failed)} of {counted(len(cases), 'case')} failed" if failed else ""
+    blamed = f"suspect: {folded(suspects)}" if suspects else ""
+    return "; ".join(filter(None, (what, blamed, missing))) or f"all {counted(len(cases), 'case')} passed"

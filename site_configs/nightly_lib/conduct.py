@@ -1,0 +1,102 @@
+"""One night, from the first check to the dashboard."""
+
+import argparse
+import datetime
+import json
+import os
+import pathlib
+import socket
+import subprocess
+import time
+from typing import Any
+
+from .errors import NightlyError
+from .stages import Stages
+
+# Share of the limit, and seconds, that are kept for ending, judging and writing.
+RESERVE, LONGEST_RESERVE_S = 0.2, 300.0
+
+
+def conduct(options: argparse.Namespace, repository: pathlib.Path, results: pathlib.Path) -> int:
+    """Run a night; returns its exit status. Whatever happens on the way, the dashboard says what is missing."""
+    binaries = repository / ".venv/bin"
+    if not (binaries / "reframe").exists():
+        raise NightlyError(f"there is no {binaries / 'reframe'}: run `make setup`")
+    # Results tell of the inside of the cluster: for the owner alone.
+    os.umask(0o077)
+    started = time.time()
+    folder = results / "nights" / f"{datetime.datetime.fromtimestamp(started):%Y%m%dT%H%M%S}"
+    folder.mkdir(parents=True)
+    record = {
+        "night": options.night or f"{datetime.date.fromtimestamp(started)}",
+        "started": started,
+        "deadline": started + options.limit,
+        "mode": options.mode,
+        "nights": options.nights,
+        "host": socket.gethostname(),
+        "process": os.getpid(),
+        "job": os.environ.get("SLURM_JOB_ID"),
+        "planned": [],
+        "ended": None,
+        "cut": "",
+    }
+    write(folder, record)
+    print(f"night of {record['night']}: {folder}, progress in night.log there")
+    with (folder / "night.log").open("w", encoding="utf-8") as log:
+        stages = Stages(started + options.limit - min(LONGEST_RESERVE_S, RESERVE * options.limit), log)
+        validate = [repository / "site_configs/validate", options.site, options.mode, *options.reframe]
+        stages.run(validate, repository, {"KAPPA_RUN": str(folder)})
+        if options.nights and not stages.cut:
+            turns = plan(options, binaries, repository, results, folder)
+            record["planned"] = sorted({node for nodes in turns.values() for node in nodes.split(",")})
+            write(folder, record)
+            print(f"one by one: {', '.join(record['planned']) or 'no node'}")
+            for partition, nodes in turns.items():
+                stages.run(rotation(options, binaries, repository, folder, partition, nodes), repository, {})
+    write(folder, {**record, "ended": time.time(), "cut": stages.cut})
+    if stages.cut:
+        print(f"the night was cut: {stages.cut}")
+    textfile = [f"--textfile={options.textfile}"] if options.textfile else []
+    report = [*reports(binaries), "nightly", options.site, f"--results={results}", *textfile]
+    return subprocess.run(report, cwd=repository, check=False).returncode
+
+
+def plan(
+    options: argparse.Namespace, binaries: pathlib.Path, repository: pathlib.Path, results: pathlib.Path,
+    folder: pathlib.Path,
+) -> dict[str, str]:  # fmt: skip
+    """The nodes whose turn it is in each partition, as results say; none when there are no results to say it."""
+    done = subprocess.run(
+        [*reports(binaries), "nightly-plan", options.site, f"--nights={options.nights}", f"--night={folder}",
+         f"--results={results}"],
+        cwd=repository, stdout=subprocess.PIPE, text=True, check=False,
+    )  # fmt: skip
+    return dict(line.split("\t") for line in done.stdout.splitlines())
+
+
+def reports(binaries: pathlib.Path) -> list[str]:
+    return [str(binaries / "python"), "-m", "reports"]
+
+
+def rotation(
+    options: argparse.Namespace, binaries: pathlib.Path, repository: pathlib.Path, folder: pathlib.Path,
+    partition: str, nodes: str,
+) -> list[str | pathlib.Path]:  # fmt: skip
+    """ReFrame on every check of one node, on each of ``nodes``; what fails is measured again there.
+
+    One partition at a time: ReFrame 4.10 distributes a check over the nodes of its first partition only.
+    """
+    return [
+        binaries / "reframe", "-C", repository / f"site_configs/{options.site}/settings.py", "-c", "reframe_checks",
+        "-R", "-r", f"--mode={options.mode}", "-t", "scale_one_node", "--distribute=all",
+        f"--system={options.site}:{partition}", "-J", f"nodelist={nodes}", "--max-retries=1",
+        f"--report-file={folder / f'rotation/run-report-{partition}.json'}",
+        *options.reframe,
+    ]  # fmt: skip
+
+
+def write(folder: pathlib.Path, record: dict[str, Any]) -> None:
+    """The record as a whole or not at all."""
+    part = folder / ".night.json.part"
+    part.write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
+    part.replace(folder / "night.json")

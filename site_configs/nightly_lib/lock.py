@@ -1,0 +1,27 @@
+"""One night of a site at a time; the lock goes with the process that holds it."""
+
+import contextlib
+import fcntl
+import os
+import pathlib
+import socket
+from collections.abc import Iterator
+
+
+class BusyError(Exception):
+    """Another night of the site is running; the message says which."""
+
+
+@contextlib.contextmanager
+def only_one(path: pathlib.Path) -> Iterator[None]:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.open("a+", encoding="utf-8") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            file.seek(0)
+            raise BusyError(f"another night is running ({file.read().strip() or 'unknown process'})") from None
+        file.truncate(0)
+        file.write(f"process {os.getpid()} on {socket.gethostname()}\n")
+        file.flush()
+        yield

@@ -1,0 +1,113 @@
+"""Dashboard, JUnit XML and Prometheus text."""
+
+import datetime
+from xml.etree import ElementTree as ET
+
+import pytest
+from prometheus_client.parser import text_string_to_metric_families
+
+from reports.nightly.archive import Archive
+from reports.nightly.calendar import months
+from reports.nightly.junit import junit
+from reports.nightly.page import render
+from reports.nightly.prometheus import prometheus
+from reports.nightly.record import load_record
+from reports.nightly.summarise import judge_night, summarise
+from reports.state import State
+from tests.unit.nightly.samples import failed_night, keep_record, keep_report, night, record
+from tests.unit.nightly.test_compare import series, stepped
+from tests.unit.reports.samples import SITE, case, complete, latency, report
+
+HOSTILE = '"><script>alert(1)</script>\x1b[31m'
+
+
+def archive(*nights):
+    return Archive(tuple(nights), (), ())
+
+
+def samples(text):
+    return {
+        (sample.name, *sorted(sample.labels.items())): sample.value
+        for family in text_string_to_metric_families(text)
+        for sample in family.samples
+    }
+
+
+def test_calendar_has_every_day_and_the_worst_night_of_each():
+    nights = [night(0), failed_night(0, folder="again"), night(0, folder="and again"), night(20)]
+    december, november = months(nights)
+    assert (december.title, november.title) == ("December 2026", "November 2026")
+    days = {day.date: day for week in november.weeks for day in week if day.date}
+    assert len(days) == 30
+    first = days[datetime.date(2026, 11, 15)]
+    assert (first.night.state, first.runs) == (State.FAIL, 3)
+    assert days[datetime.date(2026, 11, 16)].missed
+
+
+def test_prometheus_text_is_read_back():
+    archived = archive(night(0, covered=("node1",)), failed_night(1, sessions=("session-11",)))
+    found = samples(prometheus("embedded", archived, [stepped(5)]))
+    site = ("site", "embedded")
+    assert found["kappa_night_verdict", site] == 1
+    assert found["kappa_night_duration_seconds", site] == 600
+    assert found["kappa_node_suspect", ("node", "node1"), site] == 0
+    assert found["kappa_node_suspect", ("node", "node2"), site] == 1
+    assert found["kappa_node_covered_timestamp_seconds", ("node", "node1"), site] == archived.nights[0].started
+    assert found["kappa_history_worse_series", site] == 1
+    assert [value for (name, *_), value in found.items() if name == "kappa_value"] == [500]
+
+
+def test_prometheus_shows_no_value_of_an_earlier_night_as_the_newest():
+    found = samples(prometheus("embedded", archive(night(40)), [stepped(5)]))
+    assert not any(name == "kappa_value" for name, *_ in found)
+
+
+def test_hostile_names_stay_within_their_label():
+    nasty = 'node"}\nkappa_night_verdict{site="other'
+    found = samples(prometheus("embedded", archive(failed_night(0, node=nasty)), []))
+    assert sum(name == "kappa_night_verdict" for name, *_ in found) == 1
+
+
+@pytest.mark.parametrize("document", [complete(), report([case("PartitionState"), latency(value=900)])])
+def test_junit_counts_what_failed_and_what_is_missing(tmp_path, document):
+    keep_record(tmp_path, record(planned=("node1",)))
+    keep_report(tmp_path, document)
+    kept = load_record(tmp_path)
+    suite = ET.fromstring(junit("embedded", summarise(tmp_path, kept, SITE), judge_night(tmp_path, kept, SITE)))[0]
+    tests = suite.findall("testcase")
+    assert int(suite.get("tests")) == len(tests)
+    assert int(suite.get("failures")) == len(suite.findall("testcase/failure"))
+    assert int(suite.get("errors")) == len(suite.findall("testcase/error")) >= 1
+    if document["runs"][0]["testcases"][1]["result"] == "fail":
+        assert "latency_8B" in suite.find("testcase/failure").get("message")
+
+
+def test_junit_holds_text_that_xml_cannot(tmp_path):
+    keep_record(tmp_path, record(cut="\x00 ]]> <b>\ud800".encode("utf-8", "replace").decode()))
+    kept = load_record(tmp_path)
+    ET.fromstring(junit("embedded", summarise(tmp_path, kept, SITE), judge_night(tmp_path, kept, SITE)))
+
+
+def test_page_shows_the_fault_and_names_the_node():
+    fault = failed_night(3)
+    page = render("embedded", archive(*(night(n) for n in range(3)), fault), [stepped(3, nights=4)])
+    assert "<title>FAIL – nights of embedded – 2026-11-18</title>" in page
+    assert page.count('class="night pass"') == 3
+    assert page.count('class="night fail last"') == 1
+    assert "New suspect: <b>node2</b>" in page
+    assert "kernel: 6.1 → 6.2" in page
+    assert 'id="plot-0"' in page
+
+
+def test_page_of_one_night_without_figures():
+    page = render("embedded", archive(night(0, state=State.INCOMPLETE, gaps=("the night left no report",))), [])
+    assert "the night left no report" in page
+    assert "Two nights make a trend" in page
+
+
+def test_hostile_text_is_text_on_the_page():
+    hostile = failed_night(1, node=HOSTILE, folder=HOSTILE, headline=HOSTILE, gaps=(HOSTILE,), covered=(HOSTILE,))
+    one = stepped(5)
+    nasty = type(one)(series(one.series.values, metric=HOSTILE, unit=HOSTILE), one.finding, True, (HOSTILE,))
+    page = render("embedded", archive(night(0), hostile), [nasty])
+    assert "<script>alert" not in page

@@ -1,0 +1,119 @@
+"""What sbatch, scrontab and systemd are told."""
+
+import datetime
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from site_configs.nightly_lib import schedule
+from site_configs.nightly_lib.errors import NightlyError
+from site_configs.nightly_lib.options import duration, parse
+
+NOW = datetime.datetime(2026, 11, 21, 2, 0, 5)
+PROGRAM = Path("/opt/kappa/site_configs/nightly")
+LOG = Path("/results/nightly/log")
+
+
+def options(*more):
+    return parse(["mycluster", *more])
+
+
+def command(chosen):
+    return schedule.night_command(chosen, PROGRAM, named=True)
+
+
+def sbatch(*more):
+    chosen = options(*more)
+    return schedule.sbatch(chosen, command(chosen), LOG, NOW)
+
+
+@pytest.mark.parametrize(
+    ("now", "expected"), [("2026-11-21T01:59", "2026-11-21T02:00"), ("2026-11-21T02:00", "2026-11-22T02:00")]
+)
+def test_next_begin_is_never_now(now, expected):
+    found = schedule.next_begin(datetime.datetime.fromisoformat(now), datetime.time(2))
+    assert found == datetime.datetime.fromisoformat(expected)
+
+
+def test_sbatch_is_bounded_alone_warned_and_begins_tomorrow():
+    call = sbatch("--limit=4h", "--slurm=--partition=service")
+    for option in (
+        "--begin=2026-11-22T02:00:00", "--dependency=singleton", "--job-name=kappa-nightly-mycluster", "--time=4:01:30",
+        "--signal=B:TERM@90", "--requeue", "--partition=service",
+    ):  # fmt: skip
+        assert option in call
+
+
+def test_sbatch_night_submits_the_next_with_the_same_options():
+    given = ["--at=03:30", "--limit=2h", "--nights=14", "--mode=smoke", "--slurm=--account=a b", "--textfile=/a b"]
+    wrapped = shlex.split(next(part for part in sbatch(*given, "--", "-n", "Osu x") if part.startswith("--wrap="))[7:])
+    assert wrapped[:3] == ["exec", str(PROGRAM), "mycluster"]
+    again = parse(wrapped[2:])
+    first = parse(["mycluster", *given, "--", "-n", "Osu x"])
+    first.resubmit = True
+    assert vars(again) == vars(first)
+
+
+def test_options_reach_no_shell():
+    evil = "$(touch /tmp/evil); `id` 'quote'"
+    wrapped = next(part for part in sbatch("--", evil) if part.startswith("--wrap="))[7:]
+    assert shlex.split(wrapped)[-1] == evil
+
+
+def test_scrontab_replaces_only_its_own_entry():
+    chosen = options("--at=03:30")
+    others = "MAILTO=ops\n#SCRON --time=1\n0 1 * * * /bin/backup\n"
+    once = schedule.scrontab(chosen, command(chosen), LOG, others)
+    assert once.startswith(others)
+    assert "30 3 * * * /opt/kappa/site_configs/nightly mycluster" in once
+    assert "#SCRON --dependency=singleton" in once
+    later = options("--at=04:00")
+    twice = schedule.scrontab(later, command(later), LOG, once)
+    assert twice.startswith(others)
+    assert "30 3 * * *" not in twice
+    assert twice.count("kappa-nightly-mycluster: begin") == 1
+
+
+@pytest.mark.parametrize("where", [["--slurm=a\n0 0 * * * evil"], ["--", "a\nb"]])
+@pytest.mark.parametrize("kind", [schedule.scrontab, schedule.sbatch])
+def test_line_breaks_are_refused(kind, where):
+    chosen = options(*where)
+    with pytest.raises(NightlyError, match="line break"):
+        kind(chosen, command(chosen), LOG, "" if kind is schedule.scrontab else NOW)
+
+
+def test_systemd_units_are_bounded_and_expand_nothing():
+    chosen = options("--limit=2h", "--", "-n", "50%$HOME")
+    text = schedule.systemd(chosen, command(chosen), Path("/opt/kappa"))
+    assert "TimeoutStartSec=7290" in text
+    assert "OnCalendar=*-*-* 02:00:00" in text
+    assert "50%%$$HOME" in text
+
+
+@pytest.mark.parametrize(("text", "seconds"), [("4h", 14400), ("1h30m", 5400), ("45s", 45), ("90m", 5400)])
+def test_durations(text, seconds):
+    assert duration(text) == seconds
+
+
+@pytest.mark.parametrize("arguments", [["--limit=soon"], ["--limit=1s"], ["--limit="], ["--at=25:00"], ["--nights=-1"]])
+def test_bad_options_say_what_is_expected(arguments, capsys):
+    with pytest.raises(SystemExit):
+        options(*arguments)
+    assert "expected a" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("site", ["../../etc", "a/b", ".hidden"])
+def test_a_site_is_a_plain_name(site, capsys):
+    with pytest.raises(SystemExit):
+        parse([site])
+    assert "expected the name of a folder" in capsys.readouterr().err
+
+
+def test_an_unknown_site_is_named():
+    program = Path(__file__).parents[3] / "site_configs/nightly"
+    done = subprocess.run([sys.executable, program, "nowhere"], capture_output=True, text=True, check=False)
+    assert done.returncode == 2
+    assert "nowhere/settings.py" in done.stderr

@@ -1,0 +1,128 @@
+"""What a night left, whole or in part, becomes its summary; nothing that is missing passes."""
+
+import dataclasses
+
+import pytest
+
+from reports.nightly.archive import open_archive, reports_of
+from reports.nightly.night import load_night, to_json
+from reports.nightly.summarise import summarise
+from reports.state import State
+from tests.unit.nightly.samples import START, keep_record, keep_report, pinned, record
+from tests.unit.reports.samples import SITE, case, complete, latency, report
+
+SINGLE = "rotation/run-report-cpu.json"
+
+
+def gaps(night):
+    return " | ".join(night.gaps)
+
+
+def test_a_whole_night_passes(tmp_path):
+    keep_report(tmp_path, complete())
+    keep_report(tmp_path, report([pinned(latency(), "node1")]), SINGLE)
+    night = summarise(tmp_path, record(planned=("node1",)), SITE)
+    assert (night.state, night.gaps, night.covered) == (State.PASS, (), ("node1",))
+    assert len(night.sessions) == 2
+    assert set(night.nodes) >= {"node1", "node2"}
+
+
+def test_a_failure_on_one_of_the_single_nodes_names_it_and_not_the_other(tmp_path):
+    keep_report(tmp_path, complete())
+    keep_report(tmp_path, report([pinned(latency(), "node1"), pinned(latency(value=900), "node2")]), SINGLE)
+    night = summarise(tmp_path, record(planned=("node1", "node2")), SITE)
+    assert night.state is State.FAIL
+    assert list(night.suspects) == ["node2"]
+    assert night.covered == ("node1", "node2")
+    assert "node2" in night.problems[0].case
+
+
+def test_a_retry_counts_for_its_own_node(tmp_path):
+    keep_report(tmp_path, complete())
+    first = [pinned(latency(), "node1"), pinned(latency(value=900), "node2")]
+    keep_report(tmp_path, report(first, [pinned(latency(value=901), "node2")]), SINGLE)
+    night = summarise(tmp_path, record(planned=("node1", "node2")), SITE)
+    assert list(night.suspects) == ["node2"]
+    assert night.counts["fail"] == 1
+
+
+def test_a_night_without_report_is_incomplete(tmp_path):
+    tmp_path.mkdir(exist_ok=True)
+    night = summarise(tmp_path, record(ended=None), SITE)
+    assert night.state is State.INCOMPLETE
+    assert "left no report" in gaps(night)
+    assert "killed" in gaps(night)
+
+
+def test_a_report_that_is_damaged_is_incomplete(tmp_path):
+    (tmp_path / "run-report.json").write_text('{"runs": [')
+    night = summarise(tmp_path, record(), SITE)
+    assert night.state is State.INCOMPLETE
+    assert "run-report.json" in gaps(night)
+
+
+def test_a_cut_night_is_incomplete_and_blames_no_case_that_was_running(tmp_path):
+    running = latency(result="abort", fail_phase="run", fail_reason="KeyboardInterrupt", perfvalues={})
+    keep_report(tmp_path, report([case("PartitionState"), running]))
+    cut = summarise(tmp_path, record(cut="it reached its time limit"), SITE)
+    assert cut.state is State.INCOMPLETE
+    assert "time limit" in gaps(cut)
+    assert "stopped when the night was cut" in gaps(cut)
+    assert summarise(tmp_path, record(), SITE).state is State.FAIL
+
+
+def test_a_failure_before_the_cut_still_fails(tmp_path):
+    keep_report(tmp_path, report([case("PartitionState"), latency(value=900)]))
+    assert summarise(tmp_path, record(cut="stopped by SIGTERM"), SITE).state is State.FAIL
+
+
+def test_planned_nodes_that_did_not_run_are_incomplete_and_not_covered(tmp_path):
+    keep_report(tmp_path, complete())
+    keep_report(tmp_path, report([pinned(latency(), "node1"), pinned(latency(result="skip"), "node2")]), SINGLE)
+    night = summarise(tmp_path, record(planned=("node1", "node2", "node3")), SITE)
+    assert night.state is State.INCOMPLETE
+    assert night.covered == ("node1",)
+    assert "node[2-3]" in gaps(night)
+
+
+def test_a_summary_survives_its_file(tmp_path):
+    keep_report(tmp_path, complete(latency("gpu", value=900)))
+    night = summarise(tmp_path, record(), SITE)
+    (tmp_path / "summary.json").write_text(to_json(night), encoding="utf-8")
+    assert load_night(tmp_path) == night
+
+
+def test_the_archive_keeps_summaries_and_names_what_is_damaged(tmp_path):
+    for number, name in enumerate(("20261115T020000", "20261116T020000")):
+        folder = tmp_path / "nights" / name
+        keep_record(folder, record(night=f"2026-11-{15 + number}", started=START + number))
+        keep_report(folder, complete())
+    (tmp_path / "nights/broken").mkdir()
+    (tmp_path / "nights/broken/night.json").write_text('{"night": 3}')
+    archive = open_archive(tmp_path, SITE)
+    assert [night.night for night in archive.nights] == ["2026-11-15", "2026-11-16"]
+    assert len(archive.damaged) == 1 and "broken" in archive.damaged[0]
+    assert len(reports_of(tmp_path, archive.nights)) == 2
+    (tmp_path / "nights/20261115T020000/run-report.json").unlink()
+    assert open_archive(tmp_path, SITE).nights == archive.nights
+
+
+@pytest.mark.parametrize("newer", [False, True], ids=["newest", "an older one"])
+def test_only_the_newest_night_may_still_be_running(tmp_path, newer):
+    keep_record(tmp_path / "nights/20261115T020000", record(ended=None))
+    if newer:
+        keep_record(tmp_path / "nights/20261116T020000", record())
+    archive = open_archive(tmp_path, SITE, now=START + 60)
+    assert bool(archive.running) is not newer
+    assert [night.state for night in archive.nights] == ([State.INCOMPLETE] * 2 if newer else [])
+    assert len(open_archive(tmp_path, SITE, now=START + 7200).nights) == 1 + newer
+
+
+def test_a_summary_that_cannot_be_kept_is_still_shown(tmp_path, monkeypatch, capsys):
+    folder = tmp_path / "nights/20261115T020000"
+    keep_record(folder, dataclasses.replace(record()))
+    keep_report(folder, complete())
+    (folder / "summary.json").mkdir()
+    monkeypatch.setattr("pathlib.Path.exists", lambda path: path.name != "summary.json" and path.is_file())
+    assert len(open_archive(tmp_path, SITE).nights) == 1
+    assert "summary.json" in capsys.readouterr().err
