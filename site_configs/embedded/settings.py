@@ -51,6 +51,8 @@ OPEN_MPI = [
     # There are more ranks than cores as soon as a job uses two nodes.
     ["OMPI_MCA_mpi_yield_when_idle", "1"],
     ["OMPI_MCA_btl_tcp_if_include", "eth0"],
+    # Minutes of a step: once in a while Slurm's PMIx does not bring the ranks together, and they wait for ever.
+    ["SLURM_TIMELIMIT", "4"],
     # Debian's MCA parameters switch off pt2pt, the only one-sided component that works over TCP: rdma wants get and
     # atomics of the transport, and without a component MPI_Win_allocate ends with MPI_ERR_WIN.
     ["OMPI_MCA_osc", "^ucx"],
@@ -82,7 +84,8 @@ def partition(name, nodes, features, **extras):
         },
         "extras": {
             "nodes": nodes,
-            "max_pending_time": "10m",
+            # Jobs run one after the other.
+            "max_pending_time": "30m",
             "uniform_files": UNIFORM_FILES,
             "storage": {"scratch": "/scratch", "shared": "/shared"},
             **extras,
