@@ -15,8 +15,9 @@ validate: setup  ## run the suite on the embedded cluster, print the verdict, wr
 smoke: setup     ## the same with the checks tagged smoke only
 	$(SITE)/validate smoke
 
-test: setup-tests ## unit tests, then integration tests on an embedded cluster
-	.venv/bin/pytest
+# Two workers: the tests on the cluster mostly wait for Slurm.
+test: setup-tests ## unit tests, and integration tests on an embedded cluster
+	.venv/bin/pytest -n 2 --dist loadgroup
 
 test-spack: setup-tests ## install mpi-io and app with the Spack of KAPPA_SPACK_ROOT and run their checks
 	@[ -n "$${KAPPA_SPACK_ROOT:-}" ] || { echo "test-spack: KAPPA_SPACK_ROOT has to name a Spack checkout (0.23 or 1.x);" \
