@@ -17,7 +17,7 @@ smoke: setup     ## the same with the checks tagged smoke only
 
 # Two workers: the tests on the cluster mostly wait for Slurm.
 test: setup-tests ## unit tests, and integration tests on an embedded cluster
-	.venv/bin/pytest -n 2 --dist loadgroup
+	.venv/bin/pytest -n 2
 
 test-spack: setup-tests ## install mpi-io and app with the Spack of KAPPA_SPACK_ROOT and run their checks
 	@[ -n "$${KAPPA_SPACK_ROOT:-}" ] || { echo "test-spack: KAPPA_SPACK_ROOT has to name a Spack checkout (0.23 or 1.x);" \

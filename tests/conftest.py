@@ -1,19 +1,19 @@
 """Which tests share a worker of ``pytest -n``: those that share a cluster, a build or a dry run made once."""
 
-import pathlib
-
 import pytest
+from xdist.scheduler import LoadScopeScheduling
 
-TESTS = pathlib.Path(__file__).parent
 TOGETHER = ("emt", "integration", "sites", "spack", "sweep")
 
 
-# Before pytest-xdist reads the groups.
-@pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(config, items):
-    if not config.pluginmanager.hasplugin("xdist"):
-        return
-    for item in items:
-        folder = item.path.relative_to(TESTS).parts[0]
-        if folder in TOGETHER:
-            item.add_marker(pytest.mark.xdist_group(folder))
+class ByFolder(LoadScopeScheduling):
+    """A folder of ``TOGETHER`` is one piece of work, the largest first; every other test one of its own."""
+
+    def _split_scope(self, nodeid):
+        folder = nodeid.split("/")[1]
+        return folder if folder in TOGETHER else nodeid
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config, log):
+    return ByFolder(config, log)
