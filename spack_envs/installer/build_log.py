@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TextIO
+from typing import IO
 
 from reports.untrusted import clean, one_line
 
@@ -45,7 +45,7 @@ def failures(output: str) -> list[Failure]:
     return found
 
 
-def pieces(file: TextIO) -> Iterator[str]:
+def pieces(file: IO[str]) -> Iterator[str]:
     """Its lines, one without end in pieces."""
     while piece := file.readline(_PIECE):
         yield piece
