@@ -32,3 +32,14 @@ def write_atomically(path: pathlib.Path, text: str) -> None:
         if part is not None:
             with contextlib.suppress(OSError):
                 os.unlink(part)
+
+
+def make_folder(path: pathlib.Path) -> None:
+    """Make the folder ``path`` and those above it where there is none.
+
+    :raises InputError: it cannot be made.
+    """
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+    except OSError as err:
+        raise InputError(f"cannot make {clean(str(path))}: {err.strerror}") from err

@@ -24,6 +24,7 @@ from reports.model import (
     Session,
 )
 from reports.schema import FINDING_KEYS, HEAT_MAP_TITLES, REPORT, SCALING_KEYS, VARIANT_KEYS, check
+from reports.secrets import redacted
 from reports.untrusted import clean, clean_object, clean_value, is_clean_json, one_line
 
 PATTERNS = ("run-report*.json", "report*.json")
@@ -110,7 +111,7 @@ def _session_of(document: Any, source: str) -> tuple[Session, str]:
         reframe_version=info.get("version") or "",
         time_start=info.get("time_start") or "",
         elapsed_s=info.get("time_elapsed"),
-        command_line=info.get("cmdline") or "",
+        command_line=redacted(info.get("cmdline") or ""),
         mode=info.get("mode"),
         purpose=purpose,
         restored_cases=len(document.get("restored_cases", [])),

@@ -8,6 +8,8 @@ SPF(P, N) = SP(P, N) / PP(P), PP(P) = (4 NCores_GPU Clock_GPU + NCores_CPU Clock
 cores of P nodes; here from the partition's ``peak_gflops_per_gpu`` and ``peak_gflops_per_core``.
 """
 
+import shlex
+
 import reframe as rfm
 import reframe.core.builtins as rfmb
 from reframe.core.exceptions import ReframeError
@@ -48,7 +50,7 @@ class HplNvidia(OnGpus, Scaled, SolvesHpl):
                 f"and partition {self.current_partition.fullname} its container_platforms"
             )
         platform = self.container_platform
-        platform.image = stated["image"]
+        platform.image = shlex.quote(stated["image"])
         platform.options = [*stated.get("options", [])]
         if hasattr(platform, "with_cuda"):
             platform.with_cuda = True

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from reports.errors import InputError
-from reports.files import write_atomically
+from reports.files import make_folder, write_atomically
 from reports.history import dataset
 from reports.history.command import history_folder
 from reports.history.gate import Judged, judge_history
@@ -104,7 +104,7 @@ def _nightly(options: argparse.Namespace) -> int:
     night = archive.nights[-1]
     folder = results / "nights" / night.folder
     output = results / "nightly"
-    output.mkdir(parents=True, exist_ok=True)
+    make_folder(output)
     write_atomically(output / "index.html", render(site.name, archive, findings))
     write_atomically(output / "junit.xml", junit(site.name, night, judge_night(folder, load_record(folder), site)))
     metrics = (options.textfile or output) / f"{site.name}.prom"

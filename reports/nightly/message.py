@@ -25,7 +25,12 @@ def message(site: str, archive: Archive, findings: list[Judged]) -> str:
     lines = [f"# {escape(site)}, night of {now.night}: {now.state.label}", "", f"{escape(now.headline)}.", ""]
     lines += [f"**First:** {escape(first_step(now, findings))}", ""]
     if now.drain:
-        lines += ["To take it out of service (a suggestion, nothing runs it):", "", f"    {now.drain[0]}", ""]
+        lines += [
+            "To take it out of service (a suggestion, nothing runs it):",
+            "",
+            f"    {one_line(now.drain[0], LINE_LIMIT)}",
+            "",
+        ]
     since = f"the night of {before.night}" if before else "ever"
     lines += [f"## Changed since {since}", "", *_changes(change), ""]
     lasting = [problem for problem in now.problems if problem.state is State.FAIL and problem not in change.failing]

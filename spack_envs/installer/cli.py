@@ -5,6 +5,7 @@ import os
 import sys
 from pathlib import Path
 
+from reports.untrusted import clean
 from spack_envs.installer import table
 from spack_envs.installer.installation import ensure, exclusive, keep_artefacts, prepare
 from spack_envs.installer.spack import InstallError
@@ -37,7 +38,7 @@ def main(arguments: list[str] | None = None) -> int:
     try:
         return _act(options)
     except (InstallError, TableError) as err:
-        print(f"install: {err}", file=sys.stderr)
+        print(f"install: {clean(str(err))}", file=sys.stderr)
         return 1
 
 

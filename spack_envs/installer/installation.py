@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from reports.untrusted import one_line
 from spack_envs.installer import build_log
 from spack_envs.installer.spack import InstallError, Spack, find
 from spack_envs.installer.state import ARTEFACTS, Environment, Site, write_atomically
@@ -103,7 +104,7 @@ def _why(name: str, step: str, output: str, log: Path) -> str:
     lines = [f"  {one.package}: {one.reason}" + (f"\n    log: {one.log}" if one.log else "") for one in failed]
     if not failed:
         errors = [line for line in output.splitlines() if line.startswith("==> Error:")]
-        lines = [f"  {line.removeprefix('==> Error: ')}" for line in errors[:3]]
+        lines = [f"  {one_line(line.removeprefix('==> Error: '), build_log.SHOWN)}" for line in errors[:3]]
     if "clingo" in output and step == "solving":
         lines.append("  Spack's solver: `pip install clingo` in some Python, and name that Python in SPACK_PYTHON")
     return "\n".join([f"{name}: {step} failed (Spack's output: {log})", *lines])

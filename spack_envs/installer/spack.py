@@ -8,6 +8,8 @@ import subprocess
 import tomllib
 from pathlib import Path
 
+from reports.untrusted import clean, one_line
+from spack_envs.installer.build_log import SHOWN, pieces
 from spack_envs.installer.state import Environment, Site, state_root, write_atomically
 from spack_envs.installer.table import ENVIRONMENTS
 
@@ -65,8 +67,8 @@ class Spack:
             ) as process,
         ):
             assert process.stdout is not None
-            for line in process.stdout:
-                print("  " + line, end="", flush=True)
+            for line in pieces(process.stdout):
+                print("  " + one_line(clean(line), SHOWN), flush=True)
                 file.write(line)
                 lines.append(line)
         if process.returncode:

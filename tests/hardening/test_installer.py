@@ -1,0 +1,33 @@
+"""What Spack and the programs that it builds write is shown line by line, clean and cut."""
+
+import sys
+
+from spack_envs.installer import build_log, spack
+
+PROGRAM = r"""print("\x1b]0;owned\x07\x1b[2Jerror: bad \u202eflag\n" + "x" * 300_000)"""
+
+
+class Stub(spack.Spack):
+    command = (sys.executable, "-c", PROGRAM)
+    variables = {"PYTHONIOENCODING": "utf-8"}
+
+    def __init__(self):
+        pass
+
+
+def test_output_is_shown_clean_and_kept_whole(tmp_path, capsys):
+    Stub().run(log=tmp_path / "install.log")
+    shown = capsys.readouterr().out
+    assert "error: bad flag" in shown
+    assert not set(shown) & {"\x1b", "\x07", "\u202e"}
+    assert max(map(len, shown.splitlines())) <= build_log.SHOWN + 2
+    log = (tmp_path / "install.log").read_text()
+    assert "\x1b[2J" in log
+    assert log.count("x") == 300_000
+
+
+def test_the_first_error_is_clean_and_cut(tmp_path):
+    (tmp_path / "log").write_text(f"fatal error: \x1b]0;owned\x07\x1b[31mno \u202e{'x' * 100_000}")
+    found = build_log.first_error(tmp_path / "log")
+    assert found.startswith("fatal error: no xxx")
+    assert len(found) == build_log.SHOWN

@@ -1,0 +1,61 @@
+"""Secrets in the environment or among the options reach neither what a job records nor what is shown."""
+
+import json
+import subprocess
+
+import pytest
+
+from reframe_checks.base import provenance
+from reports.__main__ import main
+from reports.secrets import redacted
+from tests.unit.reports.samples import complete, latency
+
+SECRET = "hunter2-correct-horse"
+NAMES = ("API_TOKEN", "DB_PASSWORD", "AWS_SECRET_ACCESS_KEY")
+
+
+@pytest.fixture
+def environment(monkeypatch):
+    for name in NAMES:
+        monkeypatch.setenv(name, SECRET)
+
+
+def test_the_provenance_of_a_job(tmp_path, environment):
+    script = provenance._COLLECT.format(
+        mpi_version="mpirun --version", programs='"$(command -v bash)"', files="", output="provenance.txt"
+    )
+    subprocess.run(["bash", "-c", script], cwd=tmp_path, check=True, capture_output=True)
+    text = (tmp_path / "provenance.txt").read_text()
+    assert "hostname=" in text
+    assert SECRET not in text
+    assert not [name for name in NAMES if name in text]
+
+
+def test_report_page_and_verdict(tmp_path, environment, capsys):
+    document = complete(latency(value=900))
+    document["session_info"]["cmdline"] = f"reframe -S Stream.api_token={SECRET} --session-extras=mode=nightly"
+    path = tmp_path / "run-report.json"
+    path.write_text(json.dumps(document))
+    main(["verdict", "--all", str(path), "--json", str(tmp_path / "verdict.json")])
+    main(["html", str(path), "-o", str(tmp_path / "report.html")])
+    written = "".join(capsys.readouterr()) + (tmp_path / "report.html").read_text()
+    assert "api_token=REDACTED" in written
+    assert SECRET not in written
+
+
+@pytest.mark.parametrize(
+    "option",
+    [
+        f"-S A.token={SECRET}", f"--setvar=A.b.DB_PASSWORD={SECRET}", f"--session-extras=mode=x,api_key={SECRET}",
+        f"-S 'A.secret=a b {SECRET}'", f"--session-extras credentials={SECRET},{SECRET}", f"-S 'A.token={SECRET}",
+    ],
+)  # fmt: skip
+def test_an_option_with_the_name_of_a_secret(option):
+    line = redacted(f"reframe -r {option}")
+    assert SECRET not in line
+    assert line.startswith("reframe -r ")
+
+
+def test_other_options_stay_as_they_are():
+    line = "reframe -C 'a b' -S Stream.working_set=4GB --session-extras=mode=nightly"
+    assert redacted(line) == line

@@ -1,0 +1,142 @@
+"""Results on a full or read-only file system, in a mount namespace of its own: a message, and nothing is lost."""
+
+import json
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+
+import pytest
+
+from tests.hardening.test_validate import REPORT, REPOSITORY, SAMPLE, tree
+from tests.unit.nightly.samples import START, keep_record, keep_report, record
+from tests.unit.reports.samples import complete, latency
+
+__all__ = ["tree"]
+ALONE = ("unshare", "--mount", "--propagation", "private")
+READ_ONLY = 'mount --bind "$1" "$1" && mount -o remount,ro,bind "$1"'
+# What was there, and hardly room for more.
+FULL = (
+    'mkdir "$1.full" && mount -t tmpfs -o size=64k none "$1.full" && cp -a "$1/." "$1.full"'
+    ' && mount --move "$1.full" "$1"'
+)
+FILLED = FULL + ' && { cat /dev/zero > "$1/filler" || true; } 2>/dev/null'
+
+pytestmark = pytest.mark.skipif(
+    subprocess.run([*ALONE, "mount", "-t", "tmpfs", "none", "/mnt"], capture_output=True, check=False).returncode != 0,
+    reason="no mount namespace can be made here: needs root or CAP_SYS_ADMIN",
+)
+
+
+def run_on(state, folder, *command, **environment):
+    """Runs ``command`` with ``folder`` full or read-only, then lists on standard output what is in the folder."""
+    script = f'{state} && {{ shift; "$@"; status=$?; find "{folder}" -type f -printf "left %P %s\\n"; exit $status; }}'
+    return subprocess.run(
+        [*ALONE, "bash", "-c", script, "bash", folder, *command], cwd=REPOSITORY, capture_output=True, text=True,
+        timeout=120, check=False, env={**os.environ, **environment},
+    )  # fmt: skip
+
+
+def reports(state, folder, *command):
+    return run_on(state, folder, sys.executable, "-m", "reports", *map(str, command))
+
+
+@pytest.fixture
+def results(tmp_path):
+    folder = tmp_path / "results"
+    folder.mkdir()
+    (folder / "run-report.json").write_text(json.dumps(complete(latency(value=900))))
+    for name in ("report.html", "verdict.json"):
+        (folder / name).write_text("old")
+    return folder
+
+
+STATES = pytest.mark.parametrize(
+    ("state", "why"), [(READ_ONLY, "Read-only file system"), (FILLED, "No space left on device")], ids=["ro", "full"]
+)
+
+
+def clear(done, why):
+    assert done.returncode == 2, done.stdout + done.stderr
+    assert why in done.stderr
+    assert "Traceback" not in done.stderr
+    assert ".part" not in done.stdout
+
+
+@STATES
+def test_a_page(results, state, why):
+    done = reports(state, results, "html", results / "run-report.json", "-o", results / "report.html")
+    clear(done, why)
+    assert "left report.html 3\n" in done.stdout
+
+
+@STATES
+def test_a_verdict_for_machines(results, state, why):
+    done = reports(state, results, "verdict", results / "run-report.json", "--json", results / "verdict.json")
+    clear(done, why)
+    assert "left verdict.json 3\n" in done.stdout
+
+
+@STATES
+def test_nights_and_their_history(tmp_path, state, why):
+    results = tmp_path / "results"
+    folder = results / "nights/20261115T020000"
+    keep_record(folder, record(night="2026-11-15", started=START))
+    keep_report(folder, complete())
+    done = reports(state, results, "nightly", "embedded", f"--results={results}")
+    clear(done, why)
+    assert (folder / "run-report.json").exists()
+
+
+@STATES
+def test_the_history(results, state, why):
+    """``ingest`` knows a site's folder only; this one's history is elsewhere."""
+    program = (
+        "import pathlib, sys; from reports.__main__ import main; from reports.history import command;"
+        "command.history_folder = lambda site: pathlib.Path(sys.argv[1], 'history');"
+        "sys.exit(main(['ingest', 'embedded', sys.argv[1] + '/run-report.json']))"
+    )
+    clear(run_on(state, results, sys.executable, "-c", program, str(results)), why)
+
+
+def validate(state, tree, reframe):
+    script = tree / ".venv/bin/reframe"
+    script.write_text(f"#!/bin/bash\n{REPORT}{reframe}\n")
+    script.chmod(0o755)
+    results = tree / "results"
+    earlier = results / "runs/20200101T000000-nightly"
+    earlier.mkdir(parents=True)
+    (earlier / "run-report.json").write_text("earlier")
+    return run_on(state, results, str(tree / "site_configs/validate"), "embedded", KAPPA_RESULTS=str(results))
+
+
+def test_validation_on_read_only_results(tree):
+    done = validate(READ_ONLY, tree, f'touch "{tree}/ran"')
+    clear(done, "cannot write in")
+    assert not (tree / "ran").exists()
+
+
+def test_validation_on_a_full_disk(tree):
+    done = validate(FULL, tree, f'cat "{SAMPLE}" > "$report"')
+    assert done.returncode == 2
+    assert "report is not complete, is the disk full?" in done.stderr
+    assert "Traceback" not in done.stderr
+    assert "left runs/20200101T000000-nightly/run-report.json 7\n" in done.stdout
+    assert done.stdout.count("/run-report.json ") == 1
+
+
+def test_storage_without_file_locks(tree):
+    flock = tree / ".venv/bin/flock"
+    flock.write_text('#!/bin/sh\necho "flock: 10: No locks available" >&2\nexit 71\n')
+    flock.chmod(0o755)
+    path = f"{flock.parent}:{os.environ['PATH']}"
+    script = tree / ".venv/bin/reframe"
+    shutil.copy("/bin/false", script)
+    done = subprocess.run(
+        [tree / "site_configs/validate", "embedded"], capture_output=True, text=True, check=False,
+        env={**os.environ, "KAPPA_RESULTS": str(tree / "results"), "PATH": path},
+    )  # fmt: skip
+    assert done.returncode == 2
+    assert "has no file locks: set KAPPA_RESULTS" in done.stderr
+    assert not list(pathlib.Path(tree / "results/runs").iterdir())
