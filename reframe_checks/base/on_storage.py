@@ -10,7 +10,7 @@ import reframe as rfm
 import reframe.core.builtins as rfmb
 from reframe.core.exceptions import ReframeError, SanityError
 
-from reframe_checks.base.storage_targets import STORAGE_TARGETS, parallel
+from reframe_checks.base.storage_targets import STORAGE_TARGETS, parallel, stated_folder
 from reframe_checks.parsers import lustre
 
 STRIPING_FILE = "striping.txt"
@@ -50,7 +50,7 @@ class OnStorage(rfm.RegressionTestPlugin):
     @rfmb.run_after("setup")
     def make_folder(self):
         extras = self.current_partition.extras
-        path = self.stated(f"extras/storage/{self.target}", extras.get("storage", {}).get(self.target))
+        path = self.stated(f"extras/storage/{self.target}, an absolute path", stated_folder(extras, self.target))
         self.lustre_settings = extras.get("lustre", {}).get(self.target)
         left_over = f"-maxdepth 1 -name 'kappa.*' -user \"$(id -u)\" -mmin +{_LEFT_OVER_MINUTES}"
         self.prerun_cmds = [

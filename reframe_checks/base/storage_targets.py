@@ -5,6 +5,9 @@ nodes see the same files there, it also lists ``parallel_TARGET``: only then job
 target has ``extras: {lustre: {TARGET: {stripe_count: N, stripe_size: BYTES}}}``, -1 being all object storage targets.
 """
 
+from collections.abc import Mapping
+from typing import Any
+
 # Target -> feature of a partition that has it.
 STORAGE_TARGETS = {target: f"storage_{target}" for target in ("scratch", "shared", "lustre_hdd", "lustre_ssd", "nvme")}
 
@@ -12,3 +15,9 @@ STORAGE_TARGETS = {target: f"storage_{target}" for target in ("scratch", "shared
 def parallel(target: str) -> str:
     """The feature of a partition whose nodes share the files of ``target``."""
     return f"parallel_{target}"
+
+
+def stated_folder(extras: Mapping[str, Any], target: str) -> str | None:
+    """The site's path of ``target`` if it is an absolute one: others could read as an option, of ``find`` even."""
+    path = extras.get("storage", {}).get(target)
+    return path if str(path).startswith("/") else None

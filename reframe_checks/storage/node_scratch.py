@@ -13,6 +13,7 @@ from reframe.core.exceptions import SanityError
 
 from reframe_checks.base.check import KappaCheck
 from reframe_checks.base.scaled import Scaled
+from reframe_checks.base.storage_targets import stated_folder
 from reframe_checks.parsers import fio
 from reframe_checks.parsers.errors import ParseError
 
@@ -40,7 +41,8 @@ class NodeScratch(Scaled, KappaCheck):
 
     @rfmb.run_after("setup")
     def command_line(self):
-        folder = self.stated(f"extras/storage/{TARGET}", self.current_partition.extras.get("storage", {}).get(TARGET))
+        stated = stated_folder(self.current_partition.extras, TARGET)
+        folder = self.stated(f"extras/storage/{TARGET}, an absolute path", stated)
         # The folder of each node is known on that node only: fio makes its file there, and removes it.
         file = f"{shlex.quote(str(folder))}/kappa.$SLURM_JOB_ID"
         self.executable = "fio"

@@ -57,8 +57,7 @@ def locked(history: pathlib.Path) -> Iterator[None]:
             fcntl.flock(lock, fcntl.LOCK_EX)
             yield
     except OSError as err:
-        # Of PyArrow's errors only the text says what it was.
-        raise InputError(f"cannot write {clean(str(history))}: {clean(err.strerror or str(err))}") from err
+        raise InputError(f"cannot write {clean(str(history))}: {err.strerror}") from err
 
 
 def _read(path: pathlib.Path, columns: list[str] | None = None) -> Any:

@@ -1,8 +1,9 @@
 """What Spack and the programs that it builds write is shown line by line, clean and cut."""
 
+import io
 import sys
 
-from spack_envs.installer import build_log, spack
+from spack_envs.installer import build_log, cli, spack
 
 PROGRAM = r"""print("\x1b]0;owned\x07\x1b[2Jerror: bad \u202eflag\n" + "x" * 300_000)"""
 
@@ -31,3 +32,18 @@ def test_the_first_error_is_clean_and_cut(tmp_path):
     found = build_log.first_error(tmp_path / "log")
     assert found.startswith("fatal error: no xxx")
     assert len(found) == build_log.SHOWN
+
+
+def test_a_line_without_end_comes_in_pieces():
+    found = list(build_log.pieces(io.StringIO("x" * 300_000 + "\ny")))
+    assert max(map(len, found)) < 100_000
+    assert "".join(found) == "x" * 300_000 + "\ny"
+
+
+def test_the_reason_why_it_failed_is_clean(monkeypatch, capsys):
+    def fail(_):
+        raise spack.InstallError("no \x1b[2Juse")
+
+    monkeypatch.setattr(cli, "_act", fail)
+    assert cli.main(["embedded", "app"]) != 0
+    assert capsys.readouterr().err == "install: no use\n"

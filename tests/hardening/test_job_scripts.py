@@ -7,6 +7,7 @@ import sys
 
 import pytest
 
+from reframe_checks.base.storage_targets import stated_folder
 from tests.hardening.hostile_settings import WORD
 
 REPOSITORY = pathlib.Path(__file__).parents[2]
@@ -79,3 +80,9 @@ def test_every_script_hands_the_words_on_and_runs_none(site, programs, tmp_path)
             told = [words for words in called if words[0] == command and any(WORD in word for word in words)]
             assert len(told) == len(asked), script.read_text()
     assert not list(site.rglob("pwned*"))
+
+
+@pytest.mark.parametrize("path", ["-delete", "scratch", "", "~/x", None])
+def test_a_storage_target_is_an_absolute_path(path):
+    assert stated_folder({"storage": {"scratch": path}}, "scratch") is None
+    assert stated_folder({"storage": {"scratch": "/a b"}}, "scratch") == "/a b"
