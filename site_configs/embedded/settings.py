@@ -54,7 +54,7 @@ OPEN_MPI = [
     # Minutes of a step: once in a while Slurm's PMIx does not bring the ranks together, and they wait for ever.
     ["SLURM_TIMELIMIT", "4"],
 ]
-# Only what has one-sided checks needs it: a component less that could crash.
+# For what has one-sided checks.
 ONE_SIDED = [
     # Debian's MCA parameters switch off pt2pt, the only one-sided component that works over TCP: rdma wants get and
     # atomics of the transport, and without a component MPI_Win_allocate ends with MPI_ERR_WIN.

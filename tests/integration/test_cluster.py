@@ -41,6 +41,19 @@ int main(int argc, char **argv) {
   return 0;
 }
 """
+# Rank 0 arrives late at a fence that carries no data, the kind that ends MPI_Init.
+FENCE_PROGRAM = """\
+import ctypes, os, pathlib, sys, time
+pmix = ctypes.CDLL("libpmix.so.2")
+assert pmix.PMIx_Init(ctypes.create_string_buffer(512), None, 0) == 0
+arrived = pathlib.Path(sys.argv[1])
+if os.environ["SLURM_PROCID"] == "0":
+    time.sleep(0.5)
+    arrived.touch()
+assert pmix.PMIx_Fence(None, 0, None, 0) == 0
+print("after" if arrived.exists() else "before")
+pmix.PMIx_Finalize(None, 0)
+"""
 
 
 class Cluster:
@@ -203,6 +216,10 @@ class TestService:
         command = ["--mpi=pmix", "-N2", "-n4", "--overcommit", "-p", "cpu", str(tmp_path / "sum")]
         lines = cluster.run("srun", *command, env=environment).stdout.splitlines()
         assert sorted(lines) == ["node1 4 6"] * 2 + ["node2 4 6"] * 2
+
+    def test_fence_waits_for_the_other_node(self, cluster: Cluster, tmp_path: Path) -> None:
+        command = ["--mpi=pmix", "-N2", "-n4", "--overcommit", "-p", "cpu", "python3", "-c", FENCE_PROGRAM]
+        assert cluster.run("srun", *command, str(tmp_path / "arrived")).stdout.split() == ["after"] * 4
 
     def test_licence_lets_one_job_run_at_a_time(self, cluster: Cluster) -> None:
         script = "echo begin >>/shared/order; sleep 0.3; echo end >>/shared/order"
