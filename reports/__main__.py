@@ -70,7 +70,7 @@ def _parser() -> argparse.ArgumentParser:
         parents=[run],
         formatter_class=raw,
         help="print PASS, FAIL or INCOMPLETE and why",
-        description="Print the verdict on a run: failures first, with where to look. Colours follow NO_COLOR.\n"
+        description="Print the verdict on a run: failures last, with where to look. Colours follow NO_COLOR.\n"
         "Exit status: 0 PASS, 1 FAIL, 2 INCOMPLETE or an unusable report or site file.",
     )
     verdict.add_argument("--json", metavar="FILE", type=pathlib.Path, help="write the verdict for machines, too")

@@ -1,4 +1,7 @@
-"""The verdict on a terminal, in a pipe or in a log: failures first, what passed in brief."""
+"""The verdict on a terminal, in a pipe or in a log: what passed in brief, the failures and the headline last.
+
+The end is what stays on a screen, and what is kept of a long log.
+"""
 
 import os
 import sys
@@ -53,14 +56,15 @@ def show(verdict: Verdict, every_row: bool = False) -> None:
 
 
 def _print(console: Console, verdict: Verdict, every_row: bool) -> None:
-    console.print(_headline(verdict))
-    _failures(console, verdict)
-    _suspects(console, verdict)
-    _gaps(console, verdict)
-    _known(console, verdict)
-    _unstable(console, verdict)
-    _results(console, verdict, every_row)
     _not_provided(console, verdict)
+    _results(console, verdict, every_row)
+    _unstable(console, verdict)
+    _known(console, verdict)
+    _gaps(console, verdict)
+    _suspects(console, verdict)
+    _failures(console, verdict)
+    console.print()
+    console.print(_headline(verdict))
 
 
 def _headline(verdict: Verdict) -> Panel:
@@ -142,12 +146,12 @@ def _results(console: Console, verdict: Verdict, every_row: bool) -> None:
     brief = [] if every_row else [case for case in verdict.cases if case.state is State.PASS]
     # What failed without a figure is among the failures already.
     detailed = [c for c in verdict.cases if every_row or (c.state is not State.PASS and c.shown_metrics)]
-    if detailed:
-        _section(console, "Results" if every_row else "Results that are not a pass")
-        console.print(_detailed(sorted(detailed, key=lambda case: -case.state.severity), console.width >= WIDE))
     if brief:
         _section(console, "Passed", "in brief; --all shows every metric with its bounds")
         console.print(_brief(brief))
+    if detailed:
+        _section(console, "Results" if every_row else "Results that are not a pass")
+        console.print(_detailed(sorted(detailed, key=lambda case: case.state.severity), console.width >= WIDE))
 
 
 def _detailed(cases: list[CaseVerdict], wide: bool) -> Table:
