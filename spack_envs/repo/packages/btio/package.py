@@ -9,9 +9,9 @@ class Btio(MakefilePackage):
     """
 
     homepage = "https://www.nas.nasa.gov/software/npb.html"
-    url = "https://www.nas.nasa.gov/assets/npb/NPB3.4.1.tar.gz"
+    url = "https://www.nas.nasa.gov/assets/npb/NPB3.4.3.tar.gz"
 
-    version("3.4.1", sha256="f3a43467da6e84a829ea869156d3ea86c17932136bb413a4b6dab23018a28881")
+    version("3.4.3", sha256="a97c03d7e87ab826fba79c754415a13632c5273877abad270c85201db0f86aeb")
 
     variant("classes", default="S,W,A,B,C,D", values=tuple("SWABCDEF"), multi=True, description="Problem sizes")
     variant(
@@ -30,15 +30,10 @@ class Btio(MakefilePackage):
     parallel = False
 
     def edit(self, spec, prefix):
-        flags = ["-O3"]
-        if spec.satisfies("%gcc@10:"):
-            flags.append("-fallow-argument-mismatch")
-        if spec.satisfies("%gcc@12:"):
-            flags.append("-fallow-invalid-boz")
         definitions = {
             "MPIFC": spec["mpi"].mpifc,
             "FLINK": "$(MPIFC)",
-            "FFLAGS": " ".join(flags),
+            "FFLAGS": "-O3",
             "FLINKFLAGS": "$(FFLAGS)",
             "MPICC": spec["mpi"].mpicc,
             "CLINK": "$(MPICC)",
