@@ -1,5 +1,6 @@
 """Which nodes are suspect: those a check's own evidence names, or else by elimination over cases of the same kind."""
 
+import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
@@ -13,6 +14,8 @@ class SuspectNode:
 
     node: str
     evidence: tuple[tuple[str, State, str], ...]
+    #: How many times the noise it stands out at most, where a check measured that; infinite: nothing could be measured.
+    score: float = 0.0
 
     @property
     def failures(self) -> int:
@@ -64,12 +67,19 @@ def _passed(other: CaseVerdict, metric: str | None) -> bool:
 
 
 def suspect_nodes(attempts: Iterable[CaseVerdict]) -> tuple[SuspectNode, ...]:
-    """Every suspect node of the session with all that speaks against it, the one with most failures first."""
+    """Every suspect node of the session with all that speaks against it.
+
+    The one with most failures first, and of as many, the one that stands out most.
+    """
     # A case that was measured again speaks once.
     found: dict[str, dict[tuple[str, State, str], None]] = {}
+    scores: dict[str, float] = {}
     for attempt in attempts:
         if attempt.suspicion:
             for node in attempt.suspicion.nodes:
                 found.setdefault(node, {})[attempt.case.title, attempt.state, attempt.suspicion.evidence] = None
-    nodes = [SuspectNode(node, tuple(evidence)) for node, evidence in found.items()]
-    return tuple(sorted(nodes, key=lambda suspect: (-suspect.failures, suspect.node)))
+        for finding in attempt.case.findings:
+            for node in finding.nodes if finding.kind == "node" else ():
+                scores[node] = max(scores.get(node, 0), math.inf if finding.score is None else finding.score)
+    nodes = [SuspectNode(node, tuple(evidence), scores.get(node, 0)) for node, evidence in found.items()]
+    return tuple(sorted(nodes, key=lambda suspect: (-suspect.failures, -suspect.score, suspect.node)))

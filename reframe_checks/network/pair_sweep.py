@@ -4,7 +4,8 @@ Rounds of pairs that share no node, each round at the same time (own program, ``
 take n - 1 rounds. The worst pairs are measured again alone: what is slow only while others run is counted, and blamed
 on nobody. A pair's bandwidth is that of its slower direction. Nodes, links
 and switches are told apart by a robust fit over all pairs (``localise/pairs.py``); gated are the worst pair, and the
-worst pair against the median.
+worst pair against the median. What the adapters count as lost meanwhile (TCP's segments sent again, errors of RDMA
+ports) shows a bad cable long before it costs bandwidth (``localise/losses.py``).
 """
 
 import pathlib
@@ -14,16 +15,20 @@ from dataclasses import replace
 import numpy as np
 import reframe as rfm
 import reframe.core.builtins as rfmb
+import reframe.utility.typecheck as typ
 from reframe.core.exceptions import SanityError
 
 from reframe_checks.base.check import KappaCheck
 from reframe_checks.base.cmake_program import CMakeProgram
 from reframe_checks.base.scaled import Scaled
 from reframe_checks.localise.finding import ranked
+from reframe_checks.localise.losses import loss_counts, loss_shares, suspects_of_losses
 from reframe_checks.localise.pairs import clear_pairs, one_direction, suspects_of_pairs
 from reframe_checks.parsers import pair_sweep, topology
 
 RESULT, TOPOLOGY = "pair_sweep.json", "topology.txt"
+# A median pair that sent fewer packets is not seen by the counters that are read.
+LEAST_SENT = 100
 
 
 class PairSweepBuild(CMakeProgram):
@@ -33,7 +38,7 @@ class PairSweepBuild(CMakeProgram):
 
 @rfm.simple_test
 class PairSweep(Scaled, KappaCheck):
-    descr = "Latency and bandwidth between every pair of nodes"
+    descr = "Latency, bandwidth and packet loss between every pair of nodes"
     family = "network/pair-sweep"
     needs_partition = ["links"]
     needs_environ = ["sweep-build"]
@@ -52,7 +57,14 @@ class PairSweep(Scaled, KappaCheck):
     seconds = rfmb.variable(float, value=2.0)
     #: How many times slower than its like a node, link or switch has to be to be named.
     least_slowdown = rfmb.variable(float, value=1.25)
-    tunable = ["latency_bytes", "round_trips", "bandwidth_bytes", "window", "windows", "seconds", "least_slowdown"]
+    #: What share of a pair's packets has to get lost for it to be named.
+    least_loss = rfmb.variable(float, value=0.001)
+    #: False where no counter of the nodes sees the fabric's packets.
+    count_packets = rfmb.variable(typ.Bool, value=True)
+    tunable = [
+        "latency_bytes", "round_trips", "bandwidth_bytes", "window", "windows", "seconds", "least_slowdown",
+        "least_loss", "count_packets",
+    ]  # fmt: skip
 
     @rfmb.run_after("setup")
     def command_line(self):
@@ -63,6 +75,8 @@ class PairSweep(Scaled, KappaCheck):
             f"--bandwidth-bytes={self.bandwidth_bytes}", f"--window={self.window}", f"--repeats={self.windows}",
             f"--seconds={self.seconds}", f"--alone-share={1 / self.least_slowdown}",
         ]  # fmt: skip
+        if not self.count_packets:
+            del self.perf_variables["worst_loss"]
         # Without a topology scontrol says so and fails.
         self.prerun_cmds = [*self.prerun_cmds, f"scontrol show topology > {TOPOLOGY} 2> /dev/null || true"]
         self.keep_files = [*self.keep_files, RESULT, TOPOLOGY]
@@ -79,9 +93,16 @@ class PairSweep(Scaled, KappaCheck):
         self.record_matrix("latency", "us", nodes, as_lists(latency_us))
         self.record_matrix("bandwidth", "MB/s", nodes, as_lists(bandwidth))
         self.count_alone(nodes, sweep.alone, latency_us, np.fmin(bandwidth, bandwidth.T))
+        shares = loss_shares(*loss_counts(sweep.packets, len(nodes)), least_loss=self.least_loss)
+        self.loss_percent = 100 * shares[np.ix_(order, order)]
         self.record_findings(self.judged(nodes, bandwidth))
         if sweep.not_measured:
             raise SanityError(f"no figure between {', '.join('-'.join(pair) for pair in sweep.not_measured[:8])}")
+        if self.count_packets and np.median([packets.sent for packets in sweep.packets]) < LEAST_SENT:
+            raise SanityError(
+                "no counter sees the packets (OutSegs of /proc/net/snmp, port_xmit_packets of /sys/class/infiniband);"
+                " where that is so for good, the site sets extras/tuning/PairSweep/count_packets to False"
+            )
         return self.require_all_nodes(nodes)
 
     def count_alone(self, nodes, alone, latency_us, slower_mbps):
@@ -102,11 +123,12 @@ class PairSweep(Scaled, KappaCheck):
         self.slow_under_load = {*slow_latency, *slow_bandwidth}
 
     def judged(self, nodes, bandwidth):
-        """Findings of latency and bandwidth, the strongest first."""
+        """Findings of packets, latency and bandwidth, the strongest first."""
         limits = {"least_slowdown": self.least_slowdown, "switch_of": self.switch_of}
         latency = suspects_of_pairs("latency", nodes, self.latency_us, **limits)
         slow = suspects_of_pairs("bandwidth", nodes, 1 / self.slower_mbps, **limits)
-        return ranked([*latency, *(self.with_direction(finding, nodes, bandwidth) for finding in slow)])
+        lossy = suspects_of_losses(nodes, self.loss_percent / 100, least_loss=self.least_loss)
+        return ranked([*lossy, *latency, *(self.with_direction(finding, nodes, bandwidth) for finding in slow)])
 
     def with_direction(self, finding, nodes, bandwidth):
         if finding.kind != "node" or finding.score is None:
@@ -117,6 +139,10 @@ class PairSweep(Scaled, KappaCheck):
     @rfmb.performance_function("pairs")
     def slow_only_under_load(self):
         return len(self.slow_under_load)
+
+    @rfmb.performance_function("%")
+    def worst_loss(self):
+        return float(np.nanmax(self.loss_percent))
 
     @rfmb.performance_function("MB/s")
     def slowest_pair_bandwidth(self):

@@ -18,7 +18,7 @@ _STATISTICS = {
 }
 _CLASS = re.compile(r" Class           = +([SWABCDEF])")
 _TOTAL = re.compile(rf" Total processes = +({INTEGER})")
-_ACTIVE = re.compile(rf" Active procs    = +({INTEGER})")
+_ACTIVE = re.compile(rf" Active proc(?:s    |esses)= +({INTEGER})")
 _STARTED = re.compile(rf" Total number of processes: +({INTEGER})")
 _VERIFIED = re.compile(r" Verification    = +SUCCESSFUL")
 # Half a unit of the last printed digit.

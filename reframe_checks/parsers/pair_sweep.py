@@ -20,6 +20,15 @@ class Alone:
 
 
 @dataclass(frozen=True)
+class Packets:
+    """What both nodes of a pair sent while they were measured, and how many of it got lost; 0 where nothing counts."""
+
+    pair: tuple[int, int]
+    sent: int
+    lost: int
+
+
+@dataclass(frozen=True)
 class PairSweep:
     """n nodes; latency (n x n, symmetric) is half of the median round trip, in ``bandwidth_mbps`` (n x n, MB/s,
     10^6 bytes a second) the row sends to the column."""
@@ -32,6 +41,7 @@ class PairSweep:
     latency_us: Matrix
     bandwidth_mbps: Matrix
     round_seconds: tuple[float, ...]
+    packets: tuple[Packets, ...]
     alone: tuple[Alone, ...]
 
     @property
@@ -51,14 +61,16 @@ def parse(text: str) -> PairSweep:
     """
     output = Output.read("pair sweep", text)
     record = Record.parse(output, 1, len(output.lines))
-    if record.text("format") != "kappa-pair-sweep" or record.integer("version") != 1:
-        raise record.error("kappa-pair-sweep, version 1", "format")
+    if record.text("format") != "kappa-pair-sweep" or record.integer("version") != 2:
+        raise record.error("kappa-pair-sweep, version 2", "format")
     nodes = tuple(record.texts("nodes"))
     if len(nodes) < 2 or len(set(nodes)) != len(nodes):
         raise record.error("two nodes or more, each once", "nodes")
     latency_us = _matrix(record, "latency_us", len(nodes))
     if tuple(zip(*latency_us, strict=True)) != latency_us:
         raise record.error("the same latency in both directions", "latency_us")
+    bandwidth_mbps = _matrix(record, "bandwidth_MBps", len(nodes))
+    round_seconds, packets = _rounds(record, len(nodes))
     return PairSweep(
         mpi=record.text("mpi"),
         nodes=nodes,
@@ -66,8 +78,9 @@ def parse(text: str) -> PairSweep:
         latency_bytes=record.integer("latency_bytes", 1),
         bandwidth_bytes=record.integer("bandwidth_bytes", 1),
         latency_us=latency_us,
-        bandwidth_mbps=_matrix(record, "bandwidth_MBps", len(nodes)),
-        round_seconds=_rounds(record, len(nodes)),
+        bandwidth_mbps=bandwidth_mbps,
+        round_seconds=round_seconds,
+        packets=packets,
         alone=tuple(sorted(_alone(record, nodes), key=lambda alone: alone.pair)),
     )
 
@@ -80,8 +93,8 @@ def _matrix(record: Record, key: str, nodes: int) -> Matrix:
     return matrix
 
 
-def _rounds(record: Record, nodes: int) -> tuple[float, ...]:
-    met: list[tuple[int, int]] = []
+def _rounds(record: Record, nodes: int) -> tuple[tuple[float, ...], tuple[Packets, ...]]:
+    packets: list[Packets] = []
     seconds = []
     for number, entry in enumerate(record.records("rounds"), start=1):
         if entry.integer("round") != number:
@@ -89,11 +102,14 @@ def _rounds(record: Record, nodes: int) -> tuple[float, ...]:
         pairs = entry.pairs("pairs")
         if len({node for pair in pairs for node in pair}) != 2 * len(pairs):
             raise entry.error("pairs that share no node", "pairs")
-        met += pairs
+        counts = [entry.integers(key) for key in ("packets_sent", "packets_lost")]
+        if any(len(count) != len(pairs) for count in counts):
+            raise entry.error("a number for each pair", "packets_sent, packets_lost")
+        packets += [Packets(*row) for row in zip(pairs, *counts, strict=True)]
         seconds.append(entry.number("seconds", 0))
-    if sorted(met) != list(combinations(range(nodes), 2)):
+    if sorted(packet.pair for packet in packets) != list(combinations(range(nodes), 2)):
         raise record.error("every pair of nodes once", "rounds")
-    return tuple(seconds)
+    return tuple(seconds), tuple(packets)
 
 
 def _alone(record: Record, nodes: tuple[str, ...]) -> list[Alone]:

@@ -4,7 +4,7 @@ import pytest
 
 from reframe_checks.parsers.errors import ParseError
 from reframe_checks.parsers.lustre import Striping, parse
-from tests.unit.parsers.conftest import DATA
+from tests.unit.conftest import DATA
 
 
 @pytest.mark.parametrize(

@@ -29,6 +29,16 @@ def test_figures_of_every_pair(text):
     assert {"node5"} < {node for alone in sweep.alone for node in alone.pair}
 
 
+def test_packets_of_every_pair(recorded):
+    # node5 drops 2 % of what arrives.
+    packets = {
+        packet.pair: packet for packet in pair_sweep.parse(recorded("pair_sweep/eight_nodes_lossy.json")).packets
+    }
+    assert len(packets) == 28
+    assert (packets[3, 4].sent, packets[3, 4].lost) == (120819, 1048)
+    assert (packets[1, 6].sent, packets[1, 6].lost) == (120918, 22)
+
+
 def test_a_missing_figure_names_its_pair(text):
     sweep = pair_sweep.parse(changed(text, lambda document: document["bandwidth_MBps"][2].__setitem__(6, None)))
     assert sweep.not_measured == [("node3", "node7")]
@@ -49,6 +59,8 @@ def test_a_missing_figure_names_its_pair(text):
         (lambda d: d["rounds"].reverse(), "round 1"),
         (lambda d: d["rounds"][0]["pairs"].__setitem__(0, [0, 1]), "no node|once"),
         (lambda d: d["rounds"][0]["pairs"].__setitem__(0, [1, 0]), "the smaller first"),
+        (lambda d: d["rounds"][0]["packets_lost"].pop(), "a number for each pair"),
+        (lambda d: d["rounds"][0]["packets_sent"].__setitem__(0, -1), "none negative"),
         (lambda d: d["alone"][0].update(second="node9"), "two of the nodes"),
         (lambda d: d["alone"].append(d["alone"][0]), "each pair once"),
         (lambda d: d["alone"].pop(), "as many pairs"),

@@ -57,7 +57,10 @@ def test_mdtest_that_reports_an_error(recorded):
         mdtest.parse(text)
 
 
-@pytest.mark.parametrize(("name", "method"), [("full", "FULL MPI-IO"), ("simple", "SIMPLE MPI-IO")])
+@pytest.mark.parametrize(
+    ("name", "method"),
+    [("full", "FULL MPI-IO"), ("full_of_3_4_3", "FULL MPI-IO"), ("simple", "SIMPLE MPI-IO")],
+)
 def test_btio(recorded, name, method):
     result = btio.parse(recorded(f"btio/{name}_four_ranks.txt"))
     assert (result.problem_class, result.processes, result.method) == ("W", 4, method)

@@ -45,6 +45,14 @@ def test_two_checks_may_name_different_nodes(tmp_path):
     assert "A, B" in found.evidence
 
 
+def test_of_as_many_failures_the_node_that_stands_out_more_comes_first(tmp_path):
+    cases = [
+        case("NodeLinks", "scratch", check_class=name, suspects=[node], findings=[finding(node, score=score)])
+        for name, node, score in (("A", "node1", 5.0), ("B", "node2", 80.0))
+    ]
+    assert [suspect.node for suspect in judged(report(cases), tmp_path).suspects] == ["node2", "node1"]
+
+
 def test_elimination_names_the_node_of_no_passed_case(tmp_path):
     document = report(
         [on("node1", "node2"), on("node1", "node3", value=900), on("node3", "node4", value=900), on("node2", "node4")]

@@ -1,6 +1,7 @@
 // pair_sweep: latency and bandwidth between every pair of nodes, in rounds of disjoint pairs at the same time.
 
 #include <CLI/CLI.hpp>
+#include <cstdint>
 #include <cstdio>
 #include <exception>
 #include <filesystem>
@@ -58,6 +59,21 @@ json rows(const std::vector<double>& values, std::size_t nodes) {
         matrix.push_back(std::move(row));
     }
     return matrix;
+}
+
+// Of the pairs of each round, packets that both nodes sent meanwhile, and how many of them got lost.
+void add_packets(json& rounds, const Matrices& matrices, std::size_t nodes) {
+    const auto both = [nodes](const std::vector<double>& counts, const json& pair) {
+        const auto first = pair[0].get<std::size_t>();
+        const auto second = pair[1].get<std::size_t>();
+        return static_cast<std::uint64_t>(counts[first * nodes + second] + counts[second * nodes + first]);
+    };
+    for (json& round : rounds) {
+        for (const json& pair : round["pairs"]) {
+            round["packets_sent"].push_back(both(matrices.packets_sent, pair));
+            round["packets_lost"].push_back(both(matrices.packets_lost, pair));
+        }
+    }
 }
 
 json measured_in_rounds(Sweep& sweep, const Layout& layout, bool speaks) {
@@ -120,15 +136,16 @@ void measure(const sweep::World& world, const Options& options) {
         throw std::runtime_error("all ranks are on " + layout.nodes.front() + ": start at least one on each of two nodes");
     }
     Sweep sweep(world, layout, options.settings);
-    const json rounds = measured_in_rounds(sweep, layout, world.rank() == 0);
+    json rounds = measured_in_rounds(sweep, layout, world.rank() == 0);
     const Matrices matrices = sweep.collect();
     const json alone = measured_alone(sweep, matrices, layout, options, world.rank());
     if (world.rank() != 0) {
         return;
     }
+    add_packets(rounds, matrices, layout.nodes.size());
     const json document = {
         {"format", "kappa-pair-sweep"},
-        {"version", 1},
+        {"version", 2},
         {"mpi", sweep::World::library()},
         {"nodes", layout.nodes},
         {"ranks_per_node", layout.slots},

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "median.hpp"
+#include "packet_counters.hpp"
 
 namespace {
 
@@ -25,7 +26,9 @@ Sweep::Sweep(const sweep::World& world, const Layout& layout, const Settings& se
       layout_(layout),
       measurement_(settings),
       latency_us_(layout.nodes.size(), kNothing),
-      bandwidth_mbps_(layout.nodes.size(), kNothing) {}
+      bandwidth_mbps_(layout.nodes.size(), kNothing),
+      packets_sent_(layout.nodes.size(), 0),
+      packets_lost_(layout.nodes.size(), 0) {}
 
 double Sweep::run(const std::vector<Pair>& pairs) {
     const int own = layout_.own_node;
@@ -36,8 +39,10 @@ double Sweep::run(const std::vector<Pair>& pairs) {
     const int other = plays ? (leads ? mine->second : mine->first) : 0;
     const int partner = plays ? layout_.partner(other) : 0;
     const auto column = static_cast<std::size_t>(other);
+    const bool counts = plays && layout_.own_slot == 0;
 
     world_.barrier();
+    const PacketCounters before = counts ? read_packet_counters() : PacketCounters{};
     const double start = MPI_Wtime();
     // Barriers between the three, so that all pairs do the same at the same time.
     if (leads) {
@@ -54,6 +59,11 @@ double Sweep::run(const std::vector<Pair>& pairs) {
         }
         world_.barrier();
     }
+    if (counts) {
+        const PacketCounters passed = read_packet_counters().since(before);
+        packets_sent_[column] += static_cast<double>(passed.sent);
+        packets_lost_[column] += static_cast<double>(passed.lost);
+    }
     return MPI_Wtime() - start;
 }
 
@@ -61,12 +71,17 @@ Matrices Sweep::collect() {
     const std::size_t nodes = layout_.nodes.size();
     const auto latency = gathered(latency_us_, world_);
     const auto bandwidth = gathered(bandwidth_mbps_, world_);
+    const auto sent = gathered(packets_sent_, world_);
+    const auto lost = gathered(packets_lost_, world_);
     std::fill(latency_us_.begin(), latency_us_.end(), kNothing);
     std::fill(bandwidth_mbps_.begin(), bandwidth_mbps_.end(), kNothing);
+    std::fill(packets_sent_.begin(), packets_sent_.end(), 0);
+    std::fill(packets_lost_.begin(), packets_lost_.end(), 0);
     if (world_.rank() != 0) {
         return {};
     }
-    Matrices matrices{std::vector<double>(nodes * nodes, kNothing), std::vector<double>(nodes * nodes, kNothing)};
+    Matrices matrices{std::vector<double>(nodes * nodes, kNothing), std::vector<double>(nodes * nodes, kNothing),
+                      std::vector<double>(nodes * nodes, 0), std::vector<double>(nodes * nodes, 0)};
     for (std::size_t row = 0; row < nodes; ++row) {
         for (const int rank : layout_.ranks[row]) {
             for (std::size_t column = 0; column < nodes; ++column) {
@@ -80,6 +95,8 @@ Matrices Sweep::collect() {
                     double& there = matrices.bandwidth_mbps[row * nodes + column];
                     there = (std::isnan(there) ? 0 : there) + bandwidth[from];
                 }
+                matrices.packets_sent[row * nodes + column] += sent[from];
+                matrices.packets_lost[row * nodes + column] += lost[from];
             }
         }
     }

@@ -12,6 +12,8 @@
 struct Matrices {
     std::vector<double> latency_us;      // symmetric; the slowest of the node's ranks
     std::vector<double> bandwidth_mbps;  // row sends to column; sum over the node's ranks, MB/s
+    std::vector<double> packets_sent;    // by the row while it was measured with the column
+    std::vector<double> packets_lost;
 };
 
 class Sweep {
@@ -29,6 +31,8 @@ class Sweep {
     PairMeasurement measurement_;
     std::vector<double> latency_us_;
     std::vector<double> bandwidth_mbps_;
+    std::vector<double> packets_sent_;  // counted by the first rank of the node
+    std::vector<double> packets_lost_;
 };
 
 // The pairs of which a figure is worse than the median of all by more than the factor 1 / share, worst first,

@@ -2,7 +2,7 @@ import pathlib
 
 import pytest
 
-DATA = pathlib.Path(__file__).parents[2] / "data"
+DATA = pathlib.Path(__file__).parents[1] / "data"
 
 
 @pytest.fixture(scope="session")
