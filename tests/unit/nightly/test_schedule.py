@@ -2,6 +2,7 @@
 
 import datetime
 import shlex
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -91,6 +92,20 @@ def test_systemd_units_are_bounded_and_expand_nothing():
     assert "TimeoutStartSec=7290" in text
     assert "OnCalendar=*-*-* 02:00:00" in text
     assert "50%%$$HOME" in text
+
+
+@pytest.mark.skipif(shutil.which("systemd-analyze") is None, reason="not provided here: systemd-analyze")
+def test_systemd_accepts_the_units(tmp_path):
+    chosen = options("--limit=2h", "--", "-n", "50%$HOME")
+    # systemd looks whether the program is there.
+    text = schedule.systemd(chosen, [sys.executable, *command(chosen)[1:]], tmp_path)
+    units = [part.partition("\n")[::2] for part in text.split("# /etc/systemd/system/")[1:]]
+    for name, unit in units:
+        (tmp_path / name).write_text(unit)
+    paths = [str(tmp_path / name) for name, _ in units]
+    done = subprocess.run(["systemd-analyze", "verify", *paths], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert [Path(path).suffix for path in paths] == [".service", ".timer"]
 
 
 @pytest.mark.parametrize(("text", "seconds"), [("4h", 14400), ("1h30m", 5400), ("45s", 45), ("90m", 5400)])
