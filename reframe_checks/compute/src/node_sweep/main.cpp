@@ -2,7 +2,6 @@
 
 #include <CLI/CLI.hpp>
 #include <cstdio>
-#include <exception>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 #include <stdexcept>
@@ -10,6 +9,7 @@
 #include <vector>
 
 #include "cores.hpp"
+#include "in_world.hpp"
 #include "json_text.hpp"
 #include "node_names.hpp"
 #include "world.hpp"
@@ -127,12 +127,6 @@ int main(int argc, char** argv) {
                  "with all cores of its node. Start one MPI rank on each node with all of its cores."};
     define(app, options);
     CLI11_PARSE(app, argc, argv);
-    const sweep::World world(&argc, &argv);
-    try {
-        measure(world, options);
-    } catch (const std::exception& error) {
-        std::fprintf(stderr, "node_sweep: error on rank %d: %s\n", world.rank(), error.what());
-        MPI_Abort(MPI_COMM_WORLD, 1);
-    }
+    sweep::in_world("node_sweep", &argc, &argv, [&options](const sweep::World& world) { measure(world, options); });
     return 0;
 }

@@ -3,11 +3,11 @@
 #include <CLI/CLI.hpp>
 #include <cstdint>
 #include <cstdio>
-#include <exception>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 #include <string>
 
+#include "in_world.hpp"
 #include "json_text.hpp"
 #include "node_names.hpp"
 #include "sweep_all.hpp"
@@ -170,12 +170,6 @@ int main(int argc, char** argv) {
                  "Start the same number of MPI ranks on every node, for instance: srun --ntasks-per-node=1 pair_sweep"};
     define(app, options);
     CLI11_PARSE(app, argc, argv);
-    const sweep::World world(&argc, &argv);
-    try {
-        measure(world, options);
-    } catch (const std::exception& error) {
-        std::fprintf(stderr, "pair_sweep: error on rank %d: %s\n", world.rank(), error.what());
-        MPI_Abort(MPI_COMM_WORLD, 1);
-    }
+    sweep::in_world("pair_sweep", &argc, &argv, [&options](const sweep::World& world) { measure(world, options); });
     return 0;
 }

@@ -1,0 +1,22 @@
+// Runs a program's measurement on all ranks: an error on one is said once, with its rank, and ends them all.
+#pragma once
+
+#include <cstdio>
+#include <exception>
+
+#include "world.hpp"
+
+namespace sweep {
+
+template <typename Measure>
+void in_world(const char* program, int* argc, char*** argv, const Measure& measure) {
+    const World world(argc, argv);
+    try {
+        measure(world);
+    } catch (const std::exception& error) {
+        std::fprintf(stderr, "%s: error on rank %d: %s\n", program, world.rank(), error.what());
+        MPI_Abort(MPI_COMM_WORLD, 1);
+    }
+}
+
+}  // namespace sweep
