@@ -53,8 +53,7 @@ class NodeScratch(Scaled, KappaCheck):
         ]  # fmt: skip
         for phase, (pattern, block) in PHASES.items():
             self.executable_opts += [f"--name={phase}", "--stonewall", f"--rw={pattern}", f"--bs={block}"]
-        # A full disk on one node ends no other node's measurement.
-        self.job.launcher.options += ["--output=fio-%N.json", "--kill-on-bad-exit=0"]
+        self.job.launcher.options += ["--output=fio-%N.json"]
         self.postrun_cmds = [f"srun rm -f {file}"]
         self.keep_files = [*self.keep_files, "fio-*.json"]
 
