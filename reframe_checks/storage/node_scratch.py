@@ -45,16 +45,22 @@ class NodeScratch(Scaled, KappaCheck):
         folder = self.stated(f"extras/storage/{TARGET}, an absolute path", stated)
         # The folder of each node is known on that node only: fio makes its file there, and removes it.
         file = f"{shlex.quote(str(folder))}/kappa.$SLURM_JOB_ID"
+        # When fio fails, too, and when the job is cancelled.
+        self.prerun_cmds = [
+            *self.prerun_cmds,
+            f"file={file}",
+            "trap 'srun rm -f \"$file\"' EXIT",
+            "trap 'exit 143' TERM INT",
+        ]
         self.executable = "fio"
         self.executable_opts = [
-            "--output-format=json", f"--filename={file}", f"--size={self.file_size_mib}M",
+            "--output-format=json", '--filename="$file"', f"--size={self.file_size_mib}M",
             "--direct=1", "--ioengine=libaio", f"--iodepth={self.queue_depth}", "--randrepeat=1",
             f"--runtime={self.runtime_s}", "--time_based", "--group_reporting",
         ]  # fmt: skip
         for phase, (pattern, block) in PHASES.items():
             self.executable_opts += [f"--name={phase}", "--stonewall", f"--rw={pattern}", f"--bs={block}"]
         self.job.launcher.options += ["--output=fio-%N.json"]
-        self.postrun_cmds = [f"srun rm -f {file}"]
         self.keep_files = [*self.keep_files, "fio-*.json"]
 
     @rfmb.sanity_function
