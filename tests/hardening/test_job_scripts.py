@@ -75,8 +75,9 @@ def test_every_script_hands_the_words_on_and_runs_none(site, programs, tmp_path)
         assert not list(folder.rglob("pwned*")), script.read_text()
         called = [line.split("\0") for line in calls.read_text().splitlines()]
         for command in LAUNCHERS:
-            lines = [line for line in script.read_text().splitlines() if line.startswith(command + " ")]
-            asked = [line for line in lines if "touch" in line or "$folder" in line]
+            lines = [line.removeprefix("trap '") for line in script.read_text().splitlines()]
+            held = ("touch", "$folder", "$file")
+            asked = [line for line in lines if line.startswith(command + " ") and any(map(line.__contains__, held))]
             told = [words for words in called if words[0] == command and any(WORD in word for word in words)]
             assert len(told) == len(asked), script.read_text()
     assert not list(site.rglob("pwned*"))
