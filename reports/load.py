@@ -7,6 +7,8 @@ from collections.abc import Callable, Container, Iterator
 from dataclasses import replace
 from typing import Any
 
+import orjson
+
 from reframe_checks.base.bounded_file import read_text
 from reports.errors import InputError
 from reports.model import (
@@ -39,7 +41,7 @@ _PINNED = re.compile(r"%\.nid=(\S+)")
 _FIGURES_AND_FACTS = frozenset(
     {
         *("name", "system", "partition", "environ", "result", "job_nodelist", "jobid", "perfvalues", "check_class"),
-        *("family", "informational", "reference_sources", "provenance", "suspects"),
+        *("family", "provenance", "suspects"),
     }
 )
 
@@ -79,7 +81,11 @@ def load_figures(path: pathlib.Path, present: Container[str]) -> Session:
     """
     source = clean(str(path))
     text = _read(path, source)
-    document = _parse(text, source, hook=None)
+    try:
+        document = orjson.loads(text)
+    except orjson.JSONDecodeError:
+        # It refuses NaN, and its messages differ.
+        document = _parse(text, source, hook=None)
     info = document.get("session_info") if isinstance(document, dict) else None
     if isinstance(info, dict) and info.get("uuid") in present:
         document = {**document, "runs": []}
@@ -116,7 +122,7 @@ def _session_of(document: Any, source: str) -> tuple[Session, str]:
         purpose=purpose,
         restored_cases=len(document.get("restored_cases", [])),
         runs=tuple(
-            tuple(replace(_case(entry, number, source), purpose=purpose) for entry in run["testcases"])
+            tuple(_case(entry, number, source, purpose) for entry in run["testcases"])
             for number, run in enumerate(document["runs"])
         ),
     )
@@ -164,13 +170,13 @@ def _dicts(value: Any) -> list[dict[str, Any]]:
     return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []
 
 
-def _case(entry: dict[str, Any], run: int, source: str) -> Case:
+def _case(entry: dict[str, Any], run: int, source: str, purpose: str) -> Case:
     system, partition = entry["system"], entry["partition"] or ""
     job_id = entry.get("jobid")
     # ReFrame moves the output of what passed; what did not stays in the stage folder.
     folder = entry.get("outputdir") if entry["result"] == "pass" else entry.get("stagedir")
     stdout = entry.get("job_stdout")
-    case = Case(
+    return Case(
         name=entry["name"],
         system=system,
         partition=partition,
@@ -189,8 +195,9 @@ def _case(entry: dict[str, Any], run: int, source: str) -> Case:
         metrics=tuple(
             _metric(key, value, f"{system}:{partition}:") for key, value in (entry.get("perfvalues") or {}).items()
         ),
+        purpose=purpose,
+        **(_evidence(entry, source) if "check_class" in entry else {}),
     )
-    return replace(case, **_evidence(entry, source)) if "check_class" in entry else case
 
 
 def _nodes(entry: dict[str, Any]) -> tuple[str, ...]:

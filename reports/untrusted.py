@@ -41,8 +41,11 @@ def clean_object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def is_clean_json(text: str) -> bool:
-    """Whether no string of a JSON text needs to be cleaned; false when only a look at each can tell."""
-    return not _ESCAPES.search(text) and text.replace("\n", "").replace("\t", "").isprintable()
+    """Whether no string of a valid JSON text needs to be cleaned; false when only a look at each can tell."""
+    if _ESCAPES.search(text):
+        return False
+    # JSON allows no raw control character in a string, DEL excepted.
+    return "\x7f" not in text if text.isascii() else text.replace("\n", "").replace("\t", "").isprintable()
 
 
 def clean_value(value: Any) -> Any:

@@ -32,6 +32,16 @@ class Archive:
         return next((night.nodes for night in reversed(self.nights) if night.nodes), ())
 
     @property
+    def before(self) -> Night | None:
+        """What the newest night is compared with: the last one before it that came to its end."""
+        return next((night for night in reversed(self.nights[:-1]) if night.ended is not None), None)
+
+    @property
+    def lost(self) -> tuple[Night, ...]:
+        """Nights between these two: their machine failed."""
+        return self.nights[self.nights.index(self.before) + 1 if self.before else 0 : -1]
+
+    @property
     def last_covered(self) -> dict[str, float]:
         return {node: night.started for night in self.nights for node in night.covered}
 

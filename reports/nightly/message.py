@@ -19,8 +19,7 @@ _MEANING = re.compile(r"([\\`*_\[\]<>#|~@&])")
 
 def message(site: str, archive: Archive, findings: list[Judged]) -> str:
     """The message on the newest night of ``archive``, which has at least one."""
-    before, now = (None, *archive.nights)[-2:]
-    assert now is not None
+    before, now = archive.before, archive.nights[-1]
     change = compare(before, now, findings)
     lines = [f"# {escape(site)}, night of {now.night}: {now.state.label}", "", f"{escape(now.headline)}.", ""]
     lines += [f"**First:** {escape(first_step(now, findings))}", ""]
@@ -32,7 +31,7 @@ def message(site: str, archive: Archive, findings: list[Judged]) -> str:
             "",
         ]
     since = f"the night of {before.night}" if before else "ever"
-    lines += [f"## Changed since {since}", "", *_changes(change), ""]
+    lines += [f"## Changed since {since}", "", *_changes(change, archive.lost), ""]
     lasting = [problem for problem in now.problems if problem.state is State.FAIL and problem not in change.failing]
     if lasting:
         lines += ["## Still failing", "", *_listed([_problem(problem) for problem in lasting]), ""]
@@ -47,10 +46,14 @@ def escape(text: str) -> str:
     return _MEANING.sub(r"\\\1", one_line(text, LINE_LIMIT)).replace("://", ":\u200b//")
 
 
-def _changes(change: Change) -> list[str]:
-    if change.nothing:
+def _changes(change: Change, lost: tuple[Night, ...]) -> list[str]:
+    if change.nothing and not lost:
         return ["Nothing."]
-    lines = [f"verdict: {change.verdict}"] if change.verdict else []
+    lines = [
+        f"lost, its machine failed or it was killed: the night of {night.night} in {escape(night.folder)}"
+        for night in lost
+    ]
+    lines += [f"verdict: {change.verdict}"] if change.verdict else []
     lines += [f"new suspect: **{escape(node)}**" for node in change.suspects]
     lines += [f"new: {_problem(problem)}" for problem in change.failing]
     lines += [f"{one.verdict}: {_series(one)}" for one in change.worse]

@@ -20,8 +20,7 @@ FINDINGS_LIMIT = 50
 
 def render(site: str, archive: Archive, findings: list[Judged]) -> str:
     """The page on ``archive``, which has at least one night. Everything from reports is escaped."""
-    before, now = (None, *archive.nights)[-2:]
-    assert now is not None
+    now = archive.nights[-1]
     plots = trend_plots(findings, archive.nights)
     calendar = months(archive.nights)
     changed = [one for one in findings if one.finding.changed]
@@ -40,8 +39,8 @@ def render(site: str, archive: Archive, findings: list[Judged]) -> str:
         site=site,
         archive=archive,
         now=now,
-        change=compare(before, now, findings),
-        before=before,
+        change=compare(archive.before, now, findings),
+        before=archive.before,
         first_step=first_step(now, findings),
         recent=calendar[:RECENT_MONTHS],
         earlier=calendar[RECENT_MONTHS:],

@@ -1,6 +1,9 @@
 """Nights on the embedded cluster: a fault is named, a cut leaves a partial verdict, two never run at once."""
 
 import json
+import os
+import re
+import signal
 import subprocess
 import time
 
@@ -43,10 +46,7 @@ def test_a_cut_night_is_incomplete_and_no_second_runs_beside_it(suite):
     earlier = set(suite.results.glob("nights/*"))
     night = start(suite, "2026-11-16", "--", *QUICK)
     try:
-        deadline = time.monotonic() + 120
-        while not any("RUN" in log.read_text() for log in logs(suite, earlier)):
-            assert time.monotonic() < deadline, "the night did not start"
-            time.sleep(0.2)
+        await_that("the night runs checks", lambda: any("RUN" in log.read_text() for log in logs(suite, earlier)))
         second = start(suite, "2026-11-16")
         said, _ = second.communicate(timeout=60)
         assert second.returncode == BUSY, said
@@ -59,3 +59,60 @@ def test_a_cut_night_is_incomplete_and_no_second_runs_beside_it(suite):
     assert record["cut"] == "stopped by SIGTERM"
     assert "did not come to its end" in (suite.results / "nightly/message.md").read_text()
     assert suite.cluster("exec", "login", "squeue", "--noheader").stdout.strip() == ""
+
+
+def test_a_night_whose_machine_fails_begins_again_on_another(suite):
+    earlier = set(suite.results.glob("nights/*"))
+    job = submit(suite, "--mode=links", "--nights=0", "--slurm=--partition=cpu", "--", "--system=embedded:gpu")
+    try:
+        begin(suite, job)
+        await_that("the night runs checks", lambda: any("RUN" in log.read_text() for log in logs(suite, earlier)))
+        first = node_of(suite, job)
+        os.kill(int((suite.state / f"run/{first}.pid").read_text().split()[0]), signal.SIGKILL)
+        # Slurm would find out by itself, but later.
+        suite.cluster("exec", "login", "scontrol", "update", f"nodename={first}", "state=down", "reason=test")
+        await_that("the job waits again", lambda: "PENDING" in show(suite, job))
+        begin(suite, job)
+        await_that("the night ends", lambda: "COMPLETED" in show(suite, job) or "FAILED" in show(suite, job))
+    finally:
+        suite.cluster("exec", "login", "scancel", "--name=kappa-nightly-embedded")
+        suite.cluster("up")
+    assert node_of(suite, job) != first
+    lost, whole = (
+        json.loads((folder / "summary.json").read_text())
+        for folder in sorted(set(suite.results.glob("nights/*")) - earlier)
+    )
+    assert (lost["ended"], lost["state"]) == (None, "INCOMPLETE")
+    assert whole["ended"] is not None
+    assert whole["counts"]["pass"] > 0
+    assert "- lost, its machine failed" in (suite.results / "nightly/message.md").read_text()
+    # The second attempt found the next night submitted by the first.
+    assert "the next night waits already" in (suite.results / "nightly/sbatch.log").read_text()
+
+
+def submit(suite, *options):
+    """Schedule nights; returns the identifier of the first one's job, which waits for tomorrow."""
+    done = subprocess.run(
+        [SITE / "nightly", "--schedule=sbatch", "--at=03:00", "--limit=10m", *options],
+        env=suite.environment(), check=True, capture_output=True, text=True,
+    )  # fmt: skip
+    return re.search(r"night submitted: job (\d+)", done.stdout)[1]
+
+
+def begin(suite, job):
+    suite.cluster("exec", "login", "scontrol", "update", f"jobid={job}", "starttime=now")
+
+
+def show(suite, job):
+    return suite.cluster("exec", "login", "scontrol", "show", "job", job).stdout
+
+
+def node_of(suite, job):
+    return re.search(r"^ +NodeList=(\S+)", show(suite, job), re.MULTILINE)[1]
+
+
+def await_that(what, holds, within_s=120):
+    deadline = time.monotonic() + within_s
+    while not holds():
+        assert time.monotonic() < deadline, f"waited {within_s} s: {what}"
+        time.sleep(0.3)

@@ -44,6 +44,14 @@ def test_calendar_has_every_day_and_the_worst_night_of_each():
     assert days[datetime.date(2026, 11, 16)].missed
 
 
+def test_the_dashboard_names_a_lost_night():
+    assert "Lost, its machine failed" not in render("embedded", archive(night(0), night(1)), [])
+    lost = night(1, ended=None, state=State.INCOMPLETE, gaps=("the night left no report",))
+    page = render("embedded", archive(night(0), lost, night(2)), [])
+    assert "the night of 2026-11-16 in night-00001" in page
+    assert "Changed since the night of 2026-11-15" in page
+
+
 def test_prometheus_text_is_read_back():
     archived = archive(night(0, covered=("node1",)), failed_night(1, sessions=("session-11",)))
     found = samples(prometheus("embedded", archived, [stepped(5)]))
