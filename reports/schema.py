@@ -162,6 +162,9 @@ EXPECTED: Schema = {
     "additionalProperties": False,
 }
 
+# Read by the thousand.
+_COMPILED = {id(REPORT): jsonschema_rs.Draft202012Validator(REPORT)}
+
 
 def check(document: Any, schema: Schema, source: str) -> None:
     """Hold a parsed file against its schema.
@@ -170,7 +173,7 @@ def check(document: Any, schema: Schema, source: str) -> None:
     """
     # Lone surrogates are beyond the fast one.
     with contextlib.suppress(UnicodeEncodeError):
-        if jsonschema_rs.Draft202012Validator(schema).is_valid(document):
+        if (_COMPILED.get(id(schema)) or jsonschema_rs.Draft202012Validator(schema)).is_valid(document):
             return
     # A hundred times slower, but its errors say what was expected.
     error = best_match(jsonschema.Draft202012Validator(schema).iter_errors(document))

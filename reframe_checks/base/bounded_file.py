@@ -20,8 +20,12 @@ def read_text(path: Path, limit_bytes: int, errors: str = "strict") -> str:
             raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
         if not stat.S_ISREG(os.fstat(handle).st_mode):
             raise OSError(errno.EINVAL, "not a regular file", str(path))
-        content = file.read(limit_bytes + 1)
+        size = min(os.fstat(handle).st_size, limit_bytes)
+        content = file.read(size + 1)
+        if len(content) > size:  # it grows, or has no size, as in /proc
+            content += file.read(limit_bytes - size)
     if len(content) > limit_bytes:
         raise OSError(errno.EFBIG, f"larger than {limit_bytes:,} bytes", str(path))
     # As text files are read elsewhere: one kind of line end.
-    return content.decode("utf-8", errors).replace("\r\n", "\n").replace("\r", "\n")
+    text = content.decode("utf-8", errors)
+    return text.replace("\r\n", "\n").replace("\r", "\n") if "\r" in text else text

@@ -1,5 +1,6 @@
 """From ReFrame's reports to the dataset: new sessions only, damaged reports named and left out."""
 
+import gc
 import multiprocessing
 import os
 import pathlib
@@ -87,7 +88,8 @@ def _tables(reports: list[pathlib.Path], present: frozenset[str]) -> Iterator[_R
         return
     # A process that is forked from one with threads (Arrow has some) may hang.
     context = multiprocessing.get_context("spawn")
-    with ProcessPoolExecutor(len(os.sched_getaffinity(0)), mp_context=context) as pool:
+    # A report has no cycles: a garbage collector would go through millions of objects and find nothing.
+    with ProcessPoolExecutor(len(os.sched_getaffinity(0)), mp_context=context, initializer=gc.disable) as pool:
         yield from pool.map(read, reports, chunksize=8)
 
 

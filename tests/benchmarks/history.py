@@ -2,6 +2,9 @@
 
 The reports are made from a recorded case (Fio with six metrics, 4 KiB of JSON), one on each of many nodes a night, with
 a step or drift in one series of a hundred. Memory is the peak of the largest process.
+
+With ``--like REPORT`` every night is that report of a session, as it is, under a date and an identifier of its own:
+then the figures are those of what a site's own reports hold besides their values.
 """
 
 import argparse
@@ -16,6 +19,7 @@ import sys
 import tempfile
 import time
 import uuid
+from typing import Any
 
 import numpy as np
 
@@ -28,10 +32,14 @@ def main() -> None:
     options.add_argument("--nights", type=int, default=400)
     options.add_argument("--nodes", type=int, default=417, help="six values of each a night (default: 417)")
     options.add_argument("--seed", type=int, default=1)
+    options.add_argument("--like", metavar="REPORT", type=pathlib.Path)
     chosen = options.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         reports = pathlib.Path(folder, "results/site/runs")
-        size, values = write_reports(reports, chosen.nights, chosen.nodes, chosen.seed)
+        if chosen.like:
+            size, values = copy_report(reports, chosen.nights, chosen.like)
+        else:
+            size, values = write_reports(reports, chosen.nights, chosen.nodes, chosen.seed)
         print(f"{values} values in {chosen.nights} reports of {size / chosen.nights / 2**20:.1f} MiB")
         ingest = _timed("ingest", folder, "ingest", "site")
         print(f"ingest: {values / ingest:.0f} values/s")
@@ -52,7 +60,6 @@ def write_reports(folder: pathlib.Path, nights: int, nodes: int, seed: int) -> t
     levels = 1 + 0.02 * rng.standard_normal((nodes, METRICS, nights))
     levels.reshape(-1, nights)[::200] *= 1 - 0.2 * night / nights
     levels.reshape(-1, nights)[100::200] *= np.where(night > nights // 2, 0.9, 1)
-    start = datetime.datetime(2025, 1, 1, 2, tzinfo=datetime.UTC)
     size = 0
     for number in range(nights):
         entries = []
@@ -65,16 +72,26 @@ def write_reports(folder: pathlib.Path, nights: int, nodes: int, seed: int) -> t
                 for (key, value), level in zip(template["perfvalues"].items(), levels[node, :, number], strict=True)
             }
             entries.append(entry)
-        moment = start + datetime.timedelta(days=number)
-        info = {
-            **recorded["session_info"],
-            "uuid": str(uuid.UUID(int=number)),
-            "time_start": f"{moment:%Y%m%dT%H%M%S%z}",
-        }
-        path = folder / f"{number:04}" / "run-report.json"
-        path.parent.mkdir(parents=True)
-        size += path.write_text(json.dumps({"session_info": info, "runs": [{"testcases": entries}]}), encoding="utf-8")
+        size += _write_night(folder, number, {**recorded, "runs": [{"testcases": entries}]}, indent=None)
     return size, nights * nodes * METRICS
+
+
+def copy_report(folder: pathlib.Path, nights: int, report: pathlib.Path) -> tuple[int, int]:
+    """Write ``report`` once for each night; returns bytes and values."""
+    recorded = json.loads(report.read_text(encoding="utf-8"))
+    # As ReFrame indents it.
+    size = sum(_write_night(folder, number, recorded, indent=2) for number in range(nights))
+    cases = [case for run in recorded["runs"] for case in run["testcases"]]
+    return size, nights * sum(len(case.get("perfvalues") or {}) for case in cases)
+
+
+def _write_night(folder: pathlib.Path, number: int, report: dict[str, Any], indent: int | None) -> int:
+    moment = datetime.datetime(2025, 1, 1, 2, tzinfo=datetime.UTC) + datetime.timedelta(days=number)
+    own = {"uuid": str(uuid.UUID(int=number)), "time_start": f"{moment:%Y%m%dT%H%M%S%z}"}
+    path = folder / f"{number:05}" / "run-report.json"
+    path.parent.mkdir(parents=True)
+    document = {**report, "session_info": {**report["session_info"], **own}}
+    return path.write_text(json.dumps(document, indent=indent), encoding="utf-8")
 
 
 def _timed(what: str, folder: str, *arguments: str) -> float:
