@@ -7,11 +7,15 @@ import json
 import os
 import statistics
 import subprocess
+import tempfile
 import time
+from pathlib import Path
 
 import pytest
 
 from spack_envs.installer import table
+from spack_envs.installer.spack import Spack, find
+from spack_envs.installer.state import Site, state_root
 
 pytestmark = pytest.mark.skipif(
     not os.environ.get("KAPPA_SPACK_ROOT"), reason="KAPPA_SPACK_ROOT names no Spack: `make test-spack` says more"
@@ -78,6 +82,36 @@ def test_a_second_call_has_nothing_to_do(installation):
     assert again.stdout.count("up to date") == len(ENVIRONMENTS), again.stdout
 
 
+@pytest.fixture(scope="module")
+def build_cache(installation, tmp_path_factory):
+    """Spack's configuration of a build cache that holds what was installed."""
+    environment = Site("embedded").environment(table.read("mpi-io"))
+    cache = tmp_path_factory.mktemp("cache")
+    Spack(find(environment), environment).run("buildcache", "push", "--unsigned", str(cache), log=cache / "log")
+    return {"mirrors": {"cache": {"url": cache.as_uri(), "source": False, "signed": False}}}
+
+
+@pytest.fixture(scope="module")
+def upstream(installation):
+    return {"upstreams": {"first": {"install_tree": str(state_root() / "embedded/store")}}}
+
+
+@pytest.mark.parametrize("source", ["build_cache", "upstream"])
+def test_nothing_is_built_that_the_site_has(source, request, tmp_path):
+    (section, configuration), *_ = request.getfixturevalue(source).items()
+    (tmp_path / f"{section}.yaml").write_text(json.dumps({section: configuration}))
+    # The external's prefix is part of what Spack compares, and the site's `prepare` puts it beside the installation.
+    packages = Path(state_root(), "embedded/facts/packages.yaml").read_text()
+    (tmp_path / "packages.yaml").write_text(packages.replace("openmpi:", "openmpi::", 1))
+    # Not longer than the first: Spack writes the new prefix over the old one.
+    with tempfile.TemporaryDirectory(dir="/tmp", prefix="k") as state:
+        config = ":".join(filter(None, [os.environ.get("KAPPA_SPACK_CONFIG"), str(tmp_path)]))
+        done = command("spack_envs/install", "embedded", "mpi-io", KAPPA_SPACK_STATE=state, KAPPA_SPACK_CONFIG=config)
+        assert done.returncode == 0, done.stdout[-4000:] + done.stderr
+        assert "Executing phase" not in Path(state, "embedded/mpi-io/install.log").read_text()
+        assert command(f"{state}/embedded/mpi-io/view/bin/ior", "-h").returncode == 0
+
+
 def test_every_case_passed(cases):
     assert [(case["display_name"], case["fail_reason"]) for case in cases if case["result"] != "pass"] == []
 
@@ -97,7 +131,9 @@ def test_one_call_of_the_installer_served_all_checks(cases):
     for name in ENVIRONMENTS:
         assert os.path.isfile(os.path.join(fixture["outputdir"], name, "spack.lock"))
     checks = [case for case in cases if case.get("check_class") in CHECKS]
-    own = [sum(case[f"time_{phase}"] for phase in ("setup", "compile", "sanity", "performance")) for case in checks]
+    own = [
+        sum(case[f"time_{phase}"] or 0 for phase in ("setup", "compile", "sanity", "performance")) for case in checks
+    ]
     installer = fixture["job_completion_time_unix"] - fixture["job_submit_time"]
     print(f"{len(checks)} cases after one call of the installer, which took {installer:.1f} s; ReFrame's own time for")
     print(f"each case without waiting and running: median {statistics.median(own):.2f} s, longest {max(own):.2f} s")
