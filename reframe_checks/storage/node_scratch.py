@@ -39,22 +39,19 @@ class NodeScratch(Scaled, KappaCheck):
     suspect_share = rfmb.variable(float, value=0.5)
     tunable = ["file_size_mib", "runtime_s", "queue_depth", "suspect_share"]
 
+    sourcesdir = "src"
+    programs = ["fio"]
+
     @rfmb.run_after("setup")
     def command_line(self):
         stated = stated_folder(self.current_partition.extras, TARGET)
         folder = self.stated(f"extras/storage/{TARGET}, an absolute path", stated)
-        # The folder of each node is known on that node only: fio makes its file there, and removes it.
         file = f"{shlex.quote(str(folder))}/kappa.$SLURM_JOB_ID"
-        # When fio fails, too, and when the job is cancelled.
-        self.prerun_cmds = [
-            *self.prerun_cmds,
-            f"file={file}",
-            "trap 'srun rm -f \"$file\"' EXIT",
-            "trap 'exit 143' TERM INT",
-        ]
-        self.executable = "fio"
+        # When fio fails on one node, Slurm kills the others' at once, and with them what would remove their files.
+        self.prerun_cmds = [*self.prerun_cmds, f"file={file}", "trap 'srun rm -f \"$file\"' EXIT"]
+        self.executable = "./fio_on_node.sh"
         self.executable_opts = [
-            "--output-format=json", '--filename="$file"', f"--size={self.file_size_mib}M",
+            '"$file"', "--output-format=json", f"--size={self.file_size_mib}M",
             "--direct=1", "--ioengine=libaio", f"--iodepth={self.queue_depth}", "--randrepeat=1",
             f"--runtime={self.runtime_s}", "--time_based", "--group_reporting",
         ]  # fmt: skip

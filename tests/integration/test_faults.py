@@ -120,9 +120,10 @@ def test_killed_slurmd_names_the_node(suite):
     assert failure_of(verdict, "PartitionState")["suspects"] == ["node4"]
 
 
-def test_cancelled_job_leaves_no_files_and_fails(suite):
-    def folders():
-        return suite.cluster("exec", "node1", "sh", "-c", "ls -d /scratch/kappa.* || true").stdout.split()
+@pytest.mark.parametrize("check, node", [("Fio", "node1"), ("NodeScratch", "node4")])
+def test_cancelled_job_leaves_no_files_and_fails(suite, check, node):
+    def left():
+        return suite.cluster("exec", node, "sh", "-c", "ls -d /scratch/kappa.* || true").stdout.split()
 
     def wait_for(reached, what):
         deadline = time.monotonic() + 90
@@ -134,16 +135,23 @@ def test_cancelled_job_leaves_no_files_and_fails(suite):
     report.unlink(missing_ok=True)
     running = threading.Thread(
         target=suite.reframe,
-        args=("-r", f"--report-file={report}", "-n", "Fio%target=scratch", "-S", "Fio.file_size_mib=256"),
+        args=(
+            "-r",
+            f"--report-file={report}",
+            "-n",
+            f"{check}%(target=scratch|scale)",
+            "-S",
+            f"{check}.file_size_mib=256",
+        ),
     )
     running.start()
-    wait_for(folders, "the job made no folder")
+    wait_for(left, "the job made no file")
     suite.cluster("exec", "login", "scancel", "--me")
     running.join(timeout=300)
-    wait_for(lambda: not folders(), "the job left its folder")
+    wait_for(lambda: not left(), "the job left its file")
     status, verdict = suite.judge(report)
     assert status == FAIL
-    assert {case["check_class"] for case in verdict["cases"]} == {"Fio"}
+    assert {case["check_class"] for case in verdict["cases"]} == {check}
 
 
 @pytest.fixture
