@@ -1,18 +1,24 @@
 """One fixture of the whole session sees that the Spack environments of the site are complete.
 
 However many checks run, the installer is asked once; a site without such environments has no fixture at all.
+A failed dependency would stop all checks, and so the fixture lets an environment fail: then each check in it does.
 """
 
+import pathlib
 import shlex
 import sys
 
 import reframe as rfm
 import reframe.core.builtins as rfmb
-from reframe.core.exceptions import ReframeFatalError
+from reframe.core.exceptions import ReframeError, ReframeFatalError
 from reframe.core.runtime import runtime
 from reframe.utility import sanity as sn
 
 from spack_envs.installer import table
+from spack_envs.installer.state import ARTEFACTS
+
+# The installer's exit status when an environment could not be installed; after it, it went on with the others.
+FAILED = 1
 
 
 def spack_environments() -> list[str]:
@@ -28,7 +34,7 @@ def spack_environments() -> list[str]:
 class SpackInstall(rfm.RunOnlyRegressionTest):
     """Installs, on the login node, what is not complete or out of date; keeps each ``spack.lock`` as an artefact."""
 
-    descr = "the site's Spack environments are complete"
+    descr = "the installer was asked to complete the site's Spack environments"
     local = True
     sourcesdir = None
     executable = sys.executable
@@ -39,15 +45,27 @@ class SpackInstall(rfm.RunOnlyRegressionTest):
         kept = self.outputdir or "."
         names = spack_environments()
         command = [str(table.ENVIRONMENTS / "install"), self.current_system.name, *names, "--keep", kept]
-        self.executable_opts = [shlex.quote(word) for word in command]
+        self.executable_opts = [*(shlex.quote(word) for word in command), f"|| [ $? -eq {FAILED} ]"]
+
+    def completed(self, name):
+        """Whether the environment ``name`` is complete and up to date: only then are its artefacts kept."""
+        return all(pathlib.Path(self.outputdir, name, artefact).is_file() for artefact in ARTEFACTS)
 
     @rfmb.sanity_function
-    def installer_is_content(self):
+    def installer_ended(self):
         return sn.assert_eq(self.job.exitcode, 0, msg="see the end of the job's standard error")
 
 
 class SpackPrograms(rfm.RegressionTestPlugin):
-    """For checks that run programs of an environment: none starts before the Spack environments are complete."""
+    """For checks that run programs of an environment: none starts before the installer has ended."""
 
     if spack_environments():
         spack_install = rfmb.fixture(SpackInstall, scope="session")
+
+    @rfmb.run_after("setup")
+    def require_complete_environment(self):
+        name = self.current_environ.name
+        if name in spack_environments() and not self.is_dry_run() and not self.spack_install.completed(name):
+            # Not copied to the output folder: ReFrame leaves the stage folder as it is when a dependent check fails.
+            said = pathlib.Path(self.spack_install.stagedir, str(self.spack_install.stderr))
+            raise ReframeError(f"Spack could not install the environment {name}: see the end of {said}")

@@ -39,7 +39,7 @@ class OsuCollectiveCheck(OsuCheck):
         if not osu_programs.reduces(self.benchmark):
             return super().size_options()
         # OSU's default type, one-byte characters, overflows in a sum: its validation then fails.
-        floats = ["-T", "mpi_float"] if "osu-suite" in self.current_environ.features else []
+        floats = ["-T", "mpi_float"] if self.of_c_suite() else []
         return ["-m", f"{self.smallest_message()}:1048576", *floats]
 
     def expected_sizes(self):
@@ -140,5 +140,4 @@ class OsuCollectiveOnRanks(OnRanks, OsuCollectiveCheck):
     descr = "OSU collective on few ranks, within one node and one on each node"
     needs_environ = ["osu-suite"]
     modes = ("acceptance",)
-    # The same as on GPU memory (osu_gpu.py), for comparison.
-    program = rfmb.parameter(["osu_bcast", "osu_gather"], loggable=True)
+    program = rfmb.parameter(osu_programs.ON_RANKS, loggable=True)

@@ -11,7 +11,8 @@ from reframe_checks.base.buffers import BUFFERS
 from reframe_checks.base.scaled import OnRanks
 from reframe_checks.base.scales import GPU_PLACEMENTS
 from reframe_checks.base.transports import TRANSPORTS
-from reframe_checks.network.osu_base import OsuCheck
+from reframe_checks.network import osu_programs
+from reframe_checks.network.osu_collectives import OsuCollectiveCheck
 from reframe_checks.network.osu_pt2pt import OsuPointToPoint, OsuStream
 
 FAMILY = "network/osu-gpu"
@@ -21,8 +22,8 @@ PLACEMENTS = ["same_node", "gpus_other_socket", "two_nodes", "other_switch"]
 MATRIX_PLACEMENTS = ["same_node", "gpus_other_socket", "two_nodes"]
 # gdrcopy is for short messages: latency tells.
 BANDWIDTH_TRANSPORTS = [name for name in TRANSPORTS if name != "gdrcopy_off"]
-# On few ranks, only what the path between GPUs is named after.
-COLLECTIVE_TRANSPORTS = ["default", "rdma_off", "cuda_ipc_off"]
+# On few ranks, each path between GPUs switched off alone.
+COLLECTIVE_TRANSPORTS = ["default", "rdma_off", "gdrcopy_off", "cuda_ipc_off"]
 
 
 class OnDevice(rfm.RegressionTestPlugin):
@@ -129,16 +130,14 @@ class OsuDeviceBandwidthMatrix(OnDevicePair, OsuStream):
 
 
 @rfm.simple_test
-class OsuDeviceCollective(OnDevice, OnRanks, OsuCheck):
+class OsuDeviceCollective(OnDevice, OnRanks, OsuCollectiveCheck):
     descr = "OSU collective on GPU memory, by number of ranks and transport"
     family = FAMILY
     needs_partition = ["collectives", "nvidia"]
     needs_environ = ["osu-cuda"]
     modes = ("acceptance",)
-    program = rfmb.parameter(["osu_bcast", "osu_gather"], loggable=True)
+    program = rfmb.parameter(osu_programs.ON_RANKS, loggable=True)
     transport = rfmb.parameter(COLLECTIVE_TRANSPORTS, loggable=True)
-    iterations = 50
-    warmup = 5
     hint = "compare with the row of transport `default`, and with the same collective on host memory"
 
     def size_options(self):

@@ -1,4 +1,7 @@
-"""Collectives of the complete OSU suite beside those that have a check of their own."""
+"""OSU's collectives by kind: those on few ranks, and those of the complete suite without a check of their own."""
+
+# On host and on GPU memory, for comparison.
+ON_RANKS = ["osu_bcast", "osu_gather", "osu_reduce"]
 
 BLOCKING = [
     "osu_allgather", "osu_allgatherv", "osu_alltoallv", "osu_alltoallw", "osu_gatherv", "osu_reduce_scatter",

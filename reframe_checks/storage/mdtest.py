@@ -56,12 +56,14 @@ class Mdtest(OnStorage, Scaled, KappaCheck):
 
     @rfmb.run_after("setup")
     def command_line(self):
-        shift = ["-N", str(self.num_tasks_per_node)] if self.num_nodes_used > 1 else []
         self.executable = "mdtest"
         self.executable_opts = [
-            "-n", str(self.items), "-i", str(self.iterations), "-d", '"$folder/mdtest"', *shift,
+            "-n", str(self.items), "-i", str(self.iterations), "-d", '"$folder/mdtest"', *self.not_from_memory(),
             *PATTERNS[self.pattern],
         ]  # fmt: skip
+
+    def not_from_memory(self):
+        return ["-N", str(self.num_tasks_per_node)] if self.num_nodes_used > 1 else []
 
     @rfmb.sanity_function
     def read_rates(self):
@@ -71,4 +73,7 @@ class Mdtest(OnStorage, Scaled, KappaCheck):
         asked = (self.num_tasks, self.num_tasks * self.items, self.iterations)
         if found != asked:
             raise SanityError(f"mdtest ran (ranks, items, iterations) {found}, asked for {asked}")
+        # mdtest repeats its options, each in quotes.
+        if " ".join(f"'{word}'" for word in self.not_from_memory()) not in self.result.options:
+            raise SanityError(f"mdtest ran without {' '.join(self.not_from_memory())}: memory may have answered")
         return True

@@ -46,7 +46,8 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="spack_envs/install",
         description="Installs the suite's Spack environments for a site, once, and checks that every promised program "
-        "is there. Without --verify a second call does nothing unless the recipes or the site's facts changed.",
+        "is there. Without --verify a second call does nothing unless the recipes or the site's facts changed. An "
+        "environment that fails does not keep the others from being installed.",
         epilog=_EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
@@ -74,10 +75,16 @@ def _act(options: argparse.Namespace) -> int:
         return _run_spack(chosen[0], options.run)
     if options.verify:
         return max(_verify(environment) for environment in chosen)
+    failed = []
     for environment in chosen:
-        ensure(environment, options.jobs)
-        if options.keep:
-            keep_artefacts(environment, options.keep)
+        try:
+            ensure(environment, options.jobs)
+            if options.keep:
+                keep_artefacts(environment, options.keep)
+        except InstallError as err:
+            failed.append(f"{environment.table.name}: {err}")
+    if failed:
+        raise InstallError("\n".join(failed))
     return 0
 
 

@@ -17,15 +17,21 @@ from spack_envs.installer.table import ENVIRONMENTS, REPOSITORY
 
 @contextmanager
 def exclusive(site: Site) -> Iterator[None]:
-    """Only one installation for a site at a time; another one waits, and then finds that there is nothing to do."""
-    site.folder.mkdir(parents=True, exist_ok=True)
-    with (site.folder / "lock").open("w", encoding="utf-8") as file:
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            print(f"another installation for {site.name} is running: waiting for it", flush=True)
-            fcntl.flock(file, fcntl.LOCK_EX)
-        yield
+    """Only one installation for a site at a time; another one waits, and then finds that there is nothing to do.
+
+    :raises InstallError: an operation on files failed, here or in the installation; the folder has no file locks.
+    """
+    try:
+        site.folder.mkdir(parents=True, exist_ok=True)
+        with (site.folder / "lock").open("w", encoding="utf-8") as file:
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                print(f"another installation for {site.name} is running: waiting for it", flush=True)
+                fcntl.flock(file, fcntl.LOCK_EX)
+            yield
+    except OSError as err:
+        raise InstallError(f"cannot install in {site.folder} (KAPPA_SPACK_STATE names another folder): {err}") from err
 
 
 def ensure(environment: Environment, jobs: int = 0) -> None:
@@ -81,25 +87,26 @@ def _install(environment: Environment, jobs: int) -> None:
         try:
             spack.run(*arguments, log=log)
         except subprocess.CalledProcessError as err:
-            raise InstallError(_why(name, step, err.output, log)) from None
+            raise InstallError(_why(step, err.output, log)) from None
         print(f"{name}: {step} took {time.monotonic() - started:.0f} s", flush=True)
     missing = environment.missing_programs()
     if missing:
         raise InstallError(
-            f"{name}: Spack reports success, but {environment.view} lacks {', '.join(missing)}, which "
+            f"Spack reports success, but {environment.view} lacks {', '.join(missing)}, which "
             f"{ENVIRONMENTS / name / 'programs.toml'} promises"
         )
     write_atomically(environment.folder / "specs.json", spack.answer("find", "--json"))
     environment.write_record(
         digest=digest,
-        KAPPA_SPACK_ROOT=str(spack.root),
+        # The clone's is left to release.toml.
+        KAPPA_SPACK_ROOT=str(spack.root) if environment.setting("KAPPA_SPACK_ROOT") else "",
         KAPPA_SPACK_CONFIG=environment.setting("KAPPA_SPACK_CONFIG"),
         spack=".".join(map(str, spack.version)),
     )
     print(f"{name}: installed, {len(environment.table.programs)} programs in {environment.view}", flush=True)
 
 
-def _why(name: str, step: str, output: str, log: Path) -> str:
+def _why(step: str, output: str, log: Path) -> str:
     failed = build_log.failures(output)
     lines = [f"  {one.package}: {one.reason}" + (f"\n    log: {one.log}" if one.log else "") for one in failed]
     if not failed:
@@ -107,7 +114,7 @@ def _why(name: str, step: str, output: str, log: Path) -> str:
         lines = [f"  {one_line(line.removeprefix('==> Error: '), build_log.SHOWN)}" for line in errors[:3]]
     if "clingo" in output and step == "solving":
         lines.append("  Spack's solver: `pip install clingo` in some Python, and name that Python in SPACK_PYTHON")
-    return "\n".join([f"{name}: {step} failed (Spack's output: {log})", *lines])
+    return "\n".join([f"{step} failed (Spack's output: {log})", *lines])
 
 
 def keep_artefacts(environment: Environment, folder: Path) -> None:
@@ -116,9 +123,9 @@ def keep_artefacts(environment: Environment, folder: Path) -> None:
     :raises InstallError: one of them is not there.
     """
     target = folder / environment.table.name
-    target.mkdir(parents=True, exist_ok=True)
     for name in ARTEFACTS:
         try:
+            target.mkdir(parents=True, exist_ok=True)
             shutil.copyfile(environment.folder / name, target / name)
         except OSError as err:
-            raise InstallError(f"{environment.table.name}: cannot keep {name}: {err}") from err
+            raise InstallError(f"cannot keep {name}: {err}") from err

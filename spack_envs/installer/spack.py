@@ -75,8 +75,15 @@ class Spack:
             raise subprocess.CalledProcessError(process.returncode, command, output="".join(lines))
 
     def answer(self, *arguments: str) -> str:
-        """What Spack writes on standard output."""
-        return subprocess.check_output([*self.command, *arguments], env=self.variables, text=True)
+        """What Spack writes on standard output.
+
+        :raises InstallError: Spack failed; it said why on standard error.
+        """
+        command = [*self.command, *arguments]
+        try:
+            return subprocess.check_output(command, env=self.variables, text=True)
+        except subprocess.CalledProcessError as err:
+            raise InstallError(f"`spack {' '.join(arguments)}` ended with status {err.returncode}") from None
 
     def _write_configuration(self, site: Site) -> None:
         recipes = {"kappa": str(ENVIRONMENTS / "repo")}
@@ -90,7 +97,7 @@ class Spack:
 
 
 def find(environment: Environment) -> Path:
-    """The root of Spack: ``$KAPPA_SPACK_ROOT``, else the one that installed before, else the pinned release's clone.
+    """The root of Spack: ``$KAPPA_SPACK_ROOT``, else the one that was given before, else the pinned release's clone.
 
     :raises InstallError: there is none, and none can be had.
     """

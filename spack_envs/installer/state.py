@@ -94,9 +94,11 @@ class Environment:
         return [self.site.facts, self.site.prepared, *more]
 
     def digest(self) -> str:
-        """SHA-256 over all that decides what is installed: environment, recipes, the site's facts, own sources."""
+        """SHA-256 over all that decides what is installed: environment, recipes, the site's facts, own sources, and
+        the release of Spack unless the site has a Spack of its own."""
         sources = [REPOSITORY / name for name in self.table.sources]
-        return digest_of([ENVIRONMENTS / self.table.name, ENVIRONMENTS / "repo", *sources, *self.facts()])
+        release = [] if self.setting("KAPPA_SPACK_ROOT") else [ENVIRONMENTS / "release.toml"]
+        return digest_of([ENVIRONMENTS / self.table.name, ENVIRONMENTS / "repo", *sources, *self.facts(), *release])
 
     def up_to_date(self) -> bool:
         return self.record().get("digest") == self.digest() and not self.missing_programs()
@@ -105,16 +107,19 @@ class Environment:
         write_atomically(self.folder / "installed.json", json.dumps(facts, indent=2) + "\n")
 
 
-def digest_of(folders: Iterable[Path]) -> str:
+def digest_of(paths: Iterable[Path]) -> str:
+    """SHA-256 over files, and over folders with all in them."""
     total = hashlib.sha256()
-    for folder in folders:
-        for path in sorted(_files(folder)):
-            total.update(f"{folder.name}/{path.relative_to(folder)}\0".encode())
+    for root in paths:
+        for path in sorted(_files(root)):
+            total.update(f"{root.name}/{path.relative_to(root)}\0".encode())
             total.update(hashlib.sha256(path.read_bytes()).digest())
     return total.hexdigest()
 
 
 def _files(folder: Path) -> Iterator[Path]:
+    if folder.is_file():
+        return iter([folder])
     return (path for path in folder.rglob("*") if path.is_file() and "__pycache__" not in path.parts)
 
 

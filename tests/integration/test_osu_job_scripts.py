@@ -9,11 +9,18 @@ from dataclasses import dataclass
 
 import pytest
 
+from reframe_checks.network import osu_programs
+
 REPOSITORY = pathlib.Path(__file__).parents[2]
 CASE = re.compile(
-    r"OK\S* *\] \( *\d+/\d+\) (?P<name>\w+) (?P<parameters>%.*) /(?P<hash>\w+) @composed:(?P<part>\w+)\+osu"
+    r"OK\S* *\] \( *\d+/\d+\) (?P<name>\w+) (?P<parameters>%.*) /(?P<hash>\w+)"
+    r" @composed:(?P<part>\w+)\+(?P<environ>\S+)"
 )
-CHECKS = r"^OsuDevice|^OsuLatency\b|^OsuOneSidedLatency\b|^OsuReduce\b|^OsuBlocking.*_block"
+CHECKS = (
+    r"^OsuDevice|^OsuLatency\b|^OsuReduce\b"
+    r"|^Osu(Init|Hello|MultiLatency|MessageRate|AtomicLatency|OneSided\w+)\b"
+    r"|^Osu(Blocking|NonBlocking|Persistent|Neighbour)Collective\b|^OsuCollectiveOnRanks\b"
+)
 
 
 @dataclass(frozen=True)
@@ -46,7 +53,7 @@ def cases(tmp_path_factory):
     assert done.returncode == 0, done.stdout
     found = []
     for match in CASE.finditer(done.stdout):
-        stage = root / "stage/composed" / match["part"] / "osu" / f"{match['name']}_{match['hash']}"
+        stage = root / "stage/composed" / match["part"] / match["environ"] / f"{match['name']}_{match['hash']}"
         parameters = dict(word[1:].split("=", 1) for word in match["parameters"].split())
         found.append(
             Case(
@@ -196,15 +203,67 @@ def test_no_transport_is_compared_where_a_partition_lacks_it(cases):
     assert {(case.parameters["transport"], case.parameters["buffers"]) for case in plain} == {("default", "D_D")}
 
 
-def test_one_sided_programs_refuse_validation_and_reductions_need_floats(cases):
+def test_all_validate_but_what_moves_no_data_or_refuses_and_reductions_need_floats(cases):
     for case in cases:
         for words in case.launches:
-            assert ("-c" in words) == (not case.check.startswith("OsuOneSided")), words
-            assert (words[-2:] == ["-T", "mpi_float"]) == any(word.startswith("osu_reduce") for word in words), words
+            (program,) = (word for word in words if word.startswith("osu_"))
+            unchecked = case.check.startswith(("OsuOneSided", "OsuAtomic", "OsuInit", "OsuHello"))
+            assert ("-c" in words) == (not unchecked and "barrier" not in program), words
+            assert ("-T mpi_float" in " ".join(words)) == ("reduce" in program), words
+
+
+@pytest.mark.parametrize(
+    ("check", "command"),
+    [
+        ("OsuInit", "osu_init"),
+        ("OsuHello", "osu_hello"),
+        ("OsuMultiLatency", "osu_multi_lat -i 200 -x 20 -c -m 1:1048576"),
+        ("OsuMessageRate", "osu_mbw_mr -i 10 -x 2 -c -m 1:1048576"),
+        ("OsuAtomicLatency", "osu_fop_latency -i 200 -x 20"),
+        ("OsuAtomicLatency", "osu_cas_latency -i 200 -x 20"),
+        ("OsuOneSidedLatency", "osu_get_acc_latency -i 200 -x 20 -m 1:1048576"),
+        ("OsuOneSidedBandwidth", "osu_put_bibw -i 10 -x 2 -m 1:1048576"),
+        ("OsuBlockingCollective", "osu_alltoallw -i 50 -x 5 -c -m 1:1048576"),
+        ("OsuNonBlockingCollective", "osu_ibarrier -i 50 -x 5"),
+        ("OsuNonBlockingCollective", "osu_igatherv -i 50 -x 5 -c -m 1:1048576"),
+        ("OsuNonBlockingCollective", "osu_ireduce_scatter -i 50 -x 5 -c -m 4:1048576 -T mpi_float"),
+        ("OsuPersistentCollective", "osu_barrier_persistent -i 50 -x 5"),
+        ("OsuPersistentCollective", "osu_bcast_persistent -i 50 -x 5 -c -m 1:1048576"),
+        ("OsuPersistentCollective", "osu_allreduce_persistent -i 50 -x 5 -c -m 4:1048576 -T mpi_float"),
+        ("OsuNeighbourCollective", "osu_neighbor_allgather -i 50 -x 5 -c -m 1:1048576"),
+        ("OsuNeighbourCollective", "osu_ineighbor_alltoallw -i 50 -x 5 -c -m 1:1048576"),
+        ("OsuCollectiveOnRanks", "osu_reduce -i 50 -x 5 -c -m 4:1048576 -T mpi_float"),
+        ("OsuDeviceCollective", "osu_reduce -i 50 -x 5 -c -m 4:1048576 -T mpi_float -d cuda"),
+    ],
+)
+def test_program_and_options(cases, check, command):
+    expected = ["srun", *command.split()]
+    found = [case for case in chosen(cases, check) if expected[1] in case.launches[0]]
+    assert found
+    for case in found:
+        assert case.launches == [expected] * 3
+
+
+@pytest.mark.parametrize(
+    ("check", "programs"),
+    [
+        ("OsuBlockingCollective", osu_programs.BLOCKING),
+        ("OsuNonBlockingCollective", osu_programs.NON_BLOCKING),
+        ("OsuPersistentCollective", osu_programs.PERSISTENT),
+        ("OsuNeighbourCollective", osu_programs.NEIGHBOUR),
+        ("OsuAtomicLatency", ["osu_fop_latency", "osu_cas_latency"]),
+        ("OsuOneSidedLatency", ["osu_put_latency", "osu_get_latency", "osu_acc_latency", "osu_get_acc_latency"]),
+        ("OsuOneSidedBandwidth", ["osu_put_bw", "osu_get_bw", "osu_put_bibw"]),
+        ("OsuCollectiveOnRanks", ["osu_bcast", "osu_gather", "osu_reduce"]),
+        ("OsuDeviceCollective", ["osu_bcast", "osu_gather", "osu_reduce"]),
+    ],
+)
+def test_every_program_of_a_kind_has_a_script(cases, check, programs):
+    assert {case.launches[0][1] for case in chosen(cases, check)} == set(programs)
 
 
 def test_blocks_of_a_reduction_have_an_element_for_each_rank(cases):
-    (case,) = chosen(cases, "OsuBlockingCollective", part="gpu")
+    (case,) = chosen(cases, "OsuBlockingCollective", program="osu_reduce_scatter_block")
     assert "#SBATCH --ntasks=64" in case.script
     assert all(words[words.index("-m") + 1] == "256:1048576" for words in case.launches)
 

@@ -28,7 +28,14 @@ def test_transports_between_gpus_of_two_nodes(ibisco_like, check, transport):
     assert {"--nodes=2", "--ntasks=2", "--ntasks-per-node=1", "--gres=gpu:1", "--exclusive"} <= script.sbatch
     assert {name: value for name, value in script.exports.items() if "UCX" in name} == TRANSPORTS[transport]
     assert len(script.srun) == 3
-    assert all(re.fullmatch(r"srun osu_(latency|bw) .* -d cuda D D", line) for line in script.srun)
+    assert all(re.fullmatch(r"srun osu_(latency|bw) .* -c .* -d cuda D D", line) for line in script.srun)
+
+
+def test_all_data_that_gpus_exchange_is_checked(ibisco_like):
+    scripts = [script for script in ibisco_like.scripts if script.check.startswith("OsuDevice")]
+    assert scripts
+    for script in scripts:
+        assert all(" -c " in line for line in script.srun), script.path
 
 
 @pytest.mark.parametrize("transport", ["default", "cuda_ipc_off", "gdrcopy_off", "all_off"])
@@ -50,12 +57,22 @@ def test_buffers_in_host_and_device_memory(ibisco_like, placement, buffers):
     ("ranks", "nodes", "per_node"),
     [("2_ranks", 1, 2), ("3_ranks", 1, 3), ("4_ranks", 1, 4), ("2_nodes", 2, 1), ("3_nodes", 3, 1), ("4_nodes", 4, 1)],
 )
-def test_collectives_on_few_gpus(ibisco_like, ranks, nodes, per_node):
-    script = ibisco_like.one("OsuDeviceCollective", ranks=ranks, program="osu_bcast", transport="default")
+@pytest.mark.parametrize(
+    ("program", "messages"),
+    [("osu_bcast", "1:1048576"), ("osu_gather", "1:1048576"), ("osu_reduce", "4:1048576 -T mpi_float")],
+)
+def test_collectives_on_few_gpus(ibisco_like, program, messages, ranks, nodes, per_node):
+    script = ibisco_like.one("OsuDeviceCollective", ranks=ranks, program=program, transport="default")
     assert {
         f"--nodes={nodes}", f"--ntasks={nodes * per_node}", f"--ntasks-per-node={per_node}", f"--gres=gpu:{per_node}",
     } <= script.sbatch  # fmt: skip
-    assert all(line.startswith("srun osu_bcast ") and line.endswith(" -d cuda") for line in script.srun)
+    assert script.srun == [f"srun {program} -i 50 -x 5 -c -m {messages} -d cuda"] * 3
+
+
+@pytest.mark.parametrize(("ranks", "path"), [("2_ranks", "cuda_ipc_off"), ("2_nodes", "rdma_off")])
+def test_transports_of_collectives(ibisco_like, ranks, path):
+    found = ibisco_like.find("OsuDeviceCollective", ranks=ranks, program="osu_reduce")
+    assert {script.parameters["transport"] for script in found} == {"default", "gdrcopy_off", path}
 
 
 def test_gpus_of_both_sockets_are_chosen(ibisco_like):

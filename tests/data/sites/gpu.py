@@ -16,7 +16,7 @@ GPU = ["nvidia", "buffers_mixed", "gpudirect_rdma", "gdrcopy", "cuda_ipc", "ucx_
 GPU_PARTITION = {
     "scheduler": "slurm",
     "launcher": "srun",
-    "environs": ["osu"],
+    "environs": ["osu", "osu-cuda"],
     "processor": {
         "num_cpus": 64,
         "num_cpus_per_core": 2,
@@ -49,6 +49,10 @@ site_configuration = {
             ],
         }
     ],
-    "environments": [{"name": "osu", "features": ["mpi", "osu", "osu-suite", "osu-persistent", "osu-cuda"]}],
+    "environments": [
+        {"name": "osu", "features": ["mpi", "osu", "osu-suite", "osu-persistent"]},
+        # As Spack's environment `gpu`: programs with CUDA, and not the whole suite.
+        {"name": "osu-cuda", "features": ["osu-cuda"]},
+    ],
     "modes": [{"name": name, "options": [f"--tag={name}"]} for name in ("smoke", "nightly", "acceptance")],
 }

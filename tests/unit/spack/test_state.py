@@ -1,6 +1,9 @@
+import errno
+import shutil
+
 import pytest
 
-from spack_envs.installer import state, table
+from spack_envs.installer import cli, installation, state, table
 from spack_envs.installer.cli import main
 from spack_envs.installer.installation import InstallError, keep_artefacts
 from spack_envs.installer.reframe_settings import install_commands, installed_environments
@@ -90,7 +93,7 @@ def test_a_file_is_written_whole_or_not_at_all(tmp_path):
 
 
 def test_an_artefact_that_is_not_there_is_named(app, tmp_path):
-    with pytest.raises(InstallError, match=r"app: cannot keep spack\.yaml"):
+    with pytest.raises(InstallError, match=r"cannot keep spack\.yaml"):
         keep_artefacts(app, tmp_path / "kept")
 
 
@@ -111,6 +114,56 @@ def test_a_spack_that_is_none_is_named(app, monkeypatch, capsys, tmp_path):
     monkeypatch.setenv("KAPPA_SPACK_ROOT", str(tmp_path / "none"))
     assert main(["embedded", "app"]) == 1
     assert "KAPPA_SPACK_ROOT must name the folder of a Spack checkout" in capsys.readouterr().err
+
+
+def test_one_environment_that_fails_does_not_stop_the_others(app, monkeypatch, capsys):
+    asked = []
+
+    def ensure(environment, jobs):
+        asked.append(environment.table.name)
+        if len(asked) < 3:
+            raise InstallError("why")
+
+    monkeypatch.setattr(cli, "ensure", ensure)
+    assert main(["embedded", "app", "gpu", "mpi-io"]) == 1
+    assert asked == ["app", "gpu", "mpi-io"]
+    assert capsys.readouterr().err == "install: app: why\ngpu: why\n"
+
+
+@pytest.mark.parametrize("why", [OSError(errno.ENOLCK, "No locks available"), PermissionError(errno.EACCES, "denied")])
+def test_a_folder_that_cannot_be_used_is_named(app, tmp_path, monkeypatch, capsys, why):
+    def refuse(*_):
+        raise why
+
+    monkeypatch.setattr(installation.fcntl, "flock", refuse)
+    assert main(["embedded", "app"]) == 1
+    said = capsys.readouterr().err
+    assert f"install: app: cannot install in {tmp_path}/embedded (KAPPA_SPACK_STATE names another folder): " in said
+    assert why.strerror in said
+
+
+def test_a_state_folder_that_cannot_be_made_is_named(app, tmp_path, monkeypatch, capsys):
+    (tmp_path / "file").touch()
+    monkeypatch.setenv("KAPPA_SPACK_STATE", str(tmp_path / "file"))
+    assert main(["embedded", "app"]) == 1
+    assert f"cannot install in {tmp_path}/file/embedded" in capsys.readouterr().err
+
+
+def test_another_pinned_spack_makes_out_of_date_what_it_installed(app, tmp_path, monkeypatch):
+    put_program(app)
+    with_clone = app.digest()
+    app.write_record(digest="", KAPPA_SPACK_ROOT="/own")
+    with_own = app.digest()
+    release = tmp_path / "envs/release.toml"
+    shutil.copytree(table.ENVIRONMENTS, release.parent, ignore=shutil.ignore_patterns("installer", "__pycache__"))
+    monkeypatch.setattr(state, "ENVIRONMENTS", release.parent)
+    assert app.digest() == with_own
+    app.write_record(digest=with_clone)
+    assert app.up_to_date()
+    release.write_text(release.read_text().replace("v1.1.0", "v1.2.0"))
+    assert not app.up_to_date()
+    app.write_record(digest=with_own, KAPPA_SPACK_ROOT="/own")
+    assert app.up_to_date()
 
 
 def test_each_feature_says_what_would_install_it():
