@@ -41,7 +41,7 @@ _PINNED = re.compile(r"%\.nid=(\S+)")
 _FIGURES_AND_FACTS = frozenset(
     {
         *("name", "system", "partition", "environ", "result", "job_nodelist", "jobid", "perfvalues", "check_class"),
-        *("family", "provenance", "suspects"),
+        *("family", "informational", "provenance", "suspects"),
     }
 )
 

@@ -17,7 +17,8 @@ from reframe_checks.base.bounded_file import read_text
 PROVENANCE_FILE = "provenance.txt"
 MAX_BYTES = 2**20
 
-# Nothing of the environment is recorded: it may hold secrets.
+# Nothing of the environment is recorded: it may hold secrets. The drivers are those that change without the kernel;
+# a vendor's own file on /proc comes before the module's.
 _COLLECT = r"""{{
 echo "hostname=$(uname -n)"
 echo "nodelist=${{SLURM_JOB_NODELIST:-$(uname -n)}}"
@@ -25,6 +26,10 @@ echo "kernel=$(uname -sr)"
 echo "cpu_model=$(sed -n 's/^model name[[:space:]]*: //p' /proc/cpuinfo | head -n 1)"
 echo "memory_kib=$(sed -n 's/^MemTotal:[[:space:]]*\([0-9]*\) kB/\1/p' /proc/meminfo)"
 echo "mpi=$({mpi_version} 2>/dev/null | head -n 1)"
+for module in nvidia mlx5_core amdgpu; do
+    grep -hsom 1 '[0-9][0-9]*[.][^ ]*' "/proc/driver/$module/version" "/sys/module/$module/version" |
+        sed -n "1s/^/$module /p"
+done | paste -sd ' ' - | sed -n 's/^./driver=&/p' || true
 for f in {programs} {files}; do echo "sha256=$(sha256sum "$f")"; done
 }} > {output}"""
 

@@ -7,8 +7,11 @@ from reframe.core.exceptions import ReframeError, SanityError
 from reframe_checks.base.binding import BOUND_PLACEMENTS, cpus_of
 from reframe_checks.base.scales import GPU_PLACEMENTS, PLACEMENTS, RANK_COUNTS, SCALES, SWITCH_PLACEMENTS
 from reframe_checks.parsers import placement as placement_parser
+from reframe_checks.parsers import topology as topology_parser
 
-PLACEMENT_FILE = "placement.txt"
+PLACEMENT_FILE, TOPOLOGY_FILE = "placement.txt", "topology.txt"
+# Without a topology scontrol says so and fails.
+SHOW_TOPOLOGY = f"scontrol show topology > {TOPOLOGY_FILE} 2> /dev/null || true"
 # One write for each rank, so that lines do not mix.
 REPORT_PLACE = (
     "bash -c 'echo \"rank $SLURM_PROCID on $(hostname -s) cpus "
@@ -92,6 +95,8 @@ class Placed(rfm.RegressionTestPlugin):
         if self.reports_placement:
             launch = self.job.launcher.run_command(self.job)
             self.prerun_cmds = [*self.prerun_cmds, f"{launch} {REPORT_PLACE} > {PLACEMENT_FILE}"]
+        if self.placement in SWITCH_PLACEMENTS:
+            self.prerun_cmds = [*self.prerun_cmds, SHOW_TOPOLOGY]
 
     def require_placement(self):
         """For use in sanity functions: the ranks ran where they were asked to."""
@@ -104,3 +109,18 @@ class Placed(rfm.RegressionTestPlugin):
         if self.placement in BOUND_PLACEMENTS and [rank.cpus for rank in ranks] != [str(cpu) for cpu in self.cpus]:
             found = ", ".join(rank.cpus for rank in ranks)
             raise SanityError(f"placement {self.placement}: ranks asked for CPUs {self.cpus} may run on {found}")
+        if self.placement in SWITCH_PLACEMENTS:
+            self.require_switches()
+
+    def require_switches(self):
+        """The job's nodes are on one leaf switch, or each on another, as Slurm's topology says."""
+        text = self.output_text(TOPOLOGY_FILE)
+        if not text.strip():
+            raise SanityError(
+                f"placement {self.placement}: Slurm knows no topology (`scontrol show topology`), so nothing tells on "
+                f"which switches the job ran; configure one, or remove the feature {self.chosen_scale().feature}"
+            )
+        leaves = self.parsed(topology_parser.leaves_of, text, nodes=self.provenance["nodelist"])
+        if len(set(leaves.values())) != (1 if self.placement == "same_switch" else len(leaves)):
+            found = ", ".join(f"{node} on {leaf}" for node, leaf in leaves.items())
+            raise SanityError(f"placement {self.placement}: the job ran with {found}")

@@ -20,13 +20,13 @@ from reframe.core.exceptions import SanityError
 
 from reframe_checks.base.check import KappaCheck
 from reframe_checks.base.cmake_program import CMakeProgram
-from reframe_checks.base.scaled import Scaled
+from reframe_checks.base.scaled import SHOW_TOPOLOGY, TOPOLOGY_FILE, Scaled
 from reframe_checks.localise.finding import ranked
 from reframe_checks.localise.losses import loss_counts, loss_shares, suspects_of_losses
 from reframe_checks.localise.pairs import clear_pairs, one_direction, suspects_of_pairs
 from reframe_checks.parsers import pair_sweep, topology
 
-RESULT, TOPOLOGY = "pair_sweep.json", "topology.txt"
+RESULT = "pair_sweep.json"
 # A median pair that sent fewer packets is not seen by the counters that are read.
 LEAST_SENT = 100
 
@@ -77,14 +77,13 @@ class PairSweep(Scaled, KappaCheck):
         ]  # fmt: skip
         if not self.count_packets:
             del self.perf_variables["worst_loss"]
-        # Without a topology scontrol says so and fails.
-        self.prerun_cmds = [*self.prerun_cmds, f"scontrol show topology > {TOPOLOGY} 2> /dev/null || true"]
-        self.keep_files = [*self.keep_files, RESULT, TOPOLOGY]
+        self.prerun_cmds = [*self.prerun_cmds, SHOW_TOPOLOGY]
+        self.keep_files = [*self.keep_files, RESULT, TOPOLOGY_FILE]
 
     @rfmb.sanity_function
     def read_pairs(self):
         sweep = self.parsed(pair_sweep.parse, self.output_text(RESULT))
-        self.switch_of = self.parsed(topology.leaf_switches, self.output_text(TOPOLOGY))
+        self.switch_of = self.parsed(topology.leaf_switches, self.output_text(TOPOLOGY_FILE))
         nodes = sorted(sweep.nodes, key=lambda node: (self.switch_of.get(node, ""), node))
         order = [sweep.nodes.index(node) for node in nodes]
         latency_us, bandwidth = (

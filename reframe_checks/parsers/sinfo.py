@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from reframe_checks.parsers.errors import ParseError
+from reframe_checks.parsers.text import Output
 
 FORMAT = "%N|%T|%E"
 
@@ -33,18 +33,17 @@ def parse(text: str) -> tuple[NodeState, ...]:
 
     :raises ParseError: a line that is not NODE|STATE|REASON, an unknown state, a node twice, or no node at all.
     """
+    output = Output.read("sinfo", text)
     nodes: dict[str, NodeState] = {}
-    for number, line in enumerate(text.splitlines(), start=1):
+    for number, line in enumerate(output.lines, start=1):
         fields = line.split("|", 2)
         if len(fields) != 3 or not fields[0].strip():
-            raise ParseError("sinfo", "NODE|STATE|REASON", text=text, line=number)
+            raise output.error(number, "NODE|STATE|REASON")
         name = fields[0].strip()
         state = fields[1].strip().rstrip("*~#!%$@^-+")
         if state not in _KNOWN:
-            raise ParseError("sinfo", f"a node state of Slurm, found {state!r}", text=text, line=number)
+            raise output.error(number, f"a node state of Slurm, found {state!r}")
         if name in nodes:
-            raise ParseError("sinfo", f"one line for {name}", text=text, line=number)
+            raise output.error(number, f"one line for {name}")
         nodes[name] = NodeState(name, state, fields[1].strip()[len(state) :], fields[2].strip())
-    if not nodes:
-        raise ParseError("sinfo", "at least one node", text=text, line=1)
     return tuple(nodes.values())

@@ -45,7 +45,9 @@ def append(history: pathlib.Path, values: Any) -> None:
     for month in pc.unique(month_of).to_pylist():
         path = history / f"month={month}" / FILE
         tables = [_read(path)] if path.exists() else []
-        _write(path, pa.concat_tables([*tables, values.filter(pc.equal(month_of, month))]).unify_dictionaries())
+        # A column that is newer than the file is null in its rows.
+        tables.append(values.filter(pc.equal(month_of, month)))
+        _write(path, pa.concat_tables(tables, promote_options="default").unify_dictionaries())
 
 
 @contextlib.contextmanager

@@ -15,6 +15,11 @@ from reports.history.statistics import Array
 from reports.untrusted import clean
 
 KEY = ("check_class", '"case"', "metric", "partition", "environ")
+# The months with every column, null where a month was written before the column came.
+_VALUES = (
+    "(SELECT * FROM read_parquet(?, union_by_name = true) "
+    "UNION ALL BY NAME SELECT NULL::BOOLEAN AS informational WHERE false)"
+)
 
 
 @dataclass(frozen=True)
@@ -22,6 +27,7 @@ class Series:
     """``values`` finite and oldest first, with their ``times`` (seconds since 1970, UTC) and positions in the dataset.
 
     ``lower`` and ``upper`` are the newest bounds, infinite where unbounded; ``nodes`` is empty across nodes.
+    ``informational``: the check needs no reference for it.
     """
 
     check_class: str
@@ -33,6 +39,8 @@ class Series:
     unit: str
     lower: float
     upper: float
+    family: str
+    informational: bool
     values: Array
     times: Array
     rows: tuple[str, ...]
@@ -66,10 +74,11 @@ class History:
         found = self._rows(
             f"""
             SELECT {", ".join(KEY)}, {nodes}, last(unit ORDER BY time, run), last(lower ORDER BY time, run),
-                last(upper ORDER BY time, run), list(value ORDER BY time, run),
+                last(upper ORDER BY time, run), last(family ORDER BY time, run),
+                coalesce(last(informational ORDER BY time, run), false), list(value ORDER BY time, run),
                 list(epoch(time) ORDER BY time, run), list(session || ':' || run ORDER BY time, run)
             FROM (SELECT *, row_number() OVER (PARTITION BY {key} ORDER BY time DESC, run DESC) AS age
-                  FROM read_parquet(?) WHERE isfinite(value) AND purpose = ''
+                  FROM {_VALUES} WHERE isfinite(value) AND purpose = ''
                         AND (node_check <> 'failed' OR NOT ?))
             WHERE age <= ? GROUP BY {", ".join(str(number + 1) for number in range(len(KEY) + 1))} ORDER BY ALL
             """,
@@ -77,7 +86,7 @@ class History:
             newest,
         )
         return [
-            Series(*row[:9], np.array(row[9], float), np.array(row[10], float), tuple(row[11]))  # type: ignore[call-arg]
+            Series(*row[:11], np.array(row[11], float), np.array(row[12], float), tuple(row[13]))  # type: ignore[call-arg]
             for row in found
         ]
 
@@ -88,7 +97,7 @@ class History:
         found = {
             row[0]: row[1:]
             for row in self._rows(
-                f"SELECT session || ':' || run, {', '.join(names)} FROM read_parquet(?) WHERE {where} "
+                f"SELECT session || ':' || run, {', '.join(names)} FROM {_VALUES} WHERE {where} "
                 "AND session IN (?, ?) AND (nodes = ? OR ? = '')",
                 series.check_class, series.case, series.metric, series.partition, series.environ,
                 *(series.rows[index].partition(":")[0] for index in (before, after)), series.nodes, series.nodes,

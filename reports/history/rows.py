@@ -30,6 +30,8 @@ SCHEMA = pa.schema(
         *((name, _TEXT) for name in ("verdict", "node_check", "kernel", "driver", "mpi", "sha256", "files")),
         ("suite_revision", _TEXT),
         ("job_id", pa.string()),
+        # Months written before it came lack it.
+        ("informational", pa.bool_()),
     ]
 )
 #: What may explain a change, with its name for people. ``files`` is a hash over the specs and libraries.
@@ -99,6 +101,7 @@ def _case_rows(case: Case, node_checks: list[Case]) -> Iterator[dict[str, Any]]:
             "value": metric.value,
             "lower": lower,
             "upper": upper,
+            "informational": metric.name in case.informational,
         }
 
 

@@ -66,9 +66,11 @@ def _learn(options: argparse.Namespace) -> int:
 
 def _samples(options: argparse.Namespace, documents: dict[str, Any]) -> list[Any]:
     from reports.history.query import History  # noqa: PLC0415
-    from reports.learn.samples import samples  # noqa: PLC0415
+    from reports.learn.samples import samples, unknown_checks  # noqa: PLC0415
 
     series = History(history_folder(options.site)).series(options.newest, across_nodes=True, healthy_nodes=True)
+    for unknown in unknown_checks(series, documents):
+        print(clean(unknown), file=sys.stderr)
     return [
         one for one in samples(options.site, series, documents) if fnmatch.fnmatchcase(one.place.dotted, options.metric)
     ]
@@ -79,7 +81,12 @@ def _proposals(options: argparse.Namespace, found: list[Any]) -> list[Any]:
     from reports.learn.patch import Proposal  # noqa: PLC0415
 
     proposals = []
+    informational = sum(one.informational for one in found)
+    if informational:
+        print(f"{informational} informational metrics left out: a reference would gate them", file=sys.stderr)
     for one in found:
+        if one.informational:
+            continue
         try:
             limits = learn_limits(one.values, one.sign, options.false_alarms)
         except RefusedError as err:

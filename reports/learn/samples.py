@@ -1,5 +1,6 @@
 """What was measured, gathered by the reference it is held against."""
 
+import math
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -30,11 +31,12 @@ class Place:
 
 @dataclass(frozen=True)
 class Sample:
-    """All values of one reference, oldest first."""
+    """All values of one reference, oldest first; ``informational``: nothing is held against them, nor has to be."""
 
     place: Place
     unit: str
     sign: int
+    informational: bool
     values: Array
     times: Array
 
@@ -46,13 +48,35 @@ class Sample:
 def samples(site: str, series: list[Series], documents: Mapping[str, Any]) -> list[Sample]:
     """Values by reference; ``documents`` are the site's reference files by name, read as YAML.
 
-    Series of a check that no file knows are left out.
+    Series of a check that no file knows are left out (``unknown_checks``).
     """
     gathered: dict[Place, list[Series]] = {}
     for one in series:
         for place in _places(site, one, documents):
             gathered.setdefault(place, []).append(one)
     return [_sample(place, members) for place, members in sorted(gathered.items(), key=lambda item: item[0].keys)]
+
+
+def unknown_checks(series: list[Series], documents: Mapping[str, Any]) -> list[str]:
+    """What to do about each check that no file knows, although its metrics need references."""
+    unknown: dict[tuple[str, str], dict[str, str]] = {}
+    for one in series:
+        if not _informational(one) and not any(one.check_class in document for document in documents.values()):
+            unknown.setdefault((one.check_class, one.family), {}).update(_PARAMETER.findall(one.case))
+    return [
+        f"no reference file has {name}: add `{name}: {{{_index(parameters)}}}` to {family.partition('/')[0]}.yaml"
+        + (", with those keys of $index that its references differ by" if parameters else "")
+        for (name, family), parameters in sorted(unknown.items())
+    ]
+
+
+def _index(parameters: Mapping[str, str]) -> str:
+    return f"$index: [{', '.join(parameters)}]" if parameters else ""
+
+
+def _informational(series: Series) -> bool:
+    """Unless the site has given it a bound all the same."""
+    return series.informational and not (math.isfinite(series.lower) or math.isfinite(series.upper))
 
 
 def _places(site: str, series: Series, documents: Mapping[str, Any]) -> Iterator[Place]:
@@ -87,4 +111,4 @@ def _sample(place: Place, members: list[Series]) -> Sample:
     order = np.argsort(times, kind="stable")
     newest = max(members, key=lambda member: float(member.times[-1]))
     sign = worse_sign(newest.lower, newest.upper, newest.unit)
-    return Sample(place, newest.unit, sign, values[order], times[order])
+    return Sample(place, newest.unit, sign, _informational(newest), values[order], times[order])

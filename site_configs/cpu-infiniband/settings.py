@@ -81,7 +81,7 @@ site_configuration = {
                         "memory_gib_per_node": 192,
                         "storage": {"scratch": "/scratch", "shared": "/shared/kappa"},
                         # Assumed: cn01 to cn08 on one leaf switch, cn09 to cn16 on another; Slurm's topology.conf
-                        # says so, or --switches has no effect.
+                        # says so, or --switches has no effect and the checks of these placements fail.
                         "placements": {
                             "same_switch": ["--switches=1"],
                             "other_switch": ["--nodelist=cn08,cn09"],

@@ -68,7 +68,7 @@ def main() -> int:
             state.begin(settings)
             plan = make_plan(settings.seed, options.rounds, settings.kinds, NODES)
             _campaign(Cluster(state.cluster, state.results), state, plan, options.minutes)
-        tables = render(state.outcomes(), state.settings().seed)
+        tables = render(state.outcomes(), state.settings().seed, state.blamed())
         if options.table:
             document = options.table.read_text(encoding="utf-8")
             write_atomically(options.table, between_markers(document, tables))

@@ -73,3 +73,12 @@ def read_verdict(verdict: dict[str, Any] | None) -> dict[str, Any]:
         "incomplete": tuple(" ".join(filter(None, (gap["what"], gap["where"]))) for gap in verdict["incomplete"]),
         "reasons": tuple(case["operator_line"] for case in cases if case["operator_line"]),
     }
+
+
+def blamed_by_check(verdict: dict[str, Any]) -> dict[str, set[str]]:
+    """The nodes that each failed check points at by itself."""
+    blamed: dict[str, set[str]] = {}
+    for case in verdict["cases"]:
+        if case["state"] == "fail":
+            blamed.setdefault(case["check_class"] or case["name"], set()).update(case["suspects"])
+    return blamed

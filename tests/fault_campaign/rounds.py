@@ -16,6 +16,7 @@ from tests.fault_campaign.cluster import REPOSITORY, Cluster
 from tests.fault_campaign.faults import KINDS
 from tests.fault_campaign.outcome import Outcome, read_verdict
 from tests.fault_campaign.plan import Round
+from tests.fault_campaign.state import VERDICT
 
 EXPECTATIONS = pathlib.Path(__file__).parent / "site"
 MODE = "smoke"
@@ -68,7 +69,7 @@ def validate(cluster: Cluster) -> pathlib.Path | None:
 
 def judge(cluster: Cluster, report: pathlib.Path) -> dict[str, Any] | None:
     """The verdict by the campaign's own expectations: families that a round does not run are not missed."""
-    said = report.with_name("verdict.json")
+    said = report.with_name(VERDICT)
     options = ["--site", str(EXPECTATIONS), "--json", str(said)]
     command = [sys.executable, "-m", "reports", "verdict", str(report), *options]
     subprocess.run(command, cwd=REPOSITORY, env=cluster.environment(), capture_output=True, timeout=120, check=False)

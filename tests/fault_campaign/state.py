@@ -8,7 +8,10 @@ from dataclasses import dataclass
 
 from reports.files import write_atomically
 from tests.fault_campaign.cluster import CampaignError
-from tests.fault_campaign.outcome import Outcome
+from tests.fault_campaign.outcome import Outcome, blamed_by_check
+
+# Beside the report of a round.
+VERDICT = "verdict.json"
 
 
 @dataclass(frozen=True)
@@ -71,6 +74,22 @@ class State:
                 found.append(Outcome.from_json(json.loads(line)))
             except (ValueError, TypeError) as err:
                 raise CampaignError(f"{path}, line {number}: expected the outcome of a round: {err}") from err
+        return found
+
+    def blamed(self) -> dict[int, dict[str, set[str]]]:
+        """By round, the nodes that each failed check points at by itself; without rounds whose verdict is gone.
+
+        :raises CampaignError: a verdict is damaged; names it.
+        """
+        found = {}
+        for outcome in self.outcomes():
+            path = (self.results / outcome.report).with_name(VERDICT)
+            if not outcome.report or not path.exists():
+                continue
+            try:
+                found[outcome.number] = blamed_by_check(json.loads(path.read_text(encoding="utf-8")))
+            except (ValueError, KeyError, TypeError) as err:
+                raise CampaignError(f"{path}: expected a verdict: {err!r}") from err
         return found
 
     def add(self, outcome: Outcome) -> None:

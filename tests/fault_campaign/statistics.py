@@ -1,5 +1,6 @@
 """Rates with confidence intervals."""
 
+import math
 from dataclasses import dataclass
 
 from scipy.stats import binomtest
@@ -24,3 +25,8 @@ class Rate:
             return "–"
         low, high = self.interval()
         return f"{self.hits}/{self.trials} ({100 * low:.0f}–{100 * high:.0f} %)"
+
+
+def least_trials(rate: float, confidence: float = 0.95) -> int:
+    """How many trials without a hit it takes for the interval to end at ``rate`` or below."""
+    return math.ceil(math.log((1 - confidence) / 2) / math.log1p(-rate))

@@ -3,17 +3,21 @@
 import os
 import statistics
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 
 from tests.fault_campaign.faults import KINDS
 from tests.fault_campaign.outcome import Outcome
-from tests.fault_campaign.statistics import Rate
+from tests.fault_campaign.statistics import Rate, least_trials
 
 BEGIN, END = "<!-- fault campaign: begin -->", "<!-- fault campaign: end -->"
 
 
-def render(outcomes: Sequence[Outcome], seed: int) -> str:
-    """Tables of detection, of false alarms, and of every fault that was missed or not pinned on its node."""
+# By round and failed check, the nodes that the check points at.
+Blamed = Mapping[int, Mapping[str, Set[str]]]
+
+
+def render(outcomes: Sequence[Outcome], seed: int, blamed: Blamed) -> str:
+    """Tables of each kind of fault, of each check, and of every fault that was missed or not pinned on its node."""
     faults = [outcome for outcome in outcomes if outcome.kind is not None]
     healthy = [outcome for outcome in outcomes if outcome.kind is None]
     seconds, load = _spread(outcome.seconds for outcome in outcomes), _spread(outcome.load_1min for outcome in outcomes)
@@ -25,9 +29,14 @@ def render(outcomes: Sequence[Outcome], seed: int) -> str:
             "",
             *_faults(faults),
             "",
-            *_false_alarms(healthy),
+            *_checks(faults, healthy, blamed),
+            "",
+            "A check is there for some kinds of fault only; the first table tells which it found. One whose job cannot "
+            "start, because a node is lost, has nothing to tell the node by.",
             "",
             *_misses(faults, healthy),
+            "",
+            _what_it_shows(len(faults), len(healthy)),
         ]
     )
 
@@ -72,20 +81,42 @@ def _fault_row(title: str, what: str, outcomes: Sequence[Outcome]) -> str:
     )
 
 
-def _false_alarms(healthy: Sequence[Outcome]) -> list[str]:
-    rows = ["| check | false alarms in healthy rounds | transient, measured again |", "|---|---|---|"]
-    for check in sorted({check for outcome in healthy for check in outcome.checks}):
+def _checks(faults: Sequence[Outcome], healthy: Sequence[Outcome], blamed: Blamed) -> list[str]:
+    rows = [
+        "| check | failed in rounds with a fault | there, named the right node by itself and no other "
+        "| false alarms in healthy rounds | transient in healthy rounds, measured again |",
+        "|---|---|---|---|---|",
+    ]
+    for check in sorted({check for outcome in (*faults, *healthy) for check in outcome.checks}):
+        # A check that a fault kept from running has not found it.
+        found = [outcome for outcome in faults if check in outcome.failed]
+        told = [outcome for outcome in found if outcome.number in blamed]
+        alone = [outcome for outcome in told if blamed[outcome.number].get(check) == {outcome.node}]
         ran = [outcome for outcome in healthy if check in outcome.checks]
-        rows.append(
-            _row(
-                check,
-                _rate(ran, lambda outcome, check=check: check in outcome.failed),  # type: ignore[misc]
-                sum(check in outcome.unstable and check not in outcome.failed for outcome in ran),
-            )
-        )
-    rows.append(_row("**whole run not PASS**", _rate(healthy, lambda outcome: outcome.detected), ""))
-    rows.append(_row("**a node named**", _rate(healthy, lambda outcome: bool(outcome.suspects)), ""))
+        alarms = [outcome for outcome in ran if check in outcome.failed]
+        transient = [outcome for outcome in ran if check in outcome.unstable and outcome not in alarms]
+        rates = ((found, faults), (alone, told), (alarms, ran))
+        rows.append(_row(check, *(Rate(len(hits), len(trials)) for hits, trials in rates), len(transient)))
+    rows.append(_run_row("**whole run not PASS**", faults, healthy, lambda outcome: outcome.detected))
+    rows.append(_run_row("**a node named**", faults, healthy, lambda outcome: bool(outcome.suspects)))
     return rows
+
+
+def _run_row(title: str, faults: Sequence[Outcome], healthy: Sequence[Outcome], hit: Callable[[Outcome], bool]) -> str:
+    found = [outcome for outcome in faults if hit(outcome)]
+    alone = _rate(found, lambda outcome: outcome.named_alone)
+    return _row(title, Rate(len(found), len(faults)), alone, _rate(healthy, hit), "")
+
+
+def _what_it_shows(faults: int, healthy: int) -> str:
+    _, alarms = Rate(0, healthy).interval()
+    found, _ = Rate(faults, faults).interval()
+    return (
+        f"What so many rounds can show: 0 false alarms in {healthy} leave room for a rate of up to {100 * alarms:.0f} "
+        f"%, {faults} faults of {faults} for one down to {100 * found:.0f} %. It takes {least_trials(0.01)} healthy "
+        f"rounds without an alarm to show at most 1 %, and {least_trials(0.05)} faults without a miss to show at least "
+        "95 %."
+    )
 
 
 def _misses(faults: Sequence[Outcome], healthy: Sequence[Outcome]) -> list[str]:

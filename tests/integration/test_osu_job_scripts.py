@@ -177,6 +177,7 @@ def test_host_placement_binds_and_reports_where_ranks_are(cases, placement, bind
     expected = ["srun", *binding, "osu_latency", "-i", "200", "-x", "20", "-c", "-m", "1:1048576"]
     assert case.launches == [expected] * 3
     assert ("> placement.txt" in case.script) == bool(binding)
+    assert "show topology" not in case.script
 
 
 @pytest.mark.parametrize(
@@ -186,6 +187,7 @@ def test_switch_placement_is_asked_of_slurm(cases, placement, option):
     case = only(cases, "OsuLatency", placement=placement)
     assert f"#SBATCH {option}" in case.script
     assert "> placement.txt" in case.script
+    assert "\nscontrol show topology > topology.txt 2> /dev/null || true\n" in case.script
 
 
 def test_collectives_on_gpus_take_a_gpu_for_each_rank(cases):

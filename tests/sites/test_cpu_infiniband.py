@@ -24,6 +24,7 @@ def test_switches_are_asked_of_slurm(cpu_infiniband, placement, option):
     script = cpu_infiniband.one("OsuBandwidth", placement=placement)
     assert {option, "--nodes=2", "--ntasks=2", "--ntasks-per-node=1"} <= script.sbatch
     assert script.srun[0].endswith("> placement.txt")
+    assert "\nscontrol show topology > topology.txt 2> /dev/null || true\n" in script.text
 
 
 def test_collectives_take_all_cores_of_all_nodes(cpu_infiniband):

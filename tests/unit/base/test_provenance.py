@@ -1,4 +1,9 @@
-from reframe_checks.base.provenance import parse_provenance, suite_revision
+import subprocess
+
+import pytest
+
+from reframe_checks.base.provenance import _COLLECT, parse_provenance, suite_revision
+from reports.history.rows import FACTS
 
 TEXT = """hostname=node1
 nodelist=node[1-2,7]
@@ -23,3 +28,42 @@ def test_the_first_hash_is_the_executable():
 
 def test_suite_revision_is_known():
     assert suite_revision()
+
+
+NVRM = "NVRM version: NVIDIA UNIX x86_64 Kernel Module  550.54.14  Thu Feb 22 01:44:30 UTC 2024\nGCC version:  12.2.0\n"
+
+
+def collected(folder, files):
+    """What the job script's own lines record on a machine with these drivers' files."""
+    for name, text in files.items():
+        path = folder / name
+        path.parent.mkdir(parents=True)
+        path.write_text(text, encoding="utf-8")
+    script = _COLLECT.format(mpi_version="echo MPI 1", programs="/bin/true", files="", output=folder / "out")
+    script = script.replace("/proc/driver", f"{folder}/proc/driver").replace("/sys/module", f"{folder}/sys/module")
+    subprocess.run(["bash", "-euo", "pipefail", "-c", script], check=True, timeout=60, capture_output=True)
+    return parse_provenance((folder / "out").read_text(encoding="utf-8"))
+
+
+@pytest.mark.parametrize(
+    ("files", "driver"),
+    [
+        ({"proc/driver/nvidia/version": NVRM}, "nvidia 550.54.14"),
+        ({"proc/driver/nvidia/version": NVRM, "sys/module/nvidia/version": "1.2\n"}, "nvidia 550.54.14"),
+        (
+            {"sys/module/nvidia/version": "570.86.15\n", "sys/module/mlx5_core/version": "24.10-0.7.0\n"},
+            "nvidia 570.86.15 mlx5_core 24.10-0.7.0",
+        ),
+        ({"sys/module/amdgpu/version": "6.8.5\n"}, "amdgpu 6.8.5"),
+        ({"proc/driver/nvidia/version": "damaged\n"}, None),
+        ({}, None),
+    ],
+)
+def test_versions_of_the_drivers_that_are_there(tmp_path, files, driver):
+    assert collected(tmp_path, files).get("driver") == driver
+
+
+def test_the_job_records_every_fact_that_may_explain_a_change(tmp_path):
+    found = collected(tmp_path, {"sys/module/mlx5_core/version": "24.10-0.7.0\n"})
+    # The history's nodes are the job's list, and the revision is not the job's to tell.
+    assert {"nodelist", *FACTS} - {"nodes", "suite_revision"} <= set(found)

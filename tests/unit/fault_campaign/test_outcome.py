@@ -1,6 +1,6 @@
 import pytest
 
-from tests.fault_campaign.outcome import Outcome, read_verdict
+from tests.fault_campaign.outcome import Outcome, blamed_by_check, read_verdict
 from tests.unit.fault_campaign.samples import outcome
 
 
@@ -27,6 +27,16 @@ def test_what_a_verdict_says():
         "incomplete": ("not run Fio", "no census"),
         "reasons": ("NodeLinks: bad",),
     }
+
+
+def test_what_each_failed_check_points_at():
+    cases = [
+        case("NodeLinks", "fail") | {"suspects": ["node3"]},
+        case("NodeLinks", "fail") | {"suspects": ["node1"]},
+        case("NodeScratch", "fail") | {"suspects": []},
+        case("PartitionHealth") | {"suspects": ["node2"]},
+    ]
+    assert blamed_by_check({"cases": cases}) == {"NodeLinks": {"node3", "node1"}, "NodeScratch": set()}
 
 
 def test_a_run_without_verdict_is_not_a_pass():

@@ -34,6 +34,22 @@ def test_damaged_line_is_named(tmp_path):
         state.outcomes()
 
 
+def test_what_each_check_blamed_is_read_from_the_verdict_of_the_round(tmp_path):
+    state = State(tmp_path)
+    state.add(outcome(3, "slow link", "node2"))
+    state.add(outcome(4, "slow link", "node2", report="runs/2/run-report.json"))
+    state.add(outcome(5, "slow link", "node2", report=""))
+    verdict = tmp_path / "results/runs/1/verdict.json"
+    verdict.parent.mkdir(parents=True)
+    verdict.write_text(
+        '{"cases": [{"check_class": "NodeLinks", "name": "NodeLinks", "state": "fail", "suspects": ["node2"]}]}'
+    )
+    assert state.blamed() == {3: {"NodeLinks": {"node2"}}}
+    verdict.write_text("{}")
+    with pytest.raises(CampaignError, match=r"runs/1/verdict\.json: expected a verdict"):
+        state.blamed()
+
+
 def test_one_campaign_at_a_time(tmp_path):
     first = State(tmp_path)
     first.lock()

@@ -1,6 +1,6 @@
 import pytest
 
-from tests.fault_campaign.statistics import Rate
+from tests.fault_campaign.statistics import Rate, least_trials
 
 
 @pytest.mark.parametrize(
@@ -20,6 +20,12 @@ def test_interval(hits, trials, low, high):
 def test_nothing_tried_says_nothing():
     assert Rate(0, 0).interval() == (0, 1)
     assert str(Rate(0, 0)) == "–"
+
+
+@pytest.mark.parametrize("rate", [0.01, 0.05, 0.5])
+def test_the_least_number_of_trials_that_shows_a_rate(rate):
+    trials = least_trials(rate)
+    assert Rate(0, trials).interval()[1] <= rate < Rate(0, trials - 1).interval()[1]
 
 
 def test_text():

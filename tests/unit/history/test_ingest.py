@@ -145,6 +145,29 @@ def test_what_was_measured_again_is_kept_but_no_part_of_a_series(tmp_path):
     assert series.values.tolist() == [1.0]
 
 
+def without_the_newest_column(path):
+    pq.write_table(pq.ParquetFile(path).read().drop_columns(["informational"]), path)
+
+
+def test_months_written_before_a_column_came_are_read(tmp_path):
+    history = history_of(tmp_path, [[latency()]] * 20)
+    for path in files(history):
+        without_the_newest_column(path)
+        (series,) = History(history).series(30)
+        assert (len(series.values), series.informational) == (20, False)
+        assert History(history).changes(series, 0, 19) == []
+
+
+def test_a_month_written_before_a_column_came_is_appended_to(tmp_path):
+    history = history_of(tmp_path, [[latency()]])
+    without_the_newest_column(files(history)[0])
+    write(tmp_path / "runs", 1, night(1, [latency(informational=["latency_8B"])]))
+    assert ingest(reports_in([tmp_path / "runs"]), history) == Ingested(1, 1, 1, ())
+    assert [row["informational"] for row in rows(history)] == [None, True]
+    (series,) = History(history).series(30)
+    assert (len(series.values), series.informational) == (2, True)
+
+
 def test_a_place_that_is_not_there_is_named(tmp_path):
     with pytest.raises(InputError, match="nowhere"):
         reports_in([tmp_path / "nowhere"])

@@ -100,6 +100,53 @@ def test_a_refusal_says_why(site, capsys):
     )  # fmt: skip
 
 
+def test_a_check_that_no_reference_file_has_is_named_with_what_to_add(site, capsys):
+    stranger = {"check_class": "Stranger", "name": "Stranger %scale=one_node %target=nvme"}
+    nights = [[latency(value=value), latency(value=value, **stranger)] for value in VALUES]
+    path = site(nights)
+    status, _, said = learn(capsys)
+    assert (status, said) == (
+        0,
+        "no reference file has Stranger: add `Stranger: {$index: [scale, target]}` to network.yaml, "
+        "with those keys of $index that its references differ by\n",
+    )
+    path.write_text(path.read_text(encoding="utf-8") + "Stranger: {$index: [scale, target]}\n", encoding="utf-8")
+    _, patch, said = learn(capsys)
+    assert said == ""
+    assert "+Stranger: {$index: [scale, target], one_node: {nvme: {latency_8B:" in patch
+
+
+def test_a_check_without_parameters_needs_no_index(site, capsys):
+    only = {"check_class": "Stranger", "name": "Stranger"}
+    path = site([[latency(value=value), latency(value=value, **only)] for value in VALUES])
+    assert learn(capsys)[2] == "no reference file has Stranger: add `Stranger: {}` to network.yaml\n"
+    path.write_text(path.read_text(encoding="utf-8") + "Stranger: {}\n", encoding="utf-8")
+    assert "+Stranger:\n+  latency_8B: [" in learn(capsys)[1]
+
+
+def test_informational_metrics_are_left_out_and_counted(site, capsys):
+    informational = latency()["perfvalues"]["embedded:cpu:latency_8B"]
+    nights = [
+        [latency(perfvalues={
+            "embedded:cpu:latency_8B": [value, *informational[1:]],
+            "embedded:cpu:step_time_p99": [value, 0, None, None, "us", "pass"],
+            "embedded:cpu:bounded_by_the_site": [value, 20, None, 0, "us", "pass"],
+        }, informational=["step_time_p99", "bounded_by_the_site"])]
+        for value in VALUES
+    ]  # fmt: skip
+    site(nights)
+    status, patch, said = learn(capsys)
+    assert (status, said) == (0, "1 informational metrics left out: a reference would gate them\n")
+    assert "latency_8B" in patch and "bounded_by_the_site" in patch and "step_time_p99" not in patch
+
+
+def test_a_check_with_informational_metrics_only_needs_no_reference(site, capsys):
+    figure = {"embedded:cpu:nodes": [4, 0, None, None, "", "pass"]}
+    only = {"check_class": "Stranger", "name": "Stranger", "perfvalues": figure, "informational": ["nodes"]}
+    site([[latency(value=value), latency(**only)] for value in VALUES])
+    assert learn(capsys)[2] == ""
+
+
 @pytest.mark.parametrize(
     "reference, days, said",
     [

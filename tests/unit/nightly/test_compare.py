@@ -25,6 +25,7 @@ def series(values, **changes):
     known = {
         "check_class": "NodeLinks", "case": "NodeLinks", "metric": "slowest_node_bandwidth", "partition": "scratch",
         "environ": "packaged", "nodes": "node1,node2", "unit": "MB/s", "lower": 100.0, "upper": math.inf,
+        "family": "network/node-links", "informational": False,
     }  # fmt: skip
     times = START + DAY_S * np.arange(len(values)) + 60
     rows = tuple(f"session-{number}:0" for number in range(len(values)))

@@ -36,7 +36,10 @@ from reframe_checks.parsers import (
     nvbandwidth,
     osu,
     pair_sweep,
+    placement,
+    sinfo,
     stream,
+    topology,
 )
 from reframe_checks.parsers.errors import ParseError
 from reframe_checks.parsers.text import MAX_LINE_CHARS
@@ -69,6 +72,17 @@ COPIES = [
     "device_to_device_memcpy_read_ce", "device_to_device_memcpy_write_ce",
 ]  # fmt: skip
 SEVEN_GPUS = partial(nvbandwidth.parse, expect=COPIES, expect_gpus=7)
+
+
+def states(text: str) -> dict[str, sinfo.NodeState]:
+    """By name, of as many nodes as the site says there are: ``PartitionState`` asks for them all."""
+    nodes = sinfo.parse(text)
+    if len(nodes) != 4:
+        raise ParseError("sinfo", "4 nodes", text=text)
+    return {node.name: node for node in nodes}
+
+
+EIGHT_NODES = [f"node{number}" for number in range(1, 9)]
 
 RING = partial(node_links.parse, message_bytes=1 << 20, expect_nodes=4, expect_repeats=2)
 
@@ -103,6 +117,10 @@ CASES = {
     "pair_sweep": Case("pair_sweep/eight_nodes_limited.json", pair_sweep.parse),
     "node_sweep": Case("node_sweep/four_nodes.json", node_sweep.parse),
     "node_probe": Case("node_probe/four_nodes.jsonl", partial(node_probe.parse, expect_nodes=4)),
+    "sinfo": Case("sinfo/composed_four_nodes.txt", states),
+    "placement": Case("placement/composed_two_nodes.txt", partial(placement.parse, expect_ranks=2)),
+    "topology": Case("topology/scontrol_three_leaves.txt", partial(topology.leaves_of, nodes=EIGHT_NODES)),
+    "topology of blocks": Case("topology/composed_blocks.txt", partial(topology.leaves_of, nodes=EIGHT_NODES)),
     "babelstream": Case("babelstream/cuda_a100.txt", babelstream.parse),
     "nccl-tests": Case("nccl/all_reduce_sixteen_gpus.txt", ALL_REDUCE),
     "nvbandwidth": Case("nvbandwidth/seven_gpus.txt", SEVEN_GPUS),

@@ -3,15 +3,9 @@ import pytest
 from reframe_checks.parsers import sinfo
 from reframe_checks.parsers.errors import ParseError
 
-TEXT = """node1|idle|none
-node2|down*|Not responding
-node3|mixed|none
-node4|drained|bad DIMM | see ticket
-"""
 
-
-def test_states_flags_and_reasons():
-    nodes = {node.name: node for node in sinfo.parse(TEXT)}
+def test_states_flags_and_reasons(recorded):
+    nodes = {node.name: node for node in sinfo.parse(recorded("sinfo/composed_four_nodes.txt"))}
     assert [node.usable for node in nodes.values()] == [True, False, True, False]
     assert nodes["node2"].flags == "*"
     assert nodes["node4"].reason == "bad DIMM | see ticket"
@@ -24,10 +18,11 @@ def test_a_node_that_does_not_respond_is_not_usable():
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("", "at least one node"),
+        ("", "output, found none"),
         ("slurm_load_partitions: Unable to contact slurm controller\n", "line 1: expected NODE"),
         ("node1|idle|none\nnode1|idle|none\n", "line 2: expected one line for node1"),
-        ("node1|id", "line 1: expected NODE"),
+        ("node1|id\n", "line 1: expected NODE"),
+        ("node1|idle|none\nnode2|idle|no", "line 2: expected a line end: the output is cut off"),
         ("node1|happy|none\n", "a node state of Slurm, found 'happy'"),
     ],
 )

@@ -1,7 +1,7 @@
 import pytest
 
 from reframe_checks.parsers.errors import ParseError
-from reframe_checks.parsers.topology import leaf_switches
+from reframe_checks.parsers.topology import leaf_switches, leaves_of
 
 
 def test_scontrol_gives_the_leaf_and_not_the_spine(recorded):
@@ -15,6 +15,15 @@ def test_topology_conf_of_the_manual(recorded):
     assert (found["dev0"], found["dev6"], found["dev17"]) == ("s0", "s1", "s2")
 
 
+def test_a_block_is_a_leaf_and_a_block_of_blocks_is_none(recorded):
+    found = leaf_switches(recorded("topology/composed_blocks.txt"))
+    assert found == {f"node{number}": f"block{(number + 3) // 4}" for number in range(1, 9)}
+
+
+def test_sizes_of_blocks_are_no_block():
+    assert leaf_switches("BlockName=b1 Nodes=n[1-2]\nBlockSizes=2,4\n") == {"n1": "b1", "n2": "b1"}
+
+
 @pytest.mark.parametrize("text", ["", "\n"])
 def test_no_topology_is_no_switch(text):
     assert leaf_switches(text) == {}
@@ -25,6 +34,7 @@ def test_no_topology_is_no_switch(text):
     [
         ("slurm_load_topology: error\n", "SwitchName=NAME"),
         ("SwitchName=s0\n", "with Nodes=LIST"),
+        ("BlockName=b0 BlockIndex=0 BlockSize=4\n", "BlockName=NAME Nodes=LIST"),
         ("SwitchName=s0 Nodes=n[1-\n", "a list of nodes"),
         ("SwitchName=s0 Nodes=n1\nSwitchName=s1 Nodes=n1\n", "n1 is also on s0"),
         ("SwitchName=s0 Nodes=n1", "cut off"),
@@ -33,3 +43,9 @@ def test_no_topology_is_no_switch(text):
 def test_anything_else_is_an_error(text, message):
     with pytest.raises(ParseError, match=message):
         leaf_switches(text)
+
+
+@pytest.mark.parametrize("text", ["", "SwitchName=s0 Nodes=n1\n"])
+def test_a_node_without_a_leaf_is_named(text):
+    with pytest.raises(ParseError, match="expected a leaf switch with n2"):
+        leaves_of(text, ["n2"])
