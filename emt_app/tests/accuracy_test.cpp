@@ -88,6 +88,65 @@ TEST(Accuracy, CoupledBranchesMatchTheirSequences) {
     EXPECT_NEAR(s.v("R.b"), std::abs(expected) * std::cos(2 * std::numbers::pi * 60 * t + std::arg(expected)), 1e-6);
 }
 
+/// Voltage at bus A, phase a, after each of some steps: 10 uF charged to 100 V discharge into `coil`; bus B is grounded.
+std::vector<double> discharge_into(const std::string& coil) {
+    Simulation s(make_case(R"({"type":"capacitor","name":"C","buses":["A","0"],"c":10e-6},{"type":"resistor","name":"G","buses":["B","0"],"r":1e-7},)" + coil,
+                           20e-6, R"("start":"zero","buses":["A","B"],"initial_voltage":{"A.a":100,"A.b":100,"A.c":100,"B.a":0,"B.b":0,"B.c":0},)"));
+    std::vector<double> v;
+    for (int i = 0; i < 100; ++i) {
+        s.run(1);
+        v.push_back(s.v("A.a"));
+    }
+    return v;
+}
+
+struct Coil {
+    const char* name;
+    const char* element;  // 10 mH from A.a to ground in some guise
+    double tolerance;
+};
+
+class InductanceAtRest : public testing::TestWithParam<Coil> {};
+
+TEST_P(InductanceAtRest, APrechargedCapacitorDischargesAlikeIntoEveryKindOfInductance) {
+    const auto reference = discharge_into(R"({"type":"inductor","name":"L","buses":["A","0"],"l":0.01})"), other = discharge_into(GetParam().element);
+    EXPECT_NEAR(reference[13], 100 * std::cos(0.28e-3 / std::sqrt(0.01 * 10e-6)), 0.1);
+    for (std::size_t i = 0; i < reference.size(); ++i) ASSERT_NEAR(other[i], reference[i], GetParam().tolerance) << "step " << i + 1;
+}
+
+INSTANTIATE_TEST_SUITE_P(Kinds, InductanceAtRest, testing::Values(
+    Coil{"saturable", R"({"type":"saturable_inductor","name":"L","buses":["A","0"],"curve":[[1,100]]})", 1e-9},
+    Coil{"rlc", R"({"type":"series_rlc","name":"L","buses":["A","0"],"r":0,"l":0.01,"c":1e6})", 1e-6},
+    Coil{"coupled", R"({"type":"coupled_rl","name":"L","from":"A","to":"0","r":[[0,0,0],[0,0,0],[0,0,0]],"l":[[0.01,0,0],[0,0.01,0],[0,0,0.01]]})", 1e-9},
+    Coil{"source", R"({"type":"voltage_source","name":"L","to":"A.a","l":0.01,"shape":"step","amplitude":0})", 1e-9},
+    Coil{"transformer", R"({"type":"transformer","name":"L","connection":"YgYg","primary":"A","secondary":"B","v1":1,"v2":1,"r":0,"l":0.01})", 1e-4}),
+    [](const auto& info) { return info.param.name; });
+
+TEST(ZeroStart, ASourcesOwnInductanceStartsWithoutCurrent) {
+    // phase 0: the EMF jumps to its crest at t = 0, but the current cannot.
+    const std::string load = R"(,{"type":"resistor","name":"R","nodes":["a","0"],"r":20})";
+    Simulation own(make_case(R"({"type":"voltage_source","name":"E","to":"a","l":0.01,"amplitude":100})" + load, 50e-6, R"("start":"zero","nodes":["a"],)"));
+    Simulation apart(make_case(R"({"type":"voltage_source","name":"E","to":"b","r":1e-6,"amplitude":100},
+                                  {"type":"inductor","name":"L","nodes":["b","a"],"l":0.01})" + load, 50e-6, kZero));
+    own.run(1);
+    apart.run(1);
+    EXPECT_NEAR(own.v("a"), 100 * (1 - std::exp(-0.1)), 0.25);
+    for (int i = 1; i < 100; ++i) {
+        own.run(1);
+        apart.run(1);
+        ASSERT_NEAR(own.v("a"), apart.v("a"), 1e-3) << "step " << i;
+    }
+}
+
+TEST(ZeroStart, AThreePhaseSourceStartsWithoutCurrent) {
+    // The phases' EMFs start at 100, -50 and -50 V; each of them is a circuit of its own.
+    const std::string nodes = R"("start":"zero","buses":["A"],)", load = R"(,{"type":"resistor","name":"R","buses":["A","0"],"r":20})";
+    Simulation s(make_case(R"({"type":"source","name":"E","bus":"A","amplitude":100,"r1":0,"l1":0.01})" + load, 10e-6, nodes));
+    s.run(5);
+    for (const auto& [node, emf] : {std::pair("A.a", 100.0), std::pair("A.b", -50.0), std::pair("A.c", -50.0)})
+        EXPECT_NEAR(s.v(node), emf * (1 - std::exp(-0.1)), 0.2) << node;
+}
+
 TEST(Cda, OpeningAnInductiveCircuitDoesNotChatter) {
     Simulation s(make_case(R"({"type":"voltage_source","name":"E","to":"a","r":1,"amplitude":100},
                               {"type":"switch","name":"S","nodes":["a","b"],"closed":true,"operations":[{"time":0.021,"action":"open"}]},

@@ -41,7 +41,9 @@ INSTANTIATE_TEST_SUITE_P(Rules, BadCase, testing::Values(
     Bad{"short_line", R"({"type":"line","name":"L1","from":"A","to":"B","length":1000,"r1":0,"l1":1e-6,"c1":1e-11,"r0":0,"l0":3e-6,"c0":1e-11})", {"'L1' (line)", "line-shorter-than-step"}},
     Bad{"ideal", R"({"type":"voltage_source","name":"E2","to":"a","amplitude":1})", {"'E2'", "ideal-source"}},
     Bad{"curve", R"({"type":"arrester","name":"A1","nodes":["a","0"],"curve":[[10,1],[5,2]]})", {"'A1'", "curve-not-ascending"}},
-    Bad{"frequency", R"({"type":"voltage_source","name":"E2","to":"a","r":1,"amplitude":1,"frequency":50})", {"not-steady", "50"}},
+    Bad{"frequency", R"({"type":"voltage_source","name":"E2","to":"a","r":1,"amplitude":1,"frequency":50})", {"'E2' (voltage_source)", "not-steady", "50"}},
+    Bad{"initial_current", R"({"type":"inductor","name":"L9","nodes":["a","0"],"l":1,"i0":2})", {"'L9' (inductor)", "contradiction", "'i0'"}},
+    Bad{"indefinite", R"({"type":"coupled_rl","name":"Z","from":"A","to":"B","r":[[1,0,0],[0,1,0],[0,0,1]],"l":[[0.01,0.02,0],[0.02,0.01,0],[0,0,0.01]]})", {"'Z' (coupled_rl)", "not-positive", "'l'"}},
     Bad{"terminals", R"({"type":"resistor","name":"R9","nodes":["a"],"r":1})", {"'R9'", "wrong-terminals"}},
     Bad{"matrix", R"({"type":"coupled_rl","name":"Z","from":"A","to":"B","r":[[1,2,0],[0,1,0],[0,0,1]],"l":[[1,0,0],[0,1,0],[0,0,1]]})", {"'Z'", "not-symmetric"}}),
     [](const auto& info) { return info.param.name; });
@@ -57,10 +59,29 @@ TEST(Case, FloatingNodeIsNamed) {
     }
 }
 
+TEST(Case, CoupledBranchesMayLackAnEigenvalue) {
+    const auto with_mutual = [](const char* m) {
+        const std::string l = std::string("[[0.1,") + m + "," + m + "],[" + m + ",0.1," + m + "],[" + m + "," + m + ",0.1]]";
+        return make_case(R"({"type":"source","name":"S","bus":"A","amplitude":1,"r1":1,"l1":0.1},
+            {"type":"coupled_rl","name":"Z","from":"A","to":"0","r":[[1,0,0],[0,1,0],[0,0,1]],"l":)" + l + "}", 50e-6, R"("buses":["A"],)");
+    };
+    EXPECT_NO_THROW((void)parse_case(with_mutual("0.1"), "t"));
+    EXPECT_THROW((void)parse_case(with_mutual("0.1001"), "t"), CaseError);
+}
+
 TEST(Case, MalformedTextIsRefusedWithItsPlace) {
     EXPECT_THROW((void)parse_case("{", "t"), CaseError);
     EXPECT_THROW((void)parse_case("[]", "t"), CaseError);
     EXPECT_THROW((void)parse_case(R"({"format":"kappa-emt-case","version":2})", "t"), CaseError);
+    for (const auto& [text, expected] : {std::pair(R"({"format":5})", "needs \"format\""), std::pair(R"({"dt":1e400})", "fit double precision")}) {
+        try {
+            (void)parse_case(text, "t.json");
+            FAIL() << text << " was accepted";
+        } catch (const CaseError& e) {
+            EXPECT_EQ(std::string(e.what()).find("t.json: "), 0U) << e.what();
+            EXPECT_NE(std::string(e.what()).find(expected), std::string::npos) << e.what();
+        }
+    }
 }
 
 TEST(Case, EveryTypeIsRegisteredOnce) {

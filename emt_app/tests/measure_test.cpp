@@ -46,6 +46,15 @@ TEST(Replay, GivesTheRecordedBitsAgain) {
     EXPECT_GT(w.sigma_us, 0);
 }
 
+TEST(Mapping, IsSilentAlsoWithMoreRanksThanTasks) {
+    const Case c = parse_case(generate_hq(1, 1).dump(), "hq");
+    const Decomposition parts = decompose(c.network);
+    testing::internal::CaptureStdout();
+    const Mapping m = map_tasks(c.network, parts, 2000);
+    EXPECT_EQ(testing::internal::GetCapturedStdout(), "");
+    EXPECT_EQ(std::set<int>(m.rank_of_task.begin(), m.rank_of_task.end()).size(), parts.tasks.size());
+}
+
 TEST(Mapping, UsesEveryRankAndBalances) {
     const Case c = parse_case(generate_hq(1, 1).dump(), "hq");
     const Decomposition parts = decompose(c.network);

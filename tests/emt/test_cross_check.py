@@ -33,29 +33,38 @@ def ngspice(netlist: str, tmp_path: Path, node: str, step_s: float, stop_s: floa
     return [float(row.split()[1]) for row in rows]
 
 
-def test_line_and_load_against_ngspice(emt: Emt, case_file: CaseWriter, tmp_path: Path) -> None:
+Z_OHM, TAU_S = 500.0, 200e-6
+LOSSLESS = f"T1 s 0 r 0 Z0={Z_OHM} TD={TAU_S}"
+LOSSY_OHM = 120.0
+LOSSY = (  # the program's own model: half the line on either side of half the resistance
+    f"RA s m {LOSSY_OHM / 4}\nT1 m 0 n 0 Z0={Z_OHM} TD={TAU_S / 2}\nRB n o {LOSSY_OHM / 2}\n"
+    f"T2 o 0 p 0 Z0={Z_OHM} TD={TAU_S / 2}\nRC p r {LOSSY_OHM / 4}"
+)
+
+
+@pytest.mark.parametrize(("r_ohm", "line"), [(0, LOSSLESS), (LOSSY_OHM, LOSSY)], ids=["lossless", "lossy"])
+def test_line_and_load_against_ngspice(
+    emt: Emt, case_file: CaseWriter, tmp_path: Path, r_ohm: float, line: str
+) -> None:
     """A sine through a line into R, L and C: the difference falls with the square of the step.
 
     All phases get the same voltage, so each sees the zero-sequence surge impedance. The travel time is 200 µs, a whole
     number of every step used.
     """
-    z, tau = 500.0, 200e-6
-    zero = {"l0": z * tau / 1e5, "c0": tau / z / 1e5}
+    zero = {"l0": Z_OHM * TAU_S / 1e5, "c0": TAU_S / Z_OHM / 1e5, "r0": r_ohm / 1e5}
     elements: list[dict[str, Any]] = [
         {"type": "voltage_source", "name": f"E{p}", "to": f"S.{p}", "r": 20, "amplitude": 1000, "phase": -90}
         for p in "abc"
     ]
     elements += [
-        {"type": "line", "name": "L", "from": "S", "to": "R", "length": 1e5, "r0": 0, "r1": 0}
+        {"type": "line", "name": "L", "from": "S", "to": "R", "length": 1e5}
         | zero
-        | {"l1": zero["l0"], "c1": zero["c0"]},
+        | {"l1": zero["l0"], "c1": zero["c0"], "r1": zero["r0"]},
         {"type": "resistor", "name": "Rl", "buses": ["R", "0"], "r": 400},
         {"type": "inductor", "name": "Ll", "buses": ["R", "0"], "l": 0.3},
         {"type": "capacitor", "name": "Cl", "buses": ["R", "0"], "c": 2e-6},
     ]
-    netlist = (
-        f"V1 e 0 SIN(0 1000 60)\nR1 e s 20\nT1 s 0 r 0 Z0={z} TD={tau}\nR2 r 0 400\nL2 r 0 0.3 IC=0\nC2 r 0 2u IC=0"
-    )
+    netlist = f"V1 e 0 SIN(0 1000 60)\nR1 e s 20\n{line}\nR2 r 0 400\nL2 r 0 0.3 IC=0\nC2 r 0 2u IC=0"
     stop = 0.02
     errors = []
     for step in (100e-6, 50e-6, 25e-6):

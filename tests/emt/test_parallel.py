@@ -102,13 +102,11 @@ def test_not_a_number_stops_every_rank(emt: Emt, case_file: CaseWriter) -> None:
     assert "'B.a'" in done.stderr and "t = " in done.stderr
 
 
-def test_case_files_must_agree(emt: Emt, hq: Path, tmp_path: Path) -> None:
-    """Each rank reads a file of its own, as on nodes with local disks."""
-    for rank, seed in enumerate(("1", "2")):
-        (tmp_path / str(rank)).mkdir()
-        emt("generate", "hq", "--seed", seed, "-o", tmp_path / str(rank) / "case.json")
-    script = f"cd {tmp_path}/${{OMPI_COMM_WORLD_RANK:-$PMI_RANK}} && exec {emt.program} run case.json --steps 10"
-    done = subprocess.run(
+def run_apart(emt: Emt, folder: Path, *arguments: str | Path) -> subprocess.CompletedProcess[str]:
+    """`emt run` on two ranks, each in the folder with its number, as on nodes with local disks."""
+    words = " ".join(map(str, arguments))
+    script = f"cd {folder}/${{OMPI_COMM_WORLD_RANK:-$PMI_RANK}} && exec {emt.program} run {words} --steps 10"
+    return subprocess.run(
         ["mpirun", "-n", "2", "bash", "-c", script],
         capture_output=True,
         text=True,
@@ -116,9 +114,26 @@ def test_case_files_must_agree(emt: Emt, hq: Path, tmp_path: Path) -> None:
         env=os.environ | MPI_ENVIRONMENT,
         check=False,
     )
+
+
+def test_case_files_must_agree(emt: Emt, tmp_path: Path) -> None:
+    for rank, seed in enumerate(("1", "2")):
+        (tmp_path / str(rank)).mkdir()
+        emt("generate", "hq", "--seed", seed, "-o", tmp_path / str(rank) / "case.json")
+    done = run_apart(emt, tmp_path, "case.json")
     assert done.returncode != 0
     assert done.stderr.count("emt: error:") == 1
     assert "different" in done.stderr
+
+
+def test_mappings_must_agree(emt: Emt, hq: Path, tmp_path: Path) -> None:
+    for rank in range(2):
+        (tmp_path / str(rank)).mkdir()
+        (tmp_path / str(rank) / "map.json").write_text(json.dumps({"rank_of_task": [0, rank] + [0, 1] * 85}))
+    done = run_apart(emt, tmp_path, hq, "--map", "map.json")
+    assert done.returncode != 0
+    assert done.stderr.count("emt: error:") == 1
+    assert "rank 1" in done.stderr and "map.json" in done.stderr
 
 
 @pytest.mark.parametrize("transport", ["message", "shared"])

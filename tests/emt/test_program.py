@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -93,6 +94,27 @@ def test_scale_reports_a_failing_launcher(emt: Emt, hq: Path, tmp_path: Path) ->
     assert done.returncode != 0 and "failed with status 1" in done.stderr
     done = emt("scale", hq, "--ranks", "1", "--launcher", "mpirun", ok=False)
     assert done.returncode != 0 and "{ranks}" in done.stderr
+
+
+def test_scale_wants_the_result_where_it_writes_its_own(emt: Emt, hq: Path, tmp_path: Path) -> None:
+    """A launcher may start rank 0 on another node, which shares folders with this one but not /tmp."""
+    done = emt("scale", hq, "--ranks", "1", "--launcher", "true {ranks}", "--result", tmp_path / "x.json", ok=False)
+    assert done.returncode != 0
+    assert f"left no result at {tmp_path}/x.json.run" in done.stderr and "share" in done.stderr
+
+
+def test_csv_without_probe_is_an_error(emt: Emt, hq: Path, tmp_path: Path) -> None:
+    done = emt("run", hq, "--steps", "10", "--csv", tmp_path / "w.csv", ok=False)
+    assert done.returncode != 0 and "--probe" in done.stderr
+
+
+@pytest.mark.parametrize("when", ["always", "auto"])
+def test_progress_as_lines_where_there_is_no_terminal(emt: Emt, hq: Path, when: str) -> None:
+    # 4 us or more a step: seconds, of which the first already gives a line.
+    shown = emt("run", hq, "--steps", "800000", "--no-replay", "--progress", when, ranks=1).stderr
+    lines = re.findall(r"^step \d+ of 800000, \d+ steps/s, \d+ s left$", shown, re.MULTILINE)
+    assert "\r" not in shown
+    assert bool(lines) == (when == "always"), shown
 
 
 def test_errors_name_file_element_and_rule(emt: Emt, case_file: CaseWriter, tmp_path: Path) -> None:

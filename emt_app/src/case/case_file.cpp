@@ -97,7 +97,7 @@ void read_elements(const json& root, Case& out, const NodeTable& table, Diagnost
         where += " '" + name + "' (" + type + ")";
         Reporter report(problems, where);
         if (!seen.insert(name).second) report("duplicate-name", "another element has the same name");
-        Reader reader(object, table, out.network.frequency_hz, report);
+        Reader reader(object, table, out.network, report);
         const auto element = make_element(object, reader, report);
         if (element == nullptr || report.failed()) continue;
         element->lower(out.network, report);
@@ -127,8 +127,10 @@ Case parse_case(const std::string& text, const std::string& origin, double dt_s)
         root = json::parse(text);
     } catch (const json::parse_error& e) {
         throw CaseError(origin + ": not valid JSON: " + e.what());
+    } catch (const json::out_of_range& e) {
+        throw CaseError(origin + ": every number must fit double precision: " + e.what());
     }
-    if (!root.is_object() || root.value("format", "") != kCaseFormat)
+    if (!root.is_object() || root.value("format", json()) != kCaseFormat)
         throw CaseError(origin + ": not an EMT case: needs \"format\": \"" + kCaseFormat + "\"");
     if (!root.contains("version") || root["version"] != kCaseVersion)
         throw CaseError(origin + ": case version " + root.value("version", json()).dump() + " is not supported; this program reads version " +

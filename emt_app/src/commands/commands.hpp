@@ -19,6 +19,7 @@ struct RunOptions {
     std::vector<std::string> probes;     // node names
     std::string csv_path;
     std::uint64_t csv_every = 1;
+    std::string progress = "auto";
     bool measure = true;
 };
 

@@ -2,6 +2,7 @@
 #include <mpi.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstdio>
 #include <cstring>
@@ -52,6 +53,13 @@ void agree(const Mpi& mpi, const std::string& failure) {
     std::exit(1);
 }
 
+/// All ranks must have the hash of rank 0; `otherwise` says what the others do.
+void agree_on(const Mpi& mpi, std::uint64_t mine, const std::string& otherwise) {
+    std::uint64_t hash = mine;
+    MPI_Bcast(&hash, 1, MPI_UINT64_T, 0, MPI_COMM_WORLD);
+    agree(mpi, hash == mine ? "" : "rank " + std::to_string(mpi.rank) + " " + otherwise);
+}
+
 Case load_everywhere(const Mpi& mpi, const RunOptions& options) {
     Case c;
     std::string failure;
@@ -62,36 +70,33 @@ Case load_everywhere(const Mpi& mpi, const RunOptions& options) {
         if (mpi.size > 1) failure = "rank " + std::to_string(mpi.rank) + ": " + failure;
     }
     agree(mpi, failure);
-    std::uint64_t hash = c.hash;
-    MPI_Bcast(&hash, 1, MPI_UINT64_T, 0, MPI_COMM_WORLD);
-    if (hash != c.hash)
-        failure = "rank " + std::to_string(mpi.rank) + " reads a different " + options.case_path +
-                  " than rank 0: give every node the same case file";
-    agree(mpi, failure);
+    agree_on(mpi, c.hash, "reads a different " + options.case_path + " than rank 0: give every node the same case file");
     return c;
 }
 
+/// One line that is written over on a terminal; elsewhere (`always`) whole lines, ever rarer, down to one a minute.
 class Progress {
 public:
-    Progress(bool enabled, std::uint64_t total) : enabled_(enabled), total_(total) {}
+    Progress(const std::string& when, std::uint64_t total)
+        : terminal_(isatty(STDERR_FILENO) != 0), enabled_(when == "always" || (when == "auto" && terminal_)), total_(total) {}
     void operator()(std::uint64_t done) {
         if (!enabled_) return;
         const double now = MPI_Wtime();
         if (now < next_) return;
-        next_ = now + 1;
+        next_ = now + (terminal_ ? 1 : std::min(now - start_, 60.0));
         const double rate = static_cast<double>(done) / (now - start_);
-        std::fprintf(stderr, "\rstep %llu of %llu, %.0f steps/s, %.0f s left ", static_cast<unsigned long long>(done),
-                     static_cast<unsigned long long>(total_), rate, static_cast<double>(total_ - done) / rate);
+        std::fprintf(stderr, "%sstep %llu of %llu, %.0f steps/s, %.0f s left%s", terminal_ ? "\r" : "", static_cast<unsigned long long>(done),
+                     static_cast<unsigned long long>(total_), rate, static_cast<double>(total_ - done) / rate, terminal_ ? " " : "\n");
         shown_ = true;
     }
     ~Progress() {
-        if (shown_) std::fprintf(stderr, "\r%60s\r", "");
+        if (shown_ && terminal_) std::fprintf(stderr, "\r%60s\r", "");
     }
     Progress(const Progress&) = delete;
     Progress& operator=(const Progress&) = delete;
 
 private:
-    bool enabled_, shown_ = false;
+    bool terminal_, enabled_, shown_ = false;
     std::uint64_t total_;
     double start_ = MPI_Wtime(), next_ = start_ + 1;
 };
@@ -167,7 +172,7 @@ Timing simulate(const Mpi& mpi, Engine& engine, Probes& probes, const RunOptions
     const Ticks ticks;
     const double start = MPI_Wtime();
     {
-        Progress progress(mpi.rank == 0 && isatty(STDERR_FILENO) != 0, o.steps);
+        Progress progress(mpi.rank == 0 ? o.progress : "never", o.steps);
         std::uint64_t last = Ticks::now();
         for (std::uint64_t i = 0; i < o.steps; ++i) {
             probes.record(engine);
@@ -298,6 +303,8 @@ void simulate_and_report(const Mpi& mpi, const RunOptions& o, int argc, char** a
         failure = e.what();
     }
     agree(mpi, failure);
+    agree_on(mpi, fnv1a(mapping.rank_of_task.data(), mapping.rank_of_task.size() * sizeof mapping.rank_of_task[0]),
+             "maps the tasks otherwise than rank 0 (--map " + o.map + "): give every node the same file and program");
     EngineOptions eo;
     eo.exchange = o.exchange == "slack" ? ExchangeMode::slack : ExchangeMode::step;
     eo.transport = o.transport == "message" ? Transport::message : o.transport == "shared" ? Transport::shared : Transport::automatic;

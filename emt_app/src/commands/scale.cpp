@@ -70,10 +70,14 @@ int scale_command(const ScaleOptions& o) {
     json points = json::array();
     json common;
     for (const int p : o.ranks.empty() ? powers_of_two_up_to_all_cores() : o.ranks) {
-        const std::filesystem::path result = std::filesystem::temp_directory_path() / ("emt_scale_" + std::to_string(getpid()) + ".json");
+        // Beside the result: the launcher may start rank 0 on another node, whose /tmp is not this one.
+        const std::filesystem::path result = std::filesystem::absolute(o.json_path + ".run" + std::to_string(getpid()));
         if (const int status = spawn(launch_words(o, p, result.string())); status != 0)
             throw std::runtime_error("the run with " + std::to_string(p) + " ranks failed with status " + std::to_string(status));
         std::ifstream file(result);
+        if (!file)
+            throw std::runtime_error("the run with " + std::to_string(p) + " ranks left no result at " + result.string() +
+                                     ": give --result a folder that all nodes share");
         const json r = json::parse(file);
         std::filesystem::remove(result);
         if (common.is_null()) common = r;

@@ -1,4 +1,5 @@
-// Three coupled RL branches between two buses, with symmetric 3 × 3 matrices: [u] = [R][i] + [L]d[i]/dt.
+// Three coupled RL branches between two buses, with symmetric 3 × 3 matrices: [u] = [R][i] + [L]d[i]/dt. With a negative
+// eigenvalue in either, the branches would be a source of energy and the voltages would grow without bound.
 #include "elements/all.hpp"
 #include "network/companion.hpp"
 
@@ -9,6 +10,9 @@ public:
     explicit CoupledRl(Reader& in)
         : from_(in.bus("from", false)), to_(in.bus("to", true)), r_(in.matrix("r")), l_(in.matrix("l")) {}
     void lower(Network& net, Reporter& report) const override {
+        for (const auto& [key, m] : {std::pair("'r'", &r_), std::pair("'l'", &l_)})
+            if (!passive(*m))
+                report("not-positive", std::string(key) + " has a negative eigenvalue: its diagonal is negative, or too small for the mutual values");
         Coupled3 c{.p = from_, .q = to_};
         if (!companion_coupled(r_, l_, net.dt_s, c))
             report("singular-matrix", "R + 2L/dt is singular: the branches are not independent");

@@ -11,7 +11,7 @@ public:
         : ends_(in.terminals()),
           l_(in.number("l", Reader::Range::positive)),
           r_(in.number("r", Reader::Range::not_negative, 0)),
-          i0_(in.number("i0", Reader::Range::any, 0)) {}
+          i0_(in.initial("i0")) {}
     void lower(Network& net, Reporter&) const override {
         for (const auto& [p, q] : ends_) {
             if (r_ == 0) {

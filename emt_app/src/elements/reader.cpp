@@ -39,6 +39,11 @@ double Reader::number(const std::string& key, Range range, double otherwise) {
     return has(key) ? number(key, range) : otherwise;
 }
 
+double Reader::initial(const std::string& key) {
+    if (has(key) && net_.steady_start) report_("contradiction", "'" + key + "' is only meaningful with \"start\": \"zero\"");
+    return number(key, Range::any, 0);
+}
+
 bool Reader::flag(const std::string& key, bool otherwise) {
     const json* value = find(key);
     if (value == nullptr) return otherwise;
@@ -197,7 +202,7 @@ Waveform Reader::waveform() {
     w.start_s = number("start", Range::not_negative, -1);
     if (shape == "sine") {
         w.shape = Waveform::Shape::sine;
-        w.frequency_hz = number("frequency", Range::positive, frequency_hz_);
+        w.frequency_hz = number("frequency", Range::positive, net_.frequency_hz);
         w.phase_rad = number("phase", Range::any, 0) * std::numbers::pi / 180;
     } else if (shape == "step") {
         w.shape = Waveform::Shape::step;
@@ -209,6 +214,9 @@ Waveform Reader::waveform() {
         w.tau_tail_s = number("tau_tail", Range::positive);
         if (!(w.tau_tail_s > w.tau_front_s)) report_("out-of-range", "'tau_tail' must be longer than 'tau_front'");
     }
+    if (!report_.failed() && net_.steady_start && w.start_s < 0 && !w.steady(net_.frequency_hz))
+        report_("not-steady", "a steady start needs a sine at " + std::to_string(net_.frequency_hz) +
+                                  " Hz or a 'start' time; this source has " + std::to_string(w.frequency_hz) + " Hz");
     return w;
 }
 

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "case/diagnostics.hpp"
-#include "network/primitives.hpp"
+#include "network/network.hpp"
 
 namespace emt {
 
@@ -41,12 +41,14 @@ class Reader {
 public:
     enum class Range { any, positive, not_negative };
 
-    Reader(const nlohmann::json& object, const NodeTable& nodes, double frequency_hz, Reporter& report)
-        : object_(object), nodes_(nodes), frequency_hz_(frequency_hz), report_(report) {}
+    Reader(const nlohmann::json& object, const NodeTable& nodes, const Network& net, Reporter& report)
+        : object_(object), nodes_(nodes), net_(net), report_(report) {}
 
     [[nodiscard]] bool has(const std::string& key) const { return object_.contains(key); }
     double number(const std::string& key, Range range);
     double number(const std::string& key, Range range, double otherwise);
+    /// A value at t = 0 (otherwise 0), which only a start from zero has use for.
+    double initial(const std::string& key);
     bool flag(const std::string& key, bool otherwise);
     std::string choice(const std::string& key, const std::vector<std::string>& allowed, const std::string& otherwise);
     std::string name();
@@ -58,7 +60,8 @@ public:
     /// Ascending points [[x, i], …] of an odd characteristic; (0,0) is implied.
     void curve(const std::string& key, std::vector<double>& x, std::vector<double>& i);
     std::vector<std::pair<double, bool>> operations(const std::string& key);
-    /// Waveform keys shape, amplitude, frequency, phase, start, tau_front, tau_tail of this object.
+    /// Waveform keys shape, amplitude, frequency, phase, start, tau_front, tau_tail of this object; with a steady start,
+    /// a source that is on from the beginning must be a sine at the case's frequency.
     Waveform waveform();
     /// Reports keys that nothing has asked for.
     void finish();
@@ -72,7 +75,7 @@ private:
 
     const nlohmann::json& object_;
     const NodeTable& nodes_;
-    double frequency_hz_;
+    const Network& net_;
     Reporter& report_;
     std::set<std::string> used_{"type", "name"};
 };

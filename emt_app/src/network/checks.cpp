@@ -33,16 +33,6 @@ void check_islands(const Network& net, const Decomposition& parts, Diagnostics& 
                          "belongs to an island without any source or initial condition: connect it or remove it");
 }
 
-void check_steady(const Network& net, Diagnostics& problems) {
-    for (const Coupled3& c : net.coupled)
-        for (std::size_t k = 0; k < 3; ++k)
-            for (const Waveform* w : {&c.emf[k], &c.current[k]})
-                if (w->shape != Waveform::Shape::none && w->start_s < 0 && !w->steady(net.frequency_hz))
-                    problems.add("start", "not-steady",
-                                 "a steady start needs every source to be a sine at " + std::to_string(net.frequency_hz) +
-                                     " Hz or to have a 'start' time; one has " + std::to_string(w->frequency_hz) + " Hz");
-}
-
 }  // namespace
 
 void check_network(const Network& net, Diagnostics& problems) {
@@ -57,7 +47,6 @@ void check_network(const Network& net, Diagnostics& problems) {
                          "add one, for instance its stray capacitance");
     }
     check_islands(net, parts, problems);
-    if (net.steady_start) check_steady(net, problems);
 }
 
 }  // namespace emt

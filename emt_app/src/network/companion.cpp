@@ -1,6 +1,7 @@
 #include "network/companion.hpp"
 
 #include <Eigen/Dense>
+#include <limits>
 
 namespace emt {
 
@@ -21,6 +22,13 @@ std::pair<double, Companion> companion_lag(double time_constant, double dt) {
     const double k = 2 * time_constant / dt;
     const double g = 1 / (k + 1);
     return {g, {g + g * g * (k - 1), g * (k - 1), g * k * g, g * k}};
+}
+
+bool passive(const Mat3& symmetric) {
+    using M = Eigen::Matrix<double, 3, 3, Eigen::RowMajor>;
+    // The solver scales by the largest entry: an eigenvalue of zero comes out within a few roundings of it.
+    const Eigen::Vector3d value = Eigen::SelfAdjointEigenSolver<M>(Eigen::Map<const M>(symmetric.data()), Eigen::EigenvaluesOnly).eigenvalues();
+    return value.minCoeff() >= -16 * std::numeric_limits<double>::epsilon() * value.cwiseAbs().maxCoeff();
 }
 
 bool companion_coupled(const Mat3& r_in, const Mat3& l_in, double dt, Coupled3& out) {

@@ -11,6 +11,8 @@ namespace emt {
 [[nodiscard]] std::pair<double, Companion> companion_rc(double r_ohm, double c_farad, double dt_s);
 /// First-order lag T·y' = x - y; y_n = g·x_n + h_n.
 [[nodiscard]] std::pair<double, Companion> companion_lag(double time_constant_s, double dt_s);
+/// Whether no current makes a symmetric matrix deliver power (R) or hold negative energy (L).
+[[nodiscard]] bool passive(const Mat3& symmetric);
 /// Three coupled RL branches with full matrices; sets g, a, b, a_be, b_be. False when R + 2L/Δt is singular.
 [[nodiscard]] bool companion_coupled(const Mat3& r_ohm, const Mat3& l_henry, double dt_s, Coupled3& out);
 

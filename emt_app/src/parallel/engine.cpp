@@ -25,7 +25,8 @@ std::vector<Complex> initial_phasors(MPI_Comm comm, const Network& net) {
     MPI_Comm_rank(comm, &rank);
     std::vector<Complex> v(static_cast<std::size_t>(net.nodes()));
     if (rank == 0) v = solve_phasors(net);
-    MPI_Bcast(v.data(), static_cast<int>(v.size()), MPI_CXX_DOUBLE_COMPLEX, 0, comm);
+    // As pairs of doubles: MPI_CXX_DOUBLE_COMPLEX may be null in a library built without C++.
+    MPI_Bcast(v.data(), 2 * static_cast<int>(v.size()), MPI_DOUBLE, 0, comm);
     return v;
 }
 

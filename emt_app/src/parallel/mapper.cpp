@@ -202,6 +202,8 @@ Mapping map_tasks(const Network& net, const Decomposition& parts, int ranks) {
     const Model lpt = refined(longest_first(cost, ranks));
     Mapping best{lpt.ranks_of_tasks(), "lpt", lpt.step_time()};
 #ifdef EMT_HAVE_METIS
+    // With fewer tasks than ranks METIS only complains, on standard output, of parts without a vertex.
+    if (cost.size() < static_cast<std::size_t>(ranks)) return best;
     if (std::vector<int> part = by_metis(net, parts, cost, ranks); !part.empty()) {
         const Model metis = refined(std::move(part));
         if (!metis.leaves_idle() && metis.step_time() < best.modelled_step_us) best = {metis.ranks_of_tasks(), "metis", metis.step_time()};

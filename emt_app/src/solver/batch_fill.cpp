@@ -1,7 +1,8 @@
 // Coefficients and initial state of a batch.
 //
 // A steady start sets every history to the real part of its phasor: H = a·U/(z - b) for a companion. A zero start sets
-// the initial node voltages and inductor currents given by the case; its first step is a discontinuity.
+// the initial node voltages and inductor currents given by the case, and every other history so that its branch carries
+// no current (or flux) at t = 0: h = -g·u. Its first step is a discontinuity.
 #include "solver/batch.hpp"
 
 namespace emt {
@@ -21,6 +22,9 @@ struct LaneFiller {
         return local == kGround || !steady() ? Complex{} : phasors[static_cast<std::size_t>(task.nodes[static_cast<std::size_t>(local)])];
     }
     [[nodiscard]] Complex across(int p, int q) const { return phasor(p) - phasor(q); }
+    /// Voltage at t = 0, V; nodes() sets it.
+    [[nodiscard]] double initial(int local) const { return local == kGround ? 0.0 : at(b.v, local); }
+    [[nodiscard]] double initial_across(int p, int q) const { return initial(p) - initial(q); }
 
     void nodes() const {
         for (int i = 0; i < task.size(); ++i) {
@@ -44,8 +48,7 @@ struct LaneFiller {
             at(b.step[0].branch_b, s) = e.c.b;
             at(b.step[1].branch_a, s) = e.c.a_be;
             at(b.step[1].branch_b, s) = e.c.b_be;
-            const auto v = [&](int i) { return i == kGround ? 0.0 : at(b.v, i); };
-            at(b.branch_h, s) = steady() ? (e.c.a * across(e.p, e.q) / (z - e.c.b)).real() : e.i0 - e.g * (v(e.p) - v(e.q));
+            at(b.branch_h, s) = steady() ? (e.c.a * across(e.p, e.q) / (z - e.c.b)).real() : e.i0 - e.g * initial_across(e.p, e.q);
         }
         for (int s = 0; s < static_cast<int>(task.rlcs.size()); ++s) {
             const SeriesRlc& e = task.rlcs[static_cast<std::size_t>(s)];
@@ -58,7 +61,7 @@ struct LaneFiller {
             at(b.step[1].rlc_e2, s) = e.zc;
             const Complex kl = 2 * e.zl / (z + 1.0), kc = 2 * e.zc / (z - 1.0);
             const Complex i = e.g * across(e.p, e.q) / (1.0 - e.g * kl + e.g * kc);
-            at(b.rlc_y1, s) = (kl * i).real();
+            at(b.rlc_y1, s) = steady() ? (kl * i).real() : -initial_across(e.p, e.q);
             at(b.rlc_y2, s) = (kc * i).real();
         }
     }
@@ -91,7 +94,18 @@ struct LaneFiller {
                 at(b.step[1].coupled_ae, 6 * s + i) = ae_be.real();
                 at(b.step[1].coupled_ae, 6 * s + 3 + i) = ae_be.imag();
             }
-            if (steady()) coupled_history(e, u, s);
+            if (steady())
+                coupled_history(e, u, s);
+            else
+                coupled_at_rest(e, s);
+        }
+    }
+    /// H = -G·(u - e).
+    void coupled_at_rest(const Coupled3& e, int s) const {
+        for (std::size_t i = 0; i < 3; ++i) {
+            double h = 0;
+            for (std::size_t m = 0; m < 3; ++m) h -= e.g[i * 3 + m] * (initial_across(e.p[m], e.q[m]) - e.emf[m].at(0));
+            at(b.coupled_h, 3 * s + static_cast<int>(i)) = h;
         }
     }
     /// H = (z - B)⁻¹·A·u by elimination.
@@ -122,8 +136,9 @@ struct LaneFiller {
             at(b.transformer_m2, s) = e.m2;
             for (std::size_t k = 0; k < 3; ++k) {
                 const std::size_t next = (k + 1) % 3;
-                const Complex u = phasor(e.p[k]) - e.m1 * phasor(e.p[next]) - e.ratio * (phasor(e.s[k]) - e.m2 * phasor(e.s[next]));
-                at(b.transformer_h, 3 * s + static_cast<int>(k)) = (e.c.a * u / (z - e.c.b)).real();
+                const auto winding = [&](const auto& v) { return v(e.p[k]) - e.m1 * v(e.p[next]) - e.ratio * (v(e.s[k]) - e.m2 * v(e.s[next])); };
+                at(b.transformer_h, 3 * s + static_cast<int>(k)) =
+                    steady() ? (e.c.a * winding([&](int i) { return phasor(i); }) / (z - e.c.b)).real() : -e.g * winding([&](int i) { return initial(i); });
             }
         }
     }
@@ -169,7 +184,7 @@ struct LaneFiller {
             at(b.step[0].piecewise_b, s) = 1;
             at(b.step[1].piecewise_a, s) = gain;
             at(b.step[1].piecewise_b, s) = 1;
-            at(b.piecewise_x, s) = (2 * gain * across(e.p, e.q) / (z - 1.0)).real();
+            at(b.piecewise_x, s) = steady() ? (2 * gain * across(e.p, e.q) / (z - 1.0)).real() : -gain * initial_across(e.p, e.q);
         }
     }
     void meters() const {
