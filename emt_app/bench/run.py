@@ -1,7 +1,8 @@
 """Speed of the simulator on one node, beside its bounds and beside ngspice and DPsim, in one run.
 
 Usage: python3 run.py --build BUILD_DIRECTORY [--output bench.json] [--repeats 7] [--scales 1,10,100]
-Medians over the repeats. DPsim and ngspice are used when they are installed; what is missing is said.
+Medians over the repeats. DPsim and ngspice are used when they are installed; what is missing is said. The output says
+where it was made (`provenance`) and holds each target with the value measured (`targets`).
 """
 
 from __future__ import annotations
@@ -28,6 +29,11 @@ except ImportError:
     dpsimpy = None
 
 DT_S = 50e-6
+STEP_LIMIT_US = 7.0
+DPSIM_FACTOR = 50.0
+BOUND_FACTOR = 2.5
+RING_LIMIT_US = 0.3
+PINGPONG_FACTOR = 2.0
 MPI_ENVIRONMENT = {
     "OMPI_ALLOW_RUN_AS_ROOT": "1",
     "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
@@ -47,6 +53,7 @@ def call(*command: str | Path) -> str:
 class Bench:
     def __init__(self, build: Path, work: Path, repeats: int) -> None:
         self.build, self.work, self.repeats = build, work, repeats
+        self.provenance: dict[str, Any] = {}
 
     def run(self, case: Path, steps: int, *arguments: str, ranks: int = 0) -> list[dict[str, Any]]:
         """Results of `repeats` runs."""
@@ -57,6 +64,7 @@ class Bench:
             call(*launcher, self.build / "emt", "run", case, "--steps", str(steps), "--warm-up", str(steps // 10),
                  "--result", result, *arguments)  # fmt: skip
             out.append(json.loads(result.read_text()))
+        self.provenance = self.provenance or out[0]["provenance"]
         return out
 
     def hq(self, scale: int) -> Path:
@@ -96,6 +104,7 @@ class Bench:
         size = round(results[0]["bytes_per_step"]["total"] / results[0]["messages_per_step"])
         pingpong = ("mpirun", "-n", "2", self.build / "bench" / "emt_pingpong", str(size))
         return {
+            "kappa_block_p50_us": statistics.median(r["kappa_block_p50_us"] for r in results),
             "kappa_p50_us": statistics.median(r["kappa_p50_us"] for r in results),
             "kappa_cached_p50_us": statistics.median(
                 r["step_us"]["p50"] - r["sigma_us"] - r["phi_cached_us"] / 2 for r in results
@@ -173,6 +182,42 @@ def ngspice_step_us(parts: Sequence[Part], work: Path, steps: int = 400) -> floa
     return (times[1] - times[0]) / steps * 1e6
 
 
+# [value measured or None, limit, met or None]
+Target = tuple[float | None, float, bool | None]
+
+
+def targets(out: dict[str, Any]) -> dict[str, Target]:
+    """What the program promises (README, Speed) beside what was measured; None where it was not."""
+
+    def at_most(value: float | None, limit: float) -> Target:
+        return value, limit, None if value is None else value <= limit
+
+    serial = out["serial"]
+    faster = out["common_network"]["times_faster_than_dpsim"]
+    found = {
+        "step of the reference network, us": at_most(serial.get("1", {}).get("step_us"), STEP_LIMIT_US),
+        "times as fast as DPsim, at least": (faster, DPSIM_FACTOR, None if faster is None else faster >= DPSIM_FACTOR),
+    }
+    for scale, result in serial.items():
+        found[f"step over the time to move its memory, x {scale}"] = at_most(result["times_bound"], BOUND_FACTOR)
+    for exchange in ("step", "slack"):
+        ring, message = (out["two_ranks"][f"{exchange}/{transport}"] for transport in ("shared", "message"))
+        found[f"kappa' through the ring, {exchange}, us"] = at_most(ring["kappa_block_p50_us"], RING_LIMIT_US)
+        found[f"kappa' with messages, {exchange}, us"] = at_most(
+            message["kappa_block_p50_us"], PINGPONG_FACTOR * message["pingpong_us"]
+        )
+    return found
+
+
+def table(found: dict[str, Target]) -> str:
+    """The targets for people."""
+    words = {True: "met", False: "not met", None: "not measured"}
+    rows = [f"{'target':<48} {'measured':>9} {'limit':>9}"]
+    for name, (value, limit, met) in found.items():
+        rows.append(f"{name:<48} {'-' if value is None else f'{value:.3g}':>9} {limit:>9.3g}  {words[met]}")
+    return "\n".join(rows)
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--build", type=Path, required=True, help="CMake build directory")
@@ -190,11 +235,14 @@ def main() -> int:
             for transport in ("shared", "message")
         }
         out["common_network"] = bench.common()
+        out["provenance"] = bench.provenance
+    out["targets"] = targets(out)
     text = json.dumps(out, indent=2)
     temporary = options.output.with_suffix(".part")
     temporary.write_text(text + "\n")
     temporary.replace(options.output)
     print(text)
+    print(table(out["targets"]))
     return 0
 
 

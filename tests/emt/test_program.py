@@ -58,6 +58,9 @@ def test_result_fits_its_schema_and_its_own_formulas(
     jsonschema.validate(r, RESULT_SCHEMA)
     total, p = r["step_us"]["mean"], r["ranks"]
     assert r["kappa_us"] == pytest.approx(total - r["sigma_us"] - r["phi_us"] / p, abs=1e-3)
+    block = r["step_us"]["block_p50"]
+    assert r["block_steps"] == 250 and 0 < block <= r["step_us"]["max"]
+    assert r["kappa_block_p50_us"] == pytest.approx(block - r["sigma_us"] - r["phi_us"] / p, abs=1e-3)
     assert r["speedup"] == pytest.approx((r["sigma_us"] + r["phi_us"]) / total, rel=1e-2)
     assert r["efficiency"] == pytest.approx(r["speedup"] / p, rel=1e-2, abs=1e-4)
     assert r["phi_us"] == pytest.approx(sum(r["phi_per_rank_us"]), abs=1e-3)
@@ -78,7 +81,8 @@ def test_scale_runs_all_and_plots(emt: Emt, hq: Path, tmp_path: Path) -> None:
     emt("scale", hq, "--ranks", "1,2", "--steps", "500", "--result", data, "--plot", plot)
     scaling = json.loads(data.read_text())
     assert [point["ranks"] for point in scaling["points"]] == [1, 2]
-    assert all({"speedup", "efficiency", "karp_flatt", "kappa_us"} <= set(point) for point in scaling["points"])
+    keys = {"speedup", "efficiency", "karp_flatt", "kappa_us", "kappa_block_p50_us"}
+    assert all(keys <= set(point) for point in scaling["points"])
     assert ElementTree.parse(plot).getroot().tag.endswith("svg")
 
 

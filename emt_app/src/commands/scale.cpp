@@ -85,7 +85,7 @@ int scale_command(const ScaleOptions& o) {
             throw std::runtime_error("the checksum with " + std::to_string(p) + " ranks differs from the first one: " + r["checksum"].get<std::string>() +
                                      " against " + common["checksum"].get<std::string>());
         json point{{"ranks", p}, {"nodes", r["provenance"]["nodes"].size()}};
-        for (const char* key : {"speedup", "efficiency", "karp_flatt", "kappa_us", "kappa_p50_us", "sigma_us", "phi_us", "imbalance_us", "step_us",
+        for (const char* key : {"speedup", "efficiency", "karp_flatt", "kappa_us", "kappa_block_p50_us", "kappa_p50_us", "sigma_us", "phi_us", "imbalance_us", "step_us",
                                 "bytes_per_step", "neighbours", "map"})
             point[key] = r[key];
         points.push_back(std::move(point));
@@ -96,11 +96,11 @@ int scale_command(const ScaleOptions& o) {
     out["points"] = points;
     write_file(o.json_path, out.dump(2) + "\n");
     write_file(o.plot_path, scaling_plot(out));
-    std::printf("ranks  step us      p50   speed-up  efficiency  Karp-Flatt  kappa' us  from p50\n");
+    std::printf("ranks  step us   blocks   speed-up  efficiency  Karp-Flatt  kappa' us    blocks\n");
     for (const json& p : points)
-        std::printf("%5d  %7.3f  %7.3f  %9.3f  %10.3f  %10s  %9.3f  %8.3f\n", p["ranks"].get<int>(), p["step_us"]["mean"].get<double>(), p["step_us"]["p50"].get<double>(), p["speedup"].get<double>(),
+        std::printf("%5d  %7.3f  %7.3f  %9.3f  %10.3f  %10s  %9.3f  %8.3f\n", p["ranks"].get<int>(), p["step_us"]["mean"].get<double>(), p["step_us"]["block_p50"].get<double>(), p["speedup"].get<double>(),
                     p["efficiency"].get<double>(), p["karp_flatt"].is_null() ? "-" : std::to_string(p["karp_flatt"].get<double>()).substr(0, 6).c_str(),
-                    p["kappa_us"].get<double>(), p["kappa_p50_us"].get<double>());
+                    p["kappa_us"].get<double>(), p["kappa_block_p50_us"].get<double>());
     return 0;
 }
 

@@ -72,7 +72,7 @@ std::string scaling_plot(const json& s) {
     std::snprintf(head, sizeof head, "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%.0f\" height=\"%.0f\" font-family=\"sans-serif\">\n<rect width=\"100%%\" height=\"100%%\" fill=\"white\"/>\n", width, height);
     const json& points = s["points"];
     return head + panel(points, "speedup", "Speed-up ψ", 0, 0, true) + panel(points, "efficiency", "Efficiency η", 1, 0, false) +
-           panel(points, "karp_flatt", "Karp–Flatt e", 0, 1, false) + panel(points, "kappa_us", "Overhead κ′ (µs)", 1, 1, false) +
+           panel(points, "karp_flatt", "Karp–Flatt e", 0, 1, false) + panel(points, "kappa_block_p50_us", "Overhead κ′ (µs)", 1, 1, false) +
            text(kLeft, height - 8, "start",
                 s["title"].get<std::string>() + ", exchange " + s["exchange"].get<std::string>() + ", transport " + s["transport"].get<std::string>()) +
            "</svg>\n";

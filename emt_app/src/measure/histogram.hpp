@@ -49,6 +49,25 @@ public:
         return 0;
     }
 
+    /// The same bins with all values times `factor`, for ticks of another clock: inside a bin the values count as evenly spread.
+    static std::array<std::uint64_t, kBins> rescaled(const std::array<std::uint64_t, kBins>& bins, double factor) {
+        std::array<std::uint64_t, kBins> out{};
+        std::uint64_t total = 0, moved = 0;
+        for (const std::uint64_t b : bins) total += b;
+        double below = 0;  // values in the bins before i
+        std::size_t i = 0;
+        for (std::size_t j = 0; j < kBins; ++j) {
+            const double edge = low(j + 1) / factor;
+            for (; i < kBins && low(i + 1) <= edge; ++i) below += static_cast<double>(bins[i]);
+            const double part = i < kBins ? std::max(0.0, (edge - low(i)) / (low(i + 1) - low(i))) * static_cast<double>(bins[i]) : 0;
+            // Rounding what lies below an edge, and not what lies between two, loses no value.
+            const auto until = j + 1 < kBins ? static_cast<std::uint64_t>(std::llround(below + part)) : total;
+            out[j] = until - moved;
+            moved = until;
+        }
+        return out;
+    }
+
 private:
     std::array<std::uint64_t, kBins> bins_{};
     std::uint64_t sum_ = 0, max_ = 0, count_ = 0;

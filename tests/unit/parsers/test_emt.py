@@ -18,9 +18,11 @@ def changed(text, **values):
 def test_figures_agree_with_each_other(text):
     result = emt.parse(text)
     assert (result.ranks, result.exchange, result.steps) == (2, "step", 2000)
-    work_us = result.sigma_us + result.phi_us
-    assert result.kappa_us == pytest.approx(result.step_mean_us - result.sigma_us - result.phi_us / 2, abs=1e-3)
-    assert result.speedup == pytest.approx(work_us / result.step_mean_us, abs=1e-3)
+    step_us = json.loads(text)["step_us"]
+    assert result.step_block_p50_us == step_us["block_p50"]
+    overhead_us = result.step_block_p50_us - result.sigma_us - result.phi_us / 2
+    assert result.kappa_block_p50_us == pytest.approx(overhead_us, abs=1e-3)
+    assert result.speedup == pytest.approx((result.sigma_us + result.phi_us) / step_us["mean"], abs=1e-3)
     # The standard Karp-Flatt formula.
     assert result.karp_flatt == pytest.approx((1 / result.speedup - 1 / 2) / (1 - 1 / 2), rel=1e-2)
 
@@ -38,6 +40,7 @@ def test_one_rank_has_no_karp_flatt(recorded):
         ({"phi_us": None}, "phi_us: a number"),
         ({"phi_us": -1}, "phi_us: a number, at least 0"),
         ({"kappa_us": 99.0}, "kappa_us: mean step time"),
+        ({"kappa_block_p50_us": 99.0}, "kappa_block_p50_us: block_p50 - sigma"),
         ({"speedup": 9.0}, "speedup"),
         ({"karp_flatt": None}, "karp_flatt"),
         ({"ranks": 0}, "ranks: an integer, at least 1"),
@@ -47,6 +50,12 @@ def test_one_rank_has_no_karp_flatt(recorded):
 def test_what_contradicts_is_an_error(text, values, message):
     with pytest.raises(ParseError, match=message):
         emt.parse(changed(text, **values))
+
+
+def test_a_result_without_blocks_names_the_key(text):
+    step_us = {key: value for key, value in json.loads(text)["step_us"].items() if key != "block_p50"}
+    with pytest.raises(ParseError, match=r"step_us\.block_p50: a value, found no such key"):
+        emt.parse(changed(text, step_us=step_us))
 
 
 @pytest.mark.parametrize("damaged", ["", "{}\n", "[]\n", "{\n"])

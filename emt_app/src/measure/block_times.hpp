@@ -1,0 +1,48 @@
+// Step time averaged over blocks of steps, whose median a disturbance of some blocks does not move.
+//
+// The median of single steps leaves out what happens once in some steps: in exchange mode `slack` the waiting and the
+// messages of a whole batch fall on one step. A block holds them all.
+#pragma once
+#include <algorithm>
+#include <cstdint>
+#include <vector>
+
+namespace emt {
+
+class BlockTimes {
+public:
+    static constexpr std::uint64_t kSteps = 256;    // longer than any batch of waves, and about a millisecond
+    static constexpr std::uint64_t kLeastBlocks = 8;
+
+    /// A run too short for eight whole blocks has shorter ones: eight, or one for each step of fewer than eight.
+    explicit BlockTimes(std::uint64_t steps) : length_(std::clamp(steps / kLeastBlocks, std::uint64_t{1}, kSteps)) {}
+
+    void add(std::uint64_t step_ticks) {
+        sum_ += step_ticks;
+        if (++filled_ < length_) return;
+        ticks_.push_back(sum_);
+        sum_ = filled_ = 0;
+    }
+    /// Steps of a block.
+    [[nodiscard]] std::uint64_t length() const { return length_; }
+    /// Mean step time of each whole block, microseconds; the steps after the last whole block are left out.
+    [[nodiscard]] std::vector<double> step_us(double us_per_tick) const {
+        std::vector<double> out;
+        out.reserve(ticks_.size());
+        for (const std::uint64_t t : ticks_) out.push_back(static_cast<double>(t) * us_per_tick / static_cast<double>(length_));
+        return out;
+    }
+
+private:
+    std::uint64_t length_, filled_ = 0, sum_ = 0;
+    std::vector<std::uint64_t> ticks_;  // of whole blocks
+};
+
+/// Of at least one value; the mean of the middle two of an even number.
+[[nodiscard]] inline double median(std::vector<double> values) {
+    const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
+    std::nth_element(values.begin(), middle, values.end());
+    return values.size() % 2 == 1 ? *middle : (*middle + *std::max_element(values.begin(), middle)) / 2;
+}
+
+}  // namespace emt
