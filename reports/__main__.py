@@ -8,7 +8,7 @@ import traceback
 from reports.acceptance.command_line import add_commands
 from reports.confirm import repetitions
 from reports.errors import InputError
-from reports.files import write_atomically
+from reports.files import private, write_atomically
 from reports.history.command import add_commands as add_history_commands
 from reports.judge import Verdict, judge
 from reports.learn.command import add_command as add_learn_command
@@ -113,7 +113,8 @@ def main(arguments: list[str] | None = None) -> int:
     """Run one command and return its exit status."""
     options = _parser().parse_args(arguments)
     try:
-        return int(options.command(options))
+        with private():
+            return int(options.command(options))
     except InputError as err:
         print(f"python -m reports: error: {clean(str(err))}", file=sys.stderr)
     except Exception:

@@ -4,9 +4,20 @@ import contextlib
 import os
 import pathlib
 import tempfile
+from collections.abc import Iterator
 
 from reports.errors import InputError
 from reports.untrusted import clean
+
+
+@contextlib.contextmanager
+def private() -> Iterator[None]:
+    """What is made meanwhile only its owner may read, also by programs that are started."""
+    before = os.umask(0o077)
+    try:
+        yield
+    finally:
+        os.umask(before)
 
 
 def write_atomically(path: pathlib.Path, text: str) -> None:

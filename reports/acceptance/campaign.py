@@ -170,6 +170,9 @@ class Campaign:
         except BlockingIOError:
             where = clean(str(self.folder))
             raise InputError(f"{where}: another run, or a ReFrame session that it left, is still at work") from None
+        except OSError as err:
+            where = clean(str(self.folder / LOCK))
+            raise InputError(f"cannot lock {where}: {err.strerror}; does its storage have file locks?") from err
 
 
 def _json(path: pathlib.Path) -> Any:

@@ -1,11 +1,8 @@
 """Command line: ``python -m reports acceptance plan|run|report`` and ``python -m reports verify``."""
 
 import argparse
-import contextlib
-import os
 import pathlib
 import sys
-from collections.abc import Iterator
 
 from reports.acceptance.campaign import Campaign
 from reports.acceptance.contract import FILE, Contract, load_contract
@@ -122,7 +119,7 @@ def _run(options: argparse.Namespace) -> int:
 
     site, contract = _site(options)
     campaign = Campaign(options.folder)
-    with _private(), campaign.locked() as lock:
+    with campaign.locked() as lock:
         campaign.freeze(options.contract or site / FILE)
         try:
             with stoppable():
@@ -146,7 +143,7 @@ def _report(options: argparse.Namespace) -> int:
 
     target = options.output or options.folder / "dossier"
     campaign = Campaign(options.folder)
-    with _private(), campaign.at_rest():
+    with campaign.at_rest():
         verdict = write_dossier(campaign, target, not options.no_pdf, options.sign)
     _show_verdict(verdict)
     _say(f"dossier: {target}")
@@ -213,16 +210,6 @@ def _show_verdict(verdict: Verdict) -> None:
         why = "; ".join(clause.problems[:2]) if clause.without_waiver is Outcome.INCOMPLETE else ""
         asked = f"{measured(clause)}, asked {clause.clause.requirement} ({clause.clause.statistic})"
         _say(f"  {clause.outcome.symbol} {clause.outcome.word:<10} {clause.clause.id:<8} {why or asked}")
-
-
-@contextlib.contextmanager
-def _private() -> Iterator[None]:
-    """Files that only their owner may read, also those of ReFrame and its jobs."""
-    before = os.umask(0o077)
-    try:
-        yield
-    finally:
-        os.umask(before)
 
 
 def _say(line: str) -> None:

@@ -5,6 +5,9 @@ from typing import Any
 
 from reports.acceptance.judge import ClauseVerdict, Verdict
 
+# What explains and decides nothing: a later version of the suite may word it otherwise.
+_PROSE = ("statistic", "method", "problems", "remarks")
+
 
 def to_json(verdict: Verdict) -> str:
     """The verdict as a JSON document; figures are in the clause's ``unit``."""
@@ -16,6 +19,19 @@ def to_json(verdict: Verdict) -> str:
         "clauses": [_clause(clause) for clause in verdict.clauses],
     }
     return json.dumps(document, indent=1, allow_nan=False, ensure_ascii=False) + "\n"
+
+
+def without_prose(document: str) -> str:
+    """A document of ``to_json`` with its verdicts and figures alone, every pair in its order, also a repeated one.
+
+    :raises ValueError: it is not JSON.
+    :raises RecursionError: it is nested without end.
+    """
+    return json.dumps(json.loads(document, object_pairs_hook=_decisive))
+
+
+def _decisive(pairs: list[tuple[str, Any]]) -> list[tuple[str, Any]]:
+    return [pair for pair in pairs if pair[0] not in _PROSE]
 
 
 def _clause(verdict: ClauseVerdict) -> dict[str, Any]:

@@ -95,7 +95,7 @@ def _nightly(options: argparse.Namespace) -> int:
     archive = open_archive(results, site)
     if not archive.nights:
         damaged = "".join(f"; {problem}" for problem in archive.damaged)
-        raise InputError(f"{results}: no night has ended yet; site_configs/{site.name}/nightly runs one{damaged}")
+        raise InputError(f"{results}: no night has ended yet; site_configs/nightly {site.name} runs one{damaged}")
     try:
         findings = _findings(results, archive)
     except InputError as err:

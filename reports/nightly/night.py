@@ -81,6 +81,11 @@ class Night:
     def day(self) -> datetime.date:
         return datetime.date.fromisoformat(self.night)
 
+    @property
+    def has_page(self) -> bool:
+        """Whether its ``report.html`` was written: not when it was lost or cut before ReFrame left a report."""
+        return bool(self.sessions)
+
 
 def to_json(night: Night) -> str:
     document = {key: value for key, value in asdict(night).items() if key != "folder"}

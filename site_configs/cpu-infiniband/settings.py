@@ -115,5 +115,7 @@ site_configuration = {
     "general": [
         {"report_file": str(RESULTS / "reports/run-report-{sessionid}.json"), "trap_job_errors": True}
     ],
+    # No perflogs: nothing reads them, and what a job said would stand in them as it is.
+    "logging": [{"handlers_perflog": []}],
     "storage": [{"enable": True, "backend": "sqlite", "sqlite_db_file": str(RESULTS / "results.db")}],
 }  # fmt: skip

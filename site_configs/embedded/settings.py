@@ -188,5 +188,7 @@ site_configuration = {
             "poll_rate_max": 2,
         }
     ],
+    # No perflogs: nothing reads them, and what a job said would stand in them as it is.
+    "logging": [{"handlers_perflog": []}],
     "storage": [{"enable": True, "backend": "sqlite", "sqlite_db_file": str(RESULTS / "results.db")}],
 }  # fmt: skip

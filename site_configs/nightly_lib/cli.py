@@ -19,6 +19,8 @@ INCOMPLETE, BUSY = 2, 75
 def main(arguments: list[str] | None = None) -> int:
     """Run a night or schedule it; returns the exit status."""
     options = parse(sys.argv[1:] if arguments is None else arguments)
+    # Results tell of the inside of the cluster: for the owner alone. Slurm takes this over for a job's output.
+    os.umask(0o077)
     try:
         site = REPOSITORY / "site_configs" / options.site
         if not (site / "settings.py").is_file():

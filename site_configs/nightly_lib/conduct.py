@@ -21,9 +21,10 @@ def conduct(options: argparse.Namespace, repository: pathlib.Path, results: path
     """Run a night; returns its exit status. Whatever happens on the way, the dashboard says what is missing."""
     binaries = repository / ".venv/bin"
     if not (binaries / "reframe").exists():
-        raise NightlyError(f"there is no {binaries / 'reframe'}: run `make setup`")
-    # Results tell of the inside of the cluster: for the owner alone.
-    os.umask(0o077)
+        raise NightlyError(
+            f"there is no {binaries / 'reframe'}: run `make setup` on Debian, else"
+            " `python3 -m venv .venv && .venv/bin/pip install -e .`"
+        )
     started = time.time()
     folder = results / "nights" / f"{datetime.datetime.fromtimestamp(started):%Y%m%dT%H%M%S}"
     folder.mkdir(parents=True)

@@ -2,7 +2,9 @@
 
 import argparse
 import datetime
+import os
 import pathlib
+import pwd
 import shlex
 import subprocess
 import tempfile
@@ -14,7 +16,7 @@ from .errors import NightlyError
 def install(options: argparse.Namespace, command: list[str], folder: pathlib.Path, results: pathlib.Path) -> None:
     """Do what ``options.schedule`` asks for, or with ``dry_run`` say it."""
     if options.schedule == "systemd":
-        print(schedule.systemd(options, command, folder), end="")
+        print(schedule.systemd(options, command, folder, _user()), end="")
         return
     if not options.dry_run:
         (results / "nightly").mkdir(parents=True, exist_ok=True)
@@ -23,6 +25,14 @@ def install(options: argparse.Namespace, command: list[str], folder: pathlib.Pat
         submit_next(options, command, log)
     else:
         _install_scrontab(options, command, log)
+
+
+def _user() -> str:
+    """Who runs this, by the number when it has no name; not what the environment says."""
+    try:
+        return pwd.getpwuid(os.getuid()).pw_name
+    except KeyError:
+        return str(os.getuid())
 
 
 def submit_next(options: argparse.Namespace, command: list[str], log: pathlib.Path) -> None:

@@ -7,6 +7,8 @@ import pathlib
 import socket
 from collections.abc import Iterator
 
+from .errors import NightlyError
+
 
 class BusyError(Exception):
     """Another night of the site is running; the message says which."""
@@ -14,13 +16,20 @@ class BusyError(Exception):
 
 @contextlib.contextmanager
 def only_one(path: pathlib.Path) -> Iterator[None]:
+    """Hold the lock at ``path``.
+
+    :raises BusyError: another night holds it.
+    :raises NightlyError: the storage has no locks.
+    """
     path.parent.mkdir(parents=True, exist_ok=True)
     with path.open("a+", encoding="utf-8") as file:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
+        except BlockingIOError:
             file.seek(0)
             raise BusyError(f"another night is running ({file.read().strip() or 'unknown process'})") from None
+        except OSError as err:
+            raise NightlyError(f"cannot lock {path}: {err.strerror}; does its storage have file locks?") from None
         file.truncate(0)
         file.write(f"process {os.getpid()} on {socket.gethostname()}\n")
         file.flush()

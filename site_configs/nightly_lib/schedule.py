@@ -89,8 +89,8 @@ def scrontab(options: argparse.Namespace, command: list[str], log: pathlib.Path,
     return "\n".join([*lines, *entry]) + "\n"
 
 
-def systemd(options: argparse.Namespace, command: list[str], folder: pathlib.Path) -> str:
-    """A service and a timer, to be put into /etc/systemd/system."""
+def systemd(options: argparse.Namespace, command: list[str], folder: pathlib.Path, user: str) -> str:
+    """A service of ``user`` and a timer, to be put into /etc/systemd/system."""
     name = job_name(options.site)
     # systemd expands % and $ in a command.
     line = with_reframe_options(command, options).replace("%", "%%").replace("$", "$$")
@@ -102,6 +102,8 @@ After=network-online.target
 
 [Service]
 Type=oneshot
+# Not root, as it would be without.
+User={user.replace("%", "%%")}
 WorkingDirectory={str(folder).replace("%", "%%")}
 ExecStart={line}
 TimeoutStartSec={options.limit + WARNING_S}

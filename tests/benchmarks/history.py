@@ -41,13 +41,13 @@ def main() -> None:
         else:
             size, values = write_reports(reports, chosen.nights, chosen.nodes, chosen.seed)
         print(f"{values} values in {chosen.nights} reports of {size / chosen.nights / 2**20:.1f} MiB")
-        ingest = _timed("ingest", folder, "ingest", "site")
+        ingest = timed("ingest", folder, "ingest", "site")
         print(f"ingest: {values / ingest:.0f} values/s")
-        _timed("ingest again, nothing new", folder, "ingest", "site")
+        timed("ingest again, nothing new", folder, "ingest", "site")
         stored = sum(file.stat().st_size for file in pathlib.Path(folder).rglob("*.parquet"))
         print(f"stored: {stored / 2**20:.1f} MiB")
         shutil.rmtree(reports)
-        _timed("judge and render", folder, "history", "site", "--html", "history.html")
+        timed("judge and render", folder, "history", "site", "--html", "history.html")
 
 
 def write_reports(folder: pathlib.Path, nights: int, nodes: int, seed: int) -> tuple[int, int]:
@@ -94,7 +94,7 @@ def _write_night(folder: pathlib.Path, number: int, report: dict[str, Any], inde
     return path.write_text(json.dumps(document, indent=indent), encoding="utf-8")
 
 
-def _timed(what: str, folder: str, *arguments: str) -> float:
+def timed(what: str, folder: str, *arguments: str) -> float:
     """Run a command of the reports in ``folder``; print its time and the largest process of it."""
     started, before = time.perf_counter(), _cpu()
     done = subprocess.run(

@@ -1,9 +1,11 @@
 """The conductor with ReFrame replaced by a script: names, locks, permissions, and reports cut off."""
 
 import fcntl
+import json
 import os
 import pathlib
 import random
+import re
 import shutil
 import signal
 import stat
@@ -12,6 +14,8 @@ import sys
 import time
 
 import pytest
+
+from tests.unit.reports import samples
 
 REPOSITORY = pathlib.Path(__file__).parents[2]
 SAMPLE = REPOSITORY / "tests/data/reports/campaign.json"
@@ -69,6 +73,20 @@ def test_results_are_private_and_whole(tree):
     assert (run / "run-report.json").read_bytes() == SAMPLE.read_bytes()
     for path in [tree / "results", *(tree / "results").rglob("*")]:
         assert not stat.S_IMODE(path.stat().st_mode) & 0o077, path
+
+
+def test_measured_again_in_the_same_environment_with_the_same_variables(tree):
+    slow = samples.report([samples.latency(value=900, environ="gcc+ucx.1", hashcode="abc123")])
+    (tree / "slow.json").write_text(json.dumps(slow))
+    told = f'printf "%s\\n" "$@" end >> "{tree}/told"; cat "{tree}/slow.json" > "$report"'
+    given = ("-S", "A.a=1 2", "--setvar", "B.b=1", "--setvar=C.c=1", "-SD.d=1", "-n", "Osu")
+    validate(tree, told, "embedded", "smoke", *given)
+    first, again, *_ = (tree / "told").read_text().split("end\n")
+    assert "confirms=" not in first
+    assert f"{'/'.join(['-S', 'A.a=1 2', '-S', 'B.b=1', '--setvar=C.c=1', '-SD.d=1'])}/" in again.replace("\n", "/")
+    words = again.splitlines()
+    pattern = words[words.index("-p") + 1]
+    assert [name for name in ("gcc+ucx.1", "gccc+ucx.1", "gcc+ucx-1") if re.match(pattern, name)] == ["gcc+ucx.1"]
 
 
 def test_two_runs_at_once(tree):

@@ -31,7 +31,13 @@ class Suite:
         )
 
     def environment(self, **extra):
-        return {**os.environ, "KAPPA_CLUSTER_STATE": str(self.state), "KAPPA_RESULTS": str(self.results), **extra}
+        """Without any Spack environment: what the site offers does not depend on what is installed here."""
+        folders = {
+            "KAPPA_CLUSTER_STATE": self.state,
+            "KAPPA_RESULTS": self.results,
+            "KAPPA_SPACK_STATE": self.state / "no-spack",
+        }
+        return {**os.environ, **{name: str(folder) for name, folder in folders.items()}, **extra}
 
     def reframe(self, *arguments, checks=REPOSITORY / "reframe_checks", **environment):
         """Run ReFrame; returns its completed process. ``environment`` is added to the environment."""

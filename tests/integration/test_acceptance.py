@@ -22,7 +22,7 @@ contract:
 clauses:
   - id: A1
     text: Every node of the partition is in service.
-    selector: {check: PartitionState, partition: scratch, metric: usable}
+    selector: {check: PartitionState, partition: scratch, environment: packaged, metric: usable}
     statistic: {every_node: 4}
     comparison: at_least
     threshold: {value: 1, unit: ""}
@@ -30,7 +30,12 @@ clauses:
     mandatory: true
   - id: B1
     text: A message of 8 B between two nodes takes at most 0.1 s.
-    selector: {check: OsuLatency, partition: cpu, metric: latency_8B, parameters: {placement: two_nodes}}
+    selector:
+      check: OsuLatency
+      partition: cpu
+      environment: packaged
+      metric: latency_8B
+      parameters: {placement: two_nodes}
     statistic: median
     comparison: at_most
     threshold: {value: 100000, unit: us}

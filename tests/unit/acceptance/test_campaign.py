@@ -1,5 +1,7 @@
 """The folder of a run: nothing is lost, nothing is mixed, one run at a time."""
 
+import errno
+import fcntl
 import hashlib
 import json
 import os
@@ -45,6 +47,15 @@ def test_no_report_of_a_folder_where_something_runs(campaign):
     with campaign.locked(), pytest.raises(InputError, match="still at work"), campaign.at_rest():
         pass
     with campaign.at_rest(), pytest.raises(InputError, match="still at work"), campaign.locked():
+        pass
+
+
+def test_storage_without_locks_is_no_other_run(campaign, monkeypatch):
+    def no_locks(lock, kind):
+        raise OSError(errno.ENOLCK, "No locks available")
+
+    monkeypatch.setattr(fcntl, "flock", no_locks)
+    with pytest.raises(InputError, match=r"cannot lock .*No locks available"), campaign.locked():
         pass
 
 

@@ -46,6 +46,12 @@ def test_the_contracts_of_the_sites_are_valid(site: pathlib.Path):
     assert all(clause.source for clause in found.clauses)
 
 
+def test_clauses_of_the_embedded_site_hold_with_spack_environments_installed():
+    """Each that is installed runs the same checks, so that only the environment's name makes a selector one series."""
+    found = load_contract(REPOSITORY / "site_configs/embedded/acceptance.yaml")
+    assert {clause.selector.environment for clause in found.clauses} == {"packaged"}
+
+
 def test_what_is_read(load):
     found = load(GOOD)
     assert found.parties == (("buyer", "B"), ("vendor", "V"))

@@ -93,12 +93,43 @@ def test_what_was_added_removed_or_linked_is_found(dossier):
     assert re.search("cannot be read: .*run-report.json", problems)
 
 
-def test_a_new_manifest_does_not_hide_a_forged_verdict(dossier):
+def write_anew(dossier, old, new):
+    """Change the verdict, and the manifest with it."""
     path = dossier / "verdict.json"
-    path.write_text(path.read_text().replace('"value": 9.0', '"value": 1.0'))
+    text = path.read_text()
+    assert old in text
+    path.write_text(text.replace(old, new))
     (dossier / MANIFEST).unlink()
     (dossier / MANIFEST).write_text(manifest_of(dossier))
-    assert "is not what this version of the suite makes of the raw results" in verify(dossier).problems[0]
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ('"value": 9.0', '"value": 1.0'),
+        ('"low": 9.0', '"low": 1.0'),
+        ('"threshold": 10', '"threshold": 11'),
+        ('"outcome": "met"', '"outcome": "not met"'),
+        ('"ACCEPTED"', '"NOT ACCEPTED"'),
+        ('"mandatory": true', '"mandatory": 1'),
+        (' "exit_status"', ' "verdict": "ACCEPTED", "exit_status"'),
+        ("}", ""),
+    ],
+)
+def test_a_new_manifest_does_not_hide_a_forged_verdict(dossier, old, new):
+    write_anew(dossier, old, new)
+    proof = verify(dossier)
+    assert proof.exit_status == 1
+    assert "is not what this version of the suite makes of the raw results" in proof.problems[0]
+
+
+def test_a_dossier_that_another_version_worded_is_intact(dossier):
+    write_anew(dossier, '"method": "', '"method": "in other words: ')
+    write_anew(dossier, '"statistic": "median"', '"statistic": "middle"')
+    write_anew(dossier, '"remarks": []', '"remarks": ["a remark"]')
+    proof = verify(dossier)
+    assert (proof.exit_status, proof.problems) == (0, [])
+    assert any(words.startswith("note: this version of the suite words verdict.json otherwise") for words in proof.good)
 
 
 @pytest.mark.parametrize(

@@ -52,6 +52,15 @@ def test_the_dashboard_names_a_lost_night():
     assert "Changed since the night of 2026-11-15" in page
 
 
+def test_a_night_without_a_page_is_no_link():
+    lost = night(1, ended=None, state=State.INCOMPLETE, sessions=(), gaps=("the night left no report",))
+    page = render("embedded", archive(night(0), lost), [])
+    # In calendar and table.
+    assert page.count("../nights/night-00000/report.html") == 2
+    assert "../nights/night-00001" not in page
+    assert "report of this night" not in page
+
+
 def test_prometheus_text_is_read_back():
     archived = archive(night(0, covered=("node1",)), failed_night(1, sessions=("session-11",)))
     found = samples(prometheus("embedded", archived, [stepped(5)]))

@@ -1,6 +1,8 @@
 """What sbatch, scrontab and systemd are told."""
 
 import datetime
+import os
+import pwd
 import shlex
 import shutil
 import subprocess
@@ -88,8 +90,9 @@ def test_line_breaks_are_refused(kind, where):
 
 def test_systemd_units_are_bounded_and_expand_nothing():
     chosen = options("--limit=2h", "--", "-n", "50%$HOME")
-    text = schedule.systemd(chosen, command(chosen), Path("/opt/kappa"))
+    text = schedule.systemd(chosen, command(chosen), Path("/opt/kappa"), "a%b")
     assert "TimeoutStartSec=7290" in text
+    assert "\nUser=a%%b\n" in text
     assert "OnCalendar=*-*-* 02:00:00" in text
     assert "50%%$$HOME" in text
 
@@ -98,7 +101,7 @@ def test_systemd_units_are_bounded_and_expand_nothing():
 def test_systemd_accepts_the_units(tmp_path):
     chosen = options("--limit=2h", "--", "-n", "50%$HOME")
     # systemd looks whether the program is there.
-    text = schedule.systemd(chosen, [sys.executable, *command(chosen)[1:]], tmp_path)
+    text = schedule.systemd(chosen, [sys.executable, *command(chosen)[1:]], tmp_path, "daemon")
     units = [part.partition("\n")[::2] for part in text.split("# /etc/systemd/system/")[1:]]
     for name, unit in units:
         (tmp_path / name).write_text(unit)
@@ -127,8 +130,36 @@ def test_a_site_is_a_plain_name(site, capsys):
     assert "expected the name of a folder" in capsys.readouterr().err
 
 
-def test_an_unknown_site_is_named():
+def nightly(*arguments):
     program = Path(__file__).parents[3] / "site_configs/nightly"
-    done = subprocess.run([sys.executable, program, "nowhere"], capture_output=True, text=True, check=False)
+    return subprocess.run([sys.executable, program, *arguments], capture_output=True, text=True, check=False)
+
+
+def test_the_unit_runs_as_who_prints_it():
+    done = nightly("embedded", "--schedule=systemd")
+    assert f"\nUser={pwd.getpwuid(os.getuid()).pw_name}\n" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("prepared", "status", "words"), [(True, 0, "/nightly mycluster --limit=2h"), (False, 1, "3.11 or newer is needed")]
+)
+def test_an_old_python3_leaves_the_night_to_that_of_the_venv(tmp_path, prepared, status, words):
+    program, python = tmp_path / "site_configs/nightly", tmp_path / ".venv/bin/python"
+    program.parent.mkdir()
+    shutil.copy(Path(__file__).parents[3] / "site_configs/nightly", program)
+    if prepared:
+        python.parent.mkdir(parents=True)
+        python.write_text('#!/bin/sh\necho "$@"\n')
+        python.chmod(0o755)
+    old = "import runpy, sys; sys.version_info = (3, 6); sys.argv = sys.argv[1:]; runpy.run_path(sys.argv[0])"
+    done = subprocess.run(
+        [sys.executable, "-c", old, program, "mycluster", "--limit=2h"], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == status
+    assert words in done.stdout + done.stderr
+
+
+def test_an_unknown_site_is_named():
+    done = nightly("nowhere")
     assert done.returncode == 2
     assert "nowhere/settings.py" in done.stderr

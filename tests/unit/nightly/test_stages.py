@@ -1,5 +1,7 @@
 """Stages end in time, tell what cut them, and never run twice at once."""
 
+import errno
+import fcntl
 import os
 import signal
 import subprocess
@@ -10,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from site_configs.nightly_lib.errors import NightlyError
 from site_configs.nightly_lib.lock import BusyError, only_one
 from site_configs.nightly_lib.stages import Stages
 
@@ -79,4 +82,13 @@ def test_only_one_night_at_a_time_and_the_lock_goes_with_its_process(tmp_path):
         holder.kill()
         holder.wait()
     with only_one(path):
+        pass
+
+
+def test_storage_without_locks_is_no_other_night(tmp_path, monkeypatch):
+    def no_locks(lock, kind):
+        raise OSError(errno.ENOLCK, "No locks available")
+
+    monkeypatch.setattr(fcntl, "flock", no_locks)
+    with pytest.raises(NightlyError, match=r"cannot lock .*No locks available"), only_one(tmp_path / ".lock"):
         pass

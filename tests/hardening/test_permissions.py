@@ -1,0 +1,70 @@
+"""What a night and the reports write is for its owner alone, whatever umask they are started with."""
+
+import os
+import shutil
+import stat
+import subprocess
+import sys
+
+import pytest
+
+from reports.__main__ import main
+from reports.history import command
+from tests.hardening.test_validate import REPOSITORY, SAMPLE
+
+OPEN = 0o022
+
+
+def modes_below(folder):
+    paths = [folder, *folder.rglob("*")]
+    assert any(path.is_file() for path in paths)
+    return {path.name: stat.S_IMODE(path.stat().st_mode) for path in paths}
+
+
+def private(modes):
+    return not any(mode & 0o077 for mode in modes.values())
+
+
+@pytest.fixture
+def tree(tmp_path):
+    """A site without ReFrame, and a Slurm that says with which umask it is called."""
+    (tmp_path / "site_configs/mycluster").mkdir(parents=True)
+    (tmp_path / "site_configs/mycluster/settings.py").touch()
+    shutil.copy(REPOSITORY / "site_configs/nightly", tmp_path / "site_configs/nightly")
+    shutil.copytree(REPOSITORY / "site_configs/nightly_lib", tmp_path / "site_configs/nightly_lib")
+    (tmp_path / "bin").mkdir()
+    for name, does in (("sbatch", 'umask > "$KAPPA_RESULTS/nightly/umask"; echo 1'), ("squeue", ":")):
+        (tmp_path / "bin" / name).write_text(f"#!/bin/sh\n{does}\n")
+        (tmp_path / "bin" / name).chmod(0o755)
+    return tmp_path
+
+
+def nightly(tree, *arguments):
+    path = f"{tree / 'bin'}:{os.environ['PATH']}"
+    return subprocess.run(
+        [sys.executable, tree / "site_configs/nightly", "mycluster", *arguments], umask=OPEN, capture_output=True,
+        text=True, check=False, env={**os.environ, "PATH": path, "KAPPA_RESULTS": str(tree / "results")},
+    )  # fmt: skip
+
+
+def test_a_night_from_its_lock_on(tree):
+    assert "reframe: run `make setup`" in nightly(tree).stderr
+    assert private(modes_below(tree / "results"))
+
+
+def test_a_schedule_and_what_slurm_writes_for_it(tree):
+    assert nightly(tree, "--schedule=sbatch").returncode == 0
+    assert private(modes_below(tree / "results"))
+    # Slurm takes it for the job's output.
+    assert (tree / "results/nightly/umask").read_text() == "0077\n"
+
+
+def test_a_history_read_in_by_hand(tmp_path, monkeypatch):
+    monkeypatch.setattr(command, "history_folder", lambda site: tmp_path / "history")
+    before = os.umask(OPEN)
+    try:
+        assert main(["ingest", "embedded", str(SAMPLE)]) == 0
+        assert os.umask(OPEN) == OPEN, "as it was for who calls it"
+    finally:
+        os.umask(before)
+    assert private(modes_below(tmp_path / "history"))
