@@ -4,7 +4,7 @@ SHELL := /bin/bash
 PYTHON ?= python3
 SITE := site_configs/embedded
 
-.PHONY: help validate smoke test test-spack fault-campaign lint catalogue setup setup-tests clean
+.PHONY: help validate smoke test test-spack test-builds fault-campaign lint catalogue setup setup-tests clean
 
 help:            ## this list
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 16
@@ -24,6 +24,10 @@ test-spack: setup-tests ## install mpi-io and app with the Spack of KAPPA_SPACK_
 	    "docs/spack.md says how to get one" >&2; exit 2; }
 	$(SITE)/install-packages --spack
 	.venv/bin/pytest tests/spack -s
+
+test-builds: setup-tests ## build and test the EMT application with sanitizers, with Clang, with MPICH, without AVX
+	$(SITE)/install-packages --builds
+	KAPPA_TEST_BUILDS=1 .venv/bin/pytest tests/emt/test_builds.py -s
 
 lint: setup-tests ## ruff, mypy, shellcheck
 	.venv/bin/ruff check .

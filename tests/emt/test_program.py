@@ -43,6 +43,14 @@ def test_generated_case_fits_the_schema_and_table_one(emt: Emt, hq: Path) -> Non
     assert set(shown["simplified"]) == {"machine", "condenser", "svc", "meter"}
 
 
+def test_the_schema_has_the_element_types_of_the_program(emt: Emt, case_file: CaseWriter) -> None:
+    refused = emt("check", case_file([{"type": "?", "name": "X"}], dt=5e-5), ok=False).stderr
+    known = refused.partition("known are: ")[2].splitlines()[0].split(", ")
+    listed = CASE_SCHEMA["properties"]["elements"]["items"]["oneOf"]
+    kinds = [CASE_SCHEMA["$defs"][one["$ref"].removeprefix("#/$defs/")]["properties"]["type"] for one in listed]
+    assert sorted(name for kind in kinds for name in kind.get("enum", [kind.get("const")])) == sorted(known)
+
+
 def test_generator_is_reproducible(emt: Emt, tmp_path: Path) -> None:
     for name, seed in (("a", "3"), ("b", "3"), ("c", "4")):
         emt("generate", "hq", "--seed", seed, "-o", tmp_path / name)

@@ -1,4 +1,4 @@
-// The factories of all elements. A new element adds its declaration here and its line in registry.cpp.
+// The factories of all elements.
 #pragma once
 #include "elements/element.hpp"
 

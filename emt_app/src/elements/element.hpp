@@ -1,8 +1,8 @@
-// The interface that every kind of element implements: one file per element, one line in registry.cpp.
+// The interface that every kind of element implements: one file per element.
 //
 // An element is read from its JSON object by a factory, checks itself, and lowers itself to primitives. What the
 // solver does with the primitives is none of its business. A new element that needs new mathematics adds a primitive
-// (network/primitives.hpp) and its rows in the kernel; a new element that does not needs its own file only.
+// (network/primitives.hpp) and its rows in the kernel. README.md says where a new element is named.
 #pragma once
 #include <memory>
 #include <string>
