@@ -36,16 +36,12 @@ class OsuCollectiveCheck(OsuCheck):
     def size_options(self):
         if not osu_programs.has_sizes(self.benchmark):
             return []
-        if not osu_programs.reduces(self.benchmark):
-            return super().size_options()
         # OSU's default type, one-byte characters, overflows in a sum: its validation then fails.
-        floats = ["-T", "mpi_float"] if self.of_c_suite() else []
-        return ["-m", f"{self.smallest_message()}:1048576", *floats]
+        floats = ["-T", "mpi_float"] if osu_programs.reduces(self.benchmark) and self.of_c_suite() else []
+        return [*super().size_options(), *floats]
 
     def expected_sizes(self):
-        if not osu_programs.has_sizes(self.benchmark):
-            return [0]
-        return [size for size in super().expected_sizes() if size >= self.smallest_message()]
+        return super().expected_sizes() if osu_programs.has_sizes(self.benchmark) else [0]
 
     def gated_sizes(self):
         if not osu_programs.has_sizes(self.benchmark):
