@@ -28,15 +28,15 @@ class Hpl(Scaled, HplCheck):
         self.expected_order = self.order or hpl_input.problem_size(
             self.num_nodes_used * self.node_memory_bytes, self.memory_fraction, self.block
         )
-        self.write_file(self.program.input_file, self.input_text([self.expected_order], self.num_tasks))
-        if self.program.output_file:
+        self.write_file(self.input_file, self.input_text([self.expected_order], self.num_tasks))
+        if self.output_file:
             # HPCC appends to its output file.
-            self.prerun_cmds = [*self.prerun_cmds, f"rm -f {self.program.output_file}"]
-            self.keep_files = [*self.keep_files, self.program.output_file]
+            self.prerun_cmds = [*self.prerun_cmds, f"rm -f {self.output_file}"]
+            self.keep_files = [*self.keep_files, self.output_file]
 
     @rfmb.sanity_function
     def residual_passed(self):
-        text = self.output_text(self.program.output_file)
+        text = self.output_text(self.output_file)
         (self.result,) = self.solved(text, [self.expected_order], self.num_tasks)
         return True
 

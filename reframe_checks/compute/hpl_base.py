@@ -32,7 +32,11 @@ PROGRAMS = {
 
 
 class SolvesHpl(KappaCheck):
-    """Matrices of N x N numbers, solved in blocks of ``block``."""
+    """Matrices of N x N numbers, solved in blocks of ``block``.
+
+    Where they are solved says the subclass: ``input_file``, ``output_file`` (``None`` for standard output),
+    ``input_text(orders, ranks)``, ``program_on(nodes)``, ``node_memory_bytes`` and ``node_peak_gflops``.
+    """
 
     time_limit = "2h"
     block = rfmb.variable(int, value=192)
@@ -77,12 +81,28 @@ class HplCheck(SolvesHpl):
         self.program = PROGRAMS[name]
         self.executable = self.program.executable
 
+    @property
+    def input_file(self):
+        return self.program.input_file
+
+    @property
+    def output_file(self):
+        return self.program.output_file
+
     def input_text(self, orders, ranks):
         return self.program.render(orders, self.block, hpl_input.process_grid(ranks))
+
+    def program_on(self, nodes):
+        """What the launcher starts on so many nodes: here the same on any number."""
+        return self.executable
 
     @property
     def peak_gflops_per_core(self):
         return self.stated_extra("peak_gflops_per_core")
+
+    @property
+    def node_peak_gflops(self):
+        return self.peak_gflops_per_core * self.num_tasks_per_node
 
     @property
     def node_memory_bytes(self):

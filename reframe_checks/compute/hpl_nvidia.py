@@ -8,6 +8,7 @@ SPF(P, N) = SP(P, N) / PP(P), PP(P) = (4 NCores_GPU Clock_GPU + NCores_CPU Clock
 cores of P nodes; here from the partition's ``peak_gflops_per_gpu`` and ``peak_gflops_per_core``.
 """
 
+import copy
 import shlex
 
 import reframe as rfm
@@ -23,22 +24,15 @@ from reframe_checks.compute.hpl_base import SolvesHpl
 WORK_FOLDER = "/rfm_workdir"
 
 
-@rfm.simple_test
-class HplNvidia(OnGpus, Scaled, SolvesHpl):
-    descr = "HPL on GPUs: Gflop/s and fraction of peak"
-    family = "compute/hpl-gpu"
+class HplOnGpus(OnGpus, SolvesHpl):
+    """NVIDIA's HPL in its container."""
+
     needs_partition = ["nvidia"]
     needs_environ = ["hpl-nvidia"]
-    scale = rfmb.parameter(["one_node", "two_nodes", "whole_partition"], loggable=True)
     # In the container; ReFrame puts the runtime before it.
     executable = "/workspace/hpl.sh"
-    hint = "compare nodes one by one; look at GPU clocks, power limit and temperature, NVLink and GPUDirect RDMA"
-
-    #: Share of the GPUs' memory that the matrix fills, unless ``order`` gives N.
-    memory_fraction = rfmb.variable(float, value=0.8)
-    order = rfmb.variable(int, value=0)
     block = 1024
-    tunable = ["memory_fraction", "order", "block"]
+    input_file, output_file = "HPL.dat", None
 
     @rfmb.run_after("setup")
     def enter_container(self):
@@ -54,19 +48,53 @@ class HplNvidia(OnGpus, Scaled, SolvesHpl):
         platform.options = [*stated.get("options", [])]
         if hasattr(platform, "with_cuda"):
             platform.with_cuda = True
-        alone = ["--no-multinode"] if self.num_nodes_used == 1 else []
-        arguments = [f"--dat {WORK_FOLDER}/HPL.dat", *alone, *stated.get("arguments", [])]
-        platform.command = " ".join([self.executable, *arguments])
+        self.hpl_arguments = stated.get("arguments", [])
+        platform.command = self.command_on(self.num_nodes_used)
         # The image's checksum is one of the environment's `hash_files`.
         self.programs = [runtime.lower()]
+
+    def command_on(self, nodes):
+        """What the container runs on so many nodes."""
+        alone = ["--no-multinode"] if nodes == 1 else []
+        return " ".join([self.executable, f"--dat {WORK_FOLDER}/{self.input_file}", *alone, *self.hpl_arguments])
+
+    def program_on(self, nodes):
+        # Of a copy: a container platform keeps the mount that each launch adds.
+        platform = copy.deepcopy(self.container_platform)
+        platform.command = self.command_on(nodes)
+        return platform.launch_command(self.stagedir)
+
+    def input_text(self, orders, ranks):
+        return hpl_input.hpl_dat(orders, self.block, hpl_input.process_grid(ranks))
+
+    @property
+    def node_memory_bytes(self):
+        return self.gpus_per_node * self.stated_extra("gpu_memory_gib") * 2**30
+
+    @property
+    def node_peak_gflops(self):
+        gpus = self.gpus_per_node * self.stated_extra("peak_gflops_per_gpu")
+        return gpus + self.cores_per_node * self.stated_extra("peak_gflops_per_core")
+
+
+@rfm.simple_test
+class HplNvidia(Scaled, HplOnGpus):
+    descr = "HPL on GPUs: Gflop/s and fraction of peak"
+    family = "compute/hpl-gpu"
+    scale = rfmb.parameter(["one_node", "two_nodes", "whole_partition"], loggable=True)
+    hint = "compare nodes one by one; look at GPU clocks, power limit and temperature, NVLink and GPUDirect RDMA"
+
+    #: Share of the GPUs' memory that the matrix fills, unless ``order`` gives N.
+    memory_fraction = rfmb.variable(float, value=0.8)
+    order = rfmb.variable(int, value=0)
+    tunable = ["memory_fraction", "order", "block"]
 
     @rfmb.run_before("run")
     def write_input(self):
         self.expected_order = self.order or hpl_input.problem_size(
-            self.num_tasks * self.stated_extra("gpu_memory_gib") * 2**30, self.memory_fraction, self.block
+            self.num_nodes_used * self.node_memory_bytes, self.memory_fraction, self.block
         )
-        text = hpl_input.hpl_dat([self.expected_order], self.block, hpl_input.process_grid(self.num_tasks))
-        self.write_file("HPL.dat", text)
+        self.write_file(self.input_file, self.input_text([self.expected_order], self.num_tasks))
 
     @rfmb.sanity_function
     def residual_passed(self):
@@ -79,6 +107,4 @@ class HplNvidia(OnGpus, Scaled, SolvesHpl):
 
     @rfmb.performance_function("")
     def fraction_of_peak(self):
-        gpus = self.gpus_per_node * self.stated_extra("peak_gflops_per_gpu")
-        cores = self.cores_per_node * self.stated_extra("peak_gflops_per_core")
-        return self.result.gflops / (self.num_nodes_used * (gpus + cores))
+        return self.result.gflops / (self.num_nodes_used * self.node_peak_gflops)

@@ -6,10 +6,10 @@ For problems of order N on P nodes:
 - S(P, N) = T(1, N) / T(P, N), the speed-up;
 - SP(P, N), the sustained performance in Gflop/s;
 - SPF(P, N) = SP(P, N) / PP(P), the fraction of peak, PP(P) being the peak of P nodes. There it counts the nodes' GPUs,
-  too: PP(P) = (4 NCores_GPU Clock_GPU + NCores_CPU Clock_CPU) P; here HPL runs on the cores, and so PP(P) is the site's
-  ``peak_gflops_per_core`` x cores of a node x P.
+  too: PP(P) = (4 NCores_GPU Clock_GPU + NCores_CPU Clock_CPU) P, and so it does here on GPUs (``hpl_nvidia``); where
+  HPL runs on the cores alone, PP(P) is the site's ``peak_gflops_per_core`` x cores of a node x P.
 
-(Validation of the IBiSCo cluster, "Communication and computation: macro-benchmark II".)
+(Validation of the IBiSCo cluster, "Communication and computation: macro-benchmark II"; it runs HPL on GPUs.)
 
 One job runs the same orders on one node, on two, on four and so on up to all that it has: all points of a curve come
 from the same nodes, and S needs no result of another job. T and S are kept as curves over P for each N, SP and SPF as
@@ -23,24 +23,19 @@ import reframe.utility.typecheck as typ
 from reframe_checks.base.scaled import Scaled
 from reframe_checks.compute.hpl_base import HplCheck
 from reframe_checks.compute.hpl_input import doublings, problem_size
+from reframe_checks.compute.hpl_nvidia import HplOnGpus
 
 NODES, ORDER = ("Nodes", ""), ("Order N", "")
+TUNABLE = ["memory_fractions", "orders", "block"]
 
 
-@rfm.simple_test
-class HplScaling(Scaled, HplCheck):
-    descr = "HPL over nodes: execution time, speed-up, sustained performance, fraction of peak"
-    family = "compute/hpl-scaling"
+class OverNodes(Scaled):
+    """The same orders on more and more nodes, for any check that derives from ``SolvesHpl``."""
+
     scale = rfmb.parameter(["two_nodes", "whole_partition"], loggable=True)
-    modes = ("acceptance",)
-    informational = ["time"]
-    time_limit = "8h"
-    hint = "compare with Hpl on each node: equal there and slow together means the network or the MPI transport"
-
     #: Shares of one node's memory that the matrices fill, unless ``orders`` gives each N.
     memory_fractions = rfmb.variable(typ.List[float], value=[0.05, 0.2, 0.8])
     orders = rfmb.variable(typ.List[int], value=[])
-    tunable = ["memory_fractions", "orders", "block"]
 
     @rfmb.run_before("run")
     def run_on_fewer_nodes_first(self):
@@ -51,8 +46,8 @@ class HplScaling(Scaled, HplCheck):
         steps = [command for nodes in fewer for command in [*self.prepare(nodes), *self.run_step(nodes)]]
         self.prerun_cmds = [*self.prerun_cmds, *steps, *self.prepare(most)]
         self.keep_files = [*self.keep_files, *(f"{nodes}-nodes.out" for nodes in fewer)]
-        if self.program.output_file:
-            self.keep_files = [*self.keep_files, self.program.output_file]
+        if self.output_file:
+            self.keep_files = [*self.keep_files, self.output_file]
 
     def sizes_in_memory(self):
         return [problem_size(self.node_memory_bytes, share, self.block) for share in self.memory_fractions]
@@ -62,19 +57,19 @@ class HplScaling(Scaled, HplCheck):
 
     def prepare(self, nodes):
         # HPCC appends to its output file.
-        stale = [f"rm -f {self.program.output_file}"] if self.program.output_file else []
-        return [*stale, f"cp {nodes}-nodes.in {self.program.input_file}"]
+        stale = [f"rm -f {self.output_file}"] if self.output_file else []
+        return [*stale, f"cp {nodes}-nodes.in {self.input_file}"]
 
     def run_step(self, nodes):
-        step = f"{self.launch_command()} --nodes={nodes} --ntasks={self.ranks_on(nodes)} {self.executable}"
-        if self.program.output_file:
-            return [step, f"mv {self.program.output_file} {nodes}-nodes.out"]
+        step = f"{self.launch_command()} --nodes={nodes} --ntasks={self.ranks_on(nodes)} {self.program_on(nodes)}"
+        if self.output_file:
+            return [step, f"mv {self.output_file} {nodes}-nodes.out"]
         return [f"{step} > {nodes}-nodes.out"]
 
     @rfmb.sanity_function
     def read_results(self):
         *fewer, self.most = doublings(self.num_nodes_used)
-        outputs = {nodes: f"{nodes}-nodes.out" for nodes in fewer} | {self.most: self.program.output_file}
+        outputs = {nodes: f"{nodes}-nodes.out" for nodes in fewer} | {self.most: self.output_file}
         self.results = {
             (nodes, result.n): result
             for nodes, name in outputs.items()
@@ -103,7 +98,7 @@ class HplScaling(Scaled, HplCheck):
         return self.results[1, n].time_s / self.results[nodes, n].time_s
 
     def fraction_of_peak_of(self, nodes, n):
-        return self.results[nodes, n].gflops / (self.peak_gflops_per_core * self.ranks_on(nodes))
+        return self.results[nodes, n].gflops / (self.node_peak_gflops * nodes)
 
     @rfmb.performance_function("s")
     def time(self):
@@ -120,3 +115,25 @@ class HplScaling(Scaled, HplCheck):
     @rfmb.performance_function("")
     def fraction_of_peak(self):
         return self.fraction_of_peak_of(self.most, self.sizes[-1])
+
+
+@rfm.simple_test
+class HplScaling(OverNodes, HplCheck):
+    descr = "HPL over nodes: execution time, speed-up, sustained performance, fraction of peak"
+    family = "compute/hpl-scaling"
+    modes = ("acceptance",)
+    informational = ["time"]
+    time_limit = "8h"
+    tunable = TUNABLE
+    hint = "compare with Hpl on each node: equal there and slow together means the network or the MPI transport"
+
+
+@rfm.simple_test
+class HplNvidiaScaling(OverNodes, HplOnGpus):
+    descr = "HPL on GPUs over nodes: execution time, speed-up, sustained performance, fraction of peak"
+    family = "compute/hpl-gpu-scaling"
+    modes = ("acceptance",)
+    informational = ["time"]
+    time_limit = "8h"
+    tunable = TUNABLE
+    hint = "compare with HplNvidia on each node: equal there and slow together means the network or GPUDirect RDMA"

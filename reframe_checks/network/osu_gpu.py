@@ -1,18 +1,21 @@
-"""OSU point-to-point and collectives on GPU memory: placement x buffers x transports of UCX.
+"""OSU point-to-point, multi-pair and collectives on GPU memory: placement x buffers x transports of UCX.
 
-The nightly checks have both buffers in GPU memory and leave the transport to UCX; the matrix is for acceptance.
-The validation of the IBiSCo cluster compares GPUDirect RDMA, CUDA IPC and gdrcopy in this way.
+The nightly checks have both buffers in GPU memory and leave the transport to UCX; the matrix is for acceptance, where
+bandwidth both ways and the message rate of all pairs stay with buffers in GPU memory, too. The validation of the IBiSCo
+cluster compares GPUDirect RDMA, CUDA IPC and gdrcopy in this way.
 """
 
 import reframe as rfm
 import reframe.core.builtins as rfmb
 
 from reframe_checks.base.buffers import BUFFERS
+from reframe_checks.base.on_gpus import SEVERAL_GPUS, OnGpus
 from reframe_checks.base.scaled import OnRanks
 from reframe_checks.base.scales import GPU_PLACEMENTS
 from reframe_checks.base.transports import TRANSPORTS
 from reframe_checks.network import osu_programs
 from reframe_checks.network.osu_collectives import OsuCollectiveCheck
+from reframe_checks.network.osu_multi_pair import OsuMessageRate
 from reframe_checks.network.osu_pt2pt import OsuPointToPoint, OsuStream
 
 FAMILY = "network/osu-gpu"
@@ -22,6 +25,8 @@ PLACEMENTS = ["same_node", "gpus_other_socket", "two_nodes", "other_switch"]
 MATRIX_PLACEMENTS = ["same_node", "gpus_other_socket", "two_nodes"]
 # gdrcopy is for short messages: latency tells.
 BANDWIDTH_TRANSPORTS = [name for name in TRANSPORTS if name != "gdrcopy_off"]
+# Both ways at once: the path that carries long messages, and its detour through host memory.
+BOTH_WAYS_TRANSPORTS = ["default", "rdma_off", "cuda_ipc_off"]
 # On few ranks, each path between GPUs switched off alone.
 COLLECTIVE_TRANSPORTS = ["default", "rdma_off", "gdrcopy_off", "cuda_ipc_off"]
 
@@ -64,7 +69,15 @@ class OnDevice(rfm.RegressionTestPlugin):
         self.num_gpus_per_node = self.num_tasks_per_node
 
 
-class OnDevicePair(OnDevice):
+class BetweenBuffers(OnDevice):
+    """OSU is told of both sides of a pair where the buffer lies."""
+
+    def size_options(self):
+        chosen = BUFFERS[self.buffers]
+        return [*super().size_options(), "-d", "cuda", chosen.sender, chosen.receiver]
+
+
+class OnDevicePair(BetweenBuffers):
     @rfmb.run_after("setup")
     def choose_gpus(self):
         """OSU gives rank N the Nth visible GPU; Slurm would make visible whichever it allocates."""
@@ -73,10 +86,6 @@ class OnDevicePair(OnDevice):
             gpus = self.stated("extras/gpus_of_sockets", extras.get("gpus_of_sockets"))
             self.num_gpus_per_node = self.stated("extras/gpus_per_node", extras.get("gpus_per_node"))
             self.job.launcher.options += ["env", f"CUDA_VISIBLE_DEVICES={','.join(map(str, gpus))}"]
-
-    def size_options(self):
-        chosen = BUFFERS[self.buffers]
-        return [*super().size_options(), "-d", "cuda", chosen.sender, chosen.receiver]
 
 
 @rfm.simple_test
@@ -127,6 +136,30 @@ class OsuDeviceBandwidthMatrix(OnDevicePair, OsuStream):
     buffers = rfmb.parameter(BUFFERS, loggable=True)
     transport = rfmb.parameter(BANDWIDTH_TRANSPORTS, loggable=True)
     hint = "compare with the row of transport `default`: which setting makes the difference?"
+
+
+@rfm.simple_test
+class OsuDeviceBidirectionalBandwidth(OnDevicePair, OsuStream):
+    descr = "OSU bidirectional bandwidth between two ranks, buffers in GPU memory, by transport"
+    family = FAMILY
+    needs_partition = ["network", "nvidia"]
+    needs_environ = ["osu-cuda"]
+    benchmark = "osu_bibw"
+    modes = ("acceptance",)
+    placement = rfmb.parameter(MATRIX_PLACEMENTS, loggable=True)
+    transport = rfmb.parameter(BOTH_WAYS_TRANSPORTS, loggable=True)
+    hint = "compare with twice the bandwidth one way: do both directions share a PCIe link or a copy engine?"
+
+
+@rfm.simple_test
+class OsuDeviceMessageRate(BetweenBuffers, OnGpus, OsuMessageRate):
+    descr = "OSU bandwidth and message rate of all pairs of GPUs together"
+    family = FAMILY
+    # One GPU on each node is one pair, which the bandwidth between two ranks is measured with.
+    needs_partition = ["network", "nvidia", SEVERAL_GPUS]
+    needs_environ = ["osu-cuda"]
+    modes = ("acceptance",)
+    hint = "if one pair alone is fast, look at how many GPUs share a PCIe switch and a network card"
 
 
 @rfm.simple_test

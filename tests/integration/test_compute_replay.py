@@ -24,7 +24,14 @@ def cases(tmp_path_factory):
     """The report's entry of each case, by class and partition."""
     root = tmp_path_factory.mktemp("replay")
     replay(root, "cuda-stream", f"cat {DATA}/babelstream/cuda_a100.txt")
-    replay(root, "apptainer", f"cat {DATA}/hpl/nvidia_eight_gpus.txt")
+    replay(root, "srun", 'while [[ $1 == -* ]]; do shift; done; exec "$@"')
+    # On one node alone, what half of the GPUs would print: twice the time, and as much for each GPU.
+    half = "s/2     4        52.88       3.370e+05/2     2       105.76       1.685e+05/"
+    replay(
+        root,
+        "apptainer",
+        f"[[ $* == *--no-multinode* ]] && half='{half}'; sed \"$half\" {DATA}/hpl/nvidia_eight_gpus.txt",
+    )
     replay(root, "all_reduce_perf", f"cat {DATA}/nccl/all_reduce_version_2_18.txt")
     replay(root, "numactl", f"cat {DATA}/stream/two_threads.txt")
     replay(root, "stream", "false")
@@ -64,6 +71,23 @@ def test_hpl_on_gpus(cases):
     found = metrics(cases["HplNvidia"])
     assert found["gflops"] == 337000
     assert found["fraction_of_peak"] == pytest.approx(337000 / (2 * (4 * 60000 + 4 * 50)))
+
+
+def test_hpl_on_gpus_over_nodes(cases):
+    case = cases["HplNvidiaScaling"]
+    peak_of_node = 4 * 60000 + 4 * 50
+    found = metrics(case)
+    assert (found["time"], found["speedup"], found["gflops"]) == (52.88, 2, 337000)
+    assert found["fraction_of_peak"] == pytest.approx(337000 / (2 * peak_of_node))
+    curves = {name: curve["points"] for name, curve in case["curves"].items()}
+    assert curves == {
+        "T(P, 299008)": [[1, 105.76], [2, 52.88]],
+        "S(P, 299008)": [[1, 1], [2, 2]],
+        "SP(1, N)": [[299008, 168500]],
+        "SPF(1, N)": [[299008, pytest.approx(168500 / peak_of_node)]],
+        "SP(2, N)": [[299008, 337000]],
+        "SPF(2, N)": [[299008, pytest.approx(337000 / (2 * peak_of_node))]],
+    }
 
 
 def test_nccl(cases):

@@ -6,13 +6,15 @@ from reframe_checks.base.census import declared_checks
 
 # One for each check class: a file that does not load must not go unnoticed.
 CHECKS = {
-    "BabelStream", "BtIo", "EmtCorrectness", "EmtScaling", "Fio", "GpuInventory", "Hpl", "HplNvidia", "HplScaling",
+    "BabelStream", "BtIo", "EmtCorrectness", "EmtScaling", "Fio", "GpuInventory", "Hpl", "HplNvidia",
+    "HplNvidiaScaling", "HplScaling",
     "IorEasy", "IorHard", "IorNode",
     "Iozone", "Mdtest", "NcclAllReduce", "NcclCollective", "NodeLinks", "NodeScratch", "NodeSweep",
     "NvBandwidthHost", "NvBandwidthPeers", "OsuAllreduce", "OsuAlltoall",
     "OsuAtomicLatency", "OsuBandwidth", "OsuBarrier", "OsuBcast", "OsuBidirectionalBandwidth",
     "OsuBlockingCollective", "OsuCollectiveOnRanks", "OsuDeviceBandwidth", "OsuDeviceBandwidthMatrix",
-    "OsuDeviceCollective", "OsuDeviceLatency", "OsuDeviceLatencyMatrix", "OsuGather", "OsuHello", "OsuInit",
+    "OsuDeviceBidirectionalBandwidth", "OsuDeviceCollective", "OsuDeviceLatency", "OsuDeviceLatencyMatrix",
+    "OsuDeviceMessageRate", "OsuGather", "OsuHello", "OsuInit",
     "OsuLatency", "OsuMessageRate", "OsuMultiLatency", "OsuNeighbourCollective", "OsuNonBlockingCollective",
     "OsuOneSidedBandwidth", "OsuOneSidedLatency", "OsuPersistentCollective", "OsuReduce", "PairSweep",
     "PartitionHealth", "PartitionState", "Stream", "StreamNuma",

@@ -54,6 +54,34 @@ def test_buffers_in_host_and_device_memory(ibisco_like, placement, buffers):
 
 
 @pytest.mark.parametrize(
+    ("placement", "nodes", "transports"),
+    [
+        ("same_node", 1, {"default", "cuda_ipc_off"}),
+        ("gpus_other_socket", 1, {"default", "cuda_ipc_off"}),
+        ("two_nodes", 2, {"default", "rdma_off"}),
+    ],
+)
+def test_both_ways_between_two_gpus(ibisco_like, placement, nodes, transports):
+    scripts = ibisco_like.find("OsuDeviceBidirectionalBandwidth", placement=placement)
+    assert {script.parameters["transport"] for script in scripts} == transports
+    for script in scripts:
+        assert {f"--nodes={nodes}", "--ntasks=2", "--exclusive"} <= script.sbatch
+        measuring = [line for line in script.srun if "placement.txt" not in line]
+        assert len(measuring) == 3
+        assert all(re.fullmatch(r"srun .*osu_bibw .* -c .* -d cuda D D", line) for line in measuring)
+
+
+@pytest.mark.parametrize(("scale", "nodes"), [("one_node", 1), ("two_nodes", 2)])
+def test_message_rate_of_all_gpus(ibisco_like, scale, nodes):
+    script = ibisco_like.one("OsuDeviceMessageRate", scale=scale)
+    assert {
+        f"--nodes={nodes}", f"--ntasks={4 * nodes}", "--ntasks-per-node=4", "--cpus-per-task=12", "--gres=gpu:4",
+    } <= script.sbatch  # fmt: skip
+    assert script.srun == ["srun --cpus-per-task=12 osu_mbw_mr -i 10 -x 2 -c -m 8:1048576 -d cuda D D"] * 3
+    assert not {name for name in script.exports if "UCX" in name}
+
+
+@pytest.mark.parametrize(
     ("ranks", "nodes", "per_node"),
     [("2_ranks", 1, 2), ("3_ranks", 1, 3), ("4_ranks", 1, 4), ("2_nodes", 2, 1), ("3_nodes", 3, 1), ("4_nodes", 4, 1)],
 )
@@ -148,6 +176,26 @@ def test_hpl_on_gpus_runs_in_the_container(ibisco_like, scale, nodes):
     assert re.search(r" --nv .*/hpc-benchmarks\.sif /workspace/hpl\.sh ", command)
     assert command.endswith(" --gpu-affinity 0:1:2:3")
     assert ("--no-multinode" in command) == (nodes == 1)
+
+
+@pytest.mark.parametrize(("scale", "series"), [("two_nodes", [1, 2]), ("whole_partition", [1, 2, 4, 8, 16, 32])])
+def test_hpl_on_gpus_runs_on_one_node_and_then_on_more(ibisco_like, scale, series):
+    script = ibisco_like.one("HplNvidiaScaling", scale=scale)
+    most = series[-1]
+    assert {f"--nodes={most}", f"--ntasks={4 * most}", "--ntasks-per-node=4", "--gres=gpu:4"} <= script.sbatch
+    assert re.findall(r"^cp (\S+) HPL.dat$", script.text, re.MULTILINE) == [f"{nodes}-nodes.in" for nodes in series]
+    assert len(script.srun) == len(series)
+    for nodes, command in zip(series, script.srun, strict=True):
+        step = f"--nodes={nodes} --ntasks={4 * nodes} " if nodes != most else ""
+        assert command.startswith(f"srun --cpus-per-task=12 {step}apptainer exec ")
+        assert command.count("/rfm_workdir") == len([" -B", " --pwd", " --dat"])
+        assert ("--no-multinode" in command) == (nodes == 1)
+        assert command.endswith(" --gpu-affinity 0:1:2:3" + (f" > {nodes}-nodes.out" if nodes != most else ""))
+        lines = (script.path.parent / f"{nodes}-nodes.in").read_text(encoding="utf-8").splitlines()
+        # The smallest and the largest fill a twentieth and eight tenths of 4 x 32 GiB.
+        assert lines[5].split() == ["28672", "58368", "116736", "Ns"]
+        rows, columns = (int(line.split()[0]) for line in lines[10:12])
+        assert rows * columns == 4 * nodes
 
 
 def test_stream_has_the_whole_node(ibisco_like):

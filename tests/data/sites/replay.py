@@ -7,7 +7,7 @@ def partition(name, nodes, cores, features, **extras):
     return {
         "name": name,
         "scheduler": "local",
-        "launcher": "local",
+        "launcher": "srun",
         "environs": [name],
         "features": [SCALES[nodes], *features],
         "processor": {"num_cpus": cores, "num_cpus_per_core": 1, "topology": {"numa_nodes": ["0x3", "0xc"]}},
@@ -29,7 +29,7 @@ site_configuration = {
                 partition(
                     "hpl", 2, 4, ["nvidia"],
                     gpus_per_node=4, gpu_memory_gib=96, peak_gflops_per_gpu=60000, peak_gflops_per_core=50,
-                    tuning={"HplNvidia": {"order": 299008}},
+                    tuning={"HplNvidia": {"order": 299008}, "HplNvidiaScaling": {"orders": [299008]}},
                 ),
             ],
         }
