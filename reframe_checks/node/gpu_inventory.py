@@ -5,12 +5,13 @@ import reframe.core.builtins as rfmb
 from reframe.core.exceptions import SanityError
 
 from reframe_checks.base.check import SystemCheck
+from reframe_checks.base.once import OncePerPartition
 from reframe_checks.base.scaled import Scaled
 from reframe_checks.parsers import gpu
 
 
 @rfm.simple_test
-class GpuInventory(Scaled, SystemCheck):
+class GpuInventory(OncePerPartition, Scaled, SystemCheck):
     descr = "GPUs of every node: number, model, driver, memory, ECC"
     family = "node/gpu"
     needs_partition = ["nvidia"]

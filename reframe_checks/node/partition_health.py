@@ -14,6 +14,7 @@ import reframe.core.builtins as rfmb
 from reframe.core.exceptions import SanityError
 
 from reframe_checks.base.check import SystemCheck
+from reframe_checks.base.once import OncePerPartition
 from reframe_checks.base.scaled import Scaled
 from reframe_checks.parsers import node_probe
 
@@ -29,7 +30,7 @@ SUSPECT_CLOCK_US = 1000
 
 
 @rfm.simple_test
-class PartitionHealth(Scaled, SystemCheck):
+class PartitionHealth(OncePerPartition, Scaled, SystemCheck):
     descr = "Health and uniformity of the nodes of a partition"
     family = "node/health"
     scale = rfmb.parameter(["each_node"], loggable=True)

@@ -1,6 +1,7 @@
 """Slurm's own view of a partition, and the census of the suite.
 
-Runs on the login node, so it reports at once and by name the nodes that no job would ever reach.
+Runs on the login node, so it reports at once and by name the nodes that no job would ever reach. It takes no node and
+brings the census, without which a verdict is INCOMPLETE: so it has a case in each environment, whichever `-p` selects.
 """
 
 import shlex

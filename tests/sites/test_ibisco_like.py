@@ -111,8 +111,13 @@ def test_gpus_of_both_sockets_are_chosen(ibisco_like):
 
 
 def test_all_gpus_of_all_nodes_are_counted(ibisco_like):
-    for script in ibisco_like.find("GpuInventory"):
-        assert {"--nodes=32", "--ntasks=32", "--gres=gpu:4"} <= script.sbatch
+    assert {"--nodes=32", "--ntasks=32", "--gres=gpu:4"} <= ibisco_like.one("GpuInventory").sbatch
+
+
+@pytest.mark.parametrize("check", ["GpuInventory", "PartitionHealth"])
+def test_nodes_are_looked_at_in_the_first_environment_only(ibisco_like, check):
+    assert ibisco_like.one(check).environ == "system"
+    assert len({script.environ for script in ibisco_like.find("PartitionState")}) == 5
 
 
 @pytest.mark.parametrize(("placement", "cpus"), [("same_numa", "0,1"), ("other_socket", "0,24")])
