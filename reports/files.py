@@ -5,6 +5,7 @@ import os
 import pathlib
 import tempfile
 from collections.abc import Iterator
+from typing import BinaryIO
 
 from reports.errors import InputError
 from reports.untrusted import clean
@@ -20,29 +21,51 @@ def private() -> Iterator[None]:
         os.umask(before)
 
 
-def write_atomically(path: pathlib.Path, text: str) -> None:
-    """Write ``text`` as UTF-8 to ``path``; a reader sees the old file or the new one, never a part.
+@contextlib.contextmanager
+def written_beside(path: pathlib.Path) -> Iterator[BinaryIO]:
+    """A file that takes the place of ``path`` when the block ends; a reader sees the old file or the new one, no part.
 
     The file gets permissions 0600. What a killed writer leaves has a hidden name that ends in ``.part``.
 
-    :raises InputError: the file cannot be written; nothing is left behind.
+    :raises InputError: the file cannot be written; nothing is left behind, which is so after any other error, too.
     """
     part = None
     try:
         # A name that nobody can foresee, so that neither a left-over nor a link is in the way.
         handle, part = tempfile.mkstemp(prefix=f".{path.name[:100]}.", suffix=".part", dir=path.parent)
-        with open(handle, "w", encoding="utf-8") as file:
-            file.write(text)
+        with open(handle, "wb") as file:
+            yield file
             file.flush()
+            # Else the new name may survive a power cut and what it names may not.
             os.fsync(handle)
         os.replace(part, path)
         part = None
+        _sync_folder(path.parent)
     except OSError as err:
         raise InputError(f"cannot write {clean(str(path))}: {err.strerror}") from err
     finally:
         if part is not None:
             with contextlib.suppress(OSError):
                 os.unlink(part)
+
+
+def write_atomically(path: pathlib.Path, text: str) -> None:
+    """Write ``text`` as UTF-8 to ``path``, all of it or nothing; only its owner reads it.
+
+    :raises InputError: the file cannot be written; nothing is left behind.
+    """
+    with written_beside(path) as file:
+        file.write(text.encode("utf-8"))
+
+
+def _sync_folder(folder: pathlib.Path) -> None:
+    """Make new names in ``folder`` last, where its storage knows how; elsewhere the old file may come back, whole."""
+    with contextlib.suppress(OSError):
+        handle = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)
 
 
 def make_folder(path: pathlib.Path) -> None:

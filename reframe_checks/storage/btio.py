@@ -10,6 +10,7 @@ import shlex
 
 import reframe as rfm
 import reframe.core.builtins as rfmb
+import reframe.utility.typecheck as typ
 from reframe.core.exceptions import ReframeError, SanityError
 
 from reframe_checks.base.check import KappaCheck
@@ -48,9 +49,16 @@ class BtIo(OnStorage, Scaled, KappaCheck):
     cache_defeat = "none: what a solver sees, the file system's and the nodes' memory included"
     hint = "compare subtype full with simple, and with IOR collective and independent on the same target"
 
-    #: To be chosen so that a run takes minutes: NPB prints two decimals of a second.
-    problem_class = rfmb.variable(str, value="C")
+    #: One for all scales, or ``{scale: class}``. To be chosen so that a run takes minutes: NPB prints two decimals of a
+    #: second.
+    problem_class = rfmb.variable(str, typ.Dict[str, str], value="C")
     tunable = ["problem_class", "repeats"]
+
+    @rfmb.run_after("setup")
+    def choose_class(self):
+        if not isinstance(self.problem_class, str):
+            key = f"extras/tuning/{self.check_class}/problem_class/{self.scale}"
+            self.problem_class = self.stated(key, self.problem_class.get(self.scale))
 
     @rfmb.run_after("setup")
     def command_line(self):

@@ -6,7 +6,6 @@ part, and there are no small files to merge. A month of 10^6 values is rewritten
 
 import contextlib
 import fcntl
-import os
 import pathlib
 from collections.abc import Iterator
 from typing import Any
@@ -16,6 +15,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from reports.errors import InputError
+from reports.files import written_beside
 from reports.untrusted import clean
 
 FILE = "values.parquet"
@@ -71,9 +71,5 @@ def _read(path: pathlib.Path, columns: list[str] | None = None) -> Any:
 
 def _write(path: pathlib.Path, table: Any) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
-    part = path.with_name(f".{path.name}.{os.getpid()}.part")
-    try:
-        pq.write_table(table, part, compression="zstd")
-        part.replace(path)
-    finally:
-        part.unlink(missing_ok=True)
+    with written_beside(path) as file:
+        pq.write_table(table, file, compression="zstd")

@@ -1,6 +1,7 @@
 """One night, from the first check to the dashboard."""
 
 import argparse
+import contextlib
 import datetime
 import json
 import os
@@ -97,7 +98,17 @@ def rotation(
 
 
 def write(folder: pathlib.Path, record: dict[str, Any]) -> None:
-    """The record as a whole or not at all."""
+    """The record as a whole or not at all, on the disk before it has its name: `reports` is not at hand here."""
     part = folder / ".night.json.part"
-    part.write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
+    with part.open("w", encoding="utf-8") as file:
+        file.write(json.dumps(record, indent=1) + "\n")
+        file.flush()
+        os.fsync(file.fileno())
     part.replace(folder / "night.json")
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        # Storage that cannot do it keeps the record before, which is whole.
+        with contextlib.suppress(OSError):
+            os.fsync(handle)
+    finally:
+        os.close(handle)

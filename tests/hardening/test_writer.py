@@ -7,10 +7,13 @@ import signal
 import stat
 import time
 
+import pyarrow as pa
 import pytest
 
 from reports.errors import InputError
 from reports.files import write_atomically
+from reports.history import dataset
+from site_configs.nightly_lib import conduct
 
 KILLS = 100
 
@@ -35,6 +38,38 @@ def test_killed_at_random_points(tmp_path):
     assert all(name.startswith(".") and name.endswith(".part") for name in left)
     write_atomically(target, "after")
     assert target.read_text() == "after"
+
+
+def append_to_history(folder):
+    dataset.append(folder, pa.table({"time": pa.array([0], pa.timestamp("us", tz="UTC"))}))
+
+
+@pytest.mark.parametrize(
+    ("write", "name"),
+    [
+        (lambda folder: write_atomically(folder / "page.html", "text"), "page.html"),
+        (append_to_history, "values.parquet"),
+        (lambda folder: conduct.write(folder, {"night": "2026-11-21"}), "night.json"),
+    ],
+)
+def test_on_the_disk_before_it_has_its_name_and_then_the_name(tmp_path, monkeypatch, write, name):
+    """A power cut forgets what was not synced, in any order."""
+    steps, fsync, replace = [], os.fsync, os.replace
+
+    def synced(handle):
+        status = os.fstat(handle)
+        steps.append("folder" if stat.S_ISDIR(status.st_mode) else f"file of {status.st_size} B")
+        fsync(handle)
+
+    def renamed(part, path):
+        steps.append(f"named {pathlib.Path(path).name}")
+        replace(part, path)
+
+    monkeypatch.setattr(os, "fsync", synced)
+    monkeypatch.setattr(os, "replace", renamed)
+    write(tmp_path)
+    [path] = tmp_path.rglob(name)
+    assert steps == [f"file of {path.stat().st_size} B", f"named {name}", "folder"]
 
 
 def test_only_the_owner_reads_it(tmp_path):

@@ -5,6 +5,9 @@ import re
 
 import pytest
 
+from reports.acceptance.contract import load_contract
+from tests.sites.dry_run import SITES
+
 TRANSPORTS = {
     "default": {},
     "rdma_on": {"UCX_IB_GPU_DIRECT_RDMA": "y"},
@@ -162,11 +165,14 @@ def test_local_nvme_has_no_striping_and_one_node(ibisco_like):
 
 
 @pytest.mark.parametrize("target", STRIPING)
-def test_btio_runs_on_a_square_number_of_ranks(ibisco_like, target):
-    for script in ibisco_like.find("BtIo", target=target):
+def test_btio_has_the_class_of_its_scale_and_a_square_number_of_ranks(ibisco_like, target):
+    classes = {"one_node": "C", "two_nodes": "C", "whole_partition": "D"}
+    scripts = ibisco_like.find("BtIo", target=target)
+    assert {script.parameters["scale"] for script in scripts} == set(classes)
+    for script in scripts:
         ranks = next(int(option.split("=")[1]) for option in script.sbatch if option.startswith("--ntasks="))
         assert math.isqrt(ranks) ** 2 == ranks
-        program = f"bt.D.x.mpi_io_{script.parameters['subtype']}"
+        program = f"bt.{classes[script.parameters['scale']]}.x.mpi_io_{script.parameters['subtype']}"
         assert script.srun == [f'srun env --chdir="$folder" {program}'] * 3
 
 
@@ -225,3 +231,14 @@ def test_stream_has_the_whole_node(ibisco_like):
 )
 def test_one_case_answers_what_the_study_reports(ibisco_like, check, parameters):
     ibisco_like.one(check, **parameters)
+
+
+def test_the_contract_says_with_which_class_and_on_how_many_ranks_bt_io_runs(ibisco_like):
+    contract = load_contract(SITES / "ibisco-like/acceptance.yaml")
+    clauses = [clause for clause in contract.clauses if clause.selector.check == "BtIo"]
+    assert clauses
+    for clause in clauses:
+        script = ibisco_like.one("BtIo", **dict(clause.selector.parameters))
+        problem_class = re.search(r"bt\.(.)\.x", script.srun[0])[1]
+        ranks = next(option.split("=")[1] for option in script.sbatch if option.startswith("--ntasks="))
+        assert f"class {problem_class} on {ranks} ranks" in clause.text

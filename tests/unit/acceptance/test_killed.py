@@ -1,11 +1,7 @@
 """Killed at any moment: no finished result is lost, nothing half-written counts, and the next run goes on."""
 
 import json
-import os
 import random
-import signal
-import time
-import traceback
 
 from reports.acceptance import run as running
 from reports.acceptance.campaign import REPORT
@@ -13,36 +9,12 @@ from reports.acceptance.dossier import verify, write_dossier
 from reports.acceptance.judge import Outcome, judge
 from reports.acceptance.plan import Item, Plan
 from reports.acceptance.sessions import CHECKS
+from tests.killing import in_child
 from tests.unit.acceptance.conftest import clause
 from tests.unit.acceptance.test_campaign import SERIES
 from tests.unit.reports.samples import latency, report
 
 KILLS = 100
-
-
-def in_child(work, after_s):
-    """Run ``work`` in a child that is killed after ``after_s``; true when it had ended before, without an error."""
-    child = os.fork()
-    if child == 0:
-        status = 1
-        try:
-            work()
-            status = 0
-        except BaseException:
-            traceback.print_exc()
-        finally:
-            os._exit(status)
-    deadline = time.monotonic() + after_s
-    while time.monotonic() < deadline:
-        ended, status = os.waitpid(child, os.WNOHANG)
-        if ended:
-            assert status == 0
-            return True
-        time.sleep(0.0005)
-    os.kill(child, signal.SIGKILL)
-    _, status = os.waitpid(child, 0)
-    assert os.WIFSIGNALED(status) or status == 0
-    return status == 0
 
 
 def test_a_run_that_is_killed_again_and_again(campaign, monkeypatch):
@@ -64,9 +36,9 @@ def test_a_run_that_is_killed_again_and_again(campaign, monkeypatch):
             running.run(campaign, planned, campaign.folder, lock, False, lambda line: None)
 
     draw = random.Random(11)
-    finished = 0
-    for _ in range(KILLS):
-        in_child(work, draw.uniform(0.01, 0.1))
+    finished = kills = 0
+    while kills < KILLS:
+        kills += not in_child(work, draw.uniform(0, 0.1))
         now = sum(attempt.session is not None for attempt in campaign.attempts())
         assert now >= finished, "a finished result was lost"
         finished = now
@@ -80,9 +52,10 @@ def test_a_report_that_is_killed_again_and_again(campaign, tmp_path):
     campaign.measure(9, 9, 9)
     target = tmp_path / "out" / "dossier"
     draw = random.Random(12)
-    written = 0
-    for _ in range(KILLS):
-        in_child(lambda: write_dossier(campaign, target, pdf=False, how_signed=None), draw.uniform(0.001, 0.1))
+    written = kills = 0
+    while kills < KILLS:
+        after_s = draw.uniform(0.001, 0.1)
+        kills += not in_child(lambda: write_dossier(campaign, target, pdf=False, how_signed=None), after_s)
         if target.exists():
             assert verify(target).exit_status == 0
             written += 1

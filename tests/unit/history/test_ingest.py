@@ -87,8 +87,8 @@ def test_a_write_that_fails_leaves_the_month_as_it_was(tmp_path, monkeypatch):
     history = history_of(tmp_path, [[latency(value=1.0)]])
     write(tmp_path / "runs", 1, night(1, [latency(value=2.0)]))
 
-    def half(table, path, **_):
-        path.write_bytes(b"PAR1")
+    def half(table, file, **_):
+        file.write(b"PAR1")
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(dataset.pq, "write_table", half)

@@ -1,0 +1,77 @@
+"""An ingest that is killed at any moment: each session is in the history as a whole or not at all, and once."""
+
+import collections
+import random
+import time
+from functools import partial
+
+import pyarrow.parquet as pq
+
+from reports.__main__ import main
+from reports.history import dataset, ingest
+from tests.killing import in_child
+from tests.unit.history.nights import night, write
+from tests.unit.reports.samples import latency
+
+KILLS = 100
+NIGHTS = 12
+# Values of a night, and of the batches in which they are written: six batches, of which one ends a month and begins
+# another, make seven writes.
+VALUES, BATCH, FIRST = 3, 6, 7
+
+
+def expected():
+    return {f"night-{number}": [number + part / 10 for part in range(VALUES)] for number in range(NIGHTS)}
+
+
+def stored(history):
+    """Session -> its values."""
+    found = collections.defaultdict(list)
+    for path in dataset.files(history):
+        for row in pq.ParquetFile(path).read(columns=["session", "value"], use_threads=False).to_pylist():
+            found[row["session"]].append(row["value"])
+    return {session: sorted(values) for session, values in found.items()}
+
+
+def ingest_all(site):
+    assert main(["ingest", site, "runs"]) == 0
+
+
+def seconds(work):
+    started = time.monotonic()
+    assert in_child(work, 60)
+    return time.monotonic() - started
+
+
+def test_killed_at_random_points(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(ingest, "_BATCH", BATCH)
+    for number, (session, values) in enumerate(expected().items()):
+        cases = [{**latency(value=value), "name": f"OsuLatency %placement={part}"} for part, value in enumerate(values)]
+        write(tmp_path / "runs", number, night(FIRST + number, cases, uuid=session))
+    # What Arrow loads at the first use is loaded here, and not in each child.
+    assert main(["ingest", "whole", "runs"]) == 0
+    assert stored(tmp_path / "results/whole/history") == expected()
+    assert len(dataset.files(tmp_path / "results/whole/history")) == 2
+    whole_s = min(seconds(partial(ingest_all, f"timed-{turn}")) for turn in range(3))
+
+    draw = random.Random(13)
+    kills = rounds = between = 0
+    while kills < KILLS:
+        rounds += 1
+        site = f"round-{rounds}"
+        done = {}
+        while len(done) < NIGHTS:
+            kills += not in_child(partial(ingest_all, site), draw.uniform(0, whole_s))
+            now = stored(tmp_path / "results" / site / "history")
+            assert now.items() >= done.items(), "a session was lost"
+            assert now.items() <= expected().items(), "a session is there in part or twice"
+            between += len(done) < len(now) < NIGHTS
+            done = now
+    ingest_all(site)
+    assert stored(tmp_path / "results" / site / "history") == expected()
+    left = [path.name for path in tmp_path.glob("results/*/history/month=*/*") if path.name != dataset.FILE]
+    assert left, "no kill fell into a write"
+    assert between, "no kill fell between two writes"
+    assert all(name.startswith(".") and name.endswith(".part") for name in left)
+    print(f"ingest of {whole_s:.3f} s: {kills} kills, {between} between two writes, {len(left)} in a write")
