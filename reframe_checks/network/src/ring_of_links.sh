@@ -4,16 +4,18 @@
 set -euo pipefail
 repeats=$1
 shift
-# PMIx's fence in a ring, which a site may have chosen, hangs now and then in steps on a part of the job's nodes.
-export SLURM_PMIX_FENCE=mixed
 mapfile -t nodes < <(scontrol show hostnames "$SLURM_JOB_NODELIST")
 links=${#nodes[@]}
 # Two nodes have one link, not a ring of two.
 if ((links == 2)); then links=1; fi
 for ((i = 0; i < links; i++)); do
-    a=${nodes[i]} b=${nodes[(i + 1) % ${#nodes[@]}]}
+    j=$(((i + 1) % ${#nodes[@]}))
+    a=${nodes[i]} b=${nodes[j]}
+    # In Slurm's order.
+    if ((i < j)); then step=$a,$b; else step=$b,$a; fi
     for ((r = 0; r < repeats; r++)); do
         echo "@link $a $b"
-        srun --nodes=2 --ntasks=2 --ntasks-per-node=1 --nodelist="$a,$b" "$@"
+        # Slurm's PMIx plug-in takes a node's number in the step for that in the job: it asks the wrong node, for ever.
+        SLURM_JOB_NODELIST=$step srun --nodes=2 --ntasks=2 --ntasks-per-node=1 --nodelist="$step" "$@"
     done
 done
