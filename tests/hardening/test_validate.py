@@ -130,5 +130,7 @@ def test_killed_at_random_points(tree):
         kept = reports
         for page in (tree / "results").glob("runs/*/report.html"):
             assert page.read_text().rstrip().endswith("</html>")
+    # What the last kill ended lets go of the lock when it is gone, a moment later.
+    subprocess.run(["flock", "--timeout", "30", tree / "results/lock", "true"], check=True)
     done = validate(tree, f'cat "{SAMPLE}" > "$report"', "embedded")
     assert "report: " in done.stdout, done.stderr
