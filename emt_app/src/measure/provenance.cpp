@@ -33,8 +33,8 @@ std::string mpi_library() {
     char text[MPI_MAX_LIBRARY_VERSION_STRING];
     int length = 0;
     MPI_Get_library_version(text, &length);
-    const std::string full(text, static_cast<std::size_t>(length));
-    return full.substr(0, full.find_first_of("\n\0"));
+    const std::string full = text;  // up to its end: Open MPI's length counts the NUL
+    return full.substr(0, full.find('\n'));
 }
 
 }  // namespace
