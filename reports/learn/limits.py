@@ -16,7 +16,7 @@ _FALSE_REFUSALS = 0.001
 _FALSE_OUTLIERS = 0.01
 # More of them are no accidents.
 MAX_OUTLIERS = 0.05
-# Outliers closer together than this share of their distance from the centre are a level of their own.
+# Outliers closer together than this share of their distance from the other values are a level of their own.
 _TOGETHER = 0.25
 _MEAN_DEVIATION_TO_SIGMA = 1.2533
 _TWO_LEVELS = "it has two levels, {:.4g} and {:.4g}: something that the reference does not tell apart"
@@ -87,10 +87,10 @@ def healthy(values: Array) -> Array:
 def _without_outliers(values: Array) -> Array:
     centre, scale = _centre_and_scale(values)
     limit = z_limit(len(values), _FALSE_OUTLIERS / len(values)) * scale
-    for side in (values[values < centre - limit], values[values > centre + limit]):
-        if len(side) > 1 and np.ptp(side) < _TOGETHER * np.abs(side - centre).min():
-            raise RefusedError(_TWO_LEVELS.format(*sorted((centre, float(np.median(side))))))
     kept = values[np.abs(values - centre) <= limit]
+    for side, edge in ((values[values < centre - limit], kept.min()), (values[values > centre + limit], kept.max())):
+        if len(side) > 1 and np.ptp(side) < _TOGETHER * np.abs(side - edge).min():
+            raise RefusedError(_TWO_LEVELS.format(*sorted((centre, float(np.median(side))))))
     outliers = len(values) - len(kept)
     if outliers > MAX_OUTLIERS * len(values):
         raise RefusedError(f"{outliers} of {len(values)} values are outliers, and {MAX_OUTLIERS:.0%} may be")
