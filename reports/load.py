@@ -66,10 +66,10 @@ def load_session(run: pathlib.Path) -> Session:
         names the file and the key.
     """
     path = find_report(run)
-    session, _ = _session(path)
+    session = _session(path)
     folder = path.parent / CONFIRMATIONS
     again = [_session(file) for file in sorted(folder.glob("*.json"))] if session.uuid else []
-    return replace(session, again=tuple(other for other, confirms in again if confirms == session.uuid))
+    return replace(session, again=tuple(other for other in again if other.confirms == session.uuid))
 
 
 def load_figures(path: pathlib.Path, present: Container[str]) -> Session:
@@ -93,23 +93,22 @@ def load_figures(path: pathlib.Path, present: Container[str]) -> Session:
         for key in [key for key in case if key not in _FIGURES_AND_FACTS]:
             del case[key]
     try:
-        session, _ = _session_of(document if is_clean_json(text) else clean_value(document), source)
+        session = _session_of(document if is_clean_json(text) else clean_value(document), source)
     except ValueError as err:
         raise InputError(f"{source}: {one_line(str(err), 200)}") from err
     return session
 
 
-def _session(path: pathlib.Path) -> tuple[Session, str]:
-    """The session of one report, and the identifier of the session that it confirms, if any."""
+def _session(path: pathlib.Path) -> Session:
     source = clean(str(path))
     return _session_of(_parse(_read(path, source), source, hook=clean_object), source)
 
 
-def _session_of(document: Any, source: str) -> tuple[Session, str]:
+def _session_of(document: Any, source: str) -> Session:
     check(_without_undefined(document), REPORT, source)
     info = document["session_info"]
     purpose = info.get("purpose") or ""
-    session = Session(
+    return Session(
         path=source,
         uuid=info.get("uuid") or "",
         hostname=info.get("hostname") or "",
@@ -120,13 +119,13 @@ def _session_of(document: Any, source: str) -> tuple[Session, str]:
         command_line=redacted(info.get("cmdline") or ""),
         mode=info.get("mode"),
         purpose=purpose,
+        confirms=info.get("confirms") or "",
         restored_cases=len(document.get("restored_cases", [])),
         runs=tuple(
             tuple(_case(entry, number, source, purpose) for entry in run["testcases"])
             for number, run in enumerate(document["runs"])
         ),
     )
-    return session, info.get("confirms") or ""
 
 
 def _read(path: pathlib.Path, source: str) -> str:

@@ -210,6 +210,8 @@ class Session:
     mode: str | None
     purpose: str
     """That of its cases."""
+    confirms: str
+    """The uuid of the session of which it measured cases again, else empty."""
     restored_cases: int
     runs: tuple[tuple[Case, ...], ...]
     again: tuple["Session", ...] = ()

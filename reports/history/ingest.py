@@ -15,7 +15,7 @@ import pyarrow as pa
 from reports.errors import InputError
 from reports.history import dataset
 from reports.history.rows import SCHEMA, rows_of
-from reports.load import PATTERNS, load_figures
+from reports.load import CONFIRMATIONS, PATTERNS, load_figures
 
 # Values that are held before they are written: some 100 MB.
 _BATCH = 250_000
@@ -33,7 +33,7 @@ class Ingested:
 
 
 def reports_in(places: Iterable[pathlib.Path]) -> list[pathlib.Path]:
-    """The report files among ``places`` and in folders below them.
+    """The report files among ``places`` and in folders below them, each with those of what was measured again.
 
     :raises InputError: a place does not exist.
     """
@@ -42,9 +42,10 @@ def reports_in(places: Iterable[pathlib.Path]) -> list[pathlib.Path]:
         if not place.exists():
             raise InputError(f"{place}: no such file or folder")
         if place.is_dir():
-            found.update(dict.fromkeys(sorted(path for pattern in PATTERNS for path in place.rglob(pattern))))
+            patterns = (*PATTERNS, f"{CONFIRMATIONS}/*.json")
+            found.update(dict.fromkeys(sorted(path for pattern in patterns for path in place.rglob(pattern))))
         else:
-            found[place] = None
+            found.update(dict.fromkeys((place, *sorted((place.parent / CONFIRMATIONS).glob("*.json")))))
     return list(found)
 
 

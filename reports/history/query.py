@@ -12,14 +12,22 @@ from reports.errors import InputError
 from reports.history import dataset
 from reports.history.rows import FACTS
 from reports.history.statistics import Array
+from reports.model import SAME_NODES
 from reports.untrusted import clean
 
 KEY = ("check_class", '"case"', "metric", "partition", "environ")
 # The months with every column, null where a month was written before the column came.
 _VALUES = (
-    "(SELECT * FROM read_parquet(?, union_by_name = true) "
-    "UNION ALL BY NAME SELECT NULL::BOOLEAN AS informational WHERE false)"
+    "(SELECT * FROM read_parquet(getvariable('files'), union_by_name = true) "
+    "UNION ALL BY NAME SELECT NULL::BOOLEAN AS informational, NULL::VARCHAR AS confirms WHERE false)"
 )
+# Out of bounds, and not so when it was measured again on the same nodes.
+_TRANSIENT = f"""
+    verdict <> 'pass' AND EXISTS (
+        SELECT 1 FROM {_VALUES} AS again WHERE again.purpose = '{SAME_NODES}' AND again.verdict = 'pass'
+            AND again.confirms = one.session AND again.nodes = one.nodes AND again.metric = one.metric
+            AND {" AND ".join(f"again.{column} = one.{column}" for column in KEY)})
+"""
 
 
 @dataclass(frozen=True)
@@ -63,11 +71,13 @@ class History:
         self._database = duckdb.connect()
         # Half of what a query may take in all; the rest is for the results.
         self._database.execute("SET memory_limit = '500MB'")
+        self._database.execute("SET VARIABLE files = ?", [self.files])
 
-    def series(self, newest: int, across_nodes: bool = False, healthy_nodes: bool = False) -> list[Series]:
+    def series(self, newest: int, across_nodes: bool = False, healthy: bool = False) -> list[Series]:
         """Every series with at most ``newest`` values each, without what was only measured again for confirmation.
 
-        ``healthy_nodes`` leaves out what ran on nodes that a node check of the same session failed for.
+        ``healthy`` leaves out what ran on nodes that a node check of the same session failed for, and transients: what
+        was out of bounds and, measured again on the same nodes, was not.
         """
         nodes = "''" if across_nodes else "nodes"
         key = ", ".join((*KEY, nodes))
@@ -78,11 +88,10 @@ class History:
                 coalesce(last(informational ORDER BY time, run), false), list(value ORDER BY time, run),
                 list(epoch(time) ORDER BY time, run), list(session || ':' || run ORDER BY time, run)
             FROM (SELECT *, row_number() OVER (PARTITION BY {key} ORDER BY time DESC, run DESC) AS age
-                  FROM {_VALUES} WHERE isfinite(value) AND purpose = ''
-                        AND (node_check <> 'failed' OR NOT ?))
+                  FROM {_VALUES} AS one WHERE isfinite(value) AND purpose = ''
+                        {f"AND node_check <> 'failed' AND NOT ({_TRANSIENT})" if healthy else ""})
             WHERE age <= ? GROUP BY {", ".join(str(number + 1) for number in range(len(KEY) + 1))} ORDER BY ALL
             """,
-            healthy_nodes,
             newest,
         )
         return [
@@ -112,7 +121,7 @@ class History:
 
     def _rows(self, sql: str, *parameters: Any) -> list[tuple[Any, ...]]:
         try:
-            return self._database.execute(sql, [self.files, *parameters]).fetchall()
+            return self._database.execute(sql, parameters).fetchall()
         except duckdb.Error as err:
             raise InputError(f"the history cannot be read: {clean(str(err))}") from err
 

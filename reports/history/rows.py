@@ -30,8 +30,9 @@ SCHEMA = pa.schema(
         *((name, _TEXT) for name in ("verdict", "node_check", "kernel", "driver", "mpi", "sha256", "files")),
         ("suite_revision", _TEXT),
         ("job_id", pa.string()),
-        # Months written before it came lack it.
+        # Months written before they came lack them.
         ("informational", pa.bool_()),
+        ("confirms", _TEXT),
     ]
 )
 #: What may explain a change, with its name for people. ``files`` is a hash over the specs and libraries.
@@ -54,7 +55,13 @@ def rows_of(session: Session) -> list[dict[str, Any]]:
     """
     if not session.uuid:
         raise InputError(f"{session.path}: session_info.uuid: expected the session's identifier, found none")
-    common = {"time": _moment(session), "session": session.uuid, "mode": session.mode or "", "purpose": session.purpose}
+    common = {
+        "time": _moment(session),
+        "session": session.uuid,
+        "mode": session.mode or "",
+        "purpose": session.purpose,
+        "confirms": session.confirms,
+    }
     cases = [case for run in session.runs for case in run]
     node_checks = [case for case in cases if case.family.startswith(NODE_FAMILY)]
     return [{**common, **row} for case in cases for row in _case_rows(case, node_checks)]
@@ -118,12 +125,11 @@ def _files_hash(files: dict[str, str]) -> str:
 def node_check_state(case: Case, node_checks: list[Case]) -> str:
     """``failed`` when a node check of the same session points at a node of ``case``, else ``passed`` or ``none``.
 
-    A failed node check that names no node counts for all nodes of its partition.
+    A node may be in several partitions. A failed node check that names no node counts for all nodes of its own.
     """
-    same = [check for check in node_checks if check.partition == case.partition]
-    for check in same:
+    for check in node_checks:
         if check.result in {"fail", "abort"}:
             blamed = set(check.suspects)
-            if not blamed or blamed & set(case.nodes):
+            if blamed & set(case.nodes) or (not blamed and check.partition == case.partition):
                 return "failed"
-    return "passed" if same else "none"
+    return "passed" if any(check.partition == case.partition for check in node_checks) else "none"

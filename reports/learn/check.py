@@ -1,17 +1,15 @@
 """Whether references still fit what is measured: stale, too loose, too tight."""
 
 import datetime
-import fnmatch
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
-import numpy as np
-
-from reports.history.findings import Kind, judge_series
-from reports.learn.limits import MIN_SAMPLES, spread
-from reports.learn.samples import Sample
+from reports.history.statistics import Array
+from reports.learn.entries import Entry, entries
+from reports.learn.limits import ChangedError, RefusedError, healthy, spread
+from reports.learn.samples import Place, Sample
 
 # A bound that healthy values cross more often than this is too tight.
 TIGHT_FALSE_ALARMS = 0.01
@@ -26,73 +24,72 @@ class Objection:
     why: str
 
 
+@dataclass
+class Checked:
+    """``held`` counts the references that were held against samples; ``not_held`` says why another was not."""
+
+    objections: list[Objection] = field(default_factory=list)
+    held: int = 0
+    not_held: list[tuple[str, str]] = field(default_factory=list)
+    undated: list[str] = field(default_factory=list)
+    """References of which no source gives a date."""
+
+
 def check_references(
-    found: Sequence[Sample], documents: Mapping[str, Any], false_alarms: float, max_age_days: int, today: datetime.date
-) -> tuple[list[Objection], int]:
-    """What is wrong with the references of ``found``, and how many could be held against enough values."""
-    objections: list[Objection] = []
-    checked = 0
-    for sample in found:
-        entry = _entry(documents[sample.place.file], sample.place.keys)
-        if entry is None or len(sample.values) < MIN_SAMPLES:
-            continue
-        checked += 1
-        whys = _old(sample, documents[sample.place.file], max_age_days, today)
-        # What wanders has no noise to hold a bound against.
-        whys += _changed(sample) or _width(sample, *entry, false_alarms)
-        objections += [Objection(sample.place.dotted, what, why) for what, why in whys]
-    return objections, checked
+    found: Sequence[Sample],
+    documents: Mapping[str, Any],
+    pattern: str,
+    false_alarms: float,
+    max_age_days: int,
+    today: datetime.date,
+) -> Checked:
+    """What is wrong with the references in ``documents`` whose dotted name ``pattern`` matches.
+
+    The age of each is looked at; their bounds are, as far as ``found`` has values to hold them against.
+    """
+    samples = {sample.place: sample for sample in found}
+    checked = Checked()
+    for entry in entries(documents, pattern):
+        if entry.since is None:
+            checked.undated.append(entry.place.dotted)
+        elif (age := (today - entry.since).days) > max_age_days:
+            checked.objections.append(Objection(entry.place.dotted, "stale", f"of {entry.since}, {age} days old"))
+        _hold(checked, entry, samples, false_alarms)
+    return checked
 
 
-def _entry(document: Any, keys: Sequence[str]) -> tuple[float, float] | None:
-    """Absolute lower and upper bound of a reference; ``None`` without one."""
-    node = document
-    for key in keys:
-        if not isinstance(node, dict) or key not in node:
-            return None
-        node = node[key]
+def _hold(checked: Checked, entry: Entry, samples: Mapping[Place, Sample], false_alarms: float) -> None:
+    dotted = entry.place.dotted
     try:
-        value, lower, upper = (None if item is None else float(item) for item in node[:3])
-    except (TypeError, ValueError):
-        return None
-    if value is None:
-        return None
-    scale = abs(value) or 1.0
-    return (-math.inf if lower is None else value + lower * scale, math.inf if upper is None else value + upper * scale)
+        if entry.bounds is None:
+            raise RefusedError("the entry does not begin with three numbers")
+        if not any(map(math.isfinite, entry.bounds)):
+            raise RefusedError("it has no bound")
+        if entry.place not in samples:
+            raise RefusedError("never measured")
+        sample = samples[entry.place]
+        objections = _width(healthy(sample.values), sample.unit, *entry.bounds, false_alarms)
+    except ChangedError as err:
+        # What wanders has no noise to hold a bound against.
+        change = f"{err.finding.before:.4g} to {err.finding.after:.4g} {samples[entry.place].unit}".strip()
+        objections = [("stale", f"the measured level has changed ({err.finding.kind.value}): {change}")]
+    except RefusedError as err:
+        checked.not_held.append((dotted, str(err)))
+        return
+    checked.held += 1
+    checked.objections += [Objection(dotted, what, why) for what, why in objections]
 
 
-def _old(sample: Sample, document: Any, max_age_days: int, today: datetime.date) -> list[tuple[str, str]]:
-    sources = document.get("$sources", [])
-    source: dict[str, Any] = next((item for item in sources if _matches(sample, item)), {})
-    since = source.get("date")
-    age = (today - since).days if isinstance(since, datetime.date) else 0
-    return [("stale", f"of {since}, {age} days old")] if age > max_age_days else []
-
-
-def _matches(sample: Sample, source: Any) -> bool:
-    return isinstance(source, dict) and fnmatch.fnmatchcase(sample.place.dotted, str(source.get("match")))
-
-
-def _changed(sample: Sample) -> list[tuple[str, str]]:
-    finding = judge_series(sample.values, 0.001)
-    if finding.kind not in (Kind.STEP, Kind.DRIFT):
-        return []
-    change = f"{finding.before:.4g} to {finding.after:.4g} {sample.unit}".strip()
-    return [("stale", f"the measured level has changed ({finding.kind.value}): {change}")]
-
-
-def _width(sample: Sample, lower: float, upper: float, false_alarms: float) -> list[tuple[str, str]]:
+def _width(values: Array, unit: str, lower: float, upper: float, false_alarms: float) -> list[tuple[str, str]]:
     found: list[tuple[str, str]] = []
-    if not np.any(sample.values):
-        return found  # Always 0: there is no noise to hold a bound against.
-    warranted = spread(sample.values, 0, false_alarms)
-    tight = spread(sample.values, 0, 2 * TIGHT_FALSE_ALARMS)
+    warranted = spread(values, 0, false_alarms)
+    tight = spread(values, 0, 2 * TIGHT_FALSE_ALARMS)
     for bound, limit, close in ((lower, warranted.lower, tight.lower), (upper, warranted.upper, tight.upper)):
         if not math.isfinite(bound):
             continue
         sign = -1 if bound is lower else 1
         allowed, needed, least = ((edge - warranted.centre) * sign for edge in (bound, limit, close))
-        text = f"{bound:.4g} {sample.unit}".strip()
+        text = f"{bound:.4g} {unit}".strip()
         if allowed < least:
             found.append(("too tight", f"{text}; healthy values reach {close:.4g}"))
         elif allowed > LOOSE * needed:

@@ -19,10 +19,11 @@ def add_command(commands: Any) -> None:
         "learn",
         help="propose references from past runs, as a patch",
         description="Print a unified diff of the site's references: median and bounds of each metric over past runs\n"
-        "without a failed node check, with source, window, number of samples and method. Nothing is changed:\n"
+        "without a failed node check, without transients and outliers, with source, window, number of samples\n"
+        "and method. Nothing is changed:\n"
         "review the diff, then `git apply` it. What gives no reference is named on standard error, with why.\n"
         "Exit status: 0 something is proposed, 1 nothing is, 2 unusable input.\n"
-        "With --check: 0 all references fit, 1 some do not, 2 none could be checked.",
+        "With --check: 0 all that was checked fits, 1 some does not, 2 none could be held against samples.",
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     learn.add_argument("site", metavar="SITE", help="name of the site")
@@ -68,7 +69,7 @@ def _samples(options: argparse.Namespace, documents: dict[str, Any]) -> list[Any
     from reports.history.query import History  # noqa: PLC0415
     from reports.learn.samples import samples, unknown_checks  # noqa: PLC0415
 
-    series = History(history_folder(options.site)).series(options.newest, across_nodes=True, healthy_nodes=True)
+    series = History(history_folder(options.site)).series(options.newest, across_nodes=True, healthy=True)
     for unknown in unknown_checks(series, documents):
         print(clean(unknown), file=sys.stderr)
     return [
@@ -92,19 +93,28 @@ def _proposals(options: argparse.Namespace, found: list[Any]) -> list[Any]:
         except RefusedError as err:
             print(f"no reference for {clean(one.place.dotted)}: {err}", file=sys.stderr)
             continue
+        samples = len(one.values) - limits.outliers
         method = (
-            f"median of {len(one.values)} values, {one.window}; bounds that a healthy value crosses with probability "
-            f"{options.false_alarms:g} (MAD, Student's t), not inside what was measured; no failed node check"
+            f"median of {samples} values, {one.window}; bounds that a healthy value crosses with probability "
+            f"{options.false_alarms:g} (MAD, Student's t), not inside what was measured; "
+            f"{limits.outliers} outliers left out; no failed node check, no transient"
         )
-        proposals.append(Proposal(one.place, limits, one.unit, "learned", len(one.values), method))
+        proposals.append(Proposal(one.place, limits, one.unit, "learned", samples, method))
     return proposals
 
 
 def _check(options: argparse.Namespace, found: list[Any], documents: dict[str, Any], today: datetime.date) -> int:
     from reports.learn.check import check_references  # noqa: PLC0415
 
-    objections, checked = check_references(found, documents, options.false_alarms, options.max_age, today)
-    for objection in objections:
+    checked = check_references(found, documents, options.metric, options.false_alarms, options.max_age, today)
+    for objection in checked.objections:
         print(clean(f"{objection.what}: {objection.dotted}: {objection.why}"))
-    print(f"{checked} references checked, {len({one.dotted for one in objections})} do not fit")
-    return 1 if objections else 0 if checked else 2
+    for dotted in checked.undated:
+        print(clean(f"of unknown age: {dotted}: no entry of $sources gives it a date"))
+    for dotted, why in checked.not_held:
+        print(clean(f"not held against samples: {dotted}: {why}"))
+    print(
+        f"{checked.held} references held against samples, {len(checked.not_held)} not; "
+        f"{len(checked.undated)} of unknown age; {len({one.dotted for one in checked.objections})} do not fit"
+    )
+    return 1 if checked.objections else 0 if checked.held else 2

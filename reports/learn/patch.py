@@ -2,6 +2,7 @@
 
 import copy
 import datetime
+import decimal
 import difflib
 import glob
 import io
@@ -20,6 +21,8 @@ from reports.errors import InputError
 from reports.learn.limits import Limits
 from reports.learn.samples import Place
 from reports.untrusted import clean
+
+_STEP = decimal.Decimal("0.001")
 
 
 @dataclass(frozen=True)
@@ -115,8 +118,8 @@ def _enter(document: Any, proposal: Proposal, today: datetime.date) -> None:
 
 def _entry(proposal: Proposal) -> CommentedSeq:
     limits = proposal.limits
-    value = rounded(limits.centre)
-    entry = CommentedSeq([value, _bound(limits.lower, value), _bound(limits.upper, value), _unit(proposal.unit)])
+    value = float(f"{limits.centre:.4g}")
+    entry = CommentedSeq([value, _bound(limits.lower, value, -1), _bound(limits.upper, value, 1), _unit(proposal.unit)])
     entry.fa.set_flow_style()
     return entry
 
@@ -125,14 +128,18 @@ def _unit(unit: str) -> str:
     return unit or DoubleQuotedScalarString("")
 
 
-def _bound(bound: float, value: float) -> float | None:
-    """As ReFrame wants it: a fraction of the value, absolute when that is 0; rounded away from the value."""
+def _bound(bound: float, value: float, outwards: int) -> float | None:
+    """As ReFrame wants it: a fraction of the value, absolute when that is 0; rounded to ``outwards``, -1 or 1."""
     if not math.isfinite(bound):
         return None
-    fraction = (bound - value) / abs(value) if value else bound
-    return math.copysign(math.ceil(abs(fraction) * 1000) / 1000, fraction) if value else rounded(fraction)
-
-
-def rounded(value: float) -> float:
-    """Four significant digits."""
-    return float(f"{value:.4g}")
+    rounding = decimal.ROUND_FLOOR if outwards < 0 else decimal.ROUND_CEILING
+    if value:
+        exact = (decimal.Decimal(bound) - decimal.Decimal(value)) / abs(decimal.Decimal(value))
+        written = exact.quantize(_STEP, rounding)
+        # ReFrame computes the bound in binary, and may end a last digit short of it.
+        if (value * (1 + math.copysign(1, value) * float(written)) - bound) * outwards < 0:
+            written += outwards * _STEP
+    else:
+        written = decimal.Context(prec=4, rounding=rounding).create_decimal_from_float(bound)
+    # Rounding may have taken the value past the bound, and ReFrame refuses one on the other side.
+    return outwards * max(0.0, outwards * float(written)) or 0.0

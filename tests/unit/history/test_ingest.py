@@ -129,9 +129,20 @@ def test_a_recorded_report_comes_with_all_its_numbers(tmp_path):
     assert done.values == len(rows(tmp_path)) > 20
 
 
-@pytest.mark.parametrize("suspects, state", [(["node2"], "failed"), (["node4"], "passed"), ([], "failed")])
-def test_a_failed_node_check_marks_what_ran_on_the_node(tmp_path, suspects, state):
-    check = case("PartitionHealth", result="fail", suspects=suspects)
+@pytest.mark.parametrize(
+    "suspects, partition, state",
+    [
+        (["node2"], "cpu", "failed"),
+        (["node4"], "cpu", "passed"),
+        ([], "cpu", "failed"),
+        (["node2"], "scratch", "failed"),
+        (["node4"], "scratch", "none"),
+        ([], "scratch", "none"),
+    ],
+)
+def test_a_failed_node_check_marks_what_ran_on_the_node(tmp_path, suspects, partition, state):
+    """Whichever partition it found the node in."""
+    check = case("PartitionHealth", result="fail", suspects=suspects, partition=partition, perfvalues={})
     found = rows(history_of(tmp_path, [[latency(), check]]))
     assert {row["node_check"] for row in found if row["check_class"] == "OsuLatency"} == {state}
 
@@ -145,22 +156,64 @@ def test_what_was_measured_again_is_kept_but_no_part_of_a_series(tmp_path):
     assert series.values.tolist() == [1.0]
 
 
-def without_the_newest_column(path):
-    pq.write_table(pq.ParquetFile(path).read().drop_columns(["informational"]), path)
+def transients(folder, again, confirms="night-1"):
+    """The values to learn from, after three nights, when what was out of bounds in the second was measured again."""
+    history = folder / "history"
+    for number, value in enumerate((8.0, 900.0, 9.0)):
+        write(folder / "runs", number, night(number, [latency(value=value)]))
+    repeated = night(3, [again], uuid="again", purpose="same-nodes", confirms=confirms)
+    path = folder / "runs/001/confirmations/same-nodes-1.json"
+    path.parent.mkdir()
+    path.write_text(json.dumps(repeated), encoding="utf-8")
+    ingest(reports_in([folder / "runs"]), history)
+    (everything,) = History(history).series(10)
+    assert everything.values.tolist() == [8.0, 900.0, 9.0]
+    (healthy,) = History(history).series(10, across_nodes=True, healthy=True)
+    return healthy.values.tolist()
+
+
+def test_the_first_value_of_a_transient_is_not_healthy(tmp_path):
+    assert transients(tmp_path, latency(value=9.5)) == [8.0, 9.0]
+
+
+@pytest.mark.parametrize(
+    "again, confirms",
+    [
+        (latency(value=950.0), "night-1"),
+        (latency(value=9.5), "night-0"),
+        (latency(value=9.5, name="OsuLatency %placement=same_node"), "night-1"),
+        (latency(value=9.5, job_nodelist=["node1", "node3"], provenance={}), "night-1"),
+    ],
+    ids=["out of bounds again", "of another session", "another case", "other nodes"],
+)
+def test_what_is_no_transient_counts(tmp_path, again, confirms):
+    assert transients(tmp_path, again, confirms) == [8.0, 900.0, 9.0]
+
+
+def test_what_was_measured_again_comes_with_the_report_that_it_lies_beside(tmp_path):
+    path = write(tmp_path, 0, night(0, [latency()]))
+    again = path.parent / "confirmations/same-nodes-1.json"
+    again.parent.mkdir()
+    again.write_text("{}", encoding="utf-8")
+    assert set(reports_in([path])) == set(reports_in([tmp_path])) == {path, again}
+
+
+def without_the_newest_columns(path):
+    pq.write_table(pq.ParquetFile(path).read().drop_columns(["informational", "confirms"]), path)
 
 
 def test_months_written_before_a_column_came_are_read(tmp_path):
     history = history_of(tmp_path, [[latency()]] * 20)
     for path in files(history):
-        without_the_newest_column(path)
-        (series,) = History(history).series(30)
+        without_the_newest_columns(path)
+        (series,) = History(history).series(30, healthy=True)
         assert (len(series.values), series.informational) == (20, False)
         assert History(history).changes(series, 0, 19) == []
 
 
 def test_a_month_written_before_a_column_came_is_appended_to(tmp_path):
     history = history_of(tmp_path, [[latency()]])
-    without_the_newest_column(files(history)[0])
+    without_the_newest_columns(files(history)[0])
     write(tmp_path / "runs", 1, night(1, [latency(informational=["latency_8B"])]))
     assert ingest(reports_in([tmp_path / "runs"]), history) == Ingested(1, 1, 1, ())
     assert [row["informational"] for row in rows(history)] == [None, True]

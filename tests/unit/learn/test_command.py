@@ -9,7 +9,7 @@ import yaml
 
 from reframe_checks.base.references import read_sources
 from reports.__main__ import main
-from tests.unit.history.nights import history_of
+from tests.unit.history.nights import history_of, night, write
 from tests.unit.reports.samples import case, latency
 
 REFERENCES = """\
@@ -26,7 +26,7 @@ $sources:
     samples: 0
     method: a guess
 """
-VALUES = (10 + 0.1 * np.random.default_rng(3).standard_normal(30)).tolist()
+VALUES = (10 + 0.1 * np.random.default_rng(5).standard_normal(30)).tolist()
 
 
 @pytest.fixture
@@ -93,6 +93,24 @@ def test_runs_with_a_failed_node_check_are_left_out(site, capsys):
     assert "median of 30 values" in patch
 
 
+def test_transients_are_left_out(site, capsys):
+    """The first value of each; what was measured again is no part of a series anyway."""
+    path = site([[latency(value=value)] for value in VALUES] + [[latency(value=900.0)]] * 2)
+    for number in (30, 31):
+        again = night(number, [latency(value=10.0)], uuid=f"{number}", purpose="same-nodes", confirms=f"night-{number}")
+        write(path.parents[3] / "results/here/runs", number + 2, again)
+    assert main(["ingest", "here"]) == 0
+    capsys.readouterr()
+    status, patch, _ = learn(capsys)
+    assert (status, "median of 30 values" in patch, "0 outliers" in patch) == (0, True, True)
+
+
+def test_outliers_are_left_out_and_counted(site, capsys):
+    site([[latency(value=value)] for value in [*VALUES[:10], 40.0, *VALUES[10:]]])
+    status, patch, _ = learn(capsys)
+    assert (status, "median of 30 values" in patch, "1 outliers left out" in patch) == (0, True, True)
+
+
 def test_a_refusal_says_why(site, capsys):
     site([[latency(value=value)] for value in VALUES[:5]])
     assert learn(capsys) == (
@@ -154,6 +172,7 @@ def test_a_check_with_informational_metrics_only_needs_no_reference(site, capsys
         ("[10, null, 0.05, us]", 300, "stale: OsuLatency.two_nodes.latency_8B: of "),
         ("[500, null, 0, us]", 1, "too loose: OsuLatency.two_nodes.latency_8B: 500 us"),
         ("[10, null, 0.001, us]", 1, "too tight: OsuLatency.two_nodes.latency_8B: 10.01 us"),
+        ("[10, -0.5, null, us]", 1, "too loose: OsuLatency.two_nodes.latency_8B: 5 us"),
     ],
 )
 def test_check(site, capsys, reference, days, said):
@@ -168,9 +187,47 @@ def test_check_says_that_the_level_changed(site, capsys):
     assert "the measured level has changed (step)" in learn(capsys, "--check")[1]
 
 
-def test_check_of_nothing_is_no_pass(site, capsys):
+def test_an_outlier_does_not_widen_what_the_check_takes_for_noise(site, capsys):
+    values = [*VALUES[:10], 5.0, *VALUES[10:]]
+    site([[latency(value=value)] for value in values], text=REFERENCES.replace("[500, null, 0,", "[10, -0.5, null,"))
+    assert learn(capsys, "--check")[1].startswith("too loose: OsuLatency.two_nodes.latency_8B: 5 us")
+
+
+def test_check_of_too_little_is_no_pass(site, capsys):
     site([[latency(value=10.0)]])
-    assert learn(capsys, "--check")[0] == 2
+    status, output, _ = learn(capsys, "--check")
+    assert status == 2
+    assert output.splitlines() == [
+        "not held against samples: OsuLatency.two_nodes.latency_8B: 1 values, and it takes 20",
+        "not held against samples: OsuLatency.two_nodes.latency_1MiB: never measured",
+        "not held against samples: OsuOther.two_nodes.latency_8B: never measured",
+        "not held against samples: OsuOther.two_nodes.latency_1MiB: never measured",
+        "0 references held against samples, 4 not; 0 of unknown age; 0 do not fit",
+    ]
+
+
+def test_the_age_of_every_reference_is_checked(site, capsys):
+    """Whether it was measured or not."""
+    site([[latency(value=value)] for value in VALUES[:10]], days=2000)
+    status, output, _ = learn(capsys, "--check")
+    assert (status, output.count("stale: ")) == (1, 4)
+    assert "stale: OsuOther.two_nodes.latency_1MiB: of " in output
+    assert output.endswith("4 do not fit\n")
+
+
+def test_a_reference_without_a_date_or_bound_is_named(site, capsys):
+    text = REFERENCES.replace('match: "*"', 'match: "OsuOther*"').replace("[500, null, 0, us]", "[500, null, null, us]")
+    site([[latency(value=value)] for value in VALUES], text=text)
+    status, output, _ = learn(capsys, "--check", "--metric", "*.latency_8B")
+    assert (status, output.splitlines()) == (
+        2,
+        [
+            "of unknown age: OsuLatency.two_nodes.latency_8B: no entry of $sources gives it a date",
+            "not held against samples: OsuLatency.two_nodes.latency_8B: it has no bound",
+            "not held against samples: OsuOther.two_nodes.latency_8B: it has no bound",
+            "0 references held against samples, 2 not; 1 of unknown age; 0 do not fit",
+        ],
+    )
 
 
 def test_broken_references_are_named(site, capsys):

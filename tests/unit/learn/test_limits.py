@@ -18,10 +18,19 @@ def test_the_centre_is_the_median_and_the_bounds_hold_what_was_measured():
     assert (limits.lower, limits.upper) == pytest.approx((92, 108), abs=3)
 
 
-def test_one_outlier_does_not_move_the_centre():
-    values = noise()
-    values[30] = 1000
-    assert learn_limits(values, -1, 0.001).centre == pytest.approx(100, abs=1)
+@pytest.mark.parametrize("outlier", [50, 1000])
+def test_an_outlier_moves_neither_centre_nor_bounds(outlier):
+    values = noise(share=0.01)
+    values[30] = outlier
+    limits = learn_limits(values, 0, 0.001)
+    assert (limits.lower, limits.centre, limits.upper) == pytest.approx((97, 100, 103), abs=1)
+    assert limits.outliers == 1
+
+
+def test_a_metric_of_few_digits_has_noise():
+    """More than half of the values are the same: their MAD is 0."""
+    limits = learn_limits(np.array([9.0, 10.0, 10.0, 10.0, 11.0] * 12), 0, 0.001)
+    assert (limits.lower, limits.upper, limits.outliers) == (pytest.approx(8, abs=0.5), pytest.approx(12, abs=0.5), 0)
 
 
 @pytest.mark.parametrize("sign, finite", [(1, (False, True)), (-1, (True, False)), (0, (True, True))])
@@ -51,10 +60,12 @@ def test_new_healthy_values_keep_to_the_bounds():
         (noise() * np.linspace(1, 0.8, 60), "it drifts from"),
         (noise() * np.where(np.arange(60) < 30, 1, 0.8), "the level changed"),
         (noise(share=0.005) * np.random.default_rng(2).choice([1, 1.3], 60), "two levels"),
-        (np.zeros(30), "all values are 0"),
+        (np.concatenate([np.zeros(29), [3.0]]), "half of the values are 0, or more"),
+        (np.where(np.arange(60) % 15, noise(), [20 + number for number in range(60)]), "4 of 60 values are outliers"),
+        (np.where(np.arange(60) % 20, noise(), 50 + noise(2, share=0.005) / 100), "two levels, 51 and 9"),
         (np.random.default_rng(1).normal(100, 60, 60).clip(1), "as large as the level"),
     ],
-    ids=["thin", "drift", "step", "bimodal", "zero", "noisy"],
+    ids=["thin", "drift", "step", "bimodal", "zero", "outliers", "rare level", "noisy"],
 )
 def test_a_sample_that_is_no_reference_is_refused(values, why):
     with pytest.raises(RefusedError, match=why):
