@@ -9,7 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from reports.history.findings import Kind, judge_series
+from reports.history.findings import Kind
+from reports.history.judgement import unsteady
 from reports.learn.limits import MIN_SAMPLES, spread
 from reports.learn.samples import Sample
 
@@ -74,8 +75,8 @@ def _matches(sample: Sample, source: Any) -> bool:
 
 
 def _changed(sample: Sample) -> list[tuple[str, str]]:
-    finding = judge_series(sample.values, 0.001)
-    if finding.kind not in (Kind.STEP, Kind.DRIFT):
+    finding = unsteady(sample.values, 0.001)
+    if finding is None or finding.kind is Kind.BIMODAL:
         return []
     change = f"{finding.before:.4g} to {finding.after:.4g} {sample.unit}".strip()
     return [("stale", f"the measured level has changed ({finding.kind.value}): {change}")]

@@ -5,7 +5,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from reports.history.findings import Kind, judge_series
+from reports.history.findings import Kind
+from reports.history.judgement import unsteady
 from reports.history.statistics import Array, centre_and_scale, z_limit
 
 MIN_SAMPLES = 20
@@ -40,8 +41,7 @@ def learn_limits(values: Array, sign: int, false_alarms: float) -> Limits:
     """
     if len(values) < MIN_SAMPLES:
         raise RefusedError(f"{len(values)} values, and it takes {MIN_SAMPLES}")
-    finding = judge_series(values, _FALSE_REFUSALS)
-    if finding.kind in _REFUSALS:
+    if finding := unsteady(values, _FALSE_REFUSALS):
         raise RefusedError(_REFUSALS[finding.kind].format(before=finding.before, after=finding.after))
     if not np.any(values):
         raise RefusedError("all values are 0: there is no noise to learn bounds from")
