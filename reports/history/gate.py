@@ -1,17 +1,23 @@
 """All series of a site judged, worst first, with what changed at each finding."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from reports.history.direction import worse_sign
-from reports.history.findings import Finding, Kind, judge_series
+import numpy as np
+
+from reports.history.findings import Finding, Kind
+from reports.history.judgement import judge_series
 from reports.history.query import History, Series, day
 
 QUIET, WORSE, CANNOT_JUDGE = 0, 1, 2
+# A change is found so many values early or late.
+_AROUND = 3
 
 
 @dataclass(frozen=True)
 class Judged:
+    """``worse`` is what alarms: no finding of a series that only informs is."""
+
     series: Series
     finding: Finding
     worse: bool
@@ -19,9 +25,13 @@ class Judged:
 
     @property
     def verdict(self) -> str:
-        if not self.finding.changed:
-            return self.finding.kind.value
-        return f"{self.finding.kind.value}, {'worse' if self.worse else 'better'}"
+        finding, series = self.finding, self.series
+        if not finding.changed:
+            return finding.kind.value
+        if self.worse or series.gates:
+            return f"{finding.kind.value}, {'worse' if self.worse else 'better'}"
+        why = "informational" if series.informational else "which way is worse is not known"
+        return f"{finding.kind.value}, {'higher' if finding.change > 0 else 'lower'} ({why})"
 
     @property
     def since(self) -> str:
@@ -33,25 +43,28 @@ class Judged:
 def judge_history(
     history: History, newest: int, false_alarms: float, since: float = 0.0, across_nodes: bool = False
 ) -> list[Judged]:
-    """Judge the ``newest`` values of each series; changes that were over before ``since`` (seconds) are left out."""
-    judged = [_judge(history, series, false_alarms, since) for series in history.series(newest, across_nodes)]
+    """Judge the ``newest`` values of each series; what changed before ``since`` (seconds) is left out."""
+    return judge_all(history, history.series(newest, across_nodes), false_alarms, since)
+
+
+def judge_all(history: History, series: Iterable[Series], false_alarms: float, since: float = 0.0) -> list[Judged]:
+    """Judge each of ``series``, which are of ``history``."""
+    judged = [_judge(history, one, false_alarms, since) for one in series]
     return sorted(judged, key=lambda one: (not one.worse, not one.finding.changed, -abs(one.finding.change)))
 
 
 def _judge(history: History, series: Series, false_alarms: float, since: float) -> Judged:
-    finding = judge_series(series.values, false_alarms)
-    newest = len(series.values) - 1
-    if finding.changed and series.times[newest if finding.kind is Kind.DRIFT else finding.at] < since:
-        finding = Finding(Kind.QUIET, finding.after, finding.after, finding.z, finding.at, finding.points)
+    finding = judge_series(series.values, false_alarms, series.sign, int(np.searchsorted(series.times, since)))
     if not finding.changed:
         return Judged(series, finding, False)
-    drift = finding.kind is Kind.DRIFT
-    changes = history.changes(series, 0 if drift else finding.at - 1, newest if drift else finding.at)
-    worse = finding.worse(worse_sign(series.lower, series.upper, series.unit))
-    return Judged(series, finding, worse, tuple(changes))
+    newest = len(series.values) - 1
+    until = newest if finding.kind is Kind.DRIFT else min(finding.at + _AROUND, newest)
+    changes = history.changes(series, max(finding.at - 1 - _AROUND, 0), until)
+    return Judged(series, finding, series.gates and finding.worse(series.sign), tuple(changes))
 
 
 def exit_status(judged: Sequence[Judged]) -> int:
+    """The worst of all; what only informs is no alarm."""
     if any(one.worse for one in judged):
         return WORSE
     return QUIET if any(one.finding.kind is not Kind.THIN for one in judged) else CANNOT_JUDGE

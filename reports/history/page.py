@@ -70,7 +70,7 @@ def _plot(one: Judged) -> Plot:
     plot.add_tools(HoverTool(renderers=[dots], tooltips=tooltips, formatters={"@x": "datetime"}))
     for at, level in _levels(one):
         plot.line(milliseconds[at].tolist(), level.tolist(), color=PALETTE[1], line_width=2)
-    if finding.kind is not Kind.DRIFT:
+    if finding.at:
         plot.vspan(x=[float(milliseconds[finding.at])], line_color=ALARM, line_dash="dashed")
     for bound in (series.lower, series.upper):
         if math.isfinite(bound) and _near(bound, series.values):
@@ -92,11 +92,11 @@ def _thinned(values: int) -> Any:
 def _levels(one: Judged) -> list[tuple[Any, Array]]:
     """What the finding says of the series: a line of a drift, the levels before and after a step or an outlier."""
     finding, last = one.finding, len(one.series.values) - 1
-    if finding.kind is Kind.DRIFT:
-        return [(np.array([0, last]), np.array([finding.before, finding.after]))]
-    start = finding.points[-2] if len(finding.points) > 1 else 0
+    begins = finding.before if finding.kind is Kind.DRIFT else finding.after
+    after = np.array([finding.at, last]), np.array([begins, finding.after])
+    start = max((point for point in finding.points if point < finding.at), default=0)
     before = np.array([start, finding.at - 1]), np.array([finding.before] * 2)
-    return [before, (np.array([finding.at, last]), np.array([finding.after] * 2))]
+    return [before, after] if start < finding.at else [after]
 
 
 def _near(bound: float, values: Array) -> bool:

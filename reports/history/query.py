@@ -1,7 +1,9 @@
 """What is read from the dataset, by DuckDB: series of values, and the facts around a change."""
 
 import datetime
+import math
 import pathlib
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,6 +12,7 @@ import numpy as np
 
 from reports.errors import InputError
 from reports.history import dataset
+from reports.history.direction import worse_sign
 from reports.history.rows import FACTS
 from reports.history.statistics import Array
 from reports.model import SAME_NODES
@@ -28,6 +31,9 @@ _TRANSIENT = f"""
             AND again.confirms = one.session AND again.nodes = one.nodes AND again.metric = one.metric
             AND {" AND ".join(f"again.{column} = one.{column}" for column in KEY)})
 """
+
+# More changes than these of one fact are not told one by one.
+_TOLD = 3
 
 
 @dataclass(frozen=True)
@@ -56,6 +62,20 @@ class Series:
     @property
     def title(self) -> str:
         return f"{self.case} {self.metric}"
+
+    @property
+    def bounded(self) -> bool:
+        return math.isfinite(self.lower) or math.isfinite(self.upper)
+
+    @property
+    def sign(self) -> int:
+        """Which way is worse, as ``worse_sign`` gives it."""
+        return worse_sign(self.lower, self.upper, self.unit)
+
+    @property
+    def gates(self) -> bool:
+        """Whether a change can be an alarm: the site has given a bound, or else something says which way is worse."""
+        return self.bounded or (not self.informational and self.sign != 0)
 
 
 class History:
@@ -99,31 +119,36 @@ class History:
             for row in found
         ]
 
-    def changes(self, series: Series, before: int, after: int) -> list[str]:
-        """What differs between two values of ``series``, given by their positions in it."""
-        names = list(FACTS)
+    def changes(self, series: Series, first: int, last: int) -> list[str]:
+        """Every change of a fact between the values ``first`` and ``last`` of ``series``, and when it came."""
         where = " AND ".join(f"{column} = ?" for column in KEY)
+        span = series.rows[first : last + 1]
         found = {
             row[0]: row[1:]
             for row in self._rows(
-                f"SELECT session || ':' || run, {', '.join(names)} FROM {_VALUES} WHERE {where} "
-                "AND session IN (?, ?) AND (nodes = ? OR ? = '')",
+                f"SELECT session || ':' || run, {', '.join(FACTS)} FROM {_VALUES} WHERE {where} "
+                "AND session IN (SELECT unnest(?)) AND (nodes = ? OR ? = '')",
                 series.check_class, series.case, series.metric, series.partition, series.environ,
-                *(series.rows[index].partition(":")[0] for index in (before, after)), series.nodes, series.nodes,
+                [row.partition(":")[0] for row in span], series.nodes, series.nodes,
             )
         }  # fmt: skip
-        old, new = found[series.rows[before]], found[series.rows[after]]
-        return [
-            f"{FACTS[name]}: {_short(one)} → {_short(other)}"
-            for name, one, other in zip(names, old, new, strict=True)
-            if one != other
-        ]
+        times = series.times[first : last + 1].tolist()
+        facts = zip(*(found[row] for row in span), strict=True)
+        return [text for name, values in zip(FACTS.values(), facts, strict=True) for text in _told(name, values, times)]
 
     def _rows(self, sql: str, *parameters: Any) -> list[tuple[Any, ...]]:
         try:
             return self._database.execute(sql, parameters).fetchall()
         except duckdb.Error as err:
             raise InputError(f"the history cannot be read: {clean(str(err))}") from err
+
+
+def _told(name: str, values: Sequence[str], times: Sequence[float]) -> list[str]:
+    """What a fact was and became, at each change; of more than a few, which explain nothing, the number."""
+    at = [index for index in range(1, len(values)) if values[index] != values[index - 1]]
+    if len(at) > _TOLD:
+        return [f"{name}: {len(at)} times, {_short(values[0])} at first, {_short(values[-1])} at last"]
+    return [f"{name}: {_short(values[index - 1])} → {_short(values[index])} ({day(times[index])})" for index in at]
 
 
 def _short(fact: str) -> str:

@@ -1,6 +1,5 @@
-"""Robust statistics of a series: a value against earlier ones, change points, step or drift, one mode or two."""
+"""Robust statistics of a series: a value against earlier ones, change points, one mode or two."""
 
-import itertools
 import math
 from dataclasses import dataclass
 
@@ -23,13 +22,20 @@ def centre_and_scale(values: Array) -> tuple[float, float]:
     """Median, and the standard deviation estimated from the MAD, at least 0.5 % of the median."""
     median = float(np.median(values))
     deviation = float(np.median(np.abs(values - median))) * _MAD_TO_SIGMA
-    return median, max(deviation, _SCALE_FLOOR * abs(median), np.finfo(float).tiny)
+    return median, max(deviation, _SCALE_FLOOR * abs(median))
 
 
 def robust_z(value: float, earlier: Array) -> float:
-    """Distance of ``value`` from the median of ``earlier`` in robust standard deviations."""
+    """Distance of ``value`` from the median of ``earlier`` in robust standard deviations; infinite without any."""
     median, scale = centre_and_scale(earlier)
+    if not scale:
+        return math.copysign(math.inf, value - median) if value != median else 0.0
     return (value - median) / scale
+
+
+def commonest(values: Array) -> int:
+    """How many of the values are one and the same."""
+    return int(np.unique(values, return_counts=True)[1].max())
 
 
 def z_limit(samples: int, false_alarms: float) -> float:
@@ -54,8 +60,10 @@ def rank_scan_p(values: Array) -> tuple[float, int]:
     if not len(left) or ranks.std() == 0:
         return 1.0, 0
     excess = np.abs(np.cumsum(ranks)[left - 1] - left * (n + 1) / 2)
-    # The variance of untied ranks, reduced by ties.
-    z = excess / np.sqrt(left * (n - left) * ranks.var(ddof=1) / n)
+    # Ties reduce the variance of ranks, n (n + 1) / 12 without. A side where hardly any but the commonest value is
+    # expected is far from normal: there the larger variance keeps two rare values in a row from being a level.
+    few = np.minimum(left, n - left) * (n - commonest(values)) < 5 * n
+    z = excess / np.sqrt(left * (n - left) * np.where(few, n * (n + 1) / 12, ranks.var(ddof=1)) / n)
     p = 2 * stats.norm.sf(z)
     # With few values on one side the normal distribution says nothing; full separation has an exact p-value.
     highest, lowest = np.maximum.accumulate(values), np.minimum.accumulate(values)
@@ -85,21 +93,6 @@ def change_points(values: Array) -> list[int]:
     noise = min(1.0, float(np.median(np.abs(np.diff(scores)))) / 0.6745 / math.sqrt(2))
     search = ruptures.KernelCPD(kernel="linear", min_size=MIN_SEGMENT).fit(scores.reshape(-1, 1))
     return [int(point) for point in search.predict(pen=4 * max(noise, 0.05) ** 2 * math.log(n))[:-1]]
-
-
-def is_drift(values: Array, points: list[int]) -> bool:
-    """Whether a straight line (Theil-Sen) explains the series better than levels do, by BIC on absolute residuals."""
-    n = len(values)
-    if n < 2 * MIN_SEGMENT:
-        return False
-    slope, intercept, *_ = stats.theilslopes(values)
-    line = np.abs(values - (intercept + slope * np.arange(n))).mean()
-    edges = [0, *points, n]
-    levels = np.concatenate([values[a:b] - np.median(values[a:b]) for a, b in itertools.pairwise(edges)])
-    steps = np.abs(levels).mean()
-    tiny = np.finfo(float).tiny
-    penalty = math.log(n) / n
-    return bool(math.log(line + tiny) + 2 * penalty < math.log(steps + tiny) + 2 * len(points) * penalty)
 
 
 @dataclass(frozen=True)
@@ -133,3 +126,15 @@ def two_modes(values: Array) -> Modes | None:
     floor = _SCALE_FLOOR * abs(float(np.median(values)))
     separation = gap / max(spread, floor, np.finfo(float).tiny)
     return Modes(float(np.median(low)), float(np.median(high)), separation) if separation > _CLEAR_SEPARATION else None
+
+
+def alternation_p(values: Array) -> float:
+    """Whether two modes alternate less often than in random order (runs test, Wald & Wolfowitz 1940); 1 without."""
+    modes = two_modes(values)
+    if modes is None:
+        return 1.0
+    high = values > (modes.low + modes.high) / 2
+    n, pairs = len(values), 2.0 * int(high.sum()) * int((~high).sum())
+    runs = 1 + int(np.count_nonzero(high[1:] != high[:-1]))
+    deviation = math.sqrt(pairs * (pairs - n) / (n * n * (n - 1)))
+    return float(stats.norm.cdf((runs - 1 - pairs / n) / deviation))

@@ -5,7 +5,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from reports.history.findings import Finding, Kind, judge_series
+from reports.history.findings import Finding, Kind
+from reports.history.judgement import unsteady
 from reports.history.statistics import Array, centre_and_scale, z_limit
 from reports.learn.modes import two_levels
 
@@ -71,11 +72,10 @@ def healthy(values: Array) -> Array:
     """
     if len(values) < MIN_SAMPLES:
         raise RefusedError(f"{len(values)} values, and it takes {MIN_SAMPLES}")
-    finding = judge_series(values, _FALSE_REFUSALS)
-    if finding.kind in (Kind.STEP, Kind.DRIFT):
+    if finding := unsteady(values, _FALSE_REFUSALS):
+        if finding.kind is Kind.BIMODAL:
+            raise RefusedError(_TWO_LEVELS.format(finding.before, finding.after))
         raise ChangedError(finding)
-    if finding.kind is Kind.BIMODAL:
-        raise RefusedError(_TWO_LEVELS.format(finding.before, finding.after))
     if 2 * np.count_nonzero(values) <= len(values):
         raise RefusedError("half of the values are 0, or more: there is no noise to learn bounds from")
     kept = _without_outliers(values)

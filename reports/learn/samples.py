@@ -1,6 +1,5 @@
 """What was measured, gathered by the reference it is held against."""
 
-import math
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -8,7 +7,6 @@ from typing import Any
 
 import numpy as np
 
-from reports.history.direction import worse_sign
 from reports.history.query import Series, day
 from reports.history.statistics import Array
 
@@ -76,7 +74,7 @@ def _index(parameters: Mapping[str, str]) -> str:
 
 def _informational(series: Series) -> bool:
     """Unless the site has given it a bound all the same."""
-    return series.informational and not (math.isfinite(series.lower) or math.isfinite(series.upper))
+    return series.informational and not series.bounded
 
 
 def _places(site: str, series: Series, documents: Mapping[str, Any]) -> Iterator[Place]:
@@ -110,5 +108,4 @@ def _sample(place: Place, members: list[Series]) -> Sample:
     times = np.concatenate([member.times for member in members])
     order = np.argsort(times, kind="stable")
     newest = max(members, key=lambda member: float(member.times[-1]))
-    sign = worse_sign(newest.lower, newest.upper, newest.unit)
-    return Sample(place, newest.unit, sign, _informational(newest), values[order], times[order])
+    return Sample(place, newest.unit, newest.sign, _informational(newest), values[order], times[order])

@@ -10,7 +10,7 @@ from reports.errors import InputError
 from reports.files import make_folder, write_atomically
 from reports.history import dataset
 from reports.history.command import history_folder
-from reports.history.gate import Judged, judge_history
+from reports.history.gate import Judged, judge_all
 from reports.history.ingest import ingest
 from reports.history.query import History
 from reports.judge import EXIT_STATUS
@@ -20,6 +20,7 @@ from reports.nightly.message import message
 from reports.nightly.prometheus import prometheus
 from reports.nightly.record import load_record
 from reports.nightly.rotation import tonight
+from reports.nightly.series import nightly_series
 from reports.nightly.summarise import judge_night, nodes_of
 from reports.site import Site, find_site, load_site
 from reports.untrusted import clean
@@ -133,4 +134,4 @@ def _findings(results: pathlib.Path, archive: Archive) -> list[Judged]:
         history = History(folder)
     except InputError:
         return []  # no night has measured anything yet
-    return judge_history(history, NEWEST, FALSE_ALARMS)
+    return judge_all(history, nightly_series(history, NEWEST), FALSE_ALARMS)

@@ -11,7 +11,7 @@ from reports.state import State
 
 @dataclass(frozen=True)
 class Change:
-    """``verdict`` is empty when it is the same as before; ``worse`` and ``better`` are series that changed since."""
+    """``verdict`` is empty when it is the same as before; ``worse`` and ``otherwise`` are series that changed since."""
 
     verdict: str
     failing: tuple[Problem, ...]
@@ -19,11 +19,12 @@ class Change:
     suspects: tuple[str, ...]
     cleared: tuple[str, ...]
     worse: tuple[Judged, ...]
-    better: tuple[Judged, ...]
+    otherwise: tuple[Judged, ...]
 
     @property
     def nothing(self) -> bool:
-        return not any((self.verdict, self.failing, self.mended, self.suspects, self.cleared, self.worse, self.better))
+        found = (self.failing, self.mended, self.suspects, self.cleared, self.worse, self.otherwise)
+        return not self.verdict and not any(found)
 
 
 def compare(before: Night | None, now: Night, findings: list[Judged]) -> Change:
@@ -44,7 +45,7 @@ def compare(before: Night | None, now: Night, findings: list[Judged]) -> Change:
         suspects=tuple(sorted(set(now.suspects) - set(old))),
         cleared=tuple(sorted(set(old) - set(now.suspects))) if known else (),
         worse=tuple(one for one in new if one.worse),
-        better=tuple(one for one in new if not one.worse),
+        otherwise=tuple(one for one in new if not one.worse),
     )
 
 

@@ -59,7 +59,7 @@ def _changes(change: Change, lost: tuple[Night, ...]) -> list[str]:
     lines += [f"{one.verdict}: {_series(one)}" for one in change.worse]
     lines += [f"mended: {escape(problem.case)}" for problem in change.mended]
     lines += [f"no longer suspect: {escape(node)}" for node in change.cleared]
-    lines += [f"{one.verdict}: {_series(one)}" for one in change.better]
+    lines += [f"{one.verdict}: {_series(one)}" for one in change.otherwise]
     return _listed(lines)
 
 

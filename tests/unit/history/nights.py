@@ -30,6 +30,12 @@ def with_facts(value: float, **facts: Any) -> Document:
     return {**entry, "provenance": {**entry["provenance"], **facts}}
 
 
+def on(nodes: Sequence[str], partition: str = "cpu", value: float = 9.0) -> Document:
+    """A latency measured on ``nodes``."""
+    entry = latency(partition, value, job_nodelist=nodes)
+    return {**entry, "provenance": {**entry["provenance"], "nodelist": nodes}}
+
+
 def history_of(folder: pathlib.Path, nights: Iterable[Sequence[Document]]) -> pathlib.Path:
     """The dataset of these nights' cases."""
     for number, cases in enumerate(nights):

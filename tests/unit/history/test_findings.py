@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from reports.history.findings import Kind, judge_series
+from reports.history.findings import Kind
+from reports.history.judgement import judge_series, unsteady
 
 FALSE_ALARMS = 0.001
 SEEDS = range(20)
@@ -11,6 +12,13 @@ SEEDS = range(20)
 
 def noise(seed, n=60, share=0.02):
     return 100 * (1 + share * np.random.default_rng(seed).standard_normal(n))
+
+
+def levels(seed, *parts):
+    """(level, how many values) after one another, with 1 % of noise."""
+    return np.concatenate([np.full(count, float(level)) for level, count in parts]) * noise(
+        seed, sum(count for _, count in parts), 0.01
+    ) / 100  # fmt: skip
 
 
 def kinds(make):
@@ -47,10 +55,76 @@ def test_a_steady_drift_is_found_in_ten_values():
     assert finding.kind is Kind.DRIFT
 
 
-def test_a_drift_that_begins_late_is_found():
-    finding = judge_series(noise(1) * np.interp(range(60), (0, 20, 59), (1, 1, 0.8)), FALSE_ALARMS)
-    assert finding.kind in (Kind.DRIFT, Kind.STEP)
-    assert finding.change < -0.05
+@pytest.mark.parametrize(
+    "n, begins, share, loss", [(60, 20, 0.02, 0.2), (260, 200, 0.01, 0.15)], ids=["a third in", "after long"]
+)
+def test_a_drift_that_begins_late_is_a_drift_from_there(n, begins, share, loss):
+    def make(seed):
+        return noise(seed, n, share) * np.interp(range(n), (0, begins, n - 1), (1, 1, 1 - loss))
+
+    found = [judge_series(make(seed), FALSE_ALARMS, -1) for seed in SEEDS]
+    assert [one.kind for one in found].count(Kind.DRIFT) >= 19
+    assert abs(np.median([one.at for one in found]) - begins) <= 4
+    assert np.median([one.change for one in found]) == pytest.approx(-loss, abs=0.02)
+
+
+def test_a_late_step_is_no_drift():
+    assert set(kinds(lambda seed: levels(seed, (100, 200), (90, 60)))) == {Kind.STEP}
+
+
+def test_a_step_that_drifts_back_a_little_is_still_a_step_worse():
+    def make(seed):
+        return np.concatenate([levels(seed, (100, 60)), levels(100 + seed, (1, 60)) * np.linspace(90, 93, 60)])
+
+    found = [judge_series(make(seed), FALSE_ALARMS, -1) for seed in SEEDS]
+    assert {(one.kind, one.at, one.worse(-1)) for one in found} == {(Kind.STEP, 60, True)}
+
+
+@pytest.mark.parametrize("nights", range(1, 9))
+@pytest.mark.parametrize(
+    "earlier",
+    [[(100, 100), (103, 100)], [(100, 60), (80, 15), (100, 60)], [(100, 60), (50, 40), (100, 40)]],
+    ids=["after a step", "after a repair", "after a half"],
+)
+def test_the_newest_values_are_judged_whatever_was_before(earlier, nights):
+    start = sum(count for _, count in earlier)
+    for seed in SEEDS:
+        finding = judge_series(levels(seed, *earlier, (50, nights)), FALSE_ALARMS, -1)
+        assert finding.kind is (Kind.OUTLIER if nights == 1 else Kind.STEP)
+        assert (finding.at, finding.worse(-1)) == (start, True)
+        assert finding.change < -0.4
+
+
+def test_the_newest_value_is_judged_after_a_drift():
+    values = np.append(levels(1, (1, 60)) * np.linspace(100, 120, 60), 60)
+    finding = judge_series(values, FALSE_ALARMS, -1)
+    assert (finding.kind, finding.at, finding.worse(-1)) == (Kind.OUTLIER, 60, True)
+
+
+def test_a_small_recovery_does_not_undo_a_step():
+    for seed in SEEDS:
+        finding = judge_series(levels(seed, (100, 60), (50, 40), (55, 40)), FALSE_ALARMS, -1)
+        assert (finding.kind, finding.at, finding.worse(-1)) == (Kind.STEP, 60, True)
+        assert finding.change == pytest.approx(-0.45, abs=0.02)
+
+
+def test_a_full_recovery_undoes_a_step():
+    for seed in SEEDS:
+        assert not judge_series(levels(seed, (100, 60), (80, 20), (100, 60)), FALSE_ALARMS, -1).worse(-1)
+
+
+def test_what_came_after_an_old_step_is_judged_without_it():
+    old = levels(1, (100, 60), (80, 40))
+    assert judge_series(old, FALSE_ALARMS, -1).at == 60
+    assert not judge_series(old, FALSE_ALARMS, -1, since=70).changed
+    finding = judge_series(np.append(old, levels(2, (40, 2))), FALSE_ALARMS, -1, since=70)
+    assert (finding.kind, finding.at, finding.worse(-1)) == (Kind.STEP, 100, True)
+
+
+def test_an_outlier_hides_no_step_from_those_who_ask_for_a_steady_sample():
+    finding = unsteady(levels(1, (100, 60), (80, 40), (40, 1)), FALSE_ALARMS)
+    assert finding is not None
+    assert (finding.kind, finding.at) == (Kind.STEP, 60)
 
 
 def test_the_newest_value_that_stands_out_is_found():
@@ -83,6 +157,34 @@ def test_false_alarms_keep_to_their_rate(shape):
     values = 100 * (1 + 0.02 * draws((1000, 60))) if draws else 100 * rng.lognormal(0, 0.05, (1000, 60))
     alarms = sum(judge_series(series, 0.01).changed for series in values)
     assert alarms <= 20
+
+
+@pytest.mark.parametrize("share", [0.02, 0.05, 0.1, 0.2, 0.4])
+@pytest.mark.parametrize("shape", ["exponential", "lognormal", "constant", "uniform"])
+def test_false_alarms_keep_to_their_rate_where_most_values_are_zero(shape, share):
+    """300 quiet series at 1 %: more than 9 alarms have a probability below 0.2 %."""
+    rng = np.random.default_rng(5)
+    size = (300, 60)
+    rare = {
+        "exponential": rng.exponential(1, size),
+        "lognormal": rng.lognormal(0, 1, size),
+        "constant": np.ones(size),
+        "uniform": rng.uniform(0.1, 1, size),
+    }[shape]
+    values = rare * (rng.random(size) < share)
+    assert sum(judge_series(series, 0.01).changed for series in values) <= 9
+
+
+def test_what_is_rarely_not_zero_is_found_when_it_lasts_or_is_far_out():
+    values = np.zeros(60)
+    values[[5, 17, 23, 31, 40, 52]] = [0.1, 0.15, 0.1, 0.12, 0.2, 0.1]
+    assert not judge_series(np.append(values, 0.3), FALSE_ALARMS).changed
+    assert judge_series(np.append(values, 3), FALSE_ALARMS).kind is Kind.OUTLIER
+    assert judge_series(np.append(values, [0.3, 0.3, 0.3]), FALSE_ALARMS).kind is Kind.STEP
+
+
+def test_the_score_of_a_series_without_noise_is_a_number_to_print():
+    assert judge_series(np.append(np.zeros(60), 1), FALSE_ALARMS).z == np.inf
 
 
 # free_space_min of 24 real runs on the embedded cluster, while a node's /scratch was filled by 4 to 10 MB for each.

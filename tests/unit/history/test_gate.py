@@ -1,4 +1,5 @@
 import dataclasses
+import datetime
 
 import numpy as np
 import pytest
@@ -10,7 +11,7 @@ from reports.history.findings import Kind
 from reports.history.gate import exit_status, judge_history
 from reports.history.page import render
 from reports.history.query import History
-from tests.unit.history.nights import history_of, with_facts
+from tests.unit.history.nights import START, history_of, on, with_facts
 from tests.unit.reports.samples import latency
 
 QUIET = (10 + 0.1 * np.random.default_rng(3).standard_normal(24)).tolist()
@@ -51,14 +52,41 @@ def test_a_change_before_the_day_asked_for_is_left_out(tmp_path):
     assert exit_status(judged(history, since=1769904000)) == 1  # 2026-02-01
 
 
+def test_what_came_after_a_change_that_is_left_out_is_judged(tmp_path):
+    history = nights(tmp_path, [*SLOWER, *(2 * value for value in SLOWER[-2:])])
+    (found,) = judged(history, since=1770595200)
+    assert (found.verdict, found.since, found.worse) == ("step, worse", "2026-02-13 02:00", True)
+
+
+@pytest.mark.parametrize(
+    "unit, informational, bound, verdict, status",
+    [
+        ("us", [], None, "step, worse", 1),
+        ("us", ["latency_8B"], None, "step, higher (informational)", 0),
+        ("us", ["latency_8B"], 1, "step, worse", 1),
+        ("", [], None, "step, higher (which way is worse is not known)", 0),
+        ("", [], 1, "step, worse", 1),
+    ],
+)
+def test_only_what_gates_is_an_alarm(tmp_path, unit, informational, bound, verdict, status):
+    """An upper bound of 500 makes a metric gate, whatever its unit is."""
+    figure = {"embedded:cpu:latency_8B": [0, 500, None, bound, unit, "pass"]}
+    cases = [
+        latency(informational=informational, perfvalues={key: [value, *rest[1:]] for key, rest in figure.items()})
+        for value in SLOWER
+    ]
+    found = judged(history_of(tmp_path, [[one] for one in cases]))
+    assert ([one.verdict for one in found], exit_status(found)) == ([verdict], status)
+
+
 @pytest.mark.parametrize(
     "fact, old, new, said",
     [
-        ("kernel", "6.1.0-1", "6.1.0-2", "kernel: 6.1.0-1 → 6.1.0-2"),
-        ("driver", "", "570.1", "driver: not recorded → 570.1"),
-        ("mpi", "Open MPI 4.1", "Open MPI 5.0", "MPI: Open MPI 4.1 → Open MPI 5.0"),
-        ("sha256", "a" * 64, "b" * 64, "program: aaaaaaaaaaaa → bbbbbbbbbbbb"),
-        ("suite_revision", "c" * 40, "d" * 40, "suite revision: cccccccccccc → dddddddddddd"),
+        ("kernel", "6.1.0-1", "6.1.0-2", "kernel: 6.1.0-1 → 6.1.0-2 (2026-02-05 02:00)"),
+        ("driver", "", "570.1", "driver: not recorded → 570.1 (2026-02-05 02:00)"),
+        ("mpi", "Open MPI 4.1", "Open MPI 5.0", "MPI: Open MPI 4.1 → Open MPI 5.0 (2026-02-05 02:00)"),
+        ("sha256", "a" * 64, "b" * 64, "program: aaaaaaaaaaaa → bbbbbbbbbbbb (2026-02-05 02:00)"),
+        ("suite_revision", "c" * 40, "d" * 40, "suite revision: cccccccccccc → dddddddddddd (2026-02-05 02:00)"),
     ],
 )
 def test_what_changed_with_the_step_is_said(tmp_path, fact, old, new, said):
@@ -66,6 +94,38 @@ def test_what_changed_with_the_step_is_said(tmp_path, fact, old, new, said):
         tmp_path, [[with_facts(value, **{fact: old if night < 16 else new})] for night, value in enumerate(SLOWER)]
     )
     assert judged(history)[0].changes == (said,)
+
+
+@pytest.mark.parametrize("changed", [13, 14, 15, 17, 18, 19])
+def test_what_changed_some_values_from_the_step_is_said_with_its_time(tmp_path, changed):
+    history = history_of(
+        tmp_path, [[with_facts(value, kernel="1" if night < changed else "2")] for night, value in enumerate(SLOWER)]
+    )
+    day = START + datetime.timedelta(days=changed)
+    assert judged(history)[0].changes == (f"kernel: 1 → 2 ({day:%Y-%m-%d} 02:00)",)
+
+
+def test_what_changed_long_before_the_step_is_not_said(tmp_path):
+    history = history_of(
+        tmp_path, [[with_facts(value, kernel="1" if night < 10 else "2")] for night, value in enumerate(SLOWER)]
+    )
+    assert judged(history)[0].changes == ()
+
+
+@pytest.mark.parametrize(
+    "kernels, said",
+    [
+        ("1" * 20 + "2" * 4, ("kernel: 1 → 2 (2026-02-09 02:00)",)),
+        ("12" * 12, ("kernel: 23 times, 1 at first, 2 at last",)),
+    ],
+)
+def test_what_changed_during_a_drift_is_said(tmp_path, kernels, said):
+    drifting = np.linspace(1, 1.3, 24) * QUIET
+    history = history_of(
+        tmp_path, [[with_facts(value, kernel=kernel)] for value, kernel in zip(drifting, kernels, strict=True)]
+    )
+    (found,) = judged(history)
+    assert (found.finding.kind, found.changes) == (Kind.DRIFT, said)
 
 
 def test_other_libraries_are_said_by_the_hash_of_all(tmp_path):
@@ -80,18 +140,14 @@ def test_other_libraries_are_said_by_the_hash_of_all(tmp_path):
     assert change.startswith("specs and libraries: ")
 
 
-def on(nodes, value):
-    entry = latency(value=value, job_nodelist=nodes)
-    return {**entry, "provenance": {**entry["provenance"], "nodelist": nodes}}
-
-
 def test_other_nodes_are_another_series_or_a_change(tmp_path):
     history = history_of(
-        tmp_path, [[on(["node1", "node2"] if night < 16 else ["node3"], value)] for night, value in enumerate(SLOWER)]
+        tmp_path,
+        [[on(["node1", "node2"] if night < 16 else ["node3"], value=value)] for night, value in enumerate(SLOWER)],
     )
     assert [one.finding.changed for one in judged(history)] == [False, False]
     (found,) = judged(history, across_nodes=True)
-    assert found.changes == ("node set: node1,node2 → node3",)
+    assert found.changes == ("node set: node1,node2 → node3 (2026-02-05 02:00)",)
 
 
 def test_nothing_that_is_recorded_changed(tmp_path):

@@ -5,8 +5,9 @@ import shutil
 import pytest
 
 from reports.__main__ import main
+from tests.unit.history.nights import on
 from tests.unit.nightly.samples import START, keep_record, keep_report, record
-from tests.unit.reports.samples import complete, latency
+from tests.unit.reports.samples import complete, latency, report
 
 FAIL, INCOMPLETE = 1, 2
 OUTPUTS = {"index.html", "message.md", "junit.xml", "embedded.prom"}
@@ -38,6 +39,16 @@ def test_same_results_same_outputs(results):
     first = {path.name: path.read_text() for path in (results / "nightly").iterdir() if path.name != "index.html"}
     nightly(results)
     assert first == {name: (results / "nightly" / name).read_text() for name in first}
+
+
+def test_series_of_nodes_that_change_are_judged_across_nodes(results):
+    for number, node in enumerate(("node1", "node2")):
+        document = report([on([node])], uuid=f"session-{number}", time_start=f"202611{15 + number}T020000+0000")
+        keep_report(results / f"nights/2026111{5 + number}T020000", document)
+    nightly(results)
+    values = [line for line in (results / "nightly/embedded.prom").read_text().splitlines() if "latency_8B" in line]
+    assert len(values) == 1
+    assert 'nodes=""' in values[0]
 
 
 def test_textfile_goes_where_node_exporter_reads_it(results, tmp_path):

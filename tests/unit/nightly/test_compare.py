@@ -65,10 +65,10 @@ def test_what_did_not_run_is_not_mended():
     assert change.cleared == ()
 
 
-@pytest.mark.parametrize(("at", "worse", "better"), [(11, 1, 0), (5, 0, 0)], ids=["tonight", "a week ago"])
-def test_only_series_that_changed_since_last_night(at, worse, better):
+@pytest.mark.parametrize(("at", "worse", "otherwise"), [(11, 1, 0), (5, 0, 0)], ids=["tonight", "a week ago"])
+def test_only_series_that_changed_since_last_night(at, worse, otherwise):
     change = compare(night(10), night(11), [stepped(at)])
-    assert (len(change.worse), len(change.better)) == (worse, better)
+    assert (len(change.worse), len(change.otherwise)) == (worse, otherwise)
 
 
 def test_first_comes_the_node_with_most_against_it():

@@ -1,0 +1,47 @@
+"""A series judged: the one finding that counts most."""
+
+import numpy as np
+
+from reports.history import statistics
+from reports.history.findings import Finding, Kind
+from reports.history.lasting import find_lasting
+from reports.history.newest import find_newest
+from reports.history.statistics import Array
+
+MIN_VALUES = 8
+
+
+def judge_series(values: Array, false_alarms: float, sign: int = 0, since: int = 0) -> Finding:
+    """Judge finite ``values``, oldest first; ``false_alarms`` is the probability that a quiet series is found.
+
+    What is worse comes first: at the newest values, then what lasts, the newest of it. ``sign`` as ``worse_sign`` gives
+    it. Changes before the value ``since`` are left out, and what came after them is judged all the same.
+    """
+    n = len(values)
+    if n < MIN_VALUES:
+        median = float(np.median(values))
+        return Finding(Kind.THIN, median, median, 0.0, n)
+    # A third of the false alarms for each of the tests: level, trend, newest values.
+    lasting, stretch = find_lasting(values, false_alarms / 3)
+    newest = find_newest(values, stretch, false_alarms / 3)
+    # A regression of last night is news even where something lasts; an improvement is less than what lasts.
+    ranked = [one for one in (*newest, *lasting) if one.worse(sign)] + [*lasting, *newest]
+    counting = (one for one in ranked if (n - 1 if one.kind is Kind.DRIFT else one.at) >= since)
+    return next(counting, None) or _unchanged(values, stretch)
+
+
+def unsteady(values: Array, false_alarms: float) -> Finding | None:
+    """A step, a drift or two levels: why ``values`` are no sample of one distribution."""
+    if len(values) < MIN_VALUES:
+        return None
+    lasting, stretch = find_lasting(values, false_alarms / 3)
+    found = [*lasting, *find_newest(values, stretch, false_alarms / 3), _unchanged(values, stretch)]
+    return next((one for one in found if one.kind in (Kind.STEP, Kind.DRIFT, Kind.BIMODAL)), None)
+
+
+def _unchanged(values: Array, stretch: Array) -> Finding:
+    z = statistics.robust_z(float(stretch[-1]), stretch[:-1])
+    if modes := statistics.two_modes(stretch):
+        return Finding(Kind.BIMODAL, modes.low, modes.high, z, len(values))
+    median = float(np.median(stretch[:-1]))
+    return Finding(Kind.QUIET, median, median, z, len(values))

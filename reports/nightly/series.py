@@ -1,0 +1,26 @@
+"""The series that a night is held against: each by its nodes, or across nodes where none has values enough."""
+
+from collections import defaultdict
+
+from reports.history.judgement import MIN_VALUES
+from reports.history.query import KEY, History, Series
+
+
+def nightly_series(history: History, newest: int) -> list[Series]:
+    """Series by their sets of nodes; across nodes where Slurm chose others each time, and none often enough."""
+    by_nodes: dict[tuple[str, ...], list[Series]] = defaultdict(list)
+    for one in history.series(newest):
+        by_nodes[_key(one)].append(one)
+    thin = {
+        key
+        for key, members in by_nodes.items()
+        if len(members) > 1 and all(len(one.values) < MIN_VALUES for one in members)
+    }
+    chosen = [one for key, members in by_nodes.items() if key not in thin for one in members]
+    if thin:
+        chosen += [one for one in history.series(newest, across_nodes=True) if _key(one) in thin]
+    return chosen
+
+
+def _key(series: Series) -> tuple[str, ...]:
+    return tuple(getattr(series, column.strip('"')) for column in KEY)
