@@ -42,6 +42,16 @@ class Archive:
         return self.nights[self.nights.index(self.before) + 1 if self.before else 0 : -1]
 
     @property
+    def nodes_with_turns(self) -> tuple[str, ...]:
+        """Those of ``nodes`` that the rotation can measure; of a night that does not say it, all."""
+        newest = next((night for night in reversed(self.nights) if night.nodes), None)
+        return () if newest is None else newest.nodes if newest.single is None else newest.single
+
+    @property
+    def last_turn(self) -> dict[str, float]:
+        return {node: night.started for night in self.nights for node in night.planned}
+
+    @property
     def last_covered(self) -> dict[str, float]:
         return {node: night.started for night in self.nights for node in night.covered}
 

@@ -20,7 +20,7 @@ from reports.nightly.message import message
 from reports.nightly.prometheus import prometheus
 from reports.nightly.record import load_record
 from reports.nightly.rotation import tonight
-from reports.nightly.summarise import judge_night, nodes_of
+from reports.nightly.summarise import judge_night, single_nodes
 from reports.site import Site, find_site, load_site
 from reports.untrusted import clean
 
@@ -55,9 +55,10 @@ def add_commands(commands: Any) -> None:
         "nightly-plan",
         parents=[site],
         help="print the nodes whose turn it is tonight",
-        description="Print the nodes to measure one by one, those longest not covered, a line for each partition that\n"
-        "has any: its name, a tab, the nodes separated by commas.\n"
-        "The nodes are those that PartitionState of the running night found able to take jobs.",
+        description="Print the nodes to measure one by one, those whose last turn is longest ago and some that it\n"
+        "left uncovered, a line for each partition that has any: its name, a tab, the nodes separated by commas.\n"
+        "The nodes are those that PartitionState of the running night found able to take jobs, of the partitions on\n"
+        "which that night ran a check of one node.",
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     plan.add_argument("--nights", metavar="N", type=_nights, required=True, help="nights within which all are covered")
@@ -80,8 +81,9 @@ def _site_and_results(options: argparse.Namespace) -> tuple[Site, pathlib.Path]:
 def _plan(options: argparse.Namespace) -> int:
     site, results = _site_and_results(options)
     archive = open_archive(results, site)
-    usable = nodes_of(judge_night(options.night, load_record(options.night), site).cases, usable=True)
-    turn = tonight({node for nodes in usable.values() for node in nodes}, archive.last_covered, options.nights)
+    usable = single_nodes(judge_night(options.night, load_record(options.night), site).cases, usable=True)
+    able = {node for nodes in usable.values() for node in nodes}
+    turn = tonight(able, archive.last_turn, archive.last_covered, options.nights)
     for partition, nodes in usable.items():
         if members := [node for node in nodes if node in turn]:
             print(partition, ",".join(members), sep="\t")

@@ -1,15 +1,21 @@
 """``python -m reports nightly`` and ``nightly-plan`` on stored nights."""
 
-import shutil
-
 import pytest
 
 from reports.__main__ import main
-from tests.unit.nightly.samples import START, keep_record, keep_report, record
-from tests.unit.reports.samples import complete, latency
+from reports.nightly.archive import open_archive
+from reports.nightly.coverage import coverage
+from reports.site import find_site, load_site
+from tests.unit.nightly.samples import START, keep_record, keep_report, pinned, record
+from tests.unit.reports.samples import case, complete, latency, report
 
 FAIL, INCOMPLETE = 1, 2
 OUTPUTS = {"index.html", "message.md", "junit.xml", "embedded.prom"}
+
+
+def on_one_node(**changes):
+    entry = latency(**changes)
+    return {**entry, "name": "OsuLatency %placement=same_node", "placement": "same_node"}
 
 
 @pytest.fixture
@@ -64,9 +70,38 @@ def test_no_night_yet(tmp_path, capsys):
 def test_plan_names_partition_and_nodes(results, capsys):
     running = results / "nights/20261117T020000"
     keep_record(running, record(ended=None))
-    shutil.copy(results / "nights/20261115T020000/run-report.json", running)
+    keep_report(running, complete(on_one_node()))
     assert main(["nightly-plan", "embedded", f"--results={results}", "--nights=2", f"--night={running}"]) == 0
     assert capsys.readouterr().out == "cpu\tnode1\n"
+
+
+def test_every_node_that_can_be_measured_has_its_turn(tmp_path, capsys):
+    """Two nodes for which there is no check of one node, and for the others one whose only metric has no reference."""
+    service, cpu = ["a1", "a2"], [f"node{number}" for number in range(10, 20)]
+    listed = [
+        {**case("PartitionState"), "partition": partition, "per_node": {"usable": {"unit": "", "values": values}}}
+        for partition, values in (("service", dict.fromkeys(service, 1)), ("cpu", dict.fromkeys(cpu, 1)))
+    ]
+    unreferenced = {"perfvalues": {"embedded:cpu:latency_8B": [9, 0, None, None, "us", "pass"]}}
+    nights, turns = 4, []
+    for number in range(3 * nights):
+        folder = tmp_path / f"nights/202611{number + 10}T020000"
+        times = {"night": f"2026-11-{number + 10}", "started": START + 86400 * number, "nights": nights}
+        keep_report(folder, report([*listed, on_one_node()]))
+        keep_record(folder, record(**times, ended=None, deadline=1e12))
+        main(["nightly-plan", "embedded", f"--results={tmp_path}", f"--nights={nights}", f"--night={folder}"])
+        partition, _, planned = capsys.readouterr().out.strip().partition("\t")
+        assert partition == "cpu"
+        turns.append(planned.split(","))
+        keep_record(folder, record(**times, planned=turns[-1]))
+        cases = [pinned(on_one_node(**unreferenced), node) for node in turns[-1]]
+        keep_report(folder, report(cases), "rotation/run-report-cpu.json")
+    assert [len(turn) for turn in turns] == [3] * len(turns)
+    for first in range(2 * nights + 1):
+        assert {node for turn in turns[first : first + nights] for node in turn} == set(cpu)
+    archive = open_archive(tmp_path, load_site(find_site(("embedded",))))
+    assert archive.nights[-1].covered == tuple(sorted(turns[-1]))
+    assert not any(one.overdue for one in coverage(archive))
 
 
 def test_plan_needs_a_night(capsys):

@@ -1,6 +1,7 @@
 """What a night left, whole or in part, becomes its summary; nothing that is missing passes."""
 
 import dataclasses
+import json
 
 import pytest
 
@@ -83,6 +84,25 @@ def test_planned_nodes_that_did_not_run_are_incomplete_and_not_covered(tmp_path)
     assert night.state is State.INCOMPLETE
     assert night.covered == ("node1",)
     assert "node[2-3]" in gaps(night)
+
+
+def test_a_node_that_was_measured_is_covered_though_a_reference_is_missing(tmp_path):
+    keep_report(tmp_path, complete())
+    measured = {"perfvalues": {"embedded:cpu:latency_8B": [9, 0, None, None, "us", "pass"]}}
+    cases = [pinned(latency(**measured), "node1"), pinned(latency(value=None), "node2")]
+    keep_report(tmp_path, report(cases), SINGLE)
+    night = summarise(tmp_path, record(planned=("node1", "node2")), SITE)
+    assert (night.state, night.covered) == (State.INCOMPLETE, ("node1",))
+    assert "no reference" in gaps(night)
+
+
+def test_a_summary_of_an_earlier_version_is_read(tmp_path):
+    keep_report(tmp_path, complete())
+    night = summarise(tmp_path, record(), SITE)
+    later = ("single",)
+    known = {key: value for key, value in json.loads(to_json(night)).items() if key not in later}
+    (tmp_path / "summary.json").write_text(json.dumps(known), encoding="utf-8")
+    assert load_night(tmp_path) == dataclasses.replace(night, **dict.fromkeys(later))
 
 
 def test_a_summary_survives_its_file(tmp_path):
