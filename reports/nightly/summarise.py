@@ -75,8 +75,17 @@ def _session(report: pathlib.Path) -> tuple[Session | None, str]:
 
 
 def _not_blamed_for_the_cut(case: CaseVerdict, record: Record) -> CaseVerdict:
-    """A case that was running when the night was cut did not fail: it did not run to its end."""
-    if case.state is not State.FAIL or case.case.result != "abort" or not record.cut:
+    """An attempt that was running when the night was cut is none; a case without any other did not run to its end."""
+    if not record.cut:
+        return case
+    others = tuple(attempt for attempt in case.other_attempts if attempt.case.result != "abort")
+    elsewhere = tuple(attempt for attempt in case.elsewhere if attempt.case.result != "abort")
+    came_to_a_result = [attempt for attempt in others if executed(attempt.case)]
+    if case.state is State.FAIL and case.case.result == "abort" and came_to_a_result:
+        # It was being measured again: what had been found holds.
+        case, others = came_to_a_result[-1], tuple(one for one in others if one is not came_to_a_result[-1])
+    case = dataclasses.replace(case, other_attempts=others, elsewhere=elsewhere)
+    if case.state is not State.FAIL or case.case.result != "abort":
         return case
     gap = Gap("stopped when the night was cut", RERUN, case.case.title)
     return dataclasses.replace(case, state=State.INCOMPLETE, gaps=(gap,), suspicion=None)

@@ -63,8 +63,7 @@ def test_a_report_that_is_damaged_is_incomplete(tmp_path):
 
 
 def test_a_cut_night_is_incomplete_and_blames_no_case_that_was_running(tmp_path):
-    running = latency(result="abort", fail_phase="run", fail_reason="KeyboardInterrupt", perfvalues={})
-    keep_report(tmp_path, report([case("PartitionState"), running]))
+    keep_report(tmp_path, report([case("PartitionState"), aborted()]))
     cut = summarise(tmp_path, record(cut="it reached its time limit"), SITE)
     assert cut.state is State.INCOMPLETE
     assert "time limit" in gaps(cut)
@@ -75,6 +74,32 @@ def test_a_cut_night_is_incomplete_and_blames_no_case_that_was_running(tmp_path)
 def test_a_failure_before_the_cut_still_fails(tmp_path):
     keep_report(tmp_path, report([case("PartitionState"), latency(value=900)]))
     assert summarise(tmp_path, record(cut="stopped by SIGTERM"), SITE).state is State.FAIL
+
+
+def aborted(**changes):
+    return latency(result="abort", fail_phase="run", fail_reason="KeyboardInterrupt", perfvalues={}, **changes)
+
+
+def test_a_failure_that_was_measured_again_when_the_cut_came_still_fails(tmp_path):
+    keep_report(tmp_path, report([case("PartitionState"), latency(value=900)], uuid="first"))
+    again = report([aborted()], uuid="again", confirms="first", purpose="same-nodes")
+    keep_report(tmp_path, again, "confirmations/same-nodes-1.json")
+    elsewhere = aborted(job_nodelist=["node8", "node9"], provenance={})
+    elsewhere = report([elsewhere], uuid="elsewhere", confirms="first", purpose="other-nodes")
+    keep_report(tmp_path, elsewhere, "confirmations/other-nodes-1.json")
+    cut = summarise(tmp_path, record(cut="it reached its time limit"), SITE)
+    assert cut.state is State.FAIL
+    assert "time limit" in gaps(cut)
+    assert [problem.state for problem in cut.problems] == [State.FAIL]
+    assert not set(cut.suspects) & {"node8", "node9"}
+
+
+def test_a_single_node_that_failed_before_the_cut_is_still_suspect(tmp_path):
+    keep_report(tmp_path, complete())
+    first = [pinned(latency(), "node1"), pinned(latency(value=900), "node2")]
+    keep_report(tmp_path, report(first, [pinned(aborted(), "node2")]), SINGLE)
+    night = summarise(tmp_path, record(planned=("node1", "node2"), cut="stopped by SIGTERM"), SITE)
+    assert (night.state, list(night.suspects), night.covered) == (State.FAIL, ["node2"], ("node1", "node2"))
 
 
 def test_planned_nodes_that_did_not_run_are_incomplete_and_not_covered(tmp_path):
