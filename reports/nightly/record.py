@@ -50,6 +50,12 @@ def rotation_reports(folder: pathlib.Path) -> list[pathlib.Path]:
     return sorted(folder.glob("rotation/run-report-*.json"))
 
 
+def report_files(folder: pathlib.Path) -> list[pathlib.Path]:
+    """The ReFrame reports of the night that exist, but for those of what was measured again."""
+    main = folder / MAIN
+    return [*([main] if main.exists() else []), *rotation_reports(folder)]
+
+
 def load_record(folder: pathlib.Path) -> Record:
     """:raises InputError: the file cannot be read or has a wrong key; names both."""
     document = load_object(folder / FILE, _SCHEMA)

@@ -33,8 +33,8 @@ def main(arguments: list[str] | None = None) -> int:
             return 0
         if options.resubmit:
             _submit_next(options, command, results)
-        with only_one(results / "nightly/.lock"):
-            return conduct(options, REPOSITORY, results)
+        with only_one(results / "nightly/.lock") as lock:
+            return conduct(options, REPOSITORY, results, lock)
     except BusyError as err:
         print(f"nightly: {err}", file=sys.stderr)
         return BUSY

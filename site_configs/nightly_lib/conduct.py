@@ -18,8 +18,11 @@ from .stages import Stages
 RESERVE, LONGEST_RESERVE_S = 0.2, 300.0
 
 
-def conduct(options: argparse.Namespace, repository: pathlib.Path, results: pathlib.Path) -> int:
-    """Run a night; returns its exit status. Whatever happens on the way, the dashboard says what is missing."""
+def conduct(options: argparse.Namespace, repository: pathlib.Path, results: pathlib.Path, lock: int) -> int:
+    """Run a night; returns its exit status. Whatever happens on the way, the dashboard says what is missing.
+
+    :param lock: file descriptor of the night's lock, which all that is started holds, too.
+    """
     binaries = repository / ".venv/bin"
     if not (binaries / "reframe").exists():
         raise NightlyError(
@@ -45,33 +48,35 @@ def conduct(options: argparse.Namespace, repository: pathlib.Path, results: path
     write(folder, record)
     print(f"night of {record['night']}: {folder}, progress in night.log there")
     with (folder / "night.log").open("w", encoding="utf-8") as log:
-        stages = Stages(started + options.limit - min(LONGEST_RESERVE_S, RESERVE * options.limit), log)
+        stages = Stages(started + options.limit - min(LONGEST_RESERVE_S, RESERVE * options.limit), log, lock)
         validate = [repository / "site_configs/validate", options.site, options.mode, *options.reframe]
         stages.run(validate, repository, {"KAPPA_RUN": str(folder)})
         if options.nights and not stages.cut:
-            turns = plan(options, binaries, repository, results, folder)
+            turns = plan(options, binaries, repository, results, folder, lock)
             record["planned"] = sorted({node for nodes in turns.values() for node in nodes.split(",")})
             write(folder, record)
             print(f"one by one: {', '.join(record['planned']) or 'no node'}")
             for partition, nodes in turns.items():
-                stages.run(rotation(options, binaries, repository, folder, partition, nodes), repository, {})
+                reframe = rotation(options, binaries, repository, folder, partition, nodes)
+                # The lock of `validate`, so that none by hand measures meanwhile; what waits for it can be told to end.
+                stages.run(["flock", "--no-fork", results / "lock", *reframe], repository, {})
     write(folder, {**record, "ended": time.time(), "cut": stages.cut})
     if stages.cut:
         print(f"the night was cut: {stages.cut}")
     textfile = [f"--textfile={options.textfile}"] if options.textfile else []
     report = [*reports(binaries), "nightly", options.site, f"--results={results}", *textfile]
-    return subprocess.run(report, cwd=repository, check=False).returncode
+    return subprocess.run(report, cwd=repository, check=False, pass_fds=[lock]).returncode
 
 
 def plan(
     options: argparse.Namespace, binaries: pathlib.Path, repository: pathlib.Path, results: pathlib.Path,
-    folder: pathlib.Path,
+    folder: pathlib.Path, lock: int,
 ) -> dict[str, str]:  # fmt: skip
     """The nodes whose turn it is in each partition, as results say; none when there are no results to say it."""
     done = subprocess.run(
         [*reports(binaries), "nightly-plan", options.site, f"--nights={options.nights}", f"--night={folder}",
          f"--results={results}"],
-        cwd=repository, stdout=subprocess.PIPE, text=True, check=False,
+        cwd=repository, stdout=subprocess.PIPE, text=True, check=False, pass_fds=[lock],
     )  # fmt: skip
     return dict(line.split("\t") for line in done.stdout.splitlines())
 

@@ -163,6 +163,18 @@ def test_only_the_newest_night_may_still_be_running(tmp_path, newer):
     assert len(open_archive(tmp_path, SITE, now=START + 7200).nights) == 1 + newer
 
 
+@pytest.mark.parametrize("later", [60, 30 * 86400], ids=["within the night", "a month later"])
+def test_a_report_that_comes_after_its_conductor_died_is_judged(tmp_path, later):
+    folder = tmp_path / "nights/20261115T020000"
+    keep_record(folder, record(ended=None))
+    keep_record(tmp_path / "nights/20261116T020000", record())
+    assert open_archive(tmp_path, SITE, now=START + later).nights[0].sessions == ()
+    keep_report(folder, complete(latency("gpu", value=900)))
+    assert open_archive(tmp_path, SITE, now=START + later).nights[0].state is State.FAIL
+    (folder / "run-report.json").unlink()
+    assert open_archive(tmp_path, SITE, now=START + 30 * 86400).nights[0].state is State.FAIL
+
+
 def test_a_summary_that_cannot_be_kept_is_still_shown(tmp_path, monkeypatch, capsys):
     folder = tmp_path / "nights/20261115T020000"
     keep_record(folder, dataclasses.replace(record()))
