@@ -22,6 +22,7 @@ from reports.nightly.record import load_record
 from reports.nightly.rotation import tonight
 from reports.nightly.summarise import judge_night, single_nodes
 from reports.site import Site, find_site, load_site
+from reports.state import State
 from reports.untrusted import clean
 
 _DESCRIPTION = """\
@@ -29,10 +30,11 @@ Take in what the nights left, hold it against the site's history, and write resu
 
   index.html   dashboard: calendar of verdicts, trends, suspects, coverage of nodes
   message.md   what changed since last night, what to do first
-  junit.xml    the newest night for CI servers
+  junit.xml    the newest night and its history for CI servers
   SITE.prom    the newest night for node_exporter's textfile collector
 
-Exit status: that of the newest night, 0 PASS, 1 FAIL, 2 INCOMPLETE, or there is none."""
+Exit status: that of the newest night, 0 PASS, 1 FAIL, 2 INCOMPLETE, or there is none; with --gate also 1 when a series
+is worse than before, and 2 when the history cannot say."""
 NEWEST, FALSE_ALARMS = 500, 0.001
 
 
@@ -49,6 +51,9 @@ def add_commands(commands: Any) -> None:
     )
     nightly.add_argument(
         "--textfile", metavar="DIR", type=pathlib.Path, help="write SITE.prom there instead, node_exporter's directory"
+    )
+    nightly.add_argument(
+        "--gate", action="store_true", help="the history counts, too: status 1 when a series is worse than before"
     )
     nightly.set_defaults(command=_nightly)
     plan = commands.add_parser(
@@ -98,17 +103,20 @@ def _nightly(options: argparse.Namespace) -> int:
     if not archive.nights:
         damaged = "".join(f"; {problem}" for problem in archive.damaged)
         raise InputError(f"{results}: no night has ended yet; site_configs/nightly {site.name} runs one{damaged}")
+    problem = ""
     try:
         findings = _findings(results, archive)
     except InputError as err:
         # A history that is damaged hides no verdict.
-        findings, archive = [], replace(archive, damaged=(*archive.damaged, f"not held against the past: {err}"))
+        findings, problem = [], str(err)
+        archive = replace(archive, damaged=(*archive.damaged, f"not held against the past: {problem}"))
     night = archive.nights[-1]
     folder = results / "nights" / night.folder
     output = results / "nightly"
     make_folder(output)
     write_atomically(output / "index.html", render(site.name, archive, findings))
-    write_atomically(output / "junit.xml", junit(site.name, night, judge_night(folder, load_record(folder), site)))
+    judged = judge_night(folder, load_record(folder), site)
+    write_atomically(output / "junit.xml", junit(site.name, night, judged, findings, problem))
     metrics = (options.textfile or output) / f"{site.name}.prom"
     write_atomically(metrics, prometheus(site.name, archive, findings))
     if options.textfile:
@@ -119,7 +127,13 @@ def _nightly(options: argparse.Namespace) -> int:
         print(f"left out: {clean(problem)}", file=sys.stderr)
     print(text)
     print(f"dashboard: {clean(str(output / 'index.html'))}")
-    return EXIT_STATUS[night.state]
+    return EXIT_STATUS[_with_history(night.state, findings, problem) if options.gate else night.state]
+
+
+def _with_history(state: State, findings: list[Judged], problem: str) -> State:
+    if any(one.worse for one in findings):
+        return State.FAIL
+    return State.INCOMPLETE if problem and state is State.PASS else state
 
 
 def _findings(results: pathlib.Path, archive: Archive) -> list[Judged]:

@@ -64,7 +64,8 @@ def conduct(options: argparse.Namespace, repository: pathlib.Path, results: path
     if stages.cut:
         print(f"the night was cut: {stages.cut}")
     textfile = [f"--textfile={options.textfile}"] if options.textfile else []
-    report = [*reports(binaries), "nightly", options.site, f"--results={results}", *textfile]
+    gate = ["--gate"] if options.gate else []
+    report = [*reports(binaries), "nightly", options.site, f"--results={results}", *textfile, *gate]
     return subprocess.run(report, cwd=repository, check=False, pass_fds=[lock]).returncode
 
 

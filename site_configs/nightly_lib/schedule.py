@@ -31,6 +31,7 @@ def night_command(options: argparse.Namespace, program: pathlib.Path, *, named: 
     command = [str(program), *([options.site] if named else [])]
     command += [f"--limit={options.limit}s", f"--nights={options.nights}", f"--mode={options.mode}"]
     command += [f"--textfile={options.textfile}"] if options.textfile else []
+    command += ["--gate"] if options.gate else []
     return command
 
 

@@ -3,10 +3,15 @@
 import pytest
 
 from reports.__main__ import main
-from reports.nightly.archive import open_archive
+from reports.errors import InputError
+from reports.judge import EXIT_STATUS
+from reports.nightly import command
+from reports.nightly.archive import Archive, open_archive
 from reports.nightly.coverage import coverage
 from reports.site import find_site, load_site
-from tests.unit.nightly.samples import START, keep_record, keep_report, pinned, record
+from reports.state import State
+from tests.unit.nightly.samples import START, keep_record, keep_report, night, pinned, record
+from tests.unit.nightly.test_compare import stepped
 from tests.unit.reports.samples import case, complete, latency, report
 
 FAIL, INCOMPLETE = 1, 2
@@ -52,6 +57,26 @@ def test_textfile_goes_where_node_exporter_reads_it(results, tmp_path):
     nightly(results, f"--textfile={folder}")
     assert [path.name for path in folder.iterdir()] == ["embedded.prom"]
     assert (folder / "embedded.prom").stat().st_mode & 0o777 == 0o644
+
+
+@pytest.mark.parametrize(
+    ("state", "worse", "problem", "expected"),
+    [
+        ("PASS", False, "", 0), ("PASS", True, "", 1), ("INCOMPLETE", True, "", 1), ("INCOMPLETE", False, "", 2),
+        ("PASS", False, "damaged", 2), ("FAIL", False, "damaged", 1),
+    ],
+)  # fmt: skip
+def test_the_history_counts_where_it_is_asked_to(results, monkeypatch, state, worse, problem, expected):
+    def findings(*_):
+        if problem:
+            raise InputError(problem)
+        return [stepped(5, worse=worse)]
+
+    ended = Archive((night(0, folder="20261116T020000", state=State[state]),), (), ())
+    monkeypatch.setattr(command, "_findings", findings)
+    monkeypatch.setattr(command, "open_archive", lambda *_: ended)
+    assert nightly(results) == EXIT_STATUS[State[state]]
+    assert nightly(results, "--gate") == expected
 
 
 def test_a_damaged_history_hides_no_verdict(results):

@@ -52,6 +52,7 @@ def test_sbatch_is_bounded_alone_warned_and_begins_tomorrow():
 
 def test_sbatch_night_submits_the_next_with_the_same_options():
     given = ["--at=03:30", "--limit=2h", "--nights=14", "--mode=smoke", "--slurm=--account=a b", "--textfile=/a b"]
+    given += ["--gate"]
     wrapped = shlex.split(next(part for part in sbatch(*given, "--", "-n", "Osu x") if part.startswith("--wrap="))[7:])
     assert wrapped[:3] == ["exec", str(PROGRAM), "mycluster"]
     again = parse(wrapped[2:])
