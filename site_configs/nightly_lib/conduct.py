@@ -1,7 +1,6 @@
 """One night, from the first check to the dashboard."""
 
 import argparse
-import contextlib
 import datetime
 import json
 import os
@@ -12,10 +11,13 @@ import time
 from typing import Any
 
 from .errors import NightlyError
+from .files import PART, publish, write
 from .stages import Stages
 
 # Share of the limit, and seconds, that are kept for ending, judging and writing.
 RESERVE, LONGEST_RESERVE_S = 0.2, 300.0
+# Folder of the reports on single nodes.
+TURNS = "rotation"
 
 
 def conduct(options: argparse.Namespace, repository: pathlib.Path, results: pathlib.Path, lock: int) -> int:
@@ -29,6 +31,9 @@ def conduct(options: argparse.Namespace, repository: pathlib.Path, results: path
             f"there is no {binaries / 'reframe'}: run `make setup` on Debian, else"
             " `python3 -m venv .venv && .venv/bin/pip install -e .`"
         )
+    # Of nights whose conductor was killed, and ReFrame was not.
+    for part in results.glob(f"nights/*/{TURNS}/*{PART}"):
+        publish(part)
     started = time.time()
     folder = results / "nights" / f"{datetime.datetime.fromtimestamp(started):%Y%m%dT%H%M%S}"
     folder.mkdir(parents=True)
@@ -45,7 +50,7 @@ def conduct(options: argparse.Namespace, repository: pathlib.Path, results: path
         "ended": None,
         "cut": "",
     }
-    write(folder, record)
+    keep(folder, record)
     print(f"night of {record['night']}: {folder}, progress in night.log there")
     with (folder / "night.log").open("w", encoding="utf-8") as log:
         stages = Stages(started + options.limit - min(LONGEST_RESERVE_S, RESERVE * options.limit), log, lock)
@@ -54,13 +59,16 @@ def conduct(options: argparse.Namespace, repository: pathlib.Path, results: path
         if options.nights and not stages.cut:
             turns = plan(options, binaries, repository, results, folder, lock)
             record["planned"] = sorted({node for nodes in turns.values() for node in nodes.split(",")})
-            write(folder, record)
+            keep(folder, record)
             print(f"one by one: {', '.join(record['planned']) or 'no node'}")
+            (folder / TURNS).mkdir()
             for partition, nodes in turns.items():
                 reframe = rotation(options, binaries, repository, folder, partition, nodes)
                 # The lock of `validate`, so that none by hand measures meanwhile; what waits for it can be told to end.
                 stages.run(["flock", "--no-fork", results / "lock", *reframe], repository, {})
-    write(folder, {**record, "ended": time.time(), "cut": stages.cut})
+                if not publish(_part(folder, partition)):
+                    print(f"ReFrame left no whole report on the single nodes of {partition}", file=log, flush=True)
+    keep(folder, {**record, "ended": time.time(), "cut": stages.cut})
     if stages.cut:
         print(f"the night was cut: {stages.cut}")
     textfile = [f"--textfile={options.textfile}"] if options.textfile else []
@@ -82,6 +90,11 @@ def plan(
     return dict(line.split("\t") for line in done.stdout.splitlines())
 
 
+def _part(folder: pathlib.Path, partition: str) -> pathlib.Path:
+    """What ReFrame writes its report to, which has the report's name when all of it is on the disk."""
+    return folder / TURNS / f"run-report-{partition}.json{PART}"
+
+
 def reports(binaries: pathlib.Path) -> list[str]:
     return [str(binaries / "python"), "-m", "reports"]
 
@@ -98,23 +111,10 @@ def rotation(
         binaries / "reframe", "-C", repository / f"site_configs/{options.site}/settings.py", "-c", "reframe_checks",
         "-R", "-r", f"--mode={options.mode}", "-t", "scale_one_node", "--distribute=all",
         f"--system={options.site}:{partition}", "-J", f"nodelist={nodes}", "--max-retries=1",
-        f"--report-file={folder / f'rotation/run-report-{partition}.json'}",
+        f"--report-file={_part(folder, partition)}",
         *options.reframe,
     ]  # fmt: skip
 
 
-def write(folder: pathlib.Path, record: dict[str, Any]) -> None:
-    """The record as a whole or not at all, on the disk before it has its name: `reports` is not at hand here."""
-    part = folder / ".night.json.part"
-    with part.open("w", encoding="utf-8") as file:
-        file.write(json.dumps(record, indent=1) + "\n")
-        file.flush()
-        os.fsync(file.fileno())
-    part.replace(folder / "night.json")
-    handle = os.open(folder, os.O_RDONLY)
-    try:
-        # Storage that cannot do it keeps the record before, which is whole.
-        with contextlib.suppress(OSError):
-            os.fsync(handle)
-    finally:
-        os.close(handle)
+def keep(folder: pathlib.Path, record: dict[str, Any]) -> None:
+    write(folder / "night.json", json.dumps(record, indent=1) + "\n")
