@@ -42,7 +42,7 @@ _SCHEMA: schema.Schema = {
 }
 _SCHEMA["required"] = list(_SCHEMA["properties"])
 # Summaries of an earlier version have none.
-_SCHEMA["properties"]["single"] = {"type": ["array", "null"], "items": STRING}
+_SCHEMA["properties"] |= {key: {"type": ["array", "null"], "items": STRING} for key in ("single", "passed")}
 
 
 @dataclass(frozen=True)
@@ -80,6 +80,8 @@ class Night:
     """Commands that an operator may want; nothing runs them."""
     single: tuple[str, ...] | None = None
     """Those of ``nodes`` for which there is a check of one node; ``None`` when it was not recorded."""
+    passed: tuple[str, ...] | None = None
+    """The cases that passed; ``None`` when they were not recorded."""
 
     @property
     def day(self) -> datetime.date:

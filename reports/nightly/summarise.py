@@ -158,6 +158,7 @@ def summarise(folder: pathlib.Path, record: Record, site: Site) -> Night:
         nodes=tuple(sorted({node for nodes in nodes_of(judged.cases).values() for node in nodes})),
         nights=record.nights,
         drain=tuple(drain_suggestions(ranked_evidence(failed))),
+        passed=tuple(case.case.title for case in judged.cases if case.state is State.PASS),
         single=tuple(sorted({node for nodes in single_nodes(judged.cases).values() for node in nodes})),
     )  # fmt: skip
 

@@ -25,6 +25,7 @@ def test_a_whole_night_passes(tmp_path):
     night = summarise(tmp_path, record(planned=("node1",)), SITE)
     assert (night.state, night.gaps, night.covered) == (State.PASS, (), ("node1",))
     assert len(night.sessions) == 2
+    assert night.passed[-1].startswith("OsuLatency") and night.passed[-1].endswith(", node1")
     assert set(night.nodes) >= {"node1", "node2"}
 
 
@@ -124,7 +125,7 @@ def test_a_node_that_was_measured_is_covered_though_a_reference_is_missing(tmp_p
 def test_a_summary_of_an_earlier_version_is_read(tmp_path):
     keep_report(tmp_path, complete())
     night = summarise(tmp_path, record(), SITE)
-    later = ("single",)
+    later = ("single", "passed")
     known = {key: value for key, value in json.loads(to_json(night)).items() if key not in later}
     (tmp_path / "summary.json").write_text(json.dumps(known), encoding="utf-8")
     assert load_night(tmp_path) == dataclasses.replace(night, **dict.fromkeys(later))
