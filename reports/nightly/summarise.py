@@ -24,6 +24,7 @@ from reports.state import State
 from reports.untrusted import one_line
 
 PLACES_LIMIT = 300
+RESCHEDULE = "schedule the nights again: `site_configs/nightly SITE --schedule sbatch` with their options"
 RERUN = "look at the night's output (`night.log` in its folder); the next night covers what this one left out"
 # Scales and placements of the checks that the rotation selects.
 _OF_ONE_NODE = {name for table in (SCALES, PLACEMENTS) for name, scale in table.items() if scale.feature == ONE_NODE}
@@ -41,6 +42,8 @@ class Judged:
 def judge_night(folder: pathlib.Path, record: Record, site: Site) -> Judged:
     """Judge what a night left, be it whole, in part or nothing: what is not there is a gap."""
     gaps = []
+    if record.unscheduled:
+        gaps.append(Gap("the next night is not submitted", RESCHEDULE, record.unscheduled))
     if record.cut or record.ended is None:
         why = record.cut or "its machine failed, or it was killed"
         gaps.append(Gap("the night did not come to its end", RERUN, why))

@@ -8,6 +8,7 @@ import pathlib
 import socket
 import subprocess
 import time
+from collections.abc import Callable
 from typing import Any
 
 from .errors import NightlyError
@@ -20,10 +21,14 @@ RESERVE, LONGEST_RESERVE_S = 0.2, 300.0
 TURNS = "rotation"
 
 
-def conduct(options: argparse.Namespace, repository: pathlib.Path, results: pathlib.Path, lock: int) -> int:
+def conduct(
+    options: argparse.Namespace, repository: pathlib.Path, results: pathlib.Path, lock: int,
+    submit_late: Callable[[], str],
+) -> int:  # fmt: skip
     """Run a night; returns its exit status. Whatever happens on the way, the dashboard says what is missing.
 
     :param lock: file descriptor of the night's lock, which all that is started holds, too.
+    :param submit_late: submits the next night if that is still to be done; returns why it could not, or nothing.
     """
     binaries = repository / ".venv/bin"
     if not (binaries / "reframe").exists():
@@ -68,7 +73,7 @@ def conduct(options: argparse.Namespace, repository: pathlib.Path, results: path
                 stages.run(["flock", "--no-fork", results / "lock", *reframe], repository, {})
                 if not publish(_part(folder, partition)):
                     print(f"ReFrame left no whole report on the single nodes of {partition}", file=log, flush=True)
-    keep(folder, {**record, "ended": time.time(), "cut": stages.cut})
+    keep(folder, {**record, "unscheduled": submit_late(), "ended": time.time(), "cut": stages.cut})
     if stages.cut:
         print(f"the night was cut: {stages.cut}")
     textfile = [f"--textfile={options.textfile}"] if options.textfile else []

@@ -85,6 +85,17 @@ def test_single_nodes_are_measured_under_the_lock_of_validate(site):
     assert json.loads(next(site.glob("results/nights/*/night.json")).read_text())["planned"] == ["node1"]
 
 
+def test_a_next_night_that_cannot_be_submitted_is_said(site):
+    for name, does in (("squeue", "true"), ("sbatch", "echo Slurm is down >&2; exit 1")):
+        (site / ".venv/bin" / name).write_text(f"#!/bin/sh\n{does}\n")
+        (site / ".venv/bin" / name).chmod(0o755)
+    path = f"{site / '.venv/bin'}:{os.environ['PATH']}"
+    subprocess.run(command(site, "--nights=0", "--resubmit"), env={**environment(site), "PATH": path}, check=False)
+    [summary] = site.glob("results/nights/*/summary.json")
+    assert json.loads(summary.read_text())["gaps"][0] == "the next night is not submitted: sbatch: Slurm is down"
+    assert "the next night is not submitted" in (site / "results/nightly/message.md").read_text()
+
+
 def killed_after(tree, seconds, with_all):
     """Kill a night's conductor, as ``kill`` would, or with all that it has started, as a power cut would."""
     conductor = subprocess.Popen(

@@ -72,6 +72,13 @@ def test_a_cut_night_is_incomplete_and_blames_no_case_that_was_running(tmp_path)
     assert summarise(tmp_path, record(), SITE).state is State.FAIL
 
 
+def test_a_chain_that_has_ended_is_said(tmp_path):
+    keep_report(tmp_path, complete())
+    night = summarise(tmp_path, record(unscheduled="sbatch: Slurm is down"), SITE)
+    assert night.state is State.INCOMPLETE
+    assert night.gaps == ("the next night is not submitted: sbatch: Slurm is down",)
+
+
 def test_a_failure_before_the_cut_still_fails(tmp_path):
     keep_report(tmp_path, report([case("PartitionState"), latency(value=900)]))
     assert summarise(tmp_path, record(cut="stopped by SIGTERM"), SITE).state is State.FAIL
