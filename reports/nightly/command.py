@@ -1,13 +1,14 @@
 """The commands ``nightly SITE`` and ``nightly-plan SITE``."""
 
 import argparse
+import os
 import pathlib
 import sys
 from dataclasses import replace
 from typing import Any
 
 from reports.errors import InputError
-from reports.files import make_folder, write_atomically
+from reports.files import make_folder, write_atomically, written_beside
 from reports.history import dataset
 from reports.history.command import history_folder
 from reports.history.gate import Judged, judge_history
@@ -118,9 +119,11 @@ def _nightly(options: argparse.Namespace) -> int:
     judged = judge_night(folder, load_record(folder), site)
     write_atomically(output / "junit.xml", junit(site.name, night, judged, findings, problem))
     metrics = (options.textfile or output) / f"{site.name}.prom"
-    write_atomically(metrics, prometheus(site.name, archive, findings))
-    if options.textfile:
-        metrics.chmod(0o644)  # node_exporter is another user
+    with written_beside(metrics) as file:
+        file.write(prometheus(site.name, archive, findings).encode("utf-8"))
+        if options.textfile:
+            # Before it has its name: node_exporter is another user, and reads it at any time.
+            os.fchmod(file.fileno(), 0o644)
     text = message(site.name, archive, findings)
     write_atomically(output / "message.md", text)
     for problem in archive.damaged:

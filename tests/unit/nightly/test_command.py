@@ -1,5 +1,8 @@
 """``python -m reports nightly`` and ``nightly-plan`` on stored nights."""
 
+import os
+import pathlib
+
 import pytest
 
 from reports.__main__ import main
@@ -49,6 +52,20 @@ def test_same_results_same_outputs(results):
     first = {path.name: path.read_text() for path in (results / "nightly").iterdir() if path.name != "index.html"}
     nightly(results)
     assert first == {name: (results / "nightly" / name).read_text() for name in first}
+
+
+def test_textfile_can_be_read_as_soon_as_it_has_its_name(results, tmp_path, monkeypatch):
+    named = []
+
+    def replace(part, path):
+        named.append((pathlib.Path(path).name, os.stat(part).st_mode & 0o777))
+        os.rename(part, path)
+
+    monkeypatch.setattr("reports.files.os.replace", replace)
+    (tmp_path / "textfile").mkdir()
+    nightly(results, f"--textfile={tmp_path / 'textfile'}")
+    assert dict(named)["embedded.prom"] == 0o644
+    assert {mode for name, mode in named if name != "embedded.prom"} == {0o600}
 
 
 def test_textfile_goes_where_node_exporter_reads_it(results, tmp_path):
