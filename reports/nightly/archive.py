@@ -8,15 +8,18 @@ from dataclasses import dataclass
 
 from reports.errors import InputError
 from reports.files import write_atomically
+from reports.load import CONFIRMATIONS
 from reports.nightly import night as night_file
 from reports.nightly import record as record_file
 from reports.nightly.night import Night, load_night, to_json
-from reports.nightly.record import load_record, rotation_reports
+from reports.nightly.record import load_record, report_files
 from reports.nightly.summarise import summarise
 from reports.site import Site
 from reports.untrusted import clean
 
 NIGHTS = "nights"
+# Seconds after its deadline within which a night that was lost may still leave a report, and is judged each time.
+LATE_S = 86400.0
 
 
 @dataclass(frozen=True)
@@ -42,6 +45,16 @@ class Archive:
         return self.nights[self.nights.index(self.before) + 1 if self.before else 0 : -1]
 
     @property
+    def nodes_with_turns(self) -> tuple[str, ...]:
+        """Those of ``nodes`` that the rotation can measure; of a night that does not say it, all."""
+        newest = next((night for night in reversed(self.nights) if night.nodes), None)
+        return () if newest is None else newest.nodes if newest.single is None else newest.single
+
+    @property
+    def last_turn(self) -> dict[str, float]:
+        return {node: night.started for night in self.nights for node in night.planned}
+
+    @property
     def last_covered(self) -> dict[str, float]:
         return {node: night.started for night in self.nights for node in night.covered}
 
@@ -53,8 +66,8 @@ def open_archive(results: pathlib.Path, site: Site, now: float | None = None) ->
     folders = sorted(path.parent for path in (results / NIGHTS).glob(f"*/{record_file.FILE}"))
     for folder in folders:
         try:
-            if (folder / night_file.FILE).exists():
-                nights.append(load_night(folder))
+            if (folder / night_file.FILE).exists() and not _may_be_late((kept := load_night(folder)), folder, now):
+                nights.append(kept)
                 continue
             record = load_record(folder)
             # There are never two at once: an earlier one than the newest has ended, in whatever way.
@@ -71,6 +84,18 @@ def open_archive(results: pathlib.Path, site: Site, now: float | None = None) ->
     return Archive(tuple(nights), tuple(running), tuple(damaged))
 
 
+def _may_be_late(kept: Night, folder: pathlib.Path, now: float) -> bool:
+    """Whether more may have come of a night that never said that it ended: what its conductor started goes on alone."""
+    if kept.ended is not None:
+        return False
+    if now < load_record(folder).deadline + LATE_S:
+        return True
+    summarised = (folder / night_file.FILE).stat().st_mtime
+    found = (folder / record_file.FILE, *report_files(folder), *folder.glob(f"{CONFIRMATIONS}/*.json"))
+    # Of the change, not of the contents: a report has its name only after it was written.
+    return any(path.stat().st_ctime >= summarised for path in found)
+
+
 def _keep(path: pathlib.Path, night: Night) -> None:
     """A summary that cannot be kept is made again next time."""
     try:
@@ -81,6 +106,4 @@ def _keep(path: pathlib.Path, night: Night) -> None:
 
 def reports_of(results: pathlib.Path, nights: Iterable[Night]) -> list[pathlib.Path]:
     """The ReFrame reports of ``nights`` that exist."""
-    folders = [results / NIGHTS / night.folder for night in nights]
-    found = (path for folder in folders for path in (folder / record_file.MAIN, *rotation_reports(folder)))
-    return [path for path in found if path.exists()]
+    return [path for night in nights for path in report_files(results / NIGHTS / night.folder)]

@@ -31,10 +31,9 @@ def compare(before: Night | None, now: Night, findings: list[Judged]) -> Change:
     """``findings`` are those of the whole history; only what began after ``before`` is a change."""
     was = {problem.case: problem for problem in _failed(before)}
     fails = {problem.case: problem for problem in _failed(now)}
-    # What did not run tonight is not mended.
-    known = not now.gaps
-    mended = [problem for case, problem in was.items() if known and case not in fails]
+    mended = [problem for case, problem in was.items() if case not in fails and _passed(case, now)]
     old = before.suspects if before else {}
+    cleared = [node for node, evidence in old.items() if node not in now.suspects and _answered(evidence, now)]
     since = before.ended or before.started if before else 0.0
     new = [one for one in findings if one.finding.changed and one.series.times[-1] > since and _began(one) > since]
     changed = before is None or before.state is not now.state
@@ -43,10 +42,23 @@ def compare(before: Night | None, now: Night, findings: list[Judged]) -> Change:
         failing=tuple(problem for case, problem in fails.items() if case not in was),
         mended=tuple(mended),
         suspects=tuple(sorted(set(now.suspects) - set(old))),
-        cleared=tuple(sorted(set(old) - set(now.suspects))) if known else (),
+        cleared=tuple(sorted(cleared)),
         worse=tuple(one for one in new if one.worse),
         otherwise=tuple(one for one in new if not one.worse),
     )
+
+
+def _passed(case: str, now: Night) -> bool:
+    """What did not run tonight is not mended, nor is what has a gap of its own; those of others do not matter."""
+    return not now.gaps if now.passed is None else case in now.passed
+
+
+def _answered(evidence: tuple[str, ...], now: Night) -> bool:
+    """Whether all the cases that spoke against a node passed tonight; each piece of evidence begins with its case."""
+    if now.passed is None:
+        return not now.gaps
+    passed = tuple(f"{case}: " for case in now.passed)
+    return all(one.startswith(passed) for one in evidence)
 
 
 def _failed(night: Night | None) -> list[Problem]:

@@ -17,7 +17,7 @@ class Coverage:
 
 
 def coverage(archive: Archive) -> list[Coverage]:
-    """Every node of the site, longest not covered first.
+    """Every node that has turns, longest not covered first.
 
     A node is overdue when the nights that the newest one promised have gone by since it was covered, or since the
     first night.
@@ -30,7 +30,7 @@ def coverage(archive: Archive) -> list[Coverage]:
         for node in night.covered:
             seen.setdefault(node, (night.day, number))
     found = []
-    for node in archive.nodes:
+    for node in archive.nodes_with_turns:
         day, ago = seen.get(node, (None, None))
         passed = len(archive.nights) if ago is None else ago
         found.append(Coverage(node, day, ago, bool(promised) and passed >= promised))

@@ -86,5 +86,5 @@ def _covered(archive: Archive, now: Night) -> str:
     late = f"; overdue: {', '.join(overdue)}" if overdue else ""
     return (
         f"One by one tonight: {', '.join(now.covered) or 'no node'}"
-        f" (each of {counted(len(archive.nodes), 'node')} within {counted(now.nights, 'night')}{late})."
+        f" (each of {counted(len(archive.nodes_with_turns), 'node')} within {counted(now.nights, 'night')}{late})."
     )

@@ -41,6 +41,8 @@ _SCHEMA: schema.Schema = {
     },
 }
 _SCHEMA["required"] = list(_SCHEMA["properties"])
+# Summaries of an earlier version have none.
+_SCHEMA["properties"] |= {key: {"type": ["array", "null"], "items": STRING} for key in ("single", "passed")}
 
 
 @dataclass(frozen=True)
@@ -76,6 +78,10 @@ class Night:
     nights: int
     drain: tuple[str, ...]
     """Commands that an operator may want; nothing runs them."""
+    single: tuple[str, ...] | None = None
+    """Those of ``nodes`` for which there is a check of one node; ``None`` when it was not recorded."""
+    passed: tuple[str, ...] | None = None
+    """The cases that passed; ``None`` when they were not recorded."""
 
     @property
     def day(self) -> datetime.date:

@@ -32,6 +32,7 @@ def prometheus(site: str, archive: Archive, findings: list[Judged]) -> str:
     covered = gauge("node_covered_timestamp_seconds", "When a node was measured on its own last, 0 never", "node")
     for node in archive.nodes:
         suspect.labels(site, node).set(0)
+    for node in archive.nodes_with_turns:
         covered.labels(site, node).set(archive.last_covered.get(node, 0))
     for node, evidence in night.suspects.items():
         suspect.labels(site, node).set(len(evidence))

@@ -25,6 +25,7 @@ _SCHEMA: schema.Schema = {
         "planned": STRINGS,
         "ended": {"type": ["number", "null"]},
         "cut": STRING,
+        "unscheduled": STRING,
     },
 }
 
@@ -33,7 +34,7 @@ _SCHEMA: schema.Schema = {
 class Record:
     """Times in seconds since 1970. ``night`` is the day it counts for, ``nights`` what the rotation was promised
     (0 without one), ``planned`` the nodes whose turn it was. ``ended`` is ``None`` as long as it runs, or for ever when
-    its machine died; ``cut`` says what ended it before it was done."""
+    its machine died; ``cut`` says what ended it before it was done, ``unscheduled`` why the next is not submitted."""
 
     night: str
     started: float
@@ -43,11 +44,18 @@ class Record:
     planned: tuple[str, ...] = ()
     ended: float | None = None
     cut: str = ""
+    unscheduled: str = ""
 
 
 def rotation_reports(folder: pathlib.Path) -> list[pathlib.Path]:
     """The ReFrame reports on the nodes whose turn it was, one for each partition."""
     return sorted(folder.glob("rotation/run-report-*.json"))
+
+
+def report_files(folder: pathlib.Path) -> list[pathlib.Path]:
+    """The ReFrame reports of the night that exist, but for those of what was measured again."""
+    main = folder / MAIN
+    return [*([main] if main.exists() else []), *rotation_reports(folder)]
 
 
 def load_record(folder: pathlib.Path) -> Record:

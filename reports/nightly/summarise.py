@@ -5,7 +5,8 @@ import pathlib
 from collections import Counter
 from collections.abc import Sequence
 
-from reports.case_verdict import CaseVerdict
+from reframe_checks.base.scales import ONE_NODE, PLACEMENTS, SCALES
+from reports.case_verdict import CaseVerdict, executed
 from reports.errors import InputError
 from reports.evidence import drain_suggestions, ranked_evidence
 from reports.figures import counted
@@ -23,7 +24,10 @@ from reports.state import State
 from reports.untrusted import one_line
 
 PLACES_LIMIT = 300
+RESCHEDULE = "schedule the nights again: `site_configs/nightly SITE --schedule sbatch` with their options"
 RERUN = "look at the night's output (`night.log` in its folder); the next night covers what this one left out"
+# Scales and placements of the checks that the rotation selects.
+_OF_ONE_NODE = {name for table in (SCALES, PLACEMENTS) for name, scale in table.items() if scale.feature == ONE_NODE}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -38,6 +42,8 @@ class Judged:
 def judge_night(folder: pathlib.Path, record: Record, site: Site) -> Judged:
     """Judge what a night left, be it whole, in part or nothing: what is not there is a gap."""
     gaps = []
+    if record.unscheduled:
+        gaps.append(Gap("the next night is not submitted", RESCHEDULE, record.unscheduled))
     if record.cut or record.ended is None:
         why = record.cut or "its machine failed, or it was killed"
         gaps.append(Gap("the night did not come to its end", RERUN, why))
@@ -72,20 +78,36 @@ def _session(report: pathlib.Path) -> tuple[Session | None, str]:
 
 
 def _not_blamed_for_the_cut(case: CaseVerdict, record: Record) -> CaseVerdict:
-    """A case that was running when the night was cut did not fail: it did not run to its end."""
-    if case.state is not State.FAIL or case.case.result != "abort" or not record.cut:
+    """An attempt that was running when the night was cut is none; a case without any other did not run to its end."""
+    if not record.cut:
+        return case
+    others = tuple(attempt for attempt in case.other_attempts if attempt.case.result != "abort")
+    elsewhere = tuple(attempt for attempt in case.elsewhere if attempt.case.result != "abort")
+    came_to_a_result = [attempt for attempt in others if executed(attempt.case)]
+    if case.state is State.FAIL and case.case.result == "abort" and came_to_a_result:
+        # It was being measured again: what had been found holds.
+        case, others = came_to_a_result[-1], tuple(one for one in others if one is not came_to_a_result[-1])
+    case = dataclasses.replace(case, other_attempts=others, elsewhere=elsewhere)
+    if case.state is not State.FAIL or case.case.result != "abort":
         return case
     gap = Gap("stopped when the night was cut", RERUN, case.case.title)
     return dataclasses.replace(case, state=State.INCOMPLETE, gaps=(gap,), suspicion=None)
 
 
 def covered(turn: Sequence[CaseVerdict]) -> list[str]:
-    """The nodes on which every case that was pinned to them came to a result."""
-    states: dict[str, list[bool]] = {}
+    """The nodes on which every case that was pinned to them was measured, with a reference or without."""
+    measured: dict[str, list[bool]] = {}
     for found in turn:
         if found.case.pinned:
-            states.setdefault(found.case.pinned, []).append(found.state in (State.PASS, State.FAIL, State.KNOWN))
-    return sorted(node for node, ran in states.items() if all(ran))
+            measured.setdefault(found.case.pinned, []).append(_measured(found))
+    return sorted(node for node, ran in measured.items() if all(ran))
+
+
+def _measured(found: CaseVerdict) -> bool:
+    if found.state is not State.INCOMPLETE:
+        return True
+    ran = executed(found.case) and found.case.result != "abort"
+    return ran and any(metric.metric.value is not None for metric in found.metrics)
 
 
 def nodes_of(cases: Sequence[CaseVerdict], usable: bool = False) -> dict[str, list[str]]:
@@ -97,6 +119,12 @@ def nodes_of(cases: Sequence[CaseVerdict], usable: bool = False) -> dict[str, li
         for found in cases
         if found.case.check_class == "PartitionState"
     }
+
+
+def single_nodes(cases: Sequence[CaseVerdict], usable: bool = False) -> dict[str, list[str]]:
+    """``nodes_of`` those partitions on which the mode ran a check of one node: on the others' nothing can be put."""
+    partitions = {found.case.partition for found in cases if not _OF_ONE_NODE.isdisjoint(found.case.variant.split())}
+    return {partition: nodes for partition, nodes in nodes_of(cases, usable).items() if partition in partitions}
 
 
 def summarise(folder: pathlib.Path, record: Record, site: Site) -> Night:
@@ -133,6 +161,8 @@ def summarise(folder: pathlib.Path, record: Record, site: Site) -> Night:
         nodes=tuple(sorted({node for nodes in nodes_of(judged.cases).values() for node in nodes})),
         nights=record.nights,
         drain=tuple(drain_suggestions(ranked_evidence(failed))),
+        passed=tuple(case.case.title for case in judged.cases if case.state is State.PASS),
+        single=tuple(sorted({node for nodes in single_nodes(judged.cases).values() for node in nodes})),
     )  # fmt: skip
 
 

@@ -1,6 +1,7 @@
 """From the command line to a night or its schedule."""
 
 import argparse
+import functools
 import os
 import pathlib
 import sys
@@ -21,6 +22,7 @@ def main(arguments: list[str] | None = None) -> int:
     options = parse(sys.argv[1:] if arguments is None else arguments)
     # Results tell of the inside of the cluster: for the owner alone. Slurm takes this over for a job's output.
     os.umask(0o077)
+    problem = ""
     try:
         site = REPOSITORY / "site_configs" / options.site
         if not (site / "settings.py").is_file():
@@ -31,21 +33,25 @@ def main(arguments: list[str] | None = None) -> int:
         if options.schedule:
             install(options, command, REPOSITORY, results)
             return 0
-        if options.resubmit:
-            _submit_next(options, command, results)
-        with only_one(results / "nightly/.lock"):
-            return conduct(options, REPOSITORY, results)
+        # First of all, so that nothing that happens to this night ends the chain.
+        problem = _submit_next(options, command, results) if options.resubmit else ""
+        with only_one(results / "nightly/.lock") as lock:
+            late = functools.partial(_submit_next, options, command, results) if problem else str
+            return conduct(options, REPOSITORY, results, lock, late)
     except BusyError as err:
         print(f"nightly: {err}", file=sys.stderr)
-        return BUSY
+        # Nobody is left to try again.
+        return INCOMPLETE if problem else BUSY
     except (NightlyError, OSError) as err:
         print(f"nightly: error: {err}", file=sys.stderr)
         return INCOMPLETE
 
 
-def _submit_next(options: argparse.Namespace, command: list[str], results: pathlib.Path) -> None:
-    """First of all, so that nothing that happens to this night ends the chain; and it must not keep it from running."""
+def _submit_next(options: argparse.Namespace, command: list[str], results: pathlib.Path) -> str:
+    """Why the next night could not be submitted, which must not keep this one from running; empty when it was."""
     try:
         submit_next(options, command, results / "nightly/sbatch.log")
     except NightlyError as err:
         print(f"nightly: error: the next night is not submitted: {err}", file=sys.stderr)
+        return str(err)
+    return ""

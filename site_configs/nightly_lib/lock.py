@@ -1,4 +1,4 @@
-"""One night of a site at a time; the lock goes with the process that holds it."""
+"""One night of a site at a time; the lock goes with the last of the processes that hold it."""
 
 import contextlib
 import fcntl
@@ -15,8 +15,10 @@ class BusyError(Exception):
 
 
 @contextlib.contextmanager
-def only_one(path: pathlib.Path) -> Iterator[None]:
-    """Hold the lock at ``path``.
+def only_one(path: pathlib.Path) -> Iterator[int]:
+    """Hold the lock at ``path``; gives the file descriptor, which what is started has to inherit.
+
+    Else a night whose conductor was killed would measure on beside the next one.
 
     :raises BusyError: another night holds it.
     :raises NightlyError: the storage has no locks.
@@ -27,10 +29,10 @@ def only_one(path: pathlib.Path) -> Iterator[None]:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             file.seek(0)
-            raise BusyError(f"another night is running ({file.read().strip() or 'unknown process'})") from None
+            raise BusyError(f"another night is running, or what it left ({file.read().strip() or 'unknown'})") from None
         except OSError as err:
             raise NightlyError(f"cannot lock {path}: {err.strerror}; does its storage have file locks?") from None
         file.truncate(0)
         file.write(f"process {os.getpid()} on {socket.gethostname()}\n")
         file.flush()
-        yield
+        yield file.fileno()

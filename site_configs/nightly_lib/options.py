@@ -12,7 +12,8 @@ A night runs the site's mode, measures the nodes whose turn it is one by one, an
 writes the dashboard and the message to results/SITE/nightly. What did not run is INCOMPLETE. What follows `--` is for
 ReFrame.
 
-Exit status: 0 PASS, 1 FAIL, 2 INCOMPLETE, 75 another night of the site is running.
+Exit status: 0 PASS, 1 FAIL, 2 INCOMPLETE, 75 another night of the site is running. With --gate, 1 also when a series
+is worse than before.
 """
 _EXAMPLES = """\
 examples:
@@ -82,6 +83,7 @@ def parse(arguments: list[str]) -> argparse.Namespace:
     parser.add_argument("--mode", metavar="MODE", default="nightly", help="the site's mode (default: nightly)")
     parser.add_argument("--night", metavar="DATE", type=_date, help="the day it counts for (default: today)")
     parser.add_argument("--textfile", metavar="DIR", type=pathlib.Path, help="node_exporter's textfile directory")
+    parser.add_argument("--gate", action="store_true", help="the history counts, too: status 1 when a series is worse")
     parser.add_argument(
         "--slurm", metavar="OPTION", action="append", default=[],
         help="option for sbatch or #SCRON, as --slurm=--account=ops",

@@ -31,6 +31,7 @@ def night_command(options: argparse.Namespace, program: pathlib.Path, *, named: 
     command = [str(program), *([options.site] if named else [])]
     command += [f"--limit={options.limit}s", f"--nights={options.nights}", f"--mode={options.mode}"]
     command += [f"--textfile={options.textfile}"] if options.textfile else []
+    command += ["--gate"] if options.gate else []
     return command
 
 
@@ -92,8 +93,8 @@ def scrontab(options: argparse.Namespace, command: list[str], log: pathlib.Path,
 def systemd(options: argparse.Namespace, command: list[str], folder: pathlib.Path, user: str) -> str:
     """A service of ``user`` and a timer, to be put into /etc/systemd/system."""
     name = job_name(options.site)
-    # systemd expands % and $ in a command.
-    line = with_reframe_options(command, options).replace("%", "%%").replace("$", "$$")
+    # systemd expands % and $ in a command, and what follows a backslash, in quotes, too.
+    line = with_reframe_options(command, options).replace("\\", "\\\\").replace("%", "%%").replace("$", "$$")
     return f"""\
 # /etc/systemd/system/{name}.service
 [Unit]

@@ -14,12 +14,16 @@ _POLL_S = 0.2
 
 
 class Stages:
-    """``cut`` is empty until the deadline (seconds since 1970) or a signal ended a stage; then no stage starts."""
+    """``cut`` is empty until the deadline (seconds since 1970) or a signal ended a stage; then no stage starts.
 
-    def __init__(self, deadline: float, log: IO[str]) -> None:
+    A stage holds ``lock``, a file descriptor, until it ends, whatever becomes of this process.
+    """
+
+    def __init__(self, deadline: float, log: IO[str], lock: int) -> None:
         self.cut = ""
         self._deadline = deadline
         self._log = log
+        self._lock = lock
         for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
             signal.signal(number, self._told)
 
@@ -32,7 +36,7 @@ class Stages:
             return False
         process = subprocess.Popen(
             command, cwd=folder, env={**os.environ, **environment}, stdin=subprocess.DEVNULL, stdout=self._log,
-            stderr=subprocess.STDOUT, start_new_session=True,
+            stderr=subprocess.STDOUT, start_new_session=True, pass_fds=[self._lock],
         )  # fmt: skip
         while process.poll() is None:
             if self._over():

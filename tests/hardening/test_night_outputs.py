@@ -49,7 +49,10 @@ def test_prometheus_has_the_same_lines_with_any_name(judged):
 
 
 def test_junit_has_the_same_elements_with_any_name(judged):
-    text = junit("embedded", *judged)
+    one = stepped(5)
+    hostile = series(one.series.values, case=HOSTILE, unit=ESCAPES, nodes=HOSTILE)
+    nasty = type(one)(hostile, one.finding, True, (ESCAPES,))
+    text = junit("embedded", *judged, [nasty], ESCAPES)
     assert {element.tag for element in ET.fromstring(text).iter()} <= {
         "testsuites", "testsuite", "testcase", "failure", "error",
     }  # fmt: skip

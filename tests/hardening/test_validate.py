@@ -89,6 +89,19 @@ def test_measured_again_in_the_same_environment_with_the_same_variables(tree):
     assert [name for name in ("gcc+ucx.1", "gccc+ucx.1", "gcc+ucx-1") if re.match(pattern, name)] == ["gcc+ucx.1"]
 
 
+def test_measured_again_with_the_same_job_options(tree):
+    slow = samples.report([samples.latency(value=900, hashcode="abc123")])
+    (tree / "slow.json").write_text(json.dumps(slow))
+    told = f'printf "%s\\n" "$@" end >> "{tree}/told"; cat "{tree}/slow.json" > "$report"'
+    given = ("-J", "reservation=a b", "--job-option", "account=ops", "--job-option=qos=c", "-Jexclusive")
+    validate(tree, told, "embedded", "smoke", *given)
+    again = (tree / "told").read_text().split("end\n")[1].splitlines()
+    first = again.index("reservation=a b") - 1
+    expected = ["-J", "reservation=a b", "-J", "account=ops", "--job-option=qos=c", "-Jexclusive"]
+    assert again[first : first + 6] == expected
+    assert "nodelist=" in again[again.index("-J", first + 6) + 1]
+
+
 def test_two_runs_at_once(tree):
     (tree / "results").mkdir()
     with (tree / "results/lock").open("a") as lock:

@@ -52,7 +52,7 @@ def failed_night(number: int, node: str = "node2", **changes: Any) -> Night:
         "state": State.FAIL,
         "headline": f"1 of 9 cases failed; suspect: {node}",
         "problems": (failure(node=node),),
-        "suspects": {node: ("NodeLinks: named by the check's own measurement",)},
+        "suspects": {node: (f"{failure().case}: named by the check's own measurement",)},
         "drain": (f"scontrol update nodename={node} state=drain reason=Kappa",),
     }
     return night(number, **{**values, **changes})

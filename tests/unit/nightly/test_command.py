@@ -1,16 +1,30 @@
 """``python -m reports nightly`` and ``nightly-plan`` on stored nights."""
 
-import shutil
+import os
+import pathlib
 
 import pytest
 
 from reports.__main__ import main
+from reports.errors import InputError
+from reports.judge import EXIT_STATUS
+from reports.nightly import command
+from reports.nightly.archive import Archive, open_archive
+from reports.nightly.coverage import coverage
+from reports.site import find_site, load_site
+from reports.state import State
 from tests.unit.history.nights import on
-from tests.unit.nightly.samples import START, keep_record, keep_report, record
-from tests.unit.reports.samples import complete, latency, report
+from tests.unit.nightly.samples import START, keep_record, keep_report, night, pinned, record
+from tests.unit.nightly.test_compare import stepped
+from tests.unit.reports.samples import case, complete, latency, report
 
 FAIL, INCOMPLETE = 1, 2
 OUTPUTS = {"index.html", "message.md", "junit.xml", "embedded.prom"}
+
+
+def on_one_node(**changes):
+    entry = latency(**changes)
+    return {**entry, "name": "OsuLatency %placement=same_node", "placement": "same_node"}
 
 
 @pytest.fixture
@@ -51,12 +65,46 @@ def test_series_of_nodes_that_change_are_judged_across_nodes(results):
     assert 'nodes=""' in values[0]
 
 
+def test_textfile_can_be_read_as_soon_as_it_has_its_name(results, tmp_path, monkeypatch):
+    named = []
+
+    def replace(part, path):
+        named.append((pathlib.Path(path).name, os.stat(part).st_mode & 0o777))
+        os.rename(part, path)
+
+    monkeypatch.setattr("reports.files.os.replace", replace)
+    (tmp_path / "textfile").mkdir()
+    nightly(results, f"--textfile={tmp_path / 'textfile'}")
+    assert dict(named)["embedded.prom"] == 0o644
+    assert {mode for name, mode in named if name != "embedded.prom"} == {0o600}
+
+
 def test_textfile_goes_where_node_exporter_reads_it(results, tmp_path):
     folder = tmp_path / "textfile"
     folder.mkdir()
     nightly(results, f"--textfile={folder}")
     assert [path.name for path in folder.iterdir()] == ["embedded.prom"]
     assert (folder / "embedded.prom").stat().st_mode & 0o777 == 0o644
+
+
+@pytest.mark.parametrize(
+    ("state", "worse", "problem", "expected"),
+    [
+        ("PASS", False, "", 0), ("PASS", True, "", 1), ("INCOMPLETE", True, "", 1), ("INCOMPLETE", False, "", 2),
+        ("PASS", False, "damaged", 2), ("FAIL", False, "damaged", 1),
+    ],
+)  # fmt: skip
+def test_the_history_counts_where_it_is_asked_to(results, monkeypatch, state, worse, problem, expected):
+    def findings(*_):
+        if problem:
+            raise InputError(problem)
+        return [stepped(5, worse=worse)]
+
+    ended = Archive((night(0, folder="20261116T020000", state=State[state]),), (), ())
+    monkeypatch.setattr(command, "_findings", findings)
+    monkeypatch.setattr(command, "open_archive", lambda *_: ended)
+    assert nightly(results) == EXIT_STATUS[State[state]]
+    assert nightly(results, "--gate") == expected
 
 
 def test_a_damaged_history_hides_no_verdict(results):
@@ -75,9 +123,38 @@ def test_no_night_yet(tmp_path, capsys):
 def test_plan_names_partition_and_nodes(results, capsys):
     running = results / "nights/20261117T020000"
     keep_record(running, record(ended=None))
-    shutil.copy(results / "nights/20261115T020000/run-report.json", running)
+    keep_report(running, complete(on_one_node()))
     assert main(["nightly-plan", "embedded", f"--results={results}", "--nights=2", f"--night={running}"]) == 0
     assert capsys.readouterr().out == "cpu\tnode1\n"
+
+
+def test_every_node_that_can_be_measured_has_its_turn(tmp_path, capsys):
+    """Two nodes for which there is no check of one node, and for the others one whose only metric has no reference."""
+    service, cpu = ["a1", "a2"], [f"node{number}" for number in range(10, 20)]
+    listed = [
+        {**case("PartitionState"), "partition": partition, "per_node": {"usable": {"unit": "", "values": values}}}
+        for partition, values in (("service", dict.fromkeys(service, 1)), ("cpu", dict.fromkeys(cpu, 1)))
+    ]
+    unreferenced = {"perfvalues": {"embedded:cpu:latency_8B": [9, 0, None, None, "us", "pass"]}}
+    nights, turns = 4, []
+    for number in range(3 * nights):
+        folder = tmp_path / f"nights/202611{number + 10}T020000"
+        times = {"night": f"2026-11-{number + 10}", "started": START + 86400 * number, "nights": nights}
+        keep_report(folder, report([*listed, on_one_node()]))
+        keep_record(folder, record(**times, ended=None, deadline=1e12))
+        main(["nightly-plan", "embedded", f"--results={tmp_path}", f"--nights={nights}", f"--night={folder}"])
+        partition, _, planned = capsys.readouterr().out.strip().partition("\t")
+        assert partition == "cpu"
+        turns.append(planned.split(","))
+        keep_record(folder, record(**times, planned=turns[-1]))
+        cases = [pinned(on_one_node(**unreferenced), node) for node in turns[-1]]
+        keep_report(folder, report(cases), "rotation/run-report-cpu.json")
+    assert [len(turn) for turn in turns] == [3] * len(turns)
+    for first in range(2 * nights + 1):
+        assert {node for turn in turns[first : first + nights] for node in turn} == set(cpu)
+    archive = open_archive(tmp_path, load_site(find_site(("embedded",))))
+    assert archive.nights[-1].covered == tuple(sorted(turns[-1]))
+    assert not any(one.overdue for one in coverage(archive))
 
 
 def test_plan_needs_a_night(capsys):

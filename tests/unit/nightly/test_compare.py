@@ -59,6 +59,28 @@ def test_mended():
     assert change.cleared == ("node2",)
 
 
+STANDING = {"state": State.INCOMPLETE, "gaps": ("no reference: OsuBarrier",)}
+
+
+def test_a_standing_gap_hides_nothing_that_was_mended():
+    change = compare(failed_night(0, **STANDING), night(1, **STANDING, passed=(failure().case,)), [])
+    assert [problem.case for problem in change.mended] == [failure().case]
+    assert change.cleared == ("node2",)
+
+
+def test_a_suspect_is_cleared_when_all_that_spoke_against_it_passed():
+    against = (f"{failure().case}: slow", "Stream on cpu+gcc, node2: slow")
+    before = failed_night(0, suspects={"node2": against})
+    assert compare(before, night(1, passed=(failure().case, "Stream on cpu+gcc")), []).cleared == ()
+    assert compare(before, night(1, passed=(failure().case, "Stream on cpu+gcc, node2")), []).cleared == ("node2",)
+
+
+def test_what_is_not_recorded_to_have_passed_is_not_mended():
+    change = compare(failed_night(0), night(1, passed=("PartitionState on cpu+builtin",)), [])
+    assert change.mended == ()
+    assert change.cleared == ()
+
+
 def test_what_did_not_run_is_not_mended():
     change = compare(failed_night(0), night(1, state=State.INCOMPLETE, gaps=("the night left no report",)), [])
     assert change.mended == ()

@@ -6,12 +6,15 @@ from xml.etree import ElementTree as ET
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
+from reports.history.findings import Finding, Kind
+from reports.history.gate import Judged
 from reports.nightly.archive import Archive
 from reports.nightly.calendar import months
 from reports.nightly.junit import junit
 from reports.nightly.page import render
 from reports.nightly.prometheus import prometheus
 from reports.nightly.record import load_record
+from reports.nightly.summarise import Judged as JudgedNight
 from reports.nightly.summarise import judge_night, summarise
 from reports.state import State
 from tests.unit.nightly.samples import failed_night, keep_record, keep_report, night, record
@@ -90,7 +93,7 @@ def test_junit_counts_what_failed_and_what_is_missing(tmp_path, document):
     keep_record(tmp_path, record(planned=("node1",)))
     keep_report(tmp_path, document)
     kept = load_record(tmp_path)
-    suite = ET.fromstring(junit("embedded", summarise(tmp_path, kept, SITE), judge_night(tmp_path, kept, SITE)))[0]
+    suite = ET.fromstring(junit("embedded", summarise(tmp_path, kept, SITE), judge_night(tmp_path, kept, SITE), []))[0]
     tests = suite.findall("testcase")
     assert int(suite.get("tests")) == len(tests)
     assert int(suite.get("failures")) == len(suite.findall("testcase/failure"))
@@ -102,7 +105,20 @@ def test_junit_counts_what_failed_and_what_is_missing(tmp_path, document):
 def test_junit_holds_text_that_xml_cannot(tmp_path):
     keep_record(tmp_path, record(cut="\x00 ]]> <b>\ud800".encode("utf-8", "replace").decode()))
     kept = load_record(tmp_path)
-    ET.fromstring(junit("embedded", summarise(tmp_path, kept, SITE), judge_night(tmp_path, kept, SITE)))
+    ET.fromstring(junit("embedded", summarise(tmp_path, kept, SITE), judge_night(tmp_path, kept, SITE), []))
+
+
+def test_junit_has_the_history_in_a_suite_of_its_own():
+    thin = Judged(series([1.0]), Finding(Kind.THIN, 1.0, 1.0, 0.0, 0, ()), False)
+    nothing = JudgedNight((), (), ())
+    found = [stepped(5), stepped(5, worse=False), thin]
+    tests, past = ET.fromstring(junit("embedded", night(), nothing, found, "damaged"))
+    assert [suite.get("tests") for suite in (tests, past)] == ["0", "4"]
+    assert [past.get(kind) for kind in ("failures", "errors", "skipped")] == ["1", "1", "1"]
+    [failure] = past.findall("testcase/failure")
+    assert failure.get("message").startswith("step, worse since 2026-11-")
+    assert failure.get("message").endswith("→ 500 MB/s")
+    assert "kernel: 6.1 → 6.2" in failure.text
 
 
 def test_page_shows_the_fault_and_names_the_node():

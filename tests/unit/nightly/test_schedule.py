@@ -52,6 +52,7 @@ def test_sbatch_is_bounded_alone_warned_and_begins_tomorrow():
 
 def test_sbatch_night_submits_the_next_with_the_same_options():
     given = ["--at=03:30", "--limit=2h", "--nights=14", "--mode=smoke", "--slurm=--account=a b", "--textfile=/a b"]
+    given += ["--gate"]
     wrapped = shlex.split(next(part for part in sbatch(*given, "--", "-n", "Osu x") if part.startswith("--wrap="))[7:])
     assert wrapped[:3] == ["exec", str(PROGRAM), "mycluster"]
     again = parse(wrapped[2:])
@@ -89,17 +90,17 @@ def test_line_breaks_are_refused(kind, where):
 
 
 def test_systemd_units_are_bounded_and_expand_nothing():
-    chosen = options("--limit=2h", "--", "-n", "50%$HOME")
+    chosen = options("--limit=2h", "--", "-n", r"50%$HOME\d")
     text = schedule.systemd(chosen, command(chosen), Path("/opt/kappa"), "a%b")
     assert "TimeoutStartSec=7290" in text
     assert "\nUser=a%%b\n" in text
     assert "OnCalendar=*-*-* 02:00:00" in text
-    assert "50%%$$HOME" in text
+    assert r"'50%%$$HOME\\d'" in text
 
 
 @pytest.mark.skipif(shutil.which("systemd-analyze") is None, reason="not provided here: systemd-analyze")
 def test_systemd_accepts_the_units(tmp_path):
-    chosen = options("--limit=2h", "--", "-n", "50%$HOME")
+    chosen = options("--limit=2h", "--", "-n", r"50%$HOME\d")
     # systemd looks whether the program is there.
     text = schedule.systemd(chosen, [sys.executable, *command(chosen)[1:]], tmp_path, "daemon")
     units = [part.partition("\n")[::2] for part in text.split("# /etc/systemd/system/")[1:]]

@@ -22,6 +22,13 @@ STUBBORN = "trap '' TERM; echo started; while :; do sleep 0.1; done"
 
 
 @pytest.fixture
+def stages(log, tmp_path):
+    """Makes stages that end after so many seconds."""
+    with (tmp_path / "lock").open("w") as lock:
+        yield lambda seconds: Stages(time.time() + seconds, log, lock.fileno())
+
+
+@pytest.fixture
 def log(tmp_path):
     before = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)}
     with (tmp_path / "log").open("w") as file:
@@ -34,32 +41,32 @@ def shell(stages, script, folder):
     return stages.run(["bash", "-c", script], folder, {"KAPPA_TRIED": "yes"})
 
 
-def test_a_stage_that_ends_by_itself(log, tmp_path):
-    stages = Stages(time.time() + 60, log)
-    assert shell(stages, "echo $KAPPA_TRIED", tmp_path)
-    assert stages.cut == ""
+def test_a_stage_that_ends_by_itself(stages, tmp_path):
+    ending = stages(60)
+    assert shell(ending, "echo $KAPPA_TRIED", tmp_path)
+    assert ending.cut == ""
     assert (tmp_path / "log").read_text() == "yes\n"
 
 
-def test_the_deadline_ends_a_stage_and_lets_none_start(log, tmp_path):
-    stages = Stages(time.time() + 1, log)
-    assert not shell(stages, ORDERLY, tmp_path)
-    assert not shell(stages, "echo late", tmp_path)
-    assert "time limit" in stages.cut
+def test_the_deadline_ends_a_stage_and_lets_none_start(stages, tmp_path):
+    ending = stages(1)
+    assert not shell(ending, ORDERLY, tmp_path)
+    assert not shell(ending, "echo late", tmp_path)
+    assert "time limit" in ending.cut
     assert (tmp_path / "log").read_text() == "started\ntold to end\n"
 
 
-def test_a_signal_ends_a_stage(log, tmp_path):
-    stages = Stages(time.time() + 60, log)
+def test_a_signal_ends_a_stage(stages, tmp_path):
+    ending = stages(60)
     threading.Timer(0.5, os.kill, (os.getpid(), signal.SIGTERM)).start()
-    assert not shell(stages, ORDERLY, tmp_path)
-    assert stages.cut == "stopped by SIGTERM"
+    assert not shell(ending, ORDERLY, tmp_path)
+    assert ending.cut == "stopped by SIGTERM"
 
 
-def test_a_stage_that_does_not_end_is_killed_with_what_it_started(log, tmp_path, monkeypatch):
+def test_a_stage_that_does_not_end_is_killed_with_what_it_started(stages, tmp_path, monkeypatch):
     monkeypatch.setattr("site_configs.nightly_lib.stages.ENDING_S", 0.5)
-    stages = Stages(time.time() + 0.5, log)
-    assert not shell(stages, f"sleep 1000 & echo $! > child; {STUBBORN}", tmp_path)
+    ending = stages(0.5)
+    assert not shell(ending, f"sleep 1000 & echo $! > child; {STUBBORN}", tmp_path)
     child = int((tmp_path / "child").read_text())
     deadline = time.monotonic() + 30
     while Path(f"/proc/{child}/status").exists() and "Z" not in Path(f"/proc/{child}/stat").read_text().split()[2]:
@@ -83,6 +90,28 @@ def test_only_one_night_at_a_time_and_the_lock_goes_with_its_process(tmp_path):
         holder.wait()
     with only_one(path):
         pass
+
+
+def test_a_stage_that_outlives_its_conductor_keeps_the_lock(tmp_path, log):
+    path = tmp_path / "nightly/.lock"
+    code = (
+        "import sys, time, pathlib; from site_configs.nightly_lib.lock import only_one;"
+        "from site_configs.nightly_lib.stages import Stages\n"
+        "with only_one(pathlib.Path(sys.argv[1])) as lock:\n"
+        " Stages(time.time() + 60, sys.stdout, lock).run(['sh', '-c', 'echo $$; exec sleep 60'], pathlib.Path('/'), {})"
+    )
+    with subprocess.Popen(
+        [sys.executable, "-c", code, path], stdout=subprocess.PIPE, text=True, cwd=Path(__file__).parents[3]
+    ) as holder:
+        stage = int(holder.stdout.readline())
+        holder.kill()
+        holder.wait()
+        try:
+            with pytest.raises(BusyError), only_one(path):
+                pass
+        finally:
+            os.kill(stage, signal.SIGKILL)
+    subprocess.run(["flock", "--timeout", "30", path, "true"], check=True)
 
 
 def test_storage_without_locks_is_no_other_night(tmp_path, monkeypatch):

@@ -1,6 +1,7 @@
 """What a night left, whole or in part, becomes its summary; nothing that is missing passes."""
 
 import dataclasses
+import json
 
 import pytest
 
@@ -24,6 +25,7 @@ def test_a_whole_night_passes(tmp_path):
     night = summarise(tmp_path, record(planned=("node1",)), SITE)
     assert (night.state, night.gaps, night.covered) == (State.PASS, (), ("node1",))
     assert len(night.sessions) == 2
+    assert night.passed[-1].startswith("OsuLatency") and night.passed[-1].endswith(", node1")
     assert set(night.nodes) >= {"node1", "node2"}
 
 
@@ -62,8 +64,7 @@ def test_a_report_that_is_damaged_is_incomplete(tmp_path):
 
 
 def test_a_cut_night_is_incomplete_and_blames_no_case_that_was_running(tmp_path):
-    running = latency(result="abort", fail_phase="run", fail_reason="KeyboardInterrupt", perfvalues={})
-    keep_report(tmp_path, report([case("PartitionState"), running]))
+    keep_report(tmp_path, report([case("PartitionState"), aborted()]))
     cut = summarise(tmp_path, record(cut="it reached its time limit"), SITE)
     assert cut.state is State.INCOMPLETE
     assert "time limit" in gaps(cut)
@@ -71,9 +72,42 @@ def test_a_cut_night_is_incomplete_and_blames_no_case_that_was_running(tmp_path)
     assert summarise(tmp_path, record(), SITE).state is State.FAIL
 
 
+def test_a_chain_that_has_ended_is_said(tmp_path):
+    keep_report(tmp_path, complete())
+    night = summarise(tmp_path, record(unscheduled="sbatch: Slurm is down"), SITE)
+    assert night.state is State.INCOMPLETE
+    assert night.gaps == ("the next night is not submitted: sbatch: Slurm is down",)
+
+
 def test_a_failure_before_the_cut_still_fails(tmp_path):
     keep_report(tmp_path, report([case("PartitionState"), latency(value=900)]))
     assert summarise(tmp_path, record(cut="stopped by SIGTERM"), SITE).state is State.FAIL
+
+
+def aborted(**changes):
+    return latency(result="abort", fail_phase="run", fail_reason="KeyboardInterrupt", perfvalues={}, **changes)
+
+
+def test_a_failure_that_was_measured_again_when_the_cut_came_still_fails(tmp_path):
+    keep_report(tmp_path, report([case("PartitionState"), latency(value=900)], uuid="first"))
+    again = report([aborted()], uuid="again", confirms="first", purpose="same-nodes")
+    keep_report(tmp_path, again, "confirmations/same-nodes-1.json")
+    elsewhere = aborted(job_nodelist=["node8", "node9"], provenance={})
+    elsewhere = report([elsewhere], uuid="elsewhere", confirms="first", purpose="other-nodes")
+    keep_report(tmp_path, elsewhere, "confirmations/other-nodes-1.json")
+    cut = summarise(tmp_path, record(cut="it reached its time limit"), SITE)
+    assert cut.state is State.FAIL
+    assert "time limit" in gaps(cut)
+    assert [problem.state for problem in cut.problems] == [State.FAIL]
+    assert not set(cut.suspects) & {"node8", "node9"}
+
+
+def test_a_single_node_that_failed_before_the_cut_is_still_suspect(tmp_path):
+    keep_report(tmp_path, complete())
+    first = [pinned(latency(), "node1"), pinned(latency(value=900), "node2")]
+    keep_report(tmp_path, report(first, [pinned(aborted(), "node2")]), SINGLE)
+    night = summarise(tmp_path, record(planned=("node1", "node2"), cut="stopped by SIGTERM"), SITE)
+    assert (night.state, list(night.suspects), night.covered) == (State.FAIL, ["node2"], ("node1", "node2"))
 
 
 def test_planned_nodes_that_did_not_run_are_incomplete_and_not_covered(tmp_path):
@@ -83,6 +117,25 @@ def test_planned_nodes_that_did_not_run_are_incomplete_and_not_covered(tmp_path)
     assert night.state is State.INCOMPLETE
     assert night.covered == ("node1",)
     assert "node[2-3]" in gaps(night)
+
+
+def test_a_node_that_was_measured_is_covered_though_a_reference_is_missing(tmp_path):
+    keep_report(tmp_path, complete())
+    measured = {"perfvalues": {"embedded:cpu:latency_8B": [9, 0, None, None, "us", "pass"]}}
+    cases = [pinned(latency(**measured), "node1"), pinned(latency(value=None), "node2")]
+    keep_report(tmp_path, report(cases), SINGLE)
+    night = summarise(tmp_path, record(planned=("node1", "node2")), SITE)
+    assert (night.state, night.covered) == (State.INCOMPLETE, ("node1",))
+    assert "no reference" in gaps(night)
+
+
+def test_a_summary_of_an_earlier_version_is_read(tmp_path):
+    keep_report(tmp_path, complete())
+    night = summarise(tmp_path, record(), SITE)
+    later = ("single", "passed")
+    known = {key: value for key, value in json.loads(to_json(night)).items() if key not in later}
+    (tmp_path / "summary.json").write_text(json.dumps(known), encoding="utf-8")
+    assert load_night(tmp_path) == dataclasses.replace(night, **dict.fromkeys(later))
 
 
 def test_a_summary_survives_its_file(tmp_path):
@@ -116,6 +169,18 @@ def test_only_the_newest_night_may_still_be_running(tmp_path, newer):
     assert bool(archive.running) is not newer
     assert [night.state for night in archive.nights] == ([State.INCOMPLETE] * 2 if newer else [])
     assert len(open_archive(tmp_path, SITE, now=START + 7200).nights) == 1 + newer
+
+
+@pytest.mark.parametrize("later", [60, 30 * 86400], ids=["within the night", "a month later"])
+def test_a_report_that_comes_after_its_conductor_died_is_judged(tmp_path, later):
+    folder = tmp_path / "nights/20261115T020000"
+    keep_record(folder, record(ended=None))
+    keep_record(tmp_path / "nights/20261116T020000", record())
+    assert open_archive(tmp_path, SITE, now=START + later).nights[0].sessions == ()
+    keep_report(folder, complete(latency("gpu", value=900)))
+    assert open_archive(tmp_path, SITE, now=START + later).nights[0].state is State.FAIL
+    (folder / "run-report.json").unlink()
+    assert open_archive(tmp_path, SITE, now=START + 30 * 86400).nights[0].state is State.FAIL
 
 
 def test_a_summary_that_cannot_be_kept_is_still_shown(tmp_path, monkeypatch, capsys):

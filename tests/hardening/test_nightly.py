@@ -1,0 +1,162 @@
+"""The conductor of a night with ReFrame replaced by a script."""
+
+import contextlib
+import json
+import os
+import random
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from xml.etree import ElementTree as ET
+
+import psutil
+import pytest
+
+from reports.history import dataset
+from reports.nightly.archive import open_archive
+from reports.nightly.night import load_night
+from reports.nightly.record import load_record, report_files
+from reports.site import find_site, load_site
+from tests.hardening.test_validate import REPORT, REPOSITORY, tree
+from tests.unit.nightly.samples import pinned
+from tests.unit.reports import samples
+
+__all__ = ["tree"]
+
+
+def on_one_node():
+    entry = samples.latency()
+    return {**entry, "name": "OsuLatency %placement=same_node", "placement": "same_node"}
+
+
+MADE = {
+    "run-report.json": samples.complete(on_one_node()),
+    "run-report-cpu.json": samples.report([pinned(on_one_node(), "node1")]),
+}
+
+
+@pytest.fixture
+def site(tree):
+    """A site of which ReFrame finds the same each night: all is well, and so it is on each of the single nodes."""
+    shutil.copy(REPOSITORY / "site_configs/nightly", tree / "site_configs/nightly")
+    shutil.copytree(REPOSITORY / "site_configs/nightly_lib", tree / "site_configs/nightly_lib")
+    for name, document in MADE.items():
+        (tree / name).write_text(json.dumps(document))
+    reframe(tree, "true")
+    # What `validate` says and draws takes seconds, and is not the night's.
+    (tree / ".venv/bin/python").write_text(
+        f"#!/bin/sh\ncase $3 in verdict | html | confirm) exit 0 ;; esac\nexec '{sys.executable}' \"$@\"\n"
+    )
+    return tree
+
+
+def reframe(tree, in_turn):
+    """``in_turn``: what the stub does besides when it measures single nodes."""
+    script = tree / ".venv/bin/reframe"
+    script.write_text(
+        f"#!/bin/bash\n{REPORT}cd {tree}\nmade=${{report##*/}}\n"
+        f"case $* in *--distribute*) {in_turn} ;; esac\n"
+        'sed "s:a93313ed[^:\\"]*:${report//[^[:alnum:]]/-}:" "${made%.part}" > "$report.made"\n'
+        'split -n 40 --filter=cat "$report.made" > "$report"\n'
+    )
+    script.chmod(0o755)
+
+
+def command(tree, *options):
+    return [sys.executable, tree / "site_configs/nightly", "embedded", *options]
+
+
+def environment(tree):
+    return {**os.environ, "KAPPA_RESULTS": str(tree / "results")}
+
+
+def nightly(tree, *options):
+    return subprocess.run(
+        command(tree, *options), env=environment(tree), capture_output=True, text=True, timeout=300, check=False
+    )
+
+
+def test_single_nodes_are_measured_under_the_lock_of_validate(site):
+    reframe(site, "flock --nonblock results/lock true || touch held")
+    nightly(site)
+    assert (site / "held").exists()
+    assert json.loads(next(site.glob("results/nights/*/night.json")).read_text())["planned"] == ["node1"]
+
+
+def test_a_next_night_that_cannot_be_submitted_is_said(site):
+    for name, does in (("squeue", "true"), ("sbatch", "echo Slurm is down >&2; exit 1")):
+        (site / ".venv/bin" / name).write_text(f"#!/bin/sh\n{does}\n")
+        (site / ".venv/bin" / name).chmod(0o755)
+    path = f"{site / '.venv/bin'}:{os.environ['PATH']}"
+    subprocess.run(command(site, "--nights=0", "--resubmit"), env={**environment(site), "PATH": path}, check=False)
+    [summary] = site.glob("results/nights/*/summary.json")
+    assert json.loads(summary.read_text())["gaps"][0] == "the next night is not submitted: sbatch: Slurm is down"
+    assert "the next night is not submitted" in (site / "results/nightly/message.md").read_text()
+
+
+def killed_after(tree, seconds, with_all):
+    """Kill a night's conductor, as ``kill`` would, or with all that it has started, as a power cut would."""
+    conductor = subprocess.Popen(
+        command(tree), env=environment(tree), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+    )
+    time.sleep(seconds)
+    conductor.send_signal(signal.SIGSTOP)
+    started = psutil.Process(conductor.pid).children(recursive=True) if conductor.poll() is None and with_all else []
+    conductor.kill()
+    for process in started:
+        with contextlib.suppress(psutil.NoSuchProcess):
+            process.kill()
+    return conductor.wait() == -signal.SIGKILL
+
+
+def found(results):
+    """The sessions of all reports, and of the history; none of the files is there in part."""
+    sessions = set()
+    for folder in (path.parent for path in results.glob("nights/*/night.json")):
+        load_record(folder)
+        if (folder / "summary.json").exists():
+            load_night(folder)
+        for report in report_files(folder):
+            document = json.loads(report.read_text())
+            assert document["runs"] == MADE[report.name]["runs"]
+            sessions.add(document["session_info"]["uuid"])
+    outputs = results / "nightly"
+    if (outputs / "index.html").exists():
+        assert (outputs / "index.html").read_text().rstrip().endswith("</html>")
+    if (outputs / "junit.xml").exists():
+        ET.parse(outputs / "junit.xml")
+    return sessions, dataset.sessions(results / "history")
+
+
+def test_killed_at_random_points(site):
+    """Nothing of an earlier night is lost, no file is there in part, and the next night can start at once."""
+    results = site / "results"
+    began = time.monotonic()
+    nightly(site)
+    whole_s = time.monotonic() - began
+    reports, history = found(results)
+    assert len(reports) == 2 and history == reports
+    chance, kills = random.Random(14), 0
+    while kills < int(os.environ.get("KAPPA_KILLS", "10")):
+        kills += killed_after(site, chance.uniform(0, whole_s), with_all=chance.random() < 0.5)
+        # What the conductor had started goes on without it; then the locks are free.
+        for lock in (results / "nightly/.lock", results / "lock"):
+            subprocess.run(["flock", "--timeout", "60", lock, "true"], check=True)
+        now = found(results)
+        assert now[0] >= reports and now[1] >= history, "a result was lost"
+        assert now[1] <= now[0]
+        reports, history = now
+    time.sleep(1)  # a night's folder is named by the second
+    nightly(site)
+    after, history = found(results)
+    assert after == history
+    assert len(after - reports) >= 2, "the next night did not start"
+    archive = open_archive(results, load_site(find_site(("embedded",))))
+    assert archive.nights[-1].ended is not None and not archive.damaged and not archive.running
+    assert {session for night in archive.nights for session in night.sessions} == after
+    for part in results.glob("nights/*/rotation/*.part"):
+        with pytest.raises(ValueError):
+            json.loads(part.read_text())
+    print(f"night of {whole_s:.1f} s: {kills} kills, {len(archive.nights)} nights, {len(after)} reports")

@@ -1,0 +1,103 @@
+"""Nights are put into a scrontab beside what is there, and the chain of ``sbatch`` is mended where it can be."""
+
+import subprocess
+
+import pytest
+
+from site_configs.nightly_lib import cli
+from site_configs.nightly_lib.errors import NightlyError
+from site_configs.nightly_lib.install import install
+from site_configs.nightly_lib.lock import BusyError
+from site_configs.nightly_lib.options import parse
+
+# As Slurm's: a file for each user, which another replaces as a whole; without one it says so.
+SCRONTAB = """\
+#!/bin/sh
+case $1 in
+    -l) cat "{tab}" 2>/dev/null || {{ echo "no crontab for $(id -un)" >&2; exit 1; }} ;;
+    *) cp "$1" "{tab}" ;;
+esac
+"""
+OFF = "#!/bin/sh\necho 'scrontab: error: scrontab is disabled on this cluster' >&2\nexit 1\n"
+INCOMPLETE, BUSY = 2, 75
+
+
+@pytest.fixture
+def scrontab(tmp_path, monkeypatch):
+    program = tmp_path / "bin/scrontab"
+    program.parent.mkdir()
+    program.write_text(SCRONTAB.format(tab=tmp_path / "tab"))
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", str(program.parent), prepend=":")
+    return program
+
+
+def install_nights(tmp_path, *options):
+    chosen = parse(["mycluster", "--schedule=scrontab", *options])
+    install(chosen, ["/opt/nightly", "mycluster"], tmp_path, tmp_path / "results")
+
+
+def test_a_first_scrontab(scrontab, tmp_path, capsys):
+    install_nights(tmp_path, "--at=03:30")
+    listed = subprocess.run([scrontab, "-l"], capture_output=True, text=True, check=True).stdout
+    assert "\n30 3 * * * /opt/nightly mycluster\n" in listed
+    assert f"#SCRON --output={tmp_path}/results/nightly/scrontab.log\n" in listed
+    assert "every day at 03:30" in capsys.readouterr().out
+
+
+def test_what_is_in_the_scrontab_stays_and_an_entry_is_replaced(scrontab, tmp_path):
+    (tmp_path / "tab").write_text("0 1 * * * /bin/backup\n")
+    install_nights(tmp_path, "--at=03:30")
+    install_nights(tmp_path, "--at=04:00")
+    lines = (tmp_path / "tab").read_text().splitlines()
+    assert [line for line in lines if not line.startswith("#")] == [
+        "0 1 * * * /bin/backup", "0 4 * * * /opt/nightly mycluster",
+    ]  # fmt: skip
+
+
+def test_a_dry_run_changes_nothing(scrontab, tmp_path, capsys):
+    install_nights(tmp_path, "--dry-run")
+    assert "/opt/nightly mycluster" in capsys.readouterr().out
+    assert not (tmp_path / "tab").exists()
+
+
+def test_a_cluster_without_scrontab(scrontab, tmp_path, monkeypatch):
+    scrontab.write_text(OFF)
+    with pytest.raises(NightlyError, match=r"is disabled .* is ScronParameters=enable set"):
+        install_nights(tmp_path)
+
+
+@pytest.mark.parametrize(("failures", "late"), [(0, ""), (1, ""), (2, "Slurm is down")])
+def test_a_next_night_is_submitted_at_the_end_if_it_could_not_be_before(tmp_path, monkeypatch, failures, late):
+    calls, said = [], []
+
+    def submit(options, command, log):
+        calls.append(command)
+        if len(calls) <= failures:
+            raise NightlyError("Slurm is down")
+
+    def conduct(options, repository, results, lock, submit_late):
+        said.append(submit_late())
+        return 0
+
+    monkeypatch.setenv("KAPPA_RESULTS", str(tmp_path))
+    monkeypatch.setattr(cli, "submit_next", submit)
+    monkeypatch.setattr(cli, "conduct", conduct)
+    assert cli.main(["embedded", "--resubmit"]) == 0
+    assert said == [late]
+    assert len(calls) == min(failures, 1) + 1
+
+
+@pytest.mark.parametrize(("failing", "status"), [(True, INCOMPLETE), (False, BUSY)])
+def test_a_chain_that_ends_beside_another_night_is_an_error(tmp_path, monkeypatch, failing, status):
+    def submit(*_):
+        if failing:
+            raise NightlyError("Slurm is down")
+
+    def busy(path):
+        raise BusyError("another night is running")
+
+    monkeypatch.setenv("KAPPA_RESULTS", str(tmp_path))
+    monkeypatch.setattr(cli, "submit_next", submit)
+    monkeypatch.setattr(cli, "only_one", busy)
+    assert cli.main(["embedded", "--resubmit"]) == status
