@@ -3,11 +3,9 @@
 import json
 import pathlib
 import re
-from collections.abc import Callable, Container, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
-
-import orjson
 
 from reframe_checks.base.bounded_file import read_text
 from reports.errors import InputError
@@ -27,7 +25,7 @@ from reports.model import (
 )
 from reports.schema import FINDING_KEYS, HEAT_MAP_TITLES, REPORT, SCALING_KEYS, VARIANT_KEYS, check
 from reports.secrets import redacted
-from reports.untrusted import clean, clean_object, clean_value, is_clean_json, one_line
+from reports.untrusted import clean, clean_object, one_line
 
 PATTERNS = ("run-report*.json", "report*.json")
 # Folder beside a report with the reports of what was measured again.
@@ -35,15 +33,9 @@ CONFIRMATIONS = "confirmations"
 # The largest report of a cluster of a thousand nodes is a tenth of it.
 MAX_REPORT_BYTES = 512 * 2**20
 # What ReFrame writes for a variable that was never set.
-_UNDEFINED = "<undefined>"
+UNDEFINED = "<undefined>"
 # ReFrame's parameter of a case that was distributed; its name leaves it out.
 _PINNED = re.compile(r"%\.nid=(\S+)")
-_FIGURES_AND_FACTS = frozenset(
-    {
-        *("name", "system", "partition", "environ", "result", "job_nodelist", "jobid", "perfvalues", "check_class"),
-        *("family", "informational", "provenance", "suspects"),
-    }
-)
 
 
 def find_report(run: pathlib.Path) -> pathlib.Path:
@@ -72,40 +64,10 @@ def load_session(run: pathlib.Path) -> Session:
     return replace(session, again=tuple(other for other in again if other.confirms == session.uuid))
 
 
-def load_figures(path: pathlib.Path, present: Container[str]) -> Session:
-    """The session of one report with its figures and facts only, five times faster than with its evidence.
-
-    A session whose uuid is in ``present`` comes without its cases.
-
-    :raises InputError: as ``load_session``.
-    """
-    source = clean(str(path))
-    text = _read(path, source)
-    try:
-        document = orjson.loads(text)
-    except orjson.JSONDecodeError:
-        # It refuses NaN, and its messages differ.
-        document = _parse(text, source, hook=None)
-    info = document.get("session_info") if isinstance(document, dict) else None
-    if isinstance(info, dict) and info.get("uuid") in present:
-        document = {**document, "runs": []}
-    for case in _test_cases(document):
-        for key in [key for key in case if key not in _FIGURES_AND_FACTS]:
-            del case[key]
-    try:
-        session = _session_of(document if is_clean_json(text) else clean_value(document), source)
-    except ValueError as err:
-        raise InputError(f"{source}: {one_line(str(err), 200)}") from err
-    return session
-
-
 def _session(path: pathlib.Path) -> Session:
     source = clean(str(path))
-    return _session_of(_parse(_read(path, source), source, hook=clean_object), source)
-
-
-def _session_of(document: Any, source: str) -> Session:
-    check(_without_undefined(document), REPORT, source)
+    document = parse(read(path, source), source)
+    check_shape(document, source)
     info = document["session_info"]
     purpose = info.get("purpose") or ""
     return Session(
@@ -128,7 +90,11 @@ def _session_of(document: Any, source: str) -> Session:
     )
 
 
-def _read(path: pathlib.Path, source: str) -> str:
+def read(path: pathlib.Path, source: str) -> str:
+    """The text of the report at ``path``, which messages call ``source``.
+
+    :raises InputError: it cannot be read, is too large or is no UTF-8.
+    """
     try:
         return read_text(path, MAX_REPORT_BYTES)
     except OSError as err:
@@ -137,9 +103,13 @@ def _read(path: pathlib.Path, source: str) -> str:
         raise InputError(f"{source}: not valid JSON ({err.reason} at byte {err.start})") from err
 
 
-def _parse(text: str, source: str, hook: Callable[[list[tuple[str, Any]]], Any] | None) -> Any:
+def parse(text: str, source: str) -> Any:
+    """What a report's text holds, with every string in it clean.
+
+    :raises InputError: it is no valid JSON.
+    """
     try:
-        return json.loads(text, object_pairs_hook=hook, parse_int=_integer)
+        return json.loads(text, object_pairs_hook=clean_object, parse_int=_integer)
     except json.JSONDecodeError as err:
         raise InputError(f"{source}: line {err.lineno}: not valid JSON ({err.msg}); is the report complete?") from err
     except (ValueError, RecursionError) as err:
@@ -151,15 +121,18 @@ def _integer(digits: str) -> float:
     return int(digits) if len(digits) < 300 else float(digits)
 
 
-def _without_undefined(document: Any) -> Any:
-    """Drop what ReFrame could not set from every test case, in place."""
-    for case in _test_cases(document):
-        for key in [key for key, value in case.items() if value == _UNDEFINED]:
+def check_shape(document: Any, source: str) -> None:
+    """Hold a parsed report against its schema, without what ReFrame could not set, which is dropped in place.
+
+    :raises InputError: names ``source`` and the key that does not fit.
+    """
+    for case in entries_of(document):
+        for key in [key for key, value in case.items() if value == UNDEFINED]:
             del case[key]
-    return document
+    check(document, REPORT, source)
 
 
-def _test_cases(document: Any) -> Iterator[dict[str, Any]]:
+def entries_of(document: Any) -> Iterator[dict[str, Any]]:
     """The test cases of a document whose shape is not checked yet."""
     for run in _dicts(document.get("runs") if isinstance(document, dict) else None):
         yield from _dicts(run.get("testcases"))

@@ -1,5 +1,6 @@
 """One metric against its reference, from the value itself: what ReFrame concluded is a second opinion only."""
 
+import functools
 import math
 from dataclasses import dataclass, replace
 
@@ -52,12 +53,15 @@ class MetricVerdict:
         return abs(value - bound) / abs(bound) if bound else math.inf
 
 
-def absolute_bounds(metric: Metric) -> tuple[float, float]:
+@functools.lru_cache(4096)  # the references are the same night after night, and ReFrame's function is slow
+def absolute_bounds(
+    reference: float, lower_fraction: float | None, upper_fraction: float | None
+) -> tuple[float, float]:
     """Lower and upper bound in the metric's unit, infinite where unbounded.
 
     :raises ValueError: the bounds are not valid.
     """
-    lower, upper = map(float, reference_bounds(metric.reference, metric.lower_fraction, metric.upper_fraction))
+    lower, upper = map(float, reference_bounds(reference, lower_fraction, upper_fraction))
     return lower, upper
 
 
@@ -65,7 +69,7 @@ def judge_metric(case: Case, metric: Metric) -> MetricVerdict:
     """Judge ``metric`` of ``case`` by its recorded value, reference and bounds."""
     source = case.reference_sources.get(metric.name)
     try:
-        lower, upper = absolute_bounds(metric)
+        lower, upper = absolute_bounds(metric.reference, metric.lower_fraction, metric.upper_fraction)
         problem = "" if math.isfinite(metric.reference) else f"the reference is {metric.reference}"
     except ValueError as err:
         problem = str(err)

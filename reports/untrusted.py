@@ -19,8 +19,9 @@ _CONTROL = re.compile(
     """,
     re.VERBOSE,
 )
-# Escapes in JSON that may stand for what is removed.
-_ESCAPES = re.compile(r"\\[ubfr]")
+# Escapes in JSON that may stand for what is removed: not those of letters and signs from Latin to Hebrew, arrows and
+# mathematics, which a report writes for every µ.
+_ESCAPES = re.compile(r"\\(?:[bfr]|u(?!00[a-f]|0[1-5]|2[1-9]))")
 
 
 def clean(text: str) -> str:
@@ -48,20 +49,7 @@ def is_clean_json(text: str) -> bool:
     return "\x7f" not in text if text.isascii() else text.replace("\n", "").replace("\t", "").isprintable()
 
 
-def clean_value(value: Any) -> Any:
-    """What JSON holds, with every string in it clean.
-
-    :raises ValueError: as ``clean_object``.
-    """
-    if isinstance(value, dict):
-        return clean_object([(key, clean_value(item)) for key, item in value.items()])
-    if isinstance(value, list):
-        return [clean_value(item) for item in value]
-    return clean(value) if isinstance(value, str) else value
-
-
 def _clean_scalars(value: Any) -> Any:
-    """As ``clean_value`` of what holds no object but clean ones."""
     if isinstance(value, str):
         return clean(value)
     if isinstance(value, list):

@@ -11,16 +11,21 @@ from functools import partial
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from reports.errors import InputError
 from reports.history import dataset
-from reports.history.rows import SCHEMA, rows_of
-from reports.load import CONFIRMATIONS, PATTERNS, load_figures
+from reports.history.reader import load_figures
+from reports.history.rows import Rows
+from reports.load import CONFIRMATIONS, PATTERNS
+from reports.untrusted import clean
 
 # Values that are held before they are written: some 100 MB.
 _BATCH = 250_000
 # Fewer reports than this are read before another process has started.
 _WORTH_PROCESSES = 100
+# Reports whose rows make one table: tables of a few rows cost more than what is in them.
+_TOGETHER = 16
 
 
 @dataclass(frozen=True)
@@ -59,17 +64,17 @@ def ingest(reports: Iterable[pathlib.Path], history: pathlib.Path) -> Ingested:
     with dataset.locked(history):
         present = dataset.sessions(history)
         batch: list[Any] = []
-        for uuid, table, problem in _tables(list(reports), frozenset(present)):
-            if problem:
-                damaged.append(problem)
-            elif uuid in present:
-                known += 1
-            else:
-                present.add(uuid)
-                batch.append(table)
-                held += len(table)
-                values += len(table)
-                new += 1
+        for read in _read_all(list(reports), frozenset(present)):
+            table = read.table
+            if again := present.intersection(read.sessions):
+                table = table.filter(pc.invert(pc.is_in(table["session"], pa.array(again))))
+            present.update(read.sessions)
+            batch.append(table)
+            held += len(table)
+            values += len(table)
+            new += len(read.sessions) - len(again)
+            known += read.known + len(again)
+            damaged += read.damaged
             if held >= _BATCH:
                 dataset.append(history, pa.concat_tables(batch))
                 batch, held = [], 0
@@ -78,25 +83,41 @@ def ingest(reports: Iterable[pathlib.Path], history: pathlib.Path) -> Ingested:
     return Ingested(new, values, known, tuple(damaged))
 
 
-# Identifier of the session, its values (none when it is known), and what is wrong with the report.
-_Read = tuple[str, Any, str]
+@dataclass
+class _Read:
+    """What some reports hold that is new."""
+
+    sessions: set[str]
+    known: int
+    damaged: list[str]
+    table: Any
 
 
-def _tables(reports: list[pathlib.Path], present: frozenset[str]) -> Iterator[_Read]:
-    read = partial(_table, present=present)
+def _read_all(reports: list[pathlib.Path], present: frozenset[str]) -> Iterator[_Read]:
+    read = partial(_read, present=present)
     if len(reports) < _WORTH_PROCESSES:
-        yield from map(read, reports)
+        yield from map(read, ([report] for report in reports))
         return
     # A process that is forked from one with threads (Arrow has some) may hang.
     context = multiprocessing.get_context("spawn")
     # A report has no cycles: a garbage collector would go through millions of objects and find nothing.
     with ProcessPoolExecutor(len(os.sched_getaffinity(0)), mp_context=context, initializer=gc.disable) as pool:
-        yield from pool.map(read, reports, chunksize=8)
+        yield from pool.map(read, (reports[start : start + _TOGETHER] for start in range(0, len(reports), _TOGETHER)))
 
 
-def _table(path: pathlib.Path, present: frozenset[str]) -> _Read:
-    try:
-        session = load_figures(path, present)
-        return session.uuid, pa.Table.from_pylist(rows_of(session), schema=SCHEMA), ""
-    except InputError as err:
-        return "", None, str(err)
+def _read(reports: list[pathlib.Path], present: frozenset[str]) -> _Read:
+    rows = Rows()
+    done = _Read(set(), 0, [], None)
+    for path in reports:
+        try:
+            report = load_figures(path, present)
+            uuid = report.session_info.uuid or ""
+            if uuid in present or uuid in done.sessions:
+                done.known += 1
+            else:
+                rows.add(report, clean(str(path)))
+                done.sessions.add(uuid)
+        except InputError as err:
+            done.damaged.append(str(err))
+    done.table = rows.table()
+    return done

@@ -1,17 +1,18 @@
 """Rows of the history: one for each session, run, case and metric."""
 
 import datetime
+import functools
 import hashlib
 import json
 import math
-from collections.abc import Iterator
 from typing import Any
 
+import msgspec
 import pyarrow as pa
 
 from reports.errors import InputError
+from reports.history.reader import Case, Figure, Report
 from reports.metric_verdict import absolute_bounds
-from reports.model import Case, Session
 from reports.untrusted import one_line
 
 _TEXT = pa.dictionary(pa.int32(), pa.string())
@@ -35,6 +36,9 @@ SCHEMA = pa.schema(
         ("confirms", _TEXT),
     ]
 )
+_METRIC = ("metric", "unit", "value", "lower", "upper", "informational")
+_METRIC_SCHEMA = pa.schema([SCHEMA.field(name) for name in _METRIC])
+_CASE_SCHEMA = pa.schema([field for field in SCHEMA if field.name not in _METRIC])
 #: What may explain a change, with its name for people. ``files`` is a hash over the specs and libraries.
 FACTS = {
     "kernel": "kernel",
@@ -48,77 +52,114 @@ FACTS = {
 NODE_FAMILY = "node/"
 
 
-def rows_of(session: Session) -> list[dict[str, Any]]:
-    """One row for each metric with a number.
+class Rows:
+    """One row for each metric with a number, of some sessions."""
 
-    :raises InputError: the session has no uuid or no time; rows could not be told from those of another.
-    """
-    if not session.uuid:
-        raise InputError(f"{session.path}: session_info.uuid: expected the session's identifier, found none")
-    common = {
-        "time": _moment(session),
-        "session": session.uuid,
-        "mode": session.mode or "",
-        "purpose": session.purpose,
-        "confirms": session.confirms,
-    }
-    cases = [case for run in session.runs for case in run]
-    node_checks = [case for case in cases if case.family.startswith(NODE_FAMILY)]
-    return [{**common, **row} for case in cases for row in _case_rows(case, node_checks)]
+    def __init__(self) -> None:
+        self._cases: list[dict[str, Any]] = []
+        self._metrics: list[dict[str, Any]] = []
+        self._case_of: list[int] = []
+
+    def add(self, report: Report, source: str) -> None:
+        """Add those of ``report``, all or none; messages call it ``source``.
+
+        :raises InputError: the session has no uuid or no time; rows could not be told from those of another.
+        """
+        info = report.session_info
+        if not info.uuid:
+            raise InputError(f"{source}: session_info.uuid: expected the session's identifier, found none")
+        common = {
+            "time": _moment(info.time_start or "", source),
+            "session": info.uuid,
+            "mode": info.mode or "",
+            "purpose": info.purpose or "",
+            "confirms": info.confirms or "",
+        }
+        cases = [case for run in report.runs for case in run.testcases]
+        node_checks = [case for case in cases if case.family.startswith(NODE_FAMILY)]
+        for number, run in enumerate(report.runs):
+            for case in run.testcases:
+                if case.check_class is not msgspec.UNSET and (metrics := _metrics(case)):
+                    self._case_of += [len(self._cases)] * len(metrics)
+                    self._cases.append({**common, "run": number, **_facts(case, node_checks)})
+                    self._metrics += metrics
+
+    def table(self) -> Any:
+        # What the rows of a case share is converted once for the case.
+        cases = pa.Table.from_pylist(self._cases, schema=_CASE_SCHEMA).take(pa.array(self._case_of, pa.int32()))
+        metrics = pa.Table.from_pylist(self._metrics, schema=_METRIC_SCHEMA)
+        columns = {name: table[name] for table in (cases, metrics) for name in table.column_names}
+        return pa.table([columns[name] for name in SCHEMA.names], schema=SCHEMA)
 
 
-def _moment(session: Session) -> datetime.datetime:
+def _moment(text: str, source: str) -> datetime.datetime:
     try:
-        return datetime.datetime.strptime(session.time_start, "%Y%m%dT%H%M%S%z")
+        return datetime.datetime.strptime(text, "%Y%m%dT%H%M%S%z")
     except ValueError as err:
         raise InputError(
-            f"{session.path}: session_info.time_start: expected a time like 20261121T054519+0000, "
-            f"found {one_line(session.time_start, 40)!r}"
+            f"{source}: session_info.time_start: expected a time like 20261121T054519+0000, "
+            f"found {one_line(text, 40)!r}"
         ) from err
 
 
-def _case_rows(case: Case, node_checks: list[Case]) -> Iterator[dict[str, Any]]:
-    measured = [metric for metric in case.metrics if metric.value is not None]
-    if not measured or case.check_class is None:
-        return
-    common = {
-        "run": case.run,
+def _facts(case: Case, node_checks: list[Case]) -> dict[str, Any]:
+    provenance = case.provenance
+    return {
         "check_class": case.check_class,
         "family": case.family,
         "case": case.name,
         "parameters": case.name.partition(" ")[2],
-        "partition": case.partition,
-        "environ": case.environ,
+        "partition": case.partition or "",
+        "environ": case.environ or "",
         "nodes": ",".join(case.nodes),
         "verdict": case.result,
         "node_check": node_check_state(case, node_checks),
-        "job_id": case.job_id,
-        "files": _files_hash(case.provenance.get("files", {})),
-        **{key: _fact(case, key) for key in ("kernel", "driver", "mpi", "sha256", "suite_revision")},
+        "job_id": None if case.jobid is None else str(case.jobid),
+        "kernel": _fact(provenance.kernel),
+        "driver": _fact(provenance.driver),
+        "mpi": _fact(provenance.mpi),
+        "sha256": _fact(provenance.sha256),
+        "files": _files_hash(tuple(provenance.files.items())),
+        "suite_revision": _fact(provenance.suite_revision),
     }
-    for metric in measured:
-        try:
-            lower, upper = absolute_bounds(metric)
-        except ValueError:
-            lower, upper = -math.inf, math.inf
-        yield {
-            **common,
-            "metric": metric.name,
-            "unit": metric.unit,
-            "value": metric.value,
-            "lower": lower,
-            "upper": upper,
-            "informational": metric.name in case.informational,
+
+
+def _metrics(case: Case) -> list[dict[str, Any]]:
+    prefix = f"{case.system}:{case.partition or ''}:"
+    return [
+        {
+            "metric": (name := key.removeprefix(prefix)),
+            "unit": figure.unit or "",
+            "value": figure.value,
+            **_bounds(figure),
+            "informational": name in case.informational,
         }
+        for key, figure in (case.perfvalues or {}).items()
+        if isinstance(figure.value, float)
+    ]
 
 
-def _fact(case: Case, key: str) -> str:
-    return one_line(str(case.provenance.get(key) or ""), 200)
+def _bounds(figure: Figure) -> dict[str, float]:
+    try:
+        lower, upper = absolute_bounds(figure.reference or 0, figure.lower, figure.upper)
+    except ValueError:
+        lower, upper = -math.inf, math.inf
+    return {"lower": lower, "upper": upper}
 
 
-def _files_hash(files: dict[str, str]) -> str:
+def _fact(found: Any) -> str:
+    return _short(found if isinstance(found, str) else str(found or ""))
+
+
+@functools.lru_cache(256)  # most cases of most nights have the same facts
+def _short(text: str) -> str:
+    return one_line(text, 200)
+
+
+@functools.lru_cache(64)  # and use the same files
+def _files_hash(files: tuple[tuple[str, str], ...]) -> str:
     """One hash over the files' contents, whichever folder they lie in; empty without files."""
-    contents = sorted((path.rpartition("/")[2], digest) for path, digest in files.items())
+    contents = sorted((path.rpartition("/")[2], digest) for path, digest in files)
     return hashlib.sha256(json.dumps(contents).encode()).hexdigest() if contents else ""
 
 

@@ -5,27 +5,26 @@ import os
 import pathlib
 import sys
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from reports.errors import InputError
 from reports.files import make_folder, write_atomically, written_beside
-from reports.history import dataset
 from reports.history.command import history_folder
-from reports.history.gate import Judged, judge_all
-from reports.history.ingest import ingest
-from reports.history.query import History
 from reports.judge import EXIT_STATUS
 from reports.nightly.archive import Archive, open_archive, reports_of
 from reports.nightly.junit import junit
-from reports.nightly.message import message
-from reports.nightly.prometheus import prometheus
 from reports.nightly.record import load_record
 from reports.nightly.rotation import tonight
-from reports.nightly.series import nightly_series
 from reports.nightly.summarise import judge_night, single_nodes
 from reports.site import Site, find_site, load_site
 from reports.state import State
 from reports.untrusted import clean
+
+if TYPE_CHECKING:
+    from reports.history.gate import Judged
+
+# SciPy, Arrow and Bokeh take seconds to load, which the other commands need not wait for.
+# ruff: noqa: PLC0415
 
 _DESCRIPTION = """\
 Take in what the nights left, hold it against the site's history, and write results/SITE/nightly/:
@@ -98,7 +97,9 @@ def _plan(options: argparse.Namespace) -> int:
 
 
 def _nightly(options: argparse.Namespace) -> int:
-    from reports.nightly.page import render  # noqa: PLC0415 (Bokeh takes a second to load)
+    from reports.nightly.message import message
+    from reports.nightly.page import render
+    from reports.nightly.prometheus import prometheus
 
     site, results = _site_and_results(options)
     archive = open_archive(results, site)
@@ -134,14 +135,20 @@ def _nightly(options: argparse.Namespace) -> int:
     return EXIT_STATUS[_with_history(night.state, findings, problem) if options.gate else night.state]
 
 
-def _with_history(state: State, findings: list[Judged], problem: str) -> State:
+def _with_history(state: State, findings: "list[Judged]", problem: str) -> State:
     if any(one.worse for one in findings):
         return State.FAIL
     return State.INCOMPLETE if problem and state is State.PASS else state
 
 
-def _findings(results: pathlib.Path, archive: Archive) -> list[Judged]:
+def _findings(results: pathlib.Path, archive: Archive) -> "list[Judged]":
     """Every series judged by itself; across nodes where no set of nodes was measured often enough."""
+    from reports.history import dataset
+    from reports.history.gate import judge_all
+    from reports.history.ingest import ingest
+    from reports.history.query import History
+    from reports.nightly.series import nightly_series
+
     folder = results / "history"
     present = dataset.sessions(folder)
     # Reading every report of years takes minutes.

@@ -10,8 +10,7 @@ from reports.history import ingest as module
 from reports.history.dataset import files, sessions
 from reports.history.ingest import Ingested, ingest, reports_in
 from reports.history.query import History
-from reports.history.rows import rows_of
-from reports.load import load_figures, load_session
+from reports.load import load_session
 from tests.unit.history.nights import history_of, night, with_facts, write
 from tests.unit.reports.samples import DATA, case, latency
 
@@ -105,6 +104,15 @@ def test_a_damaged_month_is_named(tmp_path):
         sessions(history)
 
 
+def test_copies_among_reports_that_are_read_together_count_once(tmp_path, monkeypatch):
+    monkeypatch.setattr(module, "_WORTH_PROCESSES", 1)
+    monkeypatch.setattr(module, "_TOGETHER", 2)
+    for place, number in enumerate([0, 1, 1, 2, 3, 3]):
+        write(tmp_path / "runs", place, night(number, [latency(value=number + 1.0)]))
+    assert ingest(reports_in([tmp_path / "runs"]), tmp_path / "history") == Ingested(4, 4, 2, ())
+    assert values(tmp_path / "history") == [1.0, 2.0, 3.0, 4.0]
+
+
 def test_several_processes_give_the_same(tmp_path, monkeypatch):
     one = history_of(tmp_path, [[latency(value=float(number))] for number in range(1, 6)])
     monkeypatch.setattr(module, "_WORTH_PROCESSES", 1)
@@ -112,10 +120,32 @@ def test_several_processes_give_the_same(tmp_path, monkeypatch):
     assert rows(tmp_path / "other") == rows(one)
 
 
+def figures_of_the_verdict(path):
+    for case_ in (entry for run in load_session(path).runs for entry in run if entry.check_class is not None):
+        for metric in (metric for metric in case_.metrics if metric.value is not None):
+            yield {
+                "run": case_.run,
+                "check_class": case_.check_class,
+                "family": case_.family,
+                "case": case_.name,
+                "partition": case_.partition,
+                "environ": case_.environ,
+                "nodes": ",".join(case_.nodes),
+                "verdict": case_.result,
+                "job_id": case_.job_id,
+                "metric": metric.name,
+                "unit": metric.unit,
+                "value": metric.value,
+                "informational": metric.name in case_.informational,
+                **{key: case_.provenance.get(key) or "" for key in ("kernel", "mpi", "sha256", "suite_revision")},
+            }
+
+
 @pytest.mark.parametrize("path", sorted(DATA.glob("*.json")), ids=lambda path: path.stem)
-def test_the_fast_reader_sees_the_figures_that_the_verdict_sees(path):
-    fast, whole = load_figures(path, ()), load_session(path)
-    assert rows_of(fast) == rows_of(whole)
+def test_the_history_sees_the_figures_that_the_verdict_sees(path, tmp_path):
+    ingest([path], tmp_path)
+    seen = list(figures_of_the_verdict(path))
+    assert [{key: row[key] for key in figures} for row, figures in zip(rows(tmp_path), seen, strict=True)] == seen
 
 
 def test_control_sequences_do_not_get_in(tmp_path):
