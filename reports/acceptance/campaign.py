@@ -2,7 +2,7 @@
 
 ::
 
-    contract.yaml            as it was when the run began
+    contract.yaml            the contract, with the waivers that were given since; contract.N.yaml are those before
     unresolved.json          clauses that no series was run for, and why
     attempts/NAME/           one ReFrame session: attempt.json (of what), run-report.json, output/, console.txt
 
@@ -25,13 +25,14 @@ from typing import Any
 from reports import schema
 from reports.acceptance.contract import Contract, load_contract
 from reports.acceptance.series import Series
+from reports.acceptance.versions import CONTRACT, earlier_versions, keep_version
 from reports.errors import InputError
 from reports.files import write_atomically
 from reports.load import load_session
 from reports.model import Case, Session
 from reports.untrusted import clean, clean_object
 
-CONTRACT, UNRESOLVED, ATTEMPTS, REPORT = "contract.yaml", "unresolved.json", "attempts", "run-report.json"
+UNRESOLVED, ATTEMPTS, REPORT = "unresolved.json", "attempts", "run-report.json"
 LOCK = ".lock"
 _NAME = re.compile(r"[A-Za-z0-9_]+-[0-9a-f]{8}-r\d{4}-a\d{2,}")
 _ATTEMPT = {
@@ -79,6 +80,10 @@ class Campaign:
     def contract(self) -> Contract:
         return load_contract(self.folder / CONTRACT)
 
+    def earlier_contracts(self) -> dict[str, Contract]:
+        """See ``versions.earlier_versions``."""
+        return earlier_versions(self.folder)
+
     def unresolved(self) -> dict[str, str]:
         """Clause id -> why no series was run for it."""
         path = self.folder / UNRESOLVED
@@ -106,15 +111,9 @@ class Campaign:
     def freeze(self, contract: pathlib.Path) -> None:
         """Keep the contract that this folder is run for.
 
-        :raises InputError: it has been begun with another one.
+        :raises InputError: it has been begun with another one, and not in waivers alone.
         """
-        text = contract.read_text(encoding="utf-8")
-        kept = self.folder / CONTRACT
-        if not kept.exists():
-            write_atomically(kept, text)
-        elif kept.read_text(encoding="utf-8") != text:
-            where = clean(str(self.folder))
-            raise InputError(f"{where} was begun with another contract than {clean(str(contract))}; take a new folder")
+        keep_version(self.folder, contract)
 
     def begin(self, series: Series, repeat: int, number: int) -> Attempt:
         """Make the folder of an attempt; it appears with its ``attempt.json`` or not at all."""

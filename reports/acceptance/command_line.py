@@ -82,11 +82,16 @@ def add_commands(commands: "argparse._SubParsersAction[argparse.ArgumentParser]"
         formatter_class=raw,
         help="write the dossier of what was run",
         description="Write the dossier: HTML, PDF, contract, raw results, manifest. Runs nothing; the same results\n"
-        "give the same dossier. Exit status: 0 ACCEPTED, 1 NOT ACCEPTED, 2 INCOMPLETE or an error.",
+        "give the same dossier. A waiver that is given after measuring goes into the contract, then into the dossier\n"
+        "by --contract; the dossier keeps both versions.\n"
+        "Exit status: 0 ACCEPTED, 1 NOT ACCEPTED, 2 INCOMPLETE or an error.",
     )
     report.add_argument("folder", metavar="DIR", type=pathlib.Path, help="the folder that run filled")
     report.add_argument(
         "-o", "--output", metavar="DOSSIER", type=pathlib.Path, help="a new folder (default: DIR/dossier)"
+    )
+    report.add_argument(
+        "--contract", metavar="FILE", type=pathlib.Path, help="the contract with the waivers that were given since"
     )
     report.add_argument("--no-pdf", action="store_true", help="write no PDF")
     report.add_argument("--sign", metavar="HOW", help="sign the manifest: gpg, gpg:KEY or minisign:SECRET_KEY_FILE")
@@ -143,6 +148,9 @@ def _report(options: argparse.Namespace) -> int:
 
     target = options.output or options.folder / "dossier"
     campaign = Campaign(options.folder)
+    if options.contract:
+        with campaign.locked():
+            campaign.freeze(options.contract)
     with campaign.at_rest():
         verdict = write_dossier(campaign, target, not options.no_pdf, options.sign)
     _show_verdict(verdict)

@@ -8,11 +8,12 @@ import tempfile
 from dataclasses import dataclass
 
 from reports.acceptance import signature
-from reports.acceptance.campaign import ATTEMPTS, CONTRACT, REPORT, UNRESOLVED, Campaign
+from reports.acceptance.campaign import ATTEMPTS, REPORT, UNRESOLVED, Campaign
 from reports.acceptance.judge import Verdict, judge
 from reports.acceptance.manifest import MANIFEST, differences, files_below, manifest_of, sha256
 from reports.acceptance.page import RawFile, render, to_pdf
 from reports.acceptance.verdict_json import to_json, without_prose
+from reports.acceptance.versions import is_version
 from reports.errors import InputError
 from reports.files import write_atomically
 from reports.untrusted import clean
@@ -65,7 +66,7 @@ def _copy_raw(source: pathlib.Path, folder: pathlib.Path) -> tuple[list[RawFile]
         path = pathlib.PurePosixPath(name)
         of_attempt = path.parts[0] == ATTEMPTS and not path.parts[1].startswith(".") and _NOT_RAW not in path.parts
         file = source / path
-        if not (of_attempt or name in (CONTRACT, UNRESOLVED)) or file.is_symlink() or not file.is_file():
+        if not (of_attempt or name == UNRESOLVED or is_version(name)) or file.is_symlink() or not file.is_file():
             continue
         entry = RawFile(clean(name), file.stat().st_size, sha256(file))
         # The verdict follows from the reports.
@@ -81,7 +82,11 @@ def _copy_raw(source: pathlib.Path, folder: pathlib.Path) -> tuple[list[RawFile]
 
 def evidence_of(folder: pathlib.Path) -> str:
     """SHA-256 over contract and raw results: of their lines as ``sha256sum`` prints them, in order of path."""
-    names = [name for name in files_below(folder) if name in (CONTRACT, UNRESOLVED) or name.startswith(f"{ATTEMPTS}/")]
+    names = [
+        name
+        for name in files_below(folder)
+        if name == UNRESOLVED or is_version(name) or name.startswith(f"{ATTEMPTS}/")
+    ]
     lines = (f"{sha256(folder / name)}  {name}\n" for name in names)
     return hashlib.sha256(os.fsencode("".join(lines))).hexdigest()
 

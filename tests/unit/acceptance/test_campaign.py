@@ -21,14 +21,6 @@ from tests.unit.reports.samples import latency, loaded, report
 SERIES = Series("OsuLatency %placement=two_nodes", "cpu", "packaged")
 
 
-def test_another_contract_needs_another_folder(campaign, tmp_path):
-    other = tmp_path / "other.yaml"
-    other.write_text("contract: {}")
-    with pytest.raises(InputError, match="begun with another contract"):
-        campaign.freeze(other)
-    campaign.freeze(campaign.folder / "contract.yaml")
-
-
 def test_a_folder_is_held_by_one(campaign):
     with campaign.locked(), pytest.raises(InputError, match="another run"), campaign.locked():
         pass
