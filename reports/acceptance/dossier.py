@@ -12,11 +12,12 @@ from reports.acceptance.campaign import ATTEMPTS, REPORT, UNRESOLVED, Campaign
 from reports.acceptance.judge import Verdict, judge
 from reports.acceptance.manifest import MANIFEST, differences, files_below, manifest_of, sha256
 from reports.acceptance.page import RawFile, render, to_pdf
+from reports.acceptance.shown import expected, shown
 from reports.acceptance.verdict_json import to_json, without_prose
 from reports.acceptance.versions import is_version
 from reports.errors import InputError
 from reports.files import write_atomically
-from reports.untrusted import clean
+from reports.untrusted import clean, one_line
 
 HTML, PDF, VERDICT = "dossier.html", "dossier.pdf", "verdict.json"
 RAW_LIMIT = 64 << 20
@@ -121,9 +122,27 @@ def verify(folder: pathlib.Path, key: str | None = None) -> Proof:
             problems.append(f"{VERDICT} is not what this version of the suite makes of the raw results")
         elif stored != derived.encode():
             good.append(f"note: this version of the suite words {VERDICT} otherwise; verdicts and figures are the same")
+        evidence = evidence_of(folder)
+        problems += _page_problems(folder, verdict, evidence)
         good.append(f"the verdict follows from the raw results: {verdict.acceptance.word}")
+        good.append(f"evidence, as it has to stand on what was signed on paper: {evidence}")
         good.append(f"SHA-256 of {MANIFEST}: {sha256(folder / MANIFEST)}")
     return Proof(problems, unchecked, good)
+
+
+def _page_problems(folder: pathlib.Path, verdict: Verdict, evidence: str) -> list[str]:
+    """Where the page that people sign shows something else than what follows from the raw results."""
+    try:
+        found = shown((folder / HTML).read_text(encoding="utf-8"))
+    except ValueError:
+        return [f"{HTML} is no page of a dossier"]
+    wanted = expected(verdict, evidence)
+    return [
+        f"{HTML} shows {one_line(clean(', '.join(sorted(found.get(place, {'nothing'})))), 80)} as {clean(place)}, and "
+        f"the raw results give {', '.join(wanted.get(place, {'none'}))}"
+        for place in sorted({*wanted, *found})
+        if found.get(place) != wanted.get(place)
+    ]
 
 
 def _same_figures(stored: bytes, derived: str) -> bool:

@@ -93,12 +93,12 @@ def test_what_was_added_removed_or_linked_is_found(dossier):
     assert re.search("cannot be read: .*run-report.json", problems)
 
 
-def write_anew(dossier, old, new):
-    """Change the verdict, and the manifest with it."""
-    path = dossier / "verdict.json"
+def write_anew(dossier, old, new, name="verdict.json"):
+    """Change a file, and the manifest with it."""
+    path = dossier / name
     text = path.read_text()
     assert old in text
-    path.write_text(text.replace(old, new))
+    path.write_text(text.replace(old, new), errors="surrogateescape")
     (dossier / MANIFEST).unlink()
     (dossier / MANIFEST).write_text(manifest_of(dossier))
 
@@ -121,6 +121,44 @@ def test_a_new_manifest_does_not_hide_a_forged_verdict(dossier, old, new):
     proof = verify(dossier)
     assert proof.exit_status == 1
     assert "is not what this version of the suite makes of the raw results" in proof.problems[0]
+
+
+@pytest.fixture
+def unmet(campaign, tmp_path):
+    campaign.measure(90, 90, 90)
+    write_dossier(campaign, tmp_path / "unmet", pdf=False, how_signed=None)
+    return tmp_path / "unmet"
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "words"),
+    [
+        (">NOT ACCEPTED<", ">ACCEPTED<", "shows ACCEPTED as verdict, and the raw results give NOT ACCEPTED"),
+        (">NOT MET<", ">MET<", "shows MET as clause B1, and the raw results give NOT MET"),
+        ('"clause B1">NOT', '"clause B1">NOT <i>', "clause B1"),
+        ('data-shown="clause B1"', "", "shows nothing as clause B1"),
+        ('data-shown="clause B1"', 'data-shown="clause B2"', "as clause B2, and the raw results give none"),
+        ('data-shown="evidence">', 'data-shown="evidence">0', "as evidence"),
+        ("</html>", "\udcff", "no page of a dossier"),
+    ],
+)
+def test_a_new_manifest_does_not_hide_a_forged_page(unmet, old, new, words):
+    assert verify(unmet).exit_status == 0
+    write_anew(unmet, old, new, "dossier.html")
+    proof = verify(unmet)
+    assert proof.exit_status == 1
+    assert any(words in problem for problem in proof.problems), proof.problems
+
+
+def test_a_page_that_another_version_worded_is_intact(unmet):
+    write_anew(unmet, "What stands against acceptance", "Against acceptance", "dossier.html")
+    assert verify(unmet).exit_status == 0
+
+
+def test_the_evidence_that_the_paper_bears_is_printed(unmet, capsys):
+    main(["verify", str(unmet)])
+    on_paper = re.search(r'data-shown="evidence">([0-9a-f]{64})<', (unmet / "dossier.html").read_text())[1]
+    assert f"evidence, as it has to stand on what was signed on paper: {on_paper}" in capsys.readouterr().out
 
 
 def test_a_dossier_that_another_version_worded_is_intact(dossier):
