@@ -5,6 +5,7 @@ import os
 import pathlib
 import shutil
 import tempfile
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from reports.acceptance import signature
@@ -105,13 +106,14 @@ class Proof:
         return 1 if self.problems else 2 if self.unchecked else 0
 
 
-def verify(folder: pathlib.Path, key: str | None = None) -> Proof:
+def verify(folder: pathlib.Path, keys: Sequence[str] = ()) -> Proof:
     """Hold a dossier against its manifest, its signatures, and the verdict that its raw results give.
 
+    :param keys: of all who must have signed; see ``signature.check``.
     :raises InputError: it is no dossier.
     """
     problems = differences(folder)
-    signatures = signature.check(folder, key)
+    signatures = signature.check(folder, keys)
     unchecked = [s.words for s in signatures if s.check is signature.Check.NOT_CHECKED]
     good = [s.words for s in signatures if s.check in (signature.Check.GOOD, signature.Check.NONE)]
     problems += [s.words for s in signatures if s.check is signature.Check.BAD]

@@ -4,13 +4,15 @@ import hashlib
 import json
 import os
 import pathlib
+import re
 
 from reports import schema
 from reports.errors import InputError
 from reports.untrusted import clean
 
 MANIFEST = "manifest.json"
-SIGNATURES = (f"{MANIFEST}.asc", f"{MANIFEST}.minisig")
+# One for each party: of GnuPG or of minisign, with who signed in the name where there are several.
+_SIGNATURE = re.compile(re.escape(MANIFEST) + r"(\.[A-Za-z0-9_-]{1,40})?\.(asc|minisig)")
 _SCHEMA = {
     "type": "object",
     "required": ["files"],
@@ -31,6 +33,11 @@ def sha256(path: pathlib.Path) -> str:
     """
     with open(os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK), "rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def is_signature(name: str) -> bool:
+    """Whether ``name`` is that of a detached signature on the manifest."""
+    return _SIGNATURE.fullmatch(name) is not None
 
 
 def files_below(folder: pathlib.Path) -> list[str]:
@@ -64,7 +71,7 @@ def differences(folder: pathlib.Path) -> list[str]:
         raise InputError(f"{source}: not valid JSON") from err
     schema.check(document, _SCHEMA, source)
     expected = document["files"]
-    present = set(files_below(folder)) - {MANIFEST, *SIGNATURES}
+    present = {name for name in files_below(folder) if name != MANIFEST and not is_signature(name)}
     found = [f"added: {name}" for name in sorted(present - expected.keys())]
     for name, digest in sorted(expected.items()):
         if name not in present:

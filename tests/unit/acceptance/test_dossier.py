@@ -6,7 +6,6 @@ import os
 import re
 import shutil
 import stat
-import subprocess
 
 import pypdf
 import pytest
@@ -234,44 +233,3 @@ def test_exit_statuses(campaign, dossier, capsys):
     assert main(["verify", str(dossier)]) == 1
     assert main(["verify", str(dossier.parent / "campaign")]) == 2
     assert "is this a dossier?" in capsys.readouterr().err
-
-
-@pytest.fixture
-def keyring(tmp_path, monkeypatch):
-    home = tmp_path / "gnupg"
-    home.mkdir(mode=0o700)
-    monkeypatch.setenv("GNUPGHOME", str(home))
-    make = ["gpg", "--batch", "--passphrase", "", "--quick-generate-key", "Buyer <b@example.org>", "ed25519", "sign"]
-    subprocess.run(make, check=True, capture_output=True)
-    yield home
-    subprocess.run(["gpgconf", "--kill", "gpg-agent"], check=False)
-
-
-@pytest.mark.skipif(not shutil.which("gpg"), reason="GnuPG is not provided here")
-def test_signed_with_gnupg(campaign, tmp_path, keyring, monkeypatch):
-    write_dossier(campaign.measure(9, 9, 9), tmp_path / "d", pdf=False, how_signed="gpg")
-    proof = verify(tmp_path / "d")
-    assert proof.exit_status == 0
-    assert any("good signature of Buyer" in words for words in proof.good)
-    assert verify(tmp_path / "d", key="0" * 40).exit_status == 1
-    with (tmp_path / "d" / MANIFEST).open("a") as manifest:
-        manifest.write("\n")
-    assert verify(tmp_path / "d").exit_status == 1
-    monkeypatch.setenv("GNUPGHOME", str(tmp_path))
-    assert "keyring has not the key" in verify(tmp_path / "d").unchecked[0]
-
-
-@pytest.mark.skipif(not shutil.which("minisign"), reason="minisign is not provided here")
-def test_signed_with_minisign(campaign, tmp_path):
-    public, secret = tmp_path / "key.pub", tmp_path / "key"
-    subprocess.run(["minisign", "-G", "-W", "-p", public, "-s", secret], check=True, capture_output=True)
-    write_dossier(campaign.measure(9, 9, 9), tmp_path / "d", pdf=False, how_signed=f"minisign:{secret}")
-    assert verify(tmp_path / "d", key=str(public)).exit_status == 0
-    assert verify(tmp_path / "d").exit_status == 2
-    with (tmp_path / "d" / MANIFEST).open("a") as manifest:
-        manifest.write("\n")
-    assert verify(tmp_path / "d", key=str(public)).exit_status == 1
-
-
-def test_an_unsigned_dossier_does_not_pass_for_a_signed_one(dossier):
-    assert verify(dossier, key="0" * 40).exit_status == 1
