@@ -22,6 +22,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from reframe_checks.base.bounded_file import read_text
 from reports import schema
 from reports.acceptance.contract import Contract, load_contract
 from reports.acceptance.series import Series
@@ -34,6 +35,8 @@ from reports.untrusted import clean, clean_object
 
 UNRESOLVED, ATTEMPTS, REPORT = "unresolved.json", "attempts", "run-report.json"
 LOCK = ".lock"
+# Of what the suite itself writes beside the reports.
+_JSON_LIMIT = 16 << 20
 _NAME = re.compile(r"[A-Za-z0-9_]+-[0-9a-f]{8}-r\d{4}-a\d{2,}")
 _ATTEMPT = {
     "type": "object",
@@ -177,7 +180,7 @@ class Campaign:
 def _json(path: pathlib.Path) -> Any:
     source = clean(str(path))
     try:
-        return json.loads(path.read_text(encoding="utf-8"), object_pairs_hook=clean_object)
+        return json.loads(read_text(path, _JSON_LIMIT), object_pairs_hook=clean_object)
     except OSError as err:
         raise InputError(f"cannot read {source}: {err.strerror}") from err
     except (ValueError, RecursionError) as err:

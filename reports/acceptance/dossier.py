@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from reports.acceptance import signature
 from reports.acceptance.campaign import ATTEMPTS, REPORT, UNRESOLVED, Campaign
 from reports.acceptance.judge import Verdict, judge
-from reports.acceptance.manifest import MANIFEST, differences, files_below, manifest_of, sha256
+from reports.acceptance.manifest import MANIFEST, differences, files_below, manifest_of, member_text, sha256
 from reports.acceptance.page import RawFile, render, to_pdf
 from reports.acceptance.shown import expected, shown
 from reports.acceptance.verdict_json import to_json, without_prose
@@ -119,12 +119,8 @@ def verify(folder: pathlib.Path, keys: Sequence[str] = ()) -> Proof:
     problems += [s.words for s in signatures if s.check is signature.Check.BAD]
     if not problems:
         verdict = judge(Campaign(folder))
-        stored, derived = (folder / VERDICT).read_bytes(), to_json(verdict)
-        if not _same_figures(stored, derived):
-            problems.append(f"{VERDICT} is not what this version of the suite makes of the raw results")
-        elif stored != derived.encode():
-            good.append(f"note: this version of the suite words {VERDICT} otherwise; verdicts and figures are the same")
         evidence = evidence_of(folder)
+        problems += _verdict_problems(folder, verdict, good)
         problems += _page_problems(folder, verdict, evidence)
         good.append(f"the verdict follows from the raw results: {verdict.acceptance.word}")
         good.append(f"evidence, as it has to stand on what was signed on paper: {evidence}")
@@ -132,10 +128,29 @@ def verify(folder: pathlib.Path, keys: Sequence[str] = ()) -> Proof:
     return Proof(problems, unchecked, good)
 
 
+def _verdict_problems(folder: pathlib.Path, verdict: Verdict, good: list[str]) -> list[str]:
+    """Where ``verdict.json`` is another verdict; adds to ``good`` where it only has other words."""
+    derived = to_json(verdict)
+    try:
+        stored = member_text(folder / VERDICT)
+        same = without_prose(stored) == without_prose(derived)
+    except OSError as err:
+        return [f"cannot be read: {VERDICT} ({err.strerror})"]
+    except (ValueError, RecursionError):
+        same = False
+    if not same:
+        return [f"{VERDICT} is not what this version of the suite makes of the raw results"]
+    if stored != derived:
+        good.append(f"note: this version of the suite words {VERDICT} otherwise; verdicts and figures are the same")
+    return []
+
+
 def _page_problems(folder: pathlib.Path, verdict: Verdict, evidence: str) -> list[str]:
     """Where the page that people sign shows something else than what follows from the raw results."""
     try:
-        found = shown((folder / HTML).read_text(encoding="utf-8"))
+        found = shown(member_text(folder / HTML))
+    except OSError as err:
+        return [f"cannot be read: {HTML} ({err.strerror})"]
     except ValueError:
         return [f"{HTML} is no page of a dossier"]
     wanted = expected(verdict, evidence)
@@ -145,10 +160,3 @@ def _page_problems(folder: pathlib.Path, verdict: Verdict, evidence: str) -> lis
         for place in sorted({*wanted, *found})
         if found.get(place) != wanted.get(place)
     ]
-
-
-def _same_figures(stored: bytes, derived: str) -> bool:
-    try:
-        return without_prose(stored.decode()) == without_prose(derived)
-    except (ValueError, RecursionError):
-        return False

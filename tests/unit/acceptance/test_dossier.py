@@ -1,5 +1,6 @@
 """The dossier: complete, the same each time, private, harmless, and proof against alteration."""
 
+import hashlib
 import io
 import json
 import os
@@ -191,6 +192,35 @@ def test_a_manifest_that_names_files_outside(dossier):
     document["files"]["/etc/passwd\x1b[2J"] = "0" * 64
     (dossier / MANIFEST).write_text(json.dumps(document))
     assert verify(dossier).problems == ["missing: ../campaign/contract.yaml", "missing: /etc/passwd"]
+
+
+@pytest.mark.parametrize("name", [MANIFEST, "dossier.html", "verdict.json", "contract.yaml", "unresolved.json"])
+@pytest.mark.parametrize("what", ["pipe", "device", "nothing"])
+def test_pipes_devices_and_what_is_missing_neither_hang_nor_crash(dossier, name, what):
+    """Also where the manifest knows of it: a pipe has the hash of an empty file."""
+    path = dossier / name
+    path.unlink(missing_ok=True)
+    if what == "pipe":
+        os.mkfifo(path)
+    elif what == "device":
+        path.symlink_to("/dev/zero")
+    document = json.loads((dossier / MANIFEST).read_text()) if name != MANIFEST else {}
+    if name != MANIFEST:
+        document["files"].pop(name, None)
+        if what != "nothing":
+            document["files"][name] = hashlib.sha256(b"").hexdigest()
+        (dossier / MANIFEST).write_text(json.dumps(document))
+    try:
+        assert verify(dossier).exit_status == (0 if (name, what) == ("unresolved.json", "nothing") else 1)
+    except InputError as err:
+        assert re.search(r"cannot read .*(manifest\.json|contract\.yaml): ", str(err))
+
+
+def test_a_manifest_without_end_is_not_read(dossier):
+    with (dossier / MANIFEST).open("r+b") as file:
+        file.truncate(1 << 40)
+    with pytest.raises(InputError, match="larger than"):
+        verify(dossier)
 
 
 def test_hostile_strings_only_show(campaign, tmp_path):
