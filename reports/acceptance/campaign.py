@@ -28,7 +28,7 @@ from reports.acceptance.contract import Contract, load_contract
 from reports.acceptance.series import Series
 from reports.acceptance.versions import CONTRACT, earlier_versions, keep_version
 from reports.errors import InputError
-from reports.files import write_atomically
+from reports.files import sync_folder, write_atomically
 from reports.load import load_session
 from reports.model import Case, Session
 from reports.untrusted import clean, clean_object
@@ -135,6 +135,7 @@ class Campaign:
             part.mkdir(parents=True)
             write_atomically(part / "attempt.json", json.dumps(attempt, indent=1, ensure_ascii=False) + "\n")
             part.rename(folder)
+            sync_folder(folder.parent)
         except OSError as err:
             raise InputError(f"cannot write {clean(str(folder))}: {err.strerror}") from err
         return Attempt(folder, series, repeat, number, started)

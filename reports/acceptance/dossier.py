@@ -17,7 +17,7 @@ from reports.acceptance.shown import expected, shown
 from reports.acceptance.verdict_json import to_json, without_prose
 from reports.acceptance.versions import is_version
 from reports.errors import InputError
-from reports.files import write_atomically
+from reports.files import sync_folder, sync_tree, write_atomically
 from reports.untrusted import clean, one_line
 
 HTML, PDF, VERDICT = "dossier.html", "dossier.pdf", "verdict.json"
@@ -45,7 +45,10 @@ def write_dossier(campaign: Campaign, target: pathlib.Path, pdf: bool, how_signe
             _fill(folder, campaign, verdict, pdf)
             if how_signed:
                 signature.sign(folder, how_signed)
+            # Else the new name may survive a power cut and what it names may not.
+            sync_tree(folder)
             folder.rename(target)
+            sync_folder(target.parent)
     except OSError as err:
         raise InputError(f"cannot write {clean(str(target))}: {err.strerror}") from err
     return verdict

@@ -167,6 +167,15 @@ def test_the_spack_lock_that_the_job_saw_is_kept(slurm, campaign, tmp_path):
     assert [(path.parent.name[-9:], path.read_text()) for path in kept] == [("r0001-a01", "{}")]
 
 
+def test_a_run_that_was_killed_as_its_session_ended_keeps_the_spack_lock_later(slurm, campaign, tmp_path):
+    lock = tmp_path / "spack.lock"
+    lock.write_text("{}")
+    files = {str(lock): hashlib.sha256(b"{}").hexdigest()}
+    attempt = campaign.add({**latency(), "provenance": {"files": files}})
+    assert slurm() == [(2, 1), (3, 1)]
+    assert (attempt.folder / "spack.lock").read_text() == "{}"
+
+
 def test_a_session_cut_off_stops_the_run_and_is_made_again(slurm):
     with pytest.raises(InputError, match="cut off"):
         slurm(latency(), "{")
