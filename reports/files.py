@@ -3,6 +3,7 @@
 import contextlib
 import os
 import pathlib
+import stat
 import tempfile
 from collections.abc import Iterator
 from typing import BinaryIO
@@ -40,7 +41,7 @@ def written_beside(path: pathlib.Path) -> Iterator[BinaryIO]:
             os.fsync(handle)
         os.replace(part, path)
         part = None
-        _sync_folder(path.parent)
+        sync_folder(path.parent)
     except OSError as err:
         raise InputError(f"cannot write {clean(str(path))}: {err.strerror}") from err
     finally:
@@ -58,7 +59,7 @@ def write_atomically(path: pathlib.Path, text: str) -> None:
         file.write(text.encode("utf-8"))
 
 
-def _sync_folder(folder: pathlib.Path) -> None:
+def sync_folder(folder: pathlib.Path) -> None:
     """Make new names in ``folder`` last, where its storage knows how; elsewhere the old file may come back, whole."""
     with contextlib.suppress(OSError):
         handle = os.open(folder, os.O_RDONLY)
@@ -66,6 +67,23 @@ def _sync_folder(folder: pathlib.Path) -> None:
             os.fsync(handle)
         finally:
             os.close(handle)
+
+
+def sync_tree(folder: pathlib.Path) -> None:
+    """Make ``folder`` and all regular files below it last, those that another program wrote, too.
+
+    :raises OSError: the storage could not keep a file.
+    """
+    for parent, _, names in os.walk(folder, topdown=False):
+        for name in names:
+            path = pathlib.Path(parent, name)
+            if stat.S_ISREG(path.lstat().st_mode):
+                handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW)
+                try:
+                    os.fsync(handle)
+                finally:
+                    os.close(handle)
+        sync_folder(pathlib.Path(parent))
 
 
 def make_folder(path: pathlib.Path) -> None:

@@ -137,8 +137,11 @@ class SystemCheck(rfm.RunOnlyRegressionTest, Strictness, References, Evidence, P
         return self.job.launcher.run_command(self.job)
 
     def output_text(self, name=None):
-        """The text of the job's standard output, or of the file ``name`` in the stage folder."""
+        """The text of the job's standard output, or of the file ``name`` in the stage folder, which is then kept."""
         path = pathlib.Path(self.stagedir) / (name or str(self.stdout))
+        if name:
+            # Figures have to be provable later. ReFrame copies what is there, and leaves the stage of a failed check.
+            self.keep_files = [*self.keep_files, name]
         try:
             return read_text(path, MAX_OUTPUT_BYTES, errors="replace")
         except OSError as err:

@@ -32,7 +32,6 @@ class Hpl(Scaled, HplCheck):
         if self.output_file:
             # HPCC appends to its output file.
             self.prerun_cmds = [*self.prerun_cmds, f"rm -f {self.output_file}"]
-            self.keep_files = [*self.keep_files, self.output_file]
 
     @rfmb.sanity_function
     def residual_passed(self):

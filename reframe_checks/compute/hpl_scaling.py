@@ -45,9 +45,6 @@ class OverNodes(Scaled):
             self.write_file(f"{nodes}-nodes.in", self.input_text(self.sizes, self.ranks_on(nodes)))
         steps = [command for nodes in fewer for command in [*self.prepare(nodes), *self.run_step(nodes)]]
         self.prerun_cmds = [*self.prerun_cmds, *steps, *self.prepare(most)]
-        self.keep_files = [*self.keep_files, *(f"{nodes}-nodes.out" for nodes in fewer)]
-        if self.output_file:
-            self.keep_files = [*self.keep_files, self.output_file]
 
     def sizes_in_memory(self):
         return [problem_size(self.node_memory_bytes, share, self.block) for share in self.memory_fractions]

@@ -60,7 +60,6 @@ class NodeSweep(Scaled, KappaCheck):
         ]  # fmt: skip
         # Since Slurm 22.05, srun no longer takes --cpus-per-task from the job.
         self.env_vars = {**self.env_vars, "SRUN_CPUS_PER_TASK": self.cores_per_node}
-        self.keep_files = [*self.keep_files, RESULT]
 
     @rfmb.sanity_function
     def read_speeds(self):

@@ -54,7 +54,6 @@ class StreamNuma(Scaled, StreamCheck):
     def run_other_pairs(self):
         commands = [" ".join([self.launch_command(), self.executable, *self.placed(*pair)]) for pair in self.pairs[1:]]
         self.postrun_cmds = [*self.postrun_cmds, *commands]
-        self.keep_files = [*self.keep_files, *(self.output_on(*pair) for pair in self.pairs)]
 
     @rfmb.sanity_function
     def read_bandwidths(self):

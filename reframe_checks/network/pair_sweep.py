@@ -78,7 +78,6 @@ class PairSweep(Scaled, KappaCheck):
         if not self.count_packets:
             del self.perf_variables["worst_loss"]
         self.prerun_cmds = [*self.prerun_cmds, SHOW_TOPOLOGY]
-        self.keep_files = [*self.keep_files, RESULT, TOPOLOGY_FILE]
 
     @rfmb.sanity_function
     def read_pairs(self):

@@ -61,7 +61,6 @@ class IorCheck(OnStorage, Scaled, KappaCheck):
             self.sizes = (self.transfer_mib << 20, self.block_mib << 20, 1)
         self.executable = "ior"
         self.executable_opts = [*self.options(*self.sizes, SUMMARY), "-e", "-i", str(self.repetitions)]
-        self.keep_files = [*self.keep_files, SUMMARY, VERIFIED]
 
     @rfmb.run_before("run")
     def verify_data(self):

@@ -58,7 +58,6 @@ class NodeScratch(Scaled, KappaCheck):
         for phase, (pattern, block) in PHASES.items():
             self.executable_opts += [f"--name={phase}", "--stonewall", f"--rw={pattern}", f"--bs={block}"]
         self.job.launcher.options += ["--output=fio-%N.json"]
-        self.keep_files = [*self.keep_files, "fio-*.json"]
 
     @rfmb.sanity_function
     def read_nodes(self):

@@ -2,7 +2,7 @@
 
 ::
 
-    contract.yaml            as it was when the run began
+    contract.yaml            the contract, with the waivers that were given since; contract.N.yaml are those before
     unresolved.json          clauses that no series was run for, and why
     attempts/NAME/           one ReFrame session: attempt.json (of what), run-report.json, output/, console.txt
 
@@ -22,17 +22,21 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from reframe_checks.base.bounded_file import read_text
 from reports import schema
 from reports.acceptance.contract import Contract, load_contract
 from reports.acceptance.series import Series
+from reports.acceptance.versions import CONTRACT, earlier_versions, keep_version
 from reports.errors import InputError
-from reports.files import write_atomically
+from reports.files import sync_folder, write_atomically
 from reports.load import load_session
 from reports.model import Case, Session
 from reports.untrusted import clean, clean_object
 
-CONTRACT, UNRESOLVED, ATTEMPTS, REPORT = "contract.yaml", "unresolved.json", "attempts", "run-report.json"
+UNRESOLVED, ATTEMPTS, REPORT = "unresolved.json", "attempts", "run-report.json"
 LOCK = ".lock"
+# Of what the suite itself writes beside the reports.
+_JSON_LIMIT = 16 << 20
 _NAME = re.compile(r"[A-Za-z0-9_]+-[0-9a-f]{8}-r\d{4}-a\d{2,}")
 _ATTEMPT = {
     "type": "object",
@@ -79,6 +83,10 @@ class Campaign:
     def contract(self) -> Contract:
         return load_contract(self.folder / CONTRACT)
 
+    def earlier_contracts(self) -> dict[str, Contract]:
+        """See ``versions.earlier_versions``."""
+        return earlier_versions(self.folder)
+
     def unresolved(self) -> dict[str, str]:
         """Clause id -> why no series was run for it."""
         path = self.folder / UNRESOLVED
@@ -106,15 +114,9 @@ class Campaign:
     def freeze(self, contract: pathlib.Path) -> None:
         """Keep the contract that this folder is run for.
 
-        :raises InputError: it has been begun with another one.
+        :raises InputError: it has been begun with another one, and not in waivers alone.
         """
-        text = contract.read_text(encoding="utf-8")
-        kept = self.folder / CONTRACT
-        if not kept.exists():
-            write_atomically(kept, text)
-        elif kept.read_text(encoding="utf-8") != text:
-            where = clean(str(self.folder))
-            raise InputError(f"{where} was begun with another contract than {clean(str(contract))}; take a new folder")
+        keep_version(self.folder, contract)
 
     def begin(self, series: Series, repeat: int, number: int) -> Attempt:
         """Make the folder of an attempt; it appears with its ``attempt.json`` or not at all."""
@@ -133,6 +135,7 @@ class Campaign:
             part.mkdir(parents=True)
             write_atomically(part / "attempt.json", json.dumps(attempt, indent=1, ensure_ascii=False) + "\n")
             part.rename(folder)
+            sync_folder(folder.parent)
         except OSError as err:
             raise InputError(f"cannot write {clean(str(folder))}: {err.strerror}") from err
         return Attempt(folder, series, repeat, number, started)
@@ -178,7 +181,7 @@ class Campaign:
 def _json(path: pathlib.Path) -> Any:
     source = clean(str(path))
     try:
-        return json.loads(path.read_text(encoding="utf-8"), object_pairs_hook=clean_object)
+        return json.loads(read_text(path, _JSON_LIMIT), object_pairs_hook=clean_object)
     except OSError as err:
         raise InputError(f"cannot read {source}: {err.strerror}") from err
     except (ValueError, RecursionError) as err:

@@ -19,9 +19,11 @@ examples:
   python -m reports acceptance plan embedded                    what would run, on how many nodes, for how long
   python -m reports acceptance run embedded acceptance-2026     stop it at any moment; the same command goes on
   python -m reports acceptance report acceptance-2026           writes acceptance-2026/dossier
+  python -m reports acceptance sign acceptance-2026/dossier gpg --party vendor     the second party
   python -m reports verify acceptance-2026/dossier              was anything altered since?
 """
 _SITE_HELP = "name of a folder in site_configs, or a folder with settings.py and acceptance.yaml"
+_HOW = "gpg, gpg:KEY or minisign:SECRET_KEY_FILE"
 INTERRUPTED = 2
 
 
@@ -82,15 +84,32 @@ def add_commands(commands: "argparse._SubParsersAction[argparse.ArgumentParser]"
         formatter_class=raw,
         help="write the dossier of what was run",
         description="Write the dossier: HTML, PDF, contract, raw results, manifest. Runs nothing; the same results\n"
-        "give the same dossier. Exit status: 0 ACCEPTED, 1 NOT ACCEPTED, 2 INCOMPLETE or an error.",
+        "give the same dossier. A waiver that is given after measuring goes into the contract, then into the dossier\n"
+        "by --contract; the dossier keeps both versions.\n"
+        "Exit status: 0 ACCEPTED, 1 NOT ACCEPTED, 2 INCOMPLETE or an error.",
     )
     report.add_argument("folder", metavar="DIR", type=pathlib.Path, help="the folder that run filled")
     report.add_argument(
         "-o", "--output", metavar="DOSSIER", type=pathlib.Path, help="a new folder (default: DIR/dossier)"
     )
+    report.add_argument(
+        "--contract", metavar="FILE", type=pathlib.Path, help="the contract with the waivers that were given since"
+    )
     report.add_argument("--no-pdf", action="store_true", help="write no PDF")
-    report.add_argument("--sign", metavar="HOW", help="sign the manifest: gpg, gpg:KEY or minisign:SECRET_KEY_FILE")
+    report.add_argument("--sign", metavar="HOW", help=f"sign the manifest: {_HOW}")
     report.set_defaults(command=_report)
+
+    signing = actions.add_parser(
+        "sign",
+        formatter_class=raw,
+        help="sign a dossier that is finished",
+        description="Add a detached signature to a dossier, for instance that of the second party.\n"
+        "What does not verify is not signed.",
+    )
+    signing.add_argument("dossier", metavar="DOSSIER", type=pathlib.Path)
+    signing.add_argument("how", metavar="HOW", help=_HOW)
+    signing.add_argument("--party", metavar="NAME", default="", help="who signs, for the name of the file")
+    signing.set_defaults(command=_sign)
 
     proof = commands.add_parser(
         "verify",
@@ -102,7 +121,11 @@ def add_commands(commands: "argparse._SubParsersAction[argparse.ArgumentParser]"
     )
     proof.add_argument("dossier", metavar="DOSSIER", type=pathlib.Path)
     proof.add_argument(
-        "--key", metavar="KEY", help="who must have signed: a GnuPG fingerprint, or the file of minisign's public key"
+        "--key",
+        metavar="KEY",
+        action="append",
+        default=[],
+        help="who must have signed: a GnuPG fingerprint, or the file of minisign's public key; once for each party",
     )
     proof.set_defaults(command=_verify)
 
@@ -143,11 +166,25 @@ def _report(options: argparse.Namespace) -> int:
 
     target = options.output or options.folder / "dossier"
     campaign = Campaign(options.folder)
+    if options.contract:
+        with campaign.locked():
+            campaign.freeze(options.contract)
     with campaign.at_rest():
         verdict = write_dossier(campaign, target, not options.no_pdf, options.sign)
     _show_verdict(verdict)
     _say(f"dossier: {target}")
     return verdict.acceptance.exit_status
+
+
+def _sign(options: argparse.Namespace) -> int:
+    from reports.acceptance.dossier import verify  # noqa: PLC0415
+    from reports.acceptance.signature import sign  # noqa: PLC0415
+
+    problems = verify(options.dossier).problems
+    if problems:
+        raise InputError(f"{clean(str(options.dossier))} is not signed: {problems[0]}")
+    _say(f"signed: {sign(options.dossier, options.how, options.party)}")
+    return 0
 
 
 def _verify(options: argparse.Namespace) -> int:

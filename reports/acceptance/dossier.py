@@ -5,17 +5,20 @@ import os
 import pathlib
 import shutil
 import tempfile
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from reports.acceptance import signature
-from reports.acceptance.campaign import ATTEMPTS, CONTRACT, REPORT, UNRESOLVED, Campaign
+from reports.acceptance.campaign import ATTEMPTS, REPORT, UNRESOLVED, Campaign
 from reports.acceptance.judge import Verdict, judge
-from reports.acceptance.manifest import MANIFEST, differences, files_below, manifest_of, sha256
+from reports.acceptance.manifest import MANIFEST, differences, files_below, manifest_of, member_text, sha256
 from reports.acceptance.page import RawFile, render, to_pdf
+from reports.acceptance.shown import expected, shown
 from reports.acceptance.verdict_json import to_json, without_prose
+from reports.acceptance.versions import is_version
 from reports.errors import InputError
-from reports.files import write_atomically
-from reports.untrusted import clean
+from reports.files import sync_folder, sync_tree, write_atomically
+from reports.untrusted import clean, one_line
 
 HTML, PDF, VERDICT = "dossier.html", "dossier.pdf", "verdict.json"
 RAW_LIMIT = 64 << 20
@@ -42,7 +45,10 @@ def write_dossier(campaign: Campaign, target: pathlib.Path, pdf: bool, how_signe
             _fill(folder, campaign, verdict, pdf)
             if how_signed:
                 signature.sign(folder, how_signed)
+            # Else the new name may survive a power cut and what it names may not.
+            sync_tree(folder)
             folder.rename(target)
+            sync_folder(target.parent)
     except OSError as err:
         raise InputError(f"cannot write {clean(str(target))}: {err.strerror}") from err
     return verdict
@@ -65,7 +71,7 @@ def _copy_raw(source: pathlib.Path, folder: pathlib.Path) -> tuple[list[RawFile]
         path = pathlib.PurePosixPath(name)
         of_attempt = path.parts[0] == ATTEMPTS and not path.parts[1].startswith(".") and _NOT_RAW not in path.parts
         file = source / path
-        if not (of_attempt or name in (CONTRACT, UNRESOLVED)) or file.is_symlink() or not file.is_file():
+        if not (of_attempt or name == UNRESOLVED or is_version(name)) or file.is_symlink() or not file.is_file():
             continue
         entry = RawFile(clean(name), file.stat().st_size, sha256(file))
         # The verdict follows from the reports.
@@ -81,7 +87,11 @@ def _copy_raw(source: pathlib.Path, folder: pathlib.Path) -> tuple[list[RawFile]
 
 def evidence_of(folder: pathlib.Path) -> str:
     """SHA-256 over contract and raw results: of their lines as ``sha256sum`` prints them, in order of path."""
-    names = [name for name in files_below(folder) if name in (CONTRACT, UNRESOLVED) or name.startswith(f"{ATTEMPTS}/")]
+    names = [
+        name
+        for name in files_below(folder)
+        if name == UNRESOLVED or is_version(name) or name.startswith(f"{ATTEMPTS}/")
+    ]
     lines = (f"{sha256(folder / name)}  {name}\n" for name in names)
     return hashlib.sha256(os.fsencode("".join(lines))).hexdigest()
 
@@ -99,30 +109,57 @@ class Proof:
         return 1 if self.problems else 2 if self.unchecked else 0
 
 
-def verify(folder: pathlib.Path, key: str | None = None) -> Proof:
+def verify(folder: pathlib.Path, keys: Sequence[str] = ()) -> Proof:
     """Hold a dossier against its manifest, its signatures, and the verdict that its raw results give.
 
+    :param keys: of all who must have signed; see ``signature.check``.
     :raises InputError: it is no dossier.
     """
     problems = differences(folder)
-    signatures = signature.check(folder, key)
+    signatures = signature.check(folder, keys)
     unchecked = [s.words for s in signatures if s.check is signature.Check.NOT_CHECKED]
     good = [s.words for s in signatures if s.check in (signature.Check.GOOD, signature.Check.NONE)]
     problems += [s.words for s in signatures if s.check is signature.Check.BAD]
     if not problems:
         verdict = judge(Campaign(folder))
-        stored, derived = (folder / VERDICT).read_bytes(), to_json(verdict)
-        if not _same_figures(stored, derived):
-            problems.append(f"{VERDICT} is not what this version of the suite makes of the raw results")
-        elif stored != derived.encode():
-            good.append(f"note: this version of the suite words {VERDICT} otherwise; verdicts and figures are the same")
+        evidence = evidence_of(folder)
+        problems += _verdict_problems(folder, verdict, good)
+        problems += _page_problems(folder, verdict, evidence)
         good.append(f"the verdict follows from the raw results: {verdict.acceptance.word}")
+        good.append(f"evidence, as it has to stand on what was signed on paper: {evidence}")
         good.append(f"SHA-256 of {MANIFEST}: {sha256(folder / MANIFEST)}")
     return Proof(problems, unchecked, good)
 
 
-def _same_figures(stored: bytes, derived: str) -> bool:
+def _verdict_problems(folder: pathlib.Path, verdict: Verdict, good: list[str]) -> list[str]:
+    """Where ``verdict.json`` is another verdict; adds to ``good`` where it only has other words."""
+    derived = to_json(verdict)
     try:
-        return without_prose(stored.decode()) == without_prose(derived)
+        stored = member_text(folder / VERDICT)
+        same = without_prose(stored) == without_prose(derived)
+    except OSError as err:
+        return [f"cannot be read: {VERDICT} ({err.strerror})"]
     except (ValueError, RecursionError):
-        return False
+        same = False
+    if not same:
+        return [f"{VERDICT} is not what this version of the suite makes of the raw results"]
+    if stored != derived:
+        good.append(f"note: this version of the suite words {VERDICT} otherwise; verdicts and figures are the same")
+    return []
+
+
+def _page_problems(folder: pathlib.Path, verdict: Verdict, evidence: str) -> list[str]:
+    """Where the page that people sign shows something else than what follows from the raw results."""
+    try:
+        found = shown(member_text(folder / HTML))
+    except OSError as err:
+        return [f"cannot be read: {HTML} ({err.strerror})"]
+    except ValueError:
+        return [f"{HTML} is no page of a dossier"]
+    wanted = expected(verdict, evidence)
+    return [
+        f"{HTML} shows {one_line(clean(', '.join(sorted(found.get(place, {'nothing'})))), 80)} as {clean(place)}, and "
+        f"the raw results give {', '.join(wanted.get(place, {'none'}))}"
+        for place in sorted({*wanted, *found})
+        if found.get(place) != wanted.get(place)
+    ]

@@ -79,6 +79,8 @@ class Verdict:
     acceptance: Acceptance
     clauses: tuple[ClauseVerdict, ...]
     attempts: tuple[Attempt, ...]
+    earlier_contracts: tuple[str, ...]
+    """Names of the contract's versions before waivers were given, changed or withdrawn."""
 
     def count(self, outcome: Outcome) -> int:
         return sum(verdict.outcome is outcome for verdict in self.clauses)
@@ -91,7 +93,12 @@ def judge(campaign: Campaign) -> Verdict:
     clause at all is met; ACCEPTED otherwise. A waiver excuses a clause that is not met or incomplete.
     """
     contract, attempts, unresolved = campaign.contract, campaign.attempts(), campaign.unresolved()
-    clauses = tuple(judge_clause(clause, attempts, unresolved.get(clause.id, "")) for clause in contract.clauses)
+    earlier = campaign.earlier_contracts()
+    begun = next(iter(earlier.values()), contract)
+    clauses = tuple(
+        judge_clause(clause, attempts, unresolved.get(clause.id, ""), _waiver_remark(clause, before))
+        for clause, before in zip(contract.clauses, begun.clauses, strict=True)
+    )
     binding = {verdict.outcome for verdict in clauses if verdict.clause.mandatory}
     if Outcome.NOT_MET in binding:
         acceptance = Acceptance.NOT_ACCEPTED
@@ -99,10 +106,12 @@ def judge(campaign: Campaign) -> Verdict:
         acceptance = Acceptance.INCOMPLETE
     else:
         acceptance = Acceptance.ACCEPTED
-    return Verdict(contract, acceptance, clauses, tuple(attempts))
+    return Verdict(contract, acceptance, clauses, tuple(attempts), tuple(earlier))
 
 
-def judge_clause(clause: Clause, attempts: Sequence[Attempt], unresolved: str = "") -> ClauseVerdict:
+def judge_clause(
+    clause: Clause, attempts: Sequence[Attempt], unresolved: str, about_waiver: list[str]
+) -> ClauseVerdict:
     """Hold one clause against the attempts at the one series that it selects."""
     matching = [
         (attempt, case)
@@ -135,9 +144,18 @@ def judge_clause(clause: Clause, attempts: Sequence[Attempt], unresolved: str = 
         value=value,
         interval=interval,
         problems=tuple(problems),
-        remarks=tuple(_remarks(clause, attempts, matching, interval)),
+        remarks=(*about_waiver, *_remarks(clause, attempts, matching, interval)),
         series=series,
     )
+
+
+def _waiver_remark(clause: Clause, begun: Clause) -> list[str]:
+    """What became of the waiver since the run began."""
+    if clause.waiver == begun.waiver:
+        return []
+    done = "withdrawn" if clause.waiver is None else "changed" if begun.waiver else "given"
+    had = f", which was: {begun.waiver.reason} ({begun.waiver.name}, {begun.waiver.date})" if begun.waiver else ""
+    return [f"the waiver was {done} after the run had begun{had}"]
 
 
 def _samples(clause: Clause, matching: list[tuple[Attempt, Case]]) -> tuple[list[Sample], list[str]]:

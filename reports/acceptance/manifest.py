@@ -1,16 +1,23 @@
 """``manifest.json``: the SHA-256 of every file of a dossier, and whether the files still have them."""
 
+import errno
 import hashlib
 import json
 import os
 import pathlib
+import re
+import stat
 
+from reframe_checks.base.bounded_file import read_text
 from reports import schema
 from reports.errors import InputError
 from reports.untrusted import clean
 
 MANIFEST = "manifest.json"
-SIGNATURES = (f"{MANIFEST}.asc", f"{MANIFEST}.minisig")
+# A page on a thousand clauses with a thousand samples each is smaller.
+SIZE_LIMIT = 256 << 20
+# One for each party: of GnuPG or of minisign, with who signed in the name where there are several.
+_SIGNATURE = re.compile(re.escape(MANIFEST) + r"(\.[A-Za-z0-9_-]{1,40})?\.(asc|minisig)")
 _SCHEMA = {
     "type": "object",
     "required": ["files"],
@@ -27,10 +34,29 @@ _SCHEMA = {
 def sha256(path: pathlib.Path) -> str:
     """Of a regular file; a link is not followed.
 
-    :raises OSError: it cannot be read.
+    :raises OSError: it cannot be read, or is something else.
     """
     with open(os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK), "rb") as file:
+        # A pipe would have the hash of an empty file, and a device no end.
+        if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+            raise OSError(errno.EINVAL, "not a regular file", str(path))
         return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def member_text(path: pathlib.Path) -> str:
+    """The text of a file of a dossier, which anybody may have made: no link is followed, and it has an end.
+
+    :raises OSError: it cannot be read, is a link or no regular file, or is larger than ``SIZE_LIMIT`` bytes.
+    :raises UnicodeDecodeError: it is not UTF-8.
+    """
+    if path.is_symlink():
+        raise OSError(errno.ELOOP, "it is a link", str(path))
+    return read_text(path, SIZE_LIMIT)
+
+
+def is_signature(name: str) -> bool:
+    """Whether ``name`` is that of a detached signature on the manifest."""
+    return _SIGNATURE.fullmatch(name) is not None
 
 
 def files_below(folder: pathlib.Path) -> list[str]:
@@ -57,14 +83,14 @@ def differences(folder: pathlib.Path) -> list[str]:
     path = folder / MANIFEST
     source = clean(str(path))
     try:
-        document = json.loads(path.read_text(encoding="utf-8"))
+        document = json.loads(member_text(path))
     except OSError as err:
         raise InputError(f"cannot read {source}: {err.strerror}; is this a dossier?") from err
     except (ValueError, RecursionError) as err:
         raise InputError(f"{source}: not valid JSON") from err
     schema.check(document, _SCHEMA, source)
     expected = document["files"]
-    present = set(files_below(folder)) - {MANIFEST, *SIGNATURES}
+    present = {name for name in files_below(folder) if name != MANIFEST and not is_signature(name)}
     found = [f"added: {name}" for name in sorted(present - expected.keys())]
     for name, digest in sorted(expected.items()):
         if name not in present:

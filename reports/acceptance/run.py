@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from reports.acceptance.campaign import UNRESOLVED, Attempt, Campaign
 from reports.acceptance.plan import Item, Plan
 from reports.acceptance.sessions import run_attempt
-from reports.acceptance.spack_lock import keep_spack_lock
+from reports.acceptance.spack_lock import LOCK, keep_spack_lock
 from reports.errors import InputError
 from reports.figures import duration
 from reports.files import write_atomically
@@ -27,6 +27,10 @@ def run(campaign: Campaign, plan: Plan, site: pathlib.Path, lock: int, again: bo
     write_atomically(campaign.folder / UNRESOLVED, json.dumps(plan.unresolved, indent=1, ensure_ascii=False) + "\n")
     contract = campaign.contract
     attempts = campaign.attempts()
+    # A session may have ended after the run that began it was killed.
+    for attempt in attempts:
+        if attempt.session is not None and not (attempt.folder / LOCK).exists():
+            keep_spack_lock(attempt)
     todo = [task for task in _tasks(plan) if _wanted(task, attempts, again)]
     total = sum(item.repeats for item in plan.items)
     if len(todo) < total:

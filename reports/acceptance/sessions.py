@@ -18,6 +18,7 @@ from reports.acceptance.campaign import REPORT, Attempt
 from reports.acceptance.contract import Contract
 from reports.acceptance.series import Series
 from reports.errors import InputError
+from reports.files import sync_tree
 from reports.load import load_session
 from reports.model import Case
 from reports.untrusted import clean, one_line
@@ -99,6 +100,7 @@ def run_attempt(site: pathlib.Path, contract: Contract, checks: pathlib.Path, at
 
     :raises StoppedError: a signal came; ReFrame was told to stop, and has cancelled its jobs.
     :raises InputError: ReFrame ended without a report; with the last that it said.
+    :raises OSError: the storage could not keep what ReFrame wrote.
     """
     folder = attempt.folder.resolve()
     command = _command(
@@ -130,6 +132,8 @@ def run_attempt(site: pathlib.Path, contract: Contract, checks: pathlib.Path, at
             _end(child)
     if not (folder / REPORT).exists():
         raise InputError(f"ReFrame ran nothing for {attempt.series}: {last_words(console)}")
+    # ReFrame leaves it to the kernel when its files are on the disk; what is said to be finished has to be there.
+    sync_tree(folder)
 
 
 def _end(child: "subprocess.Popen[bytes]") -> None:

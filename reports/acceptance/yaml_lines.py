@@ -1,15 +1,19 @@
 """YAML whose every key remembers its line; refuses what could surprise who signs it, or exhaust memory."""
 
 import pathlib
+import reprlib
 from collections.abc import Hashable
 from typing import Any
 
 import yaml
 
+from reframe_checks.base.bounded_file import read_text
 from reports.errors import InputError
 from reports.untrusted import clean, one_line
 
 SIZE_LIMIT = 1 << 20
+# The largest float has 309; Python takes ever longer for more.
+_NUMBER_LIMIT = 100
 Path = tuple[str | int, ...]
 
 
@@ -29,6 +33,25 @@ class _Loader(yaml.SafeLoader):
             raise yaml.composer.ComposerError(None, None, problem, event.start_mark)
         return super().compose_node(parent, index)
 
+    def construct_object(self, node: yaml.Node, deep: bool = False) -> Any:
+        if isinstance(node, yaml.ScalarNode):
+            self._require_plain(node)
+        try:
+            return super().construct_object(node, deep)
+        # What PyYAML has for a scalar that its tag does not fit.
+        except (ValueError, LookupError, AttributeError) as err:
+            problem = f"expected a valid {_kind(node)}, found {reprlib.repr(node.value)}"
+            raise yaml.constructor.ConstructorError(None, None, problem, node.start_mark) from err
+
+    def _require_plain(self, node: yaml.ScalarNode) -> None:
+        problem = ""
+        if clean(node.value) != node.value:
+            problem = f"expected no control or invisible characters, found {node.value[:80]!a}"
+        elif _kind(node) in ("int", "float") and len(node.value) > _NUMBER_LIMIT:
+            problem = f"expected a number of at most {_NUMBER_LIMIT} characters"
+        if problem:
+            raise yaml.constructor.ConstructorError(None, None, problem, node.start_mark)
+
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Hashable, Any]:
         seen = set()
         for key, _ in node.value:
@@ -39,33 +62,38 @@ class _Loader(yaml.SafeLoader):
         return super().construct_mapping(node, deep=deep)
 
 
+def _kind(node: yaml.Node) -> str:
+    return str(node.tag).rpartition(":")[2]
+
+
 def load_yaml(path: pathlib.Path) -> tuple[Any, dict[Path, int]]:
     """The document at ``path``, and the line of each key and list item by its path.
 
-    :raises InputError: it cannot be read, is larger than ``SIZE_LIMIT`` bytes, is no valid YAML, or has an alias or a
-        key twice; names the file and the line.
+    :raises InputError: it cannot be read, is larger than ``SIZE_LIMIT`` bytes, is no valid YAML, or has an alias, a key
+        twice or a control character; names the file and the line.
     """
     source = clean(str(path))
     try:
-        with path.open("rb") as file:
-            data = file.read(SIZE_LIMIT + 1)
-        text = data.decode("utf-8")
+        text = read_text(path, SIZE_LIMIT)
     except OSError as err:
         raise InputError(f"cannot read {source}: {err.strerror}") from err
     except UnicodeDecodeError as err:
-        raise InputError(f"{source}: expected UTF-8: {err.reason} at byte {err.start}") from err
-    if len(data) > SIZE_LIMIT:
-        raise InputError(f"{source}: expected at most {SIZE_LIMIT} bytes")
+        line = err.object.count(b"\n", 0, err.start) + 1
+        raise InputError(f"{source}: line {line}: expected UTF-8, found {err.object[err.start : err.end]!r}") from err
     loader = None
     try:
         loader = _Loader(text)
         root = loader.get_single_node()
         return (None, {}) if root is None else (loader.construct_document(root), dict(_lines(root, ())))
     except yaml.MarkedYAMLError as err:
-        line = f"line {err.problem_mark.line + 1}: " if err.problem_mark else ""
-        raise InputError(f"{source}: {line}{one_line(clean(err.problem or str(err)), 300)}") from err
-    except (yaml.YAMLError, RecursionError, ValueError) as err:
-        raise InputError(f"{source}: not valid YAML: {one_line(clean(str(err)), 300)}") from err
+        line = err.problem_mark.line + 1 if err.problem_mark else 1
+        raise InputError(f"{source}: line {line}: {one_line(clean(err.problem or str(err)), 300)}") from err
+    except yaml.reader.ReaderError as err:
+        line, found = text.count("\n", 0, err.position) + 1, ascii(text[err.position])
+        raise InputError(f"{source}: line {line}: expected no control characters, found {found}") from err
+    except RecursionError as err:
+        line = loader.line + 1 if loader else 1
+        raise InputError(f"{source}: line {line}: expected a contract, found what is nested without end") from err
     finally:
         if loader:
             loader.dispose()

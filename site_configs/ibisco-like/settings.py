@@ -141,5 +141,11 @@ site_configuration = {
     ],
     # No perflogs: nothing reads them, and what a job said would stand in them as it is.
     "logging": [{"handlers_perflog": []}],
-    "storage": [{"enable": True, "backend": "sqlite", "sqlite_db_file": str(RESULTS / "results.db")}],
+    # ReFrame gives the database this mode whatever the umask.
+    "storage": [
+        {
+            "enable": True, "backend": "sqlite", "sqlite_db_file": str(RESULTS / "results.db"),
+            "sqlite_db_file_mode": "600",
+        }
+    ],
 }  # fmt: skip

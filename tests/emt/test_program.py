@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import json
 import os
 import re
@@ -113,6 +114,20 @@ def test_scale_wants_the_result_where_it_writes_its_own(emt: Emt, hq: Path, tmp_
     done = emt("scale", hq, "--ranks", "1", "--launcher", "true {ranks}", "--result", tmp_path / "x.json", ok=False)
     assert done.returncode != 0
     assert f"left no result at {tmp_path}/x.json.run" in done.stderr and "share" in done.stderr
+
+
+def test_names_of_nodes_are_no_formulas_in_csv(emt: Emt, case_file: CaseWriter, tmp_path: Path) -> None:
+    formulas = ['=HYPERLINK("http://evil.example")', "+1", "-1", "@SUM(1)", "\t=1", "\r=1"]
+    names = [*formulas, "a,b", 'say "a"', "two\nlines", "n"]
+    source = {"type": "voltage_source", "r": 1, "shape": "step", "amplitude": -100}
+    sources = [{**source, "name": f"E{number}", "to": name} for number, name in enumerate(names)]
+    case = case_file(sources, dt=50e-6, start="zero", nodes=names)
+    probes = [f"--probe={name}" for name in names]
+    emt("run", case, "--steps", "2", "--no-replay", "--csv", tmp_path / "w.csv", *probes)
+    with (tmp_path / "w.csv").open(newline="") as file:
+        header, *rows = csv.reader(file)
+    assert header == ["time", *("'" + name if name in formulas else name for name in names)]
+    assert rows[-1][1:] == ["-100"] * len(names), "numbers stay as they are"
 
 
 def test_csv_without_probe_is_an_error(emt: Emt, hq: Path, tmp_path: Path) -> None:

@@ -1,6 +1,7 @@
 """What a night and the reports write is for its owner alone, whatever umask they are started with."""
 
 import os
+import pathlib
 import shutil
 import stat
 import subprocess
@@ -10,7 +11,9 @@ import pytest
 
 from reports.__main__ import main
 from reports.history import command
+from tests.hardening.test_database import CHECK
 from tests.hardening.test_validate import REPOSITORY, SAMPLE
+from tests.sites.dry_run import settings
 
 OPEN = 0o022
 
@@ -57,6 +60,25 @@ def test_a_schedule_and_what_slurm_writes_for_it(tree):
     assert private(modes_below(tree / "results"))
     # Slurm takes it for the job's output.
     assert (tree / "results/nightly/umask").read_text() == "0077\n"
+
+
+@pytest.mark.parametrize("site", ["embedded", "ibisco-like", "cpu-infiniband"])
+def test_reframes_database_whoever_calls_reframe_first(tmp_path, monkeypatch, site):
+    # Settings put a site's programs first on PATH.
+    monkeypatch.setenv("PATH", os.environ["PATH"])
+    [storage] = settings(site)["storage"]
+    storage["sqlite_db_file"] = str(tmp_path / "results.db")
+    (tmp_path / "settings.py").write_text(f"site_configuration = {{'storage': [{storage}]}}")
+    (tmp_path / "check.py").write_text(CHECK)
+    done = subprocess.run(
+        [
+            pathlib.Path(sys.executable).with_name("reframe"), "--nocolor", "-C", "settings.py", "-c", "check.py", "-r",
+            "--report-file=report.json",
+        ],
+        cwd=tmp_path, umask=OPEN, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert stat.S_IMODE((tmp_path / "results.db").stat().st_mode) == 0o600
 
 
 def test_a_history_read_in_by_hand(tmp_path, monkeypatch):

@@ -10,6 +10,7 @@
 
 #include "case/case_file.hpp"
 #include "commands/commands.hpp"
+#include "commands/csv_cell.hpp"
 #include "measure/block_times.hpp"
 #include "measure/histogram.hpp"
 #include "measure/metrics.hpp"
@@ -123,7 +124,7 @@ public:
                    MPI_SUM, 0, MPI_COMM_WORLD);
         if (mpi.rank != 0) return;
         std::string text = "time";
-        for (const std::string& name : options_.probes) text += "," + name;
+        for (const std::string& name : options_.probes) text += "," + csv_cell(name);
         char number[40];
         for (std::size_t i = 0; i < values_.size(); ++i) {
             if (i % node_.size() == 0) {

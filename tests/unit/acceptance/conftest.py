@@ -8,8 +8,9 @@ import uuid
 import pytest
 import yaml
 
-from reports.acceptance.campaign import CONTRACT, REPORT, Campaign
+from reports.acceptance.campaign import REPORT, Campaign
 from reports.acceptance.series import Series
+from reports.acceptance.versions import CONTRACT
 from tests.unit.reports.samples import Document, latency, report
 
 CLAUSE: Document = {

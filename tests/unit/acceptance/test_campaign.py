@@ -21,14 +21,6 @@ from tests.unit.reports.samples import latency, loaded, report
 SERIES = Series("OsuLatency %placement=two_nodes", "cpu", "packaged")
 
 
-def test_another_contract_needs_another_folder(campaign, tmp_path):
-    other = tmp_path / "other.yaml"
-    other.write_text("contract: {}")
-    with pytest.raises(InputError, match="begun with another contract"):
-        campaign.freeze(other)
-    campaign.freeze(campaign.folder / "contract.yaml")
-
-
 def test_a_folder_is_held_by_one(campaign):
     with campaign.locked(), pytest.raises(InputError, match="another run"), campaign.locked():
         pass
@@ -173,6 +165,15 @@ def test_the_spack_lock_that_the_job_saw_is_kept(slurm, campaign, tmp_path):
     slurm(*({**latency(), "provenance": {"files": files}} for files in provenances))
     kept = sorted(campaign.folder.glob("attempts/*/spack.lock"))
     assert [(path.parent.name[-9:], path.read_text()) for path in kept] == [("r0001-a01", "{}")]
+
+
+def test_a_run_that_was_killed_as_its_session_ended_keeps_the_spack_lock_later(slurm, campaign, tmp_path):
+    lock = tmp_path / "spack.lock"
+    lock.write_text("{}")
+    files = {str(lock): hashlib.sha256(b"{}").hexdigest()}
+    attempt = campaign.add({**latency(), "provenance": {"files": files}})
+    assert slurm() == [(2, 1), (3, 1)]
+    assert (attempt.folder / "spack.lock").read_text() == "{}"
 
 
 def test_a_session_cut_off_stops_the_run_and_is_made_again(slurm):

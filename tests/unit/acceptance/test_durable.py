@@ -1,0 +1,57 @@
+"""What is said to be finished is on the disk, and not in the memory of a machine that may lose its power."""
+
+import os
+import sys
+
+import pytest
+
+from reports.acceptance import sessions
+from reports.acceptance.campaign import REPORT
+from reports.acceptance.dossier import write_dossier
+from reports.acceptance.sessions import CHECKS, run_attempt
+from tests.unit.reports.samples import latency
+
+WRITES = """
+import pathlib
+pathlib.Path("output").mkdir()
+pathlib.Path("output/result.json").write_text("{}")
+pathlib.Path("run-report.json").write_text("{}")
+"""
+
+
+@pytest.fixture
+def synced(monkeypatch):
+    """Inode of all that was synced, and whether ``synced.target`` was there then."""
+
+    class Synced(dict):
+        target = None
+
+    found, fsync = Synced(), os.fsync
+
+    def record(handle):
+        found[os.fstat(handle).st_ino] = found.target is not None and found.target.exists()
+        fsync(handle)
+
+    monkeypatch.setattr(os, "fsync", record)
+    return found
+
+
+def test_all_of_a_dossier_before_it_has_its_name(campaign, tmp_path, synced):
+    attempt = campaign.add(latency())
+    (attempt.folder / "result.json").write_text("{}")
+    synced.clear()
+    synced.target = tmp_path / "d"
+    write_dossier(campaign, tmp_path / "d", pdf=False, how_signed=None)
+    inodes = [path.stat().st_ino for path in [tmp_path / "d", *(tmp_path / "d").rglob("*")]]
+    assert [synced.get(inode) for inode in inodes] == [False] * len(inodes)
+    assert synced[tmp_path.stat().st_ino], "and the name after it"
+
+
+def test_all_that_a_session_wrote(campaign, monkeypatch, synced):
+    monkeypatch.setattr(sessions, "_command", lambda *options: [sys.executable, "-c", WRITES])
+    attempt = campaign.add(None)
+    synced.clear()
+    with campaign.locked() as lock:
+        run_attempt(campaign.folder, campaign.contract, CHECKS, attempt, lock)
+    written = [attempt.folder, attempt.folder / "output/result.json", attempt.folder / REPORT]
+    assert {path.stat().st_ino for path in written} <= set(synced)

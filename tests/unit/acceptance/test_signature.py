@@ -1,0 +1,134 @@
+"""Signatures: of each party, with the tool that it has; by who had to sign, and by nobody in its place."""
+
+import os
+import re
+import shutil
+import subprocess
+
+import pytest
+
+from reports.__main__ import main
+from reports.acceptance.dossier import verify, write_dossier
+from reports.acceptance.manifest import MANIFEST
+from reports.acceptance.signature import sign
+from reports.errors import InputError
+
+needs_gpg = pytest.mark.skipif(not shutil.which("gpg"), reason="GnuPG is not provided here")
+needs_minisign = pytest.mark.skipif(not shutil.which("minisign"), reason="minisign is not provided here")
+NOBODY = "0" * 40
+
+
+@pytest.fixture
+def dossier(campaign, tmp_path):
+    write_dossier(campaign.measure(9, 9, 9), tmp_path / "d", pdf=False, how_signed=None)
+    return tmp_path / "d"
+
+
+@pytest.fixture
+def keyring(tmp_path, monkeypatch):
+    """Fingerprints by name."""
+    home = tmp_path / "gnupg"
+    home.mkdir(mode=0o700)
+    monkeypatch.setenv("GNUPGHOME", str(home))
+    fingerprints = {}
+    for name in ("Buyer", "Vendor"):
+        make = ["--passphrase", "", "--quick-generate-key", f"{name} <{name}@example.org>", "ed25519", "sign"]
+        done = subprocess.run(["gpg", "--batch", "--status-fd=1", *make], check=True, capture_output=True, text=True)
+        fingerprints[name] = re.search("KEY_CREATED P ([0-9A-F]{40})", done.stdout)[1]
+    yield fingerprints
+    subprocess.run(["gpgconf", "--kill", "gpg-agent"], check=False)
+
+
+@pytest.fixture
+def keys(tmp_path):
+    """(public, secret) files of minisign's by name."""
+    made = {name: (str(tmp_path / f"{name}.pub"), str(tmp_path / name)) for name in ("Buyer", "Vendor")}
+    for public, secret in made.values():
+        subprocess.run(["minisign", "-G", "-W", "-p", public, "-s", secret], check=True, capture_output=True)
+    return made
+
+
+def alter_manifest(dossier):
+    with (dossier / MANIFEST).open("a") as manifest:
+        manifest.write("\n")
+
+
+@needs_gpg
+def test_both_parties_sign_with_gnupg(campaign, tmp_path, keyring, monkeypatch):
+    buyer, vendor = keyring.values()
+    write_dossier(campaign.measure(9, 9, 9), tmp_path / "d", pdf=False, how_signed=f"gpg:{buyer}")
+    assert verify(tmp_path / "d").exit_status == 0
+    assert verify(tmp_path / "d", [buyer, vendor]).problems == [f"not signed by {vendor}"]
+    assert main(["acceptance", "sign", str(tmp_path / "d"), f"gpg:{vendor}", "--party", "vendor"]) == 0
+    proof = verify(tmp_path / "d", [buyer, vendor.lower()])
+    assert proof.exit_status == 0
+    assert [re.search("good signature of (Buyer|Vendor)", words)[1] for words in proof.good[:2]] == ["Buyer", "Vendor"]
+    assert main(["verify", str(tmp_path / "d"), "--key", buyer, "--key", vendor]) == 0
+    assert verify(tmp_path / "d", [NOBODY]).exit_status == 1
+    alter_manifest(tmp_path / "d")
+    assert verify(tmp_path / "d").exit_status == 1
+    monkeypatch.setenv("GNUPGHOME", str(tmp_path))
+    assert "keyring has not the key" in verify(tmp_path / "d").unchecked[0]
+
+
+@needs_minisign
+def test_both_parties_sign_with_minisign(dossier, keys):
+    (buyer, buyers), (vendor, vendors) = keys.values()
+    assert sign(dossier, f"minisign:{buyers}") == f"{MANIFEST}.minisig"
+    assert sign(dossier, f"minisign:{vendors}", "vendor") == f"{MANIFEST}.vendor.minisig"
+    assert verify(dossier, [buyer, vendor]).exit_status == 0
+    assert verify(dossier).exit_status == 2
+    one = verify(dossier, [buyer])
+    assert one.exit_status == 2, "the other one is not checked"
+    assert "name the file of its public key" in one.unchecked[0]
+    (dossier / f"{MANIFEST}.vendor.minisig").unlink()
+    assert verify(dossier, [buyer, vendor]).problems == [f"not signed by {vendor}"]
+    alter_manifest(dossier)
+    assert verify(dossier, [buyer]).exit_status == 1
+
+
+@needs_gpg
+@needs_minisign
+def test_each_key_is_for_its_kind_of_signature(dossier, keyring, keys):
+    public, secret = keys["Vendor"]
+    sign(dossier, f"gpg:{keyring['Buyer']}")
+    sign(dossier, f"minisign:{secret}")
+    assert verify(dossier, [keyring["Buyer"], public]).exit_status == 0
+    assert verify(dossier, [keyring["Buyer"]]).exit_status == 2
+    assert verify(dossier, [keyring["Vendor"], public]).exit_status == 1
+
+
+@needs_gpg
+def test_a_signature_is_not_overwritten_and_names_are_plain(dossier, keyring):
+    sign(dossier, "gpg")
+    with pytest.raises(InputError, match="exists; say who else signs with --party"):
+        sign(dossier, "gpg")
+    with pytest.raises(InputError, match="expected at most 40 letters"):
+        sign(dossier, "gpg", "../vendor")
+
+
+def test_what_does_not_verify_is_not_signed(dossier, capsys):
+    (dossier / "more.txt").write_text("")
+    assert main(["acceptance", "sign", str(dossier), "gpg"]) == 2
+    assert "is not signed: added: more.txt" in capsys.readouterr().err
+
+
+def test_an_unsigned_dossier_does_not_pass_for_a_signed_one(dossier):
+    assert verify(dossier, [NOBODY]).exit_status == 1
+    with pytest.raises(InputError, match="expected a GnuPG fingerprint or the file"):
+        verify(dossier, ["nowhere.pub"])
+
+
+@needs_gpg
+@needs_minisign
+@pytest.mark.parametrize("name", ["asc", "vendor.asc", "minisig"])
+def test_what_is_no_file_of_a_signature(dossier, name):
+    path = dossier / f"{MANIFEST}.{name}"
+    os.mkfifo(path)
+    assert verify(dossier).problems == [f"{path.name}: no file of a signature"]
+    path.unlink()
+    path.symlink_to("/dev/zero")
+    assert verify(dossier).problems == [f"{path.name}: no file of a signature"]
+    path.unlink()
+    path.write_text("nothing")
+    assert verify(dossier).exit_status == 1

@@ -1,0 +1,90 @@
+"""Waivers are given after measuring, when it is known what is not met; all else of a contract stays."""
+
+import pytest
+import yaml
+
+from reports.__main__ import main
+from reports.acceptance import versions
+from reports.acceptance.dossier import verify
+from reports.acceptance.judge import Acceptance, Outcome, judge
+from reports.errors import InputError
+from tests.unit.acceptance.conftest import clause, contract
+
+WAIVER = {"reason": "the cable is on order", "name": "A. Buyer", "date": "2026-11-21"}
+OTHER = {**WAIVER, "reason": "the cable is here"}
+
+
+@pytest.fixture
+def agreed(tmp_path):
+    def write(*clauses, **head):
+        path = tmp_path / "agreed.yaml"
+        path.write_text(yaml.safe_dump(contract(*clauses, **head)))
+        return path
+
+    return write
+
+
+def names(campaign):
+    return sorted(path.name for path in campaign.folder.glob("contract*"))
+
+
+@pytest.mark.parametrize("changed", [clause(threshold={"value": 50, "unit": "us"}), clause(repeats=2), clause(id="B2")])
+def test_another_contract_needs_another_folder(campaign, agreed, changed):
+    with pytest.raises(InputError, match=r"begun with another contract .* only waivers may be given later"):
+        campaign.freeze(agreed(changed))
+    with pytest.raises(InputError, match="begun with another contract"):
+        campaign.freeze(agreed(clause(), title="Other"))
+    campaign.freeze(campaign.folder / "contract.yaml")
+    assert names(campaign) == ["contract.yaml"]
+
+
+def test_a_waiver_given_after_measuring_excuses_and_the_dossier_says_so(campaign, agreed, tmp_path):
+    campaign.measure(90, 90, 90)
+    assert judge(campaign).acceptance is Acceptance.NOT_ACCEPTED
+    command = ["acceptance", "report", str(campaign.folder), "--no-pdf", "-o", str(tmp_path / "d")]
+    assert main([*command, "--contract", str(agreed(clause(waiver=WAIVER)))]) == 2, "no clause at all is met"
+    assert judge(campaign).clauses[0].outcome is Outcome.WAIVED
+    assert sorted(path.name for path in (tmp_path / "d").glob("contract*")) == ["contract.1.yaml", "contract.yaml"]
+    page = (tmp_path / "d/dossier.html").read_text()
+    assert "the waiver was given after the run had begun" in page
+    assert "as it was before: contract.1.yaml" in page
+    assert verify(tmp_path / "d").exit_status == 0
+
+
+def test_every_version_is_kept(campaign, agreed):
+    for waiver, words in (
+        (WAIVER, "the waiver was given after the run had begun"),
+        (OTHER, "the waiver was given after the run had begun"),
+        (None, None),
+    ):
+        campaign.freeze(agreed(clause(**({"waiver": waiver} if waiver else {}))))
+        assert judge(campaign).clauses[0].remarks == ((words,) if words else ())
+    assert names(campaign) == ["contract.1.yaml", "contract.2.yaml", "contract.3.yaml", "contract.yaml"]
+    waivers = [version.clauses[0].waiver for version in campaign.earlier_contracts().values()]
+    assert [waiver and waiver.reason for waiver in waivers] == [None, WAIVER["reason"], OTHER["reason"]]
+
+
+@pytest.mark.parametrize(("later", "done"), [({"waiver": OTHER}, "changed"), ({}, "withdrawn")])
+def test_what_the_waiver_was_is_told(campaign, agreed, later, done):
+    campaign.demand(clause(waiver=WAIVER)).freeze(agreed(clause(**later)))
+    [remark] = judge(campaign).clauses[0].remarks
+    assert remark.startswith(f"the waiver was {done} after the run had begun, which was: the cable is on order (A. Buy")
+
+
+def test_cut_off_between_the_two_writings(campaign, agreed, monkeypatch):
+    def full(path, text):
+        if path.name == versions.CONTRACT:
+            raise InputError("the disk is full")
+        path.write_text(text)
+
+    with monkeypatch.context() as patch, pytest.raises(InputError, match="full"):
+        patch.setattr(versions, "write_atomically", full)
+        campaign.freeze(agreed(clause(waiver=WAIVER)))
+    campaign.freeze(agreed(clause(waiver=WAIVER)))
+    assert names(campaign) == ["contract.1.yaml", "contract.yaml"]
+
+
+def test_a_version_that_was_smuggled_in(campaign):
+    (campaign.folder / "contract.1.yaml").write_text(yaml.safe_dump(contract(clause(repeats=1))))
+    with pytest.raises(InputError, match=r"contract\.1\.yaml differs from contract\.yaml in more than waivers"):
+        judge(campaign)
