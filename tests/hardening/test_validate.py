@@ -89,6 +89,25 @@ def test_measured_again_in_the_same_environment_with_the_same_variables(tree):
     assert [name for name in ("gcc+ucx.1", "gccc+ucx.1", "gcc+ucx-1") if re.match(pattern, name)] == ["gcc+ucx.1"]
 
 
+def test_measured_again_with_the_same_options_of_jobs_but_on_the_nodes_that_matter(tree):
+    slow = samples.report([samples.latency(value=900, hashcode="abc123", partition_size=9, job_nodelist=["n1", "n2"])])
+    (tree / "slow.json").write_text(json.dumps(slow))
+    told = f'printf "%s\\n" "$@" end >> "{tree}/told"; cat "{tree}/slow.json" > "$report"'
+    given = ("-J", "account=ops", "-Jnodelist=n1,n2", "--job-option=x=n8,n9", "--job-option", "w=n1")
+    validate(tree, told, "embedded", "smoke", *given)
+    _, same, other, *_ = (words.splitlines() for words in (tree / "told").read_text().split("end\n"))
+    nodes = sorted({"n1", "n2", *slow["runs"][0]["testcases"][0]["provenance"]["nodelist"]})
+    assert _after("-J", same) == ["account=ops", f"nodelist={','.join(nodes)}"]
+    assert _after("-J", other) == ["account=ops", f"exclude={','.join(nodes)},n8,n9"]
+    for words in (same, other):
+        [extras] = [word for word in words if word.startswith("--session-extras=")]
+        assert extras.endswith(f",nodes={':'.join(nodes)}")
+
+
+def _after(option, words):
+    return [words[number + 1] for number, word in enumerate(words) if word == option]
+
+
 def test_two_runs_at_once(tree):
     (tree / "results").mkdir()
     with (tree / "results/lock").open("a") as lock:
