@@ -59,3 +59,10 @@ def _with_suspicion(attempt: CaseVerdict, everything: Sequence[CaseVerdict]) -> 
     if attempt.state is State.FAIL or attempt.case.suspects:
         return replace(attempt, suspicion=localise(attempt, everything))
     return attempt
+
+
+def speaking(verdict: CaseVerdict) -> tuple[CaseVerdict, ...]:
+    """The attempts that count as evidence: what passed when the same nodes were measured again blames nobody."""
+    if verdict.state is State.FAIL:
+        return (*verdict.repeated, verdict)
+    return (*(other for other in verdict.repeated if not other.case.involved <= verdict.case.involved), verdict)

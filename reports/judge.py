@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from reports.attempts import latest_attempts
+from reports.attempts import latest_attempts, speaking
 from reports.case_verdict import CaseVerdict
 from reports.expectations import NotProvided, census_gaps, expectation_gaps, find_census, not_provided
 from reports.gaps import Gap
@@ -72,7 +72,7 @@ def judge(session: Session, site: Site | None, mode: str | None = None, site_pro
         cases=cases,
         gaps=tuple(gaps),
         not_provided=not_provided(site, census),
-        suspects=suspect_nodes([attempt for verdict in cases for attempt in _speaking(verdict)]),
+        suspects=suspect_nodes([attempt for verdict in cases for attempt in speaking(verdict)]),
     )
 
 
@@ -82,10 +82,3 @@ def _mode(session: Session, site: Site | None, mode: str | None) -> tuple[str | 
     if session.mode is not None:
         return session.mode, "of the session"
     return (site.default_mode, "the site's default") if site else (None, "")
-
-
-def _speaking(verdict: CaseVerdict) -> tuple[CaseVerdict, ...]:
-    """The attempts that count as evidence: what passed when the same nodes were measured again blames nobody."""
-    if verdict.state is State.FAIL:
-        return (*verdict.repeated, verdict)
-    return (*(other for other in verdict.repeated if not other.case.involved <= verdict.case.involved), verdict)

@@ -46,15 +46,19 @@ def conduct(options: argparse.Namespace, repository: pathlib.Path, results: path
     print(f"night of {record['night']}: {folder}, progress in night.log there")
     with (folder / "night.log").open("w", encoding="utf-8") as log:
         stages = Stages(started + options.limit - min(LONGEST_RESERVE_S, RESERVE * options.limit), log)
-        validate = [repository / "site_configs/validate", options.site, options.mode, *options.reframe]
-        stages.run(validate, repository, {"KAPPA_RUN": str(folder)})
+        validate = [repository / "site_configs/validate", options.site, options.mode]
+        stages.run([*validate, *options.reframe], repository, {"KAPPA_RUN": str(folder)})
         if options.nights and not stages.cut:
             turns = plan(options, binaries, repository, results, folder)
             record["planned"] = sorted({node for nodes in turns.values() for node in nodes.split(",")})
             write(folder, record)
             print(f"one by one: {', '.join(record['planned']) or 'no node'}")
             for partition, nodes in turns.items():
-                stages.run(rotation(options, binaries, repository, folder, partition, nodes), repository, {})
+                place = folder / "rotation" / partition
+                place.mkdir(parents=True)
+                select = rotation(options.site, partition, nodes)
+                environment = {"KAPPA_RUN": str(place), "KAPPA_UNJUDGED": "yes"}
+                stages.run([*validate, *select, *options.reframe], repository, environment)
     write(folder, {**record, "ended": time.time(), "cut": stages.cut})
     if stages.cut:
         print(f"the night was cut: {stages.cut}")
@@ -80,20 +84,13 @@ def reports(binaries: pathlib.Path) -> list[str]:
     return [str(binaries / "python"), "-m", "reports"]
 
 
-def rotation(
-    options: argparse.Namespace, binaries: pathlib.Path, repository: pathlib.Path, folder: pathlib.Path,
-    partition: str, nodes: str,
-) -> list[str | pathlib.Path]:  # fmt: skip
-    """ReFrame on every check of one node, on each of ``nodes``; what fails is measured again there.
+def rotation(site: str, partition: str, nodes: str) -> list[str]:
+    """What selects every check of one node, on each of ``nodes``.
 
     One partition at a time: ReFrame 4.10 distributes a check over the nodes of its first partition only.
     """
     return [
-        binaries / "reframe", "-C", repository / f"site_configs/{options.site}/settings.py", "-c", "reframe_checks",
-        "-R", "-r", f"--mode={options.mode}", "-t", "scale_one_node", "--distribute=all",
-        f"--system={options.site}:{partition}", "-J", f"nodelist={nodes}", "--max-retries=1",
-        f"--report-file={folder / f'rotation/run-report-{partition}.json'}",
-        *options.reframe,
+        "-t", "scale_one_node", "--distribute=all", f"--system={site}:{partition}", "-J", f"nodelist={nodes}",
     ]  # fmt: skip
 
 
