@@ -28,8 +28,8 @@ def render(outcomes: Sequence[Outcome], seed: int, blamed: Blamed) -> str:
     return "\n".join(
         [
             f"Seed {seed}: {len(faults)} rounds with a fault and {len(outcomes) - len(faults)} healthy ones, "
-            f"{len(lost)} of them without a verdict, {seconds} s each, on a machine of {os.cpu_count()} cores with a load "
-            f"average of {load} (median, range). In brackets: 95 % confidence intervals (Clopper–Pearson).",
+            f"{len(lost)} of them without a verdict, {seconds} s each, on a machine of {os.cpu_count()} cores with a "
+            f"load average of {load} (median, range). In brackets: 95 % confidence intervals (Clopper–Pearson).",
             "",
             *_faults(faults),
             "",
