@@ -1,8 +1,9 @@
 """Confirm before blaming: what was out of bounds is measured again, on the same nodes and then on others.
 
 A case that is then within its bounds was a *transient*: it is shown as unstable and fails nothing. One that stays out
-of bounds is *node-bound* when it is fine on other nodes of the partition, *system-wide* when it is not, and
-*confirmed* when there are no other nodes. Every attempt is kept, in a report of its own. Nothing is run from here.
+of bounds is *node-bound* when the same is within bounds on other nodes of the partition, *system-wide* when it is not,
+and *confirmed* when it was not measured on nodes that are all others. Every attempt is kept, in a report of its own.
+Nothing is run from here.
 """
 
 import re
@@ -10,7 +11,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import Enum
 
-from reports.case_verdict import CaseVerdict
+from reports.case_verdict import CaseVerdict, executed
 from reports.model import SAME_NODES, Case
 from reports.nodes import folded
 from reports.state import State
@@ -43,34 +44,90 @@ def out_of_bounds(case: CaseVerdict) -> bool:
 
 
 def repetitions(cases: Iterable[CaseVerdict], purpose: str) -> list[Repetition]:
-    """What to measure again on the same nodes; or, of what is out of bounds still, on as many others."""
+    """What to measure again on the same nodes; or, of what is out of bounds still, on as many others.
+
+    Cases that ReFrame's options made of one are measured again once for the same nodes.
+    """
+    doubtful = [found.case for found in cases if out_of_bounds(found) and _selectable(found.case)]
     groups: dict[tuple[str, str, tuple[str, ...]], list[str]] = {}
-    for found in cases:
-        case = found.case
-        words = (case.partition, case.environ, case.hashcode, *case.nodes)
-        if not (out_of_bounds(found) and case.nodes and all(map(_WORD.fullmatch, words))):
-            continue
-        if purpose == SAME_NODES or _others_exist(case):
-            groups.setdefault((case.partition, case.environ, case.nodes), []).append(case.hashcode)
+    for case in doubtful:
+        nodes = case.nodes if purpose == SAME_NODES else _to_avoid(case, doubtful)
+        if nodes:
+            groups.setdefault((case.partition, case.environ, nodes), []).append(case.hashcode)
     return [Repetition(*where, tuple(dict.fromkeys(hashcodes))) for where, hashcodes in groups.items()]
 
 
-def _others_exist(case: Case) -> bool:
-    return case.partition_size - len(case.nodes) >= len(case.nodes)
+def _selectable(case: Case) -> bool:
+    words = (case.partition, case.environ, case.hashcode, *case.nodes)
+    return bool(case.nodes) and all(map(_WORD.fullmatch, words))
+
+
+def _to_avoid(case: Case, doubtful: Iterable[Case]) -> tuple[str, ...]:
+    """The nodes that leave as many others: all where the same is out of bounds, or at least the case's own.
+
+    None for what runs where ReFrame runs, whatever nodes Slurm is told to avoid.
+    """
+    alike = {node for other in doubtful if other.selected == case.selected for node in other.nodes}
+    for nodes in (alike, set(case.nodes)):
+        if not case.local and case.partition_size - len(nodes) >= len(case.nodes):
+            return tuple(sorted(nodes))
+    return ()
+
+
+def confirms(again: Case, first: Case) -> bool:
+    """Whether ``again`` was run because ``first`` was out of bounds on its nodes."""
+    if again.selected != first.selected:
+        return False
+    asked, nodes = set(again.asked_nodes), set(first.nodes)
+    return not asked or (asked == nodes if again.purpose == SAME_NODES else asked >= nodes)
 
 
 def diagnose(found: CaseVerdict) -> Diagnosis | None:
     """What repetition says of a case; ``None`` when nothing about it was in doubt."""
-    again = [attempt for attempt in (*found.other_attempts, found) if attempt.case.purpose == SAME_NODES]
+    attempts = [*found.other_attempts, found]
+    again = any(attempt.case.purpose == SAME_NODES and executed(attempt.case) for attempt in attempts)
     if found.unstable and again:
         return Diagnosis.TRANSIENT
     if not out_of_bounds(found):
         return None
-    if any(attempt.state is not State.FAIL for attempt in found.elsewhere):
+    if _within_bounds_elsewhere(found):
         return Diagnosis.NODE_BOUND
-    if any(out_of_bounds(attempt) for attempt in found.elsewhere):
+    if _out_of_bounds_elsewhere(found):
         return Diagnosis.SYSTEM_WIDE
     return Diagnosis.CONFIRMED if again else Diagnosis.UNCONFIRMED
+
+
+def _within_bounds_elsewhere(found: CaseVerdict) -> list[CaseVerdict]:
+    """The attempts on other nodes that measured what is out of bounds here, and found it within."""
+    names = {metric.metric.name for metric in found.failed_metrics}
+    return [
+        attempt
+        for attempt in _measured_elsewhere(found)
+        if attempt.state is not State.FAIL
+        and names <= {metric.metric.name for metric in attempt.metrics if metric.state is State.PASS}
+    ]
+
+
+def _out_of_bounds_elsewhere(found: CaseVerdict) -> list[CaseVerdict]:
+    """The attempts on other nodes in which something that is out of bounds here is so, too."""
+    names = {metric.metric.name for metric in found.failed_metrics}
+    return [
+        attempt
+        for attempt in _measured_elsewhere(found)
+        if out_of_bounds(attempt) and names.intersection(metric.metric.name for metric in attempt.failed_metrics)
+    ]
+
+
+def _measured_elsewhere(found: CaseVerdict) -> list[CaseVerdict]:
+    """The attempts that ran on none of the nodes of ``found``, wherever they were sent."""
+    return [
+        attempt
+        for attempt in found.elsewhere
+        if executed(attempt.case)
+        and attempt.case.nodes
+        and not attempt.case.local
+        and set(attempt.case.nodes).isdisjoint(found.case.nodes)
+    ]
 
 
 def explain(found: CaseVerdict) -> str:
@@ -80,7 +137,9 @@ def explain(found: CaseVerdict) -> str:
         return ""
     text = str(diagnosis.value)
     if diagnosis in (Diagnosis.NODE_BOUND, Diagnosis.SYSTEM_WIDE):
-        others = folded(node for attempt in found.elsewhere for node in attempt.case.nodes)
-        fine = "within bounds" if diagnosis is Diagnosis.NODE_BOUND else "out of bounds, too,"
+        bound = diagnosis is Diagnosis.NODE_BOUND
+        speaking = _within_bounds_elsewhere(found) if bound else _out_of_bounds_elsewhere(found)
+        others = folded(node for attempt in speaking for node in attempt.case.nodes)
+        fine = "within bounds" if bound else "out of bounds, too,"
         return f"{text}: again so on {folded(found.case.nodes)}, {fine} on {others}"
     return text

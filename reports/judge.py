@@ -1,12 +1,13 @@
 """The verdict: a pure function of a session, a site and a mode."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
-from reports.case_verdict import CaseVerdict, executed, judge_case
+from reports.attempts import latest_attempts, speaking
+from reports.case_verdict import CaseVerdict
 from reports.expectations import NotProvided, census_gaps, expectation_gaps, find_census, not_provided
 from reports.gaps import Gap
-from reports.localise import SuspectNode, localise, suspect_nodes
-from reports.model import OTHER_NODES, Session
+from reports.localise import SuspectNode, suspect_nodes
+from reports.model import Session
 from reports.site import Site
 from reports.state import State
 
@@ -48,7 +49,7 @@ def judge(session: Session, site: Site | None, mode: str | None = None, site_pro
     :param site: ``None`` when the report's site is not known; ``site_problem`` says why.
     """
     mode, origin = _mode(session, site, mode)
-    cases = _latest(session)
+    cases = latest_attempts(session)
     census = find_census(cases)
     gaps = [gap for verdict in cases for gap in verdict.gaps]
     if not cases:
@@ -71,7 +72,7 @@ def judge(session: Session, site: Site | None, mode: str | None = None, site_pro
         cases=cases,
         gaps=tuple(gaps),
         not_provided=not_provided(site, census),
-        suspects=suspect_nodes([attempt for verdict in cases for attempt in _speaking(verdict)]),
+        suspects=suspect_nodes([attempt for verdict in cases for attempt in speaking(verdict)]),
     )
 
 
@@ -81,38 +82,3 @@ def _mode(session: Session, site: Site | None, mode: str | None) -> tuple[str | 
     if session.mode is not None:
         return session.mode, "of the session"
     return (site.default_mode, "the site's default") if site else (None, "")
-
-
-def _latest(session: Session) -> tuple[CaseVerdict, ...]:
-    """The last attempt that came to a result for each case, with the other attempts, all with their suspicions."""
-    attempts: dict[tuple[object, ...], list[CaseVerdict]] = {}
-    for run in (*session.runs, *(run for again in session.again for run in again.runs)):
-        seen: dict[tuple[str, ...], int] = {}
-        for case in run:
-            # Cases of one run are never attempts at each other, whatever their names.
-            number = seen[case.identity] = seen.get(case.identity, 0) + 1
-            attempts.setdefault((*case.identity, number), []).append(judge_case(case))
-    everything = [attempt for group in attempts.values() for attempt in group]
-    return tuple(_final([_with_suspicion(attempt, everything) for attempt in group]) for group in attempts.values())
-
-
-def _final(everywhere: list[CaseVerdict]) -> CaseVerdict:
-    """What counts is the last attempt that was not made elsewhere for comparison."""
-    attempts = [attempt for attempt in everywhere if attempt.case.purpose != OTHER_NODES] or everywhere
-    elsewhere = tuple(attempt for attempt in everywhere if attempt.case.purpose == OTHER_NODES)
-    ran = [attempt for attempt in attempts if executed(attempt.case)] or attempts
-    others = tuple(attempt for attempt in attempts if attempt is not ran[-1])
-    return replace(ran[-1], other_attempts=others, elsewhere=elsewhere)
-
-
-def _speaking(verdict: CaseVerdict) -> tuple[CaseVerdict, ...]:
-    """The attempts that count as evidence: what passed when the same nodes were measured again blames nobody."""
-    if verdict.state is State.FAIL:
-        return (*verdict.repeated, verdict)
-    return (*(other for other in verdict.repeated if not other.case.involved <= verdict.case.involved), verdict)
-
-
-def _with_suspicion(attempt: CaseVerdict, everything: list[CaseVerdict]) -> CaseVerdict:
-    if attempt.state is State.FAIL or attempt.case.suspects:
-        return replace(attempt, suspicion=localise(attempt, everything))
-    return attempt

@@ -2,12 +2,12 @@
 
 import json
 import pathlib
-import re
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
 from reframe_checks.base.bounded_file import read_text
+from reports.added_parameters import added_parameters, hash_without_added, pinned_node
 from reports.errors import InputError
 from reports.model import (
     Case,
@@ -34,8 +34,6 @@ CONFIRMATIONS = "confirmations"
 MAX_REPORT_BYTES = 512 * 2**20
 # What ReFrame writes for a variable that was never set.
 UNDEFINED = "<undefined>"
-# ReFrame's parameter of a case that was distributed; its name leaves it out.
-_PINNED = re.compile(r"%\.nid=(\S+)")
 
 
 def find_report(run: pathlib.Path) -> pathlib.Path:
@@ -70,6 +68,8 @@ def _session(path: pathlib.Path) -> Session:
     check_shape(document, source)
     info = document["session_info"]
     purpose = info.get("purpose") or ""
+    # A comma separates ReFrame's session extras.
+    asked_nodes = tuple(filter(None, (info.get("nodes") or "").split(":")))
     return Session(
         path=source,
         uuid=info.get("uuid") or "",
@@ -84,7 +84,7 @@ def _session(path: pathlib.Path) -> Session:
         confirms=info.get("confirms") or "",
         restored_cases=len(document.get("restored_cases", [])),
         runs=tuple(
-            tuple(_case(entry, number, source, purpose) for entry in run["testcases"])
+            tuple(_case(entry, number, source, purpose, asked_nodes) for entry in run["testcases"])
             for number, run in enumerate(document["runs"])
         ),
     )
@@ -142,12 +142,13 @@ def _dicts(value: Any) -> list[dict[str, Any]]:
     return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []
 
 
-def _case(entry: dict[str, Any], run: int, source: str, purpose: str) -> Case:
+def _case(entry: dict[str, Any], run: int, source: str, purpose: str, asked_nodes: tuple[str, ...]) -> Case:
     system, partition = entry["system"], entry["partition"] or ""
     job_id = entry.get("jobid")
     # ReFrame moves the output of what passed; what did not stays in the stage folder.
     folder = entry.get("outputdir") if entry["result"] == "pass" else entry.get("stagedir")
     stdout = entry.get("job_stdout")
+    added = added_parameters(entry.get("display_name", ""))
     return Case(
         name=entry["name"],
         system=system,
@@ -160,14 +161,17 @@ def _case(entry: dict[str, Any], run: int, source: str, purpose: str) -> Case:
         run=run,
         nodes=_nodes(entry),
         job_id=None if job_id is None else str(job_id),
-        hashcode=entry.get("hashcode", ""),
-        pinned=pinned[1] if (pinned := _PINNED.search(entry.get("display_name", ""))) else "",
+        hashcode=hash_without_added(entry["display_name"]) if added else entry.get("hashcode", ""),
+        local=entry.get("local", False),
+        added=added,
+        pinned=pinned_node(added),
         output=str(pathlib.PurePath(folder, stdout)) if folder and stdout and job_id is not None else None,
         run_time_s=entry.get("time_run"),
         metrics=tuple(
             _metric(key, value, f"{system}:{partition}:") for key, value in (entry.get("perfvalues") or {}).items()
         ),
         purpose=purpose,
+        asked_nodes=asked_nodes,
         **(_evidence(entry, source) if "check_class" in entry else {}),
     )
 

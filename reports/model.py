@@ -165,11 +165,17 @@ class Case:
     findings: tuple[Finding, ...] = ()
     scaling: Scaling | None = None
     hashcode: str = ""
-    """What ReFrame selects the case by."""
+    """What ReFrame selects the case by, without what its options added; empty when they cannot be left out."""
+    local: bool = False
+    """It ran where ReFrame ran: its node is none of the partition's."""
     partition_size: int = 0
     """Nodes of the partition; 0 when not known."""
     purpose: str = ""
     """``SAME_NODES`` or ``OTHER_NODES`` when it was measured again, else empty."""
+    asked_nodes: tuple[str, ...] = ()
+    """When it was measured again: the nodes that it had to take or to avoid; empty when not known."""
+    added: tuple[str, ...] = ()
+    """The parameters that ReFrame's ``--distribute``, ``--repeat`` and ``-P`` added; its name leaves them out."""
     pinned: str = ""
     """The node that ReFrame's ``--distribute`` put it on, else empty."""
     suspects: tuple[str, ...] = ()
@@ -190,9 +196,14 @@ class Case:
         )
 
     @property
+    def selected(self) -> tuple[str, ...]:
+        """What ReFrame selects this case by: the case that was measured again shares it."""
+        return self.name, self.system, self.partition, self.environ
+
+    @property
     def identity(self) -> tuple[str, ...]:
-        """What a retry of this case shares with it."""
-        return self.name, self.system, self.partition, self.environ, self.pinned
+        """What a retry of this case in the same session shares with it."""
+        return *self.selected, *self.added
 
 
 @dataclass(frozen=True)

@@ -127,6 +127,8 @@ CASE: Schema = {
         {
             "environ": _optional("string"),
             "hashcode": STRING,
+            "display_name": STRING,
+            "local": BOOLEAN,
             "fail_phase": _optional("string"),
             "fail_reason": _optional("string"),
             "fail_info": _optional("object"),
@@ -143,7 +145,9 @@ CASE: Schema = {
     "then": KAPPA_CASE,
 }
 
-SESSION_STRINGS = ("uuid", "hostname", "user", "version", "time_start", "cmdline", "mode", "confirms", "purpose")
+SESSION_STRINGS = (
+    "uuid", "hostname", "user", "version", "time_start", "cmdline", "mode", "confirms", "purpose", "nodes",
+)  # fmt: skip
 REPORT = _object(
     {
         "session_info": _object(

@@ -48,8 +48,11 @@ class Record:
 
 
 def rotation_reports(folder: pathlib.Path) -> list[pathlib.Path]:
-    """The ReFrame reports on the nodes whose turn it was, one for each partition."""
-    return sorted(folder.glob("rotation/run-report-*.json"))
+    """The ReFrame reports on the nodes whose turn it was, one for each partition.
+
+    The first nights had them in one folder, without confirmations.
+    """
+    return sorted([*folder.glob("rotation/*/run-report.json"), *folder.glob("rotation/run-report-*.json")])
 
 
 def report_files(folder: pathlib.Path) -> list[pathlib.Path]:

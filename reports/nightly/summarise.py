@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 from reframe_checks.base.scales import ONE_NODE, PLACEMENTS, SCALES
+from reports.attempts import speaking
 from reports.case_verdict import CaseVerdict, executed
 from reports.errors import InputError
 from reports.evidence import drain_suggestions, ranked_evidence
@@ -134,7 +135,7 @@ def summarise(folder: pathlib.Path, record: Record, site: Site) -> Night:
     gaps += [gap for case in judged.cases for gap in case.gaps if gap not in gaps]
     failed = [case for case in judged.cases if case.state is State.FAIL]
     state = State.FAIL if failed else State.INCOMPLETE if gaps else State.PASS
-    suspects = suspect_nodes([attempt for case in judged.cases for attempt in (*case.repeated, case)])
+    suspects = suspect_nodes([attempt for case in judged.cases for attempt in speaking(case)])
     counts = Counter(case.state.word for case in judged.cases)
     counts["unstable"] = sum(case.unstable for case in judged.cases)
     return Night(

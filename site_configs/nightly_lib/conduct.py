@@ -12,13 +12,11 @@ from collections.abc import Callable
 from typing import Any
 
 from .errors import NightlyError
-from .files import PART, publish, write
+from .files import write
 from .stages import Stages
 
 # Share of the limit, and seconds, that are kept for ending, judging and writing.
 RESERVE, LONGEST_RESERVE_S = 0.2, 300.0
-# Folder of the reports on single nodes.
-TURNS = "rotation"
 
 
 def conduct(
@@ -36,9 +34,6 @@ def conduct(
             f"there is no {binaries / 'reframe'}: run `make setup` on Debian, else"
             " `python3 -m venv .venv && .venv/bin/pip install -e .`"
         )
-    # Of nights whose conductor was killed, and ReFrame was not.
-    for part in results.glob(f"nights/*/{TURNS}/*{PART}"):
-        publish(part)
     started = time.time()
     folder = results / "nights" / f"{datetime.datetime.fromtimestamp(started):%Y%m%dT%H%M%S}"
     folder.mkdir(parents=True)
@@ -59,20 +54,19 @@ def conduct(
     print(f"night of {record['night']}: {folder}, progress in night.log there")
     with (folder / "night.log").open("w", encoding="utf-8") as log:
         stages = Stages(started + options.limit - min(LONGEST_RESERVE_S, RESERVE * options.limit), log, lock)
-        validate = [repository / "site_configs/validate", options.site, options.mode, *options.reframe]
-        stages.run(validate, repository, {"KAPPA_RUN": str(folder)})
+        validate = [repository / "site_configs/validate", options.site, options.mode]
+        stages.run([*validate, *options.reframe], repository, {"KAPPA_RUN": str(folder)})
         if options.nights and not stages.cut:
             turns = plan(options, binaries, repository, results, folder, lock)
             record["planned"] = sorted({node for nodes in turns.values() for node in nodes.split(",")})
             keep(folder, record)
             print(f"one by one: {', '.join(record['planned']) or 'no node'}")
-            (folder / TURNS).mkdir()
             for partition, nodes in turns.items():
-                reframe = rotation(options, binaries, repository, folder, partition, nodes)
-                # The lock of `validate`, so that none by hand measures meanwhile; what waits for it can be told to end.
-                stages.run(["flock", "--no-fork", results / "lock", *reframe], repository, {})
-                if not publish(_part(folder, partition)):
-                    print(f"ReFrame left no whole report on the single nodes of {partition}", file=log, flush=True)
+                place = folder / "rotation" / partition
+                place.mkdir(parents=True)
+                select = rotation(options.site, partition, nodes)
+                environment = {"KAPPA_RUN": str(place), "KAPPA_UNJUDGED": "yes"}
+                stages.run([*validate, *select, *options.reframe], repository, environment)
     keep(folder, {**record, "unscheduled": submit_late(), "ended": time.time(), "cut": stages.cut})
     if stages.cut:
         print(f"the night was cut: {stages.cut}")
@@ -95,29 +89,17 @@ def plan(
     return dict(line.split("\t") for line in done.stdout.splitlines())
 
 
-def _part(folder: pathlib.Path, partition: str) -> pathlib.Path:
-    """What ReFrame writes its report to, which has the report's name when all of it is on the disk."""
-    return folder / TURNS / f"run-report-{partition}.json{PART}"
-
-
 def reports(binaries: pathlib.Path) -> list[str]:
     return [str(binaries / "python"), "-m", "reports"]
 
 
-def rotation(
-    options: argparse.Namespace, binaries: pathlib.Path, repository: pathlib.Path, folder: pathlib.Path,
-    partition: str, nodes: str,
-) -> list[str | pathlib.Path]:  # fmt: skip
-    """ReFrame on every check of one node, on each of ``nodes``; what fails is measured again there.
+def rotation(site: str, partition: str, nodes: str) -> list[str]:
+    """What selects every check of one node, on each of ``nodes``.
 
     One partition at a time: ReFrame 4.10 distributes a check over the nodes of its first partition only.
     """
     return [
-        binaries / "reframe", "-C", repository / f"site_configs/{options.site}/settings.py", "-c", "reframe_checks",
-        "-R", "-r", f"--mode={options.mode}", "-t", "scale_one_node", "--distribute=all",
-        f"--system={options.site}:{partition}", "-J", f"nodelist={nodes}", "--max-retries=1",
-        f"--report-file={_part(folder, partition)}",
-        *options.reframe,
+        "-t", "scale_one_node", "--distribute=all", f"--system={site}:{partition}", "-J", f"nodelist={nodes}",
     ]  # fmt: skip
 
 

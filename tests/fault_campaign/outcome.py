@@ -4,7 +4,11 @@ import dataclasses
 from dataclasses import dataclass
 from typing import Any
 
+from reports.confirm import Diagnosis
+
 NO_VERDICT = "none"
+# What measuring again has shown.
+_DIAGNOSES = tuple(each.value for each in Diagnosis if each is not Diagnosis.UNCONFIRMED)
 
 
 @dataclass(frozen=True)
@@ -13,7 +17,7 @@ class Outcome:
 
     ``checks``: every check of the suite that ran. ``failed``: those with a failed case, and what they need built.
     ``unstable``: checks that were out of bounds once and not again. ``suspects``: nodes, the most suspect first.
-    ``incomplete``: what the verdict misses.
+    ``incomplete``: what the verdict misses. ``diagnoses``: what measuring again has shown, (check, diagnosis).
     """
 
     number: int
@@ -30,11 +34,17 @@ class Outcome:
     seconds: float
     load_1min: float
     report: str
+    diagnoses: tuple[tuple[str, str], ...]
+
+    @property
+    def judged(self) -> bool:
+        """The run came to a verdict: it did not crash, and was not ended at the limit of a round."""
+        return self.verdict != NO_VERDICT
 
     @property
     def detected(self) -> bool:
-        """FAIL or INCOMPLETE: whatever is not PASS is looked at by a person."""
-        return self.verdict != "PASS"
+        """FAIL or INCOMPLETE, which a person looks at. A run without a verdict says nothing of the cluster."""
+        return self.judged and self.verdict != "PASS"
 
     @property
     def named_first(self) -> bool:
@@ -49,20 +59,36 @@ class Outcome:
 
     @classmethod
     def from_json(cls, record: dict[str, Any]) -> "Outcome":
-        """:raises TypeError: a key is missing or unknown."""
-        return cls(**{key: tuple(value) if isinstance(value, list) else value for key, value in record.items()})
+        """The first campaigns kept the diagnoses in the texts of the failures only.
+
+        :raises TypeError: a key is missing or unknown.
+        """
+        values = {key: tuple(value) if isinstance(value, list) else value for key, value in record.items()}
+        told = record.get("diagnoses")
+        values["diagnoses"] = _diagnoses_told(record) if told is None else tuple(map(tuple, told))
+        return cls(**values)
+
+
+def _diagnoses_told(record: dict[str, Any]) -> tuple[tuple[str, str], ...]:
+    """The diagnoses in the lines for operators (``reports/operator.py``), which begin with the check's name."""
+    found = [(check, Diagnosis.TRANSIENT.value) for check in record.get("unstable", ())]
+    for line in record.get("reasons", ()):
+        check = line.split(" ", 1)[0]
+        parts = line.split(" | ")
+        found += [(check, each) for each in _DIAGNOSES if any(part.split(":")[0] == each for part in parts)]
+    return tuple(sorted(set(found)))
 
 
 def read_verdict(verdict: dict[str, Any] | None) -> dict[str, Any]:
     """The fields of an :class:`Outcome` that the verdict gives; ``None`` is a run that could not be judged."""
     if verdict is None:
         empty: tuple[str, ...] = ()
-        lists = ("checks", "failed", "unstable", "suspects", "incomplete", "reasons")
+        lists = ("checks", "failed", "unstable", "suspects", "incomplete", "reasons", "diagnoses")
         return {"verdict": NO_VERDICT, **dict.fromkeys(lists, empty)}
     cases = verdict["cases"]
 
     def checks(wanted: Any) -> tuple[str, ...]:
-        return tuple(sorted({case["check_class"] or case["name"] for case in cases if wanted(case)}))
+        return tuple(sorted({_check(case) for case in cases if wanted(case)}))
 
     return {
         "verdict": verdict["verdict"],
@@ -72,7 +98,16 @@ def read_verdict(verdict: dict[str, Any] | None) -> dict[str, Any]:
         "suspects": tuple(suspect["node"] for suspect in verdict["suspects"]),
         "incomplete": tuple(" ".join(filter(None, (gap["what"], gap["where"]))) for gap in verdict["incomplete"]),
         "reasons": tuple(case["operator_line"] for case in cases if case["operator_line"]),
+        "diagnoses": tuple(sorted({(_check(case), case["diagnosis"]) for case in cases if _measured_again(case)})),
     }
+
+
+def _check(case: dict[str, Any]) -> str:
+    return str(case["check_class"] or case["name"])
+
+
+def _measured_again(case: dict[str, Any]) -> bool:
+    return case["diagnosis"] in _DIAGNOSES
 
 
 def blamed_by_check(verdict: dict[str, Any]) -> dict[str, set[str]]:
@@ -80,5 +115,5 @@ def blamed_by_check(verdict: dict[str, Any]) -> dict[str, set[str]]:
     blamed: dict[str, set[str]] = {}
     for case in verdict["cases"]:
         if case["state"] == "fail":
-            blamed.setdefault(case["check_class"] or case["name"], set()).update(case["suspects"])
+            blamed.setdefault(_check(case), set()).update(case["suspects"])
     return blamed

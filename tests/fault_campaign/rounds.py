@@ -47,7 +47,10 @@ def run_round(cluster: Cluster, planned: Round) -> Outcome:
 
 
 def validate(cluster: Cluster) -> pathlib.Path | None:
-    """ReFrame's report of a run of ``site_configs/validate``; ``None`` when there is none."""
+    """ReFrame's report of a run of ``site_configs/validate``; ``None`` when there is none, or it reached the limit.
+
+    What is ended then is judged, too, and INCOMPLETE: by the limit, whatever the fault.
+    """
     select = [option for check in CHECKS for option in ("-n", check)]
     command = [str(REPOSITORY / "site_configs/validate"), "embedded", MODE, "--system=embedded:scratch", *select]
     with (cluster.results / "last-round.log").open("w+", encoding="utf-8") as log:
@@ -61,6 +64,7 @@ def validate(cluster: Cluster) -> pathlib.Path | None:
             process.wait()
             if not isinstance(err, subprocess.TimeoutExpired):
                 raise
+            return None
         log.seek(0)
         said = re.search(r"^report: (.+)/report\.html$", log.read(), re.MULTILINE)
     report = pathlib.Path(said[1]) / "run-report.json" if said else None

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 
 from tests.fault_campaign.faults import KINDS
+from tests.fault_campaign.ground_truth import SEEN_BY, can_see, false_diagnoses
 from tests.fault_campaign.outcome import Outcome
 from tests.fault_campaign.statistics import Rate, least_trials
 
@@ -17,24 +18,27 @@ Blamed = Mapping[int, Mapping[str, Set[str]]]
 
 
 def render(outcomes: Sequence[Outcome], seed: int, blamed: Blamed) -> str:
-    """Tables of each kind of fault, of each check, and of every fault that was missed or not pinned on its node."""
+    """Tables of each kind of fault, of each check, and of every fault that was missed, misjudged or not pinned on its
+    node."""
     faults = [outcome for outcome in outcomes if outcome.kind is not None]
-    healthy = [outcome for outcome in outcomes if outcome.kind is None]
+    # A run without a verdict is no alarm, and no sign that there would have been none.
+    healthy = [outcome for outcome in outcomes if outcome.kind is None and outcome.judged]
+    lost = [outcome for outcome in outcomes if not outcome.judged]
     seconds, load = _spread(outcome.seconds for outcome in outcomes), _spread(outcome.load_1min for outcome in outcomes)
     return "\n".join(
         [
-            f"Seed {seed}: {len(faults)} rounds with a fault and {len(healthy)} healthy ones, "
-            f"{seconds} s each, on a machine of {os.cpu_count()} cores with a load average of {load} "
-            "(median, range). In brackets: 95 % confidence intervals (Clopper–Pearson).",
+            f"Seed {seed}: {len(faults)} rounds with a fault and {len(outcomes) - len(faults)} healthy ones, "
+            f"{len(lost)} of them without a verdict, {seconds} s each, on a machine of {os.cpu_count()} cores with a "
+            f"load average of {load} (median, range). In brackets: 95 % confidence intervals (Clopper–Pearson).",
             "",
             *_faults(faults),
             "",
             *_checks(faults, healthy, blamed),
             "",
-            "A check is there for some kinds of fault only; the first table tells which it found. One whose job cannot "
-            "start, because a node is lost, has nothing to tell the node by.",
+            "A check's rate is over the rounds with a fault that it can see; the first table tells what else it failed "
+            "on. One whose job cannot start, because a node is lost, has measured nothing.",
             "",
-            *_misses(faults, healthy),
+            *_misses(faults, [*healthy, *(outcome for outcome in lost if outcome.kind is None)]),
             "",
             _what_it_shows(len(faults), len(healthy)),
         ]
@@ -53,8 +57,9 @@ def _rate(outcomes: Iterable[Outcome], hit: Callable[[Outcome], bool]) -> Rate:
 
 def _faults(faults: Sequence[Outcome]) -> list[str]:
     rows = [
-        "| fault | what is done to the node | detected | right node named first | no other named | found by |",
-        "|---|---|---|---|---|---|",
+        "| fault | what is done to the node | detected | right node named first | no other named "
+        "| no false diagnosis, where measured again | found by |",
+        "|---|---|---|---|---|---|---|",
     ]
     for kind in KINDS.values():
         rows.append(_fault_row(kind.name + (" (hard)" if kind.hard else ""), kind.what, _of(faults, kind.name)))
@@ -77,26 +82,29 @@ def _fault_row(title: str, what: str, outcomes: Sequence[Outcome]) -> str:
         _rate(outcomes, lambda outcome: outcome.detected),
         _rate(outcomes, lambda outcome: outcome.named_first),
         _rate(outcomes, lambda outcome: outcome.named_alone),
+        _rate((outcome for outcome in outcomes if outcome.diagnoses), lambda outcome: not false_diagnoses(outcome)),
         ", ".join(f"{check} {number}" for check, number in found_by.most_common()),
     )
 
 
 def _checks(faults: Sequence[Outcome], healthy: Sequence[Outcome], blamed: Blamed) -> list[str]:
     rows = [
-        "| check | failed in rounds with a fault | there, named the right node by itself and no other "
-        "| false alarms in healthy rounds | transient in healthy rounds, measured again |",
-        "|---|---|---|---|---|",
+        "| check | faults that it can see | failed in rounds with those | there, named the right node by itself and no "
+        "other | false alarms in healthy rounds | transient in healthy rounds, measured again |",
+        "|---|---|---|---|---|---|",
     ]
     for check in sorted({check for outcome in (*faults, *healthy) for check in outcome.checks}):
+        kinds = [kind for kind, checks in SEEN_BY.items() if check in checks]
+        visible = [outcome for outcome in faults if can_see(check, outcome)]
         # A check that a fault kept from running has not found it.
-        found = [outcome for outcome in faults if check in outcome.failed]
+        found = [outcome for outcome in visible if check in outcome.failed]
         told = [outcome for outcome in found if outcome.number in blamed]
         alone = [outcome for outcome in told if blamed[outcome.number].get(check) == {outcome.node}]
         ran = [outcome for outcome in healthy if check in outcome.checks]
         alarms = [outcome for outcome in ran if check in outcome.failed]
         transient = [outcome for outcome in ran if check in outcome.unstable and outcome not in alarms]
-        rates = ((found, faults), (alone, told), (alarms, ran))
-        rows.append(_row(check, *(Rate(len(hits), len(trials)) for hits, trials in rates), len(transient)))
+        rates = [Rate(len(hits), len(trials)) for hits, trials in ((found, visible), (alone, told), (alarms, ran))]
+        rows.append(_row(check, ", ".join(kinds), *rates, len(transient)))
     rows.append(_run_row("**whole run not PASS**", faults, healthy, lambda outcome: outcome.detected))
     rows.append(_run_row("**a node named**", faults, healthy, lambda outcome: bool(outcome.suspects)))
     return rows
@@ -105,7 +113,7 @@ def _checks(faults: Sequence[Outcome], healthy: Sequence[Outcome], blamed: Blame
 def _run_row(title: str, faults: Sequence[Outcome], healthy: Sequence[Outcome], hit: Callable[[Outcome], bool]) -> str:
     found = [outcome for outcome in faults if hit(outcome)]
     alone = _rate(found, lambda outcome: outcome.named_alone)
-    return _row(title, Rate(len(found), len(faults)), alone, _rate(healthy, hit), "")
+    return _row(title, "all", Rate(len(found), len(faults)), alone, _rate(healthy, hit), "")
 
 
 def _what_it_shows(faults: int, healthy: int) -> str:
@@ -120,19 +128,20 @@ def _what_it_shows(faults: int, healthy: int) -> str:
 
 
 def _misses(faults: Sequence[Outcome], healthy: Sequence[Outcome]) -> list[str]:
-    odd = [outcome for outcome in faults if not (outcome.detected and outcome.named_first)]
-    odd += [outcome for outcome in healthy if outcome.detected]
+    odd = [each for each in faults if not (each.detected and each.named_first) or false_diagnoses(each)]
+    odd += [each for each in healthy if each.detected or not each.judged]
     if not odd:
-        return ["No fault was missed, none put down to another node, and no healthy round was blamed."]
-    rows = ["| round | fault | node | verdict | named | failed | missing |", "|---|---|---|---|---|---|---|"]
+        return ["No fault was missed, put down to another node or misjudged, and no healthy round was blamed."]
+    rows = [
+        "| round | fault | node | verdict | named | false diagnosis | failed | missing |",
+        "|---|---|---|---|---|---|---|---|",
+    ]
     for outcome in sorted(odd, key=lambda outcome: outcome.number):
         fault = f"{outcome.kind}: {outcome.detail}" if outcome.kind else "none"
+        lists = (outcome.suspects, false_diagnoses(outcome), outcome.failed, outcome.incomplete)
         rows.append(
-            _row(
-                outcome.number, fault, outcome.node or "", outcome.verdict,
-                *(", ".join(names) for names in (outcome.suspects, outcome.failed, outcome.incomplete)),
-            )
-        )  # fmt: skip
+            _row(outcome.number, fault, outcome.node or "", outcome.verdict, *(", ".join(names) for names in lists))
+        )
     return rows
 
 

@@ -31,10 +31,7 @@ def on_one_node():
     return {**entry, "name": "OsuLatency %placement=same_node", "placement": "same_node"}
 
 
-MADE = {
-    "run-report.json": samples.complete(on_one_node()),
-    "run-report-cpu.json": samples.report([pinned(on_one_node(), "node1")]),
-}
+MADE = {"mode": samples.complete(on_one_node()), "rotation": samples.report([pinned(on_one_node(), "node1")])}
 
 
 @pytest.fixture
@@ -43,7 +40,7 @@ def site(tree):
     shutil.copy(REPOSITORY / "site_configs/nightly", tree / "site_configs/nightly")
     shutil.copytree(REPOSITORY / "site_configs/nightly_lib", tree / "site_configs/nightly_lib")
     for name, document in MADE.items():
-        (tree / name).write_text(json.dumps(document))
+        (tree / f"{name}.json").write_text(json.dumps(document))
     reframe(tree, "true")
     # What `validate` says and draws takes seconds, and is not the night's.
     (tree / ".venv/bin/python").write_text(
@@ -56,9 +53,9 @@ def reframe(tree, in_turn):
     """``in_turn``: what the stub does besides when it measures single nodes."""
     script = tree / ".venv/bin/reframe"
     script.write_text(
-        f"#!/bin/bash\n{REPORT}cd {tree}\nmade=${{report##*/}}\n"
-        f"case $* in *--distribute*) {in_turn} ;; esac\n"
-        'sed "s:a93313ed[^:\\"]*:${report//[^[:alnum:]]/-}:" "${made%.part}" > "$report.made"\n'
+        f"#!/bin/bash\n{REPORT}cd {tree}\nmade=mode\n"
+        f"case $* in *--distribute*) made=rotation; {in_turn} ;; esac\n"
+        'sed "s:a93313ed[^:\\"]*:${report//[^[:alnum:]]/-}:" "$made.json" > "$report.made"\n'
         'split -n 40 --filter=cat "$report.made" > "$report"\n'
     )
     script.chmod(0o755)
@@ -120,7 +117,7 @@ def found(results):
             load_night(folder)
         for report in report_files(folder):
             document = json.loads(report.read_text())
-            assert document["runs"] == MADE[report.name]["runs"]
+            assert document["runs"] == MADE["rotation" if "rotation" in report.parts else "mode"]["runs"]
             sessions.add(document["session_info"]["uuid"])
     outputs = results / "nightly"
     if (outputs / "index.html").exists():
@@ -156,7 +153,7 @@ def test_killed_at_random_points(site):
     archive = open_archive(results, load_site(find_site(("embedded",))))
     assert archive.nights[-1].ended is not None and not archive.damaged and not archive.running
     assert {session for night in archive.nights for session in night.sessions} == after
-    for part in results.glob("nights/*/rotation/*.part"):
+    for part in results.glob("nights/*/rotation/*/*.part"):
         with pytest.raises(ValueError):
             json.loads(part.read_text())
     print(f"night of {whole_s:.1f} s: {kills} kills, {len(archive.nights)} nights, {len(after)} reports")

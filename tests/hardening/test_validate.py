@@ -37,13 +37,13 @@ def tree(tmp_path):
     return tmp_path
 
 
-def validate(tree, reframe, *arguments):
+def validate(tree, reframe, *arguments, **environment):
     script = tree / ".venv/bin/reframe"
     script.write_text(f"#!/bin/bash\n{REPORT}{reframe}\n")
     script.chmod(0o755)
     return subprocess.run(
         [tree / "site_configs/validate", *arguments], capture_output=True, text=True, timeout=120, check=False,
-        env={**os.environ, "KAPPA_RESULTS": str(tree / "results")},
+        env={**os.environ, "KAPPA_RESULTS": str(tree / "results"), **environment},
     )  # fmt: skip
 
 
@@ -87,17 +87,32 @@ def test_measured_again_in_the_same_environment_with_the_same_variables(tree):
     assert [name for name in ("gcc+ucx.1", "gccc+ucx.1", "gcc+ucx-1") if re.match(pattern, name)] == ["gcc+ucx.1"]
 
 
-def test_measured_again_with_the_same_job_options(tree):
-    slow = samples.report([samples.latency(value=900, hashcode="abc123")])
+def test_measured_again_with_the_same_options_of_jobs_but_on_the_nodes_that_matter(tree):
+    slow = samples.report([samples.latency(value=900, hashcode="abc123", partition_size=9, job_nodelist=["n1", "n2"])])
     (tree / "slow.json").write_text(json.dumps(slow))
     told = f'printf "%s\\n" "$@" end >> "{tree}/told"; cat "{tree}/slow.json" > "$report"'
-    given = ("-J", "reservation=a b", "--job-option", "account=ops", "--job-option=qos=c", "-Jexclusive")
+    given = (
+        "-J",
+        "reservation=a b",
+        "-J",
+        "account=ops",
+        "-Jnodelist=n1,n2",
+        "--job-option=x=n8,n9",
+        "--job-option",
+        "w=n1",
+    )
     validate(tree, told, "embedded", "smoke", *given)
-    again = (tree / "told").read_text().split("end\n")[1].splitlines()
-    first = again.index("reservation=a b") - 1
-    expected = ["-J", "reservation=a b", "-J", "account=ops", "--job-option=qos=c", "-Jexclusive"]
-    assert again[first : first + 6] == expected
-    assert "nodelist=" in again[again.index("-J", first + 6) + 1]
+    _, same, other, *_ = (words.splitlines() for words in (tree / "told").read_text().split("end\n"))
+    nodes = sorted({"n1", "n2", *slow["runs"][0]["testcases"][0]["provenance"]["nodelist"]})
+    assert _after("-J", same) == ["reservation=a b", "account=ops", f"nodelist={','.join(nodes)}"]
+    assert _after("-J", other) == ["reservation=a b", "account=ops", f"exclude={','.join(nodes)},n8,n9"]
+    for words in (same, other):
+        [extras] = [word for word in words if word.startswith("--session-extras=")]
+        assert extras.endswith(f",nodes={':'.join(nodes)}")
+
+
+def _after(option, words):
+    return [words[number + 1] for number, word in enumerate(words) if word == option]
 
 
 def test_two_runs_at_once(tree):
@@ -108,6 +123,17 @@ def test_two_runs_at_once(tree):
     assert done.returncode == 2
     assert "another run uses" in done.stderr
     assert not list((tree / "results/runs").iterdir())
+
+
+def test_part_of_a_night_waits_for_another_run(tree):
+    (tree / "results").mkdir()
+    hold = f"touch '{tree}/held'; sleep 1; rm '{tree}/held'"
+    with subprocess.Popen(["flock", tree / "results/lock", "sh", "-c", hold]):
+        while not (tree / "held").exists():
+            time.sleep(0.01)
+        done = validate(tree, f'[ -e "{tree}/held" ] || touch "{tree}/ran"', "embedded", KAPPA_UNJUDGED="yes")
+    assert done.returncode == 0
+    assert (tree / "ran").exists()
 
 
 def test_results_that_cannot_be_written(tree):

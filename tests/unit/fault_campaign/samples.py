@@ -21,5 +21,6 @@ def outcome(number=0, kind=None, node=None, **values):
         "seconds": 20.0,
         "load_1min": 1.0,
         "report": "runs/1/run-report.json",
+        "diagnoses": (),
     }
     return Outcome(**(defaults | values))

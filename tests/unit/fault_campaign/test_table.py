@@ -13,7 +13,7 @@ def row(text, title):
 
 def test_rates_of_each_kind_and_class():
     text = render([outcome(0), FOUND, MISSED], 7, {})
-    assert row(text, "slow link").split(" | ")[2:] == ["1/1 (3–100 %)"] * 3 + ["NodeLinks 1 |"]
+    assert row(text, "slow link").split(" | ")[2:] == ["1/1 (3–100 %)"] * 3 + ["–", "NodeLinks 1 |"]
     assert "| 0/1 (0–98 %) |" in row(text, "full disk (hard)")
     assert "| 0/1 (0–98 %) |" in row(text, "**all hard faults**")
     assert "| 1/2 (1–99 %) |" in row(text, "**all**")
@@ -26,14 +26,38 @@ def test_what_was_missed_is_listed():
 
 
 def test_rates_of_each_check():
-    elsewhere = outcome(3, "slow disk", "node3", failed=("NodeLinks", "PartitionHealth"))
-    kept_from_running = outcome(4, "dead slurmd", "node1", checks=(), failed=())
-    without_verdict = outcome(5, "slow link", "node1")
-    blamed = {1: {"NodeLinks": {"node2"}}, 3: {"NodeLinks": {"node3", "node1"}, "PartitionHealth": {"node3"}}}
-    text = render([outcome(0), FOUND, MISSED, elsewhere, kept_from_running, without_verdict], 7, blamed)
-    assert row(text, "NodeLinks") == "| NodeLinks | 3/5 (15–95 %) | 1/2 (1–99 %) | 0/1 (0–98 %) | 0 |"
-    assert row(text, "PartitionHealth") == "| PartitionHealth | 1/5 (1–72 %) | 1/1 (3–100 %) | 0/1 (0–98 %) | 0 |"
-    assert row(text, "**whole run not PASS**").split(" | ")[1:3] == ["4/5 (28–99 %)", "4/4 (40–100 %)"]
+    """Over the rounds with a fault that it can see: what else it failed on counts neither way."""
+    pair = outcome(1, "slow link", "node2", failed=("PairSweep",), checks=("PairSweep", "PartitionHealth"))
+    missed = outcome(2, "lossy link", "node1", verdict="PASS", failed=(), suspects=())
+    not_its = outcome(3, "dead slurmd", "node3", failed=("PairSweep", "PartitionHealth"))
+    health = outcome(4, "full disk", "node3", failed=("PartitionHealth",))
+    kept_from_running = outcome(5, "clock offset", "node1", checks=(), failed=())
+    blamed = {1: {"PairSweep": {"node2"}}, 3: {"PairSweep": {"node3"}}, 4: {"PartitionHealth": {"node3", "node1"}}}
+    text = render([outcome(0, checks=("PairSweep",)), pair, missed, not_its, health, kept_from_running], 7, blamed)
+    assert row(text, "PairSweep").split(" | ")[1:] == [
+        "slow link, bandwidth-limited link, lossy link, slow CPU",
+        *("1/2 (1–99 %)", "1/1 (3–100 %)", "0/1 (0–98 %)", "0 |"),
+    ]
+    assert row(text, "PartitionHealth").split(" | ")[2:4] == ["1/2 (1–99 %)", "0/1 (0–98 %)"]
+    assert row(text, "**whole run not PASS**").split(" | ")[1:3] == ["all", "4/5 (28–99 %)"]
+
+
+def test_a_run_without_a_verdict_has_found_nothing_and_cried_no_wolf():
+    lost = {"verdict": "none", "checks": (), "failed": (), "suspects": ()}
+    text = render([outcome(0), outcome(1, **lost), outcome(2, "slow link", "node2", **lost)], 7, {})
+    assert "2 of them without a verdict" in text
+    assert row(text, "slow link").split(" | ")[2] == "0/1 (0–98 %)"
+    assert row(text, "**whole run not PASS**").split(" | ")[2:5:2] == ["0/1 (0–98 %)"] * 2
+    assert row(text, "1 ").startswith("| 1 | none |  | none |")
+
+
+def test_a_fault_of_one_node_that_was_called_system_wide_is_listed():
+    confirmed = outcome(0, "dead slurmd", "node1", diagnoses=(("PartitionState", "confirmed"),))
+    false = outcome(1, "dead slurmd", "node1", diagnoses=(("PartitionState", "system-wide"),))
+    text = render([confirmed, false], 7, {})
+    assert row(text, "dead slurmd").split(" | ")[5] == "1/2 (1–99 %)"
+    assert row(text, "1 ").split(" | ")[5] == "PartitionState: system-wide"
+    assert not [line for line in text.splitlines() if line.startswith("| 0 |")]
 
 
 def test_what_so_many_rounds_can_show():
@@ -46,10 +70,10 @@ def test_false_alarms_of_each_check():
     alarm = outcome(1, verdict="FAIL", failed=("NodeLinks",), suspects=("node4",))
     transient = outcome(2, unstable=("PartitionHealth",))
     text = render([outcome(0), alarm, transient], 7, {})
-    assert row(text, "NodeLinks") == "| NodeLinks | – | – | 1/3 (1–91 %) | 0 |"
-    assert row(text, "PartitionHealth") == "| PartitionHealth | – | – | 0/3 (0–71 %) | 1 |"
-    assert row(text, "**whole run not PASS**").split(" | ")[3].startswith("1/3")
-    assert "| 1 | none |  | FAIL | node4 | NodeLinks |" in text
+    assert row(text, "NodeLinks") == "| NodeLinks |  | – | – | 1/3 (1–91 %) | 0 |"
+    assert row(text, "PartitionHealth").split(" | ")[2:] == ["–", "–", "0/3 (0–71 %)", "1 |"]
+    assert row(text, "**whole run not PASS**").split(" | ")[4].startswith("1/3")
+    assert "| 1 | none |  | FAIL | node4 |  | NodeLinks |" in text
 
 
 def test_bars_do_not_break_the_table():

@@ -12,7 +12,7 @@ from reports.state import State
 from tests.unit.nightly.samples import START, keep_record, keep_report, pinned, record
 from tests.unit.reports.samples import SITE, case, complete, latency, report
 
-SINGLE = "rotation/run-report-cpu.json"
+SINGLE = "rotation/cpu/run-report.json"
 
 
 def gaps(night):
@@ -46,6 +46,27 @@ def test_a_retry_counts_for_its_own_node(tmp_path):
     night = summarise(tmp_path, record(planned=("node1", "node2")), SITE)
     assert list(night.suspects) == ["node2"]
     assert night.counts["fail"] == 1
+
+
+def test_a_fault_of_a_single_node_is_told_from_a_transient(tmp_path):
+    slow = {"hashcode": "1d0c36f2", "partition_size": 4, "fail_phase": "performance"}
+    keep_report(tmp_path, complete())
+    pair = [pinned(latency(value=900, **slow), node) for node in ("node1", "node2")]
+    keep_report(tmp_path, report(pair, uuid="u1"), SINGLE)
+    for purpose, node, value in (
+        ("same-nodes", "node1", 9),
+        ("same-nodes", "node2", 901),
+        ("other-nodes", "node3", 9),
+    ):
+        entry = pinned(latency(value=value, **slow), node)
+        asked = node if purpose == "same-nodes" else "node2"
+        again = report([entry | {"display_name": entry["name"]}], confirms="u1", purpose=purpose, nodes=asked)
+        keep_report(tmp_path, again, f"rotation/cpu/confirmations/{purpose}-{node}.json")
+    night = summarise(tmp_path, record(planned=("node1", "node2")), SITE)
+    assert list(night.suspects) == ["node2"]
+    assert (night.counts["fail"], night.covered) == (1, ("node1", "node2"))
+    [line] = [problem.line for problem in night.problems if problem.state is State.FAIL]
+    assert "node-bound: again so on node2, within bounds on node3" in line
 
 
 def test_a_night_without_report_is_incomplete(tmp_path):

@@ -106,3 +106,56 @@ def test_what_to_measure_again(campaign):
 )
 def test_what_is_not_measured_on_other_nodes(campaign, first):
     assert repetitions(campaign(first).cases, OTHER_NODES) == []
+
+
+def test_a_local_case_is_never_measured_on_other_nodes(campaign):
+    first = measured(BAD, ["login"], local=True)
+    assert repetitions(campaign(first).cases, SAME_NODES)
+    assert repetitions(campaign(first, first).cases, OTHER_NODES) == []
+
+
+@pytest.mark.parametrize("nodes", [NODES, ["node2", "node3"]], ids=["the same nodes", "one of them"])
+def test_only_nodes_of_its_own_are_elsewhere(campaign, nodes):
+    for value in (BAD, GOOD):
+        found = the_case(campaign(measured(BAD, NODES), measured(BAD, NODES), measured(value, nodes)))
+        assert diagnose(found) is Diagnosis.CONFIRMED
+
+
+def test_a_local_case_that_was_sent_elsewhere_ran_where_it_always_does(campaign):
+    found = the_case(campaign(*(measured(BAD, ["login"], local=True) for _ in range(3))))
+    assert diagnose(found) is Diagnosis.CONFIRMED
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"result": "abort", "job_nodelist": [], "perfvalues": {}},
+        {"result": "fail_deps", "job_nodelist": [], "perfvalues": {}},
+        {"result": "skip", "job_nodelist": OTHERS, "perfvalues": {}},
+        {"perfvalues": {}, "declared_metrics": []},
+        {"perfvalues": {"embedded:cpu:latency_8B": [9, 0, None, None, "us", "pass"]}},
+    ],
+    ids=["aborted", "skipped with its fixture", "skipped", "another metric", "no reference"],
+)
+def test_what_did_not_measure_the_metric_elsewhere_is_not_within_bounds(campaign, changes):
+    other = measured(GOOD, changes.pop("job_nodelist", OTHERS)) | changes
+    found = the_case(campaign(measured(BAD, NODES), measured(BAD, NODES), other))
+    assert diagnose(found) is Diagnosis.CONFIRMED
+
+
+def test_what_is_out_of_bounds_elsewhere_by_another_metric_is_not_system_wide(campaign):
+    other = measured(BAD, OTHERS)
+    other["perfvalues"] = {"embedded:cpu:bandwidth": [1, 500, -0.1, None, "MB/s", "fail"]}
+    found = the_case(campaign(measured(BAD, NODES), measured(BAD, NODES), other))
+    assert diagnose(found) is Diagnosis.CONFIRMED
+
+
+def test_a_confirmation_that_did_not_run_confirms_nothing(campaign):
+    aborted = measured(GOOD, [], result="abort", perfvalues={})
+    assert diagnose(the_case(campaign(measured(BAD, NODES), aborted))) is Diagnosis.UNCONFIRMED
+
+
+def test_a_confirmation_that_was_cut_off_leaves_what_was_measured(campaign):
+    found = the_case(campaign(measured(BAD, NODES), measured(GOOD, NODES, result="abort", perfvalues={})))
+    assert found.case.result == "fail"
+    assert found.failed_metrics

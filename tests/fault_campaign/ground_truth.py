@@ -1,0 +1,42 @@
+"""What is true of a fault: which checks can see it, and what a diagnosis of it must not say."""
+
+from reports.confirm import Diagnosis
+from tests.fault_campaign.outcome import Outcome
+
+# Kind of fault -> checks that measure what it changes. When a node is lost, jobs on all nodes cannot start: that fails
+# them, too, but they have measured nothing.
+SEEN_BY = {
+    "slow link": ("PairSweep",),
+    "bandwidth-limited link": ("PairSweep",),
+    "lossy link": ("PairSweep",),
+    # TCP takes the processor's time.
+    "slow CPU": ("NodeSweep", "PairSweep"),
+    "slow disk": ("NodeScratch",),
+    "full disk": ("NodeScratch", "PartitionHealth"),
+    "dead slurmd": ("PartitionState",),
+    "powered-off node": ("PartitionState",),
+    "wrong binding": ("NodeSweep", "PartitionHealth"),
+    "wrong library": ("PartitionHealth",),
+    "damaged output": ("NodeScratch", "PartitionHealth"),
+    "clock offset": ("PartitionHealth",),
+}
+# The check that reads what the program says, where a kind damages one of several.
+READ_BY = {"fio": "NodeScratch", "scontrol": "PartitionHealth"}
+
+
+def can_see(check: str, outcome: Outcome) -> bool:
+    """Whether the round had a fault that ``check`` measures."""
+    if outcome.kind is None or check not in SEEN_BY[outcome.kind]:
+        return False
+    program, bar, _ = outcome.detail.partition(" | ")
+    return not bar or READ_BY[program] == check
+
+
+def false_diagnoses(outcome: Outcome) -> tuple[str, ...]:
+    """What was said of a fault that is one node's and lasts: that it is everywhere, or was gone when measured again."""
+    return tuple(
+        f"{check}: {diagnosis}"
+        for check, diagnosis in outcome.diagnoses
+        if diagnosis == Diagnosis.SYSTEM_WIDE.value
+        or (diagnosis == Diagnosis.TRANSIENT.value and can_see(check, outcome))
+    )
