@@ -5,8 +5,8 @@
 ``crossing`` is 1 where the nodes are on different leaf switches. Nodes and links are like their kind unless the
 figures say otherwise, so both count with Huber's loss: a few large faults do not move the rest (Huber 1964). It is
 minimised by iteratively reweighted least squares; the normal equations have one row for each node, not for each
-pair, so that a thousand nodes take seconds. The pull of a node towards the median node weighs as much as one pair;
-it decides between one slow link and several fast ones where few nodes leave that open.
+pair, so that a thousand nodes take seconds. The pull of a node towards the median node, and of the distance to none,
+weighs as much as one pair; it decides between one slow link and several fast ones where few nodes leave that open.
 """
 
 from dataclasses import dataclass
@@ -58,7 +58,7 @@ def fit(slowness: Floats, crossing: NDArray[np.bool_] | None = None) -> PairFit:
         right = (weight * y).sum(axis=1) + pull * centre
         if distant:
             column = (weight * z).sum(axis=1)
-            corner = (weight * z).sum() / 2
+            corner = (weight * z).sum() / 2 + knee / max(abs(distance), knee)
             matrix = np.block([[matrix, column[:, None]], [column[None, :], np.array([[corner]])]])
             right = np.append(right, (weight * z * y).sum() / 2)
         solution = np.linalg.solve(matrix, right)

@@ -1,12 +1,14 @@
 """From the figures of every pair to a ranked list of suspect nodes, links and switches."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from reframe_checks.localise.finding import Finding, Floats, least_score, noise, ranked
 from reframe_checks.localise.pair_model import PairFit, fit
+from reframe_checks.localise.two_switches import slow_one_of_two
 
 # A switch is told from its nodes from two up, and when this share of them is slow.
 LEAST_NODES_OF_SWITCH, SLOW_SHARE = 2, 0.75
@@ -34,9 +36,11 @@ def suspects_of_pairs(
     labels = np.array([(switch_of or {}).get(node, "") for node in nodes])
     fitted = fit(logs, labels[:, None] != labels[None, :])
     limits = (float(np.log(least_slowdown)), quantity)
-    switches, base = _switches(fitted, nodes, labels, *limits)
+    switches, base = _switches(fitted, nodes, labels, logs, *limits)
     findings += switches
     findings += _nodes(fitted, nodes, unreached, base, *limits)
+    for switch in switches:
+        fitted = _held_against_switch(fitted, np.isin(nodes, switch.nodes))
     findings += _links(fitted, nodes, *limits)
     return ranked(findings)
 
@@ -93,7 +97,7 @@ def _not_measured(quantity: str, nodes: Sequence[str], logs: Floats) -> tuple[li
 
 
 def _switches(
-    fitted: PairFit, nodes: Sequence[str], labels: NDArray[np.str_], least: float, quantity: str
+    fitted: PairFit, nodes: Sequence[str], labels: NDArray[np.str_], logs: Floats, least: float, quantity: str
 ) -> tuple[list[Finding], Floats]:
     """Slow switches, and what to hold each node against: the median of its slow switch, else 0."""
     base = np.zeros(len(nodes))
@@ -105,6 +109,11 @@ def _switches(
     if len(members) < 2:
         return [], base
     effects = {label: float(np.median(fitted.node[inside])) for label, inside in members.items()}
+    if len(members) == 2:
+        found = slow_one_of_two(quantity, nodes, logs, members, least=least, slow_share=SLOW_SHARE)
+        for finding in found:
+            base[members[finding.name]] = effects[finding.name]
+        return found, base
     centre = float(np.median(list(effects.values())))
     spread = noise(np.array(list(effects.values())))
     found = []
@@ -141,6 +150,15 @@ def _nodes(
         for i in np.flatnonzero((effects >= least) & (effects / spread >= needed))
         if int(i) not in unreached
     ]  # fmt: skip
+
+
+def _held_against_switch(fitted: PairFit, inside: NDArray[np.bool_]) -> PairFit:
+    """With the links within a slow switch relative to the median of them."""
+    within = np.ix_(inside, inside)
+    link = fitted.link.copy()
+    if np.isfinite(link[within]).any():
+        link[within] -= np.nanmedian(link[within])
+    return replace(fitted, link=link)
 
 
 def _links(fitted: PairFit, nodes: Sequence[str], least: float, quantity: str) -> list[Finding]:

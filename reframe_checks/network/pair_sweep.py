@@ -44,8 +44,8 @@ class PairSweep(Scaled, KappaCheck):
     needs_environ = ["sweep-build"]
     scale = rfmb.parameter(["each_node"], loggable=True)
     tags = {"smoke"}
-    informational = ["slow_only_under_load"]
-    hint = "look at cable, port counters, link speed and MTU of what is named"
+    informational = ["slow_only_under_load", "bandwidth_across_switches"]
+    hint = "look at cable, port counters, link speed and MTU of what is named, or of the switches' uplinks"
     build = rfmb.fixture(PairSweepBuild, scope="environment")
 
     latency_bytes = rfmb.variable(int, value=8)
@@ -88,6 +88,7 @@ class PairSweep(Scaled, KappaCheck):
         latency_us, bandwidth = (
             np.array(matrix, dtype=float)[np.ix_(order, order)] for matrix in (sweep.latency_us, sweep.bandwidth_mbps)
         )
+        self.note_switches(nodes)
         self.record_matrix("latency", "us", nodes, as_lists(latency_us))
         self.record_matrix("bandwidth", "MB/s", nodes, as_lists(bandwidth))
         self.count_alone(nodes, sweep.alone, latency_us, np.fmin(bandwidth, bandwidth.T))
@@ -102,6 +103,15 @@ class PairSweep(Scaled, KappaCheck):
                 " where that is so for good, the site sets extras/tuning/PairSweep/count_packets to False"
             )
         return self.require_all_nodes(nodes)
+
+    def note_switches(self, nodes):
+        """Sets which pairs are on one leaf switch, and which on two."""
+        leaf = np.array([self.switch_of.get(node, "") for node in nodes])
+        known = (leaf[:, None] != "") & (leaf[None, :] != "") & ~np.eye(len(nodes), dtype=bool)
+        self.across = known & (leaf[:, None] != leaf[None, :])
+        self.within = known & ~self.across
+        if not (self.across.any() and self.within.any()):
+            del self.perf_variables["bandwidth_across_switches"]
 
     def count_alone(self, nodes, alone, latency_us, slower_mbps):
         """Sets the figures that count: with what was slow only under load made typical."""
@@ -154,6 +164,11 @@ class PairSweep(Scaled, KappaCheck):
     def bandwidth_uniformity(self):
         """Slowest pair against the median pair."""
         return float(np.nanmin(self.slower_mbps) / np.nanmedian(self.slower_mbps))
+
+    @rfmb.performance_function("")
+    def bandwidth_across_switches(self):
+        """Median pair on two leaf switches against the median pair on one."""
+        return float(np.nanmedian(self.slower_mbps[self.across]) / np.nanmedian(self.slower_mbps[self.within]))
 
     @rfmb.performance_function("")
     def latency_uniformity(self):

@@ -74,7 +74,7 @@ def partition(name, nodes, features, **extras):
         "name": name,
         "scheduler": "slurm",
         "launcher": "srun",
-        "access": [f"--partition={name}", "--licenses=machine:1"],
+        "access": [f"--partition={extras.get('slurm_partition', name)}", "--licenses=machine:1"],
         "environs": ["packaged", *(environment["name"] for environment in SPACK)],
         "max_jobs": 8,
         "features": features,
@@ -147,6 +147,17 @@ site_configuration = {
                         "NodeSweep": {"least_slowdown": 2.0, "at_once": 1, "mib_per_core": 96},
                         **STORAGE_TUNING,
                     },
+                ),
+                # The nodes of `scratch`, for what takes several leaf switches and is measured nowhere else.
+                partition(
+                    "switches", NODES,
+                    ["network", "placement_same_switch", "placement_other_switch"],
+                    slurm_partition="scratch",
+                    placements={
+                        "same_switch": ["--switches=1"],
+                        "other_switch": ["--constraint=[switch1*1&switch2*1]"],
+                    },
+                    tuning=NETWORK_TUNING,
                 ),
             ],
         }

@@ -13,6 +13,8 @@ from typing import Any
 
 import pytest
 
+from reframe_checks.parsers.topology import leaf_switches
+
 REPOSITORY = Path(__file__).resolve().parents[2]
 CLUSTER = REPOSITORY / "site_configs/embedded/cluster"
 NODES = ["node1", "node2", "node3", "node4"]
@@ -265,6 +267,45 @@ class TestNodes:
         cluster.on("node2", "tc", "qdisc", "add", "dev", "eth0", "root", *shape)
         assert "rate 100Mbit" in cluster.on("node2", "tc", "qdisc", "show", "dev", "eth0")
         cluster.on("node2", "tc", "qdisc", "delete", "dev", "eth0", "root")
+
+
+class TestSwitches:
+    LEAVES = {"node1": "switch1", "node2": "switch1", "node3": "switch2", "node4": "switch2"}
+
+    def test_slurm_knows_them(self, cluster: Cluster) -> None:
+        assert leaf_switches(cluster.run("scontrol", "show", "topology").stdout) == self.LEAVES
+
+    @pytest.mark.parametrize(
+        ("option", "excluded", "switches"),
+        [
+            ("--switches=1", "node1", ["switch2"]),
+            ("--switches=1", "node4", ["switch1"]),
+            ("--constraint=[switch1*1&switch2*1]", "node1", ["switch1", "switch2"]),
+            ("--constraint=[switch1*1&switch2*1]", "node3", ["switch1", "switch2"]),
+        ],
+    )
+    def test_jobs_can_ask_for_one_or_for_two(
+        self, cluster: Cluster, option: str, excluded: str, switches: list[str]
+    ) -> None:
+        command = ["-N2", "-p", "scratch", f"--exclude={excluded}", option, "hostname"]
+        nodes = cluster.run("srun", *command).stdout.split()
+        assert len(set(nodes)) == 2
+        assert sorted({self.LEAVES[node] for node in nodes}) == switches
+
+    def test_traffic_between_them_takes_the_uplinks(self, cluster: Cluster) -> None:
+        def reaches(target: str) -> bool:
+            # slurmd's port.
+            script = f"timeout 2 bash -c '< /dev/tcp/{target}/6818' 2> /dev/null && echo yes || echo no"
+            return cluster.on("node3", "sh", "-c", script) == "yes"
+
+        assert reaches("node1")
+        cluster.on("login", "ip", "link", "set", "up-switch2", "down")
+        try:
+            assert not reaches("node1")
+            assert reaches("node4")
+        finally:
+            cluster.on("login", "ip", "link", "set", "up-switch2", "up")
+        await_true(lambda: reaches("node1"))
 
 
 class TestCommands:

@@ -30,6 +30,15 @@ def fault(suite, node, inject, mend):
         suite.cluster("exec", node, "sh", "-c", mend)
 
 
+@contextlib.contextmanager
+def limited(suite, place, *devices):
+    """Let no more than 200 Mbit/s out of each of a place's network devices."""
+    inject = (f"tc qdisc add dev {device} root tbf rate 200mbit burst 70000 latency 50ms" for device in devices)
+    mend = (f"tc qdisc del dev {device} root" for device in devices)
+    with fault(suite, place, "; ".join(inject), "; ".join(mend)):
+        yield
+
+
 def test_smoke_run_of_a_healthy_cluster_passes(suite):
     status, verdict = suite.run("--mode=smoke")
     assert status == 0, verdict
@@ -37,10 +46,7 @@ def test_smoke_run_of_a_healthy_cluster_passes(suite):
 
 
 def test_bandwidth_limit_on_one_link_names_the_node(suite):
-    with fault(
-        suite, "node2", "tc qdisc add dev eth0 root tbf rate 200mbit burst 70000 latency 50ms",
-        "tc qdisc del dev eth0 root",
-    ):  # fmt: skip
+    with limited(suite, "node2", "eth0"):
         status, verdict = suite.run(
             "-n", "NodeLinks", "-S", "NodeLinks.iterations=3", "-S", "NodeLinks.repeats_per_link=1"
         )  # fmt: skip
@@ -50,9 +56,7 @@ def test_bandwidth_limit_on_one_link_names_the_node(suite):
 
 
 def test_transient_is_measured_again_and_not_blamed(suite):
-    limit = "tc qdisc add dev eth0 root tbf rate 200mbit burst 70000 latency 50ms"
-    with contextlib.ExitStack() as limited:
-        limited.enter_context(fault(suite, "node1", limit, "tc qdisc del dev eth0 root"))
+    with limited(suite, "node1", "eth0"):
         validation = subprocess.Popen(
             [SITE.parent / "validate", "embedded", "smoke", "-n", "OsuBandwidth%placement=two_nodes"],
             env=suite.environment(),
@@ -70,10 +74,7 @@ def test_transient_is_measured_again_and_not_blamed(suite):
 
 
 def test_bandwidth_limit_is_a_slow_node_of_the_pair_sweep(suite):
-    with fault(
-        suite, "node3", "tc qdisc add dev eth0 root tbf rate 200mbit burst 70000 latency 50ms",
-        "tc qdisc del dev eth0 root",
-    ):  # fmt: skip
+    with limited(suite, "node3", "eth0"):
         status, verdict = suite.run("-n", "PairSweep", "-S", "PairSweep.seconds=0.5")
     assert status == FAIL
     failed = failure_of(verdict, "PairSweep")
@@ -95,6 +96,31 @@ def test_bandwidth_limit_to_one_node_is_a_slow_link(suite):
     failed = failure_of(verdict, "PairSweep")
     assert "link node2-node4: bandwidth" in failed["operator_line"]
     assert failed["suspects"] == ["node2", "node4"]
+
+
+def test_bandwidth_limit_on_both_nodes_of_a_switch_names_the_switch(suite):
+    with limited(suite, "node3", "eth0"), limited(suite, "node4", "eth0"):
+        status, verdict = suite.run("-n", "PairSweep", "-S", "PairSweep.seconds=0.5")
+    assert status == FAIL
+    failed = failure_of(verdict, "PairSweep")
+    assert "switch switch2: bandwidth" in failed["operator_line"]
+    assert failed["suspects"] == ["node3", "node4"]
+
+
+def test_slow_uplink_is_seen_across_the_switches_and_blamed_on_no_node(suite):
+    with limited(suite, "login", "up-switch2", "down-switch2"):
+        status, verdict = suite.run("-n", "PairSweep", "-S", "PairSweep.seconds=0.5")
+    assert status == FAIL
+    failed = failure_of(verdict, "PairSweep")
+    assert "bandwidth_across_switches" in failed["operator_line"]
+    assert failed["suspects"] == []
+
+
+def test_slow_uplink_fails_between_nodes_of_two_switches_only(suite):
+    with limited(suite, "login", "up-switch1", "down-switch1"):
+        _, verdict = suite.run("-n", "OsuBandwidth", "--system=embedded:switches")
+    states = {case["name"].rpartition("=")[2]: case["state"] for case in verdict["cases"]}
+    assert states == {"same_switch": "pass", "other_switch": "fail"}
 
 
 def test_full_scratch_fails(suite):

@@ -19,7 +19,7 @@ CHECKS = {
     "OsuOneSidedBandwidth", "OsuOneSidedLatency", "OsuPersistentCollective", "OsuReduce", "PairSweep",
     "PartitionHealth", "PartitionState", "Stream", "StreamNuma",
 }  # fmt: skip
-CASES = 52
+CASES = 57
 
 
 def test_every_declared_check_is_known():

@@ -12,7 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from site_configs.embedded.cluster_lib import precheck, render, wrappers
+from reframe_checks.parsers.topology import leaf_switches
+from site_configs.embedded.cluster_lib import precheck, render, switches, wrappers
 from site_configs.embedded.cluster_lib.console import Deadline, Progress, log_tail
 from site_configs.embedded.cluster_lib.errors import ClusterError
 from site_configs.embedded.cluster_lib.files import write_whole
@@ -20,7 +21,7 @@ from site_configs.embedded.cluster_lib.instance import Instance, find_outer, out
 from site_configs.embedded.cluster_lib.layout import StateLayout
 from site_configs.embedded.cluster_lib.lock import state_lock
 from site_configs.embedded.cluster_lib.nodes_state import NodeState, parse_sinfo
-from site_configs.embedded.cluster_lib.options import ClusterOptions, find_gpu_devices, parse_size
+from site_configs.embedded.cluster_lib.options import MAX_NODES, ClusterOptions, find_gpu_devices, parse_size
 from site_configs.embedded.cluster_lib.processes import EXITING, ProcessId, boot_id
 
 
@@ -92,10 +93,18 @@ class TestSlurmConf:
         assert f"\nPartitionName=cpu Nodes={cpu} Default=YES\n" in text
         assert f"\nPartitionName=gpu Nodes={gpu}\n" in text
         assert f"\nPartitionName=scratch Nodes={all_nodes}\n" in text
-        assert f"\nNodeName={cpu} NodeAddr=10.77.0.{cpu.removeprefix('node')}\n" in text
-        assert f"\nNodeName={gpu} NodeAddr=10.77.0.{gpu.removeprefix('node')} Gres=gpu:placeholder:1\n" in text
         assert "NodeName=DEFAULT CPUs=8 " in text
         assert "RealMemory=2048 " in text
+
+    def test_each_node_has_its_switch_as_a_feature_and_the_second_half_a_gpu(self) -> None:
+        text = render.render_slurm_conf(ClusterOptions(nodes=4), (), 2048)
+        lines = [line for line in text.splitlines() if line.startswith("NodeName=node")]
+        assert lines == [
+            "NodeName=node1 NodeAddr=10.77.0.1 Feature=switch1",
+            "NodeName=node2 NodeAddr=10.77.0.2 Feature=switch1",
+            "NodeName=node3 NodeAddr=10.77.0.3 Feature=switch2 Gres=gpu:placeholder:1",
+            "NodeName=node4 NodeAddr=10.77.0.4 Feature=switch2 Gres=gpu:placeholder:1",
+        ]
 
     def test_settings(self) -> None:
         settings = settings_of(render.render_slurm_conf(ClusterOptions(), (), 2048))
@@ -103,6 +112,7 @@ class TestSlurmConf:
         assert settings["MpiDefault"] == "pmix"
         assert settings["AccountingStorageType"] == "accounting_storage/slurmdbd"
         assert settings["SlurmdTimeout"] == "20"
+        assert settings["TopologyPlugin"] == "topology/tree"
         assert settings["JobRequeue"] == "0"
         assert "batch_sched_delay=0" in settings["SchedulerParameters"].split(",")
 
@@ -147,6 +157,35 @@ class TestSlurmConf:
     def test_one_gpu_is_on_every_gpu_node(self) -> None:
         lines = render.render_gres_conf(ClusterOptions(nodes=4), ("/dev/nvidia0",)).splitlines()
         assert lines[1:] == ["NodeName=node3 Name=gpu File=/dev/nvidia0", "NodeName=node4 Name=gpu File=/dev/nvidia0"]
+
+
+class TestSwitches:
+    @pytest.mark.parametrize(
+        ("nodes", "leaves"),
+        [
+            (2, {"switch1": ["node1", "node2"]}),
+            (4, {"switch1": ["node1", "node2"], "switch2": ["node3", "node4"]}),
+            (6, {"switch1": ["node1", "node2"], "switch2": ["node3", "node4"], "switch3": ["node5", "node6"]}),
+        ],
+    )
+    def test_two_nodes_on_each_leaf_below_one_spine(self, nodes: int, leaves: dict[str, list[str]]) -> None:
+        text = switches.render_topology_conf(ClusterOptions(nodes=nodes))
+        assert leaf_switches(text) == {node: leaf for leaf, inside in leaves.items() for node in inside}
+        assert text.splitlines()[-1] == f"SwitchName=spine Switches={','.join(leaves)}"
+
+    def test_every_leaf_is_a_bridge_with_a_link_to_the_spine(self) -> None:
+        lines = switches.render_bridges(ClusterOptions(nodes=4)).splitlines()
+        assert lines[:5] == [
+            "link add switch1 type bridge",
+            "link set switch1 up",
+            "link add up-switch1 type veth peer name down-switch1",
+            "link set up-switch1 master switch1 up",
+            "link set down-switch1 master spine up",
+        ]
+        assert len(lines) == 10
+
+    def test_names_of_devices_are_short_enough(self) -> None:
+        assert len(f"down-{switches.leaf_of(f'node{MAX_NODES}')}") <= 15
 
 
 class TestProcessId:

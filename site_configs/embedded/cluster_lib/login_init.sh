@@ -61,8 +61,9 @@ install -m 600 /run/kappa/munge.key /run/munge/munge.key
 hostname login
 ip -batch - <<END
 link set lo up
-link add br0 type bridge
-address add $address dev br0
-link set br0 up
+link add spine type bridge
+address add $address dev spine
+link set spine up
 END
+ip -batch /run/kappa/etc/switches
 exec env -i PATH="$PATH" tini -- sleep infinity

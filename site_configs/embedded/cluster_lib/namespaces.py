@@ -9,6 +9,7 @@ from .instance import DAEMON_ENVIRONMENT, NODE_INIT_SCRIPT, Instance, login_init
 from .layout import LOGIN
 from .processes import ProcessId, argument_list, child_pids, pid_inside
 from .render import LOGIN_ADDRESS, PREFIX_BITS, node_address
+from .switches import leaf_of
 
 
 def _await_init(
@@ -55,7 +56,7 @@ def start_login(instance: Instance, deadline: Deadline) -> None:
 
 
 def start_node(instance: Instance, node: str, deadline: Deadline) -> None:
-    """Start a node's namespaces inside the login namespace and connect them to its bridge."""
+    """Start a node's namespaces inside the login namespace and connect them to their leaf switch."""
     login = instance.init_of(LOGIN)
     if login is None:
         raise ClusterError(f"the login namespace ended while {node} was being started")
@@ -81,15 +82,16 @@ def start_node(instance: Instance, node: str, deadline: Deadline) -> None:
 
 
 def connect_node(instance: Instance, node: str, init: ProcessId, deadline: Deadline) -> None:
-    """A veth pair from the bridge to the node's eth0."""
+    """A veth pair from the leaf switch to the node's eth0."""
     link = f"veth-{node}"
     # The link of a node that was lost goes with its network namespace, a moment later.
     instance.run_in(LOGIN, ["ip", "link", "delete", link])
-    bridge_side = (
-        f"link add {link} type veth peer name eth0 netns {pid_inside(init.pid, 1)}\nlink set {link} master br0 up\n"
+    switch_side = (
+        f"link add {link} type veth peer name eth0 netns {pid_inside(init.pid, 1)}\n"
+        f"link set {link} master {leaf_of(node)} up\n"
     )
     node_side = f"link set lo up\naddress add {node_address(node)}/{PREFIX_BITS} dev eth0\nlink set eth0 up\n"
-    for place, batch in ((LOGIN, bridge_side), (node, node_side)):
+    for place, batch in ((LOGIN, switch_side), (node, node_side)):
         result = instance.run_in(place, ["ip", "-batch", "-"], deadline.remaining_s() + 1, stdin=batch)
         if result.returncode != 0:
             raise ClusterError(f"the network of {node} could not be made in {place}: {result.stderr.strip()}")

@@ -2,6 +2,7 @@
 
 from .layout import INSIDE, LOGIN
 from .options import ClusterOptions
+from .switches import leaf_of
 
 NETWORK = "10.77.0"
 LOGIN_ADDRESS = f"{NETWORK}.254"
@@ -90,6 +91,11 @@ def render_slurm_conf(options: ClusterOptions, gpu_devices: tuple[str, ...], mem
         )
     else:
         accounting = "AccountingStorageType=accounting_storage/none\n"
+    # Its leaf switch is a node's feature, so that a job can ask for nodes of different ones.
+    nodes = "\n".join(
+        f"NodeName={node} NodeAddr={node_address(node)} Feature={leaf_of(node)}{f' Gres={gres}' if i >= half else ''}"
+        for i, node in enumerate(options.node_names)
+    )
     return f"""\
 ClusterName=kappa
 SlurmctldHost={LOGIN}({LOGIN_ADDRESS})
@@ -116,6 +122,7 @@ GresTypes=gpu
 # A job that asks for the licence has the machine to itself.
 Licenses=machine:1
 
+TopologyPlugin=topology/tree
 SelectType=select/cons_tres
 SelectTypeParameters=CR_Core
 SchedulerType=sched/backfill
@@ -135,10 +142,7 @@ KillWait=5
 
 {accounting}
 NodeName=DEFAULT {hardware}
-NodeName={node_range(1, half)} NodeAddr={NETWORK}.{node_range(1, half).removeprefix("node")}
-NodeName={node_range(half + 1, options.nodes)} NodeAddr={NETWORK}.{
-        node_range(half + 1, options.nodes).removeprefix("node")
-    } Gres={gres}
+{nodes}
 PartitionName=DEFAULT MaxTime=INFINITE State=UP
 PartitionName=cpu Nodes={node_range(1, half)} Default=YES
 PartitionName=gpu Nodes={node_range(half + 1, options.nodes)}

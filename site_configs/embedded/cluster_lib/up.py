@@ -17,6 +17,7 @@ from .precheck import check_place, check_programs, needs_user_namespace
 from .render import render_gres_conf, render_hosts, render_mpi_conf, render_slurm_conf, render_slurmdbd_conf
 from .start import Starter
 from .stop import stop_cluster
+from .switches import render_bridges, render_topology_conf
 from .wrappers import write_wrappers
 
 
@@ -82,6 +83,8 @@ def _write_files(instance: Instance, manager: Path) -> None:
         write_whole(layout.munge_key, secrets.token_hex(64), 0o600)
     memory_mib = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") >> 20
     write_whole(layout.etc / "hosts", render_hosts(options))
+    write_whole(layout.etc / "switches", render_bridges(options))
+    write_whole(layout.slurm_etc / "topology.conf", render_topology_conf(options))
     write_whole(layout.slurm_etc / "slurm.conf", render_slurm_conf(options, instance.gpu_devices, memory_mib))
     write_whole(layout.slurm_etc / "gres.conf", render_gres_conf(options, instance.gpu_devices))
     write_whole(layout.slurm_etc / "mpi.conf", render_mpi_conf())

@@ -28,6 +28,10 @@ class Cluster:
         for node in np.flatnonzero(self._switch == switch):
             self.slow_node(node, factor)
 
+    def slow_to_and_within(self, switch, factor):
+        inside = self._switch == switch
+        self._logs += np.log(factor) * (inside[:, None] | inside[None, :])
+
     def slow_uplink(self, switch, factor):
         inside = self._switch == switch
         self._logs += np.log(factor) * (inside[:, None] ^ inside[None, :])

@@ -79,6 +79,59 @@ def test_one_slow_node_of_a_small_switch_is_no_switch():
     assert named(cluster) == [("node", "n0000")]
 
 
+def two_switches(seed, per_switch):
+    return Cluster(2 * per_switch, seed, per_switch=per_switch)
+
+
+@pytest.mark.parametrize("per_switch", [2, 4, 30])
+def test_the_slow_one_of_two_switches_is_named(per_switch):
+    for seed in range(10):
+        cluster = two_switches(seed, per_switch)
+        cluster.slow_switch(1, 3.0)
+        assert named(cluster, 2.0) == [("switch", "s01")]
+
+
+@pytest.mark.parametrize("per_switch", [2, 4, 30])
+def test_nodes_of_one_of_two_switches_that_send_slowly_are_the_switch(per_switch):
+    # Each pair takes as long as its slower node, not as both together.
+    for seed in range(10):
+        cluster = two_switches(seed, per_switch)
+        cluster.slow_to_and_within(1, 20.0)
+        assert named(cluster, 2.0) == [("switch", "s01")]
+
+
+@pytest.mark.parametrize("per_switch", [2, 4, 30])
+def test_a_slow_way_between_two_switches_is_held_against_neither(per_switch):
+    for seed in range(10):
+        cluster = two_switches(seed, per_switch)
+        cluster.slow_uplink(1, 20.0)
+        assert named(cluster, 2.0) == []
+
+
+@pytest.mark.parametrize("per_switch", [2, 4, 30])
+@pytest.mark.parametrize("other", [0, -1])
+def test_one_slow_link_with_two_switches_is_a_link(per_switch, other):
+    for seed in range(10):
+        cluster = two_switches(seed, per_switch)
+        first, second = sorted((1, other % (2 * per_switch)))
+        cluster.slow_link(first, second, 5.0)
+        assert named(cluster, 2.0) == [("link", f"n{first:04d}-n{second:04d}")]
+
+
+@pytest.mark.parametrize("per_switch", [2, 4, 30])
+def test_one_slow_node_with_two_switches_is_a_node(per_switch):
+    for seed in range(10):
+        cluster = two_switches(seed, per_switch)
+        cluster.slow_node(0, 3.0)
+        assert named(cluster, 2.0) == [("node", "n0000")]
+
+
+@pytest.mark.parametrize("per_switch", [2, 4, 30])
+def test_two_healthy_switches_are_not_named(per_switch):
+    wrong = sum(bool(named(two_switches(seed, per_switch))) for seed in range(50))
+    assert wrong <= 2
+
+
 def test_without_topology_the_nodes_of_a_switch_are_named():
     cluster = Cluster(60, seed=4, per_switch=10)
     cluster.slow_switch(2, 2.0)

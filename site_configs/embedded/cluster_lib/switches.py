@@ -1,0 +1,48 @@
+"""The switches: two nodes on each leaf, all leaves below one spine, as Slurm's topology and as the network's bridges.
+
+    node1 ─┐                                ┌─ node3
+           ├─ switch1 ── spine ── switch2 ─┤
+    node2 ─┘               │               └─ node4
+                         login
+
+A leaf's uplink is a veth pair of the login namespace, ``up-SWITCH`` at the leaf and ``down-SWITCH`` at the spine:
+what is done to these two is done to all that crosses it.
+"""
+
+from .options import ClusterOptions
+
+SPINE = "spine"
+NODES_OF_A_LEAF = 2
+
+
+def leaf_of(node: str) -> str:
+    """The leaf switch that a node is on."""
+    return f"switch{(int(node.removeprefix('node')) - 1) // NODES_OF_A_LEAF + 1}"
+
+
+def _leaves(options: ClusterOptions) -> dict[str, list[str]]:
+    leaves: dict[str, list[str]] = {}
+    for node in options.node_names:
+        leaves.setdefault(leaf_of(node), []).append(node)
+    return leaves
+
+
+def render_topology_conf(options: ClusterOptions) -> str:
+    """topology.conf of Slurm's plug-in topology/tree."""
+    leaves = _leaves(options)
+    lines = [f"SwitchName={leaf} Nodes={','.join(nodes)}" for leaf, nodes in leaves.items()]
+    return "\n".join([*lines, f"SwitchName={SPINE} Switches={','.join(leaves)}"]) + "\n"
+
+
+def render_bridges(options: ClusterOptions) -> str:
+    """The leaf switches and their uplinks as commands of ip(8), for the login namespace that has the spine."""
+    lines = []
+    for leaf in _leaves(options):
+        lines += [
+            f"link add {leaf} type bridge",
+            f"link set {leaf} up",
+            f"link add up-{leaf} type veth peer name down-{leaf}",
+            f"link set up-{leaf} master {leaf} up",
+            f"link set down-{leaf} master {SPINE} up",
+        ]
+    return "\n".join(lines) + "\n"
