@@ -153,7 +153,4 @@ def test_killed_at_random_points(site):
     archive = open_archive(results, load_site(find_site(("embedded",))))
     assert archive.nights[-1].ended is not None and not archive.damaged and not archive.running
     assert {session for night in archive.nights for session in night.sessions} == after
-    for part in results.glob("nights/*/rotation/*/*.part"):
-        with pytest.raises(ValueError):
-            json.loads(part.read_text())
     print(f"night of {whole_s:.1f} s: {kills} kills, {len(archive.nights)} nights, {len(after)} reports")

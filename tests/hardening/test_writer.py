@@ -49,7 +49,7 @@ def append_to_history(folder):
     [
         (lambda folder: write_atomically(folder / "page.html", "text"), "page.html"),
         (append_to_history, "values.parquet"),
-        (lambda folder: conduct.write(folder, {"night": "2026-11-21"}), "night.json"),
+        (lambda folder: conduct.keep(folder, {"night": "2026-11-21"}), "night.json"),
     ],
 )
 def test_on_the_disk_before_it_has_its_name_and_then_the_name(tmp_path, monkeypatch, write, name):
