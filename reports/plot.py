@@ -4,6 +4,7 @@ Bokeh: well kept, read out by hovering, prints as SVG, and its script comes out 
 no network (1.3 MB a page; plotly's script has 4.8 MB, and Altair's takes seconds to build).
 """
 
+import datetime
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -64,6 +65,13 @@ def labels(cases: Sequence[Case]) -> list[str]:
             break
         found = [f"{label} {extra}" for label, extra in zip(found, more, strict=True)]
     return found
+
+
+def new_time_figure(height: int) -> Any:
+    """As ``new_figure``, over dates; a single date stands in the middle of a week."""
+    plot = new_figure(height, x_axis_type="datetime")
+    plot.x_range.default_span = datetime.timedelta(days=7)
+    return plot
 
 
 def new_figure(height: int, vector: bool = True, **options: Any) -> Any:

@@ -16,7 +16,7 @@ from reports.history.query import day
 from reports.history.statistics import Array
 from reports.history.terminal import HEADER, row, where
 from reports.page import render_page
-from reports.plot import ALARM, PALETTE, SOFT, Look, Plot, new_figure, with_unit
+from reports.plot import ALARM, PALETTE, SOFT, Look, Plot, new_time_figure, with_unit
 from reports.state import State
 
 # Plots beyond these make a page that no one scrolls through; the table names all findings.
@@ -61,7 +61,7 @@ def _plot(one: Judged) -> Plot:
     series, finding = one.series, one.finding
     shown = _thinned(len(series.values))
     milliseconds = series.times * 1000
-    plot = new_figure(260, x_axis_type="datetime")
+    plot = new_time_figure(260)
     plot.yaxis.axis_label = with_unit(series.metric, series.unit)
     look = Look.of(0)
     data = {"x": milliseconds[shown].tolist(), "y": series.values[shown].tolist()}

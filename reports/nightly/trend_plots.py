@@ -14,7 +14,7 @@ from reports.history.findings import Kind
 from reports.history.gate import Judged
 from reports.nightly.night import Night
 from reports.nodes import folded
-from reports.plot import ALARM, INK, PALETTE, SOFT, Plot, new_figure, with_unit
+from reports.plot import ALARM, INK, PALETTE, SOFT, Plot, new_time_figure, with_unit
 
 LIMIT = 24
 ROWS_LIMIT = 60
@@ -77,7 +77,7 @@ def _bounds(one: Judged) -> list[float]:
 
 def _draw(one: Judged, times: list[datetime.datetime], values: list[float]) -> Any:
     finding, series = one.finding, one.series
-    plot = new_figure(240, x_axis_type="datetime")
+    plot = new_time_figure(240)
     plot.yaxis.axis_label = with_unit(series.metric, series.unit)
     plot.xaxis.formatter.days = plot.xaxis.formatter.hours = "%d %b"
     for bound in _bounds(one):
