@@ -307,6 +307,14 @@ class TestSwitches:
             cluster.on("login", "ip", "link", "set", "up-switch2", "up")
         await_true(lambda: reaches("node1"))
 
+    def test_the_spine_alone_answers_for_the_login_address(self, cluster: Cluster) -> None:
+        """A leaf's MAC address changes with its nodes' ports: nodes that had it would lose the login node."""
+        spine = cluster.on("login", "cat", "/sys/class/net/spine/address")
+        for node in NODES:
+            cluster.on(node, "ip", "neigh", "flush", "dev", "eth0")
+            cluster.on(node, "bash", "-c", "< /dev/tcp/login/6817")
+            assert f"lladdr {spine} " in cluster.on(node, "ip", "neigh", "show", "dev", "eth0")
+
 
 class TestCommands:
     def test_wrapper_keeps_folder_environment_arguments_and_status(self, cluster: Cluster, tmp_path: Path) -> None:

@@ -177,7 +177,7 @@ class TestSwitches:
         lines = switches.render_bridges(ClusterOptions(nodes=4)).splitlines()
         assert lines[:5] == [
             "link add switch1 type bridge",
-            "link set switch1 up",
+            "link set switch1 arp off up",
             "link add up-switch1 type veth peer name down-switch1",
             "link set up-switch1 master switch1 up",
             "link set down-switch1 master spine up",

@@ -40,7 +40,9 @@ def render_bridges(options: ClusterOptions) -> str:
     for leaf in _leaves(options):
         lines += [
             f"link add {leaf} type bridge",
-            f"link set {leaf} up",
+            # It lies in the login namespace and would answer for the login address with its own MAC address, which
+            # changes with the ports of its nodes: they would lose the login node with a node beside them.
+            f"link set {leaf} arp off up",
             f"link add up-{leaf} type veth peer name down-{leaf}",
             f"link set up-{leaf} master {leaf} up",
             f"link set down-{leaf} master {SPINE} up",
