@@ -1,9 +1,10 @@
-"""Confirm before blaming: what was out of bounds is measured again, on the same nodes and then on others.
+"""Confirm before blaming: what was out of bounds is measured again, in the same allocation and then on other nodes.
 
-A case that is then within its bounds was a *transient*: it is shown as unstable and fails nothing. One that stays out
-of bounds is *node-bound* when the same is within bounds on other nodes of the partition, *system-wide* when it is not,
-and *confirmed* when it was not measured on nodes that are all others. Every attempt is kept, in a report of its own.
-Nothing is run from here.
+What the job itself could not measure again (it had no time left, or was no job of Slurm's) is measured again by another
+job on the same nodes. A case that is then within its bounds was a *transient*: it is shown as unstable and fails
+nothing. One that stays out of bounds is *node-bound* when the same is within bounds on other nodes of the partition,
+*system-wide* when it is not, and *confirmed* when it was not measured on nodes that are all others. Every attempt is
+kept. Nothing is run from here.
 """
 
 import re
@@ -12,7 +13,7 @@ from dataclasses import dataclass
 from enum import Enum
 
 from reports.case_verdict import CaseVerdict, executed
-from reports.model import SAME_NODES, Case
+from reports.model import SAME_ALLOCATION, SAME_NODES, Case
 from reports.nodes import folded
 from reports.state import State
 
@@ -44,13 +45,15 @@ def out_of_bounds(case: CaseVerdict) -> bool:
 
 
 def repetitions(cases: Iterable[CaseVerdict], purpose: str) -> list[Repetition]:
-    """What to measure again on the same nodes; or, of what is out of bounds still, on as many others.
+    """What no job has measured again yet, for the same nodes; or what is out of bounds still, for as many others.
 
     Cases that ReFrame's options made of one are measured again once for the same nodes.
     """
     doubtful = [found.case for found in cases if out_of_bounds(found) and _selectable(found.case)]
     groups: dict[tuple[str, str, tuple[str, ...]], list[str]] = {}
     for case in doubtful:
+        if purpose == SAME_NODES and case.purpose == SAME_ALLOCATION:
+            continue
         nodes = case.nodes if purpose == SAME_NODES else _to_avoid(case, doubtful)
         if nodes:
             groups.setdefault((case.partition, case.environ, nodes), []).append(case.hashcode)
@@ -85,7 +88,8 @@ def confirms(again: Case, first: Case) -> bool:
 def diagnose(found: CaseVerdict) -> Diagnosis | None:
     """What repetition says of a case; ``None`` when nothing about it was in doubt."""
     attempts = [*found.other_attempts, found]
-    again = any(attempt.case.purpose == SAME_NODES and executed(attempt.case) for attempt in attempts)
+    here = (SAME_ALLOCATION, SAME_NODES)
+    again = any(attempt.case.purpose in here and executed(attempt.case) for attempt in attempts)
     if found.unstable and again:
         return Diagnosis.TRANSIENT
     if not out_of_bounds(found):

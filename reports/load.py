@@ -10,6 +10,7 @@ from reframe_checks.base.bounded_file import read_text
 from reports.added_parameters import added_parameters, hash_without_added, pinned_node
 from reports.errors import InputError
 from reports.model import (
+    SAME_ALLOCATION,
     Case,
     Census,
     CensusCheck,
@@ -149,6 +150,7 @@ def _case(entry: dict[str, Any], run: int, source: str, purpose: str, asked_node
     folder = entry.get("outputdir") if entry["result"] == "pass" else entry.get("stagedir")
     stdout = entry.get("job_stdout")
     added = added_parameters(entry.get("display_name", ""))
+    first = entry.get("first_measurement") if "check_class" in entry else None
     return Case(
         name=entry["name"],
         system=system,
@@ -167,10 +169,9 @@ def _case(entry: dict[str, Any], run: int, source: str, purpose: str, asked_node
         pinned=pinned_node(added),
         output=str(pathlib.PurePath(folder, stdout)) if folder and stdout and job_id is not None else None,
         run_time_s=entry.get("time_run"),
-        metrics=tuple(
-            _metric(key, value, f"{system}:{partition}:") for key, value in (entry.get("perfvalues") or {}).items()
-        ),
-        purpose=purpose,
+        metrics=_metrics(entry.get("perfvalues"), f"{system}:{partition}:"),
+        first_metrics=_metrics(first, f"{system}:{partition}:"),
+        purpose=SAME_ALLOCATION if first else purpose,
         asked_nodes=asked_nodes,
         **(_evidence(entry, source) if "check_class" in entry else {}),
     )
@@ -220,6 +221,10 @@ def _evidence(entry: dict[str, Any], source: str) -> dict[str, Any]:
         "provenance": entry.get("provenance", {}),
         "census": _census(census) if census else None,
     }
+
+
+def _metrics(perfvalues: dict[str, list[Any]] | None, prefix: str) -> tuple[Metric, ...]:
+    return tuple(_metric(key, value, prefix) for key, value in (perfvalues or {}).items())
 
 
 def _metric(key: str, entry: list[Any], prefix: str) -> Metric:

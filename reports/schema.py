@@ -117,6 +117,7 @@ KAPPA_CASE = _object(
         "suspects": STRINGS,
         "hint": STRING,
         "provenance": {"type": "object", "properties": {"files": _map(STRING), "nodelist": STRINGS}},
+        "first_measurement": _map(PERFVALUE),
         "census": {"anyOf": [{"const": {}}, CENSUS]},
     },
 )

@@ -15,6 +15,7 @@ from reframe_checks.base.bounded_file import read_text
 from reframe_checks.base.evidence import Evidence
 from reframe_checks.base.provenance import Provenance
 from reframe_checks.base.references import References
+from reframe_checks.base.same_allocation import SameAllocation
 from reframe_checks.base.spack import SpackPrograms
 from reframe_checks.base.strictness import Strictness
 from reframe_checks.base.tuning import Tuning
@@ -31,7 +32,9 @@ def feature_choices(needs):
     return list(itertools.product(*(need.split("|") for need in needs)))
 
 
-class SystemCheck(rfm.RunOnlyRegressionTest, Strictness, References, Evidence, Provenance, Tuning):
+class SystemCheck(
+    rfm.RunOnlyRegressionTest, Strictness, References, Evidence, Provenance, Tuning, SameAllocation, special=True
+):
     """A run-only check of the system itself, which runs no program of an environment.
 
     Leaves say ``family``, ``needs_*``, the command, the sanity and the metrics.
@@ -129,6 +132,12 @@ class SystemCheck(rfm.RunOnlyRegressionTest, Strictness, References, Evidence, P
     def repeat_command(self):
         command = " ".join([self.launch_command(), self.executable, *self.executable_opts])
         self.postrun_cmds = [*self.postrun_cmds, *[command] * (self.repeats - 1)]
+
+    def run_complete(self):
+        """ReFrame asks this of every running job at each poll, which no hook sees."""
+        if self.job and not self.is_dry_run():
+            self.answer_held_job()
+        return super().run_complete()
 
     def launch_command(self):
         """The launcher and its options, for further steps in the job."""

@@ -34,8 +34,10 @@ def _version_2(controller: str) -> bool:
 @contextlib.contextmanager
 def limited(cluster: Cluster, node: str, controller: str, settings: dict[str, str]) -> Iterator[None]:
     """Every process of the node under ``settings``; its jobs inherit them from slurmd."""
-    folder = _hierarchy(controller) / f"kappa-fault-{node}"
-    before = _group_of(cluster.init_pid(node), controller)
+    init = cluster.init_pid(node)
+    # Another cluster on this machine has a node of this name, too.
+    folder = _hierarchy(controller) / f"kappa-fault-{node}-{init}"
+    before = _group_of(init, controller)
     folder.mkdir(exist_ok=True)
     try:
         for name, value in settings.items():

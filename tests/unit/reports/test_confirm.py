@@ -1,4 +1,4 @@
-"""What was out of bounds and was measured again: on the same nodes, then on others."""
+"""What was out of bounds and was measured again: in its allocation or on the same nodes, then on others."""
 
 import json
 
@@ -7,7 +7,7 @@ import pytest
 from reports.confirm import Diagnosis, Repetition, diagnose, explain, repetitions
 from reports.judge import judge
 from reports.load import load_session
-from reports.model import OTHER_NODES, SAME_NODES
+from reports.model import OTHER_NODES, SAME_ALLOCATION, SAME_NODES
 from reports.state import State
 from tests.unit.reports.samples import SITE, case, latency, report
 
@@ -65,6 +65,40 @@ def test_system_wide(campaign):
     assert verdict.state is State.FAIL
     assert diagnose(the_case(verdict)) is Diagnosis.SYSTEM_WIDE
     assert the_case(verdict).suspicion is None
+
+
+def in_one_job(first, second, nodes=NODES):
+    """A case whose job measured twice."""
+    return measured(second, nodes, first_measurement=measured(first, nodes)["perfvalues"])
+
+
+def test_a_transient_in_the_same_allocation(campaign):
+    verdict = campaign(in_one_job(BAD, GOOD))
+    found = the_case(verdict)
+    assert (verdict.state, found.state, found.unstable) == (State.PASS, State.PASS, True)
+    assert diagnose(found) is Diagnosis.TRANSIENT
+    assert found.case.purpose == SAME_ALLOCATION
+    assert [attempt.case.metrics[0].value for attempt in found.repeated] == [BAD]
+    assert repetitions(verdict.cases, SAME_NODES) == []
+
+
+def test_what_is_out_of_bounds_twice_in_its_allocation_is_measured_on_other_nodes_next(campaign):
+    first = in_one_job(BAD, BAD + 1)
+    cases = campaign(first).cases
+    assert diagnose(the_case(campaign(first))) is Diagnosis.CONFIRMED
+    assert repetitions(cases, SAME_NODES) == []
+    assert [again.nodes for again in repetitions(cases, OTHER_NODES)] == [tuple(NODES)]
+    found = the_case(campaign(first, other=measured(GOOD, OTHERS)))
+    assert diagnose(found) is Diagnosis.NODE_BOUND
+    values = [attempt.case.metrics[0].value for attempt in (*found.other_attempts, found, *found.elsewhere)]
+    assert values == [BAD, BAD + 1, GOOD]
+
+
+def test_a_crash_of_the_second_measurement_is_a_failure(campaign):
+    crashed = measured(GOOD, NODES, result="fail", fail_phase="sanity", perfvalues={})
+    first = {**crashed, "first_measurement": measured(BAD, NODES)["perfvalues"]}
+    found = the_case(campaign(first))
+    assert (found.state, diagnose(found)) == (State.FAIL, None)
 
 
 def test_without_other_nodes_it_is_confirmed(campaign):

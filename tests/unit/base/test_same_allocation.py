@@ -1,0 +1,120 @@
+"""The part of a job script that holds the nodes, run by bash in place of Slurm."""
+
+import os
+import pathlib
+import signal
+import subprocess
+import time
+
+import pytest
+
+from reframe_checks.base.same_allocation import ANSWER_FILE, FIRST_FOLDER, MEASURED_FILE, holding_script
+
+MEASURE = """
+trap 'echo cleaned >> log; exit 143' TERM
+echo measured >> log
+echo "figures $(wc -l < log)"
+echo figure > figures.json
+"""
+
+
+@pytest.fixture
+def job(tmp_path):
+    """start(measure=…, hold_s=…, limit_s=…): the job as a process, in `tmp_path`."""
+    started = []
+
+    def start(measure=MEASURE, hold_s=30, limit_s=600):
+        holding = holding_script(hold_s=hold_s, limit_s=limit_s, stdout="job.out", stderr="job.err")
+        (tmp_path / "job.sh").write_text(f"trap 'exit 9' ERR\n{holding}\n{measure}\n")
+        with (tmp_path / "job.out").open("w") as out, (tmp_path / "job.err").open("w") as err:
+            environment = {**os.environ, "SLURM_JOB_ID": "7"}
+            process = subprocess.Popen(["bash", "job.sh"], cwd=tmp_path, env=environment, stdout=out, stderr=err)
+        started.append(process)
+        return process
+
+    yield start
+    for process in started:
+        process.kill()
+        process.wait()
+
+
+def appears(path: pathlib.Path) -> None:
+    for _ in range(1000):
+        if path.exists():
+            return
+        time.sleep(0.01)
+    raise AssertionError(f"no {path}")
+
+
+def answer(folder: pathlib.Path, text: str) -> None:
+    appears(folder / MEASURED_FILE)
+    (folder / ANSWER_FILE).write_text(text)
+
+
+def lines(path: pathlib.Path) -> list[str]:
+    return path.read_text().splitlines()
+
+
+def test_figures_within_bounds_end_the_job(job, tmp_path):
+    process = job()
+    answer(tmp_path, "enough\n")
+    assert process.wait(timeout=20) == 0
+    assert lines(tmp_path / "log") == ["measured"]
+    assert not (tmp_path / FIRST_FOLDER).exists()
+
+
+def test_figures_out_of_bounds_are_measured_again_and_both_are_kept(job, tmp_path):
+    process = job()
+    answer(tmp_path, "again\njob.out\njob.err\nfigures.json\n")
+    assert process.wait(timeout=20) == 0
+    assert lines(tmp_path / "job.out") == ["figures 2"]
+    assert lines(tmp_path / FIRST_FOLDER / "job.out") == ["figures 1"]
+    assert (tmp_path / FIRST_FOLDER / "figures.json").exists()
+    assert (tmp_path / "figures.json").exists()
+
+
+def test_without_an_answer_the_nodes_are_given_back(job, tmp_path):
+    assert job(hold_s=1).wait(timeout=20) == 0
+    assert lines(tmp_path / ANSWER_FILE) == ["late"]
+    assert lines(tmp_path / "log") == ["measured"]
+
+
+@pytest.mark.parametrize(
+    ("measure", "limit_s", "status"),
+    [("exit 3", 600, 3), ("false", 600, 9), (MEASURE, 30, 0)],
+    ids=["failed", "error trap", "no time left for a second time"],
+)
+def test_not_held(job, tmp_path, measure, limit_s, status):
+    assert job(f"{measure}\n", limit_s=limit_s).wait(timeout=20) == status
+    assert not (tmp_path / MEASURED_FILE).exists()
+
+
+def test_what_an_earlier_job_left_is_no_answer(job, tmp_path):
+    for name in (MEASURED_FILE, ANSWER_FILE):
+        (tmp_path / name).write_text("again\njob.out\n")
+    (tmp_path / FIRST_FOLDER).mkdir()
+    process = job("until [[ -e go ]]; do sleep 0.01; done\necho measured >> log\n")
+    while (tmp_path / FIRST_FOLDER).exists():
+        time.sleep(0.01)
+    assert not (tmp_path / ANSWER_FILE).exists()
+    (tmp_path / "go").touch()
+    answer(tmp_path, "enough\n")
+    assert process.wait(timeout=20) == 0
+    assert lines(tmp_path / "log") == ["measured"]
+
+
+def test_a_signal_to_the_script_alone_lets_the_measurement_clean_up(job, tmp_path):
+    process = job(MEASURE + "touch running\nwhile true; do sleep 0.05; done\n")
+    appears(tmp_path / "running")
+    process.send_signal(signal.SIGTERM)
+    assert process.wait(timeout=20) == 143
+    assert lines(tmp_path / "log") == ["measured", "cleaned"]
+    assert not (tmp_path / MEASURED_FILE).exists()
+
+
+def test_a_signal_ends_the_holding(job, tmp_path):
+    process = job()
+    appears(tmp_path / MEASURED_FILE)
+    process.send_signal(signal.SIGTERM)
+    assert process.wait(timeout=20) == 0
+    assert lines(tmp_path / "log") == ["measured"]
