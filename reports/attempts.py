@@ -20,8 +20,7 @@ def latest_attempts(session: Session) -> tuple[CaseVerdict, ...]:
             # Cases of one run are never attempts at each other, whatever their names.
             seen[case.identity] += 1
             group = attempts.setdefault((*case.identity, seen[case.identity]), [])
-            group += [judge_case(case.first_measured)] if case.first_metrics else []
-            group.append(judge_case(case))
+            group += [judge_case(measured) for measured in (case.first, case) if measured]
     again = [judge_case(case) for other in session.again for run in other.runs for case in run]
     everything = [*(attempt for group in attempts.values() for attempt in group), *again]
     suspected = [_with_suspicion(attempt, everything) for attempt in again]

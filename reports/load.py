@@ -24,7 +24,7 @@ from reports.model import (
     Scaling,
     Session,
 )
-from reports.schema import FINDING_KEYS, HEAT_MAP_TITLES, REPORT, SCALING_KEYS, VARIANT_KEYS, check
+from reports.schema import FINDING_KEYS, HEAT_MAP_TITLES, MEASURED, REPORT, SCALING_KEYS, VARIANT_KEYS, check
 from reports.secrets import redacted
 from reports.untrusted import clean, clean_object, one_line
 
@@ -150,7 +150,7 @@ def _case(entry: dict[str, Any], run: int, source: str, purpose: str, asked_node
     folder = entry.get("outputdir") if entry["result"] == "pass" else entry.get("stagedir")
     stdout = entry.get("job_stdout")
     added = added_parameters(entry.get("display_name", ""))
-    first = entry.get("first_measurement") if "check_class" in entry else None
+    first = _first_measured(entry)
     return Case(
         name=entry["name"],
         system=system,
@@ -169,12 +169,23 @@ def _case(entry: dict[str, Any], run: int, source: str, purpose: str, asked_node
         pinned=pinned_node(added),
         output=str(pathlib.PurePath(folder, stdout)) if folder and stdout and job_id is not None else None,
         run_time_s=entry.get("time_run"),
-        metrics=_metrics(entry.get("perfvalues"), f"{system}:{partition}:"),
-        first_metrics=_metrics(first, f"{system}:{partition}:"),
+        metrics=tuple(
+            _metric(key, value, f"{system}:{partition}:") for key, value in (entry.get("perfvalues") or {}).items()
+        ),
+        first=_case(first, run, source, purpose, asked_nodes) if first else None,
         purpose=SAME_ALLOCATION if first else purpose,
         asked_nodes=asked_nodes,
         **(_evidence(entry, source) if "check_class" in entry else {}),
     )
+
+
+def _first_measured(entry: dict[str, Any]) -> dict[str, Any] | None:
+    """The entry as it would be if its job had not measured again; without the output, which lies elsewhere."""
+    first = entry.get("first_measurement") if "check_class" in entry else None
+    if not first:
+        return None
+    out_of_bounds = {"result": "fail", "fail_phase": "performance", "fail_reason": None, "job_stdout": None}
+    return entry | {key: first[key] for key in MEASURED if key in first} | out_of_bounds | {"first_measurement": {}}
 
 
 def _nodes(entry: dict[str, Any]) -> tuple[str, ...]:
@@ -221,10 +232,6 @@ def _evidence(entry: dict[str, Any], source: str) -> dict[str, Any]:
         "provenance": entry.get("provenance", {}),
         "census": _census(census) if census else None,
     }
-
-
-def _metrics(perfvalues: dict[str, list[Any]] | None, prefix: str) -> tuple[Metric, ...]:
-    return tuple(_metric(key, value, prefix) for key, value in (perfvalues or {}).items())
 
 
 def _metric(key: str, entry: list[Any], prefix: str) -> Metric:

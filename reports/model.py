@@ -1,6 +1,6 @@
 """What a report holds, as plain data. Strings are clean (see ``untrusted``); what is absent is ``None`` or empty."""
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
@@ -149,8 +149,6 @@ class Case:
     """Path of the job's standard output."""
     run_time_s: float | None = None
     metrics: tuple[Metric, ...] = ()
-    first_metrics: tuple[Metric, ...] = ()
-    """What its job measured first, when that was out of bounds and was measured again in the same allocation."""
     check_class: str | None = None
     family: str = ""
     variant: str = ""
@@ -174,6 +172,8 @@ class Case:
     """Nodes of the partition; 0 when not known."""
     purpose: str = ""
     """``SAME_ALLOCATION``, ``SAME_NODES`` or ``OTHER_NODES`` when it was measured again, else empty."""
+    first: "Case | None" = None
+    """As its job measured first, when that was out of bounds and was measured again in the same allocation."""
     asked_nodes: tuple[str, ...] = ()
     """When it was measured again: the nodes that it had to take or to avoid; empty when not known."""
     added: tuple[str, ...] = ()
@@ -196,14 +196,6 @@ class Case:
         return frozenset(self.nodes).union(
             *(figures.values for figures in self.per_node), *(matrix.nodes for matrix in self.matrices)
         )
-
-    @property
-    def first_measured(self) -> "Case":
-        """The case as it would be if its job had not measured again; all but the metrics is of the second time."""
-        return replace(
-            self, metrics=self.first_metrics, first_metrics=(), purpose="", result="fail", fail_phase="performance",
-            fail_reason="", curves=(), per_node=(), heat_maps=(), matrices=(), findings=(), scaling=None, suspects=(),
-        )  # fmt: skip
 
     @property
     def selected(self) -> tuple[str, ...]:

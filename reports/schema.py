@@ -78,6 +78,34 @@ FINDING = _object(
 )
 FINDING_KEYS = tuple(FINDING["properties"])
 
+# What a check measured; twice when it was measured again in the same allocation.
+MEASURED: Schema = {
+    "perfvalues": {"type": ["object", "null"], "additionalProperties": PERFVALUE},
+    "curves": _map(
+        _object(
+            {
+                **{key: STRING for key in ("x", "x_unit", "y", "y_unit")},
+                "points": _list({"type": "array", "prefixItems": [NUMBER, NUMBER], "minItems": 2, "maxItems": 2}),
+            },
+            {"gated": _map(STRING)},
+        )
+    ),
+    "heat_maps": _map(
+        _object(
+            {
+                **{key: STRING for key in HEAT_MAP_TITLES},
+                "points": _list({"type": "array", "prefixItems": [NUMBER] * 3, "minItems": 3, "maxItems": 3}),
+            }
+        )
+    ),
+    "per_node": _map(_object({"unit": STRING, "values": _map(NUMBER)})),
+    # The loader looks at the values: a schema takes seconds for a million of them.
+    "matrices": _map(_object({"unit": STRING, "nodes": {**STRINGS, "uniqueItems": True}, "values": LIST})),
+    "findings": _list(FINDING),
+    "suspects": STRINGS,
+    "hint": STRING,
+}
+
 # What Kappa's base class adds to a test case.
 KAPPA_CASE = _object(
     {"check_class": STRING},
@@ -91,33 +119,11 @@ KAPPA_CASE = _object(
         ),
         "reference_problem": STRING,
         "reference_file": STRING,
-        "curves": _map(
-            _object(
-                {
-                    **{key: STRING for key in ("x", "x_unit", "y", "y_unit")},
-                    "points": _list({"type": "array", "prefixItems": [NUMBER, NUMBER], "minItems": 2, "maxItems": 2}),
-                },
-                {"gated": _map(STRING)},
-            )
-        ),
-        "heat_maps": _map(
-            _object(
-                {
-                    **{key: STRING for key in HEAT_MAP_TITLES},
-                    "points": _list({"type": "array", "prefixItems": [NUMBER] * 3, "minItems": 3, "maxItems": 3}),
-                }
-            )
-        ),
-        "per_node": _map(_object({"unit": STRING, "values": _map(NUMBER)})),
         "partition_size": {"type": "integer"},
-        # The loader looks at the values: a schema takes seconds for a million of them.
-        "matrices": _map(_object({"unit": STRING, "nodes": {**STRINGS, "uniqueItems": True}, "values": LIST})),
-        "findings": _list(FINDING),
         "scaling": {"anyOf": [{"const": {}}, SCALING]},
-        "suspects": STRINGS,
-        "hint": STRING,
         "provenance": {"type": "object", "properties": {"files": _map(STRING), "nodelist": STRINGS}},
-        "first_measurement": _map(PERFVALUE),
+        **MEASURED,
+        "first_measurement": _object({}, MEASURED),
         "census": {"anyOf": [{"const": {}}, CENSUS]},
     },
 )
@@ -139,7 +145,7 @@ CASE: Schema = {
             "outputdir": _optional("string"),
             "stagedir": _optional("string"),
             "time_run": _optional("number"),
-            "perfvalues": {"type": ["object", "null"], "additionalProperties": PERFVALUE},
+            "perfvalues": MEASURED["perfvalues"],
         },
     ),
     "if": {"required": ["check_class"]},

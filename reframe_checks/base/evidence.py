@@ -21,6 +21,11 @@ class Evidence(rfm.RegressionTestPlugin):
     #: The one line that an operator needs first when the check fails.
     hint = rfmb.variable(str, value="", loggable=True)
 
+    def evidence(self):
+        """All of it, by the names of the variables."""
+        names = ("curves", "per_node", "heat_maps", "matrices", "findings", "suspects", "hint")
+        return {name: getattr(self, name) for name in names}
+
     def record_curve(self, name, x, y, points, gated):
         """Keep a whole curve.
 

@@ -68,7 +68,7 @@ class SameAllocation(rfm.RegressionTestPlugin):
 
     #: How long a job waits for its figures to be judged, before it gives its nodes back; 0 for not at all.
     hold_s = rfmb.variable(int, value=60)
-    #: What was out of bounds and measured again: ReFrame's ``perfvalues`` of the first measurement.
+    #: What was out of bounds and measured again: ReFrame's ``perfvalues`` of the first measurement, and its evidence.
     first_measurement = rfmb.variable(dict, value={}, loggable=True)
 
     @rfmb.run_before("run", always_last=True)
@@ -90,7 +90,7 @@ class SameAllocation(rfm.RegressionTestPlugin):
             answer.write("".join(f"{line}\n" for line in (["again", *output] if output else ["enough"])))
 
     def _measured_out_of_bounds(self):
-        """The ``perfvalues`` if some are out of bounds and all else is right, and the files that they are from."""
+        """What was measured, if it is out of bounds and all else is right, and the files that it is from."""
         job = copy.copy(self.job)
         job._exitcode = 0
         job.wait = lambda: None
@@ -109,7 +109,8 @@ class SameAllocation(rfm.RegressionTestPlugin):
             return {}, []
         read = [name for name in twin.keep_files if name not in self.keep_files]
         files = dict.fromkeys([str(self.job.stdout), str(self.job.stderr), *read])
-        return dict(twin.perfvalues), [name for name in files if (pathlib.Path(self.stagedir) / name).exists()]
+        found = {"perfvalues": dict(twin.perfvalues), **twin.evidence()}
+        return found, [name for name in files if (pathlib.Path(self.stagedir) / name).exists()]
 
     @rfmb.run_after("run")
     def keep_first_measurement(self):

@@ -44,6 +44,8 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--seed", type=int, default=1, metavar="S", help="of all that is random (%(default)s)")
     parser.add_argument("--rounds", type=int, default=3, metavar="N", help="of each kind of fault (%(default)s)")
+    parser.add_argument("--healthy", type=int, default=0, metavar="N", help="healthy rounds after these, for the rate of "
+                        "false alarms (%(default)s)")  # fmt: skip
     parser.add_argument("--kind", action="append", choices=list(KINDS), metavar="NAME", help="this kind only; repeat")
     parser.add_argument("--minutes", type=float, metavar="M", help="begin no round after M minutes")
     parser.add_argument(
@@ -66,7 +68,7 @@ def main() -> int:
         state.lock()
         if options.rounds > 0:
             state.begin(settings)
-            plan = make_plan(settings.seed, options.rounds, settings.kinds, NODES)
+            plan = make_plan(settings.seed, options.rounds, settings.kinds, NODES, options.healthy)
             _campaign(Cluster(state.cluster, state.results), state, plan, options.minutes)
         tables = render(state.outcomes(), state.settings().seed, state.blamed())
         if options.table:

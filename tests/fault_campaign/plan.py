@@ -5,6 +5,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 
+# Number of the first healthy round after the blocks: with more blocks they stay what they are.
+FIRST_EXTRA = 1_000_000
+
+
 @dataclass(frozen=True)
 class Round:
     """One round: ``kind`` of fault on ``node``, its details drawn from ``seed``; a healthy round has neither."""
@@ -15,8 +19,10 @@ class Round:
     seed: int
 
 
-def make_plan(seed: int, rounds_per_kind: int, kinds: Sequence[str], nodes: Sequence[str]) -> list[Round]:
-    """``rounds_per_kind`` rounds of every kind and as many healthy ones in all.
+def make_plan(
+    seed: int, rounds_per_kind: int, kinds: Sequence[str], nodes: Sequence[str], more_healthy: int = 0
+) -> list[Round]:
+    """``rounds_per_kind`` rounds of every kind and as many healthy ones in all, then ``more_healthy``.
 
     They come in blocks of one round of each kind and as many healthy ones, in random order. So a campaign that ends
     early is balanced, and one of more rounds begins with those of one of fewer.
@@ -29,4 +35,4 @@ def make_plan(seed: int, rounds_per_kind: int, kinds: Sequence[str], nodes: Sequ
         for kind in choices:
             node = draw.choice(nodes)
             plan.append(Round(len(plan), kind, node if kind else None, draw.randrange(2**32)))
-    return plan
+    return plan + [Round(FIRST_EXTRA + number, None, None, 0) for number in range(more_healthy)]

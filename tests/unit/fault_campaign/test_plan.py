@@ -24,3 +24,11 @@ def test_every_kind_as_often_and_as_many_healthy_rounds():
 
 def test_every_node_is_hit_some_time():
     assert {planned.node for planned in make_plan(1, 10, KINDS, NODES)} == {*NODES, None}
+
+
+def test_further_healthy_rounds_stay_what_they_are_with_more_blocks():
+    few, many = (make_plan(7, rounds, KINDS, NODES, more_healthy=5)[-5:] for rounds in (1, 3))
+    assert few == many
+    assert {planned.kind for planned in few} == {None}
+    numbers = [planned.number for planned in make_plan(7, 3, KINDS, NODES, more_healthy=5)]
+    assert len(set(numbers)) == len(numbers)

@@ -69,7 +69,7 @@ def test_system_wide(campaign):
 
 def in_one_job(first, second, nodes=NODES):
     """A case whose job measured twice."""
-    return measured(second, nodes, first_measurement=measured(first, nodes)["perfvalues"])
+    return measured(second, nodes, first_measurement={"perfvalues": measured(first, nodes)["perfvalues"]})
 
 
 def test_a_transient_in_the_same_allocation(campaign):
@@ -80,6 +80,17 @@ def test_a_transient_in_the_same_allocation(campaign):
     assert found.case.purpose == SAME_ALLOCATION
     assert [attempt.case.metrics[0].value for attempt in found.repeated] == [BAD]
     assert repetitions(verdict.cases, SAME_NODES) == []
+
+
+def test_the_first_measurement_has_its_own_evidence(campaign):
+    case = in_one_job(BAD, GOOD)
+    case["first_measurement"] |= {"suspects": ["node2"], "hint": "node node2", "name": 5, "check_class": ["x"]}
+    verdict = campaign(case)
+    found = the_case(verdict)
+    [first] = found.failed_attempts
+    assert (first.case.suspects, first.case.hint, first.case.name) == (("node2",), "node node2", found.case.name)
+    assert first.suspicion.nodes == ("node2",)
+    assert (found.case.suspects, verdict.suspects) == ((), ())
 
 
 def test_what_is_out_of_bounds_twice_in_its_allocation_is_measured_on_other_nodes_next(campaign):
@@ -96,7 +107,7 @@ def test_what_is_out_of_bounds_twice_in_its_allocation_is_measured_on_other_node
 
 def test_a_crash_of_the_second_measurement_is_a_failure(campaign):
     crashed = measured(GOOD, NODES, result="fail", fail_phase="sanity", perfvalues={})
-    first = {**crashed, "first_measurement": measured(BAD, NODES)["perfvalues"]}
+    first = {**crashed, "first_measurement": {"perfvalues": measured(BAD, NODES)["perfvalues"]}}
     found = the_case(campaign(first))
     assert (found.state, diagnose(found)) == (State.FAIL, None)
 
