@@ -29,6 +29,7 @@ _EXAMPLES = """\
 examples:
   python -m tests.fault_campaign --seed 1 --rounds 3             all kinds three times, as many healthy rounds
   python -m tests.fault_campaign --seed 1 --rounds 3 --minutes 30    stop in half an hour, go on another time
+  python -m tests.fault_campaign --seed 1 --rounds 3 --healthy 300    then 300 healthy rounds, to see false alarms
   python -m tests.fault_campaign --kind 'slow disk' --state /tmp/c   one kind, in another folder
   python -m tests.fault_campaign --rounds 0 --table docs/fault-campaign.md    only write the table
 """
@@ -44,8 +45,13 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--seed", type=int, default=1, metavar="S", help="of all that is random (%(default)s)")
     parser.add_argument("--rounds", type=int, default=3, metavar="N", help="of each kind of fault (%(default)s)")
-    parser.add_argument("--healthy", type=int, default=0, metavar="N", help="healthy rounds after these, for the rate of "
-                        "false alarms (%(default)s)")  # fmt: skip
+    parser.add_argument(
+        "--healthy",
+        type=int,
+        default=0,
+        metavar="N",
+        help="healthy rounds after these, to see false alarms (%(default)s)",
+    )
     parser.add_argument("--kind", action="append", choices=list(KINDS), metavar="NAME", help="this kind only; repeat")
     parser.add_argument("--minutes", type=float, metavar="M", help="begin no round after M minutes")
     parser.add_argument(

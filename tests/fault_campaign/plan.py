@@ -4,7 +4,6 @@ import random
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-
 # Number of the first healthy round after the blocks: with more blocks they stay what they are.
 FIRST_EXTRA = 1_000_000
 
