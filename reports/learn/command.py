@@ -66,10 +66,15 @@ def _learn(options: argparse.Namespace) -> int:
 
 
 def _samples(options: argparse.Namespace, documents: dict[str, Any]) -> list[Any]:
+    from reports.history import dataset  # noqa: PLC0415
     from reports.history.query import History  # noqa: PLC0415
     from reports.learn.samples import samples, unknown_checks  # noqa: PLC0415
 
-    series = History(history_folder(options.site)).series(options.newest, across_nodes=True, healthy=True)
+    folder = history_folder(options.site)
+    if options.check and not dataset.files(folder):
+        print(f"{clean(str(folder))}: no results in there, only the age of references is looked at", file=sys.stderr)
+        return []
+    series = History(folder).series(options.newest, across_nodes=True, healthy=True)
     for unknown in unknown_checks(series, documents):
         print(clean(unknown), file=sys.stderr)
     return [

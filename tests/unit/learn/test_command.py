@@ -1,6 +1,7 @@
 """From reports to a patch that applies."""
 
 import datetime
+import shutil
 import subprocess
 
 import numpy as np
@@ -9,6 +10,7 @@ import yaml
 
 from reframe_checks.base.references import read_sources
 from reports.__main__ import main
+from reports.history.command import history_folder
 from tests.unit.history.nights import history_of, night, write
 from tests.unit.reports.samples import case, latency
 
@@ -213,6 +215,14 @@ def test_the_age_of_every_reference_is_checked(site, capsys):
     assert (status, output.count("stale: ")) == (1, 4)
     assert "stale: OsuOther.two_nodes.latency_1MiB: of " in output
     assert output.endswith("4 do not fit\n")
+
+
+def test_without_any_history_the_age_is_checked_all_the_same(site, capsys):
+    site([[latency()]], days=2000)
+    shutil.rmtree(history_folder("here"))
+    status, output, problem = learn(capsys, "--check")
+    assert (status, output.count("stale: ")) == (1, 4)
+    assert "no results in there, only the age of references is looked at" in problem
 
 
 def test_a_reference_without_a_date_or_bound_is_named(site, capsys):
