@@ -90,7 +90,7 @@ def diagnose(found: CaseVerdict) -> Diagnosis | None:
     attempts = [*found.other_attempts, found]
     here = (SAME_ALLOCATION, SAME_NODES)
     again = any(attempt.case.purpose in here and executed(attempt.case) for attempt in attempts)
-    if found.unstable and again:
+    if found.unstable and again and found.state is not State.INCOMPLETE:
         return Diagnosis.TRANSIENT
     if not out_of_bounds(found):
         return None

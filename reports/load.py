@@ -173,7 +173,7 @@ def _case(entry: dict[str, Any], run: int, source: str, purpose: str, asked_node
             _metric(key, value, f"{system}:{partition}:") for key, value in (entry.get("perfvalues") or {}).items()
         ),
         first=_case(first, run, source, purpose, asked_nodes) if first else None,
-        purpose=SAME_ALLOCATION if first else purpose,
+        purpose=purpose or (SAME_ALLOCATION if first else ""),
         asked_nodes=asked_nodes,
         **(_evidence(entry, source) if "check_class" in entry else {}),
     )
@@ -184,8 +184,9 @@ def _first_measured(entry: dict[str, Any]) -> dict[str, Any] | None:
     first = entry.get("first_measurement") if "check_class" in entry else None
     if not first:
         return None
+    own = {key: value for key, value in entry.items() if key not in (*MEASURED, "scaling", "first_measurement")}
     out_of_bounds = {"result": "fail", "fail_phase": "performance", "fail_reason": None, "job_stdout": None}
-    return entry | {key: first[key] for key in MEASURED if key in first} | out_of_bounds | {"first_measurement": {}}
+    return own | {key: first[key] for key in MEASURED if key in first} | out_of_bounds
 
 
 def _nodes(entry: dict[str, Any]) -> tuple[str, ...]:

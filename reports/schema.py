@@ -123,7 +123,7 @@ KAPPA_CASE = _object(
         "scaling": {"anyOf": [{"const": {}}, SCALING]},
         "provenance": {"type": "object", "properties": {"files": _map(STRING), "nodelist": STRINGS}},
         **MEASURED,
-        "first_measurement": _object({}, MEASURED),
+        "first_measurement": {"anyOf": [{"const": {}}, _object({"perfvalues": MEASURED["perfvalues"]}, MEASURED)]},
         "census": {"anyOf": [{"const": {}}, CENSUS]},
     },
 )

@@ -35,7 +35,12 @@ class EmtCorrectness(Scaled, EmtCheck):
     @rfmb.sanity_function
     def read_results(self):
         self.single, self.all = (self.parsed(emt.parse, self.output_text(name)) for name in ("single.json", "all.json"))
-        return sn.assert_eq((self.single.ranks, self.all.ranks), (1, self.num_tasks))
+        # No figure out of bounds: what is wrong once is not measured again.
+        same = "the checksums of one rank and of all differ: {0} and {1}"
+        return sn.all([
+            sn.assert_eq((self.single.ranks, self.all.ranks), (1, self.num_tasks)),
+            sn.assert_eq(self.single.checksum, self.all.checksum, msg=same),
+        ])  # fmt: skip
 
     @rfmb.performance_function("")
     def distinct_checksums(self):

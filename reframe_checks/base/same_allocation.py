@@ -8,12 +8,13 @@ measured again that crashed, for which the time limit leaves no room, or that Re
 
 import contextlib
 import copy
+import os
 import pathlib
 import shlex
 
 import reframe as rfm
 import reframe.core.builtins as rfmb
-from reframe.core.exceptions import PerformanceError
+from reframe.core.exceptions import ForceExitError, PerformanceError, RunSessionTimeout
 from reframe.core.logging import getlogger
 
 # Made by the job, which then waits for the other, made by ReFrame.
@@ -21,27 +22,39 @@ MEASURED_FILE, ANSWER_FILE = "kappa_measured", "kappa_answer"
 FIRST_FOLDER = "first_measurement"
 
 # Slurm ends a job by a signal to all of its processes, or to the script alone (`sbatch --signal=B:…`): the measurement
-# gets it and cleans up, and only then the script ends. Whoever makes the file with the answer first has given it.
-_SCRIPT = r"""if [[ ${{KAPPA_MEASURES-}} != "$SLURM_JOB_ID" ]]; then
+# gets it and cleans up, and only then the script ends. A second measurement must fit into the time limit, which begins
+# before the script does. `: ./*` reads the folder: a network file system remembers for long that a file is not there.
+_SCRIPT = r"""if [[ ${{KAPPA_MEASURES-}} != "$SLURM_JOB_ID" && -z ${{SLURM_ARRAY_TASK_ID-}} ]]; then
 # This script runs itself to measure, holds the nodes until ReFrame has judged the figures, and measures once more if
 # they are out of bounds.
+shell=("$BASH")
+if shopt -q login_shell; then shell+=(-l); fi
 measure() {{
-  KAPPA_MEASURES=$SLURM_JOB_ID "$BASH" "$0" & measuring=$!
+  KAPPA_MEASURES=$SLURM_JOB_ID "${{shell[@]}}" "$0" & measuring=$!
+  status=0; wait "$measuring" || status=$?
   while kill -0 "$measuring" 2>/dev/null; do status=0; wait "$measuring" || status=$?; done
 }}
 rm -rf {measured} {answer} {first}
-status=0 ended='' said=''
+ended='' said=''
 trap 'ended=yes; kill "$measuring" 2>/dev/null || true' TERM INT
 measure
-if [[ $status == 0 && -z $ended ]] && (( 2 * SECONDS + {hold_s} < {limit_s} )); then
+if [[ $status == 0 && -z $ended ]] && (( 5 * SECONDS / 2 + {hold_s} < {limit_s} )); then
   touch {measured}
-  for (( i = 0; i < 10 * {hold_s}; i++ )); do if [[ -s {answer} || $ended ]]; then break; fi; sleep 0.1; done
+  for (( i = 0; i < 10 * {hold_s}; i++ )); do
+    : ./*
+    if [[ -s {answer} || $ended ]]; then break; fi
+    sleep 0.1
+  done
   (set -o noclobber; echo late > {answer}) 2>/dev/null || true
   {{ read -r said; mapfile -t files; }} < {answer} || true
 fi
-if [[ $said == again && -z $ended ]] && mkdir {first} && mv -- "${{files[@]}}" {first}; then
-  exec > {stdout} 2> {stderr}
-  measure
+if [[ $said == again && -z $ended ]]; then
+  if mkdir {first} && mv -- "${{files[@]}}" {first}; then
+    exec > {stdout} 2> {stderr}
+    measure
+  else
+    mv -- {first}/* . && rmdir {first} || true
+  fi
 fi
 exit "$status"
 fi"""
@@ -83,11 +96,15 @@ class SameAllocation(rfm.RegressionTestPlugin):
     def answer_held_job(self):
         """Judge what the job has measured, if it waits for that."""
         stage = pathlib.Path(self.stagedir)
-        if (stage / ANSWER_FILE).exists() or not (stage / MEASURED_FILE).exists():
-            return
-        self.first_measurement, output = self._measured_out_of_bounds()
-        with contextlib.suppress(FileExistsError), (stage / ANSWER_FILE).open("x", encoding="utf-8") as answer:
-            answer.write("".join(f"{line}\n" for line in (["again", *output] if output else ["enough"])))
+        with contextlib.suppress(OSError):  # The job does not wait for ever, and the check is judged when it has ended.
+            names = os.listdir(stage)
+            if MEASURED_FILE not in names or ANSWER_FILE in names:
+                return
+            self.first_measurement, output = self._measured_out_of_bounds()
+            answer = "".join(f"{line}\n" for line in (["again", *output] if output else ["enough"]))
+            part = stage / f"{ANSWER_FILE}.part"
+            part.write_text(answer, encoding="utf-8")
+            os.replace(part, stage / ANSWER_FILE)
 
     def _measured_out_of_bounds(self):
         """What was measured, if it is out of bounds and all else is right, and the files that it is from."""
@@ -102,20 +119,31 @@ class SameAllocation(rfm.RegressionTestPlugin):
             twin.sanity()
             with contextlib.suppress(PerformanceError):
                 twin.performance()
+        except (ForceExitError, RunSessionTimeout):
+            raise
         except Exception as err:  # What is wrong with the job is said when it has ended.
             getlogger().debug(f"{self.name}: not judged while its nodes are held: {err}")
             return {}, []
         if all(result != "fail" for *_, result in twin.perfvalues.values()):
             return {}, []
         read = [name for name in twin.keep_files if name not in self.keep_files]
+        there = os.listdir(self.stagedir)
         files = dict.fromkeys([str(self.job.stdout), str(self.job.stderr), *read])
         found = {"perfvalues": dict(twin.perfvalues), **twin.evidence()}
-        return found, [name for name in files if (pathlib.Path(self.stagedir) / name).exists()]
+        return found, [name for name in files if name in there]
 
     @rfmb.run_after("run")
     def keep_first_measurement(self):
-        if (pathlib.Path(self.stagedir) / FIRST_FOLDER).exists():
-            self.keep_files = [*self.keep_files, FIRST_FOLDER]
-        else:
-            # The answer came too late.
-            self.first_measurement = {}
+        if not self.first_measurement:
+            return
+        # Not by its name: a network file system remembers for long that it was not there.
+        if FIRST_FOLDER not in os.listdir(self.stagedir):
+            self.first_measurement = {}  # The answer came too late.
+            return
+        self.keep_files = [*self.keep_files, FIRST_FOLDER]
+        outside = [
+            f"{key.split(':')[-1]}={value} {unit}"
+            for key, (value, _, _, _, unit, result) in self.first_measurement["perfvalues"].items()
+            if result == "fail"
+        ]
+        getlogger().warning(f"{self.name}: out of bounds, so measured again in its job: {', '.join(outside)}")

@@ -15,7 +15,7 @@ from reports.history import dataset
 from reports.history.direction import worse_sign
 from reports.history.rows import FACTS
 from reports.history.statistics import Array
-from reports.model import SAME_NODES
+from reports.model import SAME_ALLOCATION, SAME_NODES
 from reports.untrusted import clean
 
 KEY = ("check_class", '"case"', "metric", "partition", "environ")
@@ -24,10 +24,11 @@ _VALUES = (
     "(SELECT * FROM read_parquet(getvariable('files'), union_by_name = true) "
     "UNION ALL BY NAME SELECT NULL::BOOLEAN AS informational, NULL::VARCHAR AS confirms WHERE false)"
 )
-# Out of bounds, and not so when it was measured again on the same nodes.
+# Out of bounds, and not so when it was measured again in the same allocation or on the same nodes.
 _TRANSIENT = f"""
     verdict <> 'pass' AND EXISTS (
-        SELECT 1 FROM {_VALUES} AS again WHERE again.purpose = '{SAME_NODES}' AND again.verdict = 'pass'
+        SELECT 1 FROM {_VALUES} AS again
+        WHERE again.purpose IN ('{SAME_ALLOCATION}', '{SAME_NODES}') AND again.verdict = 'pass'
             AND again.confirms = one.session AND again.nodes = one.nodes AND again.metric = one.metric
             AND {" AND ".join(f"again.{column} = one.{column}" for column in KEY)})
 """

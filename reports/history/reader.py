@@ -37,6 +37,10 @@ class Provenance(msgspec.Struct):
     suite_revision: Any = None
 
 
+class Measurement(msgspec.Struct):
+    perfvalues: dict[str, Figure] | None = None
+
+
 class Case(msgspec.Struct):
     name: str
     system: str
@@ -52,6 +56,7 @@ class Case(msgspec.Struct):
     informational: list[str] = []
     suspects: list[str] = []
     provenance: Provenance = msgspec.field(default_factory=Provenance)
+    first_measurement: Measurement = msgspec.field(default_factory=Measurement)
 
     @property
     def nodes(self) -> tuple[str, ...]:
@@ -85,7 +90,7 @@ class Report(msgspec.Struct):
 _DECODER = msgspec.json.Decoder(Report)
 # Whatever else a case holds is not held against the schema: the history does without it.
 _READ = frozenset(Case.__struct_fields__)
-_KAPPA_ONLY = ("family", "informational", "suspects", "provenance")
+_KAPPA_ONLY = ("family", "informational", "suspects", "provenance", "first_measurement")
 
 
 def load_figures(path: pathlib.Path, present: Container[str]) -> Report:

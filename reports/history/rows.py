@@ -13,6 +13,7 @@ import pyarrow as pa
 from reports.errors import InputError
 from reports.history.reader import Case, Figure, Report
 from reports.metric_verdict import absolute_bounds
+from reports.model import SAME_ALLOCATION
 from reports.untrusted import one_line
 
 _TEXT = pa.dictionary(pa.int32(), pa.string())
@@ -79,10 +80,19 @@ class Rows:
         node_checks = [case for case in cases if case.family.startswith(NODE_FAMILY)]
         for number, run in enumerate(report.runs):
             for case in run.testcases:
-                if case.check_class is not msgspec.UNSET and (metrics := _metrics(case)):
-                    self._case_of += [len(self._cases)] * len(metrics)
-                    self._cases.append({**common, "run": number, **_facts(case, node_checks)})
-                    self._metrics += metrics
+                if case.check_class is msgspec.UNSET:
+                    continue
+                facts = {**common, "run": number, **_facts(case, node_checks)}
+                if first := case.first_measurement.perfvalues:
+                    self._measured({**facts, "verdict": "fail"}, _metrics(case, first))
+                    facts |= {"purpose": SAME_ALLOCATION, "confirms": info.uuid}
+                self._measured(facts, _metrics(case, case.perfvalues or {}))
+
+    def _measured(self, facts: dict[str, Any], metrics: list[dict[str, Any]]) -> None:
+        if metrics:
+            self._case_of += [len(self._cases)] * len(metrics)
+            self._cases.append(facts)
+            self._metrics += metrics
 
     def table(self) -> Any:
         # What the rows of a case share is converted once for the case.
@@ -124,7 +134,7 @@ def _facts(case: Case, node_checks: list[Case]) -> dict[str, Any]:
     }
 
 
-def _metrics(case: Case) -> list[dict[str, Any]]:
+def _metrics(case: Case, perfvalues: dict[str, Figure]) -> list[dict[str, Any]]:
     prefix = f"{case.system}:{case.partition or ''}:"
     return [
         {
@@ -134,7 +144,7 @@ def _metrics(case: Case) -> list[dict[str, Any]]:
             **_bounds(figure),
             "informational": name in case.informational,
         }
-        for key, figure in (case.perfvalues or {}).items()
+        for key, figure in perfvalues.items()
         if isinstance(figure.value, float)
     ]
 

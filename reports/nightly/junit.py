@@ -62,6 +62,9 @@ def _case(site: str, found: CaseVerdict) -> ET.Element:
     elif found.state is State.INCOMPLETE:
         why = "; ".join(f"{gap.what} {gap.detail}".strip() for gap in found.gaps)
         ET.SubElement(test, "error", type="incomplete", message=_text(why))
+    elif found.unstable:
+        said = [f"at first: {operator_line(attempt)}" for attempt in found.failed_attempts]
+        ET.SubElement(test, "system-out").text = _text("\n".join(said))
     return test
 
 

@@ -89,6 +89,21 @@ def test_not_held(job, tmp_path, measure, limit_s, status):
     assert not (tmp_path / MEASURED_FILE).exists()
 
 
+def test_output_that_cannot_be_moved_stays(job, tmp_path):
+    process = job()
+    answer(tmp_path, "again\njob.out\nmissing.json\n")
+    assert process.wait(timeout=20) == 0
+    assert lines(tmp_path / "job.out") == ["figures 1"]
+    assert lines(tmp_path / "log") == ["measured"]
+    assert not (tmp_path / FIRST_FOLDER).exists()
+
+
+def test_jobs_of_an_array_share_the_folder_and_are_not_held(job, tmp_path, monkeypatch):
+    monkeypatch.setenv("SLURM_ARRAY_TASK_ID", "1")
+    assert job().wait(timeout=20) == 0
+    assert not (tmp_path / MEASURED_FILE).exists()
+
+
 def test_what_an_earlier_job_left_is_no_answer(job, tmp_path):
     for name in (MEASURED_FILE, ANSWER_FILE):
         (tmp_path / name).write_text("again\njob.out\n")

@@ -206,6 +206,22 @@ def test_the_first_value_of_a_transient_is_not_healthy(tmp_path):
     assert transients(tmp_path, latency(value=9.5)) == [8.0, 9.0]
 
 
+def test_a_transient_of_one_allocation_is_in_the_history_and_not_healthy(tmp_path):
+    twice = latency(value=9.5, first_measurement={"perfvalues": latency(value=900.0)["perfvalues"]})
+    history = history_of(tmp_path, [[latency(value=8.0)], [twice], [latency(value=9.0)]])
+    (everything,) = History(history).series(10)
+    assert everything.values.tolist() == [8.0, 900.0, 9.0]
+    (healthy,) = History(history).series(10, across_nodes=True, healthy=True)
+    assert healthy.values.tolist() == [8.0, 9.0]
+
+
+def test_what_is_out_of_bounds_twice_in_one_allocation_counts_once(tmp_path):
+    twice = latency(value=901.0, first_measurement={"perfvalues": latency(value=900.0)["perfvalues"]})
+    history = history_of(tmp_path, [[latency(value=8.0)], [twice]])
+    (healthy,) = History(history).series(10, across_nodes=True, healthy=True)
+    assert healthy.values.tolist() == [8.0, 900.0]
+
+
 @pytest.mark.parametrize(
     "again, confirms",
     [

@@ -108,6 +108,18 @@ def test_junit_holds_text_that_xml_cannot(tmp_path):
     ET.fromstring(junit("embedded", summarise(tmp_path, kept, SITE), judge_night(tmp_path, kept, SITE), []))
 
 
+def test_junit_tells_what_was_out_of_bounds_at_first(tmp_path):
+    twice = latency(first_measurement={"perfvalues": latency(value=900.0)["perfvalues"]})
+    keep_record(tmp_path, record())
+    keep_report(tmp_path, report([case("PartitionState"), twice], mode="nightly"))
+    kept = load_record(tmp_path)
+    suite = ET.fromstring(junit("embedded", summarise(tmp_path, kept, SITE), judge_night(tmp_path, kept, SITE), []))[0]
+    [said] = suite.findall("testcase/system-out")
+    assert said.text.startswith("at first: ")
+    assert "latency_8B 900" in said.text
+    assert suite.get("failures") == "0"
+
+
 def test_junit_has_the_history_in_a_suite_of_its_own():
     thin = Judged(series([1.0]), Finding(Kind.THIN, 1.0, 1.0, 0.0, 0, ()), False)
     nothing = JudgedNight((), (), ())

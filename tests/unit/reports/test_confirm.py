@@ -5,6 +5,7 @@ import json
 import pytest
 
 from reports.confirm import Diagnosis, Repetition, diagnose, explain, repetitions
+from reports.errors import InputError
 from reports.judge import judge
 from reports.load import load_session
 from reports.model import OTHER_NODES, SAME_ALLOCATION, SAME_NODES
@@ -80,6 +81,17 @@ def test_a_transient_in_the_same_allocation(campaign):
     assert found.case.purpose == SAME_ALLOCATION
     assert [attempt.case.metrics[0].value for attempt in found.repeated] == [BAD]
     assert repetitions(verdict.cases, SAME_NODES) == []
+
+
+def test_a_first_measurement_without_figures_is_refused(campaign):
+    with pytest.raises(InputError, match="first_measurement"):
+        campaign(measured(GOOD, NODES, first_measurement={"hint": "none"}))
+
+
+def test_a_second_measurement_without_a_figure_makes_no_transient(campaign):
+    verdict = campaign({**in_one_job(BAD, GOOD), "perfvalues": {}})
+    assert verdict.state is State.INCOMPLETE
+    assert diagnose(the_case(verdict)) is None
 
 
 def test_the_first_measurement_has_its_own_evidence(campaign):
