@@ -60,7 +60,14 @@ def _judge(history: History, series: Series, false_alarms: float, since: float) 
     newest = len(series.values) - 1
     until = newest if finding.kind is Kind.DRIFT else min(finding.at + _AROUND, newest)
     changes = history.changes(series, max(finding.at - 1 - _AROUND, 0), until)
-    return Judged(series, finding, series.gates and finding.worse(series.sign), tuple(changes))
+    worse = series.gates and finding.worse(series.sign) and not _mended(series, finding)
+    return Judged(series, finding, worse, tuple(changes))
+
+
+def _mended(series: Series, finding: Finding) -> bool:
+    """It came back within its bounds, which is better also where either way is worse."""
+    before, after = (series.lower <= value <= series.upper for value in (finding.before, finding.after))
+    return after and not before
 
 
 def exit_status(judged: Sequence[Judged]) -> int:

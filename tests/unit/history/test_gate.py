@@ -42,6 +42,15 @@ def test_what_became_faster_is_no_alarm(tmp_path):
     assert ([one.verdict for one in found], exit_status(found)) == (["step, better"], 0)
 
 
+@pytest.mark.parametrize(("reference", "verdict"), [(10, "step, worse"), (13, "step, better")])
+def test_within_two_bounds_again_is_better(tmp_path, reference, verdict):
+    """Bounds of 8 % on both sides: the level is left at 10, or reached at 13."""
+    figure = [0, reference, -0.08, 0.08, "us", "pass"]
+    cases = [latency(perfvalues={"embedded:cpu:latency_8B": [value, *figure[1:]]}) for value in SLOWER]
+    (found,) = judged(history_of(tmp_path, [[one] for one in cases]))
+    assert found.verdict == verdict
+
+
 def test_too_few_values_cannot_be_judged(tmp_path):
     assert exit_status(judged(nights(tmp_path, QUIET[:5]))) == 2
 
