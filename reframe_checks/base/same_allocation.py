@@ -53,7 +53,8 @@ if [[ $said == again && -z $ended ]]; then
     exec > {stdout} 2> {stderr}
     measure
   else
-    mv -- {first}/* . && rmdir {first} || true
+    mv -- {first}/* . || true
+    rmdir {first} || true
   fi
 fi
 exit "$status"
