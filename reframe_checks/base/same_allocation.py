@@ -89,7 +89,8 @@ class SameAllocation(rfm.RegressionTestPlugin):
     def hold_the_nodes(self):
         self.first_measurement = {}
         scheduler = self.current_partition.scheduler.registered_name
-        if self.is_local() or scheduler not in ("slurm", "squeue") or self.hold_s <= 0:
+        # Without a limit of the check's own it cannot be told whether a second measurement fits in.
+        if self.is_local() or scheduler not in ("slurm", "squeue") or self.hold_s <= 0 or not self.time_limit:
             return
         script = holding_script(self.hold_s, int(self.time_limit), str(self.job.stdout), str(self.job.stderr))
         self.prerun_cmds = [script, *self.prerun_cmds]
