@@ -5,20 +5,20 @@ import pathlib
 import sys
 import traceback
 
+from kappa.ground.clean_text import clean
+from kappa.ground.errors import InputError
+from kappa.ground.whole_files import private, write_atomically
+from kappa.record.load import find_report, load_session
+from kappa.record.model import OTHER_NODES, SAME_NODES
+from kappa.sites.expected import Site, SiteUnknownError, find_site, load_site
 from reports.acceptance.command_line import add_commands
-from reports.confirm import repetitions
-from reports.errors import InputError
-from reports.files import private, write_atomically
 from reports.history.command import add_commands as add_history_commands
-from reports.judge import Verdict, judge
 from reports.learn.command import add_command as add_learn_command
-from reports.load import find_report, load_session
-from reports.model import OTHER_NODES, SAME_NODES
 from reports.nightly.command import add_commands as add_nightly_commands
-from reports.site import Site, SiteUnknownError, find_site, load_site
-from reports.terminal import show
-from reports.untrusted import clean
-from reports.verdict_json import to_json
+from reports.show.terminal import show
+from reports.verdict.confirm import repetitions
+from reports.verdict.judge import Verdict, judge
+from reports.verdict.verdict_json import to_json
 
 _DESCRIPTION = """\
 From ReFrame's JSON report to a verdict. Nothing is run again: the same report and the same
@@ -151,7 +151,7 @@ def _confirm(options: argparse.Namespace) -> int:
 
 
 def _html(options: argparse.Namespace) -> int:
-    from reports.html import render  # noqa: PLC0415 (Bokeh takes a second to load, which a verdict need not wait for)
+    from reports.show.run_page import render  # noqa: PLC0415 (Bokeh takes a second to load, which a verdict need not wait for)
 
     verdict = _judged(options)
     output = options.output or find_report(options.run).with_suffix(".html")

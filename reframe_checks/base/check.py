@@ -11,7 +11,7 @@ import reframe.core.builtins as rfmb
 import reframe.utility.typecheck as typ
 from reframe.core.exceptions import ReframeError, SanityError
 
-from reframe_checks.base.bounded_file import read_text
+from kappa.ground.bounded_file import read_text
 from reframe_checks.base.evidence import Evidence
 from reframe_checks.base.provenance import Provenance
 from reframe_checks.base.references import References

@@ -10,7 +10,7 @@ import reframe as rfm
 import reframe.core.builtins as rfmb
 from reframe.core.exceptions import ReframeError, SanityError
 
-from reframe_checks.base.storage_targets import STORAGE_TARGETS, parallel, stated_folder
+from kappa.vocabulary.storage_targets import STORAGE_TARGETS, parallel, stated_folder
 from reframe_checks.parsers import lustre
 
 STRIPING_FILE = "striping.txt"

@@ -12,7 +12,7 @@ import reframe.utility.typecheck as typ
 from ClusterShell.NodeSet import NodeSet
 from reframe.core.exceptions import SanityError
 
-from reframe_checks.base.bounded_file import read_text
+from kappa.ground.bounded_file import read_text
 
 PROVENANCE_FILE = "provenance.txt"
 MAX_BYTES = 2**20

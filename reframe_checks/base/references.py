@@ -28,8 +28,8 @@ import yaml
 from reframe.core.exceptions import ReframeError
 from reframe.core.runtime import runtime
 
-from reframe_checks.base.bounded_file import read_text
-from reframe_checks.parsers.bounded_yaml import load_yaml
+from kappa.ground.bounded_file import read_text
+from kappa.ground.bounded_yaml import load_yaml
 
 MAX_BYTES = 16 * 2**20
 SOURCES = ("contract", "vendor", "theoretical", "learned", "simulated")

@@ -4,8 +4,8 @@ import reframe as rfm
 import reframe.core.builtins as rfmb
 from reframe.core.exceptions import ReframeError, SanityError
 
+from kappa.vocabulary.scales import GPU_PLACEMENTS, PLACEMENTS, RANK_COUNTS, SCALES, SWITCH_PLACEMENTS
 from reframe_checks.base.binding import BOUND_PLACEMENTS, cpus_of
-from reframe_checks.base.scales import GPU_PLACEMENTS, PLACEMENTS, RANK_COUNTS, SCALES, SWITCH_PLACEMENTS
 from reframe_checks.parsers import placement as placement_parser
 from reframe_checks.parsers import topology as topology_parser
 

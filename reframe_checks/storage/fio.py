@@ -8,9 +8,9 @@ import reframe as rfm
 import reframe.core.builtins as rfmb
 from reframe.core.exceptions import SanityError
 
+from kappa.vocabulary.scales import SCALES
 from reframe_checks.base.check import KappaCheck
 from reframe_checks.base.on_storage import OnStorage
-from reframe_checks.base.scales import SCALES
 from reframe_checks.parsers import fio
 
 # Phase -> fio's pattern and block size.

@@ -11,9 +11,9 @@ import reframe.utility.typecheck as typ
 from reframe.core.exceptions import SanityError
 from reframe.utility import sanity as sn
 
+from kappa.vocabulary.scales import SCALES
 from reframe_checks.base.check import KappaCheck
 from reframe_checks.base.on_storage import OnStorage
-from reframe_checks.base.scales import SCALES
 from reframe_checks.parsers import iozone
 
 SYNC = {"plain": [], "o_sync": ["-o"]}

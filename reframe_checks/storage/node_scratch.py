@@ -11,9 +11,9 @@ import reframe as rfm
 import reframe.core.builtins as rfmb
 from reframe.core.exceptions import SanityError
 
+from kappa.vocabulary.storage_targets import stated_folder
 from reframe_checks.base.check import KappaCheck
 from reframe_checks.base.scaled import Scaled
-from reframe_checks.base.storage_targets import stated_folder
 from reframe_checks.parsers import fio
 from reframe_checks.parsers.errors import ParseError
 

@@ -22,16 +22,16 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from reframe_checks.base.bounded_file import read_text
-from reports import schema
+from kappa.ground.bounded_file import read_text
+from kappa.ground.clean_text import clean, clean_object
+from kappa.ground.errors import InputError
+from kappa.ground.whole_files import sync_folder, write_atomically
+from kappa.record import schema
+from kappa.record.load import load_session
+from kappa.record.model import Case, Session
 from reports.acceptance.contract import Contract, load_contract
 from reports.acceptance.series import Series
 from reports.acceptance.versions import CONTRACT, earlier_versions, keep_version
-from reports.errors import InputError
-from reports.files import sync_folder, write_atomically
-from reports.load import load_session
-from reports.model import Case, Session
-from reports.untrusted import clean, clean_object
 
 UNRESOLVED, ATTEMPTS, REPORT = "unresolved.json", "attempts", "run-report.json"
 LOCK = ".lock"

@@ -4,8 +4,8 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
+from kappa.ground.figures import figure
 from reports.acceptance.judge import ClauseVerdict
-from reports.figures import figure
 
 WIDTH, HEIGHT = 680, 210
 LEFT, RIGHT, TOP, BOTTOM = 78, 150, 12, 34

@@ -4,15 +4,15 @@ import argparse
 import pathlib
 import sys
 
+from kappa.ground.clean_text import clean
+from kappa.ground.errors import InputError
+from kappa.ground.figures import NOTHING, counted, duration
+from kappa.sites.expected import SITES
 from reports.acceptance.campaign import Campaign
 from reports.acceptance.contract import FILE, Contract, load_contract
 from reports.acceptance.judge import Outcome, Verdict, judge
 from reports.acceptance.plan import Item, Plan, plan, stored_times
 from reports.acceptance.sessions import StoppedError, offers, stoppable
-from reports.errors import InputError
-from reports.figures import NOTHING, counted, duration
-from reports.site import SITES
-from reports.untrusted import clean
 
 _EXAMPLES = """\
 examples:
@@ -240,7 +240,7 @@ def _time(item: Item) -> str:
 
 
 def _show_verdict(verdict: Verdict) -> None:
-    from reports.acceptance.page import headline, measured  # noqa: PLC0415
+    from reports.acceptance.dossier_page import headline, measured  # noqa: PLC0415
 
     _say(f"{verdict.acceptance.symbol} {verdict.acceptance.word}. {headline(verdict)}")
     for clause in verdict.clauses:

@@ -13,10 +13,10 @@ from typing import Any
 import jsonschema
 from jsonschema.exceptions import best_match
 
-from reports.acceptance.yaml_lines import Path, line_of, load_yaml
-from reports.errors import InputError
-from reports.figures import figure
-from reports.untrusted import clean, one_line
+from kappa.ground.clean_text import clean, one_line
+from kappa.ground.errors import InputError
+from kappa.ground.figures import figure
+from kappa.ground.yaml_lines import Path, line_of, load_yaml
 
 FILE = "acceptance.yaml"
 # $ alone would let a line end pass.

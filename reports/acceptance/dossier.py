@@ -8,17 +8,17 @@ import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from kappa.ground.clean_text import clean, one_line
+from kappa.ground.errors import InputError
+from kappa.ground.whole_files import sync_folder, sync_tree, write_atomically
 from reports.acceptance import signature
 from reports.acceptance.campaign import ATTEMPTS, REPORT, UNRESOLVED, Campaign
+from reports.acceptance.dossier_page import RawFile, render, to_pdf
 from reports.acceptance.judge import Verdict, judge
 from reports.acceptance.manifest import MANIFEST, differences, files_below, manifest_of, member_text, sha256
-from reports.acceptance.page import RawFile, render, to_pdf
 from reports.acceptance.shown import expected, shown
 from reports.acceptance.verdict_json import to_json, without_prose
 from reports.acceptance.versions import is_version
-from reports.errors import InputError
-from reports.files import sync_folder, sync_tree, write_atomically
-from reports.untrusted import clean, one_line
 
 HTML, PDF, VERDICT = "dossier.html", "dossier.pdf", "verdict.json"
 RAW_LIMIT = 64 << 20

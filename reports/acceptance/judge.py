@@ -5,14 +5,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum
 
+from kappa.ground.clean_text import one_line
+from kappa.ground.figures import counted
+from kappa.record.model import Case, Metric
 from reports.acceptance.campaign import Attempt, Campaign
+from reports.acceptance.clause_statistics import Interval, interval_of, value_of
 from reports.acceptance.contract import Clause, Contract
 from reports.acceptance.series import Series, selects
-from reports.acceptance.statistics import Interval, interval_of, value_of
-from reports.case_verdict import executed
-from reports.figures import counted
-from reports.model import Case, Metric
-from reports.untrusted import one_line
+from reports.verdict.case_verdict import executed
 
 
 class Outcome(Enum):

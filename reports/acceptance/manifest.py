@@ -8,10 +8,10 @@ import pathlib
 import re
 import stat
 
-from reframe_checks.base.bounded_file import read_text
-from reports import schema
-from reports.errors import InputError
-from reports.untrusted import clean
+from kappa.ground.bounded_file import read_text
+from kappa.ground.clean_text import clean
+from kappa.ground.errors import InputError
+from kappa.record import schema
 
 MANIFEST = "manifest.json"
 # A page on a thousand clauses with a thousand samples each is smaller.

@@ -5,11 +5,11 @@ import statistics
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from kappa.ground.errors import InputError
+from kappa.record.load import load_session
 from reports.acceptance.contract import Clause, Contract
 from reports.acceptance.series import Series, selects
 from reports.acceptance.sessions import Offer
-from reports.errors import InputError
-from reports.load import load_session
 
 # Stored reports that are read for run times.
 REPORTS_READ = 20

@@ -5,13 +5,13 @@ import pathlib
 import time
 from collections.abc import Callable, Iterator
 
+from kappa.ground.errors import InputError
+from kappa.ground.figures import duration
+from kappa.ground.whole_files import write_atomically
 from reports.acceptance.campaign import UNRESOLVED, Attempt, Campaign
 from reports.acceptance.plan import Item, Plan
 from reports.acceptance.sessions import run_attempt
 from reports.acceptance.spack_lock import LOCK, keep_spack_lock
-from reports.errors import InputError
-from reports.figures import duration
-from reports.files import write_atomically
 
 Say = Callable[[str], None]
 

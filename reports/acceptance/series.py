@@ -4,8 +4,8 @@ import hashlib
 import re
 from dataclasses import dataclass
 
+from kappa.record.model import Case
 from reports.acceptance.contract import Selector
-from reports.model import Case
 
 _PARAMETER = re.compile(r"%(\S+?)=(\S+)")
 

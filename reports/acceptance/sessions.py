@@ -14,14 +14,14 @@ from dataclasses import dataclass
 from types import FrameType
 from typing import Any
 
+from kappa.ground.clean_text import clean, one_line
+from kappa.ground.errors import InputError
+from kappa.ground.whole_files import sync_tree
+from kappa.record.load import load_session
+from kappa.record.model import Case
 from reports.acceptance.campaign import REPORT, Attempt
 from reports.acceptance.contract import Contract
 from reports.acceptance.series import Series
-from reports.errors import InputError
-from reports.files import sync_tree
-from reports.load import load_session
-from reports.model import Case
-from reports.untrusted import clean, one_line
 
 CHECKS = pathlib.Path(__file__).parents[2] / "reframe_checks"
 # ReFrame cancels its jobs before it ends.

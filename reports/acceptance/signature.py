@@ -12,11 +12,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum
 
-from reframe_checks.base.bounded_file import read_text
+from kappa.ground.bounded_file import read_text
+from kappa.ground.clean_text import clean, one_line
+from kappa.ground.errors import InputError
+from kappa.ground.whole_files import write_atomically
 from reports.acceptance.manifest import MANIFEST, files_below, is_signature
-from reports.errors import InputError
-from reports.files import write_atomically
-from reports.untrusted import clean, one_line
 
 _SIZE_LIMIT = 1 << 16
 _FINGERPRINT = re.compile(r"[0-9A-F]{40}|[0-9A-F]{64}")

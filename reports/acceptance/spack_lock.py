@@ -3,10 +3,10 @@
 import hashlib
 import pathlib
 
+from kappa.ground.clean_text import clean
+from kappa.ground.errors import InputError
+from kappa.ground.whole_files import write_atomically
 from reports.acceptance.campaign import Attempt
-from reports.errors import InputError
-from reports.files import write_atomically
-from reports.untrusted import clean
 
 LOCK = "spack.lock"
 

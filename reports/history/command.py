@@ -6,9 +6,9 @@ import pathlib
 import sys
 from typing import Any
 
-from reports.errors import InputError
-from reports.files import write_atomically
-from reports.untrusted import clean
+from kappa.ground.clean_text import clean
+from kappa.ground.errors import InputError
+from kappa.ground.whole_files import write_atomically
 
 RESULTS = pathlib.Path("results")
 
@@ -85,13 +85,13 @@ def _ingest(options: argparse.Namespace) -> int:
 
 def _history(options: argparse.Namespace) -> int:
     from reports.history.gate import exit_status, judge_history
+    from reports.history.listing import show
     from reports.history.query import History
-    from reports.history.terminal import show
 
     history = History(history_folder(options.site))
     judged = judge_history(history, options.newest, options.false_alarms, options.since, options.across_nodes)
     if options.html:
-        from reports.history.page import render
+        from reports.history.history_page import render
 
         write_atomically(options.html, render(options.site, judged))
     show(judged)

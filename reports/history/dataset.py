@@ -14,9 +14,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from reports.errors import InputError
-from reports.files import written_beside
-from reports.untrusted import clean
+from kappa.ground.clean_text import clean
+from kappa.ground.errors import InputError
+from kappa.ground.whole_files import written_beside
 
 FILE = "values.parquet"
 

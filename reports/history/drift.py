@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import stats
 
-from reports.history.statistics import MIN_SEGMENT, Array
+from reports.history.robust_statistics import MIN_SEGMENT, Array
 
 
 @dataclass(frozen=True)

@@ -13,12 +13,12 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from reports.errors import InputError
+from kappa.ground.clean_text import clean
+from kappa.ground.errors import InputError
+from kappa.record.load import CONFIRMATIONS, PATTERNS
 from reports.history import dataset
 from reports.history.reader import load_figures
 from reports.history.rows import Rows
-from reports.load import CONFIRMATIONS, PATTERNS
-from reports.untrusted import clean
 
 # Values that are held before they are written: some 100 MB.
 _BATCH = 250_000

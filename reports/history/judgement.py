@@ -2,11 +2,11 @@
 
 import numpy as np
 
-from reports.history import statistics
+from reports.history import robust_statistics
 from reports.history.findings import Finding, Kind
 from reports.history.lasting import find_lasting
 from reports.history.newest import find_newest
-from reports.history.statistics import Array
+from reports.history.robust_statistics import Array
 
 MIN_VALUES = 8
 
@@ -40,8 +40,8 @@ def unsteady(values: Array, false_alarms: float) -> Finding | None:
 
 
 def _unchanged(values: Array, stretch: Array) -> Finding:
-    z = statistics.robust_z(float(stretch[-1]), stretch[:-1])
-    if modes := statistics.two_modes(stretch):
+    z = robust_statistics.robust_z(float(stretch[-1]), stretch[:-1])
+    if modes := robust_statistics.two_modes(stretch):
         return Finding(Kind.BIMODAL, modes.low, modes.high, z, len(values))
     median = float(np.median(stretch[:-1]))
     return Finding(Kind.QUIET, median, median, z, len(values))

@@ -2,10 +2,10 @@
 
 import numpy as np
 
-from reports.history import statistics
+from reports.history import robust_statistics
 from reports.history.drift import Line, find_line
 from reports.history.findings import Finding, Kind
-from reports.history.statistics import Array
+from reports.history.robust_statistics import Array
 
 # Values by which PELT's points may be off.
 _MISPLACED = 5
@@ -16,13 +16,13 @@ def find_lasting(values: Array, false_alarms: float) -> tuple[list[Finding], Arr
 
     A step stands while the newest level differs from that before the step: what came in between does not undo it.
     """
-    p, likeliest = statistics.rank_scan_p(values)
+    p, likeliest = robust_statistics.rank_scan_p(values)
     # A level that comes and goes is no step of the whole and no trend, but two modes that are not in random order.
-    if min(p, statistics.trend_p(values), statistics.alternation_p(values)) >= false_alarms:
+    if min(p, robust_statistics.trend_p(values), robust_statistics.alternation_p(values)) >= false_alarms:
         return [], values
-    points = _merged(values, _placed(values, statistics.change_points(values) or [likeliest]), false_alarms)
+    points = _merged(values, _placed(values, robust_statistics.change_points(values) or [likeliest]), false_alarms)
     line = find_line(values, points)
-    z = statistics.robust_z(float(values[-1]), values[:-1])
+    z = robust_statistics.robust_z(float(values[-1]), values[:-1])
     if line:
         points = [point for point in points if point <= line.start]
         stretch = line.levelled(values)
@@ -41,7 +41,7 @@ def _standing(
     found = []
     for start, at in reversed(list(zip([0, *points], points, strict=False))):
         # Today's level is known from few values; what they do not show to be left is undone.
-        if at == points[-1] or statistics.two_sample_p(values[start:at], stretch) < false_alarms:
+        if at == points[-1] or robust_statistics.two_sample_p(values[start:at], stretch) < false_alarms:
             before = float(np.median(values[start:at]))
             found.append(Finding(Kind.STEP, before, level, z, at, tuple(points)))
     return found
@@ -63,7 +63,7 @@ def _with_drift(values: Array, points: list[int], line: Line, steps: list[Findin
 
 def _ends(values: Array) -> tuple[float, float]:
     """The levels at the beginning and at the end: of a tenth of the values, as no drift is quite straight."""
-    tenth = max(statistics.MIN_SEGMENT, len(values) // 10)
+    tenth = max(robust_statistics.MIN_SEGMENT, len(values) // 10)
     return float(np.median(values[:tenth])), float(np.median(values[-tenth:]))
 
 
@@ -73,8 +73,8 @@ def _placed(values: Array, points: list[int]) -> list[int]:
     for number, point in enumerate(points, start=1):
         start, end = placed[number - 1], placed[number + 1]
         near = range(
-            max(point - _MISPLACED, start + statistics.MIN_SEGMENT),
-            min(point + _MISPLACED, end - statistics.MIN_SEGMENT) + 1,
+            max(point - _MISPLACED, start + robust_statistics.MIN_SEGMENT),
+            min(point + _MISPLACED, end - robust_statistics.MIN_SEGMENT) + 1,
         )
         placed[number] = min(near, key=lambda at: _spread(values[start:at]) + _spread(values[at:end]), default=point)
     return placed[1:-1]
@@ -94,7 +94,7 @@ def _merged(values: Array, points: list[int], false_alarms: float) -> list[int]:
     while len(kept) > 1:
         edges = [0, *kept, len(values)]
         p = [
-            statistics.two_sample_p(values[a:b], values[b:c])
+            robust_statistics.two_sample_p(values[a:b], values[b:c])
             for a, b, c in zip(edges, edges[1:], edges[2:], strict=False)
         ]
         worst = int(np.argmax(p))

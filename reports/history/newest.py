@@ -4,9 +4,9 @@ import math
 
 import numpy as np
 
-from reports.history import statistics
+from reports.history import robust_statistics
 from reports.history.findings import Finding, Kind
-from reports.history.statistics import Array
+from reports.history.robust_statistics import Array
 
 # After an earlier change the scan over the whole series is blind for this many values more: their ranks differ too
 # little from what the series has seen.
@@ -23,17 +23,17 @@ def find_newest(values: Array, stretch: Array, false_alarms: float) -> list[Find
     """
     whole = len(stretch) == len(values)
     # A step is too young for the ranks while it has fewer values than these.
-    found = _young(stretch, statistics.MIN_SEGMENT if whole else _AFTER_A_CHANGE, false_alarms)
+    found = _young(stretch, robust_statistics.MIN_SEGMENT if whole else _AFTER_A_CHANGE, false_alarms)
     if found:
         offset = len(values) - len(stretch)
         return [Finding(found.kind, found.before, found.after, found.z, found.at + offset)]
     # Too short a stretch has no noise to hold a value against; what the series has never seen is news all the same.
-    found = None if whole else _young(values, statistics.MIN_SEGMENT, false_alarms)
+    found = None if whole else _young(values, robust_statistics.MIN_SEGMENT, false_alarms)
     return [found] if found else []
 
 
 def _young(values: Array, longest: int, false_alarms: float) -> Finding | None:
-    for count in range(1, min(longest, len(values) - statistics.MIN_SEGMENT) + 1):
+    for count in range(1, min(longest, len(values) - robust_statistics.MIN_SEGMENT) + 1):
         if finding := _apart(values[:-count], values[-count:], false_alarms):
             return finding
     return None
@@ -47,13 +47,13 @@ def _apart(earlier: Array, newest: Array, false_alarms: float) -> Finding | None
     furthest = float(np.abs(earlier - median).max())
     if far <= 1.2 * furthest:
         return None
-    if statistics.commonest(earlier) * _TIED > len(earlier):
+    if robust_statistics.commonest(earlier) * _TIED > len(earlier):
         noise = _record_p(earlier, far / (furthest or far), len(newest)) >= false_alarms
     else:
-        least = abs(statistics.robust_z(median + far, earlier))
-        noise = least <= statistics.z_limit(len(earlier), false_alarms)
+        least = abs(robust_statistics.robust_z(median + far, earlier))
+        noise = least <= robust_statistics.z_limit(len(earlier), false_alarms)
     kind = Kind.STEP if len(newest) > 1 else Kind.OUTLIER
-    z = statistics.robust_z(float(newest[-1]), earlier)
+    z = robust_statistics.robust_z(float(newest[-1]), earlier)
     finding = Finding(kind, median, float(np.median(newest)), z, len(earlier))
     return finding if finding.matters and not noise else None
 
@@ -66,4 +66,4 @@ def _record_p(earlier: Array, ratio: float, count: int) -> float:
     """
     p = 1 / math.comb(len(earlier) + count, count)
     # A tail that a few values show is not known.
-    return p / ratio ** (2 * count) if len(earlier) - statistics.commonest(earlier) >= _TAIL else p
+    return p / ratio ** (2 * count) if len(earlier) - robust_statistics.commonest(earlier) >= _TAIL else p

@@ -10,13 +10,13 @@ from typing import Any
 import duckdb
 import numpy as np
 
-from reports.errors import InputError
+from kappa.ground.clean_text import clean
+from kappa.ground.errors import InputError
+from kappa.record.model import SAME_ALLOCATION, SAME_NODES
 from reports.history import dataset
 from reports.history.direction import worse_sign
+from reports.history.robust_statistics import Array
 from reports.history.rows import FACTS
-from reports.history.statistics import Array
-from reports.model import SAME_ALLOCATION, SAME_NODES
-from reports.untrusted import clean
 
 KEY = ("check_class", '"case"', "metric", "partition", "environ")
 # The months with every column, null where a month was written before the column came.

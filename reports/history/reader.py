@@ -11,9 +11,9 @@ from typing import Any
 
 import msgspec
 
-from reports.errors import InputError
-from reports.load import UNDEFINED, check_shape, entries_of, parse, read
-from reports.untrusted import clean, is_clean_json, one_line
+from kappa.ground.clean_text import clean, is_clean_json, one_line
+from kappa.ground.errors import InputError
+from kappa.record.load import UNDEFINED, check_shape, entries_of, parse, read
 
 
 class Figure(msgspec.Struct, array_like=True):

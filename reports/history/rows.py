@@ -10,11 +10,11 @@ from typing import Any
 import msgspec
 import pyarrow as pa
 
-from reports.errors import InputError
+from kappa.ground.clean_text import one_line
+from kappa.ground.errors import InputError
+from kappa.record.model import SAME_ALLOCATION
 from reports.history.reader import Case, Figure, Report
-from reports.metric_verdict import absolute_bounds
-from reports.model import SAME_ALLOCATION
-from reports.untrusted import one_line
+from reports.verdict.metric_verdict import absolute_bounds
 
 _TEXT = pa.dictionary(pa.int32(), pa.string())
 SCHEMA = pa.schema(

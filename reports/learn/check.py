@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from reports.history.statistics import Array
+from reports.history.robust_statistics import Array
 from reports.learn.entries import Entry, entries
 from reports.learn.limits import ChangedError, RefusedError, healthy, spread
 from reports.learn.samples import Place, Sample

@@ -7,9 +7,9 @@ import pathlib
 import sys
 from typing import Any
 
-from reports.errors import InputError
+from kappa.ground.clean_text import clean
+from kappa.ground.errors import InputError
 from reports.history.command import history_folder, probability
-from reports.untrusted import clean
 
 SITES = pathlib.Path("site_configs")
 

@@ -7,7 +7,7 @@ import numpy as np
 
 from reports.history.findings import Finding, Kind
 from reports.history.judgement import unsteady
-from reports.history.statistics import Array, centre_and_scale, z_limit
+from reports.history.robust_statistics import Array, centre_and_scale, z_limit
 from reports.learn.modes import two_levels
 
 MIN_SAMPLES = 20

@@ -17,15 +17,15 @@ from typing import Any
 
 import yaml
 
-from reframe_checks.base.bounded_file import read_text
-from reframe_checks.parsers.bounded_yaml import load_yaml
-from reports.errors import InputError
+from kappa.ground.bounded_file import read_text
+from kappa.ground.bounded_yaml import load_yaml
+from kappa.ground.clean_text import clean, one_line
+from kappa.ground.errors import InputError
+from kappa.record.schema import NUMBER, STRING, STRINGS, Schema, check
+from kappa.sites.expected import MAX_SITE_FILE_BYTES
 from reports.learn.limits import Limits
 from reports.learn.patch import Proposal
 from reports.learn.samples import Place
-from reports.schema import NUMBER, STRING, STRINGS, Schema, check
-from reports.site import MAX_SITE_FILE_BYTES
-from reports.untrusted import clean, one_line
 
 Inputs = dict[str, Any]
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import stats
 
-from reports.history.statistics import Array, centre_and_scale
+from reports.history.robust_statistics import Array, centre_and_scale
 
 # Two normal distributions have to be this much likelier by BIC: positive evidence (Kass & Raftery 1995). With 0, one
 # skewed sample of 20 in ten would have two levels.

@@ -17,10 +17,10 @@ from ruamel.yaml.comments import CommentedMap, CommentedSeq
 from ruamel.yaml.error import YAMLError
 from ruamel.yaml.scalarstring import DoubleQuotedScalarString
 
-from reports.errors import InputError
+from kappa.ground.clean_text import clean
+from kappa.ground.errors import InputError
 from reports.learn.limits import Limits
 from reports.learn.samples import Place
-from reports.untrusted import clean
 
 _STEP = decimal.Decimal("0.001")
 

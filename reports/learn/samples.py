@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from reports.history.query import Series, day
-from reports.history.statistics import Array
+from reports.history.robust_statistics import Array
 
 # ReFrame's display name: Class %parameter=value ….
 _PARAMETER = re.compile(r"%(?:\w+\.)*(\w+)=(\S+)")

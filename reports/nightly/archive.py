@@ -6,16 +6,16 @@ import time
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from reports.errors import InputError
-from reports.files import write_atomically
-from reports.load import CONFIRMATIONS
+from kappa.ground.clean_text import clean
+from kappa.ground.errors import InputError
+from kappa.ground.whole_files import write_atomically
+from kappa.record.load import CONFIRMATIONS
+from kappa.sites.expected import Site
 from reports.nightly import night as night_file
-from reports.nightly import record as record_file
+from reports.nightly import night_record as record_file
 from reports.nightly.night import Night, load_night, to_json
-from reports.nightly.record import load_record, report_files
+from reports.nightly.night_record import load_record, report_files
 from reports.nightly.summarise import summarise
-from reports.site import Site
-from reports.untrusted import clean
 
 NIGHTS = "nights"
 # Seconds after its deadline within which a night that was lost may still leave a report, and is judged each time.

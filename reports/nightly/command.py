@@ -7,18 +7,18 @@ import sys
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from reports.errors import InputError
-from reports.files import make_folder, write_atomically, written_beside
+from kappa.ground.clean_text import clean
+from kappa.ground.errors import InputError
+from kappa.ground.whole_files import make_folder, write_atomically, written_beside
+from kappa.sites.expected import Site, find_site, load_site
 from reports.history.command import history_folder
-from reports.judge import EXIT_STATUS
 from reports.nightly.archive import Archive, open_archive, reports_of
 from reports.nightly.junit import junit
-from reports.nightly.record import load_record
+from reports.nightly.night_record import load_record
 from reports.nightly.rotation import tonight
 from reports.nightly.summarise import judge_night, single_nodes
-from reports.site import Site, find_site, load_site
-from reports.state import State
-from reports.untrusted import clean
+from reports.verdict.judge import EXIT_STATUS
+from reports.verdict.state import State
 
 if TYPE_CHECKING:
     from reports.history.gate import Judged
@@ -97,8 +97,8 @@ def _plan(options: argparse.Namespace) -> int:
 
 
 def _nightly(options: argparse.Namespace) -> int:
+    from reports.nightly.dashboard import render
     from reports.nightly.message import message
-    from reports.nightly.page import render
     from reports.nightly.prometheus import prometheus
 
     site, results = _site_and_results(options)

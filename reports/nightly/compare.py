@@ -2,11 +2,11 @@
 
 from dataclasses import dataclass
 
-from reports.figures import counted
+from kappa.ground.figures import counted
+from kappa.ground.node_lists import folded
 from reports.history.gate import Judged
 from reports.nightly.night import Night, Problem
-from reports.nodes import folded
-from reports.state import State
+from reports.verdict.state import State
 
 
 @dataclass(frozen=True)

@@ -4,17 +4,17 @@ import re
 from collections.abc import Sequence
 from xml.etree import ElementTree as ET
 
-from reports.case_verdict import CaseVerdict
-from reports.figures import figure
-from reports.gaps import grouped
+from kappa.ground.clean_text import clean
+from kappa.ground.figures import figure
+from kappa.ground.node_lists import folded
 from reports.history.findings import Kind
 from reports.history.gate import Judged as Finding
 from reports.nightly.night import Night
 from reports.nightly.summarise import Judged
-from reports.nodes import folded
-from reports.operator import operator_line
-from reports.state import State
-from reports.untrusted import clean
+from reports.verdict.advice import operator_line
+from reports.verdict.case_verdict import CaseVerdict
+from reports.verdict.gaps import grouped
+from reports.verdict.state import State
 
 # What XML 1.0 cannot hold, not even escaped.
 _FORBIDDEN = re.compile(r"[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")

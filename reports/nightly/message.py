@@ -2,14 +2,14 @@
 
 import re
 
-from reports.figures import counted, figure
+from kappa.ground.clean_text import one_line
+from kappa.ground.figures import counted, figure
 from reports.history.gate import Judged
 from reports.nightly.archive import Archive
 from reports.nightly.compare import Change, compare, first_step
 from reports.nightly.coverage import coverage
 from reports.nightly.night import Night, Problem
-from reports.state import State
-from reports.untrusted import one_line
+from reports.verdict.state import State
 
 # A message is read on a phone; the dashboard has the rest.
 LIMIT = 8

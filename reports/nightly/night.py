@@ -6,10 +6,10 @@ import pathlib
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from reports import schema
-from reports.nightly.record import load_object
-from reports.schema import NUMBER, STRING, STRINGS
-from reports.state import State
+from kappa.record import schema
+from kappa.record.schema import NUMBER, STRING, STRINGS
+from reports.nightly.night_record import load_object
+from reports.verdict.state import State
 
 FILE = "summary.json"
 _PROBLEM: schema.Schema = {

@@ -4,8 +4,8 @@ from prometheus_client import CollectorRegistry, Gauge, generate_latest
 
 from reports.history.gate import Judged
 from reports.history.query import Series
-from reports.judge import EXIT_STATUS
 from reports.nightly.archive import Archive
+from reports.verdict.judge import EXIT_STATUS
 
 _SERIES = ("site", "check", "metric", "unit", "partition", "environ", "nodes")
 

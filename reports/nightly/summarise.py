@@ -5,24 +5,24 @@ import pathlib
 from collections import Counter
 from collections.abc import Sequence
 
-from reframe_checks.base.scales import ONE_NODE, PLACEMENTS, SCALES
-from reports.attempts import speaking
-from reports.case_verdict import CaseVerdict, executed
-from reports.errors import InputError
-from reports.evidence import drain_suggestions, ranked_evidence
-from reports.figures import counted
-from reports.gaps import Gap, grouped
-from reports.judge import judge
-from reports.load import load_session
-from reports.localise import suspect_nodes
-from reports.model import Session
+from kappa.ground.clean_text import one_line
+from kappa.ground.errors import InputError
+from kappa.ground.figures import counted
+from kappa.ground.node_lists import folded
+from kappa.record.load import load_session
+from kappa.record.model import Session
+from kappa.sites.expected import Site
+from kappa.vocabulary.scales import ONE_NODE, PLACEMENTS, SCALES
 from reports.nightly.night import Night, Problem
-from reports.nightly.record import MAIN, Record, rotation_reports
-from reports.nodes import folded
-from reports.operator import operator_line
-from reports.site import Site
-from reports.state import State
-from reports.untrusted import one_line
+from reports.nightly.night_record import MAIN, Record, rotation_reports
+from reports.verdict.advice import operator_line
+from reports.verdict.attempts import speaking
+from reports.verdict.case_verdict import CaseVerdict, executed
+from reports.verdict.gaps import Gap, grouped
+from reports.verdict.judge import judge
+from reports.verdict.localise import suspect_nodes
+from reports.verdict.ranked_evidence import drain_suggestions, ranked_evidence
+from reports.verdict.state import State
 
 PLACES_LIMIT = 300
 RESCHEDULE = "schedule the nights again: `site_configs/nightly SITE --schedule sbatch` with their options"

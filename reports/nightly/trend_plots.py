@@ -9,12 +9,12 @@ from bokeh.embed import json_item
 from bokeh.models import ColumnDataSource, HoverTool
 from bokeh.models.annotations import Span
 
-from reports.figures import allowed, counted, figure
+from kappa.ground.figures import allowed, counted, figure
+from kappa.ground.node_lists import folded
 from reports.history.findings import Kind
 from reports.history.gate import Judged
 from reports.nightly.night import Night
-from reports.nodes import folded
-from reports.plot import ALARM, INK, PALETTE, SOFT, Plot, new_time_figure, with_unit
+from reports.show.plot import ALARM, INK, PALETTE, SOFT, Plot, new_time_figure, with_unit
 
 LIMIT = 24
 ROWS_LIMIT = 60

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
-from reports.untrusted import clean, one_line
+from kappa.ground.clean_text import clean, one_line
 
 _FAILED = re.compile(r"^==> Error: (?P<package>[\w-]+?)-(?P<version>[^-\s]+)-[a-z0-9]{32}: (?P<why>.*)")
 _LOG = re.compile(r"/\S*/spack-stage-(?P<package>[\w-]+?)-(?P<version>[^-\s/]+)-[a-z0-9]{32}/spack-build-out\.txt")

@@ -5,7 +5,7 @@ import os
 import sys
 from pathlib import Path
 
-from reports.untrusted import clean
+from kappa.ground.clean_text import clean
 from spack_envs.installer import table
 from spack_envs.installer.installation import ensure, exclusive, keep_artefacts, prepare
 from spack_envs.installer.spack import InstallError

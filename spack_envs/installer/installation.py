@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from reports.untrusted import one_line
+from kappa.ground.clean_text import one_line
 from spack_envs.installer import build_log
 from spack_envs.installer.spack import InstallError, Spack, find
 from spack_envs.installer.state import ARTEFACTS, Environment, Site, write_atomically

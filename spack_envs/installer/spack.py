@@ -8,7 +8,7 @@ import subprocess
 import tomllib
 from pathlib import Path
 
-from reports.untrusted import clean, one_line
+from kappa.ground.clean_text import clean, one_line
 from spack_envs.installer.build_log import SHOWN, pieces
 from spack_envs.installer.state import Environment, Site, state_root, write_atomically
 from spack_envs.installer.table import ENVIRONMENTS

@@ -8,7 +8,7 @@ import signal
 import sys
 import time
 
-from reports.files import write_atomically
+from kappa.ground.whole_files import write_atomically
 from tests.fault_campaign.cluster import NODES, REPOSITORY, CampaignError, Cluster
 from tests.fault_campaign.faults import KINDS
 from tests.fault_campaign.outcome import Outcome

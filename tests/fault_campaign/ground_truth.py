@@ -1,6 +1,6 @@
 """What is true of a fault: which checks can see it, and what a diagnosis of it must not say."""
 
-from reports.confirm import Diagnosis
+from reports.verdict.confirm import Diagnosis
 from tests.fault_campaign.outcome import Outcome
 
 # Kind of fault -> checks that measure what it changes. When a node is lost, jobs on all nodes cannot start: that fails

@@ -1,10 +1,10 @@
-"""What the suite said in one round, from the verdict's JSON (``reports/verdict_json.py``)."""
+"""What the suite said in one round, from the verdict's JSON (``reports/verdict/verdict_json.py``)."""
 
 import dataclasses
 from dataclasses import dataclass
 from typing import Any
 
-from reports.confirm import Diagnosis
+from reports.verdict.confirm import Diagnosis
 
 NO_VERDICT = "none"
 # What measuring again has shown.
@@ -70,7 +70,7 @@ class Outcome:
 
 
 def _diagnoses_told(record: dict[str, Any]) -> tuple[tuple[str, str], ...]:
-    """The diagnoses in the lines for operators (``reports/operator.py``), which begin with the check's name."""
+    """The diagnoses in the lines for operators (``reports/verdict/advice.py``), which begin with the check's name."""
     found = [(check, Diagnosis.TRANSIENT.value) for check in record.get("unstable", ())]
     for line in record.get("reasons", ()):
         check = line.split(" ", 1)[0]

@@ -6,7 +6,7 @@ import json
 import pathlib
 from dataclasses import dataclass
 
-from reports.files import write_atomically
+from kappa.ground.whole_files import write_atomically
 from tests.fault_campaign.cluster import CampaignError
 from tests.fault_campaign.outcome import Outcome, blamed_by_check
 

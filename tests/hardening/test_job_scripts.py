@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from reframe_checks.base.storage_targets import stated_folder
+from kappa.vocabulary.storage_targets import stated_folder
 from tests.hardening.hostile_settings import WORD
 
 REPOSITORY = pathlib.Path(__file__).parents[2]

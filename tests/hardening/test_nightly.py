@@ -14,11 +14,11 @@ from xml.etree import ElementTree as ET
 import psutil
 import pytest
 
+from kappa.sites.expected import find_site, load_site
 from reports.history import dataset
 from reports.nightly.archive import open_archive
 from reports.nightly.night import load_night
-from reports.nightly.record import load_record, report_files
-from reports.site import find_site, load_site
+from reports.nightly.night_record import load_record, report_files
 from tests.hardening.test_validate import REPORT, REPOSITORY, tree
 from tests.unit.nightly.samples import pinned
 from tests.unit.reports import samples

@@ -2,8 +2,8 @@
 
 import pytest
 
-from reports.confirm import repetitions
-from reports.model import SAME_NODES
+from kappa.record.model import SAME_NODES
+from reports.verdict.confirm import repetitions
 from tests.unit.reports.samples import complete, judged, latency
 
 

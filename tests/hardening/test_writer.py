@@ -10,8 +10,8 @@ import time
 import pyarrow as pa
 import pytest
 
-from reports.errors import InputError
-from reports.files import write_atomically
+from kappa.ground.errors import InputError
+from kappa.ground.whole_files import write_atomically
 from reports.history import dataset
 from site_configs.nightly_lib import conduct
 

@@ -5,10 +5,10 @@ import os
 import pytest
 import yaml
 
+from kappa.ground.bounded_yaml import load_yaml
+from kappa.ground.errors import InputError
+from kappa.sites.expected import MAX_SITE_FILE_BYTES, load_site
 from reframe_checks.base.references import ReferenceFileError, read_sources
-from reframe_checks.parsers.bounded_yaml import load_yaml
-from reports.errors import InputError
-from reports.site import MAX_SITE_FILE_BYTES, load_site
 
 LAUGHS = "a0: &a0 [x, x, x, x, x, x, x, x, x, x]\n" + "".join(
     f"a{level}: &a{level} [{', '.join([f'*a{level - 1}'] * 10)}]\n" for level in range(1, 10)

@@ -7,7 +7,7 @@ import subprocess
 
 import pytest
 
-from reports.html import render
+from reports.show.run_page import render
 from tests.unit.reports.samples import case, judged, latency, recorded, report
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")

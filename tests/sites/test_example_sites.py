@@ -5,8 +5,8 @@ import re
 import pytest
 import yaml
 
+from kappa.sites.expected import load_site
 from reframe_checks.base.references import read_sources, source_of
-from reports.site import load_site
 from tests.sites.dry_run import SITES, settings
 
 

@@ -6,9 +6,9 @@ import pathlib
 import pytest
 import yaml
 
+from kappa.ground.errors import InputError
+from kappa.ground.yaml_lines import SIZE_LIMIT
 from reports.acceptance.contract import load_contract
-from reports.acceptance.yaml_lines import SIZE_LIMIT
-from reports.errors import InputError
 from tests.unit.acceptance.conftest import clause, contract
 from tests.unit.reports.samples import REPOSITORY
 

@@ -11,10 +11,10 @@ import stat
 import pypdf
 import pytest
 
+from kappa.ground.errors import InputError
 from reports.__main__ import main
 from reports.acceptance.dossier import verify, write_dossier
 from reports.acceptance.manifest import MANIFEST, manifest_of
-from reports.errors import InputError
 from tests.unit.acceptance.conftest import clause
 from tests.unit.reports.samples import case, latency
 

@@ -7,11 +7,11 @@ import subprocess
 
 import pytest
 
+from kappa.ground.errors import InputError
 from reports.__main__ import main
 from reports.acceptance.dossier import verify, write_dossier
 from reports.acceptance.manifest import MANIFEST
 from reports.acceptance.signature import sign
-from reports.errors import InputError
 
 needs_gpg = pytest.mark.skipif(not shutil.which("gpg"), reason="GnuPG is not provided here")
 needs_minisign = pytest.mark.skipif(not shutil.which("minisign"), reason="minisign is not provided here")

@@ -4,8 +4,8 @@ import random
 
 import pytest
 
+from reports.acceptance.clause_statistics import interval_of, value_of
 from reports.acceptance.contract import Statistic
-from reports.acceptance.statistics import interval_of, value_of
 
 MEDIAN = Statistic("median")
 

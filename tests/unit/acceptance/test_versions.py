@@ -3,11 +3,11 @@
 import pytest
 import yaml
 
+from kappa.ground.errors import InputError
 from reports.__main__ import main
 from reports.acceptance import versions
 from reports.acceptance.dossier import verify
 from reports.acceptance.judge import Acceptance, Outcome, judge
-from reports.errors import InputError
 from tests.unit.acceptance.conftest import clause, contract
 
 WAIVER = {"reason": "the cable is on order", "name": "A. Buyer", "date": "2026-11-21"}

@@ -6,9 +6,9 @@ from types import SimpleNamespace
 import pytest
 from reframe.core.exceptions import SanityError
 
+from kappa.vocabulary.scales import PLACEMENTS
 from reframe_checks.base.check import SystemCheck
 from reframe_checks.base.scaled import PLACEMENT_FILE, TOPOLOGY_FILE, Placed
-from reframe_checks.base.scales import PLACEMENTS
 
 
 def require(placement, nodes, topology):

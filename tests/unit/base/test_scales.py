@@ -1,6 +1,6 @@
 import pytest
 
-from reframe_checks.base.scales import PLACEMENTS, RANK_COUNTS, SCALES
+from kappa.vocabulary.scales import PLACEMENTS, RANK_COUNTS, SCALES
 
 
 @pytest.mark.parametrize(

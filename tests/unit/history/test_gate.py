@@ -4,12 +4,12 @@ import datetime
 import numpy as np
 import pytest
 
+from kappa.ground.errors import InputError
 from reports.__main__ import main
-from reports.errors import InputError
 from reports.history.direction import worse_sign
 from reports.history.findings import Kind
 from reports.history.gate import exit_status, judge_history
-from reports.history.page import render
+from reports.history.history_page import render
 from reports.history.query import History
 from tests.unit.history.nights import START, history_of, on, with_facts
 from tests.unit.reports.samples import latency

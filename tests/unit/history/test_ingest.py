@@ -4,13 +4,13 @@ import os
 import pyarrow.parquet as pq
 import pytest
 
-from reports.errors import InputError
+from kappa.ground.errors import InputError
+from kappa.record.load import load_session
 from reports.history import dataset
 from reports.history import ingest as module
 from reports.history.dataset import files, sessions
 from reports.history.ingest import Ingested, ingest, reports_in
 from reports.history.query import History
-from reports.load import load_session
 from tests.unit.history.nights import history_of, night, with_facts, write
 from tests.unit.reports.samples import DATA, case, latency
 

@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from reports.errors import InputError
+from kappa.ground.clean_text import clean, is_clean_json
+from kappa.ground.errors import InputError
 from reports.history import reader
 from reports.history.rows import Rows
-from reports.untrusted import clean, is_clean_json
 from tests.unit.reports.samples import case, cases_of, latency, report
 
 DOCUMENT = report([latency(), case("PartitionHealth", suspects=["node1"], result="fail", census={})], uuid="night-0")

@@ -1,8 +1,8 @@
 import pytest
 import yaml
 
+from kappa.ground.errors import InputError
 from reports.__main__ import main
-from reports.errors import InputError
 from reports.learn.models import modelled
 
 STREAM = {

@@ -6,8 +6,8 @@ import pathlib
 from typing import Any
 
 from reports.nightly.night import Night, Problem
-from reports.nightly.record import Record
-from reports.state import State
+from reports.nightly.night_record import Record
+from reports.verdict.state import State
 from tests.unit.reports.samples import Document
 
 START = 1_795_226_400.0

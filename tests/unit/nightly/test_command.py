@@ -5,14 +5,14 @@ import pathlib
 
 import pytest
 
+from kappa.ground.errors import InputError
+from kappa.sites.expected import find_site, load_site
 from reports.__main__ import main
-from reports.errors import InputError
-from reports.judge import EXIT_STATUS
 from reports.nightly import command
 from reports.nightly.archive import Archive, open_archive
 from reports.nightly.coverage import coverage
-from reports.site import find_site, load_site
-from reports.state import State
+from reports.verdict.judge import EXIT_STATUS
+from reports.verdict.state import State
 from tests.unit.history.nights import on
 from tests.unit.nightly.samples import START, keep_record, keep_report, night, pinned, record
 from tests.unit.nightly.test_compare import stepped
@@ -72,7 +72,7 @@ def test_textfile_can_be_read_as_soon_as_it_has_its_name(results, tmp_path, monk
         named.append((pathlib.Path(path).name, os.stat(part).st_mode & 0o777))
         os.rename(part, path)
 
-    monkeypatch.setattr("reports.files.os.replace", replace)
+    monkeypatch.setattr("kappa.ground.whole_files.os.replace", replace)
     (tmp_path / "textfile").mkdir()
     nightly(results, f"--textfile={tmp_path / 'textfile'}")
     assert dict(named)["embedded.prom"] == 0o644

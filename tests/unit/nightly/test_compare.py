@@ -12,7 +12,7 @@ from reports.nightly.archive import Archive
 from reports.nightly.compare import compare, first_step
 from reports.nightly.coverage import coverage
 from reports.nightly.message import escape, message
-from reports.state import State
+from reports.verdict.state import State
 from tests.unit.nightly.samples import DAY_S, START, failed_night, failure, night
 
 

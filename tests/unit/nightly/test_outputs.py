@@ -9,14 +9,14 @@ from prometheus_client.parser import text_string_to_metric_families
 from reports.history.findings import Finding, Kind
 from reports.history.gate import Judged
 from reports.nightly.archive import Archive
-from reports.nightly.calendar import months
+from reports.nightly.dashboard import render
 from reports.nightly.junit import junit
-from reports.nightly.page import render
+from reports.nightly.months import months
+from reports.nightly.night_record import load_record
 from reports.nightly.prometheus import prometheus
-from reports.nightly.record import load_record
 from reports.nightly.summarise import Judged as JudgedNight
 from reports.nightly.summarise import judge_night, summarise
-from reports.state import State
+from reports.verdict.state import State
 from tests.unit.nightly.samples import failed_night, keep_record, keep_report, night, record
 from tests.unit.nightly.test_compare import series, stepped
 from tests.unit.reports.samples import SITE, case, complete, latency, report

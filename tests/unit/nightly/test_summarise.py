@@ -8,7 +8,7 @@ import pytest
 from reports.nightly.archive import open_archive, reports_of
 from reports.nightly.night import load_night, to_json
 from reports.nightly.summarise import summarise
-from reports.state import State
+from reports.verdict.state import State
 from tests.unit.nightly.samples import START, keep_record, keep_report, pinned, record
 from tests.unit.reports.samples import SITE, case, complete, latency, report
 

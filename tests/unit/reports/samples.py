@@ -6,10 +6,10 @@ import json
 import pathlib
 from typing import Any
 
-from reports.judge import Verdict, judge
-from reports.load import load_session
-from reports.model import Session
-from reports.site import Site
+from kappa.record.load import load_session
+from kappa.record.model import Session
+from kappa.sites.expected import Site
+from reports.verdict.judge import Verdict, judge
 
 DATA = pathlib.Path(__file__).parents[2] / "data/reports"
 REPOSITORY = pathlib.Path(__file__).parents[3]

@@ -4,11 +4,11 @@ import json
 
 import pytest
 
-from reports.confirm import Diagnosis, diagnose, repetitions
-from reports.judge import judge
-from reports.load import load_session
-from reports.model import OTHER_NODES, SAME_NODES
-from reports.state import State
+from kappa.record.load import load_session
+from kappa.record.model import OTHER_NODES, SAME_NODES
+from reports.verdict.confirm import Diagnosis, diagnose, repetitions
+from reports.verdict.judge import judge
+from reports.verdict.state import State
 from tests.unit.nightly.samples import pinned
 from tests.unit.reports.samples import SITE, case, latency, report
 

@@ -2,9 +2,9 @@
 
 import pytest
 
-from reports.case_verdict import executed, judge_case
-from reports.load import load_session
-from reports.state import State
+from kappa.record.load import load_session
+from reports.verdict.case_verdict import executed, judge_case
+from reports.verdict.state import State
 from tests.unit.reports.samples import DATA, latency, loaded, report
 
 

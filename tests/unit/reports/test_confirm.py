@@ -4,12 +4,12 @@ import json
 
 import pytest
 
-from reports.confirm import Diagnosis, Repetition, diagnose, explain, repetitions
-from reports.errors import InputError
-from reports.judge import judge
-from reports.load import load_session
-from reports.model import OTHER_NODES, SAME_ALLOCATION, SAME_NODES
-from reports.state import State
+from kappa.ground.errors import InputError
+from kappa.record.load import load_session
+from kappa.record.model import OTHER_NODES, SAME_ALLOCATION, SAME_NODES
+from reports.verdict.confirm import Diagnosis, Repetition, diagnose, explain, repetitions
+from reports.verdict.judge import judge
+from reports.verdict.state import State
 from tests.unit.reports.samples import SITE, case, latency, report
 
 BAD, GOOD = 900.0, 9.0

@@ -2,9 +2,9 @@ import math
 
 import pytest
 
-from reports.figures import allowed, duration, figure, figure_apart, moment, percent
-from reports.nodes import folded
-from reports.units import in_binary_unit, suitable_unit
+from kappa.ground.figures import allowed, duration, figure, figure_apart, moment, percent
+from kappa.ground.node_lists import folded
+from reports.show.units import in_binary_unit, suitable_unit
 
 NARROW = "\N{NARROW NO-BREAK SPACE}"
 

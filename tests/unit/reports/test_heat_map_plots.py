@@ -2,8 +2,8 @@
 
 import pytest
 
-from reports.errors import InputError
-from reports.heat_map_plots import heat_map_plots
+from kappa.ground.errors import InputError
+from reports.show.heat_map_plots import heat_map_plots
 from tests.unit.reports.samples import complete, judged, latency
 
 MAP = {

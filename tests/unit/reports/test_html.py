@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from reports.html import render
+from reports.show.run_page import render
 from tests.unit.reports.samples import case, complete, finding, judged, latency, recorded, report
 
 HOSTILE = "\"><script>alert(1)</script><img src=x onerror=alert(2)>'&amp;\x1b[31m</script><!--"

@@ -5,10 +5,10 @@ import json
 
 import pytest
 
-from reports.judge import judge
-from reports.load import load_session
-from reports.site import load_site
-from reports.state import State
+from kappa.record.load import load_session
+from kappa.sites.expected import load_site
+from reports.verdict.judge import judge
+from reports.verdict.state import State
 from tests.unit.reports.samples import (
     DATA,
     EXPECTED,

@@ -1,4 +1,4 @@
-from reports.state import State
+from reports.verdict.state import State
 from tests.unit.reports.samples import case, finding, judged, latency, report
 
 

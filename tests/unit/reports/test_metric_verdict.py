@@ -2,9 +2,9 @@ import math
 
 import pytest
 
-from reports.metric_verdict import INVALID_BOUNDS, NO_REFERENCE, NO_VALUE, UNEXPECTED_PASS, judge_metric
-from reports.model import Case, Metric, ReferenceSource
-from reports.state import State
+from kappa.record.model import Case, Metric, ReferenceSource
+from reports.verdict.metric_verdict import INVALID_BOUNDS, NO_REFERENCE, NO_VALUE, UNEXPECTED_PASS, judge_metric
+from reports.verdict.state import State
 
 VENDOR = ReferenceSource("vendor", "2026-11-21", 3, "data sheet")
 CASE = Case("Check", "embedded", "cpu", "packaged", "pass", check_class="Check", informational=frozenset({"info"}))

@@ -1,5 +1,5 @@
-from reports.operator import operator_line
-from reports.state import State
+from reports.verdict.advice import operator_line
+from reports.verdict.state import State
 from tests.unit.reports.samples import judged, latency, report
 
 

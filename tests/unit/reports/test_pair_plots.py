@@ -2,7 +2,7 @@ import json
 
 import pytest
 
-from reports.pair_plots import CELLS_LIMIT, ROWS_LIMIT, pair_plots
+from reports.show.pair_plots import CELLS_LIMIT, ROWS_LIMIT, pair_plots
 from tests.unit.reports.samples import case, judged, report
 
 

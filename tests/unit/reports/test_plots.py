@@ -3,11 +3,11 @@ import math
 
 import pytest
 
-from reports.curve_plots import LEGEND_LIMIT, curve_plots
-from reports.node_plots import node_plots
-from reports.plot import Look, labels
-from reports.scaling_plots import scaling_plots
-from reports.state import State
+from reports.show.curve_plots import LEGEND_LIMIT, curve_plots
+from reports.show.node_plots import node_plots
+from reports.show.plot import Look, labels
+from reports.show.scaling_plots import scaling_plots
+from reports.verdict.state import State
 from tests.unit.reports.samples import case, judged, latency, recorded, report
 
 

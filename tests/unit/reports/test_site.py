@@ -1,7 +1,7 @@
 import pytest
 
-from reports.errors import InputError
-from reports.site import SiteUnknownError, find_site, load_site
+from kappa.ground.errors import InputError
+from kappa.sites.expected import SiteUnknownError, find_site, load_site
 
 GOOD = """
 default_mode: nightly

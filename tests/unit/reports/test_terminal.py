@@ -1,6 +1,6 @@
 import pytest
 
-from reports.terminal import show
+from reports.show.terminal import show
 from tests.unit.reports.samples import case, complete, judged, latency, recorded, report
 
 

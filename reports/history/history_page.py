@@ -1,0 +1,106 @@
+"""The history as one self-contained HTML page: what changed, drawn, and a table of it."""
+
+import math
+from collections import Counter
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from bokeh.embed import json_item
+from bokeh.models import HoverTool
+
+from kappa.ground.figures import counted, figure
+from reports.history.findings import Kind
+from reports.history.gate import Judged, exit_status
+from reports.history.listing import HEADER, row, where
+from reports.history.query import day
+from reports.history.robust_statistics import Array
+from reports.show.html_page import render_page
+from reports.show.plot import ALARM, PALETTE, SOFT, Look, Plot, new_time_figure, with_unit
+from reports.verdict.state import State
+
+# Plots beyond these make a page that no one scrolls through; the table names all findings.
+MAX_PLOTS = 40
+# More points than there are pixels only make the page heavy.
+MAX_POINTS = 1000
+_STATES = {0: State.PASS, 1: State.FAIL, 2: State.INCOMPLETE}
+
+
+def render(site: str, judged: Sequence[Judged]) -> str:
+    """The page of a site's judged series, worst first."""
+    changed = [one for one in judged if one.finding.changed]
+    plots = [_plot(one) for one in changed[:MAX_PLOTS]]
+    worse = sum(one.worse for one in judged)
+    headline = f"{counted(worse, 'series', 'series')} worse than before" if worse else "nothing is worse than before"
+    return render_page(
+        "history.html.j2",
+        plots,
+        {},
+        site=site,
+        state=_STATES[exit_status(judged)],
+        headline=headline if exit_status(judged) != 2 else "too few values to judge anything",
+        tally=Counter(one.verdict for one in judged).most_common(),
+        series=len(judged),
+        values=sum(len(one.series.values) for one in judged),
+        span=_span(judged),
+        header=HEADER,
+        rows=[(one.worse, row(one)) for one in changed],
+        plots=plots,
+        undrawn=len(changed) - len(plots),
+    )
+
+
+def _span(judged: Sequence[Judged]) -> str:
+    times = [one.series.times for one in judged]
+    if not times:
+        return ""
+    return f"{day(min(float(part[0]) for part in times))} to {day(max(float(part[-1]) for part in times))} UTC"
+
+
+def _plot(one: Judged) -> Plot:
+    series, finding = one.series, one.finding
+    shown = _thinned(len(series.values))
+    milliseconds = series.times * 1000
+    plot = new_time_figure(260)
+    plot.yaxis.axis_label = with_unit(series.metric, series.unit)
+    look = Look.of(0)
+    data = {"x": milliseconds[shown].tolist(), "y": series.values[shown].tolist()}
+    dots = plot.scatter("x", "y", source=data, color=look.colour, size=5, marker=look.marker)
+    tooltips = [("at", "@x{%F %H:%M}"), (series.metric, "@y")]
+    plot.add_tools(HoverTool(renderers=[dots], tooltips=tooltips, formatters={"@x": "datetime"}))
+    for at, level in _levels(one):
+        plot.line(milliseconds[at].tolist(), level.tolist(), color=PALETTE[1], line_width=2)
+    if finding.at:
+        plot.vspan(x=[float(milliseconds[finding.at])], line_color=ALARM, line_dash="dashed")
+    for bound in (series.lower, series.upper):
+        if math.isfinite(bound) and _near(bound, series.values):
+            plot.hspan(y=[bound], line_color=SOFT, line_dash="dotted")
+    return Plot(
+        title=f"{series.title} on {where(series)}: {one.verdict} since {one.since}",
+        caption="; ".join(one.changes) or "nothing that is recorded changed at that time",
+        legend=[],
+        item=json_item(plot),
+        header=("Time (UTC)", with_unit(series.metric, series.unit)),
+        rows=[(day(float(series.times[at])), figure(float(series.values[at]), 6)) for at in shown],
+    )
+
+
+def _thinned(values: int) -> Any:
+    return np.unique(np.linspace(0, values - 1, min(values, MAX_POINTS)).astype(int))
+
+
+def _levels(one: Judged) -> list[tuple[Any, Array]]:
+    """What the finding says of the series: a line of a drift, the levels before and after a step or an outlier."""
+    finding, last = one.finding, len(one.series.values) - 1
+    begins = finding.before if finding.kind is Kind.DRIFT else finding.after
+    after = np.array([finding.at, last]), np.array([begins, finding.after])
+    start = max((point for point in finding.points if point < finding.at), default=0)
+    before = np.array([start, finding.at - 1]), np.array([finding.before] * 2)
+    return [before, after] if start < finding.at else [after]
+
+
+def _near(bound: float, values: Array) -> bool:
+    """Whether a bound can be drawn without flattening the series."""
+    low, high = float(values.min()), float(values.max())
+    room = 2 * max(high - low, 0.05 * abs(high))
+    return low - room <= bound <= high + room

@@ -1,0 +1,240 @@
+"""The verdict on a terminal, in a pipe or in a log: what passed in brief, the failures and the headline last.
+
+The end is what stays on a screen, and what is kept of a long log.
+"""
+
+import os
+import sys
+from itertools import groupby
+
+from rich import box
+from rich.console import Console
+from rich.panel import Panel
+from rich.table import Table
+from rich.text import Text
+
+from kappa.ground.figures import NOTHING, allowed, duration, figure, moment, percent
+from kappa.ground.node_lists import folded
+from reports.verdict.advice import measured, operator_line
+from reports.verdict.case_verdict import CaseVerdict
+from reports.verdict.confirm import diagnose
+from reports.verdict.gaps import grouped
+from reports.verdict.judge import Verdict
+from reports.verdict.metric_verdict import MetricVerdict
+from reports.verdict.state import State
+from reports.verdict.summary import headline, known_failure, tally
+
+STYLES = {
+    State.FAIL: "bold red",
+    State.INCOMPLETE: "bold yellow",
+    State.KNOWN: "magenta",
+    State.PASS: "green",
+    State.INFO: "dim",
+}
+# Where output has no width of its own (a pipe, a log), lines fit the whole table.
+LOG_WIDTH = 130
+# Below this width the columns of the reference and its source are left out.
+WIDE = 110
+
+
+class _PatientConsole(Console):
+    """A console whose reader may go away (``| head``) without changing the exit status."""
+
+    def on_broken_pipe(self) -> None:
+        self.quiet = True
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def show(verdict: Verdict, every_row: bool = False) -> None:
+    """Print ``verdict`` on standard output; ``every_row`` adds the metrics of what passed."""
+    if hasattr(sys.stdout, "reconfigure"):
+        sys.stdout.reconfigure(errors="replace")  # a terminal without UTF-8 still gets the words
+    console = _PatientConsole(highlight=False, markup=False, emoji=False)
+    if not console.is_terminal and "COLUMNS" not in os.environ:
+        console.width = LOG_WIDTH
+    _print(console, verdict, every_row)
+
+
+def _print(console: Console, verdict: Verdict, every_row: bool) -> None:
+    _not_provided(console, verdict)
+    _results(console, verdict, every_row)
+    _unstable(console, verdict)
+    _known(console, verdict)
+    _gaps(console, verdict)
+    _suspects(console, verdict)
+    _failures(console, verdict)
+    console.print()
+    console.print(_headline(verdict))
+
+
+def _headline(verdict: Verdict) -> Panel:
+    session = verdict.session
+    text = Text()
+    text.append(verdict.state.label, STYLES[verdict.state])
+    text.append(f"  {headline(verdict)}\n")
+    text.append(", ".join(f"{number} {what}" for what, number in tally(verdict)) + "\n")
+    text.append(
+        f"{verdict.site.name if verdict.site else 'unknown site'}, mode {verdict.mode or 'unknown'}"
+        f"{f' ({verdict.mode_origin})' if verdict.mode_origin else ''}, {moment(session.time_start)}, "
+        f"{duration(session.elapsed_s)} on {session.hostname or 'an unknown host'}\n",
+        "dim",
+    )
+    text.append(session.path, "dim")
+    return Panel(text, box=box.ROUNDED, border_style=STYLES[verdict.state], expand=False)
+
+
+def _section(console: Console, title: str, note: str = "") -> None:
+    console.print()
+    heading = Text(title, "bold underline")
+    console.print(heading + Text(f"  {note}", "dim") if note else heading)
+
+
+def _failures(console: Console, verdict: Verdict) -> None:
+    failed = verdict.cases_in(State.FAIL)
+    if failed:
+        _section(console, "Failures")
+    for case in failed:
+        line = operator_line(case)
+        text = Text(State.FAIL.symbol + " ", STYLES[State.FAIL])
+        text.append(line.title, "bold")
+        text.append(str(line).removeprefix(line.title))
+        # One line stays one line, for grep; a terminal folds it by itself.
+        console.print(text, soft_wrap=True)
+
+
+def _suspects(console: Console, verdict: Verdict) -> None:
+    if not verdict.suspects:
+        return
+    _section(console, "Suspect nodes")
+    table = _table("Node", "Failed cases", "Evidence", right=("Failed cases",))
+    for suspect in verdict.suspects:
+        lines = [f"{state.symbol} {title}: {evidence}" for title, state, evidence in suspect.evidence]
+        table.add_row(Text(suspect.node, "bold"), str(suspect.failures), Text("\n".join(lines)))
+    console.print(table)
+
+
+def _gaps(console: Console, verdict: Verdict) -> None:
+    if verdict.gaps:
+        _section(console, "Incomplete")
+    for gap, places in grouped(verdict.gaps):
+        text = Text(f"{State.INCOMPLETE.symbol} ", STYLES[State.INCOMPLETE])
+        text.append(gap.what, "bold")
+        text.append(f": {gap.remedy}", "dim")
+        console.print(text, soft_wrap=True)
+        for place in places:
+            console.print(Text(f"    {place}"), soft_wrap=True)
+
+
+def _known(console: Console, verdict: Verdict) -> None:
+    known = verdict.cases_in(State.KNOWN)
+    if known:
+        _section(console, "Known failures", "marked xfail; they do not change the verdict")
+    for case in known:
+        console.print(Text(f"{State.KNOWN.symbol} {case.case.title}: {known_failure(case)}"), soft_wrap=True)
+
+
+def _unstable(console: Console, verdict: Verdict) -> None:
+    if verdict.unstable:
+        _section(console, "Unstable", "failed first, and no longer when measured again: nothing is blamed")
+    for case in verdict.unstable:
+        for attempt in case.failed_attempts:
+            now = f" | {diagnosis.value}: now within bounds" if (diagnosis := diagnose(case)) else ""
+            console.print(Text(f"≈ run {attempt.case.run}: {operator_line(attempt)}{now}"), soft_wrap=True)
+
+
+def _results(console: Console, verdict: Verdict, every_row: bool) -> None:
+    brief = [] if every_row else [case for case in verdict.cases if case.state is State.PASS]
+    # What failed without a figure is among the failures already.
+    detailed = [c for c in verdict.cases if every_row or (c.state is not State.PASS and c.shown_metrics)]
+    if brief:
+        _section(console, "Passed", "in brief; --all shows every metric with its bounds")
+        console.print(_brief(brief))
+    if detailed:
+        _section(console, "Results" if every_row else "Results that are not a pass")
+        console.print(_detailed(sorted(detailed, key=lambda case: case.state.severity), console.width >= WIDE))
+
+
+def _detailed(cases: list[CaseVerdict], wide: bool) -> Table:
+    """A row for each case and, below it, one for each of its metrics."""
+    right = ("Value", "Allowed", "Dev. %")
+    table = _table("State", "Check and metric", "Value", "Unit", "Allowed", "Dev. %", right=right)
+    if wide:
+        table.add_column("Reference", justify="right")
+        table.add_column("Source")
+    for case in cases:
+        title = Text(case.case.title, "bold")
+        title.append(f"  {folded(case.case.nodes)}", "dim")
+        table.add_row(_label(case.state), title)
+        for metric in case.shown_metrics:
+            table.add_row(_label(metric.state), *(Text(cell) for cell in _metric_cells(metric, wide)))
+        table.add_section()
+    return table
+
+
+def _metric_cells(metric: MetricVerdict, wide: bool) -> list[str]:
+    cells = [
+        f"  {metric.metric.name}",
+        measured(metric) or NOTHING,
+        metric.metric.unit,
+        allowed(metric.lower, metric.upper),
+        percent(metric.deviation_percent),
+    ]
+    if wide:
+        cells += [
+            figure(metric.metric.reference) if metric.bounded else NOTHING,
+            metric.source.source if metric.source else NOTHING,
+        ]
+    return cells
+
+
+def _brief(cases: list[CaseVerdict]) -> Table:
+    """A row for each check and partition with the range of each metric over its cases."""
+    table = _table("State", "Check", "Partition", "Cases", "Measured (range over the cases)", "Nodes", right=("Cases",))
+    groups = groupby(sorted(cases, key=_check_and_partition), key=_check_and_partition)
+    for (check, partition), members in groups:
+        group = list(members)
+        table.add_row(
+            _label(State.PASS),
+            Text(check, "bold"),
+            Text(partition),
+            str(len(group)),
+            Text("\n".join(_ranges(group))),
+            Text(folded(node for case in group for node in case.case.nodes)),
+        )
+    return table
+
+
+def _check_and_partition(case: CaseVerdict) -> tuple[str, str]:
+    return case.case.check_class or case.case.name, case.case.partition
+
+
+def _ranges(cases: list[CaseVerdict]) -> list[str]:
+    values: dict[tuple[str, str], list[float]] = {}
+    for metric in (verdict.metric for case in cases for verdict in case.metrics):
+        if metric.value is not None:
+            values.setdefault((metric.name, metric.unit), []).append(metric.value)
+    return [
+        f"{name} {' … '.join(dict.fromkeys((figure(min(found)), figure(max(found)))))} {unit}".rstrip()
+        for (name, unit), found in values.items()
+    ]
+
+
+def _not_provided(console: Console, verdict: Verdict) -> None:
+    if not verdict.not_provided:
+        return
+    _section(console, "Not provided here")
+    table = _table("Check", "Family", "Missing feature and the site's reason")
+    for entry in verdict.not_provided:
+        table.add_row(Text(entry.check), Text(entry.family), Text(entry.reason))
+    console.print(table)
+
+
+def _label(state: State) -> Text:
+    return Text(state.label, STYLES[state])
+
+
+def _table(*titles: str, right: tuple[str, ...] = ()) -> Table:
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, header_style="dim")
+    for title in titles:
+        table.add_column(title, justify="right" if title in right else "left", overflow="fold")
+    return table

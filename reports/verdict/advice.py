@@ -1,0 +1,79 @@
+"""The one line that an operator needs first: what failed, where, by how much, what to look at, and the output."""
+
+from dataclasses import dataclass
+
+from kappa.ground.clean_text import one_line
+from kappa.ground.figures import allowed, counted, figure, figure_apart, percent
+from kappa.ground.node_lists import folded
+from reports.verdict.case_verdict import CaseVerdict
+from reports.verdict.confirm import explain
+from reports.verdict.metric_verdict import MetricVerdict
+
+REASON_LIMIT = 300
+
+
+@dataclass(frozen=True)
+class OperatorLine:
+    """The parts of the line; ``str()`` joins them."""
+
+    title: str
+    what: str
+    where: str
+    diagnosis: str
+    hint: str
+    output: str
+
+    def __str__(self) -> str:
+        parts = (f"{self.title}: {self.what}", self.where, self.diagnosis, self.hint, self.output)
+        return " | ".join(part for part in parts if part)
+
+
+def operator_line(failed: CaseVerdict) -> OperatorLine:
+    """The line of a failed attempt."""
+    case = failed.case
+    if failed.suspicion:
+        where = f"suspect {folded(failed.suspicion.nodes)} ({failed.suspicion.evidence})"
+    elif case.nodes:
+        where = f"on {folded(case.nodes)}"
+    else:
+        where = "no job ran"
+    return OperatorLine(
+        title=case.title,
+        what=_what(failed),
+        where=where,
+        diagnosis=explain(failed),
+        hint=one_line(case.hint, REASON_LIMIT),
+        output=case.output or "",
+    )
+
+
+def _what(failed: CaseVerdict) -> str:
+    metrics = failed.failed_metrics
+    if metrics:
+        more = f"; {counted(len(metrics) - 1, 'more metric')} out of bounds" if len(metrics) > 1 else ""
+        contradiction = "" if failed.case.result != "pass" else "; ReFrame recorded a pass"
+        return measured_against_bound(metrics[0]) + more + contradiction
+    case = failed.case
+    phase = "" if not case.fail_phase or case.fail_reason.startswith(case.fail_phase) else f"{case.fail_phase}: "
+    # Lines with a bar quote the source code where a check raised.
+    reason = "\n".join(line for line in case.fail_reason[:10_000].splitlines() if not line.startswith("|"))
+    return one_line(phase + (reason or f"ended as {case.result}, no reason recorded"), REASON_LIMIT).rstrip(":")
+
+
+def measured_against_bound(verdict: MetricVerdict) -> str:
+    """For instance ``bandwidth_1MiB 41.2 MB/s, allowed ≥ 100 (-58 % from the reference)``."""
+    metric = verdict.metric
+    deviation = verdict.deviation_percent
+    by = f" ({percent(deviation)} % from the reference)" if deviation is not None else ""
+    value = " ".join(part for part in (measured(verdict), metric.unit) if part)
+    return f"{metric.name} {value}, allowed {allowed(verdict.lower, verdict.upper)}{by}"
+
+
+def measured(verdict: MetricVerdict) -> str:
+    """The value, with enough digits to tell it from a bound that it breaks."""
+    value = verdict.metric.value
+    if value is None:
+        return ""
+    if value < verdict.lower:
+        return figure_apart(value, verdict.lower)
+    return figure_apart(value, verdict.upper) if value > verdict.upper else figure(value)

@@ -1,0 +1,131 @@
+"""One attempt at a case: what ReFrame concluded, held against what was recorded."""
+
+from dataclasses import dataclass, replace
+
+from kappa.ground.clean_text import one_line
+from kappa.record.model import Case
+from reports.verdict import metric_verdict
+from reports.verdict.gaps import Gap
+from reports.verdict.metric_verdict import MetricVerdict, judge_metric
+from reports.verdict.state import State
+
+_REMEDIES = {
+    metric_verdict.NO_VALUE: "look at the job's output; the check must fail when it extracts nothing",
+    metric_verdict.NO_REFERENCE: "give it a reference and bounds in the site's references, or declare it informational",
+    metric_verdict.INVALID_BOUNDS: "correct this entry in the site's references",
+    metric_verdict.UNEXPECTED_PASS: "if the cause is mended, remove the xfail mark",
+}
+# To be mended in the file that the check takes its references from.
+_IN_REFERENCES = (metric_verdict.NO_REFERENCE, metric_verdict.INVALID_BOUNDS)
+
+
+@dataclass(frozen=True)
+class Suspicion:
+    """The nodes that a case points at, and why."""
+
+    nodes: tuple[str, ...]
+    evidence: str
+
+
+@dataclass(frozen=True)
+class CaseVerdict:
+    """``other_attempts`` are those at the same case that this one supersedes; ``elsewhere`` those on other nodes."""
+
+    case: Case
+    state: State
+    metrics: tuple[MetricVerdict, ...]
+    gaps: tuple[Gap, ...] = ()
+    suspicion: Suspicion | None = None
+    other_attempts: tuple["CaseVerdict", ...] = ()
+    elsewhere: tuple["CaseVerdict", ...] = ()
+
+    @property
+    def repeated(self) -> tuple["CaseVerdict", ...]:
+        """Every attempt but this one."""
+        return (*self.other_attempts, *self.elsewhere)
+
+    @property
+    def failed_attempts(self) -> tuple["CaseVerdict", ...]:
+        return tuple(attempt for attempt in self.other_attempts if attempt.state is State.FAIL)
+
+    @property
+    def unstable(self) -> bool:
+        """It failed first and no longer does."""
+        return self.state is not State.FAIL and bool(self.failed_attempts)
+
+    @property
+    def shown_metrics(self) -> tuple[MetricVerdict, ...]:
+        """The metrics that say something: what a failed check did not come to measure is left out."""
+        return tuple(m for m in self.metrics if m.metric.value is not None or self.state is not State.FAIL)
+
+    @property
+    def failed_metrics(self) -> tuple[MetricVerdict, ...]:
+        """The metrics out of bounds, worst first."""
+        failed = [metric for metric in self.metrics if metric.state is State.FAIL]
+        return tuple(sorted(failed, key=lambda metric: metric.excess, reverse=True))
+
+
+def executed(case: Case) -> bool:
+    """True when the case came to a result: it was not skipped, and not aborted before its job had nodes."""
+    if case.result == "abort":
+        return bool(case.nodes)
+    if case.result == "pass" and case.check_class is not None:
+        return case.job_id is not None
+    return case.result in ("pass", "fail", "xfail", "xpass")
+
+
+def judge_case(case: Case) -> CaseVerdict:
+    """Judge one attempt at ``case``; a check that is not Kappa's by ReFrame's result alone."""
+    metrics = tuple(judge_metric(case, metric) for metric in case.metrics)
+    if not executed(case):
+        return CaseVerdict(case, State.INCOMPLETE, metrics, (_not_executed(case),))
+    if _passed_unexpectedly(case):
+        what = metric_verdict.UNEXPECTED_PASS
+        return CaseVerdict(case, State.INCOMPLETE, metrics, (Gap(what, _REMEDIES[what], case.title),))
+    state = {"pass": State.PASS, "xfail": State.KNOWN}.get(case.result, State.FAIL)
+    if case.check_class is None:
+        return CaseVerdict(case, state, metrics)
+    if any(metric.state is State.FAIL for metric in metrics):
+        state = State.FAIL
+    gaps = tuple(replace(gap, where=case.title) for gap in _gaps(case, metrics, state))
+    return CaseVerdict(case, State.INCOMPLETE if gaps and state is not State.FAIL else state, metrics, gaps)
+
+
+def _not_executed(case: Case) -> Gap:
+    if case.result == "pass":
+        return Gap("no job ran, although the result is a pass", "run it without --dry-run", case.title)
+    how = {
+        "abort": "aborted before it ran",
+        "fail_deps": "skipped, because a case that it needs failed",
+        "skip": "skipped",
+    }.get(case.result, f"ended as {one_line(case.result, 30)!r}")
+    reason = one_line(case.fail_reason, 200)
+    return Gap(how, "run it again; ReFrame's log says why", case.title, reason)
+
+
+def _passed_unexpectedly(case: Case) -> bool:
+    # ReFrame 4.10 counts an unexpected pass among the failures and records it as one.
+    return case.result == "xpass" or (case.result == "fail" and case.error_type == "UnexpectedSuccessError")
+
+
+def _gaps(case: Case, metrics: tuple[MetricVerdict, ...], state: State) -> list[Gap]:
+    gaps = []
+    if case.reference_problem:
+        remedy = "mend the site's references"
+        gaps.append(Gap("the references could not be used", remedy, detail=one_line(case.reference_problem, 300)))
+    for metric in metrics:
+        # What a failed or aborted check did not measure is explained by its failure.
+        if metric.reason and not (metric.reason == metric_verdict.NO_VALUE and state is not State.PASS):
+            file = (
+                f"references/{case.reference_file}" if case.reference_file and metric.reason in _IN_REFERENCES else ""
+            )
+            detail = ", ".join(part for part in (metric.metric.name, metric.detail, file) if part)
+            gaps.append(Gap(metric.reason, _REMEDIES[metric.reason], detail=detail))
+    if state is State.PASS:
+        measured = {metric.metric.name for metric in metrics}
+        for name in case.declared_metrics:
+            if name not in measured:
+                gaps.append(Gap(metric_verdict.NO_VALUE, _REMEDIES[metric_verdict.NO_VALUE], detail=name))
+        if not metrics and not case.declared_metrics:
+            gaps.append(Gap("the check measures nothing", "a check must declare its metrics"))
+    return gaps

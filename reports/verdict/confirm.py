@@ -1,0 +1,149 @@
+"""Confirm before blaming: what was out of bounds is measured again, in the same allocation and then on other nodes.
+
+What the job itself could not measure again (it had no time left, or was no job of Slurm's) is measured again by another
+job on the same nodes. A case that is then within its bounds was a *transient*: it is shown as unstable and fails
+nothing. One that stays out of bounds is *node-bound* when the same is within bounds on other nodes of the partition,
+*system-wide* when it is not, and *confirmed* when it was not measured on nodes that are all others. Every attempt is
+kept. Nothing is run from here.
+"""
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from enum import Enum
+
+from kappa.ground.node_lists import folded
+from kappa.record.model import SAME_ALLOCATION, SAME_NODES, Case
+from reports.verdict.case_verdict import CaseVerdict, executed
+from reports.verdict.state import State
+
+# What becomes an argument of a command: no blank, no line end, no pattern, no option.
+_WORD = re.compile(r"[A-Za-z0-9_+][A-Za-z0-9_.+-]*")
+
+
+class Diagnosis(Enum):
+    UNCONFIRMED = "not measured again"
+    TRANSIENT = "transient"
+    NODE_BOUND = "node-bound"
+    SYSTEM_WIDE = "system-wide"
+    CONFIRMED = "confirmed, no other nodes to compare with"
+
+
+@dataclass(frozen=True)
+class Repetition:
+    """Cases to measure again in one ReFrame session."""
+
+    partition: str
+    environ: str
+    nodes: tuple[str, ...]
+    hashcodes: tuple[str, ...]
+
+
+def out_of_bounds(case: CaseVerdict) -> bool:
+    """It failed by its figures alone: a wrong result or a crash is not a matter of a second try."""
+    return case.state is State.FAIL and bool(case.failed_metrics) and case.case.fail_phase in ("", "performance")
+
+
+def repetitions(cases: Iterable[CaseVerdict], purpose: str) -> list[Repetition]:
+    """What no job has measured again yet, for the same nodes; or what is out of bounds still, for as many others.
+
+    Cases that ReFrame's options made of one are measured again once for the same nodes.
+    """
+    doubtful = [found.case for found in cases if out_of_bounds(found) and _selectable(found.case)]
+    groups: dict[tuple[str, str, tuple[str, ...]], list[str]] = {}
+    for case in doubtful:
+        if purpose == SAME_NODES and case.purpose == SAME_ALLOCATION:
+            continue
+        nodes = case.nodes if purpose == SAME_NODES else _to_avoid(case, doubtful)
+        if nodes:
+            groups.setdefault((case.partition, case.environ, nodes), []).append(case.hashcode)
+    return [Repetition(*where, tuple(dict.fromkeys(hashcodes))) for where, hashcodes in groups.items()]
+
+
+def _selectable(case: Case) -> bool:
+    words = (case.partition, case.environ, case.hashcode, *case.nodes)
+    return bool(case.nodes) and all(map(_WORD.fullmatch, words))
+
+
+def _to_avoid(case: Case, doubtful: Iterable[Case]) -> tuple[str, ...]:
+    """The nodes that leave as many others: all where the same is out of bounds, or at least the case's own.
+
+    None for what runs where ReFrame runs, whatever nodes Slurm is told to avoid.
+    """
+    alike = {node for other in doubtful if other.selected == case.selected for node in other.nodes}
+    for nodes in (alike, set(case.nodes)):
+        if not case.local and case.partition_size - len(nodes) >= len(case.nodes):
+            return tuple(sorted(nodes))
+    return ()
+
+
+def confirms(again: Case, first: Case) -> bool:
+    """Whether ``again`` was run because ``first`` was out of bounds on its nodes."""
+    if again.selected != first.selected:
+        return False
+    asked, nodes = set(again.asked_nodes), set(first.nodes)
+    return not asked or (asked == nodes if again.purpose == SAME_NODES else asked >= nodes)
+
+
+def diagnose(found: CaseVerdict) -> Diagnosis | None:
+    """What repetition says of a case; ``None`` when nothing about it was in doubt."""
+    attempts = [*found.other_attempts, found]
+    here = (SAME_ALLOCATION, SAME_NODES)
+    again = any(attempt.case.purpose in here and executed(attempt.case) for attempt in attempts)
+    if found.unstable and again and found.state is not State.INCOMPLETE:
+        return Diagnosis.TRANSIENT
+    if not out_of_bounds(found):
+        return None
+    if _within_bounds_elsewhere(found):
+        return Diagnosis.NODE_BOUND
+    if _out_of_bounds_elsewhere(found):
+        return Diagnosis.SYSTEM_WIDE
+    return Diagnosis.CONFIRMED if again else Diagnosis.UNCONFIRMED
+
+
+def _within_bounds_elsewhere(found: CaseVerdict) -> list[CaseVerdict]:
+    """The attempts on other nodes that measured what is out of bounds here, and found it within."""
+    names = {metric.metric.name for metric in found.failed_metrics}
+    return [
+        attempt
+        for attempt in _measured_elsewhere(found)
+        if attempt.state is not State.FAIL
+        and names <= {metric.metric.name for metric in attempt.metrics if metric.state is State.PASS}
+    ]
+
+
+def _out_of_bounds_elsewhere(found: CaseVerdict) -> list[CaseVerdict]:
+    """The attempts on other nodes in which something that is out of bounds here is so, too."""
+    names = {metric.metric.name for metric in found.failed_metrics}
+    return [
+        attempt
+        for attempt in _measured_elsewhere(found)
+        if out_of_bounds(attempt) and names.intersection(metric.metric.name for metric in attempt.failed_metrics)
+    ]
+
+
+def _measured_elsewhere(found: CaseVerdict) -> list[CaseVerdict]:
+    """The attempts that ran on none of the nodes of ``found``, wherever they were sent."""
+    return [
+        attempt
+        for attempt in found.elsewhere
+        if executed(attempt.case)
+        and attempt.case.nodes
+        and not attempt.case.local
+        and set(attempt.case.nodes).isdisjoint(found.case.nodes)
+    ]
+
+
+def explain(found: CaseVerdict) -> str:
+    """The diagnosis for an operator, with the nodes; empty when there is nothing to say."""
+    diagnosis = diagnose(found)
+    if diagnosis is None or diagnosis is Diagnosis.UNCONFIRMED:
+        return ""
+    text = str(diagnosis.value)
+    if diagnosis in (Diagnosis.NODE_BOUND, Diagnosis.SYSTEM_WIDE):
+        bound = diagnosis is Diagnosis.NODE_BOUND
+        speaking = _within_bounds_elsewhere(found) if bound else _out_of_bounds_elsewhere(found)
+        others = folded(node for attempt in speaking for node in attempt.case.nodes)
+        fine = "within bounds" if bound else "out of bounds, too,"
+        return f"{text}: again so on {folded(found.case.nodes)}, {fine} on {others}"
+    return text

@@ -1,0 +1,85 @@
+"""Which nodes are suspect: those a check's own evidence names, or else by elimination over cases of the same kind."""
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from reports.verdict.case_verdict import CaseVerdict, Suspicion
+from reports.verdict.state import State
+
+
+@dataclass(frozen=True)
+class SuspectNode:
+    """A node with everything that speaks against it: (title of the case, its state, evidence)."""
+
+    node: str
+    evidence: tuple[tuple[str, State, str], ...]
+    #: How many times the noise it stands out at most, where a check measured that; infinite: nothing could be measured.
+    score: float = 0.0
+
+    @property
+    def failures(self) -> int:
+        return sum(state is State.FAIL for _, state, _ in self.evidence)
+
+
+def localise(failed: CaseVerdict, attempts: Sequence[CaseVerdict]) -> Suspicion | None:
+    """The nodes that ``failed`` points at, given every attempt of the session; ``None`` when nothing singles them out.
+
+    Nodes that a measurement names come first: the check's own, or another check's if they took part in this case.
+    By elimination, a node is suspect when it took part in the failed case and in no passed one of the same class,
+    metric, environment and variant: a pass within one node says nothing of its link. At least one such pass
+    in the same partition is needed, or there would be nothing to compare with.
+    """
+    case = failed.case
+    if case.suspects:
+        return Suspicion(tuple(sorted(case.suspects)), "named by the check's own measurement")
+    if case.findings:
+        first = case.findings[0]
+        return Suspicion(tuple(sorted(first.nodes)), f"{first.kind} {first.name}: {first.quantity} {first.evidence}")
+    naming = [other.case for other in attempts if case.involved.intersection(other.case.suspects)]
+    if naming:
+        named = case.involved.intersection(node for other in naming for node in other.suspects)
+        checks = ", ".join(sorted({str(other.check_class) for other in naming}))
+        return Suspicion(tuple(sorted(named)), f"took part, and the measurement of {checks} names it")
+    alike = [other for other in attempts if _alike(other, failed)]
+    metrics: list[str | None] = [verdict.metric.name for verdict in failed.failed_metrics]
+    for metric in metrics or [None]:
+        passed = [other for other in alike if _passed(other, metric)]
+        suspects = case.involved.difference(*(other.case.involved for other in passed))
+        if suspects and any(other.case.partition == case.partition for other in passed):
+            count = "the one case" if len(passed) == 1 else f"any of the {len(passed)} cases"
+            return Suspicion(tuple(sorted(suspects)), f"not in {count} of {case.check_class} that passed")
+    return None
+
+
+def _alike(other: CaseVerdict, failed: CaseVerdict) -> bool:
+    return failed.case.check_class is not None and _kind(other) == _kind(failed)
+
+
+def _kind(verdict: CaseVerdict) -> tuple[str | None, str, str]:
+    return verdict.case.check_class, verdict.case.variant, verdict.case.environ
+
+
+def _passed(other: CaseVerdict, metric: str | None) -> bool:
+    if metric is None:
+        return other.state is State.PASS
+    return any(verdict.metric.name == metric and verdict.state is State.PASS for verdict in other.metrics)
+
+
+def suspect_nodes(attempts: Iterable[CaseVerdict]) -> tuple[SuspectNode, ...]:
+    """Every suspect node of the session with all that speaks against it.
+
+    The one with most failures first, and of as many, the one that stands out most.
+    """
+    # A case that was measured again speaks once.
+    found: dict[str, dict[tuple[str, State, str], None]] = {}
+    scores: dict[str, float] = {}
+    for attempt in attempts:
+        if attempt.suspicion:
+            for node in attempt.suspicion.nodes:
+                found.setdefault(node, {})[attempt.case.title, attempt.state, attempt.suspicion.evidence] = None
+        for finding in attempt.case.findings:
+            for node in finding.nodes if finding.kind == "node" else ():
+                scores[node] = max(scores.get(node, 0), math.inf if finding.score is None else finding.score)
+    nodes = [SuspectNode(node, tuple(evidence), scores.get(node, 0)) for node, evidence in found.items()]
+    return tuple(sorted(nodes, key=lambda suspect: (-suspect.failures, -suspect.score, suspect.node)))

@@ -1,0 +1,97 @@
+"""One metric against its reference, from the value itself: what ReFrame concluded is a second opinion only."""
+
+import functools
+import math
+from dataclasses import dataclass, replace
+
+# The definition of ReFrame's bounds, negative and zero references included.
+from reframe.utility.sanity import reference_bounds  # type: ignore[import-untyped]
+
+from kappa.record.model import Case, Metric, ReferenceSource
+from reports.verdict.state import State
+
+NO_VALUE = "no value was measured"
+NO_REFERENCE = "no reference"
+INVALID_BOUNDS = "the bounds are not valid"
+UNEXPECTED_PASS = "passed although marked as a known failure"
+
+
+@dataclass(frozen=True)
+class MetricVerdict:
+    """``lower`` and ``upper`` are absolute, in the metric's unit; infinite where unbounded.
+
+    ``reason`` says why the state is INCOMPLETE, ``detail`` what was found instead.
+    """
+
+    metric: Metric
+    state: State
+    lower: float = -math.inf
+    upper: float = math.inf
+    source: ReferenceSource | None = None
+    reason: str = ""
+    detail: str = ""
+
+    @property
+    def bounded(self) -> bool:
+        return math.isfinite(self.lower) or math.isfinite(self.upper)
+
+    @property
+    def deviation_percent(self) -> float | None:
+        """Deviation from the reference in per cent of its magnitude; ``None`` without one, or when it is 0."""
+        metric = self.metric
+        if not self.bounded or metric.reference == 0 or metric.value is None or not math.isfinite(metric.value):
+            return None
+        return (metric.value - metric.reference) / abs(metric.reference) * 100
+
+    @property
+    def excess(self) -> float:
+        """By what share of the broken bound a value is beyond it; the larger, the worse."""
+        value = self.metric.value
+        if value is None or not math.isfinite(value):
+            return math.inf
+        bound = self.lower if value < self.lower else self.upper
+        return abs(value - bound) / abs(bound) if bound else math.inf
+
+
+@functools.lru_cache(4096)  # the references are the same night after night, and ReFrame's function is slow
+def absolute_bounds(
+    reference: float, lower_fraction: float | None, upper_fraction: float | None
+) -> tuple[float, float]:
+    """Lower and upper bound in the metric's unit, infinite where unbounded.
+
+    :raises ValueError: the bounds are not valid.
+    """
+    lower, upper = map(float, reference_bounds(reference, lower_fraction, upper_fraction))
+    return lower, upper
+
+
+def judge_metric(case: Case, metric: Metric) -> MetricVerdict:
+    """Judge ``metric`` of ``case`` by its recorded value, reference and bounds."""
+    source = case.reference_sources.get(metric.name)
+    try:
+        lower, upper = absolute_bounds(metric.reference, metric.lower_fraction, metric.upper_fraction)
+        problem = "" if math.isfinite(metric.reference) else f"the reference is {metric.reference}"
+    except ValueError as err:
+        problem = str(err)
+    if problem:
+        return MetricVerdict(metric, State.INCOMPLETE, source=source, reason=INVALID_BOUNDS, detail=problem)
+    verdict = MetricVerdict(metric, State.PASS, lower, upper, source)
+    state, reason, detail = _conclude(verdict, metric, metric.name in case.informational or case.check_class is None)
+    return replace(verdict, state=state, reason=reason, detail=detail)
+
+
+def _conclude(verdict: MetricVerdict, metric: Metric, informational: bool) -> tuple[State, str, str]:
+    """State, reason and detail of a metric with valid bounds."""
+    value = metric.value
+    if value is None:
+        return State.INCOMPLETE, NO_VALUE, "" if metric.raw == "None" else f"found {metric.raw!r}"
+    if not math.isfinite(value):
+        return State.FAIL, "", ""
+    if not verdict.bounded:
+        unbounded = f"the reference {metric.reference:g} has no bound" if metric.reference else ""
+        return (State.INFO, "", "") if informational else (State.INCOMPLETE, NO_REFERENCE, unbounded)
+    if not verdict.lower <= value <= verdict.upper:
+        return (State.KNOWN if metric.result == "xfail" else State.FAIL), "", ""
+    if metric.result in ("xfail", "xpass"):
+        return State.INCOMPLETE, UNEXPECTED_PASS, ""
+    return State.PASS, "", ""

@@ -1,0 +1,45 @@
+"""What a verdict says in a sentence and in a few numbers; shared by the terminal and the page."""
+
+from kappa.ground.clean_text import one_line
+from kappa.ground.figures import counted
+from kappa.ground.node_lists import folded
+from reports.verdict.advice import REASON_LIMIT, measured_against_bound
+from reports.verdict.case_verdict import CaseVerdict
+from reports.verdict.gaps import grouped
+from reports.verdict.judge import Verdict
+from reports.verdict.state import State
+
+
+def headline(verdict: Verdict) -> str:
+    """One sentence that says why the verdict is what it is."""
+    cases = len(verdict.cases)
+    kinds = len(grouped(verdict.gaps))
+    missing = f"{counted(kinds, 'reason')} why the run is incomplete"
+    if verdict.state is State.FAIL:
+        failed = len(verdict.cases_in(State.FAIL))
+        suspects = [suspect.node for suspect in verdict.suspects if suspect.failures]
+        where = f"; suspect: {folded(suspects)}" if suspects else ""
+        also = f"; also {missing}" if kinds else ""
+        return f"{failed} of {counted(cases, 'case')} failed{where}{also}."
+    if verdict.state is State.INCOMPLETE:
+        return f"Nothing failed in {counted(cases, 'case')}, but there {'is' if kinds == 1 else 'are'} {missing}."
+    known = len(verdict.cases_in(State.KNOWN))
+    but = f" or failed as expected ({known})" if known else ""
+    return f"All {counted(cases, 'case')} passed{but}; everything expected was run, measured and within its bounds."
+
+
+def tally(verdict: Verdict) -> list[tuple[int, str]]:
+    """(number, what) of each state, failures first; unstable cases are also counted in their state."""
+    return [
+        (len(verdict.cases_in(State.FAIL)), "failed"),
+        (len(verdict.cases_in(State.INCOMPLETE)), "incomplete"),
+        (len(verdict.cases_in(State.PASS)), "passed"),
+        (len(verdict.cases_in(State.KNOWN)), "known to fail"),
+        (len(verdict.unstable), "unstable"),
+    ]
+
+
+def known_failure(case: CaseVerdict) -> str:
+    """What is known to fail: the metrics beyond their bounds, or the reason on record."""
+    metrics = [measured_against_bound(metric) for metric in case.metrics if metric.state is State.KNOWN]
+    return "; ".join(metrics) or one_line(case.case.fail_reason, REASON_LIMIT) or "no reason recorded"
