@@ -46,11 +46,20 @@ PERFVALUE: Schema = {
 CENSUS = _object(
     {
         "checks": _list(
-            _object({"name": STRING, "family": STRING, "offered": BOOLEAN, "missing": STRINGS}, {"tags": STRINGS})
+            _object(
+                {"name": STRING, "family": STRING, "offered": BOOLEAN, "missing": STRINGS},
+                {"tags": STRINGS, "cases": _list(_object({"name": STRING, "features": STRINGS, "places": STRINGS}))},
+            )
         ),
         "not_loaded": _list(_object({"file": STRING, "problem": STRING})),
     },
-    {"suite_revision": STRING, "install": _map(STRING)},
+    {
+        "suite_revision": STRING,
+        "install": _map(STRING),
+        "partitions": _map(
+            _object({**{key: {"type": "integer"} for key in ("nodes", "sockets", "numa_domains")}, "features": STRINGS})
+        ),
+    },
 )
 
 # Parameters that tell cases of one check apart, and what a case over ranks records.
@@ -168,8 +177,17 @@ REPORT = _object(
 
 # mode -> family -> partitions; a mode that expects nothing would pass whatever happens.
 MODE: Schema = {"type": "object", "minProperties": 1, "additionalProperties": {**STRINGS, "minItems": 1}}
+# A scale or placement, by its partition feature, that is not expected somewhere, and why.
+LEFT_OUT: Schema = {
+    **_object({"feature": STRING, "partitions": {**STRINGS, "minItems": 1}, "why": {"type": "string", "minLength": 1}},
+              {"families": {**STRINGS, "minItems": 1}}),
+    "additionalProperties": False,
+}  # fmt: skip
 EXPECTED: Schema = {
-    **_object({"modes": {**_map(MODE), "minProperties": 1}, "default_mode": STRING}, {"not_provided": _map(STRING)}),
+    **_object(
+        {"modes": {**_map(MODE), "minProperties": 1}, "default_mode": STRING},
+        {"not_provided": _map(STRING), "left_out": _list(LEFT_OUT)},
+    ),
     "additionalProperties": False,
 }
 

@@ -20,6 +20,25 @@ _SITE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 
 
 @dataclass(frozen=True)
+class LeftOut:
+    """A scale or placement, by its partition feature, that these partitions are not expected to run, and why.
+
+    Without ``families`` it holds for all.
+    """
+
+    feature: str
+    partitions: frozenset[str]
+    families: frozenset[str]
+    why: str
+
+    def covers(self, feature: str, partition: str, family: str | None = None) -> bool:
+        """Whether ``feature`` is left out on ``partition``: for ``family``, or for all without one."""
+        if self.feature != feature or partition not in self.partitions:
+            return False
+        return not self.families or family in self.families
+
+
+@dataclass(frozen=True)
 class Site:
     """``modes`` maps a mode to the partitions on which each family must have run."""
 
@@ -30,6 +49,7 @@ class Site:
     not_provided: dict[str, str]
     """Feature -> why the site has it not."""
     reference_files: tuple[str, ...]
+    left_out: tuple[LeftOut, ...] = ()
 
 
 class SiteUnknownError(LookupError):
@@ -80,6 +100,15 @@ def load_site(folder: pathlib.Path) -> Site:
         default_mode=clean(document["default_mode"]),
         not_provided={clean(feature): clean(why) for feature, why in document.get("not_provided", {}).items()},
         reference_files=tuple(sorted(clean(path.name) for path in folder.glob("references/*.yaml"))),
+        left_out=tuple(
+            LeftOut(
+                clean(entry["feature"]),
+                frozenset(map(clean, entry["partitions"])),
+                frozenset(map(clean, entry.get("families", ()))),
+                clean(entry["why"]),
+            )
+            for entry in document.get("left_out", ())
+        ),
     )
 
 

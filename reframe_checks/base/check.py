@@ -12,6 +12,7 @@ import reframe.utility.typecheck as typ
 from reframe.core.exceptions import ReframeError, SanityError
 
 from kappa.ground.bounded_file import read_text
+from reframe_checks.base.case_register import Registered
 from reframe_checks.base.evidence import Evidence
 from reframe_checks.base.provenance import Provenance
 from reframe_checks.base.references import References
@@ -33,8 +34,9 @@ def feature_choices(needs):
 
 
 class SystemCheck(
-    rfm.RunOnlyRegressionTest, Strictness, References, Evidence, Provenance, Tuning, SameAllocation, special=True
-):
+    rfm.RunOnlyRegressionTest, Strictness, References, Evidence, Provenance, Tuning, SameAllocation, Registered,
+    special=True,
+):  # fmt: skip
     """A run-only check of the system itself, which runs no program of an environment.
 
     Leaves say ``family``, ``needs_*``, the command, the sanity and the metrics.
