@@ -4,19 +4,32 @@ import pathlib
 import re
 from collections.abc import Hashable
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any
 
+import msgspec
 import yaml
 
 from kappa.ground.bounded_file import read_text
 from kappa.ground.bounded_yaml import load_yaml
 from kappa.ground.clean_text import clean, one_line
 from kappa.ground.errors import InputError
-from kappa.record import schema
+from kappa.ground.typed import fit
 
 MAX_SITE_FILE_BYTES = 2**20
 SITES = pathlib.Path("site_configs")
 _SITE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
+
+# Family -> partitions; a mode that expects nothing would pass whatever happens.
+_SOME = msgspec.Meta(min_length=1)
+_Mode = Annotated[dict[str, Annotated[tuple[str, ...], _SOME]], _SOME]
+
+
+class _Expected(msgspec.Struct, forbid_unknown_fields=True):
+    """``expected.yaml``; ``not_provided`` maps a feature to why the site has it not."""
+
+    modes: Annotated[dict[str, _Mode], _SOME]
+    default_mode: str
+    not_provided: dict[str, str] = {}
 
 
 @dataclass(frozen=True)
@@ -66,19 +79,19 @@ def load_site(folder: pathlib.Path) -> Site:
         raise InputError(f"cannot read {source}: {reason}; it says what each mode has to run") from err
     except yaml.YAMLError as err:
         raise InputError(f"{source}: not valid YAML: {one_line(clean(str(err)), 300)}") from err
-    schema.check(document, schema.EXPECTED, source)
-    if document["default_mode"] not in document["modes"]:
-        modes = ", ".join(document["modes"])
-        raise InputError(f"{source}: default_mode: expected one of {modes}, found {document['default_mode']!r}")
+    expected = fit(document, _Expected, source)
+    if expected.default_mode not in expected.modes:
+        modes = ", ".join(expected.modes)
+        raise InputError(f"{source}: default_mode: expected one of {modes}, found {expected.default_mode!r}")
     return Site(
         name=clean(folder.resolve().name),
         path=clean(str(folder)),
         modes={
             clean(mode): {clean(family): tuple(map(clean, partitions)) for family, partitions in families.items()}
-            for mode, families in document["modes"].items()
+            for mode, families in expected.modes.items()
         },
-        default_mode=clean(document["default_mode"]),
-        not_provided={clean(feature): clean(why) for feature, why in document.get("not_provided", {}).items()},
+        default_mode=clean(expected.default_mode),
+        not_provided={clean(feature): clean(why) for feature, why in expected.not_provided.items()},
         reference_files=tuple(sorted(clean(path.name) for path in folder.glob("references/*.yaml"))),
     )
 
