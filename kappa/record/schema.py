@@ -175,22 +175,6 @@ REPORT = _object(
     {"restored_cases": {"type": "array"}},
 )
 
-# mode -> family -> partitions; a mode that expects nothing would pass whatever happens.
-MODE: Schema = {"type": "object", "minProperties": 1, "additionalProperties": {**STRINGS, "minItems": 1}}
-# A scale or placement, by its partition feature, that is not expected somewhere, and why.
-LEFT_OUT: Schema = {
-    **_object({"feature": STRING, "partitions": {**STRINGS, "minItems": 1}, "why": {"type": "string", "minLength": 1}},
-              {"families": {**STRINGS, "minItems": 1}}),
-    "additionalProperties": False,
-}  # fmt: skip
-EXPECTED: Schema = {
-    **_object(
-        {"modes": {**_map(MODE), "minProperties": 1}, "default_mode": STRING},
-        {"not_provided": _map(STRING), "left_out": _list(LEFT_OUT)},
-    ),
-    "additionalProperties": False,
-}
-
 # Read by the thousand.
 _COMPILED = {id(REPORT): jsonschema_rs.Draft202012Validator(REPORT)}
 

@@ -36,7 +36,7 @@ def expected_gaps(document, tmp_path, **site):
 
 
 def left_out(feature, *families):
-    return {"left_out": (LeftOut(feature, frozenset({"cpu"}), frozenset(families), "why not"),)}
+    return {"left_out": (LeftOut(feature, frozenset({"cpu"}), "why not", frozenset(families)),)}
 
 
 def test_every_case_that_the_site_offers_is_named_when_it_did_not_run(tmp_path):
@@ -96,5 +96,5 @@ def test_leaving_out_needs_a_place_and_a_reason(key, tmp_path):
     del entry[key]
     head = site.partition("\nleft_out:")[0]
     (tmp_path / "expected.yaml").write_text(head + "\nleft_out:\n  - {" + ", ".join(entry.values()) + "}\n")
-    with pytest.raises(InputError, match=rf"expected.yaml: left_out\[0\]: '{key}'"):
+    with pytest.raises(InputError, match=rf"expected.yaml: left_out\[0\].*{key}"):
         load_site(tmp_path)
