@@ -11,7 +11,7 @@ import sys
 from reframe.core.runtime import runtime
 
 from reframe_checks.base.case_register import made_cases
-from reframe_checks.base.check import feature_choices
+from reframe_checks.base.check import FULL, feature_choices
 from spack_envs.installer.reframe_settings import install_commands
 
 SUITE = pathlib.Path(__file__).parents[1]
@@ -81,7 +81,7 @@ def _entry(name, path, cls, offers):
         "name": name,
         "file": str(path.relative_to(SUITE.parent)),
         "family": str(cls.family),
-        "tags": sorted({*cls.tags, *cls.modes}),
+        "tags": sorted({*cls.tags, *cls.modes, FULL}),
         "needs_partition": sorted(cls.needs_partition),
         "needs_environ": sorted(cls.needs_environ),
         "offered": not missing,

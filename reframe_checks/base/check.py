@@ -24,6 +24,8 @@ from reframe_checks.parsers.errors import ParseError
 
 # Modes in which a check runs unless it says otherwise; a check tags itself for the others.
 EVERY_MODE = ("nightly", "acceptance")
+# The mode of all that the site provides: no check can leave it.
+FULL = "full"
 # A program that writes without end fills a disk, and must not fill the memory of the login node as well.
 MAX_OUTPUT_BYTES = 256 * 2**20
 
@@ -65,7 +67,7 @@ class SystemCheck(
     @rfmb.run_after("init")
     def require_features(self):
         self.check_class = type(self).__name__
-        self.tags |= {self.family.split("/")[0], *self.modes}
+        self.tags |= {self.family.split("/")[0], *self.modes, FULL}
         features = [*self.needs_partition, *self.chosen_features()]
         self.valid_systems = [" ".join(f"+{feature}" for feature in features) or "*"]
         self.valid_prog_environs = [
