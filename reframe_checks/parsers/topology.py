@@ -77,9 +77,7 @@ def _expanded(output: Output, number: int, text: str, at_most: int) -> list[str]
         raise output.error(number, str(err)) from None
 
 
-def _check_children(
-    output: Output, number: int, nodes: Sequence[str], below: dict[str, Sequence[str] | None]
-) -> None:
+def _check_children(output: Output, number: int, nodes: Sequence[str], below: dict[str, Sequence[str] | None]) -> None:
     """A lost or damaged line shows itself here. ``nodes`` is empty in topology.conf, which leaves them out."""
     together: set[str] = set()
     for child, their_nodes in below.items():
