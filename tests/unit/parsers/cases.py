@@ -175,8 +175,6 @@ CASES = {
     ),
     "topology": Case("topology/scontrol_three_leaves.txt", partial(topology.leaves_of, nodes=EIGHT_NODES)),
     "topology of blocks": Case("topology/composed_blocks.txt", partial(topology.leaves_of, nodes=EIGHT_NODES)),
-    "topology of any nodes": Case("topology/scontrol_three_leaves.txt", topology.leaf_switches),
-    "blocks of any nodes": Case("topology/composed_blocks.txt", topology.leaf_switches),
     "babelstream": Case("babelstream/cuda_a100.txt", babelstream.parse, alone=["[].device"]),
     "nccl-tests": Case("nccl/all_reduce_sixteen_gpus.txt", ALL_REDUCE, alone=[".hosts[]", ".mean_bus_gb_s"]),
     "nvbandwidth": Case("nvbandwidth/seven_gpus.txt", SEVEN_GPUS),
@@ -186,3 +184,9 @@ CASES = {
         alone=["[].name", "[].driver_version", "[].memory_mib", "[].pcie_width"],
     ),
 }  # fmt: skip
+
+#: Where nothing at all is an answer, too: Slurm without a topology.
+MAY_BE_EMPTY = {
+    "topology of any nodes": Case("topology/scontrol_three_leaves.txt", topology.leaf_switches),
+    "blocks of any nodes": Case("topology/composed_blocks.txt", topology.leaf_switches),
+}
