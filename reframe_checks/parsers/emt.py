@@ -44,26 +44,15 @@ def parse(text: str) -> EmtResult:
         raise record.error("kappa-emt-result, version 1", "format")
     if not record.flag("replay_exact"):
         raise record.error("true: the replay that measures phi gave other bits", "replay_exact")
-    step = record.record("step_us")
-    sigma_us, phi_us = (
-        record.number("sigma_us", Quantity.OPERATION_US, 0),
-        record.number("phi_us", Quantity.OPERATION_US, 0),
-    )
-    ranks, mean, p50 = (
-        record.integer("ranks", 1, Quantity.RANKS),
-        step.number("mean", Quantity.OPERATION_US, 0),
-        step.number("p50", Quantity.OPERATION_US, 0),
-    )
-    block_p50 = step.number("block_p50", Quantity.OPERATION_US, 0)
-    if not (
-        0 < mean <= step.number("max", Quantity.OPERATION_US)
-        and 0 < p50 <= step.number("p99", Quantity.OPERATION_US)
-        and 0 < block_p50 <= step.number("max", Quantity.OPERATION_US)
-    ):
+    step, us = record.record("step_us"), Quantity.OPERATION_US
+    sigma_us, phi_us = record.number("sigma_us", us, 0), record.number("phi_us", us, 0)
+    ranks, mean, p50 = record.integer("ranks", 1, Quantity.RANKS), step.number("mean", us, 0), step.number("p50", us, 0)
+    p99, block_p50, slowest = (step.number(key, us, 0) for key in ("p99", "block_p50", "max"))
+    if not (0 < mean <= slowest and 0 < p50 <= p99 and 0 < block_p50 <= slowest):
         raise step.error("0 < mean <= max, 0 < block_p50 <= max and 0 < p50 <= p99")
     for key, step_us, of in (("kappa_us", mean, "mean step time"), ("kappa_block_p50_us", block_p50, "block_p50")):
         # The file keeps four decimals.
-        if abs(step_us - sigma_us - phi_us / ranks - record.number(key, Quantity.OPERATION_US)) > 1e-3:
+        if abs(step_us - sigma_us - phi_us / ranks - record.number(key, us)) > 1e-3:
             raise record.error(f"{of} - sigma - phi / ranks", key)
     speedup, efficiency = record.number("speedup", Quantity.RANKS, 0), record.number("efficiency", Quantity.RANKS, 0)
     if abs((sigma_us + phi_us) / mean - speedup) > 1e-3 or abs(speedup / ranks - efficiency) > 1e-3:
@@ -81,9 +70,9 @@ def parse(text: str) -> EmtResult:
         phi_us=phi_us,
         step_block_p50_us=block_p50,
         step_p50_us=p50,
-        step_p99_us=step.number("p99", Quantity.OPERATION_US),
-        kappa_block_p50_us=record.number("kappa_block_p50_us", Quantity.OPERATION_US),
-        imbalance_us=record.number("imbalance_us", Quantity.OPERATION_US),
+        step_p99_us=p99,
+        kappa_block_p50_us=record.number("kappa_block_p50_us", us),
+        imbalance_us=record.number("imbalance_us", us),
         speedup=speedup,
         efficiency=efficiency,
         karp_flatt=karp_flatt,
