@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from reports.__main__ import main
+from kappa.command.main import main
 from tests.unit.reports.samples import complete, latency
 
 ESCAPES = "\x1b[2J\x1b]0;owned\x07\x9b31m\u202e\r\x08"

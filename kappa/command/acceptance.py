@@ -1,56 +1,58 @@
-"""Command line: ``python -m reports acceptance plan|run|report`` and ``python -m reports verify``."""
+"""``kappa acceptance``: ``plan``, ``run``, ``report`` and ``sign``."""
 
 import argparse
 import pathlib
-import sys
 
+from kappa.command.arguments import add_json, parser
+from kappa.command.json_output import alone, write_json
+from kappa.conduct.acceptance import run as run_left
+from kappa.conduct.offers import offers
+from kappa.conduct.session import Conductor
 from kappa.ground.clean_text import clean
 from kappa.ground.errors import InputError
 from kappa.ground.figures import NOTHING, counted, duration
-from kappa.sites.expected import SITES
+from kappa.ground.processes import StoppedError, stopping
+from kappa.sites.places import SITES, results_folder, root
 from reports.acceptance.campaign import Campaign
 from reports.acceptance.contract import FILE, Contract, load_contract
 from reports.acceptance.judge import Outcome, Verdict, judge
-from reports.acceptance.plan import Item, Plan, plan, stored_times
-from reports.acceptance.sessions import StoppedError, offers, stoppable
+from reports.acceptance.plan import Item, Plan, plan, stored_times, to_document
 
+_DESCRIPTION = """\
+The clauses of a contract (acceptance.yaml of a site) held against repeated runs.
+
+  ACCEPTED      0  every mandatory clause is met or waived
+  NOT ACCEPTED  1  a mandatory clause is not met
+  INCOMPLETE    2  none is unmet, but a mandatory clause lacks samples"""
 _EXAMPLES = """\
-examples:
-  python -m reports acceptance plan embedded                    what would run, on how many nodes, for how long
-  python -m reports acceptance run embedded acceptance-2026     stop it at any moment; the same command goes on
-  python -m reports acceptance report acceptance-2026           writes acceptance-2026/dossier
-  python -m reports acceptance sign acceptance-2026/dossier gpg --party vendor     the second party
-  python -m reports verify acceptance-2026/dossier              was anything altered since?
+  kappa acceptance plan embedded                    what would run, on how many nodes, for how long
+  kappa acceptance run embedded acceptance-2026     stop it at any moment; the same command goes on
+  kappa acceptance report acceptance-2026           writes acceptance-2026/dossier
+  kappa acceptance sign acceptance-2026/dossier gpg --party vendor     the second party
+  kappa verify acceptance-2026/dossier              was anything altered since?
 """
 _SITE_HELP = "name of a folder in site_configs, or a folder with settings.py and acceptance.yaml"
 _HOW = "gpg, gpg:KEY or minisign:SECRET_KEY_FILE"
 INTERRUPTED = 2
 
 
-def add_commands(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
-    """Add ``acceptance`` and ``verify`` to the command line of the reports."""
+def run(arguments: list[str]) -> int:
+    options = _parse(arguments)
+    return int(options.act(options))
+
+
+def _parse(arguments: list[str]) -> argparse.Namespace:
     raw = argparse.RawDescriptionHelpFormatter
-    acceptance = commands.add_parser(
-        "acceptance",
-        formatter_class=raw,
-        help="plan, run and report the acceptance by a site's contract",
-        description="The clauses of a contract (acceptance.yaml of a site) held against repeated runs.\n\n"
-        "  ACCEPTED      0  every mandatory clause is met or waived\n"
-        "  NOT ACCEPTED  1  a mandatory clause is not met\n"
-        "  INCOMPLETE    2  none is unmet, but a mandatory clause lacks samples",
-        epilog=_EXAMPLES,
-    )
-    actions = acceptance.add_subparsers(dest="action", required=True, metavar="ACTION")
+    words = parser("acceptance", _DESCRIPTION, _EXAMPLES)
+    actions = words.add_subparsers(dest="action", required=True, metavar="ACTION")
 
     of_site = argparse.ArgumentParser(add_help=False)
     of_site.add_argument("site", metavar="SITE", type=pathlib.Path, help=_SITE_HELP)
     of_site.add_argument("--contract", metavar="FILE", type=pathlib.Path, help=f"another contract than SITE/{FILE}")
     of_site.add_argument(
-        "--results",
-        metavar="DIR",
-        type=pathlib.Path,
+        "--results", metavar="DIR", type=pathlib.Path,
         help="stored runs to take run times from (default: results/SYSTEM/runs)",
-    )
+    )  # fmt: skip
 
     planned = actions.add_parser(
         "plan",
@@ -60,7 +62,8 @@ def add_commands(commands: "argparse._SubParsersAction[argparse.ArgumentParser]"
         description="Print the series that the contract's clauses select, the repeats, nodes and time.\n"
         "Exit status: 0 when every clause selects one series, 2 otherwise.",
     )
-    planned.set_defaults(command=_plan)
+    add_json(planned)
+    planned.set_defaults(act=_plan)
 
     running = actions.add_parser(
         "run",
@@ -77,7 +80,7 @@ def add_commands(commands: "argparse._SubParsersAction[argparse.ArgumentParser]"
         action="store_true",
         help="also run repeats anew that failed; the dossier tells of the earlier attempt",
     )
-    running.set_defaults(command=_run)
+    running.set_defaults(act=_run)
 
     report = actions.add_parser(
         "report",
@@ -97,7 +100,7 @@ def add_commands(commands: "argparse._SubParsersAction[argparse.ArgumentParser]"
     )
     report.add_argument("--no-pdf", action="store_true", help="write no PDF")
     report.add_argument("--sign", metavar="HOW", help=f"sign the manifest: {_HOW}")
-    report.set_defaults(command=_report)
+    report.set_defaults(act=_report)
 
     signing = actions.add_parser(
         "sign",
@@ -109,55 +112,42 @@ def add_commands(commands: "argparse._SubParsersAction[argparse.ArgumentParser]"
     signing.add_argument("dossier", metavar="DOSSIER", type=pathlib.Path)
     signing.add_argument("how", metavar="HOW", help=_HOW)
     signing.add_argument("--party", metavar="NAME", default="", help="who signs, for the name of the file")
-    signing.set_defaults(command=_sign)
+    signing.set_defaults(act=_sign)
 
-    proof = commands.add_parser(
-        "verify",
-        formatter_class=raw,
-        help="prove that a dossier is as it was written",
-        description="Hold every file of a dossier against its manifest and its signatures, and the verdict against\n"
-        "the raw results. Exit status: 0 nothing was altered, 1 something was altered, is missing or was added,\n"
-        "2 it is no dossier or a signature cannot be checked.",
-    )
-    proof.add_argument("dossier", metavar="DOSSIER", type=pathlib.Path)
-    proof.add_argument(
-        "--key",
-        metavar="KEY",
-        action="append",
-        default=[],
-        help="who must have signed: a GnuPG fingerprint, or the file of minisign's public key; once for each party",
-    )
-    proof.set_defaults(command=_verify)
+    return words.parse_args(arguments)
 
 
 def _plan(options: argparse.Namespace) -> int:
     site, contract = _site(options)
-    planned = _planned(options, site, contract)
-    _show_plan(contract, planned)
-    return 2 if planned.unresolved else 0
+    with stopping() as stop:
+        planned = _planned(options, site, contract, Conductor(stop))
+    status = 2 if planned.unresolved else 0
+    write_json(options.json, {"exit_status": status, **to_document(contract, planned)})
+    if not alone(options.json):
+        _show_plan(contract, planned)
+    return status
 
 
 def _run(options: argparse.Namespace) -> int:
-    from reports.acceptance.run import run  # noqa: PLC0415
-
     site, contract = _site(options)
     campaign = Campaign(options.folder)
     with campaign.locked() as lock:
         campaign.freeze(options.contract or site / FILE)
         try:
-            with stoppable():
-                planned = _planned(options, site, contract)
+            with stopping() as stop:
+                conductor = Conductor(stop, [lock])
+                planned = _planned(options, site, contract, conductor)
                 for clause, why in planned.unresolved.items():
                     _say(f"{clause}: nothing is run: {why}")
-                run(campaign, planned, site, lock, options.again, _say)
+                run_left(campaign, planned, site, conductor, options.again)
         except StoppedError as err:
-            _say(f"stopped by {err}; what is finished is kept, the same command goes on")
+            _say(f"{err}; what is finished is kept, the same command goes on")
             return INTERRUPTED
         except OSError as err:
             raise InputError(f"{clean(str(options.folder))}: {err.strerror}; run again to go on") from err
         verdict = judge(campaign)
     _show_verdict(verdict)
-    _say(f"write the dossier with: python -m reports acceptance report {options.folder}")
+    _say(f"write the dossier with: kappa acceptance report {options.folder}")
     return verdict.acceptance.exit_status
 
 
@@ -187,30 +177,20 @@ def _sign(options: argparse.Namespace) -> int:
     return 0
 
 
-def _verify(options: argparse.Namespace) -> int:
-    from reports.acceptance.dossier import verify  # noqa: PLC0415
-
-    proof = verify(options.dossier, options.key)
-    for words in (*proof.problems, *proof.unchecked, *proof.good):
-        _say(words)
-    _say(("intact", "ALTERED", "intact as far as checked")[proof.exit_status])
-    return proof.exit_status
-
-
 def _site(options: argparse.Namespace) -> tuple[pathlib.Path, Contract]:
-    named = SITES / options.site
+    named = root() / SITES / options.site
     site = options.site if (options.site / "settings.py").is_file() or not named.is_dir() else named
     if not (site / "settings.py").is_file():
         raise InputError(f"{clean(str(options.site))}: expected {_SITE_HELP}")
     return site, load_contract(options.contract or site / FILE)
 
 
-def _planned(options: argparse.Namespace, site: pathlib.Path, contract: Contract) -> Plan:
-    results = options.results or pathlib.Path("results", contract.system, "runs")
+def _planned(options: argparse.Namespace, site: pathlib.Path, contract: Contract, conductor: Conductor) -> Plan:
+    results = options.results or results_folder(contract.system) / "runs"
     reports = [*results.glob("*/run-report.json")]
     if "folder" in options:
         reports += options.folder.glob("attempts/*/run-report.json")
-    return plan(contract, offers(site, contract), stored_times(reports))
+    return plan(contract, offers(site, contract, conductor), stored_times(reports))
 
 
 def _show_plan(contract: Contract, planned: Plan) -> None:
@@ -250,4 +230,4 @@ def _show_verdict(verdict: Verdict) -> None:
 
 
 def _say(line: str) -> None:
-    print(clean(line), flush=True, file=sys.stdout)
+    print(clean(line), flush=True)
