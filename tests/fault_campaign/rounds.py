@@ -5,13 +5,13 @@ import os
 import pathlib
 import random
 import re
-import signal
 import subprocess
 import sys
 import time
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
+from kappa.ground.processes import end
 from tests.fault_campaign.cluster import REPOSITORY, Cluster
 from tests.fault_campaign.faults import KINDS
 from tests.fault_campaign.outcome import Outcome, read_verdict
@@ -23,6 +23,7 @@ EXPECTATIONS = pathlib.Path(__file__).parent / "site"
 MODE = "smoke"
 CHECKS = ("PartitionState", "PartitionHealth", "PairSweep", "NodeSweep", "NodeScratch")
 ROUND_SECONDS = 600
+ENDING_SECONDS = 300
 
 
 def run_round(cluster: Cluster, planned: Round) -> Outcome:
@@ -61,8 +62,7 @@ def validate(cluster: Cluster) -> pathlib.Path | None:
         try:
             process.wait(ROUND_SECONDS)
         except BaseException as err:
-            os.killpg(process.pid, signal.SIGTERM)
-            process.wait()
+            end(process, ENDING_SECONDS)
             if not isinstance(err, subprocess.TimeoutExpired):
                 raise
             return None

@@ -34,4 +34,4 @@ def test_a_crash_has_none(validate):
 
 
 def test_what_the_limit_ended_is_no_outcome_although_it_is_judged(validate):
-    assert validate(f"{REPORT}; trap '{SAID}; exit 2' TERM; sleep 60 & wait") is None
+    assert validate(f"{REPORT}; trap '{SAID}; kill $!; exit 2' TERM; sleep 60 & wait") is None
