@@ -10,13 +10,13 @@ from kappa.conduct.offers import offers
 from kappa.conduct.session import Conductor
 from kappa.ground.clean_text import clean
 from kappa.ground.errors import InputError
-from kappa.ground.figures import NOTHING, counted, duration
 from kappa.ground.processes import StoppedError, stopping
 from kappa.sites.places import SITES, results_folder, root
 from reports.acceptance.campaign import Campaign
 from reports.acceptance.contract import FILE, Contract, load_contract
-from reports.acceptance.judge import Outcome, Verdict, judge
-from reports.acceptance.plan import Item, Plan, plan, stored_times, to_document
+from reports.acceptance.judge import judge
+from reports.acceptance.listing import say, show_plan, show_verdict
+from reports.acceptance.plan import Plan, plan, stored_times, to_document
 
 _DESCRIPTION = """\
 The clauses of a contract (acceptance.yaml of a site) held against repeated runs.
@@ -124,7 +124,7 @@ def _plan(options: argparse.Namespace) -> int:
     status = 2 if planned.unresolved else 0
     write_json(options.json, {"exit_status": status, **to_document(contract, planned)})
     if not alone(options.json):
-        _show_plan(contract, planned)
+        show_plan(contract, planned)
     return status
 
 
@@ -138,16 +138,16 @@ def _run(options: argparse.Namespace) -> int:
                 conductor = Conductor(stop, [lock])
                 planned = _planned(options, site, contract, conductor)
                 for clause, why in planned.unresolved.items():
-                    _say(f"{clause}: nothing is run: {why}")
+                    say(f"{clause}: nothing is run: {why}")
                 run_left(campaign, planned, site, conductor, options.again)
         except StoppedError as err:
-            _say(f"{err}; what is finished is kept, the same command goes on")
+            say(f"{err}; what is finished is kept, the same command goes on")
             return INTERRUPTED
         except OSError as err:
             raise InputError(f"{clean(str(options.folder))}: {err.strerror}; run again to go on") from err
         verdict = judge(campaign)
-    _show_verdict(verdict)
-    _say(f"write the dossier with: kappa acceptance report {options.folder}")
+    show_verdict(verdict)
+    say(f"write the dossier with: kappa acceptance report {options.folder}")
     return verdict.acceptance.exit_status
 
 
@@ -161,8 +161,8 @@ def _report(options: argparse.Namespace) -> int:
             campaign.freeze(options.contract)
     with campaign.at_rest():
         verdict = write_dossier(campaign, target, not options.no_pdf, options.sign)
-    _show_verdict(verdict)
-    _say(f"dossier: {target}")
+    show_verdict(verdict)
+    say(f"dossier: {target}")
     return verdict.acceptance.exit_status
 
 
@@ -173,7 +173,7 @@ def _sign(options: argparse.Namespace) -> int:
     problems = verify(options.dossier).problems
     if problems:
         raise InputError(f"{clean(str(options.dossier))} is not signed: {problems[0]}")
-    _say(f"signed: {sign(options.dossier, options.how, options.party)}")
+    say(f"signed: {sign(options.dossier, options.how, options.party)}")
     return 0
 
 
@@ -191,43 +191,3 @@ def _planned(options: argparse.Namespace, site: pathlib.Path, contract: Contract
     if "folder" in options:
         reports += options.folder.glob("attempts/*/run-report.json")
     return plan(contract, offers(site, contract, conductor), stored_times(reports))
-
-
-def _show_plan(contract: Contract, planned: Plan) -> None:
-    series = counted(len(planned.items), "series", "series")
-    _say(f"{contract.title}: {counted(len(contract.clauses), 'clause')}, {series}")
-    for item in planned.items:
-        nodes = NOTHING if item.nodes is None else counted(item.nodes, "node")
-        _say(f"  {item.series}\n      clauses {', '.join(item.clauses)}; {item.repeats} x {_time(item)} on {nodes}")
-    for clause, why in planned.unresolved.items():
-        _say(f"  {clause} INCOMPLETE: {why}")
-    known = [item.estimate.seconds * item.repeats for item in planned.items if item.estimate]
-    bound = any(item.estimate and not item.estimate.runs for item in planned.items)
-    unknown = len(planned.items) - len(known)
-    _say(
-        f"{sum(item.repeats for item in planned.items)} sessions, one at a time; "
-        f"{'at most' if bound else 'about'} {duration(sum(known))}"
-        + (f" and {counted(unknown, 'series', 'series')} without a time limit" if unknown else "")
-    )
-
-
-def _time(item: Item) -> str:
-    if item.estimate is None:
-        return "unknown time"
-    runs = item.estimate.runs
-    origin = f"median of {counted(runs, 'stored run')}" if runs else "time limit"
-    return f"{duration(item.estimate.seconds)} ({origin})"
-
-
-def _show_verdict(verdict: Verdict) -> None:
-    from reports.acceptance.dossier_page import headline, measured  # noqa: PLC0415
-
-    _say(f"{verdict.acceptance.symbol} {verdict.acceptance.word}. {headline(verdict)}")
-    for clause in verdict.clauses:
-        why = "; ".join(clause.problems[:2]) if clause.without_waiver is Outcome.INCOMPLETE else ""
-        asked = f"{measured(clause)}, asked {clause.clause.requirement} ({clause.clause.statistic})"
-        _say(f"  {clause.outcome.symbol} {clause.outcome.word:<10} {clause.clause.id:<8} {why or asked}")
-
-
-def _say(line: str) -> None:
-    print(clean(line), flush=True)
