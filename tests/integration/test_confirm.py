@@ -1,4 +1,4 @@
-"""Faults of one node, seen by a check of one node, through the whole of `site_configs/validate`."""
+"""Faults of one node, seen by a check of one node, through the whole of `kappa validate`."""
 
 import shutil
 import subprocess
@@ -6,14 +6,14 @@ import subprocess
 from tests.fault_campaign.cluster import Cluster
 from tests.fault_campaign.control_group import disk_limit, limited
 
-from .conftest import SITE
+from .conftest import KAPPA
 
 FAIL = 1
 
 
 def validate_fio(suite, *options):
     return subprocess.run(
-        [SITE.parent / "validate", "embedded", "smoke", "--system=embedded:scratch", "-n", "Fio%target=scratch",
+        [KAPPA, "validate", "embedded", "smoke", "--system=embedded:scratch", "-n", "Fio%target=scratch",
          "-S", "Fio.file_size_mib=8", "-S", "Fio.runtime_s=1", *options],
         env=suite.environment(), capture_output=True, text=True, timeout=300, check=False,
     )  # fmt: skip
