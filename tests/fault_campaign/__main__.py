@@ -9,6 +9,7 @@ import sys
 import time
 
 from kappa.ground.whole_files import write_atomically
+from tests.fault_campaign.beside import LOADS, beside, names
 from tests.fault_campaign.cluster import NODES, REPOSITORY, CampaignError, Cluster
 from tests.fault_campaign.faults import KINDS
 from tests.fault_campaign.outcome import Outcome
@@ -53,6 +54,9 @@ def _parser() -> argparse.ArgumentParser:
         help="healthy rounds after these, to see false alarms (%(default)s)",
     )
     parser.add_argument("--kind", action="append", choices=list(KINDS), metavar="NAME", help="this kind only; repeat")
+    parser.add_argument(
+        "--beside", type=names, default=(), metavar=",".join(LOADS), help="load this machine by these meanwhile"
+    )
     parser.add_argument("--minutes", type=float, metavar="M", help="begin no round after M minutes")
     parser.add_argument(
         "--state", type=pathlib.Path, default=REPOSITORY / ".kappa/fault-campaign", metavar="DIR",
@@ -72,10 +76,11 @@ def main() -> int:
     settings = Settings(options.seed, tuple(options.kind or KINDS))
     try:
         state.lock()
-        if options.rounds > 0:
+        if options.rounds > 0 or options.healthy > 0:
             state.begin(settings)
             plan = make_plan(settings.seed, options.rounds, settings.kinds, NODES, options.healthy)
-            _campaign(Cluster(state.cluster, state.results), state, plan, options.minutes)
+            with beside(options.beside, state.path):
+                _campaign(Cluster(state.cluster, state.results), state, plan, options.minutes)
         tables = render(state.outcomes(), state.settings().seed, state.blamed())
         if options.table:
             document = options.table.read_text(encoding="utf-8")

@@ -1,0 +1,79 @@
+"""What others than the job took of its nodes while they were measured.
+
+On a node of its own that is evidence. Where virtual nodes share a machine it decides: the partition's extra
+``shared_host`` says how much others may take before a measurement counts as *robbed*, which blames nobody
+(docs/architecture.md). The counters are read by each node before and after each step (``src/node_watch.sh``), so nothing
+runs beside the measurement.
+"""
+
+import os
+import pathlib
+import shutil
+
+import reframe as rfm
+import reframe.core.builtins as rfmb
+from reframe.core.logging import getlogger
+
+from kappa.ground.bounded_file import read_text
+from reframe_checks.parsers import load_watch
+from reframe_checks.parsers.errors import ParseError
+
+SCRIPT = pathlib.Path(__file__).parent / "src/node_watch.sh"
+WATCH_FOLDER = "load_watch"
+MAX_BYTES = 2**24
+#: The one place of a site whose nodes share a machine.
+MACHINE = "this machine"
+
+
+class LoadWatch(rfm.RegressionTestPlugin):
+    """Has the nodes watched while the job runs its steps, and reads what they saw."""
+
+    #: Place (node, or ``this machine``) -> {cores, of_cores, steal_cores, disk_mb_per_s} that others took.
+    load_by_others = rfmb.variable(dict, value={}, loggable=True)
+    #: Why the measurement counts as robbed; empty when it does not.
+    robbed = rfmb.variable(str, value="", loggable=True)
+
+    @rfmb.run_before("run")
+    def watch_the_nodes(self):
+        self.load_by_others, self.robbed = {}, ""
+        if self.is_local() or self.current_partition.scheduler.registered_name not in ("slurm", "squeue"):
+            return
+        # The stage folder is what all nodes see.
+        script = shutil.copy2(SCRIPT, self.stagedir)
+        shutil.rmtree(pathlib.Path(self.stagedir, WATCH_FOLDER), ignore_errors=True)
+        self.env_vars = {"SLURM_TASK_PROLOG": script, "SLURM_TASK_EPILOG": script, **self.env_vars}
+
+    @rfmb.run_after("run")
+    def read_load(self):
+        folder = pathlib.Path(self.stagedir, WATCH_FOLDER)
+        # Not by its name: a network file system remembers for long that it was not there.
+        if WATCH_FOLDER not in os.listdir(self.stagedir):
+            return
+        self.keep_files = [*self.keep_files, WATCH_FOLDER]
+        try:
+            nodes = {path.name: load_watch.parse(read_text(path, MAX_BYTES)) for path in sorted(folder.iterdir())}
+        except (OSError, UnicodeDecodeError, ParseError) as err:
+            getlogger().warning(f"{self.name}: what others took of its nodes is not known: {err}")
+            return
+        limits = self.current_partition.extras.get("shared_host")
+        taken = {MACHINE: load_watch.taken_of_machine(nodes)} if limits else taken_of_nodes(nodes)
+        self.load_by_others = {place: vars(found) for place, found in taken.items() if found}
+        if limits and taken[MACHINE]:
+            self.robbed = why_robbed(taken[MACHINE], **limits)
+
+
+def taken_of_nodes(nodes):
+    return {node: load_watch.taken_of_node(snapshots) for node, snapshots in nodes.items()}
+
+
+def why_robbed(taken, *, cores_share, disk_mb_per_s):
+    """What others took beyond the limits, in words; empty when they kept them.
+
+    :param cores_share: of the machine's cores.
+    """
+    found = []
+    if taken.cores > cores_share * taken.of_cores:
+        found.append(f"{taken.cores:.1f} of {taken.of_cores} cores (limit {cores_share * taken.of_cores:.1f})")
+    if taken.disk_mb_per_s > disk_mb_per_s:
+        found.append(f"{taken.disk_mb_per_s:.0f} MB/s of the disk (limit {disk_mb_per_s:g})")
+    return f"others used {' and '.join(found)} while it was measured" if found else ""
