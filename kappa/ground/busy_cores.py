@@ -1,9 +1,8 @@
-"""How busy this machine is, and waiting until it is quieter."""
+"""How busy this machine is."""
 
 import os
 import pathlib
 import time
-from collections.abc import Callable
 
 STAT = pathlib.Path("/proc/stat")
 
@@ -38,20 +37,3 @@ class BusyCores:
     def _read() -> float:
         text = STAT.read_text(encoding="ascii")
         return busy_seconds(text, os.sched_getaffinity(0), os.sysconf("SC_CLK_TCK"))
-
-
-def wait_until_quiet(cores_share: float, limit_s: float, tell: Callable[[str], None]) -> bool:
-    """Wait until at most ``cores_share`` of this machine's cores are busy for two seconds, but no longer than
-    ``limit_s``; says so through ``tell`` when it waits. True when it is quiet."""
-    busy = BusyCores()
-    deadline = time.monotonic() + limit_s
-    told = False
-    while True:
-        time.sleep(2)
-        if (used := busy.since_last()) <= cores_share * busy.cores:
-            return True
-        if time.monotonic() >= deadline:
-            return False
-        if not told:
-            tell(f"{used:.1f} of this machine's {busy.cores} cores are busy: waiting up to {limit_s:.0f} s")
-            told = True

@@ -34,8 +34,9 @@ def feature_choices(needs):
 
 
 class SystemCheck(
-    rfm.RunOnlyRegressionTest, Strictness, References, Evidence, Provenance, Tuning, LoadWatch, SameAllocation, special=True
-):
+    rfm.RunOnlyRegressionTest, Strictness, References, Evidence, Provenance, Tuning, LoadWatch, SameAllocation,
+    special=True,
+):  # fmt: skip
     """A run-only check of the system itself, which runs no program of an environment.
 
     Leaves say ``family``, ``needs_*``, the command, the sanity and the metrics.

@@ -2,25 +2,30 @@
 
 On a node of its own that is evidence. Where virtual nodes share a machine it decides: the partition's extra
 ``shared_host`` says how much others may take before a measurement counts as *robbed*, which blames nobody
-(docs/architecture.md). The counters are read by each node before and after each step (``src/node_watch.sh``), so nothing
-runs beside the measurement.
+(docs/architecture.md). Each node reads the counters before and after each step (``src/node_watch.sh``), so nothing runs
+beside the measurement.
 """
 
 import os
 import pathlib
 import shutil
+import time
 
 import reframe as rfm
 import reframe.core.builtins as rfmb
 from reframe.core.logging import getlogger
 
 from kappa.ground.bounded_file import read_text
+from kappa.ground.busy_cores import BusyCores
 from reframe_checks.parsers import load_watch
 from reframe_checks.parsers.errors import ParseError
 
 SCRIPT = pathlib.Path(__file__).parent / "src/node_watch.sh"
 WATCH_FOLDER = "load_watch"
 MAX_BYTES = 2**24
+# How long one robbed job holds its nodes, and all of a session do, until this machine is quieter; a job is held for
+# `hold_s`, and has to be answered before.
+WAIT_S, SESSION_WAIT_S, MARGIN_S = 40, 180, 15
 #: The one place of a site whose nodes share a machine.
 MACHINE = "this machine"
 
@@ -32,12 +37,17 @@ class LoadWatch(rfm.RegressionTestPlugin):
     load_by_others = rfmb.variable(dict, value={}, loggable=True)
     #: Why the measurement counts as robbed; empty when it does not.
     robbed = rfmb.variable(str, value="", loggable=True)
+    #: Before a job is submitted, how long to wait for a quieter machine where nodes share it; for what is measured again.
+    quiet_wait_s = rfmb.variable(int, value=0)
 
     @rfmb.run_before("run")
     def watch_the_nodes(self):
-        self.load_by_others, self.robbed = {}, ""
+        self.load_by_others, self.robbed, self._quiet = {}, "", None
         if self.is_local() or self.current_partition.scheduler.registered_name not in ("slurm", "squeue"):
             return
+        limits = self.current_partition.extras.get("shared_host")
+        if limits and self.quiet_wait_s:
+            QuietWait(self.quiet_wait_s).wait(limits["cores_share"], getlogger().warning)
         # The stage folder is what all nodes see.
         script = shutil.copy2(SCRIPT, self.stagedir)
         shutil.rmtree(pathlib.Path(self.stagedir, WATCH_FOLDER), ignore_errors=True)
@@ -60,6 +70,51 @@ class LoadWatch(rfm.RegressionTestPlugin):
         self.load_by_others = {place: vars(found) for place, found in taken.items() if found}
         if limits and taken[MACHINE]:
             self.robbed = why_robbed(taken[MACHINE], **limits)
+
+    def load_evidence(self):
+        """Both, by the names of the variables."""
+        return {"load_by_others": self.load_by_others, "robbed": self.robbed}
+
+    def waits_for_quiet(self, measured):
+        """True as long as a robbed job should not measure again yet; looks at the load since the last question.
+
+        ReFrame runs on the machine that the nodes share, and only this job has them.
+        """
+        if not measured.get("robbed"):
+            return False
+        if self._quiet is None:
+            self._quiet = QuietWait(min(WAIT_S, self.hold_s - MARGIN_S))
+            getlogger().warning(f"{self.name}: {measured['robbed']}: waiting until this machine is quieter")
+            return True
+        return self._quiet.goes_on(self.current_partition.extras["shared_host"]["cores_share"])
+
+
+class QuietWait:
+    """A wait for a quieter machine: as long as it is given, and together with all others ``SESSION_WAIT_S``."""
+
+    #: Seconds that all waits of this session took.
+    waited_s = 0.0
+
+    def __init__(self, limit_s):
+        self.busy, self.last_s = BusyCores(), time.monotonic()
+        self.deadline_s = self.last_s + min(limit_s, SESSION_WAIT_S - QuietWait.waited_s)
+
+    def wait(self, cores_share, tell):
+        """Wait for a second in which the machine is quiet."""
+        told = False
+        time.sleep(1)
+        while self.goes_on(cores_share):
+            if not told:
+                tell("this machine is busy: waiting until it is quieter")
+                told = True
+            time.sleep(1)
+
+    def goes_on(self, cores_share):
+        """Whether more than ``cores_share`` of the cores were busy since the last question, and there is time left."""
+        now_s = time.monotonic()
+        QuietWait.waited_s += now_s - self.last_s
+        self.last_s = now_s
+        return now_s < self.deadline_s and self.busy.since_last() > cores_share * self.busy.cores
 
 
 def taken_of_nodes(nodes):

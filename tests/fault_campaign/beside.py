@@ -20,7 +20,7 @@ from tests.fault_campaign.cluster import REPOSITORY, CampaignError
 LONGEST_S = 3 * 3600
 MIB = 1 << 20
 MODULE = "tests.fault_campaign.beside"
-_SOURCE = "#include <iostream>\n#include <map>\n#include <regex>\nstd::regex pattern{{\"[a-z]{{{number}}}+\"}};\n"
+_SOURCE = '#include <iostream>\n#include <map>\n#include <regex>\nstd::regex pattern{{"[a-z]{{{number}}}+"}};\n'
 
 
 def build(folder: pathlib.Path, deadline: float) -> None:
