@@ -13,6 +13,7 @@ import time
 
 import reframe as rfm
 import reframe.core.builtins as rfmb
+import reframe.utility.typecheck as typ
 from reframe.core.logging import getlogger
 
 from kappa.ground.bounded_file import read_text
@@ -25,7 +26,7 @@ WATCH_FOLDER = "load_watch"
 MAX_BYTES = 2**24
 # How long one robbed job holds its nodes, and all of a session do, until this machine is quieter; a job is held for
 # `hold_s`, and has to be answered before.
-WAIT_S, SESSION_WAIT_S, MARGIN_S = 40, 180, 15
+WAIT_S, SESSION_WAIT_S, MARGIN_S = 20, 120, 15
 #: The one place of a site whose nodes share a machine.
 MACHINE = "this machine"
 
@@ -37,13 +38,16 @@ class LoadWatch(rfm.RegressionTestPlugin):
     load_by_others = rfmb.variable(dict, value={}, loggable=True)
     #: Why the measurement counts as robbed; empty when it does not.
     robbed = rfmb.variable(str, value="", loggable=True)
-    #: Before a job is submitted, how long to wait for a quieter machine where nodes share it; for what is measured again.
+    #: False for nothing to be watched: whatever runs beside, the nodes answer for what is measured.
+    watch_load = rfmb.variable(typ.Bool, value=True)
+    #: How long a job waits for a quieter machine before it is submitted, where nodes share one; for measuring again.
     quiet_wait_s = rfmb.variable(int, value=0)
 
     @rfmb.run_before("run")
     def watch_the_nodes(self):
         self.load_by_others, self.robbed, self._quiet = {}, "", None
-        if self.is_local() or self.current_partition.scheduler.registered_name not in ("slurm", "squeue"):
+        scheduler = self.current_partition.scheduler.registered_name
+        if not self.watch_load or self.is_local() or scheduler not in ("slurm", "squeue"):
             return
         limits = self.current_partition.extras.get("shared_host")
         if limits and self.quiet_wait_s:

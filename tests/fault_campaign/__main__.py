@@ -31,6 +31,8 @@ examples:
   python -m tests.fault_campaign --seed 1 --rounds 3             all kinds three times, as many healthy rounds
   python -m tests.fault_campaign --seed 1 --rounds 3 --minutes 30    stop in half an hour, go on another time
   python -m tests.fault_campaign --seed 1 --rounds 3 --healthy 300    then 300 healthy rounds, to see false alarms
+  python -m tests.fault_campaign --rounds 0 --healthy 36    36 healthy rounds and nothing else
+  python -m tests.fault_campaign --beside build,memory,disk --state /tmp/b    beside a load that is no node's fault
   python -m tests.fault_campaign --kind 'slow disk' --state /tmp/c   one kind, in another folder
   python -m tests.fault_campaign --rounds 0 --table docs/fault-campaign.md    only write the table
 """
@@ -73,15 +75,15 @@ def main() -> int:
     for number in (signal.SIGINT, signal.SIGTERM):  # a shell starts background jobs with SIGINT ignored
         signal.signal(number, signal.default_int_handler)
     state = State(options.state)
-    settings = Settings(options.seed, tuple(options.kind or KINDS))
+    settings = Settings(options.seed, tuple(options.kind or KINDS), options.beside)
     try:
         state.lock()
         if options.rounds > 0 or options.healthy > 0:
             state.begin(settings)
             plan = make_plan(settings.seed, options.rounds, settings.kinds, NODES, options.healthy)
-            with beside(options.beside, state.path):
+            with beside(settings.beside, state.path):
                 _campaign(Cluster(state.cluster, state.results), state, plan, options.minutes)
-        tables = render(state.outcomes(), state.settings().seed, state.blamed())
+        tables = render(state.outcomes(), state.settings(), state.blamed())
         if options.table:
             document = options.table.read_text(encoding="utf-8")
             write_atomically(options.table, between_markers(document, tables))

@@ -21,7 +21,7 @@ from tests.fault_campaign.state import VERDICT
 EXPECTATIONS = pathlib.Path(__file__).parent / "site"
 MODE = "smoke"
 CHECKS = ("PartitionState", "PartitionHealth", "PairSweep", "NodeSweep", "NodeScratch")
-ROUND_SECONDS = 600
+ROUND_SECONDS = 900
 
 
 def run_round(cluster: Cluster, planned: Round) -> Outcome:

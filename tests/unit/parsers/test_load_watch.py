@@ -93,7 +93,7 @@ def test_the_script_writes_what_is_parsed(tmp_path):
     first, last = parse(node.read_text())
     assert first.cores == len(os.sched_getaffinity(1))
     assert first.at_s <= last.at_s and first.busy_s <= last.busy_s and first.disk_bytes <= last.disk_bytes
-    assert 0 < first.own_s and 0 < first.busy_s
+    assert first.own_s > 0 and first.busy_s > 0
 
 
 def test_one_task_of_a_node_looks(tmp_path):
