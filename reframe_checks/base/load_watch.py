@@ -53,7 +53,8 @@ class LoadWatch(rfm.RegressionTestPlugin):
         if limits and self.quiet_wait_s:
             QuietWait(self.quiet_wait_s).wait(limits["cores_share"], getlogger().warning)
         # The stage folder is what all nodes see.
-        script = shutil.copy2(SCRIPT, self.stagedir)
+        script = str(shutil.copy(SCRIPT, self.stagedir))
+        os.chmod(script, 0o700)  # an installed package need not keep the mode
         shutil.rmtree(pathlib.Path(self.stagedir, WATCH_FOLDER), ignore_errors=True)
         self.env_vars = {"SLURM_TASK_PROLOG": script, "SLURM_TASK_EPILOG": script, **self.env_vars}
 
