@@ -3,14 +3,15 @@ SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 PYTHON ?= python3
 SITE := site_configs/embedded
+MODE := nightly
 
 .PHONY: help validate smoke test test-spack test-builds fault-campaign lint catalogue setup setup-tests clean
 
 help:            ## this list
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 16
 
-validate: setup  ## run the suite on the embedded cluster, print the verdict, write the report
-	$(SITE)/validate nightly
+validate: setup  ## run the suite on the embedded cluster, print the verdict, write the report; MODE=full runs everything
+	$(SITE)/validate $(MODE)
 
 smoke: setup     ## the same with the checks tagged smoke only
 	$(SITE)/validate smoke

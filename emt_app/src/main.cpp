@@ -4,7 +4,6 @@
 #include <filesystem>
 #include <iostream>
 
-#include "case/diagnostics.hpp"
 #include "commands/commands.hpp"
 
 namespace {
@@ -31,6 +30,8 @@ int main(int argc, char** argv) {
     auto* check = app.add_subcommand("check", "validate a case file and show what it holds");
     check->add_option("CASE", path, "case file (JSON)")->required();
     check->add_flag("--json", as_json, "print JSON");
+
+    auto* schema = app.add_subcommand("schema", "print the JSON Schema of case files");
 
     auto* generate = app.add_subcommand("generate", "write a synthetic case");
     generate->require_subcommand(1);
@@ -68,6 +69,7 @@ int main(int argc, char** argv) {
     CLI11_PARSE(app, argc, argv);
     try {
         if (check->parsed()) return emt::check_command(path, as_json);
+        if (schema->parsed()) return emt::schema_command();
         if (hq->parsed()) return emt::generate_command(scale, seed, output);
         if (scaling->parsed()) {
             scale_options.program = std::filesystem::read_symlink("/proc/self/exe").string();

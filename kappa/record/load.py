@@ -15,7 +15,9 @@ from kappa.record.model import (
     SAME_ALLOCATION,
     Case,
     Census,
+    CensusCase,
     CensusCheck,
+    CensusPartition,
     Curve,
     Finding,
     HeatMap,
@@ -305,9 +307,21 @@ def _census(census: dict[str, Any]) -> Census:
                 tags=frozenset(entry.get("tags", ())),
                 offered=entry["offered"],
                 missing=tuple(entry["missing"]),
+                cases=tuple(map(_census_case, entry["cases"])) if "cases" in entry else None,
             )
             for entry in census["checks"]
         ),
         not_loaded=tuple((entry["file"], entry["problem"]) for entry in census["not_loaded"]),
         install=census.get("install", {}),
+        partitions={
+            name: CensusPartition(found["nodes"], found["sockets"], found["numa_domains"], frozenset(found["features"]))
+            for name, found in census.get("partitions", {}).items()
+        },
+    )
+
+
+def _census_case(entry: dict[str, Any]) -> CensusCase:
+    places = (place.partition("+") for place in entry["places"])
+    return CensusCase(
+        entry["name"], tuple(entry["features"]), tuple((partition, environ) for partition, _, environ in places)
     )

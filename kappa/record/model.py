@@ -122,6 +122,15 @@ class LoadByOthers:
 
 
 @dataclass(frozen=True)
+class CensusCase:
+    """A case that the site offers, the features that its parameters need, and each (partition, environment)."""
+
+    name: str
+    features: tuple[str, ...]
+    places: tuple[tuple[str, str], ...]
+
+
+@dataclass(frozen=True)
 class CensusCheck:
     """A check of the suite; ``offered`` when some partition and environment of the site has all it needs."""
 
@@ -130,6 +139,18 @@ class CensusCheck:
     tags: frozenset[str]
     offered: bool
     missing: tuple[str, ...]
+    cases: tuple[CensusCase, ...] | None
+    """``None`` in reports from before the census listed them."""
+
+
+@dataclass(frozen=True)
+class CensusPartition:
+    """What a partition has, as the site says; sockets and NUMA domains are 0 where it gives no topology."""
+
+    nodes: int
+    sockets: int
+    numa_domains: int
+    features: frozenset[str]
 
 
 @dataclass(frozen=True)
@@ -140,6 +161,7 @@ class Census:
     """(file, problem) of each check that did not load."""
     install: dict[str, str]
     """feature -> the command that installs it."""
+    partitions: dict[str, CensusPartition]
 
 
 @dataclass(frozen=True)

@@ -46,11 +46,20 @@ PERFVALUE: Schema = {
 CENSUS = _object(
     {
         "checks": _list(
-            _object({"name": STRING, "family": STRING, "offered": BOOLEAN, "missing": STRINGS}, {"tags": STRINGS})
+            _object(
+                {"name": STRING, "family": STRING, "offered": BOOLEAN, "missing": STRINGS},
+                {"tags": STRINGS, "cases": _list(_object({"name": STRING, "features": STRINGS, "places": STRINGS}))},
+            )
         ),
         "not_loaded": _list(_object({"file": STRING, "problem": STRING})),
     },
-    {"suite_revision": STRING, "install": _map(STRING)},
+    {
+        "suite_revision": STRING,
+        "install": _map(STRING),
+        "partitions": _map(
+            _object({**{key: {"type": "integer"} for key in ("nodes", "sockets", "numa_domains")}, "features": STRINGS})
+        ),
+    },
 )
 
 # Parameters that tell cases of one check apart, and what a case over ranks records.
@@ -168,13 +177,6 @@ REPORT = _object(
     },
     {"restored_cases": {"type": "array"}},
 )
-
-# mode -> family -> partitions; a mode that expects nothing would pass whatever happens.
-MODE: Schema = {"type": "object", "minProperties": 1, "additionalProperties": {**STRINGS, "minItems": 1}}
-EXPECTED: Schema = {
-    **_object({"modes": {**_map(MODE), "minProperties": 1}, "default_mode": STRING}, {"not_provided": _map(STRING)}),
-    "additionalProperties": False,
-}
 
 # Read by the thousand.
 _COMPILED = {id(REPORT): jsonschema_rs.Draft202012Validator(REPORT)}

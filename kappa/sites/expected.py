@@ -4,19 +4,51 @@ import pathlib
 import re
 from collections.abc import Hashable
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any
 
+import msgspec
 import yaml
 
 from kappa.ground.bounded_file import read_text
 from kappa.ground.bounded_yaml import load_yaml
 from kappa.ground.clean_text import clean, one_line
 from kappa.ground.errors import InputError
-from kappa.record import schema
+from kappa.ground.typed import fit
 
 MAX_SITE_FILE_BYTES = 2**20
 SITES = pathlib.Path("site_configs")
 _SITE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
+
+# Family -> partitions; a mode that expects nothing would pass whatever happens.
+_SOME = msgspec.Meta(min_length=1)
+_Mode = Annotated[dict[str, Annotated[tuple[str, ...], _SOME]], _SOME]
+
+
+class LeftOut(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A scale or placement, by its partition feature, that these partitions are not expected to run, and why.
+
+    Without ``families`` it holds for all.
+    """
+
+    feature: str
+    partitions: Annotated[frozenset[str], _SOME]
+    why: Annotated[str, _SOME]
+    families: frozenset[str] = frozenset()
+
+    def covers(self, feature: str, partition: str, family: str | None = None) -> bool:
+        """Whether ``feature`` is left out on ``partition``: for ``family``, or for all without one."""
+        if self.feature != feature or partition not in self.partitions:
+            return False
+        return not self.families or family in self.families
+
+
+class _Expected(msgspec.Struct, forbid_unknown_fields=True):
+    """``expected.yaml``; ``not_provided`` maps a feature to why the site has it not."""
+
+    modes: Annotated[dict[str, _Mode], _SOME]
+    default_mode: str
+    not_provided: dict[str, str] = {}
+    left_out: tuple[LeftOut, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -30,6 +62,7 @@ class Site:
     not_provided: dict[str, str]
     """Feature -> why the site has it not."""
     reference_files: tuple[str, ...]
+    left_out: tuple[LeftOut, ...] = ()
 
 
 class SiteUnknownError(LookupError):
@@ -66,25 +99,27 @@ def load_site(folder: pathlib.Path) -> Site:
         raise InputError(f"cannot read {source}: {reason}; it says what each mode has to run") from err
     except yaml.YAMLError as err:
         raise InputError(f"{source}: not valid YAML: {one_line(clean(str(err)), 300)}") from err
-    schema.check(document, schema.EXPECTED, source)
-    if document["default_mode"] not in document["modes"]:
-        modes = ", ".join(document["modes"])
-        raise InputError(f"{source}: default_mode: expected one of {modes}, found {document['default_mode']!r}")
+    expected = fit(document, _Expected, source)
+    if expected.default_mode not in expected.modes:
+        modes = ", ".join(expected.modes)
+        raise InputError(f"{source}: default_mode: expected one of {modes}, found {expected.default_mode!r}")
     return Site(
         name=clean(folder.resolve().name),
         path=clean(str(folder)),
-        modes={
-            clean(mode): {clean(family): tuple(map(clean, partitions)) for family, partitions in families.items()}
-            for mode, families in document["modes"].items()
-        },
-        default_mode=clean(document["default_mode"]),
-        not_provided={clean(feature): clean(why) for feature, why in document.get("not_provided", {}).items()},
+        modes=expected.modes,
+        default_mode=expected.default_mode,
+        not_provided=expected.not_provided,
         reference_files=tuple(sorted(clean(path.name) for path in folder.glob("references/*.yaml"))),
+        left_out=expected.left_out,
     )
 
 
 class _StrictLoader(yaml.SafeLoader):
-    """PyYAML's safe loader, which would keep the last of two equal keys and drop the other's expectations."""
+    """PyYAML's safe loader with every string clean. It would keep the last of two equal keys and drop the other's
+    expectations."""
+
+    def construct_clean_text(self, node: yaml.ScalarNode) -> str:
+        return clean(str(self.construct_scalar(node)))
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Hashable, Any]:
         seen = set()
@@ -96,3 +131,6 @@ class _StrictLoader(yaml.SafeLoader):
             seen.add(key)
         mapping = super().construct_mapping(node, deep=deep)
         return {str(key): value for key, value in mapping.items()}
+
+
+_StrictLoader.add_constructor("tag:yaml.org,2002:str", _StrictLoader.construct_clean_text)

@@ -63,3 +63,23 @@ PLACEMENTS = {
 SWITCH_PLACEMENTS = ("same_switch", "other_switch")
 # Each rank on a socket and on a GPU of it, which the site gives in ``extras: {gpus_of_sockets: [GPU, GPU]}``.
 GPU_PLACEMENTS = ("gpus_other_socket",)
+
+
+def derived_features(nodes: int, sockets: int, numa_domains: int) -> dict[str, str]:
+    """The scales and placements that a partition of ``nodes`` nodes can run, by feature, each with why.
+
+    ``sockets`` and ``numa_domains`` are those of a node, 0 where nobody says. Few ranks (``RANK_COUNTS``) and switches
+    are a site's choice: neither follows from what a partition has.
+    """
+    reasons = {
+        ONE_NODE: (nodes >= 1, "it has nodes"),
+        EACH_NODE: (nodes >= 1, "it has nodes"),
+        TWO_NODES: (nodes >= 2, f"it has {nodes} nodes"),
+        WHOLE_PARTITION: (nodes >= 3, f"it has {nodes} nodes"),
+        PLACEMENTS["same_numa"].feature: (numa_domains >= 1, f"its nodes have {numa_domains} NUMA domains"),
+        PLACEMENTS["other_numa"].feature: (
+            numa_domains > sockets >= 1, f"its nodes have {numa_domains} NUMA domains in {sockets} sockets",
+        ),
+        PLACEMENTS["other_socket"].feature: (sockets >= 2, f"its nodes have {sockets} sockets"),
+    }  # fmt: skip
+    return {feature: why for feature, (can, why) in reasons.items() if can}

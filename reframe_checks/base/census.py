@@ -10,7 +10,8 @@ import sys
 
 from reframe.core.runtime import runtime
 
-from reframe_checks.base.check import feature_choices
+from reframe_checks.base.case_register import made_cases
+from reframe_checks.base.check import FULL, feature_choices
 from spack_envs.installer.reframe_settings import install_commands
 
 SUITE = pathlib.Path(__file__).parents[1]
@@ -43,7 +44,8 @@ def loaded_checks() -> dict[str, type]:
 
 
 def take_census(suite_revision: str) -> dict:
-    """The census as plain data: ``checks`` (loaded), ``not_loaded`` (declared, but not loaded)."""
+    """The census as plain data: ``checks`` (loaded) with the places where each case is offered, ``not_loaded``
+    (declared, but not loaded), and what each of the site's ``partitions`` has."""
     loaded = loaded_checks()
     declared = declared_checks()
     offers = [
@@ -60,6 +62,7 @@ def take_census(suite_revision: str) -> dict:
             if name not in loaded
         ],
         "install": install_commands(runtime().system.name),
+        "partitions": {partition.name: _partition(partition) for partition in runtime().system.partitions},
     }
 
 
@@ -78,9 +81,24 @@ def _entry(name, path, cls, offers):
         "name": name,
         "file": str(path.relative_to(SUITE.parent)),
         "family": str(cls.family),
-        "tags": sorted({*cls.tags, *cls.modes}),
+        "tags": sorted({*cls.tags, *cls.modes, FULL}),
         "needs_partition": sorted(cls.needs_partition),
         "needs_environ": sorted(cls.needs_environ),
         "offered": not missing,
         "missing": missing,
+        "cases": [
+            {"name": case.name, "features": sorted(case.features), "places": places}
+            for case in made_cases(name)
+            if (places := case.offered_on())
+        ],
+    }
+
+
+def _partition(partition):
+    topology = partition.processor.topology or {}
+    return {
+        "nodes": partition.extras.get("nodes", 0),
+        "sockets": len(topology.get("sockets", ())),
+        "numa_domains": len(topology.get("numa_nodes", ())),
+        "features": sorted(partition.features),
     }

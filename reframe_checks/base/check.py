@@ -12,6 +12,7 @@ import reframe.utility.typecheck as typ
 from reframe.core.exceptions import ReframeError, SanityError
 
 from kappa.ground.bounded_file import read_text
+from reframe_checks.base.case_register import Registered
 from reframe_checks.base.evidence import Evidence
 from reframe_checks.base.load_watch import LoadWatch
 from reframe_checks.base.provenance import Provenance
@@ -24,6 +25,8 @@ from reframe_checks.parsers.errors import ParseError
 
 # Modes in which a check runs unless it says otherwise; a check tags itself for the others.
 EVERY_MODE = ("nightly", "acceptance")
+# The mode of all that the site provides: no check can leave it.
+FULL = "full"
 # A program that writes without end fills a disk, and must not fill the memory of the login node as well.
 MAX_OUTPUT_BYTES = 256 * 2**20
 
@@ -35,6 +38,7 @@ def feature_choices(needs):
 
 class SystemCheck(
     rfm.RunOnlyRegressionTest, Strictness, References, Evidence, Provenance, Tuning, LoadWatch, SameAllocation,
+    Registered,
     special=True,
 ):  # fmt: skip
     """A run-only check of the system itself, which runs no program of an environment.
@@ -65,7 +69,7 @@ class SystemCheck(
     @rfmb.run_after("init")
     def require_features(self):
         self.check_class = type(self).__name__
-        self.tags |= {self.family.split("/")[0], *self.modes}
+        self.tags |= {self.family.split("/")[0], *self.modes, FULL}
         features = [*self.needs_partition, *self.chosen_features()]
         self.valid_systems = [" ".join(f"+{feature}" for feature in features) or "*"]
         self.valid_prog_environs = [

@@ -9,10 +9,10 @@ from importlib.metadata import version
 import reframe as rfm
 import reframe.core.builtins as rfmb
 import reframe.utility.typecheck as typ
-from ClusterShell.NodeSet import NodeSet
 from reframe.core.exceptions import SanityError
 
 from kappa.ground.bounded_file import read_text
+from reframe_checks.parsers import node_list
 
 PROVENANCE_FILE = "provenance.txt"
 MAX_BYTES = 2**20
@@ -75,8 +75,12 @@ class Provenance(rfm.RegressionTestPlugin):
             text = read_text(path, MAX_BYTES, errors="replace")
         except OSError as err:
             raise SanityError(f"the job wrote no {PROVENANCE_FILE} ({err.strerror}): did it start?") from err
+        try:
+            facts = parse_provenance(text)
+        except ValueError as err:
+            raise SanityError(f"{PROVENANCE_FILE}, nodelist: expected {err}") from None
         self.provenance = {
-            **parse_provenance(text),
+            **facts,
             "suite_revision": suite_revision(),
             "slurm_job_id": "" if self.is_local() else str(self.job.jobid),
         }
@@ -86,12 +90,14 @@ def parse_provenance(text: str) -> dict:
     """The ``key=value`` lines that the job wrote; the first ``sha256`` is the executable's, others are ``files``.
 
     The job's own list of nodes is expanded; the accounting's may still be incomplete when a short job ends.
+
+    :raises ValueError: it is no list of nodes, or too long.
     """
     result: dict = {"files": {}}
     for line in text.splitlines():
         key, _, value = line.partition("=")
         if key == "nodelist":
-            result[key] = list(NodeSet(value))
+            result[key] = node_list.expand(value)
             continue
         if key != "sha256":
             result[key] = value

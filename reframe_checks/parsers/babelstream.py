@@ -3,7 +3,7 @@
 import re
 from dataclasses import dataclass
 
-from reframe_checks.parsers.text import INTEGER, Output
+from reframe_checks.parsers.text import INTEGER, Output, Quantity
 
 
 @dataclass(frozen=True)
@@ -39,6 +39,7 @@ _ARRAY = re.compile(rf"Array size: ({INTEGER}\.[0-9]) MB \(=[0-9]{{1,9}}\.[0-9] 
 _TOTAL = re.compile(rf"Total size: ({INTEGER}\.[0-9]) MB \(=[0-9]{{1,9}}\.[0-9] GB\)")
 _DEVICE = re.compile(r"Using \w{1,20} device ([\w()/+. -]{1,100})")
 _HEADING = re.compile(r"Function    MBytes/sec  Min \(sec\)   Max         Average *")
+_COLUMNS = (Quantity.MB_S, *3 * (Quantity.RUN_S,))
 _ROW = re.compile(r"(Copy|Mul|Add|Triad|Dot) +([0-9]{1,12}\.[0-9]{3})" + 3 * r" +([0-9]{1,6}\.[0-9]{5})" + " *")
 _INVALID = "Validation failed"
 
@@ -71,7 +72,7 @@ def _run(output: Output, within: range) -> BabelStreamResult:
     output.one(_VERSION, "`Version: 4.…` or `Version: 5.…`", within)
     output.one(_PRECISION, "`Precision: double`", within)
     number, found = output.one(_ARRAY, "`Array size: … MB`", within)
-    array_mb = output.positive(number, "array size", found[1])
+    array_mb = output.positive(number, "array size", found[1], Quantity.MB)
     number, found = output.one(_TOTAL, "`Total size: … MB`", within)
     if abs(float(found[1]) - 3 * array_mb) > 0.21:
         raise output.error(number, f"a total size of three arrays of {array_mb} MB")
@@ -85,7 +86,12 @@ def _run(output: Output, within: range) -> BabelStreamResult:
 
 
 def _kernel(output: Output, number: int, match: re.Match[str], array_mb: float) -> Kernel:
-    kernel = Kernel(*(output.positive(number, match[1], token) for token in match.groups()[1:]))
+    kernel = Kernel(
+        *(
+            output.positive(number, match[1], token, quantity)
+            for token, quantity in zip(match.groups()[1:], _COLUMNS, strict=True)
+        )
+    )
     if not kernel.min_s <= kernel.mean_s <= kernel.max_s:
         raise output.error(number, "minimum <= mean <= maximum time")
     # Half of the last printed digit of the size and of the time.

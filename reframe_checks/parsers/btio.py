@@ -3,18 +3,18 @@
 import re
 from dataclasses import dataclass
 
-from reframe_checks.parsers.text import INTEGER, Output
+from reframe_checks.parsers.text import INTEGER, Output, Quantity
 
 _FIXED = r"[0-9]{1,12}\.[0-9]{2}"
-_BTIO = re.compile(r" BTIO -- (.+) write interval: +([0-9]{1,6})")
+_BTIO = re.compile(r" BTIO -- ([A-Z][A-Z0-9/ -]{1,40}) write interval: +([0-9]{1,6})")
 _STATISTICS = {
-    "io_s": re.compile(rf"   I/O timing in seconds   : +({_FIXED})"),
-    "io_percent": re.compile(rf"   I/O timing percentage   : +({_FIXED})"),
-    "written_mb": re.compile(rf"   Total data written \(MB\) : +({_FIXED})"),
-    "mb_s": re.compile(rf"   I/O data rate  \(MB/sec\) : +({_FIXED})"),
-    "total_s": re.compile(rf" Time in seconds = +({_FIXED})"),
-    "mop_s": re.compile(rf" Mop/s total     = +({_FIXED})"),
-    "mop_s_process": re.compile(rf" Mop/s/process   = +({_FIXED})"),
+    "io_s": (Quantity.RUN_S, re.compile(rf"   I/O timing in seconds   : +({_FIXED})")),
+    "io_percent": (Quantity.PERCENT, re.compile(rf"   I/O timing percentage   : +({_FIXED})")),
+    "written_mb": (Quantity.MB, re.compile(rf"   Total data written \(MB\) : +({_FIXED})")),
+    "mb_s": (Quantity.MB_S, re.compile(rf"   I/O data rate  \(MB/sec\) : +({_FIXED})")),
+    "total_s": (Quantity.RUN_S, re.compile(rf" Time in seconds = +({_FIXED})")),
+    "mop_s": (Quantity.MOP_S, re.compile(rf" Mop/s total     = +({_FIXED})")),
+    "mop_s_process": (Quantity.MOP_S, re.compile(rf" Mop/s/process   = +({_FIXED})")),
 }
 _CLASS = re.compile(r" Class           = +([SWABCDEF])")
 _TOTAL = re.compile(rf" Total processes = +({INTEGER})")
@@ -51,13 +51,13 @@ def parse(text: str) -> BtioResult:
     counts = {}
     for name, pattern in (("started", _STARTED), ("total", _TOTAL), ("active", _ACTIVE)):
         number, match = output.one(pattern, f"the number of {name} processes")
-        counts[name] = output.positive_integer(number, f"{name} processes", match[1])
+        counts[name] = output.positive_integer(number, f"{name} processes", match[1], Quantity.RANKS)
     if len(set(counts.values())) != 1:
         raise output.error(number, f"all {counts['total']} processes active: BT needs a square number of ranks")
     figures, where = {}, {}
-    for name, pattern in _STATISTICS.items():
+    for name, (quantity, pattern) in _STATISTICS.items():
         where[name], match = output.one(pattern, f"{name} in two decimals")
-        figures[name] = output.positive(where[name], name, match[1])
+        figures[name] = output.positive(where[name], name, match[1], quantity)
     _, problem_class = output.one(_CLASS, "the class")
     _agree(output, where, figures, counts["total"])
     del figures["mop_s_process"]

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from reframe_checks.parsers.strict_json import Record
-from reframe_checks.parsers.text import Output
+from reframe_checks.parsers.text import Output, Quantity
 
 
 @dataclass(frozen=True)
@@ -44,20 +44,20 @@ def parse(text: str) -> EmtResult:
         raise record.error("kappa-emt-result, version 1", "format")
     if not record.flag("replay_exact"):
         raise record.error("true: the replay that measures phi gave other bits", "replay_exact")
-    step = record.record("step_us")
-    sigma_us, phi_us = record.number("sigma_us", 0), record.number("phi_us", 0)
-    ranks, mean, p50 = record.integer("ranks", 1), step.number("mean", 0), step.number("p50", 0)
-    block_p50 = step.number("block_p50", 0)
-    if not (0 < mean <= step.number("max") and 0 < p50 <= step.number("p99") and 0 < block_p50 <= step.number("max")):
+    step, us = record.record("step_us"), Quantity.OPERATION_US
+    sigma_us, phi_us = record.number("sigma_us", us, 0), record.number("phi_us", us, 0)
+    ranks, mean, p50 = record.integer("ranks", 1, Quantity.RANKS), step.number("mean", us, 0), step.number("p50", us, 0)
+    p99, block_p50, slowest = (step.number(key, us, 0) for key in ("p99", "block_p50", "max"))
+    if not (0 < mean <= slowest and 0 < p50 <= p99 and 0 < block_p50 <= slowest):
         raise step.error("0 < mean <= max, 0 < block_p50 <= max and 0 < p50 <= p99")
     for key, step_us, of in (("kappa_us", mean, "mean step time"), ("kappa_block_p50_us", block_p50, "block_p50")):
         # The file keeps four decimals.
-        if abs(step_us - sigma_us - phi_us / ranks - record.number(key)) > 1e-3:
+        if abs(step_us - sigma_us - phi_us / ranks - record.number(key, us)) > 1e-3:
             raise record.error(f"{of} - sigma - phi / ranks", key)
-    speedup, efficiency = record.number("speedup", 0), record.number("efficiency", 0)
+    speedup, efficiency = record.number("speedup", Quantity.RANKS, 0), record.number("efficiency", Quantity.RANKS, 0)
     if abs((sigma_us + phi_us) / mean - speedup) > 1e-3 or abs(speedup / ranks - efficiency) > 1e-3:
         raise record.error("(sigma + phi) / mean step time, and efficiency a rank's share of it", "speedup")
-    karp_flatt = record.optional("karp_flatt", record.number)
+    karp_flatt = record.optional("karp_flatt", lambda key: record.number(key, Quantity.RANKS))
     if (karp_flatt is None) != (ranks == 1):
         raise record.error("a number with two ranks or more, else null", "karp_flatt")
     return EmtResult(
@@ -70,9 +70,9 @@ def parse(text: str) -> EmtResult:
         phi_us=phi_us,
         step_block_p50_us=block_p50,
         step_p50_us=p50,
-        step_p99_us=step.number("p99"),
-        kappa_block_p50_us=record.number("kappa_block_p50_us"),
-        imbalance_us=record.number("imbalance_us"),
+        step_p99_us=p99,
+        kappa_block_p50_us=record.number("kappa_block_p50_us", us),
+        imbalance_us=record.number("imbalance_us", us),
         speedup=speedup,
         efficiency=efficiency,
         karp_flatt=karp_flatt,

@@ -4,7 +4,7 @@ import re
 from dataclasses import dataclass
 
 from reframe_checks.parsers.strict_json import Record
-from reframe_checks.parsers.text import Output
+from reframe_checks.parsers.text import Output, Quantity
 
 
 @dataclass(frozen=True)
@@ -47,7 +47,11 @@ _COMPLAINT = re.compile(r"fio: .*(?:err=|error|fail|unrecogni[sz]ed|not a direct
 _BLOCK_SIZE = re.compile(r"([1-9][0-9]{0,11})([kmg]?)b?", re.IGNORECASE)
 # fio's kb_base is 1024 unless told otherwise.
 _FACTORS = {"": 1, "k": 2**10, "m": 2**20, "g": 2**30}
-_MUST_MOVE = {"read": "read", "randread": "read", "write": "write", "randwrite": "write"}
+# The side that each pattern has to move; a mixed one may happen to move a single side.
+_MUST_MOVE = {
+    "read": "read", "randread": "read", "write": "write", "randwrite": "write", "trimwrite": "write",
+    "rw": None, "readwrite": None, "randrw": None,
+}  # fmt: skip
 
 
 def parse(text: str) -> FioResult:
@@ -100,7 +104,10 @@ def _job(job: Record, shared: dict[str, str]) -> FioJob:
     if options["direct"] not in ("0", "1"):
         raise job.error("0 or 1", "job options.direct")
     sides = {name: _side(job.record(name)) for name in ("read", "write")}
-    required = _MUST_MOVE.get(rw.partition(":")[0])
+    pattern = rw.partition(":")[0]
+    if pattern not in _MUST_MOVE:
+        raise job.error(f"one of {', '.join(_MUST_MOVE)}, found {rw}", "rw")
+    required = _MUST_MOVE[pattern]
     if not any(sides.values()) or (required and sides[required] is None):
         raise job.error(f"bytes moved by rw={rw}", f"{required or 'read and write'}.io_bytes")
     return FioJob(
@@ -122,23 +129,26 @@ def _block_size(job: Record, options: dict[str, str]) -> int:
 
 
 def _side(side: Record) -> FioSide | None:
-    io_bytes = side.integer("io_bytes")
+    io_bytes = side.integer("io_bytes", 0, Quantity.BYTES)
     if io_bytes == 0:
         return None
-    runtime_ms = side.integer("runtime", minimum=1)
-    bytes_per_s = side.number("bw_bytes", minimum=1)
+    runtime_ms = side.integer("runtime", 1, Quantity.RUN_MS)
+    bytes_per_s = side.number("bw_bytes", Quantity.BYTES_S, 1)
     # stat.c of fio: rates are totals over the run time in ms; bytes per second are rounded down.
     if not -1 <= bytes_per_s - 1000 * io_bytes / runtime_ms <= 1:
         raise side.error("1000 x io_bytes / runtime", "bw_bytes")
     if side.integer("io_kbytes") != io_bytes // 1024:
         raise side.error("io_bytes / 1024", "io_kbytes")
-    iops = side.number("iops", minimum=0)
-    operations = side.integer("total_ios", minimum=1)
+    iops = side.number("iops", Quantity.IO_S, 0)
+    operations = side.integer("total_ios", 1)
     if abs(iops - 1000 * operations / runtime_ms) > 1e-5 * max(iops, 1):
         raise side.error("1000 x total_ios / runtime", "iops")
-    clat = side.record("clat_ns")
-    percentiles = clat.record("percentile")
-    p50_ns, p99_ns = (percentiles.number(key, minimum=1) for key in ("50.000000", "99.000000"))
-    if p50_ns > p99_ns:
-        raise percentiles.error("50th percentile <= 99th percentile")
+    percentiles = side.record("clat_ns").record("percentile")
+    latency_ns = {key: percentiles.number(key, Quantity.OPERATION_NS, 1) for key in percentiles}
+    in_order = list(latency_ns.values())
+    if in_order != sorted(in_order):
+        raise percentiles.error("latencies that rise from percentile to percentile")
+    if not {"50.000000", "99.000000"} <= set(latency_ns):
+        raise percentiles.error("the percentiles 50.000000 and 99.000000, once each")
+    p50_ns, p99_ns = latency_ns["50.000000"], latency_ns["99.000000"]
     return FioSide(bytes_per_s / 1e6, iops, p50_ns / 1e3, p99_ns / 1e3, io_bytes, runtime_ms / 1e3)

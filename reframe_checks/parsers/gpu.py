@@ -7,7 +7,7 @@ import re
 from collections import Counter
 from dataclasses import dataclass
 
-from reframe_checks.parsers.text import Output
+from reframe_checks.parsers.text import Output, Quantity
 
 QUERY = "index,name,driver_version,memory.total,ecc.mode.current,pcie.link.gen.current,pcie.link.width.current"
 
@@ -58,7 +58,7 @@ def parse(text: str, *, expect_nodes: int | None = None, expect_per_node: int | 
             index=int(match["index"]),
             name=match["name"],
             driver_version=match["driver"],
-            memory_mib=output.positive_integer(number, "memory in MiB", match["memory"]),
+            memory_mib=output.positive_integer(number, "memory in MiB", match["memory"], Quantity.MEMORY_MIB),
             ecc={"Enabled": True, "Disabled": False}.get(match["ecc"]),
             pcie_gen=_optional(match["gen"]),
             pcie_width=_optional(match["width"]),

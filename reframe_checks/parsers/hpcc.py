@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from reframe_checks.parsers import hpl
 from reframe_checks.parsers.errors import ParseError
-from reframe_checks.parsers.text import GENERAL, INTEGER, Output
+from reframe_checks.parsers.text import GENERAL, INTEGER, Output, Quantity
 
 
 @dataclass(frozen=True)
@@ -72,27 +72,27 @@ def parse(text: str) -> HpccSummary:
     output.one(_BANNER, "the program's banner (remove hpccoutf.txt before each run)")
     begin, end, _ = (output.one(mark, f"`{name}`")[0] for name, mark in _MARKS.items())
     summary = _Summary(output, begin, end)
-    processes = summary.integer("CommWorldProcs")
-    hpl_n = summary.integer("HPL_N")
-    hpl_time_s = summary.number("HPL_time")
-    hpl_gflops = 1e3 * summary.number("HPL_Tflops")
+    processes = summary.integer("CommWorldProcs", Quantity.RANKS)
+    hpl_n = summary.integer("HPL_N", Quantity.ORDER)
+    hpl_time_s = summary.number("HPL_time", Quantity.RUN_S)
+    hpl_gflops = 1e3 * summary.number("HPL_Tflops", Quantity.TFLOP_S)
     if abs(hpl.gflop(hpl_n) / hpl_time_s / hpl_gflops - 1) > 1e-4:
         raise summary.error("HPL_Tflops", f"Tflop/s that agree with HPL_N={hpl_n} in {hpl_time_s} s")
     return HpccSummary(
         success=summary.flag("Success"),
         processes=processes,
         hpl_n=hpl_n,
-        hpl_nb=summary.integer("HPL_NB"),
-        hpl_p=summary.integer("HPL_nprow"),
-        hpl_q=summary.integer("HPL_npcol"),
+        hpl_nb=summary.integer("HPL_NB", Quantity.ORDER),
+        hpl_p=summary.integer("HPL_nprow", Quantity.RANKS),
+        hpl_q=summary.integer("HPL_npcol", Quantity.RANKS),
         hpl_time_s=hpl_time_s,
         hpl_gflops=hpl_gflops,
-        stream_elements=summary.integer("STREAM_VectorSize"),
-        stream_threads=summary.integer("STREAM_Threads"),
+        stream_elements=summary.integer("STREAM_VectorSize", Quantity.COUNT),
+        stream_threads=summary.integer("STREAM_Threads", Quantity.RANKS),
         star_stream=summary.stream("StarSTREAM"),
         single_stream=summary.stream("SingleSTREAM"),
-        star_dgemm_gflops=summary.number("StarDGEMM_Gflops"),
-        single_dgemm_gflops=summary.number("SingleDGEMM_Gflops"),
+        star_dgemm_gflops=summary.number("StarDGEMM_Gflops", Quantity.GFLOP_S),
+        single_dgemm_gflops=summary.number("SingleDGEMM_Gflops", Quantity.GFLOP_S),
         natural_ring=summary.ring("NaturallyOrderedRing", processes),
         random_ring=summary.ring("RandomlyOrderedRing", processes),
     )
@@ -125,16 +125,18 @@ class _Summary:
     def flag(self, key: str) -> bool:
         return self._value(key, re.compile("[01]"), "0 or 1")[1] == "1"
 
-    def integer(self, key: str) -> int:
+    def integer(self, key: str, quantity: Quantity) -> int:
         number, value = self._value(key, _INTEGER, "an integer above 0")
-        return self._output.positive_integer(number, key, value)
+        return self._output.positive_integer(number, key, value, quantity)
 
-    def number(self, key: str) -> float:
+    def number(self, key: str, quantity: Quantity) -> float:
         number, value = self._value(key, _GENERAL, "a number above 0")
-        return self._output.positive(number, key, value)
+        return self._output.positive(number, key, value, quantity)
 
     def stream(self, prefix: str) -> StreamRates:
-        return StreamRates(*(self.number(f"{prefix}_{kernel}") for kernel in ("Copy", "Scale", "Add", "Triad")))
+        return StreamRates(
+            *(self.number(f"{prefix}_{kernel}", Quantity.GB_S) for kernel in ("Copy", "Scale", "Add", "Triad"))
+        )
 
     def ring(self, prefix: str, processes: int) -> Transport | None:
         keys = f"{prefix}Latency_usec", f"{prefix}Bandwidth_GBytes"
@@ -142,4 +144,4 @@ class _Summary:
             for key in keys:
                 self._value(key, re.compile("-1"), "-1 with one process")
             return None
-        return Transport(*map(self.number, keys))
+        return Transport(self.number(keys[0], Quantity.OPERATION_US), self.number(keys[1], Quantity.GB_S))

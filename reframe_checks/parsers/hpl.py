@@ -3,7 +3,7 @@
 import re
 from dataclasses import dataclass
 
-from reframe_checks.parsers.text import GENERAL, INTEGER, Output
+from reframe_checks.parsers.text import GENERAL, INTEGER, Output, Quantity
 
 
 @dataclass(frozen=True)
@@ -24,6 +24,7 @@ class HplResult:
     passed: bool
 
 
+_SHAPE = {"N": Quantity.ORDER, "NB": Quantity.ORDER, "P": Quantity.RANKS, "Q": Quantity.RANKS}
 _PER_GPU = rf"(?: +\( *{GENERAL}\))?"
 _HEADER = re.compile(r"T/V +N +NB +P +Q +Time +Gflops(?: \( *per GPU\))?")
 _RESULT = re.compile(
@@ -33,6 +34,11 @@ _RESULT = re.compile(
 _RESIDUAL = re.compile(
     re.escape("||Ax-b||_oo/(eps*(||A||_oo*||x||_oo+||b||_oo)*N)=") + rf" *({GENERAL}) \.{{6}} (PASSED|FAILED)"
 )
+_THRESHOLD = re.compile(rf"- Computational tests pass if scaled residuals are less than +({GENERAL})")
+# What NVIDIA's HPL is run with, which does not print it.
+_USUAL_THRESHOLD = 16.0
+# The header repeats what HPL.dat asks for; from the ninth value on it goes on in the next line.
+_ASKED = re.compile(rf"(N|NB|P|Q) +:((?: +{INTEGER}){{1,7}}) *")
 _TALLIES = {
     "finished": re.compile(rf"Finished +({INTEGER}) tests with the following results:"),
     "passed": re.compile(rf" +({INTEGER}) tests completed and passed residual checks,"),
@@ -53,7 +59,8 @@ def parse(text: str) -> tuple[HplResult, ...]:
     """Every result, in order. A failed residual is a result with ``passed=False``, not an error.
 
     Sanity in three parts: every result has its residual, the closing tallies agree with them, and the program
-    reached "End of Tests.". Time, order and Gflop/s also have to agree with each other.
+    reached "End of Tests.". Time, order and Gflop/s also have to agree with each other, and the results with the
+    header, where there is one.
 
     :raises ParseError: one of these fails, a figure is not finite and above 0, or the text holds several runs.
     """
@@ -81,6 +88,7 @@ def parse(text: str) -> tuple[HplResult, ...]:
             pending = None
     if pending or header or not results:
         raise output.error(lines[-1], "a result line `W…` followed by its residual")
+    _check_header(output, results, lines)
     _check_tallies(output, results, lines)
     return tuple(results)
 
@@ -102,19 +110,31 @@ def _result(
     output: Output, number: int, found: re.Match[str], residual_number: int, residual: re.Match[str]
 ) -> HplResult:
     n, nb, p, q = (
-        output.positive_integer(number, name, token)
-        for name, token in zip(("N", "NB", "P", "Q"), found.groups()[:4], strict=True)
+        output.positive_integer(number, name, token, quantity)
+        for (name, quantity), token in zip(_SHAPE.items(), found.groups()[:4], strict=True)
     )
-    time_s = output.positive(number, "time in seconds (0.00: choose a larger N)", found[5])
-    gflops = output.positive(number, "Gflop/s", found[6])
+    time_s = output.positive(number, "time in seconds (0.00: choose a larger N)", found[5], Quantity.RUN_S)
+    gflops = output.positive(number, "Gflop/s", found[6], Quantity.GFLOP_S)
     # The time is known to half of its last printed digit.
     half_digit_s = 0.5 * 10.0 ** -len(found[5].partition(".")[2])
     slowest = gflop(n) / (time_s + half_digit_s)
     fastest = gflop(n) / (time_s - half_digit_s) if time_s > half_digit_s else float("inf")
     if not slowest * 0.999 <= gflops <= fastest * 1.001:
         raise output.error(number, f"Gflop/s that agrees with N={n} in {time_s} s, found {gflops}")
-    value = output.positive(residual_number, "the scaled residual", residual[1])
+    value = output.positive(residual_number, "the scaled residual", residual[1], Quantity.RESIDUAL)
     return HplResult(n, nb, p, q, time_s, gflops, value, residual[2] == "PASSED")
+
+
+def _check_header(output: Output, results: list[HplResult], lines: range) -> None:
+    for number, asked in output.find(_ASKED, lines):
+        if not {getattr(result, asked[1].lower()) for result in results} <= set(map(int, asked[2].split())):
+            raise output.error(number, f"{asked[1]} of the results among those asked for")
+    thresholds = output.find(_THRESHOLD, lines)
+    number, threshold = (thresholds[0][0], float(thresholds[0][1][1])) if thresholds else (lines[-1], _USUAL_THRESHOLD)
+    for result in results:
+        # It is printed with one decimal.
+        if result.residual > threshold + 0.05 if result.passed else result.residual < threshold - 0.05:
+            raise output.error(number, f"residuals below {threshold} to pass and no others, found {result.residual}")
 
 
 def _check_tallies(output: Output, results: list[HplResult], lines: range) -> None:

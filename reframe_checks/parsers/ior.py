@@ -4,7 +4,7 @@ import math
 from dataclasses import dataclass
 
 from reframe_checks.parsers.strict_json import Record
-from reframe_checks.parsers.text import Output
+from reframe_checks.parsers.text import Output, Quantity
 
 _MIB = 2**20
 _MB_PER_MIB = _MIB / 1e6
@@ -62,11 +62,11 @@ def parse(text: str) -> IorResult:
         version=document.text("Version"),
         options=document.text("Command line").partition(" ")[2],
         api=given.text("api"),
-        tasks=shown.integer("tasks", minimum=1),
-        tasks_per_node=given.integer("tasksPerNode", minimum=1),
-        **{name: bool(given.integer(key)) for name, key in _FLAGS.items()},
-        transfer_bytes=given.integer("transferSize", minimum=1),
-        block_bytes=given.integer("blockSize", minimum=1),
+        tasks=shown.integer("tasks", 1, Quantity.RANKS),
+        tasks_per_node=given.integer("tasksPerNode", 1, Quantity.RANKS),
+        **{name: given.integer(key, 0, Quantity.FLAG) == 1 for name, key in _FLAGS.items()},
+        transfer_bytes=given.integer("transferSize", 1, Quantity.BYTES),
+        block_bytes=given.integer("blockSize", 1, Quantity.BYTES),
         segments=given.integer("segmentCount", minimum=1),
         repetitions=given.integer("repetitions", minimum=1),
         write_mb_s=tuple(rate * _MB_PER_MIB for rate in rates.get("write", ())),
@@ -92,7 +92,7 @@ def _rates(test: Record) -> dict[str, list[float]]:
     """Operation -> rate in MiB/s of each repetition."""
     found: dict[str, list[float]] = {}
     for entry in test.records("Results"):
-        rate = entry.number("bwMiB")
+        rate = entry.number("bwMiB", Quantity.MIB_S, 0)
         if not rate > 0:
             raise entry.error("a rate above 0", "bwMiB")
         found.setdefault(entry.text("access"), []).append(rate)
@@ -126,12 +126,13 @@ def _hold_against(summary: Record, operation: str, result: IorResult, rates: lis
         "xsizeMiB": result.aggregate_bytes / _MIB,
     }  # fmt: skip
     for key, value in expected.items():
-        if abs(summary.number(key) - value) > 2 * _ROUNDING:
+        quantity = Quantity.MIB if key == "xsizeMiB" else Quantity.MIB_S
+        if abs(summary.number(key, quantity) - value) > 2 * _ROUNDING:
             raise summary.error(f"{value:.4f} as from the repetitions", key)
 
 
 def _agree(record: Record, expected: dict[str, str | int]) -> None:
     for key, value in expected.items():
-        found = record.text(key) if isinstance(value, str) else record.integer(key)
+        found = record.text(key) if isinstance(value, str) else record.integer(key, 0, Quantity.BYTES)
         if found != value:
             raise record.error(f"{value} as in the parameters, found {found}", key)

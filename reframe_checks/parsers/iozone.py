@@ -3,7 +3,7 @@
 import re
 from dataclasses import dataclass
 
-from reframe_checks.parsers.text import INTEGER, Output
+from reframe_checks.parsers.text import INTEGER, Output, Quantity
 
 OPERATIONS = ("write", "rewrite", "read", "reread")
 _TITLES = re.compile(r" +kB +reclen +write +rewrite +read +reread +.*")
@@ -57,7 +57,7 @@ def parse(text: str, *, expect_cells: set[tuple[int, int]]) -> IozoneResult:
         if cell not in expect_cells or cell in rates["write"]:
             raise output.error(number, f"a cell that was asked for, once; found {cell[0]} KiB by {cell[1]} KiB")
         for operation, token in zip(OPERATIONS, row.groups()[2:], strict=True):
-            rates[operation][cell] = output.positive_integer(number, operation, token) * 1.024e-3
+            rates[operation][cell] = output.positive_integer(number, operation, token, Quantity.KIB_S) * 1.024e-3
     if missing := expect_cells - set(rates["write"]):
         file_kib, request_kib = min(missing)
         raise output.missing(f"a row for {file_kib} KiB by {request_kib} KiB")

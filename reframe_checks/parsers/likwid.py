@@ -3,7 +3,7 @@
 import re
 from dataclasses import dataclass
 
-from reframe_checks.parsers.text import GENERAL, INTEGER, Output
+from reframe_checks.parsers.text import GENERAL, INTEGER, Output, Quantity
 
 
 @dataclass(frozen=True)
@@ -35,7 +35,7 @@ _KERNEL = re.compile(r"Test: (\w{1,60})")
 _GROUPS = re.compile(rf"Using ({INTEGER}) work groups")
 _THREADS = re.compile(rf"Using ({INTEGER}) threads")
 _THREAD = re.compile(
-    rf"Group: 0 Thread ({INTEGER}) Global Thread {INTEGER} running on hwthread ({INTEGER})"
+    rf"Group: 0 Thread ({INTEGER}) Global Thread {INTEGER} running on hwthread ([0-9]{{1,6}})"
     rf" - Vector length {INTEGER} Offset {INTEGER}"
 )
 
@@ -52,21 +52,22 @@ def parse(text: str) -> LikwidResult:
     if found[1] != "1":
         raise output.error(number, "one work group")
     number, found = output.one(_THREADS, "`Using N threads`")
-    threads = output.positive_integer(number, "threads", found[1])
-    started = {int(match[1]): int(match[2]) for _, match in output.find(_THREAD)}
-    if sorted(started) != list(range(threads)) or len(output.find(_THREAD)) != threads:
+    threads = output.positive_integer(number, "threads", found[1], Quantity.RANKS)
+    lines = output.find(_THREAD)
+    started = {int(match[1]): int(match[2]) for _, match in lines}
+    if len(lines) != threads or sorted(started) != list(range(threads)):
         raise output.missing(f"a line for each of {threads} threads, found threads {sorted(started)}")
     result = LikwidResult(
         kernel=kernel,
         threads=threads,
         hwthreads=tuple(started[thread] for thread in range(threads)),
-        working_set_bytes=_integer(output, "Size (Byte)"),
-        iterations_per_thread=_integer(output, "Iterations per thread"),
-        time_s=_number(output, "Time", rf"({GENERAL}) sec"),
-        cycles=_integer(output, "Cycles"),
-        clock_hz=_integer(output, "CPU Clock"),
-        data_volume_bytes=_integer(output, "Data volume (Byte)"),
-        bandwidth_mb_s=_number(output, "MByte/s", _RATE),
+        working_set_bytes=_integer(output, "Size (Byte)", Quantity.BYTES),
+        iterations_per_thread=_integer(output, "Iterations per thread", Quantity.COUNT),
+        time_s=_number(output, "Time", rf"({GENERAL}) sec", Quantity.RUN_S),
+        cycles=_integer(output, "Cycles", Quantity.CYCLES),
+        clock_hz=_integer(output, "CPU Clock", Quantity.HERTZ),
+        data_volume_bytes=_integer(output, "Data volume (Byte)", Quantity.BYTES),
+        bandwidth_mb_s=_number(output, "MByte/s", _RATE, Quantity.MB_S),
         flops=int(_one(output, "Number of Flops", rf"({INTEGER})")[1]),
         mflops_s=float(_one(output, "MFlops/s", _RATE)[1]),
     )
@@ -79,14 +80,14 @@ def _one(output: Output, key: str, value: str) -> tuple[int, str]:
     return number, found[1]
 
 
-def _integer(output: Output, key: str) -> int:
+def _integer(output: Output, key: str, quantity: Quantity) -> int:
     number, token = _one(output, key, rf"({INTEGER})")
-    return output.positive_integer(number, key, token)
+    return output.positive_integer(number, key, token, quantity)
 
 
-def _number(output: Output, key: str, value: str) -> float:
+def _number(output: Output, key: str, value: str, quantity: Quantity) -> float:
     number, token = _one(output, key, value)
-    return output.positive(number, key, token)
+    return output.positive(number, key, token, quantity)
 
 
 def _check(output: Output, result: LikwidResult) -> None:

@@ -1,5 +1,6 @@
 """What ``base/src/node_watch.sh`` writes for a node: a line before and after the tasks of each step of a job."""
 
+import hashlib
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -8,7 +9,9 @@ from reframe_checks.parsers.text import Output
 
 _NUMBER = r"[0-9]{1,18}(?:\.[0-9]{1,3})?"
 _FIELDS = ("at_s", "cores", "busy_s", "steal_s", "own_s", "disk_bytes", "own_bytes")
-_LINE = re.compile(" ".join(f"{name}=({_NUMBER})" for name in _FIELDS) + " end")
+_LINE = re.compile(
+    "(look=([0-9]{1,9}) " + " ".join(f"{name}=({_NUMBER})" for name in _FIELDS) + ") sha256=([0-9a-f]{16})"
+)
 
 
 @dataclass(frozen=True)
@@ -40,15 +43,20 @@ class Taken:
 def parse(text: str) -> tuple[Snapshot, ...]:
     """The snapshots of a node in order of time.
 
-    :raises ParseError: a line that is no snapshot, or a node that had no core.
+    :raises ParseError: a line that is no snapshot or was changed, one that is missing, or a node that had no core.
     """
     output = Output.read("load watch", text)
     snapshots = []
     for number, line in enumerate(output.lines, start=1):
         found = _LINE.fullmatch(line)
         if not found:
-            raise output.error(number, f"{'=…, '.join(_FIELDS)}=… and `end`")
-        snapshot = Snapshot(*map(float, found.groups()))
+            raise output.error(number, f"look=…, {'=…, '.join(_FIELDS)}=… and sha256=…")
+        whole, look, *figures, digest = found.groups()
+        if hashlib.sha256(f"{whole}\n".encode()).hexdigest()[:16] != digest:
+            raise output.error(number, "a line as it was written, but its SHA-256 is another")
+        if int(look) != number:
+            raise output.error(number, f"look {number} of the node")
+        snapshot = Snapshot(*map(float, figures))
         if snapshot.cores < 1:
             raise output.error(number, "at least one core")
         snapshots.append(snapshot)

@@ -3,7 +3,7 @@
 import re
 from dataclasses import dataclass
 
-from reframe_checks.parsers.text import Output
+from reframe_checks.parsers.text import Output, Quantity
 
 _NUMBER = r"[0-9]{1,15}\.[0-9]{3}"
 _ROW = re.compile(rf"   ([A-Z][a-z]+ [a-z]+) +({_NUMBER}) +({_NUMBER}) +({_NUMBER}) +({_NUMBER})")
@@ -71,10 +71,10 @@ def parse(text: str) -> MdtestResult:
     return MdtestResult(
         version=launched[1],
         options=command[1].strip(),
-        tasks=output.positive_integer(number, "tasks", launched[2]),
-        nodes=output.positive_integer(number, "nodes", launched[3]),
-        iterations=output.positive_integer(number, "iterations", summary[1]),
-        items=output.positive_integer(number, "items", amount[2]),
+        tasks=output.positive_integer(number, "tasks", launched[2], Quantity.RANKS),
+        nodes=output.positive_integer(number, "nodes", launched[3], Quantity.RANKS),
+        iterations=output.positive_integer(number, "iterations", summary[1], Quantity.COUNT),
+        items=output.positive_integer(number, "items", amount[2], Quantity.COUNT),
         rates=rates,
     )
 
@@ -85,7 +85,7 @@ def _rows(output: Output, lines: range) -> dict[str, Rate]:
         row = _ROW.fullmatch(output.lines[number - 1])
         if not row:
             raise output.error(number, "a row `OPERATION MAX MIN MEAN STD-DEV`")
-        maximum, minimum, mean = (output.positive(number, row[1], row[column]) for column in (2, 3, 4))
+        maximum, minimum, mean = (output.positive(number, row[1], row[column], Quantity.IO_S) for column in (2, 3, 4))
         # Tree operations are few: their figures are rounded apart from each other.
         if not maximum >= mean >= minimum:
             raise output.error(number, "maximum >= mean >= minimum")

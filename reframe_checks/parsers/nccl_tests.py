@@ -8,7 +8,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from reframe_checks.parsers.text import GENERAL, INTEGER, Output
+from reframe_checks.parsers.text import GENERAL, INTEGER, Output, Quantity
 
 
 @dataclass(frozen=True)
@@ -71,7 +71,7 @@ def parse(text: str, *, expect_sizes: Sequence[int], expect_ranks: int) -> NcclR
     if (found[1], found[2]) != ("0", "OK"):
         raise output.error(number, "no wrong values")
     number, found = output.one(_MEAN, "`# Avg bus bandwidth    : …`")
-    mean = output.positive(number, "the mean bus bandwidth", found[1])
+    mean = output.positive(number, "the mean bus bandwidth", found[1], Quantity.GB_S)
     expected = sum(row.out_of_place.bus_gb_s + row.in_place.bus_gb_s for row in rows) / (2 * len(rows))
     if abs(mean - expected) > 0.005 + 1e-5 * expected:
         raise output.error(number, f"the mean of the rows, {expected:.3f}")
@@ -88,7 +88,7 @@ def _hosts(output: Output, ranks: int) -> tuple[str, ...]:
 def _row(output: Output, number: int, match: re.Match[str]) -> Row:
     if match[6] != "0" or match[10] not in ("0", "N/A"):
         raise output.error(number, "no wrong elements (#wrong 0)")
-    size = output.positive_integer(number, "size in bytes", match[1])
+    size = output.positive_integer(number, "size in bytes", match[1], Quantity.BYTES)
     out_of_place, in_place = (
         _transfer(output, number, size, tokens) for tokens in (match.group(3, 4, 5), match.group(7, 8, 9))
     )
@@ -101,7 +101,12 @@ def _row(output: Output, number: int, match: re.Match[str]) -> Row:
 
 
 def _transfer(output: Output, number: int, size: int, tokens: Sequence[str]) -> Transfer:
-    transfer = Transfer(*(output.positive(number, "time and bandwidths", token) for token in tokens))
+    transfer = Transfer(
+        *(
+            output.positive(number, "time and bandwidths", token, quantity)
+            for token, quantity in zip(tokens, (Quantity.OPERATION_US, Quantity.GB_S, Quantity.GB_S), strict=True)
+        )
+    )
     # Half of the last printed digit of the time, and of the bandwidth.
     half_digit_us = 0.5 * 10.0 ** -len(tokens[0].partition(".")[2])
     slowest, fastest = (size / 1e3 / (transfer.time_us + shift) for shift in (half_digit_us, -half_digit_us))

@@ -4,8 +4,10 @@ import re
 from dataclasses import dataclass
 
 from reframe_checks.parsers.strict_json import Record
-from reframe_checks.parsers.text import Output
+from reframe_checks.parsers.text import Output, Quantity
 
+# Of the kernel, in /sys/class/net/*/operstate.
+_OPERSTATES = ("unknown", "notpresent", "down", "lowerlayerdown", "testing", "dormant", "up")
 _SHA256 = re.compile(r"[0-9a-f]{64}")
 
 
@@ -113,26 +115,26 @@ def _facts(node: Record) -> NodeFacts:
     facts = NodeFacts(
         host=node.text("host"),
         cpu_model=node.optional("cpu_model", node.text),
-        cpus_online=node.integer("cpus_online", minimum=1),
-        sockets=node.optional("sockets", lambda key: node.integer(key, minimum=1)),
-        numa_nodes=node.optional("numa_nodes", lambda key: node.integer(key, minimum=1)),
-        cpu_affinity_count=node.integer("cpu_affinity_count", minimum=1),
-        memory_total_kib=node.integer("memory_total_kib", minimum=1),
-        memory_available_kib=node.integer("memory_available_kib"),
-        swap_kib=node.integer("swap_kib"),
+        cpus_online=node.integer("cpus_online", 1, Quantity.RANKS),
+        sockets=node.optional("sockets", lambda key: node.integer(key, 1, Quantity.RANKS)),
+        numa_nodes=node.optional("numa_nodes", lambda key: node.integer(key, 1, Quantity.RANKS)),
+        cpu_affinity_count=node.integer("cpu_affinity_count", 1, Quantity.RANKS),
+        memory_total_kib=node.integer("memory_total_kib", 1, Quantity.MEMORY_KIB),
+        memory_available_kib=node.integer("memory_available_kib", 0, Quantity.MEMORY_KIB),
+        swap_kib=node.integer("swap_kib", 0, Quantity.MEMORY_KIB),
         kernel=node.text("kernel"),
         os_release=node.optional("os_release", node.text),
         cpu_governor=node.optional("cpu_governor", node.text),
         transparent_hugepages=node.optional("transparent_hugepages", node.text),
-        uptime_s=node.number("uptime_s", minimum=0),
-        load_1min=node.number("load_1min", minimum=0),
+        uptime_s=node.number("uptime_s", Quantity.UPTIME_S, 0),
+        load_1min=node.number("load_1min", Quantity.LOAD, 0),
         mounts=tuple(_mount(mount) for mount in node.records("mounts")),
         interfaces=tuple(_interface(entry) for entry in node.records("interfaces")),
         ib_devices=tuple(_ib_port(entry) for entry in node.records("ib_devices")),
         files=tuple(_file(entry) for entry in node.records("files")),
         slurm=node.optional("slurm", lambda key: _slurm(node.record(key))),
-        clock_offset_us=node.number("clock_offset_us"),
-        clock_rtt_us=node.number("clock_rtt_us", minimum=0),
+        clock_offset_us=node.number("clock_offset_us", Quantity.CLOCK_US),
+        clock_rtt_us=node.number("clock_rtt_us", Quantity.OPERATION_US, 0),
     )
     unknown = set(node) - set(NodeFacts.__dataclass_fields__)
     if unknown:
@@ -147,8 +149,8 @@ def _mount(mount: Record) -> Mount:
         path=mount.text("path"),
         type=mount.optional("type", mount.text),
         source=mount.optional("source", mount.text),
-        size_bytes=mount.optional("size_bytes", mount.integer),
-        free_bytes=mount.optional("free_bytes", mount.integer),
+        size_bytes=mount.optional("size_bytes", lambda key: mount.integer(key, 0, Quantity.FILE_SYSTEM_BYTES)),
+        free_bytes=mount.optional("free_bytes", lambda key: mount.integer(key, 0, Quantity.FILE_SYSTEM_BYTES)),
         writable=mount.optional("writable", mount.flag),
     )
     if (facts.size_bytes is None) != (facts.free_bytes is None) or (facts.free_bytes or 0) > (facts.size_bytes or 0):
@@ -157,18 +159,21 @@ def _mount(mount: Record) -> Mount:
 
 
 def _interface(entry: Record) -> Interface:
+    state = entry.text("state")
+    if state not in _OPERSTATES:
+        raise entry.error(f"one of {', '.join(_OPERSTATES)}, found {state[:40]!r}", "state")
     return Interface(
         name=entry.text("name"),
-        state=entry.text("state"),
-        speed_mbit=entry.optional("speed_mbit", lambda key: entry.integer(key, minimum=1)),
-        mtu=entry.integer("mtu", minimum=1),
+        state=state,
+        speed_mbit=entry.optional("speed_mbit", lambda key: entry.integer(key, 1, Quantity.MBIT_S)),
+        mtu=entry.integer("mtu", 1, Quantity.MTU_BYTES),
     )
 
 
 def _ib_port(entry: Record) -> IbPort:
     return IbPort(
         name=entry.text("name"),
-        port=entry.integer("port", minimum=1),
+        port=entry.integer("port", 1, Quantity.PORTS),
         state=entry.text("state"),
         rate=entry.text("rate"),
     )
@@ -182,4 +187,4 @@ def _file(entry: Record) -> File:
 
 
 def _slurm(slurm: Record) -> SlurmFacts:
-    return SlurmFacts(slurm.integer("cpus", minimum=1), slurm.integer("memory_mib", minimum=1))
+    return SlurmFacts(slurm.integer("cpus", 1, Quantity.RANKS), slurm.integer("memory_mib", 1, Quantity.MEMORY_MIB))

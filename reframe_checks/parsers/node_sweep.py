@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from reframe_checks.parsers.strict_json import Record
-from reframe_checks.parsers.text import Output
+from reframe_checks.parsers.text import Output, Quantity
 
 
 @dataclass(frozen=True)
@@ -43,17 +43,17 @@ def parse(text: str) -> NodeSweep:
         raise record.error("kappa-node-sweep, version 1", "format")
     speeds = list(map(_node, record.records("nodes")))
     nodes = {each.node: each for each in speeds}
-    ranks = record.integer("ranks", 1)
+    ranks = record.integer("ranks", 1, Quantity.RANKS)
     if not len(nodes) == len(speeds) == ranks:
         raise record.error(f"{ranks} nodes, each once", "nodes")
-    return NodeSweep(record.text("mpi"), record.integer("mib_per_core", 1), nodes)
+    return NodeSweep(record.text("mpi"), record.integer("mib_per_core", 1, Quantity.MEMORY_MIB), nodes)
 
 
 def _node(record: Record) -> NodeSpeeds:
-    cores = tuple(record.integers("cores"))
+    cores = tuple(record.integers("cores", Quantity.RANKS))
     if not cores or len(set(cores)) != len(cores):
         raise record.error("one core or more, each once", "cores")
-    wrong = tuple(record.integers("wrong"))
+    wrong = tuple(record.integers("wrong", Quantity.RANKS))
     if not set(wrong) <= set(cores):
         raise record.error("some of the cores", "wrong")
     alone, together = (_speeds(record.record(key), len(cores)) for key in ("alone", "together"))
@@ -61,4 +61,7 @@ def _node(record: Record) -> NodeSpeeds:
 
 
 def _speeds(record: Record, cores: int) -> CoreSpeeds:
-    return CoreSpeeds(tuple(record.numbers("triad_MBps", cores)), tuple(record.numbers("gflops", cores)))
+    return CoreSpeeds(
+        tuple(record.numbers("triad_MBps", cores, Quantity.MB_S)),
+        tuple(record.numbers("gflops", cores, Quantity.GFLOP_S)),
+    )

@@ -5,7 +5,7 @@ import re
 from collections.abc import Collection
 from dataclasses import dataclass
 
-from reframe_checks.parsers.text import INTEGER, Output
+from reframe_checks.parsers.text import INTEGER, Output, Quantity
 
 
 @dataclass(frozen=True)
@@ -69,7 +69,7 @@ def _bandwidths(output: Output, begin: int, name: str, gpus: int) -> Bandwidths:
     if output.lines[last] or not found or found[1] != name:
         raise output.error(last + 2, f"`SUM {name} …` behind the matrix")
     values = [value for row in cells for value in row if value is not None]
-    total = output.positive(last + 2, "the sum", found[2])
+    total = output.positive(last + 2, "the sum", found[2], Quantity.GB_S)
     if abs(total - math.fsum(values)) > 0.0051 * (len(values) + 1):
         raise output.error(last + 2, f"the sum of the matrix, {math.fsum(values):.2f}")
     return Bandwidths(cells, total)
@@ -80,7 +80,8 @@ def _row(output: Output, number: int, row: int, gpus: int, *, between_gpus: bool
     if not found or int(found[1]) != row:
         raise output.error(number, f"row {row} of the matrix")
     cells = tuple(
-        None if token == "N/A" else output.positive(number, "a bandwidth", token) for token in found[2].split()
+        None if token == "N/A" else output.positive(number, "a bandwidth", token, Quantity.GB_S)
+        for token in found[2].split()
     )
     expected_none = {row} if between_gpus else set()
     if len(cells) != gpus or {column for column, cell in enumerate(cells) if cell is None} != expected_none:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from reframe_checks.parsers.errors import ParseError
-from reframe_checks.parsers.osu_columns import VALIDATION, Column, Columns
+from reframe_checks.parsers.osu_columns import CEILINGS, VALIDATION, Column, Columns
 from reframe_checks.parsers.text import INTEGER, Output
 
 
@@ -30,8 +30,10 @@ class Table:
     validated: bool
 
 
-_TITLE = re.compile(r"# (OSU [^#]{1,100} Test v[0-9.]{1,20}|(?:Kappa )?MPI [^#]{1,100} Test)")
-_DATATYPE = re.compile(r"# Datatype: (\w{1,100})\.")
+_TITLE = re.compile(
+    r"# (OSU [A-Za-z/_() -]{1,100} Test v[0-9]{1,2}(?:\.[0-9]{1,2}){1,2}|(?:Kappa )?MPI [A-Za-z/_() -]{1,100} Test)"
+)
+_DATATYPE = re.compile(r"# Datatype: (MPI_[A-Z0-9_]{1,60})\.")
 _INIT = re.compile(rf"nprocs: ({INTEGER}), min: ({INTEGER}) ms, max: ({INTEGER}) ms, avg: ({INTEGER}) ms")
 _HELLO = re.compile(rf"This is a test with ({INTEGER}) processes")
 # Neighbourhood collectives say this above their title.
@@ -119,6 +121,8 @@ class _Reader:
                 raise self._output.error(number, f"a table under {self._title!r} before the next title")
             self._title, self._datatype, self._done = title[1], None, set()
         elif datatype := _DATATYPE.fullmatch(line.rstrip()):
+            if not self._title:
+                raise self._output.error(number, "the title `# … Test` above the datatype")
             self._datatype = datatype[1]
         elif columns := Columns.read(self._output, number, self._title):
             self._start(number)
@@ -158,7 +162,8 @@ class _Reader:
             raise self._output.error(number, "a title `# … Test`, column headings, then rows of figures")
         self._start(number)
         values = tuple(
-            self._output.positive(number, column.name, token) for column, token in zip(columns, tokens, strict=True)
+            self._output.positive(number, column.name, token, CEILINGS[column.unit])
+            for column, token in zip(columns, tokens, strict=True)
         )
         if len(values) > 1 and not values[1] <= values[0] <= values[2]:
             raise self._output.error(number, "min <= avg <= max")

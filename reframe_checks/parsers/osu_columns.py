@@ -3,7 +3,7 @@
 import re
 from dataclasses import dataclass
 
-from reframe_checks.parsers.text import INTEGER, Output
+from reframe_checks.parsers.text import INTEGER, Output, Quantity
 
 
 @dataclass(frozen=True)
@@ -18,6 +18,17 @@ VALIDATION = Column("Validation", "")
 LATENCY = Column("Latency", "us")
 BANDWIDTH = Column("Bandwidth", "MB/s")
 MESSAGE_RATE = Column("Message rate", "1/s")
+
+# By the unit of the column.
+CEILINGS = {
+    "us": Quantity.OPERATION_US,
+    "ms": Quantity.OPERATION_MS,
+    "MB/s": Quantity.MB_S,
+    "1/s": Quantity.MESSAGES_S,
+    "count": Quantity.COUNT,
+    "B": Quantity.BYTES,
+    "%": Quantity.PERCENT,
+}
 
 # "Latency(us)" is OSU 5.
 _HEADINGS = {
@@ -122,9 +133,9 @@ def _value(output: Output, number: int, column: Column, token: str) -> float:
     pattern = _INTEGER if column.unit in ("count", "B") else _DECIMAL
     if not pattern.fullmatch(token):
         raise output.error(number, f"{column.name} as a plain number, found {token[:40]!r}")
-    if column.name in _MAY_BE_ZERO:
-        return float(token)
-    return output.positive(number, f"{column.name} ({column.unit})", token)
+    if column.name in _MAY_BE_ZERO and not float(token):
+        return 0.0
+    return output.positive(number, f"{column.name} ({column.unit})", token, CEILINGS[column.unit])
 
 
 def _check_row(output: Output, number: int, size: int, values: dict[Column, float]) -> None:
@@ -133,8 +144,6 @@ def _check_row(output: Output, number: int, size: int, values: dict[Column, floa
     for low, middle, high in _BOUNDS:
         if {low, middle, high} <= named.keys() and not named[low] - 0.01 <= named[middle] <= named[high] + 0.01:
             raise output.error(number, f"{low} <= {middle} <= {high}")
-    if named.get("Overlap", 0) > 100:
-        raise output.error(number, "an overlap of at most 100 %")
     if {BANDWIDTH, MESSAGE_RATE} <= values.keys() and size:
         # Both have two decimals: half of the last one of each, in messages per second.
         rounding = 0.0051 * 1e6 / size + 0.0051

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from itertools import combinations
 
 from reframe_checks.parsers.strict_json import Record
-from reframe_checks.parsers.text import Output
+from reframe_checks.parsers.text import Output, Quantity
 
 # Row by row; ``None`` on the diagonal and where nothing was measured.
 Matrix = tuple[tuple[float | None, ...], ...]
@@ -66,15 +66,15 @@ def parse(text: str) -> PairSweep:
     nodes = tuple(record.texts("nodes"))
     if len(nodes) < 2 or len(set(nodes)) != len(nodes):
         raise record.error("two nodes or more, each once", "nodes")
-    latency_us = _matrix(record, "latency_us", len(nodes))
+    latency_us = _matrix(record, "latency_us", len(nodes), Quantity.OPERATION_US)
     if tuple(zip(*latency_us, strict=True)) != latency_us:
         raise record.error("the same latency in both directions", "latency_us")
-    bandwidth_mbps = _matrix(record, "bandwidth_MBps", len(nodes))
+    bandwidth_mbps = _matrix(record, "bandwidth_MBps", len(nodes), Quantity.MB_S)
     round_seconds, packets = _rounds(record, len(nodes))
     return PairSweep(
         mpi=record.text("mpi"),
         nodes=nodes,
-        ranks_per_node=record.integer("ranks_per_node", 1),
+        ranks_per_node=record.integer("ranks_per_node", 1, Quantity.RANKS),
         latency_bytes=record.integer("latency_bytes", 1),
         bandwidth_bytes=record.integer("bandwidth_bytes", 1),
         latency_us=latency_us,
@@ -85,8 +85,8 @@ def parse(text: str) -> PairSweep:
     )
 
 
-def _matrix(record: Record, key: str, nodes: int) -> Matrix:
-    matrix = tuple(tuple(row) for row in record.matrix(key, nodes, nodes))
+def _matrix(record: Record, key: str, nodes: int, quantity: Quantity) -> Matrix:
+    matrix = tuple(tuple(row) for row in record.matrix(key, nodes, nodes, quantity))
     # A row that has slipped to another place shows itself here.
     if any(matrix[i][i] is not None for i in range(nodes)):
         raise record.error("null on the diagonal", key)
@@ -106,7 +106,7 @@ def _rounds(record: Record, nodes: int) -> tuple[tuple[float, ...], tuple[Packet
         if any(len(count) != len(pairs) for count in counts):
             raise entry.error("a number for each pair", "packets_sent, packets_lost")
         packets += [Packets(*row) for row in zip(pairs, *counts, strict=True)]
-        seconds.append(entry.number("seconds", 0))
+        seconds.append(entry.number("seconds", Quantity.RUN_S, 0))
     if sorted(packet.pair for packet in packets) != list(combinations(range(nodes), 2)):
         raise record.error("every pair of nodes once", "rounds")
     return tuple(seconds), tuple(packets)
@@ -121,8 +121,8 @@ def _alone(record: Record, nodes: tuple[str, ...]) -> list[Alone]:
             raise entry.error("two of the nodes, in their order, each pair once")
         found[pair] = Alone(
             pair,
-            entry.number("latency_us", 0),
-            (entry.number("to_second_MBps", 0), entry.number("to_first_MBps", 0)),
+            entry.number("latency_us", Quantity.OPERATION_US, 0),
+            (entry.number("to_second_MBps", Quantity.MB_S, 0), entry.number("to_first_MBps", Quantity.MB_S, 0)),
         )
     if len(found) != record.integer("alone_pairs"):
         raise record.error(f"as many pairs as alone_pairs says, found {len(found)}", "alone")

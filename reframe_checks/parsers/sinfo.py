@@ -1,10 +1,13 @@
 """Output of ``sinfo --Node --noheader --format=FORMAT``: one line for each node."""
 
+import re
 from dataclasses import dataclass
 
 from reframe_checks.parsers.text import Output
 
 FORMAT = "%N|%T|%E"
+
+_NAME = re.compile(r"[A-Za-z0-9._-]{1,255}")
 
 # Base states in which a node takes jobs or runs one (sinfo's manual, NODE STATE CODES).
 _USABLE = {"idle", "mixed", "allocated", "completing", "planned", "reserved"}
@@ -37,9 +40,9 @@ def parse(text: str) -> tuple[NodeState, ...]:
     nodes: dict[str, NodeState] = {}
     for number, line in enumerate(output.lines, start=1):
         fields = line.split("|", 2)
-        if len(fields) != 3 or not fields[0].strip():
-            raise output.error(number, "NODE|STATE|REASON")
         name = fields[0].strip()
+        if len(fields) != 3 or not _NAME.fullmatch(name):
+            raise output.error(number, "NODE|STATE|REASON")
         state = fields[1].strip().rstrip("*~#!%$@^-+")
         if state not in _KNOWN:
             raise output.error(number, f"a node state of Slurm, found {state!r}")

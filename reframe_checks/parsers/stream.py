@@ -3,7 +3,7 @@
 import re
 from dataclasses import dataclass
 
-from reframe_checks.parsers.text import INTEGER, Output
+from reframe_checks.parsers.text import INTEGER, Output, Quantity
 
 
 @dataclass(frozen=True)
@@ -35,6 +35,7 @@ _ARRAY = re.compile(rf"Array size = ({INTEGER}) \(elements\), Offset = {INTEGER}
 _THREADS = {name: re.compile(rf"Number of Threads {name} = ({INTEGER})") for name in ("requested", "counted")}
 _HEADER = re.compile(r"Function    Best Rate MB/s  Avg time     Min time     Max time")
 _SECONDS = r" +([0-9]{1,9}\.[0-9]{6})"
+_COLUMNS = (Quantity.MB_S, *3 * (Quantity.RUN_S,))
 _ROW = re.compile(r"(Copy|Scale|Add|Triad): +([0-9]{1,12}\.[0-9])" + 3 * _SECONDS)
 _VALID = re.compile(r"Solution Validates: avg error less than [0-9.e+-]{1,20} on all three arrays")
 
@@ -55,7 +56,7 @@ def parse(text: str) -> StreamResult:
     number, found = output.one(_ELEMENT, "`This system uses … bytes per array element.`")
     element_bytes = int(found[1])
     number, found = output.one(_ARRAY, "`Array size = … (elements)`")
-    elements = output.positive_integer(number, "array size", found[1])
+    elements = output.positive_integer(number, "array size", found[1], Quantity.COUNT)
     header, _ = output.one(_HEADER, "the heading `Function    Best Rate MB/s  Avg time …`")
     kernels = [
         _kernel(output, header + row, name, arrays * element_bytes * elements)
@@ -71,7 +72,12 @@ def _kernel(output: Output, number: int, name: str, moved_bytes: int) -> StreamK
     found = _ROW.fullmatch(output.lines[number - 1]) if number <= len(output.lines) else None
     if not found or found[1] != name:
         raise output.error(number, f"`{name}:` and its rate, mean, minimum and maximum time")
-    kernel = StreamKernel(*(output.positive(number, name, token) for token in found.groups()[1:]))
+    kernel = StreamKernel(
+        *(
+            output.positive(number, name, token, quantity)
+            for token, quantity in zip(found.groups()[1:], _COLUMNS, strict=True)
+        )
+    )
     if not kernel.min_s <= kernel.avg_s <= kernel.max_s:
         raise output.error(number, "minimum <= mean <= maximum time")
     # Half of the last printed digit of the time, and of the rate.
@@ -87,7 +93,7 @@ def _threads(output: Output) -> int | None:
     counts = []
     for name, pattern in _THREADS.items():
         number, found = output.one(pattern, f"`Number of Threads {name} = …`")
-        counts.append(output.positive_integer(number, f"threads {name}", found[1]))
+        counts.append(output.positive_integer(number, f"threads {name}", found[1], Quantity.RANKS))
     if counts[0] != counts[1]:
         raise output.error(number, f"{counts[0]} threads, as requested")
     return counts[1]

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from typing import Any, TypeVar
 
 from reframe_checks.parsers.errors import ParseError
-from reframe_checks.parsers.text import Output
+from reframe_checks.parsers.text import Output, Quantity
 
 T = TypeVar("T")
 
@@ -27,11 +27,11 @@ def _finite(token: str) -> float:
 
 
 class Record:
-    """A JSON object; ``where`` is its path in errors. Each getter raises :class:`ParseError`."""
+    """A JSON object; ``lines`` are those of its document, ``where`` is its path. Getters raise :class:`ParseError`."""
 
-    def __init__(self, output: Output, line: int, value: object, where: str) -> None:
+    def __init__(self, output: Output, lines: range, value: object, where: str) -> None:
         self._output = output
-        self._line = line
+        self._lines = lines
         self._where = where
         if not isinstance(value, dict):
             raise self.error("an object {…}")
@@ -53,11 +53,15 @@ class Record:
             raise output.error(first, "JSON of reasonable depth") from None
         except ValueError as err:
             raise output.error(first, str(err)) from None
-        return cls(output, first, value, "")
+        return cls(output, range(first, last + 1), value, "")
 
     def error(self, expected: str, key: str = "") -> ParseError:
+        """What is wrong at ``key``, or with the object; with the line if one alone has that key, else the first."""
         where = ".".join(part for part in (self._where, key) if part)
-        return self._output.error(self._line, f"{where}: {expected}" if where else expected)
+        name = f'"{key or self._where.rpartition(".")[2]}"'
+        lines = [number for number in self._lines if name in self._output.lines[number - 1]]
+        line = lines[0] if len(lines) == 1 else self._lines[0]
+        return self._output.error(line, f"{where}: {expected}" if where else expected)
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._values)
@@ -73,17 +77,18 @@ class Record:
             raise self.error("a text", key)
         return value
 
-    def integer(self, key: str, minimum: int = 0) -> int:
+    def integer(self, key: str, minimum: int = 0, quantity: Quantity = Quantity.COUNT) -> int:
         value = self._value(key)
-        if not isinstance(value, int) or isinstance(value, bool) or value < minimum:
-            raise self.error(f"an integer, at least {minimum}", key)
+        if type(value) is not int or not minimum <= value <= quantity.ceiling:
+            raise self.error(f"an integer, at least {minimum} and at most {quantity}", key)
         return value
 
-    def number(self, key: str, minimum: float = -math.inf) -> float:
+    def number(self, key: str, quantity: Quantity, minimum: float | None = None) -> float:
+        """``minimum``: minus what ``quantity`` can be, if not given."""
         value = self._value(key)
-        # An integer can be too large for a float.
-        if not isinstance(value, (int, float)) or isinstance(value, bool) or abs(value) > 1e300 or value < minimum:
-            raise self.error("a number" + (f", at least {minimum:g}" if math.isfinite(minimum) else ""), key)
+        least = -quantity.ceiling if minimum is None else minimum
+        if not isinstance(value, (int, float)) or isinstance(value, bool) or not least <= value <= quantity.ceiling:
+            raise self.error(f"a number, at least {least:g} and at most {quantity}", key)
         return float(value)
 
     def flag(self, key: str) -> bool:
@@ -97,12 +102,12 @@ class Record:
         return None if self._value(key) is None else read(key)
 
     def record(self, key: str) -> "Record":
-        return Record(self._output, self._line, self._value(key), f"{self._where}.{key}".lstrip("."))
+        return Record(self._output, self._lines, self._value(key), f"{self._where}.{key}".lstrip("."))
 
     def records(self, key: str) -> "list[Record]":
         value = self._list(key)
         where = f"{self._where}.{key}".lstrip(".")
-        return [Record(self._output, self._line, entry, f"{where}[{index}]") for index, entry in enumerate(value)]
+        return [Record(self._output, self._lines, entry, f"{where}[{index}]") for index, entry in enumerate(value)]
 
     def texts(self, key: str) -> list[str]:
         values = self._list(key)
@@ -110,24 +115,24 @@ class Record:
             raise self.error("a list of texts", key)
         return values
 
-    def integers(self, key: str) -> list[int]:
+    def integers(self, key: str, quantity: Quantity = Quantity.COUNT) -> list[int]:
         values = self._list(key)
-        if not all(_is_index(value) for value in values):
-            raise self.error("a list of integers, none negative", key)
+        if not all(_is_index(value, quantity) for value in values):
+            raise self.error(f"a list of integers, none negative or above {quantity}", key)
         return values
 
-    def numbers(self, key: str, length: int) -> list[float]:
+    def numbers(self, key: str, length: int, quantity: Quantity) -> list[float]:
         """``length`` numbers above 0."""
         values = self._list(key)
-        if len(values) != length or not all(map(_is_positive, values)):
-            raise self.error(f"a list of {length} numbers above 0", key)
+        if len(values) != length or not all(_is_positive(value, quantity) for value in values):
+            raise self.error(f"a list of {length} numbers above 0 and at most {quantity}", key)
         return [float(value) for value in values]
 
-    def matrix(self, key: str, rows: int, columns: int) -> list[list[float | None]]:
+    def matrix(self, key: str, rows: int, columns: int, quantity: Quantity) -> list[list[float | None]]:
         """``rows`` lists of ``columns`` numbers above 0 or nulls."""
         values = self._list(key)
-        if len(values) != rows or not all(_is_row(row, columns) for row in values):
-            raise self.error(f"{rows} lists of {columns} numbers above 0 or nulls", key)
+        if len(values) != rows or not all(_is_row(row, columns, quantity) for row in values):
+            raise self.error(f"{rows} lists of {columns} numbers above 0 and at most {quantity}, or nulls", key)
         return [[None if value is None else float(value) for value in row] for row in values]
 
     def pairs(self, key: str) -> list[tuple[int, int]]:
@@ -144,17 +149,21 @@ class Record:
         return value
 
 
-def _is_index(value: object) -> bool:
-    return type(value) is int and value >= 0
+def _is_index(value: object, quantity: Quantity = Quantity.COUNT) -> bool:
+    return type(value) is int and 0 <= value <= quantity.ceiling
 
 
-def _is_positive(value: object) -> bool:
-    return isinstance(value, (int, float)) and not isinstance(value, bool) and 0 < value < 1e300
+def _is_positive(value: object, quantity: Quantity) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool) and 0 < value <= quantity.ceiling
 
 
 def _is_pair(value: object) -> bool:
     return isinstance(value, list) and len(value) == 2 and all(map(_is_index, value)) and value[0] < value[1]
 
 
-def _is_row(row: object, columns: int) -> bool:
-    return isinstance(row, list) and len(row) == columns and all(value is None or _is_positive(value) for value in row)
+def _is_row(row: object, columns: int, quantity: Quantity) -> bool:
+    return (
+        isinstance(row, list)
+        and len(row) == columns
+        and all(value is None or _is_positive(value, quantity) for value in row)
+    )

@@ -1,8 +1,8 @@
 """Benchmark output as lines that can be trusted: whole, printable, and of bounded length."""
 
-import math
 import re
 from dataclasses import dataclass
+from enum import Enum
 
 from reframe_checks.parsers.errors import ParseError
 
@@ -12,6 +12,76 @@ MAX_LINE_CHARS = 100_000
 # Numbers as printf writes them (%d, %g). Bounded, so that none is costly to match or to convert.
 INTEGER = r"[0-9]{1,18}"
 GENERAL = r"[0-9]{1,15}(?:\.[0-9]{1,20})?(?:e[+-][0-9]{2,3})?"
+
+
+class Quantity(Enum):
+    """What figures are of: the unit in which a program prints them, and the ceiling that none passes.
+
+    Each ceiling leaves room for machines to grow a hundredfold, so what is above it is damage, whatever the machine.
+    """
+
+    #: One message, step or start of MPI: a day, when every job was ended long ago.
+    OPERATION_NS = "ns", 86_400e9
+    OPERATION_US = "us", 86_400e6
+    OPERATION_MS = "ms", 86_400e3
+    #: A whole run: a year.
+    RUN_S = "s", 3.2e7
+    RUN_MS = "ms", 3.2e10
+    #: Since a node was started: a century.
+    UPTIME_S = "s", 3.2e9
+    #: By which a clock is wrong: one of 1970 beside one of 2070.
+    CLOCK_US = "us", 3.2e15
+    #: A petabyte a second: ten times the memory of a rack of GPUs, a hundred times the fastest file system.
+    BYTES_S = "bytes/s", 1e15
+    KIB_S = "KiB/s", 1e12
+    MIB_S = "MiB/s", 1e9
+    MB_S = "MB/s", 1e9
+    GB_S = "GB/s", 1e6
+    #: One network interface: a petabit a second.
+    MBIT_S = "Mbit/s", 1e9
+    #: Two hundred exaflop/s; NPB counts operations in the same way.
+    MOP_S = "Mop/s", 2e14
+    GFLOP_S = "Gflop/s", 2e11
+    TFLOP_S = "Tflop/s", 2e8
+    #: Messages: 100,000 nodes that send a milliard each.
+    MESSAGES_S = "messages/s", 1e14
+    #: Operations on files: a hundred times the best of the IO500's file systems.
+    IO_S = "operations/s", 1e11
+    #: Written in one run: as much as the largest file system holds.
+    BYTES = "bytes", 9e17
+    MB = "MB", 9e11
+    MIB = "MiB", 9e11
+    #: A file system: what 64 bits hold, for those without an end say so (8 EiB of AWS's EFS).
+    FILE_SYSTEM_BYTES = "bytes", 2.0**64
+    #: Memory of a node or a GPU: a petabyte.
+    MEMORY_KIB = "KiB", 1e12
+    MEMORY_MIB = "MiB", 1e9
+    #: The kernel keeps the largest packet of an interface in an int.
+    MTU_BYTES = "bytes", 2**31 - 1
+    HERTZ = "Hz", 1e12
+    #: Nine years at 3 GHz.
+    CYCLES = "cycles", 9e17
+    #: Ranks, threads, cores, nodes, and how much faster than one of them they are together.
+    RANKS = "of ranks, cores or nodes", 1e8
+    #: Iterations, files, packets, elements: a milliard a second for ten days.
+    COUNT = "in number", 1e15
+    #: Of a dense system of equations: 8 exabytes.
+    ORDER = "unknowns", 1e9
+    #: HPL's scaled residual: ||Ax-b|| is at most ||A|| ||x|| + ||b||, so it is at most 1 / eps.
+    RESIDUAL = "times eps", 2.0**53
+    #: Of one InfiniBand adapter, numbered in a byte.
+    PORTS = "ports", 255
+    #: Processes of a node that want to run, of which Linux numbers four million.
+    LOAD = "processes", 1e8
+    PERCENT = "%", 100
+    FLAG = "(0 or 1)", 1
+
+    def __init__(self, unit: str, ceiling: float) -> None:
+        self.unit = unit
+        self.ceiling = ceiling
+
+    def __str__(self) -> str:
+        return f"{self.ceiling:.12g} {self.unit}"
 
 
 @dataclass(frozen=True)
@@ -66,16 +136,14 @@ class Output:
             raise self.error(found[1][0], f"{expected} once only (also on line {found[0][0]})")
         return found[0]
 
-    def positive(self, number: int, name: str, token: str) -> float:
-        """``token`` as a finite number above zero."""
+    def positive(self, number: int, name: str, token: str, quantity: Quantity) -> float:
+        """``token`` as a number above zero that ``quantity`` can be."""
         value = float(token)
-        if not 0 < value < math.inf:
-            raise self.error(number, f"{name} above 0 and finite, found {token}")
+        if not 0 < value <= quantity.ceiling:
+            raise self.error(number, f"{name} above 0 and at most {quantity}, found {token[:40]}")
         return value
 
-    def positive_integer(self, number: int, name: str, token: str) -> int:
-        """``token`` as an integer above zero."""
-        value = int(token)
-        if value <= 0:
-            raise self.error(number, f"{name} above 0, found {token}")
-        return value
+    def positive_integer(self, number: int, name: str, token: str, quantity: Quantity) -> int:
+        """``token``, which is one of ``INTEGER``, as an integer above zero that ``quantity`` can be."""
+        self.positive(number, name, token, quantity)
+        return int(token)

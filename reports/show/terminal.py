@@ -72,7 +72,8 @@ def _headline(verdict: Verdict) -> Panel:
     text = Text()
     text.append(verdict.state.label, STYLES[verdict.state])
     text.append(f"  {headline(verdict)}\n")
-    text.append(", ".join(f"{number} {what}" for what, number in tally(verdict)) + "\n")
+    counts = ", ".join(f"{number} {what}" for what, number in tally(verdict))
+    text.append("; ".join(filter(None, (counts, verdict.breadth))) + "\n")
     text.append(
         f"{verdict.site.name if verdict.site else 'unknown site'}, mode {verdict.mode or 'unknown'}"
         f"{f' ({verdict.mode_origin})' if verdict.mode_origin else ''}, {moment(session.time_start)}, "

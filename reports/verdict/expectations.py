@@ -1,10 +1,12 @@
 """What a run lacks of what its site expects, from the site's modes and the census of the suite."""
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from kappa.record.model import Census
 from kappa.sites.expected import Site
+from kappa.vocabulary.scales import derived_features
 from reports.verdict.case_verdict import CaseVerdict, executed
 from reports.verdict.gaps import Gap
 
@@ -48,22 +50,67 @@ def census_gaps(census: Census | None) -> list[Gap]:
 
 
 def expectation_gaps(site: Site, mode: str, cases: Sequence[CaseVerdict], census: Census | None) -> list[Gap]:
-    """A gap for each family and partition that ``mode`` expects and for which no case came to a result, and for each
-    check of these families that is tagged with the mode and of which the report holds no case."""
+    """What ``mode`` expects and the report lacks: a family on a partition of which no case came to a result; where some
+    did, each case that the site offers there; each scale or placement that the partition could run and does not."""
     missing = {entry.check: entry for entry in not_provided(site, census)}
-    expected = site.modes[mode]
+    there = Counter((verdict.case.family, verdict.case.partition) for verdict in cases)
+    ran = {(verdict.case.family, verdict.case.partition) for verdict in cases if executed(verdict.case)}
     gaps = []
-    for family, partitions in expected.items():
+    for family, partitions in site.modes[mode].items():
         for partition in partitions:
-            there = [v.case for v in cases if (v.case.family, v.case.partition) == (family, partition)]
-            if not any(executed(case) for case in there):
-                why = f"none of its {len(there)} cases ran" if there else _why_absent(family, census, missing)
+            place = family, partition
+            if place not in ran:
+                none = f"none of its {there[place]} cases ran"
+                why = none if place in there else _why_absent(family, census, missing)
                 gaps.append(_expected(mode, f"{family} on {partition}", why))
-    classes = {verdict.case.check_class for verdict in cases}
-    for check in census.checks if census else ():
-        if check.family in expected and mode in check.tags and check.offered and check.name not in classes:
-            gaps.append(_expected(mode, check.name, "the report holds no case of it"))
+    if census:
+        gaps += _absent_cases(site, mode, cases, census, ran)
+        gaps += _absent_scales(site, mode, census)
     return gaps
+
+
+def _absent_cases(
+    site: Site, mode: str, cases: Sequence[CaseVerdict], census: Census, ran: set[tuple[str, str]]
+) -> Iterator[Gap]:
+    """A gap for each expected case that the report does not hold, where its family ran; else the family is the gap."""
+    there = {(verdict.case.name, verdict.case.partition, verdict.case.environ) for verdict in cases}
+    classes = {verdict.case.check_class for verdict in cases}
+    for check in census.checks:
+        partitions = site.modes[mode].get(check.family, ())
+        if not partitions or mode not in check.tags or not check.offered:
+            continue
+        if check.cases is None and check.name not in classes:
+            yield _expected(mode, check.name, "the report holds no case of it")
+        for case in check.cases or ():
+            for partition, environ in case.places:
+                expected = partition in partitions and (check.family, partition) in ran
+                if not expected or (case.name, partition, environ) in there:
+                    continue
+                left_out = any(
+                    entry.covers(feature, partition, check.family)
+                    for entry in site.left_out
+                    for feature in case.features
+                )
+                if not left_out:
+                    yield _expected(mode, f"{case.name} on {partition}+{environ}", "the report holds no such case")
+
+
+def _absent_scales(site: Site, mode: str, census: Census) -> Iterator[Gap]:
+    expected = {partition for partitions in site.modes[mode].values() for partition in partitions}
+    for name, partition in census.partitions.items():
+        derived = derived_features(partition.nodes, partition.sockets, partition.numa_domains)
+        for feature, why in derived.items() if name in expected else ():
+            if feature in partition.features or any(entry.covers(feature, name) for entry in site.left_out):
+                continue
+            remedy = "add the feature to the partition, or say why not in expected.yaml, under left_out"
+            yield Gap("a scale that the partition can run is left out", remedy, f"{feature} on {name}", why)
+
+
+def breadth(site: Site, mode: str, census: Census | None) -> str:
+    """What share ``mode`` expects of the families that the site's checks could run; empty when it is all of them."""
+    offered = {check.family for check in census.checks if check.offered} if census else set()
+    expected = offered & set(site.modes.get(mode, ()))
+    return f"expects {len(expected)} of {len(offered)} families" if expected != offered else ""
 
 
 def _expected(mode: str, where: str, why: str) -> Gap:

@@ -6,7 +6,14 @@ from kappa.record.model import Session
 from kappa.sites.expected import Site
 from reports.verdict.attempts import latest_attempts, speaking
 from reports.verdict.case_verdict import CaseVerdict
-from reports.verdict.expectations import NotProvided, census_gaps, expectation_gaps, find_census, not_provided
+from reports.verdict.expectations import (
+    NotProvided,
+    breadth,
+    census_gaps,
+    expectation_gaps,
+    find_census,
+    not_provided,
+)
 from reports.verdict.gaps import Gap
 from reports.verdict.localise import SuspectNode, suspect_nodes
 from reports.verdict.state import State
@@ -27,6 +34,8 @@ class Verdict:
     gaps: tuple[Gap, ...]
     not_provided: tuple[NotProvided, ...]
     suspects: tuple[SuspectNode, ...]
+    breadth: str = ""
+    """"expects 3 of 11 families", when the site expects less than its checks could do."""
 
     @property
     def exit_status(self) -> int:
@@ -72,6 +81,7 @@ def judge(session: Session, site: Site | None, mode: str | None = None, site_pro
         cases=cases,
         gaps=tuple(gaps),
         not_provided=not_provided(site, census),
+        breadth=breadth(site, mode, census) if site and mode is not None else "",
         suspects=suspect_nodes([attempt for verdict in cases for attempt in speaking(verdict)]),
     )
 

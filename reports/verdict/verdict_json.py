@@ -19,6 +19,7 @@ def to_json(verdict: Verdict) -> str:
         "verdict": verdict.state.word.upper(),
         "exit_status": verdict.exit_status,
         "headline": headline(verdict),
+        "breadth": verdict.breadth,
         "site": verdict.site.name if verdict.site else None,
         "mode": verdict.mode,
         "report": verdict.session.path,

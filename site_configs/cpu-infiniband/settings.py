@@ -110,7 +110,7 @@ site_configuration = {
     ],
     "modes": [
         {"name": name, "options": [f"--tag={name}", f"--session-extras=mode={name}"]}
-        for name in ("smoke", "nightly", "acceptance")
+        for name in ("smoke", "nightly", "acceptance", "full")
     ],
     "general": [
         {"report_file": str(RESULTS / "reports/run-report-{sessionid}.json"), "trap_job_errors": True}

@@ -181,7 +181,7 @@ site_configuration = {
     ],
     "modes": [
         {"name": name, "options": [f"--tag={name}", f"--session-extras=mode={name}"]}
-        for name in ("smoke", "nightly", "acceptance")
+        for name in ("smoke", "nightly", "acceptance", "full")
     ]
     # For trying out faults and nights: a few checks of the nodes and their links.
     + [

@@ -67,10 +67,10 @@ class Emt:
         _succeed("ctest", "--test-dir", self.program.parent, "--output-on-failure", "--no-tests=error")
 
 
-def build_emt(folder: Path, *options: str) -> Path:
+def build_emt(folder: Path, *options: str, source: Path = APP, target: str = "all") -> Path:
     """The program, built in the folder with these options of CMake; warnings are errors."""
-    _succeed("cmake", "-S", APP, "-B", folder, "-DEMT_WERROR=ON", *options)
-    _succeed("cmake", "--build", folder, "--parallel", "2")
+    _succeed("cmake", "-S", source, "-B", folder, "-DEMT_WERROR=ON", *options)
+    _succeed("cmake", "--build", folder, "--parallel", "2", "--target", target)
     return folder / "emt"
 
 

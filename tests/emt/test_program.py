@@ -7,6 +7,7 @@ import json
 import os
 import re
 from pathlib import Path
+from typing import Any
 from xml.etree import ElementTree
 
 import jsonschema
@@ -14,22 +15,30 @@ import pytest
 
 from .conftest import APP, CaseWriter, Emt
 
-CASE_SCHEMA = json.loads((APP / "schema" / "case.schema.json").read_text())
 RESULT_SCHEMA = json.loads((APP / "schema" / "result.schema.json").read_text())
 TEACHING = sorted((APP / "cases").glob("*.json"))
 
 
+@pytest.fixture(scope="module")
+def case_schema(emt: Emt) -> dict[str, Any]:
+    schema: dict[str, Any] = json.loads(emt("schema").stdout)
+    jsonschema.Draft202012Validator.check_schema(schema)
+    return schema
+
+
 @pytest.mark.parametrize("path", TEACHING, ids=lambda p: p.stem)
-def test_teaching_case_is_valid_and_explained(emt: Emt, tmp_path: Path, path: Path) -> None:
-    jsonschema.validate(json.loads(path.read_text()), CASE_SCHEMA)
+def test_teaching_case_is_valid_and_explained(
+    emt: Emt, case_schema: dict[str, Any], tmp_path: Path, path: Path
+) -> None:
+    jsonschema.validate(json.loads(path.read_text()), case_schema)
     emt("check", path)
     jsonschema.validate(emt.run(path, tmp_path, "--steps", "500"), RESULT_SCHEMA)
     assert f"`{path.name}`" in (APP / "cases" / "README.md").read_text()
 
 
-def test_generated_case_fits_the_schema_and_table_one(emt: Emt, hq: Path) -> None:
+def test_generated_case_fits_the_schema_and_table_one(emt: Emt, case_schema: dict[str, Any], hq: Path) -> None:
     case = json.loads(hq.read_text())
-    validator = jsonschema.Draft202012Validator(CASE_SCHEMA)
+    validator = jsonschema.Draft202012Validator(case_schema)
     kinds: dict[str, int] = {}
     for element in case["elements"]:  # a few of each type: validating thousands is slow
         kinds[element["type"]] = kinds.get(element["type"], 0) + 1
@@ -44,12 +53,21 @@ def test_generated_case_fits_the_schema_and_table_one(emt: Emt, hq: Path) -> Non
     assert set(shown["simplified"]) == {"machine", "condenser", "svc", "meter"}
 
 
-def test_the_schema_has_the_element_types_of_the_program(emt: Emt, case_file: CaseWriter) -> None:
+def test_the_schema_knows_the_keys_that_the_program_reads(
+    emt: Emt, case_schema: dict[str, Any], case_file: CaseWriter
+) -> None:
     refused = emt("check", case_file([{"type": "?", "name": "X"}], dt=5e-5), ok=False).stderr
     known = refused.partition("known are: ")[2].splitlines()[0].split(", ")
-    listed = CASE_SCHEMA["properties"]["elements"]["items"]["oneOf"]
-    kinds = [CASE_SCHEMA["$defs"][one["$ref"].removeprefix("#/$defs/")]["properties"]["type"] for one in listed]
-    assert sorted(name for kind in kinds for name in kind.get("enum", [kind.get("const")])) == sorted(known)
+    listed = case_schema["properties"]["elements"]["items"]["oneOf"]
+    assert [one["$ref"].removeprefix("#/$defs/") for one in listed] == known
+    for kind in known:
+        keys = set(case_schema["$defs"][kind]["properties"])
+        for part in case_schema["$defs"][kind].get("allOf", ()):
+            keys |= set(case_schema["$defs"][part["$ref"].removeprefix("#/$defs/")]["properties"])
+        element = {"type": kind, "name": "X"} | dict.fromkeys(keys - {"type", "name"}, "no value of any kind")
+        told = emt("check", case_file([element], dt=5e-5), ok=False).stderr
+        unknown = set(re.findall(r"does not know the key '(\w+)'", told))
+        assert unknown <= {"frequency", "phase", "tau_front", "tau_tail"}, kind  # those of other wave shapes
 
 
 def test_generator_is_reproducible(emt: Emt, tmp_path: Path) -> None:

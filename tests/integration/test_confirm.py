@@ -19,7 +19,7 @@ def validate_fio(suite, *options):
     return subprocess.run(
         [SITE.parent / "validate", "embedded", "smoke", "--system=embedded:scratch", "-n", "Fio%target=scratch",
          "-S", "Fio.file_size_mib=8", "-S", "Fio.runtime_s=1", *options],
-        env=suite.environment(), capture_output=True, text=True, timeout=300, check=False,
+        env=suite.environment(), capture_output=True, text=True, timeout=900, check=False,
     )  # fmt: skip
 
 

@@ -41,7 +41,7 @@ def test_what_is_not_provided_is_not_offered(site):
     )
 
 
-@pytest.mark.parametrize("mode", ["smoke", "nightly", "acceptance"])
+@pytest.mark.parametrize("mode", ["smoke", "nightly", "acceptance", "full"])
 def test_expected_families_are_those_of_the_scripts(site, cases, mode):
     family_of = {case["@class"]: case["family"] for case in cases if mode in case["tags"]}
     expected = set(load_site(SITES / site.name).modes[mode])

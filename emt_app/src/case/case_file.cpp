@@ -6,16 +6,11 @@
 #include <set>
 #include <sstream>
 
-#include "network/checks.hpp"
+#include "base/fnv1a.hpp"
+#include "case/checks.hpp"
 
 namespace emt {
 using nlohmann::json;
-
-std::uint64_t fnv1a(const void* data, std::size_t bytes, std::uint64_t hash) {
-    const auto* p = static_cast<const unsigned char*>(data);
-    for (std::size_t i = 0; i < bytes; ++i) hash = (hash ^ p[i]) * 0x100000001b3ULL;
-    return hash;
-}
 
 namespace {
 

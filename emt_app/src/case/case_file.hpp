@@ -1,12 +1,11 @@
-// A case: the study's settings and its elements, read from the JSON format of schema/case.schema.json.
+// A case: the study's settings and its elements, read from the JSON format that case/schema.cpp describes.
 #pragma once
 #include <cstdint>
 #include <map>
 #include <string>
 
-#include "case/diagnostics.hpp"
+#include "base/diagnostics.hpp"
 #include "elements/element.hpp"
-#include "network/network.hpp"
 
 namespace emt {
 
@@ -26,7 +25,5 @@ struct Case {
 [[nodiscard]] Case load_case(const std::string& path, double dt_s = 0);
 /// The same from text; `origin` appears in messages.
 [[nodiscard]] Case parse_case(const std::string& text, const std::string& origin, double dt_s = 0);
-/// FNV-1a, 64 bit.
-[[nodiscard]] std::uint64_t fnv1a(const void* data, std::size_t bytes, std::uint64_t seed = 0xcbf29ce484222325ULL);
 
 }  // namespace emt

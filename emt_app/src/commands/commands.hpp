@@ -33,6 +33,7 @@ struct ScaleOptions {
 };
 
 int check_command(const std::string& path, bool as_json);
+int schema_command();
 int generate_command(int scale, std::uint64_t seed, const std::string& path);
 int run_command(const RunOptions& options, int argc, char** argv);
 int scale_command(const ScaleOptions& options);

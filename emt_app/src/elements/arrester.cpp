@@ -1,5 +1,5 @@
 // Arrester or other resistive element with an odd, ascending piecewise-linear characteristic, points [V, A].
-#include "elements/all.hpp"
+#include "elements/element.hpp"
 
 namespace emt {
 namespace {
@@ -7,14 +7,17 @@ class Arrester final : public Element {
 public:
     explicit Arrester(Reader& in) : ends_(in.terminals()) { in.curve("curve", v_, i_); }
     void lower(Network& net, Reporter&) const override {
-        for (const auto& [p, q] : ends_) net.piecewise.push_back({p, q, false, v_, i_});
+        for (const Nodes2& ends : ends_) net.piecewise.push_back({ends, false, v_, i_});
     }
     [[nodiscard]] Census census() const override { return {.nonlinear = static_cast<long>(ends_.size())}; }
 
 private:
-    std::vector<std::pair<int, int>> ends_;
+    std::vector<Nodes2> ends_;
     std::vector<double> v_, i_;
 };
 }  // namespace
-std::unique_ptr<Element> make_arrester(Reader& in) { return std::make_unique<Arrester>(in); }
+ElementType arrester_element() {
+    return {"arrester", make<Arrester>, R"({"allOf": [{"$ref": "#/$defs/terminals"}], "required": ["curve"], "properties": {
+        "curve": {"$ref": "#/$defs/curve"}}})"};
+}
 }  // namespace emt

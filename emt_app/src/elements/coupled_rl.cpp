@@ -1,7 +1,6 @@
 // Three coupled RL branches between two buses, with symmetric 3 × 3 matrices: [u] = [R][i] + [L]d[i]/dt. With a negative
 // eigenvalue in either, the branches would be a source of energy and the voltages would grow without bound.
-#include "elements/all.hpp"
-#include "network/companion.hpp"
+#include "elements/element.hpp"
 
 namespace emt {
 namespace {
@@ -13,7 +12,7 @@ public:
         for (const auto& [key, m] : {std::pair("'r'", &r_), std::pair("'l'", &l_)})
             if (!passive(*m))
                 report("not-positive", std::string(key) + " has a negative eigenvalue: its diagonal is negative, or too small for the mutual values");
-        Coupled3 c{.p = from_, .q = to_};
+        Coupled3 c{.node = {from_[0], from_[1], from_[2], to_[0], to_[1], to_[2]}};
         if (!companion_coupled(r_, l_, net.dt_s, c))
             report("singular-matrix", "R + 2L/dt is singular: the branches are not independent");
         net.coupled.push_back(c);
@@ -25,5 +24,11 @@ private:
     Mat3 r_, l_;  // ohm, H
 };
 }  // namespace
-std::unique_ptr<Element> make_coupled_rl(Reader& in) { return std::make_unique<CoupledRl>(in); }
+ElementType coupled_rl_element() {
+    return {"coupled_rl", make<CoupledRl>, R"({"required": ["from", "to", "r", "l"], "properties": {
+        "from": {"type": "string"},
+        "to": {"type": "string"},
+        "r": {"$ref": "#/$defs/matrix", "description": "ohm, symmetric, no negative eigenvalue"},
+        "l": {"$ref": "#/$defs/matrix", "description": "H, symmetric, no negative eigenvalue"}}})"};
+}
 }  // namespace emt

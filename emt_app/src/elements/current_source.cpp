@@ -1,5 +1,5 @@
 // One-phase ideal current source that drives its current out of "from" and into "to".
-#include "elements/all.hpp"
+#include "elements/element.hpp"
 
 namespace emt {
 namespace {
@@ -8,7 +8,7 @@ public:
     explicit CurrentSource(Reader& in)
         : to_(in.node("to")), from_(in.has("from") ? in.node("from") : kGround), wave_(in.waveform()) {}
     void lower(Network& net, Reporter&) const override {
-        Coupled3 out{.p = {to_, kGround, kGround}, .q = {from_, kGround, kGround}};
+        Coupled3 out{.node = {to_, kGround, kGround, from_, kGround, kGround}};
         out.current[0] = wave_;
         net.coupled.push_back(out);
     }
@@ -19,5 +19,9 @@ private:
     Waveform wave_;  // A
 };
 }  // namespace
-std::unique_ptr<Element> make_current_source(Reader& in) { return std::make_unique<CurrentSource>(in); }
+ElementType current_source_element() {
+    return {"current_source", make<CurrentSource>, R"({"allOf": [{"$ref": "#/$defs/waveform"}], "required": ["to"], "properties": {
+        "to": {"type": "string"},
+        "from": {"type": "string"}}})"};
+}
 }  // namespace emt

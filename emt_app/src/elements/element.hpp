@@ -1,8 +1,7 @@
-// The interface that every kind of element implements: one file per element.
+// The interface that every kind of element implements: one file per element, and a line in table.inc.
 //
-// An element is read from its JSON object by a factory, checks itself, and lowers itself to primitives. What the
-// solver does with the primitives is none of its business. A new element that needs new mathematics adds a primitive
-// (network/primitives.hpp) and its rows in the kernel. README.md says where a new element is named.
+// An element is read from its JSON object, checks itself, and lowers itself to primitives. What the solver does with the
+// primitives is none of its business. docs/new-element.md adds one.
 #pragma once
 #include <memory>
 #include <string>
@@ -32,14 +31,20 @@ public:
     [[nodiscard]] virtual std::string simplified() const { return {}; }
 };
 
-using Factory = std::unique_ptr<Element> (*)(Reader&);
-
 struct ElementType {
-    std::string_view name;
-    Factory make;
+    std::string_view name;                          // "type" in a case
+    std::unique_ptr<Element> (*make)(Reader&);
+    /// JSON Schema of the element's own keys, all but "type" and "name"; may refer to the $defs of case/schema.cpp.
+    std::string_view schema;
 };
 
-/// Every element type, in the order of the documentation.
+/// The factory of an element with a constructor from Reader.
+template <class E>
+std::unique_ptr<Element> make(Reader& in) {
+    return std::make_unique<E>(in);
+}
+
+/// Every element type, in the order of the table.
 [[nodiscard]] const std::vector<ElementType>& element_types();
 
 }  // namespace emt

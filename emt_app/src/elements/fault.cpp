@@ -1,6 +1,6 @@
 // Fault at a bus: "kind" says which phases (ag, bg, cg, ab, bc, ca, abg, bcg, cag, abc, abcg) are joined through the
 // resistance "r" from "start" to "stop"; it clears phase by phase at a current zero. Not a switch of Table I.
-#include "elements/all.hpp"
+#include "elements/element.hpp"
 
 namespace emt {
 namespace {
@@ -25,7 +25,7 @@ public:
         for (std::size_t k = 0; k < phases.size(); ++k) {
             if (!grounded && k == 0) continue;
             const int q = grounded ? kGround : phases[k - 1];
-            net.switches.push_back({phases[k], q, 1 / r_, 0, false, true, times, name_});
+            net.switches.push_back({{phases[k], q}, 1 / r_, 0, false, true, times, name_});
         }
     }
     [[nodiscard]] Census census() const override { return {}; }
@@ -37,5 +37,12 @@ private:
     double r_, start_, stop_;  // ohm, s, s
 };
 }  // namespace
-std::unique_ptr<Element> make_fault(Reader& in) { return std::make_unique<Fault>(in); }
+ElementType fault_element() {
+    return {"fault", make<Fault>, R"({"required": ["bus", "kind", "start"], "properties": {
+        "bus": {"$ref": "#/$defs/name"},
+        "kind": {"enum": ["ag", "bg", "cg", "ab", "bc", "ca", "abg", "bcg", "cag", "abc", "abcg"]},
+        "r": {"$ref": "#/$defs/positive"},
+        "start": {"$ref": "#/$defs/not_negative"},
+        "stop": {"$ref": "#/$defs/positive"}}})"};
+}
 }  // namespace emt

@@ -8,7 +8,7 @@
 // A line that takes at least one step in every mode decouples its ends: they may belong to different tasks.
 #include <cmath>
 
-#include "elements/all.hpp"
+#include "elements/element.hpp"
 
 namespace emt {
 namespace {
@@ -55,5 +55,17 @@ private:
     std::array<double, 2> r_, l_, c_; // per metre: ohm, H, F; [0] zero, [1] positive sequence
 };
 }  // namespace
-std::unique_ptr<Element> make_line(Reader& in) { return std::make_unique<LineElement>(in); }
+ElementType line_element() {
+    return {"line", make<LineElement>, R"({"required": ["from", "to", "length", "r1", "l1", "c1", "r0", "l0", "c0"], "properties": {
+        "from": {"$ref": "#/$defs/name"},
+        "to": {"$ref": "#/$defs/name"},
+        "length": {"$ref": "#/$defs/positive", "description": "m"},
+        "delay": {"enum": ["linear", "integer"], "default": "linear"},
+        "r1": {"$ref": "#/$defs/not_negative", "description": "ohm/m"},
+        "l1": {"$ref": "#/$defs/positive", "description": "H/m"},
+        "c1": {"$ref": "#/$defs/positive", "description": "F/m"},
+        "r0": {"$ref": "#/$defs/not_negative"},
+        "l0": {"$ref": "#/$defs/positive"},
+        "c0": {"$ref": "#/$defs/positive"}}})"};
+}
 }  // namespace emt

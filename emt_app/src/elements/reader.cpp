@@ -111,7 +111,7 @@ Nodes3 Reader::bus(const std::string& key, bool ground_allowed) {
     return lookup_bus(key, *value, ground_allowed);
 }
 
-std::vector<std::pair<int, int>> Reader::terminals() {
+std::vector<Nodes2> Reader::terminals() {
     const json* nodes = find("nodes");
     const json* buses = find("buses");
     const json* list = nodes != nullptr ? nodes : buses;
@@ -119,14 +119,14 @@ std::vector<std::pair<int, int>> Reader::terminals() {
         report_("wrong-terminals", "needs either 'nodes': [p, q] (one phase) or 'buses': [P, Q] (three phases)");
         return {};
     }
-    std::vector<std::pair<int, int>> out;
+    std::vector<Nodes2> out;
     if (nodes != nullptr) {
-        out.emplace_back(lookup("nodes", (*list)[0]), lookup("nodes", (*list)[1]));
+        out.push_back({lookup("nodes", (*list)[0]), lookup("nodes", (*list)[1])});
     } else {
         const Nodes3 p = lookup_bus("buses", (*list)[0], true), q = lookup_bus("buses", (*list)[1], true);
-        for (std::size_t k = 0; k < 3; ++k) out.emplace_back(p[k], q[k]);
+        for (std::size_t k = 0; k < 3; ++k) out.push_back({p[k], q[k]});
     }
-    if (!report_.failed() && out.front().first == out.front().second)
+    if (!report_.failed() && out.front()[0] == out.front()[1])
         report_("shorted-element", "both terminals are the same node");
     return out;
 }

@@ -8,7 +8,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "case/diagnostics.hpp"
+#include "base/diagnostics.hpp"
 #include "network/network.hpp"
 
 namespace emt {
@@ -35,8 +35,6 @@ struct NodeTable {
     std::unordered_map<std::string, std::array<int, 3>> bus;
 };
 
-using Nodes3 = std::array<int, 3>;
-
 class Reader {
 public:
     enum class Range { any, positive, not_negative };
@@ -55,7 +53,7 @@ public:
     int node(const std::string& key);
     Nodes3 bus(const std::string& key, bool ground_allowed);
     /// Terminals of a one-phase element ("nodes": [p, q]) or of three equal ones ("buses": [P, Q]).
-    std::vector<std::pair<int, int>> terminals();
+    std::vector<Nodes2> terminals();
     Mat3 matrix(const std::string& key);
     /// Ascending points [[x, i], …] of an odd characteristic; (0,0) is implied.
     void curve(const std::string& key, std::vector<double>& x, std::vector<double>& i);

@@ -1,5 +1,5 @@
 // Resistor: i = u/R. One phase or three equal ones.
-#include "elements/all.hpp"
+#include "elements/element.hpp"
 
 namespace emt {
 namespace {
@@ -7,14 +7,17 @@ class Resistor final : public Element {
 public:
     explicit Resistor(Reader& in) : ends_(in.terminals()), r_(in.number("r", Reader::Range::positive)) {}
     void lower(Network& net, Reporter&) const override {
-        for (const auto& [p, q] : ends_) net.conductances.push_back({p, q, 1 / r_});
+        for (const Nodes2& ends : ends_) net.conductances.push_back({ends, 1 / r_});
     }
     [[nodiscard]] Census census() const override { return {.rlc = static_cast<long>(ends_.size())}; }
 
 private:
-    std::vector<std::pair<int, int>> ends_;
+    std::vector<Nodes2> ends_;
     double r_;  // ohm
 };
 }  // namespace
-std::unique_ptr<Element> make_resistor(Reader& in) { return std::make_unique<Resistor>(in); }
+ElementType resistor_element() {
+    return {"resistor", make<Resistor>, R"({"allOf": [{"$ref": "#/$defs/terminals"}], "required": ["r"], "properties": {
+        "r": {"$ref": "#/$defs/positive", "description": "ohm"}}})"};
+}
 }  // namespace emt

@@ -1,5 +1,5 @@
 // Inductor with an odd, ascending piecewise-linear flux–current characteristic, points [Wb, A].
-#include "elements/all.hpp"
+#include "elements/element.hpp"
 
 namespace emt {
 namespace {
@@ -7,14 +7,17 @@ class SaturableInductor final : public Element {
 public:
     explicit SaturableInductor(Reader& in) : ends_(in.terminals()) { in.curve("curve", flux_, i_); }
     void lower(Network& net, Reporter&) const override {
-        for (const auto& [p, q] : ends_) net.piecewise.push_back({p, q, true, flux_, i_});
+        for (const Nodes2& ends : ends_) net.piecewise.push_back({ends, true, flux_, i_});
     }
     [[nodiscard]] Census census() const override { return {.nonlinear = static_cast<long>(ends_.size())}; }
 
 private:
-    std::vector<std::pair<int, int>> ends_;
+    std::vector<Nodes2> ends_;
     std::vector<double> flux_, i_;
 };
 }  // namespace
-std::unique_ptr<Element> make_saturable_inductor(Reader& in) { return std::make_unique<SaturableInductor>(in); }
+ElementType saturable_inductor_element() {
+    return {"saturable_inductor", make<SaturableInductor>, R"({"allOf": [{"$ref": "#/$defs/terminals"}], "required": ["curve"], "properties": {
+        "curve": {"$ref": "#/$defs/curve"}}})"};
+}
 }  // namespace emt

@@ -1,6 +1,6 @@
 // Series RLC branch, such as one arm of a tuned filter: u = R·i + L·di/dt + ∫i/C. Counts as one RLC element per phase.
 // With zl = 2L/Δt and zc = Δt/2C the companion is i = (u + y1 - y2)/(R + zl + zc); y1, y2 are the histories of L and C.
-#include "elements/all.hpp"
+#include "elements/element.hpp"
 
 namespace emt {
 namespace {
@@ -13,14 +13,19 @@ public:
           c_(in.number("c", Reader::Range::positive)) {}
     void lower(Network& net, Reporter&) const override {
         const double zl = 2 * l_ / net.dt_s, zc = net.dt_s / (2 * c_);
-        for (const auto& [p, q] : ends_) net.rlcs.push_back({p, q, 1 / (r_ + zl + zc), zl, zc});
+        for (const Nodes2& ends : ends_) net.rlcs.push_back({ends, 1 / (r_ + zl + zc), zl, zc});
     }
     [[nodiscard]] Census census() const override { return {.rlc = static_cast<long>(ends_.size())}; }
 
 private:
-    std::vector<std::pair<int, int>> ends_;
+    std::vector<Nodes2> ends_;
     double r_, l_, c_;  // ohm, H, F
 };
 }  // namespace
-std::unique_ptr<Element> make_series_rlc(Reader& in) { return std::make_unique<SeriesRlcElement>(in); }
+ElementType series_rlc_element() {
+    return {"series_rlc", make<SeriesRlcElement>, R"({"allOf": [{"$ref": "#/$defs/terminals"}], "required": ["r", "l", "c"], "properties": {
+        "r": {"$ref": "#/$defs/not_negative"},
+        "l": {"$ref": "#/$defs/positive"},
+        "c": {"$ref": "#/$defs/positive"}}})"};
+}
 }  // namespace emt

@@ -4,8 +4,7 @@
 //   "condenser"  the same for a synchronous condenser.
 // With Zs = (Z0 + 2·Z1)/3 on the diagonal and Zm = (Z0 - Z1)/3 off it, the phase impedances follow from the sequence
 // values (EMTP Theory Book, H. W. Dommel, 1986, ch. 3).
-#include "elements/all.hpp"
-#include "network/companion.hpp"
+#include "elements/element.hpp"
 
 namespace emt {
 namespace {
@@ -15,6 +14,14 @@ Mat3 from_sequence(double zero, double positive) {
     const double s = (zero + 2 * positive) / 3, m = (zero - positive) / 3;
     return {s, m, m, m, s, m, m, m, s};
 }
+
+constexpr std::string_view kSchema = R"({"allOf": [{"$ref": "#/$defs/waveform"}], "required": ["bus", "r1", "l1"], "properties": {
+        "shape": {"const": "sine"},
+        "bus": {"$ref": "#/$defs/name"},
+        "r1": {"$ref": "#/$defs/not_negative"},
+        "l1": {"$ref": "#/$defs/not_negative"},
+        "r0": {"$ref": "#/$defs/not_negative"},
+        "l0": {"$ref": "#/$defs/not_negative"}}})";
 
 class Source final : public Element {
 public:
@@ -32,7 +39,7 @@ public:
             in.report()("unknown-choice", "'shape' must be sine for a three-phase source");
     }
     void lower(Network& net, Reporter& report) const override {
-        Coupled3 out{.p = bus_, .q = {kGround, kGround, kGround}};
+        Coupled3 out{.node = {bus_[0], bus_[1], bus_[2], kGround, kGround, kGround}};
         if (!companion_coupled(from_sequence(r0_, r1_), from_sequence(l0_, l1_), net.dt_s, out))
             report("singular-matrix", "the source impedance is singular");
         for (std::size_t k = 0; k < 3; ++k) {
@@ -54,8 +61,12 @@ private:
     double r1_, l1_, r0_, l0_;  // ohm, H
     Waveform wave_;             // V peak, phase to ground
 };
+template <Role role>
+std::unique_ptr<Element> make_source(Reader& in) {
+    return std::make_unique<Source>(in, role);
+}
 }  // namespace
-std::unique_ptr<Element> make_source(Reader& in) { return std::make_unique<Source>(in, Role::source); }
-std::unique_ptr<Element> make_machine(Reader& in) { return std::make_unique<Source>(in, Role::machine); }
-std::unique_ptr<Element> make_condenser(Reader& in) { return std::make_unique<Source>(in, Role::condenser); }
+ElementType source_element() { return {"source", make_source<Role::source>, kSchema}; }
+ElementType machine_element() { return {"machine", make_source<Role::machine>, kSchema}; }
+ElementType condenser_element() { return {"condenser", make_source<Role::condenser>, kSchema}; }
 }  // namespace emt

@@ -1,6 +1,6 @@
 // Stand-in of a static var compensator: the TCR reactor and the TSC capacitor at a fixed operating point, in star to
 // ground. No firing, no regulator.
-#include "elements/all.hpp"
+#include "elements/element.hpp"
 
 namespace emt {
 namespace {
@@ -12,8 +12,8 @@ public:
           c_(in.number("c", Reader::Range::positive)) {}
     void lower(Network& net, Reporter&) const override {
         for (const int p : bus_) {
-            net.reactives.push_back({p, kGround, net.dt_s / (2 * l_), false, 0});
-            net.reactives.push_back({p, kGround, 2 * c_ / net.dt_s, true, 0});
+            net.reactives.push_back({{p, kGround}, net.dt_s / (2 * l_), false, 0});
+            net.reactives.push_back({{p, kGround}, 2 * c_ / net.dt_s, true, 0});
         }
     }
     [[nodiscard]] Census census() const override { return {.svcs = 1}; }
@@ -24,5 +24,10 @@ private:
     double l_, c_;  // H, F per phase
 };
 }  // namespace
-std::unique_ptr<Element> make_svc(Reader& in) { return std::make_unique<Svc>(in); }
+ElementType svc_element() {
+    return {"svc", make<Svc>, R"({"required": ["bus", "l", "c"], "properties": {
+        "bus": {"$ref": "#/$defs/name"},
+        "l": {"$ref": "#/$defs/positive"},
+        "c": {"$ref": "#/$defs/positive"}}})"};
+}
 }  // namespace emt

@@ -2,7 +2,7 @@
 // Closed it is the resistance "r_on", open it is "r_off" (nothing when left out). With "current_zero" a pole that is
 // told to open does so at the first step at which its current has changed sign. Times act at the first step that is
 // not earlier; the step after it is taken as two half steps of backward Euler (parallel/engine.cpp).
-#include "elements/all.hpp"
+#include "elements/element.hpp"
 
 namespace emt {
 namespace {
@@ -17,18 +17,25 @@ public:
           zero_(in.flag("current_zero", false)),
           operations_(in.operations("operations")) {}
     void lower(Network& net, Reporter&) const override {
-        for (const auto& [p, q] : ends_)
-            net.switches.push_back({p, q, 1 / r_on_, r_off_ > 0 ? 1 / r_off_ : 0, closed_, zero_, operations_, name_});
+        for (const Nodes2& ends : ends_)
+            net.switches.push_back({ends, 1 / r_on_, r_off_ > 0 ? 1 / r_off_ : 0, closed_, zero_, operations_, name_});
     }
     [[nodiscard]] Census census() const override { return {.switches = static_cast<long>(ends_.size())}; }
 
 private:
     std::string name_;
-    std::vector<std::pair<int, int>> ends_;
+    std::vector<Nodes2> ends_;
     double r_on_, r_off_;  // ohm
     bool closed_, zero_;
     std::vector<std::pair<double, bool>> operations_;
 };
 }  // namespace
-std::unique_ptr<Element> make_switch(Reader& in) { return std::make_unique<SwitchElement>(in); }
+ElementType switch_element() {
+    return {"switch", make<SwitchElement>, R"({"allOf": [{"$ref": "#/$defs/terminals"}], "properties": {
+        "r_on": {"$ref": "#/$defs/positive"},
+        "r_off": {"$ref": "#/$defs/positive"},
+        "closed": {"type": "boolean"},
+        "current_zero": {"type": "boolean"},
+        "operations": {"$ref": "#/$defs/operations"}}})"};
+}
 }  // namespace emt

@@ -6,8 +6,7 @@
 // points [Wb-turn, A] of one winding); "rc" is its loss resistance.
 #include <cmath>
 
-#include "elements/all.hpp"
-#include "network/companion.hpp"
+#include "elements/element.hpp"
 
 namespace emt {
 namespace {
@@ -33,12 +32,12 @@ public:
     void lower(Network& net, Reporter&) const override {
         const auto [g, c] = companion_rl(r_, l_, net.dt_s);
         const double w1 = m1_ > 0 ? v1_ : v1_ / std::sqrt(3), w2 = m2_ > 0 ? v2_ : v2_ / std::sqrt(3);
-        net.transformers.push_back({p_, s_, g, c, w1 / w2, m1_, m2_});
+        net.transformers.push_back({{p_[0], p_[1], p_[2], s_[0], s_[1], s_[2]}, g, c, w1 / w2, m1_, m2_});
         for (std::size_t k = 0; k < 3; ++k) {
-            const int p = p_[k], q = m1_ > 0 ? p_[(k + 1) % 3] : kGround;
-            if (lm_ > 0) net.reactives.push_back({p, q, net.dt_s / (2 * lm_), false, 0});
-            if (rc_ > 0) net.conductances.push_back({p, q, 1 / rc_});
-            if (!flux_.empty()) net.piecewise.push_back({p, q, true, flux_, i_});
+            const Nodes2 ends{p_[k], m1_ > 0 ? p_[(k + 1) % 3] : kGround};
+            if (lm_ > 0) net.reactives.push_back({ends, net.dt_s / (2 * lm_), false, 0});
+            if (rc_ > 0) net.conductances.push_back({ends, 1 / rc_});
+            if (!flux_.empty()) net.piecewise.push_back({ends, true, flux_, i_});
         }
     }
     [[nodiscard]] Census census() const override { return {.transformers = 1, .nonlinear = flux_.empty() ? 0 : 3}; }
@@ -51,5 +50,17 @@ private:
     std::vector<double> flux_, i_;
 };
 }  // namespace
-std::unique_ptr<Element> make_transformer(Reader& in) { return std::make_unique<Transformer>(in); }
+ElementType transformer_element() {
+    return {"transformer", make<Transformer>, R"({"required": ["primary", "secondary", "connection", "v1", "v2", "r", "l"], "not": {"required": ["lm", "saturation"]}, "properties": {
+        "primary": {"$ref": "#/$defs/name"},
+        "secondary": {"$ref": "#/$defs/name"},
+        "connection": {"enum": ["YgYg", "YgD", "DYg", "DD"]},
+        "v1": {"$ref": "#/$defs/positive", "description": "V, line to line"},
+        "v2": {"$ref": "#/$defs/positive"},
+        "r": {"$ref": "#/$defs/not_negative", "description": "leakage of one unit seen from the primary winding, ohm"},
+        "l": {"$ref": "#/$defs/positive", "description": "H"},
+        "lm": {"$ref": "#/$defs/positive", "description": "linear core, H"},
+        "rc": {"$ref": "#/$defs/positive", "description": "core loss, ohm"},
+        "saturation": {"$ref": "#/$defs/curve"}}})"};
+}
 }  // namespace emt

@@ -1,7 +1,6 @@
 // One-phase voltage source behind a series resistance and inductance, from "from" (−) to "to" (+).
 // Nodal analysis needs a finite impedance: r + 2l/Δt > 0. A stiff source is one with a small r.
-#include "elements/all.hpp"
-#include "network/companion.hpp"
+#include "elements/element.hpp"
 
 namespace emt {
 namespace {
@@ -17,7 +16,7 @@ public:
     }
     void lower(Network& net, Reporter&) const override {
         const auto [g, c] = companion_rl(r_, l_, net.dt_s);
-        Coupled3 out{.p = {plus_, kGround, kGround}, .q = {minus_, kGround, kGround}};
+        Coupled3 out{.node = {plus_, kGround, kGround, minus_, kGround, kGround}};
         out.g[0] = g;
         out.a[0] = c.a;
         out.b[0] = c.b;
@@ -34,5 +33,11 @@ private:
     Waveform wave_; // V
 };
 }  // namespace
-std::unique_ptr<Element> make_voltage_source(Reader& in) { return std::make_unique<VoltageSource>(in); }
+ElementType voltage_source_element() {
+    return {"voltage_source", make<VoltageSource>, R"({"allOf": [{"$ref": "#/$defs/waveform"}], "required": ["to"], "anyOf": [{"required": ["r"]}, {"required": ["l"]}], "properties": {
+        "to": {"type": "string"},
+        "from": {"type": "string"},
+        "r": {"$ref": "#/$defs/not_negative"},
+        "l": {"$ref": "#/$defs/not_negative"}}})"};
+}
 }  // namespace emt

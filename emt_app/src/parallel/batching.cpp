@@ -3,8 +3,7 @@
 #include <algorithm>
 #include <numeric>
 
-#include "solver/batch_view.hpp"
-#include "solver/nodal_matrix.hpp"
+#include "solver/batch.hpp"
 
 namespace emt {
 namespace {
@@ -13,28 +12,35 @@ namespace {
 constexpr double kBatchNs = 20, kInverseNs = 0.25, kNodeNs = 0.4, kGatherNs = 6;
 // Rings of past waves, per end of a line: the difference to the measured step of the whole network.
 constexpr double kRingNs = 3.8;
-constexpr std::size_t kEnds = 2;
-// In the order of Shape: coupled branches, piecewise elements, line ends, transformers, branches, series RLC, meters.
-constexpr std::array kElementNs{18.0, 4.9, 9.6, 20.0, 3.3, 4.8, 1.0};
 
-std::array<int, 6> join(const std::array<int, 3>& a, const std::array<int, 3>& b) { return {a[0], a[1], a[2], b[0], b[1], b[2]}; }
+struct Kind {
+    double ns;          // of an element in a step
+    std::size_t place;  // among the kinds, dearest first
+};
+
+/// In the order of for_each_batched().
+const std::vector<Kind>& kinds() {
+    static const std::vector<Kind> all = [] {
+        std::vector<Kind> out;
+        for_each_batched([&](auto list, auto) { out.push_back({ElementOf<decltype(std::declval<Task>().*list)>::kStepNs, 0}); });
+        for (Kind& k : out)
+            for (const Kind& other : out) k.place += other.ns > k.ns || (other.ns == k.ns && &other < &k) ? 1U : 0U;
+        return out;
+    }();
+    return all;
+}
 
 }  // namespace
 
-// The kinds with the most rows per element come first: then a batch has few empty places and hardly any gathers.
+// Tasks are sorted by their dearest kinds first: then a batch has few empty places and hardly any gathers.
 Batching::Shape Batching::shape_of(const Task& task) {
-    Shape s{task.size(), {}, {}};
-    const auto two = [](std::vector<Terminals>& to, const auto& list) {
-        for (const auto& e : list) to.push_back({e.p, e.q});
-    };
-    for (const Coupled3& e : task.coupled) s.elements[0].push_back(join(e.p, e.q));
-    two(s.elements[1], task.piecewise);
-    for (const LineEnd& e : task.ends) s.elements[kEnds].push_back(join(e.node, {}));
-    for (const Transformer3& e : task.transformers) s.elements[3].push_back(join(e.p, e.s));
-    two(s.elements[4], task.branches);
-    two(s.elements[5], task.rlcs);
-    two(s.elements[6], task.meters);
-    for (std::size_t k = 0; k < kKinds; ++k) s.count[k] = s.elements[k].size();
+    Shape s{task.size(), std::vector<std::size_t>(kinds().size()), std::vector<std::vector<Nodes6>>(kinds().size()), task.ends.size()};
+    auto kind = kinds().begin();
+    for_each_batched([&](auto list, auto) {
+        const std::size_t k = (kind++)->place;
+        for (const auto& e : task.*list) std::copy(e.node.begin(), e.node.end(), s.elements[k].emplace_back().begin());
+        s.count[k] = (task.*list).size();
+    });
     return s;
 }
 
@@ -63,13 +69,13 @@ double Batching::batch_us(const std::vector<int>& group) const {
     for (const int t : group) {
         const Shape& shape = shape_[static_cast<std::size_t>(t)];
         nodes = std::max(nodes, static_cast<double>(shape.nodes));
-        ns += kRingNs * static_cast<double>(shape.count[kEnds]);
+        ns += kRingNs * static_cast<double>(shape.line_ends);
     }
-    for (std::size_t k = 0; k < kKinds; ++k) {
-        std::vector<Terminals> seen;
+    for (const auto& [element_ns, k] : kinds()) {
+        std::vector<Nodes6> seen;
         std::vector<bool> gathered;
         for (const int t : group) {
-            const std::vector<Terminals>& mine = shape_[static_cast<std::size_t>(t)].elements[k];
+            const std::vector<Nodes6>& mine = shape_[static_cast<std::size_t>(t)].elements[k];
             for (std::size_t i = 0; i < mine.size(); ++i) {
                 if (i == seen.size()) {
                     seen.push_back(mine[i]);
@@ -78,7 +84,7 @@ double Batching::batch_us(const std::vector<int>& group) const {
                 gathered[i] = gathered[i] || seen[i] != mine[i];
             }
         }
-        ns += kElementNs[k] * static_cast<double>(seen.size()) +
+        ns += element_ns * static_cast<double>(seen.size()) +
               kGatherNs * static_cast<double>(std::count(gathered.begin(), gathered.end(), true));
     }
     return 1e-3 * (ns + kInverseNs * nodes * nodes + kNodeNs * nodes);

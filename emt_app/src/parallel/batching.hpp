@@ -19,13 +19,12 @@ public:
     [[nodiscard]] double task_cost_us(int task) const;
 
 private:
-    static constexpr std::size_t kKinds = 7;
-    using Terminals = std::array<int, 6>;
-    /// What the kernels loop over: the terminals of every element, kind by kind.
+    /// What the kernels loop over: how many elements of each kind, and their terminals, kind by kind.
     struct Shape {
         int nodes;
-        std::array<std::size_t, kKinds> count;
-        std::array<std::vector<Terminals>, kKinds> elements;
+        std::vector<std::size_t> count;
+        std::vector<std::vector<Nodes6>> elements;
+        std::size_t line_ends;
         auto operator<=>(const Shape&) const = default;
     };
     static Shape shape_of(const Task& task);

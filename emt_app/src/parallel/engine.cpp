@@ -8,11 +8,11 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
-#include <map>
 #include <numbers>
 #include <set>
 
-#include "case/case_file.hpp"
+#include "base/fnv1a.hpp"
+#include "network/phasor.hpp"
 #include "parallel/batching.hpp"
 
 namespace emt {
@@ -30,30 +30,13 @@ std::vector<Complex> initial_phasors(MPI_Comm comm, const Network& net) {
     return v;
 }
 
+}  // namespace
+
 std::string at_time(double t) {
     char text[48];
     std::snprintf(text, sizeof text, "t = %.9g s", t);
     return text;
 }
-
-/// Whether a start from rest is a discontinuity for this task: something is charged or some source is already on.
-bool jumps_at_start(const Network& net, const Task& task) {
-    constexpr double kZero = 1e-12;  // of the amplitude: a sine that starts at its zero crossing
-    for (const int node : task.nodes)
-        if (net.initial_voltage.contains(node)) return true;
-    if (std::any_of(task.inductive_i0.begin(), task.inductive_i0.end(), [](double i) { return i != 0; })) return true;
-    if (std::any_of(task.branches.begin(), task.branches.end(), [](const Branch& b) { return b.i0 != 0; })) return true;
-    for (const Coupled3& c : task.coupled)
-        for (std::size_t k = 0; k < 3; ++k)
-            for (const Waveform* w : {&c.emf[k], &c.current[k]})
-                if (w->start_s < 0 && std::abs(w->at(0)) > kZero * std::abs(w->amplitude)) return true;
-    return false;
-}
-
-/// First step that is not earlier than t; the tolerance absorbs the rounding of decimal times.
-std::uint64_t step_at(double t, double dt) { return static_cast<std::uint64_t>(std::ceil(t / dt - 1e-6)); }
-
-}  // namespace
 
 Engine::Engine(MPI_Comm comm, const Network& net, const Decomposition& parts, const Mapping& mapping, const EngineOptions& options)
     : net_(net), parts_(parts), options_(options), place_of_task_(parts.tasks.size()) {
@@ -84,22 +67,6 @@ Engine::Engine(MPI_Comm comm, const Network& net, const Decomposition& parts, co
     exchange_->post(0);
 }
 
-void Engine::make_calendar() {
-    const auto add = [&](double t, int task, int pole, bool close) { calendar_.push_back({step_at(t, net_.dt_s), task, pole, close}); };
-    for (int t = 0; t < static_cast<int>(parts_.tasks.size()); ++t) {
-        if (place_of_task_[static_cast<std::size_t>(t)].batch < 0) continue;
-        const Task& task = parts_.tasks[static_cast<std::size_t>(t)];
-        for (int p = 0; p < static_cast<int>(task.switches.size()); ++p)
-            for (const auto& [time, close] : task.switches[static_cast<std::size_t>(p)].operations) add(time, t, p, close);
-        for (const Coupled3& c : task.coupled)
-            for (std::size_t k = 0; k < 3; ++k)
-                for (const Waveform* w : {&c.emf[k], &c.current[k]})
-                    if (w->shape != Waveform::Shape::none && w->start_s >= 0) add(w->start_s, t, -1, false);
-        if (!net_.steady_start && jumps_at_start(net_, task)) add(0, t, -1, false);
-    }
-    std::stable_sort(calendar_.begin(), calendar_.end(), [](const Operation& a, const Operation& b) { return a.step < b.step; });
-}
-
 StepClock Engine::clock(double t_old, double t_new) const {
     const double w = 2 * std::numbers::pi * net_.frequency_hz;
     return {std::cos(w * t_old), std::sin(w * t_old), std::cos(w * t_new), std::sin(w * t_new)};
@@ -108,67 +75,6 @@ StepClock Engine::clock(double t_old, double t_new) const {
 StepClock Engine::prologue(std::uint64_t step) const {
     const double n = static_cast<double>(step);
     return clock(n * net_.dt_s, (n + 1) * net_.dt_s);
-}
-
-void Engine::refactor(Batch& batch, int lane, const std::string& opened) const {
-    try {
-        batch.refactor(lane, batch.view());
-    } catch (const SingularNode& e) {
-        const int node = batch.lane(lane).task->nodes[static_cast<std::size_t>(e.local_node)];
-        throw SimulationError("node '" + net_.node_names[static_cast<std::size_t>(node)] + "' lost its path to ground at " +
-                              at_time(static_cast<double>(step_) * net_.dt_s) +
-                              ": '" + opened + "' opened; give it an 'r_off' or the node a capacitor");
-    }
-}
-
-void Engine::mark_restart(Place place) {
-    auto it = std::find_if(restarts_.begin(), restarts_.end(), [&](const Restart& r) { return r.batch == place.batch; });
-    if (it == restarts_.end()) it = restarts_.insert(restarts_.end(), {place.batch, 0, AlignedDoubles()});
-    it->lanes |= 1U << place.lane;
-}
-
-void Engine::set_switch(Place place, int pole, bool closed) {
-    Batch& batch = batches_[static_cast<std::size_t>(place.batch)];
-    char& state = batch.lane(place.lane).topology.closed[static_cast<std::size_t>(pole)];
-    if ((state != 0) == closed) return;
-    state = closed ? 1 : 0;
-    refactor(batch, place.lane, batch.lane(place.lane).task->switches[static_cast<std::size_t>(pole)].name);
-    mark_restart(place);
-}
-
-double Engine::pole_current(Place place, int pole) const {
-    const Batch& batch = batches_[static_cast<std::size_t>(place.batch)];
-    const Switch& s = batch.lane(place.lane).task->switches[static_cast<std::size_t>(pole)];
-    const auto v = [&](int node) { return node == kGround ? 0.0 : batch.view().v[static_cast<std::ptrdiff_t>(node) * kLanes + place.lane]; };
-    return s.g_on * (v(s.p) - v(s.q));
-}
-
-void Engine::apply_events() {
-    for (; next_operation_ < calendar_.size() && calendar_[next_operation_].step <= step_; ++next_operation_) {
-        const Operation& o = calendar_[next_operation_];
-        const Place place = place_of_task_[static_cast<std::size_t>(o.task)];
-        if (o.pole < 0) {
-            mark_restart(place);
-            continue;
-        }
-        const Switch& s = parts_.tasks[static_cast<std::size_t>(o.task)].switches[static_cast<std::size_t>(o.pole)];
-        std::erase_if(armed_, [&](const Armed& a) { return a.place.batch == place.batch && a.place.lane == place.lane && a.pole == o.pole; });
-        if (!o.close && s.at_current_zero)
-            armed_.push_back({place, o.pole, pole_current(place, o.pole)});
-        else
-            set_switch(place, o.pole, o.close);
-    }
-    watch_current_zeros();
-}
-
-void Engine::watch_current_zeros() {
-    std::erase_if(armed_, [&](Armed& a) {
-        const double now = pole_current(a.place, a.pole);
-        const bool zero = now == 0 || now * a.last_current < 0;
-        a.last_current = now;
-        if (zero) set_switch(a.place, a.pole, false);
-        return zero;
-    });
 }
 
 unsigned Engine::restart_lanes(std::size_t batch) const {
@@ -199,7 +105,7 @@ void Engine::advance_batch(Batch& batch, const StepClock& clock, std::uint64_t s
     const BatchView& view = batch.view();
     const Kernels& k = kernels();
     const double t = static_cast<double>(step) * net_.dt_s;
-    if (!batch.special().empty()) batch.set_special(view, t, t + net_.dt_s);
+    batch.before_step(view, t, t + net_.dt_s);
     unsigned bad = 0;
     if (!batch.sparse()) {
         bad = k.advance(view, clock);
@@ -208,7 +114,7 @@ void Engine::advance_batch(Batch& batch, const StepClock& clock, std::uint64_t s
             bad = k.finish(view);
         }
     } else {
-        k.assemble(view, clock, 0);
+        k.assemble(view, clock, kTrapezoidal);
         for (int l = 0; l < batch.lanes(); ++l) batch.solve_sparse(l, view);
         complete(batch, view, k.outside(view), 0);
         bad = k.finish(view);
@@ -226,8 +132,8 @@ void Engine::advance(std::size_t index, const StepClock& clock) {
     // Lanes that restart are computed from the copy; what happens to them here is overwritten.
     const BatchView& view = batch.view();
     const Kernels& k = kernels();
-    if (!batch.special().empty()) batch.set_special(view, static_cast<double>(step_) * net_.dt_s, static_cast<double>(step_ + 1) * net_.dt_s);
-    k.assemble(view, clock, 0);
+    batch.before_step(view, static_cast<double>(step_) * net_.dt_s, static_cast<double>(step_ + 1) * net_.dt_s);
+    k.assemble(view, clock, kTrapezoidal);
     if (batch.sparse())
         for (int l = 0; l < batch.lanes(); ++l) batch.solve_sparse(l, view);
     else
@@ -247,9 +153,9 @@ void Engine::half_steps(Restart& r) {
     for (int part = 0; part < 2; ++part) {
         const double t_old = t + part * half, t_new = t + (part + 1) * half;
         for (std::size_t i = 0; i < now.size(); ++i)  // waves at the half step by interpolation
-            view.line_history[i] = part == 0 ? 0.5 * (view.line_history[i] + now[i]) : now[i];
-        if (!batch.special().empty()) batch.set_special(view, t_old, t_new);
-        k.assemble(view, clock(t_old, t_new), 1);
+            view.ends.history[i] = part == 0 ? 0.5 * (view.ends.history[i] + now[i]) : now[i];
+        batch.before_step(view, t_old, t_new);
+        k.assemble(view, clock(t_old, t_new), kHalfEuler);
         if (batch.sparse())
             for (int l = 0; l < batch.lanes(); ++l) batch.solve_sparse(l, view);
         else

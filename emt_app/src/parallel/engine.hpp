@@ -18,6 +18,9 @@ struct SimulationError : std::runtime_error {
     using std::runtime_error::runtime_error;
 };
 
+/// "t = 0.05 s", for messages.
+[[nodiscard]] std::string at_time(double t_s);
+
 struct EngineOptions {
     ExchangeMode exchange = ExchangeMode::step;
     Transport transport = Transport::automatic;

@@ -2,6 +2,8 @@
 
 #include <bit>
 
+#include "network/phasor.hpp"
+
 namespace emt {
 namespace {
 
@@ -16,15 +18,10 @@ unsigned ring_length(const LineMode& mode) { return std::bit_ceil(static_cast<un
 
 /// Waves of the steps before the start, from their phasors.
 void fill_past(const Line& line, const LineJob& job, const std::vector<Complex>& phasors, Complex z) {
-    std::array<std::array<Complex, 3>, 2> v;
-    for (std::size_t e = 0; e < 2; ++e) {
-        std::array<Complex, 3> phase;
-        for (std::size_t k = 0; k < 3; ++k) phase[k] = phasors[static_cast<std::size_t>(line.end[e][k])];
-        v[e] = to_modes(phase[0], phase[1], phase[2]);
-    }
+    const auto modes = line_phasors(line, z, phasors);
     for (std::size_t k = 0; k < 3; ++k) {
         const LineMode& mode = line.mode[k == 0 ? 0 : 1];
-        const LineModePhasors p = line_mode_phasors(mode, z, v[0][k], v[1][k]);
+        const LineModePhasors& p = modes[k];
         for (int back = 1; back <= mode.delay; ++back) {
             const auto step = static_cast<unsigned>(-back);  // wraps, as in the kernel
             for (std::size_t e = 0; e < 2; ++e) {
@@ -51,7 +48,7 @@ LineStore::LineStore(const Network& net, const Decomposition& parts, std::vector
                 auto& ends = place[static_cast<std::size_t>(e.line)];
                 if (ends[0].wave == nullptr && ends[1].wave == nullptr) order.push_back(static_cast<std::size_t>(e.line));
                 const std::size_t offset = 3 * s * kLanes + static_cast<std::size_t>(l);
-                ends[static_cast<std::size_t>(e.end)] = {b.view().line_wave + offset, b.view().line_history + offset};
+                ends[static_cast<std::size_t>(e.end)] = {b.view().ends.wave + offset, b.view().ends.history + offset};
             }
     std::size_t doubles = 0;
     for (const std::size_t i : order)

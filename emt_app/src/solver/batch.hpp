@@ -1,41 +1,26 @@
 // Up to kLanes tasks laid side by side, ready for the kernels.
 #pragma once
+#include <functional>
 #include <memory>
-#include <new>
 #include <span>
 #include <vector>
 
-#include "network/phasor.hpp"
 #include "network/tasks.hpp"
+#include "solver/aligned_doubles.hpp"
 #include "solver/batch_view.hpp"
+#include "solver/layout.hpp"
 #include "solver/nodal_matrix.hpp"
 
 namespace emt {
 
-/// Zeroed doubles on a cache-line boundary.
-class AlignedDoubles {
-public:
-    explicit AlignedDoubles(std::size_t size = 0);
-    AlignedDoubles(const AlignedDoubles& o);
-    AlignedDoubles(AlignedDoubles&&) noexcept = default;
-    AlignedDoubles& operator=(AlignedDoubles&&) noexcept = default;
-    void assign(const AlignedDoubles& o);  // same size
-    [[nodiscard]] double* data() const { return data_.get(); }
-    [[nodiscard]] std::size_t size() const { return size_; }
-
-private:
-    struct Free {
-        void operator()(double* p) const { ::operator delete[](p, std::align_val_t{64}); }
-    };
-    std::unique_ptr<double[], Free> data_;
-    std::size_t size_ = 0;
-};
-
-/// A source whose waveform is not part of the vectorised sine: evaluated each step by itself.
-struct SpecialSource {
-    int slot, lane;
-    const Coupled3* element;
-};
+/// Calls visit(list of a task, its rows) for each kind that has rows in a batch, as pointers to members.
+template <class Visit>
+void for_each_batched(Visit&& visit) {
+#define EMT_PRIMITIVE(Type, list) visit(&Task::list, &BatchView::list);
+#include "primitives/table.inc"
+    visit(&Task::ends, &BatchView::ends);
+    visit(&Task::piecewise, &BatchView::piecewise);
+}
 
 struct LaneTask {
     int id = -1;                      // number of the task in the decomposition
@@ -59,7 +44,6 @@ public:
     [[nodiscard]] LaneTask& lane(int l) { return lane_[static_cast<std::size_t>(l)]; }
     [[nodiscard]] const LaneTask& lane(int l) const { return lane_[static_cast<std::size_t>(l)]; }
     [[nodiscard]] bool sparse() const { return sparse_; }
-    [[nodiscard]] const std::vector<SpecialSource>& special() const { return special_; }
     [[nodiscard]] std::span<double> line_history() const;  // all rows
     /// Bytes of state and coefficients that one ordinary step reads or writes, each counted once.
     [[nodiscard]] std::size_t bytes_touched() const;
@@ -73,23 +57,26 @@ public:
     int settle(int lane, const BatchView& view);
     /// v = Y⁻¹·j of one lane of a sparse batch.
     void solve_sparse(int lane, const BatchView& view) const;
-    /// Sets what special sources inject in the step from t_old to t_new.
-    void set_special(const BatchView& view, double t_old_s, double t_new_s) const;
+    /// What elements do one by one before the step from t_old to t_new, such as sources that are no steady sine.
+    void before_step(const BatchView& view, double t_old_s, double t_new_s) const {
+        for (const auto& act : before_step_) act(view, t_old_s, t_new_s);
+    }
 
     static constexpr int kSettle = 5;  // iterations
 
 private:
-    void layout();
-    void fill(const Network& net, const std::vector<Complex>& phasors);
+    void index_terminals();
+    static void lay_out(BatchView& view, Layout& layout, bool sparse);
+    void start(const std::vector<Complex>& phasors);
     void solve_lane(int lane, const BatchView& view) const;
 
     const Network& net_;
     std::vector<LaneTask> lane_;
-    std::vector<SpecialSource> special_;
+    std::vector<std::function<void(const BatchView&, double, double)>> before_step_;
     std::vector<int> index_;
     std::vector<unsigned char> uniform_;
+    Layout rows_;                     // their numbers
     AlignedDoubles state_, constants_;
-    std::size_t step_rows_ = 0;
     bool sparse_ = false;
     BatchView view_{};
 };

@@ -1,3 +1,3 @@
-#define EMT_NAMESPACE kernel_avx2
+#define EMT_KERNEL kernel_avx2
 #define EMT_KERNEL_NAME "avx2"
 #include "solver/kernel.inc"

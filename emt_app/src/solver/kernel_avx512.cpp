@@ -1,3 +1,3 @@
-#define EMT_NAMESPACE kernel_avx512
+#define EMT_KERNEL kernel_avx512
 #define EMT_KERNEL_NAME "avx512"
 #include "solver/kernel.inc"

@@ -12,7 +12,7 @@ constexpr double kSingular = 1e-13;  // a pivot this small against its diagonal 
 std::vector<double> slopes(const Task& task, double dt_s, const Topology& topology) {
     std::vector<double> out;
     for (std::size_t k = 0; k < task.piecewise.size(); ++k)
-        out.push_back(segment(task.piecewise[k], topology.segment[k]).slope * piecewise_gain(task.piecewise[k], dt_s));
+        out.push_back(task.piecewise[k].segment(topology.segment[k]).slope * task.piecewise[k].gain(dt_s));
     return out;
 }
 
@@ -37,10 +37,10 @@ int invert(std::vector<double>& a, std::size_t n) {
     return -1;
 }
 
-std::vector<double> dense(const Task& task, const std::vector<Line>& lines, double dt_s, const Topology& topology) {
+std::vector<double> dense(const Task& task, double dt_s, const Topology& topology) {
     const auto n = static_cast<std::size_t>(task.size());
     std::vector<double> y(n * n);
-    stamp(task, lines, topology.closed, slopes(task, dt_s, topology), [&](int i, int j, double g) {
+    stamp(task, topology.closed, slopes(task, dt_s, topology), [&](int i, int j, double g) {
         y[static_cast<std::size_t>(i) * n + static_cast<std::size_t>(j)] += g;
     });
     return y;
@@ -61,9 +61,9 @@ struct SparseFactors::Impl {
     bool analysed = false;
 
     /// First singular node, or -1.
-    int factorise(const Task& task, const std::vector<Line>& lines, double dt_s, const Topology& topology) {
+    int factorise(const Task& task, double dt_s, const Topology& topology) {
         std::vector<Eigen::Triplet<double>> entries;
-        stamp(task, lines, topology.closed, slopes(task, dt_s, topology), [&](int i, int j, double g) {
+        stamp(task, topology.closed, slopes(task, dt_s, topology), [&](int i, int j, double g) {
             entries.emplace_back(i, j, g);
         });
         y.resize(task.size(), task.size());
@@ -84,8 +84,8 @@ SparseFactors::~SparseFactors() = default;
 SparseFactors::SparseFactors(SparseFactors&&) noexcept = default;
 SparseFactors& SparseFactors::operator=(SparseFactors&&) noexcept = default;
 
-void SparseFactors::factorise(const Task& task, const std::vector<Line>& lines, double dt_s, const Topology& topology) {
-    if (const int bad = impl_->factorise(task, lines, dt_s, topology); bad >= 0) throw SingularNode(bad);
+void SparseFactors::factorise(const Task& task, double dt_s, const Topology& topology) {
+    if (const int bad = impl_->factorise(task, dt_s, topology); bad >= 0) throw SingularNode(bad);
 }
 
 void SparseFactors::solve(std::vector<double>& x) const {
@@ -93,13 +93,13 @@ void SparseFactors::solve(std::vector<double>& x) const {
     v = impl_->ldlt.solve(v).eval();
 }
 
-int singular_node(const Task& task, const std::vector<Line>& lines, double dt_s) {
+int singular_node(const Task& task, double dt_s) {
     const Topology topology = initial_topology(task);
     try {
         if (task.size() > kDenseNodes) {
-            SparseFactors().factorise(task, lines, dt_s, topology);
+            SparseFactors().factorise(task, dt_s, topology);
         } else {
-            std::vector<double> y = dense(task, lines, dt_s, topology);
+            std::vector<double> y = dense(task, dt_s, topology);
             return invert(y, static_cast<std::size_t>(task.size()));
         }
     } catch (const SingularNode& e) {
@@ -108,8 +108,8 @@ int singular_node(const Task& task, const std::vector<Line>& lines, double dt_s)
     return -1;
 }
 
-std::vector<double> dense_inverse(const Task& task, const std::vector<Line>& lines, double dt_s, const Topology& topology) {
-    std::vector<double> y = dense(task, lines, dt_s, topology);
+std::vector<double> dense_inverse(const Task& task, double dt_s, const Topology& topology) {
+    std::vector<double> y = dense(task, dt_s, topology);
     if (const int bad = invert(y, static_cast<std::size_t>(task.size())); bad >= 0) throw SingularNode(bad);
     return y;
 }

@@ -19,7 +19,7 @@ struct SingularNode : std::runtime_error {
 };
 
 /// Local number of a node without a path to ground, or -1.
-[[nodiscard]] int singular_node(const Task& task, const std::vector<Line>& lines, double dt_s);
+[[nodiscard]] int singular_node(const Task& task, double dt_s);
 
 /// State that decides the matrix of a task: switches and the segments of its piecewise elements.
 struct Topology {
@@ -29,8 +29,7 @@ struct Topology {
 [[nodiscard]] Topology initial_topology(const Task& task);
 
 /// Row-major n × n inverse. Throws SingularNode.
-[[nodiscard]] std::vector<double> dense_inverse(const Task& task, const std::vector<Line>& lines, double dt_s,
-                                                const Topology& topology);
+[[nodiscard]] std::vector<double> dense_inverse(const Task& task, double dt_s, const Topology& topology);
 
 /// Sparse LDLᵀ of a large task.
 class SparseFactors {
@@ -39,7 +38,7 @@ public:
     ~SparseFactors();
     SparseFactors(SparseFactors&&) noexcept;
     SparseFactors& operator=(SparseFactors&&) noexcept;
-    void factorise(const Task& task, const std::vector<Line>& lines, double dt_s, const Topology& topology);
+    void factorise(const Task& task, double dt_s, const Topology& topology);
     /// x = Y⁻¹·x in place.
     void solve(std::vector<double>& x) const;
 

@@ -26,6 +26,12 @@ def test_the_first_hash_is_the_executable():
     }  # fmt: skip
 
 
+@pytest.mark.parametrize("nodes", ["node[1-999999999]", "node[1-[2-3]]", "@all", ""])
+def test_a_list_of_nodes_that_is_none_is_refused(nodes):
+    with pytest.raises(ValueError, match="a list of"):
+        parse_provenance(f"nodelist={nodes}\n")
+
+
 def test_suite_revision_is_known():
     assert suite_revision()
 

@@ -3,7 +3,7 @@ import re
 import pytest
 
 from reframe_checks.parsers.errors import ParseError
-from reframe_checks.parsers.text import MAX_LINE_CHARS, Output
+from reframe_checks.parsers.text import MAX_LINE_CHARS, Output, Quantity
 
 
 def test_lines_without_their_ends():
@@ -45,11 +45,25 @@ def test_the_only_line_that_matches():
         output.one(re.compile("c"), "c")
 
 
-@pytest.mark.parametrize("token", ["0", "0.00", "1e999", "nan", "inf", "-1"])
+@pytest.mark.parametrize("token", ["0", "0.00", "1e999", "nan", "inf", "-1", "32000000.1"])
 def test_numbers_that_cannot_be_a_measurement(token):
     output = Output.read("output", token + "\n")
-    with pytest.raises(ParseError, match=f"time above 0 and finite, found {token}"):
-        output.positive(1, "time", token)
+    with pytest.raises(ParseError, match=f"line 1: expected time above 0 and at most 32000000 s, found {token}"):
+        output.positive(1, "time", token, Quantity.RUN_S)
+
+
+@pytest.mark.parametrize("token", ["0", "100000001", "9" * 18])
+def test_integers_that_cannot_be_one(token):
+    output = Output.read("output", token + "\n")
+    with pytest.raises(
+        ParseError, match=f"threads above 0 and at most 100000000 of ranks, cores or nodes, found {token}"
+    ):
+        output.positive_integer(1, "threads", token, Quantity.RANKS)
+
+
+def test_the_ceiling_is_below_what_the_form_of_an_integer_allows():
+    for quantity in Quantity:
+        assert quantity.ceiling < 10**18 or quantity is Quantity.FILE_SYSTEM_BYTES
 
 
 def test_the_error_is_a_value_error():

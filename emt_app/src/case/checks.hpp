@@ -1,6 +1,6 @@
 // Rules that concern the whole network rather than one element.
 #pragma once
-#include "case/diagnostics.hpp"
+#include "base/diagnostics.hpp"
 #include "network/network.hpp"
 
 namespace emt {

@@ -1,4 +1,4 @@
-#include "network/checks.hpp"
+#include "case/checks.hpp"
 
 #include <set>
 
@@ -8,23 +8,15 @@
 namespace emt {
 namespace {
 
-bool excited(const Coupled3& c) {
-    for (std::size_t k = 0; k < 3; ++k)
-        if (c.emf[k].shape != Waveform::Shape::none || c.current[k].shape != Waveform::Shape::none) return true;
-    return false;
-}
-
 void check_islands(const Network& net, const Decomposition& parts, Diagnostics& problems) {
     std::set<int> alive;
     for (const Task& t : parts.tasks) {
-        for (const Coupled3& c : t.coupled)
-            if (excited(c)) alive.insert(t.island);
+        for_each_source(t, [&](const Waveform& w) {
+            if (w.shape != Waveform::Shape::none) alive.insert(t.island);
+        });
         for (const int node : t.nodes)
             if (net.initial_voltage.contains(node)) alive.insert(t.island);
-        for (const Branch& b : t.branches)
-            if (b.i0 != 0) alive.insert(t.island);
-        for (const double i0 : t.inductive_i0)
-            if (i0 != 0) alive.insert(t.island);
+        if (t.carries_current()) alive.insert(t.island);
     }
     std::set<int> reported;
     for (const Task& t : parts.tasks)
@@ -39,7 +31,7 @@ void check_network(const Network& net, Diagnostics& problems) {
     const Decomposition parts = decompose(net);
     if (parts.tasks.empty()) problems.add("elements", "empty-case", "there is nothing to solve");
     for (const Task& task : parts.tasks) {
-        const int bad = singular_node(task, net.lines, net.dt_s);
+        const int bad = singular_node(task, net.dt_s);
         if (bad >= 0)
             problems.add("node '" + net.node_names[static_cast<std::size_t>(task.nodes[static_cast<std::size_t>(bad)])] + "'",
                          "singular-node",

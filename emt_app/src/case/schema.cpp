@@ -1,0 +1,61 @@
+#include "case/schema.hpp"
+
+#include "elements/element.hpp"
+
+namespace emt {
+namespace {
+
+constexpr const char* kCase = R"({
+  "$schema": "https://json-schema.org/draft/2020-12/schema",
+  "title": "Kappa EMT case, version 1",
+  "description": "A network for electromagnetic-transient simulation. SI units throughout; voltages and currents of sources are peak values; phases are in degrees of a cosine. A bus NAME stands for the nodes NAME.a, NAME.b and NAME.c; the node \"0\" is ground.",
+  "type": "object",
+  "required": ["format", "version", "dt", "frequency", "elements"],
+  "additionalProperties": false,
+  "properties": {
+    "format": {"const": "kappa-emt-case"},
+    "version": {"const": 1},
+    "title": {"type": "string"},
+    "description": {"type": "string"},
+    "dt": {"type": "number", "exclusiveMinimum": 0, "description": "time step, s"},
+    "frequency": {"type": "number", "exclusiveMinimum": 0, "description": "of the steady state and of sources without one, Hz"},
+    "start": {"enum": ["steady", "zero"], "default": "steady", "description": "steady: from the phasor solution; zero: from rest or the initial values"},
+    "buses": {"type": "array", "items": {"$ref": "#/$defs/name"}, "uniqueItems": true},
+    "nodes": {"type": "array", "items": {"$ref": "#/$defs/name"}, "uniqueItems": true},
+    "initial_voltage": {"type": "object", "additionalProperties": {"type": "number"}, "description": "V, by node; start zero only"},
+    "elements": {"type": "array", "items": {"oneOf": []}}
+  },
+  "$defs": {
+    "name": {"type": "string", "minLength": 1, "not": {"const": "0"}},
+    "positive": {"type": "number", "exclusiveMinimum": 0},
+    "not_negative": {"type": "number", "minimum": 0},
+    "pair": {"type": "array", "items": {"type": "string"}, "minItems": 2, "maxItems": 2},
+    "curve": {"type": "array", "minItems": 1, "items": {"type": "array", "items": {"type": "number"}, "minItems": 2, "maxItems": 2}, "description": "points [x, i] of an odd characteristic, strictly ascending from the implied [0, 0]; the last slope goes on"},
+    "matrix": {"type": "array", "minItems": 3, "maxItems": 3, "items": {"type": "array", "items": {"type": "number"}, "minItems": 3, "maxItems": 3}},
+    "operations": {"type": "array", "items": {"type": "object", "required": ["time", "action"], "additionalProperties": false, "properties": {"time": {"$ref": "#/$defs/not_negative"}, "action": {"enum": ["open", "close"]}}}},
+    "waveform": {"required": ["amplitude"], "properties": {"shape": {"enum": ["sine", "step", "double_exponential"], "default": "sine"}, "amplitude": {"type": "number", "description": "peak, V or A"}, "frequency": {"$ref": "#/$defs/positive"}, "phase": {"type": "number", "description": "degrees"}, "start": {"$ref": "#/$defs/not_negative", "description": "s; zero until then"}, "tau_front": {"$ref": "#/$defs/positive", "description": "s"}, "tau_tail": {"$ref": "#/$defs/positive", "description": "s"}}},
+    "terminals": {"properties": {"nodes": {"$ref": "#/$defs/pair"}, "buses": {"$ref": "#/$defs/pair"}}, "oneOf": [{"required": ["nodes"]}, {"required": ["buses"]}]}
+  }
+})";
+
+}  // namespace
+
+nlohmann::ordered_json case_schema() {
+    using Json = nlohmann::ordered_json;
+    Json out = Json::parse(kCase);
+    for (const ElementType& type : element_types()) {
+        const std::string name(type.name);
+        Json element = Json::parse(type.schema);
+        element["type"] = "object";
+        Json& required = element["required"];
+        for (const char* key : {"type", "name"}) required.push_back(key);
+        element["properties"]["type"] = {{"const", name}};
+        element["properties"]["name"] = {{"type", "string"}};
+        element["unevaluatedProperties"] = false;
+        out["properties"]["elements"]["items"]["oneOf"].push_back({{"$ref", "#/$defs/" + name}});
+        out["$defs"][name] = std::move(element);
+    }
+    return out;
+}
+
+}  // namespace emt

@@ -1,0 +1,147 @@
+#include "commands/measurements.hpp"
+
+#include <mpi.h>
+
+#include <cmath>
+#include <cstdio>
+
+#include "base/fnv1a.hpp"
+#include "commands/progress.hpp"
+#include "measure/metrics.hpp"
+#include "measure/replay.hpp"
+#include "measure/timer.hpp"
+
+namespace emt {
+
+using nlohmann::json;
+
+namespace {
+
+/// One digest of the whole run, from the digests of all tasks in the order of the case.
+std::string checksum(const Mpi& mpi, const Engine& engine, std::size_t tasks) {
+    std::vector<std::uint64_t> digest(tasks);
+    for (const auto& [task, value] : engine.digests()) digest[static_cast<std::size_t>(task)] = value;
+    std::vector<std::uint64_t> all(tasks);
+    MPI_Reduce(digest.data(), all.data(), static_cast<int>(tasks), MPI_UINT64_T, MPI_BXOR, 0, MPI_COMM_WORLD);
+    if (mpi.rank != 0) return {};
+    char text[24];
+    std::snprintf(text, sizeof text, "%016llx", static_cast<unsigned long long>(fnv1a(all.data(), tasks * sizeof all[0])));
+    return text;
+}
+
+json gather(const Mpi& mpi, double value) {
+    std::vector<double> all(static_cast<std::size_t>(mpi.size));
+    MPI_Gather(&value, 1, MPI_DOUBLE, all.data(), 1, MPI_DOUBLE, 0, MPI_COMM_WORLD);
+    for (double& x : all) x = rounded(x);
+    return all;
+}
+
+double reduce(double value, MPI_Op op) {
+    double out = 0;
+    MPI_Allreduce(&value, &out, 1, MPI_DOUBLE, op, MPI_COMM_WORLD);
+    return out;
+}
+
+/// Step times of all ranks in ticks of rank 0: the time-stamp counters of different nodes may have different rates.
+std::array<std::uint64_t, Histogram::kBins> merged_bins(const Timing& t, double us_per_tick_of_rank_0) {
+    auto bins = Histogram::rescaled(t.histogram.bins(), t.us_per_tick / us_per_tick_of_rank_0);
+    MPI_Allreduce(MPI_IN_PLACE, bins.data(), static_cast<int>(bins.size()), MPI_UINT64_T, MPI_SUM, MPI_COMM_WORLD);
+    return bins;
+}
+
+/// Median over blocks of the mean step time of the rank that took longest for the block.
+double block_median_us(const Timing& t) {
+    std::vector<double> us = t.blocks.step_us(t.us_per_tick);
+    MPI_Allreduce(MPI_IN_PLACE, us.data(), static_cast<int>(us.size()), MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
+    return median(std::move(us));
+}
+
+json histogram_json(const std::array<std::uint64_t, Histogram::kBins>& bins, double us_per_tick) {
+    json out = json::array();
+    for (std::size_t i = 0; i < bins.size(); ++i)
+        if (bins[i] > 0) out.push_back({rounded(Histogram::low(i) * us_per_tick), bins[i]});
+    return out;
+}
+
+}  // namespace
+
+double rounded(double x) { return std::round(x * 1e4) / 1e4; }
+
+Timing simulate(const Mpi& mpi, Engine& engine, Probes& probes, const RunOptions& o) {
+    Timing t{.histogram = {}, .blocks = BlockTimes(o.steps)};
+    for (std::uint64_t i = 0; i < o.warm_up; ++i) {
+        probes.record(engine);
+        engine.step();
+    }
+    MPI_Barrier(MPI_COMM_WORLD);
+    const Ticks ticks;
+    const double start = MPI_Wtime();
+    {
+        Progress progress(mpi.rank == 0 ? o.progress : "never", o.steps);
+        std::uint64_t last = Ticks::now();
+        for (std::uint64_t i = 0; i < o.steps; ++i) {
+            probes.record(engine);
+            engine.step();
+            const std::uint64_t now = Ticks::now();
+            t.histogram.add(now - last);
+            t.blocks.add(now - last);
+            last = now;
+            if ((i & 1023U) == 1023U) progress(i + 1);
+        }
+    }
+    t.total_us = (MPI_Wtime() - start) * 1e6;
+    t.us_per_tick = ticks.microseconds_per_tick();
+    probes.record(engine);
+    return t;
+}
+
+json measurements(const Mpi& mpi, Engine& engine, const Timing& t, const RunOptions& o, std::size_t tasks) {
+    const double p = mpi.size;
+    json r;
+    r["checksum"] = checksum(mpi, engine, tasks);
+    double us_per_tick = t.us_per_tick;
+    MPI_Bcast(&us_per_tick, 1, MPI_DOUBLE, 0, MPI_COMM_WORLD);
+    const auto bins = merged_bins(t, us_per_tick);
+    const double mean = reduce(t.total_us, MPI_MAX) / static_cast<double>(o.steps);
+    const double p50 = Histogram::quantile(bins, 0.5) * us_per_tick, block_p50 = block_median_us(t);
+    r["step_us"] = {{"mean", rounded(mean)}, {"block_p50", rounded(block_p50)}, {"p50", rounded(p50)},
+                    {"p99", rounded(Histogram::quantile(bins, 0.99) * us_per_tick)},
+                    {"max", rounded(reduce(static_cast<double>(t.histogram.max()) * t.us_per_tick, MPI_MAX))}};
+    r["block_steps"] = t.blocks.length();
+    r["histogram"] = histogram_json(bins, us_per_tick);
+    r["unsettled"] = static_cast<long>(reduce(static_cast<double>(engine.unsettled()), MPI_SUM));
+    const ExchangeCounts& e = engine.exchange_counts();
+    r["neighbours"] = {{"max", reduce(e.neighbours, MPI_MAX)}, {"mean", rounded(reduce(e.neighbours, MPI_SUM) / p)}, {"per_rank", gather(mpi, e.neighbours)}};
+    r["shared_neighbours"] = reduce(e.shared_neighbours, MPI_SUM);
+    r["bytes_per_step"] = {{"total", reduce(e.bytes_per_step, MPI_SUM)}, {"per_rank", gather(mpi, e.bytes_per_step)}};
+    r["messages_per_step"] = rounded(reduce(e.messages_per_step, MPI_SUM));
+    const double slack = reduce(e.min_slack > 0 ? e.min_slack : 1e9, MPI_MIN);
+    r["slack_steps"] = slack < 1e9 ? json(slack) : json(nullptr);
+    r["bytes_touched"] = reduce(static_cast<double>(engine.bytes_touched()), MPI_SUM);
+    r["bytes_written"] = reduce(static_cast<double>(engine.bytes_written()), MPI_SUM);
+    r["ring_bytes"] = reduce(static_cast<double>(engine.lines().ring_bytes()), MPI_SUM);
+    for (const char* key : {"sigma_us", "phi_us", "kappa_us", "kappa_block_p50_us", "imbalance_us", "speedup", "efficiency", "karp_flatt", "phi_per_rank_us", "phi_cached_us", "exchange_us", "exchange_p50_us"}) r[key] = nullptr;
+    if (!o.measure) return r;
+    const Work w = measure_work(MPI_COMM_WORLD, engine);
+    const double phi = reduce(w.phi_us, MPI_SUM), sigma = reduce(w.sigma_us, MPI_MAX);
+    const Metrics m = metrics(sigma, phi, mean, mpi.size);
+    r["sigma_us"] = rounded(sigma);
+    r["phi_us"] = rounded(phi);
+    r["phi_per_rank_us"] = gather(mpi, w.phi_us);
+    r["kappa_us"] = rounded(m.kappa_us);
+    r["kappa_block_p50_us"] = rounded(metrics(sigma, phi, block_p50, mpi.size).kappa_us);
+    r["kappa_p50_us"] = rounded(p50 - sigma - phi / p);
+    r["phi_cached_us"] = rounded(reduce(w.phi_cached_us, MPI_SUM));
+    r["speedup"] = rounded(m.speedup);
+    r["efficiency"] = rounded(m.efficiency);
+    if (mpi.size > 1) r["karp_flatt"] = rounded(m.karp_flatt);
+    // κ′ in parts: the slowest rank's surplus of work, and what the step takes beyond this rank.
+    const double slowest = reduce(w.phi_us, MPI_MAX);
+    r["imbalance_us"] = rounded(slowest - phi / p);
+    r["exchange_us"] = rounded(mean - sigma - slowest);
+    r["exchange_p50_us"] = rounded(p50 - sigma - slowest);
+    r["replay_exact"] = reduce(w.exact ? 1 : 0, MPI_MIN) > 0;
+    return r;
+}
+
+}  // namespace emt

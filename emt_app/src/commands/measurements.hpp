@@ -1,0 +1,28 @@
+// What a run measures: step times while it simulates, then the paper's metrics (README.md, "Measuring").
+#pragma once
+#include <nlohmann/json.hpp>
+
+#include "commands/commands.hpp"
+#include "commands/probes.hpp"
+#include "commands/ranks.hpp"
+#include "measure/block_times.hpp"
+#include "measure/histogram.hpp"
+#include "parallel/engine.hpp"
+
+namespace emt {
+
+struct Timing {
+    Histogram histogram;
+    BlockTimes blocks;
+    double total_us = 0;
+    double us_per_tick = 0;
+};
+
+/// Takes the warm-up steps and the timed ones. Collective.
+[[nodiscard]] Timing simulate(const Mpi& mpi, Engine& engine, Probes& probes, const RunOptions& options);
+/// Everything that is measured, as in schema/result.schema.json; collective, complete at rank 0.
+[[nodiscard]] nlohmann::json measurements(const Mpi& mpi, Engine& engine, const Timing& timing, const RunOptions& options, std::size_t tasks);
+/// Four decimals.
+[[nodiscard]] double rounded(double x);
+
+}  // namespace emt

@@ -1,0 +1,40 @@
+#include "commands/ranks.hpp"
+
+#include <mpi.h>
+
+#include <cstdlib>
+#include <iostream>
+
+namespace emt {
+
+Mpi::Mpi(int argc, char** argv) {
+    MPI_Init(&argc, &argv);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &size);
+}
+
+Mpi::~Mpi() { MPI_Finalize(); }
+
+void abort_all(const Mpi& mpi, const std::string& message) {
+    std::cerr << "emt: error: " << (mpi.size > 1 ? "rank " + std::to_string(mpi.rank) + ": " : "") << message << std::endl;
+    MPI_Abort(MPI_COMM_WORLD, 1);
+    std::abort();
+}
+
+void agree(const Mpi& mpi, const std::string& failure) {
+    int mine = failure.empty() ? mpi.size : mpi.rank, first = 0;
+    MPI_Allreduce(&mine, &first, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
+    if (first == mpi.size) return;
+    if (first == mpi.rank) std::cerr << "emt: error: " << failure << std::endl;
+    MPI_Barrier(MPI_COMM_WORLD);
+    MPI_Finalize();
+    std::exit(1);
+}
+
+void agree_on(const Mpi& mpi, std::uint64_t mine, const std::string& otherwise) {
+    std::uint64_t hash = mine;
+    MPI_Bcast(&hash, 1, MPI_UINT64_T, 0, MPI_COMM_WORLD);
+    agree(mpi, hash == mine ? "" : "rank " + std::to_string(mpi.rank) + " " + otherwise);
+}
+
+}  // namespace emt

@@ -1,0 +1,102 @@
+// What interrupts the ordinary steps: switches that operate and sources that start.
+#include <algorithm>
+#include <cmath>
+
+#include "parallel/engine.hpp"
+
+namespace emt {
+namespace {
+
+/// Whether a start from rest is a discontinuity for this task: something is charged or some source is already on.
+bool jumps_at_start(const Network& net, const Task& task) {
+    constexpr double kZero = 1e-12;  // of the amplitude: a sine that starts at its zero crossing
+    for (const int node : task.nodes)
+        if (net.initial_voltage.contains(node)) return true;
+    if (task.carries_current()) return true;
+    bool jumps = false;
+    for_each_source(task, [&](const Waveform& w) { jumps = jumps || (w.start_s < 0 && std::abs(w.at(0)) > kZero * std::abs(w.amplitude)); });
+    return jumps;
+}
+
+/// First step that is not earlier than t; the tolerance absorbs the rounding of decimal times.
+std::uint64_t step_at(double t, double dt) { return static_cast<std::uint64_t>(std::ceil(t / dt - 1e-6)); }
+
+}  // namespace
+
+void Engine::make_calendar() {
+    const auto add = [&](double t, int task, int pole, bool close) { calendar_.push_back({step_at(t, net_.dt_s), task, pole, close}); };
+    for (int t = 0; t < static_cast<int>(parts_.tasks.size()); ++t) {
+        if (place_of_task_[static_cast<std::size_t>(t)].batch < 0) continue;
+        const Task& task = parts_.tasks[static_cast<std::size_t>(t)];
+        for (int p = 0; p < static_cast<int>(task.switches.size()); ++p)
+            for (const auto& [time, close] : task.switches[static_cast<std::size_t>(p)].operations) add(time, t, p, close);
+        for_each_source(task, [&](const Waveform& w) {
+            if (w.shape != Waveform::Shape::none && w.start_s >= 0) add(w.start_s, t, -1, false);
+        });
+        if (!net_.steady_start && jumps_at_start(net_, task)) add(0, t, -1, false);
+    }
+    std::stable_sort(calendar_.begin(), calendar_.end(), [](const Operation& a, const Operation& b) { return a.step < b.step; });
+}
+
+void Engine::refactor(Batch& batch, int lane, const std::string& opened) const {
+    try {
+        batch.refactor(lane, batch.view());
+    } catch (const SingularNode& e) {
+        const int node = batch.lane(lane).task->nodes[static_cast<std::size_t>(e.local_node)];
+        throw SimulationError("node '" + net_.node_names[static_cast<std::size_t>(node)] + "' lost its path to ground at " +
+                              at_time(static_cast<double>(step_) * net_.dt_s) +
+                              ": '" + opened + "' opened; give it an 'r_off' or the node a capacitor");
+    }
+}
+
+void Engine::mark_restart(Place place) {
+    auto it = std::find_if(restarts_.begin(), restarts_.end(), [&](const Restart& r) { return r.batch == place.batch; });
+    if (it == restarts_.end()) it = restarts_.insert(restarts_.end(), {place.batch, 0, AlignedDoubles()});
+    it->lanes |= 1U << place.lane;
+}
+
+void Engine::set_switch(Place place, int pole, bool closed) {
+    Batch& batch = batches_[static_cast<std::size_t>(place.batch)];
+    char& state = batch.lane(place.lane).topology.closed[static_cast<std::size_t>(pole)];
+    if ((state != 0) == closed) return;
+    state = closed ? 1 : 0;
+    refactor(batch, place.lane, batch.lane(place.lane).task->switches[static_cast<std::size_t>(pole)].name);
+    mark_restart(place);
+}
+
+double Engine::pole_current(Place place, int pole) const {
+    const Batch& batch = batches_[static_cast<std::size_t>(place.batch)];
+    const Switch& s = batch.lane(place.lane).task->switches[static_cast<std::size_t>(pole)];
+    const auto v = [&](int node) { return node == kGround ? 0.0 : cell(batch.view().v, node, place.lane); };
+    return s.g_on * (v(s.node[0]) - v(s.node[1]));
+}
+
+void Engine::apply_events() {
+    for (; next_operation_ < calendar_.size() && calendar_[next_operation_].step <= step_; ++next_operation_) {
+        const Operation& o = calendar_[next_operation_];
+        const Place place = place_of_task_[static_cast<std::size_t>(o.task)];
+        if (o.pole < 0) {
+            mark_restart(place);
+            continue;
+        }
+        const Switch& s = parts_.tasks[static_cast<std::size_t>(o.task)].switches[static_cast<std::size_t>(o.pole)];
+        std::erase_if(armed_, [&](const Armed& a) { return a.place.batch == place.batch && a.place.lane == place.lane && a.pole == o.pole; });
+        if (!o.close && s.at_current_zero)
+            armed_.push_back({place, o.pole, pole_current(place, o.pole)});
+        else
+            set_switch(place, o.pole, o.close);
+    }
+    watch_current_zeros();
+}
+
+void Engine::watch_current_zeros() {
+    std::erase_if(armed_, [&](Armed& a) {
+        const double now = pole_current(a.place, a.pole);
+        const bool zero = now == 0 || now * a.last_current < 0;
+        a.last_current = now;
+        if (zero) set_switch(a.place, a.pole, false);
+        return zero;
+    });
+}
+
+}  // namespace emt

@@ -1,0 +1,43 @@
+// What a primitive needs to write its coefficients and its state at t = 0 into one lane of a batch.
+//
+// A steady start sets every history to the real part of its phasor: H = a·U/(z - b) for a companion. A zero start sets
+// the initial node voltages and inductor currents given by the case, and every other history so that its branch carries
+// no current (or flux) at t = 0: h = -g·u. Its first step is a discontinuity.
+#pragma once
+#include <span>
+
+#include "primitives/admittances.hpp"
+#include "primitives/rows.hpp"
+
+namespace emt {
+
+/// The place of row `row` of `rows` in a lane.
+[[nodiscard]] inline double& cell(const double* rows, int row, int lane) {
+    return const_cast<double*>(rows)[static_cast<std::ptrdiff_t>(row) * kLanes + lane];
+}
+
+struct LaneStart {
+    double dt_s, frequency_hz;
+    Complex z;                           // exp(jωΔt)
+    int lane;
+    const double* v;                     // rows of the nodes' voltages at t = 0, V
+    std::span<const int> global;         // number in the case of each of the task's nodes
+    std::span<const Complex> phasors;    // of all nodes of the case, V; empty for a zero start
+
+    [[nodiscard]] double& at(const double* rows, int row) const { return cell(rows, row, lane); }
+    void step(const StepRows& rows, int row, double trapezoidal, double half_euler) const {
+        at(rows[kTrapezoidal], row) = trapezoidal;
+        at(rows[kHalfEuler], row) = half_euler;
+    }
+    [[nodiscard]] bool steady() const { return !phasors.empty(); }
+    /// Of a node of the task.
+    [[nodiscard]] Complex phasor(int node) const {
+        return node == kGround || !steady() ? Complex{} : phasors[static_cast<std::size_t>(global[static_cast<std::size_t>(node)])];
+    }
+    [[nodiscard]] Complex phasor_across(int p, int q) const { return phasor(p) - phasor(q); }
+    /// Voltage at t = 0, V.
+    [[nodiscard]] double initial(int node) const { return node == kGround ? 0.0 : at(v, node); }
+    [[nodiscard]] double initial_across(int p, int q) const { return initial(p) - initial(q); }
+};
+
+}  // namespace emt

@@ -1,0 +1,40 @@
+// How the elements of a batch lie in memory.
+//
+// A batch holds up to kLanes tasks side by side: every quantity is a row of kLanes doubles, one for each task. Each kind of
+// primitive has a structure of such rows, XxxRows, filled by the program and walked by the kernels. Plain pointers only:
+// the kernels are compiled once per instruction set, and inline library code must not leak from there into the program.
+#pragma once
+
+namespace emt {
+
+inline constexpr int kLanes = 8;
+
+/// Where the elements of one kind have their terminals: offsets into v and j (row · kLanes + lane), per slot, terminal and
+/// lane. `uniform[slot]` is 1 when all lanes use the same rows, which then need no gather.
+template <int Terminals>
+struct Slots {
+    static constexpr int kTerminals = Terminals;
+    int count = 0;
+    const int* offset = nullptr;
+    const unsigned char* uniform = nullptr;
+};
+
+/// Coefficients that differ between the kinds of step: [kTrapezoidal] and [kHalfEuler].
+struct StepRows {
+    const double* of[2];
+    const double* operator[](int kind) const { return of[kind]; }
+};
+inline constexpr int kTrapezoidal = 0;
+inline constexpr int kHalfEuler = 1;  // backward Euler over half a step
+
+/// Rows of the nodes: voltage v, V, and right-hand side j, A. The row after the last node is ground.
+struct NodeRows {
+    const double* v;
+    double* j;
+};
+
+struct StepClock {
+    double cos_old, sin_old, cos_new, sin_new;  // cos and sin of ωt before and after the step
+};
+
+}  // namespace emt

@@ -1,0 +1,38 @@
+// The vector type of the kernels and access to terminals. For kernel sections only: EMT_KERNEL is the namespace of the
+// instruction set that is being compiled.
+#pragma once
+#include "primitives/rows.hpp"
+
+namespace emt::EMT_KERNEL {
+
+using Vec = double __attribute__((vector_size(kLanes * sizeof(double)), aligned(kLanes * sizeof(double)), may_alias));
+using Bits = unsigned long long __attribute__((vector_size(kLanes * sizeof(double)), aligned(kLanes * sizeof(double)), may_alias));
+using Mask = long long __attribute__((vector_size(kLanes * sizeof(double))));
+
+inline Vec& row(double* base, long i) { return *reinterpret_cast<Vec*>(base + i * kLanes); }
+inline const Vec& row(const double* base, long i) { return *reinterpret_cast<const Vec*>(base + i * kLanes); }
+
+/// Access to the terminals of one slot.
+template <int N>
+struct Terminals {
+    const int* index;
+    bool uniform;
+    Terminals(const Slots<N>& s, int slot) : index(s.offset + static_cast<long>(slot) * N * kLanes), uniform(s.uniform[slot] != 0) {}
+    [[gnu::always_inline]] inline Vec get(const double* base, int terminal) const {
+        const int* i = index + terminal * kLanes;
+        if (uniform) return *reinterpret_cast<const Vec*>(base + i[0]);
+        Vec out;
+        for (int l = 0; l < kLanes; ++l) out[l] = base[i[l]];
+        return out;
+    }
+    [[gnu::always_inline]] inline void add(double* base, int terminal, const Vec& x) const {
+        const int* i = index + terminal * kLanes;
+        if (uniform) {
+            *reinterpret_cast<Vec*>(base + i[0]) += x;
+            return;
+        }
+        for (int l = 0; l < kLanes; ++l) base[i[l]] += x[l];
+    }
+};
+
+}  // namespace emt::EMT_KERNEL

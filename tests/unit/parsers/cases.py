@@ -1,0 +1,203 @@
+"""A recorded output of every parser, and what may be read from it."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial, wraps
+
+from reframe_checks.parsers import (
+    babelstream,
+    btio,
+    emt,
+    fio,
+    gpu,
+    hpcc,
+    hpl,
+    ior,
+    iozone,
+    likwid,
+    load_watch,
+    lustre,
+    mdtest,
+    nccl_tests,
+    node_links,
+    node_probe,
+    node_sweep,
+    nvbandwidth,
+    osu,
+    pair_sweep,
+    placement,
+    sinfo,
+    stream,
+    topology,
+)
+from reframe_checks.parsers.errors import ParseError
+
+
+@dataclass(frozen=True)
+class Case:
+    file: str
+    parse: Callable[[str], object]
+    #: Factors from the units printed to those of the result.
+    scales: Sequence[float] = (1,)
+    #: What the program prints or not, so that nobody can tell whether it was lost.
+    may_vanish: Sequence[str] = ()
+    #: Lines with the same key stand for different things, told apart by their order only.
+    exchangeable: bool = False
+    #: What no second figure confirms, as paths without indices: texts, and figures that can become other ones.
+    alone: Sequence[str] = ()
+    #: Of these, figures without a ceiling that a damaged one would pass.
+    boundless: Sequence[str] = ()
+
+
+def osu_case(name: str, smallest: int, largest: int, alone: Sequence[str] = ("[].title",)) -> Case:
+    sizes = [1 << exponent for exponent in range(30) if smallest <= 1 << exponent <= largest]
+    parse = partial(osu.parse, expect_sizes=sizes, expect_tables=1)
+    return Case(f"osu/{name}.txt", parse, may_vanish=["[0].datatype"], alone=alone)
+
+
+IOZONE_CELLS = {(size << 10, request) for size in (4, 8, 16) for request in (64, 256, 1024)}
+
+ALL_REDUCE = partial(nccl_tests.parse, expect_sizes=[1 << power for power in range(29, 34)], expect_ranks=16)
+
+COPIES = [
+    "host_to_device_memcpy_ce", "device_to_host_memcpy_ce",
+    "device_to_device_memcpy_read_ce", "device_to_device_memcpy_write_ce",
+]  # fmt: skip
+SEVEN_GPUS = partial(nvbandwidth.parse, expect=COPIES, expect_gpus=7)
+
+
+@wraps(sinfo.parse)
+def states(text: str) -> dict[str, sinfo.NodeState]:
+    """By name, of as many nodes as the site says there are: ``PartitionState`` asks for them all."""
+    nodes = sinfo.parse(text)
+    if len(nodes) != 4:
+        raise ParseError("sinfo", "4 nodes", text=text)
+    return {node.name: node for node in nodes}
+
+
+@wraps(load_watch.parse)
+def looks(text: str) -> tuple[load_watch.Snapshot, ...]:
+    """Before and after two steps: what was lost at the end of a file, nothing in it tells."""
+    found = load_watch.parse(text)
+    if len(found) != 4:
+        raise ParseError("load watch", "4 looks", text=text)
+    return found
+
+
+EIGHT_NODES = [f"node{number}" for number in range(1, 9)]
+
+RING = partial(node_links.parse, message_bytes=1 << 20, expect_nodes=4, expect_repeats=2)
+
+IOR_ALONE = [".version", ".options", ".write_mb_s[]"]
+MDTEST_ALONE = [".version", ".options", ".nodes", ".iterations", ".items"]
+EMT_ALONE = [
+    ".case_hash", ".checksum", ".steps", ".sigma_us", ".phi_us", ".step_block_p50_us", ".step_p50_us", ".step_p99_us",
+    ".kappa_block_p50_us", ".imbalance_us", ".speedup", ".karp_flatt",
+]  # fmt: skip
+NODE_PROBE_ALONE = [
+    "[].host", "[].cpus_online", "[].sockets", "[].numa_nodes", "[].cpu_affinity_count", "[].memory_available_kib",
+    "[].kernel", "[].os_release", "[].uptime_s", "[].load_1min", "[].clock_offset_us", "[].clock_rtt_us",
+    "[].mounts[].path", "[].mounts[].type", "[].mounts[].source", "[].mounts[].size_bytes", "[].mounts[].free_bytes",
+    "[].interfaces[].name", "[].interfaces[].speed_mbit", "[].interfaces[].mtu", "[].files[].sha256",
+    "[].slurm.cpus", "[].slurm.memory_mib",
+]  # fmt: skip
+
+# Names of a program, of what it ran on and its options are texts of which no second copy is in the output.
+CASES = {
+    "osu latency": osu_case("osu_latency", 1, 1 << 22),
+    "osu full": osu_case("osu_allreduce_full_validated", 4, 4096, alone=["[].title", "[].rows[][]"]),
+    "osu message rate": osu_case("osu_mbw_mr", 1, 1 << 22),
+    "osu barrier": Case(
+        "osu/osu_barrier.txt", partial(osu.parse, expect_sizes=[0], expect_tables=1), alone=["[].title"]
+    ),
+    "osu neighbourhood": osu_case("osu_neighbor_allgather", 1, 64),
+    "osu non-blocking": osu_case("osu_ineighbor_alltoallw", 1, 16),
+    "osu multi-pair latency": osu_case("osu_multi_lat", 1, 64),
+    "osu init": Case(
+        "osu/osu_init.txt",
+        partial(osu.parse, expect_sizes=[0], expect_tables=1),
+        alone=["[].title", "[].rows[][]"],
+    ),
+    "mpi4py bandwidth": osu_case("mpi4py_bw", 1, 1 << 22, alone=[]),
+    "hpl": Case("hpl/xhpl.txt", hpl.parse),
+    "hpl on gpus": Case("hpl/nvidia_eight_gpus.txt", hpl.parse, alone=["[].nb", "[].p", "[].q", "[].residual"]),
+    "hpl in hpcc": Case("hpcc/two_ranks.txt", hpl.parse, alone=["[].residual"]),
+    "hpcc": Case(
+        "hpcc/two_ranks.txt",
+        hpcc.parse,
+        (1, 1e3),
+        alone=[
+            ".processes", ".hpl_nb", ".hpl_p", ".hpl_q", ".hpl_time_s", ".hpl_gflops",
+            ".stream_elements", ".stream_threads", ".star_dgemm_gflops", ".single_dgemm_gflops",
+            *(f".{way}_stream.{name}_gb_s" for way in ("star", "single") for name in ("copy", "scale", "add", "triad")),
+            *(f".{ring}_ring.{name}" for ring in ("natural", "random") for name in ("latency_us", "bandwidth_gb_s")),
+        ],
+    ),
+    "load watch": Case("load_watch/two_steps.txt", looks),
+    "stream": Case("stream/two_threads.txt", stream.parse, may_vanish=[".threads"]),
+    "likwid": Case("likwid/stream.txt", likwid.parse, alone=[".hwthreads[]"]),
+    "fio": Case(
+        "fio/write.json",
+        fio.parse,
+        (1, 1e-3, 1e-6, 1 << 10, 1 << 20),
+        alone=[".version", ".jobs[].block_size_bytes"],
+    ),
+    "ior": Case("ior/posix_file_per_process.json", ior.parse, (1, 1.048576), alone=IOR_ALONE),
+    "ior checked": Case("ior/mpiio_collective_checked.json", ior.parse, (1, 1.048576), alone=IOR_ALONE),
+    "mdtest": Case("mdtest/unique_folders.txt", mdtest.parse, alone=MDTEST_ALONE),
+    "mdtest files": Case("mdtest/files_only.txt", mdtest.parse, alone=MDTEST_ALONE),
+    "bt-io": Case("btio/full_four_ranks.txt", btio.parse),
+    "bt-io 3.4.3": Case("btio/full_of_3_4_3_four_ranks.txt", btio.parse),
+    "bt-io simple": Case("btio/simple_four_ranks.txt", btio.parse),
+    "iozone": Case(
+        "iozone/direct.txt",
+        partial(iozone.parse, expect_cells=IOZONE_CELLS),
+        (1, 1.024e-3),
+        alone=[".options", ".rates[][]"],
+    ),
+    "lustre": Case("lustre/composed_folder.txt", lustre.parse, alone=[".stripe_count", ".stripe_size_bytes"]),
+    "emt": Case("emt/two_ranks.json", emt.parse, alone=EMT_ALONE),
+    "node_links": Case("node_links/four_nodes.txt", RING, exchangeable=True),
+    "pair_sweep": Case(
+        "pair_sweep/eight_nodes_limited.json",
+        pair_sweep.parse,
+        alone=[
+            ".mpi", ".ranks_per_node", ".latency_bytes", ".bandwidth_bytes", ".bandwidth_mbps[][]", ".round_seconds[]",
+            ".packets[].sent", ".packets[].lost", ".alone[].latency_us", ".alone[].bandwidths_mbps[]",
+        ],
+    ),
+    "node_sweep": Case(
+        "node_sweep/four_nodes.json",
+        node_sweep.parse,
+        alone=[
+            ".mpi", ".mib_per_core", ".nodes[].node", ".nodes[].cores[]",
+            ".nodes[].alone.gflops[]", ".nodes[].together.gflops[]", ".nodes[].together.triad_mbps[]",
+        ],
+    ),
+    "node_probe": Case(
+        "node_probe/four_nodes.jsonl",
+        partial(node_probe.parse, expect_nodes=4),
+        alone=NODE_PROBE_ALONE,
+        boundless=["[].clock_offset_us", "[].mounts[].size_bytes"],
+    ),
+    "sinfo": Case("sinfo/composed_four_nodes.txt", states, alone=["[].name", "[].reason"]),
+    "placement": Case(
+        "placement/composed_two_nodes.txt", partial(placement.parse, expect_ranks=2), alone=["[].node", "[].cpus"]
+    ),
+    "topology": Case("topology/scontrol_three_leaves.txt", partial(topology.leaves_of, nodes=EIGHT_NODES)),
+    "topology of blocks": Case("topology/composed_blocks.txt", partial(topology.leaves_of, nodes=EIGHT_NODES)),
+    "babelstream": Case("babelstream/cuda_a100.txt", babelstream.parse, alone=["[].device"]),
+    "nccl-tests": Case("nccl/all_reduce_sixteen_gpus.txt", ALL_REDUCE, alone=[".hosts[]", ".mean_bus_gb_s"]),
+    "nvbandwidth": Case("nvbandwidth/seven_gpus.txt", SEVEN_GPUS),
+    "gpu": Case(
+        "gpu/composed_two_nodes.csv",
+        partial(gpu.parse, expect_nodes=2, expect_per_node=2),
+        alone=["[].name", "[].driver_version", "[].memory_mib", "[].pcie_width"],
+    ),
+}  # fmt: skip
+
+#: Where nothing at all is an answer, too: Slurm without a topology.
+MAY_BE_EMPTY = {
+    "topology of any nodes": Case("topology/scontrol_three_leaves.txt", topology.leaf_switches),
+    "blocks of any nodes": Case("topology/composed_blocks.txt", topology.leaf_switches),
+}

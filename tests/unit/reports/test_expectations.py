@@ -1,0 +1,100 @@
+"""What a site expects by scale and by case, each point broken alone in a report that otherwise passes."""
+
+import dataclasses
+
+import pytest
+
+from kappa.ground.errors import InputError
+from kappa.sites.expected import LeftOut, load_site
+from reports.verdict.state import State
+from tests.unit.reports.samples import REPOSITORY, SITE, case, judged, latency, report
+
+TWO_NODES, ONE_NODE = "OsuLatency %placement=two_nodes", "OsuLatency %placement=same_node"
+PARTITION = {"nodes": 2, "sockets": 0, "numa_domains": 0}
+FEATURES = ["scale_one_node", "scale_each_node", "scale_two_nodes", "network"]
+
+
+def with_census(cases, features=FEATURES, **partition):
+    """A report that holds ``OsuLatency`` over two nodes; the census lists ``cases`` of it: name -> features."""
+    state = case("PartitionState")
+    for check in state["census"]["checks"]:
+        check["tags"] = ["nightly"]
+        check["cases"] = []
+        if check["name"] == "OsuLatency":
+            check["cases"] = [
+                {"name": name, "features": needs, "places": ["cpu+packaged", "gpu+packaged"]}
+                for name, needs in cases.items()
+            ]
+    state["census"]["partitions"] = {"cpu": {**PARTITION, "features": features, **partition}}
+    return report([state, latency()])
+
+
+def expected_gaps(document, tmp_path, **site):
+    verdict = judged(document, tmp_path, site=dataclasses.replace(SITE, **site))
+    assert verdict.state is (State.INCOMPLETE if verdict.gaps else State.PASS)
+    return [(gap.what, gap.where) for gap in verdict.gaps]
+
+
+def left_out(feature, *families):
+    return {"left_out": (LeftOut(feature, frozenset({"cpu"}), "why not", frozenset(families)),)}
+
+
+def test_every_case_that_the_site_offers_is_named_when_it_did_not_run(tmp_path):
+    cases = {TWO_NODES: ["scale_two_nodes"], ONE_NODE: ["scale_one_node"]}
+    assert expected_gaps(with_census({TWO_NODES: ["scale_two_nodes"]}), tmp_path) == []
+    # Nothing is expected of the partition gpu.
+    what = "expected in mode nightly, but not run"
+    assert expected_gaps(with_census(cases), tmp_path) == [(what, f"{ONE_NODE} on cpu+packaged")]
+
+
+def test_a_family_may_leave_a_scale_out(tmp_path):
+    cases = {TWO_NODES: ["scale_two_nodes"], ONE_NODE: ["scale_one_node"]}
+    document = with_census(cases)
+    assert expected_gaps(document, tmp_path, **left_out("scale_one_node", "network/osu-pt2pt")) == []
+    assert expected_gaps(document, tmp_path, **left_out("scale_one_node", "compute/hpl")) != []
+
+
+def test_a_scale_that_the_partition_can_run_is_not_dropped_in_silence(tmp_path):
+    cases = {TWO_NODES: ["scale_two_nodes"]}
+    misspelt = with_census(cases, features=["scale_one_node", "scale_each_node", "scale_two_node"])
+    what = "a scale that the partition can run is left out"
+    assert expected_gaps(misspelt, tmp_path) == [(what, "scale_two_nodes on cpu")]
+    assert expected_gaps(misspelt, tmp_path, **left_out("scale_two_nodes")) == []
+    # A reason for one family is none for the others.
+    assert expected_gaps(misspelt, tmp_path, **left_out("scale_two_nodes", "compute/hpl")) != []
+
+
+@pytest.mark.parametrize(
+    ("partition", "missing"),
+    [
+        ({"nodes": 1}, []),
+        ({"nodes": 3}, ["scale_whole_partition"]),
+        ({"sockets": 2, "numa_domains": 2}, ["placement_same_numa", "placement_other_socket"]),
+        (
+            {"sockets": 2, "numa_domains": 4},
+            ["placement_same_numa", "placement_other_numa", "placement_other_socket"],
+        ),
+    ],
+)
+def test_what_is_expected_follows_from_nodes_and_topology(partition, missing, tmp_path):
+    document = with_census({TWO_NODES: ["scale_two_nodes"]}, **partition)
+    assert [where for _, where in expected_gaps(document, tmp_path)] == [f"{feature} on cpu" for feature in missing]
+
+
+def test_a_mode_that_expects_less_than_it_could_says_so(tmp_path):
+    document = with_census({TWO_NODES: ["scale_two_nodes"]})
+    offered = {check["family"] for check in document["runs"][0]["testcases"][0]["census"]["checks"] if check["offered"]}
+    assert judged(document, tmp_path).breadth == f"expects 2 of {len(offered)} families"
+    everything = {family: ("cpu",) for family in offered}
+    assert judged(document, tmp_path, site=dataclasses.replace(SITE, modes={"nightly": everything})).breadth == ""
+
+
+@pytest.mark.parametrize("key", ["feature", "partitions", "why"])
+def test_leaving_out_needs_a_place_and_a_reason(key, tmp_path):
+    site = (REPOSITORY / "site_configs/embedded/expected.yaml").read_text(encoding="utf-8")
+    entry = {"feature": "feature: network", "partitions": "partitions: [cpu]", "why": "why: because"}
+    del entry[key]
+    head = site.partition("\nleft_out:")[0]
+    (tmp_path / "expected.yaml").write_text(head + "\nleft_out:\n  - {" + ", ".join(entry.values()) + "}\n")
+    with pytest.raises(InputError, match=rf"expected.yaml: left_out\[0\].*{key}"):
+        load_site(tmp_path)
