@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from kappa.record.model import SAME_NODES
 
 _VARIABLE, _JOB = ("-S", "--setvar"), ("-J", "--job-option")
+# How long a job that measures again waits for a quieter machine.
+QUIET_WAIT_S = 20
 _TAKEN, _AVOIDED = ("nodelist=", "w="), ("exclude=", "x=")
 
 
@@ -28,12 +30,13 @@ class OptionsKept:
         return cls(tuple(kept), tuple(avoided))
 
     def for_nodes(self, purpose: str, nodes: Sequence[str]) -> list[str]:
-        """With these nodes to take, or to leave; a check is not held then to be measured a third time."""
+        """With these nodes to take, or to leave, and when the machine that nodes share is quieter, unless something else
+        was set. A check is not held then to be measured a third time."""
         if purpose == SAME_NODES:
             place = f"nodelist={','.join(nodes)}"
         else:
             place = f"exclude={','.join((*nodes, *self.avoided))}"
-        return [*self.options, "-J", place, "-S", "hold_s=0"]
+        return ["-S", f"quiet_wait_s={QUIET_WAIT_S}", *self.options, "-J", place, "-S", "hold_s=0"]
 
 
 def _pairs(options: Sequence[str]) -> list[tuple[str, str]]:

@@ -21,6 +21,7 @@ from kappa.record.model import (
     Curve,
     Finding,
     HeatMap,
+    LoadByOthers,
     Matrix,
     Metric,
     PerNode,
@@ -28,7 +29,16 @@ from kappa.record.model import (
     Scaling,
     Session,
 )
-from kappa.record.schema import FINDING_KEYS, HEAT_MAP_TITLES, MEASURED, REPORT, SCALING_KEYS, VARIANT_KEYS, check
+from kappa.record.schema import (
+    FINDING_KEYS,
+    HEAT_MAP_TITLES,
+    LOAD_KEYS,
+    MEASURED,
+    REPORT,
+    SCALING_KEYS,
+    VARIANT_KEYS,
+    check,
+)
 
 PATTERNS = ("run-report*.json", "report*.json")
 # Folder beside a report with the reports of what was measured again.
@@ -232,6 +242,11 @@ def _evidence(entry: dict[str, Any], source: str) -> dict[str, Any]:
         "partition_size": entry.get("partition_size", 0),
         "suspects": tuple(entry.get("suspects", ())),
         "hint": entry.get("hint", ""),
+        "load_by_others": tuple(
+            LoadByOthers(place, **{key: taken[key] for key in LOAD_KEYS})
+            for place, taken in entry.get("load_by_others", {}).items()
+        ),
+        "robbed": entry.get("robbed", ""),
         "provenance": entry.get("provenance", {}),
         "census": _census(census) if census else None,
     }

@@ -110,6 +110,18 @@ class Finding:
 
 
 @dataclass(frozen=True)
+class LoadByOthers:
+    """What others than the job used of a node, or of the machine that all nodes share, while it was measured; what a
+    hypervisor gave to others, ``steal_cores``, is among ``cores``."""
+
+    place: str
+    cores: float
+    of_cores: float
+    steal_cores: float
+    disk_mb_per_s: float
+
+
+@dataclass(frozen=True)
 class CensusCase:
     """A case that the site offers, the features that its parameters need, and each (partition, environment)."""
 
@@ -204,6 +216,9 @@ class Case:
     """The node that ReFrame's ``--distribute`` put it on, else empty."""
     suspects: tuple[str, ...] = ()
     hint: str = ""
+    load_by_others: tuple[LoadByOthers, ...] = ()
+    robbed: str = ""
+    """Why what was measured is not the nodes' own speed: others used too much of the machine that they share."""
     provenance: dict[str, Any] = field(default_factory=dict)
     census: Census | None = None
 

@@ -68,6 +68,7 @@ VARIANT_KEYS = (
     "sync",
 )  # fmt: skip
 HEAT_MAP_TITLES = ("x", "x_unit", "y", "y_unit", "z", "z_unit")
+LOAD_KEYS = ("cores", "of_cores", "steal_cores", "disk_mb_per_s")
 SCALING_KEYS = ("series", "ranks", "speedup", "efficiency", "karp_flatt", "kappa_us")
 SCALING = _object(
     {
@@ -113,6 +114,8 @@ MEASURED: Schema = {
     "findings": _list(FINDING),
     "suspects": STRINGS,
     "hint": STRING,
+    "load_by_others": _map(_object({key: NUMBER for key in LOAD_KEYS})),
+    "robbed": STRING,
 }
 
 # What Kappa's base class adds to a test case.

@@ -5,11 +5,14 @@ from dataclasses import dataclass
 from kappa.ground.clean_text import one_line
 from kappa.ground.figures import allowed, counted, figure, figure_apart, percent
 from kappa.ground.node_lists import folded
+from kappa.record.model import Case
 from reports.verdict.case_verdict import CaseVerdict
 from reports.verdict.confirm import explain
 from reports.verdict.metric_verdict import MetricVerdict
 
 REASON_LIMIT = 300
+# What others use below both is every node's own daemons.
+LEAST_CORES, LEAST_SHARE = 0.25, 0.02
 
 
 @dataclass(frozen=True)
@@ -20,11 +23,12 @@ class OperatorLine:
     what: str
     where: str
     diagnosis: str
+    load: str
     hint: str
     output: str
 
     def __str__(self) -> str:
-        parts = (f"{self.title}: {self.what}", self.where, self.diagnosis, self.hint, self.output)
+        parts = (f"{self.title}: {self.what}", self.where, self.diagnosis, self.load, self.hint, self.output)
         return " | ".join(part for part in parts if part)
 
 
@@ -42,9 +46,19 @@ def operator_line(failed: CaseVerdict) -> OperatorLine:
         what=_what(failed),
         where=where,
         diagnosis=explain(failed),
+        load=used_by_others(case),
         hint=one_line(case.hint, REASON_LIMIT),
         output=case.output or "",
     )
+
+
+def used_by_others(case: Case) -> str:
+    """What others than the job used of its nodes while it was measured, most first; empty when next to nothing."""
+    used = [load for load in case.load_by_others if load.cores >= max(LEAST_CORES, LEAST_SHARE * load.of_cores)]
+    worst = sorted(used, key=lambda load: load.cores, reverse=True)
+    told = ", ".join(f"{load.cores:.1f} of {load.of_cores:.0f} cores of {load.place}" for load in worst[:3])
+    more = f", and on {counted(len(worst) - 3, 'more node')}" if len(worst) > 3 else ""
+    return f"others used {told}{more} while it was measured" if told else ""
 
 
 def _what(failed: CaseVerdict) -> str:

@@ -6,8 +6,9 @@ from dataclasses import replace
 
 from kappa.record.model import SAME_NODES, Session
 from reports.verdict.case_verdict import CaseVerdict, executed, judge_case
-from reports.verdict.confirm import confirms, out_of_bounds
+from reports.verdict.confirm import confirms, doubtful
 from reports.verdict.localise import localise
+from reports.verdict.robbed import named_each_time
 from reports.verdict.state import State
 
 
@@ -41,7 +42,7 @@ def _confirmed(found: CaseVerdict, again: Sequence[CaseVerdict]) -> CaseVerdict:
 
     One that was ended from outside does not: what was measured before holds.
     """
-    if not out_of_bounds(found):
+    if not doubtful(found):
         return found
     mine = [attempt for attempt in again if confirms(attempt.case, found.case)]
     # Selected without what ReFrame's options add, it stands for the case that they made.
@@ -53,11 +54,11 @@ def _confirmed(found: CaseVerdict, again: Sequence[CaseVerdict]) -> CaseVerdict:
     elsewhere = tuple(attempt for attempt in mine if attempt.case.purpose != SAME_NODES)
     ran = [found, *(attempt for attempt in same if executed(attempt.case) and attempt.case.result != "abort")]
     others = [attempt for attempt in (replace(found, other_attempts=()), *same) if attempt.case is not ran[-1].case]
-    return replace(ran[-1], other_attempts=(*found.other_attempts, *others), elsewhere=elsewhere)
+    return named_each_time(replace(ran[-1], other_attempts=(*found.other_attempts, *others), elsewhere=elsewhere))
 
 
 def _with_suspicion(attempt: CaseVerdict, everything: Sequence[CaseVerdict]) -> CaseVerdict:
-    if attempt.state is State.FAIL or attempt.case.suspects:
+    if not attempt.case.robbed and (attempt.state is State.FAIL or attempt.case.suspects):
         return replace(attempt, suspicion=localise(attempt, everything))
     return attempt
 

@@ -51,7 +51,17 @@ class CaseVerdict:
     @property
     def unstable(self) -> bool:
         """It failed first and no longer does."""
-        return self.state is not State.FAIL and bool(self.failed_attempts)
+        return self.state is not State.FAIL and not self.robbed and bool(self.failed_attempts)
+
+    @property
+    def by_figures_alone(self) -> bool:
+        """It is out of bounds, and that is all: a wrong result or a crash is not a matter of speed."""
+        return bool(self.failed_metrics) and self.case.fail_phase in ("", "performance")
+
+    @property
+    def robbed(self) -> bool:
+        """It is out of bounds, but others used too much of the machine meanwhile to tell why."""
+        return self.state is State.INCOMPLETE and bool(self.case.robbed) and self.by_figures_alone
 
     @property
     def shown_metrics(self) -> tuple[MetricVerdict, ...]:
@@ -88,7 +98,15 @@ def judge_case(case: Case) -> CaseVerdict:
     if any(metric.state is State.FAIL for metric in metrics):
         state = State.FAIL
     gaps = tuple(replace(gap, where=case.title) for gap in _gaps(case, metrics, state))
-    return CaseVerdict(case, State.INCOMPLETE if gaps and state is not State.FAIL else state, metrics, gaps)
+    failed = CaseVerdict(case, state, metrics, gaps)
+    if state is State.FAIL and case.robbed and failed.by_figures_alone:
+        return replace(failed, state=State.INCOMPLETE, gaps=(*gaps, _robbed(case)))
+    return replace(failed, state=State.INCOMPLETE) if gaps and state is not State.FAIL else failed
+
+
+def _robbed(case: Case) -> Gap:
+    remedy = "run it again when nothing else runs here: what is out of bounds then is a fault"
+    return Gap("this machine was busy", remedy, case.title, case.robbed)
 
 
 def _not_executed(case: Case) -> Gap:

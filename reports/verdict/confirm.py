@@ -41,20 +41,30 @@ class Repetition:
 
 def out_of_bounds(case: CaseVerdict) -> bool:
     """It failed by its figures alone: a wrong result or a crash is not a matter of a second try."""
-    return case.state is State.FAIL and bool(case.failed_metrics) and case.case.fail_phase in ("", "performance")
+    return case.state is State.FAIL and case.by_figures_alone
+
+
+def doubtful(case: CaseVerdict) -> bool:
+    """Its figures may be a fault's: they have to be measured again."""
+    return out_of_bounds(case) or case.robbed
 
 
 def repetitions(cases: Iterable[CaseVerdict], purpose: str) -> list[Repetition]:
-    """What no job has measured again yet, for the same nodes; or what is out of bounds still, for as many others.
+    """What no job has measured again yet, or only while others used the machine, for the same nodes; or what is out of
+    bounds still, for as many others.
 
     Cases that ReFrame's options made of one are measured again once for the same nodes.
     """
-    doubtful = [found.case for found in cases if out_of_bounds(found) and _selectable(found.case)]
+    wanted = doubtful if purpose == SAME_NODES else out_of_bounds
+    chosen = [found for found in cases if wanted(found) and _selectable(found.case)]
+    alike = [found.case for found in chosen]
     groups: dict[tuple[str, str, tuple[str, ...]], list[str]] = {}
-    for case in doubtful:
-        if purpose == SAME_NODES and case.purpose == SAME_ALLOCATION:
+    for found in chosen:
+        case = found.case
+        in_peace = not any(attempt.case.robbed for attempt in (found, *found.other_attempts))
+        if purpose == SAME_NODES and case.purpose == SAME_ALLOCATION and in_peace:
             continue
-        nodes = case.nodes if purpose == SAME_NODES else _to_avoid(case, doubtful)
+        nodes = case.nodes if purpose == SAME_NODES else _to_avoid(case, alike)
         if nodes:
             groups.setdefault((case.partition, case.environ, nodes), []).append(case.hashcode)
     return [Repetition(*where, tuple(dict.fromkeys(hashcodes))) for where, hashcodes in groups.items()]
@@ -65,12 +75,12 @@ def _selectable(case: Case) -> bool:
     return bool(case.nodes) and all(map(_WORD.fullmatch, words))
 
 
-def _to_avoid(case: Case, doubtful: Iterable[Case]) -> tuple[str, ...]:
+def _to_avoid(case: Case, all_out_of_bounds: Iterable[Case]) -> tuple[str, ...]:
     """The nodes that leave as many others: all where the same is out of bounds, or at least the case's own.
 
     None for what runs where ReFrame runs, whatever nodes Slurm is told to avoid.
     """
-    alike = {node for other in doubtful if other.selected == case.selected for node in other.nodes}
+    alike = {node for other in all_out_of_bounds if other.selected == case.selected for node in other.nodes}
     for nodes in (alike, set(case.nodes)):
         if not case.local and case.partition_size - len(nodes) >= len(case.nodes):
             return tuple(sorted(nodes))

@@ -36,7 +36,11 @@ def localise(failed: CaseVerdict, attempts: Sequence[CaseVerdict]) -> Suspicion 
     if case.findings:
         first = case.findings[0]
         return Suspicion(tuple(sorted(first.nodes)), f"{first.kind} {first.name}: {first.quantity} {first.evidence}")
-    naming = [other.case for other in attempts if case.involved.intersection(other.case.suspects)]
+    naming = [
+        other.case
+        for other in attempts
+        if not other.case.robbed and case.involved.intersection(other.case.suspects)
+    ]
     if naming:
         named = case.involved.intersection(node for other in naming for node in other.suspects)
         checks = ", ".join(sorted({str(other.check_class) for other in naming}))

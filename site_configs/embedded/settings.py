@@ -91,6 +91,8 @@ def partition(name, nodes, features, **extras):
             "max_pending_time": "30m",
             "uniform_files": UNIFORM_FILES,
             "storage": {"scratch": "/scratch", "shared": "/shared"},
+            # What others may take of the machine under all nodes before a measurement counts as robbed.
+            "shared_host": {"cores_share": 0.15, "disk_mb_per_s": 20},
             **extras,
         },
     }

@@ -9,6 +9,7 @@ import sys
 import time
 
 from kappa.ground.whole_files import write_atomically
+from tests.fault_campaign.beside import LOADS, beside, names
 from tests.fault_campaign.cluster import NODES, REPOSITORY, CampaignError, Cluster
 from tests.fault_campaign.faults import KINDS
 from tests.fault_campaign.outcome import Outcome
@@ -30,6 +31,8 @@ examples:
   python -m tests.fault_campaign --seed 1 --rounds 3             all kinds three times, as many healthy rounds
   python -m tests.fault_campaign --seed 1 --rounds 3 --minutes 30    stop in half an hour, go on another time
   python -m tests.fault_campaign --seed 1 --rounds 3 --healthy 300    then 300 healthy rounds, to see false alarms
+  python -m tests.fault_campaign --rounds 0 --healthy 36    36 healthy rounds and nothing else
+  python -m tests.fault_campaign --beside build,memory,disk --state /tmp/b    beside a load that is no node's fault
   python -m tests.fault_campaign --kind 'slow disk' --state /tmp/c   one kind, in another folder
   python -m tests.fault_campaign --rounds 0 --table docs/fault-campaign.md    only write the table
 """
@@ -53,6 +56,9 @@ def _parser() -> argparse.ArgumentParser:
         help="healthy rounds after these, to see false alarms (%(default)s)",
     )
     parser.add_argument("--kind", action="append", choices=list(KINDS), metavar="NAME", help="this kind only; repeat")
+    parser.add_argument(
+        "--beside", type=names, default=(), metavar=",".join(LOADS), help="load this machine by these meanwhile"
+    )
     parser.add_argument("--minutes", type=float, metavar="M", help="begin no round after M minutes")
     parser.add_argument(
         "--state", type=pathlib.Path, default=REPOSITORY / ".kappa/fault-campaign", metavar="DIR",
@@ -69,14 +75,15 @@ def main() -> int:
     for number in (signal.SIGINT, signal.SIGTERM):  # a shell starts background jobs with SIGINT ignored
         signal.signal(number, signal.default_int_handler)
     state = State(options.state)
-    settings = Settings(options.seed, tuple(options.kind or KINDS))
+    settings = Settings(options.seed, tuple(options.kind or KINDS), options.beside)
     try:
         state.lock()
-        if options.rounds > 0:
+        if options.rounds > 0 or options.healthy > 0:
             state.begin(settings)
             plan = make_plan(settings.seed, options.rounds, settings.kinds, NODES, options.healthy)
-            _campaign(Cluster(state.cluster, state.results), state, plan, options.minutes)
-        tables = render(state.outcomes(), state.settings().seed, state.blamed())
+            with beside(settings.beside, state.path):
+                _campaign(Cluster(state.cluster, state.results), state, plan, options.minutes)
+        tables = render(state.outcomes(), state.settings(), state.blamed())
         if options.table:
             document = options.table.read_text(encoding="utf-8")
             write_atomically(options.table, between_markers(document, tables))

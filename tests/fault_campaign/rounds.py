@@ -22,7 +22,7 @@ KAPPA = pathlib.Path(sys.executable).with_name("kappa")
 EXPECTATIONS = pathlib.Path(__file__).parent / "site"
 MODE = "smoke"
 CHECKS = ("PartitionState", "PartitionHealth", "PairSweep", "NodeSweep", "NodeScratch")
-ROUND_SECONDS = 600
+ROUND_SECONDS = 900
 ENDING_SECONDS = 300
 
 

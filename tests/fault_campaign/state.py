@@ -18,10 +18,11 @@ VERDICT = "verdict.json"
 
 @dataclass(frozen=True)
 class Settings:
-    """What makes the plan, and so has to stay the same when a campaign goes on."""
+    """What makes the plan and the load beside it, and so has to stay the same when a campaign goes on."""
 
     seed: int
     kinds: tuple[str, ...]
+    beside: tuple[str, ...] = ()
 
 
 class State:
@@ -64,7 +65,7 @@ class State:
         path = self.path / "campaign.json"
         try:
             record = json.loads(path.read_text(encoding="utf-8"))
-            return Settings(int(record["seed"]), tuple(record["kinds"]))
+            return Settings(int(record["seed"]), tuple(record["kinds"]), tuple(record.get("beside", ())))
         except (OSError, ValueError, KeyError, TypeError) as err:
             raise CampaignError(f"{path} does not tell of a campaign: {err}") from err
 

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from tests.fault_campaign.faults import KINDS
 from tests.fault_campaign.ground_truth import SEEN_BY, can_see, false_diagnoses
 from tests.fault_campaign.outcome import Outcome
+from tests.fault_campaign.state import Settings
 from tests.fault_campaign.statistics import Rate, least_trials
 
 BEGIN, END = "<!-- fault campaign: begin -->", "<!-- fault campaign: end -->"
@@ -17,7 +18,7 @@ BEGIN, END = "<!-- fault campaign: begin -->", "<!-- fault campaign: end -->"
 Blamed = Mapping[int, Mapping[str, Set[str]]]
 
 
-def render(outcomes: Sequence[Outcome], seed: int, blamed: Blamed) -> str:
+def render(outcomes: Sequence[Outcome], settings: Settings, blamed: Blamed) -> str:
     """Tables of each kind of fault, of each check, and of every fault that was missed, misjudged or not pinned on its
     node."""
     faults = [outcome for outcome in outcomes if outcome.kind is not None]
@@ -25,11 +26,13 @@ def render(outcomes: Sequence[Outcome], seed: int, blamed: Blamed) -> str:
     healthy = [outcome for outcome in outcomes if outcome.kind is None and outcome.judged]
     lost = [outcome for outcome in outcomes if not outcome.judged]
     seconds, load = _spread(outcome.seconds for outcome in outcomes), _spread(outcome.load_1min for outcome in outcomes)
+    beside = f", beside {', '.join(settings.beside)}" if settings.beside else ""
     return "\n".join(
         [
-            f"Seed {seed}: {len(faults)} rounds with a fault and {len(outcomes) - len(faults)} healthy ones, "
-            f"{len(lost)} of them without a verdict, {seconds} s each, on a machine of {os.cpu_count()} cores with a "
-            f"load average of {load} (median, range). In brackets: 95 % confidence intervals (Clopper–Pearson).",
+            f"Seed {settings.seed}{beside}: {len(faults)} rounds with a fault and {len(outcomes) - len(faults)} "
+            f"healthy ones, {len(lost)} of them without a verdict, {seconds} s each, on a machine of {os.cpu_count()} "
+            f"cores with a load average of {load} (median, range). In brackets: 95 % confidence intervals "
+            f"(Clopper–Pearson).",
             "",
             *_faults(faults),
             "",

@@ -1,21 +1,25 @@
 """Faults of one node, seen by a check of one node, through the whole of `kappa validate`."""
 
+import contextlib
+import os
 import shutil
 import subprocess
+import sys
 
 from tests.fault_campaign.cluster import Cluster
 from tests.fault_campaign.control_group import disk_limit, limited
 
 from .conftest import KAPPA
 
-FAIL = 1
+FAIL, INCOMPLETE = 1, 2
+WHATEVER_RUNS_BESIDE = ("-S", "watch_load=no")
 
 
 def validate_fio(suite, *options):
     return subprocess.run(
         [KAPPA, "validate", "embedded", "smoke", "--system=embedded:scratch", "-n", "Fio%target=scratch",
          "-S", "Fio.file_size_mib=8", "-S", "Fio.runtime_s=1", *options],
-        env=suite.environment(), capture_output=True, text=True, timeout=300, check=False,
+        env=suite.environment(), capture_output=True, text=True, timeout=900, check=False,
     )  # fmt: skip
 
 
@@ -23,7 +27,7 @@ def test_a_slow_disk_is_bound_to_its_node(suite):
     cluster = Cluster(suite.state, suite.results)
     device = cluster.on("node2", "findmnt --noheadings --output MAJ:MIN --target /scratch").strip()
     with limited(cluster, "node2", *disk_limit(device, 10 * 10**6)):
-        done = validate_fio(suite, "--distribute=all", "-J", "nodelist=node2")
+        done = validate_fio(suite, "--distribute=all", "-J", "nodelist=node2", *WHATEVER_RUNS_BESIDE)
     assert done.returncode == FAIL, done.stdout + done.stderr
     _, verdict = suite.judge(max(suite.results.glob("runs/*-smoke/run-report.json")))
     [bound] = verdict["cases"]
@@ -54,7 +58,7 @@ def test_a_transient_is_measured_again_in_its_job(suite):
     (fakes / "fio").chmod(0o755)
     cluster.on("node2", 'mount --bind /shared/fakes/fio "$1"', fio)
     try:
-        done = validate_fio(suite, "-J", "nodelist=node2")
+        done = validate_fio(suite, "-J", "nodelist=node2", *WHATEVER_RUNS_BESIDE)
     finally:
         cluster.on("node2", 'umount --lazy "$1"; rm -r /shared/fakes', fio)
     report = max(suite.results.glob("runs/*-smoke/run-report.json"))
@@ -74,3 +78,33 @@ def test_a_transient_is_measured_again_in_its_job(suite):
     [kept] = suite.results.glob("**/output/**/first_measurement/rfm_job.out")
     assert kept.read_bytes() != kept.parents[1].joinpath("rfm_job.out").read_bytes()
     assert verdict["suspects"] == []
+
+
+@contextlib.contextmanager
+def busy_loops():
+    """A loop that is no part of the cluster for each core of the machine."""
+    loops = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(os.cpu_count() or 1)]
+    try:
+        yield
+    finally:
+        for loop in loops:
+            loop.kill()
+            loop.wait()
+
+
+def test_what_is_out_of_bounds_beside_busy_loops_is_nobodys_fault(suite):
+    cluster = Cluster(suite.state, suite.results)
+    device = cluster.on("node2", "findmnt --noheadings --output MAJ:MIN --target /scratch").strip()
+    waits = ("-S", "hold_s=20", "-S", "quiet_wait_s=3")
+    with busy_loops(), limited(cluster, "node2", *disk_limit(device, 10 * 10**6)):
+        done = validate_fio(suite, "-J", "nodelist=node2", *waits)
+    assert done.returncode == INCOMPLETE, done.stdout + done.stderr
+    report = max(suite.results.glob("runs/*-smoke/run-report.json"))
+    # In its job and by another on the same node; others are no comparison for what says nothing.
+    assert [path.name for path in (report.parent / "confirmations").iterdir()] == ["same-nodes-1.json"]
+    _, verdict = suite.judge(report)
+    [case] = verdict["cases"]
+    assert (case["state"], case["diagnosis"], case["suspects"]) == ("incomplete", None, [])
+    assert len(case["repeated"]) == 2 and verdict["suspects"] == []
+    [busy] = [gap for gap in verdict["incomplete"] if gap["what"] == "this machine was busy"]
+    assert "others used" in busy["detail"] and "while it was measured" in busy["detail"]

@@ -10,7 +10,7 @@ import time
 from .conftest import KAPPA
 
 FAIL, INCOMPLETE, BUSY = 1, 2, 75
-QUICK = ("-S", "NodeLinks.iterations=3", "-S", "NodeLinks.repeats_per_link=1")
+QUICK = ("-S", "NodeLinks.iterations=3", "-S", "NodeLinks.repeats_per_link=1", "-S", "watch_load=no")
 
 
 def start(suite, night, *options):

@@ -15,6 +15,7 @@ from reframe_checks.parsers import (
     ior,
     iozone,
     likwid,
+    load_watch,
     lustre,
     mdtest,
     nccl_tests,
@@ -74,6 +75,15 @@ def states(text: str) -> dict[str, sinfo.NodeState]:
     return {node.name: node for node in nodes}
 
 
+@wraps(load_watch.parse)
+def looks(text: str) -> tuple[load_watch.Snapshot, ...]:
+    """Before and after two steps: what was lost at the end of a file, nothing in it tells."""
+    found = load_watch.parse(text)
+    if len(found) != 4:
+        raise ParseError("load watch", "4 looks", text=text)
+    return found
+
+
 EIGHT_NODES = [f"node{number}" for number in range(1, 9)]
 
 RING = partial(node_links.parse, message_bytes=1 << 20, expect_nodes=4, expect_repeats=2)
@@ -123,6 +133,7 @@ CASES = {
             *(f".{ring}_ring.{name}" for ring in ("natural", "random") for name in ("latency_us", "bandwidth_gb_s")),
         ],
     ),
+    "load watch": Case("load_watch/two_steps.txt", looks),
     "stream": Case("stream/two_threads.txt", stream.parse, may_vanish=[".threads"]),
     "likwid": Case("likwid/stream.txt", likwid.parse, alone=[".hwthreads[]"]),
     "fio": Case(

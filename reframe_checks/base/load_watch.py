@@ -1,0 +1,139 @@
+"""What others than the job took of its nodes while they were measured.
+
+On a node of its own that is evidence. Where virtual nodes share a machine it decides: the partition's extra
+``shared_host`` says how much others may take before a measurement counts as *robbed*, which blames nobody
+(docs/architecture.md). Each node reads the counters before and after each step (``src/node_watch.sh``), so nothing runs
+beside the measurement.
+"""
+
+import os
+import pathlib
+import shutil
+import time
+
+import reframe as rfm
+import reframe.core.builtins as rfmb
+import reframe.utility.typecheck as typ
+from reframe.core.logging import getlogger
+
+from kappa.ground.bounded_file import read_text
+from kappa.ground.busy_cores import BusyCores
+from reframe_checks.parsers import load_watch
+from reframe_checks.parsers.errors import ParseError
+
+SCRIPT = pathlib.Path(__file__).parent / "src/node_watch.sh"
+WATCH_FOLDER = "load_watch"
+MAX_BYTES = 2**24
+# How long one robbed job holds its nodes, and all of a session do, until this machine is quieter; a job is held for
+# `hold_s`, and has to be answered before.
+WAIT_S, SESSION_WAIT_S, MARGIN_S = 20, 120, 15
+#: The one place of a site whose nodes share a machine.
+MACHINE = "this machine"
+
+
+class LoadWatch(rfm.RegressionTestPlugin):
+    """Has the nodes watched while the job runs its steps, and reads what they saw."""
+
+    #: Place (node, or ``this machine``) -> {cores, of_cores, steal_cores, disk_mb_per_s} that others took.
+    load_by_others = rfmb.variable(dict, value={}, loggable=True)
+    #: Why the measurement counts as robbed; empty when it does not.
+    robbed = rfmb.variable(str, value="", loggable=True)
+    #: False for nothing to be watched: whatever runs beside, the nodes answer for what is measured.
+    watch_load = rfmb.variable(typ.Bool, value=True)
+    #: How long a job waits for a quieter machine before it is submitted, where nodes share one; for measuring again.
+    quiet_wait_s = rfmb.variable(int, value=0)
+
+    @rfmb.run_before("run")
+    def watch_the_nodes(self):
+        self.load_by_others, self.robbed, self._quiet = {}, "", None
+        scheduler = self.current_partition.scheduler.registered_name
+        if not self.watch_load or self.is_local() or scheduler not in ("slurm", "squeue"):
+            return
+        limits = self.current_partition.extras.get("shared_host")
+        if limits and self.quiet_wait_s:
+            QuietWait(self.quiet_wait_s).wait(limits["cores_share"], getlogger().warning)
+        # The stage folder is what all nodes see.
+        script = str(shutil.copy(SCRIPT, self.stagedir))
+        os.chmod(script, 0o700)  # an installed package need not keep the mode
+        shutil.rmtree(pathlib.Path(self.stagedir, WATCH_FOLDER), ignore_errors=True)
+        self.env_vars = {"SLURM_TASK_PROLOG": script, "SLURM_TASK_EPILOG": script, **self.env_vars}
+
+    @rfmb.run_after("run")
+    def read_load(self):
+        folder = pathlib.Path(self.stagedir, WATCH_FOLDER)
+        # Not by its name: a network file system remembers for long that it was not there.
+        if WATCH_FOLDER not in os.listdir(self.stagedir):
+            return
+        self.keep_files = [*self.keep_files, WATCH_FOLDER]
+        try:
+            nodes = {path.name: load_watch.parse(read_text(path, MAX_BYTES)) for path in sorted(folder.iterdir())}
+        except (OSError, UnicodeDecodeError, ParseError) as err:
+            getlogger().warning(f"{self.name}: what others took of its nodes is not known: {err}")
+            return
+        limits = self.current_partition.extras.get("shared_host")
+        taken = {MACHINE: load_watch.taken_of_machine(nodes)} if limits else taken_of_nodes(nodes)
+        self.load_by_others = {place: vars(found) for place, found in taken.items() if found}
+        if limits and taken[MACHINE]:
+            self.robbed = why_robbed(taken[MACHINE], **limits)
+
+    def load_evidence(self):
+        """Both, by the names of the variables."""
+        return {"load_by_others": self.load_by_others, "robbed": self.robbed}
+
+    def waits_for_quiet(self, measured):
+        """True as long as a robbed job should not measure again yet; looks at the load since the last question.
+
+        ReFrame runs on the machine that the nodes share, and only this job has them.
+        """
+        if not measured.get("robbed"):
+            return False
+        if self._quiet is None:
+            self._quiet = QuietWait(min(WAIT_S, self.hold_s - MARGIN_S))
+            getlogger().warning(f"{self.name}: {measured['robbed']}: waiting until this machine is quieter")
+            return True
+        return self._quiet.goes_on(self.current_partition.extras["shared_host"]["cores_share"])
+
+
+class QuietWait:
+    """A wait for a quieter machine: as long as it is given, and together with all others ``SESSION_WAIT_S``."""
+
+    #: Seconds that all waits of this session took.
+    waited_s = 0.0
+
+    def __init__(self, limit_s):
+        self.busy, self.last_s = BusyCores(), time.monotonic()
+        self.deadline_s = self.last_s + min(limit_s, SESSION_WAIT_S - QuietWait.waited_s)
+
+    def wait(self, cores_share, tell):
+        """Wait for a second in which the machine is quiet."""
+        told = False
+        time.sleep(1)
+        while self.goes_on(cores_share):
+            if not told:
+                tell("this machine is busy: waiting until it is quieter")
+                told = True
+            time.sleep(1)
+
+    def goes_on(self, cores_share):
+        """Whether more than ``cores_share`` of the cores were busy since the last question, and there is time left."""
+        now_s = time.monotonic()
+        QuietWait.waited_s += now_s - self.last_s
+        self.last_s = now_s
+        return now_s < self.deadline_s and self.busy.since_last() > cores_share * self.busy.cores
+
+
+def taken_of_nodes(nodes):
+    return {node: load_watch.taken_of_node(snapshots) for node, snapshots in nodes.items()}
+
+
+def why_robbed(taken, *, cores_share, disk_mb_per_s):
+    """What others took beyond the limits, in words; empty when they kept them.
+
+    :param cores_share: of the machine's cores.
+    """
+    found = []
+    if taken.cores > cores_share * taken.of_cores:
+        found.append(f"{taken.cores:.1f} of {taken.of_cores} cores (limit {cores_share * taken.of_cores:.1f})")
+    if taken.disk_mb_per_s > disk_mb_per_s:
+        found.append(f"{taken.disk_mb_per_s:.0f} MB/s of the disk (limit {disk_mb_per_s:g})")
+    return f"others used {' and '.join(found)} while it was measured" if found else ""

@@ -1,0 +1,109 @@
+"""What a node says before and after a step, and what others took of it meanwhile."""
+
+import functools
+import hashlib
+import os
+import pathlib
+import subprocess
+
+import pytest
+
+from reframe_checks.base.load_watch import SCRIPT, why_robbed
+from reframe_checks.parsers.errors import ParseError
+from reframe_checks.parsers.load_watch import Taken, parse, taken_of_machine, taken_of_node
+
+
+def line(at_s, busy_s, own_s, steal_s=0.0, disk_bytes=0, own_bytes=0, cores=2, look=1):
+    said = (
+        f"look={look} at_s={at_s:.2f} cores={cores} busy_s={busy_s:.2f} steal_s={steal_s:.2f} own_s={own_s:.3f} "
+        f"disk_bytes={disk_bytes} own_bytes={own_bytes}"
+    )
+    digest = hashlib.sha256(f"{said}\n".encode()).hexdigest()
+    return f"{said} sha256={digest[:16]}\n"
+
+
+second = functools.partial(line, look=2)
+
+
+def test_what_is_not_the_jobs_own_is_the_others():
+    snapshots = parse(line(100, 50, 5) + second(110, 68, 20, steal_s=1, disk_bytes=9 * 10**8, own_bytes=10**8))
+    taken = taken_of_node(snapshots)
+    assert taken == Taken(cores=pytest.approx(0.3 + 0.1), of_cores=2, steal_cores=0.1, disk_mb_per_s=80)
+
+
+def test_steps_of_a_job_are_read_in_order_of_time():
+    assert [each.at_s for each in parse(line(110, 2, 0) + second(100, 1, 0))] == [100, 110]
+
+
+def test_nodes_that_share_a_machine_use_it_together():
+    # 20 busy seconds in 10: 6 + 4 + 3 are the three nodes', so 7 are the others'.
+    nodes = {
+        "node1": parse(line(100, 50, 1) + second(109, 68, 7)),
+        "node2": parse(line(101, 52, 2) + second(110, 70, 6)),
+        "node3": parse(line(101, 52, 0) + second(108, 66, 3)),
+    }
+    assert taken_of_machine(nodes).cores == pytest.approx(0.7)
+    alone = {node: taken_of_node(snapshots).cores for node, snapshots in nodes.items()}
+    assert all(cores > 1 for cores in alone.values())  # each node takes the others' use for a stranger's
+
+
+def test_one_look_says_nothing():
+    assert taken_of_node(parse(line(100, 50, 5))) is None
+    assert taken_of_machine({}) is None
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "output, found none"),
+        (line(1, 1, 1)[:-5] + "\n", "line 1: expected look=…, at_s=…"),
+        (line(1, 1, 1)[:-1], "cut off"),
+        (line(1, 1, 1).replace("own_s=1.000", "own_s=-1"), "line 1: expected look=…"),
+        (line(1, 1, 1).replace("busy_s=1.00", "busy_s=2.00"), "its SHA-256 is another"),
+        (second(1, 1, 1), "line 1: expected look 1"),
+        (line(1, 1, 1) + second(2, 1, 1, cores=0), "line 2: expected at least one core"),
+    ],
+    ids=["empty", "cut line", "cut file", "negative", "changed", "one missing", "no core"],
+)
+def test_anything_else_is_an_error(text, message):
+    with pytest.raises(ParseError, match=message):
+        parse(text)
+
+
+LIMITS = {"cores_share": 0.15, "disk_mb_per_s": 20}
+
+
+@pytest.mark.parametrize(
+    ("cores", "disk_mb_per_s", "robbed"),
+    [
+        (0.29, 19, ""),
+        (0.5, 0, "others used 0.5 of 2 cores (limit 0.3) while it was measured"),
+        (0.1, 400, "others used 400 MB/s of the disk (limit 20) while it was measured"),
+        (1.5, 80, "others used 1.5 of 2 cores (limit 0.3) and 80 MB/s of the disk (limit 20) while it was measured"),
+    ],
+)
+def test_above_a_limit_a_measurement_was_robbed(cores, disk_mb_per_s, robbed):
+    taken = Taken(cores=cores, of_cores=2, steal_cores=0, disk_mb_per_s=disk_mb_per_s)
+    assert why_robbed(taken, **LIMITS) == robbed
+
+
+def watch(folder: pathlib.Path, **environment: str) -> None:
+    script = folder / SCRIPT.name
+    script.write_bytes(SCRIPT.read_bytes())
+    script.chmod(0o755)
+    subprocess.run([script], env={**os.environ, "SLURM_JOB_ID": "7", **environment}, check=True, timeout=60)
+
+
+def test_the_script_writes_what_is_parsed(tmp_path):
+    watch(tmp_path)
+    watch(tmp_path)
+    [node] = (tmp_path / "load_watch").iterdir()
+    first, last = parse(node.read_text())
+    assert first.cores == len(os.sched_getaffinity(1))
+    assert first.at_s <= last.at_s and first.busy_s <= last.busy_s and first.disk_bytes <= last.disk_bytes
+    assert first.own_s > 0 and first.busy_s > 0
+
+
+def test_one_task_of_a_node_looks(tmp_path):
+    watch(tmp_path, SLURM_LOCALID="1")
+    assert not (tmp_path / "load_watch").exists()

@@ -1,0 +1,122 @@
+"""What was out of bounds while others used the machine that the nodes share blames nobody, unless it insists."""
+
+import json
+
+import pytest
+
+from kappa.record.load import load_session
+from kappa.record.model import OTHER_NODES, SAME_NODES
+from reports.verdict.advice import operator_line
+from reports.verdict.confirm import Diagnosis, diagnose, repetitions
+from reports.verdict.judge import judge
+from reports.verdict.state import State
+from tests.unit.reports.samples import SITE, case, finding, latency, report
+
+BAD, GOOD = 900.0, 9.0
+NODES, OTHERS = ["node1", "node2"], ["node3", "node4"]
+ROBBED = "others used 1.3 of 2 cores (limit 0.3) while it was measured"
+TAKEN = {"this machine": {"cores": 1.3, "of_cores": 2, "steal_cores": 0.0, "disk_mb_per_s": 1.0}}
+BUSY = {"robbed": ROBBED, "load_by_others": TAKEN}
+
+
+def measured(value, nodes=NODES, **changes):
+    entry = latency(value=value, job_nodelist=nodes, hashcode="abcd1234", partition_size=4)
+    entry["provenance"] = {**entry["provenance"], "nodelist": nodes}
+    return entry | ({"fail_phase": "performance"} if value > 500 else {}) | changes
+
+
+def named(*nodes):
+    return {"suspects": list(nodes), "findings": [finding(node) for node in nodes]}
+
+
+def in_one_job(first, second):
+    """A case whose job measured twice: (value, what else it recorded) each."""
+    (value, recorded), (again, then) = first, second
+    return measured(again, **then, first_measurement={"perfvalues": measured(value)["perfvalues"], **recorded})
+
+
+@pytest.fixture
+def judged(tmp_path):
+    """judged(cases, same): the verdict on ``cases`` and what was measured again on the same nodes."""
+
+    def judged(*cases, same=None):
+        (tmp_path / "confirmations").mkdir(exist_ok=True)
+        write = lambda path, document: path.write_text(json.dumps(document), encoding="utf-8")  # noqa: E731
+        write(tmp_path / "run-report.json", report([case("PartitionState"), *cases], uuid="u1"))
+        if same is not None:
+            document = report([same], uuid="u2", confirms="u1", purpose=SAME_NODES)
+            write(tmp_path / "confirmations/same-nodes-1.json", document)
+        return judge(load_session(tmp_path), SITE)
+
+    return judged
+
+
+def the_case(verdict):
+    return next(found for found in verdict.cases if found.case.check_class == "OsuLatency")
+
+
+def test_robbed_whenever_it_was_measured_is_incomplete_and_names_nobody(judged):
+    busy = in_one_job((BAD, BUSY | named("node2")), (BAD, BUSY | named("node1")))
+    verdict = judged(busy, same=measured(BAD, **BUSY, **named("node2")))
+    found = the_case(verdict)
+    assert (verdict.state, found.state, verdict.suspects) == (State.INCOMPLETE, State.INCOMPLETE, ())
+    assert [(gap.what, gap.detail) for gap in found.gaps] == [("this machine was busy", ROBBED)]
+    assert [metric.metric.name for metric in found.failed_metrics] == ["latency_8B"]
+    assert diagnose(found) is None and not found.unstable
+
+
+def test_it_is_measured_again_on_the_same_nodes_and_not_on_others(judged):
+    cases = judged(in_one_job((BAD, BUSY), (BAD, BUSY))).cases
+    assert [again.nodes for again in repetitions(cases, SAME_NODES)] == [tuple(NODES)]
+    assert repetitions(cases, OTHER_NODES) == []
+
+
+def test_one_measurement_in_peace_is_confirmed_by_another(judged):
+    once = in_one_job((BAD, BUSY), (BAD, {}))
+    cases = judged(once).cases
+    assert [again.nodes for again in repetitions(cases, SAME_NODES)] == [tuple(NODES)]
+    confirmed = judged(once, same=measured(BAD))
+    assert (confirmed.state, diagnose(the_case(confirmed))) == (State.FAIL, Diagnosis.CONFIRMED)
+
+
+def test_within_bounds_when_it_was_quieter_is_a_pass(judged):
+    in_its_job, later = judged(in_one_job((BAD, BUSY), (GOOD, {}))), judged(measured(BAD, **BUSY), same=measured(GOOD))
+    for verdict in (in_its_job, later):
+        assert (verdict.state, the_case(verdict).state, verdict.unstable) == (State.PASS, State.PASS, ())
+
+
+def test_within_bounds_beside_a_load_is_a_pass_that_names_nobody(judged):
+    verdict = judged(measured(GOOD, **BUSY, **named("node1")))
+    assert (verdict.state, verdict.suspects) == (State.PASS, ())
+
+
+def test_what_each_of_three_measurements_names_is_a_fault_beside_a_load(judged):
+    twice = in_one_job((BAD, BUSY | named("node2")), (BAD, BUSY | named("node1", "node2")))
+    assert judged(twice).state is State.INCOMPLETE
+    verdict = judged(twice, same=measured(BAD, **BUSY, **named("node2")))
+    found = the_case(verdict)
+    assert (verdict.state, [suspect.node for suspect in verdict.suspects]) == (State.FAIL, ["node2"])
+    assert found.suspicion.evidence == f"named by each of 3 measurements, although {ROBBED}"
+    assert found.gaps == () and diagnose(found) is Diagnosis.CONFIRMED
+
+
+def test_a_crash_is_a_failure_whoever_used_the_machine(judged):
+    verdict = judged(measured(BAD, **BUSY, fail_phase="sanity"))
+    assert (verdict.state, the_case(verdict).suspicion) == (State.FAIL, None)
+
+
+def test_what_a_robbed_measurement_names_is_held_against_no_other_case(judged):
+    other = measured(GOOD, **BUSY, **named("node1"))
+    crashed = case("PartitionState", "cpu", "campaign", result="fail", fail_phase="sanity", job_nodelist=["node1"])
+    verdict = judged(other, crashed)
+    assert (verdict.state, verdict.suspects) == (State.FAIL, ())
+
+
+def test_what_others_used_of_a_node_of_its_own_is_evidence_and_no_excuse(judged):
+    load = {"cores": 3.1, "of_cores": 64, "steal_cores": 0.0, "disk_mb_per_s": 0.0}
+    idle = {**load, "cores": 0.1}
+    verdict = judged(measured(BAD, load_by_others={"node1": idle, "node2": load}))
+    assert verdict.state is State.FAIL
+    said = operator_line(the_case(verdict))
+    assert said.load == "others used 3.1 of 64 cores of node2 while it was measured"
+    assert said.load in str(said)
