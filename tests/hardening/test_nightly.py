@@ -22,6 +22,7 @@ from reports.nightly.night_record import load_record, report_files
 from tests.hardening.test_validate import REPORT, REPOSITORY, tree
 from tests.unit.nightly.samples import pinned
 from tests.unit.reports import samples
+from tests.waiting import PATIENCE_S
 
 __all__ = ["tree"]
 
@@ -71,8 +72,9 @@ def environment(tree):
 
 def nightly(tree, *options):
     return subprocess.run(
-        command(tree, *options), env=environment(tree), capture_output=True, text=True, timeout=300, check=False
-    )
+        command(tree, *options),
+        env=environment(tree), capture_output=True, text=True, timeout=2 * PATIENCE_S, check=False,
+    )  # fmt: skip
 
 
 def test_single_nodes_are_measured_under_the_lock_of_validate(site):
@@ -140,7 +142,7 @@ def test_killed_at_random_points(site):
         kills += killed_after(site, chance.uniform(0, whole_s), with_all=chance.random() < 0.5)
         # What the conductor had started goes on without it; then the locks are free.
         for lock in (results / "nightly/.lock", results / "lock"):
-            subprocess.run(["flock", "--timeout", "60", lock, "true"], check=True)
+            subprocess.run(["flock", "--timeout", str(PATIENCE_S), lock, "true"], check=True)
         now = found(results)
         assert now[0] >= reports and now[1] >= history, "a result was lost"
         assert now[1] <= now[0]

@@ -16,6 +16,7 @@ import time
 import pytest
 
 from tests.unit.reports import samples
+from tests.waiting import PATIENCE_S, until
 
 REPOSITORY = pathlib.Path(__file__).parents[2]
 SAMPLE = REPOSITORY / "tests/data/reports/campaign.json"
@@ -42,7 +43,7 @@ def validate(tree, reframe, *arguments, **environment):
     script.write_text(f"#!/bin/bash\n{REPORT}{reframe}\n")
     script.chmod(0o755)
     return subprocess.run(
-        [tree / "site_configs/validate", *arguments], capture_output=True, text=True, timeout=120, check=False,
+        [tree / "site_configs/validate", *arguments], capture_output=True, text=True, timeout=PATIENCE_S, check=False,
         env={**os.environ, "KAPPA_RESULTS": str(tree / "results"), **environment},
     )  # fmt: skip
 
@@ -129,8 +130,7 @@ def test_part_of_a_night_waits_for_another_run(tree):
     (tree / "results").mkdir()
     hold = f"touch '{tree}/held'; sleep 1; rm '{tree}/held'"
     with subprocess.Popen(["flock", tree / "results/lock", "sh", "-c", hold]):
-        while not (tree / "held").exists():
-            time.sleep(0.01)
+        until((tree / "held").exists, "the other run holds the lock")
         done = validate(tree, f'[ -e "{tree}/held" ] || touch "{tree}/ran"', "embedded", KAPPA_UNJUDGED="yes")
     assert done.returncode == 0
     assert (tree / "ran").exists()
@@ -168,6 +168,6 @@ def test_killed_at_random_points(tree):
         for page in (tree / "results").glob("runs/*/report.html"):
             assert page.read_text().rstrip().endswith("</html>")
     # What the last kill ended lets go of the lock when it is gone, a moment later.
-    subprocess.run(["flock", "--timeout", "30", tree / "results/lock", "true"], check=True)
+    subprocess.run(["flock", "--timeout", str(PATIENCE_S), tree / "results/lock", "true"], check=True)
     done = validate(tree, f'cat "{SAMPLE}" > "$report"', "embedded")
     assert "report: " in done.stdout, done.stderr

@@ -4,9 +4,10 @@ import contextlib
 import shutil
 import subprocess
 import threading
-import time
 
 import pytest
+
+from tests.waiting import PATIENCE_S, until
 
 from .conftest import REPOSITORY, SITE
 
@@ -64,11 +65,8 @@ def test_transient_is_measured_again_on_the_same_nodes_and_not_blamed(suite):
             [SITE.parent / "validate", "embedded", "smoke", "-n", "OsuBandwidth%placement=two_nodes", "-S", "hold_s=0"],
             env=suite.environment(),
         )
-        deadline = time.monotonic() + 300
-        while not (reports := set(suite.results.glob(pattern)) - before):
-            assert time.monotonic() < deadline, "no report was written"
-            time.sleep(0.1)
-    validation.wait(timeout=300)
+        reports = until(lambda: set(suite.results.glob(pattern)) - before, "a report is written")
+    validation.wait(timeout=2 * PATIENCE_S)
     _, verdict = suite.judge(reports.pop())
     case = next(case for case in verdict["cases"] if case["partition"] == "cpu")
     assert (case["state"], case["diagnosis"], case["unstable"]) == ("pass", "transient", True)
@@ -138,10 +136,8 @@ def test_full_scratch_fails(suite):
 def test_killed_slurmd_names_the_node(suite):
     suite.cluster("exec", "node4", "pkill", "-9", "slurmd")
     try:
-        deadline = time.monotonic() + 90
-        while "down" not in suite.cluster("exec", "login", "sinfo", "-h", "-n", "node4", "-o", "%T").stdout:
-            assert time.monotonic() < deadline, "Slurm did not notice"
-            time.sleep(1)
+        sinfo = ["sinfo", "--noheader", "--nodes=node4", "--format=%T"]
+        until(lambda: "down" in suite.cluster("exec", "login", *sinfo).stdout, "Slurm has noticed", poll_s=0.5)
         status, verdict = suite.run("-n", "PartitionState")
     finally:
         suite.cluster("up")
@@ -153,12 +149,6 @@ def test_killed_slurmd_names_the_node(suite):
 def test_cancelled_job_leaves_no_files_and_fails(suite, check, node):
     def left():
         return suite.cluster("exec", node, "sh", "-c", "ls -d /scratch/kappa.* || true").stdout.split()
-
-    def wait_for(reached, what):
-        deadline = time.monotonic() + 90
-        while not reached():
-            assert time.monotonic() < deadline, what
-            time.sleep(0.2)
 
     report = suite.results / "run-report.json"
     report.unlink(missing_ok=True)
@@ -174,10 +164,11 @@ def test_cancelled_job_leaves_no_files_and_fails(suite, check, node):
         ),
     )
     running.start()
-    wait_for(left, "the job made no file")
+    until(left, "the job has made a file")
     suite.cluster("exec", "login", "scancel", "--me")
-    running.join(timeout=300)
-    wait_for(lambda: not left(), "the job left its file")
+    running.join(timeout=2 * PATIENCE_S)
+    assert not running.is_alive(), "ReFrame does not end"
+    until(lambda: not left(), "the job has removed its files")
     status, verdict = suite.judge(report)
     assert status == FAIL
     assert {case["check_class"] for case in verdict["cases"]} == {check}

@@ -10,6 +10,7 @@ import pytest
 
 from reports.__main__ import main
 from tests.unit.reports.samples import DATA, REPOSITORY, complete, latency, report
+from tests.waiting import PATIENCE_S
 
 EXPECTED = """
 default_mode: nightly
@@ -40,7 +41,7 @@ def saved(tmp_path):
 def run(*arguments, **environment):
     return subprocess.run(
         [sys.executable, "-m", "reports", *map(str, arguments)],
-        cwd=REPOSITORY, capture_output=True, check=False, timeout=60,
+        cwd=REPOSITORY, capture_output=True, check=False, timeout=PATIENCE_S,
         env={**os.environ, "PYTHONIOENCODING": "utf-8", **environment}, encoding="utf-8", errors="replace",
     )  # fmt: skip
 
@@ -184,6 +185,6 @@ def test_a_reader_that_goes_away_does_not_change_the_status(site, saved):
         f"{sys.executable} -m reports verdict {saved(document)} --site {site} --all | true; echo ${{PIPESTATUS[0]}}"
     )
     done = subprocess.run(
-        ["bash", "-c", command], cwd=REPOSITORY, capture_output=True, text=True, check=False, timeout=120
+        ["bash", "-c", command], cwd=REPOSITORY, capture_output=True, text=True, check=False, timeout=PATIENCE_S
     )
     assert (done.stdout, done.stderr) == ("0\n", "")
