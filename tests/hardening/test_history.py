@@ -2,19 +2,17 @@
 
 import collections
 import random
-import time
 from functools import partial
 
 import pyarrow.parquet as pq
 
 from reports.__main__ import main
 from reports.history import dataset, ingest
-from tests.killing import in_child
+from tests.killing import in_child, seconds
+from tests.tiers import few_or_many
 from tests.unit.history.nights import night, write
 from tests.unit.reports.samples import latency
-from tests.waiting import PATIENCE_S
 
-KILLS = 100
 NIGHTS = 12
 # Values of a night, and of the batches in which they are written: six batches, of which one ends a month and begins
 # another, make seven writes.
@@ -38,13 +36,8 @@ def ingest_all(site):
     assert main(["ingest", site, "runs"]) == 0
 
 
-def seconds(work):
-    started = time.monotonic()
-    assert in_child(work, PATIENCE_S)
-    return time.monotonic() - started
-
-
-def test_killed_at_random_points(tmp_path, monkeypatch):
+@few_or_many("least", 10, 100)
+def test_killed_at_random_points(tmp_path, monkeypatch, least):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(ingest, "_BATCH", BATCH)
     for number, (session, values) in enumerate(expected().items()):
@@ -59,7 +52,7 @@ def test_killed_at_random_points(tmp_path, monkeypatch):
     draw = random.Random(13)
     kills = rounds = between = 0
     left = []
-    while kills < KILLS or (not (left and between) and rounds < 1000):
+    while kills < least or (not (left and between) and rounds < 1000):
         rounds += 1
         site = f"round-{rounds}"
         done = {}

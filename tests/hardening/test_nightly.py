@@ -20,6 +20,7 @@ from reports.nightly.archive import open_archive
 from reports.nightly.night import load_night
 from reports.nightly.night_record import load_record, report_files
 from tests.hardening.test_validate import REPORT, REPOSITORY, tree
+from tests.tiers import few_or_many
 from tests.unit.nightly.samples import pinned
 from tests.unit.reports import samples
 from tests.waiting import PATIENCE_S
@@ -129,7 +130,8 @@ def found(results):
     return sessions, dataset.sessions(results / "history")
 
 
-def test_killed_at_random_points(site):
+@few_or_many("least", 2, 10)
+def test_killed_at_random_points(site, least):
     """Nothing of an earlier night is lost, no file is there in part, and the next night can start at once."""
     results = site / "results"
     began = time.monotonic()
@@ -138,7 +140,7 @@ def test_killed_at_random_points(site):
     reports, history = found(results)
     assert len(reports) == 2 and history == reports
     chance, kills = random.Random(14), 0
-    while kills < int(os.environ.get("KAPPA_KILLS", "10")):
+    while kills < int(os.environ.get("KAPPA_KILLS", least)):
         kills += killed_after(site, chance.uniform(0, whole_s), with_all=chance.random() < 0.5)
         # What the conductor had started goes on without it; then the locks are free.
         for lock in (results / "nightly/.lock", results / "lock"):

@@ -14,17 +14,17 @@ from kappa.ground.errors import InputError
 from kappa.ground.whole_files import write_atomically
 from reports.history import dataset
 from site_configs.nightly_lib import conduct
+from tests.tiers import few_or_many
 
-KILLS = 100
 
-
-def test_killed_at_random_points(tmp_path):
+@few_or_many("least", 20, 100)
+def test_killed_at_random_points(tmp_path, least):
     target = tmp_path / "verdict.json"
     wholes = {letter * 3_000_000 for letter in "ab"}
     write_atomically(target, min(wholes))
     chance = random.Random(1)
     left, kills = [], 0
-    while kills < KILLS or (not left and kills < 100 * KILLS):
+    while kills < least or (not left and kills < 100 * least):
         kills += 1
         child = os.fork()
         if not child:

@@ -7,6 +7,7 @@ import threading
 
 import pytest
 
+from tests.tiers import long
 from tests.waiting import PATIENCE_S, until
 
 from .conftest import REPOSITORY, SITE
@@ -40,6 +41,7 @@ def limited(suite, place, *devices):
         yield
 
 
+@long
 def test_smoke_run_of_a_healthy_cluster_passes(suite):
     status, verdict = suite.run("--mode=smoke")
     assert status == 0, verdict
@@ -56,6 +58,7 @@ def test_bandwidth_limit_on_one_link_names_the_node(suite):
     assert "node2" in failure_of(verdict, "NodeLinks")["operator_line"]
 
 
+@long
 def test_transient_is_measured_again_on_the_same_nodes_and_not_blamed(suite):
     """By another job, where the first one is not held."""
     pattern = "runs/*-smoke/run-report.json"
@@ -99,6 +102,7 @@ def test_bandwidth_limit_to_one_node_is_a_slow_link(suite):
     assert failed["suspects"] == ["node2", "node4"]
 
 
+@long
 def test_bandwidth_limit_on_both_nodes_of_a_switch_names_the_switch(suite):
     with limited(suite, "node3", "eth0"), limited(suite, "node4", "eth0"):
         status, verdict = suite.run("-n", "PairSweep", "-S", "PairSweep.seconds=0.5")
@@ -108,6 +112,7 @@ def test_bandwidth_limit_on_both_nodes_of_a_switch_names_the_switch(suite):
     assert failed["suspects"] == ["node3", "node4"]
 
 
+@long
 def test_slow_uplink_is_seen_across_the_switches_and_blamed_on_no_node(suite):
     with limited(suite, "login", "up-switch2", "down-switch2"):
         status, verdict = suite.run("-n", "PairSweep", "-S", "PairSweep.seconds=0.5")
@@ -133,6 +138,18 @@ def test_full_scratch_fails(suite):
     assert {"Fio", "PartitionHealth"} & {case["check_class"] for case in verdict["cases"] if case["state"] == "fail"}
 
 
+def test_drained_node_is_named(suite):
+    drain = ["scontrol", "update", "nodename=node3", "state=drain", "reason=test"]
+    suite.cluster("exec", "login", *drain)
+    try:
+        status, verdict = suite.run("-n", "PartitionState")
+    finally:
+        suite.cluster("up")
+    assert status == FAIL
+    assert failure_of(verdict, "PartitionState")["suspects"] == ["node3"]
+
+
+@long
 def test_killed_slurmd_names_the_node(suite):
     suite.cluster("exec", "node4", "pkill", "-9", "slurmd")
     try:
@@ -145,7 +162,7 @@ def test_killed_slurmd_names_the_node(suite):
     assert failure_of(verdict, "PartitionState")["suspects"] == ["node4"]
 
 
-@pytest.mark.parametrize("check, node", [("Fio", "node1"), ("NodeScratch", "node4")])
+@pytest.mark.parametrize("check, node", [("Fio", "node1"), pytest.param("NodeScratch", "node4", marks=long)])
 def test_cancelled_job_leaves_no_files_and_fails(suite, check, node):
     def left():
         return suite.cluster("exec", node, "sh", "-c", "ls -d /scratch/kappa.* || true").stdout.split()

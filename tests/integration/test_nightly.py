@@ -6,6 +6,7 @@ import re
 import signal
 import subprocess
 
+from tests.tiers import long
 from tests.waiting import PATIENCE_S, until
 
 from .conftest import SITE
@@ -25,6 +26,7 @@ def logs(suite, earlier):
     return [log for log in suite.results.glob("nights/*/night.log") if log.parent not in earlier]
 
 
+@long
 def test_a_slow_link_is_named_in_the_message(suite):
     limit = ["add", "dev", "eth0", "root", "tbf", "rate", "200mbit", "burst", "70000", "latency", "50ms"]
     suite.cluster("exec", "node2", "tc", "qdisc", *limit)
@@ -62,6 +64,7 @@ def test_a_cut_night_is_incomplete_and_no_second_runs_beside_it(suite):
     assert suite.jobs() == []
 
 
+@long
 def test_a_night_whose_machine_fails_begins_again_on_another(suite):
     earlier = set(suite.results.glob("nights/*"))
     job = submit(suite, "--mode=links", "--nights=0", "--slurm=--partition=cpu", "--", "--system=embedded:gpu")

@@ -70,10 +70,16 @@ def called(capsys, monkeypatch):
         (report([]), 2, "◌ INCOMPLETE"),
     ],
 )
-def test_verdict_and_exit_status(document, status, word, site, saved):
-    done = run("verdict", saved(document), "--site", site)
-    assert (done.returncode, done.stderr) == (status, "")
-    assert word in done.stdout
+def test_verdict_and_exit_status(document, status, word, site, saved, called):
+    found, text, error = called("verdict", saved(document), "--site", site)
+    assert (found, error) == (status, "")
+    assert word in text
+
+
+def test_exit_status_of_the_command(site, saved):
+    done = run("verdict", saved(complete(latency("gpu", value=900))), "--site", site)
+    assert (done.returncode, done.stderr) == (1, "")
+    assert "✘ FAIL" in done.stdout
 
 
 def test_an_unusable_report_is_2_on_the_command_line(saved):

@@ -11,11 +11,6 @@ from spack_envs.installer import table
 README = pathlib.Path(__file__).resolve().parents[2] / "README.md"
 
 
-@pytest.fixture(scope="module")
-def cases():
-    return catalogue.described_cases()
-
-
 def test_readme_is_up_to_date(cases):
     assert {case["@class"] for case in cases} == set(declared_checks())
     text = README.read_text(encoding="utf-8")
