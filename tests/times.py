@@ -73,7 +73,8 @@ def _cell(name: str) -> str:
 def machine() -> str:
     lines = pathlib.Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
     models = (line.partition(": ")[2] for line in lines if line.startswith("model name"))
-    return f"{len(os.sched_getaffinity(0))} cores of {next(models, os.uname().machine)}"
+    load = os.getloadavg()[2]
+    return f"{len(os.sched_getaffinity(0))} cores of {next(models, os.uname().machine)}, load {load:.1f} at the end"
 
 
 def main() -> int:
