@@ -1,4 +1,4 @@
-"""The tests that take long, as a table: ``python -m tests.times RESULTS.xml`` reads what ``pytest --junitxml`` wrote.
+"""The tests that take long, as a table: ``python -m tests.times RESULTS.xml…`` reads what ``pytest --junitxml`` wrote.
 
 ``make test-times`` runs all tests and writes docs/tests.md so.
 """
@@ -7,7 +7,7 @@ import argparse
 import os
 import pathlib
 import sys
-from collections import Counter
+from collections import defaultdict
 from dataclasses import dataclass
 from xml.etree import ElementTree
 
@@ -45,13 +45,12 @@ def _timed(case: ElementTree.Element) -> Timed:
 
 def render(tests: list[Timed], machine: str) -> str:
     """The document: sums by folder and tier, and every test above ``LISTED_FROM_S``, the longest first."""
-    sums, counts = Counter[tuple[str, str]](), Counter[tuple[str, str]]()
+    groups = defaultdict[tuple[str, str], list[float]](list)
     for test in tests:
-        sums[test.tier, test.folder] += test.seconds  # type: ignore[assignment]
-        counts[test.tier, test.folder] += 1
+        groups[test.tier, test.folder].append(test.seconds)
     folders = [
-        f"| {tier} | `{folder}` | {counts[tier, folder]} | {seconds:.0f} |"
-        for (tier, folder), seconds in sorted(sums.items(), key=lambda one: (one[0][0] == "long", -one[1]))
+        f"| {tier} | `{folder}` | {len(seconds)} | {sum(seconds):.0f} |"
+        for (tier, folder), seconds in sorted(groups.items(), key=lambda one: (one[0][0] == "long", -sum(one[1])))
     ]
     listed = [
         f"| {test.seconds:.0f} | {test.tier} | `{_cell(test.name)}` |"
@@ -79,8 +78,9 @@ def machine() -> str:
 
 def main() -> int:
     parser = argparse.ArgumentParser("python -m tests.times", description=__doc__)
-    parser.add_argument("results", type=pathlib.Path, metavar="RESULTS.xml")
-    sys.stdout.write(render(read(parser.parse_args().results), machine()))
+    parser.add_argument("results", type=pathlib.Path, nargs="+", metavar="RESULTS.xml")
+    tests = [test for results in parser.parse_args().results for test in read(results)]
+    sys.stdout.write(render(tests, machine()))
     return 0
 
 
