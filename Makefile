@@ -4,8 +4,10 @@ SHELL := /bin/bash
 PYTHON ?= python3
 SITE := site_configs/embedded
 MODE := nightly
+RUNS := 10
+BUSY := 5
 
-.PHONY: help validate smoke test test-spack test-builds fault-campaign lint catalogue setup setup-tests clean
+.PHONY: help validate smoke test test-unit test-long test-times test-repeat test-spack test-builds fault-campaign lint catalogue setup setup-tests clean
 
 help:            ## this list
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 16
@@ -17,8 +19,25 @@ smoke: setup     ## the same with the checks tagged smoke only
 	.venv/bin/kappa validate embedded smoke
 
 # Two workers: the tests on the cluster mostly wait for Slurm.
-test: setup-tests ## unit tests, and integration tests on an embedded cluster
-	.venv/bin/pytest -n 2
+PYTEST := .venv/bin/pytest -n 2
+
+test: setup-tests ## unit tests, and integration tests on an embedded cluster: under 10 minutes on two cores
+	$(PYTEST) -m "not long"
+
+test-unit: setup-tests ## what needs no cluster: under 90 s
+	$(PYTEST) -m "not long" tests/unit
+
+test-long: setup-tests ## what takes longer, and what `test` repeats a few times only
+	$(PYTEST) -m long
+
+test-times: setup-tests ## run all tests and write into docs/tests.md which take long
+	mkdir -p .kappa
+	$(PYTEST) --junitxml=.kappa/tests.xml
+	.venv/bin/python -m tests.times .kappa/tests.xml > .kappa/tests.md
+	mv .kappa/tests.md docs/tests.md
+
+test-repeat: setup-tests ## the integration tests ten times in a row, five of them beside busy loops; RUNS=10 BUSY=5
+	tests/repeat $(RUNS) $(BUSY)
 
 test-spack: setup-tests ## install mpi-io and app with the Spack of KAPPA_SPACK_ROOT and run their checks
 	@[ -n "$${KAPPA_SPACK_ROOT:-}" ] || { echo "test-spack: KAPPA_SPACK_ROOT has to name a Spack checkout (0.23 or 1.x);" \

@@ -1,19 +1,35 @@
-"""Which tests share a worker of ``pytest -n``: those that share a cluster, a build or a dry run made once."""
+"""Which tests share a worker of ``pytest -n``, what begins first, and what `tests.times` is told of each."""
 
 import pytest
 from xdist.scheduler import LoadScopeScheduling
 
-TOGETHER = ("emt", "integration", "sites", "spack", "sweep")
+# What these tests share is made once: a cluster, a build, a dry run. It takes minutes, and is begun first.
+ONE_CLUSTER = ("acceptance", "confirm", "faults", "nightly", "suite_loads")
+TOGETHER = {f"tests/integration/test_{name}.py": "cluster" for name in ONE_CLUSTER} | {
+    start: start for start in ("tests/emt/", "tests/sites/", "tests/spack/", "tests/sweep/")
+}
+FIRST = ("tests/integration/", "tests/emt/", "tests/sites/", "tests/sweep/", "tests/spack/", "tests/hardening/")
 
 
-class ByFolder(LoadScopeScheduling):
-    """A folder of ``TOGETHER`` is one piece of work, the largest first; every other test one of its own."""
+class ByWhatIsShared(LoadScopeScheduling):
+    """A file is one piece of work, and so are all files of one entry of ``TOGETHER``."""
 
     def _split_scope(self, nodeid):
-        folder = nodeid.split("/")[1]
-        return folder if folder in TOGETHER else nodeid
+        shared = (what for start, what in TOGETHER.items() if nodeid.startswith(start))
+        return next(shared, nodeid.partition("::")[0])
 
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config, log):
-    return ByFolder(config, log)
+    config.option.loadscopereorder = False
+    return ByWhatIsShared(config, log)
+
+
+def pytest_collection_modifyitems(items):
+    def turn(item):
+        return next((place for place, start in enumerate(FIRST) if item.nodeid.startswith(start)), len(FIRST))
+
+    items.sort(key=turn)
+    for item in items:
+        tier = "long" if item.get_closest_marker("long") else "test"
+        item.user_properties += [("nodeid", item.nodeid), ("tier", tier)]

@@ -5,6 +5,8 @@ import signal
 import time
 import traceback
 
+from tests.waiting import PATIENCE_S
+
 
 def in_child(work, after_s):
     """Run ``work`` in a child that is killed after ``after_s``; true when it had ended before, without an error."""
@@ -29,3 +31,10 @@ def in_child(work, after_s):
     _, status = os.waitpid(child, 0)
     assert os.WIFSIGNALED(status) or status == 0
     return status == 0
+
+
+def seconds(work):
+    """What ``work`` takes in a child that nobody kills, s."""
+    started = time.monotonic()
+    assert in_child(work, PATIENCE_S)
+    return time.monotonic() - started

@@ -30,8 +30,8 @@ class OptionsKept:
         return cls(tuple(kept), tuple(avoided))
 
     def for_nodes(self, purpose: str, nodes: Sequence[str]) -> list[str]:
-        """With these nodes to take, or to leave, and when the machine that nodes share is quieter, unless something else
-        was set. A check is not held then to be measured a third time."""
+        """With these nodes to take, or to leave, and when the machine that nodes share is quieter, unless ``-S`` set
+        that. A check is not held then to be measured a third time."""
         if purpose == SAME_NODES:
             place = f"nodelist={','.join(nodes)}"
         else:

@@ -14,7 +14,7 @@ import tempfile
 
 SUITE = pathlib.Path(__file__).resolve().parents[1]
 BEGIN, END = "<!-- catalogue: make catalogue -->", "<!-- end of catalogue -->"
-HEADER = ("check", "what it validates", "metrics", "needs of a partition", "needs of an environment")
+HEADER = ("check", "what it validates", "metrics", "needs of a partition", "needs of an environment", "a case takes")
 
 
 def described_cases() -> list[dict]:
@@ -44,8 +44,15 @@ def rows(cases: list[dict]) -> list[tuple[str, ...]]:
         metrics = (f"`{metric}` {unit}".strip() for metric, unit in units.items())
         needs = (sorted({need for case in group for need in case[key]}) for key in ("needs_partition", "needs_environ"))
         ticked = (", ".join(f"`{feature}`" for feature in need) for need in needs)
-        table.append((group[0]["family"], (f"`{name}`", group[0]["descr"], ", ".join(metrics), *ticked)))
+        row = (f"`{name}`", group[0]["descr"], ", ".join(metrics), *ticked, duration(group[0]))
+        table.append((group[0]["family"], row))
     return [row for _, row in sorted(table)]
+
+
+def duration(case: dict) -> str:
+    """What a case takes, as the table shows it; ``≈`` marks an estimate."""
+    measured_s, estimated_s = case["measured_s"], case["estimated_s"]
+    return f"{measured_s:g} s" if measured_s else f"≈ {estimated_s:g} s"
 
 
 def as_markdown(table: list[tuple[str, ...]]) -> str:

@@ -55,6 +55,10 @@ class SystemCheck(
     needs_partition = rfmb.variable(typ.List[str], value=[])
     #: Features that an environment must have: the programs to run. ``a|b`` asks for one of the two.
     needs_environ = rfmb.variable(typ.List[str], value=[])
+    #: What a case takes from the start of its job to its end, s: measured on the embedded site, …
+    measured_s = rfmb.variable(float, int, value=0)
+    #: … or, of what does not run there, an estimate for the hardware that it is made for. A leaf says one of the two.
+    estimated_s = rfmb.variable(float, int, value=0)
     #: How often the command runs in the job.
     repeats = rfmb.variable(int, value=1)
     #: Modes besides its own tags in which the check runs.

@@ -17,6 +17,7 @@ from reframe_checks.parsers import babelstream
 class BabelStream(OnGpus, Scaled, KappaCheck):
     descr = "BabelStream triad: memory bandwidth of each GPU"
     family = "compute/gpu-memory"
+    estimated_s = 60
     needs_partition = ["nvidia"]
     needs_environ = ["babelstream"]
     scale = rfmb.parameter(["one_node"], loggable=True)

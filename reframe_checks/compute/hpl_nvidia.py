@@ -81,6 +81,7 @@ class HplOnGpus(OnGpus, SolvesHpl):
 class HplNvidia(Scaled, HplOnGpus):
     descr = "HPL on GPUs: Gflop/s and fraction of peak"
     family = "compute/hpl-gpu"
+    estimated_s = 300
     scale = rfmb.parameter(["one_node", "two_nodes", "whole_partition"], loggable=True)
     hint = "compare nodes one by one; look at GPU clocks, power limit and temperature, NVLink and GPUDirect RDMA"
 

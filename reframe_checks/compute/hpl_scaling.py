@@ -118,6 +118,7 @@ class OverNodes(Scaled):
 class HplScaling(OverNodes, HplCheck):
     descr = "HPL over nodes: execution time, speed-up, sustained performance, fraction of peak"
     family = "compute/hpl-scaling"
+    estimated_s = 20
     modes = ("acceptance",)
     informational = ["time"]
     time_limit = "8h"
@@ -129,6 +130,7 @@ class HplScaling(OverNodes, HplCheck):
 class HplNvidiaScaling(OverNodes, HplOnGpus):
     descr = "HPL on GPUs over nodes: execution time, speed-up, sustained performance, fraction of peak"
     family = "compute/hpl-gpu-scaling"
+    estimated_s = 1800
     modes = ("acceptance",)
     informational = ["time"]
     time_limit = "8h"

@@ -47,6 +47,7 @@ class NvBandwidth(OnGpus, Scaled, KappaCheck):
 @rfm.simple_test
 class NvBandwidthHost(NvBandwidth):
     descr = "nvbandwidth: copies between host and each GPU"
+    estimated_s = 60
     needs_partition = ["nvidia"]
     hint = "look at generation and width of the slow GPU's PCIe link (nvidia-smi -q, lspci -vv) and at NUMA binding"
     copies = ("host_to_device_memcpy_ce", "device_to_host_memcpy_ce")
@@ -63,6 +64,7 @@ class NvBandwidthHost(NvBandwidth):
 @rfm.simple_test
 class NvBandwidthPeers(NvBandwidth):
     descr = "nvbandwidth: copies between the GPUs of a node"
+    estimated_s = 90
     needs_partition = ["nvidia", SEVERAL_GPUS]
     hint = "is an NVLink down (nvidia-smi nvlink --status), or peer access off (nvidia-smi topo -p2p r)?"
     copies = ("device_to_device_memcpy_read_ce", "device_to_device_memcpy_write_ce")

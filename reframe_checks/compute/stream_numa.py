@@ -17,6 +17,7 @@ from reframe_checks.compute.stream_base import StreamCheck
 class StreamNuma(Scaled, StreamCheck):
     descr = "STREAM triad on local and remote NUMA domains"
     family = "compute/stream-numa"
+    estimated_s = 60
     needs_partition = ["compute", "numa_domains"]
     needs_environ = ["stream", "numactl"]
     scale = rfmb.parameter(["one_node"], loggable=True)

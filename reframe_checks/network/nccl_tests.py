@@ -73,12 +73,14 @@ class NcclCheck(OnGpus, Scaled, KappaCheck):
 @rfm.simple_test
 class NcclAllReduce(NcclCheck):
     descr = "NCCL all-reduce over GPUs"
+    estimated_s = 60
     program = "all_reduce_perf"
 
 
 @rfm.simple_test
 class NcclCollective(NcclCheck):
     descr = "NCCL collectives over GPUs"
+    estimated_s = 60
     modes = ("acceptance",)
     program = rfmb.parameter(
         ["all_gather_perf", "reduce_scatter_perf", "alltoall_perf", "sendrecv_perf"], loggable=True

@@ -57,6 +57,7 @@ class OsuCollective(Scaled, OsuCollectiveCheck):
 @rfm.simple_test
 class OsuBarrier(OsuCollective):
     descr = "OSU barrier"
+    estimated_s = 2
     benchmark = "osu_barrier"
     tags = {"smoke"}
     iterations = 1000
@@ -65,30 +66,35 @@ class OsuBarrier(OsuCollective):
 @rfm.simple_test
 class OsuBcast(OsuCollective):
     descr = "OSU broadcast"
+    estimated_s = 3
     benchmark = "osu_bcast"
 
 
 @rfm.simple_test
 class OsuGather(OsuCollective):
     descr = "OSU gather"
+    estimated_s = 3
     benchmark = "osu_gather"
 
 
 @rfm.simple_test
 class OsuAlltoall(OsuCollective):
     descr = "OSU all-to-all"
+    estimated_s = 4
     benchmark = "osu_alltoall"
 
 
 @rfm.simple_test
 class OsuReduce(OsuCollective):
     descr = "OSU reduce, sum of floats"
+    estimated_s = 3
     benchmark = "osu_reduce"
 
 
 @rfm.simple_test
 class OsuAllreduce(OsuCollective):
     descr = "OSU allreduce, sum of floats"
+    estimated_s = 4
     benchmark = "osu_allreduce"
     tags = {"smoke"}
 
@@ -108,18 +114,21 @@ class OsuSuiteCollective(OsuCollective):
 @rfm.simple_test
 class OsuBlockingCollective(OsuSuiteCollective):
     descr = "the other blocking collectives of OSU"
+    estimated_s = 20
     program = rfmb.parameter(osu_programs.BLOCKING, loggable=True)
 
 
 @rfm.simple_test
 class OsuNonBlockingCollective(OsuSuiteCollective):
     descr = "OSU non-blocking collective"
+    estimated_s = 20
     program = rfmb.parameter(osu_programs.NON_BLOCKING, loggable=True)
 
 
 @rfm.simple_test
 class OsuPersistentCollective(OsuSuiteCollective):
     descr = "OSU persistent collective"
+    estimated_s = 20
     # OSU builds these programs only on an MPI of version 4.
     needs_environ = ["osu-suite", "osu-persistent"]
     program = rfmb.parameter(osu_programs.PERSISTENT, loggable=True)
@@ -128,12 +137,14 @@ class OsuPersistentCollective(OsuSuiteCollective):
 @rfm.simple_test
 class OsuNeighbourCollective(OsuSuiteCollective):
     descr = "OSU neighbourhood collective"
+    estimated_s = 20
     program = rfmb.parameter(osu_programs.NEIGHBOUR, loggable=True)
 
 
 @rfm.simple_test
 class OsuCollectiveOnRanks(OnRanks, OsuCollectiveCheck):
     descr = "OSU collective on few ranks, within one node and one on each node"
+    estimated_s = 20
     needs_environ = ["osu-suite"]
     modes = ("acceptance",)
     program = rfmb.parameter(osu_programs.ON_RANKS, loggable=True)

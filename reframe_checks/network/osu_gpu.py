@@ -92,6 +92,7 @@ class OnDevicePair(BetweenBuffers):
 class OsuDeviceLatency(OnDevicePair, OsuPointToPoint):
     descr = "OSU latency between two ranks, buffers in GPU memory"
     family = FAMILY
+    estimated_s = 30
     needs_partition = ["network", "nvidia"]
     needs_environ = ["osu-cuda"]
     benchmark = "osu_latency"
@@ -103,6 +104,7 @@ class OsuDeviceLatency(OnDevicePair, OsuPointToPoint):
 class OsuDeviceBandwidth(OnDevicePair, OsuStream):
     descr = "OSU bandwidth between two ranks, buffers in GPU memory"
     family = FAMILY
+    estimated_s = 30
     needs_partition = ["network", "nvidia"]
     needs_environ = ["osu-cuda"]
     benchmark = "osu_bw"
@@ -114,6 +116,7 @@ class OsuDeviceBandwidth(OnDevicePair, OsuStream):
 class OsuDeviceLatencyMatrix(OnDevicePair, OsuPointToPoint):
     descr = "OSU latency over buffers and transports"
     family = FAMILY
+    estimated_s = 30
     needs_partition = ["network", "nvidia"]
     needs_environ = ["osu-cuda"]
     benchmark = "osu_latency"
@@ -128,6 +131,7 @@ class OsuDeviceLatencyMatrix(OnDevicePair, OsuPointToPoint):
 class OsuDeviceBandwidthMatrix(OnDevicePair, OsuStream):
     descr = "OSU bandwidth over buffers and transports"
     family = FAMILY
+    estimated_s = 30
     needs_partition = ["network", "nvidia"]
     needs_environ = ["osu-cuda"]
     benchmark = "osu_bw"
@@ -142,6 +146,7 @@ class OsuDeviceBandwidthMatrix(OnDevicePair, OsuStream):
 class OsuDeviceBidirectionalBandwidth(OnDevicePair, OsuStream):
     descr = "OSU bidirectional bandwidth between two ranks, buffers in GPU memory, by transport"
     family = FAMILY
+    estimated_s = 30
     needs_partition = ["network", "nvidia"]
     needs_environ = ["osu-cuda"]
     benchmark = "osu_bibw"
@@ -155,6 +160,7 @@ class OsuDeviceBidirectionalBandwidth(OnDevicePair, OsuStream):
 class OsuDeviceMessageRate(BetweenBuffers, OnGpus, OsuMessageRate):
     descr = "OSU bandwidth and message rate of all pairs of GPUs together"
     family = FAMILY
+    estimated_s = 30
     # One GPU on each node is one pair, which the bandwidth between two ranks is measured with.
     needs_partition = ["network", "nvidia", SEVERAL_GPUS]
     needs_environ = ["osu-cuda"]
@@ -166,6 +172,7 @@ class OsuDeviceMessageRate(BetweenBuffers, OnGpus, OsuMessageRate):
 class OsuDeviceCollective(OnDevice, OnRanks, OsuCollectiveCheck):
     descr = "OSU collective on GPU memory, by number of ranks and transport"
     family = FAMILY
+    estimated_s = 60
     needs_partition = ["collectives", "nvidia"]
     needs_environ = ["osu-cuda"]
     modes = ("acceptance",)

@@ -20,12 +20,14 @@ class OsuMultiPair(Scaled, OsuCheck):
 @rfm.simple_test
 class OsuMultiLatency(OsuMultiPair):
     descr = "OSU latency of all pairs at once"
+    estimated_s = 30
     benchmark = "osu_multi_lat"
 
 
 @rfm.simple_test
 class OsuMessageRate(OsuMultiPair):
     descr = "OSU bandwidth and message rate of all pairs together"
+    estimated_s = 30
     benchmark = "osu_mbw_mr"
     quantity = BANDWIDTH
     iterations = 10

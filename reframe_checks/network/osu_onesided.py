@@ -26,6 +26,7 @@ class OsuOneSided(Placed, OsuCheck):
 @rfm.simple_test
 class OsuOneSidedLatency(OsuOneSided):
     descr = "OSU one-sided latency"
+    estimated_s = 20
     program = rfmb.parameter(
         ["osu_put_latency", "osu_get_latency", "osu_acc_latency", "osu_get_acc_latency"], loggable=True
     )
@@ -34,6 +35,7 @@ class OsuOneSidedLatency(OsuOneSided):
 @rfm.simple_test
 class OsuAtomicLatency(OsuOneSided):
     descr = "OSU latency of an atomic operation on one element"
+    estimated_s = 20
     program = rfmb.parameter(["osu_fop_latency", "osu_cas_latency"], loggable=True)
 
     def size_options(self):
@@ -49,6 +51,7 @@ class OsuAtomicLatency(OsuOneSided):
 @rfm.simple_test
 class OsuOneSidedBandwidth(OsuOneSided):
     descr = "OSU one-sided bandwidth"
+    estimated_s = 20
     program = rfmb.parameter(["osu_put_bw", "osu_get_bw", "osu_put_bibw"], loggable=True)
     quantity = BANDWIDTH
     iterations = 10

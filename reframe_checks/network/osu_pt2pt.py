@@ -20,6 +20,7 @@ class OsuPointToPoint(Placed, OsuCheck):
 @rfm.simple_test
 class OsuLatency(OsuPointToPoint):
     descr = "OSU latency between two ranks"
+    estimated_s = 3
     benchmark = "osu_latency"
     tags = {"smoke"}
     hint = "look at the route between the nodes, CPU frequency and binding, and the transport that MPI chose"
@@ -42,6 +43,7 @@ class OsuStream(OsuPointToPoint):
 @rfm.simple_test
 class OsuBandwidth(OsuStream):
     descr = "OSU bandwidth between two ranks"
+    estimated_s = 3
     benchmark = "osu_bw"
     tags = {"smoke"}
 
@@ -49,6 +51,7 @@ class OsuBandwidth(OsuStream):
 @rfm.simple_test
 class OsuBidirectionalBandwidth(OsuStream):
     descr = "OSU bidirectional bandwidth between two ranks"
+    estimated_s = 3
     benchmark = "osu_bibw"
     # Inside a node, and between switches, it follows from bandwidth.
     placement = rfmb.parameter(["same_node", "two_nodes"], loggable=True)

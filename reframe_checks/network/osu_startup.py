@@ -32,6 +32,7 @@ class OsuStartup(Scaled, KappaCheck):
 @rfm.simple_test
 class OsuInit(OsuStartup):
     descr = "OSU time of MPI_Init"
+    estimated_s = 30
     executable = "osu_init"
 
     @rfmb.sanity_function
@@ -47,6 +48,7 @@ class OsuInit(OsuStartup):
 @rfm.simple_test
 class OsuHello(OsuStartup):
     descr = "OSU hello: every rank takes part"
+    estimated_s = 10
     executable = "osu_hello"
 
     informational = ["processes"]

@@ -14,6 +14,7 @@ from reframe_checks.parsers import gpu
 class GpuInventory(OncePerPartition, Scaled, SystemCheck):
     descr = "GPUs of every node: number, model, driver, memory, ECC"
     family = "node/gpu"
+    estimated_s = 5
     needs_partition = ["nvidia"]
     scale = rfmb.parameter(["each_node"], loggable=True)
     tags = {"smoke"}

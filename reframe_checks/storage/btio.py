@@ -41,6 +41,7 @@ def split_runs(text: str) -> list[str]:
 class BtIo(OnStorage, Scaled, KappaCheck):
     descr = "BT-IO: solver with parallel output"
     family = "storage/btio"
+    estimated_s = 300
     needs_environ = ["btio"]
     scale = rfmb.parameter(["one_node", "two_nodes", "whole_partition"], loggable=True)
     subtype = rfmb.parameter(SUBTYPES, loggable=True)

@@ -109,6 +109,7 @@ class IorCheck(OnStorage, Scaled, KappaCheck):
 @rfm.simple_test
 class IorNode(IorCheck):
     descr = "IOR from one node, direct I/O, large transfers"
+    estimated_s = 120
     scale = rfmb.parameter(["one_core", "one_node"], loggable=True)
     pattern = rfmb.parameter(["file_per_process", "shared_file"], loggable=True)
     cache_defeat = "direct I/O (--posix.odirect)"
@@ -120,6 +121,7 @@ class IorNode(IorCheck):
 @rfm.simple_test
 class IorEasy(IorCheck):
     descr = "IOR from several nodes, large transfers"
+    estimated_s = 120
     scale = rfmb.parameter(["two_nodes", "whole_partition"], loggable=True)
     pattern = rfmb.parameter(["file_per_process", "shared_file", "independent", "collective"], loggable=True)
     cache_defeat = NOT_FROM_MEMORY
@@ -128,6 +130,7 @@ class IorEasy(IorCheck):
 @rfm.simple_test
 class IorHard(IorCheck):
     descr = "IOR from several nodes, small unaligned transfers interleaved in one file"
+    estimated_s = 120
     scale = rfmb.parameter(["two_nodes", "whole_partition"], loggable=True)
     pattern = rfmb.parameter(["hard", "hard_collective"], loggable=True)
     cache_defeat = NOT_FROM_MEMORY

@@ -23,6 +23,7 @@ SYNC = {"plain": [], "o_sync": ["-o"]}
 class Iozone(OnStorage, KappaCheck):
     descr = "IOzone: file size x request size"
     family = "storage/iozone"
+    estimated_s = 600
     needs_environ = ["iozone"]
     sync = rfmb.parameter(SYNC, loggable=True)
     time_limit = "1h"

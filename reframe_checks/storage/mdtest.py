@@ -31,6 +31,7 @@ OPERATIONS = {
 class Mdtest(OnStorage, Scaled, KappaCheck):
     descr = "mdtest: rates of metadata operations"
     family = "storage/mdtest"
+    estimated_s = 120
     needs_environ = ["mdtest"]
     scale = rfmb.parameter(["one_node", "two_nodes", "whole_partition"], loggable=True)
     pattern = rfmb.parameter(PATTERNS, loggable=True)

@@ -11,6 +11,8 @@ from typing import Any
 
 import pytest
 
+from tests.waiting import PATIENCE_S
+
 ROOT = Path(__file__).resolve().parents[2]
 APP = ROOT / "emt_app"
 
@@ -33,7 +35,7 @@ class Emt:
         self.launcher = launcher
 
     def __call__(
-        self, *arguments: str | Path, ranks: int = 0, ok: bool = True, timeout_s: float = 120
+        self, *arguments: str | Path, ranks: int = 0, ok: bool = True, timeout_s: float = PATIENCE_S
     ) -> subprocess.CompletedProcess[str]:
         launcher = [self.launcher, "-n", str(ranks)] if ranks else []
         done = subprocess.run(

@@ -6,11 +6,12 @@ import json
 import os
 import signal
 import subprocess
-import time
 from pathlib import Path
 
 import psutil
 import pytest
+
+from tests.waiting import PATIENCE_S, until
 
 from .conftest import MPI_ENVIRONMENT, CaseWriter, Emt
 
@@ -110,7 +111,7 @@ def run_apart(emt: Emt, folder: Path, *arguments: str | Path) -> subprocess.Comp
         ["mpirun", "-n", "2", "bash", "-c", script],
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=PATIENCE_S,
         env=os.environ | MPI_ENVIRONMENT,
         check=False,
     )
@@ -136,28 +137,33 @@ def test_mappings_must_agree(emt: Emt, hq: Path, tmp_path: Path) -> None:
     assert "rank 1" in done.stderr and "map.json" in done.stderr
 
 
+def works(process: psutil.Process) -> bool:
+    try:
+        return process.is_running() and process.status() != psutil.STATUS_ZOMBIE
+    except psutil.NoSuchProcess:
+        return False
+
+
 @pytest.mark.parametrize("transport", ["message", "shared"])
 def test_a_killed_rank_ends_the_run(emt: Emt, hq: Path, transport: str) -> None:
     run = subprocess.Popen(
-        ["mpirun", "-n", "2", str(emt.program), "run", str(hq), "--steps", "1000000000", "--transport", transport],
+        ["mpirun", "-n", "2", str(emt.program), "run", str(hq), "--steps", "1000000000", "--transport", transport,
+         "--progress", "always"],
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
         env=os.environ | MPI_ENVIRONMENT,
     )
     try:
-        ranks: list[psutil.Process] = []
-        deadline = time.monotonic() + 30
-        while len(ranks) < 2 and time.monotonic() < deadline:
-            time.sleep(0.2)
-            ranks = [p for p in psutil.Process(run.pid).children(recursive=True) if p.name() == "emt"]
+        assert run.stdout is not None
+        assert any(line.startswith("step ") for line in run.stdout), "the ranks exchange"
+        ranks = [p for p in psutil.Process(run.pid).children(recursive=True) if p.name() == "emt"]
         assert len(ranks) == 2
-        time.sleep(1.5)
         ranks[1].send_signal(signal.SIGKILL)
-        output, _ = run.communicate(timeout=30)
+        output, _ = run.communicate(timeout=PATIENCE_S)
         assert run.returncode != 0
         assert "killed" in output.lower() or "signal 9" in output.lower(), output
-        assert not any(p.is_running() and p.status() != psutil.STATUS_ZOMBIE for p in ranks)
+        until(lambda: not any(map(works, ranks)), "no rank is left")
     finally:
         run.kill()
 

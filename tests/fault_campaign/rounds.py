@@ -77,6 +77,6 @@ def judge(cluster: Cluster, report: pathlib.Path) -> dict[str, Any] | None:
     said = report.with_name(VERDICT)
     options = ["--site", str(EXPECTATIONS), "--json", str(said)]
     command = [sys.executable, "-m", "kappa.command.main", "verdict", str(report), *options]
-    subprocess.run(command, cwd=REPOSITORY, env=cluster.environment(), capture_output=True, timeout=120, check=False)
+    subprocess.run(command, cwd=REPOSITORY, env=cluster.environment(), capture_output=True, timeout=300, check=False)
     verdict: dict[str, Any] | None = json.loads(said.read_text(encoding="utf-8")) if said.exists() else None
     return verdict

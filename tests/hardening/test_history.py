@@ -2,18 +2,17 @@
 
 import collections
 import random
-import time
 from functools import partial
 
 import pyarrow.parquet as pq
 
 from kappa.command.main import main
 from reports.history import dataset, ingest
-from tests.killing import in_child
+from tests.killing import in_child, seconds
+from tests.tiers import few_or_many
 from tests.unit.history.nights import night, write
 from tests.unit.reports.samples import latency
 
-KILLS = 100
 NIGHTS = 12
 # Values of a night, and of the batches in which they are written: six batches, of which one ends a month and begins
 # another, make seven writes.
@@ -37,13 +36,8 @@ def ingest_all(site):
     assert main(["ingest", site, "runs"]) == 0
 
 
-def seconds(work):
-    started = time.monotonic()
-    assert in_child(work, 60)
-    return time.monotonic() - started
-
-
-def test_killed_at_random_points(tmp_path, monkeypatch):
+@few_or_many("least", 10, 100)
+def test_killed_at_random_points(tmp_path, monkeypatch, least):
     (tmp_path / "site_configs").mkdir()
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(ingest, "_BATCH", BATCH)
@@ -58,7 +52,8 @@ def test_killed_at_random_points(tmp_path, monkeypatch):
 
     draw = random.Random(13)
     kills = rounds = between = 0
-    while kills < KILLS:
+    left = []
+    while kills < least or (not (left and between) and rounds < 1000):
         rounds += 1
         site = f"round-{rounds}"
         done = {}
@@ -69,9 +64,9 @@ def test_killed_at_random_points(tmp_path, monkeypatch):
             assert now.items() <= expected().items(), "a session is there in part or twice"
             between += len(done) < len(now) < NIGHTS
             done = now
+        left = [path.name for path in tmp_path.glob("results/*/history/month=*/*") if path.name != dataset.FILE]
     ingest_all(site)
     assert stored(tmp_path / "results" / site / "history") == expected()
-    left = [path.name for path in tmp_path.glob("results/*/history/month=*/*") if path.name != dataset.FILE]
     assert left, "no kill fell into a write"
     assert between, "no kill fell between two writes"
     assert all(name.startswith(".") and name.endswith(".part") for name in left)

@@ -9,6 +9,7 @@ import pytest
 
 from kappa.vocabulary.storage_targets import stated_folder
 from tests.hardening.hostile_settings import WORD
+from tests.waiting import PATIENCE_S
 
 REPOSITORY = pathlib.Path(__file__).parents[2]
 SETTINGS = pathlib.Path(__file__).with_name("hostile_site.py")
@@ -69,7 +70,8 @@ def test_every_script_hands_the_words_on_and_runs_none(site, programs, tmp_path)
         folder.mkdir()
         calls = folder / "calls"
         subprocess.run(
-            ["bash", script], cwd=folder, capture_output=True, timeout=60, check=False, stdin=subprocess.DEVNULL,
+            ["bash", script],
+            cwd=folder, capture_output=True, timeout=PATIENCE_S, check=False, stdin=subprocess.DEVNULL,
             env={
                 "PATH": f"{programs}:/usr/bin:/bin", "KAPPA_CALLS": str(calls), "SLURM_JOB_ID": "1",
                 "KAPPA_MEASURES": "1",  # nobody answers a script that holds its nodes

@@ -18,8 +18,10 @@ from reports.nightly.archive import open_archive
 from reports.nightly.night import load_night
 from reports.nightly.night_record import load_record, report_files
 from tests.hardening.test_validate import REPORT, make_kappa, tree
+from tests.tiers import few_or_many
 from tests.unit.nightly.samples import pinned
 from tests.unit.reports import samples
+from tests.waiting import PATIENCE_S
 
 __all__ = ["tree"]
 
@@ -65,8 +67,8 @@ def environment(tree):
 
 def nightly(tree, *options):
     return subprocess.run(
-        command(tree, *options), cwd=tree, env=environment(tree), capture_output=True, text=True, timeout=300,
-        check=False,
+        command(tree, *options), cwd=tree, env=environment(tree), capture_output=True, text=True,
+        timeout=2 * PATIENCE_S, check=False,
     )  # fmt: skip
 
 
@@ -122,7 +124,8 @@ def found(results):
     return sessions, dataset.sessions(results / "history")
 
 
-def test_killed_at_random_points(site):
+@few_or_many("least", 2, 10)
+def test_killed_at_random_points(site, least):
     """Nothing of an earlier night is lost, no file is there in part, and the next night can start at once."""
     results = site / "results"
     began = time.monotonic()
@@ -131,11 +134,11 @@ def test_killed_at_random_points(site):
     reports, history = found(results)
     assert len(reports) == 2 and history == reports
     chance, kills = random.Random(14), 0
-    while kills < int(os.environ.get("KAPPA_KILLS", "10")):
+    while kills < int(os.environ.get("KAPPA_KILLS", least)):
         kills += killed_after(site, chance.uniform(0, whole_s), with_all=chance.random() < 0.5)
         # What the conductor had started goes on without it; then the locks are free.
         for lock in (results / "nightly/.lock", results / "lock"):
-            subprocess.run(["flock", "--timeout", "60", lock, "true"], check=True)
+            subprocess.run(["flock", "--timeout", str(PATIENCE_S), lock, "true"], check=True)
         now = found(results)
         assert now[0] >= reports and now[1] >= history, "a result was lost"
         assert now[1] <= now[0]

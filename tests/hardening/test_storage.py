@@ -12,6 +12,7 @@ import pytest
 from tests.hardening.test_validate import REPORT, REPOSITORY, SAMPLE, make_kappa, tree
 from tests.unit.nightly.samples import START, keep_record, keep_report, record
 from tests.unit.reports.samples import complete, latency
+from tests.waiting import PATIENCE_S
 
 __all__ = ["tree"]
 ALONE = ("unshare", "--mount", "--propagation", "private")
@@ -34,7 +35,7 @@ def run_on(state, folder, where, *command, **environment):
     script = f'{state} && {{ shift; "$@"; status=$?; find "{folder}" -type f -printf "left %P %s\\n"; exit $status; }}'
     return subprocess.run(
         [*ALONE, "bash", "-c", script, "bash", folder, *command], cwd=where, capture_output=True, text=True,
-        timeout=120, check=False, env={**os.environ, **environment},
+        timeout=PATIENCE_S, check=False, env={**os.environ, **environment},
     )  # fmt: skip
 
 

@@ -17,6 +17,7 @@ import time
 import pytest
 
 from tests.unit.reports import samples
+from tests.waiting import PATIENCE_S
 
 REPOSITORY = pathlib.Path(__file__).parents[2]
 SAMPLE = REPOSITORY / "tests/data/reports/campaign.json"
@@ -48,8 +49,8 @@ def validate(tree, reframe, *arguments, **environment):
     script.write_text(f"#!/bin/bash\n{REPORT}{reframe}\n")
     script.chmod(0o755)
     return subprocess.run(
-        [tree / ".venv/bin/kappa", "validate", *arguments], cwd=tree, capture_output=True, text=True, timeout=120,
-        check=False,
+        [tree / ".venv/bin/kappa", "validate", *arguments], cwd=tree, capture_output=True, text=True,
+        timeout=PATIENCE_S, check=False,
         env={**os.environ, "KAPPA_RESULTS": str(tree / "results"), **environment},
     )  # fmt: skip
 
@@ -165,6 +166,6 @@ def test_killed_at_random_points(tree):
         for page in (tree / "results").glob("runs/*/report.html"):
             assert page.read_text().rstrip().endswith("</html>")
     # What the last kill ended lets go of the lock when it is gone, a moment later.
-    subprocess.run(["flock", "--timeout", "30", tree / "results/lock", "true"], check=True)
+    subprocess.run(["flock", "--timeout", str(PATIENCE_S), tree / "results/lock", "true"], check=True)
     done = validate(tree, f'cat "{SAMPLE}" > "$report"', "embedded")
     assert "report: " in done.stdout, done.stderr

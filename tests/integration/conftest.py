@@ -9,6 +9,8 @@ from dataclasses import dataclass
 
 import pytest
 
+from tests.waiting import PATIENCE_S
+
 REPOSITORY = pathlib.Path(__file__).parents[2]
 SITE = REPOSITORY / "site_configs/embedded"
 KAPPA = pathlib.Path(sys.executable).with_name("kappa")
@@ -28,8 +30,14 @@ class Suite:
             check=check,
             capture_output=True,
             text=True,
-            timeout=120,
+            timeout=PATIENCE_S,
         )
+
+    def jobs(self):
+        """Jobs that wait or run. A cancelled one is not among them from the moment on when ``scancel`` returns, but
+        for some seconds more, while Slurm cleans up after it, `squeue` lists it as completing."""
+        states = "--states=PENDING,CONFIGURING,RUNNING,SUSPENDED"
+        return self.cluster("exec", "login", "squeue", "--noheader", states).stdout.splitlines()
 
     def environment(self, **extra):
         """Without any Spack environment: what the site offers does not depend on what is installed here."""
@@ -52,7 +60,7 @@ class Suite:
             cwd=self.results,
             capture_output=True,
             text=True,
-            timeout=600,
+            timeout=3 * PATIENCE_S,
             check=False,
         )
 
@@ -61,7 +69,7 @@ class Suite:
         said = report.with_suffix(".verdict.json")
         done = subprocess.run(
             [KAPPA, "verdict", report, "--json", said],
-            env=self.environment(), capture_output=True, text=True, timeout=120, check=False,
+            env=self.environment(), capture_output=True, text=True, timeout=PATIENCE_S, check=False,
         )  # fmt: skip
         return done.returncode, json.loads(said.read_text()) if said.exists() else None
 

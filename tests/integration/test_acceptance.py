@@ -1,14 +1,15 @@
 """An acceptance for real: planned, stopped, killed, resumed, written, verified, and looked at in a browser."""
 
+import contextlib
 import re
 import shutil
 import subprocess
 import sys
-import time
 
 import pytest
 
 from tests.integration.conftest import REPOSITORY, SITE
+from tests.waiting import PATIENCE_S, until
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 SECRET = "token-that-nobody-may-see"
@@ -64,6 +65,18 @@ def command(*arguments):
     return [sys.executable, "-m", "kappa.command.main", *map(str, arguments)]
 
 
+@contextlib.contextmanager
+def occupied(suite):
+    """The nodes of ``cpu`` are taken, so that jobs there wait; yields the number of jobs without these."""
+    block = ["--parsable", "--partition=cpu", "--nodes=2", "--exclusive", "--output=/dev/null", "--wrap=sleep infinity"]
+    job = suite.cluster("exec", "login", "sbatch", *block).stdout.strip()
+    until(lambda: any(" R " in line for line in suite.jobs()), "the nodes are taken")
+    try:
+        yield len(suite.jobs())
+    finally:
+        suite.cluster("exec", "login", "scancel", job)
+
+
 def test_a_small_contract(suite, contract, tmp_path):
     environment = suite.environment(API_TOKEN=SECRET)
     folder = suite.results / "acceptance"
@@ -71,18 +84,16 @@ def test_a_small_contract(suite, contract, tmp_path):
 
     def call(*arguments):
         return subprocess.run(
-            arguments, env=environment, cwd=REPOSITORY, capture_output=True, text=True, timeout=300, check=False
-        )
+            arguments,
+            env=environment, cwd=REPOSITORY, capture_output=True, text=True, timeout=2 * PATIENCE_S, check=False,
+        )  # fmt: skip
 
-    def until(words):
-        """Start the run; returns it as soon as it says ``words``."""
+    def run_until_a_job_waits(others):
+        """Start the run; returns it as soon as its second session has submitted its job."""
         process = subprocess.Popen(started, env=environment, cwd=REPOSITORY, stdout=subprocess.PIPE, text=True)
-        for line in process.stdout:
-            if words in line:
-                # The session is under way, but its job has not ended.
-                time.sleep(3)
-                return process
-        pytest.fail(f"the run never said {words!r}")
+        assert any("[2/3] OsuLatency" in line for line in process.stdout)
+        until(lambda: len(suite.jobs()) > others, "the session has submitted its job")
+        return process
 
     planned = call(*command("acceptance", "plan", SITE, "--contract", contract))
     assert planned.returncode == 2, "one clause selects nothing"
@@ -90,20 +101,24 @@ def test_a_small_contract(suite, contract, tmp_path):
     assert re.search(r"clauses B1; 2 x .* on 2 nodes", planned.stdout)
     assert "D1 INCOMPLETE: the site offers nothing" in planned.stdout
 
-    stopped = until("[2/3] OsuLatency")
-    stopped.terminate()
-    assert "stopped by SIGTERM" in stopped.stdout.read()
-    assert stopped.wait(60) == 2
-    assert call(suite.state / "bin/squeue", "--noheader").stdout == "", "no job is left behind"
+    with occupied(suite) as others:
+        stopped = run_until_a_job_waits(others)
+        stopped.terminate()
+        assert "stopped by SIGTERM" in stopped.stdout.read()
+        assert stopped.wait(PATIENCE_S) == 2
+        assert len(suite.jobs()) == others, "no job is left behind"
 
-    killed = until("[2/3] OsuLatency")
-    killed.kill()
-    killed.wait()
-    refused = call(*started)
-    assert (refused.returncode, "another run" in refused.stderr) == (2, True), "its ReFrame session is still at work"
-    deadline = time.monotonic() + 120
-    while "another run" in (resumed := call(*started)).stderr and time.monotonic() < deadline:
-        time.sleep(1)
+        killed = run_until_a_job_waits(others)
+        killed.kill()
+        killed.wait()
+        refused = call(*started)
+        assert (refused.returncode, "another run" in refused.stderr) == (2, True), "its ReFrame session is at work"
+
+    def resume():
+        done = call(*started)
+        return None if "another run" in done.stderr else done
+
+    resumed = until(resume, "the session that was left has ended")
     assert resumed.returncode == 0, resumed.stdout + resumed.stderr
     assert "ACCEPTED. Of 2 mandatory clauses: 2 met." in resumed.stdout
     assert re.search("[12] of 3 repeats are done already", resumed.stdout), "the session that was left may have ended"
@@ -134,7 +149,7 @@ def look(page, tmp_path):
             "--enable-logging=stderr", f"--user-data-dir={tmp_path / 'profile'}",
             f"--print-to-pdf={tmp_path / 'page.pdf'}", page.as_uri(),
         ],
-        capture_output=True, text=True, check=True, timeout=120,
+        capture_output=True, text=True, check=True, timeout=PATIENCE_S,
     )  # fmt: skip
     assert not [line for line in done.stderr.splitlines() if "CONSOLE" in line]
     assert (tmp_path / "page.pdf").read_bytes().count(b"/Type /Page\n") >= 4

@@ -1,19 +1,20 @@
 """The embedded cluster for real: Slurm's services, the virtual nodes, faults, recovery and the traces it leaves."""
 
+import contextlib
 import json
 import os
 import pty
 import shutil
 import signal
 import subprocess
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from reframe_checks.parsers.topology import leaf_switches
+from tests.waiting import PATIENCE_S, until
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 CLUSTER = REPOSITORY / "site_configs/embedded/cluster"
@@ -68,7 +69,7 @@ class Cluster:
     def manage(self, *arguments: str, expected: int = 0) -> subprocess.CompletedProcess[str]:
         """Run `cluster` and check its exit status."""
         result = subprocess.run(
-            [CLUSTER, *arguments], env=self.environment, capture_output=True, text=True, timeout=120, check=False
+            [CLUSTER, *arguments], env=self.environment, capture_output=True, text=True, timeout=PATIENCE_S, check=False
         )
         assert result.returncode == expected, f"cluster {' '.join(arguments)}: {result.stdout}{result.stderr}"
         return result
@@ -81,7 +82,7 @@ class Cluster:
         self, command: str, *arguments: str, check: bool = True, **options: Any
     ) -> subprocess.CompletedProcess[str]:
         """Run a Slurm command through its wrapper."""
-        options = {"timeout": 60, "env": self.environment, **options}
+        options = {"timeout": PATIENCE_S, "env": self.environment, **options}
         result = subprocess.run(
             [self.state / "bin" / command, *arguments], capture_output=True, text=True, check=False, **options
         )
@@ -95,18 +96,32 @@ class Cluster:
         report: dict[str, Any] = json.loads(self.manage("status", "--json", expected=expected).stdout)
         return report
 
+    def await_problem(self, problem: str) -> None:
+        """Wait until `cluster status` has found it: what ends takes a moment to be gone."""
+        command = [CLUSTER, "status", "--json"]
+
+        def problems() -> list[str]:
+            done = subprocess.run(command, env=self.environment, capture_output=True, text=True, check=False)
+            assert done.returncode in (0, 1), done.stderr
+            found: list[str] = json.loads(done.stdout)["problems"]
+            return found
+
+        until(lambda: problem in problems(), f"the status says: {problem}")
+
+    def await_no_jobs(self) -> None:
+        """Wait until no job is listed, also none that Slurm is still completing."""
+        until(lambda: self.run("squeue", "--noheader").stdout == "", "no job is left")
+
     def accounted(self, job: str, *fields: str) -> list[str]:
         """The job's fields from sacct, which knows of a job's end some seconds later."""
         command = ["--noheader", "--parsable2", "--allocations", "--jobs", job, "--format", ",".join(("end", *fields))]
-        row: list[str] = []
 
-        def ended() -> bool:
+        def ended() -> list[str]:
             lines = self.run("sacct", *command).stdout.splitlines()
-            row[:] = lines[0].split("|") if lines else []
-            return bool(row) and row[0] not in ("", "Unknown")
+            row = lines[0].split("|") if lines else [""]
+            return row if row[0] not in ("", "Unknown") else []
 
-        await_true(ended)
-        return row[1:]
+        return until(ended, f"job {job} has an end in the accounting")[1:]
 
     def host_pids(self) -> list[int]:
         """Every process in the cluster's namespaces, and the outer one."""
@@ -145,11 +160,10 @@ def runs(pid: int) -> bool:
         return False
 
 
-def await_true(ready: Callable[[], bool], timeout_s: float = 30) -> None:
-    end = time.monotonic() + timeout_s
-    while not ready():
-        assert time.monotonic() < end, "waited in vain"
-        time.sleep(0.1)
+def interfaces() -> set[str]:
+    """Network devices of the host's that are one end of a pair, as the cluster's are."""
+    shown = subprocess.run(["ip", "-brief", "link", "show", "type", "veth"], capture_output=True, text=True, check=True)
+    return {line.split()[0] for line in shown.stdout.splitlines()}
 
 
 def names_of_root() -> set[str]:
@@ -168,7 +182,7 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
     yield found
     found.manage("down", "--purge")
     assert not found.state.exists()
-    assert names_of_root() <= before
+    until(lambda: names_of_root() <= before, "nothing new is in / and /run")
 
 
 @pytest.fixture
@@ -181,6 +195,7 @@ def second(cluster: Cluster, tmp_path: Path) -> Iterator[Cluster]:
 
 class TestService:
     def test_status_is_healthy_and_small(self, cluster: Cluster) -> None:
+        cluster.await_no_jobs()
         report = cluster.status()
         assert report["state"] == "healthy"
         assert {node["name"]: node["state"] for node in report["nodes"]} == dict.fromkeys(NODES, "idle")
@@ -228,7 +243,7 @@ class TestService:
         for partition in ("cpu", "gpu", "cpu"):
             cluster.run("sbatch", "--licenses=machine:1", "--output=/dev/null", "-p", partition, "--wrap", script)
         order = cluster.state / "shared" / "order"
-        await_true(lambda: order.exists() and order.read_text().count("end") == 3)
+        until(lambda: order.exists() and order.read_text().count("end") == 3, "all three jobs have ended")
         assert order.read_text().split() == ["begin", "end"] * 3
 
 
@@ -295,17 +310,17 @@ class TestSwitches:
     def test_traffic_between_them_takes_the_uplinks(self, cluster: Cluster) -> None:
         def reaches(target: str) -> bool:
             # slurmd's port.
-            script = f"timeout 2 bash -c '< /dev/tcp/{target}/6818' 2> /dev/null && echo yes || echo no"
+            script = f"timeout 5 bash -c '< /dev/tcp/{target}/6818' 2> /dev/null && echo yes || echo no"
             return cluster.on("node3", "sh", "-c", script) == "yes"
 
-        assert reaches("node1")
+        until(lambda: reaches("node1"), "node3 reaches node1")
         cluster.on("login", "ip", "link", "set", "up-switch2", "down")
         try:
-            assert not reaches("node1")
-            assert reaches("node4")
+            until(lambda: not reaches("node1"), "node3 reaches node1 no longer")
+            until(lambda: reaches("node4"), "node3 reaches node4")
         finally:
             cluster.on("login", "ip", "link", "set", "up-switch2", "up")
-        await_true(lambda: reaches("node1"))
+        until(lambda: reaches("node1"), "node3 reaches node1 again")
 
     def test_the_spine_alone_answers_for_the_login_address(self, cluster: Cluster) -> None:
         """A leaf's MAC address changes with its nodes' ports: nodes that had it would lose the login node."""
@@ -342,9 +357,9 @@ class TestCommands:
         program = [str(cluster.state / "bin" / "srun"), "--job-name=to-be-ended", "sleep", "600"]
         with subprocess.Popen(program, env=cluster.environment, stderr=subprocess.DEVNULL) as process:
             queue = ["--noheader", "--name=to-be-ended", "--states=running"]
-            await_true(lambda: cluster.run("squeue", *queue).stdout != "")
+            until(lambda: cluster.run("squeue", *queue).stdout, "the command runs")
             process.kill()
-        await_true(lambda: cluster.run("squeue", *queue).stdout == "")
+        until(lambda: cluster.run("squeue", *queue).stdout == "", "the command has ended")
 
     def test_exec_passes_arguments_and_status(self, cluster: Cluster) -> None:
         assert cluster.on("node1", "printf", "%s|", "a b", "", "'", "--help") == "a b||'|--help|"
@@ -353,12 +368,20 @@ class TestCommands:
 
     def test_exec_without_command_is_a_shell_on_the_terminal(self, cluster: Cluster) -> None:
         leader, follower = pty.openpty()
+        os.set_blocking(leader, False)
         environment = cluster.environment | {"SHELL": "/bin/sh"}
         command = [str(CLUSTER), "exec", "node2"]
         with subprocess.Popen(command, env=environment, stdin=follower, stdout=follower, stderr=follower) as shell:
             os.write(leader, b'test -t 0 && echo "on $(hostname)"; exit 5\n')
-            assert shell.wait(timeout=20) == 5
-        assert b"on node2" in os.read(leader, 1 << 16)
+            assert shell.wait(timeout=PATIENCE_S) == 5
+        seen = bytearray()
+
+        def shown() -> bool:
+            with contextlib.suppress(BlockingIOError):
+                seen.extend(os.read(leader, 1 << 16))
+            return b"on node2" in seen
+
+        until(shown, "the terminal shows the name of the node")
         os.close(leader)
         os.close(follower)
 
@@ -381,21 +404,25 @@ class TestCommands:
 class TestHealing:
     def test_killed_slurmd(self, cluster: Cluster) -> None:
         cluster.on("node2", "pkill", "-9", "slurmd")
-        assert "slurmd-node2 is not running" in cluster.status(expected=1)["problems"]
+        cluster.await_problem("slurmd-node2 is not running")
         assert "restarted: slurmd-node2" in cluster.manage("up").stderr
         assert cluster.run("srun", "-w", "node2", "hostname").stdout.strip() == "node2"
 
     def test_node_without_power_and_database_killed(self, cluster: Cluster) -> None:
-        os.kill(int(cluster.pid_file("node3")[0]), signal.SIGKILL)
+        node3 = int(cluster.pid_file("node3")[0])
+        os.kill(node3, signal.SIGKILL)
         cluster.on("login", "pkill", "-9", "-x", "mariadbd")
+        until(lambda: not runs(node3), "node3 is off")
+        until(lambda: cluster.on("login", "sh", "-c", "pgrep -x mariadbd || true") == "", "the database has ended")
         said = cluster.manage("up").stderr
         assert "node3 namespaces" in said
         assert "mariadbd" in said
         assert sorted(cluster.run("srun", "-N4", "-p", "scratch", "hostname").stdout.split()) == NODES
 
     def test_drained_node(self, cluster: Cluster) -> None:
+        cluster.await_no_jobs()
         cluster.run("scontrol", "update", "NodeName=node1", "State=DRAIN", "Reason=a test")
-        assert "node1 is drained (a test)" in cluster.status(expected=1)["problems"]
+        cluster.await_problem("node1 is drained (a test)")
         assert "node1 was drained (a test): resumed" in cluster.manage("up").stderr
         cluster.status()
 
@@ -404,9 +431,10 @@ class TestTraces:
     def test_second_cluster_its_crash_and_its_end(self, cluster: Cluster, second: Cluster) -> None:
         """One after another: two starts at once, side by side, crash, damaged database, end."""
         small = ["up", "--nodes", "2", "--scratch-size", "64M"]
+        before = interfaces()
 
         starts = [second.start(*small), second.start(*small)]
-        said = [start.communicate(timeout=120)[1] for start in starts]
+        said = [start.communicate(timeout=PATIENCE_S)[1] for start in starts]
         assert [start.returncode for start in starts] == [0, 0], said
         assert sum("already up" in text for text in said) == 1, said
 
@@ -416,26 +444,29 @@ class TestTraces:
         assert len(cluster.status()["nodes"]) == 4
 
         second.run("sbatch", "--output=/dev/null", "--wrap", "sleep 600")
-        await_true(lambda: "R" in second.run("squeue", "--noheader", "--format=%t").stdout)
+        until(lambda: "R" in second.run("squeue", "--noheader", "--format=%t").stdout, "the job runs")
         pids = second.host_pids()
         os.kill(second.outer_pid(), signal.SIGKILL)
-        await_true(lambda: not any(map(runs, pids)))
+        until(lambda: not any(map(runs, pids)), "the whole cluster has ended")
         second.manage("status", expected=3)
         second.manage("up")
-        assert second.run("squeue", "--noheader").stdout == ""
+        second.await_no_jobs()
         assert second.run("srun", "hostname").stdout.strip() == "node1"
 
         pids = second.host_pids()
         assert len(pids) > 10
         images = {image: str(image.stat().st_ino) for image in second.state.glob("nodes/*/scratch.img")}
         second.manage("down")
-        assert not any(map(runs, pids))
-        assert str(second.state) not in Path("/proc/mounts").read_text()
+        until(lambda: not any(map(runs, pids)), "no process is left")
+        until(lambda: str(second.state) not in Path("/proc/mounts").read_text(), "no mount is left")
         assert not any(image.exists() for image in images)
-        assert b"veth" not in subprocess.run(["ip", "link"], capture_output=True, check=True).stdout
+        assert interfaces() <= before
         loops = ["losetup", "--list", "--noheadings", "--output", "BACK-INO"]
-        used = subprocess.run(loops, capture_output=True, text=True, check=True).stdout.split()
-        assert not set(used) & set(images.values())
+
+        def used() -> set[str]:
+            return {*subprocess.run(loops, capture_output=True, text=True, check=True).stdout.split()}
+
+        until(lambda: not used() & set(images.values()), "no loop device is left")
         assert "was not up" in second.manage("down").stderr
 
         data = second.state / "database" / "ibdata1"
@@ -452,13 +483,15 @@ class TestTraces:
         (second.state / "run").mkdir(parents=True)
         shutil.copy(cluster.state / "run" / "instance.json", second.state / "run")
         _, start, boot = cluster.pid_file("login")
-        with subprocess.Popen(["sleep", "60"]) as foreign:
-            second.pid_path("login").write_text(f"{foreign.pid} {start} {boot}\n")
-            second.manage("status", expected=3)
-            assert "is not up" in second.manage("exec", "node1", "true", expected=1).stderr
-            assert "was not up" in second.manage("down", "--purge").stderr
-            assert foreign.poll() is None
-            foreign.kill()
+        with subprocess.Popen(["sleep", "infinity"]) as foreign:
+            try:
+                second.pid_path("login").write_text(f"{foreign.pid} {start} {boot}\n")
+                second.manage("status", expected=3)
+                assert "is not up" in second.manage("exec", "node1", "true", expected=1).stderr
+                assert "was not up" in second.manage("down", "--purge").stderr
+                assert foreign.poll() is None
+            finally:
+                foreign.kill()
 
     def test_a_start_that_fails_leaves_nothing(self, second: Cluster) -> None:
         # No file of this size can be made, so there is no scratch space on a loop device.

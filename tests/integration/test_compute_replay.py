@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.waiting import PATIENCE_S
+
 REPOSITORY = Path(__file__).parents[2]
 DATA = REPOSITORY / "tests/data"
 CHECKS = ("BabelStream", "HplNvidia", "NcclAllReduce", "NvBandwidth", "StreamNuma")
@@ -51,7 +53,7 @@ def cases(tmp_path_factory):
             "--prefix", root, f"--report-file={report}", "-n", "|".join(CHECKS),
         ],
         env={**os.environ, "PATH": f"{root}:{os.environ['PATH']}"},
-        cwd=root, capture_output=True, text=True, timeout=300, check=False,
+        cwd=root, capture_output=True, text=True, timeout=2 * PATIENCE_S, check=False,
     )  # fmt: skip
     assert done.returncode == 0, done.stdout + done.stderr
     found = json.loads(report.read_text())["runs"][-1]["testcases"]

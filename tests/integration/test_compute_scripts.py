@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.waiting import PATIENCE_S
+
 REPOSITORY = Path(__file__).parents[2]
 
 
@@ -20,7 +22,7 @@ def stage(tmp_path_factory):
             "-c", checks / "compute", "-c", checks / "network/nccl_tests.py",
             "--dry-run", "--prefix", root, "--keep-stage-files", "-x", "NodeSweep",
         ],
-        cwd=root, capture_output=True, text=True, timeout=300, check=False,
+        cwd=root, capture_output=True, text=True, timeout=2 * PATIENCE_S, check=False,
     )  # fmt: skip
     assert done.returncode == 0, done.stdout + done.stderr
     assert "WARNING" not in done.stdout

@@ -8,6 +8,7 @@ import sys
 
 from tests.fault_campaign.cluster import Cluster
 from tests.fault_campaign.control_group import disk_limit, limited
+from tests.waiting import PATIENCE_S
 
 from .conftest import KAPPA
 
@@ -19,7 +20,7 @@ def validate_fio(suite, *options):
     return subprocess.run(
         [KAPPA, "validate", "embedded", "smoke", "--system=embedded:scratch", "-n", "Fio%target=scratch",
          "-S", "Fio.file_size_mib=8", "-S", "Fio.runtime_s=1", *options],
-        env=suite.environment(), capture_output=True, text=True, timeout=900, check=False,
+        env=suite.environment(), capture_output=True, text=True, timeout=2 * PATIENCE_S, check=False,
     )  # fmt: skip
 
 

@@ -4,9 +4,11 @@ import contextlib
 import shutil
 import subprocess
 import threading
-import time
 
 import pytest
+
+from tests.tiers import long
+from tests.waiting import PATIENCE_S, until
 
 from .conftest import REPOSITORY, SITE
 
@@ -39,6 +41,7 @@ def limited(suite, place, *devices):
         yield
 
 
+@long
 def test_smoke_run_of_a_healthy_cluster_passes(suite):
     status, verdict = suite.run("--mode=smoke")
     assert status == 0, verdict
@@ -55,6 +58,7 @@ def test_bandwidth_limit_on_one_link_names_the_node(suite):
     assert "node2" in failure_of(verdict, "NodeLinks")["operator_line"]
 
 
+@long
 def test_transient_is_measured_again_on_the_same_nodes_and_not_blamed(suite):
     """By another job, where the first one is not held."""
     pattern = "runs/*-smoke/run-report.json"
@@ -65,11 +69,8 @@ def test_transient_is_measured_again_on_the_same_nodes_and_not_blamed(suite):
              "-S", "watch_load=no"],
             env=suite.environment(),
         )  # fmt: skip
-        deadline = time.monotonic() + 300
-        while not (reports := set(suite.results.glob(pattern)) - before):
-            assert time.monotonic() < deadline, "no report was written"
-            time.sleep(0.1)
-    validation.wait(timeout=300)
+        reports = until(lambda: set(suite.results.glob(pattern)) - before, "a report is written")
+    validation.wait(timeout=2 * PATIENCE_S)
     _, verdict = suite.judge(reports.pop())
     case = next(case for case in verdict["cases"] if case["partition"] == "cpu")
     assert (case["state"], case["diagnosis"], case["unstable"]) == ("pass", "transient", True)
@@ -102,6 +103,7 @@ def test_bandwidth_limit_to_one_node_is_a_slow_link(suite):
     assert failed["suspects"] == ["node2", "node4"]
 
 
+@long
 def test_bandwidth_limit_on_both_nodes_of_a_switch_names_the_switch(suite):
     with limited(suite, "node3", "eth0"), limited(suite, "node4", "eth0"):
         status, verdict = suite.run("-n", "PairSweep", "-S", "PairSweep.seconds=0.5")
@@ -111,6 +113,7 @@ def test_bandwidth_limit_on_both_nodes_of_a_switch_names_the_switch(suite):
     assert failed["suspects"] == ["node3", "node4"]
 
 
+@long
 def test_slow_uplink_is_seen_across_the_switches_and_blamed_on_no_node(suite):
     with limited(suite, "login", "up-switch2", "down-switch2"):
         status, verdict = suite.run("-n", "PairSweep", "-S", "PairSweep.seconds=0.5")
@@ -136,13 +139,23 @@ def test_full_scratch_fails(suite):
     assert {"Fio", "PartitionHealth"} & {case["check_class"] for case in verdict["cases"] if case["state"] == "fail"}
 
 
+def test_drained_node_is_named(suite):
+    drain = ["scontrol", "update", "nodename=node3", "state=drain", "reason=test"]
+    suite.cluster("exec", "login", *drain)
+    try:
+        status, verdict = suite.run("-n", "PartitionState")
+    finally:
+        suite.cluster("up")
+    assert status == FAIL
+    assert failure_of(verdict, "PartitionState")["suspects"] == ["node3"]
+
+
+@long
 def test_killed_slurmd_names_the_node(suite):
     suite.cluster("exec", "node4", "pkill", "-9", "slurmd")
     try:
-        deadline = time.monotonic() + 90
-        while "down" not in suite.cluster("exec", "login", "sinfo", "-h", "-n", "node4", "-o", "%T").stdout:
-            assert time.monotonic() < deadline, "Slurm did not notice"
-            time.sleep(1)
+        sinfo = ["sinfo", "--noheader", "--nodes=node4", "--format=%T"]
+        until(lambda: "down" in suite.cluster("exec", "login", *sinfo).stdout, "Slurm has noticed", poll_s=0.5)
         status, verdict = suite.run("-n", "PartitionState")
     finally:
         suite.cluster("up")
@@ -150,16 +163,10 @@ def test_killed_slurmd_names_the_node(suite):
     assert failure_of(verdict, "PartitionState")["suspects"] == ["node4"]
 
 
-@pytest.mark.parametrize("check, node", [("Fio", "node1"), ("NodeScratch", "node4")])
+@pytest.mark.parametrize("check, node", [("Fio", "node1"), pytest.param("NodeScratch", "node4", marks=long)])
 def test_cancelled_job_leaves_no_files_and_fails(suite, check, node):
     def left():
         return suite.cluster("exec", node, "sh", "-c", "ls -d /scratch/kappa.* || true").stdout.split()
-
-    def wait_for(reached, what):
-        deadline = time.monotonic() + 90
-        while not reached():
-            assert time.monotonic() < deadline, what
-            time.sleep(0.2)
 
     report = suite.results / "run-report.json"
     report.unlink(missing_ok=True)
@@ -175,10 +182,11 @@ def test_cancelled_job_leaves_no_files_and_fails(suite, check, node):
         ),
     )
     running.start()
-    wait_for(left, "the job made no file")
+    until(left, "the job has made a file")
     suite.cluster("exec", "login", "scancel", "--me")
-    running.join(timeout=300)
-    wait_for(lambda: not left(), "the job left its file")
+    running.join(timeout=2 * PATIENCE_S)
+    assert not running.is_alive(), "ReFrame does not end"
+    until(lambda: not left(), "the job has removed its files")
     status, verdict = suite.judge(report)
     assert status == FAIL
     assert {case["check_class"] for case in verdict["cases"]} == {check}

@@ -9,6 +9,7 @@ import pytest
 
 from reports.show.run_page import render
 from tests.unit.reports.samples import case, judged, latency, recorded, report
+from tests.waiting import PATIENCE_S
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="no Chromium here: install the package chromium")
@@ -72,7 +73,7 @@ def browse(tmp_path):
                 f"--window-size={width},{height}", "--virtual-time-budget=8000", "--enable-logging=stderr",
                 f"--user-data-dir={tmp_path / 'profile'}", *options, page.as_uri(),
             ],
-            capture_output=True, text=True, check=True, timeout=120,
+            capture_output=True, text=True, check=True, timeout=PATIENCE_S,
         )  # fmt: skip
 
     return run

@@ -5,7 +5,9 @@ import os
 import re
 import signal
 import subprocess
-import time
+
+from tests.tiers import long
+from tests.waiting import PATIENCE_S, until
 
 from .conftest import KAPPA
 
@@ -24,12 +26,13 @@ def logs(suite, earlier):
     return [log for log in suite.results.glob("nights/*/night.log") if log.parent not in earlier]
 
 
+@long
 def test_a_slow_link_is_named_in_the_message(suite):
     limit = ["add", "dev", "eth0", "root", "tbf", "rate", "200mbit", "burst", "70000", "latency", "50ms"]
     suite.cluster("exec", "node2", "tc", "qdisc", *limit)
     try:
         night = start(suite, "2026-11-15", "--", *QUICK)
-        said, _ = night.communicate(timeout=300)
+        said, _ = night.communicate(timeout=2 * PATIENCE_S)
     finally:
         suite.cluster("exec", "node2", "tc", "qdisc", "del", "dev", "eth0", "root")
     assert night.returncode == FAIL, said
@@ -46,34 +49,35 @@ def test_a_cut_night_is_incomplete_and_no_second_runs_beside_it(suite):
     earlier = set(suite.results.glob("nights/*"))
     night = start(suite, "2026-11-16", "--", *QUICK)
     try:
-        await_that("the night runs checks", lambda: any("RUN" in log.read_text() for log in logs(suite, earlier)))
+        until(lambda: any("RUN" in log.read_text() for log in logs(suite, earlier)), "the night runs checks")
         second = start(suite, "2026-11-16")
-        said, _ = second.communicate(timeout=60)
+        said, _ = second.communicate(timeout=PATIENCE_S)
         assert second.returncode == BUSY, said
         assert "another night is running" in said
     finally:
         night.terminate()
-    said, _ = night.communicate(timeout=180)
+    said, _ = night.communicate(timeout=2 * PATIENCE_S)
     assert night.returncode == INCOMPLETE, said
     record = json.loads(sorted(suite.results.glob("nights/*/night.json"))[-1].read_text())
     assert record["cut"] == "stopped by SIGTERM"
     assert "did not come to its end" in (suite.results / "nightly/message.md").read_text()
-    assert suite.cluster("exec", "login", "squeue", "--noheader").stdout.strip() == ""
+    assert suite.jobs() == []
 
 
+@long
 def test_a_night_whose_machine_fails_begins_again_on_another(suite):
     earlier = set(suite.results.glob("nights/*"))
     job = submit(suite, "--mode=links", "--nights=0", "--slurm=--partition=cpu", "--", "--system=embedded:gpu")
     try:
         begin(suite, job)
-        await_that("the night runs checks", lambda: any("RUN" in log.read_text() for log in logs(suite, earlier)))
+        until(lambda: any("RUN" in log.read_text() for log in logs(suite, earlier)), "the night runs checks")
         first = node_of(suite, job)
         os.kill(int((suite.state / f"run/{first}.pid").read_text().split()[0]), signal.SIGKILL)
         # Slurm would find out by itself, but later.
         suite.cluster("exec", "login", "scontrol", "update", f"nodename={first}", "state=down", "reason=test")
-        await_that("the job waits again", lambda: "PENDING" in show(suite, job))
+        until(lambda: "JobState=PENDING" in show(suite, job), "the job waits again")
         begin(suite, job)
-        await_that("the night ends", lambda: "COMPLETED" in show(suite, job) or "FAILED" in show(suite, job))
+        until(lambda: re.search("JobState=(COMPLETED|FAILED)", show(suite, job)), "the night has ended")
     finally:
         suite.cluster("exec", "login", "scancel", "--name=kappa-nightly-embedded")
         suite.cluster("up")
@@ -110,9 +114,3 @@ def show(suite, job):
 def node_of(suite, job):
     return re.search(r"^ +NodeList=(\S+)", show(suite, job), re.MULTILINE)[1]
 
-
-def await_that(what, holds, within_s=120):
-    deadline = time.monotonic() + within_s
-    while not holds():
-        assert time.monotonic() < deadline, f"waited {within_s} s: {what}"
-        time.sleep(0.3)

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 import pytest
 
 from reframe_checks.network import osu_programs
+from tests.waiting import PATIENCE_S
 
 REPOSITORY = pathlib.Path(__file__).parents[2]
 CASE = re.compile(
@@ -49,7 +50,7 @@ def cases(tmp_path_factory):
         pathlib.Path(sys.executable).with_name("reframe"), "-C", REPOSITORY / "tests/data/sites/gpu.py",
         "-c", REPOSITORY / "reframe_checks/network", "-R", "--prefix", root, "--dry-run", "-n", CHECKS,
     ]  # fmt: skip
-    done = subprocess.run(command, cwd=root, capture_output=True, text=True, timeout=300, check=False)
+    done = subprocess.run(command, cwd=root, capture_output=True, text=True, timeout=2 * PATIENCE_S, check=False)
     assert done.returncode == 0, done.stdout
     found = []
     for match in CASE.finditer(done.stdout):

@@ -6,6 +6,8 @@ import subprocess
 
 import pytest
 
+from tests.waiting import PATIENCE_S
+
 REPOSITORY = pathlib.Path(__file__).parents[2]
 
 # Open MPI refuses root and more ranks than cores unless told otherwise. It leaks at its end, which is not ours.
@@ -39,7 +41,7 @@ class Program:
 
     def _run(self, *command, ok=True, **options):
         done = subprocess.run(
-            list(map(str, command)), capture_output=True, text=True, timeout=300, check=False, **options
+            list(map(str, command)), capture_output=True, text=True, timeout=PATIENCE_S, check=False, **options
         )
         assert not ok or done.returncode == 0, done.stdout + done.stderr
         return done

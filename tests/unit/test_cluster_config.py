@@ -23,6 +23,7 @@ from site_configs.embedded.cluster_lib.lock import state_lock
 from site_configs.embedded.cluster_lib.nodes_state import NodeState, parse_sinfo
 from site_configs.embedded.cluster_lib.options import MAX_NODES, ClusterOptions, find_gpu_devices, parse_size
 from site_configs.embedded.cluster_lib.processes import EXITING, ProcessId, boot_id
+from tests.waiting import PATIENCE_S
 
 
 def settings_of(text: str) -> dict[str, str]:
@@ -34,7 +35,7 @@ def settings_of(text: str) -> dict[str, str]:
 @pytest.fixture
 def sleeper() -> Iterator[subprocess.Popen[bytes]]:
     """A process that is not the cluster's."""
-    with subprocess.Popen(["sleep", "60"]) as process:
+    with subprocess.Popen(["sleep", "infinity"]) as process:
         yield process
         process.kill()
 
@@ -217,7 +218,7 @@ class TestProcessId:
         process = identity(sleeper)
         assert not process.wait_gone(0.01)
         process.send(signal.SIGTERM)
-        assert process.wait_gone(5)
+        assert process.wait_gone(PATIENCE_S)
         assert not process.alive()  # a zombie until the parent asks
         assert sleeper.wait() == -signal.SIGTERM
         process.send(signal.SIGTERM)
@@ -235,7 +236,7 @@ class TestProcessId:
         with subprocess.Popen(
             ["unshare", "-c", program, *wanted[1:]], executable=sys.executable, stdin=subprocess.PIPE
         ) as outer:
-            deadline = Deadline(5)
+            deadline = Deadline(PATIENCE_S)
             assert deadline.poll(lambda: find_outer(layout) is not None)
             found = find_outer(layout)
             assert found is not None
@@ -290,7 +291,7 @@ class TestFiles:
 class TestLock:
     def test_one_at_a_time(self, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
         layout = StateLayout(tmp_path)
-        with state_lock(layout, Deadline(5), Progress()):
+        with state_lock(layout, Deadline(PATIENCE_S), Progress()):
             second = state_lock(layout, Deadline(0.1), Progress())
             with pytest.raises(ClusterError, match="another `cluster up` or `down` still works on"), second:
                 pass
@@ -303,10 +304,10 @@ class TestLock:
         entered = threading.Event()
 
         def other() -> None:
-            with state_lock(layout, Deadline(5), Progress()):
+            with state_lock(layout, Deadline(PATIENCE_S), Progress()):
                 entered.set()
 
-        with state_lock(layout, Deadline(5), Progress()):
+        with state_lock(layout, Deadline(PATIENCE_S), Progress()):
             thread = threading.Thread(target=other)
             thread.start()
             time.sleep(0.2)

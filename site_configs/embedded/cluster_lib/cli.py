@@ -85,7 +85,7 @@ def _parser() -> argparse.ArgumentParser:
         help="ext4: on a loop device with direct I/O (needs root); tmpfs: memory; auto: ext4 if possible (default)",
     )
     up.add_argument("--no-accounting", action="store_true", help="without slurmdbd and MariaDB; sacct has no answers")
-    up.add_argument("--timeout", type=float, default=90, metavar="S", help="give up after S seconds (default: 90)")
+    up.add_argument("--timeout", type=float, default=300, metavar="S", help="give up after S seconds (default: 300)")
     up.add_argument("--print-env", action="store_true", help="print the shell command that puts the commands on PATH")
 
     down = commands.add_parser(
@@ -95,7 +95,7 @@ def _parser() -> argparse.ArgumentParser:
         description="Cancel all jobs and end the cluster; its database and logs stay for the next start.",
     )
     down.add_argument("--purge", action="store_true", help="remove the state folder as well")
-    down.add_argument("--timeout", type=float, default=90, metavar="S", help="wait S seconds for another up or down")
+    down.add_argument("--timeout", type=float, default=300, metavar="S", help="wait S seconds for another up or down")
 
     status = commands.add_parser(
         "status",

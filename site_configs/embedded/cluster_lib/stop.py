@@ -14,7 +14,7 @@ from .jobs import cancel_all_jobs, no_jobs
 from .layout import LOGIN, StateLayout
 from .processes import ProcessId, members
 
-_ORDERLY_S = 10.0  # for each step of an orderly stop; afterwards everything is killed
+_ORDERLY_S = 30.0  # for each step of an orderly stop; afterwards everything is killed
 _CGROUPS_ARE_MIXED = Path("/sys/fs/cgroup/unified").is_dir()  # versions 1 and 2 side by side
 
 

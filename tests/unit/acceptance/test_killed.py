@@ -10,15 +10,15 @@ from reports.acceptance.campaign import REPORT
 from reports.acceptance.dossier import verify, write_dossier
 from reports.acceptance.judge import Outcome, judge
 from reports.acceptance.plan import Item, Plan
-from tests.killing import in_child
+from tests.killing import in_child, seconds
+from tests.tiers import few_or_many
 from tests.unit.acceptance.conftest import clause
 from tests.unit.acceptance.test_campaign import SERIES
 from tests.unit.reports.samples import latency, report
 
-KILLS = 100
 
-
-def test_a_run_that_is_killed_again_and_again(campaign, monkeypatch):
+@few_or_many("least", 10, 100)
+def test_a_run_that_is_killed_again_and_again(campaign, monkeypatch, least):
     repeats = 40
     campaign.demand(clause(repeats=repeats))
     planned = Plan((Item(SERIES, ("B1",), repeats, 2, None, CHECKS),), {})
@@ -38,7 +38,7 @@ def test_a_run_that_is_killed_again_and_again(campaign, monkeypatch):
 
     draw = random.Random(11)
     finished = kills = 0
-    while kills < KILLS:
+    while kills < least:
         kills += not in_child(work, draw.uniform(0, 0.1))
         now = sum(attempt.session is not None for attempt in campaign.attempts())
         assert now >= finished, "a finished result was lost"
@@ -49,13 +49,16 @@ def test_a_run_that_is_killed_again_and_again(campaign, monkeypatch):
     assert [sample.value for sample in verdict.samples] == [repeat / 100 for repeat in range(1, repeats + 1)]
 
 
-def test_a_report_that_is_killed_again_and_again(campaign, tmp_path):
+@few_or_many("least", 10, 100)
+def test_a_report_that_is_killed_again_and_again(campaign, tmp_path, least):
     campaign.measure(9, 9, 9)
     target = tmp_path / "out" / "dossier"
+    whole_s = seconds(lambda: write_dossier(campaign, tmp_path / "timed", pdf=False, how_signed=None))
     draw = random.Random(12)
-    written = kills = 0
-    while kills < KILLS:
-        after_s = draw.uniform(0.001, 0.1)
+    written = kills = turns = 0
+    while kills < least or (not written and turns < 100 * least):
+        turns += 1
+        after_s = draw.uniform(0, 1.2 * whole_s)
         kills += not in_child(lambda: write_dossier(campaign, target, pdf=False, how_signed=None), after_s)
         if target.exists():
             assert verify(target).exit_status == 0

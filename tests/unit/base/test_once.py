@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.waiting import PATIENCE_S
+
 REPOSITORY = Path(__file__).parents[3]
 SETTINGS = """
 def partition(name, environs, features):
@@ -36,7 +38,7 @@ def test_first_environment_of_each_partition(check, expected, tmp_path):
             Path(sys.executable).with_name("reframe"), "-C", tmp_path / "settings.py", "-c",
             REPOSITORY / "reframe_checks/node", "--prefix", tmp_path, "-n", f"^{check}", "-lC",
         ],
-        cwd=tmp_path, capture_output=True, text=True, timeout=60, check=False,
+        cwd=tmp_path, capture_output=True, text=True, timeout=PATIENCE_S, check=False,
     )  # fmt: skip
     assert done.returncode == 0, done.stdout + done.stderr
     assert sorted(re.findall(r"^- \w+ .*@here:(\S+)$", done.stdout, re.MULTILINE)) == expected, done.stdout

@@ -4,6 +4,7 @@ import pytest
 
 from reframe_checks.base.provenance import _COLLECT, parse_provenance, suite_revision
 from reports.history.rows import FACTS
+from tests.waiting import PATIENCE_S
 
 TEXT = """hostname=node1
 nodelist=node[1-2,7]
@@ -47,7 +48,7 @@ def collected(folder, files):
         path.write_text(text, encoding="utf-8")
     script = _COLLECT.format(mpi_version="echo MPI 1", programs="/bin/true", files="", output=folder / "out")
     script = script.replace("/proc/driver", f"{folder}/proc/driver").replace("/sys/module", f"{folder}/sys/module")
-    subprocess.run(["bash", "-euo", "pipefail", "-c", script], check=True, timeout=60, capture_output=True)
+    subprocess.run(["bash", "-euo", "pipefail", "-c", script], check=True, timeout=PATIENCE_S, capture_output=True)
     return parse_provenance((folder / "out").read_text(encoding="utf-8"))
 
 

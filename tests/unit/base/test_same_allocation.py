@@ -4,11 +4,11 @@ import os
 import pathlib
 import signal
 import subprocess
-import time
 
 import pytest
 
 from reframe_checks.base.same_allocation import ANSWER_FILE, FIRST_FOLDER, MEASURED_FILE, holding_script
+from tests.waiting import PATIENCE_S, until
 
 MEASURE = """
 trap 'echo cleaned >> log; exit 143' TERM
@@ -39,11 +39,7 @@ def job(tmp_path):
 
 
 def appears(path: pathlib.Path) -> None:
-    for _ in range(1000):
-        if path.exists():
-            return
-        time.sleep(0.01)
-    raise AssertionError(f"no {path}")
+    until(path.exists, f"there is {path.name}")
 
 
 def answer(folder: pathlib.Path, text: str) -> None:
@@ -58,7 +54,7 @@ def lines(path: pathlib.Path) -> list[str]:
 def test_figures_within_bounds_end_the_job(job, tmp_path):
     process = job()
     answer(tmp_path, "enough\n")
-    assert process.wait(timeout=20) == 0
+    assert process.wait(timeout=PATIENCE_S) == 0
     assert lines(tmp_path / "log") == ["measured"]
     assert not (tmp_path / FIRST_FOLDER).exists()
 
@@ -66,7 +62,7 @@ def test_figures_within_bounds_end_the_job(job, tmp_path):
 def test_figures_out_of_bounds_are_measured_again_and_both_are_kept(job, tmp_path):
     process = job()
     answer(tmp_path, "again\njob.out\njob.err\nfigures.json\n")
-    assert process.wait(timeout=20) == 0
+    assert process.wait(timeout=PATIENCE_S) == 0
     assert lines(tmp_path / "job.out") == ["figures 2"]
     assert lines(tmp_path / FIRST_FOLDER / "job.out") == ["figures 1"]
     assert (tmp_path / FIRST_FOLDER / "figures.json").exists()
@@ -74,7 +70,7 @@ def test_figures_out_of_bounds_are_measured_again_and_both_are_kept(job, tmp_pat
 
 
 def test_without_an_answer_the_nodes_are_given_back(job, tmp_path):
-    assert job(hold_s=1).wait(timeout=20) == 0
+    assert job(hold_s=1).wait(timeout=PATIENCE_S) == 0
     assert lines(tmp_path / ANSWER_FILE) == ["late"]
     assert lines(tmp_path / "log") == ["measured"]
 
@@ -85,14 +81,14 @@ def test_without_an_answer_the_nodes_are_given_back(job, tmp_path):
     ids=["failed", "error trap", "no time left for a second time"],
 )
 def test_not_held(job, tmp_path, measure, limit_s, status):
-    assert job(f"{measure}\n", limit_s=limit_s).wait(timeout=20) == status
+    assert job(f"{measure}\n", limit_s=limit_s).wait(timeout=PATIENCE_S) == status
     assert not (tmp_path / MEASURED_FILE).exists()
 
 
 def test_output_that_cannot_be_moved_stays(job, tmp_path):
     process = job()
     answer(tmp_path, "again\njob.out\nmissing.json\n")
-    assert process.wait(timeout=20) == 0
+    assert process.wait(timeout=PATIENCE_S) == 0
     assert lines(tmp_path / "job.out") == ["figures 1"]
     assert lines(tmp_path / "log") == ["measured"]
     assert not (tmp_path / FIRST_FOLDER).exists()
@@ -100,7 +96,7 @@ def test_output_that_cannot_be_moved_stays(job, tmp_path):
 
 def test_jobs_of_an_array_share_the_folder_and_are_not_held(job, tmp_path, monkeypatch):
     monkeypatch.setenv("SLURM_ARRAY_TASK_ID", "1")
-    assert job().wait(timeout=20) == 0
+    assert job().wait(timeout=PATIENCE_S) == 0
     assert not (tmp_path / MEASURED_FILE).exists()
 
 
@@ -109,12 +105,11 @@ def test_what_an_earlier_job_left_is_no_answer(job, tmp_path):
         (tmp_path / name).write_text("again\njob.out\n")
     (tmp_path / FIRST_FOLDER).mkdir()
     process = job("until [[ -e go ]]; do sleep 0.01; done\necho measured >> log\n")
-    while (tmp_path / FIRST_FOLDER).exists():
-        time.sleep(0.01)
+    until(lambda: not (tmp_path / FIRST_FOLDER).exists(), "what was left is gone")
     assert not (tmp_path / ANSWER_FILE).exists()
     (tmp_path / "go").touch()
     answer(tmp_path, "enough\n")
-    assert process.wait(timeout=20) == 0
+    assert process.wait(timeout=PATIENCE_S) == 0
     assert lines(tmp_path / "log") == ["measured"]
 
 
@@ -122,7 +117,7 @@ def test_a_signal_to_the_script_alone_lets_the_measurement_clean_up(job, tmp_pat
     process = job(MEASURE + "touch running\nwhile true; do sleep 0.05; done\n")
     appears(tmp_path / "running")
     process.send_signal(signal.SIGTERM)
-    assert process.wait(timeout=20) == 143
+    assert process.wait(timeout=PATIENCE_S) == 143
     assert lines(tmp_path / "log") == ["measured", "cleaned"]
     assert not (tmp_path / MEASURED_FILE).exists()
 
@@ -131,5 +126,5 @@ def test_a_signal_ends_the_holding(job, tmp_path):
     process = job()
     appears(tmp_path / MEASURED_FILE)
     process.send_signal(signal.SIGTERM)
-    assert process.wait(timeout=20) == 0
+    assert process.wait(timeout=PATIENCE_S) == 0
     assert lines(tmp_path / "log") == ["measured"]

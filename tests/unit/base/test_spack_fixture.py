@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from spack_envs.installer import state, table
+from tests.waiting import PATIENCE_S
 
 SETTINGS = """
 site_configuration = {
@@ -63,7 +64,7 @@ def test_only_the_checks_of_a_failed_environment_fail(complete, tmp_path):
             Path(sys.executable).with_name("reframe"), "-C", tmp_path / "settings.py", "-c", tmp_path / "probe.py",
             "-r", "--prefix", tmp_path, f"--report-file={report}",
         ],
-        cwd=tmp_path, capture_output=True, text=True, timeout=120, check=False,
+        cwd=tmp_path, capture_output=True, text=True, timeout=PATIENCE_S, check=False,
         env={**os.environ, "PYTHONPATH": str(table.REPOSITORY)},
     )  # fmt: skip
     cases = json.loads(report.read_text())["runs"][-1]["testcases"]

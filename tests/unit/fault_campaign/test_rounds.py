@@ -4,6 +4,7 @@ import pytest
 
 from tests.fault_campaign import rounds
 from tests.fault_campaign.cluster import Cluster
+from tests.waiting import PATIENCE_S
 
 REPORT = 'mkdir "$KAPPA_RESULTS/run"; echo {} > "$KAPPA_RESULTS/run/run-report.json"'
 SAID = 'echo "report: $KAPPA_RESULTS/run/report.html"'
@@ -13,13 +14,13 @@ SAID = 'echo "report: $KAPPA_RESULTS/run/report.html"'
 def validate(tmp_path, monkeypatch):
     """validate(script): the report of a round whose validation is the script."""
 
-    def validate(script):
+    def validate(script, limit_s=PATIENCE_S):
         path = tmp_path / "kappa"
         path.write_text(f"#!/bin/bash\n{script}\n")
         path.chmod(0o755)
         (tmp_path / "results").mkdir()
         monkeypatch.setattr(rounds, "KAPPA", path)
-        monkeypatch.setattr(rounds, "ROUND_SECONDS", 1)
+        monkeypatch.setattr(rounds, "ROUND_SECONDS", limit_s)
         return rounds.validate(Cluster(tmp_path / "cluster", tmp_path / "results"))
 
     return validate
@@ -34,4 +35,4 @@ def test_a_crash_has_none(validate):
 
 
 def test_what_the_limit_ended_is_no_outcome_although_it_is_judged(validate):
-    assert validate(f"{REPORT}; trap '{SAID}; kill $!; exit 2' TERM; sleep 60 & wait") is None
+    assert validate(f"{REPORT}; trap '{SAID}; kill $!; exit 2' TERM; sleep 600 & wait", limit_s=1) is None

@@ -5,8 +5,9 @@ import pytest
 
 from reports.learn.limits import RefusedError, healthy
 from reports.learn.modes import two_levels
+from tests.tiers import few_or_many
 
-TRIALS = 200
+TRIALS = few_or_many("trials", 40, 200)
 SIZES = (20, 60)
 
 
@@ -25,31 +26,34 @@ HEALTHY = {
 }
 
 
-def refused(make, n):
+def refused(make, n, trials):
     """The share of samples that are refused, for whatever reason."""
     count = 0
-    for seed in range(TRIALS):
+    for seed in range(trials):
         try:
             healthy(make(np.random.default_rng(seed), n))
         except RefusedError:
             count += 1
-    return count / TRIALS
+    return count / trials
 
 
+@TRIALS
 @pytest.mark.parametrize("n", SIZES)
 @pytest.mark.parametrize("shape", HEALTHY)
-def test_healthy_samples_are_seldom_refused(shape, n):
-    assert refused(HEALTHY[shape], n) <= 0.05
+def test_healthy_samples_are_seldom_refused(shape, n, trials):
+    assert refused(HEALTHY[shape], n, trials) <= 0.05
 
 
+@TRIALS
 @pytest.mark.parametrize("apart, n, least", [(4, 20, 0.3), (4, 60, 0.9), (5, 20, 0.65), (5, 60, 0.97), (8, 20, 0.9)])
-def test_two_levels_of_equal_weight_are_refused(apart, n, least):
-    assert refused(two(apart), n) >= least
+def test_two_levels_of_equal_weight_are_refused(apart, n, least, trials):
+    assert refused(two(apart), n, trials) >= least
 
 
+@few_or_many("trials", 100, 200)
 @pytest.mark.parametrize("n, least", [(20, 0.4), (60, 0.93)])
-def test_a_rare_level_is_refused_once_it_has_two_values(n, least):
-    assert refused(two(20, 0.08), n) >= least
+def test_a_rare_level_is_refused_once_it_has_two_values(n, least, trials):
+    assert refused(two(20, 0.08), n, trials) >= least
 
 
 def test_the_levels_are_named():

@@ -10,11 +10,12 @@ import re
 import socket
 import subprocess
 import sys
-import time
+import threading
 
 import pytest
 
 from reframe_checks.parsers import node_probe
+from tests.waiting import PATIENCE_S, until
 
 SCRIPT = pathlib.Path(__file__).parents[3] / "reframe_checks/node/src/node_probe.py"
 
@@ -44,7 +45,7 @@ def start_task(number, tasks, *arguments, folder):
 
 def test_on_its_own(tmp_path):
     process = start("--mount", "/proc", "--mount", str(tmp_path / "gone"), folder=tmp_path)
-    out, err = process.communicate(timeout=60)
+    out, err = process.communicate(timeout=PATIENCE_S)
     assert (process.returncode, err) == (0, "")
     (facts,) = node_probe.parse(out, expect_nodes=1)
     assert facts.host == socket.gethostname()
@@ -58,13 +59,13 @@ def test_on_its_own(tmp_path):
 
 def test_in_a_batch_script_it_is_on_its_own(tmp_path):
     process = start(folder=tmp_path, SLURM_JOB_ID="7", SLURM_NTASKS="4", SLURM_PROCID="0")
-    out, _ = process.communicate(timeout=60)
+    out, _ = process.communicate(timeout=PATIENCE_S)
     assert len(node_probe.parse(out)) == 1
 
 
 def test_three_tasks_meet(tmp_path):
     processes = [start_task(number, 3, folder=tmp_path) for number in (2, 1, 0)]
-    outputs = [process.communicate(timeout=60) for process in processes]
+    outputs = [process.communicate(timeout=PATIENCE_S) for process in processes]
     assert [process.returncode for process in processes] == [0, 0, 0]
     assert [bool(out) for out, _ in outputs] == [False, False, True]
     facts = node_probe.parse(outputs[2][0], expect_nodes=3)
@@ -79,15 +80,18 @@ def test_a_foreign_connection_and_a_stale_file_do_no_harm(tmp_path):
     stale.write_text(json.dumps({"hosts": ["127.0.0.1"], "port": 1, "token": "00"}))
     client = start_task(1, 2, folder=tmp_path)
     server = start_task(0, 2, folder=tmp_path)
-    deadline = time.monotonic() + 30
-    while stale.exists() and time.monotonic() < deadline:
+
+    def served():
         # Task 0 may end at any moment.
         with contextlib.suppress(OSError):
             port = json.loads(stale.read_text())["port"]
             with socket.create_connection(("127.0.0.1", port), timeout=1) as stranger:
                 stranger.sendall(b"GET / HTTP/1.1\r\n\r\n")
-    out, _ = server.communicate(timeout=60)
-    client.communicate(timeout=60)
+        return not stale.exists()
+
+    until(served, "task 0 has removed its file")
+    out, _ = server.communicate(timeout=PATIENCE_S)
+    client.communicate(timeout=PATIENCE_S)
     assert len(node_probe.parse(out, expect_nodes=2)) == 2
 
 
@@ -101,14 +105,14 @@ def test_names_are_tried_until_one_answers(probe):
 
 def test_task_0_never_appears(tmp_path):
     process = start_task(1, 2, "--timeout", "0.3", folder=tmp_path)
-    out, err = process.communicate(timeout=60)
+    out, err = process.communicate(timeout=PATIENCE_S)
     assert (process.returncode, out) == (1, "")
     assert "127.0.0.2: no file" in err and "did task 0 start" in err
 
 
 def test_another_task_never_appears(tmp_path):
     process = start_task(0, 3, "--timeout", "0.3", folder=tmp_path)
-    out, err = process.communicate(timeout=60)
+    out, err = process.communicate(timeout=PATIENCE_S)
     assert process.returncode == 1
     assert "no word from tasks [1, 2]" in err
     assert len(node_probe.parse(out)) == 1
@@ -116,27 +120,33 @@ def test_another_task_never_appears(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("script", "facts"),
+    ("script", "answer_s", "facts"),
     [
-        ("echo 'NodeName=n1 CPUAlloc=0 CPUTot=64 RealMemory=257000 AllocMem=0'", {"cpus": 64, "memory_mib": 257000}),
-        ("echo 'slurm_load_node error: Unable to contact slurm controller'; exit 1", None),
-        ("exec sleep 60", None),
+        (
+            "echo 'NodeName=n1 CPUAlloc=0 CPUTot=64 RealMemory=257000 AllocMem=0'",
+            PATIENCE_S,
+            {"cpus": 64, "memory_mib": 257000},
+        ),
+        ("echo 'slurm_load_node error: Unable to contact slurm controller'; exit 1", PATIENCE_S, None),
+        ("exec sleep 600", 0.2, None),
     ],
 )
-def test_what_slurm_says(probe, tmp_path, monkeypatch, script, facts):
+def test_what_slurm_says(probe, tmp_path, monkeypatch, script, answer_s, facts):
     scontrol = tmp_path / "scontrol"
     scontrol.write_text(f"#!/bin/sh\n{script}\n")
     scontrol.chmod(0o755)
     monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
     monkeypatch.setenv("SLURMD_NODENAME", "n1")
-    monkeypatch.setattr(probe, "ANSWER_SECONDS", 0.5)
+    monkeypatch.setattr(probe, "ANSWER_SECONDS", answer_s)
     assert probe.slurm_facts() == facts
 
 
 def test_a_file_system_that_does_not_answer(probe, monkeypatch):
     monkeypatch.setattr(probe, "ANSWER_SECONDS", 0.05)
-    monkeypatch.setattr(probe.os, "statvfs", lambda path: time.sleep(1))
+    over = threading.Event()
+    monkeypatch.setattr(probe.os, "statvfs", lambda path: over.wait())
     facts = probe.mount_facts("/proc")
+    over.set()
     assert (facts["type"], facts["size_bytes"], facts["writable"]) == ("proc", None, None)
 
 

@@ -10,6 +10,7 @@ import pytest
 
 from kappa.command.main import main
 from tests.unit.reports.samples import DATA, REPOSITORY, complete, latency, report
+from tests.waiting import PATIENCE_S
 
 EXPECTED = """
 default_mode: nightly
@@ -40,7 +41,7 @@ def saved(tmp_path):
 def run(*arguments, **environment):
     return subprocess.run(
         [sys.executable, "-m", "kappa.command.main", *map(str, arguments)],
-        cwd=REPOSITORY, capture_output=True, check=False, timeout=60,
+        cwd=REPOSITORY, capture_output=True, check=False, timeout=PATIENCE_S,
         env={**os.environ, "PYTHONIOENCODING": "utf-8", **environment}, encoding="utf-8", errors="replace",
     )  # fmt: skip
 
@@ -69,10 +70,16 @@ def called(capsys, monkeypatch):
         (report([]), 2, "◌ INCOMPLETE"),
     ],
 )
-def test_verdict_and_exit_status(document, status, word, site, saved):
-    done = run("verdict", saved(document), "--site", site)
-    assert (done.returncode, done.stderr) == (status, "")
-    assert word in done.stdout
+def test_verdict_and_exit_status(document, status, word, site, saved, called):
+    found, text, error = called("verdict", saved(document), "--site", site)
+    assert (found, error) == (status, "")
+    assert word in text
+
+
+def test_exit_status_of_the_command(site, saved):
+    done = run("verdict", saved(complete(latency("gpu", value=900))), "--site", site)
+    assert (done.returncode, done.stderr) == (1, "")
+    assert "✘ FAIL" in done.stdout
 
 
 def test_an_unusable_report_is_2_on_the_command_line(saved):
@@ -183,6 +190,6 @@ def test_a_reader_that_goes_away_does_not_change_the_status(site, saved):
     verdict = f"{sys.executable} -m kappa.command.main verdict {saved(document)} --site {site} --all"
     command = f"{verdict} | true; echo ${{PIPESTATUS[0]}}"
     done = subprocess.run(
-        ["bash", "-c", command], cwd=REPOSITORY, capture_output=True, text=True, check=False, timeout=120
+        ["bash", "-c", command], cwd=REPOSITORY, capture_output=True, text=True, check=False, timeout=PATIENCE_S
     )
     assert (done.stdout, done.stderr) == ("0\n", "")

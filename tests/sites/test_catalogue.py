@@ -11,11 +11,6 @@ from spack_envs.installer import table
 README = pathlib.Path(__file__).resolve().parents[2] / "README.md"
 
 
-@pytest.fixture(scope="module")
-def cases():
-    return catalogue.described_cases()
-
-
 def test_readme_is_up_to_date(cases):
     assert {case["@class"] for case in cases} == set(declared_checks())
     text = README.read_text(encoding="utf-8")
@@ -41,12 +36,20 @@ def test_every_osu_program_of_a_check_is_promised_by_the_environments_for_it(cas
 
 
 def test_cases_of_a_class_share_a_row():
-    common = {"@class": "A", "family": "f/a", "descr": "d", "needs_partition": ["p"], "needs_environ": ["x|y"]}
+    common = {
+        "@class": "A", "family": "f/a", "descr": "d", "needs_partition": ["p"], "needs_environ": ["x|y"],
+        "measured_s": 0, "estimated_s": 90,
+    }  # fmt: skip
     table = catalogue.rows(
         [{**common, "metric_units": {"m": "us"}}, {**common, "metric_units": {"n": ""}, "needs_partition": ["q"]}]
     )
-    assert table == [("`A`", "d", "`m` us, `n`", "`p`, `q`", "`x|y`")]
+    assert table == [("`A`", "d", "`m` us, `n`", "`p`, `q`", "`x|y`", "≈ 90 s")]
     assert r"`x\|y`" in catalogue.as_markdown(table)
+
+
+def test_every_check_says_what_a_case_takes(cases):
+    said = {case["@class"]: (case["measured_s"], case["estimated_s"]) for case in cases}
+    assert not [name for name, both in said.items() if sorted(value > 0 for value in both) != [False, True]]
 
 
 @pytest.mark.parametrize("text", ["", catalogue.BEGIN + "\n", catalogue.END])
