@@ -11,10 +11,10 @@ help:            ## this list
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 16
 
 validate: setup  ## run the suite on the embedded cluster, print the verdict, write the report; MODE=full runs everything
-	$(SITE)/validate $(MODE)
+	.venv/bin/kappa validate embedded $(MODE)
 
 smoke: setup     ## the same with the checks tagged smoke only
-	$(SITE)/validate smoke
+	.venv/bin/kappa validate embedded smoke
 
 # Two workers: the tests on the cluster mostly wait for Slurm.
 test: setup-tests ## unit tests, and integration tests on an embedded cluster

@@ -4,15 +4,30 @@ import pathlib
 import statistics
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from kappa.ground.errors import InputError
 from kappa.record.load import load_session
+from kappa.record.model import Case
 from reports.acceptance.contract import Clause, Contract
 from reports.acceptance.series import Series, selects
-from reports.acceptance.sessions import Offer
 
 # Stored reports that are read for run times.
 REPORTS_READ = 20
+
+
+@dataclass(frozen=True)
+class Offer:
+    """A case that the site offers; ``nodes`` is ``None`` when the scheduler decides.
+
+    ``checks`` is all that ReFrame has to load to run it.
+    """
+
+    series: Series
+    case: Case
+    nodes: int | None
+    time_limit_s: float | None
+    checks: pathlib.Path
 
 
 @dataclass(frozen=True)
@@ -105,3 +120,25 @@ def stored_times(reports: Iterable[pathlib.Path]) -> dict[Series, list[float]]:
             if case.result == "pass" and case.job_id is not None and case.run_time_s is not None:
                 times.setdefault(Series.of(case), []).append(case.run_time_s)
     return times
+
+
+def to_document(contract: Contract, planned: Plan) -> dict[str, Any]:
+    """The plan for machines; times in seconds."""
+    return {
+        "contract": contract.title,
+        "system": contract.system,
+        "series": [
+            {
+                "name": item.series.name,
+                "partition": item.series.partition,
+                "environment": item.series.environment,
+                "clauses": list(item.clauses),
+                "repeats": item.repeats,
+                "nodes": item.nodes,
+                "seconds_each": item.estimate.seconds if item.estimate else None,
+                "stored_runs": item.estimate.runs if item.estimate else 0,
+            }
+            for item in planned.items
+        ],
+        "unresolved": planned.unresolved,
+    }

@@ -88,7 +88,7 @@ class History:
     def __init__(self, folder: pathlib.Path) -> None:
         self.files = [str(path) for path in dataset.files(folder)]
         if not self.files:
-            raise InputError(f"{folder}: no results in there; fill it with: python -m reports ingest SITE")
+            raise InputError(f"{folder}: no results in there; fill it with: kappa ingest SITE")
         self._database = duckdb.connect()
         # Half of what a query may take in all; the rest is for the results.
         self._database.execute("SET memory_limit = '500MB'")

@@ -25,7 +25,7 @@ from reports.verdict.ranked_evidence import drain_suggestions, ranked_evidence
 from reports.verdict.state import State
 
 PLACES_LIMIT = 300
-RESCHEDULE = "schedule the nights again: `site_configs/nightly SITE --schedule sbatch` with their options"
+RESCHEDULE = "schedule the nights again: `kappa nightly schedule SITE sbatch` with their options"
 RERUN = "look at the night's output (`night.log` in its folder); the next night covers what this one left out"
 # Scales and placements of the checks that the rotation selects.
 _OF_ONE_NODE = {name for table in (SCALES, PLACEMENTS) for name, scale in table.items() if scale.feature == ONE_NODE}

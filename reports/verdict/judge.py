@@ -1,9 +1,12 @@
 """The verdict: a pure function of a session, a site and a mode."""
 
+import pathlib
 from dataclasses import dataclass
 
+from kappa.ground.errors import InputError
+from kappa.record.load import load_session
 from kappa.record.model import Session
-from kappa.sites.expected import Site
+from kappa.sites.expected import Site, SiteUnknownError, find_site, load_site
 from reports.verdict.attempts import latest_attempts, speaking
 from reports.verdict.case_verdict import CaseVerdict
 from reports.verdict.expectations import (
@@ -84,6 +87,21 @@ def judge(session: Session, site: Site | None, mode: str | None = None, site_pro
         breadth=breadth(site, mode, census) if site and mode is not None else "",
         suspects=suspect_nodes([attempt for verdict in cases for attempt in speaking(verdict)]),
     )
+
+
+def judge_report(run: pathlib.Path, site_folder: pathlib.Path | None = None, mode: str | None = None) -> Verdict:
+    """Judge the report ``run``, or the newest in that folder, by ``site_folder`` (default: the site of its cases).
+
+    :raises InputError: the report or a file of the site cannot be used, or the site has no such mode.
+    """
+    session = load_session(run)
+    try:
+        site = load_site(site_folder or find_site(session.systems))
+    except SiteUnknownError as err:
+        return judge(session, None, mode, str(err))
+    if mode is not None and mode not in site.modes:
+        raise InputError(f"--mode {mode}: {site.path}/expected.yaml has {', '.join(site.modes)}")
+    return judge(session, site, mode)
 
 
 def _mode(session: Session, site: Site | None, mode: str | None) -> tuple[str | None, str]:

@@ -27,9 +27,9 @@ examples:
 """
 
 
-def main(arguments: list[str] | None = None) -> int:
+def main(arguments: list[str] | None = None, program: str = "spack_envs/install") -> int:
     """Exit status: 0 done, 1 failed, 2 wrong use."""
-    parser = _parser()
+    parser = _parser(program)
     options = parser.parse_args(arguments)
     if options.list:
         return _list()
@@ -42,9 +42,9 @@ def main(arguments: list[str] | None = None) -> int:
         return 1
 
 
-def _parser() -> argparse.ArgumentParser:
+def _parser(program: str) -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
-        prog="spack_envs/install",
+        prog=program,
         description="Installs the suite's Spack environments for a site, once, and checks that every promised program "
         "is there. Without --verify a second call does nothing unless the recipes or the site's facts changed. An "
         "environment that fails does not keep the others from being installed.",

@@ -35,6 +35,7 @@ def main() -> None:
     options.add_argument("--like", metavar="REPORT", type=pathlib.Path)
     chosen = options.parse_args()
     with tempfile.TemporaryDirectory() as folder:
+        pathlib.Path(folder, "site_configs").mkdir()  # so that results are looked for here
         reports = pathlib.Path(folder, "results/site/runs")
         if chosen.like:
             size, values = copy_report(reports, chosen.nights, chosen.like)
@@ -98,7 +99,7 @@ def timed(what: str, folder: str, *arguments: str) -> float:
     """Run a command of the reports in ``folder``; print its time and the largest process of it."""
     started, before = time.perf_counter(), _cpu()
     done = subprocess.run(
-        [sys.executable, "-m", "reports", *arguments], cwd=folder, stdout=subprocess.DEVNULL, check=False
+        [sys.executable, "-m", "kappa.command.main", *arguments], cwd=folder, stdout=subprocess.DEVNULL, check=False
     )
     elapsed = time.perf_counter() - started
     peak = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024

@@ -5,23 +5,25 @@ import os
 import pathlib
 import random
 import re
-import signal
 import subprocess
 import sys
 import time
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
+from kappa.ground.processes import end
 from tests.fault_campaign.cluster import REPOSITORY, Cluster
 from tests.fault_campaign.faults import KINDS
 from tests.fault_campaign.outcome import Outcome, read_verdict
 from tests.fault_campaign.plan import Round
 from tests.fault_campaign.state import VERDICT
 
+KAPPA = pathlib.Path(sys.executable).with_name("kappa")
 EXPECTATIONS = pathlib.Path(__file__).parent / "site"
 MODE = "smoke"
 CHECKS = ("PartitionState", "PartitionHealth", "PairSweep", "NodeSweep", "NodeScratch")
 ROUND_SECONDS = 900
+ENDING_SECONDS = 300
 
 
 def run_round(cluster: Cluster, planned: Round) -> Outcome:
@@ -47,21 +49,20 @@ def run_round(cluster: Cluster, planned: Round) -> Outcome:
 
 
 def validate(cluster: Cluster) -> pathlib.Path | None:
-    """ReFrame's report of a run of ``site_configs/validate``; ``None`` when there is none, or it reached the limit.
+    """ReFrame's report of a run of ``kappa validate``; ``None`` when there is none, or it reached the limit.
 
     What is ended then is judged, too, and INCOMPLETE: by the limit, whatever the fault.
     """
     select = [option for check in CHECKS for option in ("-n", check)]
-    command = [str(REPOSITORY / "site_configs/validate"), "embedded", MODE, "--system=embedded:scratch", *select]
+    command = [str(KAPPA), "validate", "embedded", MODE, "--system=embedded:scratch", *select]
     with (cluster.results / "last-round.log").open("w+", encoding="utf-8") as log:
         process = subprocess.Popen(
-            command, env=cluster.environment(), cwd=cluster.results, stdout=log, stderr=log, start_new_session=True
+            command, env=cluster.environment(), cwd=REPOSITORY, stdout=log, stderr=log, start_new_session=True
         )
         try:
             process.wait(ROUND_SECONDS)
         except BaseException as err:
-            os.killpg(process.pid, signal.SIGTERM)
-            process.wait()
+            end(process, ENDING_SECONDS)
             if not isinstance(err, subprocess.TimeoutExpired):
                 raise
             return None
@@ -75,7 +76,7 @@ def judge(cluster: Cluster, report: pathlib.Path) -> dict[str, Any] | None:
     """The verdict by the campaign's own expectations: families that a round does not run are not missed."""
     said = report.with_name(VERDICT)
     options = ["--site", str(EXPECTATIONS), "--json", str(said)]
-    command = [sys.executable, "-m", "reports", "verdict", str(report), *options]
+    command = [sys.executable, "-m", "kappa.command.main", "verdict", str(report), *options]
     subprocess.run(command, cwd=REPOSITORY, env=cluster.environment(), capture_output=True, timeout=120, check=False)
     verdict: dict[str, Any] | None = json.loads(said.read_text(encoding="utf-8")) if said.exists() else None
     return verdict

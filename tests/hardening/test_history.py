@@ -7,7 +7,7 @@ from functools import partial
 
 import pyarrow.parquet as pq
 
-from reports.__main__ import main
+from kappa.command.main import main
 from reports.history import dataset, ingest
 from tests.killing import in_child
 from tests.unit.history.nights import night, write
@@ -44,6 +44,7 @@ def seconds(work):
 
 
 def test_killed_at_random_points(tmp_path, monkeypatch):
+    (tmp_path / "site_configs").mkdir()
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(ingest, "_BATCH", BATCH)
     for number, (session, values) in enumerate(expected().items()):

@@ -4,10 +4,8 @@ import contextlib
 import json
 import os
 import random
-import shutil
 import signal
 import subprocess
-import sys
 import time
 from xml.etree import ElementTree as ET
 
@@ -19,7 +17,7 @@ from reports.history import dataset
 from reports.nightly.archive import open_archive
 from reports.nightly.night import load_night
 from reports.nightly.night_record import load_record, report_files
-from tests.hardening.test_validate import REPORT, REPOSITORY, tree
+from tests.hardening.test_validate import REPORT, make_kappa, tree
 from tests.unit.nightly.samples import pinned
 from tests.unit.reports import samples
 
@@ -37,15 +35,11 @@ MADE = {"mode": samples.complete(on_one_node()), "rotation": samples.report([pin
 @pytest.fixture
 def site(tree):
     """A site of which ReFrame finds the same each night: all is well, and so it is on each of the single nodes."""
-    shutil.copy(REPOSITORY / "site_configs/nightly", tree / "site_configs/nightly")
-    shutil.copytree(REPOSITORY / "site_configs/nightly_lib", tree / "site_configs/nightly_lib")
     for name, document in MADE.items():
         (tree / f"{name}.json").write_text(json.dumps(document))
     reframe(tree, "true")
-    # What `validate` says and draws takes seconds, and is not the night's.
-    (tree / ".venv/bin/python").write_text(
-        f"#!/bin/sh\ncase $3 in verdict | html | confirm) exit 0 ;; esac\nexec '{sys.executable}' \"$@\"\n"
-    )
+    # What is said and drawn of the mode's run takes seconds, and is not the night's.
+    make_kappa(tree, "from kappa.conduct.validation import Validation\nValidation.judge = lambda self: 0")
     return tree
 
 
@@ -62,7 +56,7 @@ def reframe(tree, in_turn):
 
 
 def command(tree, *options):
-    return [sys.executable, tree / "site_configs/nightly", "embedded", *options]
+    return [tree / ".venv/bin/kappa", "nightly", "run", "embedded", *options]
 
 
 def environment(tree):
@@ -71,8 +65,9 @@ def environment(tree):
 
 def nightly(tree, *options):
     return subprocess.run(
-        command(tree, *options), env=environment(tree), capture_output=True, text=True, timeout=300, check=False
-    )
+        command(tree, *options), cwd=tree, env=environment(tree), capture_output=True, text=True, timeout=300,
+        check=False,
+    )  # fmt: skip
 
 
 def test_single_nodes_are_measured_under_the_lock_of_validate(site):
@@ -86,8 +81,8 @@ def test_a_next_night_that_cannot_be_submitted_is_said(site):
     for name, does in (("squeue", "true"), ("sbatch", "echo Slurm is down >&2; exit 1")):
         (site / ".venv/bin" / name).write_text(f"#!/bin/sh\n{does}\n")
         (site / ".venv/bin" / name).chmod(0o755)
-    path = f"{site / '.venv/bin'}:{os.environ['PATH']}"
-    subprocess.run(command(site, "--nights=0", "--resubmit"), env={**environment(site), "PATH": path}, check=False)
+    here = {**environment(site), "PATH": f"{site / '.venv/bin'}:{os.environ['PATH']}"}
+    subprocess.run(command(site, "--nights=0", "--resubmit"), cwd=site, env=here, check=False)
     [summary] = site.glob("results/nights/*/summary.json")
     assert json.loads(summary.read_text())["gaps"][0] == "the next night is not submitted: sbatch: Slurm is down"
     assert "the next night is not submitted" in (site / "results/nightly/message.md").read_text()
@@ -96,7 +91,7 @@ def test_a_next_night_that_cannot_be_submitted_is_said(site):
 def killed_after(tree, seconds, with_all):
     """Kill a night's conductor, as ``kill`` would, or with all that it has started, as a power cut would."""
     conductor = subprocess.Popen(
-        command(tree), env=environment(tree), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+        command(tree), cwd=tree, env=environment(tree), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
     )
     time.sleep(seconds)
     conductor.send_signal(signal.SIGSTOP)

@@ -2,17 +2,15 @@
 
 import os
 import pathlib
-import shutil
 import stat
 import subprocess
 import sys
 
 import pytest
 
-from reports.__main__ import main
-from reports.history import command
+from kappa.command.main import main
 from tests.hardening.test_database import CHECK
-from tests.hardening.test_validate import REPOSITORY, SAMPLE
+from tests.hardening.test_validate import SAMPLE, make_kappa
 from tests.sites.dry_run import settings
 
 OPEN = 0o022
@@ -33,8 +31,8 @@ def tree(tmp_path):
     """A site without ReFrame, and a Slurm that says with which umask it is called."""
     (tmp_path / "site_configs/mycluster").mkdir(parents=True)
     (tmp_path / "site_configs/mycluster/settings.py").touch()
-    shutil.copy(REPOSITORY / "site_configs/nightly", tmp_path / "site_configs/nightly")
-    shutil.copytree(REPOSITORY / "site_configs/nightly_lib", tmp_path / "site_configs/nightly_lib")
+    (tmp_path / ".venv/bin").mkdir(parents=True)
+    make_kappa(tmp_path)
     (tmp_path / "bin").mkdir()
     for name, does in (("sbatch", 'umask > "$KAPPA_RESULTS/nightly/umask"; echo 1'), ("squeue", ":")):
         (tmp_path / "bin" / name).write_text(f"#!/bin/sh\n{does}\n")
@@ -42,21 +40,22 @@ def tree(tmp_path):
     return tmp_path
 
 
-def nightly(tree, *arguments):
+def nightly(tree, action, *arguments):
     path = f"{tree / 'bin'}:{os.environ['PATH']}"
     return subprocess.run(
-        [sys.executable, tree / "site_configs/nightly", "mycluster", *arguments], umask=OPEN, capture_output=True,
-        text=True, check=False, env={**os.environ, "PATH": path, "KAPPA_RESULTS": str(tree / "results")},
+        [tree / ".venv/bin/kappa", "nightly", action, "mycluster", *arguments], cwd=tree, umask=OPEN,
+        capture_output=True, text=True, check=False,
+        env={**os.environ, "PATH": path, "KAPPA_RESULTS": str(tree / "results")},
     )  # fmt: skip
 
 
 def test_a_night_from_its_lock_on(tree):
-    assert "reframe: run `make setup`" in nightly(tree).stderr
+    assert "reframe: run `make setup`" in nightly(tree, "run").stderr
     assert private(modes_below(tree / "results"))
 
 
 def test_a_schedule_and_what_slurm_writes_for_it(tree):
-    assert nightly(tree, "--schedule=sbatch").returncode == 0
+    assert nightly(tree, "schedule", "sbatch").returncode == 0
     assert private(modes_below(tree / "results"))
     # Slurm takes it for the job's output.
     assert (tree / "results/nightly/umask").read_text() == "0077\n"
@@ -82,7 +81,7 @@ def test_reframes_database_whoever_calls_reframe_first(tmp_path, monkeypatch, si
 
 
 def test_a_history_read_in_by_hand(tmp_path, monkeypatch):
-    monkeypatch.setattr(command, "history_folder", lambda site: tmp_path / "history")
+    monkeypatch.setenv("KAPPA_RESULTS", str(tmp_path))
     before = os.umask(OPEN)
     try:
         assert main(["ingest", "embedded", str(SAMPLE)]) == 0

@@ -5,9 +5,9 @@ import subprocess
 
 import pytest
 
+from kappa.command.main import main
 from kappa.ground.redaction import redacted
 from reframe_checks.base import provenance
-from reports.__main__ import main
 from tests.unit.reports.samples import complete, latency
 
 SECRET = "hunter2-correct-horse"

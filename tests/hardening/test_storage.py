@@ -9,7 +9,7 @@ import sys
 
 import pytest
 
-from tests.hardening.test_validate import REPORT, REPOSITORY, SAMPLE, tree
+from tests.hardening.test_validate import REPORT, REPOSITORY, SAMPLE, make_kappa, tree
 from tests.unit.nightly.samples import START, keep_record, keep_report, record
 from tests.unit.reports.samples import complete, latency
 
@@ -29,17 +29,17 @@ pytestmark = pytest.mark.skipif(
 )
 
 
-def run_on(state, folder, *command, **environment):
+def run_on(state, folder, where, *command, **environment):
     """Runs ``command`` with ``folder`` full or read-only, then lists on standard output what is in the folder."""
     script = f'{state} && {{ shift; "$@"; status=$?; find "{folder}" -type f -printf "left %P %s\\n"; exit $status; }}'
     return subprocess.run(
-        [*ALONE, "bash", "-c", script, "bash", folder, *command], cwd=REPOSITORY, capture_output=True, text=True,
+        [*ALONE, "bash", "-c", script, "bash", folder, *command], cwd=where, capture_output=True, text=True,
         timeout=120, check=False, env={**os.environ, **environment},
     )  # fmt: skip
 
 
 def reports(state, folder, *command):
-    return run_on(state, folder, sys.executable, "-m", "reports", *map(str, command))
+    return run_on(state, folder, REPOSITORY, sys.executable, "-m", "kappa.command.main", *map(str, command))
 
 
 @pytest.fixture
@@ -83,19 +83,14 @@ def test_nights_and_their_history(tmp_path, state, why):
     folder = results / "nights/20261115T020000"
     keep_record(folder, record(night="2026-11-15", started=START))
     keep_report(folder, complete())
-    done = reports(state, results, "nightly", "embedded", f"--results={results}")
+    done = reports(state, results, "nightly", "report", "embedded", f"--results={results}")
     clear(done, why)
     assert (folder / "run-report.json").exists()
 
 
 def test_the_history(results):
-    """``ingest`` knows a site's folder only; this one's history is elsewhere."""
-    program = (
-        "import pathlib, sys; from reports.__main__ import main; from reports.history import command;"
-        "command.history_folder = lambda site: pathlib.Path(sys.argv[1], 'history');"
-        "sys.exit(main(['ingest', 'embedded', sys.argv[1] + '/run-report.json']))"
-    )
-    done = run_on(FILLED, results, sys.executable, "-c", program, str(results))
+    command = (sys.executable, "-m", "kappa.command.main", "ingest", "embedded")
+    done = run_on(FILLED, results, REPOSITORY, *command, KAPPA_RESULTS=str(results))
     clear(done, "No space left on device")
 
 
@@ -107,7 +102,8 @@ def validate(state, tree, reframe):
     earlier = results / "runs/20200101T000000-nightly"
     earlier.mkdir(parents=True)
     (earlier / "run-report.json").write_text("earlier")
-    return run_on(state, results, str(tree / "site_configs/validate"), "embedded", KAPPA_RESULTS=str(results))
+    command = (str(tree / ".venv/bin/kappa"), "validate", "embedded")
+    return run_on(state, results, tree, *command, KAPPA_RESULTS=str(results))
 
 
 def test_validation_on_read_only_results(tree):
@@ -125,17 +121,21 @@ def test_validation_on_a_full_disk(tree):
     assert done.stdout.count("/run-report.json ") == 1
 
 
+NO_LOCKS = """
+import errno, fcntl
+def no_locks(lock, kind):
+    raise OSError(errno.ENOLCK, "No locks available")
+fcntl.flock = no_locks
+"""
+
+
 def test_storage_without_file_locks(tree):
-    flock = tree / ".venv/bin/flock"
-    flock.write_text('#!/bin/sh\necho "flock: 10: No locks available" >&2\nexit 71\n')
-    flock.chmod(0o755)
-    path = f"{flock.parent}:{os.environ['PATH']}"
-    script = tree / ".venv/bin/reframe"
-    shutil.copy("/bin/false", script)
+    make_kappa(tree, NO_LOCKS)
+    shutil.copy("/bin/false", tree / ".venv/bin/reframe")
     done = subprocess.run(
-        [tree / "site_configs/validate", "embedded"], capture_output=True, text=True, check=False,
-        env={**os.environ, "KAPPA_RESULTS": str(tree / "results"), "PATH": path},
+        [tree / ".venv/bin/kappa", "validate", "embedded"], cwd=tree, capture_output=True, text=True, check=False,
+        env={**os.environ, "KAPPA_RESULTS": str(tree / "results")},
     )  # fmt: skip
     assert done.returncode == 2
-    assert "has no file locks: set KAPPA_RESULTS" in done.stderr
+    assert "does its storage have file locks?; KAPPA_RESULTS names another folder" in done.stderr
     assert not list(pathlib.Path(tree / "results/runs").iterdir())

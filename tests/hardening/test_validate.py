@@ -1,6 +1,7 @@
 """The conductor with ReFrame replaced by a script: names, locks, permissions, and reports cut off."""
 
 import fcntl
+import itertools
 import json
 import os
 import pathlib
@@ -26,15 +27,20 @@ REPORT = "for word; do case $word in --report-file=*) report=${word#*=} ;; esac;
 def tree(tmp_path):
     (tmp_path / "site_configs/embedded").mkdir(parents=True)
     (tmp_path / "site_configs/embedded/settings.py").touch()
-    shutil.copy(REPOSITORY / "site_configs/validate", tmp_path / "site_configs/validate")
     shutil.copy(REPOSITORY / "site_configs/embedded/expected.yaml", tmp_path / "site_configs/embedded")
-    for package in ("reports", "reframe_checks"):
-        (tmp_path / package).symlink_to(REPOSITORY / package)
     (tmp_path / ".venv/bin").mkdir(parents=True)
-    python = tmp_path / ".venv/bin/python"
-    python.write_text(f'#!/bin/sh\nexec "{sys.executable}" "$@"\n')
-    python.chmod(0o755)
+    make_kappa(tmp_path)
     return tmp_path
+
+
+def make_kappa(tree, before=""):
+    """The tree's ``kappa``, as of an environment that has the tree's ``reframe``; ``before`` is run first."""
+    program = tree / ".venv/bin/kappa"
+    program.write_text(
+        f"#!{sys.executable}\nimport sys\nsys.executable = {str(program.with_name('python'))!r}\n"
+        f"from kappa.command.main import main\n{before}\nsys.exit(main())\n"
+    )
+    program.chmod(0o755)
 
 
 def validate(tree, reframe, *arguments, **environment):
@@ -42,7 +48,8 @@ def validate(tree, reframe, *arguments, **environment):
     script.write_text(f"#!/bin/bash\n{REPORT}{reframe}\n")
     script.chmod(0o755)
     return subprocess.run(
-        [tree / "site_configs/validate", *arguments], capture_output=True, text=True, timeout=120, check=False,
+        [tree / ".venv/bin/kappa", "validate", *arguments], cwd=tree, capture_output=True, text=True, timeout=120,
+        check=False,
         env={**os.environ, "KAPPA_RESULTS": str(tree / "results"), **environment},
     )  # fmt: skip
 
@@ -81,7 +88,7 @@ def test_measured_again_in_the_same_environment_with_the_same_variables(tree):
     validate(tree, told, "embedded", "smoke", *given)
     first, again, *_ = (tree / "told").read_text().split("end\n")
     assert "confirms=" not in first
-    assert f"{'/'.join(['-S', 'A.a=1 2', '-S', 'B.b=1', '--setvar=C.c=1', '-SD.d=1'])}/" in again.replace("\n", "/")
+    assert f"{'/'.join(['-S', 'A.a=1 2', '-S', 'B.b=1', '-S', 'C.c=1', '-S', 'D.d=1'])}/" in again.replace("\n", "/")
     words = again.splitlines()
     pattern = words[words.index("-p") + 1]
     assert [name for name in ("gcc+ucx.1", "gccc+ucx.1", "gcc+ucx-1") if re.match(pattern, name)] == ["gcc+ucx.1"]
@@ -125,17 +132,6 @@ def test_two_runs_at_once(tree):
     assert not list((tree / "results/runs").iterdir())
 
 
-def test_part_of_a_night_waits_for_another_run(tree):
-    (tree / "results").mkdir()
-    hold = f"touch '{tree}/held'; sleep 1; rm '{tree}/held'"
-    with subprocess.Popen(["flock", tree / "results/lock", "sh", "-c", hold]):
-        while not (tree / "held").exists():
-            time.sleep(0.01)
-        done = validate(tree, f'[ -e "{tree}/held" ] || touch "{tree}/ran"', "embedded", KAPPA_UNJUDGED="yes")
-    assert done.returncode == 0
-    assert (tree / "ran").exists()
-
-
 def test_results_that_cannot_be_written(tree):
     (tree / "results").write_text("a file, where root's permissions do not help either")
     done = validate(tree, "touch ran", "embedded")
@@ -145,20 +141,21 @@ def test_results_that_cannot_be_written(tree):
 
 def test_killed_at_random_points(tree):
     """Nothing of an earlier run changes, no report is there in part, and the next run can start at once."""
-    date = tree / ".venv/bin/date"
-    date.write_text('#!/bin/sh\nexec /bin/date "$1%N"\n')  # several runs a second
-    date.chmod(0o755)
     script = tree / ".venv/bin/reframe"
     script.write_text(f'#!/bin/bash\n{REPORT}split -n 40 --filter=cat "{SAMPLE}" > "$report"\n')
     script.chmod(0o755)
-    environment = {**os.environ, "KAPPA_RESULTS": str(tree / "results"), "PATH": f"{date.parent}:{os.environ['PATH']}"}
     chance, whole, kept, kills = random.Random(1), SAMPLE.read_bytes(), set(), 0
-    while kills < int(os.environ.get("KAPPA_KILLS", "10")):
+    results = tree / "results"
+    for number in itertools.count():
+        if kills == int(os.environ.get("KAPPA_KILLS", "10")):
+            break
+        # Several runs a second.
+        places = {"KAPPA_RESULTS": str(results), "KAPPA_RUN": str(results / f"runs/{number}")}
         conductor = subprocess.Popen(
-            [tree / "site_configs/validate", "embedded"], env=environment, start_new_session=True,
-            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+            [tree / ".venv/bin/kappa", "validate", "embedded"], cwd=tree, env={**os.environ, **places},
+            start_new_session=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
         )  # fmt: skip
-        time.sleep(chance.uniform(0, 0.8))
+        time.sleep(chance.uniform(0, 1.5))
         os.killpg(conductor.pid, signal.SIGKILL)
         kills += conductor.wait() == -signal.SIGKILL
         reports = set((tree / "results").glob("runs/*/run-report.json"))

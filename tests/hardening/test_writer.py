@@ -10,10 +10,10 @@ import time
 import pyarrow as pa
 import pytest
 
+from kappa.conduct import night
 from kappa.ground.errors import InputError
 from kappa.ground.whole_files import write_atomically
 from reports.history import dataset
-from site_configs.nightly_lib import conduct
 
 KILLS = 100
 
@@ -49,7 +49,7 @@ def append_to_history(folder):
     [
         (lambda folder: write_atomically(folder / "page.html", "text"), "page.html"),
         (append_to_history, "values.parquet"),
-        (lambda folder: conduct.keep(folder, {"night": "2026-11-21"}), "night.json"),
+        (lambda folder: night.keep(folder, {"night": "2026-11-21"}), "night.json"),
     ],
 )
 def test_on_the_disk_before_it_has_its_name_and_then_the_name(tmp_path, monkeypatch, write, name):

@@ -11,6 +11,7 @@ import pytest
 
 REPOSITORY = pathlib.Path(__file__).parents[2]
 SITE = REPOSITORY / "site_configs/embedded"
+KAPPA = pathlib.Path(sys.executable).with_name("kappa")
 
 
 @dataclass(frozen=True)
@@ -59,7 +60,7 @@ class Suite:
         """Exit status of ``reports verdict`` and what it says as JSON (``None`` when it could not judge)."""
         said = report.with_suffix(".verdict.json")
         done = subprocess.run(
-            [sys.executable, "-m", "reports", "verdict", report, "--json", said],
+            [KAPPA, "verdict", report, "--json", said],
             env=self.environment(), capture_output=True, text=True, timeout=120, check=False,
         )  # fmt: skip
         return done.returncode, json.loads(said.read_text()) if said.exists() else None

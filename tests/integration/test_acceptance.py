@@ -61,7 +61,7 @@ def contract(suite):
 
 
 def command(*arguments):
-    return [sys.executable, "-m", "reports", *map(str, arguments)]
+    return [sys.executable, "-m", "kappa.command.main", *map(str, arguments)]
 
 
 def test_a_small_contract(suite, contract, tmp_path):

@@ -1,4 +1,4 @@
-"""Faults of one node, seen by a check of one node, through the whole of `site_configs/validate`."""
+"""Faults of one node, seen by a check of one node, through the whole of `kappa validate`."""
 
 import contextlib
 import os
@@ -9,7 +9,7 @@ import sys
 from tests.fault_campaign.cluster import Cluster
 from tests.fault_campaign.control_group import disk_limit, limited
 
-from .conftest import SITE
+from .conftest import KAPPA
 
 FAIL, INCOMPLETE = 1, 2
 WHATEVER_RUNS_BESIDE = ("-S", "watch_load=no")
@@ -17,7 +17,7 @@ WHATEVER_RUNS_BESIDE = ("-S", "watch_load=no")
 
 def validate_fio(suite, *options):
     return subprocess.run(
-        [SITE.parent / "validate", "embedded", "smoke", "--system=embedded:scratch", "-n", "Fio%target=scratch",
+        [KAPPA, "validate", "embedded", "smoke", "--system=embedded:scratch", "-n", "Fio%target=scratch",
          "-S", "Fio.file_size_mib=8", "-S", "Fio.runtime_s=1", *options],
         env=suite.environment(), capture_output=True, text=True, timeout=900, check=False,
     )  # fmt: skip

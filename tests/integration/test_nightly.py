@@ -7,7 +7,7 @@ import signal
 import subprocess
 import time
 
-from .conftest import SITE
+from .conftest import KAPPA
 
 FAIL, INCOMPLETE, BUSY = 1, 2, 75
 QUICK = ("-S", "NodeLinks.iterations=3", "-S", "NodeLinks.repeats_per_link=1", "-S", "watch_load=no")
@@ -15,7 +15,7 @@ QUICK = ("-S", "NodeLinks.iterations=3", "-S", "NodeLinks.repeats_per_link=1", "
 
 def start(suite, night, *options):
     return subprocess.Popen(
-        [SITE / "nightly", "--mode=links", "--nights=0", f"--night={night}", *options],
+        [KAPPA, "nightly", "run", "embedded", "--mode=links", "--nights=0", f"--night={night}", *options],
         env=suite.environment(), stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
     )  # fmt: skip
 
@@ -93,7 +93,7 @@ def test_a_night_whose_machine_fails_begins_again_on_another(suite):
 def submit(suite, *options):
     """Schedule nights; returns the identifier of the first one's job, which waits for tomorrow."""
     done = subprocess.run(
-        [SITE / "nightly", "--schedule=sbatch", "--at=03:00", "--limit=10m", *options],
+        [KAPPA, "nightly", "schedule", "embedded", "sbatch", "--at=03:00", "--limit=10m", *options],
         env=suite.environment(), check=True, capture_output=True, text=True,
     )  # fmt: skip
     return re.search(r"night submitted: job (\d+)", done.stdout)[1]

@@ -67,7 +67,7 @@ def session(installation, tmp_path_factory):
     finally:
         command(cluster, "down", "--purge", **here)
     assert report.is_file(), done.stdout[-4000:] + done.stderr
-    verdict = command(".venv/bin/python", "-m", "reports", "verdict", str(report), "--all", **here).stdout
+    verdict = command(".venv/bin/kappa", "verdict", str(report), "--all", **here).stdout
     print(verdict)
     return json.loads(report.read_text()), verdict
 

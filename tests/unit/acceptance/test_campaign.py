@@ -8,13 +8,14 @@ import os
 
 import pytest
 
+from kappa.conduct import acceptance as running
+from kappa.conduct.session import CHECKS, Conductor
 from kappa.ground.errors import InputError
-from reports.acceptance import run as running
+from kappa.ground.processes import Stop, StoppedError
 from reports.acceptance.campaign import REPORT, Campaign
 from reports.acceptance.contract import load_contract
-from reports.acceptance.plan import Item, Plan, plan, stored_times
+from reports.acceptance.plan import Item, Offer, Plan, plan, stored_times
 from reports.acceptance.series import Series
-from reports.acceptance.sessions import CHECKS, Offer, StoppedError
 from tests.unit.acceptance.conftest import clause
 from tests.unit.reports.samples import latency, loaded, report
 
@@ -128,7 +129,7 @@ def slurm(monkeypatch, campaign):
     """In place of ReFrame: writes what ``results`` says of each attempt; a signal comes where it says ``stop``."""
     ran, results = [], []
 
-    def run_attempt(site, contract, checks, attempt, lock):
+    def run_attempt(site, contract, checks, attempt, conductor):
         ran.append((attempt.repeat, attempt.number))
         result = results.pop(0) if results else latency()
         if result == "stop":
@@ -142,7 +143,7 @@ def slurm(monkeypatch, campaign):
     def call(*outcomes, again=False):
         results[:] = outcomes
         ran.clear()
-        running.run(campaign, planned, campaign.folder, 0, again, lambda line: None)
+        running.run(campaign, planned, campaign.folder, Conductor(Stop()), again)
         return list(ran)
 
     call.ran = ran

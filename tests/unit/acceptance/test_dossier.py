@@ -11,8 +11,8 @@ import stat
 import pypdf
 import pytest
 
+from kappa.command.main import main
 from kappa.ground.errors import InputError
-from reports.__main__ import main
 from reports.acceptance.dossier import verify, write_dossier
 from reports.acceptance.manifest import MANIFEST, manifest_of
 from tests.unit.acceptance.conftest import clause

@@ -5,17 +5,17 @@ import sys
 
 import pytest
 
-from reports.acceptance import sessions
+from kappa.conduct.acceptance import run_attempt
+from kappa.conduct.session import CHECKS, Conductor
+from kappa.ground.processes import Stop
 from reports.acceptance.campaign import REPORT
 from reports.acceptance.dossier import write_dossier
-from reports.acceptance.sessions import CHECKS, run_attempt
 from tests.unit.reports.samples import latency
 
-WRITES = """
-import pathlib
-pathlib.Path("output").mkdir()
-pathlib.Path("output/result.json").write_text("{}")
-pathlib.Path("run-report.json").write_text("{}")
+WRITES = """\
+#!/bin/sh
+mkdir output
+echo '{}' | tee output/result.json > run-report.json.part
 """
 
 
@@ -47,11 +47,14 @@ def test_all_of_a_dossier_before_it_has_its_name(campaign, tmp_path, synced):
     assert synced[tmp_path.stat().st_ino], "and the name after it"
 
 
-def test_all_that_a_session_wrote(campaign, monkeypatch, synced):
-    monkeypatch.setattr(sessions, "_command", lambda *options: [sys.executable, "-c", WRITES])
+def test_all_that_a_session_wrote(campaign, monkeypatch, tmp_path, synced):
+    program = tmp_path / "reframe"
+    program.write_text(WRITES)
+    program.chmod(0o755)
+    monkeypatch.setattr(sys, "executable", str(tmp_path / "python"))
     attempt = campaign.add(None)
     synced.clear()
     with campaign.locked() as lock:
-        run_attempt(campaign.folder, campaign.contract, CHECKS, attempt, lock)
+        run_attempt(campaign.folder, campaign.contract, CHECKS, attempt, Conductor(Stop(), [lock]))
     written = [attempt.folder, attempt.folder / "output/result.json", attempt.folder / REPORT]
     assert {path.stat().st_ino for path in written} <= set(synced)

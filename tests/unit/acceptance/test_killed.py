@@ -3,12 +3,13 @@
 import json
 import random
 
-from reports.acceptance import run as running
+from kappa.conduct import acceptance as running
+from kappa.conduct.session import CHECKS, Conductor
+from kappa.ground.processes import Stop
 from reports.acceptance.campaign import REPORT
 from reports.acceptance.dossier import verify, write_dossier
 from reports.acceptance.judge import Outcome, judge
 from reports.acceptance.plan import Item, Plan
-from reports.acceptance.sessions import CHECKS
 from tests.killing import in_child
 from tests.unit.acceptance.conftest import clause
 from tests.unit.acceptance.test_campaign import SERIES
@@ -22,7 +23,7 @@ def test_a_run_that_is_killed_again_and_again(campaign, monkeypatch):
     campaign.demand(clause(repeats=repeats))
     planned = Plan((Item(SERIES, ("B1",), repeats, 2, None, CHECKS),), {})
 
-    def run_attempt(site, contract, checks, attempt, lock):
+    def run_attempt(site, contract, checks, attempt, conductor):
         text = json.dumps(report([latency(value=attempt.repeat / 100)], uuid=attempt.folder.name))
         with (attempt.folder / REPORT).open("w") as file:
             for start in range(0, len(text), 512):
@@ -33,7 +34,7 @@ def test_a_run_that_is_killed_again_and_again(campaign, monkeypatch):
 
     def work():
         with campaign.locked() as lock:
-            running.run(campaign, planned, campaign.folder, lock, False, lambda line: None)
+            running.run(campaign, planned, campaign.folder, Conductor(Stop(), [lock]), again=False)
 
     draw = random.Random(11)
     finished = kills = 0

@@ -1,4 +1,4 @@
-"""A round's run, with `site_configs/validate` replaced by a script."""
+"""A round's run, with `kappa validate` replaced by a script."""
 
 import pytest
 
@@ -14,12 +14,11 @@ def validate(tmp_path, monkeypatch):
     """validate(script): the report of a round whose validation is the script."""
 
     def validate(script):
-        path = tmp_path / "site_configs/validate"
-        path.parent.mkdir()
+        path = tmp_path / "kappa"
         path.write_text(f"#!/bin/bash\n{script}\n")
         path.chmod(0o755)
         (tmp_path / "results").mkdir()
-        monkeypatch.setattr(rounds, "REPOSITORY", tmp_path)
+        monkeypatch.setattr(rounds, "KAPPA", path)
         monkeypatch.setattr(rounds, "ROUND_SECONDS", 1)
         return rounds.validate(Cluster(tmp_path / "cluster", tmp_path / "results"))
 
@@ -35,4 +34,4 @@ def test_a_crash_has_none(validate):
 
 
 def test_what_the_limit_ended_is_no_outcome_although_it_is_judged(validate):
-    assert validate(f"{REPORT}; trap '{SAID}; exit 2' TERM; sleep 60 & wait") is None
+    assert validate(f"{REPORT}; trap '{SAID}; kill $!; exit 2' TERM; sleep 60 & wait") is None

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 import yaml
 
+from kappa.command.main import main
+from kappa.sites.places import history_folder
 from reframe_checks.base.references import read_sources
-from reports.__main__ import main
-from reports.history.command import history_folder
 from tests.unit.history.nights import history_of, night, write
 from tests.unit.reports.samples import case, latency
 

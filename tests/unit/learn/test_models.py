@@ -1,8 +1,8 @@
 import pytest
 import yaml
 
+from kappa.command.main import main
 from kappa.ground.errors import InputError
-from reports.__main__ import main
 from reports.learn.models import modelled
 
 STREAM = {

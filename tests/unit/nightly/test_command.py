@@ -1,16 +1,17 @@
-"""``python -m reports nightly`` and ``nightly-plan`` on stored nights."""
+"""``kappa nightly report`` on stored nights, and whose turn they say it is."""
 
 import os
 import pathlib
 
 import pytest
 
+from kappa.command.main import main
 from kappa.ground.errors import InputError
 from kappa.sites.expected import find_site, load_site
-from reports.__main__ import main
-from reports.nightly import command
+from reports.nightly import publish
 from reports.nightly.archive import Archive, open_archive
 from reports.nightly.coverage import coverage
+from reports.nightly.turns import turns
 from reports.verdict.judge import EXIT_STATUS
 from reports.verdict.state import State
 from tests.unit.history.nights import on
@@ -39,7 +40,7 @@ def results(tmp_path):
 
 
 def nightly(results, *options):
-    return main(["nightly", "embedded", f"--results={results}", *options])
+    return main(["nightly", "report", "embedded", f"--results={results}", *options])
 
 
 def test_everything_is_written_and_the_status_is_the_nights(results, capsys):
@@ -101,8 +102,8 @@ def test_the_history_counts_where_it_is_asked_to(results, monkeypatch, state, wo
         return [stepped(5, worse=worse)]
 
     ended = Archive((night(0, folder="20261116T020000", state=State[state]),), (), ())
-    monkeypatch.setattr(command, "_findings", findings)
-    monkeypatch.setattr(command, "open_archive", lambda *_: ended)
+    monkeypatch.setattr(publish, "_findings", findings)
+    monkeypatch.setattr(publish, "open_archive", lambda *_: ended)
     assert nightly(results) == EXIT_STATUS[State[state]]
     assert nightly(results, "--gate") == expected
 
@@ -120,15 +121,14 @@ def test_no_night_yet(tmp_path, capsys):
     assert "no night has ended yet" in capsys.readouterr().err
 
 
-def test_plan_names_partition_and_nodes(results, capsys):
+def test_turns_are_by_partition(results):
     running = results / "nights/20261117T020000"
     keep_record(running, record(ended=None))
     keep_report(running, complete(on_one_node()))
-    assert main(["nightly-plan", "embedded", f"--results={results}", "--nights=2", f"--night={running}"]) == 0
-    assert capsys.readouterr().out == "cpu\tnode1\n"
+    assert turns("embedded", results, running, 2) == {"cpu": ["node1"]}
 
 
-def test_every_node_that_can_be_measured_has_its_turn(tmp_path, capsys):
+def test_every_node_that_can_be_measured_has_its_turn(tmp_path):
     """Two nodes for which there is no check of one node, and for the others one whose only metric has no reference."""
     service, cpu = ["a1", "a2"], [f"node{number}" for number in range(10, 20)]
     listed = [
@@ -136,27 +136,21 @@ def test_every_node_that_can_be_measured_has_its_turn(tmp_path, capsys):
         for partition, values in (("service", dict.fromkeys(service, 1)), ("cpu", dict.fromkeys(cpu, 1)))
     ]
     unreferenced = {"perfvalues": {"embedded:cpu:latency_8B": [9, 0, None, None, "us", "pass"]}}
-    nights, turns = 4, []
+    nights, chosen = 4, []
     for number in range(3 * nights):
         folder = tmp_path / f"nights/202611{number + 10}T020000"
         times = {"night": f"2026-11-{number + 10}", "started": START + 86400 * number, "nights": nights}
         keep_report(folder, report([*listed, on_one_node()]))
         keep_record(folder, record(**times, ended=None, deadline=1e12))
-        main(["nightly-plan", "embedded", f"--results={tmp_path}", f"--nights={nights}", f"--night={folder}"])
-        partition, _, planned = capsys.readouterr().out.strip().partition("\t")
+        [(partition, planned)] = turns("embedded", tmp_path, folder, nights).items()
         assert partition == "cpu"
-        turns.append(planned.split(","))
-        keep_record(folder, record(**times, planned=turns[-1]))
-        cases = [pinned(on_one_node(**unreferenced), node) for node in turns[-1]]
+        chosen.append(planned)
+        keep_record(folder, record(**times, planned=planned))
+        cases = [pinned(on_one_node(**unreferenced), node) for node in planned]
         keep_report(folder, report(cases), "rotation/run-report-cpu.json")
-    assert [len(turn) for turn in turns] == [3] * len(turns)
+    assert [len(turn) for turn in chosen] == [3] * len(chosen)
     for first in range(2 * nights + 1):
-        assert {node for turn in turns[first : first + nights] for node in turn} == set(cpu)
+        assert {node for turn in chosen[first : first + nights] for node in turn} == set(cpu)
     archive = open_archive(tmp_path, load_site(find_site(("embedded",))))
-    assert archive.nights[-1].covered == tuple(sorted(turns[-1]))
+    assert archive.nights[-1].covered == tuple(sorted(chosen[-1]))
     assert not any(one.overdue for one in coverage(archive))
-
-
-def test_plan_needs_a_night(capsys):
-    with pytest.raises(SystemExit):
-        main(["nightly-plan", "embedded", "--nights=0", "--night=x"])

@@ -1,46 +1,102 @@
-"""What a night runs, with `validate` and `reports` replaced by scripts that record how they were called."""
+"""What a night runs, with ReFrame replaced by a script that records how it was called."""
 
 import json
-import signal
+import sys
 
 import pytest
 
-from site_configs.nightly_lib.conduct import conduct
-from site_configs.nightly_lib.options import parse
+from kappa.command.nightly import parse
+from kappa.conduct import night
+from kappa.conduct.night import BusyError, conduct, only_one
+from kappa.conduct.validation import Validation, using
+
+REFRAME = r"""#!/bin/bash
+for word; do case $word in --report-file=*) report=${word#*=} ;; esac; done
+echo "$*" >> %(folder)s/called
+%(does)s
+"""
+WRITES = 'printf \'{"session_info": {}, "runs": []}\' > "$report"'
 
 
 @pytest.fixture
-def repository(tmp_path):
-    before = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)}
-    record = f'echo "$KAPPA_RUN|$KAPPA_UNJUDGED|$*" >> {tmp_path}/called; [ -d "$KAPPA_RUN" ]'
-    plan = 'case $* in *nightly-plan*) printf "cpu\\tnode1,node2\\ngpu\\tnode3\\n" ;; esac'
-    scripts = {"site_configs/validate": record, ".venv/bin/python": plan, ".venv/bin/reframe": "false"}
-    for name, text in scripts.items():
-        path = tmp_path / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(f"#!/bin/sh\n{text}\n")
-        path.chmod(0o755)
-    yield tmp_path
-    for number, handler in before.items():
-        signal.signal(number, handler)
+def called(tmp_path, monkeypatch):
+    """Runs a night with these options; what ReFrame was called with, in words."""
+    (tmp_path / "site_configs/here").mkdir(parents=True)
+    monkeypatch.setattr(sys, "executable", str(tmp_path / "python"))
+    monkeypatch.setattr(Validation, "judge", lambda self: 0)
+    monkeypatch.setattr(night, "turns", lambda *_: {"cpu": ["node1", "node2"], "gpu": ["node3"]})
+    monkeypatch.setattr(night, "publish", lambda *_, **__: 0)
+
+    def run(*arguments, does=WRITES):
+        (tmp_path / "reframe").write_text(REFRAME % {"folder": tmp_path, "does": does})
+        (tmp_path / "reframe").chmod(0o755)
+        results = tmp_path / "results"
+        with only_one(results) as lock:
+            options = parse(["run", "here", *arguments])
+            conduct(options, tmp_path / "site_configs/here", results, lock, lambda: "")
+        return [line.split() for line in (tmp_path / "called").read_text().splitlines()]
+
+    return run
 
 
-def calls(repository, *arguments):
-    with (repository / "lock").open("w") as lock:
-        conduct(parse(["embedded", *arguments]), repository, repository / "results", lock.fileno(), lambda: "")
-    return [line.split("|") for line in (repository / "called").read_text().splitlines()]
+def records(tmp_path):
+    return [json.loads(path.read_text()) for path in (tmp_path / "results/nights").glob("*/night.json")]
 
 
-def test_nodes_whose_turn_it_is_are_confirmed_as_the_mode_is(repository):
-    mode, cpu, gpu = calls(repository, "--", "-S", "A.a=1")
-    [night] = (repository / "results/nights").iterdir()
-    select = "embedded nightly -t scale_one_node --distribute=all --system=embedded"
-    assert mode == [str(night), "", "embedded nightly -S A.a=1"]
-    assert cpu == [f"{night}/rotation/cpu", "yes", f"{select}:cpu -J nodelist=node1,node2 -S A.a=1"]
-    assert gpu == [f"{night}/rotation/gpu", "yes", f"{select}:gpu -J nodelist=node3 -S A.a=1"]
-    record = json.loads((night / "night.json").read_text())
+def test_the_mode_and_then_the_nodes_whose_turn_it_is(called, tmp_path):
+    mode, cpu, gpu = called("--", "-S", "A.a=1")
+    [folder] = (tmp_path / "results/nights").iterdir()
+    assert mode[-5:] == ["-r", "--mode=nightly", "-S", "A.a=1", f"--report-file={folder}/run-report.json.part"]
+    select = ["-t", "scale_one_node", "--distribute=all"]
+    assert cpu[cpu.index("-t") :] == [
+        *select, "--system=here:cpu", "-J", "nodelist=node1,node2", "-S", "A.a=1",
+        f"--report-file={folder}/rotation/cpu/run-report.json.part",
+    ]  # fmt: skip
+    assert gpu[gpu.index("-t") + 3 :][:3] == ["--system=here:gpu", "-J", "nodelist=node3"]
+    [record] = records(tmp_path)
     assert (record["planned"], record["cut"]) == (["node1", "node2", "node3"], "")
+    assert (folder / "run-report.json").exists() and (folder / "rotation/gpu/run-report.json").exists()
 
 
-def test_no_rotation(repository):
-    assert len(calls(repository, "--nights=0")) == 1
+def test_no_rotation(called):
+    assert len(called("--nights=0")) == 1
+
+
+def test_the_limit_cuts_a_night_and_nothing_more_is_run(called, tmp_path, monkeypatch):
+    monkeypatch.setattr(night, "RESERVE", 0.97)
+    assert len(called("--limit=30s", does="exec sleep 600")) == 1
+    [record] = records(tmp_path)
+    assert (record["cut"], record["planned"]) == ("it reached its time limit", [])
+
+
+def test_a_session_without_a_report_ends_no_night(called, tmp_path):
+    assert len(called(does="exit 1")) == 3
+    assert (next(tmp_path.glob("results/nights/*/night.log"))).read_text().count("ReFrame wrote no report") == 3
+
+
+def test_what_a_killed_night_left_is_kept(called, tmp_path):
+    lost = tmp_path / "results/nights/20200101T000000"
+    for folder in (lost, lost / "rotation/cpu"):
+        folder.mkdir(parents=True)
+    (lost / "run-report.json.part").write_text("{}")
+    (lost / "rotation/cpu/run-report.json.part").write_text('{"cut')
+    called("--nights=0")
+    assert (lost / "run-report.json").exists()
+    assert not (lost / "rotation/cpu/run-report.json").exists()
+
+
+def test_the_nodes_wait_for_a_run_by_hand_but_no_longer_than_the_night(called, tmp_path, monkeypatch):
+    monkeypatch.setattr(night, "RESERVE", 0.9)
+    with using(tmp_path / "results"):
+        (tmp_path / "called").touch()
+        assert called("--limit=30s") == []
+    [record] = records(tmp_path)
+    assert (record["cut"], record["planned"]) == ("it reached its time limit", ["node1", "node2", "node3"])
+    log = next(tmp_path.glob("results/nights/*/night.log")).read_text()
+    assert "another run uses" in log, "the mode does not wait"
+
+
+def test_a_second_night_says_which_is_running(tmp_path):
+    running = pytest.raises(BusyError, match=r"another night is running, or what it left \(process ")
+    with only_one(tmp_path), running, only_one(tmp_path):
+        pass

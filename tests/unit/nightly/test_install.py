@@ -1,14 +1,15 @@
 """Nights are put into a scrontab beside what is there, and the chain of ``sbatch`` is mended where it can be."""
 
+import re
 import subprocess
 
 import pytest
 
-from site_configs.nightly_lib import cli
-from site_configs.nightly_lib.errors import NightlyError
-from site_configs.nightly_lib.install import install
-from site_configs.nightly_lib.lock import BusyError
-from site_configs.nightly_lib.options import parse
+from kappa.command import nightly
+from kappa.command.nightly import parse
+from kappa.conduct.night import BusyError
+from kappa.conduct.night_install import install
+from kappa.ground.errors import InputError
 
 # As Slurm's: a file for each user, which another replaces as a whole; without one it says so.
 SCRONTAB = """\
@@ -33,14 +34,14 @@ def scrontab(tmp_path, monkeypatch):
 
 
 def install_nights(tmp_path, *options):
-    chosen = parse(["mycluster", "--schedule=scrontab", *options])
-    install(chosen, ["/opt/nightly", "mycluster"], tmp_path, tmp_path / "results")
+    chosen = parse(["schedule", "mycluster", "scrontab", *options])
+    install(chosen, ["/opt/kappa", "nightly"], tmp_path, tmp_path / "results")
 
 
 def test_a_first_scrontab(scrontab, tmp_path, capsys):
     install_nights(tmp_path, "--at=03:30")
     listed = subprocess.run([scrontab, "-l"], capture_output=True, text=True, check=True).stdout
-    assert "\n30 3 * * * /opt/nightly mycluster\n" in listed
+    assert re.search(r"\n30 3 \* \* \* /opt/python -I .*; exec /opt/kappa nightly\n", listed)
     assert f"#SCRON --output={tmp_path}/results/nightly/scrontab.log\n" in listed
     assert "every day at 03:30" in capsys.readouterr().out
 
@@ -50,20 +51,18 @@ def test_what_is_in_the_scrontab_stays_and_an_entry_is_replaced(scrontab, tmp_pa
     install_nights(tmp_path, "--at=03:30")
     install_nights(tmp_path, "--at=04:00")
     lines = (tmp_path / "tab").read_text().splitlines()
-    assert [line for line in lines if not line.startswith("#")] == [
-        "0 1 * * * /bin/backup", "0 4 * * * /opt/nightly mycluster",
-    ]  # fmt: skip
+    assert [line[:12] for line in lines if not line.startswith("#")] == ["0 1 * * * /b", "0 4 * * * /o"]
 
 
 def test_a_dry_run_changes_nothing(scrontab, tmp_path, capsys):
     install_nights(tmp_path, "--dry-run")
-    assert "/opt/nightly mycluster" in capsys.readouterr().out
+    assert "exec /opt/kappa nightly" in capsys.readouterr().out
     assert not (tmp_path / "tab").exists()
 
 
 def test_a_cluster_without_scrontab(scrontab, tmp_path, monkeypatch):
     scrontab.write_text(OFF)
-    with pytest.raises(NightlyError, match=r"is disabled .* is ScronParameters=enable set"):
+    with pytest.raises(InputError, match=r"is disabled .* is ScronParameters=enable set"):
         install_nights(tmp_path)
 
 
@@ -74,16 +73,18 @@ def test_a_next_night_is_submitted_at_the_end_if_it_could_not_be_before(tmp_path
     def submit(options, command, log):
         calls.append(command)
         if len(calls) <= failures:
-            raise NightlyError("Slurm is down")
+            raise InputError("Slurm is down")
 
-    def conduct(options, repository, results, lock, submit_late):
+    def conduct(options, site, results, lock, submit_late):
         said.append(submit_late())
         return 0
 
     monkeypatch.setenv("KAPPA_RESULTS", str(tmp_path))
-    monkeypatch.setattr(cli, "submit_next", submit)
-    monkeypatch.setattr(cli, "conduct", conduct)
-    assert cli.main(["embedded", "--resubmit"]) == 0
+    # As a night that Slurm starts: there is a cluster.
+    monkeypatch.setenv("SLURM_JOB_ID", "1")
+    monkeypatch.setattr(nightly, "submit_next", submit)
+    monkeypatch.setattr(nightly, "conduct", conduct)
+    assert nightly.run(["run", "embedded", "--resubmit"]) == 0
     assert said == [late]
     assert len(calls) == min(failures, 1) + 1
 
@@ -92,12 +93,14 @@ def test_a_next_night_is_submitted_at_the_end_if_it_could_not_be_before(tmp_path
 def test_a_chain_that_ends_beside_another_night_is_an_error(tmp_path, monkeypatch, failing, status):
     def submit(*_):
         if failing:
-            raise NightlyError("Slurm is down")
+            raise InputError("Slurm is down")
 
     def busy(path):
         raise BusyError("another night is running")
 
     monkeypatch.setenv("KAPPA_RESULTS", str(tmp_path))
-    monkeypatch.setattr(cli, "submit_next", submit)
-    monkeypatch.setattr(cli, "only_one", busy)
-    assert cli.main(["embedded", "--resubmit"]) == status
+    # As a night that Slurm starts: there is a cluster.
+    monkeypatch.setenv("SLURM_JOB_ID", "1")
+    monkeypatch.setattr(nightly, "submit_next", submit)
+    monkeypatch.setattr(nightly, "only_one", busy)
+    assert nightly.run(["run", "embedded", "--resubmit"]) == status

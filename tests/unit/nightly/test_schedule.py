@@ -11,21 +11,21 @@ from pathlib import Path
 
 import pytest
 
-from site_configs.nightly_lib import schedule
-from site_configs.nightly_lib.errors import NightlyError
-from site_configs.nightly_lib.options import duration, parse
+from kappa.command.nightly import duration, parse
+from kappa.conduct import night_schedule as schedule
+from kappa.ground.errors import InputError
 
 NOW = datetime.datetime(2026, 11, 21, 2, 0, 5)
-PROGRAM = Path("/opt/kappa/site_configs/nightly")
+PROGRAM = Path("/opt/kappa/.venv/bin/kappa")
 LOG = Path("/results/nightly/log")
 
 
 def options(*more):
-    return parse(["mycluster", *more])
+    return parse(["schedule", "mycluster", "sbatch", *more])
 
 
 def command(chosen):
-    return schedule.night_command(chosen, PROGRAM, named=True)
+    return schedule.night_command(chosen, PROGRAM)
 
 
 def sbatch(*more):
@@ -53,12 +53,13 @@ def test_sbatch_is_bounded_alone_warned_and_begins_tomorrow():
 def test_sbatch_night_submits_the_next_with_the_same_options():
     given = ["--at=03:30", "--limit=2h", "--nights=14", "--mode=smoke", "--slurm=--account=a b", "--textfile=/a b"]
     given += ["--gate"]
-    wrapped = shlex.split(next(part for part in sbatch(*given, "--", "-n", "Osu x") if part.startswith("--wrap="))[7:])
-    assert wrapped[:3] == ["exec", str(PROGRAM), "mycluster"]
-    again = parse(wrapped[2:])
-    first = parse(["mycluster", *given, "--", "-n", "Osu x"])
-    first.resubmit = True
-    assert vars(again) == vars(first)
+    line = next(part for part in sbatch(*given, "--", "-n", "Osu x") if part.startswith("--wrap="))
+    wrapped = shlex.split(line.rpartition("; exec ")[2])
+    assert wrapped[:4] == [str(PROGRAM), "nightly", "run", "mycluster"]
+    again, first = vars(parse(wrapped[2:])), vars(options(*given, "--", "-n", "Osu x"))
+    for one in ("limit", "nights", "mode", "textfile", "gate", "at", "slurm", "reframe", "site"):
+        assert again[one] == first[one]
+    assert again["resubmit"]
 
 
 def test_options_reach_no_shell():
@@ -72,7 +73,8 @@ def test_scrontab_replaces_only_its_own_entry():
     others = "MAILTO=ops\n#SCRON --time=1\n0 1 * * * /bin/backup\n"
     once = schedule.scrontab(chosen, command(chosen), LOG, others)
     assert once.startswith(others)
-    assert "30 3 * * * /opt/kappa/site_configs/nightly mycluster" in once
+    assert "; exec /opt/kappa/.venv/bin/kappa nightly run mycluster" in once
+    assert once.count("\n30 3 * * * ") == 1
     assert "#SCRON --dependency=singleton" in once
     later = options("--at=04:00")
     twice = schedule.scrontab(later, command(later), LOG, once)
@@ -85,7 +87,7 @@ def test_scrontab_replaces_only_its_own_entry():
 @pytest.mark.parametrize("kind", [schedule.scrontab, schedule.sbatch])
 def test_line_breaks_are_refused(kind, where):
     chosen = options(*where)
-    with pytest.raises(NightlyError, match="line break"):
+    with pytest.raises(InputError, match="line break"):
         kind(chosen, command(chosen), LOG, "" if kind is schedule.scrontab else NOW)
 
 
@@ -127,40 +129,42 @@ def test_bad_options_say_what_is_expected(arguments, capsys):
 @pytest.mark.parametrize("site", ["../../etc", "a/b", ".hidden"])
 def test_a_site_is_a_plain_name(site, capsys):
     with pytest.raises(SystemExit):
-        parse([site])
-    assert "expected the name of a folder" in capsys.readouterr().err
+        parse(["run", site])
+    assert "expected letters, digits" in capsys.readouterr().err
 
 
 def nightly(*arguments):
-    program = Path(__file__).parents[3] / "site_configs/nightly"
-    return subprocess.run([sys.executable, program, *arguments], capture_output=True, text=True, check=False)
+    command = [sys.executable, "-m", "kappa.command.main", "nightly", *arguments]
+    return subprocess.run(command, capture_output=True, text=True, check=False)
 
 
 def test_the_unit_runs_as_who_prints_it():
-    done = nightly("embedded", "--schedule=systemd")
+    done = nightly("schedule", "embedded", "systemd")
     assert f"\nUser={pwd.getpwuid(os.getuid()).pw_name}\n" in done.stdout
 
 
 @pytest.mark.parametrize(
-    ("prepared", "status", "words"), [(True, 0, "/nightly mycluster --limit=2h"), (False, 1, "3.11 or newer is needed")]
+    ("python", "status", "words"),
+    [
+        (None, 2, "kappa cannot start: its Python environment is gone"),
+        ("echo 'SyntaxError: of Python 3.9' >&2; exit 1", 2, "older than Python 3.11; make it anew with `make setup`"),
+        ("exit 0", 7, ""),
+    ],
 )
-def test_an_old_python3_leaves_the_night_to_that_of_the_venv(tmp_path, prepared, status, words):
-    program, python = tmp_path / "site_configs/nightly", tmp_path / ".venv/bin/python"
-    program.parent.mkdir()
-    shutil.copy(Path(__file__).parents[3] / "site_configs/nightly", program)
-    if prepared:
-        python.parent.mkdir(parents=True)
-        python.write_text('#!/bin/sh\necho "$@"\n')
-        python.chmod(0o755)
-    old = "import runpy, sys; sys.version_info = (3, 6); sys.argv = sys.argv[1:]; runpy.run_path(sys.argv[0])"
+def test_a_scheduled_night_without_its_python_environment_says_so(tmp_path, python, status, words):
+    for name, script in (("python", python), ("kappa", "exit 7")):
+        if script:
+            (tmp_path / name).write_text(f"#!/bin/sh\n{script}\n")
+            (tmp_path / name).chmod(0o755)
+    chosen = options()
+    line = shlex.join(schedule.night_command(chosen, tmp_path / "kappa"))
     done = subprocess.run(
-        [sys.executable, "-c", old, program, "mycluster", "--limit=2h"], capture_output=True, text=True, check=False
+        ["sh", "-c", schedule.guarded(line, tmp_path / "kappa")], capture_output=True, text=True, check=False
     )
-    assert done.returncode == status
-    assert words in done.stdout + done.stderr
+    assert (done.returncode, words in done.stderr) == (status, True)
 
 
 def test_an_unknown_site_is_named():
-    done = nightly("nowhere")
+    done = nightly("run", "nowhere")
     assert done.returncode == 2
-    assert "nowhere/settings.py" in done.stderr
+    assert "nowhere/settings.py; the sites are" in done.stderr

@@ -8,7 +8,7 @@ import sys
 
 import pytest
 
-from reports.__main__ import main
+from kappa.command.main import main
 from tests.unit.reports.samples import DATA, REPOSITORY, complete, latency, report
 
 EXPECTED = """
@@ -39,7 +39,7 @@ def saved(tmp_path):
 
 def run(*arguments, **environment):
     return subprocess.run(
-        [sys.executable, "-m", "reports", *map(str, arguments)],
+        [sys.executable, "-m", "kappa.command.main", *map(str, arguments)],
         cwd=REPOSITORY, capture_output=True, check=False, timeout=60,
         env={**os.environ, "PYTHONIOENCODING": "utf-8", **environment}, encoding="utf-8", errors="replace",
     )  # fmt: skip
@@ -128,7 +128,7 @@ def test_a_broken_report_is_2_and_names_the_file(text, site, saved, called):
 
 
 def test_a_fault_of_the_program_does_not_read_as_fail(site, saved, called, monkeypatch):
-    monkeypatch.setattr("reports.__main__.judge", lambda *_: 1 / 0)
+    monkeypatch.setattr("reports.verdict.judge.judge", lambda *_: 1 / 0)
     status, _, error = called("verdict", saved(complete()), "--site", site)
     assert status == 2
     assert "ZeroDivisionError" in error
@@ -160,7 +160,7 @@ def test_a_bad_report_leaves_the_old_page(tmp_path, saved, called):
 def test_help_tells_what_to_type(called):
     _, text, _ = called("--help")
     assert "examples:" in text
-    assert "INCOMPLETE  2" in text
+    assert "2  INCOMPLETE" in text
     for command, option in (("verdict", "--json FILE"), ("html", "--output FILE")):
         assert option in called(command, "--help")[1]
 
@@ -180,9 +180,8 @@ def test_colour_only_where_wanted(site, saved):
 @pytest.mark.skipif(shutil.which("bash") is None, reason="needs bash")
 def test_a_reader_that_goes_away_does_not_change_the_status(site, saved):
     document = complete(*[latency("gpu", name=f"Case {number}") for number in range(600)])
-    command = (
-        f"{sys.executable} -m reports verdict {saved(document)} --site {site} --all | true; echo ${{PIPESTATUS[0]}}"
-    )
+    verdict = f"{sys.executable} -m kappa.command.main verdict {saved(document)} --site {site} --all"
+    command = f"{verdict} | true; echo ${{PIPESTATUS[0]}}"
     done = subprocess.run(
         ["bash", "-c", command], cwd=REPOSITORY, capture_output=True, text=True, check=False, timeout=120
     )

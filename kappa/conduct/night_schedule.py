@@ -5,8 +5,9 @@ import datetime
 import pathlib
 import shlex
 
-from .errors import NightlyError
+from kappa.ground.errors import InputError
 
+SCHEDULES = ("scrontab", "sbatch", "systemd")
 # Seconds before the walltime at which Slurm warns the night, which should have ended by itself before.
 WARNING_S = 90
 
@@ -26,9 +27,9 @@ def walltime(seconds: int) -> str:
     return f"{seconds // 3600}:{seconds // 60 % 60:02}:{seconds % 60:02}"
 
 
-def night_command(options: argparse.Namespace, program: pathlib.Path, *, named: bool) -> list[str]:
-    """The command of one night. ``named``: ``program`` does not know its site."""
-    command = [str(program), *([options.site] if named else [])]
+def night_command(options: argparse.Namespace, program: pathlib.Path) -> list[str]:
+    """The command of one night, by ``program``, the ``kappa`` of a Python environment."""
+    command = [str(program), "nightly", "run", options.site]
     command += [f"--limit={options.limit}s", f"--nights={options.nights}", f"--mode={options.mode}"]
     command += [f"--textfile={options.textfile}"] if options.textfile else []
     command += ["--gate"] if options.gate else []
@@ -41,9 +42,20 @@ def with_reframe_options(command: list[str], options: argparse.Namespace) -> str
     return shlex.join(words)
 
 
+def guarded(line: str, program: pathlib.Path) -> str:
+    """For a shell: ``line``, or a message and exit status 2 where ``program`` cannot start any more."""
+    python = shlex.quote(str(program.with_name("python")))
+    problem = shlex.quote(
+        f"kappa: error: {program} cannot start: its Python environment is gone, broken or older than Python 3.11;"
+        " make it anew with `make setup`, or `python3 -m venv .venv && .venv/bin/pip install -e .`"
+    )
+    # `exec`, so that Slurm's signal reaches the night and not a shell.
+    return f"{python} -I -c 'import kappa.command.main' || {{ echo {problem} >&2; exit 2; }}; exec {line}"
+
+
 def _require_one_line(words: list[str]) -> None:
     if any("\n" in word or "\r" in word for word in words):
-        raise NightlyError("an option holds a line break, which no schedule can hold")
+        raise InputError("an option holds a line break, which no schedule can hold")
 
 
 def resubmission(options: argparse.Namespace) -> list[str]:
@@ -71,10 +83,9 @@ def sbatch(options: argparse.Namespace, command: list[str], log: pathlib.Path, n
     """The ``sbatch`` that submits the next night; in it the night submits the one after."""
     begin = next_begin(now, options.at)
     line = with_reframe_options([*command, *resubmission(options)], options)
-    # `exec`, so that Slurm's signal reaches the night and not a shell.
     return [
         "sbatch", "--parsable", f"--begin={begin:%Y-%m-%dT%H:%M:%S}", *slurm_options(options, log),
-        f"--wrap=exec {line}",
+        f"--wrap={guarded(line, pathlib.Path(command[0]))}",
     ]  # fmt: skip
 
 
@@ -84,7 +95,7 @@ def scrontab(options: argparse.Namespace, command: list[str], log: pathlib.Path,
     lines = present.splitlines()
     if first in lines and last in lines:
         del lines[lines.index(first) : lines.index(last) + 1]
-    line = with_reframe_options(command, options)
+    line = guarded(with_reframe_options(command, options), pathlib.Path(command[0]))
     entry = [first, *(f"#SCRON {shlex.quote(option)}" for option in slurm_options(options, log))]
     entry += [f"{options.at.minute} {options.at.hour} * * * {line}", last]
     return "\n".join([*lines, *entry]) + "\n"

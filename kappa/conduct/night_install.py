@@ -9,8 +9,9 @@ import shlex
 import subprocess
 import tempfile
 
-from . import schedule
-from .errors import NightlyError
+from kappa.conduct import night_schedule as schedule
+from kappa.ground.errors import InputError
+from kappa.ground.whole_files import make_folder
 
 
 def install(options: argparse.Namespace, command: list[str], folder: pathlib.Path, results: pathlib.Path) -> None:
@@ -19,7 +20,7 @@ def install(options: argparse.Namespace, command: list[str], folder: pathlib.Pat
         print(schedule.systemd(options, command, folder, _user()), end="")
         return
     if not options.dry_run:
-        (results / "nightly").mkdir(parents=True, exist_ok=True)
+        make_folder(results / "nightly")
     log = results / "nightly" / f"{options.schedule}.log"
     if options.schedule == "sbatch":
         submit_next(options, command, log)
@@ -57,7 +58,7 @@ def _install_scrontab(options: argparse.Namespace, command: list[str], log: path
         return
     listed = subprocess.run(["scrontab", "-l"], capture_output=True, text=True, check=False)
     if listed.returncode and "no crontab" not in listed.stderr.lower():
-        raise NightlyError(f"scrontab -l: {listed.stderr.strip()}; is ScronParameters=enable set in slurm.conf?")
+        raise InputError(f"scrontab -l: {listed.stderr.strip()}; is ScronParameters=enable set in slurm.conf?")
     with tempfile.NamedTemporaryFile("w", encoding="utf-8") as file:
         file.write(schedule.scrontab(options, command, log, listed.stdout if not listed.returncode else ""))
         file.flush()
@@ -69,6 +70,6 @@ def _output(*command: str) -> str:
     try:
         return subprocess.run(command, capture_output=True, text=True, check=True).stdout
     except FileNotFoundError:
-        raise NightlyError(f"there is no {command[0]} on PATH") from None
+        raise InputError(f"there is no {command[0]} on PATH") from None
     except subprocess.CalledProcessError as err:
-        raise NightlyError(f"{command[0]}: {err.stderr.strip()}") from None
+        raise InputError(f"{command[0]}: {err.stderr.strip()}") from None

@@ -1,0 +1,24 @@
+"""Every command of ``kappa``. A module is loaded when its command is called: some take seconds."""
+
+from typing import NamedTuple
+
+
+class Command(NamedTuple):
+    module: str
+    """It has ``run(arguments) -> exit status``."""
+    summary: str
+
+
+COMMANDS = {
+    "validate": Command("kappa.command.validate", "run the suite on a site and judge it"),
+    "verdict": Command("kappa.command.verdict", "print PASS, FAIL or INCOMPLETE and why"),
+    "html": Command("kappa.command.html", "write a run as one self-contained HTML page"),
+    "ingest": Command("kappa.command.ingest", "add new run reports to a site's history"),
+    "history": Command("kappa.command.history", "find what became slower, and what changed then"),
+    "learn": Command("kappa.command.learn", "propose references from past runs, or check those there are"),
+    "nightly": Command("kappa.command.nightly", "run or schedule nights, and report on them"),
+    "acceptance": Command("kappa.command.acceptance", "plan, run and report the acceptance by a site's contract"),
+    "verify": Command("kappa.command.verify", "prove that a dossier is as it was written"),
+    "cluster": Command("kappa.command.cluster", "start, stop, inspect and enter the cluster that a site brings"),
+    "spack": Command("kappa.command.spack", "install the suite's Spack environments for a site"),
+}

@@ -1,0 +1,33 @@
+"""``kappa verdict``."""
+
+from kappa.command.arguments import add_json, add_run, parser
+from kappa.command.json_output import alone, write_json
+from reports.show.terminal import show
+from reports.verdict.judge import judge_report
+from reports.verdict.verdict_json import to_json
+
+_DESCRIPTION = """\
+Print the verdict on a run: failures last, with where to look. Nothing is run again: the same report and the same site
+files give the same answer. Colours follow NO_COLOR.
+
+Exit status: 0 PASS, 1 FAIL, 2 INCOMPLETE or an unusable report or site file."""
+_EXAMPLES = """\
+  kappa verdict results/embedded/reports            the newest report of the folder
+  kappa verdict run-report-7.json --mode smoke      held against what the mode smoke expects
+  kappa verdict run-report-7.json --all             every metric with its bounds
+  kappa verdict run-report-7.json --json v.json     also for machines
+"""
+
+
+def run(arguments: list[str]) -> int:
+    words = parser("verdict", _DESCRIPTION, _EXAMPLES)
+    add_run(words)
+    add_json(words)
+    words.add_argument("--all", action="store_true", help="show the metrics of passed cases, too")
+    options = words.parse_args(arguments)
+    verdict = judge_report(options.run, options.site, options.mode)
+    if options.json:
+        write_json(options.json, to_json(verdict))
+    if not alone(options.json):
+        show(verdict, every_row=options.all)
+    return verdict.exit_status

@@ -1,0 +1,100 @@
+"""Runs what is left of a contract: repeat by repeat, one series at a time, so that nothing disturbs a measurement."""
+
+import json
+import pathlib
+import time
+from collections.abc import Iterator
+from dataclasses import replace
+
+from kappa.conduct.offers import last_words, of_mode
+from kappa.conduct.session import Conductor, NoReportError, Session, recover
+from kappa.ground.errors import InputError
+from kappa.ground.figures import duration
+from kappa.ground.whole_files import sync_tree, write_atomically
+from reports.acceptance.campaign import REPORT, UNRESOLVED, Attempt, Campaign
+from reports.acceptance.contract import Contract
+from reports.acceptance.plan import Item, Plan
+from reports.acceptance.spack_lock import LOCK, keep_spack_lock
+
+
+def run(campaign: Campaign, plan: Plan, site: pathlib.Path, conductor: Conductor, again: bool) -> None:
+    """Run every repeat that has no finished attempt; with ``again``, also those whose attempt failed.
+
+    A failed measurement is a result, too: it is never drawn again unasked, and the dossier tells of every attempt.
+
+    :raises StoppedError: there was a reason to stop; what is finished is kept.
+    :raises InputError: ReFrame ran nothing.
+    """
+    write_atomically(campaign.folder / UNRESOLVED, json.dumps(plan.unresolved, indent=1, ensure_ascii=False) + "\n")
+    contract = campaign.contract
+    attempts = campaign.attempts()
+    # A session may have ended after the run that began it was killed.
+    for attempt in attempts:
+        recover(attempt.folder / REPORT)
+        if attempt.session is not None and not (attempt.folder / LOCK).exists():
+            keep_spack_lock(attempt)
+    todo = [task for task in _tasks(plan) if _wanted(task, attempts, again)]
+    total = sum(item.repeats for item in plan.items)
+    if len(todo) < total:
+        conductor.say(f"{total - len(todo)} of {total} repeats are done already")
+    for number, (item, repeat) in enumerate(todo, start=total - len(todo) + 1):
+        conductor.say(f"[{number}/{total}] {item.series}, repeat {repeat} of {item.repeats}")
+        tried = sum(attempt.series == item.series and attempt.repeat == repeat for attempt in attempts)
+        attempt = campaign.begin(item.series, repeat, tried + 1)
+        began = time.monotonic()
+        run_attempt(site, contract, item.checks, attempt, conductor)
+        if attempt.session is None:
+            raise InputError(f"{item.series}: ReFrame's session was cut off; run again to go on")
+        keep_spack_lock(attempt)
+        conductor.say(f"[{number}/{total}] {_result(attempt)} after {duration(time.monotonic() - began)}")
+
+
+def run_attempt(
+    site: pathlib.Path, contract: Contract, checks: pathlib.Path, attempt: Attempt, conductor: Conductor
+) -> None:
+    """Have ReFrame run one attempt into its folder.
+
+    :param checks: the file or folder to load; the whole suite takes ReFrame seconds.
+
+    :raises StoppedError: there was a reason to stop; ReFrame was told to, and has cancelled its jobs.
+    :raises InputError: ReFrame ended without a report; with the last that it said.
+    :raises OSError: the storage could not keep what ReFrame wrote.
+    """
+    folder = attempt.folder.resolve()
+    options = [
+        "--run",
+        f"--system={contract.system}:{attempt.series.partition}",
+        *of_mode(contract),
+        *attempt.series.reframe_options,
+        # A clause is held against every sample: none is measured again because it was out of bounds.
+        "--setvar=hold_s=0",
+        *(f"--{kind}={folder / kind}" for kind in ("output", "stage")),
+        f"--perflogdir={folder / 'perflogs'}",
+    ]
+    console = folder / "console.txt"
+    session = Session(site / "settings.py", folder / REPORT, options, checks, folder)
+    try:
+        with console.open("w", encoding="utf-8") as said:
+            session.run(replace(conductor, said=said))
+    except NoReportError as err:
+        raise InputError(f"{attempt.series}: {err}: {last_words(console)}; run again to go on") from None
+    # ReFrame leaves it to the kernel when its files are on the disk; what is said to be finished has to be there.
+    sync_tree(folder)
+
+
+def _tasks(plan: Plan) -> Iterator[tuple[Item, int]]:
+    """Repeats of a series lie apart in time, so that they see more than one moment of the machine."""
+    for repeat in range(1, max((item.repeats for item in plan.items), default=0) + 1):
+        for item in plan.items:
+            if repeat <= item.repeats:
+                yield item, repeat
+
+
+def _wanted(task: tuple[Item, int], attempts: list[Attempt], again: bool) -> bool:
+    item, repeat = task
+    finished = [a for a in attempts if (a.series, a.repeat) == (item.series, repeat) and a.session is not None]
+    return not finished or (again and _result(finished[-1]) != "pass")
+
+
+def _result(attempt: Attempt) -> str:
+    return next(case.result for case in attempt.cases if case.name == attempt.series.name)

@@ -1,0 +1,77 @@
+"""What a site offers: a dry run of ReFrame that lists its cases; nothing is submitted."""
+
+import json
+import pathlib
+import re
+import tempfile
+from dataclasses import replace
+from typing import Any
+
+from kappa.conduct.session import CHECKS, Conductor, NoReportError, Session
+from kappa.ground.clean_text import clean, one_line
+from kappa.ground.errors import InputError
+from kappa.record.load import load_session
+from reports.acceptance.campaign import REPORT
+from reports.acceptance.contract import Contract
+from reports.acceptance.plan import Offer
+from reports.acceptance.series import Series
+
+
+def offers(site: pathlib.Path, contract: Contract, conductor: Conductor) -> list[Offer]:
+    """The cases of the suite that ReFrame finds on the site in the folder ``site``.
+
+    Only those of the checks that the contract names, if no clause is after a family.
+
+    :raises InputError: ReFrame cannot use the site's settings; with the last that it said.
+    :raises StoppedError: there was a reason to stop.
+    """
+    with tempfile.TemporaryDirectory(prefix="kappa-plan-") as folder:
+        scratch = pathlib.Path(folder)
+        report, console = scratch / REPORT, scratch / "console.txt"
+        options = [f"--system={contract.system}", *of_mode(contract), *_named(contract)]
+        # A dry run leaves its job scripts behind.
+        listing = Session(site / "settings.py", report, ["--dry-run", *options, f"--prefix={scratch}"], folder=scratch)
+        try:
+            with console.open("w", encoding="utf-8") as said:
+                listing.run(replace(conductor, said=said))
+        except NoReportError:
+            raise InputError(f"ReFrame cannot list the checks of {clean(str(site))}: {last_words(console)}") from None
+        cases = [case for run in load_session(report).runs for case in run]
+        entries = [entry for run in json.loads(report.read_text("utf-8"))["runs"] for entry in run["testcases"]]
+    return [
+        Offer(Series.of(case), case, _nodes(entry), entry.get("time_limit"), _needed(entry))
+        for case, entry in zip(cases, entries, strict=True)
+        if case.check_class is not None
+    ]
+
+
+def of_mode(contract: Contract) -> list[str]:
+    return [f"--mode={contract.mode}"] if contract.mode else []
+
+
+def _named(contract: Contract) -> list[str]:
+    checks = [clause.selector.check for clause in contract.clauses if clause.selector.check]
+    if len(checks) < len(contract.clauses):
+        return []
+    return [f"--name=^({'|'.join(map(re.escape, sorted(set(checks))))})(%|$)"]
+
+
+def _needed(entry: dict[str, Any]) -> pathlib.Path:
+    # The census tells of the checks that were not loaded.
+    return CHECKS if "census" in entry else pathlib.Path(entry["filename"])
+
+
+def _nodes(entry: dict[str, Any]) -> int | None:
+    tasks, per_node = entry.get("num_tasks"), entry.get("num_tasks_per_node")
+    if not tasks or tasks < 0:
+        return None
+    return -(-tasks // per_node) if per_node else 1
+
+
+def last_words(console: pathlib.Path) -> str:
+    """The last lines of what ReFrame printed that say anything."""
+    with console.open("rb") as file:
+        file.seek(max(0, console.stat().st_size - 8192))
+        lines = [line for line in clean(file.read().decode("utf-8", "replace")).splitlines() if line.strip()]
+    errors = [line for line in lines if "error" in line.lower()]
+    return one_line("; ".join(errors[-3:] or lines[-3:]), 400) or "it printed nothing"

@@ -1,0 +1,114 @@
+"""ReFrame sessions: started with a site's settings, ended when this program is told to, their reports kept whole."""
+
+import contextlib
+import json
+import os
+import pathlib
+import subprocess
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import IO
+
+from kappa.ground.clean_text import clean
+from kappa.ground.errors import InputError
+from kappa.ground.processes import Stop, wait
+from kappa.ground.whole_files import sync_folder
+from kappa.sites.places import REPOSITORY
+
+CHECKS = REPOSITORY / "reframe_checks"
+
+
+class NoReportError(InputError):
+    """ReFrame left no report, or none that is whole."""
+
+
+@dataclass(frozen=True)
+class Conductor:
+    """Runs sessions, one after the other, until there is a reason to ``stop``.
+
+    ``locks`` are descriptors that ReFrame holds, too, until it ends, whatever becomes of this process; ``said`` is
+    where it prints (default: where this program does); ``patience_s`` the seconds that it has to cancel its jobs when
+    it is told to end.
+    """
+
+    stop: Stop
+    locks: Sequence[int] = ()
+    said: IO[str] | None = None
+    patience_s: float = 120.0
+
+    def say(self, line: str) -> None:
+        print(clean(line), file=self.said or sys.stdout, flush=True)
+
+
+@dataclass(frozen=True)
+class Session:
+    """``options`` are ReFrame's, ``checks`` what it has to load, ``folder`` where it runs."""
+
+    settings: pathlib.Path
+    report: pathlib.Path
+    options: Sequence[str]
+    checks: pathlib.Path = CHECKS
+    folder: pathlib.Path = REPOSITORY
+
+    def run(self, conductor: Conductor) -> None:
+        """Have ReFrame run it. Its exit status says nothing of what did not run: the report has to be judged.
+
+        :raises NoReportError: there is no report that is whole; a part is left beside it, as ``REPORT.part``.
+        :raises StoppedError: there was a reason to stop; ReFrame has cancelled its jobs, and a whole report is kept.
+        :raises InputError: ReFrame is not installed.
+        :raises OSError: the storage could not keep the report.
+        """
+        conductor.stop.check()
+        part = _part(self.report)
+        command = [str(reframe()), "-C", str(self.settings.resolve()), "-c", str(self.checks), "-R", *self.options]
+        child = subprocess.Popen(
+            [*command, f"--report-file={part}"], stdin=subprocess.DEVNULL, stdout=conductor.said,
+            stderr=conductor.said, cwd=self.folder, pass_fds=conductor.locks,
+            # So that Ctrl-C reaches this process alone, which passes it on once.
+            start_new_session=True,
+        )  # fmt: skip
+        try:
+            wait(child, conductor.stop, conductor.patience_s)
+        finally:
+            if part.exists():
+                _keep(part, self.report)
+        if not self.report.exists():
+            raise NoReportError("ReFrame wrote no report")
+
+
+def recover(report: pathlib.Path) -> None:
+    """Keep what a session left whose conductor was killed, if it is whole; nothing may run in its folder any more."""
+    with contextlib.suppress(NoReportError):
+        if _part(report).exists():
+            _keep(_part(report), report)
+
+
+def reframe() -> pathlib.Path:
+    """The program of this Python environment.
+
+    :raises InputError: it is not installed.
+    """
+    program = pathlib.Path(sys.executable).with_name("reframe")
+    if not program.exists():
+        raise InputError(
+            f"there is no {program}: run `make setup` on Debian, else"
+            " `python3 -m venv .venv && .venv/bin/pip install -e .`"
+        )
+    return program
+
+
+def _part(report: pathlib.Path) -> pathlib.Path:
+    return report.with_name(f"{report.name}.part")
+
+
+def _keep(part: pathlib.Path, report: pathlib.Path) -> None:
+    try:
+        with part.open("rb") as file:
+            json.load(file)
+            os.fsync(file.fileno())
+    except ValueError:
+        where = clean(str(part))
+        raise NoReportError(f"ReFrame's report is not complete, is the disk full? It is left in {where}") from None
+    part.replace(report)
+    sync_folder(report.parent)

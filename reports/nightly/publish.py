@@ -1,0 +1,99 @@
+"""What is made of a site's nights: dashboard, message, JUnit XML and a text file for node_exporter."""
+
+import os
+import pathlib
+import sys
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from kappa.ground.clean_text import clean
+from kappa.ground.errors import InputError
+from kappa.ground.whole_files import make_folder, write_atomically, written_beside
+from kappa.sites.expected import find_site, load_site
+from reports.nightly.archive import Archive, open_archive, reports_of
+from reports.nightly.junit import junit
+from reports.nightly.night_record import load_record
+from reports.nightly.summarise import judge_night
+from reports.verdict.judge import EXIT_STATUS
+from reports.verdict.state import State
+
+if TYPE_CHECKING:
+    from reports.history.gate import Judged
+
+# SciPy, Arrow and Bokeh take seconds to load, which a night's beginning need not wait for.
+# ruff: noqa: PLC0415
+
+NEWEST, FALSE_ALARMS = 500, 0.001
+
+
+def publish(site_name: str, results: pathlib.Path, textfile: pathlib.Path | None = None, *, gate: bool = False) -> int:
+    """Write ``results/nightly``; returns the exit status of the newest night, with ``gate`` of the history, too.
+
+    :param textfile: node_exporter's directory, where its file is put instead.
+
+    :raises InputError: there is no night, or something cannot be read or written.
+    """
+    from reports.nightly.dashboard import render
+    from reports.nightly.message import message
+    from reports.nightly.prometheus import prometheus
+
+    site = load_site(find_site((site_name,)))
+    archive = open_archive(results, site)
+    if not archive.nights:
+        damaged = "".join(f"; {problem}" for problem in archive.damaged)
+        raise InputError(f"{results}: no night has ended yet; `kappa nightly run {site.name}` runs one{damaged}")
+    problem = ""
+    try:
+        findings = _findings(results, archive)
+    except InputError as err:
+        # A history that is damaged hides no verdict.
+        findings, problem = [], str(err)
+        archive = replace(archive, damaged=(*archive.damaged, f"not held against the past: {problem}"))
+    night = archive.nights[-1]
+    folder = results / "nights" / night.folder
+    output = results / "nightly"
+    make_folder(output)
+    write_atomically(output / "index.html", render(site.name, archive, findings))
+    judged = judge_night(folder, load_record(folder), site)
+    write_atomically(output / "junit.xml", junit(site.name, night, judged, findings, problem))
+    metrics = (textfile or output) / f"{site.name}.prom"
+    with written_beside(metrics) as file:
+        file.write(prometheus(site.name, archive, findings).encode("utf-8"))
+        if textfile:
+            # Before it has its name: node_exporter is another user, and reads it at any time.
+            os.fchmod(file.fileno(), 0o644)
+    text = message(site.name, archive, findings)
+    write_atomically(output / "message.md", text)
+    for problem in archive.damaged:
+        print(f"left out: {clean(problem)}", file=sys.stderr)
+    print(text)
+    print(f"dashboard: {clean(str(output / 'index.html'))}")
+    return EXIT_STATUS[_with_history(night.state, findings, problem) if gate else night.state]
+
+
+def _with_history(state: State, findings: "list[Judged]", problem: str) -> State:
+    if any(one.worse for one in findings):
+        return State.FAIL
+    return State.INCOMPLETE if problem and state is State.PASS else state
+
+
+def _findings(results: pathlib.Path, archive: Archive) -> "list[Judged]":
+    """Every series judged by itself; across nodes where no set of nodes was measured often enough."""
+    from reports.history import dataset
+    from reports.history.gate import judge_all
+    from reports.history.ingest import ingest
+    from reports.history.query import History
+    from reports.nightly.series import nightly_series
+
+    folder = results / "history"
+    present = dataset.sessions(folder)
+    # Reading every report of years takes minutes.
+    new = [night for night in archive.nights if not present.issuperset(night.sessions)]
+    done = ingest(reports_of(results, new), folder)
+    for problem in done.damaged:
+        print(f"left out of the history: {clean(problem)}", file=sys.stderr)
+    try:
+        history = History(folder)
+    except InputError:
+        return []  # no night has measured anything yet
+    return judge_all(history, nightly_series(history, NEWEST), FALSE_ALARMS)

@@ -1,0 +1,67 @@
+"""The command itself: quick to start, each subcommand has its help, and every error is a message and status 2."""
+
+import subprocess
+import sys
+
+import pytest
+
+from kappa.command import main as command
+from kappa.command.table import COMMANDS, Command
+from kappa.ground.errors import InputError
+from kappa.ground.processes import StoppedError
+
+HEAVY = {"bokeh", "duckdb", "pyarrow", "numpy", "scipy", "reframe", "yaml"}
+
+
+def test_help_loads_nothing_that_takes_time():
+    code = (
+        "import sys; from kappa.command.main import main\n"
+        "try: main(['--help'])\n"
+        "except SystemExit: print(*sys.modules, file=sys.stderr)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert not HEAVY.intersection(done.stderr.split())
+    for name, entry in COMMANDS.items():
+        assert name in done.stdout and entry.summary[:30] in done.stdout
+
+
+@pytest.mark.parametrize("name", sorted(set(COMMANDS) - {"cluster"}))
+def test_every_command_has_a_help_with_its_exit_statuses(name, capsys):
+    with pytest.raises(SystemExit, match="0"):
+        command.main([name, "--help"])
+    text = capsys.readouterr().out
+    assert f"usage: kappa {name}" in text
+    assert name in ("nightly", "acceptance", "spack") or "Exit status: 0" in text
+    assert max(map(len, text.splitlines())) <= 120
+
+
+@pytest.mark.parametrize(
+    ("error", "words"),
+    [
+        (InputError("x.yaml: line 3: wrong\x1b[2J"), "kappa: error: x.yaml: line 3: wrong\n"),
+        (StoppedError("stopped by SIGTERM"), "kappa: error: stopped by SIGTERM\n"),
+        (KeyboardInterrupt(), "kappa: error: interrupted\n"),
+        (PermissionError(13, "Permission denied", "/x"), "kappa: error: /x: Permission denied\n"),
+        (ModuleNotFoundError("No module named 'bokeh'"), "No module named 'bokeh'; the Python environment "),
+        (ZeroDivisionError("division by zero"), "ZeroDivisionError: division by zero\nkappa: error: this is a fault"),
+    ],
+    ids=lambda value: type(value).__name__,
+)
+def test_what_goes_wrong_is_status_2_and_a_message(error, words, monkeypatch, capsys):
+    class Failing:
+        @staticmethod
+        def run(arguments):
+            raise error
+
+    monkeypatch.setitem(COMMANDS, "failing", Command("failing", ""))
+    monkeypatch.setitem(sys.modules, "failing", Failing)
+    assert command.main(["failing"]) == 2
+    found = capsys.readouterr()
+    assert words in found.err
+    assert ("Traceback" in found.err) is isinstance(error, ZeroDivisionError)
+
+
+def test_a_command_that_cannot_be_loaded_is_status_2(monkeypatch, capsys):
+    monkeypatch.setitem(COMMANDS, "gone", Command("kappa.command.gone", ""))
+    assert command.main(["gone"]) == 2
+    assert "No module named 'kappa.command.gone'; the Python environment" in capsys.readouterr().err

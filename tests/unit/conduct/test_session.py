@@ -1,0 +1,89 @@
+"""A session with ReFrame replaced by a script: its report is there as a whole or not at all."""
+
+import sys
+import time
+
+import pytest
+
+from kappa.conduct.session import Conductor, NoReportError, Session, recover, reframe
+from kappa.ground.errors import InputError
+from kappa.ground.locks import LockedError, locked
+from kappa.ground.processes import Stop, StoppedError
+
+REPORT = "for word; do case $word in --report-file=*) report=${word#*=} ;; esac; done\n"
+
+
+@pytest.fixture
+def session(tmp_path, monkeypatch):
+    """session(script, *options): one whose ReFrame is the script."""
+    monkeypatch.setattr(sys, "executable", str(tmp_path / "python"))
+
+    def make(script, *options):
+        (tmp_path / "reframe").write_text(f"#!/bin/bash\n{REPORT}{script}\n")
+        (tmp_path / "reframe").chmod(0o755)
+        return Session(tmp_path / "settings.py", tmp_path / "run-report.json", options, folder=tmp_path)
+
+    return make
+
+
+def test_the_report_whatever_reframe_ends_with(session, tmp_path):
+    session('echo "{}" > "$report"; echo "$@" > told; exit 1', "-r", "-n", "a b").run(Conductor(Stop()))
+    assert (tmp_path / "run-report.json").read_text() == "{}\n"
+    assert f"-C {tmp_path}/settings.py -c " in (tmp_path / "told").read_text()
+    assert not (tmp_path / "run-report.json.part").exists()
+
+
+def test_no_report_and_half_of_one(session, tmp_path):
+    with pytest.raises(NoReportError, match="wrote no report"):
+        session("true").run(Conductor(Stop()))
+    with pytest.raises(NoReportError, match=r"not complete, .* left in .*run-report.json.part"):
+        session("""echo '{"a' > "$report" """).run(Conductor(Stop()))
+    assert not (tmp_path / "run-report.json").exists()
+
+
+def test_told_to_stop_it_keeps_what_reframe_recorded_as_it_ended(session, tmp_path):
+    stop = Stop(time.time() + 1)
+    with pytest.raises(StoppedError, match="time limit"):
+        session("""trap 'echo "[]" > "$report"; exit' TERM; while :; do sleep 0.1; done""").run(Conductor(stop))
+    assert (tmp_path / "run-report.json").read_text() == "[]\n"
+    with pytest.raises(StoppedError):
+        session("touch ran").run(Conductor(stop))
+    assert not (tmp_path / "ran").exists()
+
+
+def test_what_it_says_and_what_it_holds(session, tmp_path):
+    with (tmp_path / "log").open("w") as log, locked(tmp_path / "lock") as lock:
+        conductor = Conductor(Stop(), [lock], log)
+        conductor.say("\x1b[31mred")
+        session('echo out; echo err >&2; echo "{}" > "$report";').run(conductor)
+    assert (tmp_path / "log").read_text() == "red\nout\nerr\n"
+
+
+def test_a_lock_is_held_by_what_a_session_left(session, tmp_path):
+    with locked(tmp_path / "lock") as lock:
+        session('mkfifo fifo; echo "{}" > "$report"; (read < fifo) &').run(Conductor(Stop(), [lock]))
+    try:
+        with pytest.raises(LockedError), locked(tmp_path / "lock"):
+            pass
+    finally:
+        (tmp_path / "fifo").write_text("end\n")
+    deadline = time.monotonic() + 30
+    with locked(tmp_path / "lock", waiting=lambda: time.monotonic() < deadline or pytest.fail("still held")):
+        pass
+
+
+def test_what_a_killed_conductor_left(tmp_path):
+    part, report = tmp_path / "run-report.json.part", tmp_path / "run-report.json"
+    recover(report)
+    part.write_text("{")
+    recover(report)
+    assert not report.exists()
+    part.write_text("{}")
+    recover(report)
+    assert report.read_text() == "{}" and not part.exists()
+
+
+def test_an_environment_without_reframe(tmp_path, monkeypatch):
+    monkeypatch.setattr(sys, "executable", str(tmp_path / "python"))
+    with pytest.raises(InputError, match=r"there is no .*/reframe: run `make setup`"):
+        reframe()
