@@ -30,7 +30,7 @@ class OptionsKept:
         return cls(tuple(kept), tuple(avoided))
 
     def for_nodes(self, purpose: str, nodes: Sequence[str]) -> list[str]:
-        """With these nodes to take, or to leave, when it is quieter; a check is not held then to be measured once more."""
+        """With these nodes to take, or to leave, when it is quieter; a check is not held to be measured once more."""
         if purpose == SAME_NODES:
             place = f"nodelist={','.join(nodes)}"
         else:
