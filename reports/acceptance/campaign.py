@@ -12,7 +12,6 @@ state beside the results that a crash could leave wrong.
 
 import contextlib
 import datetime
-import fcntl
 import functools
 import json
 import os
@@ -25,6 +24,7 @@ from typing import Any
 from kappa.ground.bounded_file import read_text
 from kappa.ground.clean_text import clean, clean_object
 from kappa.ground.errors import InputError
+from kappa.ground.locks import LockedError, locked
 from kappa.ground.whole_files import sync_folder, write_atomically
 from kappa.record import schema
 from kappa.record.load import load_session
@@ -146,14 +146,8 @@ class Campaign:
 
         :raises InputError: another run, or a session that an earlier one left behind, holds it.
         """
-        try:
-            self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-            lock = (self.folder / LOCK).open("w", encoding="utf-8")
-        except OSError as err:
-            raise InputError(f"cannot write in {clean(str(self.folder))}: {err.strerror}") from err
-        with lock:
-            self._hold(lock.fileno(), fcntl.LOCK_EX)
-            yield lock.fileno()
+        with contextlib.ExitStack() as stack:
+            yield self._hold(stack, shared=False)
 
     @contextlib.contextmanager
     def at_rest(self) -> Iterator[None]:
@@ -163,19 +157,17 @@ class Campaign:
         """
         with contextlib.ExitStack() as stack:
             with contextlib.suppress(FileNotFoundError):
-                lock = stack.enter_context((self.folder / LOCK).open(encoding="utf-8"))
-                self._hold(lock.fileno(), fcntl.LOCK_SH)
+                self._hold(stack, shared=True)
             yield
 
-    def _hold(self, lock: int, kind: int) -> None:
+    def _hold(self, stack: contextlib.ExitStack, *, shared: bool) -> int:
         try:
-            fcntl.flock(lock, kind | fcntl.LOCK_NB)
-        except BlockingIOError:
+            return stack.enter_context(locked(self.folder / LOCK, shared=shared))
+        except LockedError as err:
             where = clean(str(self.folder))
-            raise InputError(f"{where}: another run, or a ReFrame session that it left, is still at work") from None
-        except OSError as err:
-            where = clean(str(self.folder / LOCK))
-            raise InputError(f"cannot lock {where}: {err.strerror}; does its storage have file locks?") from err
+            raise InputError(
+                f"{where}: another run, or a ReFrame session that it left, is still at work ({err.holder})"
+            ) from None
 
 
 def _json(path: pathlib.Path) -> Any:

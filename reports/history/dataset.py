@@ -5,7 +5,6 @@ part, and there are no small files to merge. A month of 10^6 values is rewritten
 """
 
 import contextlib
-import fcntl
 import pathlib
 from collections.abc import Iterator
 from typing import Any
@@ -14,6 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from kappa.ground import locks
 from kappa.ground.clean_text import clean
 from kappa.ground.errors import InputError
 from kappa.ground.whole_files import written_beside
@@ -54,9 +54,7 @@ def append(history: pathlib.Path, values: Any) -> None:
 def locked(history: pathlib.Path) -> Iterator[None]:
     """One writer at a time; the lock goes with the process."""
     try:
-        history.mkdir(parents=True, exist_ok=True)
-        with (history / ".lock").open("w") as lock:
-            fcntl.flock(lock, fcntl.LOCK_EX)
+        with locks.locked(history / ".lock", waiting=lambda: None):
             yield
     except OSError as err:
         raise InputError(f"cannot write {clean(str(history))}: {err.strerror}") from err

@@ -1,11 +1,13 @@
 """What a campaign has done so far, in a folder of its own, so that it can go on after an interruption."""
 
+import contextlib
 import dataclasses
-import fcntl
 import json
 import pathlib
 from dataclasses import dataclass
 
+from kappa.ground.errors import InputError
+from kappa.ground.locks import locked
 from kappa.ground.whole_files import write_atomically
 from tests.fault_campaign.cluster import CampaignError
 from tests.fault_campaign.outcome import Outcome, blamed_by_check
@@ -39,11 +41,12 @@ class State:
 
     def lock(self) -> None:
         """:raises CampaignError: another campaign uses the folder."""
-        self._lock = (self.path / "lock").open("w", encoding="ascii")
+        held = contextlib.ExitStack()
         try:
-            fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError as err:
-            raise CampaignError(f"another campaign runs in {self.path}") from err
+            held.enter_context(locked(self.path / "lock"))
+        except InputError as err:
+            raise CampaignError(f"another campaign runs in {self.path}, or: {err}") from err
+        self._held = held.pop_all()  # until the process ends
 
     def begin(self, settings: Settings) -> None:
         """Record the settings, or make sure that they are those recorded.

@@ -1,0 +1,69 @@
+"""A program that is started ends by itself, in an orderly way when told to, and at last whatever it does."""
+
+import os
+import signal
+import subprocess
+import threading
+import time
+from pathlib import Path
+
+import pytest
+
+from kappa.ground.processes import StoppedError, stopping, wait
+
+# Ends in an orderly way when it is told to, as ReFrame does.
+ORDERLY = "trap 'echo told to end; exit' TERM; echo started; while :; do sleep 0.1; done"
+STUBBORN = "trap '' TERM; echo started; while :; do sleep 0.1; done"
+
+
+def shell(script, stop, tmp_path, patience_s=60.0):
+    with (tmp_path / "log").open("w") as log:
+        process = subprocess.Popen(["bash", "-c", script], stdout=log, cwd=tmp_path, start_new_session=True)
+        return wait(process, stop, patience_s)
+
+
+def log(tmp_path):
+    return (tmp_path / "log").read_text()
+
+
+def ended(pid):
+    path = Path(f"/proc/{pid}/stat")
+    return not path.exists() or path.read_text().rpartition(")")[2].split()[0] == "Z"
+
+
+def test_one_that_ends_by_itself(tmp_path):
+    with stopping() as stop:
+        assert shell("echo done; exit 3", stop, tmp_path) == 3
+        assert stop.why == ""
+    assert log(tmp_path) == "done\n"
+
+
+def test_the_deadline_ends_it_and_stays_passed(tmp_path):
+    with stopping(time.time() + 1) as stop:
+        with pytest.raises(StoppedError, match="time limit"):
+            shell(ORDERLY, stop, tmp_path)
+        assert log(tmp_path) == "started\ntold to end\n"
+        with pytest.raises(StoppedError, match="time limit"):
+            stop.check()
+
+
+def test_a_signal_ends_it_and_the_first_is_the_reason(tmp_path):
+    before = signal.getsignal(signal.SIGTERM)
+    with stopping() as stop:
+        threading.Timer(0.5, os.kill, (os.getpid(), signal.SIGTERM)).start()
+        with pytest.raises(StoppedError, match="stopped by SIGTERM"):
+            shell(ORDERLY, stop, tmp_path)
+        os.kill(os.getpid(), signal.SIGHUP)
+        assert stop.why == "stopped by SIGTERM"
+    assert signal.getsignal(signal.SIGTERM) is before
+    assert log(tmp_path) == "started\ntold to end\n"
+
+
+def test_one_that_does_not_end_is_killed_with_what_it_started(tmp_path):
+    with stopping(time.time() + 1) as stop, pytest.raises(StoppedError):
+        shell(f"sleep 1000 & echo $! > child; {STUBBORN}", stop, tmp_path, patience_s=0.5)
+    child = int((tmp_path / "child").read_text())
+    deadline = time.monotonic() + 30
+    while not ended(child):
+        assert time.monotonic() < deadline, "it is still there"
+        time.sleep(0.05)
