@@ -14,8 +14,8 @@ from reframe.core.exceptions import ReframeError, SanityError
 from kappa.ground.bounded_file import read_text
 from reframe_checks.base.evidence import Evidence
 from reframe_checks.base.provenance import Provenance
-from reframe_checks.base.reframe_internals import require_tested
 from reframe_checks.base.references import References
+from reframe_checks.base.reframe_internals import require_tested
 from reframe_checks.base.same_allocation import SameAllocation
 from reframe_checks.base.spack import SpackPrograms
 from reframe_checks.base.strictness import Strictness

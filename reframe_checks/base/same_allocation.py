@@ -48,13 +48,15 @@ class SameAllocation(rfm.RegressionTestPlugin):
     def answer_held_job(self):
         """Judge what the job has measured, if it waits for that."""
         stage = pathlib.Path(self.stagedir)
-        with contextlib.suppress(OSError, InputError):  # The job does not wait for ever, and the check is judged when it has ended.
+        # The job does not wait for ever, and the check is judged when it has ended.
+        with contextlib.suppress(OSError, InputError):
             names = os.listdir(stage)
             if MEASURED_FILE not in names or ANSWER_FILE in names:
                 return
             self.first_measurement, output = self._measured_out_of_bounds()
             answer = "".join(f"{line}\n" for line in (["again", *output] if output else ["enough"]))
-            write_atomically(stage / ANSWER_FILE, answer)
+            # The job waits for it.
+            write_atomically(stage / ANSWER_FILE, answer, lasting=False)
 
     def _measured_out_of_bounds(self):
         """What was measured, if it is out of bounds and all else is right, and the files that it is from."""

@@ -75,7 +75,8 @@ def test_hpl_on_gpus_runs_in_the_container(commands, stage):
 def test_stream_pairs_each_domain_with_each(commands, stage):
     assert commands("StreamNuma", 1) == [
         "for cores in 0 1; do for memory in 0 1; do",
-        "srun --cpus-per-task=16 numactl --cpunodebind=$cores --membind=$memory stream > cores-$cores-memory-$memory.txt",
+        "srun --cpus-per-task=16 numactl --cpunodebind=$cores --membind=$memory stream"
+        " > cores-$cores-memory-$memory.txt",
         "done; done",
     ]
     assert "export OMP_NUM_THREADS=8\n" in (stage("StreamNuma", 1) / "rfm_job.sh").read_text()

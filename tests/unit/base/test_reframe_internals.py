@@ -124,10 +124,8 @@ def test_with_the_installed_version(tmp_path):
 @pytest.mark.parametrize("version", [f"=={OLDEST}", f"<{BELOW}"], ids=["oldest", "newest"])
 def test_with_the_ends_of_the_tested_range(version, tmp_path):
     installed = tmp_path / "installed"
-    subprocess.run(
-        [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--target", installed, f"ReFrame-HPC{version}"],
-        check=True, timeout=300,
-    )  # fmt: skip
+    pip = [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--target", installed]
+    subprocess.run([*pip, f"ReFrame-HPC{version}"], check=True, timeout=300)
     (tmp_path / "run").mkdir()
     passes_with(str(installed), tmp_path / "run")
 
