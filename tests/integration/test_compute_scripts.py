@@ -20,7 +20,7 @@ def stage(tmp_path_factory):
             "-c", checks / "compute", "-c", checks / "network/nccl_tests.py",
             "--dry-run", "--prefix", root, "--keep-stage-files", "-x", "NodeSweep",
         ],
-        cwd=root, capture_output=True, text=True, timeout=300, check=False,
+        cwd=root, capture_output=True, text=True, timeout=900, check=False,
     )  # fmt: skip
     assert done.returncode == 0, done.stdout + done.stderr
     assert "WARNING" not in done.stdout

@@ -49,7 +49,7 @@ def cases(tmp_path_factory):
         pathlib.Path(sys.executable).with_name("reframe"), "-C", REPOSITORY / "tests/data/sites/gpu.py",
         "-c", REPOSITORY / "reframe_checks/network", "-R", "--prefix", root, "--dry-run", "-n", CHECKS,
     ]  # fmt: skip
-    done = subprocess.run(command, cwd=root, capture_output=True, text=True, timeout=300, check=False)
+    done = subprocess.run(command, cwd=root, capture_output=True, text=True, timeout=900, check=False)
     assert done.returncode == 0, done.stdout
     found = []
     for match in CASE.finditer(done.stdout):

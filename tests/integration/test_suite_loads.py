@@ -11,7 +11,7 @@ def test_list_detailed_names_every_check(suite):
 
 
 def test_dry_run_makes_every_case_that_the_site_offers(suite):
-    done = suite.reframe("--dry-run")
+    done = suite.reframe("--nocolor", "--dry-run")
     assert done.returncode == 0, done.stdout
     written = len(re.findall(r"^\[ DRY +\] ", done.stdout, re.MULTILINE))
     assert written > 50

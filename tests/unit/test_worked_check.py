@@ -14,7 +14,8 @@ def test_the_check_of_the_page_is_found_and_has_its_reference(tmp_path):
     done = subprocess.run(
         [
             pathlib.Path(sys.executable).with_name("reframe"), "--nocolor",
-            "-C", suite / "site_configs/embedded/settings.py", "-c", suite / "reframe_checks", "-R", "--dry-run", "-n", CHECK, "--prefix", tmp_path,
+            "-C", suite / "site_configs/embedded/settings.py", "-c", suite / "reframe_checks", "-R", "--dry-run",
+            "-n", CHECK, "--prefix", tmp_path,
         ],
         env={**os.environ, "KAPPA_SPACK_STATE": str(tmp_path / "no-spack"), **environment},
         cwd=tmp_path, capture_output=True, text=True, check=False,
