@@ -22,6 +22,10 @@ from typing import Any
 
 from common_network import Part, as_case, as_netlist, reduce_case
 
+sys.path.append(str(Path(__file__).resolve().parents[2]))
+
+from kappa.ground.whole_files import write_atomically
+
 dpsimpy: Any
 try:
     import dpsimpy
@@ -238,9 +242,7 @@ def main() -> int:
         out["provenance"] = bench.provenance
     out["targets"] = targets(out)
     text = json.dumps(out, indent=2)
-    temporary = options.output.with_suffix(".part")
-    temporary.write_text(text + "\n")
-    temporary.replace(options.output)
+    write_atomically(options.output, text + "\n", 0o644)
     print(text)
     print(table(out["targets"]))
     return 0

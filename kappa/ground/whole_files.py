@@ -1,4 +1,7 @@
-"""Whole files or none: written beside their place and onto the disk, then renamed. Only their owner reads them."""
+"""Whole files or none: written beside their place and onto the disk, then renamed. Only their owner reads them.
+
+Needs nothing but the standard library: the embedded cluster uses it before there is a Python environment.
+"""
 
 import contextlib
 import os
@@ -23,10 +26,13 @@ def private() -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def written_beside(path: pathlib.Path) -> Iterator[BinaryIO]:
+def written_beside(path: pathlib.Path, mode: int = 0o600, *, lasting: bool = True) -> Iterator[BinaryIO]:
     """A file that takes the place of ``path`` when the block ends; a reader sees the old file or the new one, no part.
 
-    The file gets permissions 0600. What a killed writer leaves has a hidden name that ends in ``.part``.
+    What a killed writer leaves has a hidden name that ends in ``.part``.
+
+    :param mode: the file's permissions.
+    :param lasting: wait until a power cut cannot undo it; a busy disk may take seconds.
 
     :raises InputError: the file cannot be written; nothing is left behind, which is so after any other error, too.
     """
@@ -36,12 +42,14 @@ def written_beside(path: pathlib.Path) -> Iterator[BinaryIO]:
         handle, part = tempfile.mkstemp(prefix=f".{path.name[:100]}.", suffix=".part", dir=path.parent)
         with open(handle, "wb") as file:
             yield file
+            os.fchmod(handle, mode)
             file.flush()
-            # Else the new name may survive a power cut and what it names may not.
-            os.fsync(handle)
+            if lasting:  # Else the new name may survive a power cut and what it names may not.
+                os.fsync(handle)
         os.replace(part, path)
         part = None
-        sync_folder(path.parent)
+        if lasting:
+            sync_folder(path.parent)
     except OSError as err:
         raise InputError(f"cannot write {clean(str(path))}: {err.strerror}") from err
     finally:
@@ -50,12 +58,12 @@ def written_beside(path: pathlib.Path) -> Iterator[BinaryIO]:
                 os.unlink(part)
 
 
-def write_atomically(path: pathlib.Path, text: str) -> None:
-    """Write ``text`` as UTF-8 to ``path``, all of it or nothing; only its owner reads it.
+def write_atomically(path: pathlib.Path, text: str, mode: int = 0o600, *, lasting: bool = True) -> None:
+    """Write ``text`` as UTF-8 to ``path``, all of it or nothing; ``mode`` and ``lasting`` as above.
 
     :raises InputError: the file cannot be written; nothing is left behind.
     """
-    with written_beside(path) as file:
+    with written_beside(path, mode, lasting=lasting) as file:
         file.write(text.encode("utf-8"))
 
 

@@ -12,6 +12,8 @@ import sys
 import sysconfig
 import tempfile
 
+from kappa.ground.whole_files import write_atomically
+
 SUITE = pathlib.Path(__file__).resolve().parents[1]
 BEGIN, END = "<!-- catalogue: make catalogue -->", "<!-- end of catalogue -->"
 HEADER = ("check", "what it validates", "metrics", "needs of a partition", "needs of an environment", "a case takes")
@@ -86,9 +88,7 @@ def main() -> int:
         return 0
     if options.check:
         sys.exit(f"{options.readme}: the catalogue is out of date: run `make catalogue`")
-    temporary = options.readme.with_suffix(".part")
-    temporary.write_text(wanted, encoding="utf-8")
-    temporary.replace(options.readme)
+    write_atomically(options.readme, wanted, 0o644)
     return 0
 
 

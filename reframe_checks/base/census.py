@@ -6,12 +6,12 @@ of the site can run. The census finds both, so that neither passes silently.
 
 import ast
 import pathlib
-import sys
 
 from reframe.core.runtime import runtime
 
 from reframe_checks.base.case_register import made_cases
 from reframe_checks.base.check import FULL, feature_choices
+from reframe_checks.base.reframe_internals import registered_checks
 from spack_envs.installer.reframe_settings import install_commands
 
 SUITE = pathlib.Path(__file__).parents[1]
@@ -34,19 +34,10 @@ def declared_checks() -> dict[str, pathlib.Path]:
     return found
 
 
-def loaded_checks() -> dict[str, type]:
-    """Every check class that ReFrame registered in this session, by name."""
-    found = {}
-    for module in list(sys.modules.values()):
-        for cls in getattr(module, "_rfm_test_registry", ()):
-            found[cls.__name__] = cls
-    return found
-
-
 def take_census(suite_revision: str) -> dict:
     """The census as plain data: ``checks`` (loaded) with the places where each case is offered, ``not_loaded``
     (declared, but not loaded), and what each of the site's ``partitions`` has."""
-    loaded = loaded_checks()
+    loaded = registered_checks()
     declared = declared_checks()
     offers = [
         (set(partition.features), set(environ.features))

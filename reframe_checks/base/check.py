@@ -17,11 +17,14 @@ from reframe_checks.base.evidence import Evidence
 from reframe_checks.base.load_watch import LoadWatch
 from reframe_checks.base.provenance import Provenance
 from reframe_checks.base.references import References
+from reframe_checks.base.reframe_internals import require_tested
 from reframe_checks.base.same_allocation import SameAllocation
 from reframe_checks.base.spack import SpackPrograms
 from reframe_checks.base.strictness import Strictness
 from reframe_checks.base.tuning import Tuning
 from reframe_checks.parsers.errors import ParseError
+
+require_tested(rfm.VERSION)
 
 # Modes in which a check runs unless it says otherwise; a check tags itself for the others.
 EVERY_MODE = ("nightly", "acceptance")

@@ -4,18 +4,15 @@ The folder is removed when the job ends, fails, times out or is cancelled; what 
 is removed by a later one. On Lustre the striping that the site states is set, read back and asserted.
 """
 
-import shlex
-
 import reframe as rfm
 import reframe.core.builtins as rfmb
 from reframe.core.exceptions import ReframeError, SanityError
 
 from kappa.vocabulary.storage_targets import STORAGE_TARGETS, parallel, stated_folder
+from reframe_checks.base.job_files import sourced
 from reframe_checks.parsers import lustre
 
 STRIPING_FILE = "striping.txt"
-# A day is longer than any job here may take.
-_LEFT_OVER_MINUTES = 1440
 
 
 class OnStorage(rfm.RegressionTestPlugin):
@@ -52,15 +49,8 @@ class OnStorage(rfm.RegressionTestPlugin):
         extras = self.current_partition.extras
         path = self.stated(f"extras/storage/{self.target}, an absolute path", stated_folder(extras, self.target))
         self.lustre_settings = extras.get("lustre", {}).get(self.target)
-        left_over = f"-maxdepth 1 -name 'kappa.*' -user \"$(id -u)\" -mmin +{_LEFT_OVER_MINUTES}"
-        self.prerun_cmds = [
-            *self.prerun_cmds,
-            f"find {shlex.quote(path)} {left_over} -exec rm -rf {{}} + || true",
-            f"folder=$(mktemp -d {shlex.quote(path)}/kappa.XXXXXX)",
-            "trap 'rm -rf \"$folder\"' EXIT",
-            "trap 'exit 143' TERM INT",
-            *self.striping_commands(),
-        ]
+        folder = sourced(self, "storage_folder.sh", path)
+        self.prerun_cmds = [*self.prerun_cmds, folder, *self.striping_commands()]
 
     def striping_commands(self):
         if self.lustre_settings is None:

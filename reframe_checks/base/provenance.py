@@ -12,26 +12,12 @@ import reframe.utility.typecheck as typ
 from reframe.core.exceptions import SanityError
 
 from kappa.ground.bounded_file import read_text
+from reframe_checks.base.job_files import sourced
 from reframe_checks.parsers import node_list
 
+# As in `src/job/record_provenance.sh`.
 PROVENANCE_FILE = "provenance.txt"
 MAX_BYTES = 2**20
-
-# Nothing of the environment is recorded: it may hold secrets. The drivers are those that change without the kernel;
-# a vendor's own file on /proc comes before the module's.
-_COLLECT = r"""{{
-echo "hostname=$(uname -n)"
-echo "nodelist=${{SLURM_JOB_NODELIST:-$(uname -n)}}"
-echo "kernel=$(uname -sr)"
-echo "cpu_model=$(sed -n 's/^model name[[:space:]]*: //p' /proc/cpuinfo | head -n 1)"
-echo "memory_kib=$(sed -n 's/^MemTotal:[[:space:]]*\([0-9]*\) kB/\1/p' /proc/meminfo)"
-echo "mpi=$({mpi_version} 2>/dev/null | head -n 1)"
-for module in nvidia mlx5_core amdgpu; do
-    grep -hsom 1 '[0-9][0-9]*[.][^ ]*' "/proc/driver/$module/version" "/sys/module/$module/version" |
-        sed -n "1s/^/$module /p"
-done | paste -sd ' ' - | sed -n 's/^./driver=&/p' || true
-for f in {programs} {files}; do echo "sha256=$(sha256sum "$f")"; done
-}} > {output}"""
 
 
 class Provenance(rfm.RegressionTestPlugin):
@@ -48,22 +34,20 @@ class Provenance(rfm.RegressionTestPlugin):
     @rfmb.run_before("run")
     def collect_provenance(self):
         extras = self.current_environ.extras
-        self.prerun_cmds = [
-            *self.prerun_cmds,
-            _COLLECT.format(
-                mpi_version=extras.get("mpi_version", "mpirun --version"),
-                programs=" ".join(
-                    f'"$(command -v {shlex.quote(program)})"' for program in self.programs or [self.executable]
-                ),
-                files=" ".join(
-                    shlex.quote(path)
-                    for need in self.needs_environ
-                    for feature in need.split("|")
-                    for path in extras.get("hash_files", {}).get(feature, [])
-                ),
-                output=PROVENANCE_FILE,
+        version = extras.get("mpi_version", "mpirun --version")
+        hashed = extras.get("hash_files", {})
+        words = [
+            sourced(self, "record_provenance.sh"),
+            f'"$({version} 2>/dev/null | head -n 1)"',
+            *(f'"$(command -v {shlex.quote(program)})"' for program in self.programs or [self.executable]),
+            *(
+                shlex.quote(path)
+                for need in self.needs_environ
+                for feature in need.split("|")
+                for path in hashed.get(feature, [])
             ),
         ]
+        self.prerun_cmds = [*self.prerun_cmds, " ".join(words)]
         self.keep_files = [*self.keep_files, PROVENANCE_FILE]
 
     @rfmb.run_after("run")

@@ -7,74 +7,22 @@ measured again that crashed, for which the time limit leaves no room, or that Re
 """
 
 import contextlib
-import copy
 import os
 import pathlib
-import shlex
 
 import reframe as rfm
 import reframe.core.builtins as rfmb
 from reframe.core.exceptions import ForceExitError, PerformanceError, RunSessionTimeout
 from reframe.core.logging import getlogger
 
-# Made by the job, which then waits for the other, made by ReFrame.
+from kappa.ground.errors import InputError
+from kappa.ground.whole_files import write_atomically
+from reframe_checks.base.job_files import sourced
+from reframe_checks.base.reframe_internals import begin_job_script, copy_of_ended
+
+# As in `src/job/hold_nodes.sh`. The first is made by the job, which then waits for the other, made by ReFrame.
 MEASURED_FILE, ANSWER_FILE = "kappa_measured", "kappa_answer"
 FIRST_FOLDER = "first_measurement"
-
-# Slurm ends a job by a signal to all of its processes, or to the script alone (`sbatch --signal=B:…`): the measurement
-# gets it and cleans up, and only then the script ends. A second measurement must fit into the time limit, which begins
-# before the script does. `: ./*` reads the folder: a network file system remembers for long that a file is not there.
-_SCRIPT = r"""if [[ ${{KAPPA_MEASURES-}} != "$SLURM_JOB_ID" && -z ${{SLURM_ARRAY_TASK_ID-}} ]]; then
-# This script runs itself to measure, holds the nodes until ReFrame has judged the figures, and measures once more if
-# they are out of bounds.
-shell=("$BASH")
-if shopt -q login_shell; then shell+=(-l); fi
-measure() {{
-  KAPPA_MEASURES=$SLURM_JOB_ID "${{shell[@]}}" "$0" & measuring=$!
-  status=0; wait "$measuring" || status=$?
-  while kill -0 "$measuring" 2>/dev/null; do status=0; wait "$measuring" || status=$?; done
-}}
-rm -rf {measured} {answer} {first}
-ended='' said=''
-trap 'ended=yes; kill "$measuring" 2>/dev/null || true' TERM INT
-measure
-if [[ $status == 0 && -z $ended ]] && (( 5 * SECONDS / 2 + {hold_s} < {limit_s} )); then
-  touch {measured}
-  for (( i = 0; i < 10 * {hold_s}; i++ )); do
-    : ./*
-    if [[ -s {answer} || $ended ]]; then break; fi
-    sleep 0.1
-  done
-  (set -o noclobber; echo late > {answer}) 2>/dev/null || true
-  {{ read -r said; mapfile -t files; }} < {answer} || true
-fi
-if [[ $said == again && -z $ended ]]; then
-  if mkdir {first} && mv -- "${{files[@]}}" {first}; then
-    exec > {stdout} 2> {stderr}
-    measure
-  else
-    mv -- {first}/* . || true
-    rmdir {first} || true
-  fi
-fi
-exit "$status"
-fi"""
-
-
-def holding_script(hold_s: int, limit_s: int, stdout: str, stderr: str) -> str:
-    """What a job script that writes to ``stdout`` and ``stderr`` has to begin with.
-
-    :param limit_s: the job's time limit; it is not held when a second measurement would not fit in.
-    """
-    return _SCRIPT.format(
-        hold_s=hold_s,
-        limit_s=limit_s,
-        measured=MEASURED_FILE,
-        answer=ANSWER_FILE,
-        first=FIRST_FOLDER,
-        stdout=shlex.quote(stdout),
-        stderr=shlex.quote(stderr),
-    )
 
 
 class SameAllocation(rfm.RegressionTestPlugin):
@@ -88,17 +36,20 @@ class SameAllocation(rfm.RegressionTestPlugin):
     @rfmb.run_before("run", always_last=True)
     def hold_the_nodes(self):
         self.first_measurement, self._judged = {}, None
+        begin_job_script(self.job, self.holding_commands())
+
+    def holding_commands(self):
         scheduler = self.current_partition.scheduler.registered_name
         # Without a limit of the check's own it cannot be told whether a second measurement fits in.
         if self.is_local() or scheduler not in ("slurm", "squeue") or self.hold_s <= 0 or not self.time_limit:
-            return
-        script = holding_script(self.hold_s, int(self.time_limit), str(self.job.stdout), str(self.job.stderr))
-        self.prerun_cmds = [script, *self.prerun_cmds]
+            return []
+        return [sourced(self, "hold_nodes.sh", self.hold_s, int(self.time_limit), self.job.stdout, self.job.stderr)]
 
     def answer_held_job(self):
         """Judge what the job has measured, if it waits for that."""
         stage = pathlib.Path(self.stagedir)
-        with contextlib.suppress(OSError):  # The job does not wait for ever, and the check is judged when it has ended.
+        # The job does not wait for ever, and the check is judged when it has ended.
+        with contextlib.suppress(OSError, InputError):
             names = os.listdir(stage)
             if MEASURED_FILE not in names or ANSWER_FILE in names:
                 return
@@ -108,19 +59,13 @@ class SameAllocation(rfm.RegressionTestPlugin):
             if self.waits_for_quiet(self.first_measurement):
                 return
             answer = "".join(f"{line}\n" for line in (["again", *output] if output else ["enough"]))
-            part = stage / f"{ANSWER_FILE}.part"
-            part.write_text(answer, encoding="utf-8")
-            os.replace(part, stage / ANSWER_FILE)
+            # The job waits for it.
+            write_atomically(stage / ANSWER_FILE, answer, lasting=False)
 
     def _measured_out_of_bounds(self):
         """What was measured, if it is out of bounds and all else is right, and the files that it is from."""
-        job = copy.copy(self.job)
-        job._exitcode = 0
-        job.wait = lambda: None
-        shared = [self.current_partition, self.current_environ, self.current_system]
-        shared += [fixture for fixture in vars(self).values() if isinstance(fixture, rfm.RegressionTest)]
         try:
-            twin = copy.deepcopy(self, {id(self.job): job, **{id(one): one for one in shared}})
+            twin = copy_of_ended(self)
             twin.run_wait()
             twin.sanity()
             with contextlib.suppress(PerformanceError):

@@ -6,17 +6,13 @@ from reframe.core.exceptions import ReframeError, SanityError
 
 from kappa.vocabulary.scales import GPU_PLACEMENTS, PLACEMENTS, RANK_COUNTS, SCALES, SWITCH_PLACEMENTS
 from reframe_checks.base.binding import BOUND_PLACEMENTS, cpus_of
+from reframe_checks.base.job_files import in_stage
 from reframe_checks.parsers import placement as placement_parser
 from reframe_checks.parsers import topology as topology_parser
 
 PLACEMENT_FILE, TOPOLOGY_FILE = "placement.txt", "topology.txt"
 # Without a topology scontrol says so and fails.
 SHOW_TOPOLOGY = f"scontrol show topology > {TOPOLOGY_FILE} 2> /dev/null || true"
-# One write for each rank, so that lines do not mix.
-REPORT_PLACE = (
-    "bash -c 'echo \"rank $SLURM_PROCID on $(hostname -s) cpus "
-    '$(sed -n "s/^Cpus_allowed_list:[[:space:]]*//p" /proc/self/status) end"\''
-)
 
 
 class Scaled(rfm.RegressionTestPlugin):
@@ -94,7 +90,8 @@ class Placed(rfm.RegressionTestPlugin):
     def report_placement(self):
         if self.reports_placement:
             launch = self.job.launcher.run_command(self.job)
-            self.prerun_cmds = [*self.prerun_cmds, f"{launch} {REPORT_PLACE} > {PLACEMENT_FILE}"]
+            program = in_stage(self, "place_of_rank.sh")
+            self.prerun_cmds = [*self.prerun_cmds, f"{launch} bash {program} > {PLACEMENT_FILE}"]
         if self.placement in SWITCH_PLACEMENTS:
             self.prerun_cmds = [*self.prerun_cmds, SHOW_TOPOLOGY]
 

@@ -43,8 +43,9 @@ class OverNodes(Scaled):
         *fewer, most = doublings(self.num_nodes_used)
         for nodes in (*fewer, most):
             self.write_file(f"{nodes}-nodes.in", self.input_text(self.sizes, self.ranks_on(nodes)))
-        steps = [command for nodes in fewer for command in [*self.prepare(nodes), *self.run_step(nodes)]]
-        self.prerun_cmds = [*self.prerun_cmds, *steps, *self.prepare(most)]
+        # A line for each number of nodes; not `&&`, after which bash traps no error.
+        steps = ["; ".join([*self.prepare(nodes), *self.run_step(nodes)]) for nodes in fewer]
+        self.prerun_cmds = [*self.prerun_cmds, *steps, "; ".join(self.prepare(most))]
 
     def sizes_in_memory(self):
         return [problem_size(self.node_memory_bytes, share, self.block) for share in self.memory_fractions]

@@ -45,10 +45,10 @@ class StreamCheck(KappaCheck):
             self.env_vars = {**self.env_vars, "OMP_NUM_THREADS": self.threads, "OMP_PROC_BIND": "spread"}
 
     def arguments(self, domain="N"):
-        """The program's arguments for a run on the threads of LIKWID's affinity domain."""
+        """The program's arguments for a run on the threads of LIKWID's affinity domain, as bash has to read it."""
         if self.program == "stream":
             return []
-        return ["-t", "stream", "-w", shlex.quote(f"{domain}:{self.working_set}:{self.threads}")]
+        return ["-t", "stream", "-w", domain + shlex.quote(f":{self.working_set}:{self.threads}")]
 
     def triad_of(self, text):
         """Triad in MB/s."""

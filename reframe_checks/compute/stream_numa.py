@@ -37,24 +37,25 @@ class StreamNuma(Scaled, StreamCheck):
             )
         self.threads = self.cores_per_node // self.domains
         self.programs = [*self.programs, "numactl"]
-        self.executable_opts = self.placed(*self.pairs[0])
+        # The job script's variables; see `for_each_pair`.
+        binding = ["--cpunodebind=$cores", "--membind=$memory"]
+        output = self.output_on("$cores", "$memory")
+        self.executable_opts = [*binding, self.program, *self.arguments("M$cores"), f"> {output}"]
 
     @property
     def pairs(self):
         return [(cores, memory) for cores in range(self.domains) for memory in range(self.domains)]
-
-    def placed(self, cores, memory):
-        binding = [f"--cpunodebind={cores}", f"--membind={memory}"]
-        return [*binding, self.program, *self.arguments(f"M{cores}"), f"> {self.output_on(cores, memory)}"]
 
     @staticmethod
     def output_on(cores, memory):
         return f"cores-{cores}-memory-{memory}.txt"
 
     @rfmb.run_before("run")
-    def run_other_pairs(self):
-        commands = [" ".join([self.launch_command(), self.executable, *self.placed(*pair)]) for pair in self.pairs[1:]]
-        self.postrun_cmds = [*self.postrun_cmds, *commands]
+    def for_each_pair(self):
+        domains = " ".join(map(str, range(self.domains)))
+        loop = f"for cores in {domains}; do for memory in {domains}; do"
+        self.prerun_cmds = [*self.prerun_cmds, loop]
+        self.postrun_cmds = [*self.postrun_cmds, "done; done"]
 
     @rfmb.sanity_function
     def read_bandwidths(self):

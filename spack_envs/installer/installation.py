@@ -1,6 +1,6 @@
 """Installs one environment of a site: prepare, concretise, build, verify, record."""
 
-import fcntl
+import functools
 import shutil
 import subprocess
 import time
@@ -9,10 +9,16 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from kappa.ground.clean_text import one_line
+from kappa.ground.errors import InputError
+from kappa.ground.locks import locked
 from spack_envs.installer import build_log
 from spack_envs.installer.spack import InstallError, Spack, find
-from spack_envs.installer.state import ARTEFACTS, Environment, Site, write_atomically
+from spack_envs.installer.state import ARTEFACTS, Environment, Site, write_shared
 from spack_envs.installer.table import ENVIRONMENTS, REPOSITORY
+
+
+def _say_waiting(site: str) -> None:
+    print(f"another installation for {site} is running: waiting for it", flush=True)
 
 
 @contextmanager
@@ -22,15 +28,9 @@ def exclusive(site: Site) -> Iterator[None]:
     :raises InstallError: an operation on files failed, here or in the installation; the folder has no file locks.
     """
     try:
-        site.folder.mkdir(parents=True, exist_ok=True)
-        with (site.folder / "lock").open("w", encoding="utf-8") as file:
-            try:
-                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:
-                print(f"another installation for {site.name} is running: waiting for it", flush=True)
-                fcntl.flock(file, fcntl.LOCK_EX)
+        with locked(site.folder / "lock", waiting=functools.cache(functools.partial(_say_waiting, site.name))):
             yield
-    except OSError as err:
+    except (OSError, InputError) as err:
         raise InstallError(f"cannot install in {site.folder} (KAPPA_SPACK_STATE names another folder): {err}") from err
 
 
@@ -95,7 +95,7 @@ def _install(environment: Environment, jobs: int) -> None:
             f"Spack reports success, but {environment.view} lacks {', '.join(missing)}, which "
             f"{ENVIRONMENTS / name / 'programs.toml'} promises"
         )
-    write_atomically(environment.folder / "specs.json", spack.answer("find", "--json"))
+    write_shared(environment.folder / "specs.json", spack.answer("find", "--json"))
     environment.write_record(
         digest=digest,
         # The clone's is left to release.toml.

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from kappa.ground.clean_text import clean, one_line
 from spack_envs.installer.build_log import SHOWN, pieces
-from spack_envs.installer.state import Environment, Site, state_root, write_atomically
+from spack_envs.installer.state import Environment, Site, state_root, write_shared
 from spack_envs.installer.table import ENVIRONMENTS
 
 
@@ -92,8 +92,8 @@ class Spack:
         # A list up to 0.23, a mapping from 1.0 on. JSON is YAML.
         repos = list(recipes.values()) if self.version < (1,) else recipes
         config = {"install_tree": {"root": str(site.folder / "store")}}
-        write_atomically(site.folder / "config/repos.yaml", json.dumps({"repos": repos}) + "\n")
-        write_atomically(site.folder / "config/config.yaml", json.dumps({"config": config}) + "\n")
+        write_shared(site.folder / "config/repos.yaml", json.dumps({"repos": repos}) + "\n")
+        write_shared(site.folder / "config/config.yaml", json.dumps({"config": config}) + "\n")
 
 
 def find(environment: Environment) -> Path:

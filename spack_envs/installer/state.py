@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from kappa.ground.whole_files import make_folder, write_atomically
 from spack_envs.installer.table import ENVIRONMENTS, REPOSITORY, Table
 
 #: Kept for the campaign: the solver's answer, and what is installed.
@@ -104,7 +105,16 @@ class Environment:
         return self.record().get("digest") == self.digest() and not self.missing_programs()
 
     def write_record(self, **facts: str) -> None:
-        write_atomically(self.folder / "installed.json", json.dumps(facts, indent=2) + "\n")
+        write_shared(self.folder / "installed.json", json.dumps(facts, indent=2) + "\n")
+
+
+def write_shared(path: Path, text: str) -> None:
+    """Write a whole file of an installation, which others than its owner use, too.
+
+    :raises InputError: it cannot be written.
+    """
+    make_folder(path.parent)
+    write_atomically(path, text, 0o644)
 
 
 def digest_of(paths: Iterable[Path]) -> str:
@@ -121,10 +131,3 @@ def _files(folder: Path) -> Iterator[Path]:
     if folder.is_file():
         return iter([folder])
     return (path for path in folder.rglob("*") if path.is_file() and "__pycache__" not in path.parts)
-
-
-def write_atomically(path: Path, text: str) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = path.with_name(f".{path.name}.{os.getpid()}")
-    temporary.write_text(text, encoding="utf-8")
-    temporary.replace(path)

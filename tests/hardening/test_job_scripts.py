@@ -2,6 +2,7 @@
 
 import os
 import pathlib
+import shutil
 import subprocess
 import sys
 
@@ -68,6 +69,8 @@ def test_every_script_hands_the_words_on_and_runs_none(site, programs, tmp_path)
     for number, script in enumerate(scripts):
         folder = tmp_path / str(number)
         folder.mkdir()
+        for part in script.parent.glob("*.sh"):
+            shutil.copy(part, folder)
         calls = folder / "calls"
         subprocess.run(
             ["bash", script],

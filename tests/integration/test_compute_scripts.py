@@ -41,19 +41,16 @@ def commands(stage):
 
     def of(check, nodes):
         text = (stage(check, nodes) / "rfm_job.sh").read_text()
-        return text[text.index("} > provenance.txt\n") :].splitlines()[1:]
+        return text[text.index("\n. ./record_provenance.sh ") + 1 :].splitlines()[1:]
 
     return of
 
 
 def test_hpl_runs_on_one_node_and_then_on_more(commands, stage):
     assert commands("HplScaling", 6) == [
-        "cp 1-nodes.in HPL.dat",
-        "srun --nodes=1 --ntasks=16 xhpl > 1-nodes.out",
-        "cp 2-nodes.in HPL.dat",
-        "srun --nodes=2 --ntasks=32 xhpl > 2-nodes.out",
-        "cp 4-nodes.in HPL.dat",
-        "srun --nodes=4 --ntasks=64 xhpl > 4-nodes.out",
+        "cp 1-nodes.in HPL.dat; srun --nodes=1 --ntasks=16 xhpl > 1-nodes.out",
+        "cp 2-nodes.in HPL.dat; srun --nodes=2 --ntasks=32 xhpl > 2-nodes.out",
+        "cp 4-nodes.in HPL.dat; srun --nodes=4 --ntasks=64 xhpl > 4-nodes.out",
         "cp 6-nodes.in HPL.dat",
         "srun xhpl",
     ]
@@ -79,10 +76,10 @@ def test_hpl_on_gpus_runs_in_the_container(commands, stage):
 
 def test_stream_pairs_each_domain_with_each(commands, stage):
     assert commands("StreamNuma", 1) == [
-        f"srun --cpus-per-task=16 numactl --cpunodebind={cores} --membind={memory} stream"
-        f" > cores-{cores}-memory-{memory}.txt"
-        for cores in (0, 1)
-        for memory in (0, 1)
+        "for cores in 0 1; do for memory in 0 1; do",
+        "srun --cpus-per-task=16 numactl --cpunodebind=$cores --membind=$memory stream"
+        " > cores-$cores-memory-$memory.txt",
+        "done; done",
     ]
     assert "export OMP_NUM_THREADS=8\n" in (stage("StreamNuma", 1) / "rfm_job.sh").read_text()
 

@@ -1,4 +1,4 @@
-"""Each example site is dry-run once, and the suite described once."""
+"""Each site is dry-run once, and the suite described once."""
 
 import pytest
 
@@ -14,6 +14,11 @@ def ibisco_like(tmp_path_factory):
 @pytest.fixture(scope="session")
 def cpu_infiniband(tmp_path_factory):
     return dry_run("cpu-infiniband", tmp_path_factory.mktemp("cpu-infiniband"))
+
+
+@pytest.fixture(scope="session")
+def embedded(tmp_path_factory):
+    return dry_run("embedded", tmp_path_factory.mktemp("embedded"))
 
 
 @pytest.fixture(params=EXAMPLES)

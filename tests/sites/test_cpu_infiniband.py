@@ -12,8 +12,7 @@ def test_ranks_are_bound_to_numa_domains(cpu_infiniband, placement, cpus):
     script = cpu_infiniband.one("OsuLatency", placement=placement)
     assert {"--nodes=1", "--ntasks=2", "--ntasks-per-node=2", "--exclusive"} <= script.sbatch
     first, *benchmark = script.srun
-    assert first.startswith(f"srun --cpu-bind=map_cpu:{cpus} bash -c ")
-    assert first.endswith("> placement.txt")
+    assert first == f"srun --cpu-bind=map_cpu:{cpus} bash ./place_of_rank.sh > placement.txt"
     assert benchmark == [f"srun --cpu-bind=map_cpu:{cpus} osu_latency -i 200 -x 20 -c -m 1:1048576"] * 3
 
 
@@ -51,8 +50,9 @@ def test_hpl_fills_the_memory_on_a_square_grid(cpu_infiniband):
 
 def test_stream_of_every_numa_domain_on_every_other(cpu_infiniband):
     script = cpu_infiniband.one("StreamNuma")
-    placed = [re.search(r"numactl --cpunodebind=(\d) --membind=(\d) stream > ", line).groups() for line in script.srun]
-    assert placed == [(str(cores), str(memory)) for cores in range(4) for memory in range(4)]
+    assert "\nfor cores in 0 1 2 3; do for memory in 0 1 2 3; do\nsrun " in script.text
+    placed = "--cpunodebind=$cores --membind=$memory stream > cores-$cores-memory-$memory.txt"
+    assert script.srun == [f"srun --cpus-per-task=40 numactl {placed}"]
     assert script.exports["OMP_NUM_THREADS"] == "10"
 
 
@@ -78,6 +78,6 @@ def test_node_local_disk_is_used_from_one_node_only(cpu_infiniband):
     for script in cpu_infiniband.scripts:
         if script.parameters.get("target") == "scratch":
             assert "--nodes=1" in script.sbatch
-            assert "folder=$(mktemp -d /scratch/kappa.XXXXXX)" in script.text
+            assert "\n. ./storage_folder.sh /scratch\n" in script.text
     shared = cpu_infiniband.one("IorEasy", target="shared", scale="whole_partition", pattern="collective")
     assert "--nodes=16" in shared.sbatch

@@ -7,7 +7,10 @@ import yaml
 
 from kappa.sites.expected import load_site
 from reframe_checks.base.references import read_sources, source_of
-from tests.sites.dry_run import SITES, settings
+from tests.sites.dry_run import EXAMPLES, SITES, settings
+
+# So that an operator can read it.
+MOST_LINES = 30
 
 
 def test_every_case_has_a_script(site):
@@ -15,6 +18,15 @@ def test_every_case_has_a_script(site):
     assert ran[1] == ran[2] == str(len(site.scripts))
     assert all(script.text.startswith("#!/bin/bash") for script in site.scripts)
     assert "WARNING" not in site.output
+
+
+@pytest.mark.parametrize("name", ["embedded", *EXAMPLES])
+def test_a_job_script_is_short_and_what_it_sources_is_beside_it(request, name):
+    for script in request.getfixturevalue(name.replace("-", "_")).scripts:
+        lines = script.text.splitlines()
+        assert len(lines) <= MOST_LINES, script.path
+        for file in re.findall(r"^\. \./(\S+)|\bbash \./(\S+)", script.text, re.MULTILINE):
+            assert (script.path.parent / "".join(file)).is_file(), script.path
 
 
 def test_check_without_a_script_needs_what_the_site_says_it_lacks(site, cases):

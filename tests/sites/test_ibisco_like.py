@@ -38,7 +38,7 @@ def test_all_data_that_gpus_exchange_is_checked(ibisco_like):
     scripts = [script for script in ibisco_like.scripts if script.check.startswith("OsuDevice")]
     assert scripts
     for script in scripts:
-        assert all(" -c " in line for line in script.srun), script.path
+        assert all(" -c " in line for line in script.srun if "placement.txt" not in line), script.path
 
 
 @pytest.mark.parametrize("transport", ["default", "cuda_ipc_off", "gdrcopy_off", "all_off"])
@@ -143,8 +143,7 @@ def test_striping_is_set_and_read_back_before_the_benchmark(ibisco_like, check, 
     assert scripts
     for script in scripts:
         steps = [
-            f"folder=$(mktemp -d {path}/kappa.XXXXXX)\n",
-            "trap 'rm -rf \"$folder\"' EXIT\n",
+            f". ./storage_folder.sh {path}\n",
             f'{setstripe} "$folder"\n',
             'lfs getstripe --directory "$folder" > striping.txt\n',
             "\nsrun ",
@@ -160,7 +159,7 @@ def test_local_nvme_has_no_striping_and_one_node(ibisco_like):
     assert {script.check for script in scripts} == {"IorNode", "Mdtest", "Iozone", "BtIo", "Fio"}
     for script in scripts:
         assert "--nodes=1" in script.sbatch
-        assert "folder=$(mktemp -d /nvme/kappa.XXXXXX)" in script.text
+        assert "\n. ./storage_folder.sh /nvme\n" in script.text
         assert "lfs" not in script.text
 
 
@@ -194,9 +193,10 @@ def test_hpl_on_gpus_runs_on_one_node_and_then_on_more(ibisco_like, scale, serie
     script = ibisco_like.one("HplNvidiaScaling", scale=scale)
     most = series[-1]
     assert {f"--nodes={most}", f"--ntasks={4 * most}", "--ntasks-per-node=4", "--gres=gpu:4"} <= script.sbatch
-    assert re.findall(r"^cp (\S+) HPL.dat$", script.text, re.MULTILINE) == [f"{nodes}-nodes.in" for nodes in series]
-    assert len(script.srun) == len(series)
-    for nodes, command in zip(series, script.srun, strict=True):
+    *fewer, most_prepared, last = re.findall(r"^(?:cp|srun) .*$", script.text, re.MULTILINE)
+    steps = [line.split("; ") for line in fewer] + [[most_prepared, last]]
+    assert [prepared for prepared, _ in steps] == [f"cp {nodes}-nodes.in HPL.dat" for nodes in series]
+    for nodes, (_, command) in zip(series, steps, strict=True):
         step = f"--nodes={nodes} --ntasks={4 * nodes} " if nodes != most else ""
         assert command.startswith(f"srun --cpus-per-task=12 {step}apptainer exec ")
         assert command.count("/rfm_workdir") == len([" -B", " --pwd", " --dat"])

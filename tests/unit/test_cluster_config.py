@@ -422,3 +422,10 @@ class TestPrecheck:
         monkeypatch.setattr(precheck, "_unshare_works", lambda flags: "unshare: Operation not permitted")
         with pytest.raises(ClusterError, match="run this as root, or let the kernel make user namespaces"):
             precheck.needs_user_namespace()
+
+
+def test_the_cluster_needs_nothing_but_the_standard_library() -> None:
+    cluster = Path(__file__).parents[2] / "site_configs/embedded/cluster"
+    # Neither what is installed (-S) nor what PYTHONPATH names (-E).
+    done = subprocess.run([sys.executable, "-S", "-E", cluster, "--help"], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr

@@ -8,6 +8,8 @@ import sys
 from pathlib import Path
 from typing import Any, NoReturn
 
+from kappa.ground.errors import InputError
+
 from .console import Deadline, Progress
 from .errors import ClusterError
 from .instance import Instance, find_outer
@@ -228,7 +230,7 @@ def main() -> int:
     arguments = _parser().parse_args()
     try:
         return _COMMANDS[arguments.command](_layout(arguments), arguments)
-    except ClusterError as error:
+    except (ClusterError, InputError) as error:
         print(f"cluster: {error}", file=sys.stderr)
         return 1
     except OSError as error:

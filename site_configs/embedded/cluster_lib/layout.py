@@ -65,11 +65,6 @@ class StateLayout:
         """Pid file of the first process of the login or a node namespace."""
         return self.run / f"{name}.pid"
 
-    @property
-    def outer_pid(self) -> Path:
-        """Pid file of the host process whose end ends the whole cluster."""
-        return self.run / "outer.pid"
-
     def log_of(self, daemon: str) -> Path:
         return self.log / f"{daemon}.log"
 

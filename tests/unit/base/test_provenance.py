@@ -2,7 +2,8 @@ import subprocess
 
 import pytest
 
-from reframe_checks.base.provenance import _COLLECT, parse_provenance, suite_revision
+from reframe_checks.base.job_files import FOLDER
+from reframe_checks.base.provenance import PROVENANCE_FILE, parse_provenance, suite_revision
 from reports.history.rows import FACTS
 from tests.waiting import PATIENCE_S
 
@@ -41,15 +42,16 @@ NVRM = "NVRM version: NVIDIA UNIX x86_64 Kernel Module  550.54.14  Thu Feb 22 01
 
 
 def collected(folder, files):
-    """What the job script's own lines record on a machine with these drivers' files."""
+    """What the job script records on a machine with these drivers' files."""
     for name, text in files.items():
         path = folder / name
         path.parent.mkdir(parents=True)
         path.write_text(text, encoding="utf-8")
-    script = _COLLECT.format(mpi_version="echo MPI 1", programs="/bin/true", files="", output=folder / "out")
+    script = (FOLDER / "record_provenance.sh").read_text(encoding="utf-8")
     script = script.replace("/proc/driver", f"{folder}/proc/driver").replace("/sys/module", f"{folder}/sys/module")
-    subprocess.run(["bash", "-euo", "pipefail", "-c", script], check=True, timeout=PATIENCE_S, capture_output=True)
-    return parse_provenance((folder / "out").read_text(encoding="utf-8"))
+    command = ["bash", "-euo", "pipefail", "-c", script, "record_provenance.sh", "MPI 1", "/bin/true"]
+    subprocess.run(command, cwd=folder, check=True, timeout=PATIENCE_S, capture_output=True)
+    return parse_provenance((folder / PROVENANCE_FILE).read_text(encoding="utf-8"))
 
 
 @pytest.mark.parametrize(

@@ -2,12 +2,14 @@
 
 import os
 import pathlib
+import shlex
 import signal
 import subprocess
 
 import pytest
 
-from reframe_checks.base.same_allocation import ANSWER_FILE, FIRST_FOLDER, MEASURED_FILE, holding_script
+from reframe_checks.base.job_files import FOLDER
+from reframe_checks.base.same_allocation import ANSWER_FILE, FIRST_FOLDER, MEASURED_FILE
 from tests.waiting import PATIENCE_S, until
 
 MEASURE = """
@@ -24,7 +26,7 @@ def job(tmp_path):
     started = []
 
     def start(measure=MEASURE, hold_s=30, limit_s=600):
-        holding = holding_script(hold_s=hold_s, limit_s=limit_s, stdout="job.out", stderr="job.err")
+        holding = f". {shlex.quote(str(FOLDER))}/hold_nodes.sh {hold_s} {limit_s} job.out job.err"
         (tmp_path / "job.sh").write_text(f"trap 'exit 9' ERR\n{holding}\n{measure}\n")
         with (tmp_path / "job.out").open("w") as out, (tmp_path / "job.err").open("w") as err:
             environment = {**os.environ, "SLURM_JOB_ID": "7"}

@@ -1,9 +1,10 @@
 import errno
+import fcntl
 import shutil
 
 import pytest
 
-from spack_envs.installer import cli, installation, state, table
+from spack_envs.installer import cli, state, table
 from spack_envs.installer.cli import main
 from spack_envs.installer.installation import InstallError, keep_artefacts
 from spack_envs.installer.reframe_settings import install_commands, installed_environments
@@ -86,9 +87,9 @@ def test_a_file_is_written_whole_or_not_at_all(tmp_path):
     file = tmp_path / "file"
     file.write_text("old")
     with pytest.raises(UnicodeEncodeError):
-        state.write_atomically(file, "new\ud800")
+        state.write_shared(file, "new\ud800")
     assert file.read_text() == "old"
-    state.write_atomically(file, "new")
+    state.write_shared(file, "new")
     assert file.read_text() == "new"
 
 
@@ -135,7 +136,7 @@ def test_a_folder_that_cannot_be_used_is_named(app, tmp_path, monkeypatch, capsy
     def refuse(*_):
         raise why
 
-    monkeypatch.setattr(installation.fcntl, "flock", refuse)
+    monkeypatch.setattr(fcntl, "flock", refuse)
     assert main(["embedded", "app"]) == 1
     said = capsys.readouterr().err
     assert f"install: app: cannot install in {tmp_path}/embedded (KAPPA_SPACK_STATE names another folder): " in said

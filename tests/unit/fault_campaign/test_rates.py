@@ -1,6 +1,6 @@
 import pytest
 
-from tests.fault_campaign.statistics import Rate, least_trials
+from tests.fault_campaign.rates import Rate, least_trials
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,18 @@
+"""Parts of job scripts that are files of the suite: copied beside the script, so that it stays short enough to read."""
+
+import pathlib
+import shlex
+import shutil
+
+FOLDER = pathlib.Path(__file__).parent / "src/job"
+
+
+def in_stage(check, name: str) -> str:
+    """How a job script calls the file ``name`` of ``src/job``, which the stage folder of ``check`` gets a copy of."""
+    shutil.copyfile(FOLDER / name, pathlib.Path(check.stagedir, name))
+    return f"./{name}"
+
+
+def sourced(check, name: str, *words: object) -> str:
+    """The command that sources the file with these words, quoted."""
+    return shlex.join([".", in_stage(check, name), *map(str, words)])

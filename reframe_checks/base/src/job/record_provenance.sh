@@ -1,0 +1,18 @@
+#!/usr/bin/env bash
+# Usage, in a job script: . ./record_provenance.sh MPI_VERSION FILE…
+# Writes to provenance.txt where the job runs, and the checksum of each FILE; the first is the program.
+# Nothing of the environment is recorded: it may hold secrets.
+{
+    echo "hostname=$(uname -n)"
+    echo "nodelist=${SLURM_JOB_NODELIST:-$(uname -n)}"
+    echo "kernel=$(uname -sr)"
+    echo "cpu_model=$(sed -n 's/^model name[[:space:]]*: //p' /proc/cpuinfo | head -n 1)"
+    echo "memory_kib=$(sed -n 's/^MemTotal:[[:space:]]*\([0-9]*\) kB/\1/p' /proc/meminfo)"
+    echo "mpi=$1"
+    # Those that change without the kernel; a vendor's own file on /proc comes before the module's.
+    for module in nvidia mlx5_core amdgpu; do
+        grep -hsom 1 '[0-9][0-9]*[.][^ ]*' "/proc/driver/$module/version" "/sys/module/$module/version" |
+            sed -n "1s/^/$module /p"
+    done | paste -sd ' ' - | sed -n 's/^./driver=&/p' || true
+    for file in "${@:2}"; do echo "sha256=$(sha256sum "$file")"; done
+} > provenance.txt

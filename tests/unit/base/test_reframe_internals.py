@@ -1,0 +1,147 @@
+"""What the suite uses of ReFrame beyond its manual does what the suite thinks, in every version that it allows."""
+
+import os
+import pathlib
+import re
+import subprocess
+import sys
+import tomllib
+
+import pytest
+import reframe
+from reframe.core.exceptions import ReframeFatalError
+
+from reframe_checks.base.reframe_internals import TESTED_BELOW, TESTED_FROM, require_tested
+
+REPOSITORY = pathlib.Path(__file__).parents[3]
+OLDEST, BELOW = (".".join(map(str, bound)) for bound in (TESTED_FROM, TESTED_BELOW))
+RANGE = f"ReFrame-HPC>={OLDEST},<{BELOW}"
+
+SETTINGS = """
+site_configuration = {
+    "systems": [{"name": "here", "hostnames": [".*"], "partitions": [{
+        "name": "local", "scheduler": "local", "launcher": "local", "environs": ["plain"],
+        "prepare_cmds": ["echo prepared"],
+    }]}],
+    "environments": [{"name": "plain"}],
+    "general": [{"trap_job_errors": True, "report_file": "report.json"}],
+}
+"""
+CHECK = """
+import pathlib
+
+import reframe as rfm
+import reframe.core.builtins as rfmb
+from reframe.core.exceptions import SanityError
+
+from kappa.record.added_parameters import hash_without_added
+from reframe_checks.base.reframe_internals import begin_job_script, copy_of_ended, registered_checks
+
+
+class JudgedWhileItRuns(rfm.RunOnlyRegressionTest, special=True):
+    def run_complete(self):
+        stage = pathlib.Path(self.stagedir)
+        if (stage / "first.txt").exists() and not (stage / "judged").exists():
+            twin = copy_of_ended(self)
+            twin.run_wait()
+            twin.sanity()
+            twin.performance()
+            assert twin.job.exitcode == 0 and self.job.exitcode is None
+            assert [value[0] for value in twin.perfvalues.values()] == [7] and not self.perfvalues
+            assert twin.current_partition is self.current_partition
+            (stage / "judged").touch()
+        return super().run_complete()
+
+
+@rfm.simple_test
+class Running(JudgedWhileItRuns):
+    valid_systems, valid_prog_environs = ["*"], ["*"]
+    word = rfmb.parameter(["one"], loggable=True)
+    number = rfmb.parameter([1], loggable=True)
+    prerun_cmds = ["echo figure 7 > first.txt"]
+    executable = "for i in {1..600}; do if [[ -e judged ]]; then break; fi; sleep 0.1; done; [[ -e judged ]]"
+
+    @rfmb.run_before("run")
+    def begin(self):
+        begin_job_script(self.job, ["echo begun > begun.txt"])
+
+    @rfmb.sanity_function
+    def read(self):
+        if registered_checks().get("Running") is not type(self):
+            raise SanityError(f"registered: {registered_checks()}")
+        for name in (self.display_name, f"{self.display_name} %.repeat_no=1"):
+            if hash_without_added(name) != self.hashcode:
+                raise SanityError(f"hash of {self.display_name} is {self.hashcode}")
+        return True
+
+    @rfmb.performance_function("s")
+    def seven(self):
+        return 7
+
+
+@rfm.simple_test
+class Failing(rfm.RunOnlyRegressionTest):
+    valid_systems, valid_prog_environs = ["*"], ["*"]
+    executable = "false"
+    postrun_cmds = ["echo not reached"]
+
+    @rfmb.run_before("run")
+    def begin(self):
+        begin_job_script(self.job, [])
+
+    @rfmb.sanity_function
+    def read(self):
+        return True
+"""
+
+
+def passes_with(version_path: str, folder: pathlib.Path) -> None:
+    """Runs the checks above, one of which fails, with the ReFrame on ``version_path``."""
+    (folder / "settings.py").write_text(SETTINGS)
+    (folder / "internals.py").write_text(CHECK)
+    done = subprocess.run(
+        [
+            sys.executable, "-c", "from reframe.frontend.cli import main; main()", "--nocolor", "-C", "settings.py",
+            "-c", "internals.py", "-r", "--keep-stage-files", "--prefix", folder,
+        ],
+        env={**os.environ, "PYTHONPATH": os.pathsep.join([version_path, str(REPOSITORY)])},
+        cwd=folder, capture_output=True, text=True, timeout=300, check=False,
+    )  # fmt: skip
+    assert re.search(r"^\[  FAILED  \] Ran 2/2 test case\(s\) .*\(1 failure", done.stdout, re.MULTILINE), done.stdout
+    assert "job exited with exit code 1" in done.stdout
+    running, failing = (next(folder.glob(f"stage/**/{name}*/rfm_job.sh")) for name in ("Running", "Failing"))
+    trap, begun, prepared = running.read_text().splitlines()[1:4]
+    assert trap.startswith("trap 'exitcode=$?; ")
+    assert (begun, prepared) == ("echo begun > begun.txt", "echo prepared")
+    assert (failing.parent / "rfm_job.out").read_text().splitlines() == ["prepared", "failed (exit code: 1): false"]
+
+
+def test_with_the_installed_version(tmp_path):
+    passes_with("", tmp_path)
+
+
+@pytest.mark.skipif(not os.environ.get("KAPPA_TEST_REFRAMES"), reason="installs ReFrames: KAPPA_TEST_REFRAMES=1")
+@pytest.mark.parametrize("version", [f"=={OLDEST}", f"<{BELOW}"], ids=["oldest", "newest"])
+def test_with_the_ends_of_the_tested_range(version, tmp_path):
+    installed = tmp_path / "installed"
+    pip = [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--target", installed]
+    subprocess.run([*pip, f"ReFrame-HPC{version}"], check=True, timeout=300)
+    (tmp_path / "run").mkdir()
+    passes_with(str(installed), tmp_path / "run")
+
+
+def test_the_tested_range_is_the_one_that_is_installed():
+    project = tomllib.loads((REPOSITORY / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    assert RANGE in project["dependencies"]
+    require_tested(reframe.VERSION)
+
+
+@pytest.mark.parametrize("version", ["4.9.3", "4.10.1", "4.11.0", "5.0.0-dev.1", "4.11"])
+def test_another_version_is_refused_with_the_one_to_install(version):
+    with pytest.raises(ReframeFatalError, match=rf"ReFrame {version}.*pip install '{RANGE}'"):
+        require_tested(version)
+
+
+@pytest.mark.parametrize("version", ["4.10.2", "4.10.4", "4.10.5-dev.0"])
+def test_a_version_of_the_range_is_taken(version):
+    require_tested(version)
