@@ -137,7 +137,7 @@ def figures_of_the_verdict(path):
                 "unit": metric.unit,
                 "value": metric.value,
                 "informational": metric.name in case_.informational,
-                **{key: case_.provenance.get(key) or "" for key in ("kernel", "mpi", "sha256", "suite_revision")},
+                **{key: getattr(case_.provenance, key) for key in ("kernel", "mpi", "sha256", "suite_revision")},
             }
 
 
