@@ -1,5 +1,6 @@
 """Documents held against typed structures: msgspec checks each type, and what does not fit is named with its path."""
 
+import dataclasses
 import functools
 import json
 import pathlib
@@ -129,11 +130,11 @@ def _fits(value: Any, kind: Any) -> bool:
 
 def _explain(message: str, value: Any, kind: Any) -> str:
     """What was expected, in the words of the type where it has some, and what was found."""
-    described = [meta.description for meta in getattr(kind, "__metadata__", ()) if meta.description]
+    described = list(_descriptions(kind))
     choices = [str(choice) for one in _alternatives(kind) if get_origin(one) is Literal for choice in get_args(one)]
     if match := _EXPECTED.fullmatch(message):
         expected = " or ".join(_WORDS.get(word, word) for word in match[1].split(" | ")) + match[2]
-    elif not message.startswith("Invalid enum value"):
+    elif not (message.startswith("Invalid ") and (described or choices)):
         return message
     if described or choices:
         expected = described[0] if described else " or ".join(choices)
@@ -149,6 +150,15 @@ def _alternatives(kind: Any) -> Iterator[Any]:
             yield from _alternatives(one)
     else:
         yield kind
+
+
+def _descriptions(kind: Any) -> Iterator[str]:
+    """What a type's annotations say that is expected."""
+    if get_origin(kind) is Annotated:
+        yield from (meta.description for meta in kind.__metadata__ if meta.description)
+    elif get_origin(kind) in (Union, types.UnionType):
+        for one in get_args(kind):
+            yield from _descriptions(one)
 
 
 def _member(kind: Any, key: str | int) -> Any:
@@ -167,12 +177,14 @@ def _member(kind: Any, key: str | int) -> Any:
 @functools.cache
 def _hints(kind: Any) -> dict[str, Any]:
     """The types of a structure's fields, by their names in a document; empty when it is none."""
-    one = next((one for one in _alternatives(kind) if isinstance(one, type) and issubclass(one, msgspec.Struct)), None)
-    if one is None:
-        return {}
-    hints = get_type_hints(one, include_extras=True)
-    names = zip(one.__struct_fields__, one.__struct_encode_fields__, strict=True)
-    return {encoded: hints[name] for name, encoded in names}
+    for one in _alternatives(kind):
+        if dataclasses.is_dataclass(one):
+            return get_type_hints(one, include_extras=True)
+        if isinstance(one, type) and issubclass(one, msgspec.Struct):
+            hints = get_type_hints(one, include_extras=True)
+            names = zip(one.__struct_fields__, one.__struct_encode_fields__, strict=True)
+            return {encoded: hints[name] for name, encoded in names}
+    return {}
 
 
 def _dotted(path: Path) -> str:

@@ -5,6 +5,8 @@ from typing import Annotated, Any, Literal, TypeVar
 import msgspec
 from msgspec import Meta, Struct
 
+from kappa.ground.typed import fit
+
 S = TypeVar("S", bound=Struct)
 
 
@@ -177,8 +179,13 @@ class Measurement(Figures, frozen=True):
 def written(value: Struct) -> Any:
     """``value`` as plain data, which a check keeps for the report.
 
-    :raises msgspec.ValidationError: a field has the wrong type; names its path.
+    :raises InputError: a field has the wrong type; names its path.
     """
-    plain = msgspec.to_builtins(value)
-    msgspec.convert(plain, type(value))
+    plain = msgspec.to_builtins(value, enc_hook=_plain)
+    fit(plain, type(value), type(value).__name__)
     return plain
+
+
+def _plain(number: Any) -> Any:
+    """What a check computed with NumPy."""
+    return number.item()

@@ -10,6 +10,7 @@ import sys
 
 from reframe.core.runtime import runtime
 
+from kappa.record.evidence import Census, CensusCheck, NotLoaded
 from reframe_checks.base.check import feature_choices
 from spack_envs.installer.reframe_settings import install_commands
 
@@ -42,8 +43,8 @@ def loaded_checks() -> dict[str, type]:
     return found
 
 
-def take_census(suite_revision: str) -> dict:
-    """The census as plain data: ``checks`` (loaded), ``not_loaded`` (declared, but not loaded)."""
+def take_census(suite_revision: str) -> Census:
+    """The census: ``checks`` (loaded), ``not_loaded`` (declared, but not loaded)."""
     loaded = loaded_checks()
     declared = declared_checks()
     offers = [
@@ -51,19 +52,19 @@ def take_census(suite_revision: str) -> dict:
         for partition in runtime().system.partitions
         for environ in partition.environs
     ]
-    return {
-        "suite_revision": suite_revision,
-        "checks": [_entry(name, path, loaded[name], offers) for name, path in declared.items() if name in loaded],
-        "not_loaded": [
-            {"file": str(path.relative_to(SUITE.parent)), "problem": f"{name} was not loaded"}
+    return Census(
+        checks=tuple(_entry(name, loaded[name], offers) for name in declared if name in loaded),
+        not_loaded=tuple(
+            NotLoaded(str(path.relative_to(SUITE.parent)), f"{name} was not loaded")
             for name, path in declared.items()
             if name not in loaded
-        ],
-        "install": install_commands(runtime().system.name),
-    }
+        ),
+        suite_revision=suite_revision,
+        install=install_commands(runtime().system.name),
+    )
 
 
-def _entry(name, path, cls, offers):
+def _entry(name, cls, offers):
     alternatives = [set(cls.needs_partition) | set(extra) for extra in cls.alternative_features()]
     missing = min(
         (
@@ -74,13 +75,4 @@ def _entry(name, path, cls, offers):
         ),
         key=len,
     )
-    return {
-        "name": name,
-        "file": str(path.relative_to(SUITE.parent)),
-        "family": str(cls.family),
-        "tags": sorted({*cls.tags, *cls.modes}),
-        "needs_partition": sorted(cls.needs_partition),
-        "needs_environ": sorted(cls.needs_environ),
-        "offered": not missing,
-        "missing": missing,
-    }
+    return CensusCheck(name, str(cls.family), not missing, missing, sorted({*cls.tags, *cls.modes}))

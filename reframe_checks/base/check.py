@@ -13,6 +13,7 @@ from reframe.core.exceptions import ReframeError, SanityError
 
 from kappa.ground.bounded_file import read_text
 from reframe_checks.base.evidence import Evidence
+from reframe_checks.base.parameters import Parameters
 from reframe_checks.base.provenance import Provenance
 from reframe_checks.base.references import References
 from reframe_checks.base.same_allocation import SameAllocation
@@ -33,7 +34,8 @@ def feature_choices(needs):
 
 
 class SystemCheck(
-    rfm.RunOnlyRegressionTest, Strictness, References, Evidence, Provenance, Tuning, SameAllocation, special=True
+    rfm.RunOnlyRegressionTest, Parameters, Strictness, References, Evidence, Provenance, Tuning, SameAllocation,
+    special=True,
 ):
     """A run-only check of the system itself, which runs no program of an environment.
 

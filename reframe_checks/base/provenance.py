@@ -6,6 +6,7 @@ import shlex
 import subprocess
 from importlib.metadata import version
 
+import msgspec
 import reframe as rfm
 import reframe.core.builtins as rfmb
 import reframe.utility.typecheck as typ
@@ -13,6 +14,7 @@ from ClusterShell.NodeSet import NodeSet
 from reframe.core.exceptions import SanityError
 
 from kappa.ground.bounded_file import read_text
+from kappa.record import evidence
 
 PROVENANCE_FILE = "provenance.txt"
 MAX_BYTES = 2**20
@@ -75,11 +77,12 @@ class Provenance(rfm.RegressionTestPlugin):
             text = read_text(path, MAX_BYTES, errors="replace")
         except OSError as err:
             raise SanityError(f"the job wrote no {PROVENANCE_FILE} ({err.strerror}): did it start?") from err
-        self.provenance = {
+        found = {
             **parse_provenance(text),
             "suite_revision": suite_revision(),
             "slurm_job_id": "" if self.is_local() else str(self.job.jobid),
         }
+        self.provenance = evidence.written(msgspec.convert(found, evidence.Provenance))
 
 
 def parse_provenance(text: str) -> dict:

@@ -42,5 +42,5 @@ def selects(selector: Selector, case: Case) -> bool:
         and selector.family in (None, case.family)
         and selector.partition in (None, case.partition)
         and selector.environment in (None, case.environ)
-        and set(selector.parameters) <= set(case.parameters.items())
+        and {key: str(value) for key, value in selector.parameters.items()}.items() <= case.parameters.items()
     )
