@@ -23,7 +23,7 @@ class Library(rfm.RunOnlyRegressionTest):
 
 @rfm.simple_test
 class AllReduce(SystemCheck):
-    family, executable, local = "network/all-reduce", "true", True
+    family, executable, local, informational = "network/all-reduce", "true", True, ["size_of_all"]
     algorithm = rfmb.parameter(["ring"])
     size = rfmb.parameter([(4, 8)], fmt=lambda sizes: "x".join(map(str, sizes)))
     library = rfmb.fixture(Library, scope="environment")
@@ -31,6 +31,10 @@ class AllReduce(SystemCheck):
     @rfmb.sanity_function
     def ran(self):
         return True
+
+    @rfmb.performance_function("B")
+    def size_of_all(self):
+        return 32
 """
 
 
