@@ -91,41 +91,39 @@ def converted(document: Any, kind: type[T]) -> T:
 
 
 def _misfit(path: Path, value: Any, kind: Any, error: msgspec.ValidationError) -> MisfitError:
-    message, found, where = str(error).rpartition(" - at ")
-    for name, index in _STEP.findall(where) if found else ():
+    text, at, where = str(error).rpartition(" - at ")
+    text = text if at else where
+    for name, index in _STEP.findall(where) if at else ():
         if index == "...":
-            return _misfit_of_item(path, value, _member(kind, ""))
+            kind = _member(kind, "")
+            for key, item in value.items():
+                if inner := _error(item, kind):
+                    return _misfit((*path, key), item, kind, inner)
+            break
         key = name or int(index)
-        kind, value = _member(kind, key), value[key]
+        try:
+            kind, value = _member(kind, key), value[key]
+        except (LookupError, TypeError):  # an unknown key that looks like a path
+            break
         path = (*path, key)
     if where.startswith("`key`"):
-        of_keys = next(get_args(one)[0] for one in _alternatives(kind) if get_origin(one) is dict)
-        kind, value = of_keys, next(key for key in value if not _fits(key, of_keys))
+        of_keys = next((get_args(one)[0] for one in _alternatives(kind) if get_origin(one) is dict), Any)
+        kind, value = of_keys, next((key for key in value if _error(key, of_keys)), "")
         path = (*path, value)
-    text = message if found else where
     if field := _FIELD.fullmatch(text):
-        missing, name = field[1].startswith("missing"), field[2]
-        if missing:
-            return MisfitError(path, f"'{name}' is a required property")
-        return MisfitError((*path, name), f"'{name}' was unexpected; expected {', '.join(_hints(kind))}")
+        if field[1].startswith("missing"):
+            return MisfitError(path, f"'{field[2]}' is a required property")
+        known = ", ".join(_hints(kind))
+        return MisfitError((*path, field[2]), one_line(clean(f"'{field[2]}' was unexpected; expected {known}"), 300))
     return MisfitError(path, one_line(clean(_explain(text, value, kind)), 300))
 
 
-def _misfit_of_item(path: Path, values: dict[str, Any], kind: Any) -> MisfitError:
-    for key, value in values.items():
-        try:
-            msgspec.convert(value, kind)
-        except msgspec.ValidationError as err:
-            return _misfit((*path, key), value, kind, err)
-    raise AssertionError("each value of the mapping fits")
-
-
-def _fits(value: Any, kind: Any) -> bool:
+def _error(value: Any, kind: Any) -> msgspec.ValidationError | None:
     try:
         msgspec.convert(value, kind)
-    except msgspec.ValidationError:
-        return False
-    return True
+    except msgspec.ValidationError as err:
+        return err
+    return None
 
 
 def _explain(message: str, value: Any, kind: Any) -> str:
