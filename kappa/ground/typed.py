@@ -41,13 +41,20 @@ def load_json(path: pathlib.Path, kind: type[T]) -> T:
     :raises InputError: it cannot be read, or does not fit ``kind``; names the file and the key.
     """
     source = clean(str(path))
+    return fit(parse_json(json_text(path, source, _SMALL_BYTES), source), kind, source)
+
+
+def json_text(path: pathlib.Path, source: str, limit_bytes: int) -> str:
+    """The text of the JSON file at ``path``, which messages call ``source``.
+
+    :raises InputError: it cannot be read, is larger than ``limit_bytes`` or is no UTF-8.
+    """
     try:
-        text = read_text(path, _SMALL_BYTES)
+        return read_text(path, limit_bytes)
     except OSError as err:
         raise InputError(f"cannot read {source}: {err.strerror}") from err
     except UnicodeDecodeError as err:
         raise InputError(f"{source}: not valid JSON ({err.reason} at byte {err.start})") from err
-    return fit(parse_json(text, source), kind, source)
 
 
 def parse_json(text: str, source: str) -> Any:

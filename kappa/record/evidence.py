@@ -129,21 +129,26 @@ class ReferenceSource(Struct, frozen=True):
     method: str
 
 
-class Provenance(Struct, frozen=True, omit_defaults=True):
-    """What ran where, as the job found it on its first node; ``sha256`` is that of the executable, ``files`` are those
-    of other programs and libraries."""
+class Origin(Struct, frozen=True, omit_defaults=True):
+    """What explains a change of a figure; ``sha256`` is that of the executable, ``files`` are those of other programs
+    and libraries."""
 
-    hostname: str = ""
     nodelist: tuple[str, ...] = ()
     kernel: str = ""
-    cpu_model: str = ""
-    memory_kib: str = ""
     driver: str = ""
     mpi: str = ""
-    executable: str = ""
     sha256: str = ""
     files: dict[str, str] = {}
     suite_revision: str = ""
+
+
+class Provenance(Origin, frozen=True, omit_defaults=True):
+    """What ran where, as the job found it on its first node."""
+
+    hostname: str = ""
+    cpu_model: str = ""
+    memory_kib: str = ""
+    executable: str = ""
     slurm_job_id: str = ""
 
     def __bool__(self) -> bool:

@@ -8,15 +8,14 @@ from typing import Any, TypeVar
 import msgspec
 from msgspec.structs import asdict, replace
 
-from kappa.ground.bounded_file import read_text
 from kappa.ground.clean_text import clean, is_clean_json
 from kappa.ground.errors import InputError
 from kappa.ground.redaction import redacted
-from kappa.ground.typed import fit, parse_json
+from kappa.ground.typed import fit, json_text, parse_json
 from kappa.record.evidence import Measurement
 from kappa.record.model import SAME_ALLOCATION, Case, Session
 from kappa.record.parameters import added_parameters, own_parameters, pinned_node
-from kappa.record.report import RecordedCase, ReframeCase, Report
+from kappa.record.report import KAPPA_FIELDS, RecordedCase, Report, SessionInfo
 
 T = TypeVar("T")
 PATTERNS = ("run-report*.json", "report*.json")
@@ -26,7 +25,6 @@ CONFIRMATIONS = "confirmations"
 MAX_REPORT_BYTES = 512 * 2**20
 # What ReFrame writes for a variable that was never set.
 _UNDEFINED = "<undefined>"
-_KAPPA_KEYS = frozenset(RecordedCase.__struct_encode_fields__) - frozenset(ReframeCase.__struct_encode_fields__)
 
 
 def find_report(run: pathlib.Path) -> pathlib.Path:
@@ -60,11 +58,9 @@ def _session(path: pathlib.Path) -> Session:
     text = read(path, source)
     report = decoded(text, Report) or fit(parse_report(text, source), Report, source)
     info = report.session_info
-    session = Session(**asdict(info), path=source, restored_cases=len(report.restored_cases), runs=())
-    runs = tuple(
-        tuple(_case(entry, number, session) for entry in run.testcases) for number, run in enumerate(report.runs)
-    )
-    return replace(session, command_line=redacted(info.command_line), runs=runs)
+    runs = tuple(tuple(_case(entry, number, info) for entry in run.testcases) for number, run in enumerate(report.runs))
+    fields = asdict(info) | {"command_line": redacted(info.command_line)}
+    return Session(**fields, path=source, restored_cases=len(report.restored_cases), runs=runs)
 
 
 def read(path: pathlib.Path, source: str) -> str:
@@ -72,12 +68,7 @@ def read(path: pathlib.Path, source: str) -> str:
 
     :raises InputError: it cannot be read, is too large or is no UTF-8.
     """
-    try:
-        return read_text(path, MAX_REPORT_BYTES)
-    except OSError as err:
-        raise InputError(f"cannot read {source}: {err.strerror}") from err
-    except UnicodeDecodeError as err:
-        raise InputError(f"{source}: not valid JSON ({err.reason} at byte {err.start})") from err
+    return json_text(path, source, MAX_REPORT_BYTES)
 
 
 def decoded(text: str, kind: type[T]) -> T | None:
@@ -102,7 +93,7 @@ def parse_report(text: str, source: str) -> Any:
     for case in cases_of(document):
         _leave_out_unset(case)
         # A check that is not Kappa's may use the names of Kappa's variables for something else.
-        for key in () if "check_class" in case else _KAPPA_KEYS & case.keys():
+        for key in () if "check_class" in case else KAPPA_FIELDS & case.keys():
             del case[key]
     return document
 
@@ -122,16 +113,16 @@ def _dicts(value: Any) -> list[dict[str, Any]]:
     return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []
 
 
-def _case(entry: RecordedCase, run: int, session: Session) -> Case:
-    own = entry.__struct_fields__ if entry.check_class is not None else ReframeCase.__struct_fields__
-    fields = {name: value for name in own if (value := getattr(entry, name)) is not None}
+def _case(entry: RecordedCase, run: int, info: SessionInfo) -> Case:
+    foreign = KAPPA_FIELDS if entry.check_class is None else ()
+    fields = {name: value for name, value in asdict(entry).items() if name not in foreign and value is not None}
     fields |= {"parameters": fields.get("parameters") or own_parameters(entry.name)}
     case = Case(
         **fields,
         run=run,
-        purpose=session.purpose,
+        purpose=info.purpose,
         # A comma separates ReFrame's session extras.
-        asked_nodes=tuple(filter(None, session.nodes.split(":"))),
+        asked_nodes=tuple(filter(None, info.nodes.split(":"))),
         pinned=pinned_node(added_parameters(entry.display_name)),
     )
     if case.first_measurement.perfvalues is None:

@@ -13,6 +13,7 @@ from kappa.record.evidence import (
     HeatMap,
     Matrix,
     Measurement,
+    Origin,
     PerNode,
     Provenance,
     ReferenceSource,
@@ -24,26 +25,16 @@ class FailInfo(Struct, frozen=True):
     exc_type: Any = ""
 
 
-class ReframeCase(Struct, frozen=True, kw_only=True):
-    """What ReFrame writes of any test case; ``None`` where it could not know it."""
+class ReframeFacts(Struct, frozen=True, kw_only=True):
+    """What ReFrame writes of any test case, as far as the history keeps it; ``None`` where it could not know it."""
 
     name: str
     system: str
     partition: str = ""
     result: str
     environ: str = ""
-    display_name: str = ""
-    recorded_hash: str = field(name="hashcode", default="")
-    local: bool = False
-    fail_phase: str | None = None
-    fail_reason: str | None = None
-    fail_info: FailInfo | None = None
     job_nodelist: tuple[str, ...] | None = None
     job: str | int | None = field(name="jobid", default=None)
-    job_stdout: str | None = None
-    outputdir: str | None = None
-    stagedir: str | None = None
-    run_time_s: float | None = field(name="time_run", default=None)
     perfvalues: dict[str, Figure] | None = None
 
     @property
@@ -51,14 +42,14 @@ class ReframeCase(Struct, frozen=True, kw_only=True):
         return None if self.job is None else str(self.job)
 
 
-class CaseFacts(ReframeCase, frozen=True, kw_only=True):
+class CaseFacts(ReframeFacts, frozen=True, kw_only=True):
     """A case without its evidence, which is most of it. ``check_class`` is ``None`` for a check that is not Kappa's."""
 
     check_class: str | None = None
     family: str = ""
     informational: tuple[str, ...] = ()
     suspects: tuple[str, ...] = ()
-    provenance: Provenance = Provenance()
+    provenance: Origin = Origin()
     first_measurement: Figures = Figures()
 
     @property
@@ -67,9 +58,25 @@ class CaseFacts(ReframeCase, frozen=True, kw_only=True):
         return tuple(sorted({*(self.job_nodelist or ()), *self.provenance.nodelist}))
 
 
-class RecordedCase(CaseFacts, frozen=True, kw_only=True):
+class ReframeCase(CaseFacts, frozen=True, kw_only=True):
+    """All that is read of what ReFrame writes of a case."""
+
+    display_name: str = ""
+    recorded_hash: str = field(name="hashcode", default="")
+    local: bool = False
+    fail_phase: str | None = None
+    fail_reason: str | None = None
+    fail_info: FailInfo | None = None
+    job_stdout: str | None = None
+    outputdir: str | None = None
+    stagedir: str | None = None
+    run_time_s: float | None = field(name="time_run", default=None)
+
+
+class RecordedCase(ReframeCase, frozen=True, kw_only=True):
     """A case with all that a check records, the fields of ``Measurement`` among them."""
 
+    provenance: Provenance = Provenance()
     first_measurement: Measurement = Measurement()
     parameters: dict[str, str] = {}
     declared_metrics: tuple[str, ...] = ()
@@ -86,6 +93,12 @@ class RecordedCase(CaseFacts, frozen=True, kw_only=True):
     hint: str = ""
     scaling: Scaling | None = None
     census: Census | None = None
+
+
+#: What only Kappa's checks have: others may use the names for something else.
+KAPPA_FIELDS = frozenset(RecordedCase.__struct_fields__) - frozenset(ReframeCase.__struct_fields__) | (
+    frozenset(CaseFacts.__struct_fields__) - frozenset(ReframeFacts.__struct_fields__)
+)
 
 
 class SessionInfo(Struct, frozen=True, kw_only=True):
