@@ -15,9 +15,9 @@ import msgspec
 from kappa.ground.bounded_file import read_text
 from kappa.ground.clean_text import clean, clean_object, one_line
 from kappa.ground.errors import InputError
+from kappa.ground.yaml_lines import Path
 
 T = TypeVar("T")
-Path = tuple[str | int, ...]
 # Of what the suite itself writes beside the reports.
 _SMALL_BYTES = 16 << 20
 # msgspec's path: `$.runs[0].curves[...].x`, where the dots stand for a key that it does not name.
