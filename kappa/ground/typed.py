@@ -1,5 +1,6 @@
 """Documents held against typed structures: msgspec checks each type, and what does not fit is named with its path."""
 
+import dataclasses
 import functools
 import json
 import pathlib
@@ -14,9 +15,9 @@ import msgspec
 from kappa.ground.bounded_file import read_text
 from kappa.ground.clean_text import clean, clean_object, one_line
 from kappa.ground.errors import InputError
+from kappa.ground.yaml_lines import Path
 
 T = TypeVar("T")
-Path = tuple[str | int, ...]
 # Of what the suite itself writes beside the reports.
 _SMALL_BYTES = 16 << 20
 # msgspec's path: `$.runs[0].curves[...].x`, where the dots stand for a key that it does not name.
@@ -40,13 +41,20 @@ def load_json(path: pathlib.Path, kind: type[T]) -> T:
     :raises InputError: it cannot be read, or does not fit ``kind``; names the file and the key.
     """
     source = clean(str(path))
+    return fit(parse_json(json_text(path, source, _SMALL_BYTES), source), kind, source)
+
+
+def json_text(path: pathlib.Path, source: str, limit_bytes: int) -> str:
+    """The text of the JSON file at ``path``, which messages call ``source``.
+
+    :raises InputError: it cannot be read, is larger than ``limit_bytes`` or is no UTF-8.
+    """
     try:
-        text = read_text(path, _SMALL_BYTES)
+        return read_text(path, limit_bytes)
     except OSError as err:
         raise InputError(f"cannot read {source}: {err.strerror}") from err
     except UnicodeDecodeError as err:
         raise InputError(f"{source}: not valid JSON ({err.reason} at byte {err.start})") from err
-    return fit(parse_json(text, source), kind, source)
 
 
 def parse_json(text: str, source: str) -> Any:
@@ -90,50 +98,48 @@ def converted(document: Any, kind: type[T]) -> T:
 
 
 def _misfit(path: Path, value: Any, kind: Any, error: msgspec.ValidationError) -> MisfitError:
-    message, found, where = str(error).rpartition(" - at ")
-    for name, index in _STEP.findall(where) if found else ():
+    text, at, where = str(error).rpartition(" - at ")
+    text = text if at else where
+    for name, index in _STEP.findall(where) if at else ():
         if index == "...":
-            return _misfit_of_item(path, value, _member(kind, ""))
+            kind = _member(kind, "")
+            for key, item in value.items():
+                if inner := _error(item, kind):
+                    return _misfit((*path, key), item, kind, inner)
+            break
         key = name or int(index)
-        kind, value = _member(kind, key), value[key]
+        try:
+            kind, value = _member(kind, key), value[key]
+        except (LookupError, TypeError):  # an unknown key that looks like a path
+            break
         path = (*path, key)
     if where.startswith("`key`"):
-        of_keys = next(get_args(one)[0] for one in _alternatives(kind) if get_origin(one) is dict)
-        kind, value = of_keys, next(key for key in value if not _fits(key, of_keys))
+        of_keys = next((get_args(one)[0] for one in _alternatives(kind) if get_origin(one) is dict), Any)
+        kind, value = of_keys, next((key for key in value if _error(key, of_keys)), "")
         path = (*path, value)
-    text = message if found else where
     if field := _FIELD.fullmatch(text):
-        missing, name = field[1].startswith("missing"), field[2]
-        if missing:
-            return MisfitError(path, f"'{name}' is a required property")
-        return MisfitError((*path, name), f"'{name}' was unexpected; expected {', '.join(_hints(kind))}")
+        if field[1].startswith("missing"):
+            return MisfitError(path, f"'{field[2]}' is a required property")
+        known = ", ".join(_hints(kind))
+        return MisfitError((*path, field[2]), one_line(clean(f"'{field[2]}' was unexpected; expected {known}"), 300))
     return MisfitError(path, one_line(clean(_explain(text, value, kind)), 300))
 
 
-def _misfit_of_item(path: Path, values: dict[str, Any], kind: Any) -> MisfitError:
-    for key, value in values.items():
-        try:
-            msgspec.convert(value, kind)
-        except msgspec.ValidationError as err:
-            return _misfit((*path, key), value, kind, err)
-    raise AssertionError("each value of the mapping fits")
-
-
-def _fits(value: Any, kind: Any) -> bool:
+def _error(value: Any, kind: Any) -> msgspec.ValidationError | None:
     try:
         msgspec.convert(value, kind)
-    except msgspec.ValidationError:
-        return False
-    return True
+    except msgspec.ValidationError as err:
+        return err
+    return None
 
 
 def _explain(message: str, value: Any, kind: Any) -> str:
     """What was expected, in the words of the type where it has some, and what was found."""
-    described = [meta.description for meta in getattr(kind, "__metadata__", ()) if meta.description]
+    described = list(_descriptions(kind))
     choices = [str(choice) for one in _alternatives(kind) if get_origin(one) is Literal for choice in get_args(one)]
     if match := _EXPECTED.fullmatch(message):
         expected = " or ".join(_WORDS.get(word, word) for word in match[1].split(" | ")) + match[2]
-    elif not message.startswith("Invalid enum value"):
+    elif not (message.startswith("Invalid ") and (described or choices)):
         return message
     if described or choices:
         expected = described[0] if described else " or ".join(choices)
@@ -149,6 +155,15 @@ def _alternatives(kind: Any) -> Iterator[Any]:
             yield from _alternatives(one)
     else:
         yield kind
+
+
+def _descriptions(kind: Any) -> Iterator[str]:
+    """What a type's annotations say that is expected."""
+    if get_origin(kind) is Annotated:
+        yield from (meta.description for meta in kind.__metadata__ if meta.description)
+    elif get_origin(kind) in (Union, types.UnionType):
+        for one in get_args(kind):
+            yield from _descriptions(one)
 
 
 def _member(kind: Any, key: str | int) -> Any:
@@ -167,12 +182,14 @@ def _member(kind: Any, key: str | int) -> Any:
 @functools.cache
 def _hints(kind: Any) -> dict[str, Any]:
     """The types of a structure's fields, by their names in a document; empty when it is none."""
-    one = next((one for one in _alternatives(kind) if isinstance(one, type) and issubclass(one, msgspec.Struct)), None)
-    if one is None:
-        return {}
-    hints = get_type_hints(one, include_extras=True)
-    names = zip(one.__struct_fields__, one.__struct_encode_fields__, strict=True)
-    return {encoded: hints[name] for name, encoded in names}
+    for one in _alternatives(kind):
+        if dataclasses.is_dataclass(one):
+            return get_type_hints(one, include_extras=True)
+        if isinstance(one, type) and issubclass(one, msgspec.Struct):
+            hints = get_type_hints(one, include_extras=True)
+            names = zip(one.__struct_fields__, one.__struct_encode_fields__, strict=True)
+            return {encoded: hints[name] for name, encoded in names}
+    return {}
 
 
 def _dotted(path: Path) -> str:

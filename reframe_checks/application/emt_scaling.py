@@ -13,6 +13,7 @@ import reframe as rfm
 import reframe.core.builtins as rfmb
 from reframe.core.exceptions import SanityError
 
+from kappa.record.evidence import Scaling, written
 from reframe_checks.application.emt_base import EmtCheck
 from reframe_checks.base.scaled import Scaled
 from reframe_checks.parsers import emt
@@ -29,7 +30,7 @@ class EmtScaling(Scaled, EmtCheck):
     hint = "compare kappa' with the OSU latency of the same nodes; a large imbalance points at one slow node or core"
     repeats = 3
     #: ranks and the paper's figures of merit, for plots over ranks.
-    scaling = rfmb.variable(dict, value={}, loggable=True)
+    scaling = rfmb.variable(dict, type(None), value=None, loggable=True)
 
     @rfmb.run_after("setup")
     def command_line(self):
@@ -56,16 +57,8 @@ class EmtScaling(Scaled, EmtCheck):
         self.median = sorted(results, key=lambda result: result.step_block_p50_us)[self.repeats // 2]
         # Of an odd number of repeats, the median step time is the median repeat's; kappa' may be another's.
         self.median_kappa_us = statistics.median(result.kappa_block_p50_us for result in results)
-        self.scaling = {
-            "series": self.exchange,
-            "ranks": self.num_tasks,
-            "nodes": self.num_nodes_used,
-            "speedup": self.median.speedup,
-            "efficiency": self.median.efficiency,
-            "karp_flatt": self.median.karp_flatt,
-            "kappa_us": self.median_kappa_us,
-            "phi_us": self.median.phi_us,
-        }
+        figures = (self.median.speedup, self.median.efficiency, self.median.karp_flatt, self.median_kappa_us)
+        self.scaling = written(Scaling(self.exchange, self.num_tasks, *figures))
         return True
 
     @rfmb.performance_function("us")

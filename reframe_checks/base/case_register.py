@@ -16,10 +16,10 @@ class MadeCase:
     systems: tuple[str, ...]
     environs: tuple[str, ...]
 
-    def offered_on(self) -> list[str]:
-        """``PARTITION+ENVIRONMENT`` of each place where the current site offers it."""
+    def offered_on(self) -> tuple[tuple[str, str], ...]:
+        """(partition, environment) of each place where the current site offers it."""
         places = valid_sysenv_comb(self.systems, self.environs)
-        return [f"{partition.name}+{environ.name}" for partition, environs in places.items() for environ in environs]
+        return tuple((partition.name, environ.name) for partition, environs in places.items() for environ in environs)
 
 
 _made: dict[str, dict[str, MadeCase]] = {}

@@ -9,6 +9,7 @@ import pathlib
 
 from reframe.core.runtime import runtime
 
+from kappa.record.evidence import Census, CensusCase, CensusCheck, CensusPartition, NotLoaded
 from reframe_checks.base.case_register import made_cases
 from reframe_checks.base.check import FULL, feature_choices
 from reframe_checks.base.reframe_internals import registered_checks
@@ -34,9 +35,9 @@ def declared_checks() -> dict[str, pathlib.Path]:
     return found
 
 
-def take_census(suite_revision: str) -> dict:
-    """The census as plain data: ``checks`` (loaded) with the places where each case is offered, ``not_loaded``
-    (declared, but not loaded), and what each of the site's ``partitions`` has."""
+def take_census(suite_revision: str) -> Census:
+    """The census: ``checks`` (loaded) with the places where each case is offered, ``not_loaded`` (declared, but not
+    loaded), and what each of the site's ``partitions`` has."""
     loaded = registered_checks()
     declared = declared_checks()
     offers = [
@@ -44,20 +45,20 @@ def take_census(suite_revision: str) -> dict:
         for partition in runtime().system.partitions
         for environ in partition.environs
     ]
-    return {
-        "suite_revision": suite_revision,
-        "checks": [_entry(name, path, loaded[name], offers) for name, path in declared.items() if name in loaded],
-        "not_loaded": [
-            {"file": str(path.relative_to(SUITE.parent)), "problem": f"{name} was not loaded"}
+    return Census(
+        checks=tuple(_entry(name, loaded[name], offers) for name in declared if name in loaded),
+        not_loaded=tuple(
+            NotLoaded(str(path.relative_to(SUITE.parent)), f"{name} was not loaded")
             for name, path in declared.items()
             if name not in loaded
-        ],
-        "install": install_commands(runtime().system.name),
-        "partitions": {partition.name: _partition(partition) for partition in runtime().system.partitions},
-    }
+        ),
+        suite_revision=suite_revision,
+        install=install_commands(runtime().system.name),
+        partitions={partition.name: _partition(partition) for partition in runtime().system.partitions},
+    )
 
 
-def _entry(name, path, cls, offers):
+def _entry(name, cls, offers):
     alternatives = [set(cls.needs_partition) | set(extra) for extra in cls.alternative_features()]
     missing = min(
         (
@@ -68,28 +69,15 @@ def _entry(name, path, cls, offers):
         ),
         key=len,
     )
-    return {
-        "name": name,
-        "file": str(path.relative_to(SUITE.parent)),
-        "family": str(cls.family),
-        "tags": sorted({*cls.tags, *cls.modes, FULL}),
-        "needs_partition": sorted(cls.needs_partition),
-        "needs_environ": sorted(cls.needs_environ),
-        "offered": not missing,
-        "missing": missing,
-        "cases": [
-            {"name": case.name, "features": sorted(case.features), "places": places}
-            for case in made_cases(name)
-            if (places := case.offered_on())
-        ],
-    }
+    cases = tuple(
+        CensusCase(case.name, tuple(sorted(case.features)), places)
+        for case in made_cases(name)
+        if (places := case.offered_on())
+    )
+    return CensusCheck(name, str(cls.family), not missing, missing, sorted({*cls.tags, *cls.modes, FULL}), cases)
 
 
 def _partition(partition):
     topology = partition.processor.topology or {}
-    return {
-        "nodes": partition.extras.get("nodes", 0),
-        "sockets": len(topology.get("sockets", ())),
-        "numa_domains": len(topology.get("numa_nodes", ())),
-        "features": sorted(partition.features),
-    }
+    sockets, numa_domains = (len(topology.get(key, ())) for key in ("sockets", "numa_nodes"))
+    return CensusPartition(partition.extras.get("nodes", 0), sockets, numa_domains, frozenset(partition.features))

@@ -15,6 +15,7 @@ from kappa.ground.bounded_file import read_text
 from reframe_checks.base.case_register import Registered
 from reframe_checks.base.evidence import Evidence
 from reframe_checks.base.load_watch import LoadWatch
+from reframe_checks.base.parameters import Parameters
 from reframe_checks.base.provenance import Provenance
 from reframe_checks.base.references import References
 from reframe_checks.base.reframe_internals import require_tested
@@ -40,8 +41,8 @@ def feature_choices(needs):
 
 
 class SystemCheck(
-    rfm.RunOnlyRegressionTest, Strictness, References, Evidence, Provenance, Tuning, LoadWatch, SameAllocation,
-    Registered,
+    rfm.RunOnlyRegressionTest, Parameters, Strictness, References, Evidence, Provenance, Tuning, LoadWatch,
+    SameAllocation, Registered,
     special=True,
 ):  # fmt: skip
     """A run-only check of the system itself, which runs no program of an environment.

@@ -19,6 +19,7 @@ from reframe.core.logging import getlogger
 
 from kappa.ground.bounded_file import read_text
 from kappa.ground.busy_cores import BusyCores
+from kappa.record.evidence import written
 from reframe_checks.parsers import load_watch
 from reframe_checks.parsers.errors import ParseError
 
@@ -35,7 +36,7 @@ MACHINE = "this machine"
 class LoadWatch(rfm.RegressionTestPlugin):
     """Has the nodes watched while the job runs its steps, and reads what they saw."""
 
-    #: Place (node, or ``this machine``) -> {cores, of_cores, steal_cores, disk_mb_per_s} that others took.
+    #: Place (node, or ``this machine``) -> ``LoadByOthers``.
     load_by_others = rfmb.variable(dict, value={}, loggable=True)
     #: Why the measurement counts as robbed; empty when it does not.
     robbed = rfmb.variable(str, value="", loggable=True)
@@ -76,13 +77,9 @@ class LoadWatch(rfm.RegressionTestPlugin):
             return
         limits = self.current_partition.extras.get("shared_host")
         taken = {MACHINE: load_watch.taken_of_machine(nodes)} if limits else taken_of_nodes(nodes)
-        self.load_by_others = {place: vars(found) for place, found in taken.items() if found}
+        self.load_by_others = {place: written(found) for place, found in taken.items() if found}
         if limits and taken[MACHINE]:
             self.robbed = why_robbed(taken[MACHINE], **limits)
-
-    def load_evidence(self):
-        """Both, by the names of the variables."""
-        return {"load_by_others": self.load_by_others, "robbed": self.robbed}
 
     def waits_for_quiet(self, measured):
         """True as long as a robbed job should not measure again yet; looks at the load since the last question.

@@ -6,12 +6,14 @@ import shlex
 import subprocess
 from importlib.metadata import version
 
+import msgspec
 import reframe as rfm
 import reframe.core.builtins as rfmb
 import reframe.utility.typecheck as typ
 from reframe.core.exceptions import SanityError
 
 from kappa.ground.bounded_file import read_text
+from kappa.record import evidence
 from reframe_checks.base.job_files import sourced
 from reframe_checks.parsers import node_list
 
@@ -63,11 +65,12 @@ class Provenance(rfm.RegressionTestPlugin):
             facts = parse_provenance(text)
         except ValueError as err:
             raise SanityError(f"{PROVENANCE_FILE}, nodelist: expected {err}") from None
-        self.provenance = {
+        found = {
             **facts,
             "suite_revision": suite_revision(),
             "slurm_job_id": "" if self.is_local() else str(self.job.jobid),
         }
+        self.provenance = evidence.written(msgspec.convert(found, evidence.Provenance))
 
 
 def parse_provenance(text: str) -> dict:

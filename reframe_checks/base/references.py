@@ -22,6 +22,7 @@ import fnmatch
 import functools
 import pathlib
 
+import msgspec
 import reframe as rfm
 import reframe.core.builtins as rfmb
 import yaml
@@ -30,6 +31,7 @@ from reframe.core.runtime import runtime
 
 from kappa.ground.bounded_file import read_text
 from kappa.ground.bounded_yaml import load_yaml
+from kappa.record.evidence import ReferenceSource, written
 
 MAX_BYTES = 16 * 2**20
 SOURCES = ("contract", "vendor", "theoretical", "learned", "simulated")
@@ -77,7 +79,9 @@ class References(rfm.RegressionTestPlugin):
             )
         sources = read_sources(self._reference_path)
         found = {metric: source_of(sources, f"{where}.{metric}") for metric in entry}
-        self.reference_sources = {metric: source for metric, source in found.items() if source}
+        self.reference_sources = {
+            metric: written(msgspec.convert(source, ReferenceSource)) for metric, source in found.items() if source
+        }
         without = sorted(metric for metric, source in found.items() if not source)
         if without and not self.reference_problem:
             self.reference_problem = f"{self.reference_file}: no $sources entry matches {where}.{without[0]}"

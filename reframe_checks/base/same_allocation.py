@@ -80,7 +80,7 @@ class SameAllocation(rfm.RegressionTestPlugin):
         read = [name for name in twin.keep_files if name not in self.keep_files]
         there = os.listdir(self.stagedir)
         files = dict.fromkeys([str(self.job.stdout), str(self.job.stderr), *read])
-        found = {"perfvalues": dict(twin.perfvalues), **twin.evidence(), **twin.load_evidence()}
+        found = {"perfvalues": dict(twin.perfvalues), **twin.evidence()}
         return found, [name for name in files if name in there]
 
     @rfmb.run_after("run")

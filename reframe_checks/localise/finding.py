@@ -1,12 +1,12 @@
 """What a measurement says against a node, a link or a switch."""
 
 import math
-from dataclasses import asdict, dataclass
 from statistics import NormalDist
-from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
+
+from kappa.record.evidence import Finding
 
 Floats = NDArray[np.float64]
 
@@ -14,23 +14,6 @@ Floats = NDArray[np.float64]
 EXPECTED_FALSE = 0.01
 # Noise is never taken to be smaller than this, in logarithms (2 %): a few samples may agree by chance.
 NOISE_FLOOR = 0.02
-
-
-@dataclass(frozen=True)
-class Finding:
-    """``score`` is how many times the noise the fault stands out, ``None`` where nothing could be measured;
-    ``slowdown`` how many times slower than its like it is."""
-
-    kind: Literal["node", "link", "switch"]
-    name: str
-    nodes: tuple[str, ...]
-    quantity: str
-    score: float | None
-    slowdown: float | None
-    evidence: str
-
-    def as_evidence(self) -> dict[str, Any]:
-        return {**asdict(self), "nodes": list(self.nodes)}
 
 
 def ranked(findings: list[Finding]) -> list[Finding]:

@@ -10,6 +10,7 @@ import reframe as rfm
 import reframe.core.builtins as rfmb
 from reframe.core.exceptions import SanityError
 
+from kappa.record.evidence import written
 from reframe_checks.base.census import take_census
 from reframe_checks.base.check import SystemCheck
 from reframe_checks.base.provenance import suite_revision
@@ -25,7 +26,7 @@ class PartitionState(SystemCheck):
     local = True
     informational = ["nodes_usable"]
     hint = "`scontrol show node NODE` gives the reason; `systemctl status slurmd` on the node"
-    census = rfmb.variable(dict, value={}, loggable=True)
+    census = rfmb.variable(dict, type(None), value=None, loggable=True)
 
     @rfmb.run_after("setup")
     def ask_slurm(self):
@@ -34,7 +35,7 @@ class PartitionState(SystemCheck):
         self.executable_opts = [
             "--Node", "--noheader", f"--partition={shlex.quote(partition)}", f"--format={shlex.quote(sinfo.FORMAT)}"
         ]  # fmt: skip
-        self.census = take_census(suite_revision())
+        self.census = written(take_census(suite_revision()))
 
     @rfmb.sanity_function
     def nodes_are_there(self):

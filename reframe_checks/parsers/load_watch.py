@@ -5,6 +5,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from kappa.record.evidence import LoadByOthers
 from reframe_checks.parsers.text import Output
 
 _NUMBER = r"[0-9]{1,18}(?:\.[0-9]{1,3})?"
@@ -25,19 +26,6 @@ class Snapshot:
     own_s: float
     disk_bytes: float
     own_bytes: float
-
-
-@dataclass(frozen=True)
-class Taken:
-    """What others than the job used of a node while it was measured: in cores, and in MB/s of its disks.
-
-    ``steal_cores``, which the node's hypervisor gave to others, is among ``cores``.
-    """
-
-    cores: float
-    of_cores: int
-    steal_cores: float
-    disk_mb_per_s: float
 
 
 def parse(text: str) -> tuple[Snapshot, ...]:
@@ -63,12 +51,12 @@ def parse(text: str) -> tuple[Snapshot, ...]:
     return tuple(sorted(snapshots, key=lambda snapshot: snapshot.at_s))
 
 
-def taken_of_node(snapshots: tuple[Snapshot, ...]) -> Taken | None:
+def taken_of_node(snapshots: tuple[Snapshot, ...]) -> LoadByOthers | None:
     """What others took of a node between its first and last snapshot; ``None`` when no time lies between them."""
     return taken_of_machine({"": snapshots})
 
 
-def taken_of_machine(nodes: Mapping[str, tuple[Snapshot, ...]]) -> Taken | None:
+def taken_of_machine(nodes: Mapping[str, tuple[Snapshot, ...]]) -> LoadByOthers | None:
     """What others than the job took of the one machine that all the ``nodes`` share; ``None`` when no time passed.
 
     Busy times are the machine's, whichever node tells them; what the job used is the sum over its nodes.
@@ -82,7 +70,7 @@ def taken_of_machine(nodes: Mapping[str, tuple[Snapshot, ...]]) -> Taken | None:
     own_bytes = sum(snapshots[-1].own_bytes - snapshots[0].own_bytes for snapshots in nodes.values() if snapshots)
     steal_cores = (last.steal_s - first.steal_s) / seconds
     used = (last.busy_s - first.busy_s - own_s) / seconds
-    return Taken(
+    return LoadByOthers(
         cores=max(0.0, used) + max(0.0, steal_cores),
         of_cores=int(last.cores),
         steal_cores=max(0.0, steal_cores),

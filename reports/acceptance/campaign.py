@@ -19,14 +19,15 @@ import pathlib
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated
 
-from kappa.ground.bounded_file import read_text
-from kappa.ground.clean_text import clean, clean_object
+import msgspec
+
+from kappa.ground.clean_text import clean
 from kappa.ground.errors import InputError
 from kappa.ground.locks import LockedError, locked
+from kappa.ground.typed import load_json
 from kappa.ground.whole_files import sync_folder, write_atomically
-from kappa.record import schema
 from kappa.record.load import load_session
 from kappa.record.model import Case, Session
 from reports.acceptance.contract import Contract, load_contract
@@ -35,17 +36,19 @@ from reports.acceptance.versions import CONTRACT, earlier_versions, keep_version
 
 UNRESOLVED, ATTEMPTS, REPORT = "unresolved.json", "attempts", "run-report.json"
 LOCK = ".lock"
-# Of what the suite itself writes beside the reports.
-_JSON_LIMIT = 16 << 20
 _NAME = re.compile(r"[A-Za-z0-9_]+-[0-9a-f]{8}-r\d{4}-a\d{2,}")
-_ATTEMPT = {
-    "type": "object",
-    "required": ["name", "partition", "environment", "repeat", "number", "started"],
-    "properties": {
-        **{key: schema.STRING for key in ("name", "partition", "environment", "started")},
-        **{key: {"type": "integer", "minimum": 1} for key in ("repeat", "number")},
-    },
-}
+_Count = Annotated[int, msgspec.Meta(ge=1)]
+
+
+class _Attempt(msgspec.Struct):
+    """``attempt.json``: of what it is the ``number``-th attempt."""
+
+    name: str
+    partition: str
+    environment: str
+    repeat: _Count
+    number: _Count
+    started: str
 
 
 @dataclass(frozen=True)
@@ -92,9 +95,7 @@ class Campaign:
         path = self.folder / UNRESOLVED
         if not path.exists():
             return {}
-        document = _json(path)
-        schema.check(document, {"type": "object", "additionalProperties": schema.STRING}, clean(str(path)))
-        return dict(document)
+        return load_json(path, dict[str, str])
 
     def attempts(self) -> list[Attempt]:
         """Every attempt, by series, repeat and number.
@@ -105,11 +106,9 @@ class Campaign:
         return sorted(found, key=lambda attempt: (attempt.series, attempt.repeat, attempt.number))
 
     def _attempt(self, folder: pathlib.Path) -> Attempt:
-        path = folder / "attempt.json"
-        document = _json(path)
-        schema.check(document, _ATTEMPT, clean(str(path)))
-        series = Series(document["name"], document["partition"], document["environment"])
-        return Attempt(folder, series, document["repeat"], document["number"], document["started"])
+        kept = load_json(folder / "attempt.json", _Attempt)
+        series = Series(kept.name, kept.partition, kept.environment)
+        return Attempt(folder, series, kept.repeat, kept.number, kept.started)
 
     def freeze(self, contract: pathlib.Path) -> None:
         """Keep the contract that this folder is run for.
@@ -121,19 +120,14 @@ class Campaign:
     def begin(self, series: Series, repeat: int, number: int) -> Attempt:
         """Make the folder of an attempt; it appears with its ``attempt.json`` or not at all."""
         started = datetime.datetime.now(datetime.UTC).strftime("%Y%m%dT%H%M%S%z")
-        attempt = {
-            "name": series.name,
-            "partition": series.partition,
-            "environment": series.environment,
-            "repeat": repeat,
-            "number": number,
-            "started": started,
-        }
+        attempt = _Attempt(series.name, series.partition, series.environment, repeat, number, started)
         name = f"{series.slug}-r{repeat:04}-a{number:02}"
         folder, part = self.folder / ATTEMPTS / name, self.folder / ATTEMPTS / f".{name}.{os.getpid()}.part"
         try:
             part.mkdir(parents=True)
-            write_atomically(part / "attempt.json", json.dumps(attempt, indent=1, ensure_ascii=False) + "\n")
+            write_atomically(
+                part / "attempt.json", json.dumps(msgspec.to_builtins(attempt), indent=1, ensure_ascii=False) + "\n"
+            )
             part.rename(folder)
             sync_folder(folder.parent)
         except OSError as err:
@@ -168,13 +162,3 @@ class Campaign:
             raise InputError(
                 f"{where}: another run, or a ReFrame session that it left, is still at work ({err.holder})"
             ) from None
-
-
-def _json(path: pathlib.Path) -> Any:
-    source = clean(str(path))
-    try:
-        return json.loads(read_text(path, _JSON_LIMIT), object_pairs_hook=clean_object)
-    except OSError as err:
-        raise InputError(f"cannot read {source}: {err.strerror}") from err
-    except (ValueError, RecursionError) as err:
-        raise InputError(f"{source}: not valid JSON") from err

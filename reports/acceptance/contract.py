@@ -1,47 +1,62 @@
 """A site's contract, ``acceptance.yaml``, as plain data."""
 
 import datetime
-import functools
-import json
 import math
 import pathlib
-import reprlib
+import sys
 from dataclasses import dataclass
-from importlib import resources
-from typing import Any
+from typing import Annotated, Literal
 
-import jsonschema
-from jsonschema.exceptions import best_match
+from msgspec import Meta, Struct, field
+from msgspec.structs import asdict
 
-from kappa.ground.clean_text import clean, one_line
+from kappa.ground.clean_text import clean
 from kappa.ground.errors import InputError
 from kappa.ground.figures import figure
-from kappa.ground.yaml_lines import Path, line_of, load_yaml
+from kappa.ground.typed import MisfitError, converted
+from kappa.ground.yaml_lines import line_of, load_yaml
 
 FILE = "acceptance.yaml"
 # $ alone would let a line end pass.
-_PATTERNS = {
-    r"^[0-9]{4}-[0-9]{2}-[0-9]{2}$(?!\n)": "a date as YYYY-MM-DD",
-    r"^[A-Za-z0-9][A-Za-z0-9._-]*$(?!\n)": "letters, digits, '.', '_' and '-'",
-    r"^[A-Za-z0-9][A-Za-z0-9._-]{0,39}$(?!\n)": "at most 40 letters, digits, '.', '_' and '-'",
-    r"^(\S(.*\S)?)?$(?!\n)": "one line without blanks at its ends",
-    r"\S": "some text",
-}
+_Text = Annotated[
+    str, Meta(min_length=1, max_length=2000, pattern=r"\S", description="some text of at most 2000 characters")
+]
+_Name = Annotated[
+    str, Meta(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$(?!\n)", description="letters, digits, '.', '_' and '-'")
+]
+_Id = Annotated[
+    str,
+    Meta(
+        pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,39}$(?!\n)",
+        description="at most 40 letters, digits, '.', '_' and '-'",
+    ),
+]
+_Word = Annotated[
+    str, Meta(max_length=2000, pattern=r"^\S(.*\S)?$(?!\n)", description="one line without blanks at its ends")
+]
+_Unit = Annotated[
+    str, Meta(max_length=40, pattern=r"^(\S(.*\S)?)?$(?!\n)", description="one line without blanks at its ends")
+]
+_Date = Annotated[datetime.date, Meta(description="a date of the calendar as YYYY-MM-DD")]
+_Number = Annotated[float, Meta(ge=-sys.float_info.max, le=sys.float_info.max, description="a finite number")]
 
 
-@dataclass(frozen=True)
-class Selector:
-    """Which results a clause is about; what is empty or ``None`` selects any."""
+class Selector(Struct, frozen=True, forbid_unknown_fields=True):
+    """Which results a clause is about; what is ``None`` selects any. ``parameters`` are those in a case's name."""
 
-    metric: str
-    check: str | None
-    family: str | None
-    partition: str | None
-    environment: str | None
-    parameters: tuple[tuple[str, str], ...]
+    metric: _Word
+    check: _Word | None = None
+    family: _Word | None = None
+    partition: _Word | None = None
+    environment: _Word | None = None
+    parameters: dict[_Word, _Word | int] = {}
+
+    def __post_init__(self) -> None:
+        if (self.check is None) == (self.family is None):
+            raise ValueError("expected either check or family")
 
     def __str__(self) -> str:
-        words = [self.check or self.family or "", *(f"{key}={value}" for key, value in self.parameters)]
+        words = [self.check or self.family or "", *(f"{key}={value}" for key, value in self.parameters.items())]
         place = "+".join(part for part in (self.partition, self.environment) if part)
         return f"{self.metric} of {' '.join(words)}" + (f" on {place}" if place else "")
 
@@ -60,37 +75,69 @@ class Statistic:
         return f"each of {self.nodes} nodes" if self.kind == "every_node" else self.kind
 
 
-@dataclass(frozen=True)
-class Predicted:
-    """A figure in the threshold's unit that a model, a data sheet or a paper gives."""
+class _StatisticOf(Struct, frozen=True, forbid_unknown_fields=True):
+    """Over the repeats, or each node in each repeat, with the number of nodes."""
 
-    value: float
-    source: str
+    percentile: Annotated[float, Meta(gt=0, lt=100, description="a finite number between 0 and 100")] | None = None
+    every_node: Annotated[int, Meta(ge=1, le=1_000_000)] | None = None
 
-
-@dataclass(frozen=True)
-class Waiver:
-    reason: str
-    name: str
-    date: str
+    def __post_init__(self) -> None:
+        if (self.percentile is None) == (self.every_node is None):
+            raise ValueError("expected either percentile or every_node")
 
 
-@dataclass(frozen=True)
-class Clause:
-    """``threshold`` is in ``unit``; ``comparison`` is at_least or at_most."""
+class _Threshold(Struct, frozen=True, forbid_unknown_fields=True):
+    value: _Number
+    unit: _Unit
 
-    id: str
-    text: str
-    source: str
+
+class Predicted(Struct, frozen=True, forbid_unknown_fields=True):
+    """A figure in the threshold's unit that a model, a data sheet or a paper gives; it decides nothing."""
+
+    value: _Number
+    source: _Text
+
+
+class Waiver(Struct, frozen=True, forbid_unknown_fields=True):
+    reason: _Text
+    name: _Text
+    date: _Date
+
+
+class Clause(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """``source`` says where it comes from, for instance a document and the place in it."""
+
+    id: _Id
+    text: _Text
+    source: _Text = ""
     selector: Selector
-    statistic: Statistic
-    comparison: str
-    threshold: float
-    unit: str
-    repeats: int
+    over: Annotated[
+        Literal["median", "minimum", "maximum"] | _StatisticOf,
+        Meta(description="median, minimum, maximum, {percentile: NUMBER} or {every_node: NUMBER OF NODES}"),
+    ] = field(name="statistic")
+    comparison: Literal["at_least", "at_most"]
+    bound: _Threshold = field(name="threshold")
+    repeats: Annotated[int, Meta(ge=1, le=1000)]
     mandatory: bool
-    predicted: Predicted | None
-    waiver: Waiver | None
+    predicted: Predicted | None = None
+    waiver: Waiver | None = None
+
+    @property
+    def statistic(self) -> Statistic:
+        if isinstance(self.over, str):
+            return Statistic(self.over)
+        if self.over.percentile is not None:
+            return Statistic("percentile", percentile=self.over.percentile)
+        return Statistic("every_node", nodes=self.over.every_node or 0)
+
+    @property
+    def threshold(self) -> float:
+        """In ``unit``."""
+        return self.bound.value
+
+    @property
+    def unit(self) -> str:
+        return self.bound.unit
 
     @property
     def requirement(self) -> str:
@@ -101,15 +148,24 @@ class Clause:
         return value >= self.threshold if self.comparison == "at_least" else value <= self.threshold
 
 
-@dataclass(frozen=True)
-class Contract:
-    title: str
-    system: str
-    date: str
-    mode: str | None
-    parties: tuple[tuple[str, str], ...]
-    """(role, name) of each."""
+class _Head(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """``system`` is the name of the ReFrame system; only checks that are tagged ``mode`` are run; ``parties`` maps a
+    role, for instance buyer or vendor, to a name: each signs."""
+
+    title: _Text
+    system: _Name
+    date: _Date
+    mode: _Name | None = None
+    parties: Annotated[dict[_Text, _Text], Meta(min_length=1, max_length=8)]
+
+
+class Contract(_Head, frozen=True, kw_only=True):
     clauses: tuple[Clause, ...]
+
+
+class _File(Struct, frozen=True, forbid_unknown_fields=True):
+    contract: _Head
+    clauses: Annotated[tuple[Clause, ...], Meta(min_length=1, max_length=1000)]
 
 
 def load_contract(path: pathlib.Path) -> Contract:
@@ -118,117 +174,13 @@ def load_contract(path: pathlib.Path) -> Contract:
     :raises InputError: it cannot be used; names the file, the line and what was expected there.
     """
     document, lines = load_yaml(path)
-    source = clean(str(path))
-    error = best_match(_validator().iter_errors(document))
-    if error is not None:
-        raise InputError(f"{source}: line {line_of(_offender(error), lines)}: {_explain(error)}")
-    for key, problem in _further_problems(document):
-        raise InputError(f"{source}: line {line_of(key, lines)}: {problem}")
-    head, clauses = document["contract"], document["clauses"]
-    return Contract(
-        title=head["title"],
-        system=head["system"],
-        date=head["date"],
-        mode=head.get("mode"),
-        parties=tuple(head["parties"].items()),
-        clauses=tuple(_clause(entry) for entry in clauses),
-    )
-
-
-@functools.cache
-def _validator() -> Any:
-    schema = json.loads(resources.files("reports.acceptance").joinpath("contract.schema.json").read_text("utf-8"))
-    # JSON Schema takes 3.0 for an integer; whoever signs, and range(), do not.
-    kinds = jsonschema.Draft202012Validator.TYPE_CHECKER.redefine("integer", lambda _, value: type(value) is int)
-    dialect = jsonschema.validators.extend(  # type: ignore[no-untyped-call]
-        jsonschema.Draft202012Validator, type_checker=kinds
-    )
-    return dialect(schema)
-
-
-def _offender(error: Any) -> Path:
-    """The key at fault; for one that is too much, that key and not what it is in."""
-    path: Path = tuple(error.absolute_path)
-    if error.validator == "additionalProperties" and isinstance(error.instance, dict):
-        allowed = error.schema.get("properties", {})
-        path += tuple([key for key in error.instance if key not in allowed][:1])
-    return path
-
-
-def _explain(error: Any) -> str:
-    where = ".".join(map(str, error.absolute_path)) or "the document"
-    found = reprlib.repr(error.instance)
-    match error.validator:
-        case "type":
-            kinds = error.validator_value
-            expected = kinds if isinstance(kinds, str) else " or ".join(kinds)
-        case "enum":
-            expected = " or ".join(map(str, error.validator_value))
-        case "pattern":
-            expected = _PATTERNS[error.validator_value]
-        case "oneOf" if where.endswith("statistic"):
-            expected = "median, minimum, maximum, {percentile: NUMBER} or {every_node: NUMBER OF NODES}"
-        case "oneOf":
-            expected = "either check or family"
-        case _:
-            return one_line(clean(f"{where}: {error.message}"), 300)
-    return one_line(clean(f"{where}: expected {expected}, found {found}"), 300)
-
-
-def _further_problems(document: Any) -> list[tuple[Path, str]]:
-    """What a schema cannot say."""
-    found: list[tuple[Path, str]] = []
-    dates: list[Path] = [("contract", "date")]
-    ids: set[str] = set()
-    for number, clause in enumerate(document["clauses"]):
-        here: Path = ("clauses", number)
-        if clause["id"] in ids:
-            found.append(((*here, "id"), f"{clause['id']}: expected each id once"))
-        ids.add(clause["id"])
-        if "waiver" in clause:
-            dates.append((*here, "waiver", "date"))
-        for key, inner in (("threshold", "value"), ("predicted", "value"), ("statistic", "percentile")):
-            entry = clause.get(key)
-            if isinstance(entry, dict) and not math.isfinite(entry.get(inner, 0)):
-                found.append(((*here, key, inner), f"{key}.{inner}: expected a finite number"))
-    for path in dates:
-        value = functools.reduce(lambda part, key: part[key], path, document)
-        try:
-            datetime.date.fromisoformat(value)
-        except ValueError:
-            found.append((path, f"expected a date of the calendar, found {value}"))
-    return found
-
-
-def _clause(entry: dict[str, Any]) -> Clause:
-    selector, statistic = entry["selector"], entry["statistic"]
-    predicted, waiver = entry.get("predicted"), entry.get("waiver")
-    return Clause(
-        id=entry["id"],
-        text=entry["text"],
-        source=entry.get("source", ""),
-        selector=Selector(
-            metric=selector["metric"],
-            check=selector.get("check"),
-            family=selector.get("family"),
-            partition=selector.get("partition"),
-            environment=selector.get("environment"),
-            parameters=tuple((key, str(value)) for key, value in selector.get("parameters", {}).items()),
-        ),
-        statistic=_statistic(statistic),
-        comparison=entry["comparison"],
-        threshold=float(entry["threshold"]["value"]),
-        unit=entry["threshold"]["unit"],
-        repeats=entry["repeats"],
-        mandatory=entry["mandatory"],
-        predicted=Predicted(float(predicted["value"]), predicted["source"]) if predicted else None,
-        waiver=Waiver(waiver["reason"], waiver["name"], waiver["date"]) if waiver else None,
-    )
-
-
-def _statistic(entry: Any) -> Statistic:
-    if isinstance(entry, str):
-        return Statistic(entry)
-    if "percentile" in entry:
-        return Statistic("percentile", percentile=float(entry["percentile"]))
-    return Statistic("every_node", nodes=entry["every_node"])
+    try:
+        found = converted(document, _File)
+        ids: set[str] = set()
+        for number, clause in enumerate(found.clauses):
+            if clause.id in ids:
+                raise MisfitError(("clauses", number, "id"), f"{clause.id}: expected each id once")
+            ids.add(clause.id)
+    except MisfitError as err:
+        raise InputError(f"{clean(str(path))}: line {line_of(err.path, lines)}: {err}") from err
+    return Contract(**asdict(found.contract), clauses=found.clauses)

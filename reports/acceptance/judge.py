@@ -209,7 +209,7 @@ def _unit_problem(clause: Clause, unit: str) -> str:
 
 
 def _figures_of_nodes(clause: Clause, case: Case) -> tuple[list[tuple[str | None, float]], str]:
-    measured = next((figures for figures in case.per_node if figures.metric == clause.selector.metric), None)
+    measured = case.per_node.get(clause.selector.metric)
     if measured is None:
         return [], f"the check has no {clause.selector.metric} of each node"
     problem = _unit_problem(clause, measured.unit)
@@ -237,7 +237,7 @@ def _remarks(
     if len({clause.holds(end) for end in ends}) > 1:
         found.append("the confidence interval reaches across the threshold")
     for key, what in (("sha256", "program"), ("suite_revision", "revision of the suite")):
-        if len({str(case.provenance.get(key)) for _, case in matching}) > 1:
+        if len({getattr(case.provenance, key) for _, case in matching}) > 1:
             found.append(f"not every repeat ran the same {what}")
     if not all(case.provenance for _, case in matching):
         found.append("a repeat has no provenance")

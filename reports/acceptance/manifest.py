@@ -7,28 +7,25 @@ import os
 import pathlib
 import re
 import stat
+from typing import Annotated
+
+import msgspec
 
 from kappa.ground.bounded_file import read_text
 from kappa.ground.clean_text import clean
 from kappa.ground.errors import InputError
-from kappa.record import schema
+from kappa.ground.typed import fit
 
 MANIFEST = "manifest.json"
 # A page on a thousand clauses with a thousand samples each is smaller.
 SIZE_LIMIT = 256 << 20
 # One for each party: of GnuPG or of minisign, with who signed in the name where there are several.
 _SIGNATURE = re.compile(re.escape(MANIFEST) + r"(\.[A-Za-z0-9_-]{1,40})?\.(asc|minisig)")
-_SCHEMA = {
-    "type": "object",
-    "required": ["files"],
-    "properties": {
-        "files": {
-            "type": "object",
-            "minProperties": 1,
-            "additionalProperties": {"type": "string", "pattern": "^[0-9a-f]{64}$"},
-        }
-    },
-}
+_Digest = Annotated[str, msgspec.Meta(pattern="^[0-9a-f]{64}$(?!\n)", description="a SHA-256 in hexadecimal")]
+
+
+class _Manifest(msgspec.Struct):
+    files: Annotated[dict[str, _Digest], msgspec.Meta(min_length=1)]
 
 
 def sha256(path: pathlib.Path) -> str:
@@ -88,8 +85,7 @@ def differences(folder: pathlib.Path) -> list[str]:
         raise InputError(f"cannot read {source}: {err.strerror}; is this a dossier?") from err
     except (ValueError, RecursionError) as err:
         raise InputError(f"{source}: not valid JSON") from err
-    schema.check(document, _SCHEMA, source)
-    expected = document["files"]
+    expected = fit(document, _Manifest, source).files
     present = {name for name in files_below(folder) if name != MANIFEST and not is_signature(name)}
     found = [f"added: {name}" for name in sorted(present - expected.keys())]
     for name, digest in sorted(expected.items()):

@@ -7,8 +7,6 @@ from dataclasses import dataclass
 from kappa.record.model import Case
 from reports.acceptance.contract import Selector
 
-_PARAMETER = re.compile(r"%(\S+?)=(\S+)")
-
 
 @dataclass(frozen=True, order=True)
 class Series:
@@ -44,5 +42,5 @@ def selects(selector: Selector, case: Case) -> bool:
         and selector.family in (None, case.family)
         and selector.partition in (None, case.partition)
         and selector.environment in (None, case.environ)
-        and set(selector.parameters) <= set(_PARAMETER.findall(case.name))
+        and {key: str(value) for key, value in selector.parameters.items()}.items() <= case.parameters.items()
     )

@@ -16,7 +16,7 @@ def keep_spack_lock(attempt: Attempt) -> None:
 
     :raises InputError: it cannot be written.
     """
-    hashes = {path: digest for case in attempt.cases for path, digest in case.provenance.get("files", {}).items()}
+    hashes = {path: digest for case in attempt.cases for path, digest in case.provenance.files.items()}
     for name, digest in hashes.items():
         path = pathlib.Path(name)
         # The name comes from a job: nothing but the very text with this hash is taken.

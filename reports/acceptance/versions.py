@@ -5,7 +5,8 @@
 
 import pathlib
 import re
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from kappa.ground.clean_text import clean
 from kappa.ground.errors import InputError

@@ -111,7 +111,7 @@ def _read(reports: list[pathlib.Path], present: frozenset[str]) -> _Read:
     for path in reports:
         try:
             report = load_figures(path, present)
-            uuid = report.session_info.uuid or ""
+            uuid = report.session_info.uuid
             if uuid in present or uuid in done.sessions:
                 done.known += 1
             else:

@@ -7,13 +7,14 @@ import json
 import math
 from typing import Any
 
-import msgspec
 import pyarrow as pa
 
 from kappa.ground.clean_text import one_line
 from kappa.ground.errors import InputError
+from kappa.record.evidence import Figure
 from kappa.record.model import SAME_ALLOCATION
-from reports.history.reader import Case, Figure, Report
+from kappa.record.report import CaseFacts
+from reports.history.reader import Report
 from reports.verdict.metric_verdict import absolute_bounds
 
 _TEXT = pa.dictionary(pa.int32(), pa.string())
@@ -70,17 +71,17 @@ class Rows:
         if not info.uuid:
             raise InputError(f"{source}: session_info.uuid: expected the session's identifier, found none")
         common = {
-            "time": _moment(info.time_start or "", source),
+            "time": _moment(info.time_start, source),
             "session": info.uuid,
             "mode": info.mode or "",
-            "purpose": info.purpose or "",
-            "confirms": info.confirms or "",
+            "purpose": info.purpose,
+            "confirms": info.confirms,
         }
         cases = [case for run in report.runs for case in run.testcases]
-        node_checks = [case for case in cases if case.family.startswith(NODE_FAMILY)]
+        node_checks = [case for case in cases if case.check_class is not None and case.family.startswith(NODE_FAMILY)]
         for number, run in enumerate(report.runs):
             for case in run.testcases:
-                if case.check_class is msgspec.UNSET:
+                if case.check_class is None:
                     continue
                 facts = {**common, "run": number, **_facts(case, node_checks)}
                 if first := case.first_measurement.perfvalues:
@@ -112,29 +113,29 @@ def _moment(text: str, source: str) -> datetime.datetime:
         ) from err
 
 
-def _facts(case: Case, node_checks: list[Case]) -> dict[str, Any]:
+def _facts(case: CaseFacts, node_checks: list[CaseFacts]) -> dict[str, Any]:
     provenance = case.provenance
     return {
         "check_class": case.check_class,
         "family": case.family,
         "case": case.name,
         "parameters": case.name.partition(" ")[2],
-        "partition": case.partition or "",
-        "environ": case.environ or "",
+        "partition": case.partition,
+        "environ": case.environ,
         "nodes": ",".join(case.nodes),
         "verdict": case.result,
         "node_check": node_check_state(case, node_checks),
-        "job_id": None if case.jobid is None else str(case.jobid),
-        "kernel": _fact(provenance.kernel),
-        "driver": _fact(provenance.driver),
-        "mpi": _fact(provenance.mpi),
-        "sha256": _fact(provenance.sha256),
+        "job_id": case.job_id,
+        "kernel": _short(provenance.kernel),
+        "driver": _short(provenance.driver),
+        "mpi": _short(provenance.mpi),
+        "sha256": _short(provenance.sha256),
         "files": _files_hash(tuple(provenance.files.items())),
-        "suite_revision": _fact(provenance.suite_revision),
+        "suite_revision": _short(provenance.suite_revision),
     }
 
 
-def _metrics(case: Case, perfvalues: dict[str, Figure]) -> list[dict[str, Any]]:
+def _metrics(case: CaseFacts, perfvalues: dict[str, Figure]) -> list[dict[str, Any]]:
     prefix = f"{case.system}:{case.partition or ''}:"
     return [
         {
@@ -157,10 +158,6 @@ def _bounds(figure: Figure) -> dict[str, float]:
     return {"lower": lower, "upper": upper}
 
 
-def _fact(found: Any) -> str:
-    return _short(found if isinstance(found, str) else str(found or ""))
-
-
 @functools.lru_cache(256)  # most cases of most nights have the same facts
 def _short(text: str) -> str:
     return one_line(text, 200)
@@ -173,7 +170,7 @@ def _files_hash(files: tuple[tuple[str, str], ...]) -> str:
     return hashlib.sha256(json.dumps(contents).encode()).hexdigest() if contents else ""
 
 
-def node_check_state(case: Case, node_checks: list[Case]) -> str:
+def node_check_state(case: CaseFacts, node_checks: list[CaseFacts]) -> str:
     """``failed`` when a node check of the same session points at a node of ``case``, else ``passed`` or ``none``.
 
     A node may be in several partitions. A failed node check that names no node counts for all nodes of its own.

@@ -12,99 +12,103 @@ A file of them is a YAML list::
 
 import math
 import pathlib
-from collections.abc import Callable
-from typing import Any
+from typing import Annotated, Any, ClassVar, Literal
 
+import msgspec
 import yaml
 
 from kappa.ground.bounded_file import read_text
 from kappa.ground.bounded_yaml import load_yaml
 from kappa.ground.clean_text import clean, one_line
 from kappa.ground.errors import InputError
-from kappa.record.schema import NUMBER, STRING, STRINGS, Schema, check
+from kappa.ground.typed import fit
 from kappa.sites.expected import MAX_SITE_FILE_BYTES
 from reports.learn.limits import Limits
 from reports.learn.patch import Proposal
 from reports.learn.samples import Place
 
-Inputs = dict[str, Any]
+_Positive = Annotated[float, msgspec.Meta(gt=0)]
 
 
-def _link_rate(inputs: Inputs) -> tuple[float, str]:
+class _LinkRate(msgspec.Struct, forbid_unknown_fields=True):
     """Data rate of a link in MB/s; ``directions`` is 2 for a bidirectional test."""
-    directions = inputs.get("directions", 1)
-    value = inputs["gbit_per_s"] * directions * 1000 / 8
-    return value, f"{inputs['gbit_per_s']:g} Gbit/s x {directions:g} direction(s) / 8 bit = {value:g} MB/s"
+
+    unit: ClassVar[str] = "MB/s"
+    gbit_per_s: _Positive
+    directions: Literal[1, 2] = 1
+
+    def model(self) -> tuple[float, str]:
+        value = self.gbit_per_s * self.directions * 1000 / 8
+        return value, f"{self.gbit_per_s:g} Gbit/s x {self.directions:g} direction(s) / 8 bit = {value:g} MB/s"
 
 
-def _memory_channels(inputs: Inputs) -> tuple[float, str]:
+class _MemoryChannels(msgspec.Struct, forbid_unknown_fields=True):
     """Peak memory bandwidth in MB/s: a DDR channel is 64 bits wide (JEDEC JESD79)."""
-    value = inputs["sockets"] * inputs["channels"] * inputs["mega_transfers_per_s"] * 8
-    return value, (
-        f"{inputs['sockets']:g} socket(s) x {inputs['channels']:g} channels x "
-        f"{inputs['mega_transfers_per_s']:g} MT/s x 8 B = {value:g} MB/s"
-    )
+
+    unit: ClassVar[str] = "MB/s"
+    sockets: _Positive
+    channels: _Positive
+    mega_transfers_per_s: _Positive
+
+    def model(self) -> tuple[float, str]:
+        value = self.sockets * self.channels * self.mega_transfers_per_s * 8
+        return value, (
+            f"{self.sockets:g} socket(s) x {self.channels:g} channels x "
+            f"{self.mega_transfers_per_s:g} MT/s x 8 B = {value:g} MB/s"
+        )
 
 
-def _fma_peak(inputs: Inputs) -> tuple[float, str]:
+class _FmaPeak(msgspec.Struct, forbid_unknown_fields=True):
     """Peak of fused multiply-adds in double precision, Gflop/s; ``ghz`` is the clock under vector load."""
-    lanes = inputs["vector_bits"] / 64
-    value = inputs["cores"] * inputs["ghz"] * inputs["fma_units"] * lanes * 2
-    return value, (
-        f"{inputs['cores']:g} cores x {inputs['ghz']:g} GHz x {inputs['fma_units']:g} FMA units x "
-        f"{lanes:g} doubles x 2 flop = {value:g} Gflop/s"
-    )
+
+    unit: ClassVar[str] = "Gflop/s"
+    cores: _Positive
+    ghz: _Positive
+    fma_units: _Positive
+    vector_bits: _Positive
+
+    def model(self) -> tuple[float, str]:
+        lanes = self.vector_bits / 64
+        value = self.cores * self.ghz * self.fma_units * lanes * 2
+        return value, (
+            f"{self.cores:g} cores x {self.ghz:g} GHz x {self.fma_units:g} FMA units x "
+            f"{lanes:g} doubles x 2 flop = {value:g} Gflop/s"
+        )
 
 
-def _contract(inputs: Inputs) -> tuple[float, str]:
-    return inputs["value"], f"{inputs['document']}, {inputs['clause']}: {inputs['value']:g}"
+class _Contract(msgspec.Struct, forbid_unknown_fields=True):
+    """A contract may state any unit."""
+
+    unit: ClassVar[str] = ""
+    value: float
+    document: str
+    clause: str
+
+    def model(self) -> tuple[float, str]:
+        return self.value, f"{self.document}, {self.clause}: {self.value:g}"
 
 
-_POSITIVE: Schema = {"type": "number", "exclusiveMinimum": 0}
-# model -> (function, unit of its value, inputs, optional inputs); a contract may state any unit.
-_MODELS: dict[str, tuple[Callable[[Inputs], tuple[float, str]], str, dict[str, Schema], dict[str, Schema]]] = {
-    "link_rate": (_link_rate, "MB/s", {"gbit_per_s": _POSITIVE}, {"directions": {"enum": [1, 2]}}),
-    "memory_channels": (
-        _memory_channels, "MB/s", dict.fromkeys(("sockets", "channels", "mega_transfers_per_s"), _POSITIVE), {},
-    ),
-    "fma_peak": (_fma_peak, "Gflop/s", dict.fromkeys(("cores", "ghz", "fma_units", "vector_bits"), _POSITIVE), {}),
-    "contract": (_contract, "", {"value": NUMBER, "document": STRING, "clause": STRING}, {}),
-}  # fmt: skip
+_Inputs = _LinkRate | _MemoryChannels | _FmaPeak | _Contract
+_MODELS: dict[str, type[_Inputs]] = {
+    "link_rate": _LinkRate,
+    "memory_channels": _MemoryChannels,
+    "fma_peak": _FmaPeak,
+    "contract": _Contract,
+}
 
 
-def _schema() -> Schema:
-    """One alternative for each model, so that an input that is missing or misspelt is named."""
-    entry: Schema = {
-        "type": "object",
-        "required": ["file", "reference", "unit", "model", "inputs"],
-        "properties": {
-            "file": {"type": "string", "pattern": r"^[\w-]+\.yaml$"},
-            "reference": {**STRINGS, "minItems": 2},
-            "unit": STRING,
-            "model": {"enum": list(_MODELS)},
-            "inputs": {"type": "object"},
-            "at_least": _POSITIVE,
-            "at_most": _POSITIVE,
-        },
-        "additionalProperties": False,
-        "anyOf": [{"required": ["at_least"]}, {"required": ["at_most"]}],
-        "allOf": [
-            {
-                "if": {"properties": {"model": {"const": name}}},
-                "then": {
-                    "properties": {
-                        "inputs": {
-                            "properties": {**needed, **optional},
-                            "required": list(needed),
-                            "additionalProperties": False,
-                        }
-                    }
-                },
-            }
-            for name, (_, _, needed, optional) in _MODELS.items()
-        ],
-    }
-    return {"type": "array", "items": entry}
+class _Entry(msgspec.Struct, forbid_unknown_fields=True):
+    file: Annotated[str, msgspec.Meta(pattern=r"^[\w-]+\.yaml$", description="the name of a YAML file")]
+    reference: Annotated[tuple[str, ...], msgspec.Meta(min_length=2)]
+    unit: str
+    model: Literal["link_rate", "memory_channels", "fma_peak", "contract"]
+    inputs: dict[str, Any]
+    at_least: _Positive | None = None
+    at_most: _Positive | None = None
+
+    def __post_init__(self) -> None:
+        if self.at_least is None and self.at_most is None:
+            raise ValueError("expected at_least, at_most or both")
 
 
 def modelled(path: pathlib.Path) -> list[Proposal]:
@@ -117,18 +121,18 @@ def modelled(path: pathlib.Path) -> list[Proposal]:
         entries = load_yaml(read_text(path, MAX_SITE_FILE_BYTES))
     except (OSError, UnicodeDecodeError, yaml.YAMLError) as err:
         raise InputError(f"cannot read {source}: {clean(str(err))}") from err
-    check(entries, _schema(), source)
-    return [_proposal(entry, f"{source}: [{number}]") for number, entry in enumerate(entries)]
+    kept = fit(entries, list[_Entry], source)
+    return [_proposal(entry, f"{source}: [{number}]") for number, entry in enumerate(kept)]
 
 
-def _proposal(entry: dict[str, Any], where: str) -> Proposal:
-    function, unit, _, _ = _MODELS[entry["model"]]
-    if unit and entry["unit"] != unit:
-        raise InputError(f"{where}.unit: {entry['model']} gives {unit}, found {one_line(entry['unit'], 40)!r}")
-    value, formula = function(entry["inputs"])
-    lower, upper = entry.get("at_least"), entry.get("at_most")
+def _proposal(entry: _Entry, where: str) -> Proposal:
+    inputs: _Inputs = fit(entry.inputs, _MODELS[entry.model], f"{where}.inputs")
+    if inputs.unit and entry.unit != inputs.unit:
+        raise InputError(f"{where}.unit: {entry.model} gives {inputs.unit}, found {one_line(entry.unit, 40)!r}")
+    value, formula = inputs.model()
+    lower, upper = entry.at_least, entry.at_most
     limits = Limits(value, lower * value if lower else -math.inf, upper * value if upper else math.inf)
     shares = [f"at {way} {share:.0%}" for way, share in (("least", lower), ("most", upper)) if share]
-    kind = "contract" if entry["model"] == "contract" else "theoretical"
-    place = Place(entry["file"], tuple(entry["reference"]))
-    return Proposal(place, limits, entry["unit"], kind, 0, f"{formula}; {' and '.join(shares)}")
+    kind = "contract" if entry.model == "contract" else "theoretical"
+    place = Place(entry.file, entry.reference)
+    return Proposal(place, limits, entry.unit, kind, 0, f"{formula}; {' and '.join(shares)}")

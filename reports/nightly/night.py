@@ -3,46 +3,16 @@
 import datetime
 import json
 import pathlib
-from dataclasses import asdict, dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Annotated
 
-from kappa.record import schema
-from kappa.record.schema import NUMBER, STRING, STRINGS
-from reports.nightly.night_record import load_object
+import msgspec
+
+from kappa.ground.typed import load_json
+from reports.nightly.night_record import DAY
 from reports.verdict.state import State
 
 FILE = "summary.json"
-_PROBLEM: schema.Schema = {
-    "type": "object",
-    "required": ["case", "state", "line", "hint"],
-    "additionalProperties": False,
-    "properties": {"case": STRING, "state": {"enum": [state.name for state in State]}, "line": STRING, "hint": STRING},
-}
-_SCHEMA: schema.Schema = {
-    "type": "object",
-    "additionalProperties": False,
-    "properties": {
-        "night": {"type": "string", "format": "date"},
-        "started": NUMBER,
-        "ended": {"type": ["number", "null"]},
-        "mode": STRING,
-        "state": {"enum": ["PASS", "FAIL", "INCOMPLETE"]},
-        "headline": STRING,
-        "sessions": STRINGS,
-        "counts": {"type": "object", "additionalProperties": {"type": "integer"}},
-        "problems": {"type": "array", "items": _PROBLEM},
-        "gaps": STRINGS,
-        "suspects": {"type": "object", "additionalProperties": STRINGS},
-        "planned": STRINGS,
-        "covered": STRINGS,
-        "nodes": STRINGS,
-        "nights": {"type": "integer", "minimum": 0},
-        "drain": STRINGS,
-    },
-}
-_SCHEMA["required"] = list(_SCHEMA["properties"])
-# Summaries of an earlier version have none.
-_SCHEMA["properties"] |= {key: {"type": ["array", "null"], "items": STRING} for key in ("single", "passed")}
 
 
 @dataclass(frozen=True)
@@ -60,8 +30,7 @@ class Night:
     """Times in seconds since 1970; ``suspects`` maps a node to what speaks against it; ``nodes`` are all the site's,
     ``planned`` and ``covered`` those whose turn it was, and of them those that came to a result."""
 
-    folder: str
-    night: str
+    night: DAY
     started: float
     ended: float | None
     mode: str
@@ -75,13 +44,14 @@ class Night:
     planned: tuple[str, ...]
     covered: tuple[str, ...]
     nodes: tuple[str, ...]
-    nights: int
+    nights: Annotated[int, msgspec.Meta(ge=0)]
     drain: tuple[str, ...]
     """Commands that an operator may want; nothing runs them."""
     single: tuple[str, ...] | None = None
     """Those of ``nodes`` for which there is a check of one node; ``None`` when it was not recorded."""
     passed: tuple[str, ...] | None = None
     """The cases that passed; ``None`` when they were not recorded."""
+    folder: str = ""
 
     @property
     def day(self) -> datetime.date:
@@ -94,17 +64,11 @@ class Night:
 
 
 def to_json(night: Night) -> str:
-    document = {key: value for key, value in asdict(night).items() if key != "folder"}
-    document["state"] = night.state.name
-    document["problems"] = [{**asdict(problem), "state": problem.state.name} for problem in night.problems]
+    document = msgspec.to_builtins(night)
+    del document["folder"]
     return json.dumps(document, indent=1, ensure_ascii=False) + "\n"
 
 
 def load_night(folder: pathlib.Path) -> Night:
     """:raises InputError: there is no summary, or it is damaged; names the file and the key."""
-    found = load_object(folder / FILE, _SCHEMA)
-    typed: dict[str, Any] = {key: tuple(value) if isinstance(value, list) else value for key, value in found.items()}
-    typed["state"] = State[found["state"]]
-    typed["problems"] = tuple(Problem(**{**one, "state": State[one["state"]]}) for one in found["problems"])
-    typed["suspects"] = {node: tuple(evidence) for node, evidence in found["suspects"].items()}
-    return Night(folder=folder.name, **typed)
+    return replace(load_json(folder / FILE, Night), folder=folder.name)

@@ -1,33 +1,17 @@
 """``night.json``, which the night's conductor writes when it starts and completes as it goes on."""
 
-import json
 import pathlib
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated
 
-from kappa.ground.clean_text import clean, clean_object
-from kappa.ground.errors import InputError
-from kappa.record import schema
-from kappa.record.schema import NUMBER, STRING, STRINGS
+import msgspec
+
+from kappa.ground.typed import load_json
 
 FILE = "night.json"
 MAIN = "run-report.json"
 
-_SCHEMA: schema.Schema = {
-    "type": "object",
-    "required": ["night", "started", "deadline", "mode", "nights"],
-    "properties": {
-        "night": {"type": "string", "pattern": r"^\d{4}-\d{2}-\d{2}$"},
-        "started": NUMBER,
-        "deadline": NUMBER,
-        "mode": STRING,
-        "nights": {"type": "integer", "minimum": 0},
-        "planned": STRINGS,
-        "ended": {"type": ["number", "null"]},
-        "cut": STRING,
-        "unscheduled": STRING,
-    },
-}
+DAY = Annotated[str, msgspec.Meta(pattern=r"^\d{4}-\d{2}-\d{2}$", description="a date as YYYY-MM-DD")]
 
 
 @dataclass(frozen=True)
@@ -36,11 +20,11 @@ class Record:
     (0 without one), ``planned`` the nodes whose turn it was. ``ended`` is ``None`` as long as it runs, or for ever when
     its machine died; ``cut`` says what ended it before it was done, ``unscheduled`` why the next is not submitted."""
 
-    night: str
+    night: DAY
     started: float
     deadline: float
     mode: str
-    nights: int
+    nights: Annotated[int, msgspec.Meta(ge=0)]
     planned: tuple[str, ...] = ()
     ended: float | None = None
     cut: str = ""
@@ -63,22 +47,4 @@ def report_files(folder: pathlib.Path) -> list[pathlib.Path]:
 
 def load_record(folder: pathlib.Path) -> Record:
     """:raises InputError: the file cannot be read or has a wrong key; names both."""
-    document = load_object(folder / FILE, _SCHEMA)
-    known = {key: document[key] for key in _SCHEMA["properties"] if key in document}
-    return Record(**{**known, "planned": tuple(document.get("planned", []))})
-
-
-def load_object(path: pathlib.Path, shape: schema.Schema) -> dict[str, Any]:
-    """A small JSON file of the nightly's own, with every string clean.
-
-    :raises InputError: it cannot be read or has a wrong key; names both.
-    """
-    source = clean(str(path))
-    try:
-        document = json.loads(path.read_text(encoding="utf-8"), object_pairs_hook=clean_object)
-    except OSError as err:
-        raise InputError(f"cannot read {source}: {err.strerror}") from err
-    except ValueError as err:
-        raise InputError(f"{source}: not valid JSON: {clean(str(err))}") from err
-    schema.check(document, shape, source)
-    return dict(document)
+    return load_json(folder / FILE, Record)

@@ -115,7 +115,10 @@ def nodes_of(cases: Sequence[CaseVerdict], usable: bool = False) -> dict[str, li
     """The nodes of each partition that Slurm listed to PartitionState, or those of them that can take jobs."""
     return {
         found.case.partition: sorted(
-            node for figures in found.case.per_node for node, value in figures.values.items() if value or not usable
+            node
+            for figures in found.case.per_node.values()
+            for node, value in figures.values.items()
+            if value or not usable
         )
         for found in cases
         if found.case.check_class == "PartitionState"
@@ -124,7 +127,9 @@ def nodes_of(cases: Sequence[CaseVerdict], usable: bool = False) -> dict[str, li
 
 def single_nodes(cases: Sequence[CaseVerdict], usable: bool = False) -> dict[str, list[str]]:
     """``nodes_of`` those partitions on which the mode ran a check of one node: on the others' nothing can be put."""
-    partitions = {found.case.partition for found in cases if not _OF_ONE_NODE.isdisjoint(found.case.variant.split())}
+    partitions = {
+        found.case.partition for found in cases if not _OF_ONE_NODE.isdisjoint(found.case.parameters.values())
+    }
     return {partition: nodes for partition, nodes in nodes_of(cases, usable).items() if partition in partitions}
 
 

@@ -8,7 +8,7 @@ from bokeh.embed import json_item
 from bokeh.models import ColumnDataSource, FixedTicker, HoverTool
 
 from kappa.ground.figures import figure
-from kappa.record.model import Curve
+from kappa.record.evidence import Curve
 from reports.show.plot import ALARM, Look, Plot, labels, new_figure, with_unit
 from reports.show.units import in_binary_unit
 from reports.verdict.case_verdict import CaseVerdict
@@ -24,9 +24,9 @@ def curve_plots(cases: Sequence[CaseVerdict]) -> list[Plot]:
     """One plot for each check and quantity, with a curve for each case that has one of two points or more."""
     groups: dict[tuple[str, ...], list[tuple[CaseVerdict, Curve]]] = {}
     for verdict in cases:
-        for curve in verdict.case.curves:
+        for name, curve in verdict.case.curves.items():
             if len(_drawable(curve)) > 1:
-                key = (verdict.case.check_class or "", curve.name, curve.x, curve.x_unit, curve.y, curve.y_unit)
+                key = (verdict.case.check_class or "", name, curve.x, curve.x_unit, curve.y, curve.y_unit)
                 groups.setdefault(key, []).append((verdict, curve))
     return [_plot(members) for members in groups.values()]
 

@@ -8,7 +8,7 @@ from bokeh.models import ColumnDataSource, HoverTool, LinearColorMapper, LogColo
 from bokeh.palettes import Oranges256
 
 from kappa.ground.figures import figure
-from kappa.record.model import HeatMap
+from kappa.record.evidence import HeatMap
 from reports.show.plot import FONT, INK, Plot, new_figure, with_unit
 from reports.verdict.case_verdict import CaseVerdict
 
@@ -18,13 +18,18 @@ PALETTE = tuple(reversed(Oranges256))
 
 def heat_map_plots(cases: Sequence[CaseVerdict]) -> list[Plot]:
     """One heat map for each case and map that has a point."""
-    return [_plot(verdict, found) for verdict in cases for found in verdict.case.heat_maps if found.points]
+    return [
+        _plot(verdict, name, found)
+        for verdict in cases
+        for name, found in verdict.case.heat_maps.items()
+        if found.points
+    ]
 
 
-def _plot(verdict: CaseVerdict, found: HeatMap) -> Plot:
+def _plot(verdict: CaseVerdict, name: str, found: HeatMap) -> Plot:
     case = verdict.case
     return Plot(
-        title=f"{case.check_class} {case.variant}: {found.name} on {case.partition}",
+        title=f"{case.check_class} {case.variant}: {name} on {case.partition}",
         caption=f"{with_unit(found.z, found.z_unit)}. The darker, the more.",
         legend=[],
         item=json_item(_draw(found)),

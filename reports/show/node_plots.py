@@ -8,7 +8,7 @@ from bokeh.embed import json_item
 from bokeh.models import ColumnDataSource, FactorRange, HoverTool
 
 from kappa.ground.figures import counted, figure
-from kappa.record.model import PerNode
+from kappa.record.evidence import PerNode
 from reports.show.plot import ALARM, FONT, INK, PALE, Plot, labels, new_figure, with_unit
 from reports.show.units import suitable_unit
 from reports.verdict.case_verdict import CaseVerdict
@@ -25,16 +25,16 @@ def node_plots(cases: Sequence[CaseVerdict]) -> list[Plot]:
     """One plot for each check and figure per node."""
     groups: dict[tuple[str, str, str], list[tuple[CaseVerdict, PerNode]]] = {}
     for verdict in cases:
-        for figures in verdict.case.per_node:
+        for metric, figures in verdict.case.per_node.items():
             if any(map(math.isfinite, figures.values.values())):
-                key = (verdict.case.check_class or "", figures.metric, figures.unit)
+                key = (verdict.case.check_class or "", metric, figures.unit)
                 groups.setdefault(key, []).append((verdict, figures))
-    return [_plot(members) for members in groups.values()]
+    return [_plot(metric, members) for (_, metric, _), members in groups.items()]
 
 
-def _plot(members: list[tuple[CaseVerdict, PerNode]]) -> Plot:
+def _plot(metric: str, members: list[tuple[CaseVerdict, PerNode]]) -> Plot:
     (first, figures), *_ = members
-    title = f"{first.case.check_class}: {figures.metric} per node"
+    title = f"{first.case.check_class}: {metric} per node"
     bars = _bars(members)
     divisor, unit = suitable_unit(max(abs(value) for _, value, _ in bars), figures.unit)
     bars = [(place, value / divisor, suspect) for place, value, suspect in bars]
@@ -43,8 +43,8 @@ def _plot(members: list[tuple[CaseVerdict, PerNode]]) -> Plot:
         title=title,
         caption=f"▲ hatched: {counted(suspects, 'suspect node')}" if suspects else "",
         legend=[],
-        item=json_item(_draw(bars, with_unit(figures.metric, unit), unit)),
-        header=("Partition", "Node", with_unit(figures.metric, unit), ""),
+        item=json_item(_draw(bars, with_unit(metric, unit), unit)),
+        header=("Partition", "Node", with_unit(metric, unit), ""),
         rows=[(label, node, figure(value), "suspect" if suspect else "") for (label, node), value, suspect in bars],
     )
 

@@ -13,7 +13,7 @@ from bokeh.palettes import Oranges256
 from numpy.typing import NDArray
 
 from kappa.ground.figures import counted, figure
-from kappa.record.model import Matrix
+from kappa.record.evidence import Matrix
 from reports.show.plot import FONT, INK, SOFT, Plot, new_figure, with_unit
 from reports.verdict.case_verdict import CaseVerdict
 
@@ -39,9 +39,9 @@ class Cell:
 def pair_plots(cases: Sequence[CaseVerdict]) -> list[Plot]:
     """One heat map for each case and matrix that has a figure."""
     return [
-        _plot(verdict, matrix)
+        _plot(verdict, name, matrix)
         for verdict in cases
-        for matrix in verdict.case.matrices
+        for name, matrix in verdict.case.matrices.items()
         if np.isfinite(_slowdowns(matrix)).any()
     ]
 
@@ -55,14 +55,14 @@ def _slowdowns(matrix: Matrix) -> Floats:
     return 1 / ratio if matrix.unit.endswith("/s") else ratio
 
 
-def _plot(verdict: CaseVerdict, matrix: Matrix) -> Plot:
+def _plot(verdict: CaseVerdict, name: str, matrix: Matrix) -> Plot:
     slowdowns = _slowdowns(matrix)
     cells = _cells(matrix, slowdowns)
     missing = sum(cell.value is None for cell in cells)
     worst = sorted(cells, key=lambda cell: -math.inf if math.isnan(cell.slowdown) else -cell.slowdown)[:ROWS_LIMIT]
     shown = f"the worst {ROWS_LIMIT} of {len(cells)}" if len(cells) > ROWS_LIMIT else ""
     return Plot(
-        title=f"{verdict.case.check_class}: {matrix.name} between nodes of {verdict.case.partition}",
+        title=f"{verdict.case.check_class}: {name} between nodes of {verdict.case.partition}",
         caption=" ".join(
             part for part in (
                 CAPTION,
@@ -72,7 +72,7 @@ def _plot(verdict: CaseVerdict, matrix: Matrix) -> Plot:
         ),
         legend=[],
         item=json_item(_draw(matrix, slowdowns, cells)),
-        header=("From", "To", with_unit(matrix.name, matrix.unit), "Times slower than the median pair"),
+        header=("From", "To", with_unit(name, matrix.unit), "Times slower than the median pair"),
         rows=[
             (cell.row, cell.column, "not measured" if cell.value is None else figure(cell.value),
              "" if math.isnan(cell.slowdown) else figure(cell.slowdown, 3))

@@ -27,7 +27,7 @@ def listings(cases: Sequence[CaseVerdict]) -> list[Listing]:
 
 def suite_revisions(cases: Sequence[CaseVerdict]) -> list[str]:
     """Every revision of the suite that these cases came from; more than one is worth a question."""
-    recorded = {_fact(verdict, "suite_revision") for verdict in cases if "suite_revision" in verdict.case.provenance}
+    recorded = {_fact(verdict, "suite_revision") for verdict in cases if verdict.case.provenance.suite_revision}
     return sorted(recorded | {verdict.case.census.suite_revision for verdict in cases if verdict.case.census})
 
 
@@ -65,8 +65,8 @@ def _files(cases: Sequence[CaseVerdict]) -> Listing:
     uses: dict[tuple[str, str], int] = {}
     for verdict in cases:
         provenance = verdict.case.provenance
-        hashed = {_fact(verdict, "executable"): _fact(verdict, "sha256")} if "sha256" in provenance else {}
-        for path, digest in {**hashed, **provenance.get("files", {})}.items():
+        hashed = {_fact(verdict, "executable"): _fact(verdict, "sha256")} if provenance.sha256 else {}
+        for path, digest in {**hashed, **provenance.files}.items():
             uses[path, digest] = uses.get((path, digest), 0) + 1
     paths = [path for path, _ in uses]
     rows = [
@@ -88,4 +88,4 @@ def _references(cases: Sequence[CaseVerdict]) -> Listing:
 
 
 def _fact(verdict: CaseVerdict, key: str) -> str:
-    return one_line(str(verdict.case.provenance.get(key) or NOTHING), 200)
+    return one_line(getattr(verdict.case.provenance, key) or NOTHING, 200)

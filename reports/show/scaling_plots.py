@@ -9,7 +9,7 @@ from bokeh.embed import json_item
 from bokeh.models import ColumnDataSource, HoverTool
 
 from kappa.ground.figures import figure
-from kappa.record.model import Scaling
+from kappa.record.evidence import Scaling
 from reports.show.plot import INK, SOFT, Look, Plot, new_figure, with_unit
 from reports.verdict.case_verdict import CaseVerdict
 

@@ -54,9 +54,10 @@ def operator_line(failed: CaseVerdict) -> OperatorLine:
 
 def used_by_others(case: Case) -> str:
     """What others than the job used of its nodes while it was measured, most first; empty when next to nothing."""
-    used = [load for load in case.load_by_others if load.cores >= max(LEAST_CORES, LEAST_SHARE * load.of_cores)]
-    worst = sorted(used, key=lambda load: load.cores, reverse=True)
-    told = ", ".join(f"{load.cores:.1f} of {load.of_cores:.0f} cores of {load.place}" for load in worst[:3])
+    loads = case.load_by_others.items()
+    used = [(place, load) for place, load in loads if load.cores >= max(LEAST_CORES, LEAST_SHARE * load.of_cores)]
+    worst = sorted(used, key=lambda found: found[1].cores, reverse=True)
+    told = ", ".join(f"{load.cores:.1f} of {load.of_cores:.0f} cores of {place}" for place, load in worst[:3])
     more = f", and on {counted(len(worst) - 3, 'more node')}" if len(worst) > 3 else ""
     return f"others used {told}{more} while it was measured" if told else ""
 

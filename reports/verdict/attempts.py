@@ -4,6 +4,8 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 
+from msgspec import structs
+
 from kappa.record.model import SAME_NODES, Session
 from reports.verdict.case_verdict import CaseVerdict, executed, judge_case
 from reports.verdict.confirm import confirms, doubtful
@@ -47,7 +49,7 @@ def _confirmed(found: CaseVerdict, again: Sequence[CaseVerdict]) -> CaseVerdict:
     mine = [attempt for attempt in again if confirms(attempt.case, found.case)]
     # Selected without what ReFrame's options add, it stands for the case that they made.
     same = [
-        replace(attempt, case=replace(attempt.case, pinned=found.case.pinned))
+        replace(attempt, case=structs.replace(attempt.case, pinned=found.case.pinned))
         for attempt in mine
         if attempt.case.purpose == SAME_NODES
     ]

@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from kappa.record.model import Census
+from kappa.record.evidence import Census
 from kappa.sites.expected import Site
 from kappa.vocabulary.scales import derived_features
 from reports.verdict.case_verdict import CaseVerdict, executed
@@ -44,8 +44,8 @@ def census_gaps(census: Census | None) -> list[Gap]:
     if census is None:
         return [Gap("the census of the suite is missing", "run PartitionState in the same session")]
     return [
-        Gap("a check did not load", "ReFrame's warnings say why; load the whole suite with -R", file, problem)
-        for file, problem in census.not_loaded
+        Gap("a check did not load", "ReFrame's warnings say why; load the whole suite with -R", one.file, one.problem)
+        for one in census.not_loaded
     ]
 
 

@@ -27,7 +27,7 @@ def localise(failed: CaseVerdict, attempts: Sequence[CaseVerdict]) -> Suspicion 
 
     Nodes that a measurement names come first: the check's own, or another check's if they took part in this case.
     By elimination, a node is suspect when it took part in the failed case and in no passed one of the same class,
-    metric, environment and variant: a pass within one node says nothing of its link. At least one such pass
+    metric, environment and parameters: a pass within one node says nothing of its link. At least one such pass
     in the same partition is needed, or there would be nothing to compare with.
     """
     case = failed.case
@@ -57,11 +57,7 @@ def localise(failed: CaseVerdict, attempts: Sequence[CaseVerdict]) -> Suspicion 
 
 
 def _alike(other: CaseVerdict, failed: CaseVerdict) -> bool:
-    return failed.case.check_class is not None and _kind(other) == _kind(failed)
-
-
-def _kind(verdict: CaseVerdict) -> tuple[str | None, str, str]:
-    return verdict.case.check_class, verdict.case.variant, verdict.case.environ
+    return failed.case.check_class is not None and other.case.kind == failed.case.kind
 
 
 def _passed(other: CaseVerdict, metric: str | None) -> bool:

@@ -7,7 +7,8 @@ from dataclasses import dataclass, replace
 # The definition of ReFrame's bounds, negative and zero references included.
 from reframe.utility.sanity import reference_bounds  # type: ignore[import-untyped]
 
-from kappa.record.model import Case, Metric, ReferenceSource
+from kappa.record.evidence import ReferenceSource
+from kappa.record.model import Case, Metric
 from reports.verdict.state import State
 
 NO_VALUE = "no value was measured"

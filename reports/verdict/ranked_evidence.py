@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from kappa.ground.clean_text import one_line
 from kappa.ground.figures import NOTHING, figure
-from kappa.record.model import Finding
+from kappa.record.evidence import Finding
 from reports.verdict.case_verdict import CaseVerdict
 
 REASON_LIMIT = 120

@@ -6,15 +6,19 @@ from enum import Enum
 class State(Enum):
     """A state is told by symbol and word, so that it needs no colour."""
 
-    INFO = ("info", "·")
-    PASS = ("pass", "✔")
-    KNOWN = ("known failure", "◆")
-    INCOMPLETE = ("incomplete", "◌")
-    FAIL = ("fail", "✘")
+    INFO = "INFO"
+    PASS = "PASS"
+    KNOWN = "KNOWN"
+    INCOMPLETE = "INCOMPLETE"
+    FAIL = "FAIL"
 
-    def __init__(self, word: str, symbol: str) -> None:
-        self.word = word
-        self.symbol = symbol
+    @property
+    def word(self) -> str:
+        return "known failure" if self is State.KNOWN else self.value.lower()
+
+    @property
+    def symbol(self) -> str:
+        return "·✔◆◌✘"[self.severity]
 
     @property
     def severity(self) -> int:

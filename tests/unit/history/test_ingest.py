@@ -137,7 +137,7 @@ def figures_of_the_verdict(path):
                 "unit": metric.unit,
                 "value": metric.value,
                 "informational": metric.name in case_.informational,
-                **{key: case_.provenance.get(key) or "" for key in ("kernel", "mpi", "sha256", "suite_revision")},
+                **{key: getattr(case_.provenance, key) for key in ("kernel", "mpi", "sha256", "suite_revision")},
             }
 
 
@@ -270,3 +270,9 @@ def test_a_month_written_before_a_column_came_is_appended_to(tmp_path):
 def test_a_place_that_is_not_there_is_named(tmp_path):
     with pytest.raises(InputError, match="nowhere"):
         reports_in([tmp_path / "nowhere"])
+
+
+def test_a_case_keeps_its_series_when_reports_begin_to_record_its_parameters(tmp_path):
+    before, now = latency(), latency(parameters={"placement": "two_nodes"}, display_name=latency()["name"])
+    (series,) = History(history_of(tmp_path, [[before], [now]])).series(10)
+    assert (series.case, len(series.values)) == ("OsuLatency %placement=two_nodes", 2)

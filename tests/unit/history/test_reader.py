@@ -9,6 +9,8 @@ from hypothesis import strategies as st
 
 from kappa.ground.clean_text import clean, is_clean_json
 from kappa.ground.errors import InputError
+from kappa.record.load import decoded
+from kappa.record.report import CaseFacts
 from reports.history import reader
 from reports.history.rows import Rows
 from tests.unit.reports.samples import case, cases_of, latency, report
@@ -33,13 +35,17 @@ def rows_of(parsed):
     return repr(rows.table().to_pylist())
 
 
+def fast(text):
+    return decoded(text, reader.Report)
+
+
 def slow(text):
-    return reader._read_slowly(text, "file", ())
+    return reader.read_slowly(text, "file", ())
 
 
 def assert_same(text):
-    fast = reader._read_fast(text)
-    if fast is None:
+    quick = fast(text)
+    if quick is None:
         return
     try:
         whole = slow(text)
@@ -47,8 +53,8 @@ def assert_same(text):
         # The one thing that only the whole reader sees; of a key that comes twice the last counts.
         assert "key twice" in str(err)
         return
-    if fast.session_info.uuid and fast.session_info.time_start == DOCUMENT["session_info"]["time_start"]:
-        assert rows_of(fast) == rows_of(whole)
+    if quick.session_info.uuid and quick.session_info.time_start == DOCUMENT["session_info"]["time_start"]:
+        assert rows_of(quick) == rows_of(whole)
 
 
 def places(value, path=()):
@@ -62,7 +68,7 @@ def places(value, path=()):
 PLACES = [
     path
     for path in places(DOCUMENT)
-    if path and not (path[:1] == ("runs",) and len(path) > 4 and path[4] not in reader.Case.__struct_fields__)
+    if path and not (path[:1] == ("runs",) and len(path) > 4 and path[4] not in CaseFacts.__struct_encode_fields__)
 ]
 
 
@@ -95,17 +101,17 @@ def test_a_foreign_check_may_use_names_of_kappas(key):
         foreign = {"name": "F", "system": "s", "partition": "cpu", "result": "fail", key: value}
         text = json.dumps(report([latency(), foreign], uuid="night-0"))
         assert_same(text)
-        assert rows_of(slow(text)) == rows_of(reader._read_fast(json.dumps(report([latency()], uuid="night-0"))))
+        assert rows_of(slow(text)) == rows_of(fast(json.dumps(report([latency()], uuid="night-0"))))
 
 
 def test_a_recorded_report_is_read_fast():
-    assert rows_of(reader._read_fast(TEXT)) == rows_of(slow(TEXT))
+    assert rows_of(fast(TEXT)) == rows_of(slow(TEXT))
 
 
 def test_letters_beyond_ascii_do_not_slow_it_down():
     text = json.dumps(report([latency(perfvalues={"embedded:cpu:m": [1, 0, None, None, "µs"]}, hint="2 × 3 → 6")]))
     assert "\\u00b5" in text
-    assert rows_of(reader._read_fast(text)) == rows_of(slow(text))
+    assert rows_of(fast(text)) == rows_of(slow(text))
 
 
 @settings(deadline=None)
@@ -118,5 +124,5 @@ def test_what_counts_as_clean_is_clean(text):
 
 def test_nan_is_read_as_for_a_verdict():
     text = json.dumps(report([latency(value=float("nan"))], uuid="night-0"))
-    assert reader._read_fast(text) is None
+    assert fast(text) is None
     assert "nan" in rows_of(slow(text))

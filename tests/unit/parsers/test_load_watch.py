@@ -8,9 +8,10 @@ import subprocess
 
 import pytest
 
+from kappa.record.evidence import LoadByOthers
 from reframe_checks.base.load_watch import SCRIPT, why_robbed
 from reframe_checks.parsers.errors import ParseError
-from reframe_checks.parsers.load_watch import Taken, parse, taken_of_machine, taken_of_node
+from reframe_checks.parsers.load_watch import parse, taken_of_machine, taken_of_node
 
 
 def line(at_s, busy_s, own_s, steal_s=0.0, disk_bytes=0, own_bytes=0, cores=2, look=1):
@@ -28,7 +29,7 @@ second = functools.partial(line, look=2)
 def test_what_is_not_the_jobs_own_is_the_others():
     snapshots = parse(line(100, 50, 5) + second(110, 68, 20, steal_s=1, disk_bytes=9 * 10**8, own_bytes=10**8))
     taken = taken_of_node(snapshots)
-    assert taken == Taken(cores=pytest.approx(0.3 + 0.1), of_cores=2, steal_cores=0.1, disk_mb_per_s=80)
+    assert taken == LoadByOthers(cores=pytest.approx(0.3 + 0.1), of_cores=2, steal_cores=0.1, disk_mb_per_s=80)
 
 
 def test_steps_of_a_job_are_read_in_order_of_time():
@@ -83,7 +84,7 @@ LIMITS = {"cores_share": 0.15, "disk_mb_per_s": 20}
     ],
 )
 def test_above_a_limit_a_measurement_was_robbed(cores, disk_mb_per_s, robbed):
-    taken = Taken(cores=cores, of_cores=2, steal_cores=0, disk_mb_per_s=disk_mb_per_s)
+    taken = LoadByOthers(cores=cores, of_cores=2, steal_cores=0, disk_mb_per_s=disk_mb_per_s)
     assert why_robbed(taken, **LIMITS) == robbed
 
 

@@ -22,7 +22,7 @@ def with_census(cases, features=FEATURES, **partition):
         check["cases"] = []
         if check["name"] == "OsuLatency":
             check["cases"] = [
-                {"name": name, "features": needs, "places": ["cpu+packaged", "gpu+packaged"]}
+                {"name": name, "features": needs, "places": [["cpu", "packaged"], ["gpu", "packaged"]]}
                 for name, needs in cases.items()
             ]
     state["census"]["partitions"] = {"cpu": {**PARTITION, "features": features, **partition}}

@@ -4,6 +4,7 @@ import dataclasses
 import json
 
 import pytest
+from msgspec import structs
 
 from kappa.record.load import load_session
 from kappa.sites.expected import load_site
@@ -195,9 +196,9 @@ def test_the_mode(tmp_path):
     session = loaded(complete(), tmp_path)
     assert (judge(session, site).mode, judge(session, site).mode_origin) == ("nightly", "of the session")
     assert judge(session, site, "weekly").state is State.INCOMPLETE
-    without = dataclasses.replace(session, mode=None)
+    without = structs.replace(session, mode=None)
     assert judge(without, site).mode_origin == "the site's default"
-    verdict = judge(dataclasses.replace(session, mode="hourly"), site)
+    verdict = judge(structs.replace(session, mode="hourly"), site)
     assert (verdict.state, kinds(verdict)) == (State.INCOMPLETE, {"the site expects nothing of this mode"})
 
 

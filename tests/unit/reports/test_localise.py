@@ -78,10 +78,28 @@ def test_every_node_passed_elsewhere(tmp_path):
 def test_only_the_same_measurement_clears_a_node(tmp_path):
     failed = on("node1", "node2", value=900)
     cleared = on("node1", "node3")
-    for change in ({"placement": "same_node"}, {"environ": "other-mpi"}, {"check_class": "OsuBcast"}):
+    for change in ({"parameters": {"placement": "same_node"}}, {"environ": "other-mpi"}, {"check_class": "OsuBcast"}):
         document = report([failed, cleared, {**on("node2"), **change}])
         assert suspicion(document, tmp_path).nodes == ("node2",)
     assert suspicion(report([failed, cleared, on("node2")]), tmp_path) is None
+
+
+def test_a_parameter_of_any_name_makes_another_measurement(tmp_path):
+    """What one algorithm cannot do another may: no node of the one is cleared, or blamed, by the other."""
+    ring = on("n1", "n2", value=900, parameters={"algorithm": "ring"})
+    tree = on("n3", "n4", parameters={"algorithm": "tree"})
+    assert suspicion(report([ring, tree]), tmp_path) is None
+    assert judged(report([ring, tree]), tmp_path).suspects == ()
+    cleared = {**tree, "parameters": {"algorithm": "ring"}}
+    assert suspicion(report([ring, cleared]), tmp_path).nodes == ("n1", "n2")
+
+
+def test_a_report_without_structured_parameters_has_them_in_its_names(tmp_path):
+    name = "AllReduce %scale=two_nodes %algorithm"
+    ring = {**on("n1", "n2", value=900), "name": f"{name}=ring"}
+    tree = {**on("n3", "n4"), "name": f"{name}=tree"}
+    assert suspicion(report([ring, tree]), tmp_path) is None
+    assert suspicion(report([ring, {**tree, "name": ring["name"]}]), tmp_path).nodes == ("n1", "n2")
 
 
 def test_elimination_is_by_metric(tmp_path):

@@ -1,13 +1,16 @@
 import math
 
 import pytest
+from msgspec.structs import replace
 
-from kappa.record.model import Case, Metric, ReferenceSource
+from kappa.record.evidence import ReferenceSource
+from kappa.record.model import Case, Metric
 from reports.verdict.metric_verdict import INVALID_BOUNDS, NO_REFERENCE, NO_VALUE, UNEXPECTED_PASS, judge_metric
 from reports.verdict.state import State
 
 VENDOR = ReferenceSource("vendor", "2026-11-21", 3, "data sheet")
-CASE = Case("Check", "embedded", "cpu", "packaged", "pass", check_class="Check", informational=frozenset({"info"}))
+RAN = Case(name="Check", system="s", partition="cpu", environ="e", result="pass")
+CASE = replace(RAN, check_class="Check", informational=("info",))
 
 
 def verdict(value, reference=100.0, lower=None, upper=None, *, result="pass", name="speed", case=CASE):
@@ -72,7 +75,7 @@ def test_incomplete(options, reason):
 
 def test_informational_and_foreign_metrics_need_no_reference():
     assert verdict(1.0, reference=0, name="info").state is State.INFO
-    assert verdict(1.0, reference=0, case=Case("Foreign", "s", "cpu", "e", "pass")).state is State.INFO
+    assert verdict(1.0, reference=0, case=RAN).state is State.INFO
     assert verdict(1.0, reference=5, lower=-0.1, name="info").state is State.FAIL
 
 
@@ -95,5 +98,5 @@ def test_excess_ranks_failures():
 
 
 def test_the_source_of_the_reference_is_kept():
-    case = Case("Check", "s", "cpu", "e", "pass", check_class="Check", reference_sources={"speed": VENDOR})
+    case = replace(RAN, check_class="Check", reference_sources={"speed": VENDOR})
     assert verdict(95, lower=-0.1, case=case).source == VENDOR

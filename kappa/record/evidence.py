@@ -1,0 +1,229 @@
+"""What a check leaves behind, as it is written and as it is read."""
+
+from typing import Annotated, Any, Literal, TypeVar
+
+import msgspec
+from msgspec import Meta, Struct
+
+from kappa.ground.typed import fit
+
+S = TypeVar("S", bound=Struct)
+
+
+class Figure(Struct, frozen=True, array_like=True):
+    """An entry of ReFrame's ``perfvalues``: anything may have been extracted as the value.
+
+    The bounds are fractions of the reference, or absolute when it is 0; ``None`` is unbounded.
+    """
+
+    value: float | bool | str | list[Any] | dict[str, Any] | None
+    reference: float | None
+    lower: float | None
+    upper: float | None
+    unit: str | None
+    result: str | None = None
+
+
+class Curve(Struct, frozen=True):
+    """A quantity over another, for instance latency over message size; ``gated`` maps x, as text, to
+    the metric at that point."""
+
+    x: str
+    x_unit: str
+    y: str
+    y_unit: str
+    points: tuple[tuple[float, float], ...]
+    gated: dict[str, str] = {}
+
+
+class HeatMap(Struct, frozen=True):
+    """A quantity over two others; ``points`` are (x, y, z)."""
+
+    x: str
+    x_unit: str
+    y: str
+    y_unit: str
+    z: str
+    z_unit: str
+    points: tuple[tuple[float, float, float], ...]
+
+
+class PerNode(Struct, frozen=True):
+    """One figure for each node."""
+
+    unit: str
+    values: dict[str, float]
+
+
+class Matrix(Struct, frozen=True):
+    """A figure for each pair of nodes: a row and a column for each of ``nodes``; ``None`` where there is none."""
+
+    unit: str
+    nodes: tuple[str, ...]
+    values: tuple[tuple[float | None, ...], ...]
+
+    def __post_init__(self) -> None:
+        size = len(self.nodes)
+        if len(set(self.nodes)) < size:
+            raise ValueError("expected each of the nodes once")
+        if len(self.values) != size or any(len(row) != size for row in self.values):
+            raise ValueError(f"expected {size} lists of {size} as values, a row and a column for each node")
+
+
+class Finding(Struct, frozen=True):
+    """What a check has against a node, link or switch. ``score`` is how many times the noise it stands out, ``None``
+    where nothing could be measured; ``slowdown`` is how many times slower than its like it is."""
+
+    kind: Literal["node", "link", "switch"]
+    name: str
+    nodes: tuple[str, ...]
+    quantity: str
+    score: float | None
+    slowdown: float | None
+    evidence: str
+
+
+class Scaling(Struct, frozen=True):
+    """One point of a strong-scaling series; ``karp_flatt`` is ``None`` with one rank."""
+
+    series: str
+    ranks: Annotated[int, Meta(ge=1)]
+    speedup: float
+    efficiency: float
+    karp_flatt: float | None
+    kappa_us: float
+
+
+class LoadByOthers(Struct, frozen=True):
+    """What others than the job used of a node, or of the machine that all nodes share, while it was measured; what a
+    hypervisor gave to others, ``steal_cores``, is among ``cores``."""
+
+    cores: float
+    of_cores: float
+    steal_cores: float
+    disk_mb_per_s: float
+
+
+class CensusCase(Struct, frozen=True):
+    """A case that the site offers, the features that its parameters need, and each (partition, environment)."""
+
+    name: str
+    features: tuple[str, ...]
+    places: tuple[tuple[str, str], ...]
+
+
+class CensusPartition(Struct, frozen=True):
+    """What a partition has, as the site says; sockets and NUMA domains are 0 where it gives no topology."""
+
+    nodes: int
+    sockets: int
+    numa_domains: int
+    features: frozenset[str]
+
+
+class CensusCheck(Struct, frozen=True):
+    """A check of the suite; ``offered`` when some partition and environment of the site has all it needs."""
+
+    name: str
+    family: str
+    offered: bool
+    missing: tuple[str, ...]
+    tags: tuple[str, ...] = ()
+    cases: tuple[CensusCase, ...] | None = None
+    """``None`` in reports from before the census listed them."""
+
+
+class NotLoaded(Struct, frozen=True):
+    """A file of the suite with a check that did not load."""
+
+    file: str
+    problem: str
+
+
+class Census(Struct, frozen=True):
+    """``install`` maps a feature to the command that installs it."""
+
+    checks: tuple[CensusCheck, ...]
+    not_loaded: tuple[NotLoaded, ...]
+    suite_revision: str = ""
+    install: dict[str, str] = {}
+    partitions: dict[str, CensusPartition] = {}
+
+
+class ReferenceSource(Struct, frozen=True):
+    """Where a reference comes from: contract, vendor, theoretical, learned or simulated."""
+
+    source: str
+    date: str
+    samples: int
+    method: str
+
+
+class Origin(Struct, frozen=True, omit_defaults=True):
+    """What explains a change of a figure; ``sha256`` is that of the executable, ``files`` are those of other programs
+    and libraries."""
+
+    nodelist: tuple[str, ...] = ()
+    kernel: str = ""
+    driver: str = ""
+    mpi: str = ""
+    sha256: str = ""
+    files: dict[str, str] = {}
+    suite_revision: str = ""
+
+
+class Provenance(Origin, frozen=True, omit_defaults=True):
+    """What ran where, as the job found it on its first node."""
+
+    hostname: str = ""
+    cpu_model: str = ""
+    memory_kib: str = ""
+    executable: str = ""
+    slurm_job_id: str = ""
+
+    def __bool__(self) -> bool:
+        return self != Provenance()
+
+
+class Figures(Struct, frozen=True):
+    """The metrics of a measurement; ``None`` where nothing was measured."""
+
+    perfvalues: dict[str, Figure] | None = None
+
+
+class Measurement(Figures, frozen=True):
+    """All that a check measured; twice when it was measured again in the same allocation.
+
+    ``suspects`` are nodes that the check's own measurement points at, ``findings`` ranked evidence against nodes,
+    links and switches, ``hint`` the one line that an operator needs first when the check fails. ``load_by_others`` is
+    by node, or of ``this machine`` where nodes share one; ``robbed`` says why that was too much to blame a node.
+    """
+
+    curves: dict[str, Curve] = {}
+    per_node: dict[str, PerNode] = {}
+    heat_maps: dict[str, HeatMap] = {}
+    matrices: dict[str, Matrix] = {}
+    findings: tuple[Finding, ...] = ()
+    suspects: tuple[str, ...] = ()
+    hint: str = ""
+    load_by_others: dict[str, LoadByOthers] = {}
+    robbed: str = ""
+
+    def __post_init__(self) -> None:
+        if self.perfvalues is None and any(getattr(self, name) for name in self.__struct_fields__):
+            raise ValueError("'perfvalues' is a required property of what was measured")
+
+
+def written(value: Struct) -> Any:
+    """``value`` as plain data, which a check keeps for the report.
+
+    :raises InputError: a field has the wrong type; names its path.
+    """
+    plain = msgspec.to_builtins(value, enc_hook=_plain)
+    fit(plain, type(value), type(value).__name__)
+    return plain
+
+
+def _plain(number: Any) -> Any:
+    """What a check computed with NumPy."""
+    return number.item()

@@ -1,0 +1,49 @@
+"""What checks record is of the shape that reports read, or fails the check that recorded it."""
+
+import json
+from types import SimpleNamespace
+from typing import get_type_hints
+
+import msgspec
+import numpy as np
+import pytest
+
+from kappa.ground.errors import InputError
+from kappa.record.evidence import Finding, Measurement
+from kappa.record.report import RecordedCase
+from reframe_checks.base.evidence import Evidence
+
+
+@pytest.fixture
+def check():
+    return SimpleNamespace(curves={}, per_node={}, heat_maps={}, matrices={}, findings=[], suspects=[], hint="look")
+
+
+def test_what_is_recorded_is_read(check):
+    Evidence.record_curve(check, "latency", ("Size", "B"), ("Latency", "us"), {8: 2.5, 1: np.float64(2)}, {8: "at_8B"})
+    Evidence.record_heat_map(check, "rate", ("Cores", ""), ("Memory", ""), ("Triad", "MB/s"), {(0, 1): 3.0})
+    Evidence.record_per_node(check, "memory", "KiB", {"n2": 4, "n1": 5})
+    Evidence.record_matrix(check, "bandwidth", "MB/s", ["n1", "n2"], [[None, 1.0], [2.0, None]])
+    Evidence.record_findings(check, [Finding("node", "n1", ("n1",), "latency", np.float64(9), None, "slow to all")])
+    measured = {"perfvalues": {}, **Evidence.evidence(check)}
+    read = msgspec.json.decode(json.dumps(measured), type=Measurement)
+    assert (read.curves["latency"].points, read.curves["latency"].gated) == (((1, 2), (8, 2.5)), {"8": "at_8B"})
+    assert read.heat_maps["rate"].points == ((0, 1, 3),)
+    assert list(read.per_node["memory"].values) == ["n1", "n2"]
+    assert read.matrices["bandwidth"].values == ((None, 1), (2, None))
+    assert (read.findings[0].score, read.suspects) == (9, ("n1",))
+    assert read.hint == "node n1: latency slow to all; look"
+
+
+def test_a_wrong_type_fails_at_once_and_by_name(check):
+    with pytest.raises(InputError, match=r"PerNode: values.n1: expected number, found '4'"):
+        Evidence.record_per_node(check, "memory", "KiB", {"n1": "4"})
+    with pytest.raises(InputError, match=r"Curve: points\[0\]\[1\]: expected number, found None"):
+        Evidence.record_curve(check, "latency", ("Size", "B"), ("Latency", "us"), {8: None}, {})
+    with pytest.raises(ValueError, match="expected 2 lists of 2"):
+        Evidence.record_matrix(check, "bandwidth", "MB/s", ["n1", "n2"], [[1.0]])
+
+
+def test_a_case_has_all_that_was_measured():
+    case = get_type_hints(RecordedCase)
+    assert {name: case[name] for name in get_type_hints(Measurement)} == get_type_hints(Measurement)
