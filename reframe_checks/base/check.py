@@ -49,6 +49,8 @@ class SystemCheck(
     needs_partition = rfmb.variable(typ.List[str], value=[])
     #: Features that an environment must have: the programs to run. ``a|b`` asks for one of the two.
     needs_environ = rfmb.variable(typ.List[str], value=[])
+    #: All features that this case needs of a partition, for the catalogue.
+    case_features = rfmb.variable(typ.List[str], value=[])
     #: How often the command runs in the job.
     repeats = rfmb.variable(int, value=1)
     #: Modes besides its own tags in which the check runs.
@@ -64,8 +66,8 @@ class SystemCheck(
     def require_features(self):
         self.check_class = type(self).__name__
         self.tags |= {self.family.split("/")[0], *self.modes}
-        features = [*self.needs_partition, *self.chosen_features()]
-        self.valid_systems = [" ".join(f"+{feature}" for feature in features) or "*"]
+        self.case_features = [*self.needs_partition, *self.chosen_features()]
+        self.valid_systems = [" ".join(f"+{feature}" for feature in self.case_features) or "*"]
         self.valid_prog_environs = [
             " ".join(f"+{feature}" for feature in choice) or "*" for choice in feature_choices(self.needs_environ)
         ]
