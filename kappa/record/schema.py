@@ -166,13 +166,6 @@ REPORT = _object(
     {"restored_cases": {"type": "array"}},
 )
 
-# mode -> family -> partitions; a mode that expects nothing would pass whatever happens.
-MODE: Schema = {"type": "object", "minProperties": 1, "additionalProperties": {**STRINGS, "minItems": 1}}
-EXPECTED: Schema = {
-    **_object({"modes": {**_map(MODE), "minProperties": 1}, "default_mode": STRING}, {"not_provided": _map(STRING)}),
-    "additionalProperties": False,
-}
-
 # Read by the thousand.
 _COMPILED = {id(REPORT): jsonschema_rs.Draft202012Validator(REPORT)}
 

@@ -1,13 +1,10 @@
 """All files of a site's folder, held against the vocabulary and against each other."""
 
-import pathlib
+from kappa.sites.references import check_references
+from kappa.sites.site import SiteDescription
+from kappa.sites.yaml_file import require_sound
 
-from kappa.sites.site import SiteDescription, describe
 
-
-def check_site(folder: pathlib.Path) -> SiteDescription:
-    """The site, when everything in its folder can be used.
-
-    :raises InputError: something cannot; names the file, and of each problem the line, the key and what was expected.
-    """
-    return describe(folder)
+def check_files(site: SiteDescription) -> None:
+    """:raises InputError: a file beside ``site.yaml`` cannot be used; names what is wrong in all of them."""
+    require_sound(check_references(site))

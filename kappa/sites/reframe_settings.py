@@ -9,8 +9,10 @@ import msgspec
 
 from kappa.ground.errors import InputError
 from kappa.sites.description import Cores, Environment, Partition
-from kappa.sites.folder import check_site
-from kappa.sites.site import SiteDescription
+from kappa.sites.expected import FILE as EXPECTED
+from kappa.sites.expected import load_site
+from kappa.sites.folder import check_files
+from kappa.sites.site import SiteDescription, describe
 from kappa.vocabulary.extras import EnvironmentExtras, PartitionExtras
 from kappa.vocabulary.modes import reframe_modes
 from spack_envs.installer.reframe_settings import installed_environments, planned_environments
@@ -24,10 +26,11 @@ def site_configuration_of(folder: pathlib.Path) -> dict[str, Any]:
 
     :raises ConfigError: a file of the site cannot be used; ReFrame shows the message and ends.
     """
-    from reframe.core.exceptions import ConfigError  # noqa: PLC0415 (only ReFrame asks for settings)
+    # Only ReFrame asks for settings.
+    from reframe.core.exceptions import ConfigError  # type: ignore[import-untyped]  # noqa: PLC0415
 
     try:
-        site = check_site(folder)
+        site = _sound(folder)
     except InputError as err:
         raise ConfigError(f"the site {folder.name} cannot be used\n{err}") from None
     # ReFrame 4.10 knows general/reference_prefix, but its schema refuses it in a settings file.
@@ -35,6 +38,15 @@ def site_configuration_of(folder: pathlib.Path) -> dict[str, Any]:
     for path in site.described.path:
         os.environ["PATH"] = f"{site.repository / path}{os.pathsep}{os.environ['PATH']}"
     return settings_of(site, pathlib.Path(os.environ.get("KAPPA_RESULTS", site.repository / "results" / site.name)))
+
+
+def _sound(folder: pathlib.Path) -> SiteDescription:
+    """The site, with all its files checked; whether it says what it expects is for the verdict to ask."""
+    description = load_site(folder).description if (folder / EXPECTED).exists() else None
+    if description is None:
+        description = describe(folder)
+        check_files(description)
+    return description
 
 
 def settings_of(site: SiteDescription, results: pathlib.Path) -> dict[str, Any]:

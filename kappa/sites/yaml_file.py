@@ -67,7 +67,13 @@ class YamlFile:
         if isinstance(plain, type) and issubclass(plain, msgspec.Struct) and isinstance(value, Mapping):
             return self._struct(plain, value, path)
         if get_origin(plain) is dict and isinstance(value, Mapping):
-            return {key: self._decoded(get_args(plain)[1], inner, (*path, key)) for key, inner in value.items()}
+            if not value and any(getattr(said, "min_length", None) for said in get_args(kind)[1:]):
+                self.refuse(path, "expected at least one entry")
+            of_key, of_value = get_args(plain)
+            return {
+                self._decoded(of_key, key, (*path, key)): self._decoded(of_value, inner, (*path, key))
+                for key, inner in value.items()
+            }
         if get_origin(plain) is list and isinstance(value, list):
             self._require_once(value, path)
         if get_origin(plain) is Literal and isinstance(value, str):

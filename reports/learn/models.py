@@ -21,8 +21,8 @@ from kappa.ground.bounded_file import read_text
 from kappa.ground.bounded_yaml import load_yaml
 from kappa.ground.clean_text import clean, one_line
 from kappa.ground.errors import InputError
+from kappa.ground.yaml_lines import SIZE_LIMIT
 from kappa.record.schema import NUMBER, STRING, STRINGS, Schema, check
-from kappa.sites.expected import MAX_SITE_FILE_BYTES
 from reports.learn.limits import Limits
 from reports.learn.patch import Proposal
 from reports.learn.samples import Place
@@ -114,7 +114,7 @@ def modelled(path: pathlib.Path) -> list[Proposal]:
     """
     source = clean(str(path))
     try:
-        entries = load_yaml(read_text(path, MAX_SITE_FILE_BYTES))
+        entries = load_yaml(read_text(path, SIZE_LIMIT))
     except (OSError, UnicodeDecodeError, yaml.YAMLError) as err:
         raise InputError(f"cannot read {source}: {clean(str(err))}") from err
     check(entries, _schema(), source)

@@ -9,7 +9,7 @@ import pytest
 import yaml
 
 from reframe_checks.application.emt_scaling import EmtScaling
-from reframe_checks.base.references import read_sources, source_of
+from kappa.sites.references import read_sources, source_of
 
 REFERENCES = pathlib.Path(__file__).parents[2] / "site_configs/embedded/references/application.yaml"
 
