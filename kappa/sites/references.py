@@ -99,6 +99,9 @@ def _references(file: YamlFile, folder: str, name: str, site: SiteDescription) -
     if not file.require_known(here, name, ours, f"check of {folder}"):
         return {}
     check, entry = catalogue()[name], file.value[name]
+    for key in entry if isinstance(entry, Mapping) else ():
+        if key.startswith("$"):
+            file.require_known((*here, key), key, [INDEX], "key")
     index = entry.get(INDEX) if isinstance(entry, Mapping) else None
     if not isinstance(index, list) or not index:
         file.refuse(here, f"expected a mapping with {INDEX}, the list of what the references depend on")

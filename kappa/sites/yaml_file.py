@@ -25,10 +25,10 @@ class YamlFile:
     ``moved`` maps the path of what was taken from elsewhere in the file to where it is written.
     """
 
-    def __init__(self, path: pathlib.Path, limit: int = SIZE_LIMIT) -> None:
+    def __init__(self, path: pathlib.Path, limit: int = SIZE_LIMIT, *, aliases: bool = True) -> None:
         """:raises InputError: the file is no valid YAML; names the file and the line."""
         self.source = clean(str(path))
-        self.value, self.lines = load_yaml(path, aliases=True, limit=limit)
+        self.value, self.lines = load_yaml(path, aliases=aliases, limit=limit)
         self.moved: dict[Path, Path] = {}
         self.problems: list[str] = []
 
@@ -85,7 +85,9 @@ class YamlFile:
                 message = str(err)
                 at = _PATH_IN_MESSAGE.search(message)
                 inner = tuple(int(number) for number in re.findall(r"\[(\d+)\]", at[1])) if at else ()
-                self.refuse((*path, *inner), _PATH_IN_MESSAGE.sub("", message).replace("`", ""))
+                shown = f"the keys {', '.join(map(str, value))}" if isinstance(value, Mapping) else repr(value)
+                found = "" if value is None or isinstance(value, list) else f", found {shown}"
+                self.refuse((*path, *inner), _PATH_IN_MESSAGE.sub("", message).replace("`", "") + found)
         return None
 
     def _struct(self, kind: type[msgspec.Struct], value: Mapping[str, Any], path: Path) -> Any:

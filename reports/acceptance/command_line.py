@@ -7,9 +7,9 @@ import sys
 from kappa.ground.clean_text import clean
 from kappa.ground.errors import InputError
 from kappa.ground.figures import NOTHING, counted, duration
-from kappa.sites.expected import SITES
+from kappa.sites.contract import FILE, Contract, load_contract
+from kappa.sites.expected import SITES, load_site
 from reports.acceptance.campaign import Campaign
-from reports.acceptance.contract import FILE, Contract, load_contract
 from reports.acceptance.judge import Outcome, Verdict, judge
 from reports.acceptance.plan import Item, Plan, plan, stored_times
 from reports.acceptance.sessions import StoppedError, offers, stoppable
@@ -202,7 +202,9 @@ def _site(options: argparse.Namespace) -> tuple[pathlib.Path, Contract]:
     site = options.site if (options.site / "settings.py").is_file() or not named.is_dir() else named
     if not (site / "settings.py").is_file():
         raise InputError(f"{clean(str(options.site))}: expected {_SITE_HELP}")
-    return site, load_contract(options.contract or site / FILE)
+    # A site without a description of its own holds no names to compare with.
+    described = load_site(site).description if (site / "site.yaml").is_file() else None
+    return site, load_contract(options.contract or site / FILE, described)
 
 
 def _planned(options: argparse.Namespace, site: pathlib.Path, contract: Contract) -> Plan:

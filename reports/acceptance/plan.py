@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from kappa.ground.errors import InputError
 from kappa.record.load import load_session
-from reports.acceptance.contract import Clause, Contract
+from kappa.sites.contract import Clause, Contract
 from reports.acceptance.series import Series, selects
 from reports.acceptance.sessions import Offer
 

@@ -19,8 +19,8 @@ from kappa.ground.errors import InputError
 from kappa.ground.whole_files import sync_tree
 from kappa.record.load import load_session
 from kappa.record.model import Case
+from kappa.sites.contract import Contract
 from reports.acceptance.campaign import REPORT, Attempt
-from reports.acceptance.contract import Contract
 from reports.acceptance.series import Series
 
 CHECKS = pathlib.Path(__file__).parents[2] / "reframe_checks"

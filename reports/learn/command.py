@@ -9,6 +9,7 @@ from typing import Any
 
 from kappa.ground.clean_text import clean
 from kappa.ground.errors import InputError
+from kappa.sites.expected import load_site
 from reports.history.command import history_folder, probability
 
 SITES = pathlib.Path("site_configs")
@@ -49,6 +50,8 @@ def _learn(options: argparse.Namespace) -> int:
     from reports.learn.patch import diff, read_references  # noqa: PLC0415
 
     folder = options.references or SITES / history_folder(options.site).parent.name / "references"
+    if (folder.parent / "site.yaml").is_file():
+        load_site(folder.parent)
     documents = read_references(folder)
     today = datetime.datetime.now(datetime.UTC).date()
     if options.models and not options.check:

@@ -9,9 +9,9 @@ import os
 import pytest
 
 from kappa.ground.errors import InputError
+from kappa.sites.contract import load_contract
 from reports.acceptance import run as running
 from reports.acceptance.campaign import REPORT, Campaign
-from reports.acceptance.contract import load_contract
 from reports.acceptance.plan import Item, Plan, plan, stored_times
 from reports.acceptance.series import Series
 from reports.acceptance.sessions import CHECKS, Offer, StoppedError

@@ -1,4 +1,4 @@
-"""A site's contract, ``acceptance.yaml``, as plain data."""
+"""A site's contract, ``acceptance.yaml``, as plain data; its selectors name what the suite has."""
 
 import datetime
 import functools
@@ -6,6 +6,7 @@ import json
 import math
 import pathlib
 import reprlib
+from collections.abc import Iterable
 from dataclasses import dataclass
 from importlib import resources
 from typing import Any
@@ -16,7 +17,12 @@ from jsonschema.exceptions import best_match
 from kappa.ground.clean_text import clean, one_line
 from kappa.ground.errors import InputError
 from kappa.ground.figures import figure
-from kappa.ground.yaml_lines import Path, line_of, load_yaml
+from kappa.ground.nearest import suggestion
+from kappa.ground.yaml_lines import Path, line_of
+from kappa.sites.site import SiteDescription
+from kappa.sites.yaml_file import YamlFile, require_sound
+from kappa.vocabulary.checks import Check, catalogue, families
+from kappa.vocabulary.modes import MODES
 
 FILE = "acceptance.yaml"
 # $ alone would let a line end pass.
@@ -112,18 +118,23 @@ class Contract:
     clauses: tuple[Clause, ...]
 
 
-def load_contract(path: pathlib.Path) -> Contract:
+def load_contract(path: pathlib.Path, site: SiteDescription | None = None) -> Contract:
     """Read a contract.
 
+    :param site: what the names in it have to fit; without it they are not looked at, as in the copy of a campaign that
+        a later suite has to read.
     :raises InputError: it cannot be used; names the file, the line and what was expected there.
     """
-    document, lines = load_yaml(path)
-    source = clean(str(path))
+    file = YamlFile(path, aliases=False)
+    document, lines, source = file.value, file.lines, file.source
     error = best_match(_validator().iter_errors(document))
     if error is not None:
         raise InputError(f"{source}: line {line_of(_offender(error), lines)}: {_explain(error)}")
     for key, problem in _further_problems(document):
         raise InputError(f"{source}: line {line_of(key, lines)}: {problem}")
+    if site:
+        _check_names(file, site)
+        require_sound([file])
     head, clauses = document["contract"], document["clauses"]
     return Contract(
         title=head["title"],
@@ -137,7 +148,7 @@ def load_contract(path: pathlib.Path) -> Contract:
 
 @functools.cache
 def _validator() -> Any:
-    schema = json.loads(resources.files("reports.acceptance").joinpath("contract.schema.json").read_text("utf-8"))
+    schema = json.loads(resources.files(__package__).joinpath("contract.schema.json").read_text("utf-8"))
     # JSON Schema takes 3.0 for an integer; whoever signs, and range(), do not.
     kinds = jsonschema.Draft202012Validator.TYPE_CHECKER.redefine("integer", lambda _, value: type(value) is int)
     dialect = jsonschema.validators.extend(  # type: ignore[no-untyped-call]
@@ -164,6 +175,10 @@ def _explain(error: Any) -> str:
             expected = kinds if isinstance(kinds, str) else " or ".join(kinds)
         case "enum":
             expected = " or ".join(map(str, error.validator_value))
+        case "additionalProperties" if isinstance(error.instance, dict):
+            legal = error.schema.get("properties", {})
+            unknown = next(key for key in error.instance if key not in legal)
+            return one_line(clean(f"{where}: unknown key {unknown!r}: {suggestion(unknown, legal)}"), 300)
         case "pattern":
             expected = _PATTERNS[error.validator_value]
         case "oneOf" if where.endswith("statistic"):
@@ -198,6 +213,50 @@ def _further_problems(document: Any) -> list[tuple[Path, str]]:
         except ValueError:
             found.append((path, f"expected a date of the calendar, found {value}"))
     return found
+
+
+def _check_names(file: YamlFile, site: SiteDescription) -> None:
+    """Note each name that the suite or the site does not know."""
+    head = file.value["contract"]
+    file.require_known(("contract", "system"), head["system"], [site.name], "system of this site")
+    if "mode" in head:
+        file.require_known(("contract", "mode"), head["mode"], MODES, "mode")
+    for number, clause in enumerate(file.value["clauses"]):
+        here: Path = ("clauses", number, "selector")
+        selector = clause["selector"]
+        of_key: dict[str, tuple[Iterable[str], str]] = {
+            "check": (catalogue(), "check"),
+            "family": (families(), "family of checks"),
+            "partition": (site.described.partitions, "partition of the site"),
+            "environment": (site.environment_names, "environment of the site"),
+        }
+        known = [
+            file.require_known((*here, key), selector[key], legal, what)
+            for key, (legal, what) in of_key.items()
+            if key in selector
+        ]
+        if all(known):
+            names = [selector["check"]] if "check" in selector else families()[selector["family"]]
+            _check_measured(file, number, clause, [catalogue()[name] for name in names])
+
+
+def _check_measured(file: YamlFile, number: int, clause: dict[str, Any], checks: list[Check]) -> None:
+    """One of the checks has the parameters of the clause, and what they measure has its unit."""
+    here: Path = ("clauses", number, "selector")
+    metric = clause["selector"]["metric"]
+    # What each node has measured has a name of its own, and is known only when it was measured.
+    of_node = isinstance(clause["statistic"], dict) and "every_node" in clause["statistic"]
+    units = {check.metrics[metric] for check in checks if metric in check.metrics}
+    known = [name for check in checks for name in check.metrics]
+    if not of_node and file.require_known((*here, "metric"), metric, known, "metric"):
+        file.require_known(("clauses", number, "threshold", "unit"), clause["threshold"]["unit"], units, "unit of it")
+    asked = {key: str(value) for key, value in clause["selector"].get("parameters", {}).items()}
+    for key, value in asked.items():
+        at = (*here, "parameters", key)
+        if file.require_known(at, key, [name for check in checks for name in check.parameters], "parameter"):
+            file.require_known(at, value, [one for check in checks for one in check.values_of(key)], key)
+    if not any(asked.items() <= case.parameters.items() for check in checks for case in check.cases):
+        file.refuse((*here, "parameters"), "no case has all of these parameters")
 
 
 def _clause(entry: dict[str, Any]) -> Clause:
