@@ -57,7 +57,7 @@ lint: setup-tests ## ruff, mypy, shellcheck
 fault-campaign: setup-tests ## put random faults into a cluster, count what is found; FAULT_OPTIONS="--seed 1 --rounds 3"
 	.venv/bin/python -m tests.fault_campaign $(FAULT_OPTIONS)
 
-catalogue: .venv/embedded.stamp ## write the table of checks in the README anew
+catalogue: .venv/embedded.stamp ## write the tables of checks and of the vocabulary anew
 	.venv/bin/python -m reframe_checks.base.catalogue
 
 setup: .venv/embedded.stamp

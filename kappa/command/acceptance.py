@@ -11,9 +11,11 @@ from kappa.conduct.session import Conductor
 from kappa.ground.clean_text import clean
 from kappa.ground.errors import InputError
 from kappa.ground.processes import StoppedError, stopping
+from kappa.sites.contract import FILE, Contract, load_contract
+from kappa.sites.expected import load_site
 from kappa.sites.places import SITES, results_folder, root
+from kappa.sites.site import FILE as DESCRIPTION
 from reports.acceptance.campaign import Campaign
-from reports.acceptance.contract import FILE, Contract, load_contract
 from reports.acceptance.judge import judge
 from reports.acceptance.listing import say, show_plan, show_verdict
 from reports.acceptance.plan import Plan, plan, stored_times, to_document
@@ -182,7 +184,9 @@ def _site(options: argparse.Namespace) -> tuple[pathlib.Path, Contract]:
     site = options.site if (options.site / "settings.py").is_file() or not named.is_dir() else named
     if not (site / "settings.py").is_file():
         raise InputError(f"{clean(str(options.site))}: expected {_SITE_HELP}")
-    return site, load_contract(options.contract or site / FILE)
+    # A folder without a description holds no names to compare with.
+    described = load_site(site).description if (site / DESCRIPTION).is_file() else None
+    return site, load_contract(options.contract or site / FILE, described)
 
 
 def _planned(options: argparse.Namespace, site: pathlib.Path, contract: Contract, conductor: Conductor) -> Plan:

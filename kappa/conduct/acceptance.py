@@ -11,8 +11,8 @@ from kappa.conduct.session import Conductor, NoReportError, Session, recover
 from kappa.ground.errors import InputError
 from kappa.ground.figures import duration
 from kappa.ground.whole_files import sync_tree, write_atomically
+from kappa.sites.contract import Contract
 from reports.acceptance.campaign import REPORT, UNRESOLVED, Attempt, Campaign
-from reports.acceptance.contract import Contract
 from reports.acceptance.plan import Item, Plan
 from reports.acceptance.spack_lock import LOCK, keep_spack_lock
 

@@ -11,8 +11,8 @@ from kappa.conduct.session import CHECKS, Conductor, NoReportError, Session
 from kappa.ground.clean_text import clean, one_line
 from kappa.ground.errors import InputError
 from kappa.record.load import load_session
+from kappa.sites.contract import Contract
 from reports.acceptance.campaign import REPORT
-from reports.acceptance.contract import Contract
 from reports.acceptance.plan import Offer
 from reports.acceptance.series import Series
 

@@ -18,13 +18,18 @@ def load_yaml(text: str, loader: type[yaml.SafeLoader] = yaml.SafeLoader) -> Any
         root = yaml.compose(text, Loader=loader)
         if root is None:
             return None
-        _size(root, {})
+        require_bounded(root)
         return yaml.load(text, Loader=loader)
     except RecursionError:
         raise yaml.YAMLError("nested too deep") from None
     except ValueError as err:
         # The 30th of February, an integer of a million digits, a character that YAML forbids.
         raise yaml.YAMLError(str(err)) from err
+
+
+def require_bounded(root: yaml.Node) -> None:
+    """:raises yaml.MarkedYAMLError: the document contains itself, or its aliases stand for too many values."""
+    _size(root, {})
 
 
 def _size(node: yaml.Node, sizes: dict[yaml.Node, int]) -> int:

@@ -2,11 +2,11 @@
 
 import pathlib
 import reprlib
-from collections.abc import Hashable
 from typing import Any
 
 import yaml
 
+from kappa.ground import bounded_yaml
 from kappa.ground.bounded_file import read_text
 from kappa.ground.clean_text import clean, one_line
 from kappa.ground.errors import InputError
@@ -18,7 +18,9 @@ Path = tuple[str | int, ...]
 
 
 class _Loader(yaml.SafeLoader):
-    """PyYAML's safe loader, with dates left as text, without aliases, and with each key once."""
+    """PyYAML's safe loader, with dates left as text, with aliases only where ``aliases`` says so, and each key once."""
+
+    aliases = False
 
     yaml_implicit_resolvers = {
         first: [(tag, pattern) for tag, pattern in resolvers if tag != "tag:yaml.org,2002:timestamp"]
@@ -27,7 +29,7 @@ class _Loader(yaml.SafeLoader):
 
     def compose_node(self, parent: yaml.Node | None, index: int) -> yaml.Node | None:
         # An alias of aliases expands to any size, and a clause has to be readable where it stands.
-        if self.check_event(yaml.AliasEvent):
+        if not self.aliases and self.check_event(yaml.AliasEvent):
             event = self.get_event()  # type: ignore[no-untyped-call]
             problem = f"expected the value itself, found the alias *{event.anchor}"
             raise yaml.composer.ComposerError(None, None, problem, event.start_mark)
@@ -52,29 +54,38 @@ class _Loader(yaml.SafeLoader):
         if problem:
             raise yaml.constructor.ConstructorError(None, None, problem, node.start_mark)
 
-    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Hashable, Any]:
+    def compose_mapping_node(self, anchor: Any) -> yaml.MappingNode:
+        # Before `<<` adds the keys of another mapping, which a key here may replace.
+        node: yaml.MappingNode = super().compose_mapping_node(anchor)
         seen = set()
         for key, _ in node.value:
-            if not isinstance(key, yaml.ScalarNode) or key.tag != "tag:yaml.org,2002:str" or key.value in seen:
+            merges = self.aliases and key.tag == "tag:yaml.org,2002:merge"
+            plain = isinstance(key, yaml.ScalarNode) and (merges or key.tag == "tag:yaml.org,2002:str")
+            if not plain or key.value in seen:
                 problem = f"expected each key once, and as text; found {key.value!r}"
                 raise yaml.constructor.ConstructorError(None, None, problem, key.start_mark)
             seen.add(key.value)
-        return super().construct_mapping(node, deep=deep)
+        return node
+
+
+class _AliasLoader(_Loader):
+    aliases = True
 
 
 def _kind(node: yaml.Node) -> str:
     return str(node.tag).rpartition(":")[2]
 
 
-def load_yaml(path: pathlib.Path) -> tuple[Any, dict[Path, int]]:
+def load_yaml(path: pathlib.Path, *, aliases: bool = False, limit: int = SIZE_LIMIT) -> tuple[Any, dict[Path, int]]:
     """The document at ``path``, and the line of each key and list item by its path.
 
-    :raises InputError: it cannot be read, is larger than ``SIZE_LIMIT`` bytes, is no valid YAML, or has an alias, a key
-        twice or a control character; names the file and the line.
+    :param aliases: whether ``*name`` and ``<<`` may stand for what is written elsewhere.
+    :raises InputError: it cannot be read, is larger than ``limit`` bytes, is no valid YAML, or has an alias that is not
+        allowed or stands for too much, a key twice or a control character; names the file and the line.
     """
     source = clean(str(path))
     try:
-        text = read_text(path, SIZE_LIMIT)
+        text = read_text(path, limit)
     except OSError as err:
         raise InputError(f"cannot read {source}: {err.strerror}") from err
     except UnicodeDecodeError as err:
@@ -82,8 +93,10 @@ def load_yaml(path: pathlib.Path) -> tuple[Any, dict[Path, int]]:
         raise InputError(f"{source}: line {line}: expected UTF-8, found {err.object[err.start : err.end]!r}") from err
     loader = None
     try:
-        loader = _Loader(text)
+        loader = (_AliasLoader if aliases else _Loader)(text)
         root = loader.get_single_node()
+        if root is not None:
+            bounded_yaml.require_bounded(root)
         return (None, {}) if root is None else (loader.construct_document(root), dict(_lines(root, ())))
     except yaml.MarkedYAMLError as err:
         line = err.problem_mark.line + 1 if err.problem_mark else 1
@@ -93,7 +106,7 @@ def load_yaml(path: pathlib.Path) -> tuple[Any, dict[Path, int]]:
         raise InputError(f"{source}: line {line}: expected no control characters, found {found}") from err
     except RecursionError as err:
         line = loader.line + 1 if loader else 1
-        raise InputError(f"{source}: line {line}: expected a contract, found what is nested without end") from err
+        raise InputError(f"{source}: line {line}: found what is nested without end") from err
     finally:
         if loader:
             loader.dispose()

@@ -2,38 +2,39 @@
 
 import pathlib
 import re
-from collections.abc import Hashable
 from dataclasses import dataclass
-from typing import Annotated, Any
+from typing import Annotated
 
-import msgspec
-import yaml
+from msgspec import Meta, Struct
 
-from kappa.ground.bounded_file import read_text
-from kappa.ground.bounded_yaml import load_yaml
 from kappa.ground.clean_text import clean, one_line
-from kappa.ground.errors import InputError
-from kappa.ground.typed import fit
+from kappa.ground.yaml_lines import Path
+from kappa.sites import site as site_yaml
+from kappa.sites.folder import check_files
+from kappa.sites.site import SiteDescription, describe
+from kappa.sites.yaml_file import YamlFile, require_sound
+from kappa.vocabulary.checks import families
+from kappa.vocabulary.features import ENVIRONMENT_FEATURES, PARTITION_FEATURES, STORAGE_FEATURES
+from kappa.vocabulary.modes import MODES
 
-MAX_SITE_FILE_BYTES = 2**20
+FILE = "expected.yaml"
 SITES = pathlib.Path("site_configs")
 _SITE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 
-# Family -> partitions; a mode that expects nothing would pass whatever happens.
-_SOME = msgspec.Meta(min_length=1)
-_Mode = Annotated[dict[str, Annotated[tuple[str, ...], _SOME]], _SOME]
+Partitions = Annotated[list[str], Meta(min_length=1)]
+Families = Annotated[dict[str, Partitions], Meta(min_length=1)]
 
 
-class LeftOut(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class LeftOut(Struct, frozen=True, forbid_unknown_fields=True):
     """A scale or placement, by its partition feature, that these partitions are not expected to run, and why.
 
     Without ``families`` it holds for all.
     """
 
     feature: str
-    partitions: Annotated[frozenset[str], _SOME]
-    why: Annotated[str, _SOME]
-    families: frozenset[str] = frozenset()
+    partitions: Partitions
+    why: Annotated[str, Meta(min_length=1)]
+    families: list[str] = []
 
     def covers(self, feature: str, partition: str, family: str | None = None) -> bool:
         """Whether ``feature`` is left out on ``partition``: for ``family``, or for all without one."""
@@ -42,13 +43,13 @@ class LeftOut(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         return not self.families or family in self.families
 
 
-class _Expected(msgspec.Struct, forbid_unknown_fields=True):
-    """``expected.yaml``; ``not_provided`` maps a feature to why the site has it not."""
+class Expected(Struct, forbid_unknown_fields=True, frozen=True, kw_only=True):
+    """``expected.yaml``: mode -> family -> partitions; feature -> why the site has it not."""
 
-    modes: Annotated[dict[str, _Mode], _SOME]
     default_mode: str
+    modes: Annotated[dict[str, Families], Meta(min_length=1)]
     not_provided: dict[str, str] = {}
-    left_out: tuple[LeftOut, ...] = ()
+    left_out: list[LeftOut] = []
 
 
 @dataclass(frozen=True)
@@ -63,6 +64,8 @@ class Site:
     """Feature -> why the site has it not."""
     reference_files: tuple[str, ...]
     left_out: tuple[LeftOut, ...] = ()
+    description: SiteDescription | None = None
+    """``None`` for a folder without ``site.yaml``: another's expectations of a site."""
 
 
 class SiteUnknownError(LookupError):
@@ -86,51 +89,64 @@ def find_site(systems: tuple[str, ...]) -> pathlib.Path:
 
 
 def load_site(folder: pathlib.Path) -> Site:
-    """Read ``expected.yaml`` of a site.
+    """Read what a site expects, and hold all files of its folder against the vocabulary and each other.
 
-    :raises InputError: it cannot be read or has a wrong key; names the file and the key.
+    :raises InputError: a file cannot be used; names it, and of each problem the line, the key and what was expected.
     """
-    path = folder / "expected.yaml"
-    source = clean(str(path))
-    try:
-        document = load_yaml(read_text(path, MAX_SITE_FILE_BYTES), _StrictLoader)
-    except (OSError, UnicodeDecodeError) as err:
-        reason = err.strerror if isinstance(err, OSError) else err.reason
-        raise InputError(f"cannot read {source}: {reason}; it says what each mode has to run") from err
-    except yaml.YAMLError as err:
-        raise InputError(f"{source}: not valid YAML: {one_line(clean(str(err)), 300)}") from err
-    expected = fit(document, _Expected, source)
-    if expected.default_mode not in expected.modes:
-        modes = ", ".join(expected.modes)
-        raise InputError(f"{source}: default_mode: expected one of {modes}, found {expected.default_mode!r}")
+    file = YamlFile(folder / FILE)
+    expected = file.decode(Expected)
+    require_sound([file])
+    description = describe(folder) if (folder / site_yaml.FILE).exists() else None
+    _check(file, expected, description)
+    require_sound([file])
+    if description:
+        check_files(description)
     return Site(
         name=clean(folder.resolve().name),
         path=clean(str(folder)),
-        modes=expected.modes,
+        modes={
+            mode: {family: tuple(partitions) for family, partitions in families.items()}
+            for mode, families in expected.modes.items()
+        },
         default_mode=expected.default_mode,
         not_provided=expected.not_provided,
         reference_files=tuple(sorted(clean(path.name) for path in folder.glob("references/*.yaml"))),
-        left_out=expected.left_out,
+        left_out=tuple(expected.left_out),
+        description=description,
     )
 
 
-class _StrictLoader(yaml.SafeLoader):
-    """PyYAML's safe loader with every string clean. It would keep the last of two equal keys and drop the other's
-    expectations."""
+def _check(file: YamlFile, expected: Expected, site: SiteDescription | None) -> None:
+    file.require_known(("default_mode",), expected.default_mode, expected.modes, "mode of this file")
+    for mode, of_mode in expected.modes.items():
+        file.require_known(("modes", mode), mode, MODES, "mode")
+        for family, partitions in of_mode.items():
+            at: Path = ("modes", mode, family)
+            file.require_known(at, family, families(), "family of checks")
+            for number, partition in enumerate(partitions):
+                if site:
+                    file.require_known((*at, number), partition, site.described.partitions, "partition of the site")
+    stated = site.stated_features() if site else set()
+    for feature in expected.not_provided:
+        at = ("not_provided", feature)
+        file.require_known(at, feature, {**PARTITION_FEATURES, **STORAGE_FEATURES, **ENVIRONMENT_FEATURES}, "feature")
+        if feature in stated:
+            file.refuse(at, f"contradicts {site_yaml.FILE}, by which the site has it: remove it here or there")
+    for number, entry in enumerate(expected.left_out):
+        _check_left_out(file, ("left_out", number), entry, site)
 
-    def construct_clean_text(self, node: yaml.ScalarNode) -> str:
-        return clean(str(self.construct_scalar(node)))
 
-    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Hashable, Any]:
-        seen = set()
-        for key_node, _ in node.value:
-            key = key_node.value
-            if not isinstance(key_node, yaml.ScalarNode) or key in seen:
-                problem = f"expected each key once, and as text; found {key!r}"
-                raise yaml.constructor.ConstructorError("in a mapping", node.start_mark, problem, key_node.start_mark)
-            seen.add(key)
-        mapping = super().construct_mapping(node, deep=deep)
-        return {str(key): value for key, value in mapping.items()}
-
-
-_StrictLoader.add_constructor("tag:yaml.org,2002:str", _StrictLoader.construct_clean_text)
+def _check_left_out(file: YamlFile, at: Path, entry: LeftOut, site: SiteDescription | None) -> None:
+    known = file.require_known((*at, "feature"), entry.feature, PARTITION_FEATURES, "partition feature")
+    for number, family in enumerate(entry.families):
+        file.require_known((*at, "families", number), family, families(), "family of checks")
+    if site is None or not known:
+        return
+    for number, name in enumerate(entry.partitions):
+        here: Path = (*at, "partitions", number)
+        if file.require_known(here, name, site.described.partitions, "partition of the site"):
+            # For some families it is left out of what is there, for all it is not there.
+            if entry.families and entry.feature not in site.features_of(name):
+                file.refuse(here, f"contradicts {site_yaml.FILE}, by which {name} does not have {entry.feature}")
+            if not entry.families and entry.feature in site.features_of(name):
+                file.refuse(here, f"contradicts {site_yaml.FILE}, by which {name} has {entry.feature}")

@@ -9,6 +9,7 @@ import shlex
 
 import reframe.core.builtins as rfmb
 
+from kappa.vocabulary.tunables import Tunable
 from reframe_checks.base.check import KappaCheck
 from reframe_checks.base.cmake_program import CMakeProgram
 
@@ -29,7 +30,10 @@ class EmtCheck(KappaCheck):
 
     network_scale = rfmb.variable(int, value=1)
     steps = rfmb.variable(int, value=20000)
-    tunable = ["network_scale", "steps"]
+    tunable = {
+        "network_scale": Tunable("whole number", "", "copies of the reference network"),
+        "steps": Tunable("whole number", "", "of the simulation"),
+    }
 
     @rfmb.run_after("setup")
     def generate_network(self):

@@ -1,21 +1,26 @@
-"""The catalogue of checks in the README, made from what ReFrame says of the suite.
+"""The catalogue of checks and the tables of the vocabulary, made from what ReFrame says of the suite.
 
-Usage: ``python -m reframe_checks.base.catalogue [README]`` rewrites the table between the two marker lines of the
-file (``make catalogue``); with ``--check`` it only says, by exit status 1, that the table is out of date.
+Usage: ``python -m reframe_checks.base.catalogue`` (``make catalogue``) writes ``kappa/vocabulary/checks.json`` anew,
+and the tables between marker lines in the README and in ``docs/site.md``; with ``--check`` it only says, by exit status
+1, which file is out of date.
 """
 
 import argparse
 import json
 import pathlib
+import re
 import subprocess
 import sys
 import sysconfig
 import tempfile
 
 from kappa.ground.whole_files import write_atomically
+from kappa.vocabulary import checks, tables
+from kappa.vocabulary.modes import MODES
 
 SUITE = pathlib.Path(__file__).resolve().parents[1]
-BEGIN, END = "<!-- catalogue: make catalogue -->", "<!-- end of catalogue -->"
+REPOSITORY = SUITE.parent
+CATALOGUE = "catalogue"
 HEADER = ("check", "what it validates", "metrics", "needs of a partition", "needs of an environment", "a case takes")
 
 
@@ -36,7 +41,7 @@ def described_cases() -> list[dict]:
 
 
 def rows(cases: list[dict]) -> list[tuple[str, ...]]:
-    """A row for each class, sorted by family: cells as in ``HEADER``."""
+    """A row of the README's table for each class, sorted by family: cells as in ``HEADER``."""
     by_class: dict[str, list[dict]] = {}
     for case in cases:
         by_class.setdefault(case["@class"], []).append(case)
@@ -57,38 +62,79 @@ def duration(case: dict) -> str:
     return f"{measured_s:g} s" if measured_s else f"≈ {estimated_s:g} s"
 
 
-def as_markdown(table: list[tuple[str, ...]]) -> str:
-    lines = [HEADER, ("---",) * len(HEADER), *(tuple(cell.replace("|", r"\|") for cell in row) for row in table)]
-    return "\n".join("| " + " | ".join(line) + " |" for line in lines)
+def as_json(cases: list[dict]) -> str:
+    """``checks.json``: a line for each class, which ``kappa.vocabulary.checks.Check`` reads."""
+    by_class: dict[str, dict] = {}
+    for case in cases:
+        check = by_class.setdefault(
+            case["@class"],
+            {
+                "family": case["family"],
+                "descr": case["descr"],
+                "modes": [],
+                "needs_environ": case["needs_environ"],
+                "metrics": {},
+                "tunables": case["tunable"],
+                "cases": [],
+            },
+        )
+        check["modes"] = [mode for mode in MODES if mode in {*check["modes"], *case["tags"]}]
+        check["metrics"] |= case["metric_units"]
+        parameters = dict(word[1:].split("=", 1) for word in re.findall(r"%[^ .]+=\S*", case["name"]))
+        check["cases"].append({"parameters": parameters, "features": case["case_features"]})
+    lines = (f"{json.dumps(name)}: {json.dumps(check, ensure_ascii=False)}" for name, check in sorted(by_class.items()))
+    return "{\n" + ",\n".join(lines) + "\n}\n"
 
 
-def with_table(text: str, table: str) -> str:
-    """``text`` with what stands between the markers replaced.
+def generated(cases: list[dict]) -> dict[pathlib.Path, str]:
+    """Every file that is made from the suite, with the text that it has to have.
+
+    :raises ValueError: a file lacks the marker lines of a table; names the file.
+    """
+    described = as_json(cases)
+    wanted = {pathlib.Path(checks.__file__).with_name(checks.FILE): described}
+    of_file = {
+        "README.md": {CATALOGUE: tables.as_markdown([HEADER, *rows(cases)])},
+        "docs/site.md": tables.of_site(checks.decoded(described.encode())),
+    }
+    for name, contents in of_file.items():
+        path = REPOSITORY / name
+        text = path.read_text(encoding="utf-8")
+        for title, table in contents.items():
+            try:
+                text = with_table(text, title, table)
+            except ValueError as err:
+                raise ValueError(f"{path}: {err}") from err
+        wanted[path] = text
+    return wanted
+
+
+def with_table(text: str, title: str, table: str) -> str:
+    """``text`` with what stands between the markers of the table ``title`` replaced.
 
     :raises ValueError: the markers are not there, once each and in order.
     """
-    head, begin, rest = text.partition(BEGIN + "\n")
-    _, end, tail = rest.partition(END)
-    if not begin or not end:
-        raise ValueError(f"expected the lines `{BEGIN}` and `{END}`")
-    return head + begin + table + "\n" + end + tail
+    begin, end = f"<!-- {title}: make catalogue -->", f"<!-- end of {title} -->"
+    head, found_begin, rest = text.partition(begin + "\n")
+    _, found_end, tail = rest.partition(end)
+    if not found_begin or not found_end:
+        raise ValueError(f"expected the lines `{begin}` and `{end}`")
+    return head + begin + "\n" + table + "\n" + end + tail
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("readme", nargs="?", type=pathlib.Path, default=SUITE.parent / "README.md")
-    parser.add_argument("--check", action="store_true", help="write nothing; status 1 when the table is out of date")
+    parser.add_argument("--check", action="store_true", help="write nothing; status 1 when a file is out of date")
     options = parser.parse_args()
-    text = options.readme.read_text(encoding="utf-8")
     try:
-        wanted = with_table(text, as_markdown(rows(described_cases())))
+        wanted = generated(described_cases())
     except ValueError as err:
-        sys.exit(f"{options.readme}: {err}")
-    if wanted == text:
-        return 0
-    if options.check:
-        sys.exit(f"{options.readme}: the catalogue is out of date: run `make catalogue`")
-    write_atomically(options.readme, wanted, 0o644)
+        sys.exit(str(err))
+    stale = [path for path, text in wanted.items() if not path.is_file() or path.read_text(encoding="utf-8") != text]
+    if options.check and stale:
+        sys.exit(f"out of date: {', '.join(map(str, stale))}: run `make catalogue`")
+    for path in stale:
+        write_atomically(path, wanted[path], 0o644)
     return 0
 
 

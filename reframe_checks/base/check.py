@@ -63,6 +63,8 @@ class SystemCheck(
     measured_s = rfmb.variable(float, int, value=0)
     #: … or, of what does not run there, an estimate for the hardware that it is made for. A leaf says one of the two.
     estimated_s = rfmb.variable(float, int, value=0)
+    #: All features that this case needs of a partition, for the catalogue.
+    case_features = rfmb.variable(typ.List[str], value=[])
     #: How often the command runs in the job.
     repeats = rfmb.variable(int, value=1)
     #: Modes besides its own tags in which the check runs.
@@ -78,8 +80,8 @@ class SystemCheck(
     def require_features(self):
         self.check_class = type(self).__name__
         self.tags |= {self.family.split("/")[0], *self.modes, FULL}
-        features = [*self.needs_partition, *self.chosen_features()]
-        self.valid_systems = [" ".join(f"+{feature}" for feature in features) or "*"]
+        self.case_features = [*self.needs_partition, *self.chosen_features()]
+        self.valid_systems = [" ".join(f"+{feature}" for feature in self.case_features) or "*"]
         self.valid_prog_environs = [
             " ".join(f"+{feature}" for feature in choice) or "*" for choice in feature_choices(self.needs_environ)
         ]

@@ -17,28 +17,17 @@ value, see ReFrame's manual, "External references") and one list of our own that
         method: why this value
 """
 
-import datetime
-import fnmatch
-import functools
 import pathlib
 
 import msgspec
 import reframe as rfm
 import reframe.core.builtins as rfmb
-import yaml
 from reframe.core.exceptions import ReframeError
 from reframe.core.runtime import runtime
 
-from kappa.ground.bounded_file import read_text
-from kappa.ground.bounded_yaml import load_yaml
+from kappa.ground.errors import InputError
 from kappa.record.evidence import ReferenceSource, written
-
-MAX_BYTES = 16 * 2**20
-SOURCES = ("contract", "vendor", "theoretical", "learned", "simulated")
-
-
-class ReferenceFileError(ValueError):
-    """A reference file that cannot be used; names the file, the key and what was expected."""
+from kappa.sites.references import read_sources, source_of
 
 
 class References(rfm.RegressionTestPlugin):
@@ -63,7 +52,9 @@ class References(rfm.RegressionTestPlugin):
         try:
             read_sources(self._reference_path)
             self.reference = {"$ref": self.reference_file}
-        except (OSError, ReferenceFileError, ReframeError, TypeError, KeyError, AttributeError) as err:
+        except InputError as err:
+            self.reference_problem = str(err)
+        except (OSError, ReframeError, TypeError, KeyError, AttributeError) as err:
             self.reference_problem = f"{self.reference_file}: {err}"
 
     @rfmb.run_before("performance")
@@ -101,45 +92,3 @@ class References(rfm.RegressionTestPlugin):
         except KeyError:
             return {}, where
         return entry, where
-
-
-@functools.cache
-def read_sources(path: pathlib.Path) -> tuple[dict, ...]:
-    """The ``$sources`` list of a reference file, checked.
-
-    :raises ReferenceFileError: names the key and what was expected there.
-    :raises OSError: the file cannot be read.
-    """
-    try:
-        document = load_yaml(read_text(path, MAX_BYTES))
-    except yaml.YAMLError as err:
-        raise ReferenceFileError(f"not valid YAML: {err}") from err
-    except UnicodeDecodeError as err:
-        raise ReferenceFileError(f"not UTF-8: {err.reason} at byte {err.start}") from err
-    if not isinstance(document, dict):
-        raise ReferenceFileError("expected a mapping from check class to references")
-    sources = document.get("$sources")
-    if not isinstance(sources, list):
-        raise ReferenceFileError("expected a list `$sources` that says where the references come from")
-    for number, source in enumerate(sources):
-        _check_source(source, f"$sources[{number}]")
-    return tuple({**source, "date": str(source["date"])} for source in sources)
-
-
-def _check_source(source, where):
-    expected = {"match": str, "source": str, "date": datetime.date, "samples": int, "method": str}
-    if not isinstance(source, dict):
-        raise ReferenceFileError(f"{where}: expected a mapping with {', '.join(expected)}")
-    for key, kind in expected.items():
-        if not isinstance(source.get(key), kind):
-            raise ReferenceFileError(f"{where}.{key}: expected {kind.__name__}, found {source.get(key)!r}")
-    if source["source"] not in SOURCES:
-        raise ReferenceFileError(f"{where}.source: expected one of {', '.join(SOURCES)}, found {source['source']!r}")
-
-
-def source_of(sources, dotted):
-    """The first entry of ``sources`` whose pattern matches ``CLASS.INDEX….METRIC``, without the pattern."""
-    for source in sources:
-        if fnmatch.fnmatchcase(dotted, source["match"]):
-            return {key: value for key, value in source.items() if key != "match"}
-    return None

@@ -9,10 +9,12 @@ import reframe.core.builtins as rfmb
 import reframe.utility.typecheck as typ
 from reframe.core.exceptions import ReframeError
 
+from kappa.vocabulary.tunables import Tunable
+
 
 class Tuning(rfm.RegressionTestPlugin):
-    #: Names of the variables that a site may set.
-    tunable = rfmb.variable(typ.List[str], value=[])
+    #: The variables that a site may set: name -> ``Tunable``.
+    tunable = rfmb.variable(typ.Dict[str, Tunable], value={})
 
     @rfmb.run_after("setup")
     def apply_site_tuning(self):

@@ -7,6 +7,7 @@ import reframe as rfm
 import reframe.core.builtins as rfmb
 from reframe.core.exceptions import SanityError
 
+from kappa.vocabulary.tunables import Tunable
 from reframe_checks.base.check import KappaCheck
 from reframe_checks.base.on_gpus import OnGpus
 from reframe_checks.base.scaled import Scaled
@@ -29,7 +30,9 @@ class BabelStream(OnGpus, Scaled, KappaCheck):
 
     #: Numbers of 8 bytes in each of the three arrays; the program wants a multiple of 1024.
     elements = rfmb.variable(int, value=1 << 26)
-    tunable = ["elements"]
+    tunable = {
+        "elements": Tunable("whole number", "", "numbers of 8 bytes in each array, a multiple of 1024"),
+    }
 
     @rfmb.run_after("setup")
     def command_line(self):

@@ -6,6 +6,7 @@ Fraction of peak is sustained speed over peak of the cores used.
 import reframe as rfm
 import reframe.core.builtins as rfmb
 
+from kappa.vocabulary.tunables import Tunable
 from reframe_checks.base.scaled import Scaled
 from reframe_checks.compute import hpl_input
 from reframe_checks.compute.hpl_base import HplCheck
@@ -22,7 +23,11 @@ class Hpl(Scaled, HplCheck):
     #: Share of the nodes' memory that the matrix fills, unless ``order`` gives N.
     memory_fraction = rfmb.variable(float, value=0.8)
     order = rfmb.variable(int, value=0)
-    tunable = ["memory_fraction", "order", "block"]
+    tunable = {
+        "memory_fraction": Tunable("number", "", "share of the memory that the matrix fills"),
+        "order": Tunable("whole number", "", "of the matrix, instead of that share"),
+        "block": Tunable("whole number", "", "HPL's block size"),
+    }
 
     @rfmb.run_before("run")
     def write_input(self):

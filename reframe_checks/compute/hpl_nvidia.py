@@ -15,6 +15,7 @@ import reframe as rfm
 import reframe.core.builtins as rfmb
 from reframe.core.exceptions import ReframeError
 
+from kappa.vocabulary.tunables import Tunable
 from reframe_checks.base.on_gpus import OnGpus
 from reframe_checks.base.scaled import Scaled
 from reframe_checks.compute import hpl_input
@@ -88,7 +89,11 @@ class HplNvidia(Scaled, HplOnGpus):
     #: Share of the GPUs' memory that the matrix fills, unless ``order`` gives N.
     memory_fraction = rfmb.variable(float, value=0.8)
     order = rfmb.variable(int, value=0)
-    tunable = ["memory_fraction", "order", "block"]
+    tunable = {
+        "memory_fraction": Tunable("number", "", "share of the memory that the matrix fills"),
+        "order": Tunable("whole number", "", "of the matrix, instead of that share"),
+        "block": Tunable("whole number", "", "HPL's block size"),
+    }
 
     @rfmb.run_before("run")
     def write_input(self):

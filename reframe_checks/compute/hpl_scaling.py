@@ -20,13 +20,18 @@ import reframe as rfm
 import reframe.core.builtins as rfmb
 import reframe.utility.typecheck as typ
 
+from kappa.vocabulary.tunables import Tunable
 from reframe_checks.base.scaled import Scaled
 from reframe_checks.compute.hpl_base import HplCheck
 from reframe_checks.compute.hpl_input import doublings, problem_size
 from reframe_checks.compute.hpl_nvidia import HplOnGpus
 
 NODES, ORDER = ("Nodes", ""), ("Order N", "")
-TUNABLE = ["memory_fractions", "orders", "block"]
+TUNABLE = {
+    "memory_fractions": Tunable("numbers", "", "shares of one node's memory that the matrices fill"),
+    "orders": Tunable("whole numbers", "", "of the matrices, instead of these shares"),
+    "block": Tunable("whole number", "", "HPL's block size"),
+}
 
 
 class OverNodes(Scaled):

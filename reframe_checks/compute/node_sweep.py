@@ -12,6 +12,7 @@ import reframe as rfm
 import reframe.core.builtins as rfmb
 from reframe.core.exceptions import SanityError
 
+from kappa.vocabulary.tunables import Tunable
 from reframe_checks.base.check import KappaCheck
 from reframe_checks.base.cmake_program import CMakeProgram
 from reframe_checks.base.scaled import Scaled
@@ -48,7 +49,12 @@ class NodeSweep(Scaled, KappaCheck):
     at_once = rfmb.variable(int, value=0)
     #: How many times slower than the median node a node has to be to be named.
     least_slowdown = rfmb.variable(float, value=1.1)
-    tunable = ["mib_per_core", "seconds", "at_once", "least_slowdown"]
+    tunable = {
+        "mib_per_core": Tunable("whole number", "MiB", "the triad's three arrays on each core"),
+        "seconds": Tunable("number", "s", "of each kernel with all cores"),
+        "at_once": Tunable("whole number", "nodes", "measured at the same time; 0 is all"),
+        "least_slowdown": Tunable("number", "", "times slower than the median node, to be named"),
+    }
 
     @rfmb.run_after("setup")
     def command_line(self):

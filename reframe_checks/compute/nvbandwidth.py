@@ -6,6 +6,7 @@ The slowest link is gated: one that trained at half its width does not hide behi
 import reframe as rfm
 import reframe.core.builtins as rfmb
 
+from kappa.vocabulary.tunables import Tunable
 from reframe_checks.base.check import KappaCheck
 from reframe_checks.base.on_gpus import SEVERAL_GPUS, OnGpus
 from reframe_checks.base.scaled import Scaled
@@ -22,7 +23,9 @@ class NvBandwidth(OnGpus, Scaled, KappaCheck):
 
     #: Size of each copied buffer in MiB.
     buffer_mib = rfmb.variable(int, value=512)
-    tunable = ["buffer_mib"]
+    tunable = {
+        "buffer_mib": Tunable("whole number", "MiB", "each copied buffer"),
+    }
     #: nvbandwidth's tests.
     copies: tuple[str, ...] = ()
 

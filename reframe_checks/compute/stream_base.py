@@ -10,6 +10,7 @@ import shlex
 import reframe.core.builtins as rfmb
 from reframe.core.exceptions import ReframeError, SanityError
 
+from kappa.vocabulary.tunables import Tunable
 from reframe_checks.base.check import KappaCheck
 from reframe_checks.parsers import likwid, stream
 
@@ -20,7 +21,9 @@ class StreamCheck(KappaCheck):
 
     #: Working set of likwid-bench; classic STREAM has its array size built in.
     working_set = rfmb.variable(str, value="4GB")
-    tunable = ["working_set"]
+    tunable = {
+        "working_set": Tunable("text", "", "of likwid-bench, as `4GB`"),
+    }
     #: Threads of one run.
     threads = rfmb.variable(int, value=0)
 

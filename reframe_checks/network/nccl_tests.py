@@ -6,6 +6,7 @@ Bus bandwidth, which compares with the hardware's whatever the number of ranks, 
 import reframe as rfm
 import reframe.core.builtins as rfmb
 
+from kappa.vocabulary.tunables import Tunable
 from reframe_checks.base.check import KappaCheck
 from reframe_checks.base.on_gpus import SEVERAL_GPUS, OnGpus
 from reframe_checks.base.scaled import Scaled
@@ -25,7 +26,11 @@ class NcclCheck(OnGpus, Scaled, KappaCheck):
     largest_mib = rfmb.variable(int, value=1024)
     iterations = rfmb.variable(int, value=20)
     warmup = rfmb.variable(int, value=5)
-    tunable = ["largest_mib", "iterations", "warmup"]
+    tunable = {
+        "largest_mib": Tunable("whole number", "MiB", "the largest message"),
+        "iterations": Tunable("whole number", "", "timed, of each message size"),
+        "warmup": Tunable("whole number", "", "untimed ones before them"),
+    }
 
     def chosen_features(self):
         return [*super().chosen_features(), *self.several_gpus(self.scale)]

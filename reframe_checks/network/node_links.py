@@ -12,6 +12,7 @@ import reframe as rfm
 import reframe.core.builtins as rfmb
 from reframe.core.backends import getlauncher
 
+from kappa.vocabulary.tunables import Tunable
 from reframe_checks.base.check import KappaCheck
 from reframe_checks.base.scaled import Scaled
 from reframe_checks.parsers import node_links
@@ -35,7 +36,11 @@ class NodeLinks(Scaled, KappaCheck):
     iterations = rfmb.variable(int, value=10)
     window = rfmb.variable(int, value=64)
     repeats_per_link = rfmb.variable(int, value=2)
-    tunable = ["iterations", "window", "repeats_per_link"]
+    tunable = {
+        "iterations": Tunable("whole number", "", "timed"),
+        "window": Tunable("whole number", "messages", "in flight"),
+        "repeats_per_link": Tunable("whole number", "", "measurements of each link"),
+    }
 
     sourcesdir = "src"
     programs = ["osu_bibw"]

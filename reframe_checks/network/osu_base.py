@@ -11,6 +11,7 @@ import reframe.core.builtins as rfmb
 from reframe.core.exceptions import SanityError
 from reframe.utility import sanity as sn
 
+from kappa.vocabulary.tunables import Tunable
 from reframe_checks.base.check import KappaCheck
 from reframe_checks.parsers import osu
 
@@ -46,7 +47,11 @@ class OsuCheck(KappaCheck):
     iterations = rfmb.variable(int, value=200)
     warmup = rfmb.variable(int, value=20)
     repeats = 3
-    tunable = ["iterations", "warmup", "repeats"]
+    tunable = {
+        "iterations": Tunable("whole number", "", "timed, of each message size"),
+        "warmup": Tunable("whole number", "", "untimed ones before them"),
+        "repeats": Tunable("whole number", "", "runs in the job, of which the best counts"),
+    }
 
     quantity = LATENCY
     #: Whether the program can check the data that it moved (``-c``); the suite in C then has to.

@@ -6,6 +6,7 @@ The curve over message sizes is kept whole; 8 B and 1 MiB are gated. Latency is 
 import reframe as rfm
 import reframe.core.builtins as rfmb
 
+from kappa.vocabulary.tunables import Tunable
 from reframe_checks.base.scaled import Placed
 from reframe_checks.network.osu_base import BANDWIDTH, OsuCheck
 
@@ -33,7 +34,10 @@ class OsuStream(OsuPointToPoint):
     iterations = 10
     warmup = 2
     window = rfmb.variable(int, value=64)
-    tunable = [*OsuPointToPoint.tunable, "window"]
+    tunable = {
+        **OsuPointToPoint.tunable,
+        "window": Tunable("whole number", "messages", "in flight"),
+    }
     hint = "compare with the same check on other nodes; look at link width and speed, errors on the port, and the MTU"
 
     def size_options(self):

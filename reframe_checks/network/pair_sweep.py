@@ -18,6 +18,7 @@ import reframe.core.builtins as rfmb
 import reframe.utility.typecheck as typ
 from reframe.core.exceptions import SanityError
 
+from kappa.vocabulary.tunables import Tunable
 from reframe_checks.base.check import KappaCheck
 from reframe_checks.base.cmake_program import CMakeProgram
 from reframe_checks.base.scaled import SHOW_TOPOLOGY, TOPOLOGY_FILE, Scaled
@@ -62,10 +63,17 @@ class PairSweep(Scaled, KappaCheck):
     least_loss = rfmb.variable(float, value=0.001)
     #: False where no counter of the nodes sees the fabric's packets.
     count_packets = rfmb.variable(typ.Bool, value=True)
-    tunable = [
-        "latency_bytes", "round_trips", "bandwidth_bytes", "window", "windows", "seconds", "least_slowdown",
-        "least_loss", "count_packets",
-    ]  # fmt: skip
+    tunable = {
+        "latency_bytes": Tunable("whole number", "B", "message of the latency"),
+        "round_trips": Tunable("whole number", "", "of each latency"),
+        "bandwidth_bytes": Tunable("whole number", "B", "message of the bandwidth"),
+        "window": Tunable("whole number", "messages", "in flight"),
+        "windows": Tunable("whole number", "", "of each bandwidth"),
+        "seconds": Tunable("number", "s", "at most for each of a pair's measurements"),
+        "least_slowdown": Tunable("number", "", "times slower than its like, for a node, link or switch to be named"),
+        "least_loss": Tunable("number", "", "share of a pair's packets that gets lost, for it to be named"),
+        "count_packets": Tunable("yes or no", "", "no where no counter of the nodes sees the fabric's packets"),
+    }
 
     @rfmb.run_after("setup")
     def command_line(self):

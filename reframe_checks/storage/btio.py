@@ -13,6 +13,7 @@ import reframe.core.builtins as rfmb
 import reframe.utility.typecheck as typ
 from reframe.core.exceptions import ReframeError, SanityError
 
+from kappa.vocabulary.tunables import Tunable
 from reframe_checks.base.check import KappaCheck
 from reframe_checks.base.on_storage import OnStorage
 from reframe_checks.base.scaled import Scaled
@@ -53,7 +54,10 @@ class BtIo(OnStorage, Scaled, KappaCheck):
     #: One for all scales, or ``{scale: class}``. To be chosen so that a run takes minutes: NPB prints two decimals of a
     #: second.
     problem_class = rfmb.variable(str, typ.Dict[str, str], value="C")
-    tunable = ["problem_class", "repeats"]
+    tunable = {
+        "problem_class": Tunable("text, or one for each scale", "", "as `C` or `{one_node: C, whole_partition: D}`"),
+        "repeats": Tunable("whole number", "", "runs in the job, of which the median counts"),
+    }
 
     @rfmb.run_after("setup")
     def choose_class(self):

@@ -9,6 +9,7 @@ import reframe.core.builtins as rfmb
 from reframe.core.exceptions import SanityError
 
 from kappa.vocabulary.scales import SCALES
+from kappa.vocabulary.tunables import Tunable
 from reframe_checks.base.check import KappaCheck
 from reframe_checks.base.on_storage import OnStorage
 from reframe_checks.parsers import fio
@@ -35,7 +36,11 @@ class Fio(OnStorage, KappaCheck):
     file_size_mib = rfmb.variable(int, value=1024)
     runtime_s = rfmb.variable(int, value=10)
     queue_depth = rfmb.variable(int, value=16)
-    tunable = ["file_size_mib", "runtime_s", "queue_depth"]
+    tunable = {
+        "file_size_mib": Tunable("whole number", "MiB", "each file"),
+        "runtime_s": Tunable("whole number", "s", "of each pattern"),
+        "queue_depth": Tunable("whole number", "", "requests in flight"),
+    }
 
     def chosen_scale(self):
         return SCALES["one_core"]

@@ -10,6 +10,7 @@ import reframe as rfm
 import reframe.core.builtins as rfmb
 from reframe.core.exceptions import SanityError
 
+from kappa.vocabulary.tunables import Tunable
 from reframe_checks.base.check import KappaCheck
 from reframe_checks.base.on_storage import OnStorage
 from reframe_checks.base.scaled import Scaled
@@ -50,7 +51,12 @@ class IorCheck(OnStorage, Scaled, KappaCheck):
     #: Of each rank in a hard pattern, one transfer each.
     segments = rfmb.variable(int, value=10000)
     repetitions = rfmb.variable(int, value=3)
-    tunable = ["block_mib", "transfer_mib", "segments", "repetitions"]
+    tunable = {
+        "block_mib": Tunable("whole number", "MiB", "of each rank, unless the pattern is hard"),
+        "transfer_mib": Tunable("whole number", "MiB", "of each call, unless the pattern is hard"),
+        "segments": Tunable("whole number", "", "of each rank in a hard pattern, one transfer each"),
+        "repetitions": Tunable("whole number", "", "of which the best counts"),
+    }
 
     @rfmb.run_after("setup")
     def command_line(self):

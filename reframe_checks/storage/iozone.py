@@ -12,6 +12,7 @@ from reframe.core.exceptions import SanityError
 from reframe.utility import sanity as sn
 
 from kappa.vocabulary.scales import SCALES
+from kappa.vocabulary.tunables import Tunable
 from reframe_checks.base.check import KappaCheck
 from reframe_checks.base.on_storage import OnStorage
 from reframe_checks.parsers import iozone
@@ -32,7 +33,10 @@ class Iozone(OnStorage, KappaCheck):
 
     file_sizes_mib = rfmb.variable(typ.List[int], value=[64, 256, 1024, 4096])
     request_sizes_kib = rfmb.variable(typ.List[int], value=[4, 64, 1024, 16384])
-    tunable = ["file_sizes_mib", "request_sizes_kib"]
+    tunable = {
+        "file_sizes_mib": Tunable("whole numbers", "MiB", "of the files"),
+        "request_sizes_kib": Tunable("whole numbers", "KiB", "of the requests"),
+    }
 
     def chosen_scale(self):
         return SCALES["one_core"]

@@ -9,6 +9,7 @@ import reframe.core.builtins as rfmb
 from reframe.core.exceptions import SanityError
 from reframe.utility import sanity as sn
 
+from kappa.vocabulary.tunables import Tunable
 from reframe_checks.base.check import KappaCheck
 from reframe_checks.base.on_storage import OnStorage
 from reframe_checks.base.scaled import Scaled
@@ -42,7 +43,10 @@ class Mdtest(OnStorage, Scaled, KappaCheck):
     #: Files and folders of each rank.
     items = rfmb.variable(int, value=2000)
     iterations = rfmb.variable(int, value=3)
-    tunable = ["items", "iterations"]
+    tunable = {
+        "items": Tunable("whole number", "", "files and folders of each rank"),
+        "iterations": Tunable("whole number", "", "of which the best counts"),
+    }
 
     @rfmb.run_after("init")
     def declare_metrics(self):

@@ -12,6 +12,7 @@ import reframe.core.builtins as rfmb
 from reframe.core.exceptions import SanityError
 
 from kappa.vocabulary.storage_targets import stated_folder
+from kappa.vocabulary.tunables import Tunable
 from reframe_checks.base.check import KappaCheck
 from reframe_checks.base.scaled import Scaled
 from reframe_checks.parsers import fio
@@ -38,7 +39,12 @@ class NodeScratch(Scaled, KappaCheck):
     queue_depth = rfmb.variable(int, value=16)
     #: A node below this share of the median node is a suspect.
     suspect_share = rfmb.variable(float, value=0.5)
-    tunable = ["file_size_mib", "runtime_s", "queue_depth", "suspect_share"]
+    tunable = {
+        "file_size_mib": Tunable("whole number", "MiB", "each file"),
+        "runtime_s": Tunable("whole number", "s", "of each pattern"),
+        "queue_depth": Tunable("whole number", "", "requests in flight"),
+        "suspect_share": Tunable("number", "", "of the median node, below which a node is a suspect"),
+    }
 
     sourcesdir = "src"
     programs = ["fio"]

@@ -30,7 +30,7 @@ from kappa.ground.typed import load_json
 from kappa.ground.whole_files import sync_folder, write_atomically
 from kappa.record.load import load_session
 from kappa.record.model import Case, Session
-from reports.acceptance.contract import Contract, load_contract
+from kappa.sites.contract import Contract, load_contract
 from reports.acceptance.series import Series
 from reports.acceptance.versions import CONTRACT, earlier_versions, keep_version
 

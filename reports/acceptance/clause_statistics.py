@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from kappa.ground.figures import figure
-from reports.acceptance.contract import Statistic
+from kappa.sites.contract import Statistic
 
 CONFIDENCE = 0.95
 

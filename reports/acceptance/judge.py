@@ -8,9 +8,9 @@ from enum import Enum
 from kappa.ground.clean_text import one_line
 from kappa.ground.figures import counted
 from kappa.record.model import Case, Metric
+from kappa.sites.contract import Clause, Contract
 from reports.acceptance.campaign import Attempt, Campaign
 from reports.acceptance.clause_statistics import Interval, interval_of, value_of
-from reports.acceptance.contract import Clause, Contract
 from reports.acceptance.series import Series, selects
 from reports.verdict.case_verdict import executed
 

@@ -2,7 +2,7 @@
 
 from kappa.ground.clean_text import clean
 from kappa.ground.figures import NOTHING, counted, duration
-from reports.acceptance.contract import Contract
+from kappa.sites.contract import Contract
 from reports.acceptance.judge import Outcome, Verdict
 from reports.acceptance.plan import Item, Plan
 

@@ -9,7 +9,7 @@ from typing import Any
 from kappa.ground.errors import InputError
 from kappa.record.load import load_session
 from kappa.record.model import Case
-from reports.acceptance.contract import Clause, Contract
+from kappa.sites.contract import Clause, Contract
 from reports.acceptance.series import Series, selects
 
 # Stored reports that are read for run times.

@@ -5,7 +5,7 @@ import re
 from dataclasses import dataclass
 
 from kappa.record.model import Case
-from reports.acceptance.contract import Selector
+from kappa.sites.contract import Selector
 
 
 @dataclass(frozen=True, order=True)

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from kappa.ground.clean_text import clean
 from kappa.ground.errors import InputError
 from kappa.ground.whole_files import write_atomically
-from reports.acceptance.contract import Contract, load_contract
+from kappa.sites.contract import Contract, load_contract
 
 CONTRACT = "contract.yaml"
 _EARLIER = re.compile(r"contract\.([1-9][0-9]{0,8})\.yaml", re.ASCII)

@@ -22,7 +22,7 @@ from kappa.ground.bounded_yaml import load_yaml
 from kappa.ground.clean_text import clean, one_line
 from kappa.ground.errors import InputError
 from kappa.ground.typed import fit
-from kappa.sites.expected import MAX_SITE_FILE_BYTES
+from kappa.ground.yaml_lines import SIZE_LIMIT
 from reports.learn.limits import Limits
 from reports.learn.patch import Proposal
 from reports.learn.samples import Place
@@ -118,7 +118,7 @@ def modelled(path: pathlib.Path) -> list[Proposal]:
     """
     source = clean(str(path))
     try:
-        entries = load_yaml(read_text(path, MAX_SITE_FILE_BYTES))
+        entries = load_yaml(read_text(path, SIZE_LIMIT))
     except (OSError, UnicodeDecodeError, yaml.YAMLError) as err:
         raise InputError(f"cannot read {source}: {clean(str(err))}") from err
     kept = fit(entries, list[_Entry], source)

@@ -1,20 +1,43 @@
 """What ReFrame says of all checks: the README's catalogue is made from it, and Spack builds the programs they run."""
 
-import pathlib
-
+import msgspec
 import pytest
 
+from kappa.vocabulary.extras import EnvironmentExtras, PartitionExtras
+from kappa.vocabulary.features import ENVIRONMENT_FEATURES, PARTITION_FEATURES, STORAGE_FEATURES
+from kappa.vocabulary.tables import as_markdown
+from kappa.vocabulary.tunables import TYPES
 from reframe_checks.base import catalogue
 from reframe_checks.base.census import declared_checks
 from spack_envs.installer import table
 
-README = pathlib.Path(__file__).resolve().parents[2] / "README.md"
 
-
-def test_readme_is_up_to_date(cases):
+def test_what_is_generated_is_up_to_date(cases):
     assert {case["@class"] for case in cases} == set(declared_checks())
-    text = README.read_text(encoding="utf-8")
-    assert catalogue.with_table(text, catalogue.as_markdown(catalogue.rows(cases))) == text, "run `make catalogue`"
+    wanted = catalogue.generated(cases)
+    assert {path.name for path in wanted} == {"README.md", "site.md", "checks.json"}
+    for path, text in wanted.items():
+        assert path.read_text(encoding="utf-8") == text, f"{path}: run `make catalogue`"
+
+
+def test_features_of_the_vocabulary_are_those_that_checks_need(cases):
+    promised = {feature for name in table.names() for feature in table.read(name).features}
+    needed = {feature for case in cases for need in case["needs_environ"] for feature in need.split("|")}
+    assert needed <= set(ENVIRONMENT_FEATURES) <= needed | promised
+    assert {feature for case in cases for feature in case["case_features"]} == {*PARTITION_FEATURES, *STORAGE_FEATURES}
+
+
+def test_tunables_have_a_type_that_fits_their_default(cases):
+    for case in cases:
+        for variable, (kind, _, meaning) in case["tunable"].items():
+            assert meaning
+            msgspec.convert(case[variable], TYPES[kind])
+
+
+@pytest.mark.parametrize("extras", [PartitionExtras, EnvironmentExtras])
+def test_every_extra_is_read_by_some_check(extras):
+    source = "".join(path.read_text(encoding="utf-8") for path in catalogue.SUITE.glob("**/*.py"))
+    assert [name for name in extras.__struct_fields__ if f'"{name}"' not in source] == []
 
 
 def test_every_osu_program_of_a_check_is_promised_by_the_environments_for_it(cases):
@@ -44,7 +67,7 @@ def test_cases_of_a_class_share_a_row():
         [{**common, "metric_units": {"m": "us"}}, {**common, "metric_units": {"n": ""}, "needs_partition": ["q"]}]
     )
     assert table == [("`A`", "d", "`m` us, `n`", "`p`, `q`", "`x|y`", "≈ 90 s")]
-    assert r"`x\|y`" in catalogue.as_markdown(table)
+    assert r"`x\|y`" in as_markdown([catalogue.HEADER, *table])
 
 
 def test_every_check_says_what_a_case_takes(cases):
@@ -52,7 +75,7 @@ def test_every_check_says_what_a_case_takes(cases):
     assert not [name for name, both in said.items() if sorted(value > 0 for value in both) != [False, True]]
 
 
-@pytest.mark.parametrize("text", ["", catalogue.BEGIN + "\n", catalogue.END])
+@pytest.mark.parametrize("text", ["", "<!-- modes: make catalogue -->\n", "<!-- end of modes -->"])
 def test_missing_marker_is_an_error(text):
     with pytest.raises(ValueError, match="expected the lines"):
-        catalogue.with_table(text, "")
+        catalogue.with_table(text, "modes", "")

@@ -6,7 +6,7 @@ import pytest
 import yaml
 
 from kappa.sites.expected import load_site
-from reframe_checks.base.references import read_sources, source_of
+from kappa.sites.references import read_sources, source_of
 from tests.sites.dry_run import EXAMPLES, SITES, settings
 
 # So that an operator can read it.

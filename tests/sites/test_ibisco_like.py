@@ -5,7 +5,7 @@ import re
 
 import pytest
 
-from reports.acceptance.contract import load_contract
+from kappa.sites.contract import load_contract
 from tests.sites.dry_run import SITES
 
 TRANSPORTS = {

@@ -12,8 +12,8 @@ from kappa.conduct import acceptance as running
 from kappa.conduct.session import CHECKS, Conductor
 from kappa.ground.errors import InputError
 from kappa.ground.processes import Stop, StoppedError
+from kappa.sites.contract import load_contract
 from reports.acceptance.campaign import REPORT, Campaign
-from reports.acceptance.contract import load_contract
 from reports.acceptance.plan import Item, Offer, Plan, plan, stored_times
 from reports.acceptance.series import Series
 from tests.unit.acceptance.conftest import clause

@@ -4,8 +4,8 @@ import random
 
 import pytest
 
+from kappa.sites.contract import Statistic
 from reports.acceptance.clause_statistics import interval_of, value_of
-from reports.acceptance.contract import Statistic
 
 MEDIAN = Statistic("median")
 

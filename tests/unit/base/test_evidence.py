@@ -16,7 +16,8 @@ from reframe_checks.base.evidence import Evidence
 
 @pytest.fixture
 def check():
-    return SimpleNamespace(curves={}, per_node={}, heat_maps={}, matrices={}, findings=[], suspects=[], hint="look")
+    return SimpleNamespace(curves={}, per_node={}, heat_maps={}, matrices={}, findings=[], suspects=[], hint="look",
+                           load_by_others={}, robbed="")  # fmt: skip
 
 
 def test_what_is_recorded_is_read(check):

@@ -1,7 +1,8 @@
 import pytest
 import yaml
 
-from reframe_checks.base.references import ReferenceFileError, read_sources, source_of
+from kappa.ground.errors import InputError
+from kappa.sites.references import read_sources, source_of
 
 SOURCE = {"match": "A.*", "source": "vendor", "date": "2026-01-02", "samples": 3, "method": "data sheet"}
 
@@ -29,17 +30,18 @@ def test_no_match_is_none(tmp_path):
 @pytest.mark.parametrize(
     ("document", "message"),
     [
-        ("", "expected a mapping"),
-        ("a: [", "not valid YAML"),
-        ({"A": {}}, r"expected a list `\$sources`"),
-        ({"$sources": ["A"]}, r"\$sources\[0\]: expected a mapping"),
-        ({"$sources": [SOURCE, {**SOURCE, "source": "hearsay"}]}, r"\$sources\[1\].source: expected one of contract"),
-        ({"$sources": [{**SOURCE, "date": "soon"}]}, r"\$sources\[0\].date: expected date, found 'soon'"),
-        ({"$sources": [{**SOURCE, "samples": "many"}]}, r"\$sources\[0\].samples: expected int"),
-        ({"$sources": [{key: value for key, value in SOURCE.items() if key != "method"}]}, r"\.method: expected str"),
-        ("!!python/object/apply:os.system ['true']", "not valid YAML"),
+        ("", "line 1: the document: expected a mapping"),
+        ("a: [", "line 1: expected the node content"),
+        ({"A": {}}, r"with a list \$sources"),
+        ({"$sources": ["A"]}, r"\$sources.0: Expected object, got str"),
+        ({"$sources": [SOURCE, {**SOURCE, "source": "hearsay"}]}, r"line 10: \$sources.1.source: .* 'hearsay'"),
+        ({"$sources": [{**SOURCE, "date": "soon"}]}, r"\$sources.0.date: expected a date as YYYY-MM-DD, found 'soon'"),
+        ({"$sources": [{**SOURCE, "samples": "many"}]}, r"\$sources.0.samples: Expected int, got str"),
+        ({"$sources": [{**SOURCE, "metod": "x"}]}, r"\$sources.0.metod: unknown key 'metod': did you mean 'method'?"),
+        ({"$sources": [{key: value for key, value in SOURCE.items() if key != "method"}]}, "expected the key method"),
+        ("!!python/object/apply:os.system ['true']", "could not determine a constructor"),
     ],
 )
 def test_a_bad_file_is_named_with_its_key(tmp_path, document, message):
-    with pytest.raises(ReferenceFileError, match=message):
+    with pytest.raises(InputError, match=message):
         read_sources(write(tmp_path, document))

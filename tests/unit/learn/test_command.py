@@ -10,7 +10,7 @@ import yaml
 
 from kappa.command.main import main
 from kappa.sites.places import history_folder
-from reframe_checks.base.references import read_sources
+from kappa.sites.references import read_sources
 from tests.unit.history.nights import history_of, night, write
 from tests.unit.reports.samples import case, latency
 
@@ -68,9 +68,9 @@ def test_the_patch_applies_and_says_where_the_reference_comes_from(site, capsys)
     assert 0.02 < upper < 0.06
     assert document["OsuLatency"]["two_nodes"]["latency_1MiB"] == [25000, None, 0, "us"]
     source = read_sources(path)[0]
-    assert (source["match"], source["source"]) == ("OsuLatency.two_nodes.latency_8B", "learned")
-    assert source["samples"] == 30
-    assert "2026-01-20 to 2026-02-18" in source["method"]
+    assert (source.match, source.source) == ("OsuLatency.two_nodes.latency_8B", "learned")
+    assert source.samples == 30
+    assert "2026-01-20 to 2026-02-18" in source.method
 
 
 def test_a_check_that_shares_its_references_keeps_them(site, capsys):

@@ -16,7 +16,7 @@ EXPECTED = """
 default_mode: nightly
 modes:
   nightly: {node/partition-state: [cpu], network/osu-pt2pt: [cpu]}
-  hpl: {compute/hpl: [cpu]}
+  smoke: {compute/hpl: [cpu]}
 """
 
 
@@ -90,7 +90,7 @@ def test_an_unusable_report_is_2_on_the_command_line(saved):
 
 
 def test_the_mode_is_a_choice(site, saved, called):
-    assert called("verdict", saved(complete()), "--site", site, "--mode", "hpl")[0] == 2
+    assert called("verdict", saved(complete()), "--site", site, "--mode", "smoke")[0] == 2
 
 
 def test_a_site_that_is_not_there(saved, called):

@@ -11,8 +11,11 @@ modes:
   nightly:
     <<: *smoke
     compute/hpl: [cpu]
-not_provided: {nvidia: "no\\x1b[31m GPU"}
+not_provided: {nvidia: no GPU}
 """
+
+
+MODES = "{nightly: {node/health: [cpu]}}"
 
 
 def write(folder, text):
@@ -35,19 +38,23 @@ def test_a_site(tmp_path):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("", "the document: expected object, found None"),
-        ("modes: [", "not valid YAML"),
-        ("modes: {nightly: {a: [cpu]}}", "'default_mode' is a required property"),
-        ("default_mode: nightly\nmodes: {}", r"modes: expected \w+ of length >= 1"),
-        ("default_mode: nightly\nmodes: {nightly: {}}", r"modes.nightly: expected \w+ of length >= 1"),
-        ("default_mode: nightly\nmodes: {nightly: {a: []}}", r"modes.nightly.a: expected \w+ of length >= 1"),
-        ("default_mode: nightly\nmodes: {nightly: {a: cpu}}", "modes.nightly.a: expected array, found 'cpu'"),
-        ("default_mode: weekly\nmodes: {nightly: {a: [cpu]}}", "default_mode: expected one of nightly, found 'weekly'"),
-        ("default_mode: nightly\nmodes: {nightly: {a: [cpu], a: [gpu]}}", "found .a. .*line 2, column 29"),
+        ("", "the document: Expected object, got null"),
+        ("modes: [", "line 1: expected the node content"),
+        (f"modes: {MODES}", "expected the key default_mode"),
+        ("default_mode: nightly\nmodes: {}", "line 2: modes: expected at least one entry"),
+        ("default_mode: nightly\nmodes: {nightly: {}}", "modes.nightly: expected at least one entry"),
+        ("default_mode: nightly\nmodes: {nightly: {node/health: []}}", "node/health: Expected array of length >= 1"),
+        ("default_mode: nightly\nmodes: {nightly: {node/health: cpu}}", "node/health: Expected array, got str"),
+        (f"default_mode: weekly\nmodes: {MODES}", "unknown mode of this file 'weekly': expected one of nightly"),
+        ("default_mode: nihtly\nmodes: {nihtly: {node/health: [cpu]}}", "line 2: .* 'nihtly': did you mean 'nightly'?"),
+        ("default_mode: nightly\nmodes: {nightly: {a: [cpu], a: [gpu]}}", "line 2: .* once, and as text; found 'a'"),
         ("default_mode: nightly\nmodes: {nightly: {? [a] : [gpu]}}", "expected each key once, and as text"),
-        ("default_mode: n\nmodes: {n: {a: [cpu]}}\nnot_provide: {}", "'not_provide' was unexpected"),
-        ("default_mode: n\nmodes: {n: {a: [cpu]}}\nnot_provided: {gpu: }", "not_provided.gpu: expected string"),
-        ("!!python/object/apply:os.system ['true']", "not valid YAML"),
+        (f"default_mode: nightly\nmodes: {MODES}\nnot_provide: {{}}", "line 3: .* did you mean 'not_provided'?"),
+        (f"default_mode: nightly\nmodes: {MODES}\nnot_provided: {{nvidia: }}", "not_provided.nvidia: Expected str"),
+        (f"default_mode: nightly\nmodes: {MODES}\nnot_provided: {{nvidai: no GPU}}", "did you mean 'nvidia'?"),
+        ("default_mode: nightly\nmodes: {nightly: {compute/hlp: [cpu]}}", "line 2: .* did you mean 'compute/hpl'?"),
+        ("!!python/object/apply:os.system ['true']", "could not determine a constructor"),
+        ('modes: "\x1b[2J"', "expected no control characters"),
     ],
 )
 def test_a_bad_file_is_an_error_that_names_file_and_key(text, message, tmp_path):

@@ -1,20 +1,24 @@
-"""A site's contract, ``acceptance.yaml``, as plain data."""
+"""A site's contract, ``acceptance.yaml``, as plain data; its selectors name what the suite has."""
 
 import datetime
 import math
 import pathlib
 import sys
+from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from msgspec import Meta, Struct, field
 from msgspec.structs import asdict
 
-from kappa.ground.clean_text import clean
 from kappa.ground.errors import InputError
 from kappa.ground.figures import figure
 from kappa.ground.typed import MisfitError, converted
-from kappa.ground.yaml_lines import line_of, load_yaml
+from kappa.ground.yaml_lines import Path, line_of
+from kappa.sites.site import SiteDescription
+from kappa.sites.yaml_file import YamlFile, require_sound
+from kappa.vocabulary.checks import Check, catalogue, families
+from kappa.vocabulary.modes import MODES
 
 FILE = "acceptance.yaml"
 # $ alone would let a line end pass.
@@ -168,19 +172,68 @@ class _File(Struct, frozen=True, forbid_unknown_fields=True):
     clauses: Annotated[tuple[Clause, ...], Meta(min_length=1, max_length=1000)]
 
 
-def load_contract(path: pathlib.Path) -> Contract:
+def load_contract(path: pathlib.Path, site: SiteDescription | None = None) -> Contract:
     """Read a contract.
 
+    :param site: what the names in it have to fit; without it they are not looked at, as in the copy of a campaign that
+        a later suite has to read.
     :raises InputError: it cannot be used; names the file, the line and what was expected there.
     """
-    document, lines = load_yaml(path)
+    file = YamlFile(path, aliases=False)
     try:
-        found = converted(document, _File)
+        found = converted(file.value, _File)
         ids: set[str] = set()
         for number, clause in enumerate(found.clauses):
             if clause.id in ids:
                 raise MisfitError(("clauses", number, "id"), f"{clause.id}: expected each id once")
             ids.add(clause.id)
     except MisfitError as err:
-        raise InputError(f"{clean(str(path))}: line {line_of(err.path, lines)}: {err}") from err
+        raise InputError(f"{file.source}: line {line_of(err.path, file.lines)}: {err}") from err
+    if site:
+        _check_names(file, site)
+        require_sound([file])
     return Contract(**asdict(found.contract), clauses=found.clauses)
+
+
+def _check_names(file: YamlFile, site: SiteDescription) -> None:
+    """Note each name that the suite or the site does not know."""
+    head = file.value["contract"]
+    file.require_known(("contract", "system"), head["system"], [site.name], "system of this site")
+    if "mode" in head:
+        file.require_known(("contract", "mode"), head["mode"], MODES, "mode")
+    for number, clause in enumerate(file.value["clauses"]):
+        here: Path = ("clauses", number, "selector")
+        selector = clause["selector"]
+        of_key: dict[str, tuple[Iterable[str], str]] = {
+            "check": (catalogue(), "check"),
+            "family": (families(), "family of checks"),
+            "partition": (site.described.partitions, "partition of the site"),
+            "environment": (site.environment_names, "environment of the site"),
+        }
+        known = [
+            file.require_known((*here, key), selector[key], legal, what)
+            for key, (legal, what) in of_key.items()
+            if key in selector
+        ]
+        if all(known):
+            names = [selector["check"]] if "check" in selector else families()[selector["family"]]
+            _check_measured(file, number, clause, [catalogue()[name] for name in names])
+
+
+def _check_measured(file: YamlFile, number: int, clause: dict[str, Any], checks: list[Check]) -> None:
+    """One of the checks has the parameters of the clause, and what they measure has its unit."""
+    here: Path = ("clauses", number, "selector")
+    metric = clause["selector"]["metric"]
+    # What each node has measured has a name of its own, and is known only when it was measured.
+    of_node = isinstance(clause["statistic"], dict) and "every_node" in clause["statistic"]
+    units = {check.metrics[metric] for check in checks if metric in check.metrics}
+    known = [name for check in checks for name in check.metrics]
+    if not of_node and file.require_known((*here, "metric"), metric, known, "metric"):
+        file.require_known(("clauses", number, "threshold", "unit"), clause["threshold"]["unit"], units, "unit of it")
+    asked = {key: str(value) for key, value in clause["selector"].get("parameters", {}).items()}
+    for key, value in asked.items():
+        at = (*here, "parameters", key)
+        if file.require_known(at, key, [name for check in checks for name in check.parameters], "parameter"):
+            file.require_known(at, value, [one for check in checks for one in check.values_of(key)], key)
+    if not any(asked.items() <= case.parameters.items() for check in checks for case in check.cases):
+        file.refuse((*here, "parameters"), "no case has all of these parameters")

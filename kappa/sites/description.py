@@ -1,0 +1,118 @@
+"""The schema of a site's ``site.yaml``: partitions, storage targets, environments and what launches jobs.
+
+The extras of partitions and environments, which are keys like the others, are those of ``kappa.vocabulary.extras``.
+"""
+
+from typing import Annotated, Any, Literal
+
+from msgspec import Meta, Struct
+
+from kappa.vocabulary.extras import Count, EnvironmentExtras, PartitionExtras, Positive
+
+Name = Annotated[str, Meta(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$")]
+Launcher = Literal["srun", "srunalloc", "mpirun", "mpirun-openmpi", "mpirun-intelmpi", "mpiexec", "ibrun"]
+Runtime = Literal["Apptainer", "Docker", "Sarus", "Shifter", "Singularity"]
+ModulesSystem = Literal["nomod", "lmod", "tmod", "tmod31", "tmod32", "tmod4", "spack"]
+Mask = Annotated[str, Meta(pattern=r"^0x[0-9a-f]+$")]
+
+
+class Cores(Struct, forbid_unknown_fields=True, frozen=True, kw_only=True):
+    """Of a node: physical ones of equal sockets and NUMA domains, numbered one after the other."""
+
+    per_node: Count
+    sockets: Count = 1
+    numa_domains: Count | None = None
+    """In the whole node; without it no rank can be placed in one."""
+
+
+class Topology(Struct, forbid_unknown_fields=True, frozen=True, kw_only=True):
+    """CPU masks, as ``reframe --detect-host-topology=FILE`` writes them."""
+
+    cores: list[Mask]
+    sockets: list[Mask] = []
+    numa_nodes: list[Mask] = []
+    caches: list[dict[str, object]] = []
+
+
+class Processor(Struct, forbid_unknown_fields=True, frozen=True, kw_only=True, omit_defaults=True):
+    """ReFrame's ``processor``, for nodes whose cores have several threads or are numbered otherwise."""
+
+    num_cpus: Count
+    num_cpus_per_core: Count
+    num_sockets: Count
+    num_cpus_per_socket: Count
+    topology: Topology | None = None
+    arch: str | None = None
+    model: str | None = None
+    platform: str | None = None
+    vendor: str | None = None
+
+
+class SchedulerOptions(Struct, forbid_unknown_fields=True, frozen=True, kw_only=True, omit_defaults=True):
+    """ReFrame's for Slurm."""
+
+    job_submit_timeout: Positive | None = None
+    slurm_pending_job_reason_poll_freq: Count | None = None
+    slurm_job_cancel_reasons: list[str] = []
+
+
+class Partition(PartitionExtras, forbid_unknown_fields=True, frozen=True, kw_only=True):
+    descr: str = ""
+    features: list[str]
+    environments: Annotated[list[str], Meta(min_length=1)]
+    """Of this file, or those of the suite that Spack builds."""
+    launcher: Launcher = "srun"
+    access: list[str] = []
+    """Options of every job besides ``--partition``."""
+    max_jobs: Count = 8
+    cores: Cores | None = None
+    processor: Processor | None = None
+    gpu_options: list[str] = []
+    """By which a job asks for GPUs, with ``{num_gpus_per_node}`` where their number stands."""
+    gpu_arch: str | None = None
+    """For instance ``sm_70``."""
+    container: Runtime | None = None
+    prepare_cmds: list[str] = []
+    sched_options: SchedulerOptions = SchedulerOptions()
+
+
+Variables = dict[str, str | int]
+
+
+class Environment(EnvironmentExtras, forbid_unknown_fields=True, frozen=True, kw_only=True):
+    features: list[str]
+    path: list[str] = []
+    """Folders that go first on PATH; relative to the repository."""
+    env_vars: Variables = {}
+    modules: list[str] = []
+    prepare_cmds: list[str] = []
+
+
+class Spack(Struct, forbid_unknown_fields=True, frozen=True, kw_only=True):
+    """What is said of every environment that Spack builds."""
+
+    installed_only: bool = False
+    """Only what is installed is offered; else the first run installs what is missing."""
+    features: list[str] = []
+    """Programs that they find among the nodes' own packages."""
+    env_vars: Variables = {}
+
+
+class SiteFile(Struct, forbid_unknown_fields=True, frozen=True, kw_only=True):
+    """``site.yaml``; the site's name is that of its folder."""
+
+    descr: str
+    facts: str | None = None
+    path: list[str] = []
+    """Folders that go first on PATH of ReFrame, for instance that of Slurm's commands."""
+    modules_system: ModulesSystem = "nomod"
+    poll_rate_min: Positive | None = None
+    poll_rate_max: Positive | None = None
+    """How often ReFrame looks for its jobs, per second."""
+    env_vars: Variables = {}
+    """Of every environment."""
+    spack: Spack = Spack()
+    partition_defaults: dict[str, Any] = {}
+    """Keys of a partition, for each that does not have them itself."""
+    partitions: Annotated[dict[Name, Partition], Meta(min_length=1)]
+    environments: dict[Name, Environment]

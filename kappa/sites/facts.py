@@ -1,0 +1,46 @@
+"""Facts of a site that nothing but a look at the machine can tell.
+
+A site names its provider (``facts: NAME``) and puts ``{fact: NAME}`` in the place of a value; in a list, a fact that is
+a list is put in item by item.
+"""
+
+import json
+import os
+import pathlib
+import re
+from collections.abc import Callable
+from typing import Any
+
+Provider = Callable[[pathlib.Path], dict[str, Any]]
+
+
+def embedded_cluster(repository: pathlib.Path) -> dict[str, Any]:
+    """The cluster of virtual nodes that ``site_configs/embedded/cluster up`` started, or would by its defaults."""
+    state = pathlib.Path(os.environ.get("KAPPA_CLUSTER_STATE", repository / ".kappa/cluster"))
+    try:
+        options = json.loads((state / "run/instance.json").read_text(encoding="utf-8"))["options"]
+        nodes, cores = options["nodes"], options["cpus_per_node"]
+    except FileNotFoundError:
+        nodes, cores = 4, os.cpu_count()
+    libraries = ("libc.so.6", "libmpi.so.40", "libopen-pal.so.40", "libopenblas.so.0", "libaio.so.1")
+    return {
+        "nodes": nodes,
+        "half_of_nodes": nodes // 2,
+        "cores_per_node": cores,
+        "peak_gflops_per_core": _peak_gflops_per_core(),
+        "gpu_features": ["nvidia"] if pathlib.Path("/dev/nvidia0").exists() else [],
+        # What the jobs of Debian's packages load.
+        "debian_libraries": [f"/usr/lib/{os.uname().machine}-linux-gnu/{name}" for name in libraries],
+        "slurm_commands": str(state / "bin"),
+    }
+
+
+def _peak_gflops_per_core() -> float:
+    """Theoretical peak: clock x FLOP per cycle of two FMA units of the widest vectors (double precision)."""
+    cpuinfo = pathlib.Path("/proc/cpuinfo").read_text(encoding="utf-8")
+    clock = re.search(r"^cpu MHz\s*: ([\d.]+)", cpuinfo, re.MULTILINE)
+    flop_per_cycle = 32 if " avx512f" in cpuinfo else 16 if " fma" in cpuinfo else 4
+    return float(clock[1] if clock else 2000) / 1000 * flop_per_cycle
+
+
+PROVIDERS: dict[str, Provider] = {"embedded-cluster": embedded_cluster}

@@ -1,0 +1,195 @@
+"""ReFrame's settings, made from a site's ``site.yaml``."""
+
+import os
+import pathlib
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+
+from kappa.ground.errors import InputError
+from kappa.sites.description import Cores, Environment, Partition
+from kappa.sites.expected import FILE as EXPECTED
+from kappa.sites.expected import load_site
+from kappa.sites.folder import check_files
+from kappa.sites.site import SiteDescription, describe
+from kappa.vocabulary.extras import EnvironmentExtras, PartitionExtras
+from kappa.vocabulary.modes import reframe_modes
+from spack_envs.installer.reframe_settings import installed_environments, planned_environments
+
+_PARTITION_EXTRAS = {field.name for field in msgspec.structs.fields(PartitionExtras)} - {"storage"}
+_ENVIRONMENT_EXTRAS = {field.name for field in msgspec.structs.fields(EnvironmentExtras)}
+
+
+def site_configuration_of(folder: pathlib.Path) -> dict[str, Any]:
+    """The ``site_configuration`` of the site in ``folder``; its environment variables are set, too.
+
+    :raises ConfigError: a file of the site cannot be used; ReFrame shows the message and ends.
+    """
+    # Only ReFrame asks for settings.
+    from reframe.core.exceptions import ConfigError  # type: ignore[import-untyped]  # noqa: PLC0415
+
+    try:
+        site = _sound(folder)
+    except InputError as err:
+        raise ConfigError(f"the site {folder.name} cannot be used\n{err}") from None
+    # ReFrame 4.10 knows general/reference_prefix, but its schema refuses it in a settings file.
+    os.environ.setdefault("RFM_REFERENCE_PREFIX", str(folder / "references"))
+    for path in site.described.path:
+        os.environ["PATH"] = f"{site.repository / path}{os.pathsep}{os.environ['PATH']}"
+    return settings_of(site, pathlib.Path(os.environ.get("KAPPA_RESULTS", site.repository / "results" / site.name)))
+
+
+def _sound(folder: pathlib.Path) -> SiteDescription:
+    """The site, with all its files checked; whether it says what it expects is for the verdict to ask."""
+    description = load_site(folder).description if (folder / EXPECTED).exists() else None
+    if description is None:
+        description = describe(folder)
+        check_files(description)
+    return description
+
+
+def settings_of(site: SiteDescription, results: pathlib.Path) -> dict[str, Any]:
+    """The ``site_configuration`` of the site, whose results go below ``results``."""
+    described = site.described
+    environments = _environments(site)
+    offered = [environment["name"] for environment in environments]
+    polling = {key: getattr(described, key) for key in ("poll_rate_min", "poll_rate_max")}
+    return {
+        "systems": [
+            {
+                "name": site.name,
+                "descr": described.descr,
+                "hostnames": [".*"],
+                "prefix": str(results),
+                "modules_system": described.modules_system,
+                "partitions": [_partition(site, name, offered) for name in described.partitions],
+            }
+        ],
+        "environments": environments,
+        "modes": reframe_modes(),
+        "general": [
+            {
+                "report_file": str(results / "reports/run-report-{sessionid}.json"),
+                "trap_job_errors": True,
+                **_stated(polling),
+            }
+        ],
+        # No perflogs: nothing reads them, and what a job said would stand in them as it is.
+        "logging": [{"handlers_perflog": []}],
+        # ReFrame gives the database this mode whatever the umask.
+        "storage": [
+            {
+                "enable": True, "backend": "sqlite", "sqlite_db_file": str(results / "results.db"),
+                "sqlite_db_file_mode": "600",
+            }
+        ],
+    }  # fmt: skip
+
+
+def _partition(site: SiteDescription, name: str, offered: list[str]) -> dict[str, Any]:
+    stated = site.described.partitions[name]
+    options = [{"name": "_rfm_gpu", "options": stated.gpu_options}] if stated.gpu_options else None
+    devices = [{"type": "gpu", "arch": stated.gpu_arch, "num_devices": stated.gpus_per_node}]
+    return {
+        "name": name,
+        "descr": stated.descr or name,
+        "scheduler": "slurm",
+        "launcher": stated.launcher,
+        "access": [f"--partition={stated.slurm_partition or name}", *stated.access],
+        "environs": [environment for environment in stated.environments if environment in offered],
+        "max_jobs": stated.max_jobs,
+        "features": site.features_of(name),
+        "processor": msgspec.to_builtins(stated.processor) if stated.processor else _processor(stated.cores),
+        "sched_options": {"use_nodes_option": True, **msgspec.to_builtins(stated.sched_options)},
+        "prepare_cmds": stated.prepare_cmds,
+        "extras": _partition_extras(stated),
+        **_stated({"resources": options, "devices": devices if stated.gpu_arch else None}),
+        **({"container_platforms": [{"type": stated.container}]} if stated.container else {}),
+    }
+
+
+def _partition_extras(stated: Partition) -> dict[str, Any]:
+    storage = {target: entry.path for target, entry in stated.storage.items()}
+    lustre = {target: msgspec.to_builtins(entry.lustre) for target, entry in stated.storage.items() if entry.lustre}
+    extras = {key: getattr(stated, key) for key in _PARTITION_EXTRAS}
+    return _stated({**extras, "storage": storage or None, "lustre": lustre or None})
+
+
+def _processor(cores: Cores | None) -> dict[str, Any]:
+    assert cores is not None
+    count = cores.per_node
+
+    def masks(parts: int) -> list[str]:
+        size = count // parts
+        return [hex((2**size - 1) << (size * part)) for part in range(parts)]
+
+    found: dict[str, Any] = {
+        "num_cpus": count,
+        "num_cpus_per_core": 1,
+        "num_sockets": cores.sockets,
+        "num_cpus_per_socket": count // cores.sockets,
+    }
+    if cores.numa_domains:
+        parts = {"cores": count, "sockets": cores.sockets, "numa_nodes": cores.numa_domains}
+        found["topology"] = {key: masks(number) for key, number in parts.items()}
+    return found
+
+
+def _environments(site: SiteDescription) -> list[dict[str, Any]]:
+    """Those that partitions list, of the site and of Spack."""
+    described = site.described
+    listed = site.environment_names
+    spack = installed_environments(site.name) if described.spack.installed_only else planned_environments(site.name)
+    return [
+        *(_environment(site, name, described.environments[name]) for name in listed if name in described.environments),
+        *(
+            {
+                **one,
+                "features": [*one["features"], *described.spack.features],
+                "env_vars": [*one["env_vars"], *_pairs(described.env_vars), *_pairs(described.spack.env_vars)],
+            }
+            for one in spack
+            if one["name"] in listed
+        ),
+    ]
+
+
+def _environment(site: SiteDescription, name: str, stated: Environment) -> dict[str, Any]:
+    extras = {key: getattr(stated, key) for key in _ENVIRONMENT_EXTRAS}
+    extras["hpl_nvidia"] = msgspec.to_builtins(stated.hpl_nvidia) if stated.hpl_nvidia else None
+    extras["build_dir"] = str(site.repository / stated.build_dir) if stated.build_dir else None
+    extras["hash_files"] = {
+        feature: [file for path in paths for file in _files(site.repository, path)]
+        for feature, paths in stated.hash_files.items()
+    } or None
+    path = ":".join(str(site.repository / folder) for folder in stated.path)
+    return {
+        "name": name,
+        "features": stated.features,
+        "extras": _stated(extras),
+        "modules": stated.modules,
+        "prepare_cmds": stated.prepare_cmds,
+        "env_vars": [
+            *([["PATH", f"{path}:$PATH"]] if path else []),
+            *_pairs(site.described.env_vars),
+            *_pairs(stated.env_vars),
+        ],
+    }
+
+
+def _files(repository: pathlib.Path, path: str) -> list[str]:
+    """What the pattern matches now, or itself."""
+    if "*" not in path:
+        return [str(repository / path)]
+    base = pathlib.Path("/") if path.startswith("/") else repository
+    return sorted(map(str, base.glob(path.lstrip("/"))))
+
+
+def _pairs(variables: Mapping[str, str | int]) -> list[list[str]]:
+    return [[name, str(value)] for name, value in variables.items()]
+
+
+def _stated(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Without what the site says nothing of."""
+    return {key: value for key, value in values.items() if value not in (None, [], {})}

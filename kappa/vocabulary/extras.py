@@ -1,0 +1,142 @@
+"""The one table of extras: what a check reads of its partition or environment besides features.
+
+Each field is the key in a site's ``site.yaml``, with its type, meaning, unit and who reads it.
+"""
+
+from typing import Annotated, Any, Literal
+
+from msgspec import Meta, Struct
+
+from kappa.vocabulary.storage_targets import STORAGE_TARGETS
+
+Path = Annotated[str, Meta(pattern=r"^/", description="an absolute path")]
+Count = Annotated[int, Meta(ge=1)]
+Positive = Annotated[float, Meta(gt=0)]
+
+
+def _said(meaning: str, read_by: str, unit: str = "") -> Meta:
+    return Meta(description=meaning, extra={"read_by": read_by, "unit": unit})
+
+
+class Striping(Struct, forbid_unknown_fields=True, frozen=True, kw_only=True):
+    """Of a folder on Lustre: ``stripe_size`` in bytes, a ``stripe_count`` of -1 being all object storage targets."""
+
+    stripe_count: Annotated[int, Meta(ge=-1)]
+    stripe_size: Count
+
+
+class StorageTarget(Struct, forbid_unknown_fields=True, frozen=True, kw_only=True):
+    """``parallel``: all nodes see the same files. ``measured``: false if only its free space is looked at."""
+
+    path: Path
+    parallel: bool = False
+    measured: bool = True
+    lustre: Striping | None = None
+
+
+class SharedHost(Struct, forbid_unknown_fields=True, frozen=True, kw_only=True):
+    """What others may take of the machine under all nodes, as a share of its cores and in MB/s of its disks."""
+
+    cores_share: Annotated[float, Meta(gt=0, le=1)]
+    disk_mb_per_s: Positive
+
+
+class PartitionExtras(Struct, forbid_unknown_fields=True, frozen=True, kw_only=True):
+    """Extras of a partition."""
+
+    nodes: Annotated[Count, _said("number of nodes; a node fewer is a failure", "every check")]
+    max_pending_time: Annotated[
+        Annotated[str, Meta(pattern=r"^(\d+d)?(\d+h)?(\d+m)?(\d+s)?$", min_length=2)] | None,
+        _said("a job that waits for longer fails, for instance `10m`", "every check"),
+    ] = None
+    slurm_partition: Annotated[str | None, _said("the partition's name in Slurm, if it differs", "PartitionState")] = (
+        None
+    )
+    storage: Annotated[
+        dict[str, StorageTarget],
+        _said(
+            f"for each storage target ({', '.join(STORAGE_TARGETS)}) `path`; `parallel: true` if all nodes see the "
+            "same files there; `measured: false` if only its free space is looked at; `lustre: {stripe_count: N, "
+            "stripe_size: BYTES}`, which is set, read back and asserted",
+            "PartitionHealth, every check of storage",
+        ),
+    ] = {}
+    uniform_files: Annotated[
+        list[str], _said("libraries and programs that have to be equal on all nodes", "PartitionHealth")
+    ] = []
+    peak_gflops_per_core: Annotated[
+        Positive | None, _said("theoretical peak, for HPL's fraction of peak", "Hpl, HplScaling, HplNvidia", "Gflop/s")
+    ] = None
+    peak_gflops_per_gpu: Annotated[
+        Positive | None, _said("the same of a GPU", "HplNvidia, HplNvidiaScaling", "Gflop/s")
+    ] = None
+    memory_gib_per_node: Annotated[Positive | None, _said("for HPL's problem size", "Hpl, HplScaling", "GiB")] = None
+    gpu_memory_gib: Annotated[
+        Positive | None, _said("of one GPU, for HPL's problem size", "HplNvidia, HplNvidiaScaling", "GiB")
+    ] = None
+    placements: Annotated[
+        dict[str, Annotated[list[str], Meta(min_length=1)]],
+        _said(
+            "`{same_switch: [OPTION, …], other_switch: […]}`: job options that request it, as `--switches=1`, "
+            "`--nodelist=a,b` or, for nodes whose feature in Slurm is their switch, `--constraint=[sw1*1&sw2*1]`, "
+            "which can be measured again on other nodes",
+            "OSU point-to-point",
+        ),
+    ] = {}
+    gpus_per_node: Annotated[Count | None, _said("for the GPU checks", "GpuInventory, every check on GPUs")] = None
+    gpus_of_sockets: Annotated[
+        Annotated[list[Annotated[int, Meta(ge=0)]], Meta(min_length=2, max_length=2)] | None,
+        _said("`[0, 2]`: a GPU of the first socket and one of the second, by NVIDIA's numbers", "OSU between GPUs"),
+    ] = None
+    shared_host: Annotated[
+        SharedHost | None,
+        _said(
+            "the partition's nodes are virtual and share the machine on which ReFrame runs: a measurement during which "
+            "others used more than `cores_share` of its cores, or `disk_mb_per_s` of its disks, "
+            "[blames nobody](architecture.md#a-busy-machine-is-no-nodes-fault)",
+            "every check",
+        ),
+    ] = None
+    tuning: Annotated[
+        dict[str, dict[str, Any]],
+        _said("`{Class: {variable: value}}`: sizes of a check, see [tunables](#tunables)", "the check itself"),
+    ] = {}
+
+
+class HplNvidia(Struct, forbid_unknown_fields=True, frozen=True, kw_only=True):
+    image: Path
+    options: list[str] = []
+    arguments: list[str] = []
+
+
+class EnvironmentExtras(Struct, forbid_unknown_fields=True, frozen=True, kw_only=True):
+    """Extras of an environment."""
+
+    hpl: Annotated[Literal["xhpl", "hpcc"] | None, _said("the program of the feature `hpl`", "Hpl, HplScaling")] = None
+    stream: Annotated[
+        Literal["stream", "likwid-bench"] | None, _said("the program of the feature `stream`", "Stream, StreamNuma")
+    ] = None
+    hpl_nvidia: Annotated[
+        HplNvidia | None,
+        _said(
+            "`{image: PATH, options: [OPTION of the runtime, …], arguments: [ARGUMENT of hpl.sh, …]}`",
+            "HplNvidia, HplNvidiaScaling",
+        ),
+    ] = None
+    build_dir: Annotated[
+        str | None,
+        _said(
+            "where programs of this repository are built once, on the login node, in a folder for each; relative to "
+            "the repository",
+            "EmtScaling, EmtCorrectness, PairSweep, NodeSweep",
+        ),
+    ] = None
+    mpi_version: Annotated[str | None, _said("command, by default `mpirun --version`", "provenance")] = None
+    hash_files: Annotated[
+        dict[str, list[str]],
+        _said(
+            "`{feature: [PATH, …]}`: files whose SHA-256 is kept with each result besides the program's own; relative "
+            "to the repository, and `*` is any name",
+            "provenance",
+        ),
+    ] = {}

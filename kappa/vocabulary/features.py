@@ -1,0 +1,104 @@
+"""The one table of features: what a partition is or has, and which programs an environment has.
+
+A check names the features that it needs; a site lists those that it has. Those of storage targets are made from what a
+partition states under ``storage``.
+"""
+
+from dataclasses import dataclass
+
+from kappa.vocabulary.scales import EACH_NODE, ONE_NODE, PLACEMENTS, RANK_COUNTS, TWO_NODES, WHOLE_PARTITION
+from kappa.vocabulary.storage_targets import STORAGE_TARGETS, parallel
+from kappa.vocabulary.transports import CUDA_IPC, GDRCOPY, GPUDIRECT, RENDEZVOUS
+
+_TOPOLOGY = "needs the NUMA domains of `cores` or a topology of `processor`, and Slurm's task affinity"
+
+
+@dataclass(frozen=True)
+class EnvironmentFeature:
+    """``programs``: what its jobs find on PATH. ``extra``: the key of the environment that it needs besides."""
+
+    programs: str
+    extra: str = ""
+
+
+# Feature -> what the partition that lists it is or has.
+PARTITION_FEATURES = {
+    ONE_NODE: "takes jobs of one core or node",
+    TWO_NODES: "takes jobs of two nodes",
+    WHOLE_PARTITION: "takes jobs of all nodes",
+    EACH_NODE: "takes jobs of one task on each node",
+    "network": "is measured by OSU point-to-point",
+    "collectives": "is measured by OSU collectives",
+    **{
+        scale.feature: f"is measured by OSU collectives on {scale.ranks_per_node} ranks of one node"
+        if scale.nodes == 1
+        else f"is measured by OSU collectives on one rank of each of {scale.nodes} nodes"
+        for scale in RANK_COUNTS.values()
+    },
+    "placement_same_numa": f"has NUMA domains to place two ranks in one of; {_TOPOLOGY}",
+    "placement_other_numa": f"has NUMA domains to place two ranks in two of; {_TOPOLOGY}",
+    "placement_other_socket": f"has sockets to place two ranks in two of; {_TOPOLOGY}",
+    "placement_gpus_other_socket": f"has GPUs on both sockets; needs `gpus_of_sockets`, and {_TOPOLOGY}",
+    "placement_same_switch": "has nodes under one switch; needs `placements`, and a `scontrol show topology` that "
+    "tells the job's nodes so, or the check fails",
+    "placement_other_switch": "has nodes under several switches; needs the same",
+    "buffers_mixed": "has the matrix of host and device buffers measured",
+    GPUDIRECT: "has GPUDirect RDMA, so that UCX with and without it is compared",
+    GDRCOPY: "has gdrcopy, and the same",
+    CUDA_IPC: "has CUDA IPC, and the same",
+    RENDEZVOUS: "has UCX's rendezvous schemes compared",
+    "links": "has every node's links measured and compared (names the node from three nodes up)",
+    "cores": "has every node's cores measured and compared (names the node from three nodes up)",
+    "compute": "is measured by HPL, STREAM and the EMT application",
+    "nvidia": "has NVIDIA GPUs; needs `gpus_per_node`",
+    "several_gpus": "has several of them in a node",
+    "numa_domains": f"has several NUMA domains, of which local and remote memory bandwidth is measured; {_TOPOLOGY}",
+}  # fmt: skip
+
+# Made from `storage` of the partition, and listed by none.
+STORAGE_FEATURES = {
+    **{feature: f"has the storage target `{target}`" for target, feature in STORAGE_TARGETS.items()},
+    **{parallel(target): f"sees the same files of `{target}` on all its nodes" for target in STORAGE_TARGETS},
+}
+
+_BUILT_HERE = "cmake, a C++20 compiler, MPI"
+ENVIRONMENT_FEATURES = {
+    "osu": EnvironmentFeature("`osu_latency`, `osu_bw`, `osu_bibw`, `osu_barrier`, …"),
+    "osu-suite": EnvironmentFeature(
+        "the complete OSU Micro-Benchmarks in C: `-c` is demanded where a program accepts it"
+    ),
+    "osu-persistent": EnvironmentFeature("the persistent collectives, which need an MPI of version 4"),
+    "osu-cuda": EnvironmentFeature("the suite with `-d cuda`: `-c` is demanded here as well"),
+    "hpl": EnvironmentFeature("`xhpl` or `hpcc`", "hpl"),
+    "hpcc": EnvironmentFeature("`hpcc`"),
+    "stream": EnvironmentFeature("`stream` or `likwid-bench`", "stream"),
+    "numactl": EnvironmentFeature("`numactl`"),
+    "hpl-nvidia": EnvironmentFeature(
+        "NVIDIA's HPC-Benchmarks container, which the partition's `container` runs", "hpl_nvidia"
+    ),
+    "nvbandwidth": EnvironmentFeature("`nvbandwidth`"),
+    "babelstream": EnvironmentFeature("`cuda-stream`"),
+    "nccl-tests": EnvironmentFeature("`all_reduce_perf` and its siblings, built with MPI"),
+    "fio": EnvironmentFeature("`fio`"),
+    "ior": EnvironmentFeature("`ior`"),
+    "mdtest": EnvironmentFeature("`mdtest`"),
+    "iozone": EnvironmentFeature("`iozone`"),
+    "btio": EnvironmentFeature("`bt.CLASS.x.mpi_io_full`, `bt.CLASS.x.mpi_io_simple`, `bt.CLASS.x.ep_io`"),
+    "emt": EnvironmentFeature("`emt`"),
+    "emt-build": EnvironmentFeature(f"{_BUILT_HERE}, and what the EMT application's README lists", "build_dir"),
+    "sweep-build": EnvironmentFeature(
+        f"{_BUILT_HERE}, nlohmann-json, CLI11, for `pair_sweep` and `node_sweep`", "build_dir"
+    ),
+}
+
+# Features that mean nothing without another.
+NEEDS_FEATURE = {
+    "several_gpus": "nvidia",
+    "placement_gpus_other_socket": "nvidia",
+    "buffers_mixed": "nvidia",
+    **{feature: "nvidia" for feature in (GPUDIRECT, GDRCOPY, CUDA_IPC, RENDEZVOUS)},
+}
+# Feature -> the least number of nodes that a partition with it has.
+NODES_OF_FEATURE = {
+    scale.feature: scale.nodes for scale in (*PLACEMENTS.values(), *RANK_COUNTS.values()) if (scale.nodes or 1) > 1
+}

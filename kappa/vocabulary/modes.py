@@ -1,0 +1,31 @@
+"""The one table of modes: how much of the suite a run takes."""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Mode:
+    """``options``: ReFrame's, if it is not the tag of the mode's name that selects its checks."""
+
+    meaning: str
+    options: tuple[str, ...] = ()
+
+
+MODES = {
+    "smoke": Mode("a few minutes: the quickest check of each kind"),
+    "nightly": Mode("all but what takes an hour or answers one question only"),
+    "acceptance": Mode("what a contract may ask for, and series over nodes"),
+    "full": Mode("all that the site provides"),
+    "links": Mode(
+        "for trying out faults and nights: a few checks of the nodes and their links",
+        ("--name=^(PartitionState|PartitionHealth|NodeLinks|OsuLatency.*same_node)",),
+    ),
+}
+
+
+def reframe_modes() -> list[dict[str, object]]:
+    """The ``modes`` of a ReFrame configuration."""
+    return [
+        {"name": name, "options": [*(mode.options or (f"--tag={name}",)), f"--session-extras=mode={name}"]}
+        for name, mode in MODES.items()
+    ]

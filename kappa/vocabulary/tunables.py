@@ -1,0 +1,25 @@
+"""What a check lets a site set: ``tunable = {VARIABLE: Tunable(TYPE, UNIT, MEANING)}`` in its class.
+
+A site sets it for a partition with ``tuning: {CLASS: {VARIABLE: VALUE}}``. ``make catalogue`` puts what all classes say
+into ``checks.json``.
+"""
+
+from typing import Any, NamedTuple
+
+TYPES: dict[str, Any] = {
+    "whole number": int,
+    "number": int | float,
+    "yes or no": bool,
+    "text": str,
+    "whole numbers": list[int],
+    "numbers": list[int | float],
+    "text, or one for each scale": str | dict[str, str],
+}
+
+
+class Tunable(NamedTuple):
+    """``type`` is a key of ``TYPES``; ``unit`` is empty for what is counted or has none."""
+
+    type: str
+    unit: str
+    meaning: str
