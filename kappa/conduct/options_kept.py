@@ -5,9 +5,9 @@ from dataclasses import dataclass
 
 from kappa.record.model import SAME_NODES
 
-_VARIABLE, _JOB = ("-S", "--setvar"), ("-J", "--job-option")
-# How long a job that measures again waits for a quieter machine.
+# For how long each job waits for a quieter machine, where nodes share one.
 QUIET_WAIT_S = 20
+_VARIABLE, _JOB = ("-S", "--setvar"), ("-J", "--job-option")
 _TAKEN, _AVOIDED = ("nodelist=", "w="), ("exclude=", "x=")
 
 
@@ -30,8 +30,7 @@ class OptionsKept:
         return cls(tuple(kept), tuple(avoided))
 
     def for_nodes(self, purpose: str, nodes: Sequence[str]) -> list[str]:
-        """With these nodes to take, or to leave, and when the machine that nodes share is quieter, unless ``-S`` set
-        that. A check is not held then to be measured a third time."""
+        """With these nodes to take, or to leave, when it is quieter; a check is not held to be measured once more."""
         if purpose == SAME_NODES:
             place = f"nodelist={','.join(nodes)}"
         else:

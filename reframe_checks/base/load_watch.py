@@ -8,6 +8,7 @@ beside the measurement.
 
 import os
 import pathlib
+import shlex
 import shutil
 import time
 
@@ -56,7 +57,10 @@ class LoadWatch(rfm.RegressionTestPlugin):
         script = str(shutil.copy(SCRIPT, self.stagedir))
         os.chmod(script, 0o700)  # an installed package need not keep the mode
         shutil.rmtree(pathlib.Path(self.stagedir, WATCH_FOLDER), ignore_errors=True)
-        self.env_vars = {"SLURM_TASK_PROLOG": script, "SLURM_TASK_EPILOG": script, **self.env_vars}
+        # Slurm ends a task whose prolog cannot be executed, as on storage that is mounted without leave for it.
+        path = shlex.quote(script)
+        watch = f"[[ ! -x {path} ]] || export SLURM_TASK_PROLOG={path} SLURM_TASK_EPILOG={path}"
+        self.prerun_cmds = [watch, *self.prerun_cmds]
 
     @rfmb.run_after("run")
     def read_load(self):

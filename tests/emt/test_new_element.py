@@ -31,15 +31,18 @@ def extended(tmp_path_factory: pytest.TempPathFactory) -> Emt:
         if action == "add to":
             assert text.count("\n") == 1, f"{text!r} is not one line"
             table, undef = path.read_text().split("#undef")
-            text = f"{table}{text}#undef{undef}"
-        path.write_text(text)
+            path.write_text(f"{table}{text}#undef{undef}")
+        else:
+            path.write_text(text)
     options = ("-DCMAKE_BUILD_TYPE=Debug", "-DEMT_PORTABLE=ON", "-DEMT_TESTS=OFF")
     return Emt(build_emt(source.parent / "build", *options, source=source, target="emt"))
 
 
 def twins(new: dict[str, Any], old: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """The new element at node x1, its equivalent of other elements at x2, each behind a source and beside a load that is
-    switched on: a discontinuity."""
+    """The new element at node x1, its equivalent of other elements at x2.
+
+    Each is behind a source and beside a load that is switched on: a discontinuity.
+    """
     circuits: list[dict[str, Any]] = []
     for k in ("1", "2"):
         source = {"type": "voltage_source", "to": "x" + k, "r": 5, "l": 0.02, "amplitude": 1000, "phase": -70}

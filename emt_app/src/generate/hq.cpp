@@ -17,19 +17,17 @@
 #include <array>
 #include <cmath>
 #include <numbers>
-#include <random>
 #include <string>
 #include <vector>
 
 #include "case/case_file.hpp"
+#include "generate/stations.hpp"
 
 namespace emt {
 namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr int kTasks = 172, kMain = 150, kBackbone = 60, kHubs = 12, kIslands = 11, kLoops735 = 6, kLoops315 = 4;
-constexpr int kMachines = 37, kCondensers = 4, kSvcs = 7;
 constexpr int kSaturable = 40, kLineArresters = 15, kShuntCapacitors = 277, kFilters = 12, kMetredBuses = 110;
 constexpr double kFrequency = 60, kOmega = 2 * std::numbers::pi * kFrequency;
 
@@ -40,28 +38,11 @@ constexpr LineType k735{0.012e-3, 0.87e-6, 13.4e-12, 0.25e-3, 2.7e-6, 9.0e-12};
 constexpr LineType k315{0.030e-3, 0.95e-6, 12.0e-12, 0.30e-3, 3.0e-6, 7.0e-12};
 constexpr LineType k120{0.070e-3, 1.10e-6, 10.5e-12, 0.40e-3, 3.2e-6, 6.5e-12};
 
-/// Uniform numbers that are the same with every standard library.
-class Random {
-public:
-    explicit Random(std::uint64_t seed) : engine_(seed) {}
-    double between(double low, double high) { return low + (high - low) * static_cast<double>(engine_() >> 11) * 0x1p-53; }
-    int below(int n) { return static_cast<int>(engine_() % static_cast<std::uint64_t>(n)); }
-    template <class T>
-    void shuffle(std::vector<T>& v) {
-        for (std::size_t i = v.size(); i > 1; --i) std::swap(v[i - 1], v[static_cast<std::size_t>(below(static_cast<int>(i)))]);
-    }
-
-private:
-    std::mt19937_64 engine_;
-};
-
 /// Six significant digits: the file stays readable and the same everywhere.
 double six(double x) {
     const double scale = std::pow(10, 5 - std::floor(std::log10(std::abs(x))));
     return std::round(x * scale) / scale;
 }
-
-enum class Low { none, load, machine, condenser, svc, hub };
 
 struct Bus {
     std::string name;
@@ -70,21 +51,12 @@ struct Bus {
     double charging = 0;   // half the charging of its lines, Mvar
 };
 
-struct Station {
-    double kv = 0;
-    std::vector<std::size_t> buses;      // [0] is the main bus
-    std::vector<std::size_t> terminals;  // buses where lines may end
-    std::vector<Low> low;                // role of each transformer's low side
-    int extra_breakers = 0, extra_capacitors = 0;
-};
-
 class Generator {
 public:
     Generator(Json& out, std::string prefix, std::uint64_t seed) : out_(out), prefix_(std::move(prefix)), random_(seed) {}
 
     /// Makes one copy; returns the ends for the lines that tie copies together.
     std::array<std::string, 3> run() {
-        plan();
         for (int t = 0; t < kTasks; ++t) build(t);
         connect();
         shunts();
@@ -94,75 +66,10 @@ public:
     }
 
 private:
-    static std::size_t at(int i) { return static_cast<std::size_t>(i); }
     std::string bus(int task, std::size_t k) const { return buses_[stations_[at(task)].buses[k]].name; }
-    static bool island(int task) { return task >= kMain; }
-    static bool backbone(int task) { return task < kBackbone; }
-    static bool hub(int task) { return backbone(task) && task % (kBackbone / kHubs) == 2; }
-
     void add(Json element) {
         if (element.contains("name")) element["name"] = prefix_ + element["name"].get<std::string>();
         out_["elements"].push_back(std::move(element));
-    }
-
-    /// Sizes of the tasks and what their transformers feed.
-    void plan() {
-        stations_.resize(kTasks);
-        std::vector<int> extra;  // connections besides the first transformer; -1: a bus by itself
-        const auto fill = [&](int count, int value) { extra.insert(extra.end(), at(count), value); };
-        // First halves of the islands and the hubs must have a transformer; they are among the stations with two buses.
-        fill(42, -1);
-        fill(88 - kIslands - kHubs, 0);
-        fill(28, 1);
-        fill(8, 2);
-        fill(4, 3);
-        fill(2, 4);
-        random_.shuffle(extra);
-        std::vector<Low> roles;
-        const auto role = [&](int count, Low r) { roles.insert(roles.end(), at(count), r); };
-        role(kMachines - kIslands, Low::machine);
-        role(kCondensers, Low::condenser);
-        role(kSvcs, Low::svc);
-        role(131 - kHubs - kMachines - kCondensers - kSvcs, Low::load);
-        random_.shuffle(roles);
-        // The islands' second halves may only feed loads: move any other role to a later place in the list.
-        std::vector<char> kinds;
-        kinds.insert(kinds.end(), 35, 'b');
-        kinds.insert(kinds.end(), 28, 's');
-        random_.shuffle(kinds);
-        bool second_transformer = true;
-        std::size_t next = 0;
-        const auto take_role = [&](int task) {
-            if (island(task)) {
-                const auto it = std::find(roles.begin(), roles.end(), Low::load);
-                roles.erase(it);
-                return Low::load;
-            }
-            const Low r = roles.back();
-            roles.pop_back();
-            return r;
-        };
-        for (int t = kTasks - 1; t >= 0; --t) {  // islands first: they need loads
-            Station& s = stations_[at(t)];
-            s.kv = island(t) ? 120 : backbone(t) ? 735 : 315;
-            const bool source_half = island(t) && (t - kMain) % 2 == 0;
-            int n = 0;
-            if (source_half) s.low.push_back(Low::machine);
-            else if (hub(t)) s.low.push_back(Low::hub);
-            else {
-                n = extra[next++];
-                if (n >= 0) s.low.push_back(take_role(t));
-            }
-            for (int k = 0; k < n; ++k) {
-                if (second_transformer && !island(t)) {
-                    s.low.push_back(take_role(t));
-                    second_transformer = false;
-                } else {
-                    (kinds.back() == 'b' ? s.extra_breakers : s.extra_capacitors) += 1;
-                    kinds.pop_back();
-                }
-            }
-        }
     }
 
     std::size_t new_bus(Station& s, const std::string& name, double kv, bool load = false) {
@@ -323,7 +230,7 @@ private:
     Json& out_;
     std::string prefix_;
     Random random_;
-    std::vector<Station> stations_;
+    std::vector<Station> stations_ = plan_stations(random_);
     std::vector<Bus> buses_;
     std::vector<std::size_t> hub_bus_;
     int lines_ = 0, saturable_ = 0;

@@ -16,8 +16,8 @@ def test_options_of_jobs_but_for_their_nodes(form):
     values = ("account=a b", "w=n1", "x=n8,n9", "nodelist=n2")
     kept = OptionsKept.of([word for value in values for word in form.format(value).split("|")])
     assert kept == OptionsKept(("-J", "account=a b"), ("n8,n9",))
-    quiet = ["-S", "quiet_wait_s=20"]
-    assert kept.for_nodes(SAME_NODES, ["n1"]) == [*quiet, "-J", "account=a b", "-J", "nodelist=n1", "-S", "hold_s=0"]
+    wait, again = ["-S", "quiet_wait_s=20"], ["-S", "hold_s=0"]
+    assert kept.for_nodes(SAME_NODES, ["n1"]) == [*wait, "-J", "account=a b", "-J", "nodelist=n1", *again]
     assert kept.for_nodes(OTHER_NODES, ["n1", "n2"])[4:6] == ["-J", "exclude=n1,n2,n8,n9"]
 
 
