@@ -59,7 +59,8 @@ def render(tests: list[Timed], machine: str) -> str:
     ]
     return "\n".join(
         [
-            HEAD, f"Recorded on {machine}.", "", "| tier | folder | tests | s |", "|---|---|---|---|", *folders, "",
+            HEAD, f"{len(tests)} tests, recorded on {machine}.", "",
+            "| tier | folder | tests | s |", "|---|---|---|---|", *folders, "",
             f"## Above {LISTED_FROM_S:g} s", "", "| s | tier | test |", "|---|---|---|", *listed, "",
         ]
     )  # fmt: skip

@@ -1,8 +1,11 @@
 """Waiting for what other processes do: for a condition, never for a time, and never with one look."""
 
 import time
+import types
 from collections.abc import Callable
 from typing import TypeVar
+
+import pytest
 
 # Ends a test that hangs. What is waited for takes seconds, and many times as long on a machine with other work.
 PATIENCE_S = 300
@@ -21,3 +24,9 @@ def until(condition: Callable[[], Found], what: str, timeout_s: float = PATIENCE
             raise AssertionError(f"waited {timeout_s:g} s in vain until {what}; seen last: {found!r}")
         time.sleep(poll_s)
     return found
+
+
+def late_when(condition: Callable[[], object], monkeypatch: pytest.MonkeyPatch) -> None:
+    """An hour passes, for what waits for a program or for a deadline, at the moment when ``condition`` is true."""
+    clock = types.SimpleNamespace(sleep=time.sleep, time=lambda: time.time() + 3600 * bool(condition()))
+    monkeypatch.setattr("kappa.ground.processes.time", clock)

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 REPOSITORY = pathlib.Path(__file__).resolve().parents[2]
 SITE = REPOSITORY / "site_configs/embedded"
 NODES = ("node1", "node2", "node3", "node4")
-COMMAND_SECONDS = 300
+COMMAND_SECONDS = 600
 
 
 class CampaignError(RuntimeError):

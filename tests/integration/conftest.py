@@ -30,7 +30,7 @@ class Suite:
             check=check,
             capture_output=True,
             text=True,
-            timeout=PATIENCE_S,
+            timeout=2 * PATIENCE_S,  # the command gives up before, and says why
         )
 
     def jobs(self):

@@ -69,8 +69,9 @@ class Cluster:
     def manage(self, *arguments: str, expected: int = 0) -> subprocess.CompletedProcess[str]:
         """Run `cluster` and check its exit status."""
         result = subprocess.run(
-            [CLUSTER, *arguments], env=self.environment, capture_output=True, text=True, timeout=PATIENCE_S, check=False
-        )
+            [CLUSTER, *arguments],
+            env=self.environment, capture_output=True, text=True, timeout=2 * PATIENCE_S, check=False,
+        )  # fmt: skip
         assert result.returncode == expected, f"cluster {' '.join(arguments)}: {result.stdout}{result.stderr}"
         return result
 

@@ -1,5 +1,6 @@
 """A session with ReFrame replaced by a script: its report is there as a whole or not at all."""
 
+import subprocess
 import sys
 import time
 
@@ -9,6 +10,7 @@ from kappa.conduct.session import Conductor, NoReportError, Session, recover, re
 from kappa.ground.errors import InputError
 from kappa.ground.locks import LockedError, locked
 from kappa.ground.processes import Stop, StoppedError
+from tests.waiting import PATIENCE_S, late_when
 
 REPORT = "for word; do case $word in --report-file=*) report=${word#*=} ;; esac; done\n"
 
@@ -41,10 +43,12 @@ def test_no_report_and_half_of_one(session, tmp_path):
     assert not (tmp_path / "run-report.json").exists()
 
 
-def test_told_to_stop_it_keeps_what_reframe_recorded_as_it_ended(session, tmp_path):
-    stop = Stop(time.time() + 1)
+def test_told_to_stop_it_keeps_what_reframe_recorded_as_it_ended(session, tmp_path, monkeypatch):
+    stop = Stop(time.time() + PATIENCE_S)
+    late_when((tmp_path / "started").exists, monkeypatch)
+    script = """trap 'echo "[]" > "$report"; exit' TERM; touch started; while :; do sleep 0.1; done"""
     with pytest.raises(StoppedError, match="time limit"):
-        session("""trap 'echo "[]" > "$report"; exit' TERM; while :; do sleep 0.1; done""").run(Conductor(stop))
+        session(script).run(Conductor(stop))
     assert (tmp_path / "run-report.json").read_text() == "[]\n"
     with pytest.raises(StoppedError):
         session("touch ran").run(Conductor(stop))
@@ -67,9 +71,7 @@ def test_a_lock_is_held_by_what_a_session_left(session, tmp_path):
             pass
     finally:
         (tmp_path / "fifo").write_text("end\n")
-    deadline = time.monotonic() + 30
-    with locked(tmp_path / "lock", waiting=lambda: time.monotonic() < deadline or pytest.fail("still held")):
-        pass
+    subprocess.run(["flock", "--timeout", str(PATIENCE_S), tmp_path / "lock", "true"], check=True)
 
 
 def test_what_a_killed_conductor_left(tmp_path):

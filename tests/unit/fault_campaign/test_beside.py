@@ -4,13 +4,13 @@ import argparse
 import pathlib
 import subprocess
 import sys
-import time
 
 import pytest
 
 from tests.fault_campaign import beside as module
 from tests.fault_campaign.beside import LOADS, beside, names
 from tests.fault_campaign.cluster import REPOSITORY, CampaignError
+from tests.waiting import PATIENCE_S, until
 
 
 def processes_below(folder: pathlib.Path) -> list[str]:
@@ -26,26 +26,18 @@ def processes_below(folder: pathlib.Path) -> list[str]:
     return found
 
 
-def wait_for(condition, what: str) -> None:
-    for _ in range(2400):
-        if condition():
-            return
-        time.sleep(0.05)
-    raise AssertionError(what)
-
-
 def test_it_runs_beside_and_ends_with_it(tmp_path):
     with beside(("disk",), tmp_path):
         [place] = tmp_path.iterdir()
         written = place / "disk/written"
-        wait_for(lambda: written.exists() and written.stat().st_size > 0, "nothing was written")
+        until(lambda: written.exists() and written.stat().st_size > 0, "something is written")
         assert len(processes_below(tmp_path)) == 1
     assert (processes_below(tmp_path), list(tmp_path.iterdir())) == ([], [])
 
 
 def test_a_load_that_ended_before_is_an_error(tmp_path):
     with pytest.raises(CampaignError, match="the load disk ended before"), beside(("disk",), tmp_path, seconds=0):
-        wait_for(lambda: not processes_below(tmp_path), "it did not end")
+        until(lambda: not processes_below(tmp_path), "it has ended")
 
 
 def test_names_of_loads():
@@ -57,10 +49,10 @@ def test_names_of_loads():
 
 def test_the_command_beside_it_gives_the_exit_status():
     command = [sys.executable, "-m", module.MODULE, "memory", "--", sys.executable, "-c", "raise SystemExit(3)"]
-    assert subprocess.run(command, cwd=REPOSITORY, timeout=120, check=False).returncode == 3
+    assert subprocess.run(command, cwd=REPOSITORY, timeout=PATIENCE_S, check=False).returncode == 3
 
 
 def test_the_campaign_says_what_it_takes():
     command = [sys.executable, "-m", "tests.fault_campaign", "--beside", "network"]
-    done = subprocess.run(command, cwd=REPOSITORY, capture_output=True, text=True, timeout=120, check=False)
+    done = subprocess.run(command, cwd=REPOSITORY, capture_output=True, text=True, timeout=PATIENCE_S, check=False)
     assert done.returncode == 2 and "expected some of build,memory,disk" in done.stderr

@@ -1,22 +1,24 @@
 """A program that is started ends by itself, in an orderly way when told to, and at last whatever it does."""
 
+import contextlib
 import os
 import signal
 import subprocess
 import threading
 import time
-from pathlib import Path
 
+import psutil
 import pytest
 
 from kappa.ground.processes import StoppedError, stopping, wait
+from tests.waiting import PATIENCE_S, late_when, until
 
 # Ends in an orderly way when it is told to, as ReFrame does.
 ORDERLY = "trap 'echo told to end; exit' TERM; echo started; while :; do sleep 0.1; done"
 STUBBORN = "trap '' TERM; echo started; while :; do sleep 0.1; done"
 
 
-def shell(script, stop, tmp_path, patience_s=60.0):
+def shell(script, stop, tmp_path, patience_s=PATIENCE_S):
     with (tmp_path / "log").open("w") as log:
         process = subprocess.Popen(["bash", "-c", script], stdout=log, cwd=tmp_path, start_new_session=True)
         return wait(process, stop, patience_s)
@@ -27,8 +29,13 @@ def log(tmp_path):
 
 
 def ended(pid):
-    path = Path(f"/proc/{pid}/stat")
-    return not path.exists() or path.read_text().rpartition(")")[2].split()[0] == "Z"
+    with contextlib.suppress(psutil.NoSuchProcess):
+        return psutil.Process(pid).status() == psutil.STATUS_ZOMBIE
+    return True
+
+
+def started(tmp_path):
+    return (tmp_path / "log").exists() and "started\n" in log(tmp_path)
 
 
 def test_one_that_ends_by_itself(tmp_path):
@@ -38,8 +45,9 @@ def test_one_that_ends_by_itself(tmp_path):
     assert log(tmp_path) == "done\n"
 
 
-def test_the_deadline_ends_it_and_stays_passed(tmp_path):
-    with stopping(time.time() + 1) as stop:
+def test_the_deadline_ends_it_and_stays_passed(tmp_path, monkeypatch):
+    late_when(lambda: started(tmp_path), monkeypatch)
+    with stopping(time.time() + PATIENCE_S) as stop:
         with pytest.raises(StoppedError, match="time limit"):
             shell(ORDERLY, stop, tmp_path)
         assert log(tmp_path) == "started\ntold to end\n"
@@ -49,8 +57,13 @@ def test_the_deadline_ends_it_and_stays_passed(tmp_path):
 
 def test_a_signal_ends_it_and_the_first_is_the_reason(tmp_path):
     before = signal.getsignal(signal.SIGTERM)
+
+    def signal_when_started():
+        until(lambda: started(tmp_path), "it has started")
+        os.kill(os.getpid(), signal.SIGTERM)
+
     with stopping() as stop:
-        threading.Timer(0.5, os.kill, (os.getpid(), signal.SIGTERM)).start()
+        threading.Thread(target=signal_when_started).start()
         with pytest.raises(StoppedError, match="stopped by SIGTERM"):
             shell(ORDERLY, stop, tmp_path)
         os.kill(os.getpid(), signal.SIGHUP)
@@ -59,11 +72,9 @@ def test_a_signal_ends_it_and_the_first_is_the_reason(tmp_path):
     assert log(tmp_path) == "started\ntold to end\n"
 
 
-def test_one_that_does_not_end_is_killed_with_what_it_started(tmp_path):
-    with stopping(time.time() + 1) as stop, pytest.raises(StoppedError):
+def test_one_that_does_not_end_is_killed_with_what_it_started(tmp_path, monkeypatch):
+    late_when(lambda: started(tmp_path), monkeypatch)
+    with stopping(time.time() + PATIENCE_S) as stop, pytest.raises(StoppedError):
         shell(f"sleep 1000 & echo $! > child; {STUBBORN}", stop, tmp_path, patience_s=0.5)
     child = int((tmp_path / "child").read_text())
-    deadline = time.monotonic() + 30
-    while not ended(child):
-        assert time.monotonic() < deadline, "it is still there"
-        time.sleep(0.05)
+    until(lambda: ended(child), "what it started has ended")
