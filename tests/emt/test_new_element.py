@@ -34,7 +34,7 @@ def extended(tmp_path_factory: pytest.TempPathFactory) -> Emt:
             path.write_text(f"{table}{text}#undef{undef}")
         else:
             path.write_text(text)
-    options = ("-DCMAKE_BUILD_TYPE=Debug", "-DEMT_PORTABLE=ON", "-DEMT_TESTS=OFF")
+    options = ("-DCMAKE_BUILD_TYPE=Debug", "-DCMAKE_CXX_FLAGS_DEBUG=", "-DEMT_PORTABLE=ON", "-DEMT_TESTS=OFF")
     return Emt(build_emt(source.parent / "build", *options, source=source, target="emt"))
 
 
