@@ -7,7 +7,7 @@ import msgspec
 from kappa.ground.yaml_lines import Path
 from kappa.sites.description import Partition, SiteFile
 from kappa.sites.yaml_file import YamlFile
-from kappa.vocabulary.checks import catalogue
+from kappa.vocabulary.checks import catalogue, uncatalogued
 from kappa.vocabulary.extras import EnvironmentExtras
 from kappa.vocabulary.features import (
     ENVIRONMENT_FEATURES,
@@ -110,6 +110,8 @@ def _check_cores(file: YamlFile, here: Path, partition: Partition) -> None:
 
 def _check_tuning(file: YamlFile, here: Path, partition: Partition) -> None:
     for name, settings in partition.tuning.items():
+        if name in uncatalogued():
+            continue  # the check itself refuses what cannot be set
         if not file.require_known((*here, name), name, catalogue(), "check"):
             continue
         check = catalogue()[name]

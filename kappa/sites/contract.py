@@ -17,7 +17,7 @@ from kappa.ground.typed import MisfitError, converted
 from kappa.ground.yaml_lines import Path, line_of
 from kappa.sites.site import SiteDescription
 from kappa.sites.yaml_file import YamlFile, require_sound
-from kappa.vocabulary.checks import Check, catalogue, families
+from kappa.vocabulary.checks import Check, catalogue, families, uncatalogued
 from kappa.vocabulary.modes import MODES
 
 FILE = "acceptance.yaml"
@@ -205,7 +205,7 @@ def _check_names(file: YamlFile, site: SiteDescription) -> None:
         here: Path = ("clauses", number, "selector")
         selector = clause["selector"]
         of_key: dict[str, tuple[Iterable[str], str]] = {
-            "check": (catalogue(), "check"),
+            "check": ([*catalogue(), *uncatalogued()], "check"),
             "family": (families(), "family of checks"),
             "partition": (site.described.partitions, "partition of the site"),
             "environment": (site.environment_names, "environment of the site"),
@@ -217,7 +217,8 @@ def _check_names(file: YamlFile, site: SiteDescription) -> None:
         ]
         if all(known):
             names = [selector["check"]] if "check" in selector else families()[selector["family"]]
-            _check_measured(file, number, clause, [catalogue()[name] for name in names])
+            if not uncatalogued().keys() & set(names):
+                _check_measured(file, number, clause, [catalogue()[name] for name in names])
 
 
 def _check_measured(file: YamlFile, number: int, clause: dict[str, Any], checks: list[Check]) -> None:

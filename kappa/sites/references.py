@@ -20,7 +20,7 @@ from kappa.ground.nearest import suggestion
 from kappa.ground.yaml_lines import Path
 from kappa.sites.site import SiteDescription
 from kappa.sites.yaml_file import YamlFile, require_sound
-from kappa.vocabulary.checks import Check, catalogue, families
+from kappa.vocabulary.checks import Check, catalogue, families, uncatalogued
 
 MAX_BYTES = 16 * 2**20
 INDEX, SOURCES = "$index", "$sources"
@@ -95,6 +95,9 @@ def _sources(file: YamlFile) -> tuple[Source, ...]:
 def _references(file: YamlFile, folder: str, name: str, site: SiteDescription) -> dict[str, Path]:
     """The dotted name of each reference of the class ``name``, with its place."""
     here: Path = (name,)
+    if name in uncatalogued():
+        # The check itself refuses what it does not measure.
+        return dict(_all_leaves(file.value[name], here))
     ours = [known for known, check in catalogue().items() if check.family.startswith(f"{folder}/")]
     if not file.require_known(here, name, ours, f"check of {folder}"):
         return {}
@@ -118,6 +121,15 @@ def _references(file: YamlFile, folder: str, name: str, site: SiteDescription) -
     values = [special.get(key) or check.values_of(key) for key in index]
     below = {key: inner for key, inner in entry.items() if key != INDEX}
     return dict(_leaves(file, here, below, list(zip(index, values, strict=True)), check, name))
+
+
+def _all_leaves(node: Any, here: Path) -> Iterator[tuple[str, Path]]:
+    if isinstance(node, Mapping):
+        for key, inner in node.items():
+            if key != INDEX:
+                yield from _all_leaves(inner, (*here, key))
+    else:
+        yield ".".join(map(str, here)), here
 
 
 def _leaves(

@@ -123,7 +123,7 @@ def _put_facts(file: YamlFile, folder: pathlib.Path) -> list[Path]:
         items: list[Any] = []
         for number, inner in enumerate(value):
             found = put(inner, (*path, len(items)))
-            several = found if isinstance(found, list) and inner != found else [found]
+            several = found if isinstance(found, list) and isinstance(inner, Mapping) else [found]
             for item in several:
                 if len(items) != number:
                     file.moved[(*path, len(items))] = (*path, number)

@@ -76,6 +76,9 @@ class YamlFile:
             }
         if get_origin(plain) is list and isinstance(value, list):
             self._require_once(value, path)
+            of_item = get_args(plain)[0]
+            if isinstance(of_item, type) and issubclass(of_item, msgspec.Struct):
+                return [self._decoded(of_item, item, (*path, number)) for number, item in enumerate(value)]
         if get_origin(plain) is Literal and isinstance(value, str):
             return value if self.require_known(path, value, get_args(plain), "name") else None
         with contextlib.suppress(RecursionError):

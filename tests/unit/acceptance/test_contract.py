@@ -71,7 +71,7 @@ def test_what_is_read(load):
         ("median", "{percentile: 100}", 10, "statistic"),
         ("at_most", "less", 11, "expected at_least or at_most, found 'less'"),
         ("    text: fast\n", "", 7, "'text' is a required property"),
-        ("mandatory: true", "mandatory: true\n    tolerance: 3", 15, "unknown key 'tolerance': no name is like it"),
+        ("mandatory: true", "mandatory: true\n    tolerance: 3", 15, "unknown key 'tolerance': did you mean 'source'?"),
         ("value: 10", "value: .nan", 12, "expected a finite number"),
         ("value: 10", "value: 1e1", 12, "expected a finite number, found '1e1'"),
         ("2026-11-21", "2026-13-01", 4, "expected a date of the calendar"),

@@ -34,7 +34,7 @@ def test_no_match_is_none(tmp_path):
         ("a: [", "line 1: expected the node content"),
         ({"A": {}}, r"with a list \$sources"),
         ({"$sources": ["A"]}, r"\$sources.0: Expected object, got str"),
-        ({"$sources": [SOURCE, {**SOURCE, "source": "hearsay"}]}, r"line 10: \$sources.1.source: .* 'hearsay'"),
+        ({"$sources": [SOURCE, {**SOURCE, "source": "hearsay"}]}, r"line 11: \$sources.1.source: .* 'hearsay'"),
         ({"$sources": [{**SOURCE, "date": "soon"}]}, r"\$sources.0.date: expected a date as YYYY-MM-DD, found 'soon'"),
         ({"$sources": [{**SOURCE, "samples": "many"}]}, r"\$sources.0.samples: Expected int, got str"),
         ({"$sources": [{**SOURCE, "metod": "x"}]}, r"\$sources.0.metod: unknown key 'metod': did you mean 'method'?"),
