@@ -14,7 +14,7 @@ from kappa.ground.processes import StoppedError, stopping
 from kappa.sites.contract import FILE, Contract, load_contract
 from kappa.sites.expected import load_site
 from kappa.sites.places import SITES, results_folder, root
-from kappa.sites.site import FILE as DESCRIPTION
+from kappa.sites.site_file import FILE as DESCRIPTION
 from reports.acceptance.campaign import Campaign
 from reports.acceptance.judge import judge
 from reports.acceptance.listing import say, show_plan, show_verdict

@@ -9,9 +9,9 @@ from msgspec import Meta, Struct
 
 from kappa.ground.clean_text import clean, one_line
 from kappa.ground.yaml_lines import Path
-from kappa.sites import site as site_yaml
+from kappa.sites import site_file
 from kappa.sites.folder import check_files
-from kappa.sites.site import SiteDescription, describe
+from kappa.sites.site_file import SiteDescription, describe
 from kappa.sites.yaml_file import YamlFile, require_sound
 from kappa.vocabulary.checks import families
 from kappa.vocabulary.features import ENVIRONMENT_FEATURES, PARTITION_FEATURES, STORAGE_FEATURES
@@ -96,7 +96,7 @@ def load_site(folder: pathlib.Path) -> Site:
     file = YamlFile(folder / FILE)
     expected = file.decode(Expected)
     require_sound([file])
-    description = describe(folder) if (folder / site_yaml.FILE).exists() else None
+    description = describe(folder) if (folder / site_file.FILE).exists() else None
     _check(file, expected, description)
     require_sound([file])
     if description:
@@ -131,7 +131,7 @@ def _check(file: YamlFile, expected: Expected, site: SiteDescription | None) -> 
         at = ("not_provided", feature)
         file.require_known(at, feature, {**PARTITION_FEATURES, **STORAGE_FEATURES, **ENVIRONMENT_FEATURES}, "feature")
         if feature in stated:
-            file.refuse(at, f"contradicts {site_yaml.FILE}, by which the site has it: remove it here or there")
+            file.refuse(at, f"contradicts {site_file.FILE}, by which the site has it: remove it here or there")
     for number, entry in enumerate(expected.left_out):
         _check_left_out(file, ("left_out", number), entry, site)
 
@@ -147,6 +147,6 @@ def _check_left_out(file: YamlFile, at: Path, entry: LeftOut, site: SiteDescript
         if file.require_known(here, name, site.described.partitions, "partition of the site"):
             # For some families it is left out of what is there, for all it is not there.
             if entry.families and entry.feature not in site.features_of(name):
-                file.refuse(here, f"contradicts {site_yaml.FILE}, by which {name} does not have {entry.feature}")
+                file.refuse(here, f"contradicts {site_file.FILE}, by which {name} does not have {entry.feature}")
             if not entry.families and entry.feature in site.features_of(name):
-                file.refuse(here, f"contradicts {site_yaml.FILE}, by which {name} has {entry.feature}")
+                file.refuse(here, f"contradicts {site_file.FILE}, by which {name} has {entry.feature}")

@@ -3,7 +3,7 @@
 from kappa.sites.contract import FILE as CONTRACT
 from kappa.sites.contract import load_contract
 from kappa.sites.references import check_references
-from kappa.sites.site import SiteDescription
+from kappa.sites.site_file import SiteDescription
 from kappa.sites.yaml_file import require_sound
 
 

@@ -18,7 +18,7 @@ import msgspec
 
 from kappa.ground.nearest import suggestion
 from kappa.ground.yaml_lines import Path
-from kappa.sites.site import SiteDescription
+from kappa.sites.site_file import SiteDescription
 from kappa.sites.yaml_file import YamlFile, require_sound
 from kappa.vocabulary.checks import Check, catalogue, families, uncatalogued
 

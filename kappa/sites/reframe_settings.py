@@ -12,7 +12,7 @@ from kappa.sites.description import Cores, Environment, Partition
 from kappa.sites.expected import FILE as EXPECTED
 from kappa.sites.expected import load_site
 from kappa.sites.folder import check_files
-from kappa.sites.site import SiteDescription, describe
+from kappa.sites.site_file import SiteDescription, describe
 from kappa.vocabulary.extras import EnvironmentExtras, PartitionExtras
 from kappa.vocabulary.modes import reframe_modes
 from spack_envs.installer.reframe_settings import installed_environments, planned_environments

@@ -1,6 +1,5 @@
 """What is made of a site's nights: dashboard, message, JUnit XML and a text file for node_exporter."""
 
-import os
 import pathlib
 import sys
 from dataclasses import replace
@@ -8,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from kappa.ground.clean_text import clean
 from kappa.ground.errors import InputError
-from kappa.ground.whole_files import make_folder, write_atomically, written_beside
+from kappa.ground.whole_files import make_folder, write_atomically
 from kappa.sites.expected import find_site, load_site
 from reports.nightly.archive import Archive, open_archive, reports_of
 from reports.nightly.junit import junit
@@ -57,11 +56,8 @@ def publish(site_name: str, results: pathlib.Path, textfile: pathlib.Path | None
     judged = judge_night(folder, load_record(folder), site)
     write_atomically(output / "junit.xml", junit(site.name, night, judged, findings, problem))
     metrics = (textfile or output) / f"{site.name}.prom"
-    with written_beside(metrics) as file:
-        file.write(prometheus(site.name, archive, findings).encode("utf-8"))
-        if textfile:
-            # Before it has its name: node_exporter is another user, and reads it at any time.
-            os.fchmod(file.fileno(), 0o644)
+    # node_exporter is another user.
+    write_atomically(metrics, prometheus(site.name, archive, findings), 0o644 if textfile else 0o600)
     text = message(site.name, archive, findings)
     write_atomically(output / "message.md", text)
     for problem in archive.damaged:

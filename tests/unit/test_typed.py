@@ -46,7 +46,7 @@ class Outer:
         ({"kind": "rack"}, "items[1].kind: expected node or link, found 'rack'"),
         ({"words": {"a": "B"}}, "items[1].words.a: expected lower-case letters, found 'B'"),
         ({"words": {"a": "b", "A B": "c"}}, "items[1].words['A B']: expected lower-case letters, found 'A B'"),
-        ({"rosw": {}}, "items[1].rosw: 'rosw' was unexpected; expected rows, points, kind, words"),
+        ({"rosw": {}}, "items[1].rosw: unknown key 'rosw': did you mean 'rows'?"),
         (3, "items[1]: expected object, found 3"),
     ],
     ids=str,

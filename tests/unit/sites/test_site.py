@@ -12,7 +12,7 @@ from kappa.ground.errors import InputError
 from kappa.sites.expected import load_site
 from kappa.sites.facts import PROVIDERS
 from kappa.sites.reframe_settings import settings_of
-from kappa.sites.site import describe
+from kappa.sites.site_file import describe
 
 REPOSITORY = pathlib.Path(__file__).parents[3]
 SETTINGS = REPOSITORY / "site_configs/embedded/settings.py"
