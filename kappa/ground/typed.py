@@ -15,6 +15,7 @@ import msgspec
 from kappa.ground.bounded_file import read_text
 from kappa.ground.clean_text import clean, clean_object, one_line
 from kappa.ground.errors import InputError
+from kappa.ground.nearest import suggestion
 from kappa.ground.yaml_lines import Path
 
 T = TypeVar("T")
@@ -120,8 +121,8 @@ def _misfit(path: Path, value: Any, kind: Any, error: msgspec.ValidationError) -
     if field := _FIELD.fullmatch(text):
         if field[1].startswith("missing"):
             return MisfitError(path, f"'{field[2]}' is a required property")
-        known = ", ".join(_hints(kind))
-        return MisfitError((*path, field[2]), one_line(clean(f"'{field[2]}' was unexpected; expected {known}"), 300))
+        problem = f"unknown key {field[2]!r}: {suggestion(field[2], _hints(kind))}"
+        return MisfitError((*path, field[2]), one_line(clean(problem), 300))
     return MisfitError(path, one_line(clean(_explain(text, value, kind)), 300))
 
 
