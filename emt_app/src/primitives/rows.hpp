@@ -4,6 +4,7 @@
 // primitive has a structure of such rows, XxxRows, filled by the program and walked by the kernels. Plain pointers only:
 // the kernels are compiled once per instruction set, and inline library code must not leak from there into the program.
 #pragma once
+#include <initializer_list>
 
 namespace emt {
 
