@@ -16,6 +16,7 @@ from kappa.vocabulary.features import (
     PARTITION_FEATURES,
     STORAGE_FEATURES,
 )
+from kappa.vocabulary.modes import MODES
 from kappa.vocabulary.scales import SWITCH_PLACEMENTS
 from kappa.vocabulary.storage_targets import STORAGE_TARGETS
 from kappa.vocabulary.tunables import TYPES
@@ -61,6 +62,7 @@ def check_partition(
     elif partition.cores:
         _check_cores(file, here, partition)
     _check_tuning(file, (*here, "tuning"), partition)
+    _check_also_in(file, (*here, "also_in"), partition)
 
 
 def _require_feature(file: YamlFile, at: Path, feature: str, partition: Partition) -> None:
@@ -122,6 +124,13 @@ def _check_tuning(file: YamlFile, here: Path, partition: Partition) -> None:
             if file.decode(TYPES[check.tunables[variable].type], value, at) is not None and isinstance(value, dict):
                 for scale in value:
                     file.require_known((*at, scale), scale, check.values_of("scale"), f"scale of {name}")
+
+
+def _check_also_in(file: YamlFile, here: Path, partition: Partition) -> None:
+    for mode, names in partition.also_in.items():
+        file.require_known((*here, mode), mode, MODES, "mode")
+        for number, name in enumerate(names):
+            file.require_known((*here, mode, number), name, [*catalogue(), *uncatalogued()], "check")
 
 
 def check_environments(file: YamlFile, described: SiteFile) -> None:

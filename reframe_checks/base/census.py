@@ -11,7 +11,7 @@ from reframe.core.runtime import runtime
 
 from kappa.record.evidence import Census, CensusCase, CensusCheck, CensusPartition, NotLoaded
 from reframe_checks.base.case_register import made_cases
-from reframe_checks.base.check import FULL, feature_choices
+from reframe_checks.base.check import feature_choices
 from reframe_checks.base.reframe_internals import registered_checks
 from spack_envs.installer.reframe_settings import install_commands
 
@@ -74,7 +74,7 @@ def _entry(name, cls, offers):
         for case in made_cases(name)
         if (places := case.offered_on())
     )
-    return CensusCheck(name, str(cls.family), not missing, missing, sorted({*cls.tags, *cls.modes, FULL}), cases)
+    return CensusCheck(name, str(cls.family), not missing, missing, sorted({*cls.tags, *cls.modes_here()}), cases)
 
 
 def _partition(partition):

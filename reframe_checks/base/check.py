@@ -10,6 +10,7 @@ import reframe as rfm
 import reframe.core.builtins as rfmb
 import reframe.utility.typecheck as typ
 from reframe.core.exceptions import ReframeError, SanityError
+from reframe.core.runtime import runtime
 
 from kappa.ground.bounded_file import read_text
 from reframe_checks.base.case_register import Registered
@@ -79,12 +80,18 @@ class SystemCheck(
     @rfmb.run_after("init")
     def require_features(self):
         self.check_class = type(self).__name__
-        self.tags |= {self.family.split("/")[0], *self.modes, FULL}
+        self.tags |= {self.family.split("/")[0], *self.modes_here()}
         self.case_features = [*self.needs_partition, *self.chosen_features()]
         self.valid_systems = [" ".join(f"+{feature}" for feature in self.case_features) or "*"]
         self.valid_prog_environs = [
             " ".join(f"+{feature}" for feature in choice) or "*" for choice in feature_choices(self.needs_environ)
         ]
+
+    @classmethod
+    def modes_here(cls):
+        """Modes in which it runs on the current site: its own, those that a partition adds, and that of everything."""
+        added = (partition.extras.get("also_in", {}) for partition in runtime().system.partitions)
+        return {*cls.modes, FULL, *(mode for also in added for mode, names in also.items() if cls.__name__ in names)}
 
     def chosen_scale(self):
         """The row of the scale table that this case uses, or ``None``."""
