@@ -112,7 +112,7 @@ def _partition(site: SiteDescription, name: str, offered: list[str]) -> dict[str
 def _partition_extras(stated: Partition) -> dict[str, Any]:
     storage = {target: entry.path for target, entry in stated.storage.items()}
     lustre = {target: msgspec.to_builtins(entry.lustre) for target, entry in stated.storage.items() if entry.lustre}
-    extras = {key: getattr(stated, key) for key in _PARTITION_EXTRAS}
+    extras = {key: msgspec.to_builtins(getattr(stated, key)) for key in _PARTITION_EXTRAS}
     return _stated({**extras, "storage": storage or None, "lustre": lustre or None})
 
 
@@ -156,8 +156,7 @@ def _environments(site: SiteDescription) -> list[dict[str, Any]]:
 
 
 def _environment(site: SiteDescription, name: str, stated: Environment) -> dict[str, Any]:
-    extras = {key: getattr(stated, key) for key in _ENVIRONMENT_EXTRAS}
-    extras["hpl_nvidia"] = msgspec.to_builtins(stated.hpl_nvidia) if stated.hpl_nvidia else None
+    extras = {key: msgspec.to_builtins(getattr(stated, key)) for key in _ENVIRONMENT_EXTRAS}
     extras["build_dir"] = str(site.repository / stated.build_dir) if stated.build_dir else None
     extras["hash_files"] = {
         feature: [file for path in paths for file in _files(site.repository, path)]

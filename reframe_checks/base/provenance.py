@@ -65,6 +65,8 @@ class Provenance(rfm.RegressionTestPlugin):
             facts = parse_provenance(text)
         except ValueError as err:
             raise SanityError(f"{PROVENANCE_FILE}, nodelist: expected {err}") from None
+        if "nodelist" not in facts:
+            raise SanityError(f"{PROVENANCE_FILE}: expected the line nodelist=…; was the job cut off?")
         found = {
             **facts,
             "suite_revision": suite_revision(),
