@@ -6,13 +6,15 @@ import time
 from collections.abc import Iterator
 from dataclasses import replace
 
+from msgspec.structs import asdict
+
 from kappa.conduct.offers import last_words, of_mode
 from kappa.conduct.session import Conductor, NoReportError, Session, recover
 from kappa.ground.errors import InputError
 from kappa.ground.figures import duration
 from kappa.ground.whole_files import sync_tree, write_atomically
 from kappa.sites.contract import Contract
-from reports.acceptance.campaign import REPORT, UNRESOLVED, Attempt, Campaign
+from reports.acceptance.campaign import FAMILIES, REPORT, UNRESOLVED, Attempt, Campaign
 from reports.acceptance.plan import Item, Plan
 from reports.acceptance.spack_lock import LOCK, keep_spack_lock
 
@@ -26,6 +28,7 @@ def run(campaign: Campaign, plan: Plan, site: pathlib.Path, conductor: Conductor
     :raises InputError: ReFrame ran nothing.
     """
     write_atomically(campaign.folder / UNRESOLVED, json.dumps(plan.unresolved, indent=1, ensure_ascii=False) + "\n")
+    write_atomically(campaign.folder / FAMILIES, json.dumps(asdict(plan.families), indent=1) + "\n")
     contract = campaign.contract
     attempts = campaign.attempts()
     # A session may have ended after the run that began it was killed.

@@ -16,11 +16,14 @@ from reports.acceptance.campaign import REPORT
 from reports.acceptance.plan import Offer
 from reports.acceptance.series import Series
 
+# The check that brings the census of what the site could run.
+CENSUS = "PartitionState"
+
 
 def offers(site: pathlib.Path, contract: Contract, conductor: Conductor) -> list[Offer]:
     """The cases of the suite that ReFrame finds on the site in the folder ``site``.
 
-    Only those of the checks that the contract names, if no clause is after a family.
+    Only those of the checks that the contract names, and the census, if no clause is after a family.
 
     :raises InputError: ReFrame cannot use the site's settings; with the last that it said.
     :raises StoppedError: there was a reason to stop.
@@ -53,7 +56,7 @@ def _named(contract: Contract) -> list[str]:
     checks = [clause.selector.check for clause in contract.clauses if clause.selector.check]
     if len(checks) < len(contract.clauses):
         return []
-    return [f"--name=^({'|'.join(map(re.escape, sorted(set(checks))))})(%|$)"]
+    return [f"--name=^({'|'.join(map(re.escape, sorted({CENSUS, *checks})))})(%|$)"]
 
 
 def _needed(entry: dict[str, Any]) -> pathlib.Path:

@@ -4,6 +4,7 @@
 
     contract.yaml            the contract, with the waivers that were given since; contract.N.yaml are those before
     unresolved.json          clauses that no series was run for, and why
+    families.json            families of checks that the clauses are about, and that the site could run
     attempts/NAME/           one ReFrame session: attempt.json (of what), run-report.json, output/, console.txt
 
 An attempt is finished when its report is whole and nothing in it was aborted; any other was interrupted. So there is no
@@ -34,10 +35,25 @@ from kappa.sites.contract import Contract, load_contract
 from reports.acceptance.series import Series
 from reports.acceptance.versions import CONTRACT, earlier_versions, keep_version
 
-UNRESOLVED, ATTEMPTS, REPORT = "unresolved.json", "attempts", "run-report.json"
+UNRESOLVED, FAMILIES, ATTEMPTS, REPORT = "unresolved.json", "families.json", "attempts", "run-report.json"
+#: What a run writes besides its attempts.
+BY_RUN = (UNRESOLVED, FAMILIES)
 LOCK = ".lock"
 _NAME = re.compile(r"[A-Za-z0-9_]+-[0-9a-f]{8}-r\d{4}-a\d{2,}")
 _Count = Annotated[int, msgspec.Meta(ge=1)]
+
+
+class Families(msgspec.Struct, frozen=True):
+    """Of checks: those that the contract's clauses are about, and those that the site could run."""
+
+    expected: tuple[str, ...] = ()
+    offered: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        """Empty when the contract is about all that the site could run, or nobody knows."""
+        if set(self.expected) >= set(self.offered):
+            return ""
+        return f"expects {len(self.expected)} of {len(self.offered)} families of checks that the site could run"
 
 
 class _Attempt(msgspec.Struct):
@@ -96,6 +112,10 @@ class Campaign:
         if not path.exists():
             return {}
         return load_json(path, dict[str, str])
+
+    def families(self) -> Families:
+        path = self.folder / FAMILIES
+        return load_json(path, Families) if path.exists() else Families()
 
     def attempts(self) -> list[Attempt]:
         """Every attempt, by series, repeat and number.

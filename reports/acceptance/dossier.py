@@ -12,7 +12,7 @@ from kappa.ground.clean_text import clean, one_line
 from kappa.ground.errors import InputError
 from kappa.ground.whole_files import sync_folder, sync_tree, write_atomically
 from reports.acceptance import signature
-from reports.acceptance.campaign import ATTEMPTS, REPORT, UNRESOLVED, Campaign
+from reports.acceptance.campaign import ATTEMPTS, BY_RUN, REPORT, Campaign
 from reports.acceptance.dossier_page import RawFile, render, to_pdf
 from reports.acceptance.judge import Verdict, judge
 from reports.acceptance.manifest import MANIFEST, differences, files_below, manifest_of, member_text, sha256
@@ -71,7 +71,7 @@ def _copy_raw(source: pathlib.Path, folder: pathlib.Path) -> tuple[list[RawFile]
         path = pathlib.PurePosixPath(name)
         of_attempt = path.parts[0] == ATTEMPTS and not path.parts[1].startswith(".") and _NOT_RAW not in path.parts
         file = source / path
-        if not (of_attempt or name == UNRESOLVED or is_version(name)) or file.is_symlink() or not file.is_file():
+        if not (of_attempt or name in BY_RUN or is_version(name)) or file.is_symlink() or not file.is_file():
             continue
         entry = RawFile(clean(name), file.stat().st_size, sha256(file))
         # The verdict follows from the reports.
@@ -90,7 +90,7 @@ def evidence_of(folder: pathlib.Path) -> str:
     names = [
         name
         for name in files_below(folder)
-        if name == UNRESOLVED or is_version(name) or name.startswith(f"{ATTEMPTS}/")
+        if name in BY_RUN or is_version(name) or name.startswith(f"{ATTEMPTS}/")
     ]
     lines = (f"{sha256(folder / name)}  {name}\n" for name in names)
     return hashlib.sha256(os.fsencode("".join(lines))).hexdigest()

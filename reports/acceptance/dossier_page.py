@@ -82,7 +82,8 @@ def headline(verdict: Verdict) -> str:
         for outcome in Outcome
         if any(v.outcome is outcome for v in mandatory)
     )
-    return f"Of {figures.counted(len(mandatory), 'mandatory clause')}: {words or 'none'}."
+    less = f" The contract {verdict.families}." if str(verdict.families) else ""
+    return f"Of {figures.counted(len(mandatory), 'mandatory clause')}: {words or 'none'}.{less}"
 
 
 def measured(verdict: ClauseVerdict) -> str:

@@ -2,14 +2,14 @@
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum
 
 from kappa.ground.clean_text import one_line
 from kappa.ground.figures import counted
 from kappa.record.model import Case, Metric
 from kappa.sites.contract import Clause, Contract
-from reports.acceptance.campaign import Attempt, Campaign
+from reports.acceptance.campaign import Attempt, Campaign, Families
 from reports.acceptance.clause_statistics import Interval, interval_of, value_of
 from reports.acceptance.series import Series, selects
 from reports.verdict.case_verdict import executed
@@ -81,6 +81,7 @@ class Verdict:
     attempts: tuple[Attempt, ...]
     earlier_contracts: tuple[str, ...]
     """Names of the contract's versions before waivers were given, changed or withdrawn."""
+    families: Families = field(default_factory=Families)
 
     def count(self, outcome: Outcome) -> int:
         return sum(verdict.outcome is outcome for verdict in self.clauses)
@@ -106,7 +107,7 @@ def judge(campaign: Campaign) -> Verdict:
         acceptance = Acceptance.INCOMPLETE
     else:
         acceptance = Acceptance.ACCEPTED
-    return Verdict(contract, acceptance, clauses, tuple(attempts), tuple(earlier))
+    return Verdict(contract, acceptance, clauses, tuple(attempts), tuple(earlier), campaign.families())
 
 
 def judge_clause(

@@ -11,6 +11,8 @@ def show_plan(contract: Contract, planned: Plan) -> None:
     """Print the series with repeats, nodes and time, and the clauses that nothing is run for."""
     series = counted(len(planned.items), "series", "series")
     say(f"{contract.title}: {counted(len(contract.clauses), 'clause')}, {series}")
+    if str(planned.families):
+        say(f"it {planned.families}")
     for item in planned.items:
         nodes = NOTHING if item.nodes is None else counted(item.nodes, "node")
         say(f"  {item.series}\n      clauses {', '.join(item.clauses)}; {item.repeats} x {_time(item)} on {nodes}")

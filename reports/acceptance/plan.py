@@ -3,13 +3,14 @@
 import pathlib
 import statistics
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from kappa.ground.errors import InputError
 from kappa.record.load import load_session
 from kappa.record.model import Case
 from kappa.sites.contract import Clause, Contract
+from reports.acceptance.campaign import Families
 from reports.acceptance.series import Series, selects
 
 # Stored reports that are read for run times.
@@ -59,6 +60,7 @@ class Plan:
 
     items: tuple[Item, ...]
     unresolved: dict[str, str]
+    families: Families = field(default_factory=Families)
 
 
 def plan(contract: Contract, offered: Sequence[Offer], times: dict[Series, list[float]]) -> Plan:
@@ -86,7 +88,14 @@ def plan(contract: Contract, offered: Sequence[Offer], times: dict[Series, list[
             for series, members in clauses.items()
         ),
         unresolved=unresolved,
+        families=_families([offers[series].case for series in clauses], offered),
     )
+
+
+def _families(asked: Iterable[Case], offered: Iterable[Offer]) -> Families:
+    census = next((offer.case.census for offer in offered if offer.case.census), None)
+    could = {check.family for check in census.checks if check.offered} if census else set()
+    return Families(tuple(sorted({case.family for case in asked})), tuple(sorted(could)))
 
 
 def _problem(clause: Clause, found: list[Offer]) -> str:

@@ -6,7 +6,7 @@ from typing import Any
 from reports.acceptance.judge import ClauseVerdict, Verdict
 
 # What explains and decides nothing: a later version of the suite may word it otherwise.
-_PROSE = ("statistic", "method", "problems", "remarks")
+_PROSE = ("statistic", "method", "problems", "remarks", "families")
 
 
 def to_json(verdict: Verdict) -> str:
@@ -16,6 +16,7 @@ def to_json(verdict: Verdict) -> str:
         "exit_status": verdict.acceptance.exit_status,
         "title": verdict.contract.title,
         "system": verdict.contract.system,
+        "families": {"expected": verdict.families.expected, "offered": verdict.families.offered},
         "clauses": [_clause(clause) for clause in verdict.clauses],
     }
     return json.dumps(document, indent=1, allow_nan=False, ensure_ascii=False) + "\n"

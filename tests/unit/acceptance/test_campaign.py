@@ -6,6 +6,7 @@ import hashlib
 import json
 import os
 
+import msgspec
 import pytest
 
 from kappa.conduct import acceptance as running
@@ -13,11 +14,13 @@ from kappa.conduct.session import CHECKS, Conductor
 from kappa.ground.errors import InputError
 from kappa.ground.processes import Stop, StoppedError
 from kappa.sites.contract import load_contract
-from reports.acceptance.campaign import REPORT, Campaign
+from reports.acceptance.campaign import FAMILIES, REPORT, Campaign, Families
+from reports.acceptance.dossier_page import headline
+from reports.acceptance.judge import judge
 from reports.acceptance.plan import Item, Offer, Plan, plan, stored_times
 from reports.acceptance.series import Series
 from tests.unit.acceptance.conftest import clause
-from tests.unit.reports.samples import latency, loaded, report
+from tests.unit.reports.samples import case, latency, loaded, report
 
 SERIES = Series("OsuLatency %placement=two_nodes", "cpu", "packaged")
 
@@ -111,6 +114,18 @@ def test_a_plan_has_one_series_for_each_clause(campaign, offered, selector, word
         assert [(item.series, item.repeats, item.nodes, item.estimate.seconds) for item in found.items] == [
             (SERIES, 3, 2, 600)
         ]
+
+
+def test_a_contract_about_less_than_the_site_could_run_says_so(campaign, offered):
+    contract = campaign.demand(clause()).contract
+    planned = plan(contract, offered(case("PartitionState"), latency("cpu")), {})
+    could = len(planned.families.offered)
+    said = f"expects 1 of {could} families of checks that the site could run"
+    assert (planned.families.expected, str(planned.families)) == (("network/osu-pt2pt",), said)
+    (campaign.folder / FAMILIES).write_bytes(msgspec.json.encode(planned.families))
+    assert headline(judge(campaign)).endswith(f"The contract {said}.")
+    everything = Families(planned.families.offered, planned.families.offered)
+    assert str(everything) == ""
 
 
 def test_clauses_share_a_series_and_stored_runs_give_its_time(campaign, offered):
