@@ -2,8 +2,8 @@
 
 On a node of its own that is evidence. Where virtual nodes share a machine it decides: the partition's extra
 ``shared_host`` says how much others may take before a measurement counts as *robbed*, which blames nobody
-(docs/architecture.md). Each node reads the counters before and after each step (``src/node_watch.sh``), so nothing runs
-beside the measurement.
+(docs/architecture.md). Each node reads the counters before each step and after the last (``src/node_watch.sh``), so
+nothing runs beside the measurement.
 """
 
 import os
@@ -47,7 +47,7 @@ class LoadWatch(rfm.RegressionTestPlugin):
 
     @rfmb.run_before("run")
     def watch_the_nodes(self):
-        self.load_by_others, self.robbed, self._quiet = {}, "", None
+        self.load_by_others, self.robbed, self._quiet, self._unless_unusable = {}, "", None, ""
         scheduler = self.current_partition.scheduler.registered_name
         if not self.watch_load or self.is_local() or scheduler not in ("slurm", "squeue"):
             return
@@ -59,9 +59,17 @@ class LoadWatch(rfm.RegressionTestPlugin):
         os.chmod(script, 0o700)  # an installed package need not keep the mode
         shutil.rmtree(pathlib.Path(self.stagedir, WATCH_FOLDER), ignore_errors=True)
         # Slurm ends a task whose prolog cannot be executed, as on storage that is mounted without leave for it.
-        path = shlex.quote(script)
-        watch = f"[[ ! -x {path} ]] || export SLURM_TASK_PROLOG={path} SLURM_TASK_EPILOG={path}"
-        self.prerun_cmds = [watch, *self.prerun_cmds]
+        self._unless_unusable = f"[[ ! -x {shlex.quote(script)} ]] ||"
+        self.prerun_cmds = [
+            f"{self._unless_unusable} export SLURM_TASK_PROLOG={shlex.quote(script)}", *self.prerun_cmds
+        ]
+
+    @rfmb.run_before("run", always_last=True)
+    def look_once_more(self):
+        """By a step of its own: an epilog takes a second of each step, for so long Slurm sleeps between two looks."""
+        if self._unless_unusable:
+            look = "srun --mpi=none --nodes=$SLURM_NNODES --ntasks=$SLURM_NNODES --ntasks-per-node=1 true"
+            self.postrun_cmds = [*self.postrun_cmds, f"{self._unless_unusable} {look}"]
 
     @rfmb.run_after("run")
     def read_load(self):

@@ -1,5 +1,5 @@
 #!/bin/bash
-# Slurm runs this on each node before and after the tasks of a step (srun's --task-prolog and --task-epilog). It adds a
+# Slurm runs this on each node before the tasks of a step (srun's --task-prolog), the last of which does nothing. It adds a
 # line to load_watch/NODE beside itself: when, on how many cores, and in seconds or bytes since the node started, how
 # long its cores were busy or taken by a hypervisor, how much of that was the job's own, and the same of its disks; with
 # the line's number and the first digits of its SHA-256, so that what a shared file system lost is missed.
