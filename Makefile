@@ -29,6 +29,7 @@ test-unit: setup-tests ## what needs no cluster: under 90 s
 
 test-long: setup-tests ## what takes longer, and what `test` repeats a few times only
 	$(PYTEST) -m long
+	KAPPA_EVERY_MUTATION=1 KAPPA_TEST_REFRAMES=1 $(PYTEST) tests/unit/parsers/test_mutation.py tests/unit/base/test_reframe_internals.py
 
 test-times: setup-tests ## run all tests and write into docs/tests.md which take long
 	mkdir -p .kappa

@@ -14,6 +14,9 @@ import pytest
 
 from .conftest import APP, Emt, build_emt, write_case
 
+# It builds the application once more.
+pytestmark = pytest.mark.long
+
 STEPS = 1500
 STEP = re.compile(r"(Write|add to) `(src/[^`]+)`:\n\n```cpp\n(.*?)```", re.DOTALL)
 
