@@ -75,8 +75,9 @@ def settings_of(site: SiteDescription, results: pathlib.Path) -> dict[str, Any]:
                 **_stated(polling),
             }
         ],
-        # No perflogs: nothing reads them, and what a job said would stand in them as it is.
-        "logging": [{"handlers_perflog": []}],
+        # No perflogs: nothing reads them, and what a job said would stand in them as it is. What ReFrame would say of
+        # each look for a job takes most of its time, a third of a core, even where nobody keeps it.
+        "logging": [{"level": os.environ.get("KAPPA_LOG_LEVEL", "verbose"), "handlers_perflog": []}],
         # ReFrame gives the database this mode whatever the umask.
         "storage": [
             {
