@@ -55,10 +55,10 @@ class NodeScratch(Scaled, KappaCheck):
         folder = self.stated(f"extras/storage/{TARGET}, an absolute path", stated)
         file = f"{shlex.quote(str(folder))}/kappa.$SLURM_JOB_ID"
         # When fio fails on one node, Slurm kills the others' at once, and with them what would remove their files.
-        self.prerun_cmds = [*self.prerun_cmds, f"file={file}", "trap 'srun rm -f \"$file\"' EXIT"]
+        self.prerun_cmds = [*self.prerun_cmds, f"scratch_file={file}", "trap 'srun rm -f \"$scratch_file\"' EXIT"]
         self.executable = "./fio_on_node.sh"
         self.executable_opts = [
-            '"$file"', "--output-format=json", f"--size={self.file_size_mib}M",
+            '"$scratch_file"', "--output-format=json", f"--size={self.file_size_mib}M",
             "--direct=1", "--ioengine=libaio", f"--iodepth={self.queue_depth}", "--randrepeat=1",
             f"--runtime={self.runtime_s}", "--time_based", "--group_reporting",
         ]  # fmt: skip

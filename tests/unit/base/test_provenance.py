@@ -54,6 +54,14 @@ def collected(folder, files):
     return parse_provenance((folder / PROVENANCE_FILE).read_text(encoding="utf-8"))
 
 
+def test_the_variables_of_the_job_script_stay_as_they_are(tmp_path):
+    script = f'file=mine module=mine; . {FOLDER}/record_provenance.sh "MPI 1" /bin/true; echo "$file $module"'
+    done = subprocess.run(
+        ["bash", "-euo", "pipefail", "-c", script], cwd=tmp_path, check=True, timeout=PATIENCE_S, capture_output=True
+    )
+    assert done.stdout == b"mine mine\n"
+
+
 @pytest.mark.parametrize(
     ("files", "driver"),
     [

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # Usage, in a job script: . ./record_provenance.sh MPI_VERSION FILE…
 # Writes to provenance.txt where the job runs, and the checksum of each FILE; the first is the program.
-# Nothing of the environment is recorded: it may hold secrets.
-{
+# Nothing of the environment is recorded: it may hold secrets. In a shell of its own: the script's variables are its own.
+(
     echo "hostname=$(uname -n)"
     echo "nodelist=${SLURM_JOB_NODELIST:-$(uname -n)}"
     echo "kernel=$(uname -sr)"
@@ -15,4 +15,4 @@
             sed -n "1s/^/$module /p"
     done | paste -sd ' ' - | sed -n 's/^./driver=&/p' || true
     for file in "${@:2}"; do echo "sha256=$(sha256sum "$file")"; done
-} > provenance.txt
+) > provenance.txt
