@@ -41,7 +41,9 @@ def commands(stage):
 
     def of(check, nodes):
         text = (stage(check, nodes) / "rfm_job.sh").read_text()
-        return text[text.index("\n. ./record_provenance.sh ") + 1 :].splitlines()[1:]
+        *lines, look = text[text.index("\n. ./record_provenance.sh ") + 1 :].splitlines()[1:]
+        assert "node_watch.sh ]] || srun " in look
+        return lines
 
     return of
 
