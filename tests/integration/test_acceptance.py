@@ -44,11 +44,11 @@ clauses:
     mandatory: true
     predicted: {value: 20, source: order of magnitude of TCP between network namespaces}
   - id: D1
-    text: A check that the site has not.
-    selector: {check: OsuOnTheMoon, metric: latency_8B}
+    text: A check that the site cannot run.
+    selector: {check: GpuInventory, metric: gpus_per_node_min}
     statistic: median
-    comparison: at_most
-    threshold: {value: 1, unit: us}
+    comparison: at_least
+    threshold: {value: 1, unit: GPUs}
     repeats: 1
     mandatory: false
 """
