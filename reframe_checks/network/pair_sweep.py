@@ -10,12 +10,12 @@ ports) shows a bad cable long before it costs bandwidth (``localise/losses.py``)
 
 import pathlib
 import shlex
-from dataclasses import replace
 
 import numpy as np
 import reframe as rfm
 import reframe.core.builtins as rfmb
 import reframe.utility.typecheck as typ
+from msgspec.structs import replace
 from reframe.core.exceptions import SanityError
 
 from kappa.vocabulary.tunables import Tunable
