@@ -7,7 +7,7 @@ import pytest
 
 from kappa.command.main import main
 from kappa.ground.redaction import redacted
-from reframe_checks.base import provenance
+from reframe_checks.base.job_files import FOLDER
 from tests.unit.reports.samples import complete, latency
 
 SECRET = "hunter2-correct-horse"
@@ -21,9 +21,7 @@ def environment(monkeypatch):
 
 
 def test_the_provenance_of_a_job(tmp_path, environment):
-    script = provenance._COLLECT.format(
-        mpi_version="mpirun --version", programs='"$(command -v bash)"', files="", output="provenance.txt"
-    )
+    script = f'. {FOLDER}/record_provenance.sh "$(mpirun --version)" "$(command -v bash)"'
     subprocess.run(["bash", "-c", script], cwd=tmp_path, check=True, capture_output=True)
     text = (tmp_path / "provenance.txt").read_text()
     assert "hostname=" in text
