@@ -26,5 +26,6 @@ def test_the_check_of_the_page_is_found_and_has_its_reference(tmp_path):
     assert "WARNING" not in done.stdout
     assert done.stdout.count("P: step_time: None ms (r:20000, l:None, u:0)") == 3, done.stdout
     for script in tmp_path.glob(f"stage/**/{CHECK}_*/rfm_job.sh"):
-        before, step, after = script.read_text().splitlines()[-3:]
+        before, step, after, look = script.read_text().splitlines()[-4:]
+        assert "node_watch.sh ]] || srun " in look
         assert (before, step, after) == ("date +%s.%N > before.txt", "srun true", "date +%s.%N > after.txt")

@@ -37,6 +37,8 @@ def test_it_runs_beside_and_ends_with_it(tmp_path):
 
 def test_a_load_that_ended_before_is_an_error(tmp_path):
     with pytest.raises(CampaignError, match="the load disk ended before"), beside(("disk",), tmp_path, seconds=0):
+        [place] = tmp_path.iterdir()
+        until((place / "disk/written").exists, "it has begun")
         until(lambda: not processes_below(tmp_path), "it has ended")
 
 
