@@ -10,7 +10,7 @@ import pytest
 from tests.tiers import long
 from tests.waiting import PATIENCE_S, until
 
-from .conftest import REPOSITORY, SITE
+from .conftest import KAPPA, REPOSITORY, SITE
 
 FAIL, INCOMPLETE = 1, 2
 
@@ -65,7 +65,7 @@ def test_transient_is_measured_again_on_the_same_nodes_and_not_blamed(suite):
     before = set(suite.results.glob(pattern))
     with limited(suite, "node1", "eth0"):
         validation = subprocess.Popen(
-            [SITE.parent / "validate", "embedded", "smoke", "-n", "OsuBandwidth%placement=two_nodes", "-S", "hold_s=0",
+            [KAPPA, "validate", "embedded", "smoke", "-n", "OsuBandwidth%placement=two_nodes", "-S", "hold_s=0",
              "-S", "watch_load=no"],
             env=suite.environment(),
         )  # fmt: skip
