@@ -19,7 +19,7 @@ from reframe_checks.parsers import emt
 class EmtCorrectness(Scaled, EmtCheck):
     descr = "EMT application: same solution for any number of ranks"
     family = "application/emt-correctness"
-    estimated_s = 5
+    measured_s = 2
     scale = rfmb.parameter(["one_node", "two_nodes", "whole_partition"], loggable=True)
     exchange = rfmb.parameter(["step", "slack"], loggable=True)
     steps = 2000

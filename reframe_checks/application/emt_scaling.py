@@ -23,7 +23,7 @@ from reframe_checks.parsers import emt
 class EmtScaling(Scaled, EmtCheck):
     descr = "EMT application: step time and parallelisation cost"
     family = "application/emt-scaling"
-    estimated_s = 5
+    measured_s = 3
     scale = rfmb.parameter(["one_core", "one_node", "two_nodes", "whole_partition"], loggable=True)
     exchange = rfmb.parameter(["step", "slack"], loggable=True)
     informational = ["step_time_p50", "step_time_p99", "phi", "imbalance"]

@@ -16,7 +16,7 @@ from reframe_checks.compute.hpl_base import HplCheck
 class Hpl(Scaled, HplCheck):
     descr = "HPL: Gflop/s and fraction of peak"
     family = "compute/hpl"
-    estimated_s = 5
+    measured_s = 47
     scale = rfmb.parameter(["one_node", "whole_partition"], loggable=True)
     hint = "compare nodes one by one; look at CPU frequency and governor, thermal throttling, BLAS and binding"
 

@@ -124,7 +124,7 @@ class OverNodes(Scaled):
 class HplScaling(OverNodes, HplCheck):
     descr = "HPL over nodes: execution time, speed-up, sustained performance, fraction of peak"
     family = "compute/hpl-scaling"
-    estimated_s = 20
+    measured_s = 16
     modes = ("acceptance",)
     informational = ["time"]
     time_limit = "8h"

@@ -33,7 +33,7 @@ class NodeSweepBuild(CMakeProgram):
 class NodeSweep(Scaled, KappaCheck):
     descr = "Memory bandwidth and floating-point speed of every node and core"
     family = "compute/node-sweep"
-    estimated_s = 5
+    measured_s = 8
     needs_partition = ["cores"]
     needs_environ = ["sweep-build"]
     scale = rfmb.parameter(["each_node"], loggable=True)

@@ -11,7 +11,7 @@ from reframe_checks.compute.stream_base import StreamCheck
 class Stream(Scaled, StreamCheck):
     descr = "STREAM triad: memory bandwidth of a node"
     family = "compute/stream"
-    estimated_s = 3
+    measured_s = 9
     scale = rfmb.parameter(["one_node"], loggable=True)
     tags = {"smoke"}
     hint = "look for missing memory modules, NUMA settings, other jobs on the node and CPU frequency"

@@ -26,7 +26,7 @@ SUSPECT_SHARE = 0.5
 class NodeLinks(Scaled, KappaCheck):
     descr = "Bidirectional bandwidth of every node's link, ring over the partition"
     family = "network/node-links"
-    estimated_s = 8
+    measured_s = 9
     needs_partition = ["links"]
     needs_environ = ["osu"]
     scale = rfmb.parameter(["each_node"], loggable=True)

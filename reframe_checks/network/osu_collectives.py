@@ -57,7 +57,7 @@ class OsuCollective(Scaled, OsuCollectiveCheck):
 @rfm.simple_test
 class OsuBarrier(OsuCollective):
     descr = "OSU barrier"
-    estimated_s = 2
+    measured_s = 3
     benchmark = "osu_barrier"
     tags = {"smoke"}
     iterations = 1000
@@ -66,35 +66,35 @@ class OsuBarrier(OsuCollective):
 @rfm.simple_test
 class OsuBcast(OsuCollective):
     descr = "OSU broadcast"
-    estimated_s = 3
+    measured_s = 3
     benchmark = "osu_bcast"
 
 
 @rfm.simple_test
 class OsuGather(OsuCollective):
     descr = "OSU gather"
-    estimated_s = 3
+    measured_s = 3
     benchmark = "osu_gather"
 
 
 @rfm.simple_test
 class OsuAlltoall(OsuCollective):
     descr = "OSU all-to-all"
-    estimated_s = 4
+    measured_s = 4
     benchmark = "osu_alltoall"
 
 
 @rfm.simple_test
 class OsuReduce(OsuCollective):
     descr = "OSU reduce, sum of floats"
-    estimated_s = 3
+    measured_s = 3
     benchmark = "osu_reduce"
 
 
 @rfm.simple_test
 class OsuAllreduce(OsuCollective):
     descr = "OSU allreduce, sum of floats"
-    estimated_s = 4
+    measured_s = 3
     benchmark = "osu_allreduce"
     tags = {"smoke"}
 

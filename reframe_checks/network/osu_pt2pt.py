@@ -21,7 +21,7 @@ class OsuPointToPoint(Placed, OsuCheck):
 @rfm.simple_test
 class OsuLatency(OsuPointToPoint):
     descr = "OSU latency between two ranks"
-    estimated_s = 3
+    measured_s = 4
     benchmark = "osu_latency"
     tags = {"smoke"}
     hint = "look at the route between the nodes, CPU frequency and binding, and the transport that MPI chose"
@@ -47,7 +47,7 @@ class OsuStream(OsuPointToPoint):
 @rfm.simple_test
 class OsuBandwidth(OsuStream):
     descr = "OSU bandwidth between two ranks"
-    estimated_s = 3
+    measured_s = 3
     benchmark = "osu_bw"
     tags = {"smoke"}
 
@@ -55,7 +55,7 @@ class OsuBandwidth(OsuStream):
 @rfm.simple_test
 class OsuBidirectionalBandwidth(OsuStream):
     descr = "OSU bidirectional bandwidth between two ranks"
-    estimated_s = 3
+    measured_s = 3
     benchmark = "osu_bibw"
     # Inside a node, and between switches, it follows from bandwidth.
     placement = rfmb.parameter(["same_node", "two_nodes"], loggable=True)

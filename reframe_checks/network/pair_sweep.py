@@ -41,7 +41,7 @@ class PairSweepBuild(CMakeProgram):
 class PairSweep(Scaled, KappaCheck):
     descr = "Latency, bandwidth and packet loss between every pair of nodes"
     family = "network/pair-sweep"
-    estimated_s = 6
+    measured_s = 2
     needs_partition = ["links"]
     needs_environ = ["sweep-build"]
     scale = rfmb.parameter(["each_node"], loggable=True)

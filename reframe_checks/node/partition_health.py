@@ -33,7 +33,7 @@ SUSPECT_CLOCK_US = 1000
 class PartitionHealth(OncePerPartition, Scaled, SystemCheck):
     descr = "Health and uniformity of the nodes of a partition"
     family = "node/health"
-    estimated_s = 2
+    measured_s = 2
     scale = rfmb.parameter(["each_node"], loggable=True)
     tags = {"smoke"}
     sourcesdir = "src"

@@ -21,7 +21,7 @@ from reframe_checks.parsers import sinfo
 class PartitionState(SystemCheck):
     descr = "Slurm sees every node of the partition, and each can take jobs"
     family = "node/partition-state"
-    estimated_s = 1
+    measured_s = 3
     tags = {"smoke"}
     local = True
     informational = ["nodes_usable"]

@@ -27,7 +27,7 @@ PHASES = {
 class Fio(OnStorage, KappaCheck):
     descr = "fio: sequential and random I/O of one node"
     family = "storage/fio"
-    estimated_s = 5
+    measured_s = 6
     needs_environ = ["fio"]
     tags = {"smoke"}
     cache_defeat = "direct I/O, read back from fio's result"
