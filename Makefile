@@ -68,10 +68,12 @@ setup: .venv/embedded.stamp
 setup-tests: setup .venv/test.stamp
 	$(SITE)/install-packages --tests
 
+# Debian's packages beside Python's, unless making a virtual environment takes one of them.
 .venv/%.stamp: pyproject.toml
-	$(SITE)/install-packages
-	[ -x .venv/bin/pip ] || $(PYTHON) -m venv .venv
 	@echo "installing Python packages into .venv"
+	$(SITE)/install-packages & packages=$$!; trap 'wait $$packages || exit 1' EXIT; \
+	$(PYTHON) -c 'import ensurepip' 2>/dev/null || wait $$packages; \
+	[ -x .venv/bin/pip ] || $(PYTHON) -m venv .venv; \
 	.venv/bin/pip install --quiet --disable-pip-version-check -e '.[embedded$(if $(filter test,$*),$(comma)test)]'
 	touch $@
 

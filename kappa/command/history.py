@@ -6,7 +6,8 @@ import pathlib
 from kappa.command.arguments import add_json, add_site, parser, probability
 from kappa.command.json_output import alone, write_json
 from kappa.ground.whole_files import write_atomically
-from kappa.sites.places import history_folder
+from kappa.sites.expected import check_site
+from kappa.sites.places import SITES, history_folder, root
 from reports.history.gate import exit_status, judge_history
 from reports.history.history_json import to_document
 from reports.history.listing import show
@@ -39,6 +40,7 @@ def run(arguments: list[str]) -> int:
         help="how often a quiet series may be reported (default: 0.001)",
     )  # fmt: skip
     options = words.parse_args(arguments)
+    check_site(root() / SITES / options.site)
     history = History(history_folder(options.site))
     judged = judge_history(history, options.newest, options.false_alarms, options.since, options.across_nodes)
     if options.html:

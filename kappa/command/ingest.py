@@ -5,7 +5,8 @@ import sys
 
 from kappa.command.arguments import add_site, parser
 from kappa.ground.clean_text import clean
-from kappa.sites.places import history_folder, results_folder
+from kappa.sites.expected import check_site
+from kappa.sites.places import SITES, history_folder, results_folder, root
 from reports.history.ingest import ingest, reports_in
 
 _DESCRIPTION = """\
@@ -21,6 +22,7 @@ def run(arguments: list[str]) -> int:
         "reports", metavar="REPORT", nargs="*", type=pathlib.Path, help="reports or folders (default: results/SITE)"
     )
     options = words.parse_args(arguments)
+    check_site(root() / SITES / options.site)
     done = ingest(reports_in(options.reports or [results_folder(options.site)]), history_folder(options.site))
     for problem in done.damaged:
         print(f"left out: {clean(problem)}", file=sys.stderr)

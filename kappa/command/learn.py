@@ -13,8 +13,7 @@ from kappa.command.arguments import add_json, add_site, parser, probability
 from kappa.command.json_output import alone, write_json
 from kappa.ground.clean_text import clean
 from kappa.ground.errors import InputError
-from kappa.sites import site_file
-from kappa.sites.expected import load_site
+from kappa.sites.expected import check_site
 from kappa.sites.places import SITES, history_folder, root
 from reports.history import dataset
 from reports.history.query import History
@@ -41,8 +40,7 @@ def run(arguments: list[str]) -> int:
     options = _parse(arguments)
     # As the diff, which is applied here, names it.
     folder = options.references or pathlib.Path(os.path.relpath(root() / SITES / options.site / "references"))
-    if (folder.parent / site_file.FILE).is_file():
-        load_site(folder.parent)
+    check_site(folder.parent)
     documents = read_references(folder)
     today = datetime.datetime.now(datetime.UTC).date()
     if options.check:

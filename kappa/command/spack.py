@@ -1,6 +1,7 @@
 """``kappa spack install``: the installer of ``spack_envs``, which runs without any Python environment, too."""
 
 from kappa.command.arguments import parser
+from kappa.sites.expected import check_site
 from spack_envs.installer.cli import main
 
 
@@ -9,4 +10,4 @@ def run(arguments: list[str]) -> int:
     actions = words.add_subparsers(required=True, metavar="ACTION")
     actions.add_parser("install", add_help=False, help="install or verify them; --help says more")
     words.parse_args(arguments[:1])
-    return main(arguments[1:], program="kappa spack install")
+    return main(arguments[1:], program="kappa spack install", check_site=check_site)

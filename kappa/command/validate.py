@@ -11,10 +11,11 @@ from kappa.conduct.session import Conductor, reframe
 from kappa.conduct.validation import Validation, using
 from kappa.ground.errors import InputError
 from kappa.ground.processes import StoppedError, stopping
+from kappa.sites.expected import check_site
 from kappa.sites.places import results_folder, site_folder
 
 _DESCRIPTION = """\
-Run the suite on a site in MODE (smoke, nightly, acceptance; default nightly), measure again what was out of bounds (in
+Run the suite on a site in MODE (smoke, nightly, acceptance, full; default nightly), measure again what was out of bounds (in
 the same allocation, or by a job on the same nodes, then on others), print the verdict and write the HTML report.
 OPTIONs are ReFrame's.
 
@@ -35,6 +36,7 @@ def run(arguments: list[str]) -> int:
     options = _parse(arguments)
     site, results = site_folder(options.site), results_folder(options.site)
     reframe()
+    check_site(site)
     with stopping() as stop, using(results) as lock, cluster_up(site):
         validation = Validation(site, options.mode, options.reframe, _own_folder(results, options.mode))
         try:

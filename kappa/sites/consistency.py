@@ -16,7 +16,7 @@ from kappa.vocabulary.features import (
     PARTITION_FEATURES,
     STORAGE_FEATURES,
 )
-from kappa.vocabulary.modes import MODES
+from kappa.vocabulary.modes import FULL, MODES
 from kappa.vocabulary.scales import SWITCH_PLACEMENTS
 from kappa.vocabulary.storage_targets import STORAGE_TARGETS
 from kappa.vocabulary.tunables import TYPES
@@ -62,7 +62,8 @@ def check_partition(
     elif partition.cores:
         _check_cores(file, here, partition)
     _check_tuning(file, (*here, "tuning"), partition)
-    _check_also_in(file, (*here, "also_in"), partition)
+    _check_modes(file, (*here, "also_in"), partition.also_in)
+    _check_modes(file, (*here, "not_in"), partition.not_in)
 
 
 def _require_feature(file: YamlFile, at: Path, feature: str, partition: Partition) -> None:
@@ -126,9 +127,11 @@ def _check_tuning(file: YamlFile, here: Path, partition: Partition) -> None:
                     file.require_known((*at, scale), scale, check.values_of("scale"), f"scale of {name}")
 
 
-def _check_also_in(file: YamlFile, here: Path, partition: Partition) -> None:
-    for mode, names in partition.also_in.items():
+def _check_modes(file: YamlFile, here: Path, modes: dict[str, list[str]]) -> None:
+    for mode, names in modes.items():
         file.require_known((*here, mode), mode, MODES, "mode")
+        if (here[-1], mode) == ("not_in", FULL):
+            file.refuse((*here, mode), "expected a mode that need not have all that the site provides")
         for number, name in enumerate(names):
             file.require_known((*here, mode, number), name, [*catalogue(), *uncatalogued()], "check")
 

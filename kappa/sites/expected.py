@@ -116,6 +116,16 @@ def load_site(folder: pathlib.Path) -> Site:
     )
 
 
+def check_site(folder: pathlib.Path) -> None:
+    """Hold the files of a site against the vocabulary; for a command that needs none of them, and nothing to do for a
+    site that is described elsewhere.
+
+    :raises InputError: as `load_site`.
+    """
+    if (folder / site_file.FILE).is_file():
+        load_site(folder)
+
+
 def _check(file: YamlFile, expected: Expected, site: SiteDescription | None) -> None:
     file.require_known(("default_mode",), expected.default_mode, expected.modes, "mode of this file")
     for mode, of_mode in expected.modes.items():

@@ -101,6 +101,10 @@ class PartitionExtras(Struct, forbid_unknown_fields=True, frozen=True, kw_only=T
         dict[str, list[str]],
         _said("`{MODE: [Class, …]}`: checks that run in a mode here besides those that say so", "every check"),
     ] = {}
+    not_in: Annotated[
+        dict[str, list[str]],
+        _said("`{MODE: [Class, …]}`: checks that the site leaves to its other modes; `full` has all", "every check"),
+    ] = {}
     tuning: Annotated[
         dict[str, dict[str, Any]],
         _said("`{Class: {variable: value}}`: sizes of a check, see [tunables](#tunables)", "the check itself"),

@@ -11,11 +11,14 @@ class Mode:
     options: tuple[str, ...] = ()
 
 
+FULL = "full"
+"""The mode of all that the site provides: no check can leave it."""
+
 MODES = {
     "smoke": Mode("a few minutes: the quickest check of each kind"),
     "nightly": Mode("all but what takes an hour or answers one question only"),
     "acceptance": Mode("what a contract may ask for, and series over nodes"),
-    "full": Mode("all that the site provides"),
+    FULL: Mode("all that the site provides"),
     "links": Mode(
         "for trying out faults and nights: a few checks of the nodes and their links",
         ("--name=^(PartitionState|PartitionHealth|NodeLinks|OsuLatency.*same_node)",),

@@ -74,7 +74,7 @@ def _entry(name, cls, offers):
         for case in made_cases(name)
         if (places := case.offered_on())
     )
-    return CensusCheck(name, str(cls.family), not missing, missing, sorted({*cls.tags, *cls.modes_here()}), cases)
+    return CensusCheck(name, str(cls.family), not missing, missing, sorted(cls.modes_here()), cases)
 
 
 def _partition(partition):

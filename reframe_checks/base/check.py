@@ -13,6 +13,7 @@ from reframe.core.exceptions import ReframeError, SanityError
 from reframe.core.runtime import runtime
 
 from kappa.ground.bounded_file import read_text
+from kappa.vocabulary.modes import FULL, MODES
 from reframe_checks.base.case_register import Registered
 from reframe_checks.base.evidence import Evidence
 from reframe_checks.base.load_watch import LoadWatch
@@ -30,8 +31,6 @@ require_tested(rfm.VERSION)
 
 # Modes in which a check runs unless it says otherwise; a check tags itself for the others.
 EVERY_MODE = ("nightly", "acceptance")
-# The mode of all that the site provides: no check can leave it.
-FULL = "full"
 # A program that writes without end fills a disk, and must not fill the memory of the login node as well.
 MAX_OUTPUT_BYTES = 256 * 2**20
 
@@ -80,7 +79,7 @@ class SystemCheck(
     @rfmb.run_after("init")
     def require_features(self):
         self.check_class = type(self).__name__
-        self.tags |= {self.family.split("/")[0], *self.modes_here()}
+        self.tags = {*self.tags - {*MODES}, self.family.split("/")[0], *self.modes_here()}
         self.case_features = [*self.needs_partition, *self.chosen_features()]
         self.valid_systems = [" ".join(f"+{feature}" for feature in self.case_features) or "*"]
         self.valid_prog_environs = [
@@ -89,9 +88,15 @@ class SystemCheck(
 
     @classmethod
     def modes_here(cls):
-        """Modes in which it runs on the current site: its own, those that a partition adds, and that of everything."""
-        added = (partition.extras.get("also_in", {}) for partition in runtime().system.partitions)
-        return {*cls.modes, FULL, *(mode for also in added for mode, names in also.items() if cls.__name__ in names)}
+        """Modes in which it runs on the current site: its own, with what partitions add and without what they leave
+        out, and that of everything."""
+        return {*cls.modes, *cls.tags & {*MODES}, *cls.modes_by("also_in")} - cls.modes_by("not_in") | {FULL}
+
+    @classmethod
+    def modes_by(cls, extra):
+        """Modes for which the current site's partitions list the check under ``extra``."""
+        listed = (partition.extras.get(extra, {}) for partition in runtime().system.partitions)
+        return {mode for modes in listed for mode, names in modes.items() if cls.__name__ in names}
 
     def chosen_scale(self):
         """The row of the scale table that this case uses, or ``None``."""

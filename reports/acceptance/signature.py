@@ -60,7 +60,7 @@ def sign(folder: pathlib.Path, how: str, party: str = "") -> str:
         done = _run([*command, str(folder / MANIFEST)])
         if done.returncode:
             raise InputError(f"{program} did not sign: {one_line(clean(done.stderr or done.stdout), 300)}")
-        write_atomically(folder / name, output.read_text(encoding="utf-8"))
+        write_atomically(folder / name, read_text(output, _SIZE_LIMIT))
     return name
 
 

@@ -8,9 +8,11 @@ import re
 
 from msgspec.structs import replace
 
+from kappa.ground.bounded_file import read_text
 from kappa.ground.clean_text import clean
 from kappa.ground.errors import InputError
 from kappa.ground.whole_files import write_atomically
+from kappa.ground.yaml_lines import SIZE_LIMIT
 from kappa.sites.contract import Contract, load_contract
 
 CONTRACT = "contract.yaml"
@@ -44,12 +46,12 @@ def keep_version(folder: pathlib.Path, contract: pathlib.Path) -> None:
 
     :raises InputError: it differs in more than waivers from the one that ``folder`` was begun with.
     """
-    agreed, text = load_contract(contract), contract.read_text(encoding="utf-8")
+    agreed, text = load_contract(contract), read_text(contract, SIZE_LIMIT)
     kept = folder / CONTRACT
     if not kept.exists():
         write_atomically(kept, text)
         return
-    before = kept.read_text(encoding="utf-8")
+    before = read_text(kept, SIZE_LIMIT)
     if before == text:
         return
     if _without_waivers(load_contract(kept)) != _without_waivers(agreed):
@@ -60,7 +62,7 @@ def keep_version(folder: pathlib.Path, contract: pathlib.Path) -> None:
         )
     earlier = [*earlier_versions(folder)]
     # It is there already when this was cut off between the two writings.
-    if not earlier or (folder / earlier[-1]).read_text(encoding="utf-8") != before:
+    if not earlier or read_text(folder / earlier[-1], SIZE_LIMIT) != before:
         last = int(earlier[-1].split(".")[1]) if earlier else 0
         write_atomically(folder / f"contract.{last + 1}.yaml", before)
     write_atomically(kept, text)

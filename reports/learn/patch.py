@@ -17,8 +17,10 @@ from ruamel.yaml.comments import CommentedMap, CommentedSeq
 from ruamel.yaml.error import YAMLError
 from ruamel.yaml.scalarstring import DoubleQuotedScalarString
 
+from kappa.ground.bounded_file import read_text
 from kappa.ground.clean_text import clean
 from kappa.ground.errors import InputError
+from kappa.ground.yaml_lines import SIZE_LIMIT
 from reports.learn.limits import Limits
 from reports.learn.samples import Place
 
@@ -45,7 +47,7 @@ def read_references(folder: pathlib.Path) -> dict[str, Any]:
     documents = {}
     for path in sorted(folder.glob("*.yaml")):
         try:
-            documents[path.name] = _yaml().load(path.read_text(encoding="utf-8"))
+            documents[path.name] = _yaml().load(read_text(path, SIZE_LIMIT))
         except (OSError, UnicodeDecodeError, YAMLError) as err:
             raise InputError(f"cannot read {clean(str(path))}: {clean(str(err))}") from err
         if not isinstance(documents[path.name], dict):
@@ -60,7 +62,7 @@ def diff(folder: pathlib.Path, proposals: Sequence[Proposal], today: datetime.da
     parts: list[str] = []
     for name in sorted({proposal.place.file for proposal in proposals}):
         path = folder / name
-        old = path.read_text(encoding="utf-8")
+        old = read_text(path, SIZE_LIMIT)
         document = _yaml().load(old)
         for proposal in proposals:
             if proposal.place.file == name:

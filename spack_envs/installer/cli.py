@@ -3,6 +3,7 @@
 import argparse
 import os
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 from kappa.ground.clean_text import clean
@@ -27,14 +28,22 @@ examples:
 """
 
 
-def main(arguments: list[str] | None = None, program: str = "spack_envs/install") -> int:
-    """Exit status: 0 done, 1 failed, 2 wrong use."""
+def main(
+    arguments: list[str] | None = None,
+    program: str = "spack_envs/install",
+    check_site: Callable[[Path], None] = lambda folder: None,
+) -> int:
+    """Exit status: 0 done, 1 failed, 2 wrong use.
+
+    :param check_site: raises for a site's folder whose files are unsound; reading YAML takes the Python environment.
+    """
     parser = _parser(program)
     options = parser.parse_args(arguments)
     if options.list:
         return _list()
     if not options.site:
         parser.error("SITE is missing: the name of a folder in site_configs/")
+    check_site(REPOSITORY / "site_configs" / options.site)
     try:
         return _act(options)
     except (InstallError, TableError) as err:

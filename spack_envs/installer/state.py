@@ -11,11 +11,13 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from kappa.ground.bounded_file import read_text
 from kappa.ground.whole_files import make_folder, write_atomically
 from spack_envs.installer.table import ENVIRONMENTS, REPOSITORY, Table
 
 #: Kept for the campaign: the solver's answer, and what is installed.
 ARTEFACTS = ("spack.yaml", "spack.lock", "specs.json", "installed.json")
+_RECORD_LIMIT = 1 << 20
 
 
 def state_root() -> Path:
@@ -75,7 +77,7 @@ class Environment:
     def record(self) -> dict[str, str]:
         """What was written when the installation was complete; empty when it never was."""
         try:
-            document = json.loads((self.folder / "installed.json").read_text(encoding="utf-8"))
+            document = json.loads(read_text(self.folder / "installed.json", _RECORD_LIMIT))
         except (OSError, ValueError):
             return {}
         return document if isinstance(document, dict) else {}

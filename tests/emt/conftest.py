@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from kappa.ground.locks import locked
 from tests.waiting import PATIENCE_S
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -82,11 +83,14 @@ def _succeed(*command: str | Path) -> None:
 
 
 @pytest.fixture(scope="session")
-def emt(tmp_path_factory: pytest.TempPathFactory) -> Emt:
-    """EMT_PROGRAM names a build to test; otherwise one is made."""
+def emt() -> Emt:
+    """EMT_PROGRAM names a build to test; otherwise one is made, of what has changed since the last."""
     if given := os.environ.get("EMT_PROGRAM"):
         return Emt(Path(given))
-    return Emt(build_emt(tmp_path_factory.mktemp("build")))
+    folder = ROOT / ".kappa" / "build" / "emt-tests"
+    with locked(folder.with_suffix(".lock"), waiting=lambda: None):
+        # As the checks build it; `test_new_element.py` compiles the files one by one.
+        return Emt(build_emt(folder, "-DCMAKE_UNITY_BUILD=ON", "-DCMAKE_UNITY_BUILD_BATCH_SIZE=16"))
 
 
 @pytest.fixture(scope="session")

@@ -30,7 +30,7 @@ void Probes::write(const Mpi& mpi, double dt_s) {
                MPI_SUM, 0, MPI_COMM_WORLD);
     if (mpi.rank != 0) return;
     std::string text = "time";
-    for (const std::string& name : options_.probes) text += "," + csv_cell(name);
+    for (const std::string& name : options_.probes) text.append(",").append(csv_cell(name));
     char number[40];
     for (std::size_t i = 0; i < values_.size(); ++i) {
         if (i % node_.size() == 0) {

@@ -5,17 +5,7 @@
 
 namespace emt {
 
-struct BranchRows {
-    Slots<2> at;
-    double* h;       // history current, A
-    StepRows a, b;
-    template <class Layout>
-    void lay_out(Layout& l) {
-        l.written(h, at.count);
-        l.step(a, at.count);
-        l.step(b, at.count);
-    }
-};
+struct BranchRows : CompanionRows {};  // h: history current, A
 
 #ifdef EMT_KERNEL
 namespace EMT_KERNEL {

@@ -5,17 +5,7 @@
 
 namespace emt {
 
-struct MeterRows {
-    Slots<2> at;
-    double* h;       // history of the lag's output, V²
-    StepRows a, b;
-    template <class Layout>
-    void lay_out(Layout& l) {
-        l.written(h, at.count);
-        l.step(a, at.count);
-        l.step(b, at.count);
-    }
-};
+struct MeterRows : CompanionRows {};  // h: history of the lag's output, V²
 
 #ifdef EMT_KERNEL
 namespace EMT_KERNEL {

@@ -34,6 +34,19 @@ struct NodeRows {
     double* j;
 };
 
+/// What has one history h between two nodes: h_{n+1} is a times what drives it, plus b·h_n.
+struct CompanionRows {
+    Slots<2> at;
+    double* h;
+    StepRows a, b;
+    template <class Layout>
+    void lay_out(Layout& l) {
+        l.written(h, at.count);
+        l.step(a, at.count);
+        l.step(b, at.count);
+    }
+};
+
 struct StepClock {
     double cos_old, sin_old, cos_new, sin_new;  // cos and sin of ωt before and after the step
 };

@@ -64,6 +64,7 @@ def site(tmp_path):
         ("window: 16", "windw: 16", 11, "unknown variable of OsuBandwidth 'windw': did you mean 'window'?"),
         ("window: 16", "window: many", 11, "tuning.OsuBandwidth.window: Expected int, got str, found 'many'"),
         ("nodes: 4", "nodes: 4\n    also_in: {nihtly: [Hpl]}", 7, "unknown mode 'nihtly': did you mean 'nightly'?"),
+        ("nodes: 4", "nodes: 4\n    not_in: {full: [Hpl]}", 7, "expected a mode that need not have all"),
         ("nodes: 4", "nodes: 4\n    also_in: {nightly: [Hlp]}", 7, "unknown check 'Hlp': did you mean 'Hpl'?"),
         ("scale_two_nodes", "scale_two_node", 8, "unknown partition feature 'scale_two_node': did you mean"),
         ("nodes: 4", "nodes: 1", 8, "scale_two_nodes contradicts nodes, which is 1"),
