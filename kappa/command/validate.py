@@ -15,8 +15,8 @@ from kappa.sites.expected import check_site
 from kappa.sites.places import results_folder, site_folder
 
 _DESCRIPTION = """\
-Run the suite on a site in MODE (smoke, nightly, acceptance, full; default nightly), measure again what was out of bounds (in
-the same allocation, or by a job on the same nodes, then on others), print the verdict and write the HTML report.
+Run the suite on a site in MODE (smoke, nightly, acceptance, full; default nightly), measure again what is out of bounds
+(in the same allocation, or by a job on the same nodes, then on others), print the verdict and write the HTML report.
 OPTIONs are ReFrame's.
 
 Everything is kept in a folder of its own in results/SITE/runs, readable by its owner only ($KAPPA_RESULTS: in place of

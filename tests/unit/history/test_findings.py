@@ -5,6 +5,7 @@ import pytest
 
 from reports.history.findings import Kind
 from reports.history.judgement import judge_series, unsteady
+from tests.tiers import long
 
 FALSE_ALARMS = 0.001
 SEEDS = range(20)
@@ -159,7 +160,7 @@ def test_false_alarms_keep_to_their_rate(shape):
     assert alarms <= 20
 
 
-@pytest.mark.parametrize("share", [0.02, 0.05, 0.1, 0.2, 0.4])
+@pytest.mark.parametrize("share", [0.02, 0.2, *(pytest.param(share, marks=long) for share in (0.05, 0.1, 0.4))])
 @pytest.mark.parametrize("shape", ["exponential", "lognormal", "constant", "uniform"])
 def test_false_alarms_keep_to_their_rate_where_most_values_are_zero(shape, share):
     """300 quiet series at 1 %: more than 9 alarms have a probability below 0.2 %."""

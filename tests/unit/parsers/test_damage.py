@@ -10,37 +10,41 @@ message size behind one another). In fio's JSON of several jobs that would be so
 
 import pytest
 from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
 
 from reframe_checks.parsers.errors import ParseError
 from reframe_checks.parsers.text import MAX_LINE_CHARS
+from tests.tiers import few_or_many
 from tests.unit.parsers.cases import CASES
 from tests.unit.parsers.damage import damaged, is_written, leaves
 
 
+@few_or_many("examples", 50, 150)
 @pytest.mark.parametrize("name", CASES)
-@given(data=st.data())
-@settings(
-    max_examples=150, deadline=None, derandomize=True,
-    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
-)  # fmt: skip
-def test_damaged_output(recorded, name, data):
+def test_damaged_output(recorded, name, examples):
     case = CASES[name]
     whole = recorded(case.file)
     expected = dict(leaves(case.parse(whole)))
-    text = data.draw(damaged(whole))
-    try:
-        found = dict(leaves(case.parse(text)))
-    except ParseError as err:
-        assert "expected" in str(err)
-        return
-    lines = set(text.splitlines())
-    changed = sorted(lines if case.exchangeable else lines - set(whole.splitlines()))
-    assert len(found) == len(expected)
-    for path, value in found.items():
-        vanished = value is None and path in case.may_vanish
-        if path not in expected or (value != expected[path] and not vanished):
-            assert is_written(value, changed, case.scales), f"{path} = {value} stands on no changed line: {changed}"
+
+    @given(damaged(whole))
+    @settings(
+        max_examples=examples, deadline=None, derandomize=True, database=None,
+        suppress_health_check=[HealthCheck.too_slow],
+    )  # fmt: skip
+    def gives_an_error_or_what_it_holds(text):
+        try:
+            found = dict(leaves(case.parse(text)))
+        except ParseError as err:
+            assert "expected" in str(err)
+            return
+        lines = set(text.splitlines())
+        changed = sorted(lines if case.exchangeable else lines - set(whole.splitlines()))
+        assert len(found) == len(expected)
+        for path, value in found.items():
+            vanished = value is None and path in case.may_vanish
+            if path not in expected or (value != expected[path] and not vanished):
+                assert is_written(value, changed, case.scales), f"{path} = {value} stands on no changed line: {changed}"
+
+    gives_an_error_or_what_it_holds()
 
 
 @pytest.mark.parametrize("name", CASES)

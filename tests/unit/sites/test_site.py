@@ -1,9 +1,6 @@
 """``site.yaml``: mistakes that once were silent, what contradicts itself, and what ReFrame is given."""
 
 import pathlib
-import re
-import subprocess
-import sys
 
 import pytest
 import yaml
@@ -149,43 +146,6 @@ def test_what_reframe_is_given(site, tmp_path):
     assert partition["processor"]["topology"]["numa_nodes"] == ["0xf", "0xf0"]
     assert made["environments"][0]["extras"] == {"hpl": "xhpl"}
     assert {mode["name"] for mode in made["modes"]} >= {"smoke", "nightly", "acceptance", "full"}
-
-
-def reframe(folder, *arguments):
-    return subprocess.run(
-        [
-            pathlib.Path(sys.executable).with_name("reframe"), "--nocolor", "-C", folder / "settings.py",
-            "-c", REPOSITORY / "reframe_checks", "-R", "--prefix", folder, *arguments,
-        ],
-        cwd=folder, capture_output=True, text=True, check=False,
-    )  # fmt: skip
-
-
-def test_reframe_ends_with_the_message_alone(site):
-    done = reframe(site("uniform_files", "uniform_file"), "-l")
-    assert done.returncode == 1
-    assert "site.yaml: line 9: partitions.cpu.uniform_file: unknown key" in done.stdout + done.stderr
-    assert "Traceback" not in done.stdout + done.stderr
-
-
-def test_the_example_of_the_documentation_is_a_site(tmp_path):
-    """A site by docs/site.md alone: its three files and the settings of any site."""
-    text = (REPOSITORY / "docs/site.md").read_text(encoding="utf-8")
-    example = text[text.index("### An example, from nothing") : text.index("## site.yaml")]
-    files = re.findall(r"`site_configs/(tiny/\S+\.yaml)`:\n\n```yaml\n(.*?)```", example, re.DOTALL)
-    assert [name for name, _ in files] == ["tiny/site.yaml", "tiny/expected.yaml", "tiny/references/node.yaml"]
-    for name, content in files:
-        path = tmp_path / "site_configs" / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(content)
-    folder = tmp_path / "site_configs/tiny"
-    (folder / "settings.py").write_text(SETTINGS.read_text())
-    families = load_site(folder).modes["smoke"]
-    done = reframe(folder, "--dry-run", "--mode=smoke")
-    assert done.returncode == 0, done.stdout + done.stderr
-    for check in ("PartitionState", "PartitionHealth", "OsuLatency", "NodeLinks", "Fio"):
-        assert f"] {check}" in done.stdout, done.stdout
-    assert len(families) == 5
 
 
 @pytest.mark.parametrize("name", ["embedded", "cpu-infiniband", "ibisco-like"])
