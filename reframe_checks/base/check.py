@@ -20,7 +20,7 @@ from reframe_checks.base.load_watch import LoadWatch
 from reframe_checks.base.parameters import Parameters
 from reframe_checks.base.provenance import Provenance
 from reframe_checks.base.references import References
-from reframe_checks.base.reframe_internals import require_tested
+from reframe_checks.base.reframe_internals import look_for_who_is_warned_only_to_warn, require_tested
 from reframe_checks.base.same_allocation import SameAllocation
 from reframe_checks.base.spack import SpackPrograms
 from reframe_checks.base.strictness import Strictness
@@ -28,6 +28,7 @@ from reframe_checks.base.tuning import Tuning
 from reframe_checks.parsers.errors import ParseError
 
 require_tested(rfm.VERSION)
+look_for_who_is_warned_only_to_warn()
 
 # Modes in which a check runs unless it says otherwise; a check tags itself for the others.
 EVERY_MODE = ("nightly", "acceptance")

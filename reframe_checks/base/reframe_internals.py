@@ -8,9 +8,12 @@ The recipe of a case's hash code is used where nothing of ReFrame may be importe
 import copy
 import re
 import sys
+import warnings
 
 import reframe as rfm
+from reframe.core import fields, variables
 from reframe.core.exceptions import ReframeFatalError
+from reframe.core.warnings import ReframeDeprecationWarning, user_deprecation_warning
 
 #: The first version that is tested, and the first that is not: the range in ``pyproject.toml``.
 TESTED_FROM, TESTED_BELOW = (4, 10, 2), (4, 11)
@@ -62,3 +65,16 @@ def copy_of_ended(check):
     shared = [check.current_partition, check.current_environ, check.current_system]
     shared += [fixture for fixture in vars(check).values() if isinstance(fixture, rfm.RegressionTest)]
     return copy.deepcopy(check, {id(check.job): job, **{id(one): one for one in shared}})
+
+
+def look_for_who_is_warned_only_to_warn() -> None:
+    """ReFrame walks its whole stack, which takes milliseconds, to say who uses what is deprecated; twice for each case
+    it does so where it has told itself not to say it: most of the time that loading the suite takes."""
+    for module in (fields, variables):
+        module.user_deprecation_warning = _unless_told_not_to
+
+
+def _unless_told_not_to(*arguments) -> None:
+    action, _, category, *_ = warnings.filters[0]
+    if (action, category) != ("ignore", ReframeDeprecationWarning):
+        user_deprecation_warning(*arguments)

@@ -1,5 +1,6 @@
 """What the suite uses of ReFrame beyond its manual does what the suite thinks, in every version that it allows."""
 
+import inspect
 import os
 import pathlib
 import re
@@ -9,9 +10,16 @@ import tomllib
 
 import pytest
 import reframe
+from reframe.core import fields, variables
 from reframe.core.exceptions import ReframeFatalError
+from reframe.core.warnings import ReframeDeprecationWarning, suppress_deprecations
 
-from reframe_checks.base.reframe_internals import TESTED_BELOW, TESTED_FROM, require_tested
+from reframe_checks.base.reframe_internals import (
+    TESTED_BELOW,
+    TESTED_FROM,
+    look_for_who_is_warned_only_to_warn,
+    require_tested,
+)
 
 REPOSITORY = pathlib.Path(__file__).parents[3]
 OLDEST, BELOW = (".".join(map(str, bound)) for bound in (TESTED_FROM, TESTED_BELOW))
@@ -145,3 +153,17 @@ def test_another_version_is_refused_with_the_one_to_install(version):
 @pytest.mark.parametrize("version", ["4.10.2", "4.10.4", "4.10.5-dev.0"])
 def test_a_version_of_the_range_is_taken(version):
     require_tested(version)
+
+
+@pytest.mark.parametrize("module", [fields, variables])
+def test_a_deprecation_is_said_and_a_suppressed_one_costs_nothing(module, monkeypatch):
+    look_for_who_is_warned_only_to_warn()
+    walks = []
+    walk = inspect.stack
+    monkeypatch.setattr(inspect, "stack", lambda: walks.append(1) or walk())
+    with suppress_deprecations():
+        module.user_deprecation_warning("old")
+    assert not walks
+    with pytest.warns(ReframeDeprecationWarning, match="old"):
+        module.user_deprecation_warning("old")
+    assert walks
