@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from kappa.ground.locks import locked
+from tests.kept_build import kept_build
 from tests.waiting import PATIENCE_S
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -87,8 +87,7 @@ def emt() -> Emt:
     """EMT_PROGRAM names a build to test; otherwise one is made, of what has changed since the last."""
     if given := os.environ.get("EMT_PROGRAM"):
         return Emt(Path(given))
-    folder = ROOT / ".kappa" / "build" / "emt-tests"
-    with locked(folder.with_suffix(".lock"), waiting=lambda: None):
+    with kept_build("emt") as folder:
         # As the checks build it; `test_new_element.py` compiles the files one by one.
         return Emt(build_emt(folder, "-DCMAKE_UNITY_BUILD=ON", "-DCMAKE_UNITY_BUILD_BATCH_SIZE=16"))
 

@@ -6,6 +6,7 @@ import subprocess
 
 import pytest
 
+from tests.kept_build import kept_build
 from tests.waiting import PATIENCE_S
 
 REPOSITORY = pathlib.Path(__file__).parents[2]
@@ -24,12 +25,13 @@ AS_NODE = 'SLURMD_NODENAME=node$((OMPI_COMM_WORLD_RANK / RANKS_PER_NODE)) exec "
 
 
 class Program:
-    def __init__(self, source: str, folder: pathlib.Path) -> None:
-        self.folder = folder / pathlib.Path(source).name
-        self.path = self.folder / self.folder.name
+    def __init__(self, source: str) -> None:
+        name = pathlib.Path(source).name
         options = ["-DSWEEP_SANITIZE=ON", "-DSWEEP_WERROR=ON", "-DSWEEP_TESTS=ON", "-DCMAKE_BUILD_TYPE=Debug"]
-        self._run("cmake", "-S", REPOSITORY / source, "-B", self.folder, *options)
-        self._run("cmake", "--build", self.folder)
+        with kept_build(name) as self.folder:
+            self._run("cmake", "-S", REPOSITORY / source, "-B", self.folder, *options)
+            self._run("cmake", "--build", self.folder)
+        self.path = self.folder / name
 
     def __call__(self, *arguments, ranks, ranks_per_node=1, cwd, ok=True):
         environment = os.environ | ENVIRONMENT | {"RANKS_PER_NODE": str(ranks_per_node)}
@@ -48,6 +50,6 @@ class Program:
 
 
 @pytest.fixture(scope="session")
-def build(tmp_path_factory):
+def build():
     """``build(folder)`` is the program of the CMake project in that folder of the repository."""
-    return lambda source: Program(source, tmp_path_factory.mktemp("sweep"))
+    return Program
