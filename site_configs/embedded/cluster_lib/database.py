@@ -36,6 +36,7 @@ def mariadbd_command() -> list[str]:
         "--no-defaults",
         "--user=root",
         f"--datadir={INSIDE}/database",
+        f"--tmpdir={INSIDE}/database.tmp",
         f"--log-error={INSIDE}/log/mariadbd.log",
         "--socket=/run/mysqld/mysqld.sock",
         "--pid-file=/run/mysqld/mysqld.pid",
@@ -67,7 +68,8 @@ def create_database(layout: StateLayout) -> bool:
     shutil.rmtree(unfinished, ignore_errors=True)
     unfinished.mkdir(mode=0o700)
     as_root = ["--user=root"] if os.geteuid() == 0 else []
-    command = [mariadbd, "--no-defaults", "--bootstrap", *as_root, f"--datadir={unfinished}", *_FILE_OPTIONS]
+    folders = [f"--datadir={unfinished}", f"--tmpdir={layout.database_scratch}"]
+    command = [mariadbd, "--no-defaults", "--bootstrap", *as_root, *folders, *_FILE_OPTIONS]
     # A start that a crash cuts short begins anew, so no write waits for the disk.
     command += ["--loose-innodb-flush-method=nosync", "--innodb-flush-log-at-trx-commit=0"]
     result = subprocess.run(command, input=statements, capture_output=True, text=True, check=False)

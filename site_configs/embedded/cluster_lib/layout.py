@@ -55,6 +55,11 @@ class StateLayout:
         return self.state / "database"
 
     @property
+    def database_scratch(self) -> Path:
+        """MariaDB's temporary tables: it removes those of every other one that uses the same folder."""
+        return self.state / "database.tmp"
+
+    @property
     def munge_key(self) -> Path:
         return self.state / "munge.key"
 
@@ -72,8 +77,8 @@ class StateLayout:
         """Make every folder; only the owner may enter the state directory (it holds the munge key)."""
         self.state.mkdir(parents=True, exist_ok=True)
         self.state.chmod(0o700)
-        folders = [self.bin, self.slurm_etc, self.log, self.run, self.root, self.shared, self.state / "slurmctld"]
-        folders += [self.node(name) / "spool" for name in node_names]
+        folders = [self.bin, self.slurm_etc, self.log, self.run, self.root, self.shared, self.database_scratch]
+        folders += [self.state / "slurmctld", *(self.node(name) / "spool" for name in node_names)]
         for folder in folders:
             folder.mkdir(parents=True, exist_ok=True)
         self.shared.chmod(0o1777)
