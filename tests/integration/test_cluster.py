@@ -344,7 +344,7 @@ class TestCommands:
 
     def test_a_slurm_of_the_host_does_not_interfere(self, cluster: Cluster, tmp_path: Path) -> None:
         environment = cluster.environment | {"SLURM_CONF": f"{tmp_path}/none", "SLURM_JOB_ID": "7"}
-        assert cluster.run("srun", "hostname", env=environment).stdout == "node1\n"
+        assert cluster.run("srun", "--nodelist=node2", "hostname", env=environment).stdout == "node2\n"
 
     def test_wrappers_serve_inside_a_job_too(self, cluster: Cluster, tmp_path: Path) -> None:
         environment = cluster.environment | {"PATH": f"{cluster.state / 'bin'}:{os.environ['PATH']}"}
@@ -457,7 +457,7 @@ class TestTraces:
         second.manage("status", expected=3)
         second.manage("up")
         second.await_no_jobs()
-        assert second.run("srun", "hostname").stdout.strip() == "node1"
+        assert second.run("srun", "--nodelist=node2", "hostname").stdout.strip() == "node2"
 
         pids = second.host_pids()
         assert len(pids) > 10
