@@ -17,6 +17,7 @@ from kappa.vocabulary.features import (
     STORAGE_FEATURES,
 )
 from kappa.vocabulary.modes import FULL, MODES
+from kappa.vocabulary.node_facts import NODE_FACTS, known_fact
 from kappa.vocabulary.scales import SWITCH_PLACEMENTS
 from kappa.vocabulary.storage_targets import STORAGE_TARGETS
 from kappa.vocabulary.tunables import TYPES
@@ -62,6 +63,7 @@ def check_partition(
     elif partition.cores:
         _check_cores(file, here, partition)
     _check_tuning(file, (*here, "tuning"), partition)
+    _check_node_facts(file, (*here, "node_facts"), partition)
     _check_modes(file, (*here, "also_in"), partition.also_in)
     _check_modes(file, (*here, "not_in"), partition.not_in)
 
@@ -125,6 +127,12 @@ def _check_tuning(file: YamlFile, here: Path, partition: Partition) -> None:
             if file.decode(TYPES[check.tunables[variable].type], value, at) is not None and isinstance(value, dict):
                 for scale in value:
                     file.require_known((*at, scale), scale, check.values_of("scale"), f"scale of {name}")
+
+
+def _check_node_facts(file: YamlFile, here: Path, partition: Partition) -> None:
+    for fact in partition.node_facts:
+        if not known_fact(fact):
+            file.require_known((*here, fact), fact, NODE_FACTS, "fact of a node")
 
 
 def _check_modes(file: YamlFile, here: Path, modes: dict[str, list[str]]) -> None:

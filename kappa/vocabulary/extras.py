@@ -7,6 +7,7 @@ from typing import Annotated, Any, Literal
 
 from msgspec import Meta, Struct
 
+from kappa.vocabulary.node_facts import Bound
 from kappa.vocabulary.storage_targets import STORAGE_TARGETS
 
 Path = Annotated[str, Meta(pattern=r"^/", description="an absolute path")]
@@ -64,6 +65,14 @@ class PartitionExtras(Struct, forbid_unknown_fields=True, frozen=True, kw_only=T
     uniform_files: Annotated[
         list[str], _said("libraries and programs that have to be equal on all nodes", "PartitionHealth")
     ] = []
+    node_facts: Annotated[
+        dict[str, int | float | str | bool | Bound | None],
+        _said(
+            "`{FACT: value}` or `{FACT: {at_least: N, at_most: N}}`: what every node has to tell, whatever most of "
+            "them do; FACT is a name, or a shell pattern, of the [facts of a node](#facts-of-a-node)",
+            "PartitionHealth",
+        ),
+    ] = {}
     peak_gflops_per_core: Annotated[
         Positive | None, _said("theoretical peak, for HPL's fraction of peak", "Hpl, HplScaling, HplNvidia", "Gflop/s")
     ] = None

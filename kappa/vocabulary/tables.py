@@ -11,6 +11,7 @@ from kappa.vocabulary.checks import Check
 from kappa.vocabulary.extras import EnvironmentExtras, PartitionExtras
 from kappa.vocabulary.features import ENVIRONMENT_FEATURES, PARTITION_FEATURES, STORAGE_FEATURES
 from kappa.vocabulary.modes import MODES
+from kappa.vocabulary.node_facts import NODE_FACTS
 
 _MOST_NAMES = 6
 _NAMES = {int: "whole number", float: "number", str: "text", bool: "yes or no"}
@@ -28,6 +29,12 @@ def of_site(checks: Mapping[str, Check]) -> dict[str, str]:
         "tunables": as_markdown([("check", "variable", "type", "unit", "meaning"), *_tunables(checks)]),
         "modes": as_markdown(
             [("mode", "what it runs"), *((f"`{name}`", mode.meaning) for name, mode in MODES.items())]
+        ),
+        "facts of a node": as_markdown(
+            [
+                ("fact", "unit", "meaning", "odd is"),
+                *((f"`{name}`", fact.unit, fact.meaning, fact.rule.value) for name, fact in NODE_FACTS.items()),
+            ]
         ),
     }
 

@@ -17,6 +17,7 @@ import tempfile
 from kappa.ground.whole_files import write_atomically
 from kappa.vocabulary import checks, tables
 from kappa.vocabulary.modes import MODES
+from reframe_checks.base.census import declared_checks
 
 SUITE = pathlib.Path(__file__).resolve().parents[1]
 REPOSITORY = SUITE.parent
@@ -37,7 +38,10 @@ def described_cases() -> list[dict]:
         )  # fmt: skip
     if done.returncode != 0 or not done.stdout.startswith("["):
         raise RuntimeError(f"reframe --describe failed: {done.stderr or done.stdout}")
-    return [case for case in json.loads(done.stdout) if case.get("check_class")]
+    cases = [case for case in json.loads(done.stdout) if case.get("check_class")]
+    if missing := sorted(set(declared_checks()) - {case["@class"] for case in cases}):
+        raise RuntimeError(f"ReFrame did not load {', '.join(missing)}: {done.stderr.strip() or 'see reframe -l'}")
+    return cases
 
 
 def rows(cases: list[dict]) -> list[tuple[str, ...]]:

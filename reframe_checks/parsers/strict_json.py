@@ -91,6 +91,15 @@ class Record:
             raise self.error(f"a number, at least {least:g} and at most {quantity}", key)
         return float(value)
 
+    def fact(self, key: str) -> "int | float | str | bool | list[str] | None":
+        """A number, a text, which may be empty, a list of texts, true, false or null."""
+        value = self._value(key)
+        if isinstance(value, list) and all(isinstance(entry, str) for entry in value):
+            return value
+        if value is None or isinstance(value, (int, float, str)):
+            return value
+        raise self.error("a number, a text, a list of texts, true, false or null", key)
+
     def flag(self, key: str) -> bool:
         value = self._value(key)
         if not isinstance(value, bool):

@@ -11,7 +11,7 @@ import time
 from kappa.ground.whole_files import write_atomically
 from tests.fault_campaign.beside import LOADS, beside, names
 from tests.fault_campaign.cluster import NODES, REPOSITORY, CampaignError, Cluster
-from tests.fault_campaign.faults import KINDS
+from tests.fault_campaign.kinds import KINDS
 from tests.fault_campaign.outcome import Outcome
 from tests.fault_campaign.plan import Round, make_plan
 from tests.fault_campaign.rounds import run_round

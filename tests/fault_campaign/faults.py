@@ -140,7 +140,7 @@ _FAKES = "/run/fault-$(uname -n)"
 
 
 @contextlib.contextmanager
-def _replaced(cluster: Cluster, node: str, path: str, make: str) -> Iterator[None]:
+def replaced(cluster: Cluster, node: str, path: str, make: str) -> Iterator[None]:
     """Another file on ``path``, for this node alone; ``make`` is the shell script that writes it to ``$fake``."""
     script = f'path=$(readlink -f "$1"); mkdir -p {_FAKES}; fake={_FAKES}/$(basename "$path")'
     cluster.on(node, f'{script}; {make}; chmod 755 "$fake"; mount --bind "$fake" "$path"', path)
@@ -156,7 +156,7 @@ def wrong_library(cluster: Cluster, node: str, draw: random.Random) -> Iterator[
         ["libmpi.so.40", "libopen-pal.so.40", "libopenblas.so.0", "libaio.so.1"]
     )
     # It works as the right one does, as another build of the library would.
-    with _replaced(cluster, node, path, 'cp "$path" "$fake"; printf "another build" >> "$fake"'):
+    with replaced(cluster, node, path, 'cp "$path" "$fake"; printf "another build" >> "$fake"'):
         yield path
 
 
@@ -165,7 +165,7 @@ def damaged_output(cluster: Cluster, node: str, draw: random.Random) -> Iterator
     program, damage = draw.choice(["fio", "scontrol"]), draw.choice(["tr 0-9 5-90-4x", "head -c 300", "tac"])
     path = shutil.which(program, path="/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin") or program
     wrapper = f'cp "$path" "$fake.right"; printf \'#!/bin/sh\\n"$0.right" "$@" | {damage}\\n\' > "$fake"'
-    with _replaced(cluster, node, path, wrapper):
+    with replaced(cluster, node, path, wrapper):
         yield f"{program} | {damage}"
 
 
@@ -187,20 +187,17 @@ def wrong_clock(cluster: Cluster, node: str, draw: random.Random) -> Iterator[st
         cluster.on(node, f"umount --lazy /etc; rm -rf {_FAKES}")
 
 
-KINDS = {
-    kind.name: kind
-    for kind in (
-        Kind("slow link", False, "traffic out of the node limited to 300–600 Mbit/s", slow_link),
-        Kind("bandwidth-limited link", False, "traffic out of the node limited to 200 Mbit/s", limited_link),
-        Kind("lossy link", False, "2–10 % of the packets into the node dropped", lossy_link),
-        Kind("slow CPU", False, "all processes of the node share 0.05–0.1 cores' time", slow_cpu),
-        Kind("slow disk", False, "`/scratch` limited to 5–20 MB/s", slow_disk),
-        Kind("full disk", True, "at most 4 MiB free on `/scratch`", full_disk),
-        Kind("dead slurmd", True, "slurmd killed", dead_slurmd),
-        Kind("powered-off node", True, "all processes and namespaces of the node ended", powered_off),
-        Kind("wrong binding", False, "slurmd, and so every rank, may use one core only", wrong_binding),
-        Kind("wrong library", False, "another build of a library that jobs load", wrong_library),
-        Kind("damaged output", True, "output of a program that runs on the node is garbled or cut", damaged_output),
-        Kind("clock offset", False, "programs on the node see a clock that is 0.02–2 s off", wrong_clock),
-    )
-}
+KINDS = (
+    Kind("slow link", False, "traffic out of the node limited to 300–600 Mbit/s", slow_link),
+    Kind("bandwidth-limited link", False, "traffic out of the node limited to 200 Mbit/s", limited_link),
+    Kind("lossy link", False, "2–10 % of the packets into the node dropped", lossy_link),
+    Kind("slow CPU", False, "all processes of the node share 0.05–0.1 cores' time", slow_cpu),
+    Kind("slow disk", False, "`/scratch` limited to 5–20 MB/s", slow_disk),
+    Kind("full disk", True, "at most 4 MiB free on `/scratch`", full_disk),
+    Kind("dead slurmd", True, "slurmd killed", dead_slurmd),
+    Kind("powered-off node", True, "all processes and namespaces of the node ended", powered_off),
+    Kind("wrong binding", False, "slurmd, and so every rank, may use one core only", wrong_binding),
+    Kind("wrong library", False, "another build of a library that jobs load", wrong_library),
+    Kind("damaged output", True, "output of a program that runs on the node is garbled or cut", damaged_output),
+    Kind("clock offset", False, "programs on the node see a clock that is 0.02–2 s off", wrong_clock),
+)

@@ -1,11 +1,13 @@
 """What is true of a fault: which checks can see it, and what a diagnosis of it must not say."""
 
 from reports.verdict.confirm import Diagnosis
+from tests.fault_campaign import node_state
 from tests.fault_campaign.outcome import Outcome
 
 # Kind of fault -> checks that measure what it changes. When a node is lost, jobs on all nodes cannot start: that fails
 # them, too, but they have measured nothing.
-SEEN_BY = {
+SEEN_BY: dict[str, tuple[str, ...]] = {
+    **{kind.name: ("PartitionHealth",) for kind in node_state.KINDS},
     "slow link": ("PairSweep",),
     "bandwidth-limited link": ("PairSweep",),
     "lossy link": ("PairSweep",),

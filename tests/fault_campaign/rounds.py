@@ -13,7 +13,7 @@ from typing import Any
 
 from kappa.ground.processes import end
 from tests.fault_campaign.cluster import REPOSITORY, Cluster
-from tests.fault_campaign.faults import KINDS
+from tests.fault_campaign.kinds import KINDS
 from tests.fault_campaign.outcome import Outcome, read_verdict
 from tests.fault_campaign.plan import Round
 from tests.fault_campaign.state import VERDICT

@@ -5,8 +5,8 @@ import statistics
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 
-from tests.fault_campaign.faults import KINDS
 from tests.fault_campaign.ground_truth import SEEN_BY, can_see, false_diagnoses
+from tests.fault_campaign.kinds import KINDS
 from tests.fault_campaign.outcome import Outcome
 from tests.fault_campaign.rates import Rate, least_trials
 from tests.fault_campaign.state import Settings

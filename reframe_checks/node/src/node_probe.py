@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Print what this node is, as one line of JSON: hardware, memory, system, mounts, network, and its clock.
+"""Print what this node is, as one line: JSON with its facts and its clock, a space, and the line's SHA-256.
 
 Start one task on each node (srun --ntasks-per-node=1), or a single one by hand. Needs nothing but Python 3.6.
 The tasks send their lines to task 0, which prints all of them: srun mixes lines longer than 1024 bytes.
@@ -7,34 +7,22 @@ The tasks send their lines to task 0, which prints all of them: srun mixes lines
 
 import argparse
 import contextlib
-import glob
 import hashlib
 import json
 import os
-import re
 import secrets
 import socket
 import struct
-import subprocess
 import sys
-import threading
 import time
+
+import node_facts
+from node_facts.files import read
 
 FIELDS = """
 fields (null where the node does not tell):
   host                    Slurm's name of the node, else its host name
-  cpu_model, cpus_online, sockets, numa_nodes
-  cpu_affinity_count      CPUs that this task may use
-  memory_total_kib, memory_available_kib, swap_kib
-  kernel, os_release, cpu_governor (all in use, sorted), transparent_hugepages
-  uptime_s, load_1min
-  mounts                  path, type, source, size_bytes, free_bytes, writable (not mounted read-only) of each
-                          --mount; type is null where nothing is mounted at the path, sizes are null where the
-                          file system does not answer
-  interfaces              name, state, speed_mbit, mtu
-  ib_devices              name, port, state, rate
-  files                   SHA-256 of each --file; null where it cannot be read
-  slurm                   cpus (CPUTot) and memory_mib (RealMemory) from `scontrol show node`
+  facts                   name -> value, see kappa/vocabulary/node_facts.py
   clock_offset_us         this node's clock less that of task 0, from the round trip with the least delay
                           (Cristian, Distributed Computing 3, 1989); it is right to within clock_rtt_us / 2
   clock_rtt_us            that round trip
@@ -45,9 +33,6 @@ exit status: 0; 1 when a task and task 0 did not meet, whose line is then missin
 ROUND_TRIPS = 20
 ANSWER_SECONDS = 10
 MAX_LINE_BYTES = 1 << 20
-NET = "/sys/class/net"
-INFINIBAND = "/sys/class/infiniband"
-CPUS = "/sys/devices/system/cpu"
 
 # Nanoseconds since 1970; Python 3.6 has only the float, good to a quarter of a microsecond.
 wall_clock_ns = getattr(time, "time_ns", lambda: int(time.time() * 1e9))
@@ -57,140 +42,9 @@ class MeetingError(Exception):
     """A task and task 0 did not meet."""
 
 
-# ---- facts ----------------------------------------------------------------------------------------------------
-
-
-def read(path):
-    """Text of a small file without surrounding space, or None."""
-    try:
-        with open(path, encoding="utf-8", errors="replace") as stream:
-            return stream.read().strip()
-    except OSError:
-        return None
-
-
-def within(seconds, function, *arguments):
-    """Result of the function, or None if it takes longer: a lost file server must not stop the probe."""
-    results = []
-    thread = threading.Thread(target=lambda: results.append(function(*arguments)), daemon=True)
-    thread.start()
-    thread.join(seconds)
-    return results[0] if results else None
-
-
-def first_match(pattern, text):
-    found = re.search(pattern, text or "", re.MULTILINE)
-    return found.group(1).strip() if found else None
-
-
-def distinct(pattern):
-    """Sorted contents of the files that match the pattern."""
-    return sorted({text for text in map(read, glob.glob(pattern)) if text})
-
-
-def memory_kib(key):
-    return int(first_match(rf"^{key}:\s+(\d+) kB", read("/proc/meminfo")))
-
-
-def mount_table():
-    """Mount point -> (type, source); the last mount on a path hides the ones before."""
-    table = {}
-    for line in (read("/proc/self/mounts") or "").splitlines():
-        source, path, kind = (
-            re.sub(r"\\([0-7]{3})", lambda octal: chr(int(octal.group(1), 8)), field) for field in line.split()[:3]
-        )
-        table[path] = kind, source
-    return table
-
-
-def mount_facts(path):
-    table = mount_table()
-    point = os.path.normpath(path)
-    if point not in table:
-        point = within(ANSWER_SECONDS, os.path.realpath, path)
-    kind, source = table.get(point, (None, None))
-    facts = {"path": path, "type": kind, "source": source, "size_bytes": None, "free_bytes": None, "writable": None}
-    if kind is None:
-        return facts
-    status = within(ANSWER_SECONDS, os.statvfs, point)
-    if status is not None:
-        facts["size_bytes"] = status.f_blocks * status.f_frsize
-        facts["free_bytes"] = status.f_bavail * status.f_frsize
-        facts["writable"] = not status.f_flag & os.ST_RDONLY
-    return facts
-
-
-def interface_facts(name):
-    speed = first_match(r"^([1-9]\d*)$", read(os.path.join(NET, name, "speed")))
-    return {
-        "name": name,
-        "state": read(os.path.join(NET, name, "operstate")) or "unknown",
-        "speed_mbit": int(speed) if speed else None,
-        "mtu": int(read(os.path.join(NET, name, "mtu"))),
-    }
-
-
-def ib_facts(port_path):
-    device, _, port = port_path.rsplit("/", 2)
-    # The kernel writes the state as "4: ACTIVE".
-    return {
-        "name": os.path.basename(device),
-        "port": int(port),
-        "state": (read(os.path.join(port_path, "state")) or "unknown").split(": ")[-1],
-        "rate": read(os.path.join(port_path, "rate")) or "unknown",
-    }
-
-
-def sha256(path):
-    digest = hashlib.sha256()
-    try:
-        with open(path, "rb") as stream:
-            for block in iter(lambda: stream.read(1 << 20), b""):
-                digest.update(block)
-    except OSError:
-        return None
-    return digest.hexdigest()
-
-
-def slurm_facts():
-    node = os.environ.get("SLURMD_NODENAME")
-    if not node:
-        return None
-    try:
-        answer = subprocess.run(
-            ["scontrol", "show", "node", node, "-o"],
-            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
-            timeout=ANSWER_SECONDS, check=False,
-        ).stdout.decode("utf-8", "replace")  # fmt: skip
-    except (OSError, subprocess.TimeoutExpired):
-        return None
-    cpus, memory = first_match(r"\bCPUTot=(\d+)\b", answer), first_match(r"\bRealMemory=(\d+)\b", answer)
-    return {"cpus": int(cpus), "memory_mib": int(memory)} if cpus and memory else None
-
-
-def node_facts(mounts, files):
-    return {
-        "host": os.environ.get("SLURMD_NODENAME") or socket.gethostname(),
-        "cpu_model": first_match(r"^(?:model name|Model|cpu)\s*:\s*(.+)$", read("/proc/cpuinfo")),
-        "cpus_online": os.sysconf("SC_NPROCESSORS_ONLN"),
-        "sockets": len(distinct(CPUS + "/cpu[0-9]*/topology/physical_package_id")) or None,
-        "numa_nodes": len(glob.glob("/sys/devices/system/node/node[0-9]*")) or None,
-        "cpu_affinity_count": len(os.sched_getaffinity(0)),
-        "memory_total_kib": memory_kib("MemTotal"),
-        "memory_available_kib": memory_kib("MemAvailable"),
-        "swap_kib": memory_kib("SwapTotal"),
-        "kernel": os.uname().release,
-        "os_release": first_match(r'^PRETTY_NAME="?([^"\n]+)', read("/etc/os-release")),
-        "cpu_governor": ",".join(distinct(CPUS + "/cpu[0-9]*/cpufreq/scaling_governor")) or None,
-        "transparent_hugepages": first_match(r"\[(\w+)\]", read("/sys/kernel/mm/transparent_hugepage/enabled")),
-        "uptime_s": float(read("/proc/uptime").split()[0]),
-        "load_1min": os.getloadavg()[0],
-        "mounts": [mount_facts(path) for path in mounts],
-        "interfaces": [interface_facts(name) for name in sorted(os.listdir(NET)) if read(NET + "/" + name + "/mtu")],
-        "ib_devices": [ib_facts(path) for path in sorted(glob.glob(INFINIBAND + "/*/ports/[0-9]*"))],
-        "files": [{"path": path, "sha256": sha256(path)} for path in files],
-        "slurm": slurm_facts(),
-    }
+def own_line(mounts, files):
+    host = os.environ.get("SLURMD_NODENAME") or socket.gethostname()
+    return {"host": host, "facts": node_facts.collected(mounts, files)}
 
 
 # ---- task 0 listens; the others connect, ask it for the time, and leave their lines with it ---------------------
@@ -313,7 +167,8 @@ def round_trip(connection):
 
 def line(facts, clock_offset_us, clock_rtt_us):
     clock = {"clock_offset_us": round(clock_offset_us, 3), "clock_rtt_us": round(clock_rtt_us, 3)}
-    return (json.dumps(dict(facts, **clock)) + "\n").encode("ascii")
+    data = json.dumps(dict(facts, **clock)).encode("ascii")
+    return data + b" " + hashlib.sha256(data).hexdigest().encode("ascii") + b"\n"
 
 
 def task_and_tasks():
@@ -343,7 +198,7 @@ def main():
     )
     arguments = parser.parse_args()
 
-    facts = node_facts(arguments.mount, arguments.file)
+    facts = own_line(arguments.mount, arguments.file)
     task, tasks = task_and_tasks()
     path = meeting_file(arguments.folder)
     deadline = time.monotonic() + arguments.timeout

@@ -1,7 +1,7 @@
 import pytest
 
-from tests.fault_campaign.faults import KINDS
 from tests.fault_campaign.ground_truth import SEEN_BY, can_see, false_diagnoses
+from tests.fault_campaign.kinds import KINDS
 from tests.fault_campaign.rounds import CHECKS
 from tests.unit.fault_campaign.samples import outcome
 

@@ -10,7 +10,6 @@ import re
 import socket
 import subprocess
 import sys
-import threading
 
 import pytest
 
@@ -21,8 +20,9 @@ SCRIPT = pathlib.Path(__file__).parents[3] / "reframe_checks/node/src/node_probe
 
 
 @pytest.fixture
-def probe():
+def probe(monkeypatch):
     """The script as a module."""
+    monkeypatch.syspath_prepend(SCRIPT.parent)
     spec = importlib.util.spec_from_file_location("probe", SCRIPT)
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
@@ -49,12 +49,14 @@ def test_on_its_own(tmp_path):
     assert (process.returncode, err) == (0, "")
     (facts,) = node_probe.parse(out, expect_nodes=1)
     assert facts.host == socket.gethostname()
-    assert facts.cpus_online == os.cpu_count()
-    assert facts.kernel == os.uname().release
+    assert facts.facts["cpu.count"] == os.cpu_count()
+    assert facts.facts["kernel.release"] == os.uname().release
     total = re.search(r"MemTotal:\s+(\d+)", pathlib.Path("/proc/meminfo").read_text())
-    assert facts.memory_total_kib == int(total[1])
-    assert [(mount.type, mount.writable is None) for mount in facts.mounts] == [("proc", False), (None, True)]
-    assert (facts.slurm, facts.clock_offset_us, facts.clock_rtt_us) == (None, 0, 0)
+    assert facts.facts["memory.total_kib"] == int(total[1])
+    assert (facts.facts["mount./proc.type"], facts.facts["mount./proc.writable"]) == ("proc", True)
+    assert facts.facts[f"mount.{tmp_path}/gone.type"] is None
+    assert (facts.facts["slurm.cpus"], facts.clock_offset_us, facts.clock_rtt_us) == (None, 0, 0)
+    assert not [name for name in facts.facts if name.startswith("failed.")]
 
 
 def test_in_a_batch_script_it_is_on_its_own(tmp_path):
@@ -119,44 +121,9 @@ def test_another_task_never_appears(tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
-@pytest.mark.parametrize(
-    ("script", "answer_s", "facts"),
-    [
-        (
-            "echo 'NodeName=n1 CPUAlloc=0 CPUTot=64 RealMemory=257000 AllocMem=0'",
-            PATIENCE_S,
-            {"cpus": 64, "memory_mib": 257000},
-        ),
-        ("echo 'slurm_load_node error: Unable to contact slurm controller'; exit 1", PATIENCE_S, None),
-        ("exec sleep 600", 0.2, None),
-    ],
-)
-def test_what_slurm_says(probe, tmp_path, monkeypatch, script, answer_s, facts):
-    scontrol = tmp_path / "scontrol"
-    scontrol.write_text(f"#!/bin/sh\n{script}\n")
-    scontrol.chmod(0o755)
-    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
-    monkeypatch.setenv("SLURMD_NODENAME", "n1")
-    monkeypatch.setattr(probe, "ANSWER_SECONDS", answer_s)
-    assert probe.slurm_facts() == facts
-
-
-def test_a_file_system_that_does_not_answer(probe, monkeypatch):
-    monkeypatch.setattr(probe, "ANSWER_SECONDS", 0.05)
-    over = threading.Event()
-    monkeypatch.setattr(probe.os, "statvfs", lambda path: over.wait())
-    facts = probe.mount_facts("/proc")
-    over.set()
-    assert (facts["type"], facts["size_bytes"], facts["writable"]) == ("proc", None, None)
-
-
-def test_mount_points_with_spaces(probe, monkeypatch):
-    monkeypatch.setattr(probe, "read", lambda path: "srv:/a /mnt/a\\040b nfs rw 0 0\ntmpfs /mnt/a\\040b tmpfs rw 0 0")
-    assert probe.mount_table() == {"/mnt/a b": ("tmpfs", "tmpfs")}
-
-
-def test_syntax_of_the_oldest_python_that_sites_have():
-    ast.parse(SCRIPT.read_text(encoding="utf-8"), feature_version=(3, 6))
+@pytest.mark.parametrize("path", [SCRIPT, *SCRIPT.parent.glob("node_facts/*.py")], ids=lambda path: path.name)
+def test_syntax_of_the_oldest_python_that_sites_have(path):
+    ast.parse(path.read_text(encoding="utf-8"), feature_version=(3, 6))
 
 
 def test_help_explains_every_field():

@@ -1,0 +1,147 @@
+"""The one table of what a node tells of itself, and of how nodes are compared by it.
+
+``reframe_checks/node/src/node_facts`` asks the nodes. A site may say of any fact what it expects (``node_facts`` of a
+partition); then that holds, and not what most nodes have.
+"""
+
+import enum
+import fnmatch
+import functools
+from dataclasses import dataclass
+
+import msgspec
+
+Value = int | float | str | bool | list[str] | None
+
+
+class Rule(enum.Enum):
+    """What makes a node odd by a fact."""
+
+    EQUAL = "another value than most nodes"
+    THERE = "another value than most nodes, or none at all"
+    TRUE = "anything but true"
+    CLOSE = "more than 2 % from the median"
+    ALIEN = "any where at most half of the nodes have one"
+    HALF = "less than half of the median"
+    NONE = "anything at all"
+    FEW = "more than ten times the median, and than ten"
+    DISTINCT = "the value of another node"
+    TOLD = "nothing: it is recorded"
+
+
+@dataclass(frozen=True)
+class Fact:
+    meaning: str
+    rule: Rule
+    unit: str = ""
+    hint: str = ""
+    """What to do about a node that is odd by it."""
+
+
+_LINK = "look at cable and switch port, driver and firmware of the named adapter"
+_IMAGE = "boot the node with the image and the settings of the others"
+_CLEAN = "remove what is left (`ipcrm`, `rm`, `kill`), and have the epilog do so"
+_MEMORY = "look at the node's memory modules and its error log (`ras-mc-ctl --errors`)"
+_MOUNT = "mount on the node what the others have there (`findmnt`, /etc/fstab)"
+_NAMES = "look at /etc/hosts, the name service and the resolver of the node"
+
+# Name, in which * is an interface, an address, a module, a node -> how it is compared. The first that fits counts.
+NODE_FACTS = {
+    "failed.*": Fact("why the node could not tell", Rule.NONE, hint="run node_probe.py there by hand"),
+    "identity.slurm_name": Fact("the node's name by Slurm", Rule.TOLD),
+    "identity.host_name": Fact("the node's own name, without domain", Rule.TOLD, hint=_NAMES),
+    "identity.machine_id": Fact("/etc/machine-id", Rule.TOLD),
+    "identity.boot_id": Fact(
+        "the kernel's name of this boot", Rule.DISTINCT, hint="two of Slurm's nodes are one machine"
+    ),
+    "identity.booted_s": Fact("when it was booted, since 1970", Rule.TOLD, "s"),
+    "kernel.release": Fact("kernel", Rule.EQUAL, hint=_IMAGE),
+    "kernel.options": Fact("the kernel's command line", Rule.TOLD),
+    "kernel.tainted": Fact(
+        "what taints the kernel, as bits", Rule.EQUAL, hint="`dmesg` on the node says what tainted it"
+    ),
+    "system.*": Fact("distribution and time zone", Rule.EQUAL, hint=_IMAGE),
+    "firmware.*": Fact("BIOS", Rule.EQUAL, hint="give all nodes the same firmware"),
+    "cpu.microcode": Fact("microcode", Rule.EQUAL, hint="give all nodes the same firmware"),
+    "cpu.*": Fact("model, cores online, governor, highest frequency, boost, SMT", Rule.EQUAL, hint=_IMAGE),
+    "module.*.version": Fact("version of a driver", Rule.EQUAL, hint=_IMAGE),
+    "module.*.options": Fact("options of a driver", Rule.EQUAL, hint=_IMAGE),
+    "memory.total_kib": Fact("memory", Rule.CLOSE, "KiB", _MEMORY),
+    "memory.available_kib": Fact(
+        "memory that a job could have", Rule.HALF, "KiB", "see which processes or files in /dev/shm have it"
+    ),
+    "memory.of_nobody_kib": Fact("memory in use that nobody has", Rule.TOLD, "KiB"),
+    "memory.*": Fact("swap, huge pages, NUMA balancing, overcommit, zone reclaim", Rule.EQUAL, hint=_IMAGE),
+    "limit.promised_memory_mib": Fact("memory that Slurm promised the job", Rule.EQUAL, "MiB"),
+    "limit.group_memory_mib": Fact(
+        "limit of the job's control group", Rule.EQUAL, "MiB", "look at cgroup.conf and slurm.conf"
+    ),
+    "limit.*": Fact(
+        "a task's resource limits (`ulimit -l -s -n -u -v`)", Rule.EQUAL, hint="look at limits.conf and slurmd's unit"
+    ),
+    "net.*.links_lost": Fact("how often the interface lost its link", Rule.FEW, hint=_LINK),
+    "net.*.errors": Fact("frames with errors", Rule.FEW, hint=_LINK),
+    "net.*": Fact("state, speed, duplex, MTU, driver of an interface", Rule.EQUAL, hint=_LINK),
+    "ib.*.links_lost": Fact("how often the InfiniBand port lost its link", Rule.FEW, hint=_LINK),
+    "ib.*.errors": Fact("errors of the InfiniBand port", Rule.FEW, hint=_LINK),
+    "ib.*": Fact("state, rate and width, firmware of an InfiniBand port", Rule.EQUAL, hint=_LINK),
+    "pcie.*": Fact(
+        "width, speed and driver of a PCIe link", Rule.EQUAL, hint="reseat the adapter; look at its slot and riser"
+    ),
+    "error.memory_corrected": Fact("memory errors that were corrected (EDAC)", Rule.FEW, hint=_MEMORY),
+    "error.memory_uncorrected": Fact("memory errors that were not", Rule.NONE, hint=_MEMORY),
+    "error.machine_checks": Fact("machine checks", Rule.FEW, hint=_MEMORY),
+    "left.temporary_files": Fact("files in /tmp that are older than a day", Rule.TOLD, hint=_CLEAN),
+    "left.temporary_files_mib": Fact("their size", Rule.TOLD, "MiB", _CLEAN),
+    "left.shared_memory_files": Fact("files in /dev/shm that are older than the job", Rule.TOLD, hint=_CLEAN),
+    "left.shared_memory_files_mib": Fact("their size", Rule.NONE, "MiB", _CLEAN),
+    "left.shared_memory_free_share": Fact("share of /dev/shm that is free", Rule.HALF, hint=_CLEAN),
+    "left.zombies": Fact(
+        "processes whose parent does not look after them", Rule.FEW, hint="end their parent, or boot the node"
+    ),
+    "left.large_process.*_mib": Fact(
+        "memory of processes of this name outside the job, from 1 GiB on", Rule.ALIEN, "MiB", _CLEAN
+    ),
+    "left.*": Fact(
+        "what other jobs left: processes, segments, semaphores", Rule.NONE, hint=_CLEAN
+    ),
+    "slurm.*": Fact("cores and memory that Slurm believes it has", Rule.TOLD),
+    "file.*": Fact("SHA-256 of a file of `uniform_files`", Rule.THERE, hint=_IMAGE),
+    "mount.*.type": Fact("file system at a storage target", Rule.THERE, hint=_MOUNT),
+    "mount.*.source": Fact("device or server that is mounted there", Rule.TOLD, hint=_MOUNT),
+    "mount.*.source_kind": Fact("the same with # for every number", Rule.EQUAL, hint=_MOUNT),
+    "mount.*.size_bytes": Fact("size of the file system", Rule.CLOSE, "bytes", _MOUNT),
+    "mount.*.free_bytes": Fact("what of it is free", Rule.TOLD, "bytes", _MOUNT),
+    "mount.*.writable": Fact("not mounted read-only", Rule.TRUE, hint=_MOUNT),
+    "mount.*": Fact("folder that is mounted there, options, whether it can be written to", Rule.EQUAL, hint=_MOUNT),
+    "user.*": Fact("the job's user: name, numbers, groups, home, shell", Rule.EQUAL, hint=_NAMES),
+    "host.*": Fact("address of another node of the job", Rule.EQUAL, hint=_NAMES),
+}
+
+
+class Bound(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=True):
+    """What a site says of a number; of anything else it says the value itself."""
+
+    at_least: float | None = None
+    at_most: float | None = None
+
+    def holds(self, value: Value) -> bool:
+        if not isinstance(value, int | float):
+            return False
+        too_low = self.at_least is not None and value < self.at_least
+        return not too_low and not (self.at_most is not None and value > self.at_most)
+
+    def __str__(self) -> str:
+        stated = (("at least", self.at_least), ("at most", self.at_most))
+        return " and ".join(f"{word} {number:g}" for word, number in stated if number is not None)
+
+
+@functools.cache
+def fact_of(name: str) -> Fact | None:
+    """The row of the table for the fact of this name."""
+    return next((fact for pattern, fact in NODE_FACTS.items() if fnmatch.fnmatchcase(name, pattern)), None)
+
+
+def known_fact(pattern: str) -> bool:
+    """Whether a site's name or pattern of facts can fit any: it fits a row of the table, or a row fits it."""
+    return any(fnmatch.fnmatchcase(row, pattern) or fnmatch.fnmatchcase(pattern, row) for row in NODE_FACTS)

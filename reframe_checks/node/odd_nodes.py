@@ -1,0 +1,177 @@
+"""Which nodes differ from the others, or from what the site expects, by what they tell of themselves."""
+
+import fnmatch
+import statistics
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+
+from kappa.vocabulary.node_facts import Bound, Rule, Value, fact_of
+
+#: Of one fact, by node.
+Column = Mapping[str, Value]
+
+CLOSE_SHARE = 0.02
+FEW_TIMES, FEW = 10, 10
+
+
+@dataclass(frozen=True)
+class Oddity:
+    """``nodes`` are named where it is known which ones are wrong: not where half of them say this and half that."""
+
+    name: str
+    nodes: tuple[str, ...]
+    text: str
+
+    def __str__(self) -> str:
+        where = ", ".join(self.nodes)
+        return f"{where}: {self.text}" if where else self.text
+
+
+def oddities(facts: Mapping[str, Mapping[str, Value]], expected: Mapping[str, Value | Bound]) -> Iterator[Oddity]:
+    """What is odd by each fact.
+
+    :param facts: node -> name of the fact -> value. A node without a fact that others have is odd by it.
+    :param expected: what the site says of facts, by name or shell pattern, in place of what most nodes have.
+    """
+    names = dict.fromkeys(name for of_node in facts.values() for name in of_node)
+    unseen = [pattern for pattern in expected if not fnmatch.filter(names, pattern)]
+    for name in (*names, *unseen):
+        # A node may know itself by another address than the others do.
+        column = {node: of_node.get(name) for node, of_node in facts.items() if name != f"host.{node}"}
+        stated = [value for pattern, value in expected.items() if fnmatch.fnmatchcase(name, pattern) or pattern == name]
+        for value in stated:
+            yield from _not_as_expected(name, column, value)
+        if not stated and (fact := fact_of(name)) is not None:
+            yield from _RULES[fact.rule](name, column)
+    yield from _misnamed(facts)
+    yield from _not_as_slurm_believes(facts)
+
+
+def _not_as_expected(name: str, column: Column, expected: Value | Bound) -> Iterator[Oddity]:
+    for value, nodes in _by_value(column).items():
+        one = column[nodes[0]]
+        if not (expected.holds(one) if isinstance(expected, Bound) else one == expected):
+            wanted = str(expected) if isinstance(expected, Bound) else repr(expected)
+            yield Oddity(name, nodes, f"{name} is {value}, the site expects {wanted}")
+
+
+def _equal(name: str, column: Column) -> Iterator[Oddity]:
+    found = _by_value(column)
+    if len(found) < 2:
+        return
+    (usual, nodes), (_, next_nodes) = sorted(found.items(), key=lambda item: -len(item[1]))[:2]
+    if len(nodes) == len(next_nodes):
+        said = "; ".join(f"{value} on {_listed(nodes)}" for value, nodes in found.items())
+        yield Oddity(name, (), f"{name} differs: {said}")
+        return
+    for value, nodes in found.items():
+        if value != usual:
+            yield Oddity(name, nodes, f"{name} is {value}, most nodes have {usual}")
+
+
+def _there(name: str, column: Column) -> Iterator[Oddity]:
+    missing = tuple(node for node, value in column.items() if value is None)
+    if missing:
+        yield Oddity(name, missing, f"{name}: there is none")
+    yield from _equal(name, {node: value for node, value in column.items() if value is not None})
+
+
+def _close(name: str, column: Column) -> Iterator[Oddity]:
+    if not _numbers(column):
+        return
+    usual = statistics.median(_numbers(column).values())
+    for node, value in _numbers(column).items():
+        if abs(value - usual) > CLOSE_SHARE * abs(usual):
+            yield Oddity(name, (node,), f"{name} is {value:g}, the median is {usual:g}")
+
+
+def _true(name: str, column: Column) -> Iterator[Oddity]:
+    for node, value in column.items():
+        if value is False:
+            yield Oddity(name, (node,), f"{name} is false")
+
+
+def _alien(name: str, column: Column) -> Iterator[Oddity]:
+    having = {node: value for node, value in column.items() if value}
+    if 2 * len(having) <= len(column):
+        for node, value in having.items():
+            yield Oddity(name, (node,), f"{name} is {value}, most nodes have none")
+
+
+def _half(name: str, column: Column) -> Iterator[Oddity]:
+    numbers = _numbers(column)
+    usual = statistics.median(numbers.values()) if numbers else 0
+    for node, value in numbers.items():
+        if value < usual / 2:
+            yield Oddity(name, (node,), f"{name} is {value:g}, the median is {usual:g}")
+
+
+def _none(name: str, column: Column) -> Iterator[Oddity]:
+    for node, value in column.items():
+        if value:
+            listed = "; ".join(value) if isinstance(value, list) else value
+            yield Oddity(name, (node,), f"{name}: {listed}")
+
+
+def _few(name: str, column: Column) -> Iterator[Oddity]:
+    numbers = _numbers(column)
+    usual = statistics.median(numbers.values()) if numbers else 0
+    for node, value in numbers.items():
+        if value > max(FEW, FEW_TIMES * usual):
+            yield Oddity(name, (node,), f"{name} is {value:g}, the median is {usual:g}")
+
+
+def _distinct(name: str, column: Column) -> Iterator[Oddity]:
+    for value, nodes in _by_value(column).items():
+        if len(nodes) > 1 and value != repr(None):
+            yield Oddity(name, nodes, f"{name} is {value} on each of them")
+
+
+def _told(name: str, column: Column) -> Iterator[Oddity]:
+    yield from ()
+
+
+_RULES: dict[Rule, Callable[[str, Column], Iterator[Oddity]]] = {
+    Rule.EQUAL: _equal, Rule.THERE: _there, Rule.TRUE: _true, Rule.CLOSE: _close, Rule.ALIEN: _alien,
+    Rule.HALF: _half, Rule.NONE: _none,
+    Rule.FEW: _few, Rule.DISTINCT: _distinct, Rule.TOLD: _told,
+}  # fmt: skip
+
+
+def _misnamed(facts: Mapping[str, Mapping[str, Value]]) -> Iterator[Oddity]:
+    for node, of_node in facts.items():
+        slurm, own = of_node.get("identity.slurm_name"), of_node.get("identity.host_name")
+        if slurm is not None and own != slurm:
+            yield Oddity("identity.host_name", (node,), f"calls itself {own!r}, Slurm calls it {slurm!r}")
+
+
+def _not_as_slurm_believes(facts: Mapping[str, Mapping[str, Value]]) -> Iterator[Oddity]:
+    for node, of_node in facts.items():
+        cpus, believed = of_node.get("cpu.count"), of_node.get("slurm.cpus")
+        if believed is None:
+            yield Oddity("slurm.cpus", (node,), "`scontrol show node` does not answer")
+            continue
+        if cpus != believed:
+            yield Oddity("slurm.cpus", (node,), f"Slurm counts {believed} CPUs, the machine has {cpus}")
+        promised, kib = of_node.get("slurm.memory_mib"), of_node.get("memory.total_kib")
+        if isinstance(promised, int) and isinstance(kib, int) and promised * 1024 > kib:
+            yield Oddity("slurm.memory_mib", (node,), f"Slurm promises {promised} MiB, the machine has {kib // 1024}")
+        promised, group = of_node.get("limit.promised_memory_mib"), of_node.get("limit.group_memory_mib")
+        if isinstance(promised, int) and isinstance(group, int) and group < promised:
+            text = f"Slurm promised the job {promised} MiB, its control group has {group} MiB"
+            yield Oddity("limit.group_memory_mib", (node,), text)
+
+
+def _by_value(column: Column) -> dict[str, tuple[str, ...]]:
+    """Nodes by what they say, as it is shown."""
+    counted = Counter(map(repr, column.values()))
+    return {value: tuple(node for node, said in column.items() if repr(said) == value) for value in counted}
+
+
+def _numbers(column: Column) -> dict[str, float]:
+    return {node: value for node, value in column.items() if isinstance(value, int | float)}
+
+
+def _listed(nodes: tuple[str, ...], most: int = 4) -> str:
+    return ", ".join(nodes[:most]) + (f" and {len(nodes) - most} more" if len(nodes) > most else "")

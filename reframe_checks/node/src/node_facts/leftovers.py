@@ -1,0 +1,114 @@
+"""What other jobs left behind: shared memory and semaphores, processes, files in memory and in /tmp.
+
+On a node that this job has to itself, nothing that is here may belong to another job.
+"""
+
+import collections
+import os
+import pwd
+import re
+import stat
+import time
+
+from node_facts.files import entries, read
+
+FOLDERS = {"/dev/shm": "shared_memory_files", "/tmp": "temporary_files"}
+OLD_S = 24 * 3600
+LARGE_KIB = 1 << 20
+SHOWN = 8
+# For a folder with millions of files.
+PATIENCE_S = 5
+# The words of a job's first process; a process keeps its environment when its parent ends.
+JOB = re.compile(r"(?:^|\0)SLURM_JOB_ID=(\d+)")
+
+
+def facts():
+    processes = list(seen_processes())
+    now, own = time.time(), os.environ.get("SLURM_JOB_ID")
+    began = now - age_s(os.getpid())
+    foreign = [one for one in processes if one["job"] is not None and one["job"] != own]
+    large = collections.Counter()
+    for one in processes:
+        if one["job"] != own and one["kib"] >= LARGE_KIB:
+            large[one["name"]] += one["kib"] >> 10
+    found = {
+        "left.processes": shown("{name} ({pid}) of job {job}".format(**one) for one in foreign),
+        "left.zombies": sum(one["state"] == "Z" for one in processes),
+        "left.shared_memory": shown(system_v("shm", began)),
+        "left.semaphores": shown(system_v("sem", began)),
+    }
+    found.update({f"left.large_process.{name}_mib": mib for name, mib in large.items()})
+    for folder, name in FOLDERS.items():
+        # What is in memory only a program holds that runs; in /tmp a day is granted.
+        before = began if folder == "/dev/shm" else now - OLD_S
+        size, count = files_before(folder, before)
+        found[f"left.{name}"] = count
+        found[f"left.{name}_mib"] = None if size is None else size >> 20
+    space = os.statvfs("/dev/shm")
+    found["left.shared_memory_free_share"] = round(space.f_bavail / space.f_blocks, 3) if space.f_blocks else None
+    return found
+
+
+def shown(texts):
+    """The first of them, and how many more."""
+    listed = list(texts)
+    rest = [f"and {len(listed) - SHOWN} more"] if len(listed) > SHOWN else []
+    return listed[:SHOWN] + rest
+
+
+def seen_processes():
+    for pid in entries("/proc"):
+        status = read("/proc", pid, "status") if pid.isdigit() else None
+        if status is None:
+            continue
+        fields = dict(line.split(":\t", 1) for line in status.splitlines() if ":\t" in line)
+        job = JOB.search(read("/proc", pid, "environ") or "")
+        yield {
+            "pid": int(pid),
+            "name": fields.get("Name", "?"),
+            "state": fields.get("State", "?")[:1],
+            "kib": int(fields.get("VmRSS", "0 kB").split()[0]),
+            "job": job.group(1) if job else None,
+        }
+
+
+def age_s(pid):
+    """Since the process began."""
+    # Fields after the name, which may hold spaces and brackets; the 20th of them is its start in ticks after boot.
+    ticks = int((read("/proc", str(pid), "stat") or "").rpartition(")")[2].split()[19])
+    return float((read("/proc/uptime") or "").split()[0]) - ticks / os.sysconf("SC_CLK_TCK")
+
+
+def system_v(kind, began):
+    """Segments or sets of semaphores that are older than this job, with their owner and size."""
+    header, *lines = (read("/proc/sysvipc", kind) or "").splitlines() or [""]
+    keys = header.split()
+    for line in lines:
+        row = dict(zip(keys, map(int, line.split())))  # noqa: B905 (Python 3.6)
+        if row.get("ctime", row.get("otime", 0)) < began and row.get("nattch", 0) == 0:
+            size = "{:.1f} MiB".format(row["size"] / 2**20) if "size" in row else "{} semaphores".format(row["nsems"])
+            yield "{} of {}".format(size, owner(row["uid"]))
+
+
+def owner(number):
+    try:
+        return pwd.getpwuid(number).pw_name
+    except KeyError:
+        return str(number)
+
+
+def files_before(folder, before):
+    """Bytes and number of the files that were last written before that time; (None, None) where there are too many."""
+    size = count = 0
+    deadline = time.monotonic() + PATIENCE_S
+    for parent, _, names in os.walk(folder):
+        if time.monotonic() > deadline:
+            return None, None
+        for name in names:
+            try:
+                status = os.lstat(os.path.join(parent, name))
+            except OSError:
+                continue
+            if stat.S_ISREG(status.st_mode) and status.st_mtime < before:
+                size, count = size + status.st_blocks * 512, count + 1
+    return size, count

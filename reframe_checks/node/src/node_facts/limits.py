@@ -1,0 +1,47 @@
+"""What a task of a job may use: resource limits, and the memory of its control group against what Slurm promised."""
+
+import os
+import resource
+
+from node_facts.files import read
+
+LIMITS = {
+    "limit.locked_memory_bytes": resource.RLIMIT_MEMLOCK,
+    "limit.stack_bytes": resource.RLIMIT_STACK,
+    "limit.open_files": resource.RLIMIT_NOFILE,
+    "limit.processes": resource.RLIMIT_NPROC,
+    "limit.address_space_bytes": resource.RLIMIT_AS,
+}
+GROUPS = "/sys/fs/cgroup"
+
+
+def facts():
+    found = {name: limit(resource.getrlimit(number)[0]) for name, number in LIMITS.items()}
+    promised = os.environ.get("SLURM_MEM_PER_NODE")
+    found["limit.promised_memory_mib"] = int(promised) if (promised or "").isdigit() else None
+    found["limit.group_memory_mib"] = group_memory_mib()
+    return found
+
+
+def limit(value):
+    return "unlimited" if value == resource.RLIM_INFINITY else value
+
+
+def group_memory_mib():
+    """The lowest limit of the control groups that the task is in, of version 1 or 2; None without any."""
+    limits = []
+    for line in (read("/proc/self/cgroup") or "").splitlines():
+        _, controllers, path = line.split(":", 2)
+        if controllers == "":
+            folder, name = GROUPS + path, "memory.max"
+        elif "memory" in controllers.split(","):
+            folder, name = GROUPS + "/memory" + path, "memory.limit_in_bytes"
+        else:
+            continue
+        while folder.startswith(GROUPS):
+            value = read(folder, name)
+            # Version 1 writes a number near 2^63 for no limit.
+            if value and value.isdigit() and int(value) < 1 << 60:
+                limits.append(int(value) >> 20)
+            folder = os.path.dirname(folder)
+    return min(limits) if limits else None

@@ -1,0 +1,57 @@
+"""Every network interface and InfiniBand port: what it runs at, and how often it lost its link."""
+
+import os
+
+from node_facts.files import entries, link_name, number, read
+
+NET, INFINIBAND = "/sys/class/net", "/sys/class/infiniband"
+ERRORS = ("rx_errors", "tx_errors", "rx_crc_errors", "rx_fifo_errors", "tx_carrier_errors")
+# Of the InfiniBand specification (PortCounters) as the kernel names them.
+IB_ERRORS = (
+    "symbol_error",
+    "port_rcv_errors",
+    "port_xmit_discards",
+    "local_link_integrity_errors",
+    "excessive_buffer_overrun_errors",
+)
+
+
+def facts():
+    return dict([*ethernet(), *infiniband()])
+
+
+def ethernet():
+    for name in entries(NET):
+        if name == "lo" or number(NET, name, "mtu") is None:
+            continue
+        speed = number(NET, name, "speed")
+        yield f"net.{name}.state", read(NET, name, "operstate")
+        yield f"net.{name}.speed_mbit", speed if speed and speed > 0 else None
+        yield f"net.{name}.duplex", read(NET, name, "duplex")
+        yield f"net.{name}.mtu", number(NET, name, "mtu")
+        yield f"net.{name}.driver", link_name(NET, name, "device/driver")
+        yield f"net.{name}.links_lost", number(NET, name, "carrier_down_count")
+        yield f"net.{name}.errors", total(NET, name, "statistics", ERRORS)
+
+
+def infiniband():
+    for device in entries(INFINIBAND):
+        yield f"ib.{device}.firmware", read(INFINIBAND, device, "fw_ver")
+        for port in entries(os.path.join(INFINIBAND, device, "ports")):
+            folder = os.path.join(INFINIBAND, device, "ports", port)
+            name = f"ib.{device}.{port}"
+            # The kernel writes the state as "4: ACTIVE".
+            yield name + ".state", (read(folder, "state") or "unknown").split(": ")[-1]
+            yield name + ".physical_state", (read(folder, "phys_state") or "unknown").split(": ")[-1]
+            # "100 Gb/sec (4X EDR)": rate and width.
+            yield name + ".rate", read(folder, "rate")
+            yield name + ".link_layer", read(folder, "link_layer")
+            yield name + ".links_lost", number(folder, "counters", "link_downed")
+            yield name + ".errors", total(folder, "counters", "", IB_ERRORS)
+
+
+def total(folder, name, below, counters):
+    """Sum of those counters that there are, or None."""
+    values = [number(folder, name, below, counter) for counter in counters]
+    known = [value for value in values if value is not None]
+    return sum(known) if known else None

@@ -1,0 +1,37 @@
+"""How much memory there is, who has it, and how the kernel hands it out."""
+
+import re
+
+from node_facts.files import number, read
+
+# What /proc/meminfo says of memory that somebody has, or that is free: what is left over, nobody has.
+OWNED = (
+    "MemFree", "Buffers", "Cached", "SwapCached", "AnonPages", "Slab", "KernelStack", "PageTables", "SecPageTables",
+    "Percpu", "Hugetlb", "KReclaimable",
+)  # fmt: skip
+
+
+def facts():
+    said = dict(re.findall(r"^(\w+(?:\(\w+\))?):\s+(\d+)", read("/proc/meminfo") or "", re.MULTILINE))
+    kib = {name: int(value) for name, value in said.items()}
+    total = kib["MemTotal"]
+    # KReclaimable counts the reclaimable part of Slab once more.
+    owned = sum(kib.get(name, 0) for name in OWNED) - kib.get("SReclaimable", 0)
+    return {
+        "memory.total_kib": total,
+        "memory.available_kib": kib.get("MemAvailable"),
+        "memory.of_nobody_kib": max(total - owned, 0),
+        "memory.swap_kib": kib.get("SwapTotal"),
+        "memory.huge_pages": kib.get("HugePages_Total"),
+        "memory.huge_page_kib": kib.get("Hugepagesize"),
+        "memory.transparent_huge_pages": chosen(read("/sys/kernel/mm/transparent_hugepage/enabled")),
+        "memory.numa_balancing": number("/proc/sys/kernel/numa_balancing"),
+        "memory.overcommit": number("/proc/sys/vm/overcommit_memory"),
+        "memory.zone_reclaim": number("/proc/sys/vm/zone_reclaim_mode"),
+    }
+
+
+def chosen(text):
+    """The word in brackets of `always [madvise] never`."""
+    found = re.search(r"\[(\w+)\]", text or "")
+    return found.group(1) if found else None

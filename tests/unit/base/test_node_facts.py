@@ -1,0 +1,207 @@
+"""What the rooms of ``node_facts`` make of what kernels say: trees of /sys and /proc, and where there is little."""
+
+import importlib
+import os
+import pathlib
+import socket
+import threading
+
+import pytest
+
+from kappa.vocabulary.node_facts import fact_of, known_fact
+from tests.waiting import until
+
+SOURCE = pathlib.Path(__file__).parents[3] / "reframe_checks/node/src"
+
+
+@pytest.fixture
+def room(monkeypatch):
+    """``room(name)`` is a module of ``node_facts``."""
+    monkeypatch.syspath_prepend(SOURCE)
+    return lambda name: importlib.import_module(f"node_facts.{name}")
+
+
+@pytest.fixture
+def tree(tmp_path):
+    """Writes {path: text} and returns their folder."""
+
+    def written(files):
+        for name, text in files.items():
+            path = tmp_path / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(f"{text}\n")
+        return tmp_path
+
+    return written
+
+
+def test_every_fact_of_this_machine_has_its_row(room):
+    facts = importlib.import_module("node_facts").collected(["/", "/nowhere"], ["/bin/sh", "/nowhere"])
+    assert len(facts) > 60
+    assert not [name for name in facts if fact_of(name) is None]
+    assert not [name for name in facts if name.startswith("failed.")]
+
+
+def test_infiniband(room, tree, monkeypatch):
+    # As a ConnectX-6 of Linux 5.14 tells it.
+    port = "mlx5_0/ports/1"
+    folder = tree(
+        {
+            "mlx5_0/fw_ver": "20.31.1014",
+            f"{port}/state": "4: ACTIVE",
+            f"{port}/phys_state": "5: LinkUp",
+            f"{port}/rate": "100 Gb/sec (2X HDR)",
+            f"{port}/link_layer": "InfiniBand",
+            f"{port}/counters/link_downed": "3",
+            f"{port}/counters/symbol_error": "7",
+            f"{port}/counters/port_rcv_errors": "5",
+        }
+    )
+    links = room("links")
+    monkeypatch.setattr(links, "INFINIBAND", str(folder))
+    assert dict(links.infiniband()) == {
+        "ib.mlx5_0.firmware": "20.31.1014",
+        "ib.mlx5_0.1.state": "ACTIVE",
+        "ib.mlx5_0.1.physical_state": "LinkUp",
+        "ib.mlx5_0.1.rate": "100 Gb/sec (2X HDR)",
+        "ib.mlx5_0.1.link_layer": "InfiniBand",
+        "ib.mlx5_0.1.links_lost": 3,
+        "ib.mlx5_0.1.errors": 12,
+    }
+
+
+def test_pcie(room, tree, monkeypatch):
+    nic = {
+        "class": "0x020700",
+        "current_link_width": "8",
+        "max_link_width": "16",
+        "current_link_speed": "16.0 GT/s PCIe",
+    }
+    gpu = {
+        "class": "0x030200",
+        "current_link_width": "16",
+        "max_link_width": "16",
+        "current_link_speed": "2.5 GT/s PCIe",
+    }
+    bridge = {"class": "0x060400", "current_link_width": "16", "max_link_width": "16"}
+    of = {"0000:21:00.0": nic, "0000:81:00.0": gpu, "0000:00:01.0": bridge}
+    folder = tree({f"{address}/{name}": text for address, device in of.items() for name, text in device.items()})
+    devices = room("devices")
+    monkeypatch.setattr(devices, "PCI", str(folder))
+    facts = devices.facts()
+    assert (facts["pcie.network.0000:21:00.0.width"], facts["pcie.network.0000:21:00.0.widest"]) == (8, 16)
+    assert facts["pcie.network.0000:21:00.0.speed"] == "16.0 GT/s PCIe"
+    assert "pcie.gpu.0000:81:00.0.speed" not in facts, "an idle GPU slows its link down"
+    assert not [name for name in facts if "00:01.0" in name]
+
+
+def test_memory_errors(room, tree, monkeypatch):
+    errors = room("errors")
+    folder = tree({"mc0/ce_count": "4", "mc0/ue_count": "0", "mc1/ce_count": "5", "mc1/ue_count": "1", "power/x": "9"})
+    monkeypatch.setattr(errors, "EDAC", str(folder))
+    facts = errors.facts()
+    assert (facts["error.memory_corrected"], facts["error.memory_uncorrected"]) == (9, 1)
+
+
+@pytest.mark.parametrize(
+    ("lines", "limits", "mib"),
+    [
+        ("0::/slurm/job_7/step_0", {"slurm/job_7/memory.max": "4194304000", "slurm/memory.max": "max"}, 4000),
+        ("9:memory:/slurm/job_7", {"memory/slurm/job_7/memory.limit_in_bytes": "1048576000"}, 1000),
+        ("9:memory:/", {"memory/memory.limit_in_bytes": "9223372036854771712"}, None),
+        ("1:name=systemd:/", {}, None),
+    ],
+)
+def test_memory_of_the_control_group(room, tree, monkeypatch, lines, limits, mib):
+    limits_room = room("limits")
+    monkeypatch.setattr(limits_room, "GROUPS", str(tree(limits)))
+    monkeypatch.setattr(limits_room, "read", lambda *path: lines if path[0] == "/proc/self/cgroup" else READ(*path))
+    READ = room("files").read
+    assert limits_room.group_memory_mib() == mib
+
+
+@pytest.mark.parametrize(
+    ("script", "answer_s", "told"),
+    [
+        ("echo 'NodeName=n1 CPUAlloc=0 CPUTot=64 RealMemory=257000 AllocMem=0'", 60, (64, 257000)),
+        ("echo 'slurm_load_node error: Unable to contact slurm controller'; exit 1", 60, (None, None)),
+        ("exec sleep 600", 0.2, (None, None)),
+    ],
+)
+def test_what_slurm_says(room, tmp_path, monkeypatch, script, answer_s, told):
+    scontrol = tmp_path / "scontrol"
+    scontrol.write_text(f"#!/bin/sh\n{script}\n")
+    scontrol.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+    monkeypatch.setenv("SLURMD_NODENAME", "n1")
+    slurm = room("slurm")
+    monkeypatch.setattr(slurm, "ANSWER_SECONDS", answer_s)
+    assert tuple(slurm.facts().values()) == told
+
+
+def test_a_file_system_that_does_not_answer(room, monkeypatch):
+    mounts = room("mounts")
+    monkeypatch.setattr(mounts, "ANSWER_SECONDS", 0.05)
+    over = threading.Event()
+    monkeypatch.setattr(mounts.os, "statvfs", lambda path: over.wait())
+    found = mounts.at("/proc", mounts.mounted())
+    over.set()
+    assert (found["type"], found["size_bytes"], found["writable"]) == ("proc", None, None)
+
+
+def test_mounts(room, monkeypatch):
+    mounts = room("mounts")
+    table = (
+        "30 1 8:1 / /mnt/a\\040b rw,noatime shared:1 - nfs4 srv:/a rw,vers=4.2,clientaddr=10.0.0.7\n"
+        "31 1 8:2 /var/x /scratch rw - ext4 /dev/sda1 rw\n"
+        "32 1 0:9 / /scratch rw,nosuid - tmpfs tmpfs rw,size=1g\n"
+    )
+    monkeypatch.setattr(mounts, "read", lambda path: table)
+    found = mounts.mounted()
+    assert found["/mnt/a b"] == {"type": "nfs4", "source": "srv:/a", "root": "/", "options": "noatime,rw,vers=4.2"}
+    assert found["/scratch"]["type"] == "tmpfs", "the last mount hides those before"
+
+
+def test_what_is_left(room, tmp_path, monkeypatch):
+    """A file in memory, a segment without a process, and a process of another job."""
+    left = room("leftovers")
+    (tmp_path / "segment").write_bytes(b"x" * (3 << 20))
+    os.utime(tmp_path / "segment", (1, 1))
+    monkeypatch.setattr(left, "FOLDERS", {str(tmp_path): "shared_memory_files"})
+    monkeypatch.setattr(left, "read", lambda *path: SHM if path[:2] == ("/proc/sysvipc", "shm") else READ(*path))
+    READ = room("files").read
+    SHM = (
+        "key shmid perms size cpid lpid nattch uid gid cuid cgid atime dtime ctime rss swap\n"
+        "1234 5 600 1048576 7 7 0 0 0 0 0 0 0 1 4096 0\n"
+        "1235 6 600 1048576 7 7 2 0 0 0 0 0 0 1 4096 0\n"
+    )
+    with monkeypatch.context() as patch:
+        patch.setenv("SLURM_JOB_ID", "999999")
+        process = os.spawnlp(os.P_NOWAIT, "sleep", "sleep", "600")
+    try:
+        comm = pathlib.Path(f"/proc/{process}/comm")
+        until(lambda: comm.read_text() == "sleep\n", "the process is what it becomes")
+        # Clusters of other tests may run on this machine.
+        monkeypatch.setattr(left, "entries", lambda folder: [str(process), str(os.getpid())])
+        monkeypatch.setenv("SLURM_JOB_ID", "1000000")
+        facts = left.facts()
+    finally:
+        os.kill(process, 9)
+        os.waitpid(process, 0)
+    assert facts["left.shared_memory_files_mib"] == 3
+    assert facts["left.shared_memory"] == ["1.0 MiB of root"]
+    assert facts["left.processes"] == [f"sleep ({process}) of job 999999"]
+
+
+@pytest.mark.parametrize("pattern", ["net.eth0.mtu", "net.*.mtu", "ib.*.rate", "mount./scratch.type", "cpu.governor"])
+def test_what_a_site_may_name(pattern):
+    assert known_fact(pattern)
+
+
+@pytest.mark.parametrize("pattern", ["nte.eth0.mtu", "eth0", "mounts./scratch.type"])
+def test_what_no_node_tells(pattern):
+    assert not known_fact(pattern)
+
+
+def test_this_host_calls_itself_something(room):
+    assert room("identity").facts()["identity.host_name"] == socket.gethostname().partition(".")[0]

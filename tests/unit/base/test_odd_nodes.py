@@ -1,0 +1,98 @@
+"""Which nodes are odd by what they tell: one that differs, none where nobody can know which, and what the site says."""
+
+import pytest
+
+from kappa.vocabulary.node_facts import Bound
+from reframe_checks.node.odd_nodes import oddities
+
+SOUND = {"identity.slurm_name": "n", "identity.host_name": "n", "slurm.cpus": 2, "cpu.count": 2}
+
+
+def odd(name, *values, expected=None):
+    """(nodes, text) of each oddity where node n1, n2, … tell these values of one fact."""
+    facts = {f"n{number}": {**SOUND, name: value} for number, value in enumerate(values, start=1)}
+    return [(found.nodes, str(found)) for found in oddities(facts, {} if expected is None else {name: expected})]
+
+
+@pytest.mark.parametrize(
+    ("name", "values", "nodes"),
+    [
+        ("net.eth0.mtu", (9000, 9000, 1280), [("n3",)]),
+        ("net.eth0.mtu", (9000, 9000, None), [("n3",)]),
+        ("net.eth0.mtu", (9000, 1280), [()]),
+        ("net.eth0.mtu", (9000, 1280, 9000, 1500), [("n2",), ("n4",)]),
+        ("file./usr/lib/libmpi.so", (None, None), [("n1", "n2")]),
+        ("file./usr/lib/libmpi.so", ("aa", "aa", "bb"), [("n3",)]),
+        ("mount./scratch.writable", (True, False, True), [("n2",)]),
+        ("mount./scratch.size_bytes", (1000, 1001, 500), [("n3",)]),
+        ("memory.total_kib", (100, 99, 101), []),
+        ("memory.available_kib", (100, 90, 40), [("n3",)]),
+        ("left.shared_memory_files_mib", (0, 300, 0), [("n2",)]),
+        ("left.shared_memory", ([], ["1.0 MiB of eve"], []), [("n2",)]),
+        ("left.large_process.python3_mib", (None, 1500, None), [("n2",)]),
+        ("left.large_process.mmfsd_mib", (4000, 4100, None), []),
+        ("left.zombies", (0, 3, 200), [("n3",)]),
+        ("left.zombies", (50, 60, 200), []),
+        ("identity.boot_id", ("a", "b", "a"), [("n1", "n3")]),
+        ("memory.of_nobody_kib", (1, 2, 10**9), []),
+        ("failed.links", (None, "OSError: gone", None), [("n2",)]),
+    ],
+)
+def test_by_the_other_nodes(name, values, nodes):
+    found = odd(name, *values)
+    assert [named for named, _ in found] == nodes
+    assert all(name in text for _, text in found)
+
+
+def test_a_tie_says_who_has_what_and_names_nobody():
+    ((nodes, text),) = odd("net.eth0.mtu", 9000, 1280, 9000, 1280)
+    assert (nodes, text) == ((), "net.eth0.mtu differs: 9000 on n1, n3; 1280 on n2, n4")
+
+
+@pytest.mark.parametrize(
+    ("expected", "nodes"),
+    [
+        (9000, ["n2"]),
+        (1280, ["n1", "n3"]),
+        (Bound(at_least=1500), ["n2"]),
+        (Bound(at_most=1500), ["n1", "n3"]),
+        (1, ["n1", "n3", "n2"]),
+    ],
+)
+def test_by_what_the_site_expects(expected, nodes):
+    found = odd("net.eth0.mtu", 9000, 1280, 9000, expected=expected)
+    assert [node for named, _ in found for node in named] == nodes
+    assert all("the site expects" in text for _, text in found)
+
+
+def test_what_the_site_expects_and_no_node_tells_is_odd_on_all():
+    facts = {"n1": SOUND, "n2": SOUND}
+    (found,) = oddities(facts, {"ib.mlx5_0.1.rate": "100 Gb/sec (4X EDR)"})
+    assert found.nodes == ("n1", "n2")
+
+
+@pytest.mark.parametrize(
+    ("told", "text"),
+    [
+        ({"identity.host_name": "m"}, "n1: calls itself 'm', Slurm calls it 'n'"),
+        ({"slurm.cpus": 4}, "n1: Slurm counts 4 CPUs, the machine has 2"),
+        ({"slurm.cpus": None}, "n1: `scontrol show node` does not answer"),
+        ({"slurm.memory_mib": 5, "memory.total_kib": 4096}, "n1: Slurm promises 5 MiB, the machine has 4"),
+        (
+            {"limit.promised_memory_mib": 5, "limit.group_memory_mib": 4},
+            "n1: Slurm promised the job 5 MiB, its control group has 4 MiB",
+        ),
+    ],
+)
+def test_by_what_slurm_believes(told, text):
+    assert [str(found) for found in oddities({"n1": {**SOUND, **told}}, {})] == [text]
+
+
+def test_a_node_may_know_itself_by_another_address():
+    facts = {
+        "n1": {**SOUND, "host.n2": "10.0.0.2", "host.n3": "10.0.0.3"},
+        "n2": {**SOUND, "host.n1": "10.0.0.1", "host.n3": "10.0.0.3"},
+        "n3": {**SOUND, "host.n1": "10.0.0.1", "host.n2": None},
+        "n4": {**SOUND, "host.n1": "10.0.0.1", "host.n2": "10.0.0.2", "host.n3": "10.0.0.3"},
+    }
+    assert [(found.name, found.nodes) for found in oddities(facts, {})] == [("host.n2", ("n3",))]
