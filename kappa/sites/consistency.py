@@ -19,7 +19,7 @@ from kappa.vocabulary.features import (
 from kappa.vocabulary.modes import FULL, MODES
 from kappa.vocabulary.node_facts import NODE_FACTS, known_fact
 from kappa.vocabulary.scales import SWITCH_PLACEMENTS
-from kappa.vocabulary.storage_targets import STORAGE_TARGETS
+from kappa.vocabulary.storage_targets import OF_ONE_NODE, STORAGE_TARGETS
 from kappa.vocabulary.tunables import TYPES
 from spack_envs.installer import table
 
@@ -46,8 +46,6 @@ def check_partition(
             _check_feature(file, at, feature, partition, (*here, "nodes") in by_fact)
     for number, environment in enumerate(partition.environments):
         file.require_known((*here, "environments", number), environment, environments, "environment")
-    for target in partition.storage:
-        file.require_known((*here, "storage", target), target, STORAGE_TARGETS, "storage target")
     for placement in partition.placements:
         at = (*here, "placements", placement)
         if file.require_known(at, placement, SWITCH_PLACEMENTS, "placement"):
@@ -64,6 +62,7 @@ def check_partition(
         _check_cores(file, here, partition)
     _check_tuning(file, (*here, "tuning"), partition)
     _check_node_facts(file, (*here, "node_facts"), partition)
+    _check_storage(file, (*here, "storage"), partition)
     _check_modes(file, (*here, "also_in"), partition.also_in)
     _check_modes(file, (*here, "not_in"), partition.not_in)
 
@@ -93,6 +92,9 @@ def _check_feature(file: YamlFile, at: Path, feature: str, partition: Partition,
         sockets, domains = _parts(partition)
         least_sockets, least_domains = _PARTS[feature]
         if sockets < least_sockets or domains < least_domains:
+            if partition.cores and partition.cores.numa_domains is None:
+                file.refuse(at, f"{feature} needs numa_domains of cores, in which ranks are placed")
+                return
             has = f"{sockets} sockets and {domains} NUMA domains"
             file.refuse(at, f"{feature} contradicts cores or processor.topology, which has {has} to place ranks in")
 
@@ -129,6 +131,14 @@ def _check_tuning(file: YamlFile, here: Path, partition: Partition) -> None:
                     file.require_known((*at, scale), scale, check.values_of("scale"), f"scale of {name}")
 
 
+def _check_storage(file: YamlFile, here: Path, partition: Partition) -> None:
+    for target in partition.storage:
+        file.require_known((*here, target), target, STORAGE_TARGETS, "storage target")
+        if target in OF_ONE_NODE and partition.storage[target].parallel:
+            shared = ", ".join(name for name in STORAGE_TARGETS if name not in OF_ONE_NODE)
+            file.refuse((*here, target, "parallel"), f"{target} is what a node has to itself; all nodes share {shared}")
+
+
 def _check_node_facts(file: YamlFile, here: Path, partition: Partition) -> None:
     for fact in partition.node_facts:
         if not known_fact(fact):
@@ -152,6 +162,8 @@ def check_environments(file: YamlFile, described: SiteFile) -> None:
         here: Path = ("environments", name)
         if name not in listed:
             file.refuse(here, "no partition has it among its `environments`")
+        if environment.modules and described.modules_system == "nomod":
+            file.refuse((*here, "modules"), "no modules system would load them: set modules_system, as to lmod")
         if name in table.names():
             file.refuse(here, "is the name of an environment of the suite that Spack builds: choose another")
         for number, feature in enumerate(environment.features):

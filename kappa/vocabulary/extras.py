@@ -56,9 +56,9 @@ class PartitionExtras(Struct, forbid_unknown_fields=True, frozen=True, kw_only=T
     storage: Annotated[
         dict[str, StorageTarget],
         _said(
-            f"for each storage target ({', '.join(STORAGE_TARGETS)}) `path`; `parallel: true` if all nodes see the "
-            "same files there; `measured: false` if only its free space is looked at; `lustre: {stripe_count: N, "
-            "stripe_size: BYTES}`, which is set, read back and asserted",
+            f"for each storage target ({', '.join(STORAGE_TARGETS)}) `path`; `scratch` and `nvme` are a node's own, "
+            "of the others all nodes may see the same files, `parallel: true`; `measured: false` if only its free "
+            "space is looked at; `lustre: {stripe_count: N, stripe_size: BYTES}`, which is set, read back and asserted",
             "PartitionHealth, every check of storage",
         ),
     ] = {}

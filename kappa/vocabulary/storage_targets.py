@@ -11,6 +11,9 @@ from typing import Any
 # Target -> feature of a partition that has it.
 STORAGE_TARGETS = {target: f"storage_{target}" for target in ("scratch", "shared", "lustre_hdd", "lustre_ssd", "nvme")}
 
+# What each node has to itself; the others may be `parallel`.
+OF_ONE_NODE = ("scratch", "nvme")
+
 
 def parallel(target: str) -> str:
     """The feature of a partition whose nodes share the files of ``target``."""

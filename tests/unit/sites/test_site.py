@@ -72,6 +72,8 @@ def site(tmp_path):
         ("nodes: 4", "nodes: 4\n    placements: {same_switch: [-w a]}", 7, "which has no placement_same_switch"),
         ("network]", "network, placement_gpus_other_socket]", 8, "needs the key gpus_of_sockets"),
         ("network]", "network, storage_shared]", 8, "storage_shared is made from `storage`"),
+        ("{shared: {path: /shared", "{scratch: {path: /shared", 10, "scratch is what a node has to itself; all"),
+        ("    hpl: xhpl", "    hpl: xhpl\n    modules: [openmpi/5]", 16, "no modules system would load them: set"),
         ("path: /shared", "path: shared", 10, "storage.shared.path: Expected str matching regex '^/'"),
         ("{shared: {", "{shard: {", 10, "unknown storage target 'shard': did you mean 'shared'?"),
         ("environments: [system]", "environments: [sytem]", 7, "unknown environment 'sytem': did you mean 'system'?"),
@@ -101,7 +103,7 @@ def test_a_placement_needs_parts_of_a_node(site):
     describe(folder)
     path = folder / "site.yaml"
     path.write_text(path.read_text().replace(", numa_domains: 2", ""))
-    with pytest.raises(InputError, match=r"line 8: .*placement_other_numa contradicts cores or "):
+    with pytest.raises(InputError, match=r"line 8: .*placement_other_numa needs numa_domains of cores"):
         describe(folder)
 
 
