@@ -60,7 +60,9 @@ def _confirmed(found: CaseVerdict, again: Sequence[CaseVerdict]) -> CaseVerdict:
 
 
 def _with_suspicion(attempt: CaseVerdict, everything: Sequence[CaseVerdict]) -> CaseVerdict:
-    if not attempt.case.robbed and (attempt.state is State.FAIL or attempt.case.suspects):
+    # A busy machine makes figures worse; it gives no node another time zone.
+    by_facts = attempt.case.fail_phase == "sanity" and bool(attempt.case.suspects)
+    if (by_facts or not attempt.case.robbed) and (attempt.state is State.FAIL or attempt.case.suspects):
         return replace(attempt, suspicion=localise(attempt, everything))
     return attempt
 

@@ -105,6 +105,11 @@ def test_a_crash_is_a_failure_whoever_used_the_machine(judged):
     assert (verdict.state, the_case(verdict).suspicion) == (State.FAIL, None)
 
 
+def test_a_fact_of_a_node_is_its_own_whoever_used_the_machine(judged):
+    verdict = judged(measured(BAD, **BUSY, **named("node2"), fail_phase="sanity"))
+    assert (verdict.state, [suspect.node for suspect in verdict.suspects]) == (State.FAIL, ["node2"])
+
+
 def test_what_a_robbed_measurement_names_is_held_against_no_other_case(judged):
     other = measured(GOOD, **BUSY, **named("node1"))
     crashed = case("PartitionState", "cpu", "campaign", result="fail", fail_phase="sanity", job_nodelist=["node1"])
