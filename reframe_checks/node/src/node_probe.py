@@ -66,9 +66,16 @@ def prepare(connection, seconds):
 
 
 def own_names():
-    """Names of this node, best first; the others resolve them, as this node may know itself as 127.0.1.1."""
+    """Names of this node, best first: the others resolve them, as this node may know itself as 127.0.1.1.
+
+    Last its address, for one that cannot resolve them, whose facts then tell so.
+    """
     names = [os.environ.get("SLURMD_NODENAME"), socket.gethostname(), socket.getfqdn()]
-    return [name for name in dict.fromkeys(names) if name and not name.startswith("localhost")] or ["127.0.0.1"]
+    known = [name for name in dict.fromkeys(names) if name and not name.startswith("localhost")]
+    if known:
+        with contextlib.suppress(OSError):
+            known.append(socket.gethostbyname(known[0]))
+    return known or ["127.0.0.1"]
 
 
 def publish(path, address):

@@ -105,6 +105,12 @@ def test_names_are_tried_until_one_answers(probe):
         probe.connect({"hosts": ["127.0.0.1"], "port": port})
 
 
+def test_a_node_that_resolves_no_name_still_meets_the_others(probe, monkeypatch):
+    monkeypatch.setenv("SLURMD_NODENAME", "n1")
+    monkeypatch.setattr(probe.socket, "gethostbyname", {"n1": "10.0.0.1"}.__getitem__)
+    assert (probe.own_names()[0], probe.own_names()[-1]) == ("n1", "10.0.0.1")
+
+
 def test_task_0_never_appears(tmp_path):
     process = start_task(1, 2, "--timeout", "0.3", folder=tmp_path)
     out, err = process.communicate(timeout=PATIENCE_S)

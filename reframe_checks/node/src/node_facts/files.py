@@ -1,6 +1,7 @@
 """Reading what the kernel says in small files."""
 
 import os
+import re
 
 
 def read(*path):
@@ -34,3 +35,9 @@ def link_name(*path):
         return os.path.basename(os.readlink(os.path.join(*path)))
     except OSError:
         return None
+
+
+def first(pattern, text):
+    """The first group where the pattern is first found in the text, or None."""
+    found = re.search(pattern, text or "", re.MULTILINE)
+    return found.group(1).strip() if found else None

@@ -2,7 +2,7 @@
 
 import re
 
-from node_facts.files import number, read
+from node_facts.files import first, number, read
 
 # What /proc/meminfo says of memory that somebody has, or that is free: what is left over, nobody has.
 OWNED = (
@@ -24,14 +24,8 @@ def facts():
         "memory.swap_kib": kib.get("SwapTotal"),
         "memory.huge_pages": kib.get("HugePages_Total"),
         "memory.huge_page_kib": kib.get("Hugepagesize"),
-        "memory.transparent_huge_pages": chosen(read("/sys/kernel/mm/transparent_hugepage/enabled")),
+        "memory.transparent_huge_pages": first(r"\[(\w+)\]", read("/sys/kernel/mm/transparent_hugepage/enabled")),
         "memory.numa_balancing": number("/proc/sys/kernel/numa_balancing"),
         "memory.overcommit": number("/proc/sys/vm/overcommit_memory"),
         "memory.zone_reclaim": number("/proc/sys/vm/zone_reclaim_mode"),
     }
-
-
-def chosen(text):
-    """The word in brackets of `always [madvise] never`."""
-    found = re.search(r"\[(\w+)\]", text or "")
-    return found.group(1) if found else None

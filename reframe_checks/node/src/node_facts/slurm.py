@@ -1,8 +1,9 @@
-"""What Slurm believes of the node: CPUTot, RealMemory and Gres of `scontrol show node`."""
+"""What Slurm believes of the node: CPUTot and RealMemory of `scontrol show node`."""
 
 import os
-import re
 import subprocess
+
+from node_facts.files import first
 
 ANSWER_SECONDS = 10
 
@@ -10,12 +11,8 @@ ANSWER_SECONDS = 10
 def facts():
     node = os.environ.get("SLURMD_NODENAME")
     answer = shown(node) if node else None
-    if answer is None:
-        return {"slurm.cpus": None, "slurm.memory_mib": None}
-    return {
-        "slurm.cpus": number(r"\bCPUTot=(\d+)\b", answer),
-        "slurm.memory_mib": number(r"\bRealMemory=(\d+)\b", answer),
-    }
+    cpus, memory_mib = (first(rf"\b{key}=(\d+)\b", answer) for key in ("CPUTot", "RealMemory"))
+    return {"slurm.cpus": cpus and int(cpus), "slurm.memory_mib": memory_mib and int(memory_mib)}
 
 
 def shown(node):
@@ -28,8 +25,3 @@ def shown(node):
     except (OSError, subprocess.TimeoutExpired):
         return None
     return done.stdout.decode("utf-8", "replace")
-
-
-def number(pattern, text):
-    found = re.search(pattern, text)
-    return int(found.group(1)) if found else None

@@ -2,9 +2,8 @@
 
 import glob
 import os
-import re
 
-from node_facts.files import entries, number, read
+from node_facts.files import entries, first, number, read
 
 CPUS = "/sys/devices/system/cpu"
 # Drivers of what jobs use: adapters, GPUs, parallel file systems, shared memory of MPI.
@@ -59,11 +58,6 @@ def modules():
             (option, read(folder, "parameters", option)) for option in entries(os.path.join(folder, "parameters"))
         )
         yield f"module.{name}.options", " ".join("{}={}".format(*pair) for pair in values if pair[1] is not None)
-
-
-def first(pattern, text):
-    found = re.search(pattern, text or "", re.MULTILINE)
-    return found.group(1).strip() if found else None
 
 
 def distinct(pattern):
