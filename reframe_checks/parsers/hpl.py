@@ -10,6 +10,7 @@ from reframe_checks.parsers.text import GENERAL, INTEGER, Output, Quantity
 class HplResult:
     """One solved system of order ``n`` in blocks of ``nb`` on a grid of ``p`` x ``q`` ranks.
 
+    ``time_s`` follows from ``gflops``, which has five digits where the printed time has two decimals.
     ``residual`` is the scaled residual ||Ax-b|| / (eps (||A|| ||x|| + ||b||) n), in maximum norms; ``passed``
     tells whether HPL found it below its threshold.
     """
@@ -113,14 +114,12 @@ def _result(
         output.positive_integer(number, name, token, quantity)
         for (name, quantity), token in zip(_SHAPE.items(), found.groups()[:4], strict=True)
     )
-    time_s = output.positive(number, "time in seconds (0.00: choose a larger N)", found[5], Quantity.RUN_S)
     gflops = output.positive(number, "Gflop/s", found[6], Quantity.GFLOP_S)
-    # The time is known to half of its last printed digit.
+    # The printed time is known to half of its last digit, and 0.00 when it was shorter.
     half_digit_s = 0.5 * 10.0 ** -len(found[5].partition(".")[2])
-    slowest = gflop(n) / (time_s + half_digit_s)
-    fastest = gflop(n) / (time_s - half_digit_s) if time_s > half_digit_s else float("inf")
-    if not slowest * 0.999 <= gflops <= fastest * 1.001:
-        raise output.error(number, f"Gflop/s that agrees with N={n} in {time_s} s, found {gflops}")
+    printed_s, time_s = float(found[5]), gflop(n) / gflops
+    if not (printed_s - half_digit_s) * 0.999 <= time_s <= (printed_s + half_digit_s) * 1.001:
+        raise output.error(number, f"Gflop/s that agrees with N={n} in {found[5]} s, found {gflops}")
     value = output.positive(residual_number, "the scaled residual", residual[1], Quantity.RESIDUAL)
     return HplResult(n, nb, p, q, time_s, gflops, value, residual[2] == "PASSED")
 
