@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
-from kappa.ground.clean_text import one_line
+from kappa.ground.clean_text import clean, one_line
 from kappa.ground.figures import counted
 from kappa.record.actions import Action, Evidence, Outcome
 from kappa.vocabulary.quarantine import Quarantine
@@ -61,7 +61,7 @@ def reason_of(action: Action) -> str:
     first = action.evidence[0] if action.evidence else None
     what = f"{first.check}: {first.text}" if first else action.said
     # Slurm's own listings are plain text of one byte a letter.
-    return f"{action.mark} {one_line(what, REASON_LIMIT)}".encode("ascii", "replace").decode()
+    return f"{action.mark} {one_line(clean(what), REASON_LIMIT)}".encode("ascii", "replace").decode()
 
 
 def _not_to_be_touched(node: str, cluster: Cluster, actions: Sequence[Action], measured: float) -> str:

@@ -10,8 +10,8 @@ from reports.verdict.confirm import Diagnosis, diagnose
 from reports.verdict.state import State
 
 TEXT_LIMIT = 300
-# Kind of evidence by the phase of ReFrame in which a case failed, when it did not fail by figures; any other is a hang.
-_BY_PHASE = {"sanity": "facts", "performance": "", "": ""}
+# What a finding begins with that tells which node a job hung or crashed on.
+_NO_RESULT = ("hang", "crash")
 
 
 def named_nodes(cases: Iterable[CaseVerdict], kinds: Collection[str]) -> dict[str, tuple[Evidence, ...]]:
@@ -30,7 +30,8 @@ def _named(found: CaseVerdict) -> tuple[str, frozenset[str]]:
     if found.state is not State.FAIL or case.local:
         return "", frozenset()
     if not found.by_figures_alone:
-        return _BY_PHASE.get(case.fail_phase, "hang"), frozenset(case.suspects)
+        hung = any(finding.quantity.startswith(_NO_RESULT) for finding in case.findings)
+        return ("hang" if hung else "facts"), frozenset(case.suspects)
     diagnosis = diagnose(found)
     again = _named_each_time(found)
     if diagnosis is Diagnosis.NODE_BOUND:
