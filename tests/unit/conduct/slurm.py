@@ -1,4 +1,4 @@
-"""Slurm's commands for four nodes of one partition, whose states are in a file: for what a real Slurm does not do at will.
+"""Slurm's commands for four nodes whose states are in a file: for what a real Slurm does not do at will.
 
 ``scontrol`` sources the scripts ``before`` and ``after``, where there are any, with its words as ``$1`` ….
 """
@@ -19,10 +19,8 @@ words = dict(word.split("=", 1) for word in sys.argv[2:] if "=" in word)
 if sys.argv[1] == "update":
     state, reason = {{"DRAIN": ("drained", words.get("Reason")), "RESUME": ("idle", "none")}}[words["State"]]
     lines = [line.split("|") for line in path.read_text().splitlines()]
-    path.write_text("".join(
-        f"{{name}}|{{node}}|{{state}}|{{reason}}\\n" if node == words["NodeName"] else "|".join([name, node, *rest]) + "\\n"
-        for name, node, *rest in lines
-    ))
+    changed = [[*line[:2], state, reason] if line[1] == words["NodeName"] else line for line in lines]
+    path.write_text("".join("|".join(line) + "\\n" for line in changed))
 END
 if [[ -f after ]]; then . ./after; fi
 """

@@ -54,7 +54,7 @@ def test_no_record_no_command(ward):
     [
         (
             "echo 'slurm_update error: Access/permission denied' >&2; exit 1",
-            "denied; it takes Slurm's operator, root or",
+            "denied; it takes Slurm's operator",
         ),
         ("echo 'slurm_update error: Invalid user id' >&2; exit 1", "it takes Slurm's operator"),
         ("echo 'Unable to contact slurm controller' >&2; exit 1", "status 1 and said: Unable to contact"),
