@@ -8,6 +8,7 @@ from typing import Any
 
 import msgspec
 
+from kappa.conduct.options_kept import OptionsKept
 from kappa.conduct.quarantine import Quarantine
 from kappa.conduct.return_test import end_quarantines
 from kappa.conduct.session import Conductor
@@ -31,7 +32,8 @@ class NightActions:
         self._problem = ""
 
     def give_back(self, conductor: Conductor, options: Sequence[str]) -> None:
-        """Do what the rule says with the nodes whose quarantine has ended; ``options`` are ReFrame's."""
+        """Do what the rule says with the nodes whose quarantine has ended; of ReFrame's ``options``, which select the
+        night's checks, only those hold that set something."""
         stop = conductor.stop
         with self._problems_noted():
             quarantine = Quarantine.of(self.folder, self.results)
@@ -39,7 +41,7 @@ class NightActions:
                 return
             with using(self.results, waiting=stop.check) as own, quarantine.alone(stop.check) as lock:
                 holding = replace(conductor, locks=[*conductor.locks, own, lock])
-                for action, _ in end_quarantines(quarantine, holding, options):
+                for action, _ in end_quarantines(quarantine, holding, OptionsKept.of(options).options):
                     conductor.say(told(action))
                     self._only_told += [action] if action.what == "release" and action.outcome == "declined" else []
 

@@ -45,9 +45,11 @@ class ReturnTest:
         reservation = f"reservation={self.quarantine.commands.reservation(self.held.node)}"
         return {
             partition: [
+                # Of what is said twice, the last counts.
+                *self.options,
                 "-r", f"--system={site.name}:{partition}", f"--name=^({'|'.join(map(re.escape, checks))})(%|$)",
                 "-J", reservation, "-J", f"nodelist={self.held.node}", "-S", f"most_nodes={rule.nodes}",
-                f"--session-extras=mode={rule.mode},purpose={PURPOSE}", *self.options,
+                f"--session-extras=mode={rule.mode},purpose={PURPOSE}",
             ]
             for partition, checks in checks_of_test(self.held.evidence, rule.mode, left_out).items()
             if partition in site.described.partitions

@@ -12,6 +12,8 @@ DAY_S = 86_400.0
 # Nights are further apart than this, however long each takes; what begins again after a crash is nearer.
 NIGHT_S = DAY_S / 2
 REASON_LIMIT = 160
+# Slurm's listings are read on terminals that know plain letters only.
+_PLAIN = str.maketrans({"≥": ">=", "≤": "<=", "−": "-", "×": "x", "…": "..."})
 
 Cluster = Mapping[str, NodeNow]
 
@@ -60,8 +62,8 @@ def reason_of(action: Action) -> str:
     """The reason that Slurm is given for a drain."""
     first = action.evidence[0] if action.evidence else None
     what = f"{first.check}: {first.text}" if first else action.said
-    # Slurm's own listings are plain text of one byte a letter.
-    return f"{action.mark} {one_line(clean(what), REASON_LIMIT)}".encode("ascii", "replace").decode()
+    plain = one_line(clean(what), REASON_LIMIT).translate(_PLAIN)
+    return f"{action.mark} {plain}".encode("ascii", "replace").decode()
 
 
 def _not_to_be_touched(node: str, cluster: Cluster, actions: Sequence[Action], measured: float) -> str:

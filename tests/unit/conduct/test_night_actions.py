@@ -54,8 +54,10 @@ def test_what_is_due_is_given_back_and_earlier_actions_are_not_the_nights(ward):
     changed = {name: getattr(held, name) for name in held.__struct_fields__} | {"until": held.time}
     keep_action(ward.results / "history", type(held)(**changed))
     acts = NightActions(ward.site, ward.results, time.time())
-    acts.give_back(Conductor(Stop()), ["-S", "a=b"])
+    acts.give_back(Conductor(Stop()), ["-S", "a=b", "-n", "NodeLinks", "--system=here:gpu"])
     assert actions(acts) == [("node2", "return", "done")]
+    [reframe] = [line for line in ward.slurm.called if line.startswith("reframe")]
+    assert " -S a=b " in reframe and "-n NodeLinks" not in reframe and "here:gpu" not in reframe
 
 
 def test_what_is_only_told_is_in_the_night_and_not_in_the_history(ward):
