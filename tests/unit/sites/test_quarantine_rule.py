@@ -6,7 +6,7 @@ from kappa.ground.errors import InputError
 from kappa.sites.quarantine import filled
 from kappa.sites.site_file import describe
 from kappa.vocabulary.quarantine import RESERVE
-from tests.unit.sites.test_site import GOOD, SETTINGS
+from tests.unit.sites.test_site import GOOD, REPOSITORY, SETTINGS
 
 RULE = """\
 quarantine:
@@ -34,6 +34,12 @@ def test_a_rule(site):
     rule = site().described.quarantine
     assert (rule.most_a_night, rule.lasts_days, rule.at_end, rule.mode) == (2, 7.0, "test", "nightly")
     assert tuple(rule.reserve) == RESERVE
+
+
+def test_the_rule_of_the_page(site):
+    page = (REPOSITORY / "docs/quarantine.md").read_text(encoding="utf-8")
+    rule = site(RULE, page.split("```yaml\n")[1].split("```")[0]).described.quarantine
+    assert rule.evidence == ["node-bound", "confirmed"]
 
 
 def test_without_it_there_is_no_rule(site):
