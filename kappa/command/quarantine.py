@@ -45,10 +45,11 @@ def run(arguments: list[str]) -> int:
         if not options.run:
             return _list(quarantine)
         named, measured = _findings(quarantine, options)
+        report = str(options.run.absolute())
         if options.dry_run:
-            return _say(quarantine.decided(named, measured, str(options.run)))
+            return _say(quarantine.decided(named, measured, report))
         with quarantine.alone(stop.check):
-            return _say(quarantine.drain(quarantine.decided(named, measured, str(options.run))))
+            return _say(quarantine.drain(quarantine.decided(named, measured, report)))
 
 
 def _list(quarantine: Quarantine) -> int:

@@ -21,6 +21,8 @@ COMMAND_S = 60.0
 SETTLE_S = 60.0
 _POLL_S = 0.5
 _STATES = ("sinfo", "--all", "--Node", "--noheader", f"--format={sinfo.FORMAT_OF_ALL}")
+# What sinfo has for a node in a reservation; the flag is that of one with MAINT.
+_RESERVED, _MAINTAINED = ("maint", "reserved"), "$"
 _DENIED = ("denied", "permission", "not authorized", "invalid user", "privilege")
 
 
@@ -87,7 +89,8 @@ class NodeCommands:
                 name,
                 frozenset(partition for partition, nodes in partitions.items() if name in nodes),
                 node.state,
-                usable=node.usable,
+                usable=node.usable and _MAINTAINED not in node.flags,
+                reserved=node.state in _RESERVED or _MAINTAINED in node.flags,
                 responds="*" not in node.flags,
                 reason="" if node.reason == "none" else clean(node.reason),
             )

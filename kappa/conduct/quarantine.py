@@ -50,11 +50,12 @@ class Quarantine:
         """Hold the nodes against other commands of this site, and clear up after one that was killed; yields the lock.
 
         :param waiting: see ``locked``.
+
+        :raises InputError: what was left cannot be cleared up, and has to be by hand.
         """
         with locked(self.history / FOLDER / ".lock", waiting=waiting) as lock:
             for test in interrupted_tests(load_actions(self.history)):
-                problem = self.shut(test, passed=False, why="its test was killed")
-                self.keep(replace(test, outcome="failed", said=f"the test was killed; {problem}".rstrip("; ")))
+                self._clear_up(test)
             yield lock
 
     def held(self) -> dict[str, Action]:
@@ -98,8 +99,20 @@ class Quarantine:
                 return f"it is not drained again, so its reservation stays and keeps others' jobs from it: {again.said}"
             self.commands.run(self.commands.filled(self.rule.unreserve, test.node))
         except CommandError as err:
-            return str(err)
+            return f"its reservation stays: {err}"
         return ""
+
+    def _clear_up(self, test: Action) -> None:
+        """After a test whose conductor was killed: the node is as it left it, or as somebody has put it since."""
+        said, now = "the test was killed", self.commands.nodes().get(test.node)
+        if now and not now.drained and not now.reserved:
+            said += ", and the reservation was ended since"
+        elif problem := self.shut(test, passed=False, why="its test was killed"):
+            now = self.commands.nodes().get(test.node)
+            if now and not now.drained:
+                raise CommandError(f"{said}, and {test.node} needs a hand: {problem}")
+            said += f"; {problem}"
+        self.keep(replace(test, outcome="failed", said=said))
 
     def _kept(self, test: Action, why: str, evidence: tuple[Evidence, ...]) -> Action:
         # What named it is measured again by its next test, too.

@@ -22,8 +22,8 @@ Outcome = Literal["begun", "done", "declined", "failed"]
 
 
 class Evidence(Struct, frozen=True):
-    """A finding that names a node: its ``kind`` as in ``kappa.vocabulary.quarantine``, the check and its case, where it
-    ran, and what it found."""
+    """A finding that names a node: its ``kind`` (as in ``kappa.vocabulary.quarantine``, or ``test`` when it failed its
+    test), the check and its case, where it ran, and what it found."""
 
     kind: str
     check: str

@@ -12,12 +12,14 @@ _OF_SLURM = ("Not responding", "Node unexpectedly rebooted")
 
 @dataclass(frozen=True)
 class NodeNow:
-    """A node as Slurm has it; ``reason`` is empty where nobody gave one, ``usable`` whether it takes anybody's jobs."""
+    """A node as Slurm has it; ``reason`` is empty where nobody gave one. ``usable``: it takes jobs; ``reserved``: not
+    everybody's."""
 
     name: str
     partitions: frozenset[str]
     state: str
     usable: bool
+    reserved: bool = False
     responds: bool = True
     reason: str = ""
 

@@ -19,6 +19,7 @@ quarantine:
   resume: [scontrol, update, "NodeName={node}", State=RESUME]
   evidence: [facts]
   mode: smoke
+  nodes: 3
 """
 QUICK = ("--system=embedded:scratch", "-S", "hold_s=0", "-S", "watch_load=no")
 
@@ -124,9 +125,13 @@ def test_a_node_that_is_mended_comes_back_and_nobodys_job_reaches_it_before(drai
     until(lambda: "JobState=COMPLETED" in drained.slurm("scontrol", "show", "job", job), "the job has run")
     assert "No reservations" in drained.slurm("scontrol", "show", "reservation")
     # A node without a reservation would have taken it at once, while ReFrame still loaded the checks.
-    jobs = [line.split("|") for line in drained.slurm("sacct", "-nXP", "--format=jobid,jobname,start,end").splitlines()]
-    [theirs] = [start for number, _, start, _ in jobs if number == job]
-    assert theirs >= max(end for _, name, _, end in jobs if name.startswith("rfm_PartitionHealth"))
+    listed = drained.slurm("sacct", "-nXP", "--format=jobid,jobname,start,end,nnodes").splitlines()
+    jobs = [line.split("|") for line in listed]
+    [theirs] = [start for number, _, start, *_ in jobs if number == job]
+    *_, (_, _, _, end, nodes) = [job for job in jobs if job[1].startswith("rfm_PartitionHealth")]
+    assert theirs >= end
+    # The node and its neighbours, not all of the partition.
+    assert nodes == "3"
 
 
 def test_half_of_a_partition_is_not_drained_and_somebody_elses_drain_is_left_alone(operator, run):

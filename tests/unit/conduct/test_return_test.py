@@ -2,6 +2,7 @@
 
 import pytest
 
+from kappa.conduct.node_commands import CommandError
 from kappa.conduct.return_test import ReturnTest, end_quarantines
 from kappa.conduct.session import Conductor
 from kappa.ground.processes import Stop, StoppedError
@@ -141,6 +142,25 @@ def test_what_a_killed_test_left_is_cleared_up_by_the_next_command(ward):
     assert ward.quarantine.held()["node2"].said == "its test was killed"
     with ward.quarantine.alone(lambda: None):
         assert len(ward.slurm.called) == 2
+
+
+def test_a_killed_test_whose_reservation_somebody_has_ended_is_left_as_it_is(ward):
+    keep_action(ward.results / "history", ReturnTest(ward.quarantine, ward.drained(), []).planned)
+    ward.slurm.put("node2", "idle")
+    with ward.quarantine.alone(lambda: None):
+        assert (ward.slurm.called, ward.slurm.shown("node2")) == ([], "idle|none")
+    assert ward.recorded == [("drain", "done"), ("return", "failed")]
+
+
+def test_what_a_killed_test_left_and_nothing_can_clear_up_stops_every_command(ward):
+    keep_action(ward.results / "history", ReturnTest(ward.quarantine, ward.drained(), []).planned)
+    ward.slurm.put("node2", "mixed$")
+    ward.does("before", "exit 1")
+    for _ in range(2):
+        needs_a_hand = pytest.raises(CommandError, match="was killed, and node2 needs a hand: it is not drained again")
+        with needs_a_hand, ward.quarantine.alone(lambda: None):
+            pass
+    assert not any(line.startswith("delete") for line in ward.slurm.called)
 
 
 def test_without_a_command_to_resume_nothing_is_tested(ward):

@@ -33,7 +33,7 @@ def test_nobody_named_is_nothing_done():
         (drained("node2", "fan broken"), "node2 is drained, for the reason 'fan broken': it is out of service already"),
         (drained("node2", "kappa-quarantine 20200101T000000000: another Kappa"), "out of service already"),
         (NodeNow("node2", frozenset({"cpu"}), "down", usable=False, reason="Not responding"), "node2 is down"),
-        (NodeNow("node2", frozenset({"cpu"}), "maint", usable=False), "node2 is maint"),
+        (NodeNow("node2", frozenset({"cpu"}), "maint", usable=False, reserved=True), "node2 is maint"),
         (NodeNow("node2", frozenset({"cpu"}), "idle", usable=True, reason="watch it"), "'watch it'"),
     ],
 )
