@@ -8,6 +8,7 @@ import subprocess
 
 import pytest
 
+from tests.tiers import long
 from tests.waiting import PATIENCE_S, until
 
 from .conftest import KAPPA, REPOSITORY, SITE
@@ -132,6 +133,22 @@ def test_a_node_that_is_mended_comes_back_and_nobodys_job_reaches_it_before(drai
     assert theirs >= end
     # The node and its neighbours, not all of the partition.
     assert nodes == "3"
+
+
+@long
+def test_a_night_drains_it_and_the_next_gives_it_back(suite, operator):
+    site = operator.folder / "site_configs/embedded/site.yaml"
+    site.write_text(site.read_text() + "  lasts_days: 1.0e-6\n")
+    night = ("nightly", "run", "embedded", "--mode=smoke", "--nights=0", "--limit=10m", "--", "-n", "PartitionHealth")
+    with roomy(suite):
+        with odd(suite, "node2"):
+            status, said = operator.kappa(*night, *QUICK)
+        assert status == FAIL and "node2: drained until" in said, said
+        assert operator.state("node2")[0] == "drained"
+        _, said = operator.kappa(*night, *QUICK)
+        assert "node2: given back, it passed its test" in said and "no longer suspect: node2" in said, said
+    assert operator.state("node2") == ("idle", "none")
+    assert "given back, it passed its test" in (operator.results / "nightly/index.html").read_text()
 
 
 def test_half_of_a_partition_is_not_drained_and_somebody_elses_drain_is_left_alone(operator, run):
