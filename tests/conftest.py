@@ -4,7 +4,7 @@ import pytest
 from xdist.scheduler import LoadScopeScheduling
 
 # What these tests share is made once: a cluster, a build, a dry run. It takes minutes, and is begun first.
-ONE_CLUSTER = ("acceptance", "confirm", "faults", "nightly", "suite_loads")
+ONE_CLUSTER = ("acceptance", "confirm", "faults", "nightly", "quarantine", "suite_loads")
 TOGETHER = {f"tests/integration/test_{name}.py": "cluster" for name in ONE_CLUSTER} | {
     start: start for start in ("tests/emt/", "tests/sites/", "tests/spack/", "tests/sweep/")
 }

@@ -55,3 +55,9 @@ def probability(text: str) -> float:
     if not 0 < value < 1:
         raise ValueError(text)
     return value
+
+
+def split_options(arguments: list[str]) -> tuple[list[str], list[str]]:
+    """What comes before ``--``, and what follows it, which is for ReFrame."""
+    split = arguments.index("--") if "--" in arguments else len(arguments)
+    return arguments[:split], arguments[split + 1 :]

@@ -3,9 +3,12 @@
 import datetime
 import pathlib
 
+import msgspec
+
 from kappa.command.arguments import add_json, add_site, parser, probability
 from kappa.command.json_output import alone, write_json
 from kappa.ground.whole_files import write_atomically
+from kappa.record.actions import load_actions
 from kappa.sites.expected import check_site
 from kappa.sites.places import SITES, history_folder, root
 from reports.history.gate import exit_status, judge_history
@@ -41,16 +44,17 @@ def run(arguments: list[str]) -> int:
     )  # fmt: skip
     options = words.parse_args(arguments)
     check_site(root() / SITES / options.site)
+    actions = [one for one in load_actions(history_folder(options.site)) if one.time >= options.since]
     history = History(history_folder(options.site))
     judged = judge_history(history, options.newest, options.false_alarms, options.since, options.across_nodes)
     if options.html:
         from reports.history.history_page import render  # noqa: PLC0415 (Bokeh takes a second to load)
 
-        write_atomically(options.html, render(options.site, judged))
+        write_atomically(options.html, render(options.site, judged, actions))
     if options.json:
-        write_json(options.json, to_document(options.site, judged))
+        write_json(options.json, {**to_document(options.site, judged), "actions": msgspec.to_builtins(actions)})
     if not alone(options.json):
-        show(judged)
+        show(judged, actions)
     return exit_status(judged)
 
 

@@ -7,7 +7,7 @@ import pathlib
 import re
 import sys
 
-from kappa.command.arguments import add_site, name, parser
+from kappa.command.arguments import add_site, name, parser, split_options
 from kappa.conduct.night import BusyError, conduct, only_one
 from kappa.conduct.night_install import install, submit_next
 from kappa.conduct.night_schedule import SCHEDULES, night_command
@@ -59,7 +59,7 @@ def run(arguments: list[str]) -> int:
 
 def parse(arguments: list[str]) -> argparse.Namespace:
     """What follows ``--`` is for ReFrame."""
-    split = arguments.index("--") if "--" in arguments else len(arguments)
+    arguments, for_reframe = split_options(arguments)
     raw = argparse.RawDescriptionHelpFormatter
     words = parser("nightly", _DESCRIPTION, _EXAMPLES)
     actions = words.add_subparsers(dest="action", required=True, metavar="ACTION")
@@ -91,8 +91,8 @@ def parse(arguments: list[str]) -> argparse.Namespace:
         "--results", metavar="DIR", type=pathlib.Path, help="the nights' results (default: results/SITE)"
     )
     _add_outputs(report)
-    options = words.parse_args(arguments[:split])
-    options.reframe = arguments[split + 1 :]
+    options = words.parse_args(arguments)
+    options.reframe = for_reframe
     if options.reframe and options.action == "report":
         words.error("unrecognized arguments: --")
     return options

@@ -17,6 +17,8 @@ COMMANDS = {
     "history": Command("kappa.command.history", "find what became slower, and what changed then"),
     "learn": Command("kappa.command.learn", "propose references from past runs, or check those there are"),
     "nightly": Command("kappa.command.nightly", "run or schedule nights, and report on them"),
+    "quarantine": Command("kappa.command.quarantine", "list nodes in quarantine, or apply a site's rule to a run"),
+    "return": Command("kappa.command.return_node", "test nodes in quarantine and give back those that pass"),
     "acceptance": Command("kappa.command.acceptance", "plan, run and report the acceptance by a site's contract"),
     "verify": Command("kappa.command.verify", "prove that a dossier is as it was written"),
     "cluster": Command("kappa.command.cluster", "start, stop, inspect and enter the cluster that a site brings"),

@@ -12,6 +12,7 @@ import traceback
 from collections.abc import Callable, Iterator
 from typing import IO, Any
 
+from kappa.conduct.night_actions import NightActions
 from kappa.conduct.session import Conductor, recover, reframe
 from kappa.conduct.validation import REPORT, Validation, using
 from kappa.ground.errors import InputError
@@ -81,6 +82,9 @@ def conduct(
     print(f"night of {record['night']}: {folder}, progress in night.log there", flush=True)
     deadline = started + options.limit - min(LONGEST_RESERVE_S, RESERVE * options.limit)
     with stopping(deadline) as stop, (folder / "night.log").open("w", encoding="utf-8") as log:
+        acts = NightActions(site, results, started)
+        with _part_of_night(log):
+            acts.give_back(Conductor(stop, [lock], log, PATIENCE_S), options.reframe)
         mode = Validation(site, options.mode, options.reframe, folder)
         with _part_of_night(log), using(results) as own:
             mode.measure(Conductor(stop, [lock, own], log, PATIENCE_S))
@@ -101,7 +105,10 @@ def conduct(
                     turn = Validation(site, options.mode, select, place)
                     turn.measure(Conductor(stop, [lock, own], log, PATIENCE_S))
         cut = stop.why
-        keep(folder, {**record, "unscheduled": submit_late(), "ended": time.time(), "cut": cut})
+        keep(folder, {**record, "cut": cut})
+        with _part_of_night(log):
+            acts.drain(Conductor(stop, [lock], log, PATIENCE_S), folder)
+        keep(folder, {**record, **acts.as_record(), "unscheduled": submit_late(), "ended": time.time(), "cut": cut})
         if cut:
             print(f"the night was cut: {cut}", flush=True)
         return publish(site.name, results, options.textfile, gate=options.gate)

@@ -2,22 +2,21 @@
 
 import argparse
 import datetime
-import os
 import pathlib
-import pwd
 import shlex
 import subprocess
 import tempfile
 
 from kappa.conduct import night_schedule as schedule
 from kappa.ground.errors import InputError
+from kappa.ground.user_name import user_name
 from kappa.ground.whole_files import make_folder
 
 
 def install(options: argparse.Namespace, command: list[str], folder: pathlib.Path, results: pathlib.Path) -> None:
     """Do what ``options.schedule`` asks for, or with ``dry_run`` say it."""
     if options.schedule == "systemd":
-        print(schedule.systemd(options, command, folder, _user()), end="")
+        print(schedule.systemd(options, command, folder, user_name()), end="")
         return
     if not options.dry_run:
         make_folder(results / "nightly")
@@ -26,14 +25,6 @@ def install(options: argparse.Namespace, command: list[str], folder: pathlib.Pat
         submit_next(options, command, log)
     else:
         _install_scrontab(options, command, log)
-
-
-def _user() -> str:
-    """Who runs this, by the number when it has no name; not what the environment says."""
-    try:
-        return pwd.getpwuid(os.getuid()).pw_name
-    except KeyError:
-        return str(os.getuid())
 
 
 def submit_next(options: argparse.Namespace, command: list[str], log: pathlib.Path) -> None:

@@ -8,6 +8,7 @@ from typing import Annotated, Any, Literal
 from msgspec import Meta, Struct
 
 from kappa.vocabulary.extras import Count, EnvironmentExtras, PartitionExtras, Positive
+from kappa.vocabulary.quarantine import Quarantine
 
 Name = Annotated[str, Meta(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$")]
 Launcher = Literal["srun", "srunalloc", "mpirun", "mpirun-openmpi", "mpirun-intelmpi", "mpiexec", "ibrun"]
@@ -112,6 +113,8 @@ class SiteFile(Struct, forbid_unknown_fields=True, frozen=True, kw_only=True):
     env_vars: Variables = {}
     """Of every environment."""
     spack: Spack = Spack()
+    quarantine: Quarantine | None = None
+    """What is done with a node that a confirmed finding names; nothing without it."""
     partition_defaults: dict[str, Any] = {}
     """Keys of a partition, for each that does not have them itself."""
     partitions: Annotated[dict[Name, Partition], Meta(min_length=1)]

@@ -9,6 +9,7 @@ from kappa.ground.yaml_lines import Path
 from kappa.sites.consistency import check_environments, check_partition
 from kappa.sites.description import Partition, SiteFile
 from kappa.sites.facts import PROVIDERS
+from kappa.sites.quarantine import check_quarantine
 from kappa.sites.yaml_file import YamlFile, require_sound
 from kappa.vocabulary.storage_targets import STORAGE_TARGETS, parallel
 from spack_envs.installer import table
@@ -75,6 +76,8 @@ def describe(folder: pathlib.Path) -> SiteDescription:
     for name, partition in described.partitions.items():
         check_partition(file, name, partition, known, by_fact)
     check_environments(file, described)
+    if described.quarantine:
+        check_quarantine(file, described.quarantine)
     require_sound([file])
     return SiteDescription(folder, described, by_fact)
 

@@ -12,6 +12,7 @@ from kappa.vocabulary.extras import EnvironmentExtras, PartitionExtras
 from kappa.vocabulary.features import ENVIRONMENT_FEATURES, PARTITION_FEATURES, STORAGE_FEATURES
 from kappa.vocabulary.modes import MODES
 from kappa.vocabulary.node_facts import NODE_FACTS
+from kappa.vocabulary.quarantine import EVIDENCE, Quarantine
 
 _MOST_NAMES = 6
 _NAMES = {int: "whole number", float: "number", str: "text", bool: "yes or no"}
@@ -29,6 +30,10 @@ def of_site(checks: Mapping[str, Check]) -> dict[str, str]:
         "tunables": as_markdown([("check", "variable", "type", "unit", "meaning"), *_tunables(checks)]),
         "modes": as_markdown(
             [("mode", "what it runs"), *((f"`{name}`", mode.meaning) for name, mode in MODES.items())]
+        ),
+        "quarantine": as_markdown([("key", "type", "meaning", "if not said"), *_quarantine()]),
+        "evidence against a node": as_markdown(
+            [("kind", "the finding"), *((f"`{kind}`", meaning) for kind, meaning in EVIDENCE.items())]
         ),
         "facts of a node": as_markdown(
             [
@@ -69,6 +74,13 @@ def _extras(table: type[msgspec.Struct]) -> Iterable[tuple[str, ...]]:
     for name, kind in get_type_hints(table, include_extras=True).items():
         meta = next(said for said in get_args(kind)[1:] if said.extra)
         yield f"`{name}`", type_name(kind), meta.extra["unit"], meta.description, meta.extra["read_by"]
+
+
+def _quarantine() -> Iterable[tuple[str, ...]]:
+    for name, kind in get_type_hints(Quarantine, include_extras=True).items():
+        meta = next(said for said in get_args(kind)[1:] if said.extra)
+        default = meta.extra["default"] or "it has to be"
+        yield f"`{name}`", type_name(kind), meta.description, default
 
 
 def _tunables(checks: Mapping[str, Check]) -> Iterable[tuple[str, ...]]:

@@ -71,6 +71,8 @@ class SystemCheck(
     #: Modes besides its own tags in which the check runs.
     modes = EVERY_MODE
     check_class = rfmb.variable(str, value="", loggable=True)
+    #: At most so many nodes stand for all of the partition; 0: all do.
+    most_nodes = rfmb.variable(int, value=0)
     #: Number of nodes of the partition, from the site.
     partition_size = rfmb.variable(int, value=0, loggable=True)
 
@@ -122,7 +124,8 @@ class SystemCheck(
         scale = self.chosen_scale()
         if scale is None:
             return
-        nodes, ranks = scale.layout(self.partition_nodes, self.cores_per_node)
+        at_hand = min(self.partition_nodes, self.most_nodes or self.partition_nodes)
+        nodes, ranks = scale.layout(at_hand, self.cores_per_node)
         self.num_tasks, self.num_tasks_per_node = nodes * ranks, ranks
 
     @property

@@ -10,11 +10,13 @@ from bokeh.embed import json_item
 from bokeh.models import HoverTool
 
 from kappa.ground.figures import counted, figure
+from kappa.record.actions import Action
 from reports.history.findings import Kind
 from reports.history.gate import Judged, exit_status
 from reports.history.listing import HEADER, row, where
 from reports.history.query import day
 from reports.history.robust_statistics import Array
+from reports.quarantine.listing import moment, told
 from reports.show.html_page import render_page
 from reports.show.plot import ALARM, PALETTE, SOFT, Look, Plot, new_time_figure, with_unit
 from reports.verdict.state import State
@@ -26,8 +28,8 @@ MAX_POINTS = 1000
 _STATES = {0: State.PASS, 1: State.FAIL, 2: State.INCOMPLETE}
 
 
-def render(site: str, judged: Sequence[Judged]) -> str:
-    """The page of a site's judged series, worst first."""
+def render(site: str, judged: Sequence[Judged], actions: Sequence[Action] = ()) -> str:
+    """The page of a site's judged series, worst first, and of what was done to nodes, newest first."""
     changed = [one for one in judged if one.finding.changed]
     plots = [_plot(one) for one in changed[:MAX_PLOTS]]
     worse = sum(one.worse for one in judged)
@@ -47,6 +49,7 @@ def render(site: str, judged: Sequence[Judged]) -> str:
         rows=[(one.worse, row(one)) for one in changed],
         plots=plots,
         undrawn=len(changed) - len(plots),
+        actions=[f"{moment(action.time)} {told(action)}" for action in reversed(actions)],
     )
 
 

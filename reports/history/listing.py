@@ -8,14 +8,17 @@ from rich.text import Text
 
 from kappa.ground.figures import figure
 from kappa.ground.node_lists import folded
+from kappa.record.actions import Action
 from reports.history.gate import Judged
 from reports.history.query import Series
+from reports.quarantine.listing import moment, told
 
+NEWEST_ACTIONS = 20
 HEADER = ("Series", "Where", "Finding", "Since", "Before", "After", "z", "What changed at that time")
 
 
-def show(judged: Sequence[Judged], console: Console | None = None) -> None:
-    """Print what changed, and how many series are quiet, noisy or too thin."""
+def show(judged: Sequence[Judged], actions: Sequence[Action] = (), console: Console | None = None) -> None:
+    """Print what changed, how many series are quiet, noisy or too thin, and the newest actions on nodes."""
     console = console or Console()
     changed = [one for one in judged if one.finding.changed]
     for one in changed:
@@ -24,6 +27,8 @@ def show(judged: Sequence[Judged], console: Console | None = None) -> None:
         console.print(Text(f"  {verdict} since {since}: {before} → {after}, z {z}"), soft_wrap=True)
         console.print(Text(f"  what changed then: {changes}"), soft_wrap=True)
     kinds = Counter(one.verdict for one in judged)
+    for action in actions[-NEWEST_ACTIONS:]:
+        console.print(Text(f"{moment(action.time)} {told(action)}"), soft_wrap=True)
     console.print(Text(f"{len(judged)} series: " + ", ".join(f"{count} {kind}" for kind, count in kinds.most_common())))
 
 

@@ -30,6 +30,8 @@ def message(site: str, archive: Archive, findings: list[Judged]) -> str:
             f"    {one_line(now.drain[0], LINE_LIMIT)}",
             "",
         ]
+    if now.actions:
+        lines += ["## Nodes out of service, or back", "", *_listed([escape(line) for line in now.actions]), ""]
     since = f"the night of {before.night}" if before else "ever"
     lines += [f"## Changed since {since}", "", *_changes(change, archive.lost), ""]
     lasting = [problem for problem in now.problems if problem.state is State.FAIL and problem not in change.failing]

@@ -47,6 +47,8 @@ class Night:
     nights: Annotated[int, msgspec.Meta(ge=0)]
     drain: tuple[str, ...]
     """Commands that an operator may want; nothing runs them."""
+    actions: tuple[str, ...] = ()
+    """What was done to nodes by the site's rule, or why not."""
     single: tuple[str, ...] | None = None
     """Those of ``nodes`` for which there is a check of one node; ``None`` when it was not recorded."""
     passed: tuple[str, ...] | None = None

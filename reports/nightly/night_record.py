@@ -7,6 +7,7 @@ from typing import Annotated
 import msgspec
 
 from kappa.ground.typed import load_json
+from kappa.record.actions import Action
 
 FILE = "night.json"
 MAIN = "run-report.json"
@@ -18,7 +19,8 @@ DAY = Annotated[str, msgspec.Meta(pattern=r"^\d{4}-\d{2}-\d{2}$", description="a
 class Record:
     """Times in seconds since 1970. ``night`` is the day it counts for, ``nights`` what the rotation was promised
     (0 without one), ``planned`` the nodes whose turn it was. ``ended`` is ``None`` as long as it runs, or for ever when
-    its machine died; ``cut`` says what ended it before it was done, ``unscheduled`` why the next is not submitted."""
+    its machine died; ``cut`` says what ended it before it was done, ``unscheduled`` why the next is not submitted.
+    ``actions`` is what was done to nodes by the site's rule, or why not, ``not_acted`` what kept it from more."""
 
     night: DAY
     started: float
@@ -29,6 +31,8 @@ class Record:
     ended: float | None = None
     cut: str = ""
     unscheduled: str = ""
+    actions: tuple[Action, ...] = ()
+    not_acted: str = ""
 
 
 def rotation_reports(folder: pathlib.Path) -> list[pathlib.Path]:

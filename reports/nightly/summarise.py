@@ -15,6 +15,7 @@ from kappa.sites.expected import Site
 from kappa.vocabulary.scales import ONE_NODE, PLACEMENTS, SCALES
 from reports.nightly.night import Night, Problem
 from reports.nightly.night_record import MAIN, Record, rotation_reports
+from reports.quarantine.listing import told
 from reports.verdict.advice import operator_line
 from reports.verdict.attempts import speaking
 from reports.verdict.case_verdict import CaseVerdict, executed
@@ -26,6 +27,7 @@ from reports.verdict.state import State
 
 PLACES_LIMIT = 300
 RESCHEDULE = "schedule the nights again: `kappa nightly schedule SITE sbatch` with their options"
+UNDONE = "mend the command in `quarantine` of site.yaml, or do it by hand; docs/quarantine.md says what is left"
 RERUN = "look at the night's output (`night.log` in its folder); the next night covers what this one left out"
 # Scales and placements of the checks that the rotation selects.
 _OF_ONE_NODE = {name for table in (SCALES, PLACEMENTS) for name, scale in table.items() if scale.feature == ONE_NODE}
@@ -45,6 +47,9 @@ def judge_night(folder: pathlib.Path, record: Record, site: Site) -> Judged:
     gaps = []
     if record.unscheduled:
         gaps.append(Gap("the next night is not submitted", RESCHEDULE, record.unscheduled))
+    undone = [record.not_acted] if record.not_acted else []
+    undone += [told(action) for action in record.actions if action.outcome == "failed"]
+    gaps += [Gap("a node could not be taken out of service, or given back", UNDONE, text) for text in undone]
     if record.cut or record.ended is None:
         why = record.cut or "its machine failed, or it was killed"
         gaps.append(Gap("the night did not come to its end", RERUN, why))
@@ -166,7 +171,8 @@ def summarise(folder: pathlib.Path, record: Record, site: Site) -> Night:
         covered=tuple(node for node in record.planned if node in covered(judged.cases)),
         nodes=tuple(sorted({node for nodes in nodes_of(judged.cases).values() for node in nodes})),
         nights=record.nights,
-        drain=tuple(drain_suggestions(ranked_evidence(failed))),
+        drain=tuple(drain_suggestions(ranked_evidence(failed), {one.node for one in record.actions})),
+        actions=tuple(told(action) for action in record.actions),
         passed=tuple(case.case.title for case in judged.cases if case.state is State.PASS),
         single=tuple(sorted({node for nodes in single_nodes(judged.cases).values() for node in nodes})),
     )  # fmt: skip

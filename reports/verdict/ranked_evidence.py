@@ -2,7 +2,7 @@
 
 import math
 import shlex
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from kappa.ground.clean_text import one_line
@@ -36,11 +36,14 @@ def ranked_evidence(cases: Sequence[CaseVerdict]) -> list[Evidence]:
     return sorted(found, key=lambda item: -math.inf if item.finding.score is None else -item.finding.score)
 
 
-def drain_suggestions(evidence: Sequence[Evidence]) -> list[str]:
-    """A command for each suspect node, in the order of ``evidence``; for people to read, nothing here runs it."""
+def drain_suggestions(evidence: Sequence[Evidence], decided: Collection[str] = ()) -> list[str]:
+    """A command for each suspect node, in the order of ``evidence``; for people to read, nothing here runs it.
+
+    None for the nodes about which the site's rule has ``decided``.
+    """
     reasons: dict[str, str] = {}
     for item in evidence:
-        if item.finding.kind == "node":
+        if item.finding.kind == "node" and item.finding.name not in decided:
             reason = one_line(f"Kappa {item.check}: {item.finding.quantity} {item.finding.evidence}", REASON_LIMIT)
             reasons.setdefault(item.finding.name, reason)
     return [

@@ -21,6 +21,8 @@ RECORDED = pathlib.Path(__file__).parents[2] / "data/reports/outcomes.json"
         ["ingest", "cpu-infiniband"],
         ["learn", "cpu-infiniband"],
         ["nightly", "run", "cpu-infiniband"],
+        ["quarantine", "cpu-infiniband"],
+        ["return", "cpu-infiniband", "node1"],
         ["acceptance", "plan", "cpu-infiniband"],
         ["spack", "install", "cpu-infiniband", "--verify"],
     ],

@@ -11,6 +11,7 @@ from reports.history.gate import Judged
 from reports.nightly.archive import Archive
 from reports.nightly.dashboard import render
 from reports.nightly.junit import junit
+from reports.nightly.message import message
 from reports.nightly.months import months
 from reports.nightly.night_record import load_record
 from reports.nightly.prometheus import prometheus
@@ -142,6 +143,17 @@ def test_page_shows_the_fault_and_names_the_node():
     assert "New suspect: <b>node2</b>" in page
     assert "kernel: 6.1 → 6.2" in page
     assert 'id="plot-0"' in page
+
+
+def test_page_and_message_show_what_was_done_to_nodes_as_text():
+    done = archive(night(0, actions=(f"node2: drained for {HOSTILE}",)))
+    page, said = render("embedded", done, []), message("embedded", done, [])
+    assert "Nodes out of service, or back" in page and "Nodes out of service, or back" in said
+    assert "<script>alert(1)" not in page and "&lt;script&gt;alert(1)" in page
+    assert "<script>" not in said and "node2: drained for" in said
+    assert "out of service" not in render("embedded", archive(night(0)), []) + message(
+        "embedded", archive(night(0)), []
+    )
 
 
 def test_page_of_one_night_without_figures():

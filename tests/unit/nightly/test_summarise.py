@@ -8,9 +8,11 @@ import pytest
 from reports.nightly.archive import open_archive, reports_of
 from reports.nightly.night import load_night, to_json
 from reports.nightly.summarise import summarise
+from reports.quarantine.listing import told
 from reports.verdict.state import State
 from tests.unit.nightly.samples import START, keep_record, keep_report, pinned, record
-from tests.unit.reports.samples import SITE, case, complete, latency, report
+from tests.unit.quarantine.samples import action
+from tests.unit.reports.samples import SITE, case, complete, finding, latency, report
 
 SINGLE = "rotation/cpu/run-report.json"
 
@@ -98,6 +100,25 @@ def test_a_chain_that_has_ended_is_said(tmp_path):
     night = summarise(tmp_path, record(unscheduled="sbatch: Slurm is down"), SITE)
     assert night.state is State.INCOMPLETE
     assert night.gaps == ("the next night is not submitted: sbatch: Slurm is down",)
+
+
+def test_what_was_done_to_nodes_is_kept_and_no_more_suggested(tmp_path):
+    slow = latency(value=900, suspects=["node1", "node2"], findings=[finding("node1"), finding("node2")])
+    keep_report(tmp_path, complete(slow))
+    night = summarise(tmp_path, record(actions=(action("node1"),)), SITE)
+    assert night.actions == (told(action("node1")),)
+    assert [line.split()[2] for line in night.drain] == ["nodename=node2"]
+    assert "out of service" not in gaps(night)
+
+
+@pytest.mark.parametrize(
+    "changes", [{"actions": (action("node1", outcome="failed", said="denied"),)}, {"not_acted": "denied"}]
+)
+def test_what_could_not_be_done_to_a_node_makes_the_night_incomplete(tmp_path, changes):
+    keep_report(tmp_path, complete())
+    night = summarise(tmp_path, record(**changes), SITE)
+    assert night.state is State.INCOMPLETE
+    assert "a node could not be taken out of service, or given back: " in gaps(night) and "denied" in gaps(night)
 
 
 def test_a_failure_before_the_cut_still_fails(tmp_path):

@@ -74,6 +74,16 @@ def states(text: str) -> dict[str, sinfo.NodeState]:
     return {node.name: node for node in nodes}
 
 
+@wraps(sinfo.parse_all)
+def all_states(text: str) -> dict[str, dict[str, sinfo.NodeState]]:
+    """Of the partitions and nodes that were recorded: Slurm says nowhere which lines there are."""
+    partitions = sinfo.parse_all(text)
+    nodes = [f"node{number}" for number in range(1, 5)]
+    if {name: sorted(of) for name, of in partitions.items()} != {"cpu": nodes[:2], "gpu": nodes[2:], "scratch": nodes}:
+        raise ParseError("sinfo", "node1 to node4 in three partitions", text=text)
+    return partitions
+
+
 @wraps(load_watch.parse)
 def looks(text: str) -> tuple[load_watch.Snapshot, ...]:
     """Before and after two steps: what was lost at the end of a file, nothing in it tells."""
@@ -156,6 +166,7 @@ CASES = {
     ),
     "node_probe": Case("node_probe/four_nodes.jsonl", partial(node_probe.parse, expect_nodes=4)),
     "sinfo": Case("sinfo/composed_four_nodes.txt", states, alone=["[].name", "[].reason"]),
+    "sinfo of all": Case("sinfo/four_nodes_of_three_partitions.txt", all_states),
     "placement": Case(
         "placement/composed_two_nodes.txt", partial(placement.parse, expect_ranks=2), alone=["[].node", "[].cpus"]
     ),

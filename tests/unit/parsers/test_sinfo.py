@@ -29,3 +29,29 @@ def test_a_node_that_does_not_respond_is_not_usable():
 def test_damaged_output_is_an_error(text, message):
     with pytest.raises(ParseError, match=message):
         sinfo.parse(text)
+
+
+def test_the_nodes_of_every_partition(recorded):
+    partitions = sinfo.parse_all(recorded("sinfo/four_nodes_of_three_partitions.txt"))
+    assert {name: sorted(nodes) for name, nodes in partitions.items()} == {
+        "cpu": ["node1", "node2"],
+        "gpu": ["node3", "node4"],
+        "scratch": ["node1", "node2", "node3", "node4"],
+    }
+    drained = partitions["cpu"]["node2"]
+    assert (drained.state, drained.flags, drained.usable) == ("drained", "$", False)
+    assert "triad | 2.0 times slower" in drained.reason
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("node1|idle|none\n", "line 1: expected NODE"),
+        ("a b|node1|idle|none\n", "line 1: expected PARTITION"),
+        ("cpu|node1|idle|none\ncpu|node1|idle|none\n", "line 2: expected one line for node1 in cpu"),
+        ("cpu|node1|idle|none\ngpu|node1|drained|fan\n", "line 2: expected node1 in the same state"),
+    ],
+)
+def test_damaged_output_of_all_is_an_error(text, message):
+    with pytest.raises(ParseError, match=message):
+        sinfo.parse_all(text)

@@ -1,0 +1,77 @@
+"""The rule by which a node is taken out of service and comes back: the keys of ``quarantine`` in ``site.yaml``.
+
+Without that key nothing is ever done to a node.
+"""
+
+from typing import Annotated, Literal
+
+from msgspec import Meta, Struct, field
+
+# Kind of a finding that may name a node -> what it is.
+EVIDENCE = {
+    "node-bound": "out of bounds again on the node, and within bounds on others",
+    "confirmed": "out of bounds again on the same nodes, of which the check's own comparison named this one each time",
+    "facts": "what a check says of the node itself, which is no figure: a wrong fact, a wrong result",
+    "hang": "no result, and the check says which node that was due to",
+}
+# What a command may hold -> what is put there.
+PLACEHOLDERS = {
+    "node": "the node's name",
+    "reason": "by which the drain is known again",
+    "reservation": "the reservation's name",
+    "user": "who runs Kappa",
+}
+# Command -> the placeholders that it cannot do without.
+NEEDED = {
+    "drain": ("node", "reason"),
+    "resume": ("node",),
+    "reserve": ("node", "reservation"),
+    "unreserve": ("reservation",),
+}
+RESERVE = (
+    "scontrol", "create", "reservation", "ReservationName={reservation}", "Nodes={node}", "Users={user}",
+    "StartTime=now", "Duration=UNLIMITED", "Flags=MAINT,FLEX,IGNORE_JOBS",
+)  # fmt: skip
+UNRESERVE = ("scontrol", "delete", "ReservationName={reservation}")
+
+Words = Annotated[list[str], Meta(min_length=1)]
+Count = Annotated[int, Meta(ge=1)]
+
+
+def _said(meaning: str, default: str) -> Meta:
+    return Meta(description=meaning, extra={"default": default})
+
+
+class Quarantine(Struct, forbid_unknown_fields=True, frozen=True, kw_only=True):
+    """Commands are lists of arguments, and no shell reads them."""
+
+    drain: Annotated[Words, _said("the command that takes `{node}` out of service and tells the `{reason}`", "")]
+    evidence: Annotated[Words, _said("the kinds of finding for which it is taken out", "")]
+    most_a_night: Annotated[Count, _said("nodes that are taken out within twelve hours", "1")] = 1
+    lasts_days: Annotated[Annotated[float, Meta(gt=0)], _said("how long a quarantine lasts", "7")] = 7.0
+    at_end: Annotated[
+        Literal["test", "release", "tell"],
+        _said(
+            "what the next night, or `kappa return SITE`, does then: the return-to-service test, or give it back "
+            "without, or tell and do nothing",
+            "`test`",
+        ),
+    ] = "test"
+    resume: Annotated[
+        list[str],
+        _said("the command that gives `{node}` back", "none, so that no node is tested or comes back by itself"),
+    ] = []
+    mode: Annotated[
+        str, _said("the mode whose checks are the neighbours, in the test, of those that had named it", "`nightly`")
+    ] = "nightly"
+    nodes: Annotated[Count, _said("nodes in the tests that compare nodes, this one among them", "4")] = 4
+    reserve: Annotated[
+        Words,
+        _said(
+            "the command that keeps all jobs but those of `{user}` from `{node}` while it is tested",
+            "`scontrol` makes `{reservation}` with the flags MAINT, FLEX and IGNORE_JOBS",
+        ),
+    ] = field(default_factory=lambda: list(RESERVE))
+    unreserve: Annotated[Words, _said("the command that ends `{reservation}`", "`scontrol` deletes it")] = field(
+        default_factory=lambda: list(UNRESERVE)
+    )

@@ -1,0 +1,106 @@
+"""What the rule does with the nodes that findings name: drains a few, or says why not."""
+
+from collections.abc import Mapping, Sequence
+
+from kappa.ground.clean_text import clean, one_line
+from kappa.ground.figures import counted
+from kappa.record.actions import Action, Evidence, Outcome
+from kappa.vocabulary.quarantine import Quarantine
+from reports.quarantine.standing import NodeNow, held_nodes
+
+DAY_S = 86_400.0
+# Nights are further apart than this, however long each takes; what begins again after a crash is nearer.
+NIGHT_S = DAY_S / 2
+REASON_LIMIT = 160
+# Slurm's listings are read on terminals that know plain letters only.
+_PLAIN = str.maketrans({"≥": ">=", "≤": "<=", "−": "-", "×": "x", "…": "..."})
+
+Cluster = Mapping[str, NodeNow]
+
+
+def decide(
+    named: Mapping[str, tuple[Evidence, ...]],
+    rule: Quarantine,
+    cluster: Cluster,
+    actions: Sequence[Action],
+    *,
+    measured: float,
+    now: float,
+    report: str = "",
+) -> list[Action]:
+    """A drain to begin, or one that is declined with the reason why, for each node of ``named``; most evidence first.
+
+    :param cluster: every node that Slurm has, by name.
+    :param actions: all that was ever done, oldest first.
+    :param measured: when the evidence was measured, and ``now`` both in seconds since 1970.
+    """
+    done: list[Action] = []
+    for node in sorted(named, key=lambda name: (-len(named[name]), name)):
+        tonight = [action for action in (*actions, *done) if action.what == "drain" and action.quarantines]
+        why = (
+            _not_to_be_touched(node, cluster, actions, measured)
+            or _fault_of_many(node, named, cluster, actions)
+            or _enough(rule, tonight, now)
+            or _last_of_a_partition(node, cluster, [action.node for action in done if action.outcome == "begun"])
+        )
+        # Each has a time of its own, by which its reason is told from others'.
+        time = now + len(done) / 1000
+        until = None if why else end_of(rule, time)
+        outcome: Outcome = "declined" if why else "begun"
+        done.append(
+            Action(what="drain", node=node, time=time, outcome=outcome, said=why, until=until, evidence=named[node],
+                   report=report)
+        )  # fmt: skip
+    return done
+
+
+def end_of(rule: Quarantine, begun: float) -> float:
+    return begun + rule.lasts_days * DAY_S
+
+
+def reason_of(action: Action) -> str:
+    """The reason that Slurm is given for a drain."""
+    first = action.evidence[0] if action.evidence else None
+    what = f"{first.check}: {first.text}" if first else action.said
+    plain = one_line(clean(what), REASON_LIMIT).translate(_PLAIN)
+    return f"{action.mark} {plain}".encode("ascii", "replace").decode()
+
+
+def _not_to_be_touched(node: str, cluster: Cluster, actions: Sequence[Action], measured: float) -> str:
+    if node not in cluster:
+        return "Slurm lists no such node"
+    if node in held_nodes(cluster, actions):
+        return "it is in quarantine already"
+    if cluster[node].others_matter or not cluster[node].usable:
+        return f"{cluster[node]}: it is out of service already"
+    back = [one for one in actions if one.node == node and one.what in ("return", "release") and one.outcome == "done"]
+    return "it was given back after this was measured" if back and back[-1].time >= measured else ""
+
+
+def _fault_of_many(
+    node: str, named: Mapping[str, tuple[Evidence, ...]], cluster: Cluster, actions: Sequence[Action]
+) -> str:
+    out = {*named, *held_nodes(cluster, actions)}
+    for partition in sorted(cluster[node].partitions):
+        nodes = {one.name for one in cluster.values() if partition in one.partitions}
+        if 2 * len(nodes & out) >= len(nodes):
+            return (
+                f"{len(nodes & out)} of the {counted(len(nodes), 'node')} of partition {partition} would be out:"
+                " a fault of half of them or more is no node's fault, so nothing is done"
+            )
+    return ""
+
+
+def _enough(rule: Quarantine, drains: Sequence[Action], now: float) -> str:
+    tonight = [action.node for action in drains if now - action.time < NIGHT_S]
+    if len(tonight) < rule.most_a_night:
+        return ""
+    return f"{', '.join(tonight)} was tonight, and the rule allows {counted(rule.most_a_night, 'node')} a night"
+
+
+def _last_of_a_partition(node: str, cluster: Cluster, drained: Sequence[str]) -> str:
+    for partition in sorted(cluster[node].partitions):
+        others = [one.name for one in cluster.values() if partition in one.partitions and one.usable]
+        if set(others) <= {node, *drained}:
+            return f"it is the last node of partition {partition} that takes jobs"
+    return ""

@@ -1,0 +1,92 @@
+"""The test that a node in quarantine has to pass: which checks are in it, and what came of them."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from kappa.ground.clean_text import one_line
+from kappa.ground.node_lists import folded
+from kappa.record.actions import Evidence
+from kappa.record.model import Session
+from kappa.vocabulary.checks import catalogue
+from reports.verdict.advice import operator_line
+from reports.verdict.attempts import latest_attempts
+from reports.verdict.case_verdict import CaseVerdict
+from reports.verdict.state import State
+
+TEXT_LIMIT = 300
+# It tells of Slurm, to which a node that is being tested is out of service.
+_OF_SLURM = "node/partition-state"
+
+
+@dataclass(frozen=True)
+class Tested:
+    """``state`` is PASS, FAIL or INCOMPLETE; ``why`` says what failed or is missing."""
+
+    state: State
+    why: tuple[str, ...]
+    evidence: tuple[Evidence, ...] = ()
+
+
+def checks_of_test(evidence: Sequence[Evidence], mode: str, left_out: Sequence[str] = ()) -> dict[str, list[str]]:
+    """Partition -> the checks that had named the node there, and their neighbours: those of the same subject and of the
+    nodes themselves that are in ``mode`` and not ``left_out`` by the site."""
+    found: dict[str, list[str]] = {}
+    for partition in sorted({one.partition for one in evidence}):
+        named = {one.check for one in evidence if one.partition == partition}
+        subjects = {"node"} | {_subject(check) for check in named}
+        neighbours = {
+            name
+            for name, check in catalogue().items()
+            if check.family != _OF_SLURM and _subject(name) in subjects and mode in check.modes and name not in left_out
+        }
+        found[partition] = sorted(named | neighbours)
+    return found
+
+
+def judge_test(node: str, sessions: Mapping[str, Session], evidence: Sequence[Evidence]) -> Tested:
+    """PASS when every check that had named ``node`` measured it again, and nothing failed or is missing.
+
+    :param sessions: that of each partition on which the test ran.
+    """
+    cases = {partition: latest_attempts(session) for partition, session in sessions.items()}
+    every = [case for of_partition in cases.values() for case in of_partition if not case.case.local]
+    against = [case for case in every if case.state is State.FAIL and _speaks_of(case, node)]
+    if against:
+        found = tuple(_evidence(case) for case in against)
+        return Tested(State.FAIL, tuple(f"{one.case}: {one.text}" for one in found), found)
+    missing = [
+        f"{one.check} did not measure {node} on {one.partition}"
+        for one in evidence
+        if not any(_measured(case, one.check, node) for case in cases.get(one.partition, ()))
+    ]
+    missing += [] if every else ["no check ran"]
+    missing += [_not_passed(case) for case in every if case.state in (State.FAIL, State.INCOMPLETE)]
+    return Tested(State.INCOMPLETE if missing else State.PASS, tuple(dict.fromkeys(missing)))
+
+
+def _subject(check: str) -> str:
+    return catalogue()[check].family.partition("/")[0] if check in catalogue() else ""
+
+
+def _speaks_of(case: CaseVerdict, node: str) -> bool:
+    """A failure that names others says nothing of the node, one that names nobody may be its."""
+    return case.suspicion is None or node in case.suspicion.nodes
+
+
+def _measured(case: CaseVerdict, check: str, node: str) -> bool:
+    values = any(metric.metric.value is not None for metric in case.metrics)
+    return case.case.check_class == check and node in case.case.involved and values
+
+
+def _not_passed(case: CaseVerdict) -> str:
+    if case.state is State.FAIL and case.suspicion:
+        return f"{case.case.title} failed and names {folded(case.suspicion.nodes)}: no comparison for this node"
+    gap = case.gaps[0] if case.gaps else None
+    why = "; ".join(part for part in (gap.what, gap.detail) if part) if gap else case.state.word
+    return one_line(f"{case.case.title}: {why}", TEXT_LIMIT)
+
+
+def _evidence(case: CaseVerdict) -> Evidence:
+    line = operator_line(case)
+    text = one_line("; ".join(part for part in (line.what, line.where) if part), TEXT_LIMIT)
+    return Evidence("test", str(case.case.check_class), case.case.title, case.case.partition, text)
