@@ -65,6 +65,14 @@ class PartitionExtras(Struct, forbid_unknown_fields=True, frozen=True, kw_only=T
     uniform_files: Annotated[
         list[str], _said("libraries and programs that have to be equal on all nodes", "PartitionHealth")
     ] = []
+    users: Annotated[
+        list[Annotated[str, Meta(pattern=r"^[A-Za-z_][A-Za-z0-9_.@-]*\$?$")]],
+        _said(
+            "who has to be known on every node as on the login node, besides the one who runs the suite and up to 20 "
+            "owners of folders beside that home",
+            "PartitionHealth",
+        ),
+    ] = []
     node_facts: Annotated[
         dict[str, int | float | str | bool | Bound | None],
         _said(
@@ -148,6 +156,14 @@ class EnvironmentExtras(Struct, forbid_unknown_fields=True, frozen=True, kw_only
             "EmtScaling, EmtCorrectness, PairSweep, NodeSweep",
         ),
     ] = None
+    to_build: Annotated[
+        list[str],
+        _said(
+            "headers and static libraries that builds on compute nodes need, as `mpi.h` and `libc.a`: found by the "
+            "compiler of MPI on every node",
+            "SoftwareInventory",
+        ),
+    ] = []
     mpi_version: Annotated[str | None, _said("command, by default `mpirun --version`", "provenance")] = None
     hash_files: Annotated[
         dict[str, list[str]],

@@ -36,8 +36,10 @@ def tree(tmp_path):
 
 
 def test_every_fact_of_this_machine_has_its_row(room):
-    facts = importlib.import_module("node_facts").collected(["/", "/nowhere"], ["/bin/sh", "/nowhere"])
+    node_facts = importlib.import_module("node_facts")
+    facts = node_facts.of_node(["/", "/nowhere"], ["/bin/sh", "/nowhere"], ["root"])
     assert len(facts) > 60
+    facts.update(node_facts.of_software(["sh", "env"], ["/etc/hostname"], ["no-such-module"], ["stdio.h"]))
     assert not [name for name in facts if fact_of(name) is None]
     assert not [name for name in facts if name.startswith("failed.")]
 
