@@ -1,7 +1,7 @@
 """What is true of a fault: which checks can see it, and what a diagnosis of it must not say."""
 
 from reports.verdict.confirm import Diagnosis
-from tests.fault_campaign import node_state, software
+from tests.fault_campaign import node_state, ranks, software
 from tests.fault_campaign.outcome import Outcome
 
 # Kind of fault -> checks that measure what it changes. When a node is lost, jobs on all nodes cannot start: that fails
@@ -10,6 +10,8 @@ SEEN_BY: dict[str, tuple[str, ...]] = {
     **{kind.name: ("PartitionHealth",) for kind in node_state.KINDS},
     **{kind.name: ("SoftwareInventory",) for kind in software.KINDS},
     **{kind.name: ("PartitionHealth",) for kind in software.OF_USERS},
+    **{kind.name: ("Affinity",) for kind in ranks.KINDS},
+    "withheld cores": ("Affinity", "NodeSweep", "PartitionHealth"),
     "library not found": ("SoftwareInventory", "PartitionHealth", "NodeScratch"),
     "slow link": ("PairSweep",),
     "bandwidth-limited link": ("PairSweep",),

@@ -1,5 +1,5 @@
 """Every kind of fault by name, in the order in which a block of rounds has them before they are drawn."""
 
-from tests.fault_campaign import faults, node_state, software
+from tests.fault_campaign import faults, node_state, ranks, software
 
-KINDS = {kind.name: kind for kind in (*faults.KINDS, *node_state.KINDS, *software.KINDS, *software.OF_USERS)}
+KINDS = {kind.name: kind for kind in (*faults.KINDS, *node_state.KINDS, *software.KINDS, *software.OF_USERS, *ranks.KINDS)}

@@ -57,7 +57,8 @@ def test_a_script_and_what_reads_it(room, on_path, first_line):
 # As ldd of glibc 2.36 writes it.
 _LDD = r"""#!/bin/sh
 printf '/bin/a:\n\tlinux-vdso.so.1 (0x00007f)\n\tlibgone.so.1 => not found\n'
-printf '\tlibc.so.6 => /lib/x/libc.so.6 (0x00007f)\n\t/lib64/ld-linux-x86-64.so.2 (0x00007f)\n/bin/script:\n\tnot a dynamic executable\n/bin/c:\n'
+printf '\tlibc.so.6 => /lib/x/libc.so.6 (0x00007f)\n\t/lib64/ld-linux-x86-64.so.2 (0x00007f)\n'
+printf '/bin/script:\n\tnot a dynamic executable\n/bin/c:\n'
 echo '/bin/c: error while loading shared libraries: /lib/x/libaio.so.1: invalid ELF header' >&2
 """
 

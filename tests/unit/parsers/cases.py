@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from functools import partial, wraps
 
 from reframe_checks.parsers import (
+    affinity,
     babelstream,
     btio,
     emt,
@@ -153,6 +154,12 @@ CASES = {
             ".mpi", ".mib_per_core", ".nodes[].node", ".nodes[].cores[]",
             ".nodes[].alone.gflops[]", ".nodes[].together.gflops[]", ".nodes[].together.triad_mbps[]",
         ],
+    ),
+    "affinity": Case(
+        "affinity/four_nodes.json",
+        partial(affinity.parse, expect_ranks=4),
+        alone=["[].node", "[].cpus[]", "[].threads[].cpus[]", "[].threads[].ran_on[]", "[].threads[].triad_mbps",
+               "[].threads[].domains[]"],
     ),
     "node_probe": Case("node_probe/four_nodes.jsonl", partial(node_probe.parse, expect_nodes=4)),
     "sinfo": Case("sinfo/composed_four_nodes.txt", states, alone=["[].name", "[].reason"]),
