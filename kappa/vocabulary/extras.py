@@ -35,6 +35,14 @@ class StorageTarget(Struct, forbid_unknown_fields=True, frozen=True, kw_only=Tru
     lustre: Striping | None = None
 
 
+class Transport(Struct, forbid_unknown_fields=True, frozen=True, kw_only=True):
+    """What MPI has to use between nodes: ``adapters`` that share the traffic (`mlx5_0:1`, `eth0`), ``protocols`` as the
+    library calls them (`rc_mlx5`, `dc_*`, `tcp`); names or shell patterns."""
+
+    adapters: list[str] = []
+    protocols: list[str] = []
+
+
 class SharedHost(Struct, forbid_unknown_fields=True, frozen=True, kw_only=True):
     """What others may take of the machine under all nodes, as a share of its cores and in MB/s of its disks."""
 
@@ -112,6 +120,14 @@ class PartitionExtras(Struct, forbid_unknown_fields=True, frozen=True, kw_only=T
             "others used more than `cores_share` of its cores, or `disk_mb_per_s` of its disks, "
             "[blames nobody](architecture.md#a-busy-machine-is-no-nodes-fault)",
             "every check",
+        ),
+    ] = None
+    transport: Annotated[
+        Transport | None,
+        _said(
+            "`{adapters: [mlx5_0:1], protocols: [rc_mlx5, dc_mlx5]}`: what MPI has to use between nodes, by names or "
+            "shell patterns; each of the adapters carries its part",
+            "TransportUsed",
         ),
     ] = None
     also_in: Annotated[

@@ -43,9 +43,9 @@ def ranks_of_node(hybrid: bool, cores: int) -> int:
 def cores_of_ranks(ranks: int, scattered: bool, cores: Sequence[int], domains: Sequence[int]) -> list[list[int]]:
     """The cores of each rank of a node, as masks of their CPUs, in the order of ranks.
 
-    Compact: one core after the other, so that a rank's are neighbours. Scattered: in turn from each NUMA domain, or from
-    each half of a node that has one, so that a rank's are far from each other. What a whole number of cores for each rank
-    leaves is not used.
+    Compact: one core after the other, so that a rank's are neighbours. Scattered: in turn from each NUMA domain, or
+    from each half of a node that has one, so that a rank's are far from each other. What a whole number of cores for
+    each rank leaves is not used.
 
     :param cores: masks of all cores of the node; ``domains``: those of its NUMA domains, none if nobody says.
     """

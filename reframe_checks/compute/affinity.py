@@ -1,8 +1,8 @@
 """Where ranks and threads run against what a layout asks for, on every node, and what it costs when nothing is bound.
 
 MPI has a rank on each core, a hybrid job two on each node with a thread on each of their cores; compact takes cores in
-their order, scattered in turn from each NUMA domain (``base/binding.py``). The job asks Slurm for exactly these CPUs and
-OpenMP for a core for each thread; own program (``src/affinity``), which runs the same kernel once more unbound.
+their order, scattered in turn from each NUMA domain (``base/binding.py``). The job asks Slurm for exactly these CPUs,
+and OpenMP for a core for each thread; own program (``src/affinity``), which runs the same kernel once more unbound.
 """
 
 import pathlib

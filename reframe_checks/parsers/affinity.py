@@ -12,7 +12,8 @@ PAGES = 64
 @dataclass(frozen=True)
 class Thread:
     """``cpus`` are those that it may run on in the end, ``ran_on`` those that it was seen on, in the NUMA domains
-    ``domains``; ``pages`` counts those of its memory that were asked for, by domain, below 0 by the kernel's error. ``triad_mbps`` in 10^6 bytes a second."""
+    ``domains``; ``pages`` counts those of its memory that were asked for, by domain, below 0 by the kernel's error.
+    ``triad_mbps`` in 10^6 bytes a second."""
 
     cpus: tuple[int, ...]
     ran_on: tuple[int, ...]

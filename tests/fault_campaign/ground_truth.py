@@ -12,6 +12,7 @@ SEEN_BY: dict[str, tuple[str, ...]] = {
     **{kind.name: ("PartitionHealth",) for kind in software.OF_USERS},
     **{kind.name: ("Affinity",) for kind in ranks.KINDS},
     "withheld cores": ("Affinity", "NodeSweep", "PartitionHealth"),
+    **{kind.name: ("TransportUsed", "PartitionHealth") for kind in ranks.OF_NETWORK},
     "library not found": ("SoftwareInventory", "PartitionHealth", "NodeScratch"),
     "slow link": ("PairSweep",),
     "bandwidth-limited link": ("PairSweep",),

@@ -2,4 +2,7 @@
 
 from tests.fault_campaign import faults, node_state, ranks, software
 
-KINDS = {kind.name: kind for kind in (*faults.KINDS, *node_state.KINDS, *software.KINDS, *software.OF_USERS, *ranks.KINDS)}
+_ALL = (
+    *faults.KINDS, *node_state.KINDS, *software.KINDS, *software.OF_USERS, *ranks.KINDS, *ranks.OF_NETWORK,
+)  # fmt: skip
+KINDS = {kind.name: kind for kind in _ALL}

@@ -1,4 +1,4 @@
-"""Faults of what a node does with the ranks of a job: where they may run, and what moves them."""
+"""Faults of what a node does with the ranks of a job: where they may run, what moves them, which network they take."""
 
 import contextlib
 import os
@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from tests.fault_campaign.cluster import Cluster
 from tests.fault_campaign.control_group import ROOT, limited
 from tests.fault_campaign.faults import Kind
-from tests.fault_campaign.node_state import running
+from tests.fault_campaign.node_state import between, running
 
 # What some nodes run to balance their load: every rank of the program, with its threads, goes to the same core.
 _MOVES = """
@@ -43,6 +43,21 @@ def moved_ranks(cluster: Cluster, node: str, draw: random.Random) -> Iterator[st
         yield f"to core {core}"
 
 
+# The same way to the others, through an adapter that nobody expects.
+_OTHER_ADAPTER = """
+ip link add link eth0 name eth1 type macvlan mode bridge; ip link set eth1 up
+sysctl -q net.ipv4.conf.all.rp_filter=0 net.ipv4.conf.eth0.rp_filter=0
+own=$(ip -4 -o addr show dev eth0 | sed "s,.*inet \\([^/]*\\)/.*,\\1,")
+for other in node1 node2 node3 node4; do
+    address=$(getent ahostsv4 "$other" | sed "s, .*,,;q")
+    [[ $address == "$own" ]] || ip route add "$address/32" dev eth1 src "$own"
+done
+"""
+
+OF_NETWORK = (
+    Kind("other adapter", False, "what the node sends takes another interface", between(
+        _OTHER_ADAPTER, "ip link del eth1", "eth1 in place of eth0")),
+)  # fmt: skip
 KINDS = (
     Kind("withheld cores", False, "a cpuset leaves one core of the node to jobs", withheld_cores),
     Kind("moved ranks", False, "a program on the node moves ranks and threads to one core", moved_ranks),

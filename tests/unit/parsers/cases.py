@@ -26,6 +26,7 @@ from reframe_checks.parsers import (
     osu,
     pair_sweep,
     placement,
+    ring_traffic,
     sinfo,
     stream,
     topology,
@@ -162,6 +163,11 @@ CASES = {
                "[].threads[].domains[]"],
     ),
     "node_probe": Case("node_probe/four_nodes.jsonl", partial(node_probe.parse, expect_nodes=4)),
+    "ring traffic": Case(
+        "ring_traffic/four_nodes.json",
+        partial(ring_traffic.parse, expect_nodes=4),
+        alone=[".payload_bytes", ".nodes[][].name", ".nodes[][].sent_bytes", ".nodes[][].received_bytes"],
+    ),
     "sinfo": Case("sinfo/composed_four_nodes.txt", states, alone=["[].name", "[].reason"]),
     "placement": Case(
         "placement/composed_two_nodes.txt", partial(placement.parse, expect_ranks=2), alone=["[].node", "[].cpus"]
