@@ -3,7 +3,7 @@
 import fnmatch
 import statistics
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 
@@ -33,14 +33,17 @@ def oddities(
     facts: Mapping[str, Mapping[str, Value]],
     expected: Mapping[str, Value | Bound],
     on_login: Mapping[str, Value] = MappingProxyType({}),
+    shared: Collection[str] = (),
 ) -> Iterator[Oddity]:
     """What is odd by each fact.
 
     :param facts: node -> name of the fact -> value. A node without a fact that others have is odd by it.
     :param expected: what the site says of facts, by name or shell pattern, in place of what most nodes have.
     :param on_login: what the login node tells, by name; nodes have to tell the same of what they tell at all.
+    :param shared: mount points where all nodes are to see the same: their source is compared, too.
     """
     names = dict.fromkeys(name for of_node in facts.values() for name in of_node)
+    sources = {f"mount.{path}.source" for path in shared}
     unseen = [pattern for pattern in expected if not fnmatch.filter(names, pattern)]
     for name in (*names, *unseen):
         # A node may know itself by another address than the others do.
@@ -50,6 +53,8 @@ def oddities(
             yield from _not_as_expected(name, column, value)
         if not stated and name in on_login:
             yield from _not_as_on_login(name, column, on_login[name])
+        elif name in sources:
+            yield from _equal(name, column)
         elif not stated and (fact := fact_of(name)) is not None:
             yield from _RULES[fact.rule](name, column)
     yield from _misnamed(facts)

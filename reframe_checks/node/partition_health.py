@@ -14,6 +14,7 @@ import reframe.core.builtins as rfmb
 from reframe.core.exceptions import SanityError
 
 from kappa.vocabulary.node_facts import Bound, fact_of
+from kappa.vocabulary.storage_targets import parallel
 from reframe_checks.base.check import SystemCheck
 from reframe_checks.base.once import OncePerPartition
 from reframe_checks.base.scaled import Scaled
@@ -58,6 +59,11 @@ class PartitionHealth(OncePerPartition, Scaled, SystemCheck):
     def mounts(self):
         return [*self.extra("storage", {"root": "/"}).values()]
 
+    def shared_mounts(self):
+        """Of the storage targets on which all nodes see the same files."""
+        features = self.current_partition.features
+        return [path for target, path in self.extra("storage", {}).items() if parallel(target) in features]
+
     @rfmb.sanity_function
     def nodes_agree(self):
         nodes = self.parsed(node_probe.parse, self.output_text(), expect_nodes=self.num_tasks)
@@ -68,7 +74,8 @@ class PartitionHealth(OncePerPartition, Scaled, SystemCheck):
         self.record_per_node("clock_offset", "us", self.clock_offsets_us)
         self.record_per_node("memory", "KiB", self.told("memory.total_kib"))
         on_login = login_node.facts(self.users(), [*self.facts])
-        found = [odd for odd in oddities(self.facts, self.expected(), on_login) if not self.is_the_machines(odd)]
+        odd_facts = oddities(self.facts, self.expected(), on_login, self.shared_mounts())
+        found = [odd for odd in odd_facts if not self.is_the_machines(odd)]
         odd_nodes = {node for odd in found for node in odd.nodes}
         self.suspects = sorted({*odd_nodes, *self.fullest_nodes(), *self.odd_clocks()})
         if found:

@@ -120,3 +120,10 @@ def test_a_file_that_only_two_nodes_read():
     assert list(oddities(facts, {})) == []
     facts["n2"] = {"shared_content./a": "2"}
     assert [odd.nodes for odd in oddities(facts, {})] == [()]
+
+
+def test_what_all_nodes_share_is_mounted_from_one_place():
+    facts = {f"n{number}": {**SOUND, "mount./shared.source": "a:/x"} for number in range(1, 4)}
+    facts["n2"]["mount./shared.source"] = "b:/x"
+    assert list(oddities(facts, {})) == []
+    assert [odd.nodes for odd in oddities(facts, {}, shared=["/shared"])] == [("n2",)]
