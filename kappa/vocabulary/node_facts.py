@@ -110,7 +110,7 @@ NODE_FACTS = {
     "slurm.*": Fact("cores and memory that Slurm believes it has", Rule.TOLD),
     "file.*": Fact("SHA-256 of a file of `uniform_files`", Rule.THERE, hint=_IMAGE),
     "mount.*.type": Fact("file system at a storage target", Rule.THERE, hint=_MOUNT),
-    "mount.*.source": Fact("device or server that is mounted there; of a parallel target equal", Rule.TOLD, hint=_MOUNT),
+    "mount.*.source": Fact("device or server there; of a parallel target equal", Rule.TOLD, hint=_MOUNT),
     "mount.*.source_kind": Fact("the same with # for every number", Rule.EQUAL, hint=_MOUNT),
     "mount.*.size_bytes": Fact("size of the file system", Rule.CLOSE, "bytes", _MOUNT),
     "mount.*.free_bytes": Fact("what of it is free", Rule.TOLD, "bytes", _MOUNT),

@@ -11,6 +11,7 @@ from reframe_checks.parsers import (
     emt,
     fio,
     gpu,
+    hpcc,
     hpl,
     ior,
     iozone,
@@ -115,6 +116,14 @@ CASES = {
     "hpl": Case("hpl/xhpl.txt", hpl.parse),
     "hpl on gpus": Case("hpl/nvidia_eight_gpus.txt", hpl.parse, alone=["[].nb", "[].p", "[].q", "[].residual"]),
     "hpl in hpcc": Case("hpcc/two_ranks.txt", hpl.parse, alone=["[].residual"]),
+    "hpcc": Case(
+        "hpcc/two_ranks.txt",
+        hpcc.parse,
+        alone=[
+            ".processes", ".ptrans_gb_s", ".random_access_gup_s", ".fft_gflop_s", ".star_stream_triad_gb_s",
+            ".ring_latency_us", ".ring_bandwidth_gb_s",
+        ],
+    ),
     "load watch": Case("load_watch/two_steps.txt", looks),
     "stream": Case("stream/two_threads.txt", stream.parse, may_vanish=[".threads"]),
     "likwid": Case("likwid/stream.txt", likwid.parse, alone=[".hwthreads[]"]),
