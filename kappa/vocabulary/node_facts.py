@@ -93,6 +93,8 @@ NODE_FACTS = {
     "error.memory_corrected": Fact("memory errors that were corrected (EDAC)", Rule.FEW, hint=_MEMORY),
     "error.memory_uncorrected": Fact("memory errors that were not", Rule.NONE, hint=_MEMORY),
     "error.machine_checks": Fact("machine checks", Rule.FEW, hint=_MEMORY),
+    "power.*_throttled": Fact("how often cores or packages slowed themselves down, over all CPUs", Rule.TOLD),
+    "power.energy_j": Fact("energy of the processors (RAPL), from when the counter began", Rule.TOLD, "J"),
     "left.temporary_files": Fact("files in /tmp that are older than a day", Rule.TOLD, hint=_CLEAN),
     "left.temporary_files_mib": Fact("their size", Rule.TOLD, "MiB", _CLEAN),
     "left.shared_memory_files": Fact("files in /dev/shm that are older than the job", Rule.TOLD, hint=_CLEAN),

@@ -105,6 +105,18 @@ def test_memory_errors(room, tree, monkeypatch):
     assert (facts["error.memory_corrected"], facts["error.memory_uncorrected"]) == (9, 1)
 
 
+def test_throttling_and_energy(room, tree, monkeypatch):
+    power = room("power")
+    counts = {f"cpu{core}/thermal_throttle/core_throttle_count": str(core) for core in (1, 2)}
+    rapl = {"intel-rapl:0/energy_uj": "5000000", "intel-rapl:1/energy_uj": "2500000", "intel-rapl:0:0/energy_uj": "9"}
+    folder = tree({**counts, **rapl})
+    monkeypatch.setattr(power, "THROTTLES", f"{folder}/cpu[0-9]*/thermal_throttle")
+    monkeypatch.setattr(power, "POWERCAP", str(folder))
+    assert power.facts() == {
+        "power.cores_throttled": 3, "power.packages_throttled": None, "power.energy_j": 7,
+    }  # fmt: skip
+
+
 @pytest.mark.parametrize(
     ("lines", "limits", "mib"),
     [

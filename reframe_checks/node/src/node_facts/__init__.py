@@ -18,12 +18,13 @@ from node_facts import (
     modules,
     mounts,
     names,
+    power,
     slurm,
     software,
     system,
 )
 
-ROOMS = (identity, slurm, system, memory, limits, links, devices, errors, leftovers, names)
+ROOMS = (identity, slurm, system, memory, limits, links, devices, errors, leftovers, names, power)
 
 
 def of_node(paths, files, users):
