@@ -35,6 +35,14 @@ class StorageTarget(Struct, forbid_unknown_fields=True, frozen=True, kw_only=Tru
     lustre: Striping | None = None
 
 
+class Transport(Struct, forbid_unknown_fields=True, frozen=True, kw_only=True):
+    """What MPI has to use between nodes: ``adapters`` that share the traffic (`mlx5_0:1`, `eth0`), ``protocols`` as the
+    library calls them (`rc_mlx5`, `dc_*`, `tcp`); names or shell patterns."""
+
+    adapters: list[str] = []
+    protocols: list[str] = []
+
+
 class SharedHost(Struct, forbid_unknown_fields=True, frozen=True, kw_only=True):
     """What others may take of the machine under all nodes, as a share of its cores and in MB/s of its disks."""
 
@@ -64,6 +72,14 @@ class PartitionExtras(Struct, forbid_unknown_fields=True, frozen=True, kw_only=T
     ] = {}
     uniform_files: Annotated[
         list[str], _said("libraries and programs that have to be equal on all nodes", "PartitionHealth")
+    ] = []
+    users: Annotated[
+        list[Annotated[str, Meta(pattern=r"^[A-Za-z_][A-Za-z0-9_.@-]*\$?$")]],
+        _said(
+            "who has to be known on every node as on the login node, besides the one who runs the suite and up to 20 "
+            "owners of folders beside that home",
+            "PartitionHealth",
+        ),
     ] = []
     node_facts: Annotated[
         dict[str, int | float | str | bool | Bound | None],
@@ -104,6 +120,14 @@ class PartitionExtras(Struct, forbid_unknown_fields=True, frozen=True, kw_only=T
             "others used more than `cores_share` of its cores, or `disk_mb_per_s` of its disks, "
             "[blames nobody](architecture.md#a-busy-machine-is-no-nodes-fault)",
             "every check",
+        ),
+    ] = None
+    transport: Annotated[
+        Transport | None,
+        _said(
+            "`{adapters: [mlx5_0:1], protocols: [rc_mlx5, dc_mlx5]}`: what MPI has to use between nodes, by names or "
+            "shell patterns; each of the adapters carries its part",
+            "TransportUsed",
         ),
     ] = None
     also_in: Annotated[
@@ -148,6 +172,14 @@ class EnvironmentExtras(Struct, forbid_unknown_fields=True, frozen=True, kw_only
             "EmtScaling, EmtCorrectness, PairSweep, NodeSweep",
         ),
     ] = None
+    to_build: Annotated[
+        list[str],
+        _said(
+            "headers and static libraries that builds on compute nodes need, as `mpi.h` and `libc.a`: found by the "
+            "compiler of MPI on every node",
+            "SoftwareInventory",
+        ),
+    ] = []
     mpi_version: Annotated[str | None, _said("command, by default `mpirun --version`", "provenance")] = None
     hash_files: Annotated[
         dict[str, list[str]],

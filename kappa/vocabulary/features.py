@@ -49,6 +49,8 @@ PARTITION_FEATURES = {
     RENDEZVOUS: "has UCX's rendezvous schemes compared",
     "links": "has every node's links measured and compared (names the node from three nodes up)",
     "cores": "has every node's cores measured and compared (names the node from three nodes up)",
+    "binding": "binds ranks to cores: Slurm's task affinity, and cores numbered one after the other or a topology of "
+    "`processor`",
     "compute": "is measured by HPL, STREAM and the EMT application",
     "nvidia": "has NVIDIA GPUs; needs `gpus_per_node`",
     "several_gpus": "has several of them in a node",
@@ -87,7 +89,7 @@ ENVIRONMENT_FEATURES = {
     "emt": EnvironmentFeature("`emt`"),
     "emt-build": EnvironmentFeature(f"{_BUILT_HERE}, and what the EMT application's README lists", "build_dir"),
     "sweep-build": EnvironmentFeature(
-        f"{_BUILT_HERE}, nlohmann-json, CLI11, for `pair_sweep` and `node_sweep`", "build_dir"
+        f"{_BUILT_HERE}, OpenMP, nlohmann-json, CLI11, for the suite's own programs", "build_dir"
     ),
 }
 

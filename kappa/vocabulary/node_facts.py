@@ -19,6 +19,7 @@ class Rule(enum.Enum):
 
     EQUAL = "another value than most nodes"
     THERE = "another value than most nodes, or none at all"
+    ALIKE = "another value than most of those that tell one"
     TRUE = "anything but true"
     CLOSE = "more than 2 % from the median"
     ALIEN = "any where at most half of the nodes have one"
@@ -43,6 +44,7 @@ _IMAGE = "boot the node with the image and the settings of the others"
 _CLEAN = "remove what is left (`ipcrm`, `rm`, `kill`), and have the epilog do so"
 _MEMORY = "look at the node's memory modules and its error log (`ras-mc-ctl --errors`)"
 _MOUNT = "mount on the node what the others have there (`findmnt`, /etc/fstab)"
+_SOFTWARE = "install on the node what the others have; `command -v`, `ldd` and `echo $PATH` there show which it takes"
 _NAMES = "look at /etc/hosts, the name service and the resolver of the node"
 
 # Name, in which * is an interface, an address, a module, a node -> how it is compared. The first that fits counts.
@@ -91,6 +93,8 @@ NODE_FACTS = {
     "error.memory_corrected": Fact("memory errors that were corrected (EDAC)", Rule.FEW, hint=_MEMORY),
     "error.memory_uncorrected": Fact("memory errors that were not", Rule.NONE, hint=_MEMORY),
     "error.machine_checks": Fact("machine checks", Rule.FEW, hint=_MEMORY),
+    "power.*_throttled": Fact("how often cores or packages slowed themselves down, over all CPUs", Rule.TOLD),
+    "power.energy_j": Fact("energy of the processors (RAPL), from when the counter began", Rule.TOLD, "J"),
     "left.temporary_files": Fact("files in /tmp that are older than a day", Rule.TOLD, hint=_CLEAN),
     "left.temporary_files_mib": Fact("their size", Rule.TOLD, "MiB", _CLEAN),
     "left.shared_memory_files": Fact("files in /dev/shm that are older than the job", Rule.TOLD, hint=_CLEAN),
@@ -108,12 +112,26 @@ NODE_FACTS = {
     "slurm.*": Fact("cores and memory that Slurm believes it has", Rule.TOLD),
     "file.*": Fact("SHA-256 of a file of `uniform_files`", Rule.THERE, hint=_IMAGE),
     "mount.*.type": Fact("file system at a storage target", Rule.THERE, hint=_MOUNT),
-    "mount.*.source": Fact("device or server that is mounted there", Rule.TOLD, hint=_MOUNT),
+    "mount.*.source": Fact("device or server there; of a parallel target equal", Rule.TOLD, hint=_MOUNT),
     "mount.*.source_kind": Fact("the same with # for every number", Rule.EQUAL, hint=_MOUNT),
     "mount.*.size_bytes": Fact("size of the file system", Rule.CLOSE, "bytes", _MOUNT),
     "mount.*.free_bytes": Fact("what of it is free", Rule.TOLD, "bytes", _MOUNT),
     "mount.*.writable": Fact("not mounted read-only", Rule.TRUE, hint=_MOUNT),
     "mount.*": Fact("folder that is mounted there, options, whether it can be written to", Rule.EQUAL, hint=_MOUNT),
+    "account.*": Fact(
+        "what the node knows of a user: number, home, groups", Rule.EQUAL, hint="look at /etc/passwd, LDAP or NIS there"
+    ),
+    "program.*": Fact("where a program is found on PATH", Rule.EQUAL, hint=_SOFTWARE),
+    "unresolved_libraries": Fact("libraries that a program does not find", Rule.NONE, hint=_SOFTWARE),
+    "binary.*": Fact("SHA-256 of a program, or of what it loads or opens", Rule.EQUAL, hint=_SOFTWARE),
+    "shared_file.*": Fact("size and time of one on a network file system", Rule.EQUAL, hint=_SOFTWARE),
+    "shared_content.*": Fact("its SHA-256, which two nodes read", Rule.ALIKE, hint=_SOFTWARE),
+    "environment_module.*": Fact(
+        "why a module does not load", Rule.NONE, hint="`module load` it on the node; look at its MODULEPATH"
+    ),
+    "needed_to_build.*": Fact(
+        "header or library that builds need", Rule.THERE, hint="install the development package on the node"
+    ),
     "user.*": Fact("the job's user: name, numbers, groups, home, shell", Rule.EQUAL, hint=_NAMES),
     "host.*": Fact("address of another node of the job", Rule.EQUAL, hint=_NAMES),
 }

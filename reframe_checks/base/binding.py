@@ -1,4 +1,4 @@
-"""The two CPUs of a placement within one node, from the topology that a site states for its processor."""
+"""Which CPUs a placement or a layout means, from the topology that a site states for its processor."""
 
 from collections.abc import Mapping, Sequence
 
@@ -33,6 +33,35 @@ def cpus_of(placement: str, topology: Mapping[str, Sequence[str]]) -> tuple[int,
             raise ValueError(f"{placement}: too few cores in processor/topology/{kind} entry {index}")
         chosen.append(inside[0])
     return chosen[0], chosen[1]
+
+
+def ranks_of_node(hybrid: bool, cores: int) -> int:
+    """One rank for each core, or, where ranks have threads, two ranks; one on a node of less than four cores."""
+    return (2 if cores >= 4 else 1) if hybrid else cores
+
+
+def cores_of_ranks(ranks: int, scattered: bool, cores: Sequence[int], domains: Sequence[int]) -> list[list[int]]:
+    """The cores of each rank of a node, as masks of their CPUs, in the order of ranks.
+
+    Compact: one core after the other, so that a rank's are neighbours. Scattered: in turn from each NUMA domain, or
+    from each half of a node that has one, so that a rank's are far from each other. What a whole number of cores for
+    each rank leaves is not used.
+
+    :param cores: masks of all cores of the node; ``domains``: those of its NUMA domains, none if nobody says.
+    """
+    size = len(cores) // ranks
+    order = sorted(cores, key=_lowest)
+    if scattered:
+        parts = [[core for core in order if core & domain] for domain in domains]
+        if len(parts) < 2:
+            parts = [order[: len(order) // 2], order[len(order) // 2 :]]
+        longest = max(map(len, parts))
+        order = [part[number] for number in range(longest) for part in parts if number < len(part)]
+    return [order[size * rank : size * (rank + 1)] for rank in range(ranks)]
+
+
+def cpus_in(mask: int) -> list[int]:
+    return [cpu for cpu in range(mask.bit_length()) if mask >> cpu & 1]
 
 
 def _lowest(mask: int) -> int:

@@ -13,6 +13,7 @@ import reframe.utility.typecheck as typ
 from reframe.core.exceptions import SanityError
 
 from kappa.ground.bounded_file import read_text
+from kappa.ground.clean_text import clean
 from kappa.record import evidence
 from reframe_checks.base.job_files import sourced
 from reframe_checks.parsers import node_list
@@ -60,7 +61,8 @@ class Provenance(rfm.RegressionTestPlugin):
         try:
             text = read_text(path, MAX_BYTES, errors="replace")
         except OSError as err:
-            raise SanityError(f"the job wrote no {PROVENANCE_FILE} ({err.strerror}): did it start?") from err
+            said = f"the job wrote no {PROVENANCE_FILE} ({err.strerror}): did it start?"
+            raise SanityError(self.failed_command() or said) from None
         try:
             facts = parse_provenance(text)
         except ValueError as err:
@@ -73,6 +75,17 @@ class Provenance(rfm.RegressionTestPlugin):
             "slurm_job_id": "" if self.is_local() else str(self.job.jobid),
         }
         self.provenance = evidence.written(msgspec.convert(found, evidence.Provenance))
+
+
+    def failed_command(self):
+        """What the job script's trap said, as of a module that does not load; the script runs on the first node."""
+        try:
+            text = read_text(pathlib.Path(self.stagedir) / str(self.stdout), MAX_BYTES, errors="replace")
+        except (OSError, ValueError):
+            return ""
+        said = [clean(line) for line in text.splitlines() if line.startswith("failed (exit code")]
+        where = f" on {self.job.nodelist[0]}" if self.job.nodelist else ""
+        return f"the job script{where} {said[0]}; see the job's standard error" if said else ""
 
 
 def parse_provenance(text: str) -> dict:

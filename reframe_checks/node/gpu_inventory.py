@@ -1,5 +1,7 @@
 """Every GPU that the site promises is visible to a job on every node, and all are alike."""
 
+from collections import Counter
+
 import reframe as rfm
 import reframe.core.builtins as rfmb
 from reframe.core.exceptions import SanityError
@@ -12,7 +14,7 @@ from reframe_checks.parsers import gpu
 
 @rfm.simple_test
 class GpuInventory(OncePerPartition, Scaled, SystemCheck):
-    descr = "GPUs of every node: number, model, driver, memory, ECC"
+    descr = "GPUs of every node: number, model, driver, memory, ECC, PCIe lanes"
     family = "node/gpu"
     estimated_s = 5
     needs_partition = ["nvidia"]
@@ -40,11 +42,21 @@ class GpuInventory(OncePerPartition, Scaled, SystemCheck):
             self.of_node.setdefault(device.host, []).append(device)
         self.record_per_node("gpus", "", {node: len(devices) for node, devices in self.of_node.items()})
         self.require_all_nodes(self.of_node)
-        kinds = {(device.name, device.driver_version, device.memory_mib, device.ecc) for device in self.gpus}
-        if len(kinds) != 1:
-            raise SanityError(f"GPUs differ in model, driver, memory or ECC: {sorted(map(str, kinds))}")
+        kinds = Counter(map(kind_of, self.gpus))
+        usual, count = kinds.most_common(1)[0]
+        others = [device for device in self.gpus if kind_of(device) != usual]
+        if others:
+            if 2 * count > len(self.gpus):
+                self.suspects = sorted({device.host for device in others})
+            found = ", ".join(f"{device.host} GPU {device.index} {kind_of(device)}" for device in others[:8])
+            raise SanityError(f"GPUs differ in model, driver, memory, ECC or PCIe lanes: {found}; most are {usual}")
         return True
 
     @rfmb.performance_function("GPUs")
     def gpus_per_node_min(self):
         return min(len(devices) for devices in self.of_node.values())
+
+
+def kind_of(device):
+    """What all GPUs share. Lanes stay as they are when a GPU does nothing; it lowers the link's generation only."""
+    return device.name, device.driver_version, device.memory_mib, device.ecc, device.pcie_width

@@ -3,8 +3,9 @@
 import fnmatch
 import statistics
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 
 from kappa.vocabulary.node_facts import Bound, Rule, Value, fact_of
 
@@ -28,13 +29,21 @@ class Oddity:
         return f"{where}: {self.text}" if where else self.text
 
 
-def oddities(facts: Mapping[str, Mapping[str, Value]], expected: Mapping[str, Value | Bound]) -> Iterator[Oddity]:
+def oddities(
+    facts: Mapping[str, Mapping[str, Value]],
+    expected: Mapping[str, Value | Bound],
+    on_login: Mapping[str, Value] = MappingProxyType({}),
+    shared: Collection[str] = (),
+) -> Iterator[Oddity]:
     """What is odd by each fact.
 
     :param facts: node -> name of the fact -> value. A node without a fact that others have is odd by it.
     :param expected: what the site says of facts, by name or shell pattern, in place of what most nodes have.
+    :param on_login: what the login node tells, by name; nodes have to tell the same of what they tell at all.
+    :param shared: mount points where all nodes are to see the same: their source is compared, too.
     """
     names = dict.fromkeys(name for of_node in facts.values() for name in of_node)
+    sources = {f"mount.{path}.source" for path in shared}
     unseen = [pattern for pattern in expected if not fnmatch.filter(names, pattern)]
     for name in (*names, *unseen):
         # A node may know itself by another address than the others do.
@@ -42,7 +51,11 @@ def oddities(facts: Mapping[str, Mapping[str, Value]], expected: Mapping[str, Va
         stated = [value for pattern, value in expected.items() if fnmatch.fnmatchcase(name, pattern) or pattern == name]
         for value in stated:
             yield from _not_as_expected(name, column, value)
-        if not stated and (fact := fact_of(name)) is not None:
+        if not stated and name in on_login:
+            yield from _not_as_on_login(name, column, on_login[name])
+        elif name in sources:
+            yield from _equal(name, column)
+        elif not stated and (fact := fact_of(name)) is not None:
             yield from _RULES[fact.rule](name, column)
     yield from _misnamed(facts)
     yield from _not_as_slurm_believes(facts)
@@ -54,6 +67,14 @@ def _not_as_expected(name: str, column: Column, expected: Value | Bound) -> Iter
         if not (expected.holds(one) if isinstance(expected, Bound) else one == expected):
             wanted = str(expected) if isinstance(expected, Bound) else repr(expected)
             yield Oddity(name, nodes, f"{name} is {value}, the site expects {wanted}")
+
+
+def _not_as_on_login(name: str, column: Column, there: Value) -> Iterator[Oddity]:
+    found = _by_value(column)
+    for value, nodes in found.items():
+        if value != repr(there):
+            # Where all nodes say the same, it may be the login node that is wrong.
+            yield Oddity(name, nodes if len(found) > 1 else (), f"{name} is {value}, on the login node {there!r}")
 
 
 def _equal(name: str, column: Column) -> Iterator[Oddity]:
@@ -74,6 +95,10 @@ def _there(name: str, column: Column) -> Iterator[Oddity]:
     missing = tuple(node for node, value in column.items() if value is None)
     if missing:
         yield Oddity(name, missing, f"{name}: there is none")
+    yield from _alike(name, column)
+
+
+def _alike(name: str, column: Column) -> Iterator[Oddity]:
     yield from _equal(name, {node: value for node, value in column.items() if value is not None})
 
 
@@ -133,9 +158,8 @@ def _told(name: str, column: Column) -> Iterator[Oddity]:
 
 
 _RULES: dict[Rule, Callable[[str, Column], Iterator[Oddity]]] = {
-    Rule.EQUAL: _equal, Rule.THERE: _there, Rule.TRUE: _true, Rule.CLOSE: _close, Rule.ALIEN: _alien,
-    Rule.HALF: _half, Rule.NONE: _none,
-    Rule.FEW: _few, Rule.DISTINCT: _distinct, Rule.TOLD: _told,
+    Rule.EQUAL: _equal, Rule.THERE: _there, Rule.ALIKE: _alike, Rule.TRUE: _true, Rule.CLOSE: _close,
+    Rule.ALIEN: _alien, Rule.HALF: _half, Rule.NONE: _none, Rule.FEW: _few, Rule.DISTINCT: _distinct, Rule.TOLD: _told,
 }  # fmt: skip
 
 
@@ -148,6 +172,8 @@ def _misnamed(facts: Mapping[str, Mapping[str, Value]]) -> Iterator[Oddity]:
 
 def _not_as_slurm_believes(facts: Mapping[str, Mapping[str, Value]]) -> Iterator[Oddity]:
     for node, of_node in facts.items():
+        if "slurm.cpus" not in of_node:
+            continue  # it was asked of something else
         cpus, believed = of_node.get("cpu.count"), of_node.get("slurm.cpus")
         if believed is None:
             yield Oddity("slurm.cpus", (node,), "`scontrol show node` does not answer")

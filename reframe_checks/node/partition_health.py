@@ -14,9 +14,11 @@ import reframe.core.builtins as rfmb
 from reframe.core.exceptions import SanityError
 
 from kappa.vocabulary.node_facts import Bound, fact_of
+from kappa.vocabulary.storage_targets import parallel
 from reframe_checks.base.check import SystemCheck
 from reframe_checks.base.once import OncePerPartition
 from reframe_checks.base.scaled import Scaled
+from reframe_checks.node import login_node
 from reframe_checks.node.odd_nodes import oddities
 from reframe_checks.parsers import node_probe
 
@@ -44,14 +46,23 @@ class PartitionHealth(OncePerPartition, Scaled, SystemCheck):
         self.executable = "python3 ./node_probe.py"
         self.executable_opts = [
             *(option for path in self.mounts() for option in ("--mount", shlex.quote(path))),
+            *(option for user in self.users() for option in ("--user", shlex.quote(user))),
             *(option for path in self.extra("uniform_files", []) for option in ("--file", shlex.quote(path))),
         ]
 
     def extra(self, name, default):
         return self.current_partition.extras.get(name, default)
 
+    def users(self):
+        return login_node.users_that_matter(self.extra("users", []))
+
     def mounts(self):
         return [*self.extra("storage", {"root": "/"}).values()]
+
+    def shared_mounts(self):
+        """Of the storage targets on which all nodes see the same files."""
+        features = self.current_partition.features
+        return [path for target, path in self.extra("storage", {}).items() if parallel(target) in features]
 
     @rfmb.sanity_function
     def nodes_agree(self):
@@ -62,7 +73,9 @@ class PartitionHealth(OncePerPartition, Scaled, SystemCheck):
         self.clock_offsets_us = {node.host: node.clock_offset_us - usual_us for node in nodes}
         self.record_per_node("clock_offset", "us", self.clock_offsets_us)
         self.record_per_node("memory", "KiB", self.told("memory.total_kib"))
-        found = [odd for odd in oddities(self.facts, self.expected()) if not self.is_the_machines(odd)]
+        on_login = login_node.facts(self.users(), [*self.facts])
+        odd_facts = oddities(self.facts, self.expected(), on_login, self.shared_mounts())
+        found = [odd for odd in odd_facts if not self.is_the_machines(odd)]
         odd_nodes = {node for odd in found for node in odd.nodes}
         self.suspects = sorted({*odd_nodes, *self.fullest_nodes(), *self.odd_clocks()})
         if found:

@@ -42,6 +42,8 @@ class Quantity(Enum):
     #: Two hundred exaflop/s; NPB counts operations in the same way.
     MOP_S = "Mop/s", 2e14
     GFLOP_S = "Gflop/s", 2e11
+    #: Updates of random words: a thousand times the fastest list of HPC Challenge.
+    GUP_S = "GUP/s", 1e6
     TFLOP_S = "Tflop/s", 2e8
     #: Messages: 100,000 nodes that send a milliard each.
     MESSAGES_S = "messages/s", 1e14

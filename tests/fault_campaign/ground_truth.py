@@ -1,13 +1,19 @@
 """What is true of a fault: which checks can see it, and what a diagnosis of it must not say."""
 
 from reports.verdict.confirm import Diagnosis
-from tests.fault_campaign import node_state
+from tests.fault_campaign import node_state, ranks, software
 from tests.fault_campaign.outcome import Outcome
 
 # Kind of fault -> checks that measure what it changes. When a node is lost, jobs on all nodes cannot start: that fails
 # them, too, but they have measured nothing.
 SEEN_BY: dict[str, tuple[str, ...]] = {
     **{kind.name: ("PartitionHealth",) for kind in node_state.KINDS},
+    **{kind.name: ("SoftwareInventory",) for kind in software.KINDS},
+    **{kind.name: ("PartitionHealth",) for kind in software.OF_USERS},
+    **{kind.name: ("Affinity",) for kind in ranks.KINDS},
+    "withheld cores": ("Affinity", "NodeSweep", "PartitionHealth"),
+    **{kind.name: ("TransportUsed", "PartitionHealth") for kind in ranks.OF_NETWORK},
+    "library not found": ("SoftwareInventory", "PartitionHealth", "NodeScratch"),
     "slow link": ("PairSweep",),
     "bandwidth-limited link": ("PairSweep",),
     "lossy link": ("PairSweep",),
@@ -18,12 +24,12 @@ SEEN_BY: dict[str, tuple[str, ...]] = {
     "dead slurmd": ("PartitionState",),
     "powered-off node": ("PartitionState",),
     "wrong binding": ("NodeSweep", "PartitionHealth"),
-    "wrong library": ("PartitionHealth",),
-    "damaged output": ("NodeScratch", "PartitionHealth"),
+    "wrong library": ("PartitionHealth", "SoftwareInventory"),
+    "damaged output": ("NodeScratch", "PartitionHealth", "SoftwareInventory"),
     "clock offset": ("PartitionHealth",),
 }
-# The check that reads what the program says, where a kind damages one of several.
-READ_BY = {"fio": "NodeScratch", "scontrol": "PartitionHealth"}
+# The checks that read what the program says, or look at it, where a kind damages one of several.
+READ_BY = {"fio": ("NodeScratch", "SoftwareInventory"), "scontrol": ("PartitionHealth",)}
 
 
 def can_see(check: str, outcome: Outcome) -> bool:
@@ -31,7 +37,7 @@ def can_see(check: str, outcome: Outcome) -> bool:
     if outcome.kind is None or check not in SEEN_BY[outcome.kind]:
         return False
     program, bar, _ = outcome.detail.partition(" | ")
-    return not bar or READ_BY[program] == check
+    return not bar or check in READ_BY[program]
 
 
 def false_diagnoses(outcome: Outcome) -> tuple[str, ...]:

@@ -1,5 +1,8 @@
 """Every kind of fault by name, in the order in which a block of rounds has them before they are drawn."""
 
-from tests.fault_campaign import faults, node_state
+from tests.fault_campaign import faults, node_state, ranks, software
 
-KINDS = {kind.name: kind for kind in (*faults.KINDS, *node_state.KINDS)}
+_ALL = (
+    *faults.KINDS, *node_state.KINDS, *software.KINDS, *software.OF_USERS, *ranks.KINDS, *ranks.OF_NETWORK,
+)  # fmt: skip
+KINDS = {kind.name: kind for kind in _ALL}

@@ -48,11 +48,11 @@ class Suite:
         }
         return {**os.environ, **{name: str(folder) for name, folder in folders.items()}, **extra}
 
-    def reframe(self, *arguments, checks=REPOSITORY / "reframe_checks", **environment):
+    def reframe(self, *arguments, checks=REPOSITORY / "reframe_checks", site=SITE, **environment):
         """Run ReFrame; returns its completed process. ``environment`` is added to the environment."""
         command = [
             pathlib.Path(sys.executable).with_name("reframe"),
-            "-C", SITE / "settings.py", "-c", checks, "-R", *arguments,
+            "-C", site / "settings.py", "-c", checks, "-R", *arguments,
         ]  # fmt: skip
         return subprocess.run(
             command,

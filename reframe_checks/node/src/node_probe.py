@@ -42,9 +42,13 @@ class MeetingError(Exception):
     """A task and task 0 did not meet."""
 
 
-def own_line(mounts, files):
+def own_line(wanted):
     host = os.environ.get("SLURMD_NODENAME") or socket.gethostname()
-    return {"host": host, "facts": node_facts.collected(mounts, files)}
+    if wanted.software:
+        facts = node_facts.of_software(wanted.program, wanted.file, wanted.module, wanted.to_build)
+    else:
+        facts = node_facts.of_node(wanted.mount, wanted.file, wanted.user)
+    return {"host": host, "facts": facts}
 
 
 # ---- task 0 listens; the others connect, ask it for the time, and leave their lines with it ---------------------
@@ -195,8 +199,14 @@ def main():
     parser = argparse.ArgumentParser(
         description=__doc__, epilog=FIELDS, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--mount", action="append", default=[], metavar="PATH", help="report on the mount at PATH")
-    parser.add_argument("--file", action="append", default=[], metavar="PATH", help="print the SHA-256 of the file")
+    several = {"action": "append", "default": []}
+    parser.add_argument("--mount", **several, metavar="PATH", help="report on the mount at PATH")
+    parser.add_argument("--file", **several, metavar="PATH", help="tell the SHA-256 of the file")
+    parser.add_argument("--user", **several, metavar="NAME", help="tell what the node knows of the user")
+    parser.add_argument("--software", action="store_true", help="tell of software, and of nothing else:")
+    parser.add_argument("--program", **several, metavar="NAME", help="where it is; SHA-256 of all that it loads")
+    parser.add_argument("--module", **several, metavar="NAME", help="whether it loads in a new shell")
+    parser.add_argument("--to-build", **several, metavar="FILE", help="where compilers find the header or library")
     parser.add_argument(
         "--folder", default=".", metavar="DIR", help="where the tasks meet, a folder shared by the nodes (%(default)s)"
     )
@@ -205,7 +215,7 @@ def main():
     )
     arguments = parser.parse_args()
 
-    facts = own_line(arguments.mount, arguments.file)
+    facts = own_line(arguments)
     task, tasks = task_and_tasks()
     path = meeting_file(arguments.folder)
     deadline = time.monotonic() + arguments.timeout

@@ -112,9 +112,10 @@ SlurmdLogFile={INSIDE}/log/slurmd-%n.log
 StateSaveLocation={INSIDE}/slurmctld
 SlurmdSpoolDir={INSIDE}/nodes/%n/spool
 
-# One machine under all nodes: no cgroups, no binding, no accounting of processes.
+# One machine under all nodes: no cgroups, no accounting of processes, and no binding unless a job asks for it.
 ProctrackType=proctrack/linuxproc
-TaskPlugin=task/none
+TaskPlugin=task/affinity
+TaskPluginParam=None
 JobAcctGatherType=jobacct_gather/none
 MpiDefault=pmix
 SlurmdParameters=config_overrides

@@ -36,8 +36,10 @@ def tree(tmp_path):
 
 
 def test_every_fact_of_this_machine_has_its_row(room):
-    facts = importlib.import_module("node_facts").collected(["/", "/nowhere"], ["/bin/sh", "/nowhere"])
+    node_facts = importlib.import_module("node_facts")
+    facts = node_facts.of_node(["/", "/nowhere"], ["/bin/sh", "/nowhere"], ["root"])
     assert len(facts) > 60
+    facts.update(node_facts.of_software(["sh", "env"], ["/etc/hostname"], ["no-such-module"], ["stdio.h"]))
     assert not [name for name in facts if fact_of(name) is None]
     assert not [name for name in facts if name.startswith("failed.")]
 
@@ -101,6 +103,18 @@ def test_memory_errors(room, tree, monkeypatch):
     monkeypatch.setattr(errors, "EDAC", str(folder))
     facts = errors.facts()
     assert (facts["error.memory_corrected"], facts["error.memory_uncorrected"]) == (9, 1)
+
+
+def test_throttling_and_energy(room, tree, monkeypatch):
+    power = room("power")
+    counts = {f"cpu{core}/thermal_throttle/core_throttle_count": str(core) for core in (1, 2)}
+    rapl = {"intel-rapl:0/energy_uj": "5000000", "intel-rapl:1/energy_uj": "2500000", "intel-rapl:0:0/energy_uj": "9"}
+    folder = tree({**counts, **rapl})
+    monkeypatch.setattr(power, "THROTTLES", f"{folder}/cpu[0-9]*/thermal_throttle")
+    monkeypatch.setattr(power, "POWERCAP", str(folder))
+    assert power.facts() == {
+        "power.cores_throttled": 3, "power.packages_throttled": None, "power.energy_j": 7,
+    }  # fmt: skip
 
 
 @pytest.mark.parametrize(

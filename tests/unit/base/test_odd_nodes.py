@@ -96,3 +96,34 @@ def test_a_node_may_know_itself_by_another_address():
         "n4": {**SOUND, "host.n1": "10.0.0.1", "host.n2": "10.0.0.2", "host.n3": "10.0.0.3"},
     }
     assert [(found.name, found.nodes) for found in oddities(facts, {})] == [("host.n2", ("n3",))]
+
+
+@pytest.mark.parametrize(
+    ("told", "nodes"),
+    [
+        (("number 5", "number 5", "number 4005"), [("n3",)]),
+        (("number 5", "number 5", None), [("n3",)]),
+        # Which of them is wrong, nobody knows.
+        ((None, None, None), [()]),
+        (("number 5", "number 5", "number 5"), []),
+    ],
+)
+def test_as_on_the_login_node(told, nodes):
+    facts = {f"n{number}": {**SOUND, "account.a": value} for number, value in enumerate(told, start=1)}
+    found = list(oddities(facts, {}, {"account.a": "number 5"}))
+    assert [odd.nodes for odd in found] == nodes
+    assert all("on the login node 'number 5'" in str(odd) for odd in found)
+
+
+def test_a_file_that_only_two_nodes_read():
+    facts = {"n1": {"shared_content./a": "1"}, "n2": {"shared_content./a": "1"}, "n3": {}, "n4": {}}
+    assert list(oddities(facts, {})) == []
+    facts["n2"] = {"shared_content./a": "2"}
+    assert [odd.nodes for odd in oddities(facts, {})] == [()]
+
+
+def test_what_all_nodes_share_is_mounted_from_one_place():
+    facts = {f"n{number}": {**SOUND, "mount./shared.source": "a:/x"} for number in range(1, 4)}
+    facts["n2"]["mount./shared.source"] = "b:/x"
+    assert list(oddities(facts, {})) == []
+    assert [odd.nodes for odd in oddities(facts, {}, shared=["/shared"])] == [("n2",)]

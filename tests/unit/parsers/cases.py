@@ -5,11 +5,13 @@ from dataclasses import dataclass
 from functools import partial, wraps
 
 from reframe_checks.parsers import (
+    affinity,
     babelstream,
     btio,
     emt,
     fio,
     gpu,
+    hpcc,
     hpl,
     ior,
     iozone,
@@ -25,6 +27,7 @@ from reframe_checks.parsers import (
     osu,
     pair_sweep,
     placement,
+    ring_traffic,
     sinfo,
     stream,
     topology,
@@ -123,6 +126,14 @@ CASES = {
     "hpl": Case("hpl/xhpl.txt", hpl.parse),
     "hpl on gpus": Case("hpl/nvidia_eight_gpus.txt", hpl.parse, alone=["[].nb", "[].p", "[].q", "[].residual"]),
     "hpl in hpcc": Case("hpcc/two_ranks.txt", hpl.parse, alone=["[].residual"]),
+    "hpcc": Case(
+        "hpcc/two_ranks.txt",
+        hpcc.parse,
+        alone=[
+            ".processes", ".ptrans_gb_s", ".random_access_gup_s", ".fft_gflop_s", ".star_stream_triad_gb_s",
+            ".ring_latency_us", ".ring_bandwidth_gb_s",
+        ],
+    ),
     "load watch": Case("load_watch/two_steps.txt", looks),
     "stream": Case("stream/two_threads.txt", stream.parse, may_vanish=[".threads"]),
     "likwid": Case("likwid/stream.txt", likwid.parse, alone=[".hwthreads[]"]),
@@ -164,7 +175,18 @@ CASES = {
             ".nodes[].alone.gflops[]", ".nodes[].together.gflops[]", ".nodes[].together.triad_mbps[]",
         ],
     ),
+    "affinity": Case(
+        "affinity/four_nodes.json",
+        partial(affinity.parse, expect_ranks=4),
+        alone=["[].node", "[].cpus[]", "[].threads[].cpus[]", "[].threads[].ran_on[]", "[].threads[].triad_mbps",
+               "[].threads[].domains[]"],
+    ),
     "node_probe": Case("node_probe/four_nodes.jsonl", partial(node_probe.parse, expect_nodes=4)),
+    "ring traffic": Case(
+        "ring_traffic/four_nodes.json",
+        partial(ring_traffic.parse, expect_nodes=4),
+        alone=[".payload_bytes", ".nodes[][].name", ".nodes[][].sent_bytes", ".nodes[][].received_bytes"],
+    ),
     "sinfo": Case("sinfo/composed_four_nodes.txt", states, alone=["[].name", "[].reason"]),
     "sinfo of all": Case("sinfo/four_nodes_of_three_partitions.txt", all_states),
     "placement": Case(

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "cores.hpp"
+#include "gathered.hpp"
 #include "in_world.hpp"
 #include "json_text.hpp"
 #include "node_names.hpp"
@@ -64,27 +65,6 @@ json measure_node(const std::string& name, const Options& options) {
     return {{"node", name}, {"cores", cores}, {"alone", as_json(alone)}, {"together", as_json(together)}, {"wrong", wrong}};
 }
 
-// The texts of all ranks, on rank 0.
-std::vector<std::string> gathered(const std::string& own, const sweep::World& world) {
-    const int length = static_cast<int>(own.size());
-    const auto ranks = static_cast<std::size_t>(world.rank() == 0 ? world.size() : 0);
-    std::vector<int> lengths(ranks);
-    MPI_Gather(&length, 1, MPI_INT, lengths.data(), 1, MPI_INT, 0, MPI_COMM_WORLD);
-    std::vector<int> starts(ranks);
-    int total = 0;
-    for (std::size_t rank = 0; rank < ranks; ++rank) {
-        starts[rank] = total;
-        total += lengths[rank];
-    }
-    std::string all(static_cast<std::size_t>(total), '\0');
-    MPI_Gatherv(own.data(), length, MPI_CHAR, all.data(), lengths.data(), starts.data(), MPI_CHAR, 0, MPI_COMM_WORLD);
-    std::vector<std::string> texts;
-    for (std::size_t rank = 0; rank < ranks; ++rank) {
-        texts.push_back(all.substr(static_cast<std::size_t>(starts[rank]), static_cast<std::size_t>(lengths[rank])));
-    }
-    return texts;
-}
-
 void require_one_rank_per_node(std::vector<std::string> names) {
     std::sort(names.begin(), names.end());
     const auto twice = std::adjacent_find(names.begin(), names.end());
@@ -108,7 +88,7 @@ void measure(const sweep::World& world, const Options& options) {
         }
     }
     json nodes = json::array();
-    for (const std::string& text : gathered(own.dump(), world)) {
+    for (const std::string& text : sweep::gathered(own.dump(), world)) {
         nodes.push_back(json::parse(text));
     }
     if (world.rank() == 0) {

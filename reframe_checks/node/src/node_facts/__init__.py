@@ -6,18 +6,50 @@ kappa/vocabulary/node_facts.py, which says how they are compared.
 Needs nothing but Python 3.6 and Linux, as it runs where no environment of the suite is.
 """
 
-from node_facts import devices, errors, identity, leftovers, limits, links, memory, mounts, names, slurm, system
+from node_facts import (
+    builds,
+    devices,
+    errors,
+    identity,
+    leftovers,
+    limits,
+    links,
+    memory,
+    modules,
+    mounts,
+    names,
+    power,
+    slurm,
+    software,
+    system,
+)
 
-ROOMS = (identity, slurm, system, memory, limits, links, devices, errors, leftovers, names)
+ROOMS = (identity, slurm, system, memory, limits, links, devices, errors, leftovers, names, power)
 
 
-def collected(paths, files):
-    """All facts by name, those of the mounts at ``paths`` and the checksums of ``files`` among them.
-
-    A room that fails is one fact, with why, and does not take the others along.
-    """
+def of_node(paths, files, users):
+    """All facts of the node by name, those of the mounts at ``paths``, the checksums of ``files`` and the accounts of
+    ``users`` among them."""
     rooms = [(room.__name__.rpartition(".")[2], room.facts) for room in ROOMS]
     rooms.append(("mounts", lambda: mounts.facts(paths, files)))
+    rooms.append(("accounts", lambda: names.accounts(users)))
+    return collected(rooms)
+
+
+def of_software(programs, files, loaded, built_with):
+    """What runs when ``programs`` do, whether the modules ``loaded`` do load, and what is there to build with."""
+    return collected([
+        ("software", lambda: software.facts(programs, files)),
+        ("modules", lambda: modules.facts(loaded)),
+        ("builds", lambda: builds.facts(built_with)),
+    ])  # fmt: skip
+
+
+def collected(rooms):
+    """What the rooms, (name, function), tell.
+
+    One that fails is one fact, with why, and does not take the others along.
+    """
     facts = {}
     for name, told in rooms:
         try:

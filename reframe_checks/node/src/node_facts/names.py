@@ -1,4 +1,4 @@
-"""The user whose job this is, and the nodes of the job, as this node resolves them (files, LDAP, DNS)."""
+"""Users, and the nodes of the job, as this node resolves them (files, LDAP, NIS, DNS)."""
 
 import grp
 import os
@@ -12,7 +12,7 @@ def facts():
 
 
 def user():
-    """As on the login node it has to be: name, numbers, groups, home."""
+    """The user whose job this is, and the groups that the job has: name, numbers, home."""
     yield "user.number", os.getuid()
     yield "user.groups", ",".join(sorted(map(group, os.getgroups())))
     try:
@@ -24,6 +24,20 @@ def user():
     yield "user.home", entry.pw_dir
     yield "user.home_is_there", os.path.isdir(entry.pw_dir)
     yield "user.shell", entry.pw_shell
+
+
+def accounts(users):
+    """Of each user by name all that the node knows in one text; None of whom it does not know."""
+    return {"account." + name: account(name) for name in users}
+
+
+def account(name):
+    try:
+        entry = pwd.getpwnam(name)
+    except KeyError:
+        return None
+    groups = ",".join(sorted(map(group, os.getgrouplist(name, entry.pw_gid))))
+    return f"number {entry.pw_uid}, home {entry.pw_dir}, group {group(entry.pw_gid)}, groups {groups}"
 
 
 def group(number):

@@ -1,0 +1,192 @@
+"""Where ranks and threads run against what a layout asks for, on every node, and what it costs when nothing is bound.
+
+MPI has a rank on each core, a hybrid job two on each node with a thread on each of their cores; compact takes cores in
+their order, scattered in turn from each NUMA domain (``base/binding.py``). The job asks Slurm for exactly these CPUs,
+and OpenMP for a core for each thread; own program (``src/affinity``), which runs the same kernel once more unbound.
+"""
+
+import pathlib
+import re
+import shlex
+import statistics
+from collections import defaultdict
+
+import reframe as rfm
+import reframe.core.builtins as rfmb
+from reframe.core.exceptions import SanityError
+
+from kappa.vocabulary.tunables import Tunable
+from reframe_checks.base.binding import cores_of_ranks, cpus_in, ranks_of_node
+from reframe_checks.base.check import KappaCheck
+from reframe_checks.base.cmake_program import CMakeProgram
+from reframe_checks.base.scaled import Scaled
+from reframe_checks.compute.binding_faults import far_memory, misplaced
+from reframe_checks.parsers import affinity
+
+# Layout -> whether its ranks have threads, and whether they are scattered.
+LAYOUTS = {
+    "mpi_compact": (False, False), "mpi_scattered": (False, True),
+    "hybrid_compact": (True, False), "hybrid_scattered": (True, True),
+}  # fmt: skip
+COMPARED = ("mpi_compact", "hybrid_compact")
+UNBOUND = "unbound_"
+SHOWN = 6
+# What Slurm says of a node where it cannot bind a task.
+_REFUSED = re.compile(
+    r"^(?:srun: error: Task launch for StepId=\S+ failed on node |slurmstepd-)(?P<node>[\w.-]{1,200}): "
+    r"(?P<why>Unable to satisfy cpu bind request|error: task_\w+_affinity: .{1,100})$",
+    re.MULTILINE,
+)
+
+
+class AffinityBuild(CMakeProgram):
+    source = str(pathlib.Path(__file__).parent / "src/affinity")
+    program = "affinity"
+
+
+class LaidOut(Scaled, KappaCheck, special=True):
+    """A job with a step for each layout, whose ranks and threads are bound as it says, on every node."""
+
+    needs_environ = ["sweep-build"]
+    scale = rfmb.parameter(["each_node"], loggable=True)
+    build = rfmb.fixture(AffinityBuild, scope="environment")
+    layouts = tuple(LAYOUTS)
+    compared = ()
+
+    seconds = rfmb.variable(float, value=0.2)
+    mib_per_thread = rfmb.variable(int, value=24)
+    tunable = {
+        "seconds": Tunable("number", "s", "for which the kernel runs on all cores, in each layout"),
+        "mib_per_thread": Tunable("whole number", "MiB", "arrays of the kernel"),
+    }
+
+    @rfmb.run_after("setup")
+    def command_line(self):
+        cores = self.masks("cores") or [1 << core for core in range(self.cores_per_node)]
+        self.laid_out = {}
+        for layout in self.layouts:
+            hybrid, scattered = LAYOUTS[layout]
+            ranks = ranks_of_node(hybrid, len(cores))
+            self.laid_out[layout] = cores_of_ranks(ranks, scattered, cores, self.masks("numa_nodes"))
+        self.nodes_used = self.num_tasks
+        self.num_tasks_per_node, self.num_tasks = len(cores), len(cores) * self.nodes_used
+        self.programs = [self.build.command]
+        self.executable = "true"
+
+    def masks(self, kind):
+        """Of all cores or NUMA domains, where the site states the topology."""
+        topology = self.current_partition.processor.topology or {}
+        return [int(mask, 16) for mask in topology.get(kind, [])]
+
+    @rfmb.run_before("run")
+    def a_step_for_each_layout(self):
+        # Open MPI's own binding would come on top of Slurm's.
+        self.env_vars = {**self.env_vars, "OMPI_MCA_hwloc_base_binding_policy": "none"}
+        self.postrun_cmds = [
+            *(self.step(layout, bound=True) for layout in self.layouts),
+            *(self.step(layout, bound=False) for layout in self.compared),
+            *self.postrun_cmds,
+        ]
+
+    def step(self, layout, *, bound):
+        own = self.laid_out[layout]
+        mask = ",".join(hex(sum(cores)) for cores in own)
+        threads, cpus = len(own[0]), len(cpus_in(sum(own[0])))
+        environment = [f"OMP_NUM_THREADS={threads}", f"OMP_PROC_BIND={'close' if bound else 'false'}"]
+        environment += ["OMP_PLACES=cores"] if bound else []
+        options = [
+            f"--ntasks={len(own) * self.nodes_used}", f"--ntasks-per-node={len(own)}", f"--cpus-per-task={cpus}",
+            "--time=2", f"--cpu-bind={f'mask_cpu:{mask}' if bound else 'none'}",
+        ]  # fmt: skip
+        output = f"--output={'' if bound else UNBOUND}{layout}.json"
+        program = [shlex.quote(self.build.command), f"--seconds={self.seconds}", output]
+        program.append(f"--mib-per-thread={self.mib_per_thread}")
+        # Of a step that Slurm refuses on one node, its message names the node: it is for this check to read.
+        return " ".join([*environment, self.launch_command(), *options, *program, "|| exit 0"])
+
+    def measured(self, layout, *, bound=True):
+        said = _REFUSED.search(self.output_text(str(self.stderr)))
+        if said:
+            self.suspects = [said["node"]]
+            raise SanityError(f"{said['node']}: Slurm cannot bind ranks there as {layout} asks for: {said['why']}")
+        text = self.output_text(f"{'' if bound else UNBOUND}{layout}.json")
+        return self.parsed(affinity.parse, text, expect_ranks=len(self.laid_out[layout]) * self.nodes_used)
+
+    def refuse(self, found):
+        """:param found: (layout, what is misplaced)."""
+        found = list(found)
+        if found:
+            self.suspects = sorted({each.node for _, each in found})
+            more = [f"and {len(found) - SHOWN} more"] if len(found) > SHOWN else []
+            raise SanityError("; ".join([*(f"{each} ({layout})" for layout, each in found[:SHOWN]), *more]))
+        return True
+
+
+@rfm.simple_test
+class Affinity(LaidOut):
+    descr = "Ranks and threads run where layouts ask for them, of MPI and of MPI with OpenMP, compact and scattered"
+    family = "compute/affinity"
+    measured_s = 6
+    needs_partition = ["binding"]
+    tags = {"smoke"}
+    informational = ["unbound_share_mpi", "unbound_share_hybrid"]
+    hint = "look at TaskPlugin (task/affinity) in slurm.conf, cpusets of the node, and what moves processes there"
+    compared = COMPARED
+
+    @rfmb.sanity_function
+    def all_are_in_their_places(self):
+        bound = {layout: self.measured(layout) for layout in self.layouts}
+        self.shares = {}
+        for layout in COMPARED:
+            with_places, without = by_node(bound[layout]), by_node(self.measured(layout, bound=False))
+            self.record_per_node(f"triad_{layout}", "MB/s", with_places)
+            self.shares[layout] = statistics.median(without[node] / speed for node, speed in with_places.items())
+        self.refuse(
+            (layout, wrong)
+            for layout, ranks in bound.items()
+            for wrong in misplaced(ranks, [[*map(cpus_in, cores)] for cores in self.laid_out[layout]])
+        )
+        return self.require_all_nodes(with_places)
+
+    @rfmb.performance_function("")
+    def unbound_share_mpi(self):
+        """Speed of the same kernel with nothing bound, of that with all bound, on the median node."""
+        return self.shares["mpi_compact"]
+
+    @rfmb.performance_function("")
+    def unbound_share_hybrid(self):
+        return self.shares["hybrid_compact"]
+
+
+@rfm.simple_test
+class NumaAffinity(LaidOut):
+    descr = "Memory of ranks and threads is in the NUMA domain that they run in"
+    family = "compute/affinity-memory"
+    estimated_s = 5
+    needs_partition = ["binding", "numa_domains"]
+    informational = ["near_share"]
+    hint = "look at the node's NUMA policy (`numactl --show`), zone_reclaim_mode, NUMA balancing, and its free memory"
+    layouts = COMPARED
+
+    @rfmb.sanity_function
+    def memory_is_near(self):
+        found = {layout: self.measured(layout) for layout in self.layouts}
+        threads = [thread for ranks in found.values() for rank in ranks for thread in rank.threads]
+        if not all(thread.pages for thread in threads):
+            raise SanityError("the kernel does not tell in which NUMA domain memory is (move_pages)")
+        near = sum(count for each in threads for domain, count in each.pages.items() if domain in each.domains)
+        self.near = near / sum(sum(each.pages.values()) for each in threads)
+        return self.refuse((layout, far) for layout, ranks in found.items() for far in far_memory(ranks))
+
+    @rfmb.performance_function("")
+    def near_share(self):
+        """Pages in the NUMA domain of their thread, over all threads."""
+        return self.near
+
+
+def by_node(ranks):
+    """Node -> MB/s of all its threads."""
+    speeds = defaultdict(float)
+    for rank in ranks:
+        speeds[rank.node] += sum(thread.triad_mbps for thread in rank.threads)
+    return dict(speeds)

@@ -1,0 +1,35 @@
+"""Which programs run when a check asks an environment for a feature, by their names on PATH."""
+
+from reframe_checks.network import osu_programs
+
+#: What starts jobs and ranks, in every environment.
+LAUNCHERS = ["mpirun", "mpiexec", "srun"]
+_PAIRS = ["osu_latency", "osu_bw", "osu_bibw"]
+# Feature of an environment -> those of its programs that are there.
+OF_FEATURE = {
+    "osu": [*_PAIRS, "osu_allreduce", "osu_alltoall", "osu_barrier", *osu_programs.ON_RANKS],
+    "osu-suite": [
+        *osu_programs.BLOCKING, *osu_programs.NON_BLOCKING, *osu_programs.NEIGHBOUR, "osu_mbw_mr", "osu_multi_lat",
+        "osu_init", "osu_hello",
+    ],
+    "osu-persistent": osu_programs.PERSISTENT,
+    "osu-cuda": _PAIRS,
+    "hpl": ["xhpl", "hpcc"],
+    "hpcc": ["hpcc"],
+    "stream": ["stream", "likwid-bench"],
+    "numactl": ["numactl"],
+    "nvbandwidth": ["nvbandwidth"],
+    "babelstream": ["cuda-stream"],
+    "nccl-tests": ["all_reduce_perf"],
+    "fio": ["fio"],
+    "ior": ["ior"],
+    "mdtest": ["mdtest"],
+    "iozone": ["iozone"],
+    "emt": ["emt"],
+}  # fmt: skip
+# What is a container, built here in each revision, or has names that a site chooses: provenance keeps its SHA-256.
+OTHERWISE_KEPT = {"hpl-nvidia", "emt-build", "sweep-build", "btio"}
+
+
+def programs_of(features: list[str]) -> list[str]:
+    return list(dict.fromkeys([*LAUNCHERS, *(name for feature in features for name in OF_FEATURE.get(feature, ()))]))

@@ -1,0 +1,106 @@
+"""Do all nodes run the same programs and libraries, and those that were accepted? One job for each environment.
+
+Each node tells where the environment's programs are on its PATH, and the SHA-256 of them, of the shared objects that
+the loader takes, and of what they open at run time (``src/node_facts/software.py``); whether it loads the environment's
+modules; and where its compilers find what builds need. What all nodes have has to be what was accepted.
+"""
+
+import hashlib
+import shlex
+
+import reframe as rfm
+import reframe.core.builtins as rfmb
+from reframe.core.exceptions import SanityError
+
+from kappa.ground.errors import InputError
+from kappa.record.software import changes, kept_of
+from kappa.sites.places import results_folder
+from kappa.vocabulary.node_facts import fact_of
+from reframe_checks.base.check import KappaCheck
+from reframe_checks.base.scaled import Scaled
+from reframe_checks.node.odd_nodes import oddities
+from reframe_checks.node.programs import programs_of
+from reframe_checks.parsers import node_probe
+
+#: Another MPI is a hundred other files: so many are named.
+SHOWN = 6
+RESULT = "software.jsonl"
+CONTENT = ("binary.", "shared_content.")
+
+
+@rfm.simple_test
+class SoftwareInventory(Scaled, KappaCheck):
+    descr = "Programs, libraries and modules of an environment: the same on every node, and as accepted"
+    family = "node/software"
+    measured_s = 5
+    scale = rfmb.parameter(["each_node"], loggable=True)
+    tags = {"smoke"}
+    sourcesdir = "src"
+    programs = ["./node_probe.py"]
+    informational = ["files"]
+    # Minutes, when hundreds of nodes begin to read from one server.
+    meeting_s = 300
+
+    @rfmb.run_after("setup")
+    def command_line(self):
+        environ = self.current_environ
+        hashed = [path for paths in environ.extras.get("hash_files", {}).values() for path in paths]
+        asked = {
+            "program": programs_of(environ.features), "file": hashed, "module": self.modules_by_name(),
+            "to-build": environ.extras.get("to_build", []),
+        }  # fmt: skip
+        self.executable = "python3 ./node_probe.py"
+        self.executable_opts = [
+            "--software", f"--timeout={self.meeting_s}",
+            *(f"--{option}={shlex.quote(word)}" for option, words in asked.items() for word in words),
+            f"> {RESULT}",  # ReFrame shows the end of what a failed job prints, here 40 KiB a node
+        ]  # fmt: skip
+
+    def modules_by_name(self):
+        return [module["name"] for module in self.current_environ.modules_detailed]
+
+    @rfmb.sanity_function
+    def nodes_agree(self):
+        nodes = self.parsed(node_probe.parse, self.output_text(RESULT), expect_nodes=self.num_tasks)
+        found = list(oddities({node.host: node.facts for node in nodes}, {}))
+        if found:
+            self.suspects = sorted({node for odd in found for node in odd.nodes})
+            # Where a program is found and what does not load comes first: it explains the rest.
+            found.sort(key=lambda odd: odd.name.startswith((*CONTENT, "shared_file.")))
+            self.hint = "; ".join(dict.fromkeys(fact.hint for odd in found if (fact := fact_of(odd.name))))
+            raise SanityError(listed(map(str, found)))
+        self.content = {
+            name.partition(".")[2]: digest
+            for node in nodes for name, digest in node.facts.items() if name.startswith(CONTENT) and digest
+        }  # fmt: skip
+        self.note_in_provenance()
+        return self.is_accepted()
+
+    def note_in_provenance(self):
+        """One digest of all, which tells when something changed."""
+        text = "".join(f"{digest}  {path}\n" for path, digest in sorted(self.content.items()))
+        files = {**self.provenance.get("files", {}), "all software": hashlib.sha256(text.encode()).hexdigest()}
+        self.provenance = {**self.provenance, "files": files}
+
+    def is_accepted(self):
+        site, partition, environ = self.current_system.name, self.current_partition.name, self.current_environ.name
+        try:
+            accepted = kept_of(results_folder(site), partition, environ).note(self.content)
+        except InputError as err:
+            raise SanityError(str(err)) from None
+        different = changes(accepted.files, self.content)
+        if different:
+            self.hint = f"see what was installed since; `kappa software {site} --accept` accepts it"
+            raise SanityError(f"changed since {accepted.since}: {listed(different)}")
+        return True
+
+    @rfmb.performance_function("files")
+    def files(self):
+        """Programs, libraries and plug-ins that were compared."""
+        return len(self.content)
+
+
+def listed(texts):
+    texts = list(texts)
+    more = [f"and {len(texts) - SHOWN} more"] if len(texts) > SHOWN else []
+    return "; ".join([*texts[:SHOWN], *more])

@@ -1,0 +1,109 @@
+"""What really runs: where programs are found, and the SHA-256 of them, their shared objects and what these open later.
+
+Each file is read once on a node. A file on a network file system is the same for all nodes: the first two tasks read
+its content, and the others tell its size and time, as 500 nodes would read everything 500 times from one server.
+"""
+
+import glob
+import os
+import re
+import shutil
+import subprocess
+
+from node_facts.files import read
+from node_facts.mounts import sha256
+
+# Beside the real file of a library (first part of its name): what it opens at run time, and the settings that it reads.
+OPEN_MPI = ("openmpi/*.so", "openmpi/lib/openmpi*/*.so", "../etc/openmpi-mca-params.conf", "/etc/openmpi/*.conf")
+OPENED = {
+    "libmpi": OPEN_MPI,
+    "libopen-pal": OPEN_MPI,
+    "libpmix": ("pmix/*.so",),
+    "libucs": ("ucx/*.so*", "/etc/ucx/ucx.conf"),
+    "libfabric": ("libfabric/*.so",),
+    "libhwloc": ("hwloc/*.so",),
+    "libibverbs": ("libibverbs/*.so",),
+    "libslurmfull": ("*.so",),
+}
+NETWORK = re.compile(r"nfs\d?|lustre|gpfs|beegfs\S*|ceph|cifs|smb3|panfs|wekafs|afs|9p|fuse\.(?!fuse-overlayfs).+")
+READERS = 2
+LDD_SECONDS = 60
+
+
+def facts(programs, files):
+    """Of ``programs`` by their names on PATH, and of ``files`` that decide what runs, by their paths."""
+    found = {}
+    roots = list(files)
+    for name in programs:
+        path = shutil.which(name)
+        found["program." + name] = path
+        roots += with_interpreter(path) if path else []
+    objects, lost = linked(roots)
+    # What a plug-in does not find is of hardware that is not there.
+    found["unresolved_libraries"] = sorted(lost)
+    new = objects
+    while new:
+        new = linked({path for one in new for path in opened(one)} - objects)[0] - objects
+        objects |= new
+    kinds, is_reader = file_systems(), int(os.environ.get("SLURM_PROCID", "0")) < READERS
+    for path in sorted(objects):
+        found.update(content(path, kinds, is_reader))
+    return found
+
+
+def with_interpreter(path):
+    """A script, and the program that reads it."""
+    with open(path, "rb") as stream:
+        start = stream.readline(256)
+    words = start[2:].decode("utf-8", "replace").split() if start.startswith(b"#!") else []
+    if words[1:] and os.path.basename(words[0]) == "env":
+        words = [shutil.which(words[1])]
+    return [path] + [word for word in words[:1] if word]
+
+
+def linked(paths):
+    """(the real files and all that the loader takes for them, names that it does not find)."""
+    paths = {os.path.realpath(path) for path in paths}
+    found, lost = set(paths), set()
+    if paths:
+        command = ["ldd", *sorted(paths)]
+        done = subprocess.run(
+            command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=LDD_SECONDS, check=False
+        )
+        for line in done.stdout.decode("utf-8", "replace").splitlines():
+            damaged = re.search(r"error while loading shared libraries: (.+?): ", line)
+            if damaged:
+                lost.add(damaged.group(1))
+            match = re.match(r"\t(?:(\S+) => )?(/\S+|not found)", line)
+            if match and match.group(2) == "not found":
+                lost.add(match.group(1))
+            elif match:
+                found.add(os.path.realpath(match.group(2)))
+    return found, lost
+
+
+def opened(path):
+    """What the library at ``path`` may open when it runs."""
+    folder, name = os.path.split(path)
+    patterns = OPENED.get(re.split(r"[.\d]", name)[0].rstrip("-"), ())
+    return [os.path.realpath(one) for pattern in patterns for one in glob.glob(os.path.join(folder, pattern))]
+
+
+def file_systems():
+    """Number of a device -> type of the file system that is mounted from it."""
+    kinds = {}
+    for line in (read("/proc/self/mountinfo") or "").splitlines():
+        here, _, there = line.partition(" - ")
+        major, minor = here.split()[2].split(":")
+        kinds[os.makedev(int(major), int(minor))] = there.split()[0]
+    return kinds
+
+
+def content(path, kinds, is_reader):
+    status = os.stat(path) if os.path.exists(path) else None
+    if status is None or not NETWORK.fullmatch(kinds.get(status.st_dev, "")):
+        yield "binary." + path, sha256(path)
+        return
+    yield "shared_file." + path, f"{status.st_size} bytes of {int(status.st_mtime)}"
+    if is_reader:
+        yield "shared_content." + path, sha256(path)

@@ -1,0 +1,140 @@
+"""What ``node_facts`` tells of programs, of what they load and open, and of what builds need."""
+
+import hashlib
+import os
+import pathlib
+import pwd
+import shutil
+import sys
+
+import pytest
+
+from kappa.vocabulary.features import ENVIRONMENT_FEATURES
+from reframe_checks.node.programs import OF_FEATURE, OTHERWISE_KEPT, programs_of
+
+
+@pytest.fixture
+def room(monkeypatch):
+    """``room(name)`` is a module of ``node_facts``."""
+    import importlib  # noqa: PLC0415
+
+    monkeypatch.syspath_prepend(pathlib.Path(__file__).parents[3] / "reframe_checks/node/src")
+    return lambda name: importlib.import_module(f"node_facts.{name}")
+
+
+@pytest.fixture
+def on_path(tmp_path, monkeypatch):
+    """Writes a program that comes first on PATH; returns its path."""
+    folder = tmp_path / "bin"
+    folder.mkdir()
+    monkeypatch.setenv("PATH", f"{folder}:{os.environ['PATH']}")
+
+    def written(name, text):
+        path = folder / name
+        path.write_text(text)
+        path.chmod(0o755)
+        return path
+
+    return written
+
+
+def test_a_program_and_all_that_it_loads(room):
+    facts = room("software").facts(["sh", "no-such-program"], [])
+    shell = os.path.realpath(shutil.which("sh"))
+    assert (facts["program.sh"], facts["program.no-such-program"]) == (shutil.which("sh"), None)
+    assert facts["binary." + shell] == hashlib.sha256(pathlib.Path(shell).read_bytes()).hexdigest()
+    assert any("/libc.so" in name for name in facts)
+    assert facts["unresolved_libraries"] == []
+
+
+@pytest.mark.parametrize("first_line", [f"#! {sys.executable} -I", "#!/usr/bin/env python3"])
+def test_a_script_and_what_reads_it(room, on_path, first_line):
+    script = on_path("measure", f"{first_line}\nprint()\n")
+    reader = shutil.which("python3") if first_line.endswith("python3") else sys.executable
+    assert room("software").with_interpreter(str(script)) == [str(script), reader]
+
+
+# As ldd of glibc 2.36 writes it.
+_LDD = r"""#!/bin/sh
+printf '/bin/a:\n\tlinux-vdso.so.1 (0x00007f)\n\tlibgone.so.1 => not found\n'
+printf '\tlibc.so.6 => /lib/x/libc.so.6 (0x00007f)\n\t/lib64/ld-linux-x86-64.so.2 (0x00007f)\n'
+printf '/bin/script:\n\tnot a dynamic executable\n/bin/c:\n'
+echo '/bin/c: error while loading shared libraries: /lib/x/libaio.so.1: invalid ELF header' >&2
+"""
+
+
+def test_what_the_loader_does_not_find(room, on_path):
+    on_path("ldd", _LDD)
+    found, lost = room("software").linked(["/bin/a"])
+    real = os.path.realpath
+    assert found == {real("/bin/a"), real("/lib/x/libc.so.6"), real("/lib64/ld-linux-x86-64.so.2")}
+    assert lost == {"libgone.so.1", "/lib/x/libaio.so.1"}
+
+
+def test_what_is_opened_later(room, tmp_path):
+    for name in ("openmpi/mca_btl_tcp.so", "openmpi/help.txt", "libmpi.so.40", "libmpicxx.so.1"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).touch()
+    opened = room("software").opened
+    assert str(tmp_path / "openmpi/mca_btl_tcp.so") in opened(str(tmp_path / "libmpi.so.40"))
+    assert str(tmp_path / "openmpi/help.txt") not in opened(str(tmp_path / "libmpi.so.40"))
+    assert opened(str(tmp_path / "libmpicxx.so.1")) == []
+
+
+def test_two_nodes_read_what_is_on_a_network_file_system(room, tmp_path):
+    software = room("software")
+    path = tmp_path / "program"
+    path.write_bytes(b"abc")
+    os.utime(path, (7, 7))
+    shared = {path.stat().st_dev: "nfs4"}
+    digest = hashlib.sha256(b"abc").hexdigest()
+    stamp = {f"shared_file.{path}": "3 bytes of 7"}
+    assert dict(software.content(str(path), shared, False)) == stamp
+    assert dict(software.content(str(path), shared, True)) == {**stamp, f"shared_content.{path}": digest}
+    assert dict(software.content(str(path), {path.stat().st_dev: "ext4"}, False)) == {f"binary.{path}": digest}
+    assert dict(software.content("/no/such/file", shared, False)) == {"binary./no/such/file": None}
+
+
+@pytest.mark.parametrize("kind", ["nfs", "nfs4", "lustre", "gpfs", "beegfs_nodev", "fuse.glusterfs", "ceph"])
+def test_network_file_systems(room, kind):
+    assert room("software").NETWORK.fullmatch(kind)
+
+
+@pytest.mark.parametrize("kind", ["ext4", "xfs", "tmpfs", "overlay", "fuse.fuse-overlayfs", "btrfs", "squashfs"])
+def test_file_systems_of_a_node(room, kind):
+    assert not room("software").NETWORK.fullmatch(kind)
+
+
+def test_what_builds_need(room, on_path, tmp_path):
+    header = tmp_path / "include/nlohmann/json.hpp"
+    library = tmp_path / "lib/libc.a"
+    for path in (header, library):
+        path.parent.mkdir(parents=True)
+        path.touch()
+    # As GCC 12 answers.
+    on_path(
+        "mpicxx",
+        f"#!/bin/sh\ncase $1 in\n-print-file-name=libc.a) echo {library};;\n"
+        '-print-file-name=*) echo "${1#*=}";;\n'
+        f'*) printf \'#include "..." search starts here:\\n#include <...> search starts here:\\n {tmp_path}/none\\n '
+        f"{tmp_path}/include\\nEnd of search list.\\n' >&2;;\nesac\n",
+    )
+    facts = room("builds").facts(["nlohmann/json.hpp", "libc.a", "libnone.a", "none.h"])
+    assert facts == {
+        "needed_to_build.nlohmann/json.hpp": str(header),
+        "needed_to_build.libc.a": str(library),
+        "needed_to_build.libnone.a": None,
+        "needed_to_build.none.h": None,
+    }
+
+
+def test_accounts(room):
+    own = pwd.getpwuid(os.getuid())
+    accounts = room("names").accounts([own.pw_name, "no-such-user"])
+    assert accounts["account.no-such-user"] is None
+    assert accounts[f"account.{own.pw_name}"].startswith(f"number {os.getuid()}, home {own.pw_dir}, group ")
+
+
+def test_the_programs_of_every_feature_are_known():
+    assert set(OF_FEATURE) | OTHERWISE_KEPT == set(ENVIRONMENT_FEATURES)
+    assert programs_of(["fio", "emt-build"]) == ["mpirun", "mpiexec", "srun", "fio"]

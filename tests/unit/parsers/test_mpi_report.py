@@ -1,0 +1,84 @@
+"""What Open MPI, UCX and Intel MPI say of the transports that they use, as recorded and published."""
+
+import pathlib
+
+import pytest
+
+from reframe_checks.network.transport_faults import wrong_adapters, wrong_protocols
+from reframe_checks.parsers import mpi_report, ring_traffic
+from reframe_checks.parsers.errors import ParseError
+
+DATA = pathlib.Path(__file__).parents[2] / "data"
+NODES = [f"r39c2t5n{number}" for number in range(1, 5)]
+
+
+def said(name):
+    found = mpi_report.parse((DATA / "mpi_report" / name).read_text())
+    return {host: sorted(map(str, lanes)) for host, lanes in found.items()}
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("open_mpi_tcp.txt", {f"node{number}": ["tcp"] for number in range(1, 5)}),
+        ("ucx_two_rails.txt", {node: ["rc_mlx5 on mlx5_0:1", "rc_mlx5 on mlx5_1:1"] for node in NODES}),
+        ("ucx_four_rails.txt", {"jpbo-007-31": [f"rc_mlx5 on mlx5_{number}:1" for number in range(4)]}),
+        ("ucx_tcp.txt", {"promote": ["tcp on enp7s0", "tcp on enp8s0"]}),
+        ("intel_sockets.txt", {"": ["sockets"]}),
+    ],
+)
+def test_what_libraries_say(name, expected):
+    assert said(name) == expected
+
+
+@pytest.mark.parametrize("text", ["", "rank 0 done\n", "[a:1] mca: bml: Using tcp btl\n", "x" * 200_000])
+def test_of_anything_else_nothing_is_made(text):
+    assert mpi_report.parse(text) == {}
+
+
+def test_a_fall_back_to_tcp_says_so():
+    lanes = mpi_report.parse((DATA / "mpi_report/ucx_tcp.txt").read_text())
+    ((host, text),) = wrong_protocols(lanes, ["rc_*", "dc_*"])
+    assert (host, text) == ("promote", "MPI uses tcp on enp7s0, tcp on enp8s0, the site expects rc_* or dc_*")
+    rails = mpi_report.parse((DATA / "mpi_report/ucx_two_rails.txt").read_text())
+    assert list(wrong_protocols(rails, ["rc_*", "dc_*"])) == []
+
+
+def test_the_recorded_traffic_is_on_one_adapter():
+    traffic = ring_traffic.parse((DATA / "ring_traffic/four_nodes.json").read_text(), expect_nodes=4)
+    assert list(wrong_adapters(traffic.payload_bytes, traffic.sent_bytes, ["eth0"])) == []
+    assert list(wrong_adapters(traffic.payload_bytes, traffic.sent_bytes, [])) == []
+    absent = [text for _, text in wrong_adapters(traffic.payload_bytes, traffic.sent_bytes, ["ib0"])]
+    assert len(absent) == 4
+    assert all(text.startswith("there is no adapter ib0: MPI used eth0 (10") for text in absent)
+
+
+RAILS = {"mlx5_0:1": 50, "mlx5_1:1": 52, "ib0": 0, "eth0": 1}
+
+
+@pytest.mark.parametrize(
+    ("counted", "expected", "text"),
+    [
+        (RAILS, ["mlx5_*"], None),
+        (RAILS, [], None),
+        ({**RAILS, "mlx5_0:1": 101, "mlx5_1:1": 0}, ["mlx5_*"], "fewer rails: mlx5_0:1 (101 %), mlx5_1:1 (0 %)"),
+        ({**RAILS, "mlx5_0:1": 101, "mlx5_1:1": 0}, [], "fewer rails: mlx5_0:1 (101 %), mlx5_1:1 (0 %)"),
+        # TCP over InfiniBand: the port counts it as well.
+        ({**RAILS, "ib0": 101}, ["mlx5_*"], "fell back to ib0 (101 %) in place of mlx5_0:1, mlx5_1:1"),
+        ({"mlx5_0:1": 0, "mlx5_1:1": 0, "ib0": 0, "eth0": 103}, [], "fell back to eth0 (103 %) in place of"),
+        ({"mlx5_0:1": 30, "mlx5_1:1": 20}, ["mlx5_*"], "no adapter counted most of what MPI sent: mlx5_0:1 (30 %)"),
+        ({"mlx5_0:1": 100}, ["mlx5_0:1", "mlx5_1:1"], "there is no adapter mlx5_1:1"),
+    ],
+)
+def test_adapters(counted, expected, text):
+    sent = {"n1": RAILS, "n2": RAILS, "n3": counted}
+    if expected[1:]:
+        sent = {"n3": counted}
+    found = list(wrong_adapters(100, sent, expected))
+    assert [node for node, _ in found] == (["n3"] if text else [])
+    assert all(said.startswith(text) for _, said in found)
+
+
+def test_a_node_that_is_missing():
+    with pytest.raises(ParseError, match="5 ranks"):
+        ring_traffic.parse((DATA / "ring_traffic/four_nodes.json").read_text(), expect_nodes=5)
