@@ -16,6 +16,7 @@ from kappa.ground.bounded_file import read_text
 from kappa.vocabulary.modes import FULL, MODES
 from reframe_checks.base.case_register import Registered
 from reframe_checks.base.evidence import Evidence
+from reframe_checks.base.hang_watch import HangWatch
 from reframe_checks.base.load_watch import LoadWatch
 from reframe_checks.base.parameters import Parameters
 from reframe_checks.base.provenance import Provenance
@@ -42,7 +43,7 @@ def feature_choices(needs):
 
 
 class SystemCheck(
-    rfm.RunOnlyRegressionTest, Parameters, Strictness, References, Evidence, Provenance, Tuning, LoadWatch,
+    rfm.RunOnlyRegressionTest, Parameters, Strictness, References, Evidence, Provenance, Tuning, LoadWatch, HangWatch,
     SameAllocation, Registered,
     special=True,
 ):  # fmt: skip
@@ -166,6 +167,7 @@ class SystemCheck(
         """ReFrame asks this of every running job at each poll, which no hook sees."""
         if self.job and not self.is_dry_run():
             self.answer_held_job()
+            self.look_for_first_node()
         return super().run_complete()
 
     def launch_command(self):

@@ -1,0 +1,37 @@
+"""Which of many nodes do not work, when trying takes a group of them: halves of what does not work, until it is one.
+
+Runs on the Python 3.6 that old systems bring.
+"""
+
+MOST_GROUPS = 32  # more that do not work at once are no fault of single nodes
+
+
+def not_working(nodes, tried):
+    """The nodes that do not work, each tried twice, while all the others together do; nobody when that is not so.
+
+    ``tried(groups)`` tries all groups at once, and returns for each whether it works. Of two nodes that work alone, but
+    not together, each is tried again beside one of a group that works.
+    """
+    suspects, working, pairs, groups = {}, [], [], [list(nodes)]
+    while groups:
+        if len(groups) > MOST_GROUPS:
+            return []
+        halves = []
+        for group, works in zip(groups, tried(groups)):
+            if works:
+                working += group if len(group) > 1 else []
+            elif len(group) == 1:
+                suspects[group[0]] = group
+            else:
+                pairs += [group] if len(group) == 2 else []
+                halves += [group[: len(group) // 2], group[len(group) // 2 :]]
+        groups = halves
+    alone = [node for pair in pairs if not set(pair) & set(suspects) for node in pair]
+    if alone and working:
+        beside = [[node, working[0]] for node in alone]
+        suspects.update((pair[0], pair) for pair, works in zip(beside, tried(beside)) if not works)
+    rest = [node for node in nodes if node not in suspects]
+    if not suspects or not rest:
+        return []
+    works = tried([rest] + list(suspects.values()))
+    return [node for node, again in zip(suspects, works[1:]) if not again] if works[0] else []
