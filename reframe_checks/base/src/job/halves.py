@@ -12,7 +12,8 @@ def not_working(nodes, tried):
     ``tried(groups)`` tries all groups at once, and returns for each whether it works. Of two nodes that work alone, but
     not together, each is tried again beside one of a group that works.
     """
-    suspects, working, pairs, groups = {}, [], [], [list(nodes)]
+    # Where the whole works, both halves do, and where it does not and both halves do, no node can be told.
+    suspects, working, pairs, groups = {}, [], [], halves_of(nodes)
     while groups:
         if len(groups) > MOST_GROUPS:
             return []
@@ -24,7 +25,7 @@ def not_working(nodes, tried):
                 suspects[group[0]] = group
             else:
                 pairs += [group] if len(group) == 2 else []
-                halves += [group[: len(group) // 2], group[len(group) // 2 :]]
+                halves += halves_of(group)
         groups = halves
     alone = [node for pair in pairs if not set(pair) & set(suspects) for node in pair]
     if alone and working:
@@ -35,3 +36,7 @@ def not_working(nodes, tried):
         return []
     works = tried([rest] + list(suspects.values()))
     return [node for node, again in zip(suspects, works[1:]) if not again] if works[0] else []
+
+
+def halves_of(group):
+    return [half for half in (group[: len(group) // 2], group[len(group) // 2 :]) if half]

@@ -11,7 +11,7 @@ import subprocess
 import time
 
 # How long a step may take that nobody else has finished, and beside others: at least, and times the quickest.
-ALONE_S, BESIDE_S, TIMES_QUICKEST = 12, 8, 5
+ALONE_S, BESIDE_S, TIMES_QUICKEST = 15, 8, 5
 ASKING_S = 10
 NOT_FOR_STEPS = ("SLURM_TASK_PROLOG", "SLURM_KILL_BAD_EXIT", "SLURM_NTASKS", "SLURM_NPROCS", "SLURM_NNODES")
 

@@ -32,7 +32,7 @@ import time
 import steps
 from halves import not_working
 
-POLL_S, QUIET_S, TIMES_EXPECTED, SHARE_LATER = 5, 15, 5, 0.25
+POLL_S, QUIET_S, TIMES_EXPECTED, SHARE_LATER = 2, 15, 5, 0.25
 MOST_FILES = 64
 OWN = ("watch.err", "kappa_watch", "load_watch")
 
