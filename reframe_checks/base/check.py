@@ -71,6 +71,8 @@ class SystemCheck(
     repeats = rfmb.variable(int, value=1)
     #: Modes besides its own tags in which the check runs.
     modes = EVERY_MODE
+    #: Nodes of the partition that it does without; the job has to be told to leave them, too.
+    without_nodes = rfmb.variable(typ.List[str], value=[])
     check_class = rfmb.variable(str, value="", loggable=True)
     #: Number of nodes of the partition, from the site.
     partition_size = rfmb.variable(int, value=0, loggable=True)
@@ -128,8 +130,8 @@ class SystemCheck(
 
     @property
     def partition_nodes(self):
-        """Number of nodes that the site says the partition has."""
-        return self.stated("extras/nodes", self.current_partition.extras.get("nodes"))
+        """Number of nodes that the site says the partition has, less those that it does without."""
+        return self.stated("extras/nodes", self.current_partition.extras.get("nodes")) - len(self.without_nodes)
 
     @property
     def cores_per_node(self):

@@ -42,12 +42,14 @@ class HangWatch(rfm.RegressionTestPlugin):
 
     #: False for a job that nobody watches.
     watch_hangs = rfmb.variable(typ.Bool, value=True)
+    #: The nodes on which the job hung, or that made it fail.
+    hung_on = rfmb.variable(typ.List[str], value=[], loggable=True)
     #: The state in which Slurm ended the job before its end; empty when it did not.
     ended_by_slurm = rfmb.variable(str, value="", loggable=True)
 
     @rfmb.run_before("run")
     def watch_for_hangs(self):
-        self.ended_by_slurm, self._lost_nodes, self._asked_s = "", (), time.monotonic()
+        self.hung_on, self.ended_by_slurm, self._lost_nodes, self._asked_s = [], "", (), time.monotonic()
         if not self.watch_hangs or not runs_in_slurm(self):
             return
         for name in PARTS:
@@ -98,6 +100,7 @@ class HangWatch(rfm.RegressionTestPlugin):
 
     def blame(self, how, nodes):
         """:raises SanityError: always; each of the nodes has a finding. ``nodes``: name -> (reason, evidence)."""
+        self.hung_on = sorted(nodes)
         self.hint = HINTS[next(iter(nodes.values()))[0]]
         self.record_findings([
             Finding("node", node, (node,), f"{how}:", None, None, evidence) for node, (_, evidence) in nodes.items()
