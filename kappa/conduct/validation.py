@@ -35,8 +35,8 @@ class Validation:
         return self.folder / REPORT
 
     def measure(self, conductor: Conductor) -> None:
-        """Run the mode, then measure what a node kept from being measured on those that are left, and what is out of bounds
-        again, on the same nodes and then on others.
+        """Run the mode; then on the nodes that are left what a node kept from being measured; then again what is out of
+        bounds, on the same nodes and then on others.
 
         What was measured again without leaving a report is said, and the verdict tells of it. Nothing else may use the
         results meanwhile (``using``). Errors as of ``Session.run``, and ``InputError`` for a report of another kind.

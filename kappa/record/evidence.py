@@ -197,8 +197,8 @@ class Measurement(Figures, frozen=True):
     ``suspects`` are nodes that the check's own measurement points at, ``findings`` ranked evidence against nodes,
     links and switches, ``hint`` the one line that an operator needs first when the check fails. ``load_by_others`` is
     by node, or of ``this machine`` where nodes share one; ``robbed`` says why that was too much to blame a node.
-    ``hung_on`` are the nodes that kept it from being measured; ``ended_by_slurm`` is the state in which Slurm ended the job,
-    which says nothing of a node.
+    ``hung_on`` are the nodes that kept it from being measured; ``ended_by_slurm`` is the state in which Slurm ended the
+    job, which says nothing of a node.
     """
 
     curves: dict[str, Curve] = {}

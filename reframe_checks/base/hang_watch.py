@@ -1,8 +1,8 @@
 """A job that hangs or fails names the node that it is, in its own allocation, and ends then (docs/hangs.md).
 
-The job script starts a watch beside the measurement (``src/job/watch_nodes.py``), which writes what it finds into a file.
-What no job can say, as when its first node dies with it, Slurm is asked where ReFrame runs. A job that Slurm ended for
-another reason, as its time limit, is no node's fault.
+The job script starts a watch beside the measurement (``src/job/watch_nodes.py``), which writes down what it finds. What
+no job can say, as when its first node dies with it, Slurm is asked where ReFrame runs. A job that Slurm ended for another
+reason, as its time limit, is no node's fault.
 """
 
 import contextlib
@@ -23,7 +23,7 @@ from reframe_checks.parsers import hang
 
 # As in `src/job/watch_nodes.py`.
 HANG_FILE, LOG_FILE = "hang.json", "watch.err"
-PARTS = ("watch_nodes.py", "steps.py", "halves.py", "look_at_node.py", "start_mpi.py")
+PARTS = ("watch_nodes.py", "search.py", "steps.py", "halves.py", "look_at_node.py", "start_mpi.py")
 #: Between two questions for the state of a job's first node.
 ASK_EVERY_S = 10
 #: States of a job that Slurm has ended, which says nothing of its nodes.
@@ -95,17 +95,17 @@ class HangWatch(rfm.RegressionTestPlugin):
             self.blame("hang", {node: ("lost", "Slurm has given it up") for node in self._lost_nodes})
         if state:
             self.ended_by_slurm = state
-            self.hint = "nothing here speaks against a node: was the time limit too short, the machine busy, or was it cancelled?"
+            self.hint = "nothing speaks against a node: was the machine busy, the limit too short, was it cancelled?"
             raise SanityError(f"Slurm ended the job before it was done: {state}")
 
     def blame(self, how, nodes):
         """:raises SanityError: always; each of the nodes has a finding. ``nodes``: name -> (reason, evidence)."""
         self.hung_on = sorted(nodes)
-        self.hint = HINTS[next(iter(nodes.values()))[0]]
         self.record_findings([
             Finding("node", node, (node,), f"{how}:", None, None, evidence) for node, (_, evidence) in nodes.items()
         ])  # fmt: skip
-        raise SanityError(f"{how} on {', '.join(nodes)}: {next(iter(nodes.values()))[1]}")
+        self.hint = HINTS[next(iter(nodes.values()))[0]]
+        raise SanityError(f"{how} on {'; '.join(f'{node}: {evidence}' for node, (_, evidence) in nodes.items())}")
 
 
 def said(named: hang.Named) -> str:

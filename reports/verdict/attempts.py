@@ -44,7 +44,8 @@ def _confirmed(found: CaseVerdict, again: Sequence[CaseVerdict]) -> CaseVerdict:
 
     One that was ended from outside does not: what was measured before holds.
     """
-    remaining = tuple(each for each in again if each.case.purpose == REMAINING_NODES and confirms(each.case, found.case))
+    left = [attempt for attempt in again if attempt.case.purpose == REMAINING_NODES]
+    remaining = tuple(attempt for attempt in left if confirms(attempt.case, found.case))
     if remaining:
         return replace(found, elsewhere=remaining)
     if not doubtful(found):

@@ -82,11 +82,16 @@ def _without_hung(cases: list[CaseVerdict]) -> list[Repetition]:
             *(hung & (other.case.involved | {*other.case.suspects}) for other in cases if _in_partition_of(case, other))
         )
         words = (case.partition, case.environ, case.hashcode, *there)
-        measured_nothing = found.state is not State.PASS and not case.perfvalues and not case.ended_by_slurm
-        if not case.local and there and measured_nothing and all(map(_WORD.fullmatch, words)):
-            if case.partition_size == 0 or case.partition_size > len(there):
-                groups.setdefault((case.partition, case.environ, tuple(sorted(there))), []).append(case.hashcode)
+        enough = case.partition_size == 0 or case.partition_size > len(there)
+        if there and enough and not case.local and _measured_nothing(found) and all(map(_WORD.fullmatch, words)):
+            groups.setdefault((case.partition, case.environ, tuple(sorted(there))), []).append(case.hashcode)
     return [Repetition(*where, tuple(dict.fromkeys(hashcodes))) for where, hashcodes in groups.items()]
+
+
+def _measured_nothing(found: CaseVerdict) -> bool:
+    """Without a figure, and not because somebody or a limit ended the job."""
+    case = found.case
+    return found.state is not State.PASS and all(m.value is None for m in case.metrics) and not case.ended_by_slurm
 
 
 def _in_partition_of(case: Case, other: CaseVerdict) -> bool:
@@ -115,7 +120,7 @@ def confirms(again: Case, first: Case) -> bool:
     if again.selected != first.selected:
         return False
     if again.purpose == REMAINING_NODES:
-        return not first.perfvalues
+        return all(metric.value is None for metric in first.metrics)
     asked, nodes = set(again.asked_nodes), set(first.nodes)
     return not asked or (asked == nodes if again.purpose == SAME_NODES else asked >= nodes)
 

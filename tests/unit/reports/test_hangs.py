@@ -21,8 +21,8 @@ def placed(entry, nodes, **changes):
 
 def failed(nodes, **changes):
     """A case that failed before it measured anything."""
-    nothing = {"result": "fail", "fail_phase": "sanity", "fail_reason": "sanity error: hang", "perfvalues": None}
-    return placed(latency(), nodes, **nothing, **changes)
+    entry = latency(value=None, result="fail", fail_phase="sanity", fail_reason="sanity error: no figure")
+    return placed(entry, nodes, **changes)
 
 
 def hung(nodes, on="node2"):
@@ -83,7 +83,8 @@ def test_the_node_stays_blamed_whatever_the_others_give(judged):
 
 
 def test_what_slurm_ended_blames_no_node_by_elimination(judged):
-    passed = placed(latency(), ["node1"]) | {"name": "OsuLatency on one"}
+    passed = placed(latency(), ["node1", "node3"])
     for ended, suspects in (("", ["node2"]), ("TIMEOUT", [])):
-        verdict = judged([passed, failed(["node1", "node2"], ended_by_slurm=ended)])
+        lost = failed(["node1", "node2"], ended_by_slurm=ended)
+        verdict = judged([passed, lost])
         assert (verdict.state, [suspect.node for suspect in verdict.suspects]) == (State.FAIL, suspects)

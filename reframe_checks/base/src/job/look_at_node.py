@@ -34,7 +34,7 @@ def processes_of_job(job):
     for name in os.listdir("/proc"):
         if not name.isdigit():
             continue
-        pairs = (pair.split(b"=", 1) for pair in read("/proc/" + name + "/environ").split(b"\0") if b"=" in pair)
+        pairs = (pair.split(b"=", 1) for pair in read(f"/proc/{name}/environ").split(b"\0") if b"=" in pair)
         environ = {key.decode("ascii", "replace"): value.decode("utf-8", "replace") for key, value in pairs}
         if environ.get("SLURM_JOB_ID") == job and "KAPPA_WATCH" not in environ:
             found[int(name)] = environ
@@ -42,20 +42,20 @@ def processes_of_job(job):
 
 
 def state_of(pid):
-    """Name, state, processor time in s, start in s since boot, and bytes read and written; ``None`` when it has ended."""
-    stat = read("/proc/%d/stat" % pid).decode("utf-8", "replace")
+    """Name, state, processor time in s, start in s since boot, bytes read and written; ``None`` when it has ended."""
+    stat = read(f"/proc/{pid}/stat").decode("utf-8", "replace")
     name, _, rest = stat.partition(" (")[2].rpartition(") ")
     fields = rest.split()
     if not fields:
         return None
-    moved = sum(map(int, re.findall(rb"^[rw]char: (\d+)", read("/proc/%d/io" % pid), re.MULTILINE)))
+    moved = sum(map(int, re.findall(rb"^[rw]char: (\d+)", read(f"/proc/{pid}/io"), re.MULTILINE)))
     cpu_s = (int(fields[11]) + int(fields[12])) * TICK_S
     return {"program": name, "state": fields[0], "cpu_s": cpu_s, "start_s": int(fields[19]) * TICK_S, "moved": moved}
 
 
 def heartbeat_of(pid):
     """Beats, phase, since when on the monotonic clock and limit in s; ``None`` where there is no heartbeat."""
-    folder = "/proc/%d/fd/" % pid
+    folder = f"/proc/{pid}/fd/"
     try:
         for name in os.listdir(folder):
             if os.readlink(folder + name).startswith("/memfd:kappa-heartbeat"):
@@ -72,7 +72,7 @@ def rank_of(environ):
 
 def library_of(pid):
     """The MPI library that the process has loaded; ``None`` when it has none."""
-    found = re.search(rb"(/\S*/libmpi(?:_\w+|ch)?\.so[.\d]*)$", read("/proc/%d/maps" % pid), re.MULTILINE)
+    found = re.search(rb"(/\S*/libmpi(?:_\w+|ch)?\.so[.\d]*)$", read(f"/proc/{pid}/maps"), re.MULTILINE)
     return found and found.group(1).decode("utf-8", "replace")
 
 

@@ -43,17 +43,14 @@ def nodes_down(nodes):
     return sorted({line.split()[0] for line in lines if line.split()[1:] and line.split()[1].startswith("down")})
 
 
-def looks(groups):
-    """For each group of nodes, what ``look_at_node.py`` tells of each that answers."""
-    commands = [_step(group, "none") + ["python3", "./look_at_node.py"] for group in groups]
-    found = []
-    for lines in _run(commands, [len(group) for group in groups], "kappa-look "):
-        told = [json.loads(line) for line in lines]
-        found.append({look["node"]: look for look in told})
-    return found
+def looks(groups, patience):
+    """For each group of nodes, what ``look_at_node.py`` tells of each that answers, by its name."""
+    commands = [[*_step(group, "none"), "python3", "./look_at_node.py"] for group in groups]
+    found = _run(commands, [len(group) for group in groups], "kappa-look ", patience)
+    return [{look["node"]: look for look in map(json.loads, lines)} for lines in found]
 
 
-def starts_of_mpi(groups, library, launcher):
+def starts_of_mpi(groups, patience, library, launcher):
     """For each group of nodes, whether MPI starts on it, with one rank on each node."""
     if launcher[0] == "srun":
         mpi = next((word.partition("=")[2] for word in launcher if word.startswith("--mpi=")), "")
@@ -62,28 +59,29 @@ def starts_of_mpi(groups, library, launcher):
         commands = [[launcher[0], "-np", str(len(group)), "-host", ",".join(group)] for group in groups]
     program = ["python3", os.path.abspath("start_mpi.py"), library]
     sizes = [len(group) for group in groups]
-    found = _run([command + program for command in commands], sizes, "kappa-mpi ")
-    return [len(lines) == size for lines, size in zip(found, sizes)]
+    found = _run([command + program for command in commands], sizes, "kappa-mpi ", patience)
+    return [len(lines) == sizes[number] for number, lines in enumerate(found)]
 
 
 def _step(nodes, mpi):
     # Slurm's PMIx plug-in takes a node's number in the step for that in the job (src/ring_of_links.sh).
-    listed = ",".join(nodes)
-    return ["env", "SLURM_JOB_NODELIST=" + listed, "SLURM_OVERLAP=1", "srun"] + (["--mpi=" + mpi] if mpi else []) + [
-        "--nodes=%d" % len(nodes), "--ntasks=%d" % len(nodes), "--ntasks-per-node=1", "--nodelist=" + listed,
-        "--cpus-per-task=1", "--input=none", "--quiet", "--no-kill", "--kill-on-bad-exit=0",
+    listed, count = ",".join(nodes), len(nodes)
+    return [
+        "env", f"SLURM_JOB_NODELIST={listed}", "SLURM_OVERLAP=1", "srun", *([f"--mpi={mpi}"] if mpi else []),
+        f"--nodes={count}", f"--ntasks={count}", "--ntasks-per-node=1", f"--nodelist={listed}", "--cpus-per-task=1",
+        "--input=none", "--quiet", "--no-kill", "--kill-on-bad-exit=0",
     ]  # fmt: skip
 
 
-def _run(commands, sizes, mark):
+def _run(commands, sizes, mark, patience):
     """Runs all commands at once; returns the lines of each that begin with ``mark``, without it.
 
-    It ends when each has printed as many as its size says, or what has not is late.
+    It ends when each has printed as many as its size says, or when what has not is late, with so much ``patience``.
     """
     environ = {key: value for key, value in os.environ.items() if key not in NOT_FOR_STEPS}
-    print(time.strftime("%T"), *(" ".join(map(shlex.quote, command)) for command in commands), sep="\n  ")
+    print(time.strftime("%T"), *(" ".join(map(shlex.quote, command)) for command in commands), sep="\n  ", flush=True)
     began_s = time.monotonic()
-    deadline_s = began_s + ALONE_S
+    deadline_s = began_s + patience * ALONE_S
     steps, found = [], [[] for _ in commands]
     with selectors.DefaultSelector() as waiting:
         try:
@@ -102,10 +100,10 @@ def _run(commands, sizes, mark):
                         waiting.unregister(key.fileobj)
                     if found[number]:
                         took_s = time.monotonic() - began_s
-                        deadline_s = min(deadline_s, began_s + max(BESIDE_S, TIMES_QUICKEST * took_s))
+                        deadline_s = min(deadline_s, began_s + patience * max(BESIDE_S, TIMES_QUICKEST * took_s))
         finally:
             _end(steps)
-    print("  %.1f s: %s of %s" % (time.monotonic() - began_s, [len(lines) for lines in found], sizes))
+    print(f"  {time.monotonic() - began_s:.1f} s: {[len(lines) for lines in found]} of {sizes}")
     return found
 
 
