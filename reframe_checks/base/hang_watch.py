@@ -1,8 +1,8 @@
 """A job that hangs or fails names the node that it is, in its own allocation, and ends then (docs/hangs.md).
 
 The job script starts a watch beside the measurement (``src/job/watch_nodes.py``), which writes down what it finds. What
-no job can say, as when its first node dies with it, Slurm is asked where ReFrame runs. A job that Slurm ended for another
-reason, as its time limit, is no node's fault.
+no job can say, as when its first node dies with it, Slurm is asked where ReFrame runs. A job that Slurm has ended for
+another reason, as its time limit, is no node's fault.
 """
 
 import contextlib
