@@ -21,6 +21,10 @@ SEEN_BY: dict[str, tuple[str, ...]] = {
     "wrong library": ("PartitionHealth",),
     "damaged output": ("NodeScratch", "PartitionHealth"),
     "clock offset": ("PartitionHealth",),
+    "stopped rank": ("NodeSweep", "PairSweep"),
+    # What comes after it finds a node less.
+    "node dies in a job": ("NodeSweep", "PairSweep", "PartitionState"),
+    "MPI does not start": ("NodeSweep", "PairSweep"),
 }
 # The check that reads what the program says, where a kind damages one of several.
 READ_BY = {"fio": "NodeScratch", "scontrol": "PartitionHealth"}
