@@ -156,11 +156,6 @@ class SystemCheck(
         return True
 
     @rfmb.run_before("run")
-    def end_with_the_first_crash(self):
-        """Otherwise ranks that wait for a crashed one hold the nodes until the time limit."""
-        self.env_vars = {"SLURM_KILL_BAD_EXIT": "1", **self.env_vars}
-
-    @rfmb.run_before("run")
     def repeat_command(self):
         command = " ".join([self.launch_command(), self.executable, *self.executable_opts])
         self.postrun_cmds = [*self.postrun_cmds, *[command] * (self.repeats - 1)]

@@ -60,8 +60,8 @@ class HangWatch(rfm.RegressionTestPlugin):
         mpi = [option for option in self.job.launcher.options if option.startswith("--mpi=")]
         watch = sourced(self, "watch_nodes.sh", f"{expected_s:g}", program, *launcher, *mpi)
         self.prerun_cmds = [watch, *self.prerun_cmds]
-        # Else the job ends with a node that dies, before it can say anything.
-        self.job.options += ["--no-kill"]
+        # Else the job ends with a node that dies, before it can say anything. On one line: job scripts are short.
+        self.job.options = [" ".join([*self.job.options, "--no-kill"])]
 
     def look_for_first_node(self):
         """Cancel a job whose first node Slurm has given up: with ``--no-kill`` it would stay until its time limit."""

@@ -98,7 +98,8 @@ def test_output_that_cannot_be_moved_stays(job, tmp_path):
 
 WATCHED = """
 bash -c 'trap "echo ended >> watch; exit" TERM; trap "echo asked >> watch; exit" USR1
-         while :; do sleep 0.05; done' & echo $! > kappa_watch
+         echo $$ > kappa_watch; while :; do sleep 0.05; done' &
+until [[ -s kappa_watch ]]; do sleep 0.01; done
 """
 
 

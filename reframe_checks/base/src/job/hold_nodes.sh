@@ -1,8 +1,10 @@
 #!/usr/bin/env bash
 # Usage, as the first command of a job script: . ./hold_nodes.sh HOLD_S LIMIT_S STDOUT STDERR
 # The script runs itself as a child, which measures; then it holds the nodes for up to HOLD_S seconds until ReFrame has
-# judged the figures, and measures once more if they are out of bounds. In the child this file does nothing. If the child
-# has started a watch (watch_nodes.sh), it is ended with it, or asked for the node that made it fail.
+# judged the figures, and measures once more if they are out of bounds. If the child has started a watch (watch_nodes.sh),
+# it is ended with it, or asked for the node that made it fail.
+# Otherwise ranks that wait for a crashed one hold the nodes until the time limit.
+export SLURM_KILL_BAD_EXIT=${SLURM_KILL_BAD_EXIT-1}
 if [[ ${KAPPA_MEASURES-} == "$SLURM_JOB_ID" || -n ${SLURM_ARRAY_TASK_ID-} ]]; then return 0; fi
 hold_s=$1 limit_s=$2 stdout=$3 stderr=$4
 shell=("$BASH")
