@@ -71,7 +71,7 @@ class HangWatch(rfm.RegressionTestPlugin):
         self._asked_s = time.monotonic()
         if self.job.state != "RUNNING":
             return
-        [first] = asked("squeue", "--noheader", f"--jobs={self.job.jobid}", "--format=%B") or [""]
+        first = next(iter(asked("squeue", "--noheader", f"--jobs={self.job.jobid}", "--format=%B")), "")
         if first and first in nodes_down([first]):
             self._lost_nodes = (first,)
             getlogger().warning(f"{self.name}: {first}, the first node of job {self.job.jobid}, is down: cancelled")
@@ -132,7 +132,7 @@ def said(named: hang.Named) -> str:
 def nodes_down(nodes) -> list[str]:
     """Those of the nodes that Slurm has given up."""
     lines = asked("sinfo", "--noheader", "--Node", f"--nodes={','.join(nodes)}", "--format=%N %T")
-    return sorted({node for node, state in map(str.split, lines) if state.startswith("down")})
+    return sorted({node for node, _, state in (line.partition(" ") for line in lines) if state.startswith("down")})
 
 
 def asked(*command: str) -> list[str]:
