@@ -179,8 +179,9 @@ def explain(found: CaseVerdict) -> str:
     left = [attempt for attempt in found.elsewhere if attempt.case.purpose == REMAINING_NODES]
     if left:
         nodes = folded(node for attempt in left for node in attempt.case.nodes)
-        failed = any(attempt.state is State.FAIL for attempt in left)
-        return f"on the nodes left, {nodes}: {'FAIL, too' if failed else 'within bounds'}"
+        states = {attempt.state for attempt in left}
+        how = "FAIL, too" if State.FAIL in states else "within bounds" if states == {State.PASS} else "INCOMPLETE"
+        return f"on the nodes left, {nodes}: {how}"
     diagnosis = diagnose(found)
     if diagnosis is None or diagnosis is Diagnosis.UNCONFIRMED:
         return ""
