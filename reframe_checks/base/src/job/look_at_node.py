@@ -16,7 +16,7 @@ BETWEEN_S = 1.0
 HEARTBEAT = struct.Struct("8sQqd96s")  # as in heartbeat.hpp
 RANKS = ("OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "SLURM_PROCID")
 TICK_S = 1 / os.sysconf("SC_CLK_TCK")
-MOST = 4  # processes told of each kind
+MOST = 1  # process told of each kind: srun mixes lines of several nodes that are longer than 1024 bytes
 IDLE_SHARE, ASLEEP_CPU_S, ASLEEP_AGE_S = 0.02, 1.0, 10.0
 
 

@@ -47,7 +47,15 @@ def looks(groups, patience):
     """For each group of nodes, what ``look_at_node.py`` tells of each that answers, by its name."""
     commands = [[*_step(group, "none"), "python3", "./look_at_node.py"] for group in groups]
     found = _run(commands, [len(group) for group in groups], "kappa-look ", patience)
-    return [{look["node"]: look for look in map(json.loads, lines)} for lines in found]
+    return [{look["node"]: look for look in map(_whole, lines) if look} for lines in found]
+
+
+def _whole(line):
+    """What a node tells; ``None`` where srun has mixed it with what another does."""
+    try:
+        return json.loads(line)
+    except ValueError:
+        return None
 
 
 def starts_of_mpi(groups, patience, library, launcher):
