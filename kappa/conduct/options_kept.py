@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from kappa.record.model import SAME_NODES
+from kappa.record.model import REMAINING_NODES, SAME_NODES
 
 # For how long each job waits for a quieter machine, where nodes share one.
 QUIET_WAIT_S = 20
@@ -31,11 +31,12 @@ class OptionsKept:
 
     def for_nodes(self, purpose: str, nodes: Sequence[str]) -> list[str]:
         """With these nodes to take, or to leave, when it is quieter; a check is not held to be measured once more."""
+        fewer = ["-S", f"without_nodes={','.join(nodes)}"] if purpose == REMAINING_NODES else []
         if purpose == SAME_NODES:
             place = f"nodelist={','.join(nodes)}"
         else:
             place = f"exclude={','.join((*nodes, *self.avoided))}"
-        return ["-S", f"quiet_wait_s={QUIET_WAIT_S}", *self.options, "-J", place, "-S", "hold_s=0"]
+        return ["-S", f"quiet_wait_s={QUIET_WAIT_S}", *self.options, "-J", place, "-S", "hold_s=0", *fewer]
 
 
 def _pairs(options: Sequence[str]) -> list[tuple[str, str]]:

@@ -13,7 +13,7 @@ from kappa.ground.errors import InputError
 from kappa.ground.locks import LockedError, locked
 from kappa.ground.whole_files import make_folder, write_atomically
 from kappa.record.load import CONFIRMATIONS, load_session
-from kappa.record.model import OTHER_NODES, SAME_NODES
+from kappa.record.model import OTHER_NODES, REMAINING_NODES, SAME_NODES
 from reports.verdict.attempts import latest_attempts
 from reports.verdict.confirm import Repetition, repetitions
 from reports.verdict.judge import judge_report
@@ -35,7 +35,8 @@ class Validation:
         return self.folder / REPORT
 
     def measure(self, conductor: Conductor) -> None:
-        """Run the mode, then measure again what is out of bounds, on the same nodes and then on others.
+        """Run the mode; then on the nodes that are left what a node kept from being measured; then again what is out of
+        bounds, on the same nodes and then on others.
 
         What was measured again without leaving a report is said, and the verdict tells of it. Nothing else may use the
         results meanwhile (``using``). Errors as of ``Session.run``, and ``InputError`` for a report of another kind.
@@ -44,7 +45,7 @@ class Validation:
         Session(settings, self.report, ["-r", f"--mode={self.mode}", *self.options]).run(conductor)
         make_folder(self.folder / CONFIRMATIONS)
         kept = OptionsKept.of(self.options)
-        for purpose in (SAME_NODES, OTHER_NODES):
+        for purpose in (REMAINING_NODES, SAME_NODES, OTHER_NODES):
             session = load_session(self.report)
             for number, again in enumerate(repetitions(latest_attempts(session), purpose), start=1):
                 conductor.say(f"measuring again on {purpose}: {again.partition}, {','.join(again.nodes)}")

@@ -197,6 +197,8 @@ class Measurement(Figures, frozen=True):
     ``suspects`` are nodes that the check's own measurement points at, ``findings`` ranked evidence against nodes,
     links and switches, ``hint`` the one line that an operator needs first when the check fails. ``load_by_others`` is
     by node, or of ``this machine`` where nodes share one; ``robbed`` says why that was too much to blame a node.
+    ``hung_on`` are the nodes that kept it from being measured; ``ended_by_slurm`` is the state in which Slurm ended the
+    job, which says nothing of a node.
     """
 
     curves: dict[str, Curve] = {}
@@ -208,6 +210,8 @@ class Measurement(Figures, frozen=True):
     hint: str = ""
     load_by_others: dict[str, LoadByOthers] = {}
     robbed: str = ""
+    hung_on: tuple[str, ...] = ()
+    ended_by_slurm: str = ""
 
     def __post_init__(self) -> None:
         if self.perfvalues is None and any(getattr(self, name) for name in self.__struct_fields__):

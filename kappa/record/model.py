@@ -11,6 +11,8 @@ from kappa.record.report import RecordedCase, SessionInfo
 
 # How a case was measured again: in its own job, or in a session that measured cases of another again.
 SAME_ALLOCATION, SAME_NODES, OTHER_NODES = "same-allocation", "same-nodes", "other-nodes"
+# Measured on the nodes that are left without those on which jobs hang.
+REMAINING_NODES = "remaining-nodes"
 
 
 @dataclass(frozen=True)
@@ -44,7 +46,7 @@ class Case(RecordedCase, frozen=True, kw_only=True, dict=True):
     fail_reason: str = ""
     run: int = 0
     purpose: str = ""
-    """``SAME_ALLOCATION``, ``SAME_NODES`` or ``OTHER_NODES`` when it was measured again, else empty."""
+    """``SAME_ALLOCATION`` or one of those beside it when it was measured again, else empty."""
     asked_nodes: tuple[str, ...] = ()
     """When it was measured again: the nodes that it had to take or to avoid; empty when not known."""
     first: "Case | None" = None

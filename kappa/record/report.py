@@ -94,6 +94,8 @@ class RecordedCase(ReframeCase, frozen=True, kw_only=True):
     hint: str = ""
     load_by_others: dict[str, LoadByOthers] = {}
     robbed: str = ""
+    hung_on: tuple[str, ...] = ()
+    ended_by_slurm: str = ""
     scaling: Scaling | None = None
     census: Census | None = None
 

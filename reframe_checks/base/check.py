@@ -16,6 +16,7 @@ from kappa.ground.bounded_file import read_text
 from kappa.vocabulary.modes import FULL, MODES
 from reframe_checks.base.case_register import Registered
 from reframe_checks.base.evidence import Evidence
+from reframe_checks.base.hang_watch import HangWatch
 from reframe_checks.base.load_watch import LoadWatch
 from reframe_checks.base.parameters import Parameters
 from reframe_checks.base.provenance import Provenance
@@ -42,7 +43,7 @@ def feature_choices(needs):
 
 
 class SystemCheck(
-    rfm.RunOnlyRegressionTest, Parameters, Strictness, References, Evidence, Provenance, Tuning, LoadWatch,
+    rfm.RunOnlyRegressionTest, Parameters, Strictness, References, Evidence, Provenance, Tuning, LoadWatch, HangWatch,
     SameAllocation, Registered,
     special=True,
 ):  # fmt: skip
@@ -70,6 +71,8 @@ class SystemCheck(
     repeats = rfmb.variable(int, value=1)
     #: Modes besides its own tags in which the check runs.
     modes = EVERY_MODE
+    #: Nodes of the partition that it does without; the job has to be told to leave them, too.
+    without_nodes = rfmb.variable(typ.List[str], value=[])
     check_class = rfmb.variable(str, value="", loggable=True)
     #: At most so many nodes stand for all of the partition; 0: all do.
     most_nodes = rfmb.variable(int, value=0)
@@ -130,8 +133,8 @@ class SystemCheck(
 
     @property
     def partition_nodes(self):
-        """Number of nodes that the site says the partition has."""
-        return self.stated("extras/nodes", self.current_partition.extras.get("nodes"))
+        """Number of nodes that the site says the partition has, less those that it does without."""
+        return self.stated("extras/nodes", self.current_partition.extras.get("nodes")) - len(self.without_nodes)
 
     @property
     def cores_per_node(self):
@@ -156,11 +159,6 @@ class SystemCheck(
         return True
 
     @rfmb.run_before("run")
-    def end_with_the_first_crash(self):
-        """Otherwise ranks that wait for a crashed one hold the nodes until the time limit."""
-        self.env_vars = {"SLURM_KILL_BAD_EXIT": "1", **self.env_vars}
-
-    @rfmb.run_before("run")
     def repeat_command(self):
         command = " ".join([self.launch_command(), self.executable, *self.executable_opts])
         self.postrun_cmds = [*self.postrun_cmds, *[command] * (self.repeats - 1)]
@@ -169,6 +167,7 @@ class SystemCheck(
         """ReFrame asks this of every running job at each poll, which no hook sees."""
         if self.job and not self.is_dry_run():
             self.answer_held_job()
+            self.look_for_first_node()
         return super().run_complete()
 
     def launch_command(self):

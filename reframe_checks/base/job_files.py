@@ -7,6 +7,11 @@ import shutil
 FOLDER = pathlib.Path(__file__).parent / "src/job"
 
 
+def runs_in_slurm(check) -> bool:
+    """Whether the check has a job script that Slurm runs."""
+    return not check.is_local() and check.current_partition.scheduler.registered_name in ("slurm", "squeue")
+
+
 def in_stage(check, name: str) -> str:
     """How a job script calls the file ``name`` of ``src/job``, which the stage folder of ``check`` gets a copy of."""
     shutil.copyfile(FOLDER / name, pathlib.Path(check.stagedir, name))

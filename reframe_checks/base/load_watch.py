@@ -20,6 +20,7 @@ from reframe.core.logging import getlogger
 from kappa.ground.bounded_file import read_text
 from kappa.ground.busy_cores import BusyCores
 from kappa.record.evidence import written
+from reframe_checks.base.job_files import runs_in_slurm
 from reframe_checks.parsers import load_watch
 from reframe_checks.parsers.errors import ParseError
 
@@ -48,8 +49,7 @@ class LoadWatch(rfm.RegressionTestPlugin):
     @rfmb.run_before("run")
     def watch_the_nodes(self):
         self.load_by_others, self.robbed, self._quiet, self._unless_unusable = {}, "", None, ""
-        scheduler = self.current_partition.scheduler.registered_name
-        if not self.watch_load or self.is_local() or scheduler not in ("slurm", "squeue"):
+        if not self.watch_load or not runs_in_slurm(self):
             return
         limits = self.current_partition.extras.get("shared_host")
         if limits and self.quiet_wait_s:

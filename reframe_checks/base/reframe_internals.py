@@ -54,6 +54,13 @@ def begin_job_script(job, commands) -> None:
     job.prepare = prepare_with
 
 
+def forget_resizing(job) -> None:
+    """Leave out that the job lost a node (``--no-kill``): accounting lists it twice then, once as ``RESIZING``, and
+    ReFrame would wait for ever for that to end."""
+    if job and job.state and "RESIZING" in job.state:
+        job._state = ",".join(state for state in job.state.split(",") if state != "RESIZING") or "RUNNING"
+
+
 def copy_of_ended(check):
     """A copy of a check whose job still runs, for which the job has ended well: it can be judged.
 

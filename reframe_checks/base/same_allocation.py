@@ -17,7 +17,7 @@ from reframe.core.logging import getlogger
 
 from kappa.ground.errors import InputError
 from kappa.ground.whole_files import write_atomically
-from reframe_checks.base.job_files import sourced
+from reframe_checks.base.job_files import runs_in_slurm, sourced
 from reframe_checks.base.reframe_internals import begin_job_script, copy_of_ended
 
 # As in `src/job/hold_nodes.sh`. The first is made by the job, which then waits for the other, made by ReFrame.
@@ -39,11 +39,11 @@ class SameAllocation(rfm.RegressionTestPlugin):
         begin_job_script(self.job, self.holding_commands())
 
     def holding_commands(self):
-        scheduler = self.current_partition.scheduler.registered_name
-        # Without a limit of the check's own it cannot be told whether a second measurement fits in.
-        if self.is_local() or scheduler not in ("slurm", "squeue") or self.hold_s <= 0 or not self.time_limit:
+        if not runs_in_slurm(self):
             return []
-        return [sourced(self, "hold_nodes.sh", self.hold_s, int(self.time_limit), self.job.stdout, self.job.stderr)]
+        # Without a limit of the check's own it cannot be told whether a second measurement fits in.
+        hold_s = max(0, self.hold_s) if self.time_limit else 0
+        return [sourced(self, "hold_nodes.sh", hold_s, int(self.time_limit or 0), self.job.stdout, self.job.stderr)]
 
     def answer_held_job(self):
         """Judge what the job has measured, if it waits for that."""

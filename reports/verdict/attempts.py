@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from msgspec import structs
 
-from kappa.record.model import SAME_NODES, Session
+from kappa.record.model import REMAINING_NODES, SAME_NODES, Session
 from reports.verdict.case_verdict import CaseVerdict, executed, judge_case
 from reports.verdict.confirm import confirms, doubtful
 from reports.verdict.localise import localise
@@ -44,6 +44,10 @@ def _confirmed(found: CaseVerdict, again: Sequence[CaseVerdict]) -> CaseVerdict:
 
     One that was ended from outside does not: what was measured before holds.
     """
+    left = [attempt for attempt in again if attempt.case.purpose == REMAINING_NODES]
+    remaining = tuple(attempt for attempt in left if confirms(attempt.case, found.case))
+    if remaining:
+        return replace(found, elsewhere=remaining)
     if not doubtful(found):
         return found
     mine = [attempt for attempt in again if confirms(attempt.case, found.case)]

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from enum import Enum
 
 from kappa.ground.node_lists import folded
-from kappa.record.model import SAME_ALLOCATION, SAME_NODES, Case
+from kappa.record.model import REMAINING_NODES, SAME_ALLOCATION, SAME_NODES, Case
 from reports.verdict.case_verdict import CaseVerdict, executed
 from reports.verdict.state import State
 
@@ -50,11 +50,13 @@ def doubtful(case: CaseVerdict) -> bool:
 
 
 def repetitions(cases: Iterable[CaseVerdict], purpose: str) -> list[Repetition]:
-    """What no job has measured again yet, or only while others used the machine, for the same nodes; or what is out of
-    bounds still, for as many others.
+    """What no job has measured again yet, or only while others used the machine, for the same nodes; what is out of
+    bounds still, for as many others; or what a node kept from being measured, with the nodes to do without.
 
     Cases that ReFrame's options made of one are measured again once for the same nodes.
     """
+    if purpose == REMAINING_NODES:
+        return _without_hung(list(cases))
     wanted = doubtful if purpose == SAME_NODES else out_of_bounds
     chosen = [found for found in cases if wanted(found) and _selectable(found.case)]
     alike = [found.case for found in chosen]
@@ -68,6 +70,32 @@ def repetitions(cases: Iterable[CaseVerdict], purpose: str) -> list[Repetition]:
         if nodes:
             groups.setdefault((case.partition, case.environ, nodes), []).append(case.hashcode)
     return [Repetition(*where, tuple(dict.fromkeys(hashcodes))) for where, hashcodes in groups.items()]
+
+
+def _without_hung(cases: list[CaseVerdict]) -> list[Repetition]:
+    """What failed without a figure in a partition in which jobs hung, or could not start for want of a node."""
+    hung = {node for found in cases for node in found.case.hung_on}
+    groups: dict[tuple[str, str, tuple[str, ...]], list[str]] = {}
+    for found in cases:
+        case = found.case
+        there = {*case.hung_on}.union(
+            *(hung & (other.case.involved | {*other.case.suspects}) for other in cases if _in_partition_of(case, other))
+        )
+        words = (case.partition, case.environ, case.hashcode, *there)
+        enough = case.partition_size == 0 or case.partition_size > len(there)
+        if there and enough and not case.local and _measured_nothing(found) and all(map(_WORD.fullmatch, words)):
+            groups.setdefault((case.partition, case.environ, tuple(sorted(there))), []).append(case.hashcode)
+    return [Repetition(*where, tuple(dict.fromkeys(hashcodes))) for where, hashcodes in groups.items()]
+
+
+def _measured_nothing(found: CaseVerdict) -> bool:
+    """Without a figure, and not because somebody or a limit ended the job."""
+    case = found.case
+    return found.state is not State.PASS and all(m.value is None for m in case.metrics) and not case.ended_by_slurm
+
+
+def _in_partition_of(case: Case, other: CaseVerdict) -> bool:
+    return (other.case.system, other.case.partition) == (case.system, case.partition)
 
 
 def _selectable(case: Case) -> bool:
@@ -91,6 +119,8 @@ def confirms(again: Case, first: Case) -> bool:
     """Whether ``again`` was run because ``first`` was out of bounds on its nodes."""
     if again.selected != first.selected:
         return False
+    if again.purpose == REMAINING_NODES:
+        return all(metric.value is None for metric in first.metrics)
     asked, nodes = set(again.asked_nodes), set(first.nodes)
     return not asked or (asked == nodes if again.purpose == SAME_NODES else asked >= nodes)
 
@@ -146,6 +176,12 @@ def _measured_elsewhere(found: CaseVerdict) -> list[CaseVerdict]:
 
 def explain(found: CaseVerdict) -> str:
     """The diagnosis for an operator, with the nodes; empty when there is nothing to say."""
+    left = [attempt for attempt in found.elsewhere if attempt.case.purpose == REMAINING_NODES]
+    if left:
+        nodes = folded(node for attempt in left for node in attempt.case.nodes)
+        states = {attempt.state for attempt in left}
+        how = "FAIL, too" if State.FAIL in states else "within bounds" if states == {State.PASS} else "INCOMPLETE"
+        return f"on the nodes left, {nodes}: {how}"
     diagnosis = diagnose(found)
     if diagnosis is None or diagnosis is Diagnosis.UNCONFIRMED:
         return ""

@@ -28,7 +28,7 @@ def localise(failed: CaseVerdict, attempts: Sequence[CaseVerdict]) -> Suspicion 
     Nodes that a measurement names come first: the check's own, or another check's if they took part in this case.
     By elimination, a node is suspect when it took part in the failed case and in no passed one of the same class,
     metric, environment and parameters: a pass within one node says nothing of its link. At least one such pass
-    in the same partition is needed, or there would be nothing to compare with.
+    in the same partition is needed, or there would be nothing to compare with. What Slurm ended is nobody's fault.
     """
     case = failed.case
     if case.suspects:
@@ -45,6 +45,8 @@ def localise(failed: CaseVerdict, attempts: Sequence[CaseVerdict]) -> Suspicion 
         named = case.involved.intersection(node for other in naming for node in other.suspects)
         checks = ", ".join(sorted({str(other.check_class) for other in naming}))
         return Suspicion(tuple(sorted(named)), f"took part, and the measurement of {checks} names it")
+    if case.ended_by_slurm:
+        return None
     alike = [other for other in attempts if _alike(other, failed)]
     metrics: list[str | None] = [verdict.metric.name for verdict in failed.failed_metrics]
     for metric in metrics or [None]:

@@ -27,6 +27,10 @@ SEEN_BY: dict[str, tuple[str, ...]] = {
     "wrong library": ("PartitionHealth", "SoftwareInventory"),
     "damaged output": ("NodeScratch", "PartitionHealth", "SoftwareInventory"),
     "clock offset": ("PartitionHealth",),
+    "stopped rank": ("NodeSweep", "PairSweep"),
+    # What comes after it finds a node less.
+    "node dies in a job": ("NodeSweep", "PairSweep", "PartitionState"),
+    "MPI does not start": ("NodeSweep", "PairSweep"),
 }
 # The checks that read what the program says, or look at it, where a kind damages one of several.
 READ_BY = {"fio": ("NodeScratch", "SoftwareInventory"), "scontrol": ("PartitionHealth",)}

@@ -190,6 +190,7 @@ def test_cancelled_job_leaves_no_files_and_fails(suite, check, node):
     status, verdict = suite.judge(report)
     assert status == FAIL
     assert {case["check_class"] for case in verdict["cases"]} == {check}
+    assert verdict["suspects"] == []
 
 
 @pytest.fixture

@@ -21,7 +21,7 @@ def test_ranks_are_bound_to_numa_domains(cpu_infiniband, placement, cpus):
 )
 def test_switches_are_asked_of_slurm(cpu_infiniband, placement, option):
     script = cpu_infiniband.one("OsuBandwidth", placement=placement)
-    assert {option, "--nodes=2", "--ntasks=2", "--ntasks-per-node=1"} <= script.sbatch
+    assert {f"{option} --no-kill", "--nodes=2", "--ntasks=2", "--ntasks-per-node=1"} <= script.sbatch
     assert script.srun[0].endswith("> placement.txt")
     assert "\nscontrol show topology > topology.txt 2> /dev/null || true\n" in script.text
 

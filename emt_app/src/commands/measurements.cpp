@@ -6,6 +6,7 @@
 #include <cstdio>
 
 #include "base/fnv1a.hpp"
+#include "base/heartbeat.hpp"
 #include "commands/progress.hpp"
 #include "measure/metrics.hpp"
 #include "measure/replay.hpp"
@@ -16,6 +17,9 @@ namespace emt {
 using nlohmann::json;
 
 namespace {
+
+/// A step takes microseconds; somebody should look when one takes so long.
+constexpr double kPatience_s = 20;
 
 /// One digest of the whole run, from the digests of all tasks in the order of the case.
 std::string checksum(const Mpi& mpi, const Engine& engine, std::size_t tasks) {
@@ -69,11 +73,14 @@ double rounded(double x) { return std::round(x * 1e4) / 1e4; }
 
 Timing simulate(const Mpi& mpi, Engine& engine, Probes& probes, const RunOptions& o) {
     Timing t{.histogram = {}, .blocks = BlockTimes(o.steps)};
+    heartbeat::phase(kPatience_s, "steps before the timed ones");
     for (std::uint64_t i = 0; i < o.warm_up; ++i) {
         probes.record(engine);
         engine.step();
+        heartbeat::beat();
     }
     MPI_Barrier(MPI_COMM_WORLD);
+    heartbeat::phase(kPatience_s, "steps");
     const Ticks ticks;
     const double start = MPI_Wtime();
     {
@@ -82,6 +89,7 @@ Timing simulate(const Mpi& mpi, Engine& engine, Probes& probes, const RunOptions
         for (std::uint64_t i = 0; i < o.steps; ++i) {
             probes.record(engine);
             engine.step();
+            heartbeat::beat();
             const std::uint64_t now = Ticks::now();
             t.histogram.add(now - last);
             t.blocks.add(now - last);
@@ -89,6 +97,7 @@ Timing simulate(const Mpi& mpi, Engine& engine, Probes& probes, const RunOptions
             if ((i & 1023U) == 1023U) progress(i + 1);
         }
     }
+    heartbeat::phase(120, "measures the work, gathers the figures");
     t.total_us = (MPI_Wtime() - start) * 1e6;
     t.us_per_tick = ticks.microseconds_per_tick();
     probes.record(engine);

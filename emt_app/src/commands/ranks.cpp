@@ -5,15 +5,22 @@
 #include <cstdlib>
 #include <iostream>
 
+#include "base/heartbeat.hpp"
+
 namespace emt {
 
 Mpi::Mpi(int argc, char** argv) {
+    heartbeat::phase(20, "MPI_Init");
     MPI_Init(&argc, &argv);
+    heartbeat::phase(120, "reads and maps the case");
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &size);
 }
 
-Mpi::~Mpi() { MPI_Finalize(); }
+Mpi::~Mpi() {
+    heartbeat::phase(20, "MPI_Finalize");
+    MPI_Finalize();
+}
 
 void abort_all(const Mpi& mpi, const std::string& message) {
     std::cerr << "emt: error: " << (mpi.size > 1 ? "rank " + std::to_string(mpi.rank) + ": " : "") << message << std::endl;

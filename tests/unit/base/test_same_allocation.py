@@ -96,6 +96,28 @@ def test_output_that_cannot_be_moved_stays(job, tmp_path):
     assert not (tmp_path / FIRST_FOLDER).exists()
 
 
+WATCHED = """
+bash -c 'trap "echo ended >> watch; exit" TERM; trap "echo asked >> watch; exit" USR1
+         echo $$ > kappa_watch; while :; do sleep 0.05; done' &
+until [[ -s kappa_watch ]]; do sleep 0.01; done
+"""
+
+
+@pytest.mark.parametrize(("measure", "told"), [("true", "ended"), ("exit 3", "asked")])
+def test_the_watch_ends_with_the_measurement_or_is_asked_why_it_failed(job, tmp_path, measure, told):
+    assert job(f"{WATCHED}{measure}\n", hold_s=0).wait(timeout=PATIENCE_S) in (0, 3)
+    assert lines(tmp_path / "watch") == [told]
+    assert not (tmp_path / "kappa_watch").exists()
+
+
+def test_the_watch_is_ended_with_a_job_that_is_cancelled(job, tmp_path):
+    process = job(f"{WATCHED}touch running\nwhile true; do sleep 0.05; done\n", hold_s=0)
+    appears(tmp_path / "running")
+    process.send_signal(signal.SIGTERM)
+    process.wait(timeout=PATIENCE_S)
+    assert lines(tmp_path / "watch") == ["ended"]
+
+
 def test_jobs_of_an_array_share_the_folder_and_are_not_held(job, tmp_path, monkeypatch):
     monkeypatch.setenv("SLURM_ARRAY_TASK_ID", "1")
     assert job().wait(timeout=PATIENCE_S) == 0

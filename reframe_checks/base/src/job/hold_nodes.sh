@@ -1,7 +1,10 @@
 #!/usr/bin/env bash
 # Usage, as the first command of a job script: . ./hold_nodes.sh HOLD_S LIMIT_S STDOUT STDERR
 # The script runs itself as a child, which measures; then it holds the nodes for up to HOLD_S seconds until ReFrame has
-# judged the figures, and measures once more if they are out of bounds. In the child this file does nothing.
+# judged the figures, and measures once more if they are out of bounds. If the child has started a watch (watch_nodes.sh),
+# it is ended with it, or asked for the node that made it fail.
+# Otherwise ranks that wait for a crashed one hold the nodes until the time limit.
+export SLURM_KILL_BAD_EXIT=${SLURM_KILL_BAD_EXIT-1}
 if [[ ${KAPPA_MEASURES-} == "$SLURM_JOB_ID" || -n ${SLURM_ARRAY_TASK_ID-} ]]; then return 0; fi
 hold_s=$1 limit_s=$2 stdout=$3 stderr=$4
 shell=("$BASH")
@@ -10,15 +13,19 @@ measure() {
     KAPPA_MEASURES=$SLURM_JOB_ID "${shell[@]}" "$0" & measuring=$!
     status=0; wait "$measuring" || status=$?
     while kill -0 "$measuring" 2>/dev/null; do status=0; wait "$measuring" || status=$?; done
+    if ! { read -r watch < kappa_watch; } 2>/dev/null; then return 0; fi
+    if [[ $status == 0 || $ended ]]; then kill -TERM "$watch" 2>/dev/null; else kill -USR1 "$watch" 2>/dev/null; fi
+    while kill -0 "$watch" 2>/dev/null; do sleep 0.05; done
+    rm -f kappa_watch
 }
-rm -rf kappa_measured kappa_answer first_measurement
+rm -rf kappa_measured kappa_answer kappa_watch first_measurement
 ended='' said=''
 # Slurm ends a job by a signal to all of its processes, or to the script alone (`sbatch --signal=B:…`): the measurement
 # gets it and cleans up, and only then the script ends.
 trap 'ended=yes; kill "$measuring" 2>/dev/null || true' TERM INT
 measure
 # A second measurement must fit into the time limit, which begins before the script does.
-if [[ $status == 0 && -z $ended ]] && (( 5 * SECONDS / 2 + hold_s < limit_s )); then
+if [[ $status == 0 && -z $ended ]] && (( hold_s > 0 && 5 * SECONDS / 2 + hold_s < limit_s )); then
     touch kappa_measured
     for (( i = 0; i < 10 * hold_s; i++ )); do
         : ./*  # reads the folder: a network file system remembers for long that a file is not there

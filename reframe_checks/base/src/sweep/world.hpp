@@ -7,16 +7,26 @@
 #include <string>
 #include <thread>
 
+#include "heartbeat.hpp"
+
 namespace sweep {
+
+// What takes moments, and may stand still for so long before somebody should look.
+constexpr double kPatience_s = 20;
 
 class World {
   public:
     World(int* argc, char*** argv) {
+        heartbeat::phase(kPatience_s, "MPI_Init");
         MPI_Init(argc, argv);
+        heartbeat::phase(kPatience_s, "start");
         MPI_Comm_rank(MPI_COMM_WORLD, &rank_);
         MPI_Comm_size(MPI_COMM_WORLD, &size_);
     }
-    ~World() { MPI_Finalize(); }
+    ~World() {
+        heartbeat::phase(kPatience_s, "MPI_Finalize");
+        MPI_Finalize();
+    }
     World(const World&) = delete;
     World& operator=(const World&) = delete;
 
@@ -25,6 +35,8 @@ class World {
 
     // MPI_Barrier may spin, and so slow what is being measured on the same processor.
     void barrier() const {
+        // Without a limit: what the others do may take its time, and has its own.
+        heartbeat::phase(0, "waits for all ranks");
         MPI_Request request = MPI_REQUEST_NULL;
         MPI_Ibarrier(MPI_COMM_WORLD, &request);
         for (;;) {

@@ -10,6 +10,7 @@
 
 #include "cores.hpp"
 #include "gathered.hpp"
+#include "heartbeat.hpp"
 #include "in_world.hpp"
 #include "json_text.hpp"
 #include "node_names.hpp"
@@ -51,10 +52,14 @@ json as_json(const std::vector<CoreSpeeds>& cores) {
 json measure_node(const std::string& name, const Options& options) {
     const std::vector<int> cores = own_cores();
     const std::size_t bytes = options.mib_per_core << 20U;
+    // Two kernels, and their memory before.
+    const double limit_s = sweep::kPatience_s + 10 * options.seconds;
     std::vector<CoreSpeeds> alone;
     for (const int core : cores) {
+        heartbeat::phase(limit_s, "core " + std::to_string(core) + " alone");
         alone.push_back(measure_cores({core}, bytes, options.seconds / 10).front());
     }
+    heartbeat::phase(limit_s, "all cores together");
     const std::vector<CoreSpeeds> together = measure_cores(cores, bytes, options.seconds);
     json wrong = json::array();
     for (std::size_t i = 0; i < cores.size(); ++i) {
@@ -87,6 +92,7 @@ void measure(const sweep::World& world, const Options& options) {
             std::fprintf(stderr, "%d of %d nodes\n", std::min(first + at_once, world.size()), world.size());
         }
     }
+    heartbeat::phase(sweep::kPatience_s, "gathers the figures");
     json nodes = json::array();
     for (const std::string& text : sweep::gathered(own.dump(), world)) {
         nodes.push_back(json::parse(text));

@@ -5,6 +5,7 @@
 #include <limits>
 #include <utility>
 
+#include "heartbeat.hpp"
 #include "median.hpp"
 #include "packet_counters.hpp"
 
@@ -24,6 +25,7 @@ std::vector<double> gathered(const std::vector<double>& own, const sweep::World&
 Sweep::Sweep(const sweep::World& world, const Layout& layout, const Settings& settings)
     : world_(world),
       layout_(layout),
+      seconds_(settings.seconds),
       measurement_(settings),
       latency_us_(layout.nodes.size(), kNothing),
       bandwidth_mbps_(layout.nodes.size(), kNothing),
@@ -44,7 +46,13 @@ double Sweep::run(const std::vector<Pair>& pairs) {
     world_.barrier();
     const PacketCounters before = counts ? read_packet_counters() : PacketCounters{};
     const double start = MPI_Wtime();
+    const auto begin = [&](const char* what) {
+        if (plays) {
+            heartbeat::phase(sweep::kPatience_s + 2 * seconds_, what + layout_.nodes[column]);
+        }
+    };
     // Barriers between the three, so that all pairs do the same at the same time.
+    begin("latency with ");
     if (leads) {
         latency_us_[column] = std::fmin(latency_us_[column], measurement_.lead_latency(partner));
     } else if (plays) {
@@ -52,6 +60,7 @@ double Sweep::run(const std::vector<Pair>& pairs) {
     }
     world_.barrier();
     for (const bool sends : {leads, !leads}) {
+        begin(sends ? "bandwidth to " : "bandwidth from ");
         if (plays && sends) {
             bandwidth_mbps_[column] = std::fmax(bandwidth_mbps_[column], measurement_.send_bandwidth(partner));
         } else if (plays) {
@@ -68,6 +77,7 @@ double Sweep::run(const std::vector<Pair>& pairs) {
 }
 
 Matrices Sweep::collect() {
+    heartbeat::phase(sweep::kPatience_s, "gathers the figures");
     const std::size_t nodes = layout_.nodes.size();
     const auto latency = gathered(latency_us_, world_);
     const auto bandwidth = gathered(bandwidth_mbps_, world_);

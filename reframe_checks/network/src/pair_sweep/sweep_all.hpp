@@ -28,6 +28,7 @@ class Sweep {
   private:
     const sweep::World& world_;
     const Layout& layout_;
+    double seconds_;  // at most for each measurement of a pair
     PairMeasurement measurement_;
     std::vector<double> latency_us_;
     std::vector<double> bandwidth_mbps_;

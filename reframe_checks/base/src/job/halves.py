@@ -1,0 +1,44 @@
+"""Which of many nodes do not work, when trying takes a group of them: halves of what does not work, until it is one.
+
+Runs on the Python 3.6 that old systems bring.
+"""
+
+MOST_GROUPS = 32  # more that do not work at once are no fault of single nodes
+
+
+def not_working(nodes, tried):
+    """The nodes that do not work, each tried twice, while all the others together do; nobody when that is not so.
+
+    ``tried(groups, patience)`` tries all groups at once and returns for each whether it works, with so many times the
+    usual patience. Of two nodes that work alone, but not together, each is tried beside one of a group that works.
+    """
+    # Where the whole works, both halves do, and where it does not and both halves do, no node can be told.
+    suspects, working, pairs, groups = {}, [], [], halves_of(nodes)
+    while groups:
+        if len(groups) > MOST_GROUPS:
+            return []
+        halves = []
+        for number, works in enumerate(tried(groups, 1)):
+            group = groups[number]
+            if works:
+                working += group if len(group) > 1 else []
+            elif len(group) == 1:
+                suspects[group[0]] = group
+            else:
+                pairs += [group] if len(group) == 2 else []
+                halves += halves_of(group)
+        groups = halves
+    alone = [node for pair in pairs if not set(pair) & set(suspects) for node in pair]
+    if alone and working:
+        beside = [[node, working[0]] for node in alone]
+        work = tried(beside, 1)
+        suspects.update((pair[0], pair) for number, pair in enumerate(beside) if not work[number])
+    rest = [node for node in nodes if node not in suspects]
+    if not suspects or not rest:
+        return []
+    works, *again = tried([rest, *suspects.values()], 2)
+    return [node for number, node in enumerate(suspects) if not again[number]] if works else []
+
+
+def halves_of(group):
+    return [half for half in (group[: len(group) // 2], group[len(group) // 2 :]) if half]

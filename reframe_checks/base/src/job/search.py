@@ -1,0 +1,108 @@
+"""What speaks against which node of a job that hangs or has failed. Each finding is one that a slow node does not give:
+
+- ``lost``: Slurm has taken the node out of the job, or has given it up;
+- ``silent``: a step does not start there, twice, but does on others;
+- ``stopped``: a process of the job is stopped there, and not on every node, as when all of the job is suspended;
+- ``blocked``: a process has waited in the kernel from one look to the next without having moved a byte, and on most
+  nodes none has, as when a shared file system is gone;
+- ``mpi``: MPI does not start with it, twice, but does on all others together, tried by halves.
+
+Runs on the Python 3.6 that old systems bring.
+"""
+
+import re
+
+import steps
+from halves import not_working
+
+TIMES_EXPECTED = 5  # what a check takes, until MPI is in doubt for that alone
+
+
+class Search:
+    """Searches the nodes of this job. ``program`` is one whose MPI library may be tried, ``launcher`` starts ranks."""
+
+    def __init__(self, nodes, expected_s, program, launcher):
+        self.nodes, self.expected_s, self.program, self.launcher = nodes, expected_s, program, launcher
+        self.blocked, self.library, self.tried_s = set(), None, 0.0
+
+    def named(self, elapsed_s, failed):
+        """The nodes with what speaks against each; nobody where Slurm does not answer, or has suspended the job.
+
+        :param elapsed_s: since the measurement began. :param failed: it has ended, so that no process can be asked.
+        """
+        left = steps.nodes_left()
+        if left is None:
+            return []
+        lost = sorted({*self.nodes}.difference(left)) + steps.nodes_down(left)
+        found = [{"node": node, "reason": "lost"} for node in lost]
+        nodes = [node for node in left if node not in lost]
+        [told] = steps.looks([nodes], 1) if nodes else [{}]
+        found += [{"node": node, "reason": "silent"} for node in silent(nodes, told)]
+        found += standing(stopped(told)) + standing(self.still_blocked(told))
+        self.library = next((look["library"] for look in told.values() if look["library"]), self.library)
+        if not found and len(nodes) > 1 and (self.finds_library() if failed else self.doubts_mpi(told, elapsed_s)):
+            self.tried_s = elapsed_s
+            found = [{"node": node, "reason": "mpi", **late_rank(told.get(node))} for node in self.without_mpi(nodes)]
+        return found
+
+    def without_mpi(self, nodes):
+        def tried(groups, patience):
+            return steps.starts_of_mpi(groups, patience, self.library, self.launcher)
+
+        return not_working(nodes, tried)
+
+    def still_blocked(self, told):
+        """Node -> a process that was blocked already at the last look, and has not run since."""
+        found = {(node, each["pid"], each["cpu_s"]): each for node, look in told.items() for each in look["blocked"]}
+        again, self.blocked = self.blocked.intersection(found), {*found}
+        if 2 * len({node for node, _, _ in found}) > len(told):
+            return {}
+        return {key[0]: found[key] for key in sorted(again)}
+
+    def doubts_mpi(self, told, elapsed_s):
+        """Whether to try MPI: a rank stands in a phase for longer than it may, ranks have slept since their start, or
+        nothing went on for long. Not again before as much time has passed as until then."""
+        if not self.library or elapsed_s < 2 * self.tried_s:
+            return False
+        late = any(look["late"] or look["asleep"] for look in told.values())
+        return late or elapsed_s > TIMES_EXPECTED * self.expected_s
+
+    def finds_library(self):
+        """Whether an MPI library is known: of the processes that were seen, or else of the program."""
+        if not self.library:
+            linked = steps.asked("bash", "-c", 'ldd "$(command -v "$1")"', "bash", self.program) or []
+            found = re.search(r"=> (/\S*/libmpi(?:_\w+|ch)?\.so[.\d]*) ", "\n".join(linked))
+            self.library = found and found.group(1)
+        return bool(self.library)
+
+
+def silent(nodes, told):
+    """The nodes that have told nothing and start no step when asked again, if others have."""
+    missing = [node for node in nodes if node not in told]
+    if not missing or not told:
+        return []
+    beside = min(told)
+
+    def tried(groups, patience):
+        return [len(looks) == len(groups[number]) for number, looks in enumerate(steps.looks(groups, patience))]
+
+    return [node for node in not_working([beside, *missing], tried) if node != beside]
+
+
+def stopped(told):
+    """Node -> a stopped process, unless every node has one."""
+    found = {node: look["stopped"][0] for node, look in told.items() if look["stopped"]}
+    return {} if len(found) == len(told) > 1 else found
+
+
+def standing(processes):
+    """Findings of stopped and of blocked processes, by node."""
+    return [
+        {"node": node, "reason": "blocked" if process["state"] == "D" else "stopped", **process}
+        for node, process in sorted(processes.items())
+    ]
+
+
+def late_rank(look):
+    """The process that stands in a phase for longer than it may, if one does."""
+    return look["late"][0] if look and look["late"] else {}

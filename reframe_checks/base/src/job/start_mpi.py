@@ -1,0 +1,38 @@
+#!/usr/bin/env python3
+"""Does MPI start here? Loads the library that is named, which the job's programs use; all ranks meet in a barrier.
+
+By ctypes: nothing has to be built, in whatever environment the job has, and the library is the very one in question.
+Prints ``kappa-mpi RANK of SIZE``. Runs on the Python 3.6 that old systems bring.
+"""
+
+import ctypes
+import signal
+import sys
+
+# What hangs is ended soon also where nothing else ends it.
+signal.alarm(120)
+OWN_LIBRARY = ctypes.CDLL(sys.argv[1], ctypes.RTLD_GLOBAL)
+# As a program that is linked with it finds it: what is loaded before counts first.
+MPI = ctypes.CDLL(None)
+
+
+def world():
+    """``MPI_COMM_WORLD``: the address of an object in Open MPI, a number in MPICH and what derives from it."""
+    try:
+        return ctypes.c_void_p(ctypes.addressof(ctypes.c_char.in_dll(MPI, "ompi_mpi_comm_world")))
+    except ValueError:
+        return ctypes.c_int(0x44000000)
+
+
+def called(status):
+    if status != 0:
+        sys.exit(f"MPI says error {status}")
+
+
+called(MPI.MPI_Init(None, None))
+rank, size = ctypes.c_int(), ctypes.c_int()
+called(MPI.MPI_Comm_rank(world(), ctypes.byref(rank)))
+called(MPI.MPI_Comm_size(world(), ctypes.byref(size)))
+called(MPI.MPI_Barrier(world()))
+print(f"kappa-mpi {rank.value} of {size.value}", flush=True)
+called(MPI.MPI_Finalize())

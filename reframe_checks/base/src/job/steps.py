@@ -1,0 +1,125 @@
+"""Steps of the watch on some nodes of the job, and what Slurm says of them.
+
+Runs on the Python 3.6 that old systems bring.
+"""
+
+import json
+import os
+import selectors
+import shlex
+import subprocess
+import time
+
+# How long a step may take that nobody else has finished, and beside others: at least, and times the quickest.
+ALONE_S, BESIDE_S, TIMES_QUICKEST = 15, 8, 5
+ASKING_S = 10
+NOT_FOR_STEPS = ("SLURM_TASK_PROLOG", "SLURM_KILL_BAD_EXIT", "SLURM_NTASKS", "SLURM_NPROCS", "SLURM_NNODES")
+
+
+def asked(*command):
+    """What a command of Slurm's says, line by line; ``None`` when it fails or does not answer."""
+    try:
+        done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, timeout=ASKING_S, check=True)
+    except (OSError, subprocess.SubprocessError):
+        return None
+    return done.stdout.decode("utf-8", "replace").split("\n")[:-1]
+
+
+def names(nodes):
+    """A compact list of nodes, one by one."""
+    return asked("scontrol", "show", "hostnames", nodes) or []
+
+
+def nodes_left():
+    """The nodes that the job still has; ``None`` when Slurm does not say so, or has suspended the job."""
+    answer = asked("squeue", "--noheader", "--jobs=" + os.environ["SLURM_JOB_ID"], "--format=%T %N")
+    state, _, nodes = (answer or [""])[0].partition(" ")
+    return names(nodes) if state == "RUNNING" else None
+
+
+def nodes_down(nodes):
+    """Those of the nodes that Slurm has given up."""
+    lines = asked("sinfo", "--noheader", "--Node", "--nodes=" + ",".join(nodes), "--format=%N %T") or []
+    return sorted({line.split()[0] for line in lines if line.split()[1:] and line.split()[1].startswith("down")})
+
+
+def looks(groups, patience):
+    """For each group of nodes, what ``look_at_node.py`` tells of each that answers, by its name."""
+    commands = [[*_step(group, "none"), "python3", "./look_at_node.py"] for group in groups]
+    found = _run(commands, [len(group) for group in groups], "kappa-look ", patience)
+    return [{look["node"]: look for look in map(_whole, lines) if look} for lines in found]
+
+
+def _whole(line):
+    """What a node tells; ``None`` where srun has mixed it with what another does."""
+    try:
+        return json.loads(line)
+    except ValueError:
+        return None
+
+
+def starts_of_mpi(groups, patience, library, launcher):
+    """For each group of nodes, whether MPI starts on it, with one rank on each node."""
+    if launcher[0] == "srun":
+        mpi = next((word.partition("=")[2] for word in launcher if word.startswith("--mpi=")), "")
+        commands = [_step(group, mpi) for group in groups]
+    else:
+        commands = [[launcher[0], "-np", str(len(group)), "-host", ",".join(group)] for group in groups]
+    program = ["python3", os.path.abspath("start_mpi.py"), library]
+    sizes = [len(group) for group in groups]
+    found = _run([command + program for command in commands], sizes, "kappa-mpi ", patience)
+    return [len(lines) == sizes[number] for number, lines in enumerate(found)]
+
+
+def _step(nodes, mpi):
+    # Slurm's PMIx plug-in takes a node's number in the step for that in the job (src/ring_of_links.sh).
+    listed, count = ",".join(nodes), len(nodes)
+    return [
+        "env", f"SLURM_JOB_NODELIST={listed}", "SLURM_OVERLAP=1", "srun", *([f"--mpi={mpi}"] if mpi else []),
+        f"--nodes={count}", f"--ntasks={count}", "--ntasks-per-node=1", f"--nodelist={listed}", "--cpus-per-task=1",
+        "--input=none", "--quiet", "--no-kill", "--kill-on-bad-exit=0",
+    ]  # fmt: skip
+
+
+def _run(commands, sizes, mark, patience):
+    """Runs all commands at once; returns the lines of each that begin with ``mark``, without it.
+
+    It ends when each has printed as many as its size says, or when what has not is late, with so much ``patience``.
+    """
+    environ = {key: value for key, value in os.environ.items() if key not in NOT_FOR_STEPS}
+    print(time.strftime("%T"), *(" ".join(map(shlex.quote, command)) for command in commands), sep="\n  ", flush=True)
+    began_s = time.monotonic()
+    deadline_s = began_s + patience * ALONE_S
+    steps, found = [], [[] for _ in commands]
+    with selectors.DefaultSelector() as waiting:
+        try:
+            for number, command in enumerate(commands):
+                steps.append(subprocess.Popen(command, env=environ, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE))
+                waiting.register(steps[-1].stdout, selectors.EVENT_READ, [number, b""])
+            while waiting.get_map() and time.monotonic() < deadline_s:
+                for key, _ in waiting.select(max(0.0, deadline_s - time.monotonic())):
+                    read = os.read(key.fd, 1 << 16)
+                    number, pending = key.data
+                    lines = (pending + read).split(b"\n")
+                    key.data[1] = lines.pop()
+                    texts = (line.decode("utf-8", "replace") for line in lines)
+                    found[number] += [text[len(mark) :] for text in texts if text.startswith(mark)]
+                    if not read or len(found[number]) >= sizes[number]:
+                        waiting.unregister(key.fileobj)
+                    if found[number]:
+                        took_s = time.monotonic() - began_s
+                        deadline_s = min(deadline_s, began_s + patience * max(BESIDE_S, TIMES_QUICKEST * took_s))
+        finally:
+            _end(steps)
+    print(f"  {time.monotonic() - began_s:.1f} s: {[len(lines) for lines in found]} of {sizes}")
+    return found
+
+
+def _end(steps):
+    for end, patience_s in ((None, 0.5), (subprocess.Popen.terminate, 2), (subprocess.Popen.kill, 10)):
+        left = [step for step in steps if step.poll() is None]
+        for step in left if end else []:
+            end(step)
+        deadline_s = time.monotonic() + patience_s
+        while any(step.poll() is None for step in left) and time.monotonic() < deadline_s:
+            time.sleep(0.02)

@@ -1,0 +1,127 @@
+#!/usr/bin/env python3
+"""Watches a job from its first node: which node is it when nothing goes on, or when the measurement has failed?
+
+Usage: ``watch_nodes.py PID EXPECTED_S PROGRAM LAUNCHER…``: the process of the measuring script, the seconds that it is
+expected to take, a program whose MPI library is tried, and what starts its ranks. It sleeps but for a look at the job's
+files every ``POLL_S``. Where these have stood still for ``QUIET_S`` it looks at all nodes (``search.py``) by a step
+beside the measurement, and again when a quarter more of the time has passed. When that names a node, ``hang.json`` says
+so, and the measurement is ended; whatever else it finds, the measurement goes on to its end or its time limit.
+``hold_nodes.sh`` sends SIGTERM when it has ended, and SIGUSR1 when it has failed: then the nodes are searched once.
+``watch.err`` says what was tried. Runs on the Python 3.6 that old systems bring.
+"""
+
+import contextlib
+import hashlib
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import steps
+from search import Search
+
+POLL_S, QUIET_S, SHARE_LATER = 2, 15, 0.25
+MOST_FILES = 64
+OWN = ("watch.err", "kappa_watch", "load_watch")
+
+
+class MeasurementFailedError(Exception):
+    """hold_nodes.sh says so."""
+
+
+class Watch:
+    def __init__(self, search):
+        self.search, self.began_s = search, time.monotonic()
+
+    @property
+    def elapsed_s(self):
+        return time.monotonic() - self.began_s
+
+    def until_named(self):
+        """The findings, as soon as there is one."""
+        files, changed_s, due_s = written(), 0.0, 0.0
+        while True:
+            time.sleep(POLL_S)
+            now_s, seen = self.elapsed_s, written()
+            if seen != files:
+                files, changed_s = seen, now_s
+            if now_s < max(changed_s + QUIET_S, due_s):
+                continue
+            named = self.search.named(now_s, failed=False)
+            if named:
+                return named
+            due_s = self.elapsed_s + max(QUIET_S, SHARE_LATER * self.elapsed_s)
+
+    def say(self, how, named):
+        """Write down what was found, whole or not at all, with the SHA-256 of its line."""
+        told = {"format": "kappa-hang", "version": 1, "how": how, "after_s": round(self.elapsed_s, 1)}
+        line = json.dumps({**told, "nodes": self.search.nodes, "named": named}, sort_keys=True)
+        whole("hang.json", f"{line}\nsha256={hashlib.sha256(line.encode()).hexdigest()}\n")
+
+
+def written():
+    """Names, sizes and times of what the job writes here."""
+    found = []
+    with os.scandir(".") as entries:
+        for entry in [entry for entry in entries if entry.name not in OWN][:MOST_FILES]:
+            with contextlib.suppress(OSError):
+                found.append((entry.name, entry.stat().st_size, entry.stat().st_mtime))
+    return sorted(found)
+
+
+def whole(name, text):
+    with open(f"{name}.part", "w") as file:
+        file.write(text)
+    os.rename(f"{name}.part", name)
+
+
+def end(script):
+    """End what the script has started, upon which it ends itself; srun passes it on to its tasks."""
+    for number, patience_s in ((signal.SIGTERM, 3), (signal.SIGKILL, 0)):
+        for pid in descendants(script):
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, number)
+        time.sleep(patience_s)
+
+
+def descendants(ancestor):
+    """Processes that it has started, and they, but for this one."""
+    listed = subprocess.run(["ps", "-e", "-o", "ppid=,pid="], stdout=subprocess.PIPE, check=True).stdout
+    pairs = [tuple(map(int, line.split())) for line in listed.splitlines()]
+    found, new = set(), {ancestor}
+    while new:
+        new = {pid for parent, pid in pairs if parent in new} - found - {os.getpid()}
+        found |= new
+    return found
+
+
+def measurement_failed(*_):
+    raise MeasurementFailedError
+
+
+def main():
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
+    signal.signal(signal.SIGUSR1, measurement_failed)
+    script, expected_s, program, *launcher = sys.argv[1:]
+    watch = Watch(Search(steps.names(os.environ["SLURM_JOB_NODELIST"]), float(expected_s), program, launcher))
+    # By the one hold_nodes.sh finds this process, for the other watch_nodes.sh waits.
+    whole("kappa_watch", f"{os.getpid()}\n")
+    print("ready", flush=True)
+    os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
+    try:
+        named = watch.until_named()
+    except MeasurementFailedError:
+        named = watch.search.named(watch.elapsed_s, failed=True)
+        if named:
+            watch.say("crash", named)
+        return
+    # That it is ended makes it fail.
+    signal.signal(signal.SIGUSR1, signal.SIG_IGN)
+    watch.say("hang", named)
+    end(int(script))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,69 @@
+"""Faults that keep a job from its end: a rank is stopped, a node dies meanwhile, MPI does not start."""
+
+import contextlib
+import os
+import random
+import signal
+import threading
+from collections.abc import Callable, Iterator
+
+from tests.fault_campaign.cluster import Cluster
+from tests.fault_campaign.faults import Fault, Kind, replaced
+
+PROGRAMS = ("pair_sweep", "node_sweep")
+# Open MPI reads the one on every node, also before it knows of any other; Slurm's plug-in and MPI load the other.
+CONFIGURATION, PMIX = "/etc/openmpi/openmpi-mca-params.conf", f"/usr/lib/{os.uname().machine}-linux-gnu/libpmix.so.2"
+
+
+def meanwhile(do: Callable[[Cluster, str, int], None], told: str) -> Fault:
+    """``do(cluster, node, pid)`` once, at a random moment after a drawn program has started on the node as ``pid``."""
+
+    @contextlib.contextmanager
+    def fault(cluster: Cluster, node: str, draw: random.Random) -> Iterator[str]:
+        program, later_s = draw.choice(PROGRAMS), draw.randrange(0, 10) / 10
+        over = threading.Event()
+
+        def wait_and_do() -> None:
+            while not over.wait(0.05):
+                if pids := cluster.pids(node, program):
+                    over.wait(later_s)
+                    with contextlib.suppress(ProcessLookupError):
+                        do(cluster, node, pids[0])
+                        return
+
+        waiting = threading.Thread(target=wait_and_do)
+        waiting.start()
+        try:
+            yield told.format(program=program, later_s=later_s)
+        finally:
+            over.set()
+            waiting.join()
+
+    return fault
+
+
+def stop(_: Cluster, __: str, pid: int) -> None:
+    os.kill(pid, signal.SIGSTOP)
+
+
+def power_off(cluster: Cluster, node: str, _: int) -> None:
+    os.kill(cluster.init_pid(node), signal.SIGKILL)  # `cluster up` after the round starts it again
+
+
+@contextlib.contextmanager
+def mpi_does_not_start(cluster: Cluster, node: str, draw: random.Random) -> Iterator[str]:
+    path, make, told = draw.choice([
+        (CONFIGURATION, 'mkfifo "$fake"', "it waits for ever for its configuration file"),
+        (PMIX, 'head -c 4096 /dev/urandom > "$fake"', "its PMIx library is damaged"),
+    ])  # fmt: skip
+    with replaced(cluster, node, path, make):
+        yield told
+
+
+KINDS = (
+    Kind("stopped rank", True, "a rank of `pair_sweep` or `node_sweep` is stopped with SIGSTOP",
+         meanwhile(stop, "{program} stopped {later_s} s after its start")),
+    Kind("node dies in a job", True, "all processes and namespaces of the node end while one of them runs",
+         meanwhile(power_off, "{later_s} s after the start of {program}")),
+    Kind("MPI does not start", True, "MPI_Init waits for ever on the node, or fails", mpi_does_not_start),
+)  # fmt: skip

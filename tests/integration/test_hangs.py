@@ -1,0 +1,112 @@
+"""Jobs that would not end: the node is named, nothing else is, and the nodes that are left are measured."""
+
+import contextlib
+import os
+import signal
+import subprocess
+import threading
+
+import pytest
+
+from tests.fault_campaign.cluster import Cluster
+from tests.fault_campaign.faults import replaced
+from tests.tiers import long
+from tests.waiting import PATIENCE_S, until
+
+from .conftest import KAPPA
+
+FAIL = 1
+# Each pair takes seconds, so that there is a measurement to stop.
+SLOWLY = ("-S", "PairSweep.round_trips=1000000", "-S", "PairSweep.seconds=1")
+
+
+@contextlib.contextmanager
+def meanwhile(work):
+    """``work`` beside, in a thread of its own, whose failure is this test's."""
+    failures = []
+
+    def run():
+        try:
+            work()
+        except AssertionError as err:
+            failures.append(err)
+
+    thread = threading.Thread(target=run)
+    thread.start()
+    yield
+    thread.join()
+    assert not failures, failures
+
+
+def validate_pairs(suite, *options):
+    """The verdict of `kappa validate` over PairSweep alone, and what it said."""
+    done = subprocess.run(
+        [KAPPA, "validate", "embedded", "smoke", "--system=embedded:scratch", "-n", "PairSweep", *SLOWLY, *options],
+        env=suite.environment(), capture_output=True, text=True, timeout=3 * PATIENCE_S, check=False,
+    )  # fmt: skip
+    assert done.returncode == FAIL, done.stdout + done.stderr
+    _, verdict = suite.judge(max(suite.results.glob("runs/*-smoke/run-report.json")))
+    return next(case for case in verdict["cases"] if case["check_class"] == "PairSweep"), verdict
+
+
+def measured_on_the_rest(case):
+    """The nodes of each measurement without the one that is named; what others ran beside it may make it INCOMPLETE."""
+    assert all(again["purpose"] == "remaining-nodes" for again in case["repeated"])
+    return [
+        again["nodes"] for again in case["repeated"] if all(metric["value"] is not None for metric in again["metrics"])
+    ]
+
+
+def test_a_stopped_rank_is_named_and_the_other_nodes_are_measured(suite):
+    cluster = Cluster(suite.state, suite.results)
+
+    def stop():
+        [pid] = until(lambda: cluster.pids("node3", "pair_sweep"), "the rank is there")
+        os.kill(pid, signal.SIGSTOP)
+
+    with meanwhile(stop):
+        case, verdict = validate_pairs(suite)
+    assert (case["state"], case["suspects"]) == ("fail", ["node3"])
+    assert [suspect["node"] for suspect in verdict["suspects"]] == ["node3"]
+    assert "rank 2 of pair_sweep" in case["operator_line"] and "is stopped (state T)" in case["operator_line"]
+    assert "cable" not in case["operator_line"]
+    assert measured_on_the_rest(case) == [["node1", "node2", "node4"]]
+
+
+@long
+@pytest.mark.parametrize("node", ["node1", "node4"])
+def test_a_node_that_dies_in_a_job_is_named_also_the_first_one(suite, node):
+    cluster = Cluster(suite.state, suite.results)
+
+    def die():
+        until(lambda: cluster.pids(node, "pair_sweep"), "the rank is there")
+        os.kill(cluster.init_pid(node), signal.SIGKILL)
+
+    try:
+        with meanwhile(die):
+            case, verdict = validate_pairs(suite)
+    finally:
+        suite.cluster("up")
+    assert (case["state"], case["suspects"]) == ("fail", [node])
+    assert [suspect["node"] for suspect in verdict["suspects"]] == [node]
+    assert measured_on_the_rest(case) == [[f"node{number}" for number in range(1, 5) if f"node{number}" != node]]
+
+
+@long
+def test_an_mpi_that_does_not_start_is_named(suite):
+    cluster = Cluster(suite.state, suite.results)
+    with replaced(cluster, "node2", "/etc/openmpi/openmpi-mca-params.conf", 'mkfifo "$fake"'):
+        case, verdict = validate_pairs(suite)
+    assert (case["state"], case["suspects"]) == ("fail", ["node2"])
+    assert [suspect["node"] for suspect in verdict["suspects"]] == ["node2"]
+    assert "MPI does not start with it" in case["operator_line"]
+
+
+@long
+def test_a_job_that_its_time_limit_ended_blames_nobody(suite):
+    limits = ("-S", "PairSweep.seconds=60", "-S", "PairSweep.time_limit=5s")
+    status, verdict = suite.run("-n", "PairSweep", *SLOWLY, *limits)
+    [case] = [case for case in verdict["cases"] if case["check_class"] == "PairSweep"]
+    assert (status, case["state"], case["suspects"], verdict["suspects"]) == (FAIL, "fail", [], [])
+    assert "Slurm ended the job before it was done: TIMEOUT" in case["operator_line"]
+    assert "cable" not in case["operator_line"]

@@ -1,0 +1,15 @@
+"""What jobs run beside themselves is no package: its files import each other from their folder, as in a job."""
+
+import sys
+
+import pytest
+
+from reframe_checks.base.job_files import FOLDER
+
+
+@pytest.fixture(autouse=True)
+def as_in_a_job(monkeypatch):
+    monkeypatch.syspath_prepend(str(FOLDER))
+    yield
+    for name in ("halves", "search", "steps", "watch_nodes"):
+        sys.modules.pop(name, None)

@@ -1,0 +1,87 @@
+"""A look at the processes of a job on this machine: real ones, running, sleeping and stopped."""
+
+import json
+import os
+import pathlib
+import signal
+import struct
+import subprocess
+import sys
+
+import pytest
+
+from reframe_checks.base.job_files import FOLDER
+from tests.waiting import PATIENCE_S, until
+
+JOB = f"kappa-{os.getpid()}"
+BUSY = "while True: pass"
+# A rank with the heartbeat of `heartbeat.hpp`, in a phase since 30 s that may take 20 s.
+WITH_HEARTBEAT = """
+import os, struct, time
+file = os.memfd_create("kappa-heartbeat")
+os.write(file, struct.pack("8sQqd96s", b"kappahb1", 5, time.monotonic_ns() - 30 * 10**9, 20.0, b"latency with node1"))
+print("ready", flush=True)
+time.sleep(1000)
+"""
+
+
+@pytest.fixture
+def process():
+    started = []
+
+    def start(program, **environ):
+        environment = {**os.environ, "SLURM_JOB_ID": JOB, **environ}
+        started.append(subprocess.Popen([sys.executable, "-c", program], env=environment, stdout=subprocess.PIPE))
+        return started[-1]
+
+    yield start
+    for each in started:
+        each.kill()
+        each.wait()
+
+
+def look():
+    environment = {**os.environ, "SLURM_JOB_ID": JOB, "SLURMD_NODENAME": "node7", "KAPPA_WATCH": "yes"}
+    command = [sys.executable, FOLDER / "look_at_node.py"]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=PATIENCE_S, check=True)
+    mark, _, line = done.stdout.partition(" ")
+    assert mark == "kappa-look"
+    return json.loads(line)
+
+
+def test_a_node_on_which_all_runs(process):
+    process(BUSY)
+    found = look()
+    assert (found["node"], found["stopped"], found["blocked"], found["late"], found["asleep"]) == (
+        "node7", [], [], [], False,
+    )  # fmt: skip
+
+
+def test_a_stopped_process_is_told_with_its_rank(process):
+    stopped = process(BUSY, SLURM_PROCID="3")
+    os.kill(stopped.pid, signal.SIGSTOP)
+    until(lambda: "State:\tT" in pathlib.Path(f"/proc/{stopped.pid}/status").read_text(), "it is stopped")
+    [found] = look()["stopped"]
+    assert (found["pid"], found["rank"], found["state"], found["phase"]) == (stopped.pid, 3, "T", None)
+
+
+def test_a_rank_that_stands_in_a_phase_is_late_and_its_phase_is_told_when_it_is_stopped(process):
+    rank = process(WITH_HEARTBEAT, PMIX_RANK="1", SLURM_PROCID="0")
+    assert rank.stdout.readline() == b"ready\n"
+    [late] = look()["late"]
+    assert (late["pid"], late["rank"], late["phase"]) == (rank.pid, 1, "latency with node1")
+    assert late["stands_s"] >= 30
+    os.kill(rank.pid, signal.SIGSTOP)
+    [stopped] = look()["stopped"]
+    assert stopped["phase"] == "latency with node1"
+
+
+def test_processes_of_others_and_of_the_watch_are_left_out(process):
+    other, watch = process(BUSY, SLURM_JOB_ID="another"), process(BUSY, KAPPA_WATCH="yes")
+    for each in (other, watch):
+        os.kill(each.pid, signal.SIGSTOP)
+    assert look()["stopped"] == []
+
+
+def test_the_layout_is_that_of_the_header():
+    assert struct.calcsize("8sQqd96s") == 128

@@ -1,0 +1,124 @@
+"""What speaks against which node, from what the nodes tell: recorded on the embedded cluster, and changed."""
+
+import importlib
+
+import pytest
+
+# From a run of PairSweep; node3's rank was stopped.
+STOPPED = {
+    "pid": 317, "program": "pair_sweep", "rank": 2, "state": "T", "phase": "latency with node1", "stands_s": 19.3,
+    "cpu_s": 0.46,
+}  # fmt: skip
+LIBRARY = "/usr/lib/x86_64-linux-gnu/libmpi.so.40.30.4"
+NODES = ["node1", "node2", "node3", "node4"]
+
+
+def told(node, **changes):
+    return {"node": node, "stopped": [], "blocked": [], "late": [], "asleep": False, "library": LIBRARY, **changes}
+
+
+@pytest.fixture
+def search(monkeypatch):
+    """search(nodes=…, told=…): finds at the 20th second; ``mpi`` are the nodes where it does not start."""
+
+    class Steps:
+        left, down, mpi, tries = NODES, (), (), 0
+
+        def nodes_left(self):
+            return self.left
+
+        def nodes_down(self, _):
+            return [*self.down]
+
+        def looks(self, groups, _):
+            return [{node: self.told[node] for node in group if node in self.told} for group in groups]
+
+        def starts_of_mpi(self, groups, *_):
+            self.tries += 1
+            return [not {*self.mpi} & {*group} for group in groups]
+
+        def asked(self, *_):
+            return [f"\tlibmpi.so.40 => {LIBRARY} (0x00007f0000000000)"]
+
+    module = importlib.import_module("search")
+    fake = Steps()
+    monkeypatch.setattr(module, "steps", fake)
+    searching = module.Search(NODES, 2.0, "pair_sweep", ["srun"])
+
+    def find(elapsed_s=9.0, failed=False, **changes):
+        fake.told = {node: told(node) for node in NODES}
+        for name, value in changes.items():
+            if name.startswith("node"):
+                fake.told[name] = value and told(name, **value)
+            else:
+                setattr(fake, name, value)
+        fake.told = {node: look for node, look in fake.told.items() if look}
+        return [(found["node"], found["reason"]) for found in searching.named(elapsed_s, failed)]
+
+    find.steps = fake
+    return find
+
+
+def test_nothing_speaks_against_a_node_that_works(search):
+    assert search() == []
+    assert search.steps.tries == 0
+
+
+def test_a_stopped_process_names_its_node(search):
+    assert search(node3={"stopped": [STOPPED]}) == [("node3", "stopped")]
+
+
+def test_a_suspended_job_names_nobody(search):
+    assert search(**{node: {"stopped": [STOPPED]} for node in NODES}) == []
+    assert search(left=None, node3={"stopped": [STOPPED]}) == []
+
+
+def test_a_process_that_is_blocked_twice_names_its_node(search):
+    blocked = {"blocked": [{**STOPPED, "state": "D"}]}
+    assert search(node2=blocked) == []
+    assert search(node2=blocked) == [("node2", "blocked")]
+
+
+def test_a_process_that_has_run_between_two_looks_is_slow(search):
+    assert search(node2={"blocked": [{**STOPPED, "state": "D"}]}) == []
+    assert search(node2={"blocked": [{**STOPPED, "state": "D", "cpu_s": 0.47}]}) == []
+
+
+def test_a_file_system_that_most_nodes_wait_for_names_nobody(search):
+    blocked = {node: {"blocked": [{**STOPPED, "state": "D"}]} for node in NODES[:3]}
+    assert search(**blocked) == []
+    assert search(**blocked) == []
+
+
+def test_a_node_that_starts_no_step_is_named_and_so_is_one_that_slurm_gave_up(search):
+    assert search(node2=None) == [("node2", "silent")]
+    assert search(left=["node1", "node2", "node4"]) == [("node3", "lost")]
+    assert search(left=NODES, down=["node4"]) == [("node4", "lost")]
+
+
+def test_where_no_node_answers_nobody_is_named(search):
+    assert search(**dict.fromkeys(NODES)) == []
+
+
+@pytest.mark.parametrize(
+    "doubt", [{"node1": {"late": [STOPPED]}}, {"node1": {"asleep": True}}, {"elapsed_s": 11.0}, {"failed": True}]
+)
+def test_mpi_is_tried_when_it_is_in_doubt(search, doubt):
+    assert search(mpi=["node4"], **doubt) == [("node4", "mpi")]
+
+
+def test_mpi_is_not_tried_without_doubt_nor_again_at_once(search):
+    assert search(mpi=["node4"]) == []
+    assert search(elapsed_s=20) == [("node4", "mpi")]
+    assert search(elapsed_s=39) == []
+    assert search(elapsed_s=40) == [("node4", "mpi")]
+
+
+def test_mpi_is_not_tried_where_there_is_none(search):
+    without = {node: {"library": None, "asleep": True} for node in NODES}
+    assert search(mpi=["node4"], **without) == []
+
+
+def test_the_rank_that_stands_is_told_with_the_node(search):
+    search(mpi=["node4"], node4={"late": [STOPPED]})
+    assert importlib.import_module("search").late_rank(told("node4", late=[STOPPED])) == STOPPED

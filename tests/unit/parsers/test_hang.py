@@ -1,0 +1,55 @@
+"""What the watch of a job says, and what a check makes of it."""
+
+import hashlib
+import json
+import pathlib
+
+import pytest
+
+from reframe_checks.base.hang_watch import HINTS, said
+from reframe_checks.parsers.errors import ParseError
+from reframe_checks.parsers.hang import NODE_REASONS, PROCESS_REASONS, Named, Process, parse
+
+DATA = pathlib.Path(__file__).parents[2] / "data/hang"
+RECORDED = (DATA / "stopped_rank.json").read_text()
+STOPPED = Process(317, "pair_sweep", 2, "T", "latency with node1", 19.3)
+
+
+def changed(**changes):
+    """The recorded text with other values, and the SHA-256 that belongs to it."""
+    line = json.dumps({**json.loads(RECORDED.splitlines()[0]), **changes}, sort_keys=True)
+    return f"{line}\nsha256={hashlib.sha256(line.encode()).hexdigest()}\n"
+
+
+def test_a_stopped_rank():
+    found = parse(RECORDED)
+    assert (found.how, found.after_s, found.nodes) == ("hang", 21.7, ("node1", "node2", "node3", "node4"))
+    assert found.named == (Named("node3", "stopped", STOPPED),)
+
+
+def test_a_node_on_which_mpi_does_not_start():
+    assert parse((DATA / "no_mpi.json").read_text()).named == (Named("node2", "mpi", None),)
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"version": 2}, {"how": "slow"}, {"named": []}, {"nodes": ["node1"]},
+        {"named": [{"node": "node3", "reason": "guessed"}]}, {"named": [{"node": "node3", "reason": "stopped"}]},
+        {"named": [{"node": "node9", "reason": "lost"}]}, {"after_s": -1},
+    ],
+)  # fmt: skip
+def test_what_no_watch_writes_is_refused(changes):
+    assert parse(changed())
+    with pytest.raises(ParseError):
+        parse(changed(**changes))
+
+
+def test_every_reason_has_its_words_and_its_hint():
+    texts = {reason: said(Named("node3", reason, STOPPED)) for reason in (*PROCESS_REASONS, *NODE_REASONS)}
+    assert texts.keys() == HINTS.keys()
+    assert len({*texts.values()}) == len(texts)
+    where = "in the phase 'latency with node1', for 19 s"
+    assert texts["stopped"] == f"rank 2 of pair_sweep (process 317) is stopped (state T) {where}"
+    assert texts["mpi"].endswith(f"; rank 2 of pair_sweep (process 317) stands {where}")
+    assert not any("cable" in text for text in (*texts.values(), *HINTS.values()))
