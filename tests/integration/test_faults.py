@@ -48,13 +48,18 @@ def test_smoke_run_of_a_healthy_cluster_passes(suite):
     assert verdict["verdict"] == "PASS"
 
 
+def named_first(verdict, count):
+    """The strongest suspects. Another may follow: nothing is measured again here, and a busy machine slows any node."""
+    return {suspect["node"] for suspect in verdict["suspects"][:count]}
+
+
 def test_bandwidth_limit_on_one_link_names_the_node(suite):
     with limited(suite, "node2", "eth0"):
         status, verdict = suite.run(
             "-n", "NodeLinks", "-S", "NodeLinks.iterations=3", "-S", "NodeLinks.repeats_per_link=1"
         )  # fmt: skip
     assert status == FAIL
-    assert failure_of(verdict, "NodeLinks")["suspects"] == ["node2"]
+    assert named_first(verdict, 1) == {"node2"}
     assert "node2" in failure_of(verdict, "NodeLinks")["operator_line"]
 
 
@@ -82,9 +87,8 @@ def test_bandwidth_limit_is_a_slow_node_of_the_pair_sweep(suite):
     with limited(suite, "node3", "eth0"):
         status, verdict = suite.run("-n", "PairSweep", "-S", "PairSweep.seconds=0.5")
     assert status == FAIL
-    failed = failure_of(verdict, "PairSweep")
-    assert failed["suspects"] == ["node3"]
-    assert "when it sends" in failed["operator_line"]
+    assert named_first(verdict, 1) == {"node3"}
+    assert "when it sends" in failure_of(verdict, "PairSweep")["operator_line"]
 
 
 def test_bandwidth_limit_to_one_node_is_a_slow_link(suite):
@@ -98,9 +102,8 @@ def test_bandwidth_limit_to_one_node_is_a_slow_link(suite):
     with fault(suite, "node2", limit, "tc qdisc del dev eth0 root"):
         status, verdict = suite.run("-n", "PairSweep", "-S", "PairSweep.seconds=0.5")
     assert status == FAIL
-    failed = failure_of(verdict, "PairSweep")
-    assert "link node2-node4: bandwidth" in failed["operator_line"]
-    assert failed["suspects"] == ["node2", "node4"]
+    assert "link node2-node4: bandwidth" in failure_of(verdict, "PairSweep")["operator_line"]
+    assert named_first(verdict, 2) == {"node2", "node4"}
 
 
 @long
@@ -108,9 +111,8 @@ def test_bandwidth_limit_on_both_nodes_of_a_switch_names_the_switch(suite):
     with limited(suite, "node3", "eth0"), limited(suite, "node4", "eth0"):
         status, verdict = suite.run("-n", "PairSweep", "-S", "PairSweep.seconds=0.5")
     assert status == FAIL
-    failed = failure_of(verdict, "PairSweep")
-    assert "switch switch2: bandwidth" in failed["operator_line"]
-    assert failed["suspects"] == ["node3", "node4"]
+    assert "switch switch2: bandwidth" in failure_of(verdict, "PairSweep")["operator_line"]
+    assert named_first(verdict, 2) == {"node3", "node4"}
 
 
 @long
