@@ -1,6 +1,6 @@
 """What is found in a series: that it is quiet, too thin, or changed, and in which way."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 
 # Smaller changes than this share of the level are of no consequence, however sure.
@@ -30,6 +30,10 @@ class Finding:
     z: float
     at: int
     points: tuple[int, ...] = ()
+
+    def later(self, values: int) -> "Finding":
+        """The same of a series that has so many values before."""
+        return replace(self, at=self.at + values)
 
     @property
     def change(self) -> float:

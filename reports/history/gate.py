@@ -7,6 +7,7 @@ import numpy as np
 
 from reports.history.findings import Finding, Kind
 from reports.history.judgement import judge_series
+from reports.history.pattern import find_pattern
 from reports.history.query import History, Series, day
 
 QUIET, WORSE, CANNOT_JUDGE = 0, 1, 2
@@ -22,9 +23,15 @@ class Judged:
     finding: Finding
     worse: bool
     changes: tuple[str, ...] = ()
+    period: str = ""
+    """``weekday`` or ``hour``, when the values depend on it: the finding is about the rest."""
 
     @property
     def verdict(self) -> str:
+        return f"{self._verdict}, apart from the {self.period}" if self.period else self._verdict
+
+    @property
+    def _verdict(self) -> str:
         finding, series = self.finding, self.series
         if not finding.changed:
             return finding.kind.value
@@ -54,14 +61,19 @@ def judge_all(history: History, series: Iterable[Series], false_alarms: float, s
 
 
 def _judge(history: History, series: Series, false_alarms: float, since: float) -> Judged:
-    finding = judge_series(series.values, false_alarms, series.sign, int(np.searchsorted(series.times, since)))
+    pattern = find_pattern(series.values, series.times)
+    values = series.values - pattern.effects if pattern else series.values
+    period = pattern.period if pattern else ""
+    finding = judge_series(
+        values, false_alarms, series.sign, int(np.searchsorted(series.times, since)), times=series.times
+    )
     if not finding.changed:
-        return Judged(series, finding, False)
+        return Judged(series, finding, False, period=period)
     newest = len(series.values) - 1
     until = newest if finding.kind is Kind.DRIFT else min(finding.at + _AROUND, newest)
     changes = history.changes(series, max(finding.at - 1 - _AROUND, 0), until)
     worse = series.gates and finding.worse(series.sign) and not _mended(series, finding)
-    return Judged(series, finding, worse, tuple(changes))
+    return Judged(series, finding, worse, tuple(changes), period)
 
 
 def _mended(series: Series, finding: Finding) -> bool:

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from kappa.ground.figures import NOTHING, allowed, figure, percent
 from kappa.ground.node_lists import folded
+from kappa.record.evidence import ReferenceSource
 from reports.verdict.advice import measured
 from reports.verdict.case_verdict import CaseVerdict
 from reports.verdict.judge import Verdict
@@ -73,9 +74,16 @@ def _row(case: CaseVerdict, metric: MetricVerdict | None) -> Row:
         deviation=percent(deviation),
         deviation_key=_key(deviation),
         source=source.source if source else "",
-        method=f"{source.method} ({source.date}, {source.samples} samples)" if source else "",
+        method=_method(source) if source else "",
         nodes=folded(case.case.nodes),
     )
+
+
+def _method(source: ReferenceSource) -> str:
+    said = f"{source.method} ({source.date}, {source.samples} samples)"
+    if source.finds_in_a_run is None or source.finds_in_a_week is None:
+        return said
+    return f"{said}; finds {source.finds_in_a_run:.1%} slower in a run, {source.finds_in_a_week:.1%} in a week of nights"
 
 
 def _key(value: float | None) -> str:
