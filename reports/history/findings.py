@@ -14,6 +14,7 @@ class Kind(Enum):
     OUTLIER = "newest value stands out"
     STEP = "step"
     DRIFT = "drift"
+    ODD = "differs from its equals"
 
 
 @dataclass(frozen=True)
@@ -42,7 +43,7 @@ class Finding:
 
     @property
     def changed(self) -> bool:
-        return self.kind in (Kind.OUTLIER, Kind.STEP, Kind.DRIFT)
+        return self.kind in (Kind.OUTLIER, Kind.STEP, Kind.DRIFT, Kind.ODD)
 
     @property
     def matters(self) -> bool:

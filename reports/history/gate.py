@@ -5,10 +5,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from reports.history.adding_up import SHARE
+from reports.history.equals import find_odd, with_equals
 from reports.history.findings import Finding, Kind
 from reports.history.judgement import judge_series
 from reports.history.pattern import find_pattern
 from reports.history.query import History, Series, day
+from reports.history.together import together
 
 QUIET, WORSE, CANNOT_JUDGE = 0, 1, 2
 # A change is found so many values early or late.
@@ -56,17 +59,21 @@ def judge_history(
 
 def judge_all(history: History, series: Iterable[Series], false_alarms: float, since: float = 0.0) -> list[Judged]:
     """Judge each of ``series``, which are of ``history``."""
-    judged = [_judge(history, one, false_alarms, since) for one in series]
+    found = list(series)
+    judged = [_judge(history, one, equals, false_alarms, since) for one, equals in with_equals(found)]
+    judged += [_judge(history, one, [], false_alarms, since) for one in together(found)]
     return sorted(judged, key=lambda one: (not one.worse, not one.finding.changed, -abs(one.finding.change)))
 
 
-def _judge(history: History, series: Series, false_alarms: float, since: float) -> Judged:
+def _judge(history: History, series: Series, equals: Sequence[Series], false_alarms: float, since: float) -> Judged:
     pattern = find_pattern(series.values, series.times)
     values = series.values - pattern.effects if pattern else series.values
     period = pattern.period if pattern else ""
     finding = judge_series(
         values, false_alarms, series.sign, int(np.searchsorted(series.times, since)), times=series.times
     )
+    if not finding.worse(series.sign):
+        finding = find_odd(series, equals, false_alarms * SHARE) or finding
     if not finding.changed:
         return Judged(series, finding, False, period=period)
     newest = len(series.values) - 1

@@ -22,7 +22,8 @@ if TYPE_CHECKING:
 # SciPy, Arrow and Bokeh take seconds to load, which a night's beginning need not wait for.
 # ruff: noqa: PLC0415
 
-NEWEST, FALSE_ALARMS = 500, 0.001
+# False alarms: of a series in a night at most, and of all in a night, so that there is no more than one in a month.
+NEWEST, FALSE_ALARMS, FALSE_ALARMS_OF_ALL = 500, 0.001, 0.1
 
 
 def publish(site_name: str, results: pathlib.Path, textfile: pathlib.Path | None = None, *, gate: bool = False) -> int:
@@ -92,4 +93,5 @@ def _findings(results: pathlib.Path, archive: Archive) -> "list[Judged]":
         history = History(folder)
     except InputError:
         return []  # no night has measured anything yet
-    return judge_all(history, nightly_series(history, NEWEST), FALSE_ALARMS)
+    series = nightly_series(history, NEWEST)
+    return judge_all(history, series, min(FALSE_ALARMS, FALSE_ALARMS_OF_ALL / max(len(series), 1)))

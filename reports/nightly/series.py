@@ -3,14 +3,14 @@
 from collections import defaultdict
 
 from reports.history.judgement import MIN_VALUES
-from reports.history.query import KEY, History, Series
+from reports.history.query import History, Series
 
 
 def nightly_series(history: History, newest: int) -> list[Series]:
     """Series by their sets of nodes; across nodes where Slurm chose others each time, and none often enough."""
     by_nodes: dict[tuple[str, ...], list[Series]] = defaultdict(list)
     for one in history.series(newest):
-        by_nodes[_key(one)].append(one)
+        by_nodes[one.key].append(one)
     thin = {
         key
         for key, members in by_nodes.items()
@@ -18,9 +18,5 @@ def nightly_series(history: History, newest: int) -> list[Series]:
     }
     chosen = [one for key, members in by_nodes.items() if key not in thin for one in members]
     if thin:
-        chosen += [one for one in history.series(newest, across_nodes=True) if _key(one) in thin]
+        chosen += [one for one in history.series(newest, across_nodes=True) if one.key in thin]
     return chosen
-
-
-def _key(series: Series) -> tuple[str, ...]:
-    return tuple(getattr(series, column.strip('"')) for column in KEY)
