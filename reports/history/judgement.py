@@ -28,8 +28,8 @@ def judge_series(
     # A quarter of the false alarms for what lasts, one for the newest values, a third for what adds up, which stays a
     # while.
     lasting, stretch = find_lasting(values, false_alarms / 4)
-    newest = find_newest(values, stretch, false_alarms / 4)
     nights = np.arange(n) if times is None else nights_of(times)
+    newest = find_newest(values, stretch, int(np.sum(nights == nights[-1])), false_alarms / 4)
     adding_up = [
         finding.later(n - len(stretch))
         for finding in find_adding_up(stretch, nights[-len(stretch) :], sign, false_alarms * SHARE)
@@ -45,7 +45,7 @@ def unsteady(values: Array, false_alarms: float) -> Finding | None:
     if len(values) < MIN_VALUES:
         return None
     lasting, stretch = find_lasting(values, false_alarms / 3)
-    found = [*lasting, *find_newest(values, stretch, false_alarms / 3), _unchanged(values, stretch)]
+    found = [*lasting, *find_newest(values, stretch, 1, false_alarms / 3), _unchanged(values, stretch)]
     return next((one for one in found if one.kind in (Kind.STEP, Kind.DRIFT, Kind.BIMODAL)), None)
 
 

@@ -9,8 +9,8 @@ from reports.history.findings import Finding, Kind
 from reports.history.judgement import unsteady
 from reports.history.pattern import Pattern, find_pattern
 from reports.history.robust_statistics import Array, centre_and_scale
+from reports.history.tails import accidents, reach_of, side_of
 from reports.learn.modes import two_levels
-from reports.learn.tails import accidents, reach_of
 
 MIN_SAMPLES = 20
 # A sample that wanders is found with this probability of a false refusal.
@@ -104,7 +104,7 @@ def _no_outliers(values: Array) -> Array:
     for side in (-1, 1):
         distances = (values - centre) * side
         # More than may be, to see whether there are too many.
-        count = accidents(_half(distances), scale, _FALSE_OUTLIERS / 2, int(_LEVEL * len(values)))
+        count = accidents(side_of(distances), scale, _FALSE_OUTLIERS / 2, int(_LEVEL * len(values)))
         far = distances >= np.sort(distances)[len(values) - count] if count else np.full(len(values), False)
         if count > 1 and np.ptp(values[far]) < _TOGETHER * (distances[far].min() - distances[~far].max()):
             raise RefusedError(_TWO_LEVELS.format(*sorted((centre, float(np.median(values[far]))))))
@@ -113,18 +113,6 @@ def _no_outliers(values: Array) -> Array:
     if outliers > most:
         raise RefusedError(f"{outliers} of {len(values)} values are outliers, and {MAX_OUTLIERS:.0%} may be")
     return kept
-
-
-def _half(distances: Array) -> Array:
-    """Those of the side where they are positive: half of the values, also where many are the median.
-
-    Equal ones, as of few digits, are spread over what was rounded to them, or they would be no noise.
-    """
-    upper = np.sort(distances)[len(distances) // 2 :].clip(0)
-    distinct, count = np.unique(upper, return_counts=True)
-    step = np.diff(distinct).min() if len(distinct) > 1 else 0.0
-    place = np.concatenate([(np.arange(number) + 0.5) / number - 0.5 for number in count])
-    return np.abs(upper + step * place)
 
 
 def _centre_and_scale(values: Array) -> tuple[float, float]:
@@ -144,7 +132,7 @@ def spread(sample: Healthy, sign: int, false_alarms: float) -> Limits:
     phases = sample.pattern.phases if sample.pattern else 1
     # The medians, one for each weekday or hour, are known from so many values, which they follow a little.
     wider = math.sqrt((1 + math.pi * phases / (2 * n)) * n / (n - phases + 1))
-    below, above = (wider * reach_of(_half(part), scale, share) for part in (centre - values, values - centre))
+    below, above = (wider * reach_of(side_of(part), scale, share) for part in (centre - values, values - centre))
     effects = sample.pattern.effects if sample.pattern else np.zeros(1)
     lower, upper = centre - below + effects.min(), centre + above + effects.max()
     return Limits(centre, -math.inf if sign > 0 else lower, math.inf if sign < 0 else upper)

@@ -22,8 +22,7 @@ if TYPE_CHECKING:
 # SciPy, Arrow and Bokeh take seconds to load, which a night's beginning need not wait for.
 # ruff: noqa: PLC0415
 
-# False alarms: of a series in a night at most, and of all in a night, so that there is no more than one in a month.
-NEWEST, FALSE_ALARMS, FALSE_ALARMS_OF_ALL = 500, 0.001, 0.1
+NEWEST = 500
 
 
 def publish(site_name: str, results: pathlib.Path, textfile: pathlib.Path | None = None, *, gate: bool = False) -> int:
@@ -80,7 +79,7 @@ def _findings(results: pathlib.Path, archive: Archive) -> "list[Judged]":
     from reports.history.gate import judge_all
     from reports.history.ingest import ingest
     from reports.history.query import History
-    from reports.nightly.series import nightly_series
+    from reports.nightly.series import false_alarms_of, nightly_series
 
     folder = results / "history"
     present = dataset.sessions(folder)
@@ -94,4 +93,4 @@ def _findings(results: pathlib.Path, archive: Archive) -> "list[Judged]":
     except InputError:
         return []  # no night has measured anything yet
     series = nightly_series(history, NEWEST)
-    return judge_all(history, series, min(FALSE_ALARMS, FALSE_ALARMS_OF_ALL / max(len(series), 1)))
+    return judge_all(history, series, false_alarms_of(series))

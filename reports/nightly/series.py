@@ -1,9 +1,18 @@
 """The series that a night is held against: each by its nodes, or across nodes where none has values enough."""
 
 from collections import defaultdict
+from collections.abc import Sequence
 
 from reports.history.judgement import MIN_VALUES
 from reports.history.query import History, Series
+
+# How often a night may report a quiet series, and all of them together at most: about one false alarm a month.
+_FALSE_ALARMS, _FALSE_ALARMS_OF_ALL = 0.001, 0.1
+
+
+def false_alarms_of(series: Sequence[Series]) -> float:
+    """The rate at which each of ``series`` is judged: the more there are, the surer a finding has to be."""
+    return min(_FALSE_ALARMS, _FALSE_ALARMS_OF_ALL / max(len(series), 1))
 
 
 def nightly_series(history: History, newest: int) -> list[Series]:

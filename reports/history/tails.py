@@ -49,6 +49,18 @@ def tail(distances: Array, least_width: float) -> Tail:
     return Tail(widths, weights / weights.sum())
 
 
+def side_of(distances: Array) -> Array:
+    """The distances of the side where they are positive: half of the values, also where many are the median.
+
+    Equal ones, as of few digits, are spread over what was rounded to them, or they would be no noise.
+    """
+    upper = np.sort(distances)[len(distances) // 2 :].clip(0)
+    distinct, count = np.unique(upper, return_counts=True)
+    step = np.diff(distinct).min() if len(distinct) > 1 else 0.0
+    place = np.concatenate([(np.arange(number) + 0.5) / number - 0.5 for number in count])
+    return np.abs(upper + step * place)
+
+
 def accidents(distances: Array, least_width: float, false_alarms: float, most: int) -> int:
     """How many of ``distances``, the furthest, are no part of the tail that the others show; ``most`` at most.
 
