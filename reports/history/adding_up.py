@@ -104,7 +104,11 @@ def sum_limit(earlier: int, false_alarms: float) -> float:
     weights = stats.norm.pdf(errors)
     weights /= weights.sum()
     allowance = ALLOWANCE - errors / math.sqrt(earlier)
-    return float(optimize.brentq(lambda h: math.log(weights @ _rate(allowance, h) / false_alarms), -1.0, 1e4, xtol=1e-3))
+
+    def excess(limit: float) -> float:
+        return math.log(weights @ _rate(allowance, limit) / false_alarms)
+
+    return float(optimize.brentq(excess, -1.0, 1e4, xtol=1e-3))
 
 
 def _rate(allowance: Array, limit: float) -> Array:

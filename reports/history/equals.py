@@ -1,4 +1,4 @@
-"""A node against its equals: the same case on other nodes of the partition, where its own past is short or slow, too."""
+"""A node against its equals: the same case on other nodes of the partition, where its own past is short or as slow."""
 
 import math
 from collections import defaultdict
@@ -9,7 +9,7 @@ from scipy import stats
 
 from reports.history.adding_up import LEAST_EARLIER, NIGHTS, likeness, nights_of, scores
 from reports.history.findings import MIN_CHANGE, Finding, Kind
-from reports.history.query import KEY, Series
+from reports.history.query import Series
 from reports.history.robust_statistics import Array, centre_and_scale
 
 LEAST_EQUALS = 3
@@ -23,7 +23,7 @@ _LEAST_VALUES = 4
 
 
 def with_equals(series: Sequence[Series]) -> Iterator[tuple[Series, list[Series]]]:
-    """Each of ``series`` with those of the same case and metric on other nodes, the next ones; none for several nodes."""
+    """Each of ``series`` with those of the same case and metric on other nodes; without any if it is of several."""
     same: dict[tuple[str, ...], list[Series]] = defaultdict(list)
     for one in series:
         same[one.key if one.of_one_node else ()].append(one)

@@ -78,5 +78,3 @@ def reach_of(distances: Array, least_width: float, false_alarms: float) -> float
     """How far a healthy value of this side is with probability ``false_alarms``, at least as far as any was."""
     furthest = float(distances.max()) if len(distances) else 0.0
     return max(tail(distances, least_width).reach(false_alarms), furthest)
-
-

@@ -14,7 +14,7 @@ LEAST_CHECKS = 2
 
 
 def together(series: Sequence[Series]) -> Iterator[Series]:
-    """For each node that several checks have measured, a series of its speed in each night, as a share of its usual one.
+    """For each node that several checks have measured, a series of its speed in each night, a share of the usual one.
 
     The mean over the checks, each weighted by its precision; metrics of one check are averaged first, since they are
     not independent. Nights with one check only are left out.
@@ -38,9 +38,9 @@ def _together(members: Sequence[Series], checks: Sequence[str]) -> Iterator[Seri
     rows = [""] * (nights[-1] + 1)
     for one in members:
         night = nights[np.searchsorted(times, one.times)]
-        at = checks.index(one.check_class), night
-        np.add.at(sums, at, _relative(one))
-        np.add.at(counts, at, 1)
+        check = checks.index(one.check_class)
+        sums[check] += np.bincount(night, _relative(one), len(rows))
+        counts[check] += np.bincount(night, minlength=len(rows))
         for number, row in zip(night, one.rows, strict=True):
             rows[number] = row
     measured = counts > 0

@@ -24,6 +24,7 @@ from kappa.ground.yaml_lines import SIZE_LIMIT
 from reports.learn.limits import Limits
 from reports.learn.samples import Place
 from reports.learn.sight import Sight
+from reports.verdict.sight import found
 
 _STEP = decimal.Decimal("0.001")
 
@@ -45,8 +46,7 @@ class Proposal:
         """What the bounds see, in words."""
         if self.sight is None:
             return "cannot say what slow-down it finds: its level is not above 0"
-        run, week = self.sight.in_a_run, self.sight.in_a_week
-        return f"finds {run:.1%} slower in a run, {week:.1%} in a week of nights (with 95 %)"
+        return f"finds {found(self.sight.in_a_run, self.sight.in_a_week)} (with 95 %)"
 
 
 def read_references(folder: pathlib.Path) -> dict[str, Any]:

@@ -56,7 +56,8 @@ def samples(site: str, series: list[Series], documents: Mapping[str, Any], newes
     for one in series:
         for place in _places(site, one, documents):
             gathered.setdefault(place, []).append(one)
-    return [_sample(place, members, newest) for place, members in sorted(gathered.items(), key=lambda item: item[0].keys)]
+    ordered = sorted(gathered.items(), key=lambda item: item[0].keys)
+    return [_sample(place, members, newest) for place, members in ordered]
 
 
 def unknown_checks(series: list[Series], documents: Mapping[str, Any]) -> list[str]:

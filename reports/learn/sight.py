@@ -26,7 +26,7 @@ class Sight:
 
 
 def sight(sample: Healthy, limits: Limits, false_alarms: float, a_series: float, a_night: float) -> Sight | None:
-    """What ``limits``, learned from ``sample``, find; of two sides the worse seen. ``None`` where the level is not above 0.
+    """What ``limits``, learned from ``sample``, find, of two sides the less; ``None`` of a level that is not above 0.
 
     ``a_series`` and ``a_night`` are how many values there are of one set of nodes, in all and in a night. Over a week
     what adds up is found, too (``adding_up``), at the same rate of false alarms a night.

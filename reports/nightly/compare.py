@@ -28,7 +28,7 @@ class Change:
 
 
 def compare(before: Night | None, now: Night, findings: list[Judged]) -> Change:
-    """``findings`` are those of the whole history; only what began after ``before``, or is first found now, is a change."""
+    """``findings`` are those of the whole history; what began after ``before`` or is first found now is a change."""
     was = {problem.case: problem for problem in _failed(before)}
     fails = {problem.case: problem for problem in _failed(now)}
     mended = [problem for case, problem in was.items() if case not in fails and _passed(case, now)]

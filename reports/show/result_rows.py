@@ -10,6 +10,7 @@ from reports.verdict.advice import measured
 from reports.verdict.case_verdict import CaseVerdict
 from reports.verdict.judge import Verdict
 from reports.verdict.metric_verdict import MetricVerdict
+from reports.verdict.sight import found
 from reports.verdict.state import State
 
 
@@ -83,7 +84,7 @@ def _method(source: ReferenceSource) -> str:
     said = f"{source.method} ({source.date}, {source.samples} samples)"
     if source.finds_in_a_run is None or source.finds_in_a_week is None:
         return said
-    return f"{said}; finds {source.finds_in_a_run:.1%} slower in a run, {source.finds_in_a_week:.1%} in a week of nights"
+    return f"{said}; finds {found(source.finds_in_a_run, source.finds_in_a_week)}"
 
 
 def _key(value: float | None) -> str:

@@ -8,6 +8,11 @@ from reports.verdict.case_verdict import CaseVerdict
 WEAKEST = 5
 
 
+def found(in_a_run: float, in_a_week: float) -> str:
+    """The two slow-downs, in words."""
+    return f"{in_a_run:.1%} slower in a run, {in_a_week:.1%} in a week of nights"
+
+
 @dataclass(frozen=True)
 class Sight:
     """The bound of a metric of a case; the slow-downs that it finds with 95 %, as shares of the healthy value."""
@@ -18,7 +23,7 @@ class Sight:
     in_a_week: float
 
     def __str__(self) -> str:
-        return f"{self.case} {self.metric}: {self.in_a_run:.1%} slower in a run, {self.in_a_week:.1%} in a week of nights"
+        return f"{self.case} {self.metric}: {found(self.in_a_run, self.in_a_week)}"
 
 
 @dataclass(frozen=True)
@@ -35,7 +40,7 @@ class SightOfRun:
 
 def sight_of(cases: Sequence[CaseVerdict]) -> SightOfRun:
     """Of every bounded metric of ``cases``, those that share a bound and its sight once."""
-    found: dict[Sight, None] = {}
+    stated: dict[Sight, None] = {}
     silent = 0
     for case in cases:
         for metric in case.metrics:
@@ -45,5 +50,5 @@ def sight_of(cases: Sequence[CaseVerdict]) -> SightOfRun:
             if source is None or source.finds_in_a_run is None or source.finds_in_a_week is None:
                 silent += 1
             else:
-                found[Sight(case.case.title, metric.metric.name, source.finds_in_a_run, source.finds_in_a_week)] = None
-    return SightOfRun(tuple(sorted(found, key=lambda sight: -sight.in_a_run)), silent)
+                stated[Sight(case.case.title, metric.metric.name, source.finds_in_a_run, source.finds_in_a_week)] = None
+    return SightOfRun(tuple(sorted(stated, key=lambda sight: -sight.in_a_run)), silent)

@@ -1,9 +1,9 @@
 """Rounds of nights: ``python -m tests.fault_campaign.nights``.
 
-A node becomes 5 to 10 % slower and stays so, by less than any bound sees in a night. Recorded cases of single nodes, with
-figures that spread by 3 %, are left as the reports of nights; ``kappa nightly report`` takes each in as it comes, and
-its message names a node or none. Half of the rounds are healthy. It needs no cluster: on virtual nodes that share a
-machine such a fault is smaller than what they take from each other.
+A node becomes 5 to 10 % slower and stays so, by less than any bound sees in a night. Recorded cases of single nodes,
+with figures that spread by 3 %, are left as the reports of nights; ``kappa nightly report`` takes each in as it comes,
+and its message names a node or none. Half of the rounds are healthy. It needs no cluster: on virtual nodes that share
+a machine such a fault is smaller than what they take from each other.
 """
 
 import argparse

@@ -4,6 +4,7 @@ import argparse
 import pathlib
 import sys
 from collections.abc import Iterable
+from dataclasses import replace
 
 import numpy as np
 
@@ -71,7 +72,7 @@ def _shapes(trials: int) -> list[str]:
         for name, plan in plans:
             if plan.weekend and values < 60:
                 continue
-            found = learned(Plan(**{**vars(plan), "values": values}), (), trials)
+            found = learned(replace(plan, values=values), (), trials)
             told = found.stated, found.kept, found.stated_week, found.refused, found.false
             rows.append([name, f"{values}", *map(_share, told)])
     header = [
@@ -120,10 +121,10 @@ def _together(trials: int) -> list[str]:
 
 
 def _healthy(months: int) -> list[str]:
-    plans = {f"{repeats} repeats": Plan(**{**vars(_SITE), "repeats": repeats}) for repeats in (1, 2, 3)}
-    plans |= {f"3 repeats, {shape}": Plan(**{**vars(_SITE), "shape": shape}) for shape in list(SHAPES)[1:]}
-    plans["3 repeats, weekends 6 % slower"] = Plan(**{**vars(_SITE), "values": 90, "weekend": 0.06})
-    plans["3 repeats, nodes differ by 1 %"] = Plan(**{**vars(_SITE), "differ": 0.01})
+    plans = {f"{repeats} repeats": replace(_SITE, repeats=repeats) for repeats in (1, 2, 3)}
+    plans |= {f"3 repeats, {shape}": replace(_SITE, shape=shape) for shape in list(SHAPES)[1:]}
+    plans["3 repeats, weekends 6 % slower"] = replace(_SITE, values=90, weekend=0.06)
+    plans["3 repeats, nodes differ by 1 %"] = replace(_SITE, differ=0.01)
     rows = []
     for name, plan in plans.items():
         rng = np.random.default_rng(1)

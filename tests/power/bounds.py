@@ -1,6 +1,6 @@
 """What a learned bound refuses, lets pass and finds: one sample, one run."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -38,7 +38,7 @@ def learned(plan: Plan, slow_downs: tuple[float, ...], trials: int, seed: int = 
             limits = learn_limits(usual, -1, FALSE_ALARMS)
         except RefusedError:
             continue
-        (new,) = measured(Plan(values=_NEW, repeats=1, spread=plan.spread, shape=plan.shape, weekend=plan.weekend), rng, 0)
+        (new,) = measured(replace(plan, values=_NEW, repeats=1), rng, 0)
         false.append(_below(new.values, limits.lower))
         for slow_down, shares in finds.items():
             shares.append(_below(new.values * (1 - slow_down), limits.lower))

@@ -26,7 +26,7 @@ SHAPES = {
 
 @dataclass(frozen=True)
 class Plan:
-    """``values`` of each metric of a node before the fault; ``differ`` is the spread of the nodes' own levels, as shares.
+    """``values`` of each metric of a node before the fault; ``differ``, a share, is by how much sound nodes do.
 
     ``weekend``: by how much Saturdays and Sundays are slower, without any fault.
     """

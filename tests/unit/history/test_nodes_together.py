@@ -43,7 +43,8 @@ def test_equals_are_of_the_same_case_on_one_other_node():
 def test_checks_of_a_node_add_up():
     """Three checks, one repeat: 5 % slower at a spread of 3 % is found within five nights, where one check is not."""
     one, three = (share_found(Plan(checks=checks, repeats=1), 0.05, 5, trials=30)[-1] for checks in (1, 3))
-    assert one < 0.7 < 0.8 < three
+    assert one < 0.7
+    assert three > 0.8
 
 
 def test_checks_together_are_a_series_of_relative_speed():

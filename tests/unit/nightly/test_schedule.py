@@ -119,7 +119,10 @@ def test_durations(text, seconds):
     assert duration(text) == seconds
 
 
-@pytest.mark.parametrize("arguments", [["--limit=soon"], ["--limit=1s"], ["--limit="], ["--at=25:00"], ["--nights=-1"], ["--repeats=0"], ["--repeats=x"]])
+@pytest.mark.parametrize(
+    "arguments",
+    [["--limit=soon"], ["--limit=1s"], ["--limit="], ["--at=25:00"], ["--nights=-1"], ["--repeats=0"], ["--repeats=x"]],
+)
 def test_bad_options_say_what_is_expected(arguments, capsys):
     with pytest.raises(SystemExit):
         options(*arguments)
