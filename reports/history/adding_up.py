@@ -16,6 +16,8 @@ from reports.history.robust_statistics import Array, robust_z
 
 #: Nights whose values are held against those of before.
 NIGHTS = 7
+#: Seconds after its first value in which what is measured is of the same night.
+NIGHT_S = 12 * 3600.0
 #: Fewer earlier values know no level.
 LEAST_EARLIER = 20
 #: What a value has to exceed to count, in standard deviations: half of the shift that is found soonest.
@@ -27,7 +29,6 @@ _OVERSHOOT = 1.166
 # Values of one night that are more alike than chance makes them with this probability are not independent.
 _ALIKE = 0.05
 _LEAST_NIGHTS = 8
-_NIGHT_S = 12 * 3600.0
 
 
 def nights_of(times: Array) -> NDArray[np.int_]:
@@ -36,7 +37,7 @@ def nights_of(times: Array) -> NDArray[np.int_]:
     first = times[0] if len(times) else 0.0
     for index in range(1, len(times)):
         numbers[index] = numbers[index - 1]
-        if times[index] - first > _NIGHT_S:
+        if times[index] - first > NIGHT_S:
             numbers[index] += 1
             first = times[index]
     return numbers

@@ -7,14 +7,14 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 from scipy import stats
 
-from reports.history.adding_up import LEAST_EARLIER, NIGHTS, likeness, nights_of, scores
+from reports.history.adding_up import LEAST_EARLIER, NIGHT_S, NIGHTS, likeness, nights_of, scores
 from reports.history.findings import MIN_CHANGE, Finding, Kind
 from reports.history.query import Series
 from reports.history.robust_statistics import Array, centre_and_scale
 
 LEAST_EQUALS = 3
-# More of them, or of their values, tell nothing new.
-_MOST_EQUALS, _MOST_VALUES = 20, 60
+# More of them tell nothing new.
+_MOST_EQUALS = 20
 # Of so many nodes the differences tell how equal equals are; of fewer it is taken that sound nodes differ by half of
 # what is of consequence.
 _ENOUGH_EQUALS = 8
@@ -33,14 +33,16 @@ def with_equals(series: Sequence[Series]) -> Iterator[tuple[Series, list[Series]
 
 
 def find_odd(series: Series, equals: Sequence[Series], false_alarms: float) -> Finding | None:
-    """A finding when the values of a node's newest nights are worse than those of its equals.
+    """A finding when the values of a node's newest nights are worse than those of its equals since then.
 
-    By the mean of their normal scores, whose variance is that of the values, of the level of the equals, and of sound
+    What came over all of them is no difference. By the mean of their normal scores, whose variance is that of the values, of the level of the equals, and of sound
     nodes, which are never quite equal.
     """
     nights = nights_of(series.times)
-    newest = series.values[nights > nights[-1] - NIGHTS]
-    others = [other.values[-_MOST_VALUES:] for other in equals if len(other.values) >= _LEAST_VALUES]
+    start = int(np.searchsorted(nights, nights[-1] - NIGHTS + 1))
+    newest, since = series.values[start:], series.times[start] - NIGHT_S
+    others = [other.values[other.times >= since] for other in equals]
+    others = [values for values in others if len(values) >= _LEAST_VALUES]
     if not series.sign or len(newest) < _LEAST_VALUES or len(others) < LEAST_EQUALS:
         return None
     pool = np.concatenate(others)
@@ -52,7 +54,7 @@ def find_odd(series: Series, equals: Sequence[Series], false_alarms: float) -> F
     if stats.norm.sf(z) >= false_alarms:
         return None
     before, after = float(np.median(pool)), float(np.median(newest))
-    found = Finding(Kind.ODD, before, after, z, len(series.values) - len(newest))
+    found = Finding(Kind.ODD, before, after, z, start)
     return found if found.matters else None
 
 

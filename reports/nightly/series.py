@@ -7,7 +7,7 @@ from reports.history.judgement import MIN_VALUES
 from reports.history.query import History, Series
 
 # How often a night may report a quiet series, and all of them together at most: about one false alarm a month.
-_FALSE_ALARMS, _FALSE_ALARMS_OF_ALL = 0.0015, 0.15
+_FALSE_ALARMS, _FALSE_ALARMS_OF_ALL = 0.001, 0.1
 
 
 def false_alarms_of(series: Sequence[Series]) -> float:

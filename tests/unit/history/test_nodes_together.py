@@ -1,5 +1,7 @@
 """A node against its equals, and all its checks together; ``python -m tests.power`` has the curves."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -24,6 +26,12 @@ def test_sound_nodes_are_never_quite_equal():
     for seed in range(30):
         series = measured(Plan(nodes=8, values=0, differ=0.01), np.random.default_rng(seed), 6)
         assert blamed(series) == set()
+
+
+def test_what_slows_all_nodes_makes_none_odd():
+    series = measured(Plan(nodes=8, values=60), np.random.default_rng(1), 7)
+    slower = [replace(one, values=np.where(np.arange(81) >= 60, 0.8, 1) * one.values) for one in series]
+    assert not any(find_odd(one, equals, 0.001) for one, equals in with_equals(slower))
 
 
 def test_three_equals_it_takes():
