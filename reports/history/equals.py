@@ -35,8 +35,8 @@ def with_equals(series: Sequence[Series]) -> Iterator[tuple[Series, list[Series]
 def find_odd(series: Series, equals: Sequence[Series], false_alarms: float) -> Finding | None:
     """A finding when the values of a node's newest nights are worse than those of its equals since then.
 
-    What came over all of them is no difference. By the mean of their normal scores, whose variance is that of the values, of the level of the equals, and of sound
-    nodes, which are never quite equal.
+    What came over all of them is no difference. By the mean of their normal scores, whose variance is that of the
+    values, of the level of the equals, and of sound nodes, which are never quite equal.
     """
     nights = nights_of(series.times)
     start = int(np.searchsorted(nights, nights[-1] - NIGHTS + 1))

@@ -147,8 +147,9 @@ class History:
             )
         }  # fmt: skip
         times = series.times[first : last + 1].tolist()
-        # What several checks say together has no facts of its own.
-        facts = zip(*(found[row] for row in span if row in found), strict=True)
+        if not found:
+            return []  # what several checks say together has no facts of its own
+        facts = zip(*(found[row] for row in span), strict=True)
         return [text for name, values in zip(FACTS.values(), facts, strict=True) for text in _told(name, values, times)]
 
     def _rows(self, sql: str, *parameters: Any) -> list[tuple[Any, ...]]:
