@@ -4,6 +4,7 @@ import argparse
 import dataclasses
 import datetime
 import fnmatch
+import math
 import os
 import pathlib
 import sys
@@ -60,6 +61,8 @@ def run(arguments: list[str]) -> int:
         proposed, refused = proposals(_samples(options, documents), options.false_alarms)
         for why in refused:
             print(clean(why), file=sys.stderr)
+        for one in sorted(proposed, key=lambda one: -one.sight.in_a_run if one.sight else -math.inf):
+            print(clean(f"{one.place.dotted}: {one.finds}"), file=sys.stderr)
     print(clean(diff(folder, proposed, today)), end="")
     return 0 if proposed else 1
 
@@ -89,12 +92,11 @@ def _samples(options: argparse.Namespace, documents: dict[str, Any]) -> list[Sam
     if options.check and not dataset.files(folder):
         print(f"{clean(str(folder))}: no results in there, only the age of references is looked at", file=sys.stderr)
         return []
-    series = History(folder).series(options.newest, across_nodes=True, healthy=True)
+    series = [one for one in History(folder).series(options.newest, healthy=True) if not one.of_node]
     for unknown in unknown_checks(series, documents):
         print(clean(unknown), file=sys.stderr)
-    return [
-        one for one in samples(options.site, series, documents) if fnmatch.fnmatchcase(one.place.dotted, options.metric)
-    ]
+    found = samples(options.site, series, documents, options.newest)
+    return [one for one in found if fnmatch.fnmatchcase(one.place.dotted, options.metric)]
 
 
 def _show(options: argparse.Namespace, checked: Checked) -> int:

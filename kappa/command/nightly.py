@@ -104,6 +104,11 @@ def _add_night(to: argparse.ArgumentParser) -> None:
         "--nights", metavar="N", type=_count, default=7,
         help="nights within which each node is measured on its own; 0: no such rotation (default: 7)",
     )  # fmt: skip
+    to.add_argument(
+        "--repeats", metavar="N", type=_repeats, default=3,
+        help="how often a night measures each node whose turn it is: what is slow by less than the noise adds up"
+        " (default: 3)",
+    )  # fmt: skip
     to.add_argument("--mode", metavar="MODE", type=name, default="nightly", help="the site's mode (default: nightly)")
     _add_outputs(to)
 
@@ -149,6 +154,12 @@ def _date(text: str) -> str:
 def _count(text: str) -> int:
     if not text.isdecimal():
         raise argparse.ArgumentTypeError(f"expected a number of nights, 0 for no rotation, found {text!r}")
+    return int(text)
+
+
+def _repeats(text: str) -> int:
+    if not text.isdecimal() or not 1 <= int(text) <= 20:
+        raise argparse.ArgumentTypeError(f"expected a number from 1 to 20, found {text!r}")
     return int(text)
 
 

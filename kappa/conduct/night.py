@@ -99,7 +99,7 @@ def conduct(
             for partition, nodes in planned.items():
                 place = folder / "rotation" / partition
                 make_folder(place)
-                select = [*rotation(site.name, partition, nodes), *options.reframe]
+                select = [*rotation(site.name, partition, nodes, options.repeats), *options.reframe]
                 # A run by hand is waited for.
                 with _part_of_night(log), using(results, waiting=stop.check) as own:
                     turn = Validation(site, options.mode, select, place)
@@ -126,13 +126,14 @@ def _part_of_night(log: IO[str]) -> Iterator[None]:
         log.flush()
 
 
-def rotation(site: str, partition: str, nodes: list[str]) -> list[str]:
-    """What selects every check of one node, on each of ``nodes``.
+def rotation(site: str, partition: str, nodes: list[str], repeats: int) -> list[str]:
+    """What selects every check of one node, ``repeats`` times on each of ``nodes``, each time in a job of its own.
 
     One partition at a time: ReFrame 4.10 distributes a check over the nodes of its first partition only.
     """
     return [
-        "-t", "scale_one_node", "--distribute=all", f"--system={site}:{partition}", "-J", f"nodelist={','.join(nodes)}",
+        "-t", "scale_one_node", "--distribute=all", f"--repeat={repeats}", f"--system={site}:{partition}",
+        "-J", f"nodelist={','.join(nodes)}",
     ]  # fmt: skip
 
 

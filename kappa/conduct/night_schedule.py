@@ -30,7 +30,8 @@ def walltime(seconds: int) -> str:
 def night_command(options: argparse.Namespace, program: pathlib.Path) -> list[str]:
     """The command of one night, by ``program``, the ``kappa`` of a Python environment."""
     command = [str(program), "nightly", "run", options.site]
-    command += [f"--limit={options.limit}s", f"--nights={options.nights}", f"--mode={options.mode}"]
+    command += [f"--limit={options.limit}s", f"--nights={options.nights}", f"--repeats={options.repeats}"]
+    command += [f"--mode={options.mode}"]
     command += [f"--textfile={options.textfile}"] if options.textfile else []
     command += ["--gate"] if options.gate else []
     return command

@@ -151,12 +151,15 @@ class Census(Struct, frozen=True):
 
 
 class ReferenceSource(Struct, frozen=True):
-    """Where a reference comes from: contract, vendor, theoretical, learned or simulated."""
+    """Where a reference comes from: contract, vendor, theoretical, learned or simulated. A learned one says which
+    slow-down, as a share, its bound finds with 95 % in a run and over a week of nights."""
 
     source: str
     date: str
     samples: int
     method: str
+    finds_in_a_run: float | None = None
+    finds_in_a_week: float | None = None
 
 
 class Origin(Struct, frozen=True, omit_defaults=True):

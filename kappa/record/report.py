@@ -51,6 +51,7 @@ class CaseFacts(ReframeFacts, frozen=True, kw_only=True):
     informational: tuple[str, ...] = ()
     suspects: tuple[str, ...] = ()
     provenance: Origin = Origin()
+    per_node: dict[str, PerNode] = {}
     first_measurement: Figures = Figures()
 
     @property
@@ -87,7 +88,6 @@ class RecordedCase(ReframeCase, frozen=True, kw_only=True):
     partition_size: int = 0
     """Nodes of the partition; 0 when not known."""
     curves: dict[str, Curve] = {}
-    per_node: dict[str, PerNode] = {}
     heat_maps: dict[str, HeatMap] = {}
     matrices: dict[str, Matrix] = {}
     findings: tuple[Finding, ...] = ()

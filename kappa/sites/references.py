@@ -12,7 +12,7 @@ import math
 import pathlib
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import msgspec
 
@@ -34,6 +34,9 @@ class Source(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=Tr
     date: str
     samples: int
     method: str
+    finds_in_a_run: Annotated[float, msgspec.Meta(ge=0)] | None = None
+    finds_in_a_week: Annotated[float, msgspec.Meta(ge=0)] | None = None
+    """The slow-down, as a share, that the bound finds with 95 %; a learned one says it."""
 
 
 @functools.cache

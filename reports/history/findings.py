@@ -1,6 +1,6 @@
 """What is found in a series: that it is quiet, too thin, or changed, and in which way."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 
 # Smaller changes than this share of the level are of no consequence, however sure.
@@ -14,6 +14,7 @@ class Kind(Enum):
     OUTLIER = "newest value stands out"
     STEP = "step"
     DRIFT = "drift"
+    ODD = "differs from its equals"
 
 
 @dataclass(frozen=True)
@@ -31,6 +32,10 @@ class Finding:
     at: int
     points: tuple[int, ...] = ()
 
+    def later(self, values: int) -> "Finding":
+        """The same of a series that has so many values before."""
+        return replace(self, at=self.at + values)
+
     @property
     def change(self) -> float:
         """Relative change; absolute when the level was 0."""
@@ -38,7 +43,7 @@ class Finding:
 
     @property
     def changed(self) -> bool:
-        return self.kind in (Kind.OUTLIER, Kind.STEP, Kind.DRIFT)
+        return self.kind in (Kind.OUTLIER, Kind.STEP, Kind.DRIFT, Kind.ODD)
 
     @property
     def matters(self) -> bool:

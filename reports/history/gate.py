@@ -1,13 +1,17 @@
 """All series of a site judged, worst first, with what changed at each finding."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
+from reports.history.adding_up import SHARE, nights_of
+from reports.history.equals import find_odd, with_equals
 from reports.history.findings import Finding, Kind
 from reports.history.judgement import judge_series
+from reports.history.pattern import find_pattern
 from reports.history.query import History, Series, day
+from reports.history.together import together
 
 QUIET, WORSE, CANNOT_JUDGE = 0, 1, 2
 # A change is found so many values early or late.
@@ -22,9 +26,17 @@ class Judged:
     finding: Finding
     worse: bool
     changes: tuple[str, ...] = ()
+    period: str = ""
+    """``weekday`` or ``hour``, when the values depend on it: the finding is about the rest."""
+    known: bool = True
+    """It was found without the newest night, too, or began in it; what adds up is found later than it began."""
 
     @property
     def verdict(self) -> str:
+        return f"{self._verdict}, apart from the {self.period}" if self.period else self._verdict
+
+    @property
+    def _verdict(self) -> str:
         finding, series = self.finding, self.series
         if not finding.changed:
             return finding.kind.value
@@ -49,19 +61,43 @@ def judge_history(
 
 def judge_all(history: History, series: Iterable[Series], false_alarms: float, since: float = 0.0) -> list[Judged]:
     """Judge each of ``series``, which are of ``history``."""
-    judged = [_judge(history, one, false_alarms, since) for one in series]
+    found = list(series)
+    judged = [_judge(history, one, equals, false_alarms, since) for one, equals in with_equals(found)]
+    judged += [_judge(history, one, [], false_alarms, since) for one in together(found)]
     return sorted(judged, key=lambda one: (not one.worse, not one.finding.changed, -abs(one.finding.change)))
 
 
-def _judge(history: History, series: Series, false_alarms: float, since: float) -> Judged:
-    finding = judge_series(series.values, false_alarms, series.sign, int(np.searchsorted(series.times, since)))
+def _judge(history: History, series: Series, equals: Sequence[Series], false_alarms: float, since: float) -> Judged:
+    finding, period = _find(series, equals, false_alarms, since)
     if not finding.changed:
-        return Judged(series, finding, False)
+        return Judged(series, finding, False, period=period)
     newest = len(series.values) - 1
     until = newest if finding.kind is Kind.DRIFT else min(finding.at + _AROUND, newest)
     changes = history.changes(series, max(finding.at - 1 - _AROUND, 0), until)
     worse = series.gates and finding.worse(series.sign) and not _mended(series, finding)
-    return Judged(series, finding, worse, tuple(changes))
+    known = True
+    if worse and (before := _before_newest_night(series)) and finding.at < len(before.values):
+        known = _find(before, equals, false_alarms, since)[0].worse(series.sign)
+    return Judged(series, finding, worse, tuple(changes), period, known)
+
+
+def _find(series: Series, equals: Sequence[Series], false_alarms: float, since: float) -> tuple[Finding, str]:
+    """What is found in ``series``, and the period without which."""
+    pattern = find_pattern(series.values, series.times)
+    values = series.values - pattern.effects if pattern else series.values
+    first = int(np.searchsorted(series.times, since))
+    finding = judge_series(values, false_alarms, series.sign, first, times=series.times)
+    if not finding.worse(series.sign):
+        finding = find_odd(series, equals, false_alarms * SHARE) or finding
+    return finding, pattern.period if pattern else ""
+
+
+def _before_newest_night(series: Series) -> Series | None:
+    nights = nights_of(series.times)
+    count = int(np.searchsorted(nights, nights[-1]))
+    if not count:
+        return None
+    return replace(series, values=series.values[:count], times=series.times[:count], rows=series.rows[:count])
 
 
 def _mended(series: Series, finding: Finding) -> bool:

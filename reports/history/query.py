@@ -22,7 +22,8 @@ KEY = ("check_class", '"case"', "metric", "partition", "environ")
 # The months with every column, null where a month was written before the column came.
 _VALUES = (
     "(SELECT * FROM read_parquet(getvariable('files'), union_by_name = true) "
-    "UNION ALL BY NAME SELECT NULL::BOOLEAN AS informational, NULL::VARCHAR AS confirms WHERE false)"
+    "UNION ALL BY NAME SELECT NULL::BOOLEAN AS informational, NULL::VARCHAR AS confirms, NULL::BOOLEAN AS of_node "
+    "WHERE false)"
 )
 # Out of bounds, and not so when it was measured again in the same allocation or on the same nodes.
 _TRANSIENT = f"""
@@ -59,6 +60,17 @@ class Series:
     values: Array
     times: Array
     rows: tuple[str, ...]
+    of_node: bool = False
+    """A figure of one node in a check that compares nodes; it has no reference."""
+
+    @property
+    def key(self) -> tuple[str, ...]:
+        """What it shares with the same on other nodes."""
+        return tuple(getattr(self, column.strip('"')) for column in KEY)
+
+    @property
+    def of_one_node(self) -> bool:
+        return bool(self.nodes) and "," not in self.nodes
 
     @property
     def title(self) -> str:
@@ -76,7 +88,7 @@ class Series:
     @property
     def gates(self) -> bool:
         """Whether a change can be an alarm: the site has given a bound, or else something says which way is worse."""
-        return self.bounded or (not self.informational and self.sign != 0)
+        return self.bounded or ((self.of_node or not self.informational) and self.sign != 0)
 
 
 class History:
@@ -107,7 +119,8 @@ class History:
             SELECT {", ".join(KEY)}, {nodes}, last(unit ORDER BY time, run), last(lower ORDER BY time, run),
                 last(upper ORDER BY time, run), last(family ORDER BY time, run),
                 coalesce(last(informational ORDER BY time, run), false), list(value ORDER BY time, run),
-                list(epoch(time) ORDER BY time, run), list(session || ':' || run ORDER BY time, run)
+                list(epoch(time) ORDER BY time, run), list(session || ':' || run ORDER BY time, run),
+                coalesce(last(of_node ORDER BY time, run), false)
             FROM (SELECT *, row_number() OVER (PARTITION BY {key} ORDER BY time DESC, run DESC) AS age
                   FROM {_VALUES} AS one WHERE isfinite(value) AND purpose = ''
                         {f"AND node_check <> 'failed' AND NOT ({_TRANSIENT})" if healthy else ""})
@@ -116,7 +129,7 @@ class History:
             newest,
         )
         return [
-            Series(*row[:11], np.array(row[11], float), np.array(row[12], float), tuple(row[13]))  # type: ignore[call-arg]
+            Series(*row[:11], np.array(row[11], float), np.array(row[12], float), tuple(row[13]), row[14])  # type: ignore[call-arg]
             for row in found
         ]
 
@@ -134,6 +147,8 @@ class History:
             )
         }  # fmt: skip
         times = series.times[first : last + 1].tolist()
+        if not found:
+            return []  # what several checks say together has no facts of its own
         facts = zip(*(found[row] for row in span), strict=True)
         return [text for name, values in zip(FACTS.values(), facts, strict=True) for text in _told(name, values, times)]
 

@@ -38,16 +38,6 @@ def commonest(values: Array) -> int:
     return int(np.unique(values, return_counts=True)[1].max())
 
 
-def z_limit(samples: int, false_alarms: float) -> float:
-    """The ``|robust_z|`` that a value as the ``samples`` earlier ones exceeds with probability ``false_alarms``.
-
-    Student's t with the degrees of freedom that the MAD leaves (its efficiency is 37 %), widened by the variance of
-    the median, pi / (2 n).
-    """
-    freedom = max(1.0, 0.37 * (samples - 1))
-    return float(stats.t.ppf(1 - false_alarms / 2, freedom)) * math.sqrt(1 + math.pi / (2 * samples))
-
-
 def rank_scan_p(values: Array) -> tuple[float, int]:
     """Whether the ranks before some point differ from those after it: p-value and the likeliest point.
 

@@ -14,6 +14,7 @@ from kappa.ground.errors import InputError
 from kappa.record.evidence import Figure
 from kappa.record.model import SAME_ALLOCATION
 from kappa.record.report import CaseFacts
+from reports.history.direction import worse_sign
 from reports.history.reader import Report
 from reports.verdict.metric_verdict import absolute_bounds
 
@@ -36,9 +37,10 @@ SCHEMA = pa.schema(
         # Months written before they came lack them.
         ("informational", pa.bool_()),
         ("confirms", _TEXT),
+        ("of_node", pa.bool_()),
     ]
 )
-_METRIC = ("metric", "unit", "value", "lower", "upper", "informational")
+_METRIC = ("metric", "unit", "value", "lower", "upper", "informational", "of_node")
 _METRIC_SCHEMA = pa.schema([SCHEMA.field(name) for name in _METRIC])
 _CASE_SCHEMA = pa.schema([field for field in SCHEMA if field.name not in _METRIC])
 #: What may explain a change, with its name for people. ``files`` is a hash over the specs and libraries.
@@ -88,6 +90,8 @@ class Rows:
                     self._measured({**facts, "verdict": "fail"}, _metrics(case, first))
                     facts |= {"purpose": SAME_ALLOCATION, "confirms": info.uuid}
                 self._measured(facts, _metrics(case, case.perfvalues or {}))
+                for node, figures in _of_nodes(case).items():
+                    self._measured({**facts, "nodes": node}, figures)
 
     def _measured(self, facts: dict[str, Any], metrics: list[dict[str, Any]]) -> None:
         if metrics:
@@ -144,10 +148,22 @@ def _metrics(case: CaseFacts, perfvalues: dict[str, Figure]) -> list[dict[str, A
             "value": figure.value,
             **_bounds(figure),
             "informational": name in case.informational,
+            "of_node": False,
         }
         for key, figure in perfvalues.items()
         if isinstance(figure.value, float)
     ]
+
+
+def _of_nodes(case: CaseFacts) -> dict[str, list[dict[str, Any]]]:
+    """Node -> the figures that a comparison of nodes has of it, where one way is worse; what nodes tell is no speed."""
+    found: dict[str, list[dict[str, Any]]] = {}
+    for name, figures in case.per_node.items() if not case.family.startswith(NODE_FAMILY) else ():
+        if worse_sign(-math.inf, math.inf, figures.unit):
+            common = {"metric": name, "unit": figures.unit, "lower": -math.inf, "upper": math.inf}
+            for node, value in figures.values.items():
+                found.setdefault(node, []).append({**common, "value": value, "informational": True, "of_node": True})
+    return found
 
 
 def _bounds(figure: Figure) -> dict[str, float]:

@@ -6,9 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from reports.history.robust_statistics import Array
 from reports.learn.entries import Entry, entries
-from reports.learn.limits import ChangedError, RefusedError, healthy, spread
+from reports.learn.limits import ChangedError, Healthy, RefusedError, healthy, spread
 from reports.learn.samples import Place, Sample
 
 # A bound that healthy values cross more often than this is too tight.
@@ -68,7 +67,7 @@ def _hold(checked: Checked, entry: Entry, samples: Mapping[Place, Sample], false
         if entry.place not in samples:
             raise RefusedError("never measured")
         sample = samples[entry.place]
-        objections = _width(healthy(sample.values), sample.unit, *entry.bounds, false_alarms)
+        objections = _width(healthy(sample.values, sample.times), sample.unit, *entry.bounds, false_alarms)
     except ChangedError as err:
         # What wanders has no noise to hold a bound against.
         change = f"{err.finding.before:.4g} to {err.finding.after:.4g} {samples[entry.place].unit}".strip()
@@ -80,10 +79,10 @@ def _hold(checked: Checked, entry: Entry, samples: Mapping[Place, Sample], false
     checked.objections += [Objection(dotted, what, why) for what, why in objections]
 
 
-def _width(values: Array, unit: str, lower: float, upper: float, false_alarms: float) -> list[tuple[str, str]]:
+def _width(sample: Healthy, unit: str, lower: float, upper: float, false_alarms: float) -> list[tuple[str, str]]:
     found: list[tuple[str, str]] = []
-    warranted = spread(values, 0, false_alarms)
-    tight = spread(values, 0, 2 * TIGHT_FALSE_ALARMS)
+    warranted = spread(sample, 0, false_alarms)
+    tight = spread(sample, 0, 2 * TIGHT_FALSE_ALARMS)
     for bound, limit, close in ((lower, warranted.lower, tight.lower), (upper, warranted.upper, tight.upper)):
         if not math.isfinite(bound):
             continue

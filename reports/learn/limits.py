@@ -7,16 +7,20 @@ import numpy as np
 
 from reports.history.findings import Finding, Kind
 from reports.history.judgement import unsteady
-from reports.history.robust_statistics import Array, centre_and_scale, z_limit
+from reports.history.pattern import Pattern, find_pattern
+from reports.history.robust_statistics import Array, centre_and_scale
+from reports.history.tails import accidents, reach_of, side_of
 from reports.learn.modes import two_levels
 
 MIN_SAMPLES = 20
 # A sample that wanders is found with this probability of a false refusal.
 _FALSE_REFUSALS = 0.001
-# A sample of normal noise has an outlier with this probability.
+# A healthy sample has an outlier with this probability.
 _FALSE_OUTLIERS = 0.01
 # More of them are no accidents.
 MAX_OUTLIERS = 0.05
+# Up to this share of the values, a level of their own is looked for among outliers.
+_LEVEL = 0.2
 # Outliers closer together than this share of their distance from the other values are a level of their own.
 _TOGETHER = 0.25
 _MEAN_DEVIATION_TO_SIGMA = 1.2533
@@ -30,8 +34,18 @@ class Limits:
     centre: float
     lower: float
     upper: float
-    outliers: int = 0
-    """How many values of the sample were left out."""
+
+
+@dataclass(frozen=True)
+class Healthy:
+    """A sample without outliers, oldest first, and without its ``pattern``, whose effects are those on these values."""
+
+    values: Array
+    pattern: Pattern | None = None
+
+    @property
+    def as_measured(self) -> Array:
+        return self.values + self.pattern.effects if self.pattern else self.values
 
 
 class RefusedError(ValueError):
@@ -47,52 +61,56 @@ class ChangedError(RefusedError):
         self.finding = finding
 
 
-def learn_limits(values: Array, sign: int, false_alarms: float) -> Limits:
+def learn_limits(sample: Healthy, sign: int, false_alarms: float) -> Limits:
     """Median, and what a healthy value crosses with probability ``false_alarms``, at least as far as any did.
 
-    ``sign`` as ``worse_sign`` gives it. ``values`` oldest first, of which outliers count for neither.
+    ``sign`` as ``worse_sign`` gives it.
 
-    :raises RefusedError: as ``healthy``, or more noise than level.
+    :raises RefusedError: more noise than level.
     """
-    kept = healthy(values)
-    limits = replace(spread(kept, sign, false_alarms), outliers=len(values) - len(kept))
+    limits = spread(sample, sign, false_alarms)
     if limits.centre > 0 >= limits.lower > -math.inf:
         raise RefusedError(f"the noise is as large as the level: {limits.lower:.4g} would be allowed")
     return limits
 
 
-def healthy(values: Array) -> Array:
-    """The values, oldest first, without outliers.
-
-    An outlier is further from the median, in standard deviations by the MAD, than any value of normal noise is in 99 %
-    of samples of that size.
+def healthy(values: Array, times: Array | None = None) -> Healthy:
+    """The values, oldest first, without outliers; with ``times`` (s since 1970) without what recurs by weekday or hour.
 
     :raises ChangedError: a step or a drift.
     :raises RefusedError: fewer than 20 values, no noise, two levels, or more than 5 % outliers.
     """
     if len(values) < MIN_SAMPLES:
         raise RefusedError(f"{len(values)} values, and it takes {MIN_SAMPLES}")
+    if pattern := find_pattern(values, times) if times is not None else None:
+        values = values - pattern.effects
     if finding := unsteady(values, _FALSE_REFUSALS):
         if finding.kind is Kind.BIMODAL:
             raise RefusedError(_TWO_LEVELS.format(finding.before, finding.after))
         raise ChangedError(finding)
     if 2 * np.count_nonzero(values) <= len(values):
         raise RefusedError("half of the values are 0, or more: there is no noise to learn bounds from")
-    kept = _without_outliers(values)
-    if levels := two_levels(kept):
+    kept = _no_outliers(values)
+    if levels := two_levels(values[kept]):
         raise RefusedError(_TWO_LEVELS.format(*levels))
-    return kept
+    return Healthy(values[kept], pattern and replace(pattern, effects=pattern.effects[kept]))
 
 
-def _without_outliers(values: Array) -> Array:
+def _no_outliers(values: Array) -> Array:
+    """Which values are no outliers."""
     centre, scale = _centre_and_scale(values)
-    limit = z_limit(len(values), _FALSE_OUTLIERS / len(values)) * scale
-    kept = values[np.abs(values - centre) <= limit]
-    for side, edge in ((values[values < centre - limit], kept.min()), (values[values > centre + limit], kept.max())):
-        if len(side) > 1 and np.ptp(side) < _TOGETHER * np.abs(side - edge).min():
-            raise RefusedError(_TWO_LEVELS.format(*sorted((centre, float(np.median(side))))))
-    outliers = len(values) - len(kept)
-    if outliers > MAX_OUTLIERS * len(values):
+    most = int(MAX_OUTLIERS * len(values))
+    kept = np.full(len(values), True)
+    for side in (-1, 1):
+        distances = (values - centre) * side
+        # More than may be, to see whether there are too many.
+        count = accidents(side_of(distances), scale, _FALSE_OUTLIERS / 2, int(_LEVEL * len(values)))
+        far = distances >= np.sort(distances)[len(values) - count] if count else np.full(len(values), False)
+        if count > 1 and np.ptp(values[far]) < _TOGETHER * (distances[far].min() - distances[~far].max()):
+            raise RefusedError(_TWO_LEVELS.format(*sorted((centre, float(np.median(values[far]))))))
+        kept &= ~far
+    outliers = int(np.count_nonzero(~kept))
+    if outliers > most:
         raise RefusedError(f"{outliers} of {len(values)} values are outliers, and {MAX_OUTLIERS:.0%} may be")
     return kept
 
@@ -105,10 +123,16 @@ def _centre_and_scale(values: Array) -> tuple[float, float]:
     return centre, scale
 
 
-def spread(values: Array, sign: int, false_alarms: float) -> Limits:
-    """The limits of a sample, whatever its shape."""
+def spread(sample: Healthy, sign: int, false_alarms: float) -> Limits:
+    """The limits of a sample, whatever its shape; on its best and worst weekday or hour, where they differ."""
+    values, n = sample.values, len(sample.values)
     centre, scale = _centre_and_scale(values)
-    # One-sided limits are crossed on that side only.
-    reach = z_limit(len(values), false_alarms if sign == 0 else 2 * false_alarms) * scale
-    lower, upper = min(centre - reach, float(np.min(values))), max(centre + reach, float(np.max(values)))
+    # One-sided limits are crossed on that side only, where half of the values are.
+    share = false_alarms if sign == 0 else 2 * false_alarms
+    phases = sample.pattern.phases if sample.pattern else 1
+    # The medians, one for each weekday or hour, are known from so many values, which they follow a little.
+    wider = math.sqrt((1 + math.pi * phases / (2 * n)) * n / (n - phases + 1))
+    below, above = (wider * reach_of(side_of(part), scale, share) for part in (centre - values, values - centre))
+    effects = sample.pattern.effects if sample.pattern else np.zeros(1)
+    lower, upper = centre - below + effects.min(), centre + above + effects.max()
     return Limits(centre, -math.inf if sign > 0 else lower, math.inf if sign < 0 else upper)

@@ -23,6 +23,8 @@ from kappa.ground.errors import InputError
 from kappa.ground.yaml_lines import SIZE_LIMIT
 from reports.learn.limits import Limits
 from reports.learn.samples import Place
+from reports.learn.sight import Sight
+from reports.verdict.sight import found
 
 _STEP = decimal.Decimal("0.001")
 
@@ -37,6 +39,14 @@ class Proposal:
     source: str
     samples: int
     method: str
+    sight: Sight | None = None
+
+    @property
+    def finds(self) -> str:
+        """What the bounds see, in words."""
+        if self.sight is None:
+            return "cannot say what slow-down it finds: its level is not above 0"
+        return f"finds {found(self.sight.in_a_run, self.sight.in_a_week)} (with 95 %)"
 
 
 def read_references(folder: pathlib.Path) -> dict[str, Any]:
@@ -110,12 +120,22 @@ def _enter(document: Any, proposal: Proposal, today: datetime.date) -> None:
         samples=proposal.samples,
         method=proposal.method,
     )
+    if proposal.sight:
+        source.update(finds_in_a_run=_share(proposal.sight.in_a_run), finds_in_a_week=_share(proposal.sight.in_a_week))
     sources = document.setdefault("$sources", CommentedSeq())
     old = [item for item in sources if item.get("match") == source["match"]]
     if old:
+        # What a bound of before could see is not what this one can.
+        for key in ("finds_in_a_run", "finds_in_a_week"):
+            old[0].pop(key, None)
         old[0].update(source)
     else:
         sources.insert(0, source)
+
+
+def _share(slow_down: float) -> float:
+    """Rounded up, so that it is not more than what is found."""
+    return math.ceil(slow_down * 1000) / 1000
 
 
 def _entry(proposal: Proposal) -> CommentedSeq:

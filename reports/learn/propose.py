@@ -2,9 +2,10 @@
 
 from collections.abc import Iterable
 
-from reports.learn.limits import RefusedError, learn_limits
+from reports.learn.limits import RefusedError, healthy, learn_limits
 from reports.learn.patch import Proposal
 from reports.learn.samples import Sample
+from reports.learn.sight import sight
 
 
 def proposals(found: Iterable[Sample], false_alarms: float) -> tuple[list[Proposal], list[str]]:
@@ -15,17 +16,20 @@ def proposals(found: Iterable[Sample], false_alarms: float) -> tuple[list[Propos
             informational += 1
             continue
         try:
-            limits = learn_limits(one.values, one.sign, false_alarms)
+            sample = healthy(one.values, one.times)
+            limits = learn_limits(sample, one.sign, false_alarms)
         except RefusedError as err:
             refused.append(f"no reference for {one.place.dotted}: {err}")
             continue
-        samples = len(one.values) - limits.outliers
+        samples = len(sample.values)
+        pattern = f"; by {sample.pattern.period}, bounds hold on each" if sample.pattern else ""
         method = (
             f"median of {samples} values, {one.window}; bounds that a healthy value crosses with probability "
-            f"{false_alarms:g} (MAD, Student's t), not inside what was measured; "
-            f"{limits.outliers} outliers left out; no failed node check, no transient"
+            f"{false_alarms:g} (tails as the sample has them), not inside what was measured{pattern}; "
+            f"{len(one.values) - samples} outliers left out; no failed node check, no transient"
         )
-        proposed.append(Proposal(one.place, limits, one.unit, "learned", samples, method))
+        seen = sight(sample, limits, false_alarms, one.a_series, one.a_night)
+        proposed.append(Proposal(one.place, limits, one.unit, "learned", samples, method, seen))
     if informational:
         refused.insert(0, f"{informational} informational metrics left out: a reference would gate them")
     return proposed, refused

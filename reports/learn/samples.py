@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from reports.history.adding_up import nights_of
 from reports.history.query import Series, day
 from reports.history.robust_statistics import Array
 
@@ -37,14 +38,17 @@ class Sample:
     informational: bool
     values: Array
     times: Array
+    a_series: float
+    a_night: float
+    """How many values the series has of one set of nodes, on average, and of one in a night."""
 
     @property
     def window(self) -> str:
         return f"{day(float(self.times[0]))[:10]} to {day(float(self.times[-1]))[:10]}"
 
 
-def samples(site: str, series: list[Series], documents: Mapping[str, Any]) -> list[Sample]:
-    """Values by reference; ``documents`` are the site's reference files by name, read as YAML.
+def samples(site: str, series: list[Series], documents: Mapping[str, Any], newest: int) -> list[Sample]:
+    """The ``newest`` values of each reference; ``documents`` are the site's reference files by name, read as YAML.
 
     Series of a check that no file knows are left out (``unknown_checks``).
     """
@@ -52,7 +56,8 @@ def samples(site: str, series: list[Series], documents: Mapping[str, Any]) -> li
     for one in series:
         for place in _places(site, one, documents):
             gathered.setdefault(place, []).append(one)
-    return [_sample(place, members) for place, members in sorted(gathered.items(), key=lambda item: item[0].keys)]
+    ordered = sorted(gathered.items(), key=lambda item: item[0].keys)
+    return [_sample(place, members, newest) for place, members in ordered]
 
 
 def unknown_checks(series: list[Series], documents: Mapping[str, Any]) -> list[str]:
@@ -103,9 +108,13 @@ def _key(entry: Any, value: str) -> str:
     return value
 
 
-def _sample(place: Place, members: list[Series]) -> Sample:
+def _sample(place: Place, members: list[Series], most: int) -> Sample:
     values = np.concatenate([member.values for member in members])
     times = np.concatenate([member.times for member in members])
-    order = np.argsort(times, kind="stable")
+    order = np.argsort(times, kind="stable")[-most:]
     newest = max(members, key=lambda member: float(member.times[-1]))
-    return Sample(place, newest.unit, newest.sign, _informational(newest), values[order], times[order])
+    nights = sum(int(nights_of(member.times)[-1]) + 1 for member in members)
+    informational, n = _informational(newest), len(values)
+    return Sample(
+        place, newest.unit, newest.sign, informational, values[order], times[order], n / len(members), n / nights
+    )

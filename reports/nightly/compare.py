@@ -28,14 +28,15 @@ class Change:
 
 
 def compare(before: Night | None, now: Night, findings: list[Judged]) -> Change:
-    """``findings`` are those of the whole history; only what began after ``before`` is a change."""
+    """``findings`` are those of the whole history; what began after ``before`` or is first found now is a change."""
     was = {problem.case: problem for problem in _failed(before)}
     fails = {problem.case: problem for problem in _failed(now)}
     mended = [problem for case, problem in was.items() if case not in fails and _passed(case, now)]
     old = before.suspects if before else {}
     cleared = [node for node, evidence in old.items() if node not in now.suspects and _answered(evidence, now)]
     since = before.ended or before.started if before else 0.0
-    new = [one for one in findings if one.finding.changed and one.series.times[-1] > since and _began(one) > since]
+    of_tonight = [one for one in findings if one.finding.changed and one.series.times[-1] > since]
+    new = [one for one in of_tonight if _began(one) > since or not one.known]
     changed = before is None or before.state is not now.state
     return Change(
         verdict=f"{before.state.label if before else 'no earlier night'} → {now.state.label}" if changed else "",

@@ -71,7 +71,8 @@ def _problem(problem: Problem) -> str:
 
 def _series(one: Judged) -> str:
     finding, unit = one.finding, one.series.unit
-    what = f"{one.series.title}, {figure(finding.before)} → {figure(finding.after)} {unit}".strip()
+    place = f" on {one.series.nodes}" if one.series.of_one_node else ""
+    what = f"{one.series.title}{place}, {figure(finding.before)} → {figure(finding.after)} {unit}".strip()
     changes = "; ".join(one.changes) or "nothing else that is recorded"
     return escape(f"{what}; changed at that time: {changes}")
 

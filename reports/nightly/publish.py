@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 # SciPy, Arrow and Bokeh take seconds to load, which a night's beginning need not wait for.
 # ruff: noqa: PLC0415
 
-NEWEST, FALSE_ALARMS = 500, 0.001
+NEWEST = 500
 
 
 def publish(site_name: str, results: pathlib.Path, textfile: pathlib.Path | None = None, *, gate: bool = False) -> int:
@@ -79,7 +79,7 @@ def _findings(results: pathlib.Path, archive: Archive) -> "list[Judged]":
     from reports.history.gate import judge_all
     from reports.history.ingest import ingest
     from reports.history.query import History
-    from reports.nightly.series import nightly_series
+    from reports.nightly.series import false_alarms_of, nightly_series
 
     folder = results / "history"
     present = dataset.sessions(folder)
@@ -92,4 +92,5 @@ def _findings(results: pathlib.Path, archive: Archive) -> "list[Judged]":
         history = History(folder)
     except InputError:
         return []  # no night has measured anything yet
-    return judge_all(history, nightly_series(history, NEWEST), FALSE_ALARMS)
+    series = nightly_series(history, NEWEST)
+    return judge_all(history, series, false_alarms_of(series))

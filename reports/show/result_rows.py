@@ -5,10 +5,12 @@ from dataclasses import dataclass
 
 from kappa.ground.figures import NOTHING, allowed, figure, percent
 from kappa.ground.node_lists import folded
+from kappa.record.evidence import ReferenceSource
 from reports.verdict.advice import measured
 from reports.verdict.case_verdict import CaseVerdict
 from reports.verdict.judge import Verdict
 from reports.verdict.metric_verdict import MetricVerdict
+from reports.verdict.sight import found
 from reports.verdict.state import State
 
 
@@ -73,9 +75,16 @@ def _row(case: CaseVerdict, metric: MetricVerdict | None) -> Row:
         deviation=percent(deviation),
         deviation_key=_key(deviation),
         source=source.source if source else "",
-        method=f"{source.method} ({source.date}, {source.samples} samples)" if source else "",
+        method=_method(source) if source else "",
         nodes=folded(case.case.nodes),
     )
+
+
+def _method(source: ReferenceSource) -> str:
+    said = f"{source.method} ({source.date}, {source.samples} samples)"
+    if source.finds_in_a_run is None or source.finds_in_a_week is None:
+        return said
+    return f"{said}; finds {found(source.finds_in_a_run, source.finds_in_a_week)}"
 
 
 def _key(value: float | None) -> str:

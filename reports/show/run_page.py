@@ -13,6 +13,7 @@ from reports.verdict.advice import operator_line
 from reports.verdict.gaps import grouped
 from reports.verdict.judge import Verdict
 from reports.verdict.ranked_evidence import drain_suggestions, ranked_evidence
+from reports.verdict.sight import sight_of
 from reports.verdict.state import State
 from reports.verdict.summary import headline, known_failure, tally
 
@@ -41,6 +42,7 @@ def render(verdict: Verdict) -> str:
         verdict=verdict,
         session=verdict.session,
         rows=rows(verdict),
+        sight=sight_of(verdict.cases),
         curves=curves,
         per_node=per_node,
         evidence=evidence,

@@ -13,7 +13,7 @@ from rich.panel import Panel
 from rich.table import Table
 from rich.text import Text
 
-from kappa.ground.figures import NOTHING, allowed, duration, figure, moment, percent
+from kappa.ground.figures import NOTHING, allowed, counted, duration, figure, moment, percent
 from kappa.ground.node_lists import folded
 from reports.verdict.advice import measured, operator_line
 from reports.verdict.case_verdict import CaseVerdict
@@ -21,6 +21,7 @@ from reports.verdict.confirm import diagnose
 from reports.verdict.gaps import grouped
 from reports.verdict.judge import Verdict
 from reports.verdict.metric_verdict import MetricVerdict
+from reports.verdict.sight import sight_of
 from reports.verdict.state import State
 from reports.verdict.summary import headline, known_failure, tally
 
@@ -60,6 +61,7 @@ def _print(console: Console, verdict: Verdict, every_row: bool) -> None:
     _results(console, verdict, every_row)
     _unstable(console, verdict)
     _known(console, verdict)
+    _weakest(console, verdict)
     _gaps(console, verdict)
     _suspects(console, verdict)
     _failures(console, verdict)
@@ -141,6 +143,16 @@ def _unstable(console: Console, verdict: Verdict) -> None:
         for attempt in case.failed_attempts:
             now = f" | {diagnosis.value}: now within bounds" if (diagnosis := diagnose(case)) else ""
             console.print(Text(f"≈ run {attempt.case.run}: {operator_line(attempt)}{now}"), soft_wrap=True)
+
+
+def _weakest(console: Console, verdict: Verdict) -> None:
+    sight = sight_of(verdict.cases)
+    if not sight.stated:
+        return
+    note = "what they find with 95 %; smaller slow-downs may pass"
+    _section(console, "Weakest bounds", f"{note}; {counted(sight.silent, 'bound')} of other origin do not say")
+    for one in sight.weakest:
+        console.print(Text(f"· {one}"), soft_wrap=True)
 
 
 def _results(console: Console, verdict: Verdict, every_row: bool) -> None:

@@ -9,6 +9,7 @@ from reports.verdict.case_verdict import CaseVerdict
 from reports.verdict.confirm import diagnose
 from reports.verdict.judge import Verdict
 from reports.verdict.metric_verdict import MetricVerdict
+from reports.verdict.sight import sight_of
 from reports.verdict.state import State
 from reports.verdict.summary import headline, tally
 
@@ -41,6 +42,15 @@ def to_json(verdict: Verdict) -> str:
         "not_provided": [
             {"check": entry.check, "family": entry.family, "features": dict(entry.features)}
             for entry in verdict.not_provided
+        ],
+        "weakest_bounds": [
+            {
+                "case": one.case,
+                "metric": one.metric,
+                "finds_in_a_run": _finite(one.in_a_run),
+                "finds_in_a_week": _finite(one.in_a_week),
+            }
+            for one in sight_of(verdict.cases).weakest
         ],
         "cases": [_case(case) for case in verdict.cases],
     }
@@ -91,6 +101,8 @@ def _metric(verdict: MetricVerdict) -> dict[str, Any]:
         "upper": _finite(verdict.upper),
         "deviation_percent": _finite(verdict.deviation_percent),
         "source": verdict.source.source if verdict.source else None,
+        "finds_in_a_run": _finite(verdict.source.finds_in_a_run) if verdict.source else None,
+        "finds_in_a_week": _finite(verdict.source.finds_in_a_week) if verdict.source else None,
         "state": verdict.state.word,
     }
 

@@ -232,3 +232,14 @@ def test_a_damaged_report_makes_the_exit_status_of_ingest(tmp_path, monkeypatch,
 def test_a_site_is_no_path(site):
     with pytest.raises(SystemExit, match="2"):
         main(["history", site])
+
+
+def test_what_several_checks_of_a_node_say_together_is_judged(tmp_path):
+    """In a real history: it has no facts of its own to explain a change."""
+    other = {"check_class": "OsuOther", "name": "OsuOther %placement=two_nodes"}
+    values = [value * (1.2 if night >= 20 else 1) for night, value in enumerate([*QUIET, *QUIET[:4]])]
+    cases = [[on(["node1"], value=value), {**on(["node1"], value=value), **other}] for value in values]
+    found = {one.series.case: one for one in judged(history_of(tmp_path, cases))}
+    together = found["2 checks together"]
+    assert (together.worse, together.series.nodes, together.changes) == (True, "node1", ())
+    assert together.finding.change == pytest.approx(-0.17, abs=0.02)

@@ -145,7 +145,22 @@ def figures_of_the_verdict(path):
 def test_the_history_sees_the_figures_that_the_verdict_sees(path, tmp_path):
     ingest([path], tmp_path)
     seen = list(figures_of_the_verdict(path))
-    assert [{key: row[key] for key in figures} for row, figures in zip(rows(tmp_path), seen, strict=True)] == seen
+    of_cases = [row for row in rows(tmp_path) if not row["of_node"]]
+    assert [{key: row[key] for key in figures} for row, figures in zip(of_cases, seen, strict=True)] == seen
+
+
+def test_what_a_comparison_of_nodes_has_of_each_is_a_series_of_its_own(tmp_path):
+    """But for what the nodes tell of themselves, and what has no better and worse."""
+    per_node = {
+        "triad": {"unit": "MB/s", "values": {"node1": 10.0, "node2": 9.0}},
+        "memory": {"unit": "KiB", "values": {"node1": 1.0}},
+    }
+    told = case("PartitionHealth", perfvalues={}, per_node={"clock_offset": {"unit": "us", "values": {"node1": 1.0}}})
+    found = History(history_of(tmp_path, [[latency(per_node=per_node), told]])).series(10)
+    assert [(one.metric, one.nodes, one.values.tolist()) for one in found if one.of_node] == [
+        ("triad", "node1", [10.0]), ("triad", "node2", [9.0]),
+    ]  # fmt: skip
+    assert all(one.gates and one.sign == -1 for one in found if one.of_node)
 
 
 def test_control_sequences_do_not_get_in(tmp_path):

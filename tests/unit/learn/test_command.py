@@ -51,7 +51,8 @@ def site(tmp_path, monkeypatch):
 def learn(capsys, *arguments):
     status = main(["learn", "here", *arguments])
     captured = capsys.readouterr()
-    return status, captured.out, captured.err
+    said = "".join(line for line in captured.err.splitlines(keepends=True) if " finds " not in line)
+    return status, captured.out, said
 
 
 def test_the_patch_applies_and_says_where_the_reference_comes_from(site, capsys):
@@ -71,6 +72,20 @@ def test_the_patch_applies_and_says_where_the_reference_comes_from(site, capsys)
     assert (source.match, source.source) == ("OsuLatency.two_nodes.latency_8B", "learned")
     assert source.samples == 30
     assert "2026-01-20 to 2026-02-18" in source.method
+
+
+def test_it_is_said_what_the_bounds_find_the_weakest_first(site, capsys):
+    noisy = {"check_class": "OsuOther", "name": "OsuOther %placement=two_nodes"}
+    path = site([[latency(value=value), latency(value=10 + 3 * (value - 10), **noisy)] for value in VALUES])
+    assert main(["learn", "here"]) == 0
+    said = capsys.readouterr()
+    first, second = said.err.splitlines()
+    assert first.startswith("OsuOther.two_nodes.latency_8B: finds ") and "OsuLatency" in second
+    subprocess.run(["patch", "-p1"], input=said.out, text=True, check=True, capture_output=True)
+    found = {source.match: source for source in read_sources(path)}
+    noisy, quiet = (found[f"{name}.two_nodes.latency_8B"] for name in ("OsuOther", "OsuLatency"))
+    assert 0.03 < quiet.finds_in_a_run < 0.1 < noisy.finds_in_a_run < 0.3
+    assert quiet.finds_in_a_week <= quiet.finds_in_a_run
 
 
 def test_a_check_that_shares_its_references_keeps_them(site, capsys):

@@ -1,5 +1,6 @@
 """What changed since last night, what to do first, and the message that says it."""
 
+import dataclasses
 import math
 
 import numpy as np
@@ -51,6 +52,15 @@ def test_a_new_failure_its_suspect_and_the_verdict():
 
 def test_what_still_fails_is_no_change():
     assert compare(failed_night(0), failed_night(1), []).nothing
+
+
+def test_what_began_earlier_and_is_first_found_tonight_is_new():
+    """What adds up is found some nights after it began."""
+    found = stepped(6)
+    assert compare(night(10), night(11), [found]).nothing
+    assert compare(night(10), night(11), [dataclasses.replace(found, known=False)]).worse == (
+        dataclasses.replace(found, known=False),
+    )
 
 
 def test_mended():

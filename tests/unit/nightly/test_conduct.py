@@ -47,12 +47,12 @@ def test_the_mode_and_then_the_nodes_whose_turn_it_is(called, tmp_path):
     mode, cpu, gpu = called("--", "-S", "A.a=1")
     [folder] = (tmp_path / "results/nights").iterdir()
     assert mode[-5:] == ["-r", "--mode=nightly", "-S", "A.a=1", f"--report-file={folder}/run-report.json.part"]
-    select = ["-t", "scale_one_node", "--distribute=all"]
+    select = ["-t", "scale_one_node", "--distribute=all", "--repeat=3"]
     assert cpu[cpu.index("-t") :] == [
         *select, "--system=here:cpu", "-J", "nodelist=node1,node2", "-S", "A.a=1",
         f"--report-file={folder}/rotation/cpu/run-report.json.part",
     ]  # fmt: skip
-    assert gpu[gpu.index("-t") + 3 :][:3] == ["--system=here:gpu", "-J", "nodelist=node3"]
+    assert gpu[gpu.index("-t") + 4 :][:3] == ["--system=here:gpu", "-J", "nodelist=node3"]
     [record] = records(tmp_path)
     assert (record["planned"], record["cut"]) == (["node1", "node2", "node3"], "")
     assert (folder / "run-report.json").exists() and (folder / "rotation/gpu/run-report.json").exists()

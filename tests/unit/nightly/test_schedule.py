@@ -52,12 +52,12 @@ def test_sbatch_is_bounded_alone_warned_and_begins_tomorrow():
 
 def test_sbatch_night_submits_the_next_with_the_same_options():
     given = ["--at=03:30", "--limit=2h", "--nights=14", "--mode=smoke", "--slurm=--account=a b", "--textfile=/a b"]
-    given += ["--gate"]
+    given += ["--gate", "--repeats=2"]
     line = next(part for part in sbatch(*given, "--", "-n", "Osu x") if part.startswith("--wrap="))
     wrapped = shlex.split(line.rpartition("; exec ")[2])
     assert wrapped[:4] == [str(PROGRAM), "nightly", "run", "mycluster"]
     again, first = vars(parse(wrapped[2:])), vars(options(*given, "--", "-n", "Osu x"))
-    for one in ("limit", "nights", "mode", "textfile", "gate", "at", "slurm", "reframe", "site"):
+    for one in ("limit", "nights", "repeats", "mode", "textfile", "gate", "at", "slurm", "reframe", "site"):
         assert again[one] == first[one]
     assert again["resubmit"]
 
@@ -119,7 +119,10 @@ def test_durations(text, seconds):
     assert duration(text) == seconds
 
 
-@pytest.mark.parametrize("arguments", [["--limit=soon"], ["--limit=1s"], ["--limit="], ["--at=25:00"], ["--nights=-1"]])
+@pytest.mark.parametrize(
+    "arguments",
+    [["--limit=soon"], ["--limit=1s"], ["--limit="], ["--at=25:00"], ["--nights=-1"], ["--repeats=0"], ["--repeats=x"]],
+)
 def test_bad_options_say_what_is_expected(arguments, capsys):
     with pytest.raises(SystemExit):
         options(*arguments)

@@ -1,0 +1,1 @@
+"""What bounds and nights can see, by simulation: ``python -m tests.power``."""
