@@ -4,14 +4,15 @@
 #include <cstdio>
 #include <filesystem>
 #include <nlohmann/json.hpp>
-#include <stdexcept>
 #include <string>
 #include <vector>
 
 #include "cores.hpp"
+#include "gathered.hpp"
 #include "in_world.hpp"
 #include "json_text.hpp"
 #include "node_names.hpp"
+#include "on_cores.hpp"
 #include "world.hpp"
 #include "write_file.hpp"
 
@@ -48,7 +49,7 @@ json as_json(const std::vector<CoreSpeeds>& cores) {
 }
 
 json measure_node(const std::string& name, const Options& options) {
-    const std::vector<int> cores = own_cores();
+    const std::vector<int> cores = sweep::own_cores();
     const std::size_t bytes = options.mib_per_core << 20U;
     std::vector<CoreSpeeds> alone;
     for (const int core : cores) {
@@ -64,38 +65,9 @@ json measure_node(const std::string& name, const Options& options) {
     return {{"node", name}, {"cores", cores}, {"alone", as_json(alone)}, {"together", as_json(together)}, {"wrong", wrong}};
 }
 
-// The texts of all ranks, on rank 0.
-std::vector<std::string> gathered(const std::string& own, const sweep::World& world) {
-    const int length = static_cast<int>(own.size());
-    const auto ranks = static_cast<std::size_t>(world.rank() == 0 ? world.size() : 0);
-    std::vector<int> lengths(ranks);
-    MPI_Gather(&length, 1, MPI_INT, lengths.data(), 1, MPI_INT, 0, MPI_COMM_WORLD);
-    std::vector<int> starts(ranks);
-    int total = 0;
-    for (std::size_t rank = 0; rank < ranks; ++rank) {
-        starts[rank] = total;
-        total += lengths[rank];
-    }
-    std::string all(static_cast<std::size_t>(total), '\0');
-    MPI_Gatherv(own.data(), length, MPI_CHAR, all.data(), lengths.data(), starts.data(), MPI_CHAR, 0, MPI_COMM_WORLD);
-    std::vector<std::string> texts;
-    for (std::size_t rank = 0; rank < ranks; ++rank) {
-        texts.push_back(all.substr(static_cast<std::size_t>(starts[rank]), static_cast<std::size_t>(lengths[rank])));
-    }
-    return texts;
-}
-
-void require_one_rank_per_node(std::vector<std::string> names) {
-    std::sort(names.begin(), names.end());
-    const auto twice = std::adjacent_find(names.begin(), names.end());
-    if (twice != names.end()) {
-        throw std::runtime_error(*twice + " has several ranks: start one on each node, with all of its cores");
-    }
-}
-
 void measure(const sweep::World& world, const Options& options) {
     const std::vector<std::string> names = sweep::node_names(world);
-    require_one_rank_per_node(names);
+    sweep::require_one_rank_per_node(names);
     const int at_once = options.at_once > 0 ? options.at_once : world.size();
     json own;
     for (int first = 0; first < world.size(); first += at_once) {
@@ -108,7 +80,7 @@ void measure(const sweep::World& world, const Options& options) {
         }
     }
     json nodes = json::array();
-    for (const std::string& text : gathered(own.dump(), world)) {
+    for (const std::string& text : sweep::gathered(own.dump(), world)) {
         nodes.push_back(json::parse(text));
     }
     if (world.rank() == 0) {
