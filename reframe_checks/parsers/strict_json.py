@@ -118,6 +118,16 @@ class Record:
         where = f"{self._where}.{key}".lstrip(".")
         return [Record(self._output, self._lines, entry, f"{where}[{index}]") for index, entry in enumerate(value)]
 
+    def lists_of_records(self, key: str) -> "list[list[Record]]":
+        values = self._list(key)
+        where = f"{self._where}.{key}".lstrip(".")
+        if not all(isinstance(value, list) for value in values):
+            raise self.error("a list of lists", key)
+        return [
+            [Record(self._output, self._lines, entry, f"{where}[{index}][{place}]") for place, entry in enumerate(value)]
+            for index, value in enumerate(values)
+        ]
+
     def texts(self, key: str) -> list[str]:
         values = self._list(key)
         if not all(isinstance(value, str) and value and value.isprintable() for value in values):

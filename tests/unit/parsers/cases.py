@@ -6,6 +6,7 @@ from functools import partial, wraps
 
 from reframe_checks.parsers import (
     babelstream,
+    bit_sweep,
     btio,
     emt,
     fio,
@@ -153,6 +154,11 @@ CASES = {
             ".mpi", ".mib_per_core", ".nodes[].node", ".nodes[].cores[]",
             ".nodes[].alone.gflops[]", ".nodes[].together.gflops[]", ".nodes[].together.triad_mbps[]",
         ],
+    ),
+    "bit_sweep": Case(
+        "bit_sweep/four_nodes.json",
+        bit_sweep.parse,
+        alone=[".variant", *(f".nodes[][].{part}" for part in ("node", "core", "work", "basis", "rounds[][]"))],
     ),
     "node_probe": Case("node_probe/four_nodes.jsonl", partial(node_probe.parse, expect_nodes=4)),
     "sinfo": Case("sinfo/composed_four_nodes.txt", states, alone=["[].name", "[].reason"]),
