@@ -161,6 +161,16 @@ class Record:
             raise self.error("lists of two integers, the smaller first", key)
         return [(first, second) for first, second in values]
 
+    def ordered_pairs(self, key: str, below: int) -> list[tuple[int, int]]:
+        """Lists of two integers each, none negative, all below ``below``."""
+        values = self._list(key)
+        if not all(
+            isinstance(value, list) and len(value) == 2 and all(_is_index(each) and each < below for each in value)
+            for value in values
+        ):
+            raise self.error(f"lists of two integers below {below}", key)
+        return [(first, second) for first, second in values]
+
     def _list(self, key: str) -> list[Any]:
         value = self._value(key)
         if not isinstance(value, list):

@@ -144,7 +144,8 @@ CASES = {
         pair_sweep.parse,
         alone=[
             ".mpi", ".ranks_per_node", ".latency_bytes", ".bandwidth_bytes", ".bandwidth_mbps[][]", ".round_seconds[]",
-            ".packets[].sent", ".packets[].lost", ".alone[].latency_us", ".alone[].bandwidths_mbps[]",
+            ".packets[].sent", ".packets[].lost", ".payloads[].messages", ".collectives[].operation",
+            ".alone[].latency_us", ".alone[].bandwidths_mbps[]",
         ],
     ),
     "node_sweep": Case(
