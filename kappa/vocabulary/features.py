@@ -79,6 +79,7 @@ ENVIRONMENT_FEATURES = {
     "nvbandwidth": EnvironmentFeature("`nvbandwidth`"),
     "babelstream": EnvironmentFeature("`cuda-stream`"),
     "nccl-tests": EnvironmentFeature("`all_reduce_perf` and its siblings, built with MPI"),
+    "stress-ng": EnvironmentFeature("`stress-ng`, 0.15 or newer"),
     "fio": EnvironmentFeature("`fio`"),
     "ior": EnvironmentFeature("`ior`"),
     "mdtest": EnvironmentFeature("`mdtest`"),
@@ -87,7 +88,7 @@ ENVIRONMENT_FEATURES = {
     "emt": EnvironmentFeature("`emt`"),
     "emt-build": EnvironmentFeature(f"{_BUILT_HERE}, and what the EMT application's README lists", "build_dir"),
     "sweep-build": EnvironmentFeature(
-        f"{_BUILT_HERE}, nlohmann-json, CLI11, for `pair_sweep` and `node_sweep`", "build_dir"
+        f"{_BUILT_HERE}, nlohmann-json, CLI11, for `pair_sweep`, `node_sweep` and `bit_sweep`", "build_dir"
     ),
 }
 

@@ -28,6 +28,7 @@ from reframe_checks.parsers import (
     placement,
     sinfo,
     stream,
+    stress_ng,
     topology,
 )
 from reframe_checks.parsers.errors import ParseError
@@ -163,6 +164,11 @@ CASES = {
     ),
     "node_probe": Case("node_probe/four_nodes.jsonl", partial(node_probe.parse, expect_nodes=4)),
     "sinfo": Case("sinfo/composed_four_nodes.txt", states, alone=["[].name", "[].reason"]),
+    "stress-ng": Case(
+        "stress_ng/four_nodes.txt",
+        partial(stress_ng.parse, expect_nodes=4),
+        alone=["[].node", "[].status", "[].stressors[]"],
+    ),
     "placement": Case(
         "placement/composed_two_nodes.txt", partial(placement.parse, expect_ranks=2), alone=["[].node", "[].cpus"]
     ),

@@ -20,7 +20,7 @@ ERRORS = 100
 FREE_KEYS = {
     "descr", "access", "path", "env_vars", "image", "options", "arguments", "uniform_files", "gpu_options", "gpu_arch",
     "prepare_cmds", "slurm_job_cancel_reasons", "build_dir", "mpi_version", "working_set", "problem_class", "method",
-    "text", "title", "parties", "id", "max_pending_time", "slurm_partition",
+    "text", "title", "parties", "id", "max_pending_time", "slurm_partition", "why",
 }  # fmt: skip
 FREE_VALUES = {"not_provided", "placements", "hash_files"}
 
