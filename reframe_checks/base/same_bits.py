@@ -1,4 +1,4 @@
-"""A check in which every core does the same work: the bits that came out are compared, and the core that differs named."""
+"""A check in which every core does the same work: the bits that come out are compared, the core that differs named."""
 
 import datetime
 
@@ -36,7 +36,7 @@ class SameBits(rfm.RegressionTestPlugin):
         self.record_findings(ranked(list(judgement.findings)))
         self.total_rounds = sum(count for bits in sweep.bits for _, count in bits.rounds)
         self.held = len(judgement.golden)
-        wrong = [f"{finding.name}: {finding.evidence} ended with other {finding.quantity}" for finding in judgement.findings]
+        wrong = [f"{found.name}: {found.evidence} ended with other {found.quantity}" for found in judgement.findings]
         if wrong or judgement.nobody:
             raise SanityError("; ".join([*wrong, *judgement.nobody]))
         cores = {(bits.node, bits.core) for bits in sweep.bits}

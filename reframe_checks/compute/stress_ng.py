@@ -1,7 +1,7 @@
 """Stress-ng's stressors that verify what they compute, on every core of every node at once.
 
-Another's work beside the suite's own (``BitSweep``), which names the core: stress-ng tells the node. It ends with 2 when a
-stressor found a wrong result; what it said stays with the result.
+Another's work beside the suite's own (``BitSweep``), which names the core: stress-ng tells the node. It ends with 2 when
+a stressor found a wrong result; what it said stays with the result.
 """
 
 import shlex
@@ -17,7 +17,7 @@ from reframe_checks.base.scaled import Scaled
 from reframe_checks.parsers import stress_ng
 
 # Those of stress-ng 0.15 and newer that honour --verify and need neither devices nor privileges.
-STRESSORS = ["cpu", "vm", "matrix", "memcpy", "qsort", "zlib"]
+STRESSORS = ["cpu", "vm", "matrix", "memcpy", "zlib"]
 WRONG_RESULT = 2
 
 
@@ -30,7 +30,7 @@ class StressNg(Scaled, KappaCheck):
     needs_environ = ["stress-ng"]
     scale = rfmb.parameter(["each_node"], loggable=True)
     hint = "take the node out of service: look at EDAC and MCE counts, test its memory, swap the processor"
-    informational = ["nodes_verified"]
+    informational = ["stressors_verified"]
     sourcesdir = "src"
     programs = ["stress-ng"]
 
@@ -59,20 +59,18 @@ class StressNg(Scaled, KappaCheck):
         if wrong:
             raise SanityError("; ".join(f"{node}: {said}" for node, said in wrong.items()))
         failed = [f"{node} ended with {told.status}" for node, told in nodes.items() if told.status]
-        failed += [
-            f"{node} did nothing of {', '.join(sorted(missing))}"
-            for node, told in nodes.items()
-            if (missing := {*STRESSORS} - {*told.stressors})
-        ]
+        # On a crowded machine one may not come to an end of its first operation.
+        failed += [f"{node} verified nothing" for node, told in nodes.items() if not told.stressors]
         if failed:
             raise SanityError(f"stress-ng on {'; '.join(failed)}: see stress-ng-NODE.log")
-        self.verified = len(nodes)
+        self.fewest = min(len(told.stressors) for told in nodes.values())
         return self.require_all_nodes(nodes)
 
     def complaint(self, node):
         lines = self.output_text(f"stress-ng-{node}.log").splitlines()
         return next((line for line in lines if " fail:" in line), "a wrong result")
 
-    @rfmb.performance_function("nodes")
-    def nodes_verified(self):
-        return self.verified
+    @rfmb.performance_function("stressors")
+    def stressors_verified(self):
+        """Of the node with the fewest that completed an operation."""
+        return self.fewest

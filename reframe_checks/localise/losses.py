@@ -43,7 +43,7 @@ def loss_shares(sent: Floats, lost: Floats, *, least_loss: float) -> Floats:
 
 
 def cover(bad: Bools, weights: Floats) -> Iterator[tuple[tuple[int, ...], Bools]]:
-    """The fewest nodes and links that explain every bad pair: (node,) or (i, j), and the bad pairs (n x n) that it explains.
+    """The fewest nodes and links that explain every bad pair: (node,) or (i, j), and the bad pairs (n x n) of each.
 
     :param bad: n x n, symmetric; a node is blamed where more than half of its pairs are bad.
     :param weights: n x n; of equal nodes the heaviest is blamed.

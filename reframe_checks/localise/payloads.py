@@ -1,8 +1,8 @@
 """From messages that did not arrive as they were sent to the nodes and links that can have changed them.
 
-One is enough: what is compared is equal or not. The fewest nodes and links are named that explain every wrong pair. Of
-collectives, an all-to-all of large blocks tells its pairs, as each block is sent from its sender to its receiver; others
-pass blocks on: there the node is named that alone of three or more got wrong data.
+One is enough: what is compared is equal or not. The fewest nodes and links are named that explain every wrong pair.
+Of collectives, an all-to-all of large blocks tells its pairs, as each block is sent from its sender to its receiver;
+others pass blocks on: there the node is named that alone of three or more got wrong data.
 """
 
 from collections.abc import Iterable, Sequence

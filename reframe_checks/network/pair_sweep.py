@@ -5,8 +5,8 @@ take n - 1 rounds. The worst pairs are measured again alone: what is slow only w
 on nobody. A pair's bandwidth is that of its slower direction. Nodes, links
 and switches are told apart by a robust fit over all pairs (``localise/pairs.py``); gated are the worst pair, and the
 worst pair against the median. What the adapters count as lost meanwhile (TCP's segments sent again, errors of RDMA
-ports) shows a bad cable long before it costs bandwidth (``localise/losses.py``). Every message is compared with what was
-sent, and so are the results of collectives over all nodes (``localise/payloads.py``).
+ports) shows a bad cable long before it costs bandwidth (``localise/losses.py``). Every message is compared with what
+was sent, and so are the results of collectives over all nodes (``localise/payloads.py``).
 """
 
 import pathlib
@@ -86,7 +86,8 @@ class PairSweep(Scaled, KappaCheck):
         self.executable_opts = [
             f"--output={RESULT}", f"--latency-bytes={self.latency_bytes}", f"--round-trips={self.round_trips}",
             f"--bandwidth-bytes={self.bandwidth_bytes}", f"--window={self.window}", f"--repeats={self.windows}",
-            f"--block-bytes={self.block_bytes}", f"--seconds={self.seconds}", f"--alone-share={1 / self.least_slowdown}",
+            f"--block-bytes={self.block_bytes}", f"--seconds={self.seconds}",
+            f"--alone-share={1 / self.least_slowdown}",
         ]  # fmt: skip
         if not self.count_packets:
             del self.perf_variables["worst_loss"]

@@ -1,4 +1,4 @@
-"""Result of ``bit_sweep`` and ``emt alike``: with which bits each core ended its rounds of each work, one JSON object."""
+"""Result of ``bit_sweep`` and ``emt alike``: with which bits each core ended its rounds of each work, one JSON."""
 
 import re
 from dataclasses import dataclass
@@ -36,8 +36,8 @@ class BitSweep:
 
 def parse(text: str) -> BitSweep:
     """
-    :raises ParseError: not one JSON object of this format and version, a key missing or of another type, a node, core or
-        work missing or there twice, or a core without a round.
+    :raises ParseError: not one JSON object of this format and version, a key missing or of another type, a node, core
+        or work missing or there twice, or a core without a round.
     """
     output = Output.read("bit sweep", text)
     record = Record.parse(output, 1, len(output.lines))

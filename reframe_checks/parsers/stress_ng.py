@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from reframe_checks.parsers.text import Output
 
-_LINE = re.compile(r"@stress-ng ([\w.-]{1,255}) ([0-9]{1,3}) (-|[a-z0-9-]{1,40}(?:,[a-z0-9-]{1,40}){0,40})")
+_LINE = re.compile(r"@stress-ng ([\w.-]{1,255}) ([0-9]{1,3}) ([0-9]{1,2}) ((?:[a-z0-9-]{1,40}(?: |$)){0,99})")
 
 
 @dataclass(frozen=True)
@@ -26,9 +26,10 @@ def parse(text: str, *, expect_nodes: int) -> dict[str, Stressed]:
     found: dict[str, Stressed] = {}
     for number, line in enumerate(output.lines, start=1):
         match = _LINE.fullmatch(line)
-        if match is None or match[1] in found or int(match[2]) > 255:
-            raise output.error(number, "`@stress-ng NODE STATUS STRESSOR,…`, each node once")
-        found[match[1]] = Stressed(match[1], int(match[2]), tuple(name for name in match[3].split(",") if name != "-"))
+        stressors = tuple(match[4].split()) if match else ()
+        if match is None or match[1] in found or int(match[2]) > 255 or len(stressors) != int(match[3]):
+            raise output.error(number, "`@stress-ng NODE STATUS COUNT STRESSOR …`, each node once")
+        found[match[1]] = Stressed(match[1], int(match[2]), stressors)
     if len(found) != expect_nodes:
         raise output.missing(f"{expect_nodes} nodes, found {len(found)}")
     return found

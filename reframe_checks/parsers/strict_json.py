@@ -124,8 +124,8 @@ class Record:
         if not all(isinstance(value, list) for value in values):
             raise self.error("a list of lists", key)
         return [
-            [Record(self._output, self._lines, entry, f"{where}[{index}][{place}]") for place, entry in enumerate(value)]
-            for index, value in enumerate(values)
+            [Record(self._output, self._lines, entry, f"{where}[{row}][{place}]") for place, entry in enumerate(value)]
+            for row, value in enumerate(values)
         ]
 
     def texts(self, key: str) -> list[str]:

@@ -21,6 +21,9 @@ SEEN_BY: dict[str, tuple[str, ...]] = {
     "wrong library": ("PartitionHealth",),
     "damaged output": ("NodeScratch", "PartitionHealth"),
     "clock offset": ("PartitionHealth",),
+    "wrong arithmetic": ("BitSweep",),
+    "flipping memory": ("BitSweep",),
+    "wrong payload": ("PairSweep",),
 }
 # The check that reads what the program says, where a kind damages one of several.
 READ_BY = {"fio": "NodeScratch", "scontrol": "PartitionHealth"}

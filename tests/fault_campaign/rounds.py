@@ -21,7 +21,7 @@ from tests.fault_campaign.state import VERDICT
 KAPPA = pathlib.Path(sys.executable).with_name("kappa")
 EXPECTATIONS = pathlib.Path(__file__).parent / "site"
 MODE = "smoke"
-CHECKS = ("PartitionState", "PartitionHealth", "PairSweep", "NodeSweep", "NodeScratch")
+CHECKS = ("PartitionState", "PartitionHealth", "PairSweep", "NodeSweep", "BitSweep", "NodeScratch")
 ROUND_SECONDS = 900
 ENDING_SECONDS = 300
 
