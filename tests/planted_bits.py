@@ -1,9 +1,9 @@
 """How many of single flipped bits are seen, and the right core or pair named: ``python -m tests.planted_bits``.
 
 Half of the trials in bit_sweep, which has three works, a quarter each in the EMT application and in messages of
-pair_sweep. Each flips one bit of 64 at a random instant in what is still needed (the programs say what that is, and what
-is left out as dead); the suite's own parsers and localisation say who it was. Nothing of it is in the programs that the
-checks run.
+pair_sweep. Each flips one bit of 64 at a random instant in what is still needed (the programs say what that is, and
+what is left out as dead); the suite's own parsers and localisation say who it was. Nothing of it is in the programs
+that the checks run.
 """
 
 import argparse

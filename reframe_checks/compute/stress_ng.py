@@ -1,7 +1,7 @@
 """Stress-ng's stressors that verify what they compute, on every core of every node at once.
 
-Another's work beside the suite's own (``BitSweep``), which names the core: stress-ng tells the node. It ends with 2 when
-a stressor found a wrong result; what it said stays with the result.
+Another's work beside the suite's own (``BitSweep``), which names the core: stress-ng tells the node. It ends with 2
+when a stressor found a wrong result; what it said stays with the result.
 """
 
 import shlex
