@@ -66,9 +66,19 @@ int main(int argc, char** argv) {
     scaling->add_option("--result", scale_options.json_path, "JSON to write")->capture_default_str();
     scaling->add_option("--plot", scale_options.plot_path, "SVG to write")->capture_default_str();
 
+    emt::AlikeOptions alike_options;
+    auto* alike = app.add_subcommand("alike", "every rank runs the whole case by itself, again and again; which bits came out on which core, as JSON");
+    alike->add_option("CASE", alike_options.case_path, "case file (JSON)")->required();
+    alike->add_option("--steps", alike_options.steps, "time steps of a round")->check(CLI::PositiveNumber)->capture_default_str();
+    alike->add_option("--seconds", alike_options.seconds, "a round that has begun is completed")->check(CLI::NonNegativeNumber)->capture_default_str();
+    alike->add_option("--variant", alike_options.variant, "number of the case, for the result")->capture_default_str();
+    alike->add_option("--isa", alike_options.isa, "kernels to use")->check(CLI::IsMember({"auto", "avx512", "avx2", "portable"}))->capture_default_str();
+    alike->add_option("--result", alike_options.result_path, "JSON to write")->capture_default_str();
+
     CLI11_PARSE(app, argc, argv);
     try {
         if (check->parsed()) return emt::check_command(path, as_json);
+        if (alike->parsed()) return emt::alike_command(alike_options, argc, argv);
         if (schema->parsed()) return emt::schema_command();
         if (hq->parsed()) return emt::generate_command(scale, seed, output);
         if (scaling->parsed()) {

@@ -81,6 +81,7 @@ ENVIRONMENT_FEATURES = {
     "nvbandwidth": EnvironmentFeature("`nvbandwidth`"),
     "babelstream": EnvironmentFeature("`cuda-stream`"),
     "nccl-tests": EnvironmentFeature("`all_reduce_perf` and its siblings, built with MPI"),
+    "stress-ng": EnvironmentFeature("`stress-ng`, 0.15 or newer"),
     "fio": EnvironmentFeature("`fio`"),
     "ior": EnvironmentFeature("`ior`"),
     "mdtest": EnvironmentFeature("`mdtest`"),

@@ -30,6 +30,8 @@ class EmtCheck(KappaCheck):
     build = rfmb.fixture(EmtProgram, scope="environment")
 
     network_scale = rfmb.variable(int, value=1)
+    #: Of the network's random choices.
+    seed = rfmb.variable(int, value=1)
     steps = rfmb.variable(int, value=20000)
     tunable = {
         "network_scale": Tunable("whole number", "", "copies of the reference network"),
@@ -42,5 +44,5 @@ class EmtCheck(KappaCheck):
         self.programs = [self.program]
         self.prerun_cmds = [
             *self.prerun_cmds,
-            f"{shlex.quote(self.program)} generate hq --scale {self.network_scale} --seed 1 -o network.json",
+            f"{shlex.quote(self.program)} generate hq --scale {self.network_scale} --seed {self.seed} -o network.json",
         ]

@@ -5,7 +5,8 @@ take n - 1 rounds. The worst pairs are measured again alone: what is slow only w
 on nobody. A pair's bandwidth is that of its slower direction. Nodes, links
 and switches are told apart by a robust fit over all pairs (``localise/pairs.py``); gated are the worst pair, and the
 worst pair against the median. What the adapters count as lost meanwhile (TCP's segments sent again, errors of RDMA
-ports) shows a bad cable long before it costs bandwidth (``localise/losses.py``).
+ports) shows a bad cable long before it costs bandwidth (``localise/losses.py``). Every message is compared with what
+was sent, and so are the results of collectives over all nodes (``localise/payloads.py``).
 """
 
 import pathlib
@@ -25,6 +26,7 @@ from reframe_checks.base.scaled import SHOW_TOPOLOGY, TOPOLOGY_FILE, Scaled
 from reframe_checks.localise.finding import ranked
 from reframe_checks.localise.losses import loss_counts, loss_shares, suspects_of_losses
 from reframe_checks.localise.pairs import clear_pairs, one_direction, suspects_of_pairs
+from reframe_checks.localise.payloads import complaints, suspects_of_payloads
 from reframe_checks.parsers import pair_sweep, topology
 
 RESULT = "pair_sweep.json"
@@ -39,7 +41,7 @@ class PairSweepBuild(CMakeProgram):
 
 @rfm.simple_test
 class PairSweep(Scaled, KappaCheck):
-    descr = "Latency, bandwidth and packet loss between every pair of nodes"
+    descr = "Latency, bandwidth, packet loss and content of messages between every pair of nodes"
     family = "network/pair-sweep"
     measured_s = 2
     needs_partition = ["links"]
@@ -53,6 +55,7 @@ class PairSweep(Scaled, KappaCheck):
     latency_bytes = rfmb.variable(int, value=8)
     round_trips = rfmb.variable(int, value=1000)
     bandwidth_bytes = rfmb.variable(int, value=1 << 20)
+    block_bytes = rfmb.variable(int, value=1 << 16)
     window = rfmb.variable(int, value=16)
     windows = rfmb.variable(int, value=5)
     #: At most for each of the three measurements of a pair.
@@ -67,6 +70,7 @@ class PairSweep(Scaled, KappaCheck):
         "latency_bytes": Tunable("whole number", "B", "message of the latency"),
         "round_trips": Tunable("whole number", "", "of each latency"),
         "bandwidth_bytes": Tunable("whole number", "B", "message of the bandwidth"),
+        "block_bytes": Tunable("whole number", "B", "that each node gives to each in the collectives"),
         "window": Tunable("whole number", "messages", "in flight"),
         "windows": Tunable("whole number", "", "of each bandwidth"),
         "seconds": Tunable("number", "s", "at most for each of a pair's measurements"),
@@ -82,7 +86,8 @@ class PairSweep(Scaled, KappaCheck):
         self.executable_opts = [
             f"--output={RESULT}", f"--latency-bytes={self.latency_bytes}", f"--round-trips={self.round_trips}",
             f"--bandwidth-bytes={self.bandwidth_bytes}", f"--window={self.window}", f"--repeats={self.windows}",
-            f"--seconds={self.seconds}", f"--alone-share={1 / self.least_slowdown}",
+            f"--block-bytes={self.block_bytes}", f"--seconds={self.seconds}",
+            f"--alone-share={1 / self.least_slowdown}",
         ]  # fmt: skip
         if not self.count_packets:
             del self.perf_variables["worst_loss"]
@@ -103,7 +108,10 @@ class PairSweep(Scaled, KappaCheck):
         self.count_alone(nodes, sweep.alone, latency_us, np.fmin(bandwidth, bandwidth.T))
         shares = loss_shares(*loss_counts(sweep.packets, len(nodes)), least_loss=self.least_loss)
         self.loss_percent = 100 * shares[np.ix_(order, order)]
-        self.record_findings(self.judged(nodes, bandwidth))
+        payloads = suspects_of_payloads(sweep.nodes, sweep.payloads, sweep.collectives)
+        self.record_findings([*payloads, *self.judged(nodes, bandwidth)])
+        if wrong := complaints(sweep.nodes, sweep.payloads, sweep.collectives):
+            raise SanityError(f"wrong payload: {'; '.join(wrong[:8])}")
         if sweep.not_measured:
             raise SanityError(f"no figure between {', '.join('-'.join(pair) for pair in sweep.not_measured[:8])}")
         if self.count_packets and np.median([packets.sent for packets in sweep.packets]) < LEAST_SENT:

@@ -29,6 +29,24 @@ class Packets:
 
 
 @dataclass(frozen=True)
+class Payloads:
+    """Messages between a pair whose content was compared with what had been sent, and how many of them had another."""
+
+    pair: tuple[int, int]
+    messages: int
+    wrong: int
+
+
+@dataclass(frozen=True)
+class Collective:
+    """``wrong_blocks``: (sender, receiver) of what did not arrive; one that all have made together has the receiver
+    twice."""
+
+    operation: str
+    wrong_blocks: tuple[tuple[int, int], ...]
+
+
+@dataclass(frozen=True)
 class PairSweep:
     """n nodes; latency (n x n, symmetric) is half of the median round trip, in ``bandwidth_mbps`` (n x n, MB/s,
     10^6 bytes a second) the row sends to the column."""
@@ -42,7 +60,9 @@ class PairSweep:
     bandwidth_mbps: Matrix
     round_seconds: tuple[float, ...]
     packets: tuple[Packets, ...]
+    payloads: tuple[Payloads, ...]
     alone: tuple[Alone, ...]
+    collectives: tuple[Collective, ...]
 
     @property
     def not_measured(self) -> list[tuple[str, str]]:
@@ -61,8 +81,8 @@ def parse(text: str) -> PairSweep:
     """
     output = Output.read("pair sweep", text)
     record = Record.parse(output, 1, len(output.lines))
-    if record.text("format") != "kappa-pair-sweep" or record.integer("version") != 2:
-        raise record.error("kappa-pair-sweep, version 2", "format")
+    if record.text("format") != "kappa-pair-sweep" or record.integer("version") != 3:
+        raise record.error("kappa-pair-sweep, version 3", "format")
     nodes = tuple(record.texts("nodes"))
     if len(nodes) < 2 or len(set(nodes)) != len(nodes):
         raise record.error("two nodes or more, each once", "nodes")
@@ -70,7 +90,7 @@ def parse(text: str) -> PairSweep:
     if tuple(zip(*latency_us, strict=True)) != latency_us:
         raise record.error("the same latency in both directions", "latency_us")
     bandwidth_mbps = _matrix(record, "bandwidth_MBps", len(nodes), Quantity.MB_S)
-    round_seconds, packets = _rounds(record, len(nodes))
+    round_seconds, packets, payloads = _rounds(record, len(nodes))
     return PairSweep(
         mpi=record.text("mpi"),
         nodes=nodes,
@@ -81,7 +101,9 @@ def parse(text: str) -> PairSweep:
         bandwidth_mbps=bandwidth_mbps,
         round_seconds=round_seconds,
         packets=packets,
+        payloads=payloads,
         alone=tuple(sorted(_alone(record, nodes), key=lambda alone: alone.pair)),
+        collectives=_collectives(record, len(nodes)),
     )
 
 
@@ -93,8 +115,9 @@ def _matrix(record: Record, key: str, nodes: int, quantity: Quantity) -> Matrix:
     return matrix
 
 
-def _rounds(record: Record, nodes: int) -> tuple[tuple[float, ...], tuple[Packets, ...]]:
+def _rounds(record: Record, nodes: int) -> tuple[tuple[float, ...], tuple[Packets, ...], tuple[Payloads, ...]]:
     packets: list[Packets] = []
+    payloads: list[Payloads] = []
     seconds = []
     for number, entry in enumerate(record.records("rounds"), start=1):
         if entry.integer("round") != number:
@@ -102,14 +125,30 @@ def _rounds(record: Record, nodes: int) -> tuple[tuple[float, ...], tuple[Packet
         pairs = entry.pairs("pairs")
         if len({node for pair in pairs for node in pair}) != 2 * len(pairs):
             raise entry.error("pairs that share no node", "pairs")
-        counts = [entry.integers(key) for key in ("packets_sent", "packets_lost")]
+        keys = ("packets_sent", "packets_lost", "messages", "wrong_messages")
+        sent, lost, messages, wrong = counts = [entry.integers(key) for key in keys]
         if any(len(count) != len(pairs) for count in counts):
-            raise entry.error("a number for each pair", "packets_sent, packets_lost")
-        packets += [Packets(*row) for row in zip(pairs, *counts, strict=True)]
+            raise entry.error("a number for each pair", ", ".join(keys))
+        if any(bad > compared for bad, compared in zip(wrong, messages, strict=True)):
+            raise entry.error("at most as many as messages", "wrong_messages")
+        packets += map(Packets, pairs, sent, lost)
+        payloads += map(Payloads, pairs, messages, wrong)
         seconds.append(entry.number("seconds", Quantity.RUN_S, 0))
     if sorted(packet.pair for packet in packets) != list(combinations(range(nodes), 2)):
         raise record.error("every pair of nodes once", "rounds")
-    return tuple(seconds), tuple(packets)
+    return tuple(seconds), tuple(packets), tuple(payloads)
+
+
+def _collectives(record: Record, nodes: int) -> tuple[Collective, ...]:
+    found = []
+    for entry in record.records("collectives"):
+        blocks = tuple(entry.ordered_pairs("from_to", nodes))
+        if len(blocks) != entry.integer("wrong_blocks"):
+            raise entry.error("as many as wrong_blocks says", "from_to")
+        found.append(Collective(entry.text("operation"), blocks))
+    if len({each.operation for each in found}) != len(found) or len(found) != record.integer("operations"):
+        raise record.error("as many as operations says, each once", "collectives")
+    return tuple(sorted(found, key=lambda each: each.operation))
 
 
 def _alone(record: Record, nodes: tuple[str, ...]) -> list[Alone]:

@@ -118,6 +118,16 @@ class Record:
         where = f"{self._where}.{key}".lstrip(".")
         return [Record(self._output, self._lines, entry, f"{where}[{index}]") for index, entry in enumerate(value)]
 
+    def lists_of_records(self, key: str) -> "list[list[Record]]":
+        values = self._list(key)
+        where = f"{self._where}.{key}".lstrip(".")
+        if not all(isinstance(value, list) for value in values):
+            raise self.error("a list of lists", key)
+        return [
+            [Record(self._output, self._lines, entry, f"{where}[{row}][{place}]") for place, entry in enumerate(value)]
+            for row, value in enumerate(values)
+        ]
+
     def texts(self, key: str) -> list[str]:
         values = self._list(key)
         if not all(isinstance(value, str) and value and value.isprintable() for value in values):
@@ -149,6 +159,16 @@ class Record:
         values = self._list(key)
         if not all(_is_pair(value) for value in values):
             raise self.error("lists of two integers, the smaller first", key)
+        return [(first, second) for first, second in values]
+
+    def ordered_pairs(self, key: str, below: int) -> list[tuple[int, int]]:
+        """Lists of two integers each, none negative, all below ``below``."""
+        values = self._list(key)
+        if not all(
+            isinstance(value, list) and len(value) == 2 and all(_is_index(each) and each < below for each in value)
+            for value in values
+        ):
+            raise self.error(f"lists of two integers below {below}", key)
         return [(first, second) for first, second in values]
 
     def _list(self, key: str) -> list[Any]:

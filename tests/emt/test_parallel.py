@@ -73,6 +73,29 @@ def test_same_bits_through_faults_and_switching(emt: Emt, hq: Path, tmp_path: Pa
     assert results[0] != emt.run(hq, tmp_path, "--steps", STEPS, "--no-replay")["checksum"]
 
 
+def test_same_bits_whoever_shares_a_batch_with_a_fault(emt: Emt, hq: Path, tmp_path: Path) -> None:
+    """A source that is no steady sine is asked for its value at both instants of a step, in every way to take one."""
+    case = json.loads(hq.read_text())
+    case["elements"] += [
+        {"type": "fault", "name": f"F{bus}", "bus": f"S{bus}", "kind": "ag", "r": 1.0, "start": 0.01, "stop": 0.05}
+        for bus in (20, 40, 60)
+    ]
+    case["elements"] += [
+        {"type": "current_source", "name": f"I{bus}", "to": f"S{bus}.a", "shape": "sine", "amplitude": 10.0,
+         "frequency": 55.0 + bus / 100, "start": 0.001}
+        for bus in range(1, 80)
+    ]  # fmt: skip
+    path = tmp_path / "sources.json"
+    path.write_text(json.dumps(case))
+    mapping = tmp_path / "map.json"
+    mapping.write_text(json.dumps({"rank_of_task": [task % 3 for task in range(172)]}))
+    assert (
+        emt.run(path, tmp_path, "--steps", STEPS, "--no-replay")["checksum"]
+        == emt.run(path, tmp_path, "--steps", STEPS, "--no-replay", ranks=2)["checksum"]
+        == emt.run(path, tmp_path, "--steps", STEPS, "--no-replay", "--map", mapping, ranks=3)["checksum"]
+    )
+
+
 def test_slack_sends_fewer_messages(emt: Emt, hq: Path, tmp_path: Path) -> None:
     step, slack = (
         emt.run(hq, tmp_path, "--steps", "200", "--no-replay", "--exchange", mode, "--transport", "message", ranks=2)

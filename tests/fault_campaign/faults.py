@@ -20,7 +20,7 @@ from tests.fault_campaign.control_group import cpu_limit, disk_limit, limited
 Fault = Callable[[Cluster, str, random.Random], AbstractContextManager[str]]
 # Slurm looks after SlurmdTimeout, 20 s here.
 NOTICED_WITHIN_S = 60
-WRONG_CLOCK = pathlib.Path(__file__).parent / "src/wrong_clock.c"
+SOURCES = pathlib.Path(__file__).parent / "src"
 
 
 @dataclass(frozen=True)
@@ -170,21 +170,27 @@ def damaged_output(cluster: Cluster, node: str, draw: random.Random) -> Iterator
 
 
 @contextlib.contextmanager
-def wrong_clock(cluster: Cluster, node: str, draw: random.Random) -> Iterator[str]:
-    offset_s = draw.choice([-1, 1]) * draw.randrange(20, 2000) / 1000
-    # Every program started from now on has the library, from a copy of /etc with ld.so.preload.
+def preloaded(cluster: Cluster, node: str, source: str, *options: str) -> Iterator[None]:
+    """Every program that is started from now on has the library, from a copy of /etc with ld.so.preload."""
     cluster.on(
         node,
-        f'mkdir -p {_FAKES}; gcc -O2 -shared -fPIC "-DOFFSET_NS=$1" -o {_FAKES}/wrong_clock.so "$2"; '
-        f"cp -a /etc {_FAKES}/etc; echo {_FAKES}/wrong_clock.so > {_FAKES}/etc/ld.so.preload; "
+        f'mkdir -p {_FAKES}; gcc -O2 -shared -fPIC -o {_FAKES}/fault.so "$1" "${{@:2}}"; '
+        f"cp -a /etc {_FAKES}/etc; echo {_FAKES}/fault.so > {_FAKES}/etc/ld.so.preload; "
         f"mount --bind {_FAKES}/etc /etc",
-        f"{round(offset_s * 1e9)}LL",
-        str(WRONG_CLOCK),
+        str(SOURCES / source),
+        *options,
     )
     try:
-        yield f"{offset_s:+} s"
+        yield
     finally:
         cluster.on(node, f"umount --lazy /etc; rm -rf {_FAKES}")
+
+
+@contextlib.contextmanager
+def wrong_clock(cluster: Cluster, node: str, draw: random.Random) -> Iterator[str]:
+    offset_s = draw.choice([-1, 1]) * draw.randrange(20, 2000) / 1000
+    with preloaded(cluster, node, "wrong_clock.c", f"-DOFFSET_NS={round(offset_s * 1e9)}LL"):
+        yield f"{offset_s:+} s"
 
 
 KINDS = (

@@ -31,6 +31,9 @@ SEEN_BY: dict[str, tuple[str, ...]] = {
     # What comes after it finds a node less.
     "node dies in a job": ("NodeSweep", "PairSweep", "PartitionState"),
     "MPI does not start": ("NodeSweep", "PairSweep"),
+    "wrong arithmetic": ("BitSweep",),
+    "flipping memory": ("BitSweep",),
+    "wrong payload": ("PairSweep",),
 }
 # The checks that read what the program says, or look at it, where a kind damages one of several.
 READ_BY = {"fio": ("NodeScratch", "SoftwareInventory"), "scontrol": ("PartitionHealth",)}

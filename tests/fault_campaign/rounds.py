@@ -23,7 +23,7 @@ EXPECTATIONS = pathlib.Path(__file__).parent / "site"
 MODE = "smoke"
 CHECKS = (
     "PartitionState", "PartitionHealth", "SoftwareInventory", "Affinity", "TransportUsed", "PairSweep", "NodeSweep",
-    "NodeScratch",
+    "BitSweep", "NodeScratch",
 )  # fmt: skip
 ROUND_SECONDS = 900
 ENDING_SECONDS = 300

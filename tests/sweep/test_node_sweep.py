@@ -12,6 +12,10 @@ def program(build):
     return build("reframe_checks/compute/src/node_sweep")
 
 
+def test_no_flip_is_forgotten(program):
+    program.unit_tests()
+
+
 @pytest.mark.parametrize("at_once", [0, 1, 2])
 def test_every_core_of_every_node(program, tmp_path, at_once):
     program(*SHORT, f"--at-once={at_once}", ranks=3, cwd=tmp_path)

@@ -1,6 +1,7 @@
 import pytest
 
 from reframe_checks.parsers import pair_sweep
+from tests.planted_bits import planted_payloads
 
 SHORT = ["--round-trips=5", "--repeats=2", "--window=2", "--bandwidth-bytes=4096"]
 
@@ -21,6 +22,12 @@ def test_every_pair_is_measured(program, tmp_path, nodes):
     assert sweep.nodes == tuple(f"node{number}" for number in range(nodes))
     assert sweep.not_measured == []
     assert [path.name for path in tmp_path.iterdir()] == ["pair_sweep.json"]
+
+
+def test_a_flipped_bit_of_a_message_names_its_pair(program, tmp_path):
+    outcomes = list(planted_payloads(program.folder / "pair_sweep_planted", 8, 1, tmp_path))
+    assert len(outcomes) == 8
+    assert all(seen and named for _, seen, named in outcomes), outcomes
 
 
 def test_several_ranks_on_a_node(program, tmp_path):

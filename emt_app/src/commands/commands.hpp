@@ -32,6 +32,16 @@ struct ScaleOptions {
     std::string plot_path = "emt_scale.svg";
 };
 
+struct AlikeOptions {
+    std::string case_path;
+    std::uint64_t steps = 1000;          // of a round
+    double seconds = 1;
+    std::uint64_t variant = 0;           // goes into the result
+    std::string isa = "auto";
+    std::string result_path = "emt_alike.json";
+};
+
+int alike_command(const AlikeOptions& options, int argc, char** argv);
 int check_command(const std::string& path, bool as_json);
 int schema_command();
 int generate_command(int scale, std::uint64_t seed, const std::string& path);

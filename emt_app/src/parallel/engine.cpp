@@ -67,14 +67,17 @@ Engine::Engine(MPI_Comm comm, const Network& net, const Decomposition& parts, co
     exchange_->post(0);
 }
 
+double Engine::instant(std::uint64_t step, int halves) const {
+    return (static_cast<double>(step) + 0.5 * halves) * net_.dt_s;
+}
+
 StepClock Engine::clock(double t_old, double t_new) const {
     const double w = 2 * std::numbers::pi * net_.frequency_hz;
     return {std::cos(w * t_old), std::sin(w * t_old), std::cos(w * t_new), std::sin(w * t_new)};
 }
 
 StepClock Engine::prologue(std::uint64_t step) const {
-    const double n = static_cast<double>(step);
-    return clock(n * net_.dt_s, (n + 1) * net_.dt_s);
+    return clock(instant(step), instant(step + 1));
 }
 
 unsigned Engine::restart_lanes(std::size_t batch) const {
@@ -97,15 +100,14 @@ void Engine::finish_batch(const Batch& batch, const BatchView& view, unsigned ba
             if (const double v = view.v[static_cast<std::ptrdiff_t>(i) * kLanes + l]; !std::isfinite(v))
                 throw SimulationError("the voltage of node '" + net_.node_names[static_cast<std::size_t>(task.nodes[static_cast<std::size_t>(i)])] +
                                       "' (task " + std::to_string(batch.lane(l).id) + ") is " + std::to_string(v) + " at step " +
-                                      std::to_string(step) + ", " + at_time(static_cast<double>(step) * net_.dt_s));
+                                      std::to_string(step) + ", " + at_time(instant(step)));
     }
 }
 
 void Engine::advance_batch(Batch& batch, const StepClock& clock, std::uint64_t step) {
     const BatchView& view = batch.view();
     const Kernels& k = kernels();
-    const double t = static_cast<double>(step) * net_.dt_s;
-    batch.before_step(view, t, t + net_.dt_s);
+    batch.before_step(view, instant(step), instant(step + 1));
     unsigned bad = 0;
     if (!batch.sparse()) {
         bad = k.advance(view, clock);
@@ -132,7 +134,7 @@ void Engine::advance(std::size_t index, const StepClock& clock) {
     // Lanes that restart are computed from the copy; what happens to them here is overwritten.
     const BatchView& view = batch.view();
     const Kernels& k = kernels();
-    batch.before_step(view, static_cast<double>(step_) * net_.dt_s, static_cast<double>(step_ + 1) * net_.dt_s);
+    batch.before_step(view, instant(step_), instant(step_ + 1));
     k.assemble(view, clock, kTrapezoidal);
     if (batch.sparse())
         for (int l = 0; l < batch.lanes(); ++l) batch.solve_sparse(l, view);
@@ -148,10 +150,9 @@ void Engine::half_steps(Restart& r) {
     Batch& batch = batches_[static_cast<std::size_t>(r.batch)];
     const BatchView view = batch.view_of(r.state);
     const Kernels& k = kernels();
-    const double t = static_cast<double>(step_) * net_.dt_s, half = net_.dt_s / 2;
     const std::span<double> now = batch.line_history();
     for (int part = 0; part < 2; ++part) {
-        const double t_old = t + part * half, t_new = t + (part + 1) * half;
+        const double t_old = instant(step_, part), t_new = instant(step_, part + 1);
         for (std::size_t i = 0; i < now.size(); ++i)  // waves at the half step by interpolation
             view.ends.history[i] = part == 0 ? 0.5 * (view.ends.history[i] + now[i]) : now[i];
         batch.before_step(view, t_old, t_new);

@@ -89,6 +89,9 @@ private:
     void complete(Batch& batch, const BatchView& view, unsigned outside, unsigned skip);
     void finish_batch(const Batch& batch, const BatchView& view, unsigned mask, std::uint64_t step) const;
     void half_steps(Restart& restart);
+    /// The time of a step and so many half steps, s. All instants are from here: t + dt and (n + 1)·dt round otherwise, and
+    /// which tasks share a batch would decide what a source gives.
+    [[nodiscard]] double instant(std::uint64_t step, int halves = 0) const;
     [[nodiscard]] StepClock clock(double t_old_s, double t_new_s) const;
     [[nodiscard]] unsigned restart_lanes(std::size_t batch) const;
     void advance(std::size_t batch, const StepClock& clock);

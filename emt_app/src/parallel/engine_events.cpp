@@ -44,7 +44,7 @@ void Engine::refactor(Batch& batch, int lane, const std::string& opened) const {
     } catch (const SingularNode& e) {
         const int node = batch.lane(lane).task->nodes[static_cast<std::size_t>(e.local_node)];
         throw SimulationError("node '" + net_.node_names[static_cast<std::size_t>(node)] + "' lost its path to ground at " +
-                              at_time(static_cast<double>(step_) * net_.dt_s) +
+                              at_time(instant(step_)) +
                               ": '" + opened + "' opened; give it an 'r_off' or the node a capacitor");
     }
 }

@@ -40,6 +40,7 @@ public:
     [[nodiscard]] BatchView view_of(const AlignedDoubles& state) const;
     [[nodiscard]] AlignedDoubles& state() { return state_; }
     [[nodiscard]] const AlignedDoubles& state() const { return state_; }
+    [[nodiscard]] AlignedDoubles& constants() { return constants_; }
     [[nodiscard]] int lanes() const { return static_cast<int>(lane_.size()); }
     [[nodiscard]] LaneTask& lane(int l) { return lane_[static_cast<std::size_t>(l)]; }
     [[nodiscard]] const LaneTask& lane(int l) const { return lane_[static_cast<std::size_t>(l)]; }

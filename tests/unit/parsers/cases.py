@@ -7,6 +7,7 @@ from functools import partial, wraps
 from reframe_checks.parsers import (
     affinity,
     babelstream,
+    bit_sweep,
     btio,
     emt,
     fio,
@@ -31,6 +32,7 @@ from reframe_checks.parsers import (
     ring_traffic,
     sinfo,
     stream,
+    stress_ng,
     topology,
 )
 from reframe_checks.parsers.errors import ParseError
@@ -167,7 +169,8 @@ CASES = {
         pair_sweep.parse,
         alone=[
             ".mpi", ".ranks_per_node", ".latency_bytes", ".bandwidth_bytes", ".bandwidth_mbps[][]", ".round_seconds[]",
-            ".packets[].sent", ".packets[].lost", ".alone[].latency_us", ".alone[].bandwidths_mbps[]",
+            ".packets[].sent", ".packets[].lost", ".payloads[].messages", ".collectives[].operation",
+            ".alone[].latency_us", ".alone[].bandwidths_mbps[]",
         ],
     ),
     "node_sweep": Case(
@@ -184,6 +187,11 @@ CASES = {
         alone=["[].node", "[].cpus[]", "[].threads[].cpus[]", "[].threads[].ran_on[]", "[].threads[].triad_mbps",
                "[].threads[].domains[]"],
     ),
+    "bit_sweep": Case(
+        "bit_sweep/four_nodes.json",
+        bit_sweep.parse,
+        alone=[".variant", *(f".nodes[][].{part}" for part in ("node", "core", "work", "basis", "rounds[][]"))],
+    ),
     "node_probe": Case("node_probe/four_nodes.jsonl", partial(node_probe.parse, expect_nodes=4)),
     "ring traffic": Case(
         "ring_traffic/four_nodes.json",
@@ -192,6 +200,11 @@ CASES = {
     ),
     "sinfo": Case("sinfo/composed_four_nodes.txt", states, alone=["[].name", "[].reason"]),
     "sinfo of all": Case("sinfo/four_nodes_of_three_partitions.txt", all_states),
+    "stress-ng": Case(
+        "stress_ng/four_nodes.txt",
+        partial(stress_ng.parse, expect_nodes=4),
+        alone=["[].node", "[].stressors[]"],
+    ),
     "placement": Case(
         "placement/composed_two_nodes.txt", partial(placement.parse, expect_ranks=2), alone=["[].node", "[].cpus"]
     ),

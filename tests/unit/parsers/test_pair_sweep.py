@@ -35,8 +35,18 @@ def test_packets_of_every_pair(recorded):
         packet.pair: packet for packet in pair_sweep.parse(recorded("pair_sweep/eight_nodes_lossy.json")).packets
     }
     assert len(packets) == 28
-    assert (packets[3, 4].sent, packets[3, 4].lost) == (120819, 1048)
-    assert (packets[1, 6].sent, packets[1, 6].lost) == (120918, 22)
+    assert (packets[3, 4].sent, packets[3, 4].lost) == (119877, 1597)
+    assert (packets[1, 6].sent, packets[1, 6].lost) == (120763, 23)
+
+
+def test_every_message_was_compared(text):
+    sweep = pair_sweep.parse(text)
+    assert len(sweep.payloads) == 28
+    # Round trips, and the windows of both directions.
+    assert all(payloads.messages > 1000 and payloads.wrong == 0 for payloads in sweep.payloads)
+    assert {each.operation: each.wrong_blocks for each in sweep.collectives} == dict.fromkeys(
+        ("broadcast", "all-gather", "all-to-all", "all-reduce"), ()
+    )
 
 
 def test_a_missing_figure_names_its_pair(text):
@@ -61,6 +71,12 @@ def test_a_missing_figure_names_its_pair(text):
         (lambda d: d["rounds"][0]["pairs"].__setitem__(0, [1, 0]), "the smaller first"),
         (lambda d: d["rounds"][0]["packets_lost"].pop(), "a number for each pair"),
         (lambda d: d["rounds"][0]["packets_sent"].__setitem__(0, -1), "none negative"),
+        (lambda d: d["rounds"][0]["wrong_messages"].__setitem__(0, 10**6), "at most as many"),
+        (lambda d: d["rounds"][0]["messages"].pop(), "a number for each pair"),
+        (lambda d: d["collectives"].pop(), "as many as operations"),
+        (lambda d: d["collectives"][0].update(operation="all-reduce"), "each once"),
+        (lambda d: d["collectives"][0].update(from_to=[[0, 8]]), "integers below 8"),
+        (lambda d: d["collectives"][0].update(from_to=[[0, 1]]), "as many as wrong_blocks"),
         (lambda d: d["alone"][0].update(second="node9"), "two of the nodes"),
         (lambda d: d["alone"].append(d["alone"][0]), "each pair once"),
         (lambda d: d["alone"].pop(), "as many pairs"),

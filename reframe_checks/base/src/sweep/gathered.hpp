@@ -1,5 +1,8 @@
+// Texts of all ranks, each a node of its own.
 #pragma once
 
+#include <algorithm>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -7,7 +10,7 @@
 
 namespace sweep {
 
-// The texts of all ranks, on rank 0.
+// In the order of ranks, on rank 0; nothing on the others.
 inline std::vector<std::string> gathered(const std::string& own, const World& world) {
     const int length = static_cast<int>(own.size());
     const auto ranks = static_cast<std::size_t>(world.rank() == 0 ? world.size() : 0);
@@ -26,6 +29,14 @@ inline std::vector<std::string> gathered(const std::string& own, const World& wo
         texts.push_back(all.substr(static_cast<std::size_t>(starts[rank]), static_cast<std::size_t>(lengths[rank])));
     }
     return texts;
+}
+
+inline void require_one_rank_per_node(std::vector<std::string> names) {
+    std::sort(names.begin(), names.end());
+    const auto twice = std::adjacent_find(names.begin(), names.end());
+    if (twice != names.end()) {
+        throw std::runtime_error(*twice + " has several ranks: start one on each node, with all of its cores");
+    }
 }
 
 }  // namespace sweep

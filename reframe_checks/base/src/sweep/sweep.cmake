@@ -13,6 +13,7 @@ set(CMAKE_CXX_EXTENSIONS OFF)
 find_package(MPI REQUIRED COMPONENTS CXX)
 find_package(nlohmann_json 3.9 REQUIRED)
 find_package(CLI11 REQUIRED)
+find_package(Threads REQUIRED)
 
 add_compile_options(-Wall -Wextra -Wconversion)
 if(SWEEP_WERROR)
@@ -25,4 +26,4 @@ endif()
 
 add_library(sweep INTERFACE)
 target_include_directories(sweep INTERFACE ${CMAKE_CURRENT_LIST_DIR})
-target_link_libraries(sweep INTERFACE MPI::MPI_CXX nlohmann_json::nlohmann_json CLI11::CLI11)
+target_link_libraries(sweep INTERFACE MPI::MPI_CXX nlohmann_json::nlohmann_json CLI11::CLI11 Threads::Threads)

@@ -24,6 +24,7 @@
 #include <vector>
 
 #include "gathered.hpp"
+#include "heartbeat.hpp"
 #include "in_world.hpp"
 #include "json_text.hpp"
 #include "node_names.hpp"
@@ -153,6 +154,7 @@ void measure(const sweep::World& world, const Options& options) {
     const std::vector<int> cpus = cpus_of_rank();
     std::vector<Thread> threads(static_cast<std::size_t>(omp_get_max_threads()));
     world.barrier();
+    heartbeat::phase(sweep::kPatience_s + 10 * options.seconds, "triad on all threads");
     // What a thread throws ends the program, with its message, and MPI ends the others.
 #pragma omp parallel
     threads[static_cast<std::size_t>(omp_get_thread_num())] = measure_thread(options);

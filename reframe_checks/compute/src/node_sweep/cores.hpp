@@ -10,9 +10,6 @@ struct CoreSpeeds {
     bool correct;
 };
 
-// The processors that this process may use, by the kernel's number.
-std::vector<int> own_cores();
-
 // Measures the cores at the same time, a thread bound to each; the best of five windows that together take `seconds`,
 // for each of the two kernels. Throws std::runtime_error when a thread cannot be bound.
 std::vector<CoreSpeeds> measure_cores(const std::vector<int>& cores, std::size_t bytes_per_core, double seconds);

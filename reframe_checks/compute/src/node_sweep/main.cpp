@@ -4,7 +4,6 @@
 #include <cstdio>
 #include <filesystem>
 #include <nlohmann/json.hpp>
-#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -14,6 +13,7 @@
 #include "in_world.hpp"
 #include "json_text.hpp"
 #include "node_names.hpp"
+#include "on_cores.hpp"
 #include "world.hpp"
 #include "write_file.hpp"
 
@@ -50,7 +50,7 @@ json as_json(const std::vector<CoreSpeeds>& cores) {
 }
 
 json measure_node(const std::string& name, const Options& options) {
-    const std::vector<int> cores = own_cores();
+    const std::vector<int> cores = sweep::own_cores();
     const std::size_t bytes = options.mib_per_core << 20U;
     // Two kernels, and their memory before.
     const double limit_s = sweep::kPatience_s + 10 * options.seconds;
@@ -70,17 +70,9 @@ json measure_node(const std::string& name, const Options& options) {
     return {{"node", name}, {"cores", cores}, {"alone", as_json(alone)}, {"together", as_json(together)}, {"wrong", wrong}};
 }
 
-void require_one_rank_per_node(std::vector<std::string> names) {
-    std::sort(names.begin(), names.end());
-    const auto twice = std::adjacent_find(names.begin(), names.end());
-    if (twice != names.end()) {
-        throw std::runtime_error(*twice + " has several ranks: start one on each node, with all of its cores");
-    }
-}
-
 void measure(const sweep::World& world, const Options& options) {
     const std::vector<std::string> names = sweep::node_names(world);
-    require_one_rank_per_node(names);
+    sweep::require_one_rank_per_node(names);
     const int at_once = options.at_once > 0 ? options.at_once : world.size();
     json own;
     for (int first = 0; first < world.size(); first += at_once) {

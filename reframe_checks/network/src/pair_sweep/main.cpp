@@ -1,4 +1,7 @@
 // pair_sweep: latency and bandwidth between every pair of nodes, in rounds of disjoint pairs at the same time.
+//
+// Every message is compared with what its sender has sent, outside of what is timed, and so are the results of collectives
+// over all ranks after the pairs.
 
 #include <CLI/CLI.hpp>
 #include <cstdint>
@@ -7,6 +10,7 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
+#include "collectives.hpp"
 #include "in_world.hpp"
 #include "json_text.hpp"
 #include "node_names.hpp"
@@ -19,11 +23,13 @@ namespace {
 using nlohmann::json;
 
 constexpr int kAloneRepeats = 3;  // of which the best counts
+constexpr int kCollectiveRepeats = 5;
 
 struct Options {
     Settings settings;
     double alone_share = 0.5;
     int alone_most = 32;
+    int block_bytes = 1 << 16;
     std::filesystem::path output = "pair_sweep.json";
 };
 
@@ -45,6 +51,8 @@ void define(CLI::App& app, Options& options) {
     app.add_option("--alone-share", options.alone_share,
                    "measure a pair again alone when it is below this share of the median pair; 0: none")
         ->check(CLI::Range(0.0, 1.0))->capture_default_str();
+    app.add_option("--block-bytes", options.block_bytes, "what each rank gives to each in the collectives, whose content is compared")
+        ->check(CLI::Range(8, 1 << 24))->capture_default_str();
     app.add_option("--alone-most", options.alone_most, "at most so many pairs alone, the worst")
         ->check(CLI::Range(0, 500))->capture_default_str();
 }
@@ -61,8 +69,9 @@ json rows(const std::vector<double>& values, std::size_t nodes) {
     return matrix;
 }
 
-// Of the pairs of each round, packets that both nodes sent meanwhile, and how many of them got lost.
-void add_packets(json& rounds, const Matrices& matrices, std::size_t nodes) {
+// Of the pairs of each round, packets that both nodes sent meanwhile, and how many of them got lost; messages whose content
+// was compared in this round and alone, and how many of them had another.
+void add_counts(json& rounds, const Matrices& matrices, const Matrices& at_end, std::size_t nodes) {
     const auto both = [nodes](const std::vector<double>& counts, const json& pair) {
         const auto first = pair[0].get<std::size_t>();
         const auto second = pair[1].get<std::size_t>();
@@ -72,6 +81,8 @@ void add_packets(json& rounds, const Matrices& matrices, std::size_t nodes) {
         for (const json& pair : round["pairs"]) {
             round["packets_sent"].push_back(both(matrices.packets_sent, pair));
             round["packets_lost"].push_back(both(matrices.packets_lost, pair));
+            round["messages"].push_back(both(at_end.messages, pair));
+            round["wrong_messages"].push_back(both(at_end.wrong_messages, pair));
         }
     }
 }
@@ -96,7 +107,28 @@ json measured_in_rounds(Sweep& sweep, const Layout& layout, bool speaks) {
     return rounds;
 }
 
-json measured_alone(Sweep& sweep, const Matrices& matrices, const Layout& layout, const Options& options, int rank) {
+// The nodes of the blocks that did not arrive as they should.
+json checked_collectives(const sweep::World& world, const Layout& layout, const Options& options) {
+    std::vector<int> node_of(static_cast<std::size_t>(world.size()));
+    for (std::size_t node = 0; node < layout.nodes.size(); ++node) {
+        for (const int rank : layout.ranks[node]) {
+            node_of[static_cast<std::size_t>(rank)] = static_cast<int>(node);
+        }
+    }
+    const auto node = [&node_of](int rank) { return node_of[static_cast<std::size_t>(rank)]; };
+    json found = json::array();
+    for (const auto& [operation, wrong] : check_collectives(world, options.block_bytes, kCollectiveRepeats)) {
+        json blocks = json::array();
+        for (const WrongBlock& block : wrong) {
+            blocks.push_back({node(block.sender), node(block.receiver)});
+        }
+        found.push_back({{"operation", operation}, {"wrong_blocks", wrong.size()}, {"from_to", blocks}});
+    }
+    return found;
+}
+
+json measured_alone(Sweep& sweep, const Matrices& matrices, Matrices& at_end, const Layout& layout, const Options& options,
+                    int rank) {
     std::vector<Pair> pairs;
     if (rank == 0 && options.alone_share > 0) {
         pairs = outstanding(matrices, static_cast<int>(layout.nodes.size()), options.alone_share,
@@ -112,7 +144,8 @@ json measured_alone(Sweep& sweep, const Matrices& matrices, const Layout& layout
             sweep.run({pair});
         }
     }
-    const Matrices alone = sweep.collect();
+    at_end = sweep.collect();
+    const Matrices& alone = at_end;
     json found = json::array();
     if (rank == 0) {
         for (const Pair& pair : pairs) {
@@ -138,14 +171,16 @@ void measure(const sweep::World& world, const Options& options) {
     Sweep sweep(world, layout, options.settings);
     json rounds = measured_in_rounds(sweep, layout, world.rank() == 0);
     const Matrices matrices = sweep.collect();
-    const json alone = measured_alone(sweep, matrices, layout, options, world.rank());
+    Matrices at_end;
+    const json alone = measured_alone(sweep, matrices, at_end, layout, options, world.rank());
+    const json collectives = checked_collectives(world, layout, options);
     if (world.rank() != 0) {
         return;
     }
-    add_packets(rounds, matrices, layout.nodes.size());
+    add_counts(rounds, matrices, at_end, layout.nodes.size());
     const json document = {
         {"format", "kappa-pair-sweep"},
-        {"version", 2},
+        {"version", 3},
         {"mpi", sweep::World::library()},
         {"nodes", layout.nodes},
         {"ranks_per_node", layout.slots},
@@ -158,8 +193,10 @@ void measure(const sweep::World& world, const Options& options) {
         // Two entries cut and joined would pass for one; the number of them tells.
         {"alone_pairs", alone.size()},
         {"alone", alone},
+        {"operations", collectives.size()},
+        {"collectives", collectives},
     };
-    sweep::write_file(options.output, sweep::in_lines(document, {"rounds", "latency_us", "bandwidth_MBps"}));
+    sweep::write_file(options.output, sweep::in_lines(document, {"rounds", "latency_us", "bandwidth_MBps", "collectives"}));
 }
 
 }  // namespace

@@ -8,26 +8,30 @@
 
 namespace {
 
-constexpr int kTrip = 1, kAnnounce = 2, kReady = 3, kData = 4, kDone = 5;
-constexpr char kStop = 0, kGoOn = 1;
+constexpr int kTrip = 1, kAnnounce = 2, kReady = 3, kData = 4, kDone = 5, kStop = 6;
 constexpr int kWarmUp = 5;
 
 }  // namespace
 
-PairMeasurement::PairMeasurement(const Settings& settings)
+PairMeasurement::PairMeasurement(const Settings& settings, int own_rank)
     : settings_(settings),
       small_(static_cast<std::size_t>(settings.latency_bytes)),
-      large_(static_cast<std::size_t>(settings.bandwidth_bytes), 1) {}
+      large_(static_cast<std::size_t>(settings.bandwidth_bytes)),
+      own_rank_(own_rank) {
+    fill(large_, static_cast<std::uint64_t>(own_rank), 0);
+}
 
 double PairMeasurement::lead_latency(int partner) {
     const double start = MPI_Wtime();
     std::vector<double> trips;
     for (int trip = -kWarmUp; trip < settings_.round_trips; ++trip) {
-        small_[0] = kGoOn;
+        const auto number = static_cast<std::uint64_t>(trip + kWarmUp);
+        fill(small_, static_cast<std::uint64_t>(own_rank_), number);
         const double before = MPI_Wtime();
         MPI_Send(small_.data(), settings_.latency_bytes, MPI_CHAR, partner, kTrip, MPI_COMM_WORLD);
         MPI_Recv(small_.data(), settings_.latency_bytes, MPI_CHAR, partner, kTrip, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
         const double after = MPI_Wtime();
+        payloads_.count(arrived(small_, static_cast<std::uint64_t>(own_rank_), number));
         if (trip >= 0) {
             trips.push_back(after - before);
         }
@@ -35,15 +39,16 @@ double PairMeasurement::lead_latency(int partner) {
             break;
         }
     }
-    small_[0] = kStop;
-    MPI_Send(small_.data(), settings_.latency_bytes, MPI_CHAR, partner, kTrip, MPI_COMM_WORLD);
+    MPI_Send(nullptr, 0, MPI_CHAR, partner, kStop, MPI_COMM_WORLD);
     return sweep::median(trips) / 2 * 1e6;
 }
 
 void PairMeasurement::follow_latency(int partner) {
     for (;;) {
-        MPI_Recv(small_.data(), settings_.latency_bytes, MPI_CHAR, partner, kTrip, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
-        if (small_[0] == kStop) {
+        // What ends it is no content: that may be wrong.
+        MPI_Status status;
+        MPI_Recv(small_.data(), settings_.latency_bytes, MPI_CHAR, partner, MPI_ANY_TAG, MPI_COMM_WORLD, &status);
+        if (status.MPI_TAG == kStop) {
             return;
         }
         MPI_Send(small_.data(), settings_.latency_bytes, MPI_CHAR, partner, kTrip, MPI_COMM_WORLD);
@@ -85,6 +90,8 @@ double PairMeasurement::send_bandwidth(int partner) {
 }
 
 void PairMeasurement::receive_bandwidth(int partner) {
+    std::vector<char> expected(large_.size());
+    fill(expected, static_cast<std::uint64_t>(partner), 0);
     for (;;) {
         int messages = 0;
         MPI_Recv(&messages, 1, MPI_INT, partner, kAnnounce, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
@@ -100,5 +107,9 @@ void PairMeasurement::receive_bandwidth(int partner) {
         MPI_Send(nullptr, 0, MPI_CHAR, partner, kReady, MPI_COMM_WORLD);
         MPI_Waitall(messages, requests.data(), MPI_STATUSES_IGNORE);
         MPI_Send(nullptr, 0, MPI_CHAR, partner, kDone, MPI_COMM_WORLD);
+        for (std::size_t i = 0; i < requests.size(); ++i) {
+            const std::span<const char> message(inbox.data() + i * large_.size(), large_.size());
+            payloads_.count(std::equal(message.begin(), message.end(), expected.begin()));
+        }
     }
 }

@@ -2,7 +2,10 @@
 #pragma once
 
 #include <cstddef>
+#include <utility>
 #include <vector>
+
+#include "payload.hpp"
 
 struct Settings {
     int latency_bytes = 8;
@@ -15,7 +18,7 @@ struct Settings {
 
 class PairMeasurement {
   public:
-    explicit PairMeasurement(const Settings& settings);
+    PairMeasurement(const Settings& settings, int own_rank);
 
     // Half the median round trip in microseconds, on the side that leads; the other side has to follow.
     [[nodiscard]] double lead_latency(int partner);
@@ -25,10 +28,15 @@ class PairMeasurement {
     [[nodiscard]] double send_bandwidth(int partner);
     void receive_bandwidth(int partner);
 
+    // Of the messages that this side has received, and of its own that came back, since the last call.
+    [[nodiscard]] Payloads take_payloads() { return std::exchange(payloads_, {}); }
+
   private:
     double send_window(int partner, int messages);
 
     Settings settings_;
     std::vector<char> small_;
-    std::vector<char> large_;
+    std::vector<char> large_;  // as this rank sends it
+    int own_rank_;
+    Payloads payloads_;
 };

@@ -26,11 +26,13 @@ Sweep::Sweep(const sweep::World& world, const Layout& layout, const Settings& se
     : world_(world),
       layout_(layout),
       seconds_(settings.seconds),
-      measurement_(settings),
+      measurement_(settings, world.rank()),
       latency_us_(layout.nodes.size(), kNothing),
       bandwidth_mbps_(layout.nodes.size(), kNothing),
       packets_sent_(layout.nodes.size(), 0),
-      packets_lost_(layout.nodes.size(), 0) {}
+      packets_lost_(layout.nodes.size(), 0),
+      messages_(layout.nodes.size(), 0),
+      wrong_messages_(layout.nodes.size(), 0) {}
 
 double Sweep::run(const std::vector<Pair>& pairs) {
     const int own = layout_.own_node;
@@ -68,6 +70,11 @@ double Sweep::run(const std::vector<Pair>& pairs) {
         }
         world_.barrier();
     }
+    if (plays) {
+        const Payloads payloads = measurement_.take_payloads();
+        messages_[column] += payloads.messages;
+        wrong_messages_[column] += payloads.wrong;
+    }
     if (counts) {
         const PacketCounters passed = read_packet_counters().since(before);
         packets_sent_[column] += static_cast<double>(passed.sent);
@@ -83,6 +90,8 @@ Matrices Sweep::collect() {
     const auto bandwidth = gathered(bandwidth_mbps_, world_);
     const auto sent = gathered(packets_sent_, world_);
     const auto lost = gathered(packets_lost_, world_);
+    const auto messages = gathered(messages_, world_);
+    const auto wrong = gathered(wrong_messages_, world_);
     std::fill(latency_us_.begin(), latency_us_.end(), kNothing);
     std::fill(bandwidth_mbps_.begin(), bandwidth_mbps_.end(), kNothing);
     std::fill(packets_sent_.begin(), packets_sent_.end(), 0);
@@ -91,6 +100,7 @@ Matrices Sweep::collect() {
         return {};
     }
     Matrices matrices{std::vector<double>(nodes * nodes, kNothing), std::vector<double>(nodes * nodes, kNothing),
+                      std::vector<double>(nodes * nodes, 0), std::vector<double>(nodes * nodes, 0),
                       std::vector<double>(nodes * nodes, 0), std::vector<double>(nodes * nodes, 0)};
     for (std::size_t row = 0; row < nodes; ++row) {
         for (const int rank : layout_.ranks[row]) {
@@ -107,6 +117,8 @@ Matrices Sweep::collect() {
                 }
                 matrices.packets_sent[row * nodes + column] += sent[from];
                 matrices.packets_lost[row * nodes + column] += lost[from];
+                matrices.messages[row * nodes + column] += messages[from];
+                matrices.wrong_messages[row * nodes + column] += wrong[from];
             }
         }
     }

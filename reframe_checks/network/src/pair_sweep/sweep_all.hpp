@@ -14,6 +14,8 @@ struct Matrices {
     std::vector<double> bandwidth_mbps;  // row sends to column; sum over the node's ranks, MB/s
     std::vector<double> packets_sent;    // by the row while it was measured with the column
     std::vector<double> packets_lost;
+    std::vector<double> messages;        // whose content the row compared, of all measurements with the column so far
+    std::vector<double> wrong_messages;
 };
 
 class Sweep {
@@ -34,6 +36,8 @@ class Sweep {
     std::vector<double> bandwidth_mbps_;
     std::vector<double> packets_sent_;  // counted by the first rank of the node
     std::vector<double> packets_lost_;
+    std::vector<double> messages_;
+    std::vector<double> wrong_messages_;
 };
 
 // The pairs of which a figure is worse than the median of all by more than the factor 1 / share, worst first,

@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "gathered.hpp"
+#include "heartbeat.hpp"
 #include "in_world.hpp"
 #include "json_text.hpp"
 #include "node_names.hpp"
@@ -74,7 +75,9 @@ void send_around(const sweep::World& world, int messages) {
     std::vector<char> in(kMessage);
     const int next = (world.rank() + 1) % world.size();
     const int before = (world.rank() + world.size() - 1) % world.size();
+    heartbeat::phase(sweep::kPatience_s, "sends around the ring");
     for (int message = 0; message < messages; ++message) {
+        heartbeat::beat();
         MPI_Sendrecv(out.data(), kMessage, MPI_CHAR, next, 0, in.data(), kMessage, MPI_CHAR, before, 0, MPI_COMM_WORLD,
                      MPI_STATUS_IGNORE);
         if (in.front() != static_cast<char>(before) || in.back() != static_cast<char>(before)) {

@@ -1,0 +1,71 @@
+"""Wrong bits: every core of every node does the same work, and all have to end with the same bits.
+
+Dense linear algebra, a chaotic map over integers that forgets nothing, copies and pattern walks through memory (own
+program, ``src/bit_sweep``), bound to each core in turn and compared with all others and with the bits on record for the
+instruction set (``localise/golden_bits.json``). Which data the works begin with changes from night to night.
+"""
+
+import pathlib
+import shlex
+
+import reframe as rfm
+import reframe.core.builtins as rfmb
+import reframe.utility.typecheck as typ
+
+from kappa.vocabulary.tunables import Tunable
+from reframe_checks.base.check import KappaCheck
+from reframe_checks.base.cmake_program import CMakeProgram
+from reframe_checks.base.same_bits import SameBits, tonight
+from reframe_checks.base.scaled import Scaled
+
+WORKS = ["dense", "map", "memory"]
+
+
+class BitSweepBuild(CMakeProgram):
+    source = str(pathlib.Path(__file__).parent / "src/bit_sweep")
+    program = "bit_sweep"
+
+
+class BitSweepCheck(SameBits, Scaled, KappaCheck):
+    family = "compute/bits"
+    needs_partition = ["cores"]
+    needs_environ = ["sweep-build"]
+    scale = rfmb.parameter(["each_node"], loggable=True)
+    hint = "take the node out of service: look at EDAC and MCE counts, test its memory, swap the processor"
+    build = rfmb.fixture(BitSweepBuild, scope="environment")
+
+    #: Of each work.
+    seconds = rfmb.variable(float, value=1.0)
+    mib_per_core = rfmb.variable(int, value=64)
+    works = rfmb.variable(typ.List[str], value=WORKS)
+    tunable = {
+        "seconds": Tunable("number", "s", "of each work, on all cores at once"),
+        "mib_per_core": Tunable("whole number", "MiB", "memory that each core walks through"),
+    }
+
+    @rfmb.run_after("setup")
+    def command_line(self):
+        self.num_cpus_per_task = self.cores_per_node
+        self.programs = [self.build.command]
+        self.executable = shlex.quote(self.build.command)
+        self.executable_opts = [
+            f"--output={self.result}", f"--seconds={self.seconds}", f"--mib-per-core={self.mib_per_core}",
+            f"--works={','.join(self.works)}", f"--variant={self.variant}",
+        ]  # fmt: skip
+        # Since Slurm 22.05, srun no longer takes --cpus-per-task from the job.
+        self.env_vars = {**self.env_vars, "SRUN_CPUS_PER_TASK": self.cores_per_node}
+
+
+@rfm.simple_test
+class BitSweep(BitSweepCheck):
+    descr = "Every core computes and remembers the same bits"
+    measured_s = 5
+    tags = {"smoke"}
+
+
+@rfm.simple_test
+class BitSweepDose(BitSweepCheck):
+    descr = "The same for longer, with one of the works each night"
+    estimated_s = 65
+    seconds = 60.0
+    works = [WORKS[tonight() % len(WORKS)]]

@@ -1,0 +1,76 @@
+"""Stress-ng's stressors that verify what they compute, on every core of every node at once.
+
+Another's work beside the suite's own (``BitSweep``), which names the core: stress-ng tells the node. It ends with 2
+when a stressor found a wrong result; what it said stays with the result.
+"""
+
+import shlex
+
+import reframe as rfm
+import reframe.core.builtins as rfmb
+from reframe.core.exceptions import SanityError
+
+from kappa.record.evidence import Finding
+from kappa.vocabulary.tunables import Tunable
+from reframe_checks.base.check import KappaCheck
+from reframe_checks.base.scaled import Scaled
+from reframe_checks.parsers import stress_ng
+
+# Those of stress-ng 0.15 and newer that honour --verify and need neither devices nor privileges.
+STRESSORS = ["cpu", "vm", "matrix", "memcpy", "zlib"]
+WRONG_RESULT = 2
+
+
+@rfm.simple_test
+class StressNg(Scaled, KappaCheck):
+    descr = "stress-ng: stressors that verify their results, on every core"
+    family = "compute/stress-ng"
+    measured_s = 4
+    needs_partition = ["cores"]
+    needs_environ = ["stress-ng"]
+    scale = rfmb.parameter(["each_node"], loggable=True)
+    hint = "take the node out of service: look at EDAC and MCE counts, test its memory, swap the processor"
+    informational = ["stressors_verified"]
+    sourcesdir = "src"
+    programs = ["stress-ng"]
+
+    seconds = rfmb.variable(int, value=2)
+    vm_mib = rfmb.variable(int, value=32)
+    tunable = {
+        "seconds": Tunable("whole number", "s", "of all stressors at once"),
+        "vm_mib": Tunable("whole number", "MiB", "memory that stress-ng's `vm` checks"),
+    }
+
+    @rfmb.run_after("setup")
+    def command_line(self):
+        self.num_cpus_per_task = self.cores_per_node
+        self.executable = "bash ./stress_on_node.sh"
+        self.executable_opts = [shlex.quote(",".join(STRESSORS)), str(self.seconds), str(self.vm_mib)]
+        # Since Slurm 22.05, srun no longer takes --cpus-per-task from the job.
+        self.env_vars = {**self.env_vars, "SRUN_CPUS_PER_TASK": self.cores_per_node}
+
+    @rfmb.sanity_function
+    def all_verified(self):
+        nodes = self.parsed(stress_ng.parse, self.output_text(), expect_nodes=self.num_nodes_used)
+        wrong = {node: self.complaint(node) for node, told in nodes.items() if told.status == WRONG_RESULT}
+        self.record_findings(
+            [Finding("node", node, (node,), "stress-ng", None, None, said) for node, said in wrong.items()]
+        )
+        if wrong:
+            raise SanityError("; ".join(f"{node}: {said}" for node, said in wrong.items()))
+        failed = [f"{node} ended with {told.status}" for node, told in nodes.items() if told.status]
+        # On a crowded machine one may not come to an end of its first operation.
+        failed += [f"{node} verified nothing" for node, told in nodes.items() if not told.stressors]
+        if failed:
+            raise SanityError(f"stress-ng on {'; '.join(failed)}: see stress-ng-NODE.log")
+        self.fewest = min(len(told.stressors) for told in nodes.values())
+        return self.require_all_nodes(nodes)
+
+    def complaint(self, node):
+        lines = self.output_text(f"stress-ng-{node}.log").splitlines()
+        return next((line for line in lines if " fail:" in line), "a wrong result")
+
+    @rfmb.performance_function("stressors")
+    def stressors_verified(self):
+        """Of the node with the fewest that completed an operation."""
+        return self.fewest

@@ -1,0 +1,109 @@
+#include "collectives.hpp"
+
+#include <algorithm>
+#include <cstdint>
+#include <numeric>
+
+#include "heartbeat.hpp"
+#include "payload.hpp"
+
+namespace {
+
+constexpr int kMostRoots = 8;
+
+class Checker {
+  public:
+    Checker(const sweep::World& world, int bytes) : world_(world), bytes_(bytes), block_(static_cast<std::size_t>(bytes)) {}
+
+    // What each of these calls adds to `wrong_` is of this rank.
+    void broadcast(std::uint64_t number) {
+        for (int root = 0; root < std::min(world_.size(), kMostRoots); ++root) {
+            std::vector<char> block(block_);
+            if (root == world_.rank()) {
+                fill(block, id(root), number);
+            }
+            MPI_Bcast(block.data(), bytes_, MPI_CHAR, root, MPI_COMM_WORLD);
+            compare(block, root, number);
+        }
+    }
+    void all_gather(std::uint64_t number) {
+        std::vector<char> own(block_), all(block_ * id(world_.size()));
+        fill(own, id(world_.rank()), number);
+        MPI_Allgather(own.data(), bytes_, MPI_CHAR, all.data(), bytes_, MPI_CHAR, MPI_COMM_WORLD);
+        compare_all(all, [number](int) { return number; });
+    }
+    void all_to_all(std::uint64_t number) {
+        const auto to = [&](int receiver) { return number + id(receiver); };
+        std::vector<char> own(block_ * id(world_.size())), all(own.size());
+        for (int receiver = 0; receiver < world_.size(); ++receiver) {
+            fill(std::span(own).subspan(id(receiver) * block_, block_), id(world_.rank()), to(receiver));
+        }
+        MPI_Alltoall(own.data(), bytes_, MPI_CHAR, all.data(), bytes_, MPI_CHAR, MPI_COMM_WORLD);
+        compare_all(all, [&](int) { return to(world_.rank()); });
+    }
+    // Sums of integers are the same in any order.
+    void all_reduce(std::uint64_t number) {
+        std::vector<std::uint64_t> own(block_ / sizeof(std::uint64_t)), sums(own.size());
+        std::iota(own.begin(), own.end(), number + id(world_.rank()));
+        MPI_Allreduce(own.data(), sums.data(), static_cast<int>(own.size()), MPI_UINT64_T, MPI_SUM, MPI_COMM_WORLD);
+        const std::uint64_t ranks = id(world_.size());
+        bool right = true;
+        for (std::uint64_t place = 0; place < sums.size(); ++place) {
+            right = right && sums[place] == ranks * (number + place) + ranks * (ranks - 1) / 2;
+        }
+        note(right, world_.rank());
+    }
+    // The wrong blocks of all ranks since the last call, on rank 0.
+    std::vector<WrongBlock> collect() {
+        const int count = 2 * static_cast<int>(wrong_.size());
+        std::vector<int> counts(id(world_.size())), starts(counts);
+        MPI_Gather(&count, 1, MPI_INT, counts.data(), 1, MPI_INT, 0, MPI_COMM_WORLD);
+        std::exclusive_scan(counts.begin(), counts.end(), starts.begin(), 0);
+        std::vector<WrongBlock> all(id(starts.back() + counts.back()) / 2);
+        MPI_Gatherv(wrong_.data(), count, MPI_INT, all.data(), counts.data(), starts.data(), MPI_INT, 0, MPI_COMM_WORLD);
+        wrong_.clear();
+        return all;
+    }
+
+  private:
+    static std::size_t id(int rank) { return static_cast<std::size_t>(rank); }
+    void note(bool right, int sender) {
+        if (!right) {
+            wrong_.push_back({sender, world_.rank()});
+        }
+    }
+    void compare(std::span<const char> block, int sender, std::uint64_t number) {
+        note(arrived(block, id(sender), number), sender);
+    }
+    template <typename NumberOf>
+    void compare_all(const std::vector<char>& all, const NumberOf& number_of) {
+        for (int sender = 0; sender < world_.size(); ++sender) {
+            compare(std::span(all).subspan(id(sender) * block_, block_), sender, number_of(sender));
+        }
+    }
+
+    const sweep::World& world_;
+    int bytes_;
+    std::size_t block_;
+    std::vector<WrongBlock> wrong_;
+};
+
+}  // namespace
+
+std::vector<CollectiveResult> check_collectives(const sweep::World& world, int bytes, int repeats) {
+    static_assert(sizeof(WrongBlock) == 2 * sizeof(int));
+    Checker checker(world, bytes);
+    std::vector<CollectiveResult> found;
+    const auto check = [&](const char* operation, void (Checker::*call)(std::uint64_t)) {
+        heartbeat::phase(sweep::kPatience_s, operation);
+        for (int repeat = 0; repeat < repeats; ++repeat) {
+            (checker.*call)(static_cast<std::uint64_t>(repeat));
+        }
+        found.push_back({operation, checker.collect()});
+    };
+    check("broadcast", &Checker::broadcast);
+    check("all-gather", &Checker::all_gather);
+    check("all-to-all", &Checker::all_to_all);
+    check("all-reduce", &Checker::all_reduce);
+    return found;
+}

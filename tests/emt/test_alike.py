@@ -1,0 +1,30 @@
+"""Every rank simulates the whole case by itself: the bits are compared, and a flip in memory is seen."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from reframe_checks.localise.bits import golden_bits, judge
+from reframe_checks.parsers import bit_sweep
+from tests.planted_bits import planted_bits
+
+from .conftest import Emt
+
+
+@pytest.mark.parametrize("isa", ["auto", "portable"])
+def test_every_rank_ends_with_the_bits_on_record(emt: Emt, tmp_path: Path, isa: str) -> None:
+    network, result = tmp_path / "network.json", tmp_path / "alike.json"
+    emt("generate", "hq", "--seed", "1", "-o", network)
+    emt("alike", network, "--seconds", "0", "--isa", isa, "--result", result, ranks=2)
+    sweep = bit_sweep.parse(result.read_text())
+    assert len(sweep.bits) == 2
+    judgement = judge(sweep.bits, 0, golden_bits())
+    assert (judgement.findings, judgement.nobody) == ((), ())
+
+
+def test_a_flipped_bit_names_its_core(emt: Emt, tmp_path: Path) -> None:
+    outcomes = list(planted_bits(emt.program.parent / "tests/emt_planted", 200, 1, tmp_path))
+    assert len(outcomes) == 200
+    assert sum(named for _, _, named in outcomes) >= 0.98 * len(outcomes)  # the bound of 0.99 takes more trials

@@ -1,0 +1,123 @@
+"""How many of single flipped bits are seen, and the right core or pair named: ``python -m tests.planted_bits``.
+
+Half of the trials in bit_sweep, which has three works, a quarter each in the EMT application and in messages of
+pair_sweep. Each flips one bit of 64 at a random instant in what is still needed (the programs say what that is, and
+what is left out as dead); the suite's own parsers and localisation say who it was. Nothing of it is in the programs
+that the checks run.
+"""
+
+import argparse
+import json
+import os
+import pathlib
+import random
+import re
+import subprocess
+import sys
+import tempfile
+from collections import Counter
+from collections.abc import Iterator
+
+from reframe_checks.localise.bits import judge
+from reframe_checks.localise.payloads import suspects_of_payloads
+from reframe_checks.parsers import bit_sweep, pair_sweep
+from tests.kept_build import kept_build
+
+REPOSITORY = pathlib.Path(__file__).parents[1]
+RANKS = 3
+# Ranks that take themselves for nodes.
+LAUNCH = ["mpirun", "-n", str(RANKS), "sh", "-c", 'SLURMD_NODENAME=node$OMPI_COMM_WORLD_RANK exec "$0" "$@"']
+ENVIRONMENT = os.environ | {
+    "OMPI_ALLOW_RUN_AS_ROOT": "1",
+    "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
+    "OMPI_MCA_rmaps_base_oversubscribe": "1",
+    "OMPI_MCA_hwloc_base_binding_policy": "none",
+    "OMPI_MCA_mpi_yield_when_idle": "1",
+    "ASAN_OPTIONS": "detect_leaks=0",
+}
+SHORT = ["--round-trips=5", "--repeats=2", "--window=2", "--bandwidth-bytes=65536", "--block-bytes=4096"]
+
+#: What was planted, whether anything was seen, and whether the right one and no other was named.
+Outcome = tuple[str, bool, bool]
+
+
+def run(*command: str | pathlib.Path, cwd: pathlib.Path, **variables: str) -> str:
+    """Standard error of the command, which has to succeed."""
+    done = subprocess.run(
+        list(map(str, command)), cwd=cwd, env=ENVIRONMENT | variables, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stderr
+
+
+def planted_bits(program: pathlib.Path, trials: int, seed: int, folder: pathlib.Path) -> Iterator[Outcome]:
+    """Of ``bit_sweep_planted`` and ``emt_planted``."""
+    launch = LAUNCH if program.name == "bit_sweep_planted" else []
+    run(*launch, program, str(trials), str(seed), cwd=folder)
+    for trial in json.loads((folder / "planted.json").read_text(encoding="utf-8"))["trials"]:
+        planted = trial["planted"]
+        sweep = bit_sweep.parse(json.dumps(trial["result"], indent=1) + "\n")
+        judgement = judge(sweep.bits, sweep.variant, {})
+        named = [(finding.name, finding.evidence) for finding in judgement.findings]
+        right = [(planted["node"], f"core {planted['core']} in 1 of 1 rounds")]
+        yield f"{planted['work']}, {planted['what']}", bool(named or judgement.nobody), named == right
+
+
+def planted_payloads(program: pathlib.Path, trials: int, seed: int, folder: pathlib.Path) -> Iterator[Outcome]:
+    """Of ``pair_sweep_planted``."""
+    draw = random.Random(seed)
+    healthy = run(*LAUNCH, program, *SHORT, cwd=folder)
+    received = {int(rank): int(count) for rank, count in re.findall(r"received (\d) (\d+)", healthy)}
+    assert len(received) == RANKS
+    while trials > 0:
+        rank = draw.randrange(RANKS)
+        plan = f"{rank} {draw.randrange(received[rank])} {draw.randrange(1 << 16)} {draw.randrange(8)}"
+        told = re.search(r"planted ([\w-]+) (\d) (\d)", run(*LAUNCH, program, *SHORT, cwd=folder, PLANTED=plan))
+        if told is None:
+            continue  # a busy link sends fewer messages, and nothing was flipped
+        trials -= 1
+        sweep = pair_sweep.parse((folder / "pair_sweep.json").read_text(encoding="utf-8"))
+        findings = suspects_of_payloads(sweep.nodes, sweep.payloads, sweep.collectives)
+        operation, sender, receiver = told[1], f"node{told[2]}", f"node{told[3]}"
+        direct = operation in ("pair", "all-to-all")
+        right = [tuple(sorted((sender, receiver))) if direct else (receiver,)]
+        yield f"message, {operation}", bool(findings), [finding.nodes for finding in findings] == right
+
+
+def build(source: str, target: str, *options: str) -> pathlib.Path:
+    with kept_build(f"planted-{target}") as folder:
+        run("cmake", "-S", REPOSITORY / source, "-B", folder, *options, cwd=REPOSITORY)
+        run("cmake", "--build", folder, "--parallel", "2", "--target", target, cwd=REPOSITORY)
+    return next(path for path in folder.rglob(target) if path.is_file())
+
+
+def table(outcomes: list[Outcome]) -> str:
+    lines = ["| flipped in | trials | seen | right one named, no other |", "|---|---|---|---|"]
+    of_kind = {kind: [o for o in outcomes if o[0] == kind] for kind in sorted(Counter(o[0] for o in outcomes))}
+    for kind, some in {**of_kind, "**all**": outcomes}.items():
+        lines.append(f"| {kind} | {len(some)} | {sum(o[1] for o in some)} | {sum(o[2] for o in some)} |")
+    return "\n".join(lines)
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser("python -m tests.planted_bits", description=__doc__.splitlines()[0])
+    parser.add_argument("--trials", type=int, default=1000)
+    parser.add_argument("--seed", type=int, default=1)
+    options = parser.parse_args()
+    quarter = options.trials // 4
+    sweep = build("reframe_checks/compute/src/bit_sweep", "bit_sweep_planted", "-DSWEEP_TESTS=ON")
+    emt = build("emt_app", "emt_planted", "-DCMAKE_UNITY_BUILD=ON", "-DCMAKE_UNITY_BUILD_BATCH_SIZE=16")
+    pairs = build("reframe_checks/network/src/pair_sweep", "pair_sweep_planted", "-DSWEEP_TESTS=ON")
+    with tempfile.TemporaryDirectory() as name:
+        folder = pathlib.Path(name)
+        outcomes = [
+            *planted_bits(sweep, options.trials - 2 * quarter, options.seed, folder),
+            *planted_bits(emt, quarter, options.seed, folder),
+            *planted_payloads(pairs, quarter, options.seed, folder),
+        ]
+    print(table(outcomes))
+    return 0 if sum(named for _, _, named in outcomes) >= 0.99 * len(outcomes) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

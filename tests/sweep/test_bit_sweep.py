@@ -1,0 +1,47 @@
+import os
+
+import pytest
+
+from reframe_checks.localise.bits import golden_bits, judge
+from reframe_checks.parsers import bit_sweep
+from tests.planted_bits import planted_bits
+
+SHORT = ["--seconds=0", "--mib-per-core=16"]
+
+
+@pytest.fixture(scope="module")
+def program(build):
+    return build("reframe_checks/compute/src/bit_sweep")
+
+
+def test_unit_tests(program):
+    program.unit_tests()
+
+
+@pytest.mark.parametrize("variant", [0, 5])
+def test_every_core_has_the_bits_on_record(program, tmp_path, variant):
+    program(*SHORT, f"--variant={variant}", ranks=2, cwd=tmp_path)
+    sweep = bit_sweep.parse((tmp_path / "bit_sweep.json").read_text())
+    assert {(bits.node, bits.core) for bits in sweep.bits} == {
+        (node, core) for node in ("node0", "node1") for core in os.sched_getaffinity(0)
+    }
+    judgement = judge(sweep.bits, variant, golden_bits())
+    assert (judgement.findings, judgement.nobody) == ((), ())
+    assert judgement.golden == {"dense", "map", "memory"}
+
+
+def test_works_are_chosen(program, tmp_path):
+    program(*SHORT, "--works=map", "--isa=portable", ranks=1, cwd=tmp_path)
+    assert {bits.work for bits in bit_sweep.parse((tmp_path / "bit_sweep.json").read_text()).bits} == {"map"}
+
+
+def test_two_ranks_on_a_node_are_refused(program, tmp_path):
+    done = program(*SHORT, ranks=2, ranks_per_node=2, cwd=tmp_path, ok=False)
+    assert done.returncode != 0
+    assert "node0 has several ranks" in done.stderr
+
+
+def test_a_flipped_bit_names_its_core(program, tmp_path):
+    outcomes = list(planted_bits(program.folder / "bit_sweep_planted", 30, 1, tmp_path))
+    assert len(outcomes) == 30
+    assert all(seen and named for _, seen, named in outcomes), outcomes
