@@ -108,10 +108,11 @@ class PairSweep(Scaled, KappaCheck):
         self.count_alone(nodes, sweep.alone, latency_us, np.fmin(bandwidth, bandwidth.T))
         shares = loss_shares(*loss_counts(sweep.packets, len(nodes)), least_loss=self.least_loss)
         self.loss_percent = 100 * shares[np.ix_(order, order)]
-        payloads = suspects_of_payloads(sweep.nodes, sweep.payloads, sweep.collectives)
-        self.record_findings([*payloads, *self.judged(nodes, bandwidth)])
         if wrong := complaints(sweep.nodes, sweep.payloads, sweep.collectives):
+            # Alone: a wrong content blames its nodes also on a busy machine, a bad figure does not.
+            self.record_findings(suspects_of_payloads(sweep.nodes, sweep.payloads, sweep.collectives))
             raise SanityError(f"wrong payload: {'; '.join(wrong[:8])}")
+        self.record_findings(self.judged(nodes, bandwidth))
         if sweep.not_measured:
             raise SanityError(f"no figure between {', '.join('-'.join(pair) for pair in sweep.not_measured[:8])}")
         if self.count_packets and np.median([packets.sent for packets in sweep.packets]) < LEAST_SENT:
