@@ -3,7 +3,7 @@
 from tests.fault_campaign import faults, hangs, node_state, ranks, software, wrong_bits
 
 _ALL = (
-    *faults.KINDS, *node_state.KINDS, *hangs.KINDS, *software.KINDS, *software.OF_USERS, *ranks.KINDS, *ranks.OF_NETWORK,
-    *wrong_bits.KINDS,
+    *faults.KINDS, *node_state.KINDS, *hangs.KINDS, *software.KINDS, *software.OF_USERS, *ranks.KINDS,
+    *ranks.OF_NETWORK, *wrong_bits.KINDS,
 )  # fmt: skip
 KINDS = {kind.name: kind for kind in _ALL}

@@ -37,8 +37,8 @@ def test_rates_of_each_check():
     blamed = {1: {"PairSweep": {"node2"}}, 3: {"PairSweep": {"node3"}}, 4: {"PartitionHealth": {"node3", "node1"}}}
     text = render([outcome(0, checks=("PairSweep",)), pair, missed, not_its, health, kept_from_running], SEED_7, blamed)
     assert row(text, "PairSweep").split(" | ")[1:] == [
-        "slow link, bandwidth-limited link, lossy link, slow CPU, stopped rank, node dies in a job, MPI does not start, "
-        "wrong payload",
+        "slow link, bandwidth-limited link, lossy link, slow CPU, stopped rank, node dies in a job, "
+        "MPI does not start, wrong payload",
         *("1/2 (1–99 %)", "1/1 (3–100 %)", "0/1 (0–98 %)", "0 |"),
     ]
     assert row(text, "PartitionHealth").split(" | ")[2:4] == ["1/2 (1–99 %)", "0/1 (0–98 %)"]
