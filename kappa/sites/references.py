@@ -26,7 +26,7 @@ MAX_BYTES = 16 * 2**20
 INDEX, SOURCES = "$index", "$sources"
 
 
-class Source(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=True):
+class Source(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=True, omit_defaults=True):
     """``match``: shell pattern on CLASS.INDEX….METRIC; the first that matches counts."""
 
     match: str
@@ -55,7 +55,7 @@ def source_of(sources: Iterable[Source], dotted: str) -> dict[str, Any] | None:
     """The first of ``sources`` whose pattern matches ``CLASS.INDEX….METRIC``, without the pattern."""
     for source in sources:
         if fnmatch.fnmatchcase(dotted, source.match):
-            return {key: value for key, value in msgspec.structs.asdict(source).items() if key != "match"}
+            return {key: value for key, value in msgspec.to_builtins(source).items() if key != "match"}
     return None
 
 

@@ -116,6 +116,9 @@ def _put_facts(file: YamlFile, folder: pathlib.Path) -> list[Path]:
 
     def put(value: Any, path: Path) -> Any:
         if isinstance(value, Mapping):
+            [key, *more], [name, *_] = value or [""], value.values() or [None]
+            if not more and isinstance(name, str) and name in facts:
+                file.require_known((*path, key), key, ["fact"], "key")
             if list(value) == ["fact"]:
                 places.append(path)
                 file.require_known((*path, "fact"), value["fact"], facts, "fact")

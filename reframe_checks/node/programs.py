@@ -21,6 +21,7 @@ OF_FEATURE = {
     "nvbandwidth": ["nvbandwidth"],
     "babelstream": ["cuda-stream"],
     "nccl-tests": ["all_reduce_perf"],
+    "stress-ng": ["stress-ng"],
     "fio": ["fio"],
     "ior": ["ior"],
     "mdtest": ["mdtest"],

@@ -21,6 +21,7 @@ from reframe_checks.parsers import (
     load_watch,
     lustre,
     mdtest,
+    mpi_report,
     nccl_tests,
     node_links,
     node_probe,
@@ -96,6 +97,15 @@ def looks(text: str) -> tuple[load_watch.Snapshot, ...]:
     found = load_watch.parse(text)
     if len(found) != 4:
         raise ParseError("load watch", "4 looks", text=text)
+    return found
+
+
+@wraps(mpi_report.parse)
+def rails(text: str) -> dict[str, list[str]]:
+    """Of four nodes, each with two rails: a report is only what it says, which the check compares with the site."""
+    found = {host: sorted(map(str, lanes)) for host, lanes in mpi_report.parse(text).items()}
+    if sorted(found) != [f"r39c2t5n{number}" for number in range(1, 5)] or {len(of) for of in found.values()} != {2}:
+        raise ParseError("MPI's report", "two rails of each of 4 nodes", text=text)
     return found
 
 
@@ -198,6 +208,7 @@ CASES = {
         partial(ring_traffic.parse, expect_nodes=4),
         alone=[".payload_bytes", ".nodes[][].name", ".nodes[][].sent_bytes", ".nodes[][].received_bytes"],
     ),
+    "mpi report": Case("mpi_report/ucx_two_rails.txt", rails),
     "sinfo": Case("sinfo/composed_four_nodes.txt", states, alone=["[].name", "[].reason"]),
     "sinfo of all": Case("sinfo/four_nodes_of_three_partitions.txt", all_states),
     "stress-ng": Case(
