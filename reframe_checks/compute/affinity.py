@@ -80,20 +80,22 @@ class LaidOut(Scaled, KappaCheck, special=True):
 
     @rfmb.run_before("run")
     def a_step_for_each_layout(self):
-        # Open MPI's own binding would come on top of Slurm's.
-        self.env_vars = {**self.env_vars, "OMPI_MCA_hwloc_base_binding_policy": "none"}
-        self.postrun_cmds = [
-            *(self.step(layout, bound=True) for layout in self.layouts),
-            *(self.step(layout, bound=False) for layout in self.compared),
-            *self.postrun_cmds,
+        # A line for those of MPI, of MPI with OpenMP, and for those that nothing binds.
+        of_mpi, hybrid = ([layout for layout in self.layouts if LAYOUTS[layout][0] is kind] for kind in (False, True))
+        steps = [
+            [self.step(layout, bound=True) for layout in of_mpi],
+            [self.step(layout, bound=True) for layout in hybrid],
+            [self.step(layout, bound=False) for layout in self.compared],
         ]
+        self.postrun_cmds = [*("; ".join(line) for line in steps if line), *self.postrun_cmds]
 
     def step(self, layout, *, bound):
         own = self.laid_out[layout]
         mask = ",".join(hex(sum(cores)) for cores in own)
         threads, cpus = len(own[0]), len(cpus_in(sum(own[0])))
-        environment = [f"OMP_NUM_THREADS={threads}", f"OMP_PROC_BIND={'close' if bound else 'false'}"]
-        environment += ["OMP_PLACES=cores"] if bound else []
+        # Open MPI's own binding would come on top of Slurm's.
+        environment = ["OMPI_MCA_hwloc_base_binding_policy=none", f"OMP_NUM_THREADS={threads}"]
+        environment += ["OMP_PROC_BIND=close", "OMP_PLACES=cores"] if bound else ["OMP_PROC_BIND=false"]
         options = [
             f"--ntasks={len(own) * self.nodes_used}", f"--ntasks-per-node={len(own)}", f"--cpus-per-task={cpus}",
             "--time=2", f"--cpu-bind={f'mask_cpu:{mask}' if bound else 'none'}",

@@ -21,10 +21,10 @@ from reframe_checks.parsers import mpi_report, ring_traffic
 
 RESULT = "ring_traffic.json"
 # How each library is asked what it uses; the others ignore it.
-ASKED = {
-    "OMPI_MCA_pml_base_verbose": 10, "OMPI_MCA_bml_base_verbose": 10, "OMPI_MCA_btl_base_verbose": 30,
-    "UCX_LOG_LEVEL": "info", "I_MPI_DEBUG": 5,
-}  # fmt: skip
+ASKED = [
+    "OMPI_MCA_pml_base_verbose=10", "OMPI_MCA_bml_base_verbose=10", "OMPI_MCA_btl_base_verbose=30",
+    "UCX_LOG_LEVEL=info", "I_MPI_DEBUG=5",
+]  # fmt: skip
 
 
 class RingTrafficBuild(CMakeProgram):
@@ -51,9 +51,8 @@ class TransportUsed(Scaled, KappaCheck):
     @rfmb.run_after("setup")
     def command_line(self):
         self.programs = [self.build.command]
-        self.executable = shlex.quote(self.build.command)
+        self.executable = " ".join(["env", *ASKED, shlex.quote(self.build.command)])
         self.executable_opts = [f"--output={RESULT}", f"--mib={self.mib}"]
-        self.env_vars = {**self.env_vars, **ASKED}
 
     @rfmb.sanity_function
     def transport_is_right(self):
