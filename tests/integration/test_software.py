@@ -8,6 +8,7 @@ import pytest
 
 from tests.fault_campaign.cluster import Cluster
 from tests.fault_campaign.kinds import KINDS
+from tests.tiers import long
 
 from .conftest import SITE
 
@@ -34,13 +35,17 @@ def failed(verdict):
     return case["state"] == "fail", case["suspects"], str(case)
 
 
-@pytest.mark.parametrize("kind", ["other mpirun", "other MPI component", "other fio", "header missing"])
+REST = [pytest.param(kind, marks=long) for kind in ("other mpirun", "other fio", "header missing")]
+
+
+@pytest.mark.parametrize("kind", ["other MPI component", *REST])
 def test_what_runs_is_compared(suite, kind):
     with KINDS[kind].put(Cluster(suite.state, suite.results), "node2", random.Random(1)):
         _, verdict = suite.run("-n", "SoftwareInventory", "--system=embedded:scratch")
     assert failed(verdict)[:2] == (True, ["node2"]), verdict
 
 
+@long
 def test_modules_load_on_every_node(suite, tmp_path):
     tree, site = tmp_path / "modulefiles", tmp_path / "site_configs/with-modules"
     (tree / "demo").mkdir(parents=True)
