@@ -53,7 +53,7 @@ test-builds: setup-tests ## build and test the EMT application with sanitizers, 
 lint: setup-tests ## ruff, mypy, shellcheck
 	.venv/bin/ruff check .
 	.venv/bin/mypy
-	git ls-files -z | xargs -0 grep -lZE '^#!.*\bbash' | xargs -0 shellcheck
+	git ls-files -z | xargs -0 awk 'FNR == 1 { if (/^#!.*bash/) printf "%s%c", FILENAME, 0; nextfile }' | xargs -0 shellcheck
 
 fault-campaign: setup-tests ## put random faults into a cluster, count what is found; FAULT_OPTIONS="--seed 1 --rounds 3"
 	.venv/bin/python -m tests.fault_campaign $(FAULT_OPTIONS)

@@ -22,19 +22,13 @@ from reframe_checks.localise.bits import judge
 from reframe_checks.localise.payloads import suspects_of_payloads
 from reframe_checks.parsers import bit_sweep, pair_sweep
 from tests.kept_build import kept_build
+from tests.mpi_environment import MPI_ENVIRONMENT
 
 REPOSITORY = pathlib.Path(__file__).parents[1]
 RANKS = 3
 # Ranks that take themselves for nodes.
 LAUNCH = ["mpirun", "-n", str(RANKS), "sh", "-c", 'SLURMD_NODENAME=node$OMPI_COMM_WORLD_RANK exec "$0" "$@"']
-ENVIRONMENT = os.environ | {
-    "OMPI_ALLOW_RUN_AS_ROOT": "1",
-    "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
-    "OMPI_MCA_rmaps_base_oversubscribe": "1",
-    "OMPI_MCA_hwloc_base_binding_policy": "none",
-    "OMPI_MCA_mpi_yield_when_idle": "1",
-    "ASAN_OPTIONS": "detect_leaks=0",
-}
+ENVIRONMENT = os.environ | MPI_ENVIRONMENT
 SHORT = ["--round-trips=5", "--repeats=2", "--window=2", "--bandwidth-bytes=65536", "--block-bytes=4096"]
 
 #: What was planted, whether anything was seen, and whether the right one and no other was named.

@@ -136,7 +136,11 @@ class PartitionExtras(Struct, forbid_unknown_fields=True, frozen=True, kw_only=T
     ] = {}
     not_in: Annotated[
         dict[str, list[str]],
-        _said("`{MODE: [Class, …]}`: checks that the site leaves to its other modes; `full` has all", "every check"),
+        _said(
+            "`{MODE: [Class, …]}`: checks that the site, on all of its partitions, leaves to its other modes; "
+            "`full` has all",
+            "every check",
+        ),
     ] = {}
     tuning: Annotated[
         dict[str, dict[str, Any]],

@@ -12,7 +12,7 @@ import reframe.core.builtins as rfmb
 
 from kappa.vocabulary.tunables import Tunable
 from reframe_checks.application.emt_base import EmtCheck
-from reframe_checks.base.same_bits import SameBits
+from reframe_checks.base.same_bits import WRONG_BITS, SameBits
 from reframe_checks.base.scaled import Scaled
 
 # Of a round: values on record are of so many.
@@ -26,7 +26,7 @@ class EmtBits(SameBits, Scaled, EmtCheck):
     measured_s = 4
     needs_partition = ["cores"]
     scale = rfmb.parameter(["each_node"], loggable=True)
-    hint = "take the node out of service: look at EDAC and MCE counts, test its memory, swap the processor"
+    hint = WRONG_BITS
 
     seconds = rfmb.variable(float, value=1.0)
     tunable = {"seconds": Tunable("number", "s", "of simulations, on all cores at once")}

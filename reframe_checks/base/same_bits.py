@@ -12,6 +12,8 @@ from reframe_checks.parsers import bit_sweep
 
 #: Sets of data that the works begin with; each night has the next one.
 VARIANTS = 8
+#: The hint of a check that has seen them.
+WRONG_BITS = "take the node out of service: look at EDAC and MCE counts, test its memory, swap the processor"
 
 
 def tonight():

@@ -13,9 +13,10 @@ import reframe.core.builtins as rfmb
 import reframe.utility.typecheck as typ
 
 from kappa.vocabulary.tunables import Tunable
+from reframe_checks.base.all_cores import AllCores
 from reframe_checks.base.check import KappaCheck
 from reframe_checks.base.cmake_program import CMakeProgram
-from reframe_checks.base.same_bits import SameBits, tonight
+from reframe_checks.base.same_bits import WRONG_BITS, SameBits, tonight
 from reframe_checks.base.scaled import Scaled
 
 WORKS = ["dense", "map", "memory"]
@@ -26,12 +27,12 @@ class BitSweepBuild(CMakeProgram):
     program = "bit_sweep"
 
 
-class BitSweepCheck(SameBits, Scaled, KappaCheck):
+class BitSweepCheck(SameBits, AllCores, Scaled, KappaCheck):
     family = "compute/bits"
     needs_partition = ["cores"]
     needs_environ = ["sweep-build"]
     scale = rfmb.parameter(["each_node"], loggable=True)
-    hint = "take the node out of service: look at EDAC and MCE counts, test its memory, swap the processor"
+    hint = WRONG_BITS
     build = rfmb.fixture(BitSweepBuild, scope="environment")
 
     #: Of each work.
@@ -45,15 +46,12 @@ class BitSweepCheck(SameBits, Scaled, KappaCheck):
 
     @rfmb.run_after("setup")
     def command_line(self):
-        self.num_cpus_per_task = self.cores_per_node
         self.programs = [self.build.command]
         self.executable = shlex.quote(self.build.command)
         self.executable_opts = [
             f"--output={self.result}", f"--seconds={self.seconds}", f"--mib-per-core={self.mib_per_core}",
             f"--works={','.join(self.works)}", f"--variant={self.variant}",
         ]  # fmt: skip
-        # Since Slurm 22.05, srun no longer takes --cpus-per-task from the job.
-        self.env_vars = {**self.env_vars, "SRUN_CPUS_PER_TASK": self.cores_per_node}
 
 
 @rfm.simple_test

@@ -13,6 +13,7 @@ import reframe.core.builtins as rfmb
 from reframe.core.exceptions import SanityError
 
 from kappa.vocabulary.tunables import Tunable
+from reframe_checks.base.all_cores import AllCores
 from reframe_checks.base.check import KappaCheck
 from reframe_checks.base.cmake_program import CMakeProgram
 from reframe_checks.base.scaled import Scaled
@@ -30,7 +31,7 @@ class NodeSweepBuild(CMakeProgram):
 
 
 @rfm.simple_test
-class NodeSweep(Scaled, KappaCheck):
+class NodeSweep(AllCores, Scaled, KappaCheck):
     descr = "Memory bandwidth and floating-point speed of every node and core"
     family = "compute/node-sweep"
     measured_s = 8
@@ -58,15 +59,12 @@ class NodeSweep(Scaled, KappaCheck):
 
     @rfmb.run_after("setup")
     def command_line(self):
-        self.num_cpus_per_task = self.cores_per_node
         self.programs = [self.build.command]
         self.executable = shlex.quote(self.build.command)
         self.executable_opts = [
             f"--output={RESULT}", f"--mib-per-core={self.mib_per_core}", f"--seconds={self.seconds}",
             f"--at-once={self.at_once}",
         ]  # fmt: skip
-        # Since Slurm 22.05, srun no longer takes --cpus-per-task from the job.
-        self.env_vars = {**self.env_vars, "SRUN_CPUS_PER_TASK": self.cores_per_node}
 
     @rfmb.sanity_function
     def read_speeds(self):

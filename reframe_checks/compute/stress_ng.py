@@ -12,7 +12,9 @@ from reframe.core.exceptions import SanityError
 
 from kappa.record.evidence import Finding
 from kappa.vocabulary.tunables import Tunable
+from reframe_checks.base.all_cores import AllCores
 from reframe_checks.base.check import KappaCheck
+from reframe_checks.base.same_bits import WRONG_BITS
 from reframe_checks.base.scaled import Scaled
 from reframe_checks.parsers import stress_ng
 
@@ -22,14 +24,14 @@ WRONG_RESULT = 2
 
 
 @rfm.simple_test
-class StressNg(Scaled, KappaCheck):
+class StressNg(AllCores, Scaled, KappaCheck):
     descr = "stress-ng: stressors that verify their results, on every core"
     family = "compute/stress-ng"
     measured_s = 4
     needs_partition = ["cores"]
     needs_environ = ["stress-ng"]
     scale = rfmb.parameter(["each_node"], loggable=True)
-    hint = "take the node out of service: look at EDAC and MCE counts, test its memory, swap the processor"
+    hint = WRONG_BITS
     informational = ["stressors_verified"]
     sourcesdir = "src"
     programs = ["stress-ng"]
@@ -43,11 +45,8 @@ class StressNg(Scaled, KappaCheck):
 
     @rfmb.run_after("setup")
     def command_line(self):
-        self.num_cpus_per_task = self.cores_per_node
         self.executable = "bash ./stress_on_node.sh"
         self.executable_opts = [shlex.quote(",".join(STRESSORS)), str(self.seconds), str(self.vm_mib)]
-        # Since Slurm 22.05, srun no longer takes --cpus-per-task from the job.
-        self.env_vars = {**self.env_vars, "SRUN_CPUS_PER_TASK": self.cores_per_node}
 
     @rfmb.sanity_function
     def all_verified(self):

@@ -12,20 +12,11 @@ from typing import Any
 import pytest
 
 from tests.kept_build import kept_build
+from tests.mpi_environment import MPI_ENVIRONMENT
 from tests.waiting import PATIENCE_S
 
 ROOT = Path(__file__).resolve().parents[2]
 APP = ROOT / "emt_app"
-
-# Open MPI refuses root and more ranks than cores unless told otherwise; other MPI libraries ignore these. MPI libraries
-# keep memory until the process ends: a build with sanitizers does not look for leaks.
-MPI_ENVIRONMENT = {
-    "OMPI_ALLOW_RUN_AS_ROOT": "1",
-    "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
-    "OMPI_MCA_rmaps_base_oversubscribe": "1",
-    "OMPI_MCA_hwloc_base_binding_policy": "none",
-    "ASAN_OPTIONS": "detect_leaks=0",
-}
 
 
 class Emt:

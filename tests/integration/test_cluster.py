@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 
 from reframe_checks.parsers.topology import leaf_switches
+from tests.mpi_environment import MPI_ENVIRONMENT
 from tests.waiting import PATIENCE_S, until
 
 REPOSITORY = Path(__file__).resolve().parents[2]
@@ -22,13 +23,6 @@ CLUSTER = REPOSITORY / "site_configs/embedded/cluster"
 NODES = ["node1", "node2", "node3", "node4"]
 MEMORY_LIMIT_BYTES = 150 << 20
 
-# Open MPI as root on nodes that share their cores.
-MPI_ENVIRONMENT = {
-    "OMPI_ALLOW_RUN_AS_ROOT": "1",
-    "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
-    "OMPI_MCA_hwloc_base_binding_policy": "none",
-    "OMPI_MCA_mpi_yield_when_idle": "1",
-}
 MPI_PROGRAM = """\
 #include <mpi.h>
 #include <stdio.h>

@@ -7,19 +7,11 @@ import subprocess
 import pytest
 
 from tests.kept_build import kept_build
+from tests.mpi_environment import MPI_ENVIRONMENT
 from tests.waiting import PATIENCE_S
 
 REPOSITORY = pathlib.Path(__file__).parents[2]
 
-# Open MPI refuses root and more ranks than cores unless told otherwise. It leaks at its end, which is not ours.
-ENVIRONMENT = {
-    "OMPI_ALLOW_RUN_AS_ROOT": "1",
-    "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
-    "OMPI_MCA_rmaps_base_oversubscribe": "1",
-    "OMPI_MCA_hwloc_base_binding_policy": "none",
-    "OMPI_MCA_mpi_yield_when_idle": "1",
-    "ASAN_OPTIONS": "detect_leaks=0",
-}
 # RANKS_PER_NODE ranks take themselves for one node.
 AS_NODE = 'SLURMD_NODENAME=node$((OMPI_COMM_WORLD_RANK / RANKS_PER_NODE)) exec "$0" "$@"'
 
@@ -34,7 +26,7 @@ class Program:
         self.path = self.folder / name
 
     def __call__(self, *arguments, ranks, ranks_per_node=1, cwd, ok=True):
-        environment = os.environ | ENVIRONMENT | {"RANKS_PER_NODE": str(ranks_per_node)}
+        environment = os.environ | MPI_ENVIRONMENT | {"RANKS_PER_NODE": str(ranks_per_node)}
         command = ["mpirun", "-n", str(ranks), "sh", "-c", AS_NODE, self.path, *arguments]
         return self._run(*command, env=environment, cwd=cwd, ok=ok)
 

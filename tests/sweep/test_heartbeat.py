@@ -7,7 +7,8 @@ import subprocess
 import sys
 
 from reframe_checks.base.job_files import FOLDER
-from tests.sweep.conftest import AS_NODE, ENVIRONMENT
+from tests.mpi_environment import MPI_ENVIRONMENT
+from tests.sweep.conftest import AS_NODE
 from tests.waiting import PATIENCE_S, until
 
 JOB = f"kappa-heartbeat-{os.getpid()}"
@@ -37,7 +38,7 @@ def ranks():
 
 def test_a_stopped_rank_is_told_with_its_phase(build, tmp_path):
     program = build("reframe_checks/network/src/pair_sweep").path
-    environment = os.environ | ENVIRONMENT | {"RANKS_PER_NODE": "1", "SLURM_JOB_ID": JOB}
+    environment = os.environ | MPI_ENVIRONMENT | {"RANKS_PER_NODE": "1", "SLURM_JOB_ID": JOB}
     command = ["mpirun", "-n", "2", "sh", "-c", AS_NODE, program, *LONG]
     # Not started by Slurm, whatever it takes the number of a job for.
     running = subprocess.Popen(

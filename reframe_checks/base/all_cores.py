@@ -1,0 +1,14 @@
+"""A plug-in for a task on each node that has all of its cores."""
+
+import reframe as rfm
+import reframe.core.builtins as rfmb
+
+
+class AllCores(rfm.RegressionTestPlugin):
+    """What the task does with them is its own."""
+
+    @rfmb.run_after("setup")
+    def take_all_cores(self):
+        self.num_cpus_per_task = self.cores_per_node
+        # Since Slurm 22.05, srun no longer takes --cpus-per-task from the job.
+        self.env_vars = {**self.env_vars, "SRUN_CPUS_PER_TASK": self.cores_per_node}
