@@ -14,13 +14,14 @@ from reframe_checks.parsers import gpu
 
 @rfm.simple_test
 class GpuInventory(OncePerPartition, Scaled, SystemCheck):
-    descr = "GPUs of every node: number, model, driver, memory, ECC, PCIe lanes"
+    descr = "GPUs of every node: number, model, driver, memory, ECC, PCIe link"
     family = "node/gpu"
     estimated_s = 5
     needs_partition = ["nvidia"]
     scale = rfmb.parameter(["each_node"], loggable=True)
     tags = {"smoke"}
     programs = ["nvidia-smi"]
+    informational = ["gpus_slowed_down"]
     hint = "`nvidia-smi -q` and `dmesg | grep -i xid` on the named node"
 
     @rfmb.run_after("setup")
@@ -42,21 +43,21 @@ class GpuInventory(OncePerPartition, Scaled, SystemCheck):
             self.of_node.setdefault(device.host, []).append(device)
         self.record_per_node("gpus", "", {node: len(devices) for node, devices in self.of_node.items()})
         self.require_all_nodes(self.of_node)
-        kinds = Counter(map(kind_of, self.gpus))
+        kinds = Counter(device.kind for device in self.gpus)
         usual, count = kinds.most_common(1)[0]
-        others = [device for device in self.gpus if kind_of(device) != usual]
+        others = [device for device in self.gpus if device.kind != usual]
         if others:
             if 2 * count > len(self.gpus):
                 self.suspects = sorted({device.host for device in others})
-            found = ", ".join(f"{device.host} GPU {device.index} {kind_of(device)}" for device in others[:8])
-            raise SanityError(f"GPUs differ in model, driver, memory, ECC or PCIe lanes: {found}; most are {usual}")
+            found = ", ".join(f"{device.host} GPU {device.index} {device.kind}" for device in others[:8])
+            raise SanityError(f"GPUs differ in model, driver, memory, ECC or PCIe link: {found}; most are {usual}")
         return True
 
     @rfmb.performance_function("GPUs")
     def gpus_per_node_min(self):
         return min(len(devices) for devices in self.of_node.values())
 
-
-def kind_of(device):
-    """What all GPUs share. Lanes stay as they are when a GPU does nothing; it lowers the link's generation only."""
-    return device.name, device.driver_version, device.memory_mib, device.ecc, device.pcie_width
+    @rfmb.performance_function("GPUs")
+    def gpus_slowed_down(self):
+        """By heat or lack of power, at the moment."""
+        return sum(device.slowed_down is True for device in self.gpus)

@@ -9,14 +9,21 @@ from dataclasses import dataclass
 
 from reframe_checks.parsers.text import Output, Quantity
 
-QUERY = "index,name,driver_version,memory.total,ecc.mode.current,pcie.link.gen.current,pcie.link.width.current"
+# The name of the last one is understood by drivers before and after 535, which calls it clocks_event_reasons.
+QUERY = (
+    "index,name,driver_version,memory.total,ecc.mode.current,pcie.link.gen.max,pcie.link.width.current,"
+    "clocks_throttle_reasons.active"
+)
+# Bits of nvml.h: a slow-down by heat or lack of power that hardware or driver ordered; not by idleness or a set limit.
+SLOWED_DOWN = 0x08 | 0x20 | 0x40 | 0x80
 
 
 @dataclass(frozen=True)
 class GpuFacts:
-    """``ecc`` and the PCIe fields are ``None`` where the device does not report them.
+    """``ecc``, the PCIe fields and ``slowed_down`` are ``None`` where the device does not report them.
 
-    ``pcie_gen`` and ``pcie_width`` are those of the moment: an idle GPU lowers its link to save power.
+    ``pcie_gen`` is what GPU and slot can do together: an idle GPU lowers its generation, but not its lanes
+    (``pcie_width``), to save power. ``slowed_down`` is of the moment.
     """
 
     host: str
@@ -27,6 +34,12 @@ class GpuFacts:
     ecc: bool | None
     pcie_gen: int | None
     pcie_width: int | None
+    slowed_down: bool | None
+
+    @property
+    def kind(self) -> tuple[str | int | None, ...]:
+        """What all GPUs of a partition share, also those that do nothing."""
+        return self.name, self.driver_version, self.memory_mib, self.ecc, self.pcie_gen, self.pcie_width
 
 
 _NONE = r"\[N/A\]|\[Not Supported\]"
@@ -34,7 +47,7 @@ _LINE = re.compile(
     r"(?P<host>[\w.-]{1,255}), (?P<index>[0-9]{1,3}), (?P<name>[\w()/+. -]{1,100})"
     r", (?P<driver>[0-9]{1,4}(?:\.[0-9]{1,4}){1,3})"
     rf", (?P<memory>[0-9]{{1,9}}), (?P<ecc>Enabled|Disabled|{_NONE}), (?P<gen>[1-9]|{_NONE})"
-    rf", (?P<width>1|2|4|8|12|16|32|{_NONE})",
+    rf", (?P<width>1|2|4|8|12|16|32|{_NONE}), (?P<reasons>0x[0-9A-Fa-f]{{16}}|{_NONE})",
     re.ASCII,
 )
 
@@ -62,6 +75,7 @@ def parse(text: str, *, expect_nodes: int | None = None, expect_per_node: int | 
             ecc={"Enabled": True, "Disabled": False}.get(match["ecc"]),
             pcie_gen=_optional(match["gen"]),
             pcie_width=_optional(match["width"]),
+            slowed_down=None if (reasons := _optional(match["reasons"])) is None else bool(reasons & SLOWED_DOWN),
         )
         if (facts.host, facts.index) in found:
             raise output.error(number, f"one line for GPU {facts.index} of {facts.host}")
@@ -78,4 +92,4 @@ def parse(text: str, *, expect_nodes: int | None = None, expect_per_node: int | 
 
 
 def _optional(token: str) -> int | None:
-    return None if token.startswith("[") else int(token)
+    return None if token.startswith("[") else int(token, base=0)

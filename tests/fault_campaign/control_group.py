@@ -2,7 +2,7 @@
 
 import contextlib
 import pathlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from tests.fault_campaign.cluster import CampaignError, Cluster
 
@@ -34,16 +34,39 @@ def _version_2(controller: str) -> bool:
 @contextlib.contextmanager
 def limited(cluster: Cluster, node: str, controller: str, settings: dict[str, str]) -> Iterator[None]:
     """Every process of the node under ``settings``; its jobs inherit them from slurmd."""
+    with _group(cluster, node, controller) as folder:
+        for name, value in settings.items():
+            (folder / name).write_text(value, encoding="ascii")
+        _move(cluster.pids(node), folder)
+        yield
+
+
+@contextlib.contextmanager
+def freezer(cluster: Cluster, node: str) -> Iterator[Callable[[int], None]]:
+    """A function that makes a process of the node wait in the kernel (state D) until the context ends, even when it
+    is killed. Version 1 only: that of version 2 lets it be killed, and shows it asleep."""
+    with _group(cluster, node, "freezer") as folder:
+
+        def freeze(pid: int) -> None:
+            _move([pid], folder)
+            (folder / "freezer.state").write_text("FROZEN", encoding="ascii")
+
+        try:
+            yield freeze
+        finally:
+            (folder / "freezer.state").write_text("THAWED", encoding="ascii")
+
+
+@contextlib.contextmanager
+def _group(cluster: Cluster, node: str, controller: str) -> Iterator[pathlib.Path]:
+    """A control group of the node, which gives its processes back at the end."""
     init = cluster.init_pid(node)
     # Another cluster on this machine has a node of this name, too.
     folder = _hierarchy(controller) / f"kappa-fault-{node}-{init}"
     before = _group_of(init, controller)
     folder.mkdir(exist_ok=True)
     try:
-        for name, value in settings.items():
-            (folder / name).write_text(value, encoding="ascii")
-        _move(cluster.pids(node), folder)
-        yield
+        yield folder
     finally:
         _move([int(pid) for pid in (folder / "cgroup.procs").read_text(encoding="ascii").split()], before)
         with contextlib.suppress(OSError):  # a process that is ending holds it; `cluster down` removes it

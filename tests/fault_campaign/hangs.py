@@ -8,6 +8,7 @@ import threading
 from collections.abc import Callable, Iterator
 
 from tests.fault_campaign.cluster import Cluster
+from tests.fault_campaign.control_group import freezer
 from tests.fault_campaign.faults import Fault, Kind, replaced
 
 PROGRAMS = ("pair_sweep", "node_sweep")
@@ -46,6 +47,14 @@ def stop(_: Cluster, __: str, pid: int) -> None:
     os.kill(pid, signal.SIGSTOP)
 
 
+@contextlib.contextmanager
+def rank_blocked(cluster: Cluster, node: str, draw: random.Random) -> Iterator[str]:
+    with freezer(cluster, node) as freeze:
+        put = meanwhile(lambda _, __, pid: freeze(pid), "{program} frozen {later_s} s after its start")
+        with put(cluster, node, draw) as told:
+            yield told
+
+
 def power_off(cluster: Cluster, node: str, _: int) -> None:
     os.kill(cluster.init_pid(node), signal.SIGKILL)  # `cluster up` after the round starts it again
 
@@ -63,6 +72,8 @@ def mpi_does_not_start(cluster: Cluster, node: str, draw: random.Random) -> Iter
 KINDS = (
     Kind("stopped rank", True, "a rank of `pair_sweep` or `node_sweep` is stopped with SIGSTOP",
          meanwhile(stop, "{program} stopped {later_s} s after its start")),
+    Kind("rank blocked in the kernel", True, "one of them waits there (state D, by a freezer), also when it is killed",
+         rank_blocked),
     Kind("node dies in a job", True, "all processes and namespaces of the node end while one of them runs",
          meanwhile(power_off, "{later_s} s after the start of {program}")),
     Kind("MPI does not start", True, "MPI_Init waits for ever on the node, or fails", mpi_does_not_start),

@@ -137,9 +137,10 @@ def test_memory_of_the_control_group(room, tree, monkeypatch, lines, limits, mib
 @pytest.mark.parametrize(
     ("script", "answer_s", "told"),
     [
-        ("echo 'NodeName=n1 CPUAlloc=0 CPUTot=64 RealMemory=257000 AllocMem=0'", 60, (64, 257000)),
-        ("echo 'slurm_load_node error: Unable to contact slurm controller'; exit 1", 60, (None, None)),
-        ("exec sleep 600", 0.2, (None, None)),
+        ("echo 'NodeName=n1 CPUTot=64 RealMemory=257000 CurrentWatts=n/s'", 60, (64, 257000, None)),
+        ("echo 'NodeName=n1 CPUTot=64 RealMemory=257000 CurrentWatts=412 AveWatts=398'", 60, (64, 257000, 412)),
+        ("echo 'slurm_load_node error: Unable to contact slurm controller'; exit 1", 60, (None, None, None)),
+        ("exec sleep 600", 0.2, (None, None, None)),
     ],
 )
 def test_what_slurm_says(room, tmp_path, monkeypatch, script, answer_s, told):

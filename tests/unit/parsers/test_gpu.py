@@ -3,7 +3,7 @@ import pytest
 from reframe_checks.parsers import gpu
 from reframe_checks.parsers.errors import ParseError
 
-LINE = "node1, 0, NVIDIA H100 80GB HBM3, 550.90.07, 81559, Enabled, 5, 16\n"
+LINE = "node1, 0, NVIDIA H100 80GB HBM3, 550.90.07, 81559, Enabled, 5, 16, 0x0000000000000001\n"
 
 
 def test_gpus_of_two_nodes(recorded):
@@ -12,8 +12,22 @@ def test_gpus_of_two_nodes(recorded):
         ("node1", 0), ("node1", 1), ("node2", 0), ("node2", 1)
     ]  # fmt: skip
     assert facts[2] == gpu.GpuFacts(
-        "node2", 0, "NVIDIA H100 80GB HBM3", "550.90.07", memory_mib=81559, ecc=True, pcie_gen=1, pcie_width=16
-    )
+        "node2", 0, "NVIDIA H100 80GB HBM3", "550.90.07",
+        memory_mib=81559, ecc=True, pcie_gen=4, pcie_width=16, slowed_down=True,
+    )  # fmt: skip
+    # One is in a slot of an older generation; that it is slowed down now does not make it another kind.
+    assert facts[0].kind == facts[1].kind == facts[3].kind != facts[2].kind
+
+
+def test_what_real_gpus_say(recorded):
+    facts = {device.host: device for device in gpu.parse(recorded("gpu/published.csv"), expect_nodes=5)}
+    assert facts["h200"] == gpu.GpuFacts(
+        "h200", 0, "NVIDIA H200", "590.48.01",
+        memory_mib=143771, ecc=True, pcie_gen=5, pcie_width=16, slowed_down=False,
+    )  # fmt: skip
+    # Idle, or at the limit of power that its owner set: neither is a fault.
+    assert [device.slowed_down for device in facts.values()] == [False] * 5
+    assert facts["rtx2080"].ecc is None
 
 
 def test_lines_in_any_order(recorded):
@@ -23,7 +37,7 @@ def test_lines_in_any_order(recorded):
 
 def test_fields_that_a_device_does_not_report(recorded):
     (facts,) = gpu.parse(recorded("gpu/composed_workstation.csv"))
-    assert (facts.ecc, facts.pcie_gen, facts.pcie_width) == (None, None, None)
+    assert (facts.ecc, facts.pcie_gen, facts.pcie_width, facts.slowed_down) == (None,) * 4
     assert gpu.parse(LINE.replace("Enabled", "Disabled"))[0].ecc is False
 
 
@@ -39,6 +53,7 @@ def test_fields_that_a_device_does_not_report(recorded):
         (LINE.replace("node1, ", ""), "expected HOST"),
         (LINE.replace("Enabled", "Enable"), "expected HOST"),
         (LINE.replace(", 16", ", 17"), "expected HOST"),
+        (LINE.replace("0001", "001"), "expected HOST"),
         (LINE.replace(", 5,", ", 0,"), "expected HOST"),
         (LINE[:20] + LINE, "expected HOST"),
         (LINE + LINE, "line 2: expected one line for GPU 0 of node1"),

@@ -1,4 +1,4 @@
-"""What Slurm believes of the node: CPUTot and RealMemory of `scontrol show node`."""
+"""What Slurm believes of the node: CPUTot, RealMemory and CurrentWatts of `scontrol show node`."""
 
 import os
 import subprocess
@@ -11,8 +11,10 @@ ANSWER_SECONDS = 10
 def facts():
     node = os.environ.get("SLURMD_NODENAME")
     answer = shown(node) if node else None
-    cpus, memory_mib = (first(rf"\b{key}=(\d+)\b", answer) for key in ("CPUTot", "RealMemory"))
-    return {"slurm.cpus": cpus and int(cpus), "slurm.memory_mib": memory_mib and int(memory_mib)}
+    keys = {"slurm.cpus": "CPUTot", "slurm.memory_mib": "RealMemory", "slurm.power_w": "CurrentWatts"}
+    found = {name: first(rf"\b{key}=(\d+)\b", answer) for name, key in keys.items()}
+    # Where Slurm does not account for energy it says n/s, or 0.
+    return {name: (value and int(value)) or None for name, value in found.items()}
 
 
 def shown(node):
