@@ -21,14 +21,15 @@ from tests.fault_campaign.table import between_markers, render
 _DESCRIPTION = """\
 Put faults into an embedded cluster and see how often the suite finds them, names the right node,
 and cries wolf. The rounds are random and the same for the same seed: in each block one round of
-every kind of fault, and as many healthy ones. A campaign that was interrupted goes on where it was
-when started again with the same seed and folder; more rounds go on from fewer. Needs root.
+every kind of fault, and a healthy one for each four kinds. A campaign that was interrupted goes on
+where it was when started again with the same seed and folder; more rounds go on from fewer. Needs
+root.
 
 kinds of fault:
 """
 _EXAMPLES = """\
 examples:
-  python -m tests.fault_campaign --seed 1 --rounds 3             all kinds three times, as many healthy rounds
+  python -m tests.fault_campaign --seed 1 --rounds 3             all kinds three times, and healthy rounds between
   python -m tests.fault_campaign --seed 1 --rounds 3 --minutes 30    stop in half an hour, go on another time
   python -m tests.fault_campaign --seed 1 --rounds 3 --healthy 300    then 300 healthy rounds, to see false alarms
   python -m tests.fault_campaign --rounds 0 --healthy 36    36 healthy rounds and nothing else

@@ -2,7 +2,7 @@ from collections import Counter
 
 from tests.fault_campaign.plan import make_plan
 
-KINDS = ("slow link", "full disk", "slow CPU")
+KINDS = ("slow link", "full disk", "slow CPU", "zombies", "slow disk")
 NODES = ("node1", "node2")
 
 
@@ -12,13 +12,13 @@ def test_same_seed_same_rounds():
 
 
 def test_more_rounds_begin_with_those_of_fewer():
-    assert make_plan(7, 5, KINDS, NODES)[: 2 * 2 * len(KINDS)] == make_plan(7, 2, KINDS, NODES)
+    assert make_plan(7, 5, KINDS, NODES)[: 2 * (len(KINDS) + 2)] == make_plan(7, 2, KINDS, NODES)
 
 
-def test_every_kind_as_often_and_as_many_healthy_rounds():
+def test_every_kind_as_often_and_a_healthy_round_for_each_four():
     plan = make_plan(7, 4, KINDS, NODES)
-    assert Counter(planned.kind for planned in plan) == {"slow link": 4, "full disk": 4, "slow CPU": 4, None: 12}
-    assert [planned.number for planned in plan] == list(range(24))
+    assert Counter(planned.kind for planned in plan) == dict.fromkeys(KINDS, 4) | {None: 8}
+    assert [planned.number for planned in plan] == list(range(28))
     assert all((planned.node is None) == (planned.kind is None) for planned in plan)
 
 
