@@ -28,6 +28,7 @@ SEEN_BY: dict[str, tuple[str, ...]] = {
     "damaged output": ("NodeScratch", "PartitionHealth", "SoftwareInventory"),
     "clock offset": ("PartitionHealth",),
     "stopped rank": ("NodeSweep", "PairSweep"),
+    "rank blocked in the kernel": ("NodeSweep", "PairSweep"),
     # What comes after it finds a node less.
     "node dies in a job": ("NodeSweep", "PairSweep", "PartitionState"),
     "MPI does not start": ("NodeSweep", "PairSweep"),
