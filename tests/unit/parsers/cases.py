@@ -194,13 +194,12 @@ CASES = {
     "affinity": Case(
         "affinity/four_nodes.json",
         partial(affinity.parse, expect_ranks=4),
-        alone=["[].node", "[].cpus[]", "[].threads[].cpus[]", "[].threads[].ran_on[]", "[].threads[].triad_mbps",
-               "[].threads[].domains[]"],
+        alone=["[].node", "[].cpus[]", "[].threads[].cpus[]", "[].threads[].ran_on[]", "[].threads[].triad_mbps"],
     ),
     "bit_sweep": Case(
         "bit_sweep/four_nodes.json",
         bit_sweep.parse,
-        alone=[".variant", *(f".nodes[][].{part}" for part in ("node", "core", "work", "basis", "rounds[][]"))],
+        alone=[".variant", *(f".nodes[][].{part}" for part in ("node", "core", "basis", "rounds[][]"))],
     ),
     "node_probe": Case("node_probe/four_nodes.jsonl", partial(node_probe.parse, expect_nodes=4)),
     "ring traffic": Case(
