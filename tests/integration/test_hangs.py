@@ -2,14 +2,17 @@
 
 import contextlib
 import os
+import shutil
 import signal
 import subprocess
 import threading
 
 import pytest
 
+from reframe_checks.base import job_files
 from tests.fault_campaign.cluster import Cluster
 from tests.fault_campaign.faults import replaced
+from tests.mpi_environment import MPI_ENVIRONMENT
 from tests.tiers import long
 from tests.waiting import PATIENCE_S, until
 
@@ -90,6 +93,30 @@ def test_a_node_that_dies_in_a_job_is_named_also_the_first_one(suite, node):
     assert (case["state"], case["suspects"]) == ("fail", [node])
     assert [suspect["node"] for suspect in verdict["suspects"]] == [node]
     assert measured_on_the_rest(case) == [[f"node{number}" for number in range(1, 5) if f"node{number}" != node]]
+
+
+# MPI is tried while the measurement has all cores of the nodes.
+TRY_MPI = """\
+#!/bin/bash
+set -euo pipefail
+{exports}
+{launcher} {options} sleep 600 &
+until squeue --noheader --steps --jobs="$SLURM_JOB_ID" | grep -q '\\.0 '; do sleep 0.2; done
+tried='steps.starts_of_mpi([["node1", "node2"], ["node3"]], 4, "libmpi.so.40", ["{launcher}"])'
+python3 -c "import steps; print($tried)"
+kill %1
+"""
+
+
+@pytest.mark.parametrize(("launcher", "options"), [("srun", "--mpi=pmix"), ("mpirun", "--map-by node")])
+def test_mpi_is_tried_beside_a_measurement(suite, launcher, options):
+    stage = suite.results / f"try-{launcher}"
+    shutil.copytree(job_files.FOLDER, stage)
+    exports = "\n".join(f"export {name}={value}" for name, value in MPI_ENVIRONMENT.items())
+    (stage / "job.sh").write_text(TRY_MPI.format(launcher=launcher, options=options, exports=exports))
+    suite.cluster("exec", "login", "sbatch", "--wait", "-pscratch", "-N4", "--exclusive", "--ntasks-per-node=2",
+                  f"--chdir={stage}", f"--output={stage / 'out'}", stage / "job.sh")  # fmt: skip
+    assert "[True, True]" in (stage / "out").read_text().splitlines(), (stage / "out").read_text()
 
 
 @long

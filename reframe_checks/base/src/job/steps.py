@@ -64,7 +64,9 @@ def starts_of_mpi(groups, patience, library, launcher):
         mpi = next((word.partition("=")[2] for word in launcher if word.startswith("--mpi=")), "")
         commands = [_step(group, mpi) for group in groups]
     else:
-        commands = [[launcher[0], "-np", str(len(group)), "-host", ",".join(group)] for group in groups]
+        # It starts its daemons by srun, beside those of the measurement.
+        start = ["env", "SLURM_OVERLAP=1", launcher[0]]
+        commands = [[*start, "-np", str(len(group)), "-host", ",".join(group)] for group in groups]
     program = ["python3", os.path.abspath("start_mpi.py"), library]
     sizes = [len(group) for group in groups]
     found = _run([command + program for command in commands], sizes, "kappa-mpi ", patience)
