@@ -8,6 +8,7 @@ import sys
 
 from tests.fault_campaign.cluster import Cluster
 from tests.fault_campaign.control_group import disk_limit, limited
+from tests.tiers import long
 from tests.waiting import PATIENCE_S
 
 from .conftest import KAPPA
@@ -94,6 +95,7 @@ def busy_loops():
             loop.wait()
 
 
+@long
 def test_what_is_out_of_bounds_beside_busy_loops_is_nobodys_fault(suite):
     cluster = Cluster(suite.state, suite.results)
     device = cluster.on("node2", "findmnt --noheadings --output MAJ:MIN --target /scratch").strip()

@@ -125,6 +125,7 @@ def test_slow_uplink_is_seen_across_the_switches_and_blamed_on_no_node(suite):
     assert failed["suspects"] == []
 
 
+@long
 def test_slow_uplink_fails_between_nodes_of_two_switches_only(suite):
     with limited(suite, "login", "up-switch1", "down-switch1"):
         _, verdict = suite.run("-n", "OsuBandwidth", "--system=embedded:switches")
