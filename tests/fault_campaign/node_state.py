@@ -122,7 +122,7 @@ KINDS = (
     Kind("smaller scratch", False, "`/scratch` is 40–60 % as large", between(
         _SMALLER_DISK, _NO_SMALLER_DISK, "{} MiB", range(400, 601, 50))),
     Kind("other mount options", False, "`/scratch` is mounted `sync,noatime`", between(
-        "mount -o remount,sync,noatime /scratch", "mount -o remount,async,relatime /scratch", "sync,noatime")),
+        "mount -o remount,sync,noatime /scratch", "mount -o remount,async,atime,relatime /scratch", "sync,noatime")),
     Kind("other time zone", False, "the node lives in another time zone", other_file(
         "/etc/timezone", 'echo Asia/Tokyo > "$fake"')),
     Kind("name not resolved", False, "the node does not know the address of another", other_file(
