@@ -7,6 +7,7 @@ import pathlib
 
 from kappa.command.arguments import add_site, name, parser
 from kappa.conduct.own_cluster import cluster_up
+from kappa.conduct.preflight import require_ready
 from kappa.conduct.session import Conductor, reframe
 from kappa.conduct.validation import Validation, using
 from kappa.ground.errors import InputError
@@ -38,6 +39,7 @@ def run(arguments: list[str]) -> int:
     reframe()
     check_site(site)
     with stopping() as stop, using(results) as lock, cluster_up(site):
+        require_ready(site, results, options.mode, options.reframe)
         validation = Validation(site, options.mode, options.reframe, _own_folder(results, options.mode))
         try:
             validation.measure(Conductor(stop, [lock]))

@@ -9,6 +9,7 @@ from dataclasses import replace
 from msgspec.structs import asdict
 
 from kappa.conduct.offers import last_words, of_mode
+from kappa.conduct.preflight import require_ready
 from kappa.conduct.session import Conductor, NoReportError, Session, recover
 from kappa.ground.errors import InputError
 from kappa.ground.figures import duration
@@ -42,6 +43,8 @@ def run(campaign: Campaign, plan: Plan, site: pathlib.Path, conductor: Conductor
         conductor.say(f"{total - len(todo)} of {total} repeats are done already")
     for number, (item, repeat) in enumerate(todo, start=total - len(todo) + 1):
         conductor.say(f"[{number}/{total}] {item.series}, repeat {repeat} of {item.repeats}")
+        # What Slurm refuses is no measurement: the campaign pauses.
+        require_ready(site, campaign.folder, contract.mode, [f"--system={contract.system}:{item.series.partition}"])
         tried = sum(attempt.series == item.series and attempt.repeat == repeat for attempt in attempts)
         attempt = campaign.begin(item.series, repeat, tried + 1)
         began = time.monotonic()

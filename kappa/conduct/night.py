@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator
 from typing import IO, Any
 
 from kappa.conduct.night_actions import NightActions
+from kappa.conduct.preflight import require_ready
 from kappa.conduct.session import Conductor, recover, reframe
 from kappa.conduct.validation import REPORT, Validation, using
 from kappa.ground.errors import InputError
@@ -87,6 +88,7 @@ def conduct(
             acts.give_back(Conductor(stop, [lock], log, PATIENCE_S), options.reframe)
         mode = Validation(site, options.mode, options.reframe, folder)
         with _part_of_night(log), using(results) as own:
+            require_ready(site, results, options.mode, options.reframe)
             mode.measure(Conductor(stop, [lock, own], log, PATIENCE_S))
         with _part_of_night(log), contextlib.redirect_stdout(log):
             mode.judge()

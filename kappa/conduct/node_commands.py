@@ -37,10 +37,10 @@ class NodeCommands:
         folders = [str(site.repository / folder) for folder in site.described.path]
         self._environment = {**os.environ, "PATH": os.pathsep.join([*folders, os.environ.get("PATH", os.defpath)])}
 
-    def run(self, command: Sequence[str]) -> str:
+    def run(self, command: Sequence[str], patience_s: float = COMMAND_S) -> str:
         """Its standard output.
 
-        :raises CommandError: there is no such program, it fails, or does not end within ``COMMAND_S``.
+        :raises CommandError: there is no such program, it fails, or does not end within ``patience_s``.
         """
         shown = clean(" ".join(command[:3]))
         try:
@@ -53,9 +53,9 @@ class NodeCommands:
             raise CommandError(f"`{shown}`: {missing if err.errno == errno.ENOENT else err.strerror}") from None
         with child:
             try:
-                output, problem = child.communicate(timeout=COMMAND_S)
+                output, problem = child.communicate(timeout=patience_s)
             except subprocess.TimeoutExpired:
-                problem = f"`{shown}` did not end within {COMMAND_S:g} s; does slurmctld answer `scontrol ping`?"
+                problem = f"`{shown}` did not end within {patience_s:g} s; does slurmctld answer `scontrol ping`?"
                 raise CommandError(problem) from None
             finally:
                 end(child, 1.0)

@@ -22,6 +22,8 @@ FULL = (
     'mkdir "$1.full" && mount -t tmpfs -o size=64k none "$1.full" && cp -a "$1/." "$1.full"'
     ' && mount --move "$1.full" "$1"'
 )
+# Room for a run to begin.
+ROOM = FULL.replace("size=64k", "size=80m")
 FILLED = FULL + ' && { cat /dev/zero > "$1/filler" || true; } 2>/dev/null'
 
 pytestmark = pytest.mark.skipif(
@@ -114,7 +116,14 @@ def test_validation_on_read_only_results(tree):
 
 
 def test_validation_on_a_full_disk(tree):
-    done = validate(FULL, tree, f'cat "{SAMPLE}" > "$report"')
+    done = validate(FULL, tree, f'touch "{tree}/ran"')
+    clear(done, f"nothing was submitted: 0 MiB are free in {tree}/results")
+    assert not (tree / "ran").exists()
+
+
+def test_validation_on_a_disk_that_fills(tree):
+    fill = f'{{ cat /dev/zero > "{tree}/results/filler" || true; }} 2>/dev/null'
+    done = validate(ROOM, tree, f'{fill}; cat "{SAMPLE}" > "$report"')
     assert done.returncode == 2
     assert "report is not complete, is the disk full?" in done.stderr
     assert "Traceback" not in done.stderr

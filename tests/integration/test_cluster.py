@@ -349,12 +349,15 @@ class TestCommands:
         assert lines[0] == str(cluster.state / "bin" / "srun")
         assert sorted(lines[1:]) == ["node1", "node2"]
 
-    def test_an_ended_wrapper_takes_the_command_along(self, cluster: Cluster) -> None:
-        program = [str(cluster.state / "bin" / "srun"), "--job-name=to-be-ended", "sleep", "600"]
-        with subprocess.Popen(program, env=cluster.environment, stderr=subprocess.DEVNULL) as process:
-            queue = ["--noheader", "--name=to-be-ended", "--states=running"]
-            until(lambda: cluster.run("squeue", *queue).stdout, "the command runs")
+    def test_an_ended_wrapper_takes_the_command_along(self, cluster: Cluster, tmp_path: Path) -> None:
+        begun = tmp_path / "begun"
+        program = [str(cluster.state / "bin" / "srun"), "--job-name=to-be-ended"]
+        with subprocess.Popen([*program, "sh", "-c", f"touch {begun}; exec sleep 600"],
+                              env=cluster.environment, stderr=subprocess.DEVNULL) as process:  # fmt: skip
+            # Slurm calls it running before srun has started the task, and an srun that is ended between forgets it.
+            until(begun.exists, "the command runs")
             process.kill()
+        queue = ["--noheader", "--name=to-be-ended", "--states=running"]
         until(lambda: cluster.run("squeue", *queue).stdout == "", "the command has ended")
 
     def test_exec_passes_arguments_and_status(self, cluster: Cluster) -> None:
