@@ -112,8 +112,11 @@ NODE_FACTS = {
     "slurm.power_w": Fact("power that Slurm accounts for (its plug-in for energy)", Rule.TOLD, "W"),
     "slurm.*": Fact("cores and memory that Slurm believes it has", Rule.TOLD),
     "file.*": Fact("SHA-256 of a file of `uniform_files`", Rule.THERE, hint=_IMAGE),
-    "mount.*.type": Fact("file system at a storage target", Rule.THERE, hint=_MOUNT),
-    "mount.*.source": Fact("device or server there; of a parallel target equal", Rule.TOLD, hint=_MOUNT),
+    "mount.*.type": Fact("file system that holds a storage target", Rule.THERE, hint=_MOUNT),
+    "mount.*.source": Fact("its device or server; of a parallel target equal", Rule.TOLD, hint=_MOUNT),
+    "mount.*.point": Fact(
+        "where it is mounted: there, or at a folder above; of a parallel target not `/`", Rule.EQUAL, hint=_MOUNT
+    ),
     "mount.*.source_kind": Fact("the same with # for every number", Rule.EQUAL, hint=_MOUNT),
     "mount.*.size_bytes": Fact("size of the file system", Rule.CLOSE, "bytes", _MOUNT),
     "mount.*.free_bytes": Fact("what of it is free", Rule.TOLD, "bytes", _MOUNT),

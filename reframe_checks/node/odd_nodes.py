@@ -40,10 +40,12 @@ def oddities(
     :param facts: node -> name of the fact -> value. A node without a fact that others have is odd by it.
     :param expected: what the site says of facts, by name or shell pattern, in place of what most nodes have.
     :param on_login: what the login node tells, by name; nodes have to tell the same of what they tell at all.
-    :param shared: mount points where all nodes are to see the same: their source is compared, too.
+    :param shared: paths where all nodes are to see the same: their source is compared, too, and no node has them on its
+        root disk.
     """
     names = dict.fromkeys(name for of_node in facts.values() for name in of_node)
     sources = {f"mount.{path}.source" for path in shared}
+    points = {f"mount.{path}.point" for path in shared if path != "/"}
     unseen = [pattern for pattern in expected if not fnmatch.filter(names, pattern)]
     for name in (*names, *unseen):
         # A node may know itself by another address than the others do.
@@ -55,6 +57,8 @@ def oddities(
             yield from _not_as_on_login(name, column, on_login[name])
         elif name in sources:
             yield from _equal(name, column)
+        elif not stated and name in points:
+            yield from _not_of_the_root_disk(name, column)
         elif not stated and (fact := fact_of(name)) is not None:
             yield from _RULES[fact.rule](name, column)
     yield from _misnamed(facts)
@@ -75,6 +79,14 @@ def _not_as_on_login(name: str, column: Column, there: Value) -> Iterator[Oddity
         if value != repr(there):
             # Where all nodes say the same, it may be the login node that is wrong.
             yield Oddity(name, nodes if len(found) > 1 else (), f"{name} is {value}, on the login node {there!r}")
+
+
+def _not_of_the_root_disk(name: str, column: Column) -> Iterator[Oddity]:
+    """The folder is there also where nothing is mounted on it, which may be all nodes."""
+    lost = tuple(node for node, value in column.items() if value == "/")
+    if lost:
+        yield Oddity(name, lost, f"{name} is '/': what all nodes share is not mounted")
+    yield from _equal(name, {node: value for node, value in column.items() if node not in lost})
 
 
 def _equal(name: str, column: Column) -> Iterator[Oddity]:

@@ -159,7 +159,7 @@ def test_a_file_system_that_does_not_answer(room, monkeypatch):
     monkeypatch.setattr(mounts, "ANSWER_SECONDS", 0.05)
     over = threading.Event()
     monkeypatch.setattr(mounts.os, "statvfs", lambda path: over.wait())
-    found = mounts.at("/proc", mounts.mounted())
+    found = mounts.at("/proc")
     over.set()
     assert (found["type"], found["size_bytes"], found["writable"]) == ("proc", None, None)
 
@@ -175,6 +175,25 @@ def test_mounts(room, monkeypatch):
     found = mounts.mounted()
     assert found["/mnt/a b"] == {"type": "nfs4", "source": "srv:/a", "root": "/", "options": "noatime,rw,vers=4.2"}
     assert found["/scratch"]["type"] == "tmpfs", "the last mount hides those before"
+
+
+def test_a_target_is_a_folder_below_what_is_mounted(room, tree, monkeypatch):
+    mounts = room("mounts")
+    folder = tree({"lustre/home/kappa/file": "", "scratch/file": ""})
+    table = (
+        f"1 0 8:1 / / rw - ext4 /dev/sda1 rw\n9 1 0:9 /fs {folder}/lustre rw - lustre 10.0.0.1@o2ib:/fs rw,flock\n"
+        f"8 1 0:8 / {folder}/lus rw - tmpfs tmpfs rw\n"
+    )
+    monkeypatch.setattr(mounts, "read", lambda path: table)
+    found = mounts.at(f"{folder}/lustre/home/kappa")
+    assert (found["type"], found["root"], found["point"]) == ("lustre", "/fs", f"{folder}/lustre")
+    assert found["size_bytes"] > 0 and found["writable"] is True
+    (folder / "link").symlink_to("lustre/home")
+    assert mounts.at(f"{folder}/link/kappa") == found
+    # Of the root disk, where others have it mounted: so it says.
+    assert (mounts.at(f"{folder}/scratch")["type"], mounts.at(f"{folder}/scratch")["point"]) == ("ext4", "/")
+    assert set(mounts.at(f"{folder}/lustre/gone").values()) == {None}, "there is none"
+    assert set(mounts.at(f"{folder}/scratch/file/below").values()) == {None}
 
 
 def test_what_is_left(room, tmp_path, monkeypatch):

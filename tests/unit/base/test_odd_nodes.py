@@ -25,6 +25,7 @@ def odd(name, *values, expected=None):
         ("file./usr/lib/libmpi.so", ("aa", "aa", "bb"), [("n3",)]),
         ("mount./scratch.writable", (True, False, True), [("n2",)]),
         ("mount./scratch.size_bytes", (1000, 1001, 500), [("n3",)]),
+        ("mount./scratch.point", ("/scratch", "/", "/scratch"), [("n2",)]),
         ("memory.total_kib", (100, 99, 101), []),
         ("memory.available_kib", (100, 90, 40), [("n3",)]),
         ("left.shared_memory_files_mib", (0, 300, 0), [("n2",)]),
@@ -127,3 +128,14 @@ def test_what_all_nodes_share_is_mounted_from_one_place():
     facts["n2"]["mount./shared.source"] = "b:/x"
     assert list(oddities(facts, {})) == []
     assert [odd.nodes for odd in oddities(facts, {}, shared=["/shared"])] == [("n2",)]
+
+
+def test_what_all_nodes_share_is_on_no_root_disk():
+    def lost(*points, **stated):
+        facts = {f"n{number}": {**SOUND, "mount./shared/a.point": at} for number, at in enumerate(points, start=1)}
+        return [odd.nodes for odd in oddities(facts, stated.get("stated", {}), shared=["/shared/a"])]
+
+    assert lost("/shared", "/shared", "/shared") == []
+    assert lost("/shared", "/", "/shared") == [("n2",)]
+    assert lost("/", "/") == [("n1", "n2")]
+    assert lost("/", "/", stated={"mount./shared/a.point": "/"}) == []

@@ -12,9 +12,8 @@ ANSWER_SECONDS = 10
 
 def facts(mounts, files):
     found = {"file." + path: sha256(path) for path in files}
-    table = mounted()
     for path in mounts:
-        found.update({f"mount.{path}.{key}": value for key, value in at(path, table).items()})
+        found.update({f"mount.{path}.{key}": value for key, value in at(path).items()})
     return found
 
 
@@ -40,23 +39,46 @@ def sorted_options(*texts):
     return ",".join(sorted(word for word in words if not word.startswith(("clientaddr=", "stripe="))))
 
 
-def at(path, table):
-    """All values are None where nothing is mounted at the path; the sizes where the file system does not answer."""
-    found = dict.fromkeys(("type", "source", "source_kind", "root", "options", "size_bytes", "free_bytes", "writable"))
-    point = os.path.normpath(path)
-    if point not in table:
-        point = within(ANSWER_SECONDS, os.path.realpath, path)
-    if point not in table:
+def at(path):
+    """Of what is mounted at the path or, if nothing is, at the nearest folder above it.
+
+    All values are None where there is no such path; the sizes where the file system does not answer.
+    """
+    names = ("type", "source", "source_kind", "root", "point", "options", "size_bytes", "free_bytes", "writable")
+    found = dict.fromkeys(names)
+    is_there, place, status = within(ANSWER_SECONDS, asked, path) or (True, os.path.normpath(path), None)
+    # Read after it was asked, which may have mounted it (autofs).
+    table = mounted()
+    point = nearest(place, table)
+    if not is_there or point not in table:
         return found
-    found.update(table[point])
+    found.update(table[point], point=point)
     # Node 3 may have its third loop device: what differs is that another has a tmpfs, or its root disk.
     found["source_kind"] = re.sub(r"\d+", "#", found["source"])
-    status = within(ANSWER_SECONDS, os.statvfs, point)
     if status is not None:
         found["size_bytes"] = status.f_blocks * status.f_frsize
         found["free_bytes"] = status.f_bavail * status.f_frsize
         found["writable"] = not status.f_flag & os.ST_RDONLY
     return found
+
+
+def asked(path):
+    """(whether there is such a path, its real path, what its file system says of itself or None)"""
+    try:
+        status = os.statvfs(path)
+    except (FileNotFoundError, NotADirectoryError):
+        return False, path, None
+    except OSError:  # a server that forgot the file system, a disk that is gone
+        status = None
+    return True, os.path.realpath(path), status
+
+
+def nearest(place, table):
+    """The longest path in the table that the place is, or is below; ``/`` where there is none."""
+    place = "/" + place.lstrip("/")
+    while place not in table and place != "/":
+        place = os.path.dirname(place)
+    return place
 
 
 def within(seconds, function, *arguments):
