@@ -44,6 +44,7 @@ _IMAGE = "boot the node with the image and the settings of the others"
 _CLEAN = "remove what is left (`ipcrm`, `rm`, `kill`), and have the epilog do so"
 _MEMORY = "look at the node's memory modules and its error log (`ras-mc-ctl --errors`)"
 _MOUNT = "mount on the node what the others have there (`findmnt`, /etc/fstab)"
+_ANSWERS = "see whether the file server answers the node, and `dmesg` there; mount it anew"
 _SOFTWARE = "install on the node what the others have; `command -v`, `ldd` and `echo $PATH` there show which it takes"
 _NAMES = "look at /etc/hosts, the name service and the resolver of the node"
 
@@ -118,6 +119,7 @@ NODE_FACTS = {
         "where it is mounted: there, or at a folder above; of a parallel target not `/`", Rule.EQUAL, hint=_MOUNT
     ),
     "mount.*.source_kind": Fact("the same with # for every number", Rule.EQUAL, hint=_MOUNT),
+    "mount.*.answers": Fact("whether it says within 10 s how large it is", Rule.TRUE, hint=_ANSWERS),
     "mount.*.size_bytes": Fact("size of the file system", Rule.CLOSE, "bytes", _MOUNT),
     "mount.*.free_bytes": Fact("what of it is free", Rule.TOLD, "bytes", _MOUNT),
     "mount.*.writable": Fact("not mounted read-only", Rule.TRUE, hint=_MOUNT),

@@ -1,5 +1,6 @@
 """What the rooms of ``node_facts`` make of what kernels say: trees of /sys and /proc, and where there is little."""
 
+import errno
 import importlib
 import os
 import pathlib
@@ -161,7 +162,18 @@ def test_a_file_system_that_does_not_answer(room, monkeypatch):
     monkeypatch.setattr(mounts.os, "statvfs", lambda path: over.wait())
     found = mounts.at("/proc")
     over.set()
-    assert (found["type"], found["size_bytes"], found["writable"]) == ("proc", None, None)
+    assert (found["type"], found["answers"], found["size_bytes"], found["writable"]) == ("proc", False, None, None)
+
+
+def test_a_file_system_that_its_server_has_forgotten(room, monkeypatch):
+    def stale(path):
+        raise OSError(errno.ESTALE, "Stale file handle")
+
+    mounts = room("mounts")
+    assert mounts.at("/proc")["answers"] is True
+    assert mounts.at("/nowhere")["answers"] is None
+    monkeypatch.setattr(mounts.os, "statvfs", stale)
+    assert (mounts.at("/proc/self")["type"], mounts.at("/proc/self")["answers"]) == ("proc", False)
 
 
 def test_mounts(room, monkeypatch):

@@ -25,6 +25,7 @@ def odd(name, *values, expected=None):
         ("file./usr/lib/libmpi.so", ("aa", "aa", "bb"), [("n3",)]),
         ("mount./scratch.writable", (True, False, True), [("n2",)]),
         ("mount./scratch.size_bytes", (1000, 1001, 500), [("n3",)]),
+        ("mount./scratch.answers", (True, True, False), [("n3",)]),
         ("mount./scratch.point", ("/scratch", "/", "/scratch"), [("n2",)]),
         ("memory.total_kib", (100, 99, 101), []),
         ("memory.available_kib", (100, 90, 40), [("n3",)]),

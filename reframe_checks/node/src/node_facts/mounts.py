@@ -42,15 +42,19 @@ def sorted_options(*texts):
 def at(path):
     """Of what is mounted at the path or, if nothing is, at the nearest folder above it.
 
-    All values are None where there is no such path; the sizes where the file system does not answer.
+    All values are None where there is no such path; the last three where the file system does not answer.
     """
-    names = ("type", "source", "source_kind", "root", "point", "options", "size_bytes", "free_bytes", "writable")
-    found = dict.fromkeys(names)
+    of_table = ("type", "source", "source_kind", "root", "point", "options")
+    found = dict.fromkeys((*of_table, "answers", "size_bytes", "free_bytes", "writable"))
+    # What does not answer is not known to be missing.
     is_there, place, status = within(ANSWER_SECONDS, asked, path) or (True, os.path.normpath(path), None)
     # Read after it was asked, which may have mounted it (autofs).
     table = mounted()
     point = nearest(place, table)
-    if not is_there or point not in table:
+    if not is_there:
+        return found
+    found["answers"] = status is not None
+    if point not in table:
         return found
     found.update(table[point], point=point)
     # Node 3 may have its third loop device: what differs is that another has a tmpfs, or its root disk.
