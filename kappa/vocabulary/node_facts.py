@@ -107,6 +107,9 @@ NODE_FACTS = {
     "left.large_process.*_mib": Fact(
         "memory of processes of this name outside the job, from 1 GiB on", Rule.ALIEN, "MiB", _CLEAN
     ),
+    "left.outside_jobs.*": Fact(
+        "processes of another user that are in no job and older than this one", Rule.ALIEN, hint=_CLEAN
+    ),
     "left.*": Fact(
         "what other jobs left: processes, segments, semaphores", Rule.NONE, hint=_CLEAN
     ),

@@ -4,6 +4,7 @@ import errno
 import importlib
 import os
 import pathlib
+import pwd
 import socket
 import threading
 
@@ -237,6 +238,76 @@ def test_what_is_left(room, tmp_path, monkeypatch):
     assert facts["left.shared_memory_files_mib"] == 3
     assert facts["left.shared_memory"] == ["1.0 MiB of root"]
     assert facts["left.processes"] == [f"sleep ({process}) of job 999999"]
+
+
+class Processes:
+    """Other users' processes: number -> (user, line of its control group, age in s)."""
+
+    OWN_AGE_S = 60
+
+    def __init__(self, left, monkeypatch, processes):
+        self.of = {str(pid): process for pid, process in processes.items()}
+        monkeypatch.setattr(left, "entries", lambda folder: [*self.of, "uptime"])
+        monkeypatch.setattr(left, "read", self.read)
+        monkeypatch.setattr(left, "age_s", lambda pid: self.of[str(pid)][2] if str(pid) in self.of else self.OWN_AGE_S)
+
+    def read(self, *path):
+        _, pid, name = path
+        user, group, _ = self.of.get(pid, (os.getuid(), "0::/slurm/uid_0/job_7/step_0", 0))
+        # What another user's process has in its environment is not for this one's eyes.
+        told = {"status": f"Name:\tsolver\nState:\tS (sleeping)\nUid:\t{user}\t{user}", "cgroup": group}
+        return told.get(name)
+
+
+@pytest.mark.parametrize(
+    ("group", "job"),
+    [
+        ("9:memory:/slurm/uid_1007/job_6/step_0/task_0\n4:cpuset:/slurm/uid_1007/job_6", "6"),
+        ("0::/system.slice/slurmstepd.scope/job_6/step_batch/user/task_0", "6"),
+        ("0::/system.slice/n1_slurmstepd.scope/job_6/step_0", "6"),
+        ("9:memory:/slurm_n1/uid_1007/job_6", "6"),
+        ("0::/system.slice/sshd.service", None),
+        ("0::/system.slice/job_6.service", None),
+        (None, None),
+    ],
+)
+def test_another_users_process_tells_its_job_by_its_control_group(room, monkeypatch, group, job):
+    left = room("leftovers")
+    monkeypatch.setenv("SLURM_JOB_ID", "7")
+    Processes(left, monkeypatch, {100: (1007, group, 0)})
+    assert [one["job"] for one in left.seen_processes()] == [job]
+
+
+def test_the_job_around_virtual_nodes_is_nobodys(room, monkeypatch):
+    left = room("leftovers")
+    monkeypatch.setenv("SLURM_JOB_ID", "3")
+    Processes(left, monkeypatch, {100: (0, "0::/slurm/uid_0/job_7/step_0", 0), 101: (0, "0::/slurm/job_9", 0)})
+    assert [one["job"] for one in left.seen_processes()] == [None, "9"]
+
+
+def test_what_runs_in_no_job(room, monkeypatch):
+    left = room("leftovers")
+    accounts = {1007: ("eve", "/bin/bash"), 1008: ("agent", "/usr/sbin/nologin"), 65534: ("nobody", "/bin/false")}
+
+    def account(number):
+        name, shell = accounts[number]
+        return pwd.struct_passwd((name, "x", number, number, "", "/", shell))
+
+    monkeypatch.setattr(left.pwd, "getpwuid", account)
+    monkeypatch.setattr(left.os, "getuid", lambda: 1001)
+    monkeypatch.setenv("SLURM_JOB_ID", "7")
+    outside, older, newer = "0::/user.slice/user-1007.slice", 600, 5
+    Processes(
+        left, monkeypatch,
+        {
+            100: (1007, outside, older), 101: (1007, outside, newer), 102: (1007, "0::/slurm/job_6", older),
+            103: (1008, outside, older), 104: (65534, outside, older), 105: (100999, outside, older),
+            106: (1001, outside, older), 107: (81, outside, older),
+        },
+    )  # fmt: skip
+    assert left.outside_jobs([*left.seen_processes()]) == {"eve": ["solver (100)"]}
+    monkeypatch.delenv("SLURM_JOB_ID")
+    assert left.outside_jobs([*left.seen_processes()]) == {}
 
 
 @pytest.mark.parametrize("pattern", ["net.eth0.mtu", "net.*.mtu", "ib.*.rate", "mount./scratch.type", "cpu.governor"])

@@ -33,6 +33,8 @@ def odd(name, *values, expected=None):
         ("left.shared_memory", ([], ["1.0 MiB of eve"], []), [("n2",)]),
         ("left.large_process.python3_mib", (None, 1500, None), [("n2",)]),
         ("left.large_process.mmfsd_mib", (4000, 4100, None), []),
+        ("left.outside_jobs.eve", (None, ["vim (7)"], None), [("n2",)]),
+        ("left.outside_jobs.monitor", (["agent (7)"], ["agent (9)"], ["agent (8)"]), []),
         ("left.zombies", (0, 3, 200), [("n3",)]),
         ("left.zombies", (50, 60, 200), []),
         ("identity.boot_id", ("a", "b", "a"), [("n1", "n3")]),
