@@ -115,12 +115,17 @@ def _alike(name: str, column: Column) -> Iterator[Oddity]:
 
 
 def _close(name: str, column: Column) -> Iterator[Oddity]:
-    if not _numbers(column):
+    numbers = _numbers(column)
+    if not numbers:
         return
-    usual = statistics.median(_numbers(column).values())
-    for node, value in _numbers(column).items():
-        if abs(value - usual) > CLOSE_SHARE * abs(usual):
-            yield Oddity(name, (node,), f"{name} is {value:g}, the median is {usual:g}")
+    usual = statistics.median(numbers.values())
+    far = {node: value for node, value in numbers.items() if abs(value - usual) > CLOSE_SHARE * abs(usual)}
+    if far and 2 * len(far) >= len(numbers):
+        (least, at_least), *_, (most, at_most) = sorted((value, node) for node, value in numbers.items())
+        yield Oddity(name, (), f"{name} differs: from {least:g} on {at_least} to {most:g} on {at_most}")
+        return
+    for node, value in far.items():
+        yield Oddity(name, (node,), f"{name} is {value:g}, the median is {usual:g}")
 
 
 def _true(name: str, column: Column) -> Iterator[Oddity]:

@@ -28,6 +28,10 @@ def odd(name, *values, expected=None):
         ("mount./scratch.answers", (True, True, False), [("n3",)]),
         ("mount./scratch.point", ("/scratch", "/", "/scratch"), [("n2",)]),
         ("memory.total_kib", (100, 99, 101), []),
+        ("memory.total_kib", (64, 32), [()]),
+        ("memory.total_kib", (1, 1, 2, 2), [()]),
+        ("memory.total_kib", (1, 2, 2, None), [("n1",)]),
+        ("memory.total_kib", (64,), []),
         ("memory.available_kib", (100, 90, 40), [("n3",)]),
         ("left.shared_memory_files_mib", (0, 300, 0), [("n2",)]),
         ("left.shared_memory", ([], ["1.0 MiB of eve"], []), [("n2",)]),
@@ -51,6 +55,11 @@ def test_by_the_other_nodes(name, values, nodes):
 def test_a_tie_says_who_has_what_and_names_nobody():
     ((nodes, text),) = odd("net.eth0.mtu", 9000, 1280, 9000, 1280)
     assert (nodes, text) == ((), "net.eth0.mtu differs: 9000 on n1, n3; 1280 on n2, n4")
+
+
+def test_numbers_in_a_tie_name_nobody():
+    ((nodes, text),) = odd("memory.total_kib", 64, 32, 32, 64)
+    assert (nodes, text) == ((), "memory.total_kib differs: from 32 on n2 to 64 on n4")
 
 
 @pytest.mark.parametrize(
