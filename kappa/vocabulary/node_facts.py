@@ -26,7 +26,9 @@ class Rule(enum.Enum):
     HALF = "less than half of the median"
     NONE = "anything at all"
     FEW = "more than ten times the median, and than ten"
+    MUCH = "more than ten times the median, and than 1 GiB"
     DISTINCT = "the value of another node"
+    CLONED = "the value of another node, unless all have it"
     TOLD = "nothing: it is recorded"
 
 
@@ -53,13 +55,16 @@ NODE_FACTS = {
     "failed.*": Fact("why the node could not tell", Rule.NONE, hint="run node_probe.py there by hand"),
     "identity.slurm_name": Fact("the node's name by Slurm", Rule.TOLD),
     "identity.host_name": Fact("the node's own name, without domain", Rule.TOLD, hint=_NAMES),
-    "identity.machine_id": Fact("/etc/machine-id", Rule.TOLD),
+    "identity.machine_id": Fact("/etc/machine-id", Rule.CLONED, hint="`systemd-machine-id-setup` on one of them"),
     "identity.boot_id": Fact(
         "the kernel's name of this boot", Rule.DISTINCT, hint="two of Slurm's nodes are one machine"
     ),
     "identity.booted_s": Fact("when it was booted, since 1970", Rule.TOLD, "s"),
     "kernel.release": Fact("kernel", Rule.EQUAL, hint=_IMAGE),
-    "kernel.options": Fact("the kernel's command line", Rule.TOLD),
+    "kernel.command_line": Fact("the kernel's command line", Rule.TOLD),
+    "kernel.options": Fact(
+        "the same without what names a disk, an image, an address or a host", Rule.EQUAL, hint=_IMAGE
+    ),
     "kernel.tainted": Fact(
         "what taints the kernel, as bits", Rule.EQUAL, hint="`dmesg` on the node says what tainted it"
     ),
@@ -73,7 +78,9 @@ NODE_FACTS = {
     "memory.available_kib": Fact(
         "memory that a job could have", Rule.HALF, "KiB", "see which processes or files in /dev/shm have it"
     ),
-    "memory.of_nobody_kib": Fact("memory in use that nobody has", Rule.TOLD, "KiB"),
+    "memory.of_nobody_kib": Fact(
+        "memory in use that nobody has", Rule.MUCH, "KiB", "a driver of the kernel keeps it: boot the node"
+    ),
     "memory.*": Fact("swap, huge pages, NUMA balancing, overcommit, zone reclaim", Rule.EQUAL, hint=_IMAGE),
     "limit.promised_memory_mib": Fact("memory that Slurm promised the job", Rule.EQUAL, "MiB"),
     "limit.group_memory_mib": Fact(
@@ -97,7 +104,7 @@ NODE_FACTS = {
     "power.*_throttled": Fact("how often cores or packages slowed themselves down, over all CPUs", Rule.TOLD),
     "power.energy_j": Fact("energy of the processors (RAPL), from when the counter began", Rule.TOLD, "J"),
     "left.temporary_files": Fact("files in /tmp that are older than a day", Rule.TOLD, hint=_CLEAN),
-    "left.temporary_files_mib": Fact("their size", Rule.TOLD, "MiB", _CLEAN),
+    "left.temporary_files_mib": Fact("their size", Rule.MUCH, "MiB", _CLEAN),
     "left.shared_memory_files": Fact("files in /dev/shm that are older than the job", Rule.TOLD, hint=_CLEAN),
     "left.shared_memory_files_mib": Fact("their size", Rule.NONE, "MiB", _CLEAN),
     "left.shared_memory_free_share": Fact("share of /dev/shm that is free", Rule.HALF, hint=_CLEAN),
@@ -110,9 +117,7 @@ NODE_FACTS = {
     "left.outside_jobs.*": Fact(
         "processes of another user that are in no job and older than this one", Rule.ALIEN, hint=_CLEAN
     ),
-    "left.*": Fact(
-        "what other jobs left: processes, segments, semaphores", Rule.NONE, hint=_CLEAN
-    ),
+    "left.*": Fact("what other jobs left: processes, segments, semaphores", Rule.NONE, hint=_CLEAN),
     "slurm.power_w": Fact("power that Slurm accounts for (its plug-in for energy)", Rule.TOLD, "W"),
     "slurm.*": Fact("cores and memory that Slurm believes it has", Rule.TOLD),
     "file.*": Fact("SHA-256 of a file of `uniform_files`", Rule.THERE, hint=_IMAGE),

@@ -14,6 +14,8 @@ Column = Mapping[str, Value]
 
 CLOSE_SHARE = 0.02
 FEW_TIMES, FEW = 10, 10
+#: 1 GiB in the units that facts have.
+MUCH = {"KiB": 1 << 20, "MiB": 1 << 10}
 
 
 @dataclass(frozen=True)
@@ -157,10 +159,20 @@ def _none(name: str, column: Column) -> Iterator[Oddity]:
 
 
 def _few(name: str, column: Column) -> Iterator[Oddity]:
+    yield from _many_times(name, column, FEW)
+
+
+def _much(name: str, column: Column) -> Iterator[Oddity]:
+    fact = fact_of(name)
+    assert fact is not None
+    yield from _many_times(name, column, MUCH[fact.unit])
+
+
+def _many_times(name: str, column: Column, granted: float) -> Iterator[Oddity]:
     numbers = _numbers(column)
     usual = statistics.median(numbers.values()) if numbers else 0
     for node, value in numbers.items():
-        if value > max(FEW, FEW_TIMES * usual):
+        if value > max(granted, FEW_TIMES * usual):
             yield Oddity(name, (node,), f"{name} is {value:g}, the median is {usual:g}")
 
 
@@ -170,13 +182,21 @@ def _distinct(name: str, column: Column) -> Iterator[Oddity]:
             yield Oddity(name, nodes, f"{name} is {value} on each of them")
 
 
+def _cloned(name: str, column: Column) -> Iterator[Oddity]:
+    for odd in _distinct(name, column):
+        # One image that all have is no fault; where most have it, nobody knows whether they should.
+        if len(odd.nodes) < len(column):
+            yield odd if 2 * len(odd.nodes) <= len(column) else Oddity(name, (), f"{odd}, not on the others")
+
+
 def _told(name: str, column: Column) -> Iterator[Oddity]:
     yield from ()
 
 
 _RULES: dict[Rule, Callable[[str, Column], Iterator[Oddity]]] = {
     Rule.EQUAL: _equal, Rule.THERE: _there, Rule.ALIKE: _alike, Rule.TRUE: _true, Rule.CLOSE: _close,
-    Rule.ALIEN: _alien, Rule.HALF: _half, Rule.NONE: _none, Rule.FEW: _few, Rule.DISTINCT: _distinct, Rule.TOLD: _told,
+    Rule.ALIEN: _alien, Rule.HALF: _half, Rule.NONE: _none, Rule.FEW: _few, Rule.MUCH: _much,
+    Rule.DISTINCT: _distinct, Rule.CLONED: _cloned, Rule.TOLD: _told,
 }  # fmt: skip
 
 

@@ -99,6 +99,28 @@ def test_pcie(room, tree, monkeypatch):
     assert not [name for name in facts if "00:01.0" in name]
 
 
+@pytest.mark.parametrize(
+    ("command_line", "alike"),
+    [
+        (
+            "BOOT_IMAGE=(hd0,gpt2)/vmlinuz-5.14 root=UUID=a1-b2 ro resume=/dev/sda3 crashkernel=1G-4G:192M,4G-:256M quiet",
+            "ro crashkernel=1G-4G:192M,4G-:256M quiet",
+        ),
+        (
+            "initrd=img-n1.cpio ip=10.0.0.7::10.0.0.1 BOOTIF=01-0c-c4-7a-00-11-22 hostname=n1 wwinit=n1.cluster nosmt",
+            "nosmt",
+        ),
+        ("rd.luks.uuid=luks-0ab1 id=0ab1c2d3-0000-1111-2222-0123456789ab iommu=pt node=n11", "iommu=pt node=n11"),
+        ("root=/dev/sda1 mitigations=off transparent_hugepage=never", "mitigations=off transparent_hugepage=never"),
+        (None, None),
+    ],
+)
+def test_options_of_the_kernel_without_what_is_a_nodes_own(room, monkeypatch, command_line, alike):
+    system = room("system")
+    monkeypatch.setattr(system.socket, "gethostname", lambda: "n1.cluster")
+    assert system.options_alike(command_line) == alike
+
+
 def test_memory_errors(room, tree, monkeypatch):
     errors = room("errors")
     folder = tree({"mc0/ce_count": "4", "mc0/ue_count": "0", "mc1/ce_count": "5", "mc1/ue_count": "1", "power/x": "9"})
