@@ -121,6 +121,10 @@ NODE_FACTS = {
     "slurm.power_w": Fact("power that Slurm accounts for (its plug-in for energy)", Rule.TOLD, "W"),
     "slurm.*": Fact("cores and memory that Slurm believes it has", Rule.TOLD),
     "file.*": Fact("SHA-256 of a file of `uniform_files`", Rule.THERE, hint=_IMAGE),
+    "network_mount.*": Fact(
+        "another file system of a server: type, source with # for every number, options", Rule.EQUAL, hint=_MOUNT
+    ),
+    "network_mounts.more": Fact("how many there are beyond the 32 that are told", Rule.EQUAL, hint=_MOUNT),
     "mount.*.type": Fact("file system that holds a storage target", Rule.THERE, hint=_MOUNT),
     "mount.*.source": Fact("its device or server; of a parallel target equal", Rule.TOLD, hint=_MOUNT),
     "mount.*.point": Fact(

@@ -103,8 +103,8 @@ def test_pcie(room, tree, monkeypatch):
     ("command_line", "alike"),
     [
         (
-            "BOOT_IMAGE=(hd0,gpt2)/vmlinuz-5.14 root=UUID=a1-b2 ro resume=/dev/sda3 crashkernel=1G-4G:192M,4G-:256M quiet",
-            "ro crashkernel=1G-4G:192M,4G-:256M quiet",
+            "BOOT_IMAGE=(hd0,gpt2)/vmlinuz-5.14 root=UUID=a1-b2 ro resume=/dev/sda3 crashkernel=1G-4G:192M quiet",
+            "ro crashkernel=1G-4G:192M quiet",
         ),
         (
             "initrd=img-n1.cpio ip=10.0.0.7::10.0.0.1 BOOTIF=01-0c-c4-7a-00-11-22 hostname=n1 wwinit=n1.cluster nosmt",
@@ -224,11 +224,39 @@ def test_a_target_is_a_folder_below_what_is_mounted(room, tree, monkeypatch):
     assert (found["type"], found["root"], found["point"]) == ("lustre", "/fs", f"{folder}/lustre")
     assert found["size_bytes"] > 0 and found["writable"] is True
     (folder / "link").symlink_to("lustre/home")
-    assert mounts.at(f"{folder}/link/kappa") == found
+    assert mounts.at(f"{folder}/link/kappa")["point"] == f"{folder}/lustre"
     # Of the root disk, where others have it mounted: so it says.
     assert (mounts.at(f"{folder}/scratch")["type"], mounts.at(f"{folder}/scratch")["point"]) == ("ext4", "/")
     assert set(mounts.at(f"{folder}/lustre/gone").values()) == {None}, "there is none"
     assert set(mounts.at(f"{folder}/scratch/file/below").values()) == {None}
+
+
+def test_what_comes_over_the_network(room, monkeypatch):
+    mounts = room("mounts")
+    table = (
+        "1 0 8:1 / / rw - ext4 /dev/sda1 rw\n"
+        "2 1 0:30 / /home rw,nosuid - nfs4 nas2:/home rw,vers=4.2,addr=10.0.0.9,clientaddr=10.0.0.7\n"
+        "3 1 0:31 / /opt ro - nfs nas:/opt ro,mountaddr=10.0.0.9,mountport=20048\n"
+        "4 1 0:32 / /lustre rw - lustre 10.0.0.1@o2ib:/fs rw\n"
+        "5 1 0:33 / /users rw - autofs auto.users rw,fd=7\n"
+        "6 5 0:34 / /users/eve rw - nfs4 nas:/users/eve rw\n"
+        "7 1 0:35 / /sw rw - autofs systemd-1 rw,fd=9\n"
+        "8 7 0:36 / /sw rw - nfs4 nas:/sw rw\n"
+        "9 1 0:37 / /run/user/1007/doc rw - fuse.portal portal rw\n"
+        "10 1 0:38 / /scratch rw - tmpfs tmpfs rw\n"
+    )
+    monkeypatch.setattr(mounts, "read", lambda path: table)
+    assert mounts.network_mounts(mounts.rows(), {"/lustre"}) == {
+        "network_mount./home": "nfs4 nas#:/home nosuid,rw,vers=4.2",
+        "network_mount./opt": "nfs nas:/opt ro",
+        "network_mount./sw": "autofs",
+        "network_mount./users": "autofs",
+    }
+    monkeypatch.setattr(mounts, "MOST_NETWORK_MOUNTS", 1)
+    assert mounts.network_mounts(mounts.rows(), {"/lustre"}) == {
+        "network_mount./home": "nfs4 nas#:/home nosuid,rw,vers=4.2",
+        "network_mounts.more": 3,
+    }
 
 
 def test_what_is_left(room, tmp_path, monkeypatch):

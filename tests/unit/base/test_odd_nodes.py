@@ -27,6 +27,8 @@ def odd(name, *values, expected=None):
         ("mount./scratch.size_bytes", (1000, 1001, 500), [("n3",)]),
         ("mount./scratch.answers", (True, True, False), [("n3",)]),
         ("mount./scratch.point", ("/scratch", "/", "/scratch"), [("n2",)]),
+        ("network_mount./home", ("nfs4 nas#:/home rw", None, "nfs4 nas#:/home rw"), [("n2",)]),
+        ("network_mount./data", (None, None, "nfs4 nas#:/data rw"), [("n3",)]),
         ("memory.total_kib", (100, 99, 101), []),
         ("memory.total_kib", (64, 32), [()]),
         ("memory.total_kib", (1, 1, 2, 2), [()]),
