@@ -159,6 +159,24 @@ def test_memory_of_the_control_group(room, tree, monkeypatch, lines, limits, mib
 
 
 @pytest.mark.parametrize(
+    ("promise", "mib"),
+    [
+        ({"SLURM_MEM_PER_NODE": "4000"}, 4000),
+        ({"SLURM_MEM_PER_CPU": "2000", "SLURM_CPUS_ON_NODE": "64"}, 128000),
+        ({"SLURM_MEM_PER_CPU": "2000"}, None),
+        ({"SLURM_CPUS_ON_NODE": "64"}, None),
+        ({}, None),
+    ],
+)
+def test_memory_that_slurm_promises(room, monkeypatch, promise, mib):
+    for name in ("SLURM_MEM_PER_NODE", "SLURM_MEM_PER_CPU", "SLURM_CPUS_ON_NODE"):
+        monkeypatch.delenv(name, raising=False)
+    for name, value in promise.items():
+        monkeypatch.setenv(name, value)
+    assert room("limits").facts()["limit.promised_memory_mib"] == mib
+
+
+@pytest.mark.parametrize(
     ("script", "answer_s", "told"),
     [
         ("echo 'NodeName=n1 CPUTot=64 RealMemory=257000 CurrentWatts=n/s'", 60, (64, 257000, None)),
