@@ -39,6 +39,8 @@ class Fact:
     unit: str = ""
     hint: str = ""
     """What to do about a node that is odd by it."""
+    is_figure: bool = False
+    """Reports show it for each node, where all of them tell it."""
 
 
 _LINK = "look at cable and switch port, driver and firmware of the named adapter"
@@ -76,12 +78,13 @@ NODE_FACTS = {
     "module.*.options": Fact("options of a driver", Rule.EQUAL, hint=_IMAGE),
     "memory.total_kib": Fact("memory", Rule.CLOSE, "KiB", _MEMORY),
     "memory.available_kib": Fact(
-        "memory that a job could have", Rule.HALF, "KiB", "see which processes or files in /dev/shm have it"
+        "memory that a job could have", Rule.HALF, "KiB", "see which processes or files in /dev/shm have it", True
     ),
     "memory.of_nobody_kib": Fact(
-        "memory in use that nobody has", Rule.MUCH, "KiB", "a driver of the kernel keeps it: boot the node"
+        "memory in use that nobody has", Rule.MUCH, "KiB", "a driver of the kernel keeps it: boot the node", True
     ),
-    "memory.*": Fact("swap, huge pages, NUMA balancing, overcommit, zone reclaim", Rule.EQUAL, hint=_IMAGE),
+    "memory.swap_kib": Fact("swap space", Rule.EQUAL, "KiB", _IMAGE, True),
+    "memory.*": Fact("huge pages, NUMA balancing, overcommit, zone reclaim", Rule.EQUAL, hint=_IMAGE),
     "limit.promised_memory_mib": Fact("memory that Slurm promised the job", Rule.EQUAL, "MiB"),
     "limit.group_memory_mib": Fact(
         "limit of the job's control group", Rule.EQUAL, "MiB", "look at cgroup.conf and slurm.conf"
@@ -101,10 +104,14 @@ NODE_FACTS = {
     "error.memory_corrected": Fact("memory errors that were corrected (EDAC)", Rule.FEW, hint=_MEMORY),
     "error.memory_uncorrected": Fact("memory errors that were not", Rule.NONE, hint=_MEMORY),
     "error.machine_checks": Fact("machine checks", Rule.FEW, hint=_MEMORY),
-    "power.*_throttled": Fact("how often cores or packages slowed themselves down, over all CPUs", Rule.TOLD),
-    "power.energy_j": Fact("energy of the processors (RAPL), from when the counter began", Rule.TOLD, "J"),
+    "power.*_throttled": Fact(
+        "how often cores or packages slowed themselves down, over all CPUs", Rule.TOLD, is_figure=True
+    ),
+    "power.energy_j": Fact(
+        "energy of the processors (RAPL), from when the counter began", Rule.TOLD, "J", is_figure=True
+    ),
     "left.temporary_files": Fact("files in /tmp that are older than a day", Rule.TOLD, hint=_CLEAN),
-    "left.temporary_files_mib": Fact("their size", Rule.MUCH, "MiB", _CLEAN),
+    "left.temporary_files_mib": Fact("their size", Rule.MUCH, "MiB", _CLEAN, True),
     "left.shared_memory_files": Fact("files in /dev/shm that are older than the job", Rule.TOLD, hint=_CLEAN),
     "left.shared_memory_files_mib": Fact("their size", Rule.NONE, "MiB", _CLEAN),
     "left.shared_memory_free_share": Fact("share of /dev/shm that is free", Rule.HALF, hint=_CLEAN),
@@ -118,7 +125,7 @@ NODE_FACTS = {
         "processes of another user that are in no job and older than this one", Rule.ALIEN, hint=_CLEAN
     ),
     "left.*": Fact("what other jobs left: processes, segments, semaphores", Rule.NONE, hint=_CLEAN),
-    "slurm.power_w": Fact("power that Slurm accounts for (its plug-in for energy)", Rule.TOLD, "W"),
+    "slurm.power_w": Fact("power that Slurm accounts for (its plug-in for energy)", Rule.TOLD, "W", is_figure=True),
     "slurm.*": Fact("cores and memory that Slurm believes it has", Rule.TOLD),
     "file.*": Fact("SHA-256 of a file of `uniform_files`", Rule.THERE, hint=_IMAGE),
     "network_mount.*": Fact(
@@ -133,7 +140,7 @@ NODE_FACTS = {
     "mount.*.source_kind": Fact("the same with # for every number", Rule.EQUAL, hint=_MOUNT),
     "mount.*.answers": Fact("whether it says within 10 s how large it is", Rule.TRUE, hint=_ANSWERS),
     "mount.*.size_bytes": Fact("size of the file system", Rule.CLOSE, "bytes", _MOUNT),
-    "mount.*.free_bytes": Fact("what of it is free", Rule.TOLD, "bytes", _MOUNT),
+    "mount.*.free_bytes": Fact("what of it is free", Rule.TOLD, "bytes", _MOUNT, True),
     "mount.*.writable": Fact("not mounted read-only", Rule.TRUE, hint=_MOUNT),
     "mount.*": Fact("folder that is mounted there, options, whether it can be written to", Rule.EQUAL, hint=_MOUNT),
     "account.*": Fact(

@@ -226,6 +226,15 @@ def _not_as_slurm_believes(facts: Mapping[str, Mapping[str, Value]]) -> Iterator
             yield Oddity("limit.group_memory_mib", (node,), text)
 
 
+def figures(facts: Mapping[str, Mapping[str, Value]]) -> Iterator[tuple[str, str, dict[str, float]]]:
+    """(name, unit, number of each node) of the facts that are figures and that every node tells."""
+    for name in dict.fromkeys(name for of_node in facts.values() for name in of_node):
+        fact = fact_of(name)
+        numbers = _numbers({node: of_node.get(name) for node, of_node in facts.items()})
+        if fact is not None and fact.is_figure and len(numbers) == len(facts):
+            yield name, fact.unit, numbers
+
+
 def _by_value(column: Column) -> dict[str, tuple[str, ...]]:
     """Nodes by what they say, as it is shown."""
     counted = Counter(map(repr, column.values()))

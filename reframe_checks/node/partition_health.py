@@ -19,7 +19,7 @@ from reframe_checks.base.check import SystemCheck
 from reframe_checks.base.once import OncePerPartition
 from reframe_checks.base.scaled import Scaled
 from reframe_checks.node import login_node
-from reframe_checks.node.odd_nodes import oddities
+from reframe_checks.node.odd_nodes import figures, oddities
 from reframe_checks.parsers import node_probe
 
 # Where free space is out of bounds, a node with less than this share of the median node's there is a suspect.
@@ -71,6 +71,8 @@ class PartitionHealth(OncePerPartition, Scaled, SystemCheck):
         self.clock_offsets_us = {node.host: node.clock_offset_us - usual_us for node in nodes}
         self.record_per_node("clock_offset", "us", self.clock_offsets_us)
         self.record_per_node("memory", "KiB", self.told("memory.total_kib"))
+        for name, unit, values in figures(self.facts):
+            self.record_per_node(name, unit, values)
         on_login = login_node.facts(self.users(), [*self.facts])
         odd_facts = oddities(self.facts, self.expected(), on_login, self.shared_mounts())
         found = [odd for odd in odd_facts if not self.is_the_machines(odd)]

@@ -3,7 +3,7 @@
 import pytest
 
 from kappa.vocabulary.node_facts import Bound
-from reframe_checks.node.odd_nodes import oddities
+from reframe_checks.node.odd_nodes import figures, oddities
 
 SOUND = {"identity.slurm_name": "n", "identity.host_name": "n", "slurm.cpus": 2, "cpu.count": 2}
 
@@ -164,3 +164,14 @@ def test_what_all_nodes_share_is_on_no_root_disk():
     assert lost("/shared", "/", "/shared") == [("n2",)]
     assert lost("/", "/") == [("n1", "n2")]
     assert lost("/", "/", stated={"mount./shared/a.point": "/"}) == []
+
+
+def test_figures_that_every_node_tells():
+    facts = {
+        "n1": {"power.cores_throttled": 0, "power.energy_j": 7, "cpu.count": 2, "mount./a.free_bytes": 5},
+        "n2": {"power.cores_throttled": 9, "power.energy_j": None, "cpu.count": 2, "mount./a.free_bytes": 6},
+    }
+    assert list(figures(facts)) == [
+        ("power.cores_throttled", "", {"n1": 0, "n2": 9}),
+        ("mount./a.free_bytes", "bytes", {"n1": 5, "n2": 6}),
+    ]

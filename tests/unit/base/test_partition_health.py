@@ -64,6 +64,13 @@ class Health(SimpleNamespace):
 SOUND = ({}, 0.5, 0.0)
 
 
+def test_reports_show_figures_of_nodes(monkeypatch):
+    health = Health(monkeypatch, {name: ({"slurm.power_w": 400, "cpu.count": 2}, 0.5, 0.0) for name in ("n1", "n2")})
+    assert evaluate(health.nodes_agree())
+    assert health.per_node["slurm.power_w"] == ["W", {"n1": 400, "n2": 400}]
+    assert sorted(health.per_node) == ["clock_offset", "memory", "mount./scratch.free_bytes", "slurm.power_w"]
+
+
 def test_facts_blame_no_full_disk_and_no_clock(monkeypatch):
     usual, odd = {"net.eth0.mtu": 9000}, {"net.eth0.mtu": 1280}
     nodes = {"n1": (usual, 0.5, 0.0), "n2": (odd, 0.5, 0.0), "n3": (usual, 0.001, 0.0), "n4": (usual, 0.5, 9000.0)}
