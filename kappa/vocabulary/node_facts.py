@@ -26,7 +26,9 @@ class Rule(enum.Enum):
     HALF = "less than half of the median"
     NONE = "anything at all"
     FEW = "more than ten times the median, and than ten"
+    MUCH = "more than ten times the median, and than 1 GiB"
     DISTINCT = "the value of another node"
+    CLONED = "the value of another node, unless all have it"
     TOLD = "nothing: it is recorded"
 
 
@@ -37,6 +39,8 @@ class Fact:
     unit: str = ""
     hint: str = ""
     """What to do about a node that is odd by it."""
+    is_figure: bool = False
+    """Reports show it for each node, where all of them tell it."""
 
 
 _LINK = "look at cable and switch port, driver and firmware of the named adapter"
@@ -44,6 +48,7 @@ _IMAGE = "boot the node with the image and the settings of the others"
 _CLEAN = "remove what is left (`ipcrm`, `rm`, `kill`), and have the epilog do so"
 _MEMORY = "look at the node's memory modules and its error log (`ras-mc-ctl --errors`)"
 _MOUNT = "mount on the node what the others have there (`findmnt`, /etc/fstab)"
+_ANSWERS = "see whether the file server answers the node, and `dmesg` there; mount it anew"
 _SOFTWARE = "install on the node what the others have; `command -v`, `ldd` and `echo $PATH` there show which it takes"
 _NAMES = "look at /etc/hosts, the name service and the resolver of the node"
 
@@ -52,13 +57,16 @@ NODE_FACTS = {
     "failed.*": Fact("why the node could not tell", Rule.NONE, hint="run node_probe.py there by hand"),
     "identity.slurm_name": Fact("the node's name by Slurm", Rule.TOLD),
     "identity.host_name": Fact("the node's own name, without domain", Rule.TOLD, hint=_NAMES),
-    "identity.machine_id": Fact("/etc/machine-id", Rule.TOLD),
+    "identity.machine_id": Fact("/etc/machine-id", Rule.CLONED, hint="`systemd-machine-id-setup` on one of them"),
     "identity.boot_id": Fact(
         "the kernel's name of this boot", Rule.DISTINCT, hint="two of Slurm's nodes are one machine"
     ),
     "identity.booted_s": Fact("when it was booted, since 1970", Rule.TOLD, "s"),
     "kernel.release": Fact("kernel", Rule.EQUAL, hint=_IMAGE),
-    "kernel.options": Fact("the kernel's command line", Rule.TOLD),
+    "kernel.command_line": Fact("the kernel's command line", Rule.TOLD),
+    "kernel.options": Fact(
+        "the same without what names a disk, an image, an address or a host", Rule.EQUAL, hint=_IMAGE
+    ),
     "kernel.tainted": Fact(
         "what taints the kernel, as bits", Rule.EQUAL, hint="`dmesg` on the node says what tainted it"
     ),
@@ -70,10 +78,13 @@ NODE_FACTS = {
     "module.*.options": Fact("options of a driver", Rule.EQUAL, hint=_IMAGE),
     "memory.total_kib": Fact("memory", Rule.CLOSE, "KiB", _MEMORY),
     "memory.available_kib": Fact(
-        "memory that a job could have", Rule.HALF, "KiB", "see which processes or files in /dev/shm have it"
+        "memory that a job could have", Rule.HALF, "KiB", "see which processes or files in /dev/shm have it", True
     ),
-    "memory.of_nobody_kib": Fact("memory in use that nobody has", Rule.TOLD, "KiB"),
-    "memory.*": Fact("swap, huge pages, NUMA balancing, overcommit, zone reclaim", Rule.EQUAL, hint=_IMAGE),
+    "memory.of_nobody_kib": Fact(
+        "memory in use that nobody has", Rule.MUCH, "KiB", "a driver of the kernel keeps it: boot the node", True
+    ),
+    "memory.swap_kib": Fact("swap space", Rule.EQUAL, "KiB", _IMAGE, True),
+    "memory.*": Fact("huge pages, NUMA balancing, overcommit, zone reclaim", Rule.EQUAL, hint=_IMAGE),
     "limit.promised_memory_mib": Fact("memory that Slurm promised the job", Rule.EQUAL, "MiB"),
     "limit.group_memory_mib": Fact(
         "limit of the job's control group", Rule.EQUAL, "MiB", "look at cgroup.conf and slurm.conf"
@@ -93,10 +104,14 @@ NODE_FACTS = {
     "error.memory_corrected": Fact("memory errors that were corrected (EDAC)", Rule.FEW, hint=_MEMORY),
     "error.memory_uncorrected": Fact("memory errors that were not", Rule.NONE, hint=_MEMORY),
     "error.machine_checks": Fact("machine checks", Rule.FEW, hint=_MEMORY),
-    "power.*_throttled": Fact("how often cores or packages slowed themselves down, over all CPUs", Rule.TOLD),
-    "power.energy_j": Fact("energy of the processors (RAPL), from when the counter began", Rule.TOLD, "J"),
+    "power.*_throttled": Fact(
+        "how often cores or packages slowed themselves down, over all CPUs", Rule.TOLD, is_figure=True
+    ),
+    "power.energy_j": Fact(
+        "energy of the processors (RAPL), from when the counter began", Rule.TOLD, "J", is_figure=True
+    ),
     "left.temporary_files": Fact("files in /tmp that are older than a day", Rule.TOLD, hint=_CLEAN),
-    "left.temporary_files_mib": Fact("their size", Rule.TOLD, "MiB", _CLEAN),
+    "left.temporary_files_mib": Fact("their size", Rule.MUCH, "MiB", _CLEAN, True),
     "left.shared_memory_files": Fact("files in /dev/shm that are older than the job", Rule.TOLD, hint=_CLEAN),
     "left.shared_memory_files_mib": Fact("their size", Rule.NONE, "MiB", _CLEAN),
     "left.shared_memory_free_share": Fact("share of /dev/shm that is free", Rule.HALF, hint=_CLEAN),
@@ -106,17 +121,26 @@ NODE_FACTS = {
     "left.large_process.*_mib": Fact(
         "memory of processes of this name outside the job, from 1 GiB on", Rule.ALIEN, "MiB", _CLEAN
     ),
-    "left.*": Fact(
-        "what other jobs left: processes, segments, semaphores", Rule.NONE, hint=_CLEAN
+    "left.outside_jobs.*": Fact(
+        "processes of another user that are in no job and older than this one", Rule.ALIEN, hint=_CLEAN
     ),
-    "slurm.power_w": Fact("power that Slurm accounts for (its plug-in for energy)", Rule.TOLD, "W"),
+    "left.*": Fact("what other jobs left: processes, segments, semaphores", Rule.NONE, hint=_CLEAN),
+    "slurm.power_w": Fact("power that Slurm accounts for (its plug-in for energy)", Rule.TOLD, "W", is_figure=True),
     "slurm.*": Fact("cores and memory that Slurm believes it has", Rule.TOLD),
     "file.*": Fact("SHA-256 of a file of `uniform_files`", Rule.THERE, hint=_IMAGE),
-    "mount.*.type": Fact("file system at a storage target", Rule.THERE, hint=_MOUNT),
-    "mount.*.source": Fact("device or server there; of a parallel target equal", Rule.TOLD, hint=_MOUNT),
+    "network_mount.*": Fact(
+        "another file system of a server: type, source with # for every number, options", Rule.EQUAL, hint=_MOUNT
+    ),
+    "network_mounts.more": Fact("how many there are beyond the 32 that are told", Rule.EQUAL, hint=_MOUNT),
+    "mount.*.type": Fact("file system that holds a storage target", Rule.THERE, hint=_MOUNT),
+    "mount.*.source": Fact("its device or server; of a parallel target equal", Rule.TOLD, hint=_MOUNT),
+    "mount.*.point": Fact(
+        "where it is mounted: there, or at a folder above; of a parallel target not `/`", Rule.EQUAL, hint=_MOUNT
+    ),
     "mount.*.source_kind": Fact("the same with # for every number", Rule.EQUAL, hint=_MOUNT),
+    "mount.*.answers": Fact("whether it says within 10 s how large it is", Rule.TRUE, hint=_ANSWERS),
     "mount.*.size_bytes": Fact("size of the file system", Rule.CLOSE, "bytes", _MOUNT),
-    "mount.*.free_bytes": Fact("what of it is free", Rule.TOLD, "bytes", _MOUNT),
+    "mount.*.free_bytes": Fact("what of it is free", Rule.TOLD, "bytes", _MOUNT, True),
     "mount.*.writable": Fact("not mounted read-only", Rule.TRUE, hint=_MOUNT),
     "mount.*": Fact("folder that is mounted there, options, whether it can be written to", Rule.EQUAL, hint=_MOUNT),
     "account.*": Fact(

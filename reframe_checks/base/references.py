@@ -24,6 +24,7 @@ import reframe as rfm
 import reframe.core.builtins as rfmb
 from reframe.core.exceptions import ReframeError
 from reframe.core.runtime import runtime
+from reframe.utility.sanity import reference_bounds
 
 from kappa.ground.errors import InputError
 from kappa.record.evidence import ReferenceSource, written
@@ -76,6 +77,15 @@ class References(rfm.RegressionTestPlugin):
         without = sorted(metric for metric, source in found.items() if not source)
         if without and not self.reference_problem:
             self.reference_problem = f"{self.reference_file}: no $sources entry matches {where}.{without[0]}"
+
+    def out_of_bounds(self, metric, value):
+        """Whether the metric would fail with this value; without a usable reference nothing does."""
+        entry = {} if self.reference_problem else self._reference_entry()[0]
+        try:
+            lower, upper = map(float, reference_bounds(*entry[metric][:3]))
+        except (KeyError, ValueError):
+            return False
+        return not lower <= value <= upper
 
     def _reference_entry(self):
         """The metrics that the reference file gives for this case, and the dotted place where they stand."""

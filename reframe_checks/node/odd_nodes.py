@@ -14,6 +14,8 @@ Column = Mapping[str, Value]
 
 CLOSE_SHARE = 0.02
 FEW_TIMES, FEW = 10, 10
+#: 1 GiB in the units that facts have.
+MUCH = {"KiB": 1 << 20, "MiB": 1 << 10}
 
 
 @dataclass(frozen=True)
@@ -40,10 +42,12 @@ def oddities(
     :param facts: node -> name of the fact -> value. A node without a fact that others have is odd by it.
     :param expected: what the site says of facts, by name or shell pattern, in place of what most nodes have.
     :param on_login: what the login node tells, by name; nodes have to tell the same of what they tell at all.
-    :param shared: mount points where all nodes are to see the same: their source is compared, too.
+    :param shared: paths where all nodes are to see the same: their source is compared, too, and no node has them on its
+        root disk.
     """
     names = dict.fromkeys(name for of_node in facts.values() for name in of_node)
     sources = {f"mount.{path}.source" for path in shared}
+    points = {f"mount.{path}.point" for path in shared if path != "/"}
     unseen = [pattern for pattern in expected if not fnmatch.filter(names, pattern)]
     for name in (*names, *unseen):
         # A node may know itself by another address than the others do.
@@ -55,6 +59,8 @@ def oddities(
             yield from _not_as_on_login(name, column, on_login[name])
         elif name in sources:
             yield from _equal(name, column)
+        elif not stated and name in points:
+            yield from _not_of_the_root_disk(name, column)
         elif not stated and (fact := fact_of(name)) is not None:
             yield from _RULES[fact.rule](name, column)
     yield from _misnamed(facts)
@@ -75,6 +81,14 @@ def _not_as_on_login(name: str, column: Column, there: Value) -> Iterator[Oddity
         if value != repr(there):
             # Where all nodes say the same, it may be the login node that is wrong.
             yield Oddity(name, nodes if len(found) > 1 else (), f"{name} is {value}, on the login node {there!r}")
+
+
+def _not_of_the_root_disk(name: str, column: Column) -> Iterator[Oddity]:
+    """The folder is there also where nothing is mounted on it, which may be all nodes."""
+    lost = tuple(node for node, value in column.items() if value == "/")
+    if lost:
+        yield Oddity(name, lost, f"{name} is '/': what all nodes share is not mounted")
+    yield from _equal(name, {node: value for node, value in column.items() if node not in lost})
 
 
 def _equal(name: str, column: Column) -> Iterator[Oddity]:
@@ -103,12 +117,17 @@ def _alike(name: str, column: Column) -> Iterator[Oddity]:
 
 
 def _close(name: str, column: Column) -> Iterator[Oddity]:
-    if not _numbers(column):
+    numbers = _numbers(column)
+    if not numbers:
         return
-    usual = statistics.median(_numbers(column).values())
-    for node, value in _numbers(column).items():
-        if abs(value - usual) > CLOSE_SHARE * abs(usual):
-            yield Oddity(name, (node,), f"{name} is {value:g}, the median is {usual:g}")
+    usual = statistics.median(numbers.values())
+    far = {node: value for node, value in numbers.items() if abs(value - usual) > CLOSE_SHARE * abs(usual)}
+    if far and 2 * len(far) >= len(numbers):
+        (least, at_least), *_, (most, at_most) = sorted((value, node) for node, value in numbers.items())
+        yield Oddity(name, (), f"{name} differs: from {least:g} on {at_least} to {most:g} on {at_most}")
+        return
+    for node, value in far.items():
+        yield Oddity(name, (node,), f"{name} is {value:g}, the median is {usual:g}")
 
 
 def _true(name: str, column: Column) -> Iterator[Oddity]:
@@ -140,10 +159,20 @@ def _none(name: str, column: Column) -> Iterator[Oddity]:
 
 
 def _few(name: str, column: Column) -> Iterator[Oddity]:
+    yield from _many_times(name, column, FEW)
+
+
+def _much(name: str, column: Column) -> Iterator[Oddity]:
+    fact = fact_of(name)
+    assert fact is not None
+    yield from _many_times(name, column, MUCH[fact.unit])
+
+
+def _many_times(name: str, column: Column, granted: float) -> Iterator[Oddity]:
     numbers = _numbers(column)
     usual = statistics.median(numbers.values()) if numbers else 0
     for node, value in numbers.items():
-        if value > max(FEW, FEW_TIMES * usual):
+        if value > max(granted, FEW_TIMES * usual):
             yield Oddity(name, (node,), f"{name} is {value:g}, the median is {usual:g}")
 
 
@@ -153,13 +182,21 @@ def _distinct(name: str, column: Column) -> Iterator[Oddity]:
             yield Oddity(name, nodes, f"{name} is {value} on each of them")
 
 
+def _cloned(name: str, column: Column) -> Iterator[Oddity]:
+    for odd in _distinct(name, column):
+        # One image that all have is no fault; where most have it, nobody knows whether they should.
+        if len(odd.nodes) < len(column):
+            yield odd if 2 * len(odd.nodes) <= len(column) else Oddity(name, (), f"{odd}, not on the others")
+
+
 def _told(name: str, column: Column) -> Iterator[Oddity]:
     yield from ()
 
 
 _RULES: dict[Rule, Callable[[str, Column], Iterator[Oddity]]] = {
     Rule.EQUAL: _equal, Rule.THERE: _there, Rule.ALIKE: _alike, Rule.TRUE: _true, Rule.CLOSE: _close,
-    Rule.ALIEN: _alien, Rule.HALF: _half, Rule.NONE: _none, Rule.FEW: _few, Rule.DISTINCT: _distinct, Rule.TOLD: _told,
+    Rule.ALIEN: _alien, Rule.HALF: _half, Rule.NONE: _none, Rule.FEW: _few, Rule.MUCH: _much,
+    Rule.DISTINCT: _distinct, Rule.CLONED: _cloned, Rule.TOLD: _told,
 }  # fmt: skip
 
 
@@ -187,6 +224,15 @@ def _not_as_slurm_believes(facts: Mapping[str, Mapping[str, Value]]) -> Iterator
         if isinstance(promised, int) and isinstance(group, int) and group < promised:
             text = f"Slurm promised the job {promised} MiB, its control group has {group} MiB"
             yield Oddity("limit.group_memory_mib", (node,), text)
+
+
+def figures(facts: Mapping[str, Mapping[str, Value]]) -> Iterator[tuple[str, str, dict[str, float]]]:
+    """(name, unit, number of each node) of the facts that are figures and that every node tells."""
+    for name in dict.fromkeys(name for of_node in facts.values() for name in of_node):
+        fact = fact_of(name)
+        numbers = _numbers({node: of_node.get(name) for node, of_node in facts.items()})
+        if fact is not None and fact.is_figure and len(numbers) == len(facts):
+            yield name, fact.unit, numbers
 
 
 def _by_value(column: Column) -> dict[str, tuple[str, ...]]:

@@ -19,13 +19,11 @@ from reframe_checks.base.check import SystemCheck
 from reframe_checks.base.once import OncePerPartition
 from reframe_checks.base.scaled import Scaled
 from reframe_checks.node import login_node
-from reframe_checks.node.odd_nodes import oddities
+from reframe_checks.node.odd_nodes import figures, oddities
 from reframe_checks.parsers import node_probe
 
-# A node with less than this share of the median node's free space on a mount is a suspect.
+# Where free space is out of bounds, a node with less than this share of the median node's there is a suspect.
 SUSPECT_FREE_SHARE = 0.5
-# A clock so far from the median one is suspect, if the round trips can tell.
-SUSPECT_CLOCK_US = 1000
 # Facts of the machine, which virtual nodes share.
 OF_THE_MACHINE = ("identity.boot_id",)
 
@@ -73,16 +71,23 @@ class PartitionHealth(OncePerPartition, Scaled, SystemCheck):
         self.clock_offsets_us = {node.host: node.clock_offset_us - usual_us for node in nodes}
         self.record_per_node("clock_offset", "us", self.clock_offsets_us)
         self.record_per_node("memory", "KiB", self.told("memory.total_kib"))
+        for name, unit, values in figures(self.facts):
+            self.record_per_node(name, unit, values)
         on_login = login_node.facts(self.users(), [*self.facts])
         odd_facts = oddities(self.facts, self.expected(), on_login, self.shared_mounts())
         found = [odd for odd in odd_facts if not self.is_the_machines(odd)]
-        odd_nodes = {node for odd in found for node in odd.nodes}
-        self.suspects = sorted({*odd_nodes, *self.fullest_nodes(), *self.odd_clocks()})
         if found:
+            self.suspects = sorted({node for odd in found for node in odd.nodes})
             hints = dict.fromkeys(fact.hint for odd in found if (fact := fact_of(odd.name)) and fact.hint)
             self.hint = "; ".join(hints) or self.hint
             raise SanityError("; ".join(map(str, found)))
         return True
+
+    @rfmb.run_before("performance")
+    def nodes_out_of_bounds(self):
+        """No others: a node whose disk is fuller than most, and not too full, is suspect of nothing."""
+        if not self.is_dry_run():
+            self.suspects = sorted({*self.fullest_nodes(), *self.odd_clocks()})
 
     def expected(self):
         """What the site says of the nodes: a value, or a bound of a number."""
@@ -108,12 +113,21 @@ class PartitionHealth(OncePerPartition, Scaled, SystemCheck):
     def fullest_nodes(self):
         free = self.free_shares()
         usual = {path: statistics.median(free[key] for key in free if key[1] == path) for _, path in free}
-        return {name for (name, path), share in free.items() if share < SUSPECT_FREE_SHARE * usual[path]}
+        return {
+            name
+            for (name, path), share in free.items()
+            if share < SUSPECT_FREE_SHARE * usual[path] and self.out_of_bounds("free_space_min", share)
+        }
 
     def odd_clocks(self):
-        for name, node in self.clocks.items():
-            if abs(self.clock_offsets_us[name]) > max(SUSPECT_CLOCK_US, node.clock_rtt_us):
-                yield name
+        """Those that the round trips can tell; none where half of the nodes are off."""
+        off = {
+            name
+            for name, offset_us in self.clock_offsets_us.items()
+            if abs(offset_us) > self.clocks[name].clock_rtt_us
+            and self.out_of_bounds("clock_offset_max", abs(offset_us))
+        }
+        return off if 2 * len(off) < len(self.clocks) else set()
 
     @rfmb.performance_function("us")
     def clock_offset_max(self):

@@ -1,8 +1,10 @@
 """What the rooms of ``node_facts`` make of what kernels say: trees of /sys and /proc, and where there is little."""
 
+import errno
 import importlib
 import os
 import pathlib
+import pwd
 import socket
 import threading
 
@@ -97,6 +99,28 @@ def test_pcie(room, tree, monkeypatch):
     assert not [name for name in facts if "00:01.0" in name]
 
 
+@pytest.mark.parametrize(
+    ("command_line", "alike"),
+    [
+        (
+            "BOOT_IMAGE=(hd0,gpt2)/vmlinuz-5.14 root=UUID=a1-b2 ro resume=/dev/sda3 crashkernel=1G-4G:192M quiet",
+            "ro crashkernel=1G-4G:192M quiet",
+        ),
+        (
+            "initrd=img-n1.cpio ip=10.0.0.7::10.0.0.1 BOOTIF=01-0c-c4-7a-00-11-22 hostname=n1 wwinit=n1.cluster nosmt",
+            "nosmt",
+        ),
+        ("rd.luks.uuid=luks-0ab1 id=0ab1c2d3-0000-1111-2222-0123456789ab iommu=pt node=n11", "iommu=pt node=n11"),
+        ("root=/dev/sda1 mitigations=off transparent_hugepage=never", "mitigations=off transparent_hugepage=never"),
+        (None, None),
+    ],
+)
+def test_options_of_the_kernel_without_what_is_a_nodes_own(room, monkeypatch, command_line, alike):
+    system = room("system")
+    monkeypatch.setattr(system.socket, "gethostname", lambda: "n1.cluster")
+    assert system.options_alike(command_line) == alike
+
+
 def test_memory_errors(room, tree, monkeypatch):
     errors = room("errors")
     folder = tree({"mc0/ce_count": "4", "mc0/ue_count": "0", "mc1/ce_count": "5", "mc1/ue_count": "1", "power/x": "9"})
@@ -135,6 +159,24 @@ def test_memory_of_the_control_group(room, tree, monkeypatch, lines, limits, mib
 
 
 @pytest.mark.parametrize(
+    ("promise", "mib"),
+    [
+        ({"SLURM_MEM_PER_NODE": "4000"}, 4000),
+        ({"SLURM_MEM_PER_CPU": "2000", "SLURM_CPUS_ON_NODE": "64"}, 128000),
+        ({"SLURM_MEM_PER_CPU": "2000"}, None),
+        ({"SLURM_CPUS_ON_NODE": "64"}, None),
+        ({}, None),
+    ],
+)
+def test_memory_that_slurm_promises(room, monkeypatch, promise, mib):
+    for name in ("SLURM_MEM_PER_NODE", "SLURM_MEM_PER_CPU", "SLURM_CPUS_ON_NODE"):
+        monkeypatch.delenv(name, raising=False)
+    for name, value in promise.items():
+        monkeypatch.setenv(name, value)
+    assert room("limits").facts()["limit.promised_memory_mib"] == mib
+
+
+@pytest.mark.parametrize(
     ("script", "answer_s", "told"),
     [
         ("echo 'NodeName=n1 CPUTot=64 RealMemory=257000 CurrentWatts=n/s'", 60, (64, 257000, None)),
@@ -159,9 +201,20 @@ def test_a_file_system_that_does_not_answer(room, monkeypatch):
     monkeypatch.setattr(mounts, "ANSWER_SECONDS", 0.05)
     over = threading.Event()
     monkeypatch.setattr(mounts.os, "statvfs", lambda path: over.wait())
-    found = mounts.at("/proc", mounts.mounted())
+    found = mounts.at("/proc")
     over.set()
-    assert (found["type"], found["size_bytes"], found["writable"]) == ("proc", None, None)
+    assert (found["type"], found["answers"], found["size_bytes"], found["writable"]) == ("proc", False, None, None)
+
+
+def test_a_file_system_that_its_server_has_forgotten(room, monkeypatch):
+    def stale(path):
+        raise OSError(errno.ESTALE, "Stale file handle")
+
+    mounts = room("mounts")
+    assert mounts.at("/proc")["answers"] is True
+    assert mounts.at("/nowhere")["answers"] is None
+    monkeypatch.setattr(mounts.os, "statvfs", stale)
+    assert (mounts.at("/proc/self")["type"], mounts.at("/proc/self")["answers"]) == ("proc", False)
 
 
 def test_mounts(room, monkeypatch):
@@ -175,6 +228,53 @@ def test_mounts(room, monkeypatch):
     found = mounts.mounted()
     assert found["/mnt/a b"] == {"type": "nfs4", "source": "srv:/a", "root": "/", "options": "noatime,rw,vers=4.2"}
     assert found["/scratch"]["type"] == "tmpfs", "the last mount hides those before"
+
+
+def test_a_target_is_a_folder_below_what_is_mounted(room, tree, monkeypatch):
+    mounts = room("mounts")
+    folder = tree({"lustre/home/kappa/file": "", "scratch/file": ""})
+    table = (
+        f"1 0 8:1 / / rw - ext4 /dev/sda1 rw\n9 1 0:9 /fs {folder}/lustre rw - lustre 10.0.0.1@o2ib:/fs rw,flock\n"
+        f"8 1 0:8 / {folder}/lus rw - tmpfs tmpfs rw\n"
+    )
+    monkeypatch.setattr(mounts, "read", lambda path: table)
+    found = mounts.at(f"{folder}/lustre/home/kappa")
+    assert (found["type"], found["root"], found["point"]) == ("lustre", "/fs", f"{folder}/lustre")
+    assert found["size_bytes"] > 0 and found["writable"] is True
+    (folder / "link").symlink_to("lustre/home")
+    assert mounts.at(f"{folder}/link/kappa")["point"] == f"{folder}/lustre"
+    # Of the root disk, where others have it mounted: so it says.
+    assert (mounts.at(f"{folder}/scratch")["type"], mounts.at(f"{folder}/scratch")["point"]) == ("ext4", "/")
+    assert set(mounts.at(f"{folder}/lustre/gone").values()) == {None}, "there is none"
+    assert set(mounts.at(f"{folder}/scratch/file/below").values()) == {None}
+
+
+def test_what_comes_over_the_network(room, monkeypatch):
+    mounts = room("mounts")
+    table = (
+        "1 0 8:1 / / rw - ext4 /dev/sda1 rw\n"
+        "2 1 0:30 / /home rw,nosuid - nfs4 nas2:/home rw,vers=4.2,addr=10.0.0.9,clientaddr=10.0.0.7\n"
+        "3 1 0:31 / /opt ro - nfs nas:/opt ro,mountaddr=10.0.0.9,mountport=20048\n"
+        "4 1 0:32 / /lustre rw - lustre 10.0.0.1@o2ib:/fs rw\n"
+        "5 1 0:33 / /users rw - autofs auto.users rw,fd=7\n"
+        "6 5 0:34 / /users/eve rw - nfs4 nas:/users/eve rw\n"
+        "7 1 0:35 / /sw rw - autofs systemd-1 rw,fd=9\n"
+        "8 7 0:36 / /sw rw - nfs4 nas:/sw rw\n"
+        "9 1 0:37 / /run/user/1007/doc rw - fuse.portal portal rw\n"
+        "10 1 0:38 / /scratch rw - tmpfs tmpfs rw\n"
+    )
+    monkeypatch.setattr(mounts, "read", lambda path: table)
+    assert mounts.network_mounts(mounts.rows(), {"/lustre"}) == {
+        "network_mount./home": "nfs4 nas#:/home nosuid,rw,vers=4.2",
+        "network_mount./opt": "nfs nas:/opt ro",
+        "network_mount./sw": "autofs",
+        "network_mount./users": "autofs",
+    }
+    monkeypatch.setattr(mounts, "MOST_NETWORK_MOUNTS", 1)
+    assert mounts.network_mounts(mounts.rows(), {"/lustre"}) == {
+        "network_mount./home": "nfs4 nas#:/home nosuid,rw,vers=4.2",
+        "network_mounts.more": 3,
+    }
 
 
 def test_what_is_left(room, tmp_path, monkeypatch):
@@ -206,6 +306,76 @@ def test_what_is_left(room, tmp_path, monkeypatch):
     assert facts["left.shared_memory_files_mib"] == 3
     assert facts["left.shared_memory"] == ["1.0 MiB of root"]
     assert facts["left.processes"] == [f"sleep ({process}) of job 999999"]
+
+
+class Processes:
+    """Other users' processes: number -> (user, line of its control group, age in s)."""
+
+    OWN_AGE_S = 60
+
+    def __init__(self, left, monkeypatch, processes):
+        self.of = {str(pid): process for pid, process in processes.items()}
+        monkeypatch.setattr(left, "entries", lambda folder: [*self.of, "uptime"])
+        monkeypatch.setattr(left, "read", self.read)
+        monkeypatch.setattr(left, "age_s", lambda pid: self.of[str(pid)][2] if str(pid) in self.of else self.OWN_AGE_S)
+
+    def read(self, *path):
+        _, pid, name = path
+        user, group, _ = self.of.get(pid, (os.getuid(), "0::/slurm/uid_0/job_7/step_0", 0))
+        # What another user's process has in its environment is not for this one's eyes.
+        told = {"status": f"Name:\tsolver\nState:\tS (sleeping)\nUid:\t{user}\t{user}", "cgroup": group}
+        return told.get(name)
+
+
+@pytest.mark.parametrize(
+    ("group", "job"),
+    [
+        ("9:memory:/slurm/uid_1007/job_6/step_0/task_0\n4:cpuset:/slurm/uid_1007/job_6", "6"),
+        ("0::/system.slice/slurmstepd.scope/job_6/step_batch/user/task_0", "6"),
+        ("0::/system.slice/n1_slurmstepd.scope/job_6/step_0", "6"),
+        ("9:memory:/slurm_n1/uid_1007/job_6", "6"),
+        ("0::/system.slice/sshd.service", None),
+        ("0::/system.slice/job_6.service", None),
+        (None, None),
+    ],
+)
+def test_another_users_process_tells_its_job_by_its_control_group(room, monkeypatch, group, job):
+    left = room("leftovers")
+    monkeypatch.setenv("SLURM_JOB_ID", "7")
+    Processes(left, monkeypatch, {100: (1007, group, 0)})
+    assert [one["job"] for one in left.seen_processes()] == [job]
+
+
+def test_the_job_around_virtual_nodes_is_nobodys(room, monkeypatch):
+    left = room("leftovers")
+    monkeypatch.setenv("SLURM_JOB_ID", "3")
+    Processes(left, monkeypatch, {100: (0, "0::/slurm/uid_0/job_7/step_0", 0), 101: (0, "0::/slurm/job_9", 0)})
+    assert [one["job"] for one in left.seen_processes()] == [None, "9"]
+
+
+def test_what_runs_in_no_job(room, monkeypatch):
+    left = room("leftovers")
+    accounts = {1007: ("eve", "/bin/bash"), 1008: ("agent", "/usr/sbin/nologin"), 65534: ("nobody", "/bin/false")}
+
+    def account(number):
+        name, shell = accounts[number]
+        return pwd.struct_passwd((name, "x", number, number, "", "/", shell))
+
+    monkeypatch.setattr(left.pwd, "getpwuid", account)
+    monkeypatch.setattr(left.os, "getuid", lambda: 1001)
+    monkeypatch.setenv("SLURM_JOB_ID", "7")
+    outside, older, newer = "0::/user.slice/user-1007.slice", 600, 5
+    Processes(
+        left, monkeypatch,
+        {
+            100: (1007, outside, older), 101: (1007, outside, newer), 102: (1007, "0::/slurm/job_6", older),
+            103: (1008, outside, older), 104: (65534, outside, older), 105: (100999, outside, older),
+            106: (1001, outside, older), 107: (81, outside, older),
+        },
+    )  # fmt: skip
+    assert left.outside_jobs([*left.seen_processes()]) == {"eve": ["solver (100)"]}
+    monkeypatch.delenv("SLURM_JOB_ID")
+    assert left.outside_jobs([*left.seen_processes()]) == {}
 
 
 @pytest.mark.parametrize("pattern", ["net.eth0.mtu", "net.*.mtu", "ib.*.rate", "mount./scratch.type", "cpu.governor"])

@@ -3,7 +3,7 @@
 import pytest
 
 from kappa.vocabulary.node_facts import Bound
-from reframe_checks.node.odd_nodes import oddities
+from reframe_checks.node.odd_nodes import figures, oddities
 
 SOUND = {"identity.slurm_name": "n", "identity.host_name": "n", "slurm.cpus": 2, "cpu.count": 2}
 
@@ -25,16 +25,37 @@ def odd(name, *values, expected=None):
         ("file./usr/lib/libmpi.so", ("aa", "aa", "bb"), [("n3",)]),
         ("mount./scratch.writable", (True, False, True), [("n2",)]),
         ("mount./scratch.size_bytes", (1000, 1001, 500), [("n3",)]),
+        ("mount./scratch.answers", (True, True, False), [("n3",)]),
+        ("mount./scratch.point", ("/scratch", "/", "/scratch"), [("n2",)]),
+        ("network_mount./home", ("nfs4 nas#:/home rw", None, "nfs4 nas#:/home rw"), [("n2",)]),
+        ("network_mount./data", (None, None, "nfs4 nas#:/data rw"), [("n3",)]),
         ("memory.total_kib", (100, 99, 101), []),
+        ("memory.total_kib", (64, 32), [()]),
+        ("memory.total_kib", (1, 1, 2, 2), [()]),
+        ("memory.total_kib", (1, 2, 2, None), [("n1",)]),
+        ("memory.total_kib", (64,), []),
         ("memory.available_kib", (100, 90, 40), [("n3",)]),
         ("left.shared_memory_files_mib", (0, 300, 0), [("n2",)]),
         ("left.shared_memory", ([], ["1.0 MiB of eve"], []), [("n2",)]),
         ("left.large_process.python3_mib", (None, 1500, None), [("n2",)]),
         ("left.large_process.mmfsd_mib", (4000, 4100, None), []),
+        ("left.outside_jobs.eve", (None, ["vim (7)"], None), [("n2",)]),
+        ("left.outside_jobs.monitor", (["agent (7)"], ["agent (9)"], ["agent (8)"]), []),
         ("left.zombies", (0, 3, 200), [("n3",)]),
         ("left.zombies", (50, 60, 200), []),
         ("identity.boot_id", ("a", "b", "a"), [("n1", "n3")]),
-        ("memory.of_nobody_kib", (1, 2, 10**9), []),
+        ("memory.of_nobody_kib", (1, 2, 10**9), [("n3",)]),
+        # 1 GiB is granted, and what all have, also where one has a bit more.
+        ("memory.of_nobody_kib", (1, 2, 10**6), []),
+        ("memory.of_nobody_kib", (10**8, 10**8, 10**9), []),
+        ("left.temporary_files_mib", (10, 20, 2000), [("n3",)]),
+        ("left.temporary_files_mib", (10, 20, 1000, None), []),
+        ("identity.machine_id", ("a", "b", "a", "c"), [("n1", "n3")]),
+        ("identity.machine_id", ("a", "a", "b"), [()]),
+        ("identity.machine_id", ("a", "a"), []),
+        ("identity.machine_id", ("a", "b"), []),
+        ("identity.machine_id", (None, None, "a"), []),
+        ("kernel.options", ("quiet", "quiet", "quiet mitigations=off"), [("n3",)]),
         ("failed.links", (None, "OSError: gone", None), [("n2",)]),
     ],
 )
@@ -47,6 +68,11 @@ def test_by_the_other_nodes(name, values, nodes):
 def test_a_tie_says_who_has_what_and_names_nobody():
     ((nodes, text),) = odd("net.eth0.mtu", 9000, 1280, 9000, 1280)
     assert (nodes, text) == ((), "net.eth0.mtu differs: 9000 on n1, n3; 1280 on n2, n4")
+
+
+def test_numbers_in_a_tie_name_nobody():
+    ((nodes, text),) = odd("memory.total_kib", 64, 32, 32, 64)
+    assert (nodes, text) == ((), "memory.total_kib differs: from 32 on n2 to 64 on n4")
 
 
 @pytest.mark.parametrize(
@@ -127,3 +153,25 @@ def test_what_all_nodes_share_is_mounted_from_one_place():
     facts["n2"]["mount./shared.source"] = "b:/x"
     assert list(oddities(facts, {})) == []
     assert [odd.nodes for odd in oddities(facts, {}, shared=["/shared"])] == [("n2",)]
+
+
+def test_what_all_nodes_share_is_on_no_root_disk():
+    def lost(*points, **stated):
+        facts = {f"n{number}": {**SOUND, "mount./shared/a.point": at} for number, at in enumerate(points, start=1)}
+        return [odd.nodes for odd in oddities(facts, stated.get("stated", {}), shared=["/shared/a"])]
+
+    assert lost("/shared", "/shared", "/shared") == []
+    assert lost("/shared", "/", "/shared") == [("n2",)]
+    assert lost("/", "/") == [("n1", "n2")]
+    assert lost("/", "/", stated={"mount./shared/a.point": "/"}) == []
+
+
+def test_figures_that_every_node_tells():
+    facts = {
+        "n1": {"power.cores_throttled": 0, "power.energy_j": 7, "cpu.count": 2, "mount./a.free_bytes": 5},
+        "n2": {"power.cores_throttled": 9, "power.energy_j": None, "cpu.count": 2, "mount./a.free_bytes": 6},
+    }
+    assert list(figures(facts)) == [
+        ("power.cores_throttled", "", {"n1": 0, "n2": 9}),
+        ("mount./a.free_bytes", "bytes", {"n1": 5, "n2": 6}),
+    ]

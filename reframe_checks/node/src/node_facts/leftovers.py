@@ -1,6 +1,6 @@
 """What other jobs left behind: shared memory and semaphores, processes, files in memory and in /tmp.
 
-On a node that this job has to itself, nothing that is here may belong to another job.
+On a node that this job has to itself, as every check asks for, nothing that is here may belong to another job.
 """
 
 import collections
@@ -18,8 +18,15 @@ LARGE_KIB = 1 << 20
 SHOWN = 8
 # For a folder with millions of files.
 PATIENCE_S = 5
-# The words of a job's first process; a process keeps its environment when its parent ends.
+# A process keeps its environment when its parent ends. Only its user and root may read it: the job's user does not see
+# which job another's process is of.
 JOB = re.compile(r"(?:^|\0)SLURM_JOB_ID=(\d+)")
+# Its control group, which all may read, is /slurm/uid_1000/job_7/step_0 in version 1, and in version 2
+# /system.slice/slurmstepd.scope/job_7/step_0; where several nodes are on a machine, their names are beside slurm.
+GROUP_OF_JOB = re.compile(r"^\d+:[^:]*:/(?:.*/)?[^/]*slurm[^/]*/(?:.*/)?job_(\d+)(?:/|$)", re.MULTILINE)
+# From here on people have their numbers.
+FIRST_USER = 1000
+NO_SHELLS = ("nologin", "false", "sync")
 
 
 def facts():
@@ -38,6 +45,7 @@ def facts():
         "left.semaphores": shown(system_v("sem", began)),
     }
     found.update({f"left.large_process.{name}_mib": mib for name, mib in large.items()})
+    found.update({f"left.outside_jobs.{name}": shown(texts) for name, texts in outside_jobs(processes).items()})
     for folder, name in FOLDERS.items():
         # What is in memory only a program holds that runs; in /tmp a day is granted.
         before = began if folder == "/dev/shm" else now - OLD_S
@@ -56,20 +64,61 @@ def shown(texts):
     return listed[:SHOWN] + rest
 
 
+def outside_jobs(processes):
+    """User -> what runs in his name and in no job since before this job began; nothing outside of a job.
+
+    Of people only: a number that nobody here has is a container's, and a service's account has no shell.
+    """
+    found = collections.defaultdict(list)
+    if "SLURM_JOB_ID" not in os.environ:
+        return found
+    since_s = age_s(os.getpid())
+    for user in {one["user"] for one in processes if one["user"] >= FIRST_USER} - {os.getuid()}:
+        try:
+            entry = pwd.getpwuid(user)
+        except KeyError:
+            continue
+        if os.path.basename(entry.pw_shell) in NO_SHELLS:
+            continue
+        for one in processes:
+            if one["user"] == user and one["job"] is None and is_older(one["pid"], since_s):
+                found[entry.pw_name].append("{name} ({pid})".format(**one))
+    return found
+
+
+def is_older(pid, than_s):
+    try:
+        return age_s(pid) > than_s
+    except (ValueError, IndexError):
+        return False  # it has ended
+
+
 def seen_processes():
+    own = os.environ.get("SLURM_JOB_ID")
+    # Of the virtual nodes that a job has on a cluster, this is that job, and tells nothing.
+    around = {job_by_group("self")} - {own}
     for pid in entries("/proc"):
         status = read("/proc", pid, "status") if pid.isdigit() else None
         if status is None:
             continue
         fields = dict(line.split(":\t", 1) for line in status.splitlines() if ":\t" in line)
-        job = JOB.search(read("/proc", pid, "environ") or "")
+        job = job_by_group(pid)
+        if job is None or job in around:
+            words = JOB.search(read("/proc", pid, "environ") or "")
+            job = words.group(1) if words else None
         yield {
             "pid": int(pid),
             "name": fields.get("Name", "?"),
             "state": fields.get("State", "?")[:1],
             "kib": int(fields.get("VmRSS", "0 kB").split()[0]),
-            "job": job.group(1) if job else None,
+            "user": int(fields.get("Uid", "0").split()[0]),
+            "job": job,
         }
+
+
+def job_by_group(pid):
+    found = GROUP_OF_JOB.search(read("/proc", pid, "cgroup") or "")
+    return found.group(1) if found else None
 
 
 def age_s(pid):

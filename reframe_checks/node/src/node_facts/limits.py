@@ -17,14 +17,22 @@ GROUPS = "/sys/fs/cgroup"
 
 def facts():
     found = {name: limit(resource.getrlimit(number)[0]) for name, number in LIMITS.items()}
-    promised = os.environ.get("SLURM_MEM_PER_NODE")
-    found["limit.promised_memory_mib"] = int(promised) if (promised or "").isdigit() else None
+    found["limit.promised_memory_mib"] = promised_memory_mib()
     found["limit.group_memory_mib"] = group_memory_mib()
     return found
 
 
 def limit(value):
     return "unlimited" if value == resource.RLIM_INFINITY else value
+
+
+def promised_memory_mib():
+    """By node, or by each of the CPUs that the job has here, as it was asked for; None where Slurm promises none."""
+    names = ("SLURM_MEM_PER_NODE", "SLURM_MEM_PER_CPU", "SLURM_CPUS_ON_NODE")
+    of_node, of_cpu, cpus = (int(text) if text.isdigit() else None for text in (os.environ.get(n, "") for n in names))
+    if of_node is not None or of_cpu is None or cpus is None:
+        return of_node
+    return of_cpu * cpus
 
 
 def group_memory_mib():

@@ -1,4 +1,4 @@
-"""File systems at the paths that jobs are promised: type, source, options, size; and the files that all nodes share."""
+"""File systems: at the paths that jobs are promised, and all that come over the network; files that all nodes share."""
 
 import hashlib
 import os
@@ -8,26 +8,63 @@ import threading
 from node_facts.files import read
 
 ANSWER_SECONDS = 10
+NETWORK = re.compile(r"nfs\d?|lustre|gpfs|beegfs\S*|ceph|cifs|smb3|panfs|wekafs|afs|9p|fuse\.(?!fuse-overlayfs).+")
+OWN_OPTIONS = ("clientaddr=", "addr=", "mountaddr=", "mountport=", "stripe=")
+# Where users, containers and services mount what is theirs.
+NOT_ALIKE = ("/run/", "/var/lib/", "/tmp/", "/proc/", "/sys/")
+MOST_NETWORK_MOUNTS = 32
 
 
 def facts(mounts, files):
     found = {"file." + path: sha256(path) for path in files}
-    table = mounted()
-    for path in mounts:
-        found.update({f"mount.{path}.{key}": value for key, value in at(path, table).items()})
+    targets = {path: at(path) for path in mounts}
+    for path, values in targets.items():
+        found.update({f"mount.{path}.{key}": value for key, value in values.items()})
+    found.update(network_mounts(rows(), {values["point"] for values in targets.values()}))
     return found
 
 
+def network_mounts(rows, told):
+    """What comes from servers, but at the points that are ``told`` already; by the table, as none of them is asked.
+
+    What is mounted when it is needed comes and goes: of that the folder that is watched for it.
+    """
+    watched = {point for point, there in rows if there["type"] == "autofs"}
+    found = {}
+    for point, there in sorted(dict(rows).items()):
+        if point in told or point.startswith(NOT_ALIKE) or any(point.startswith(folder + "/") for folder in watched):
+            continue
+        kind = there["type"]
+        if point in watched:
+            found["network_mount." + point] = "autofs"
+        elif NETWORK.fullmatch(kind):
+            found["network_mount." + point] = " ".join((kind, kind_of(there["source"]), there["options"]))
+    kept = dict(list(found.items())[:MOST_NETWORK_MOUNTS])
+    if len(found) > len(kept):
+        kept["network_mounts.more"] = len(found) - len(kept)
+    return kept
+
+
+def kind_of(source):
+    """Node 3 may have its third loop device: what differs is that another has a tmpfs, or its root disk."""
+    return re.sub(r"\d+", "#", source)
+
+
 def mounted():
-    """Mount point -> what is mounted there; the last one on a path hides those before. See proc(5), mountinfo."""
-    table = {}
+    """Mount point -> what is mounted there; the last one on a path hides those before."""
+    return dict(rows())
+
+
+def rows():
+    """(mount point, what is mounted there) in the order of mounting. See proc(5), mountinfo."""
+    found = []
     for line in (read("/proc/self/mountinfo") or "").splitlines():
         here, _, there = line.partition(" - ")
         root, point, options = (unescaped(field) for field in here.split()[3:6])
         kind, source, *more = there.split(" ", 2)
         options = sorted_options(options, *more)
-        table[point] = {"type": kind, "source": unescaped(source), "root": root, "options": options}
-    return table
+        found.append((point, {"type": kind, "source": unescaped(source), "root": root, "options": options}))
+    return found
 
 
 def unescaped(field):
@@ -35,28 +72,54 @@ def unescaped(field):
 
 
 def sorted_options(*texts):
-    """Without what is a node's own: its address, and what of a disk is its journal's."""
+    """Without what is a node's own: its address, which of a server's it was given, what of a disk is its journal's."""
     words = {word for text in texts for word in text.split(",")}
-    return ",".join(sorted(word for word in words if not word.startswith(("clientaddr=", "stripe="))))
+    return ",".join(sorted(word for word in words if not word.startswith(OWN_OPTIONS)))
 
 
-def at(path, table):
-    """All values are None where nothing is mounted at the path; the sizes where the file system does not answer."""
-    found = dict.fromkeys(("type", "source", "source_kind", "root", "options", "size_bytes", "free_bytes", "writable"))
-    point = os.path.normpath(path)
-    if point not in table:
-        point = within(ANSWER_SECONDS, os.path.realpath, path)
+def at(path):
+    """Of what is mounted at the path or, if nothing is, at the nearest folder above it.
+
+    All values are None where there is no such path; the last three where the file system does not answer.
+    """
+    of_table = ("type", "source", "source_kind", "root", "point", "options")
+    found = dict.fromkeys((*of_table, "answers", "size_bytes", "free_bytes", "writable"))
+    # What does not answer is not known to be missing.
+    is_there, place, status = within(ANSWER_SECONDS, asked, path) or (True, os.path.normpath(path), None)
+    # Read after it was asked, which may have mounted it (autofs).
+    table = mounted()
+    point = nearest(place, table)
+    if not is_there:
+        return found
+    found["answers"] = status is not None
     if point not in table:
         return found
-    found.update(table[point])
-    # Node 3 may have its third loop device: what differs is that another has a tmpfs, or its root disk.
-    found["source_kind"] = re.sub(r"\d+", "#", found["source"])
-    status = within(ANSWER_SECONDS, os.statvfs, point)
+    found.update(table[point], point=point)
+    found["source_kind"] = kind_of(found["source"])
     if status is not None:
         found["size_bytes"] = status.f_blocks * status.f_frsize
         found["free_bytes"] = status.f_bavail * status.f_frsize
         found["writable"] = not status.f_flag & os.ST_RDONLY
     return found
+
+
+def asked(path):
+    """(whether there is such a path, its real path, what its file system says of itself or None)"""
+    try:
+        status = os.statvfs(path)
+    except (FileNotFoundError, NotADirectoryError):
+        return False, path, None
+    except OSError:  # a server that forgot the file system, a disk that is gone
+        status = None
+    return True, os.path.realpath(path), status
+
+
+def nearest(place, table):
+    """The longest path in the table that the place is, or is below; ``/`` where there is none."""
+    place = "/" + place.lstrip("/")
+    while place not in table and place != "/":
+        place = os.path.dirname(place)
+    return place
 
 
 def within(seconds, function, *arguments):

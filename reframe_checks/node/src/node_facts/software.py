@@ -11,7 +11,7 @@ import shutil
 import subprocess
 
 from node_facts.files import read
-from node_facts.mounts import sha256
+from node_facts.mounts import NETWORK, sha256
 
 # Beside the real file of a library (first part of its name): what it opens at run time, and the settings that it reads.
 OPEN_MPI = ("openmpi/*.so", "openmpi/lib/openmpi*/*.so", "../etc/openmpi-mca-params.conf", "/etc/openmpi/*.conf")
@@ -25,7 +25,6 @@ OPENED = {
     "libibverbs": ("libibverbs/*.so",),
     "libslurmfull": ("*.so",),
 }
-NETWORK = re.compile(r"nfs\d?|lustre|gpfs|beegfs\S*|ceph|cifs|smb3|panfs|wekafs|afs|9p|fuse\.(?!fuse-overlayfs).+")
 READERS = 2
 LDD_SECONDS = 60
 

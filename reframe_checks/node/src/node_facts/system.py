@@ -2,6 +2,8 @@
 
 import glob
 import os
+import re
+import socket
 
 from node_facts.files import entries, first, number, read
 
@@ -11,6 +13,13 @@ MODULES = (
     "mlx5_core", "mlx5_ib", "ib_core", "hfi1", "irdma", "bnxt_en", "ice", "efa", "nvidia", "nvidia_peermem", "gdrdrv",
     "amdgpu", "lustre", "lnet", "ko2iblnd", "mmfs26", "beegfs", "knem", "xpmem",
 )  # fmt: skip
+# Words of the kernel's command line that are a node's own: by their keys, or by a UUID or an address in them.
+OWN_WORD = re.compile(
+    r"(?:root|rootflags|resume|initrd|BOOT_IMAGE|BOOTIF|MAC|ip|ifname|bootdev|nfsroot|netroot|nfsaddrs|wwid|hostname|"
+    r"systemd\.(?:hostname|machine_id)|rd\.(?:luks|lvm|md|iscsi|znet)\..*)=.*"
+    r"|.*(?:UUID=|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|(?:[0-9a-f]{2}[:-]){5}[0-9a-f]{2}|\d+(?:\.\d+){3}).*",
+    re.IGNORECASE,
+)
 
 
 def facts():
@@ -19,7 +28,8 @@ def facts():
 
 def general():
     yield "kernel.release", os.uname().release
-    yield "kernel.options", read("/proc/cmdline")
+    yield "kernel.command_line", read("/proc/cmdline")
+    yield "kernel.options", options_alike(read("/proc/cmdline"))
     yield "kernel.tainted", number("/proc/sys/kernel/tainted")
     yield "system.release", first(r'^PRETTY_NAME="?([^"\n]+)', read("/etc/os-release"))
     yield "system.time_zone", os.environ.get("TZ") or read("/etc/timezone") or zone_file()
@@ -36,6 +46,15 @@ def general():
     yield "cpu.highest_khz", distinct(CPUS + "/cpu[0-9]*/cpufreq/scaling_max_freq")
     yield "cpu.boost", read(CPUS, "cpufreq/boost") or no_turbo()
     yield "cpu.smt", read(CPUS, "smt/control")
+
+
+def options_alike(command_line):
+    """The kernel's options that nodes of one kind have in common."""
+    if command_line is None:
+        return None
+    name = socket.gethostname().partition(".")[0]
+    words = command_line.split()
+    return " ".join(word for word in words if not OWN_WORD.fullmatch(word) and name not in re.split(r"[^\w-]", word))
 
 
 def zone_file():

@@ -1,0 +1,100 @@
+"""Whom PartitionHealth suspects: the nodes that its error is about, and no others."""
+
+import json
+from types import SimpleNamespace
+
+import pytest
+from reframe.core.exceptions import SanityError
+from reframe.utility.sanity import evaluate
+
+from reframe_checks.base.references import References
+from reframe_checks.node import login_node
+from reframe_checks.node.partition_health import PartitionHealth
+from reframe_checks.parsers.node_probe import NodeFacts
+
+REFERENCES = {"clock_offset_max": [0, None, 5000, "us"], "free_space_min": [0.02, 0, None, ""]}
+
+
+class Health(SimpleNamespace):
+    """The check without a job: of each node what it tells, its free share of ``/scratch`` and its clock."""
+
+    reference_problem = ""
+
+    def __init__(self, monkeypatch, nodes):
+        super().__init__(per_node={}, suspects=[], hint="", num_tasks=len(nodes))
+        monkeypatch.setattr(login_node, "facts", lambda users, nodes: {})
+        self.nodes = tuple(
+            NodeFacts(name, {**facts, **self.disk(free)}, clock_us, 100.0)
+            for name, (facts, free, clock_us) in nodes.items()
+        )
+
+    @staticmethod
+    def disk(free):
+        return {"mount./scratch.size_bytes": 1000, "mount./scratch.free_bytes": 1000 * free, "memory.total_kib": 9}
+
+    def __getattr__(self, name):
+        of = PartitionHealth if name in vars(PartitionHealth) else References
+        return getattr(of, name).__get__(self)
+
+    def _reference_entry(self):
+        return REFERENCES, "PartitionHealth.each_node"
+
+    def parsed(self, *_, **__):
+        return self.nodes
+
+    def output_text(self):
+        return ""
+
+    def extra(self, name, default):
+        return {"storage": {"scratch": "/scratch"}}.get(name, default)
+
+    def users(self):
+        return []
+
+    def shared_mounts(self):
+        return []
+
+    def record_per_node(self, metric, unit, values):
+        self.per_node[metric] = json.loads(json.dumps([unit, values]))
+
+    def is_dry_run(self):
+        return False
+
+
+SOUND = ({}, 0.5, 0.0)
+
+
+def test_reports_show_figures_of_nodes(monkeypatch):
+    health = Health(monkeypatch, {name: ({"slurm.power_w": 400, "cpu.count": 2}, 0.5, 0.0) for name in ("n1", "n2")})
+    assert evaluate(health.nodes_agree())
+    assert health.per_node["slurm.power_w"] == ["W", {"n1": 400, "n2": 400}]
+    assert sorted(health.per_node) == ["clock_offset", "memory", "mount./scratch.free_bytes", "slurm.power_w"]
+
+
+def test_facts_blame_no_full_disk_and_no_clock(monkeypatch):
+    usual, odd = {"net.eth0.mtu": 9000}, {"net.eth0.mtu": 1280}
+    nodes = {"n1": (usual, 0.5, 0.0), "n2": (odd, 0.5, 0.0), "n3": (usual, 0.001, 0.0), "n4": (usual, 0.5, 9000.0)}
+    health = Health(monkeypatch, nodes)
+    with pytest.raises(SanityError, match=r"^n2: net.eth0.mtu is 1280, most nodes have 9000$"):
+        evaluate(health.nodes_agree())
+    assert health.suspects == ["n2"]
+
+
+@pytest.mark.parametrize(
+    ("of_n3", "of_n4", "suspects"),
+    [
+        (SOUND, SOUND, []),
+        # Fuller and later than the others, and within bounds.
+        (({}, 0.1, 0.0), ({}, 0.5, 2000.0), []),
+        (({}, 0.001, 0.0), ({}, 0.5, 2000.0), ["n3"]),
+        (({}, 0.1, 0.0), ({}, 0.5, 9000.0), ["n4"]),
+        (({}, 0.001, 0.0), ({}, 0.5, 9000.0), ["n3", "n4"]),
+        # Which half of the clocks is right, nobody knows.
+        (({}, 0.5, 30000.0), ({}, 0.5, 30000.0), []),
+    ],
+)
+def test_figures_blame_whose_is_out_of_bounds(monkeypatch, of_n3, of_n4, suspects):
+    health = Health(monkeypatch, {"n1": SOUND, "n2": SOUND, "n3": of_n3, "n4": of_n4})
+    assert evaluate(health.nodes_agree()) and health.suspects == []
+    health.nodes_out_of_bounds()
+    assert health.suspects == suspects
