@@ -12,6 +12,7 @@
 #include <nlohmann/json.hpp>
 #include <vector>
 
+#include "base/own_cores.hpp"
 #include "commands/commands.hpp"
 #include "commands/ranks.hpp"
 
@@ -32,14 +33,10 @@ Core own_core() {
     int place = 0;
     MPI_Comm_rank(node, &place);
     MPI_Comm_free(&node);
-    cpu_set_t mask;
-    CPU_ZERO(&mask);
-    if (sched_getaffinity(0, sizeof mask, &mask) != 0) throw std::runtime_error("sched_getaffinity failed");
-    std::vector<int> cores;
-    for (int c = 0; c < CPU_SETSIZE; ++c)
-        if (CPU_ISSET(static_cast<std::size_t>(c), &mask)) cores.push_back(c);
+    const std::vector<int> usable = cores::own();
     Core own;
-    own.number = cores[static_cast<std::size_t>(place) % cores.size()];
+    own.number = usable[static_cast<std::size_t>(place) % usable.size()];
+    cpu_set_t mask;
     CPU_ZERO(&mask);
     CPU_SET(static_cast<std::size_t>(own.number), &mask);
     if (sched_setaffinity(0, sizeof mask, &mask) != 0) throw std::runtime_error("cannot bind to core " + std::to_string(own.number));
