@@ -12,6 +12,7 @@
 #include <nlohmann/json.hpp>
 #include <vector>
 
+#include "base/heartbeat.hpp"
 #include "base/own_cores.hpp"
 #include "commands/commands.hpp"
 #include "commands/ranks.hpp"
@@ -75,9 +76,12 @@ void simulate_and_tell(const Mpi& mpi, const AlikeOptions& o) {
     const Alike alike(study, kernels);
     std::map<std::uint64_t, int> rounds;
     const auto end = Clock::now() + std::chrono::duration<double>(o.seconds);
+    heartbeat::phase(kPatience_s, "rounds of the whole case");
     do {
-        ++rounds[alike.round(o.steps, [](Engine&) {})];
+        ++rounds[alike.round(o.steps, [](Engine&) { heartbeat::beat(); })];
     } while (Clock::now() < end);
+    // A slow core comes to the end of its last round later than the others, which wait.
+    heartbeat::phase(kPatience_s + 10 * o.seconds, "gathers the bits");
     const json own{{"node", core.node.data()}, {"core", core.number}, {"digests", digests_as_json(rounds)}, {"basis", basis_of_bits()}};
     const std::string texts = gathered(mpi, own.dump() + "\n");
     if (mpi.rank != 0) return;
