@@ -126,7 +126,8 @@ class PartitionExtras(Struct, forbid_unknown_fields=True, frozen=True, kw_only=T
         Transport | None,
         _said(
             "`{adapters: [mlx5_0:1], protocols: [rc_mlx5, dc_mlx5]}`: what MPI has to use between nodes, by names or "
-            "shell patterns; each of the adapters carries its part",
+            "shell patterns; each of the adapters carries its part; without it, what most nodes use, and RDMA where "
+            "there is some",
             "TransportUsed",
         ),
     ] = None

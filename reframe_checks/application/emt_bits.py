@@ -38,6 +38,7 @@ class EmtBits(SameBits, Scaled, EmtCheck):
     @rfmb.run_after("setup")
     def command_line(self):
         self.num_tasks, self.num_tasks_per_node = self.num_tasks * self.cores_per_node, self.cores_per_node
+        self.use_multithreading = False  # a rank on each core, not on each thread of half of them
         self.executable = shlex.quote(self.program)
         self.executable_opts = [
             "alike", "network.json", f"--steps={STEPS}", f"--seconds={self.seconds}", f"--variant={self.variant}",

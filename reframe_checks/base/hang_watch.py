@@ -23,7 +23,7 @@ from reframe_checks.parsers import hang
 
 # As in `src/job/watch_nodes.py`.
 HANG_FILE, LOG_FILE = "hang.json", "watch.err"
-PARTS = ("watch_nodes.py", "search.py", "steps.py", "halves.py", "look_at_node.py", "start_mpi.py")
+PARTS = ("watch_nodes.py", "search.py", "steps.py", "halves.py", "crashed.py", "look_at_node.py", "start_mpi.py")
 #: Between two questions for the state of a job's first node.
 ASK_EVERY_S = 10
 #: States of a job that Slurm has ended, which says nothing of its nodes.
@@ -34,6 +34,7 @@ HINTS = {
     "silent": "is it up? look at its console, at slurmd's log there and at its network",
     "lost": "look at `scontrol show node`, its console and slurmd's log",
     "mpi": "start MPI on it alone; compare its MPI and PMIx packages, their configuration files and its firewall",
+    "crashed": "look at `dmesg` and the memory's errors there; compare its programs and libraries with another node's",
 }
 
 
@@ -126,6 +127,8 @@ def said(named: hang.Named) -> str:
             return "MPI does not start with it, but on all other nodes" + (f"; {who} stands{where}" if process else "")
         case "silent":
             return "no step starts there, but on the other nodes"
+        case "crashed":
+            return f"its tasks crashed first: {named.said}"
     return "Slurm has given it up"
 
 

@@ -2,12 +2,31 @@
 
 import fnmatch
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from reframe_checks.parsers.mpi_report import Lane
 
-#: An adapter with less than this share of what MPI sent carries something else; all together carry at least the other.
-LEAST_SHARE, WHOLE_SHARE = 0.1, 0.9
+#: An adapter with less than the first share of what MPI sent, or of many rails with less than half of its part, carries
+#: something else; all together carry at least the second.
+LEAST_SHARE, WHOLE_SHARE, LEAST_PART = 0.1, 0.9, 0.5
+
+
+def unlike_any(payload_bytes: int, sent_bytes: Mapping[str, Mapping[str, int]], stated: bool) -> str | None:
+    """What is wrong although no node is unlike most others, where the site names no adapters; ``None`` if nothing is.
+
+    :param stated: the site says what MPI has to use, if not by which adapters: then that may be TCP beside RDMA.
+    """
+    usual = _usual(payload_bytes, sent_bytes)
+    if not usual:
+        sets = Counter(", ".join(sorted(_used(_shares(payload_bytes, own)))) for own in sent_bytes.values())
+        listed = "; ".join(f"{count} nodes {names or 'none'}" for names, count in sorted(sets.items()))
+        return f"there are no adapters that most nodes use: {listed}"
+    having = [node for node, counted in sent_bytes.items() if any(map(_is_rdma, counted))]
+    if not stated and 2 * len(having) > len(sent_bytes) and not any(map(_is_rdma, usual)):
+        ports = ", ".join(sorted({name for counted in sent_bytes.values() for name in counted if _is_rdma(name)}))
+        used = ", ".join(sorted(usual))
+        return f"MPI fell back to TCP: it used {used}, and {ports} carried less than {LEAST_SHARE:.0%}"
+    return None
 
 
 def wrong_adapters(
@@ -17,15 +36,18 @@ def wrong_adapters(
 
     :param sent_bytes: by node and adapter.
     :param expected: names or shell patterns of the adapters that share the traffic; of a pattern each that there is.
-        Without any, those that most nodes use.
+        Without any, those that most nodes use; nobody where there are none.
     """
     usual = _usual(payload_bytes, sent_bytes)
+    if not expected and not usual:
+        return
     for node, counted in sent_bytes.items():
-        shares = {name: count / payload_bytes for name, count in counted.items()}
-        used = {name for name, share in shares.items() if share >= LEAST_SHARE}
+        shares = _shares(payload_bytes, counted)
         wanted = {name for name in shares if any(fnmatch.fnmatchcase(name, one) for one in expected)}
         if not expected:
-            wanted = usual or used
+            wanted = usual
+        least = _least(len(wanted))
+        used = {name for name, share in shares.items() if share >= (least if name in wanted else LEAST_SHARE)}
         gone = [pattern for pattern in expected if not fnmatch.filter(shares, pattern)]
         if gone:
             yield node, f"there is no adapter {', '.join(gone)}: MPI used {_shown(shares, used)}"
@@ -39,12 +61,40 @@ def wrong_adapters(
 
 def _usual(payload_bytes: int, sent_bytes: Mapping[str, Mapping[str, int]]) -> set[str]:
     """What more than half of the nodes use."""
-    used = Counter(
-        frozenset(name for name, count in counted.items() if count >= LEAST_SHARE * payload_bytes)
-        for counted in sent_bytes.values()
-    )
+    used = Counter(frozenset(_used(_shares(payload_bytes, counted))) for counted in sent_bytes.values())
     names, count = used.most_common(1)[0]
     return set(names) if 2 * count > len(sent_bytes) else set()
+
+
+def _used(shares: Mapping[str, float]) -> set[str]:
+    """As many of the adapters, those with the most first, as each carry what is to be expected of one of so many."""
+    ranked = sorted(shares, key=lambda name: shares[name], reverse=True)
+    counts = (count for count in range(len(ranked), 0, -1) if shares[ranked[count - 1]] >= _least(count))
+    return set(ranked[: next(counts, 0)])
+
+
+def _least(count: int) -> float:
+    """What one of so many adapters that share the traffic carries at least."""
+    return min(LEAST_SHARE, LEAST_PART / max(1, count))
+
+
+def _shares(payload_bytes: int, counted: Mapping[str, int]) -> dict[str, float]:
+    return {name: count / payload_bytes for name, count in counted.items()}
+
+
+def _is_rdma(name: str) -> bool:
+    """Ports are called ADAPTER:NUMBER, network interfaces are not."""
+    return ":" in name
+
+
+def silent_hosts(said: Mapping[str, object], nodes: Collection[str]) -> str | None:
+    """Which nodes' MPI says nothing of itself, where it does on others; ``None`` where all or no hosts tell."""
+    hosts = {host for host in said if host}
+    if not hosts or len(hosts) >= len(nodes):
+        return None
+    short = {host.partition(".")[0] for host in hosts}
+    missing = sorted(node for node in nodes if node.partition(".")[0] not in short)
+    return f"MPI says on {len(hosts)} of {len(nodes)} nodes what it uses, and nothing on {', '.join(missing[:8])}"
 
 
 def wrong_protocols(said: Mapping[str, frozenset[Lane]], expected: Sequence[str]) -> Iterator[tuple[str, str]]:

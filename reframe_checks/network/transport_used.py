@@ -2,7 +2,7 @@
 
 Every node sends to the next (own program, ``src/ring_traffic``) while the adapters' own counters are read, and the
 library is asked to say what it chose (Open MPI, UCX, Intel MPI). The site says what it expects (``transport`` of a
-partition); without that all nodes have to use the same adapters.
+partition); without that all nodes have to use the same adapters, of RDMA where there is RDMA.
 """
 
 import pathlib
@@ -16,10 +16,11 @@ from kappa.vocabulary.tunables import Tunable
 from reframe_checks.base.check import KappaCheck
 from reframe_checks.base.cmake_program import CMakeProgram
 from reframe_checks.base.scaled import Scaled
-from reframe_checks.network.transport_faults import wrong_adapters, wrong_protocols
+from reframe_checks.network.transport_faults import silent_hosts, unlike_any, wrong_adapters, wrong_protocols
 from reframe_checks.parsers import mpi_report, ring_traffic
 
 RESULT = "ring_traffic.json"
+EXAMPLE = "`{adapters: [eth0]}` for TCP on purpose"
 # How each library is asked what it uses; the others ignore it.
 ASKED = [
     "OMPI_MCA_pml_base_verbose=10", "OMPI_MCA_bml_base_verbose=10", "OMPI_MCA_btl_base_verbose=30",
@@ -64,7 +65,11 @@ class TransportUsed(Scaled, KappaCheck):
                 shares = {node: own.get(adapter, 0) / traffic.payload_bytes for node, own in counted.items()}
                 self.record_per_node(f"{direction}_{adapter}", "", shares)
         self.least_carried = min(sum(own.values()) for own in traffic.sent_bytes.values()) / traffic.payload_bytes
-        wrong = list(wrong_adapters(traffic.payload_bytes, traffic.sent_bytes, expected.get("adapters", [])))
+        adapters = expected.get("adapters", [])
+        text = None if adapters else unlike_any(traffic.payload_bytes, traffic.sent_bytes, bool(expected))
+        if text:
+            raise SanityError(f"{text}; what is right, `transport` of the partition in site.yaml says: {EXAMPLE}")
+        wrong = list(wrong_adapters(traffic.payload_bytes, traffic.sent_bytes, adapters))
         if protocols := expected.get("protocols"):
             wrong += wrong_protocols(said, protocols)
             if not said:
@@ -72,6 +77,8 @@ class TransportUsed(Scaled, KappaCheck):
         if wrong:
             self.suspects = sorted({node for node, _ in wrong} & set(traffic.sent_bytes))
             raise SanityError("; ".join(f"{node}: {text}" for node, text in wrong[:8]))
+        if protocols and (text := silent_hosts(said, traffic.sent_bytes)):
+            raise SanityError(f"{text}: see the job's output")
         return self.require_all_nodes(traffic.sent_bytes)
 
     @rfmb.performance_function("")

@@ -9,7 +9,7 @@ from reframe_checks.parsers.text import Output, Quantity
 
 HOW = ("hang", "crash")
 #: Of a process that is the reason: stopped, or waiting in the kernel; of a node: see the watch.
-PROCESS_REASONS, NODE_REASONS = ("stopped", "blocked"), ("lost", "silent", "mpi")
+PROCESS_REASONS, NODE_REASONS = ("stopped", "blocked"), ("lost", "silent", "mpi", "crashed")
 
 
 @dataclass(frozen=True)
@@ -26,11 +26,12 @@ class Process:
 
 @dataclass(frozen=True)
 class Named:
-    """A node, why, and the process there that shows it."""
+    """A node, why, and what shows it: the process there, or what srun said."""
 
     node: str
     reason: str
     process: Process | None
+    said: str = ""
 
 
 @dataclass(frozen=True)
@@ -75,7 +76,8 @@ def _named(record: Record) -> Named:
     if reason not in (*PROCESS_REASONS, *NODE_REASONS):
         raise record.error("a reason", "reason")
     told = reason in PROCESS_REASONS or "pid" in record
-    return Named(record.text("node"), reason, _process(record) if told else None)
+    said = record.text("said") if reason == "crashed" else ""
+    return Named(record.text("node"), reason, _process(record) if told else None, said)
 
 
 def _process(record: Record) -> Process:

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import importlib
+import os
+import subprocess
 from pathlib import Path
 
 import pytest
 
+from reframe_checks.base.job_files import FOLDER
 from reframe_checks.localise.bits import golden_bits, judge
 from reframe_checks.parsers import bit_sweep
+from tests.mpi_environment import MPI_ENVIRONMENT
 from tests.planted_bits import planted_bits
+from tests.waiting import until
 
 from .conftest import Emt
 
@@ -28,3 +34,21 @@ def test_a_flipped_bit_names_its_core(emt: Emt, tmp_path: Path) -> None:
     outcomes = list(planted_bits(emt.program.parent / "tests/emt_planted", 200, 1, tmp_path))
     assert len(outcomes) == 200
     assert sum(named for _, _, named in outcomes) >= 0.98 * len(outcomes)  # the bound of 0.99 takes more trials
+
+
+def test_rounds_are_a_phase_of_their_own_in_which_it_beats(
+    emt: Emt, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.syspath_prepend(str(FOLDER))
+    heartbeat_of = importlib.import_module("look_at_node").heartbeat_of
+    network = tmp_path / "network.json"
+    emt("generate", "hq", "--seed", "1", "-o", network)
+    command = [emt.program, "alike", network, "--seconds", "300", "--result", tmp_path / "alike.json"]
+    running = subprocess.Popen(command, env=os.environ | MPI_ENVIRONMENT)
+    try:
+        until(lambda: (heartbeat_of(running.pid) or [0, ""])[1] == "rounds of the whole case", "it simulates")
+        first = heartbeat_of(running.pid)[0]
+        until(lambda: heartbeat_of(running.pid)[0] > first, "it beats")
+    finally:
+        running.kill()
+        running.wait()

@@ -36,6 +36,8 @@ def test_each_node_sweeps_have_a_task_on_every_node(cpu_infiniband):
     script = cpu_infiniband.one("NodeSweep")
     assert {"--nodes=16", "--ntasks=16", "--cpus-per-task=40"} <= script.sbatch
     assert script.exports["SRUN_CPUS_PER_TASK"] == "40"
+    for check in ("NodeSweep", "EmtBits"):
+        assert "--hint=nomultithread" in cpu_infiniband.one(check).sbatch
 
 
 def test_hpl_fills_the_memory_on_a_square_grid(cpu_infiniband):

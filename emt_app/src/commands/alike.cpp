@@ -12,6 +12,8 @@
 #include <nlohmann/json.hpp>
 #include <vector>
 
+#include "base/heartbeat.hpp"
+#include "base/own_cores.hpp"
 #include "commands/commands.hpp"
 #include "commands/ranks.hpp"
 
@@ -32,14 +34,10 @@ Core own_core() {
     int place = 0;
     MPI_Comm_rank(node, &place);
     MPI_Comm_free(&node);
-    cpu_set_t mask;
-    CPU_ZERO(&mask);
-    if (sched_getaffinity(0, sizeof mask, &mask) != 0) throw std::runtime_error("sched_getaffinity failed");
-    std::vector<int> cores;
-    for (int c = 0; c < CPU_SETSIZE; ++c)
-        if (CPU_ISSET(static_cast<std::size_t>(c), &mask)) cores.push_back(c);
+    const std::vector<int> usable = cores::own();
     Core own;
-    own.number = cores[static_cast<std::size_t>(place) % cores.size()];
+    own.number = usable[static_cast<std::size_t>(place) % usable.size()];
+    cpu_set_t mask;
     CPU_ZERO(&mask);
     CPU_SET(static_cast<std::size_t>(own.number), &mask);
     if (sched_setaffinity(0, sizeof mask, &mask) != 0) throw std::runtime_error("cannot bind to core " + std::to_string(own.number));
@@ -78,9 +76,12 @@ void simulate_and_tell(const Mpi& mpi, const AlikeOptions& o) {
     const Alike alike(study, kernels);
     std::map<std::uint64_t, int> rounds;
     const auto end = Clock::now() + std::chrono::duration<double>(o.seconds);
+    heartbeat::phase(kPatience_s, "rounds of the whole case");
     do {
-        ++rounds[alike.round(o.steps, [](Engine&) {})];
+        ++rounds[alike.round(o.steps, [](Engine&) { heartbeat::beat(); })];
     } while (Clock::now() < end);
+    // A slow core comes to the end of its last round later than the others, which wait.
+    heartbeat::phase(kPatience_s + 10 * o.seconds, "gathers the bits");
     const json own{{"node", core.node.data()}, {"core", core.number}, {"digests", digests_as_json(rounds)}, {"basis", basis_of_bits()}};
     const std::string texts = gathered(mpi, own.dump() + "\n");
     if (mpi.rank != 0) return;

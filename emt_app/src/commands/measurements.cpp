@@ -8,6 +8,7 @@
 #include "base/fnv1a.hpp"
 #include "base/heartbeat.hpp"
 #include "commands/progress.hpp"
+#include "commands/ranks.hpp"
 #include "measure/metrics.hpp"
 #include "measure/replay.hpp"
 #include "measure/timer.hpp"
@@ -17,9 +18,6 @@ namespace emt {
 using nlohmann::json;
 
 namespace {
-
-/// A step takes microseconds; somebody should look when one takes so long.
-constexpr double kPatience_s = 20;
 
 /// One digest of the whole run, from the digests of all tasks in the order of the case.
 std::string checksum(const Mpi& mpi, const Engine& engine, std::size_t tasks) {

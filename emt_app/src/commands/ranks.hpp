@@ -5,6 +5,9 @@
 
 namespace emt {
 
+/// A step takes microseconds; somebody should look when one takes so long.
+constexpr double kPatience_s = 20;
+
 class Mpi {
 public:
     Mpi(int argc, char** argv);

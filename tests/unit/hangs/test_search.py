@@ -37,6 +37,8 @@ def search(monkeypatch):
             self.tries += 1
             return [not {*self.mpi} & {*group} for group in groups]
 
+        names = None  # the nodes of a compact list, of which there is none here
+
         def asked(self, *_):
             return [f"\tlibmpi.so.40 => {LIBRARY} (0x00007f0000000000)"]
 
@@ -45,7 +47,7 @@ def search(monkeypatch):
     monkeypatch.setattr(module, "steps", fake)
     searching = module.Search(NODES, 2.0, "pair_sweep", ["srun"])
 
-    def find(elapsed_s=9.0, failed=False, **changes):
+    def find(elapsed_s=9.0, failed=False, said="", **changes):
         fake.told = {node: told(node) for node in NODES}
         for name, value in changes.items():
             if name.startswith("node"):
@@ -53,7 +55,7 @@ def search(monkeypatch):
             else:
                 setattr(fake, name, value)
         fake.told = {node: look for node, look in fake.told.items() if look}
-        return [(found["node"], found["reason"]) for found in searching.named(elapsed_s, failed)]
+        return [(found["node"], found["reason"]) for found in searching.named(elapsed_s, failed, said)]
 
     find.steps = fake
     return find
@@ -122,3 +124,9 @@ def test_mpi_is_not_tried_where_there_is_none(search):
 def test_the_rank_that_stands_is_told_with_the_node(search):
     search(mpi=["node4"], node4={"late": [STOPPED]})
     assert importlib.import_module("search").late_rank(told("node4", late=[STOPPED])) == STOPPED
+
+
+def test_a_crash_names_its_node_where_mpi_starts_on_all(search):
+    said = "srun: error: node2: task 1: Segmentation fault"
+    assert search(failed=True, said=said) == [("node2", "crashed")]
+    assert search(failed=True, mpi=["node4"], said=said) == [("node4", "mpi")]

@@ -149,6 +149,7 @@ CASES = {
     ),
     "hang": Case("hang/stopped_rank.json", hang.parse),
     "hang without mpi": Case("hang/no_mpi.json", hang.parse),
+    "crash": Case("hang/crashed.json", hang.parse),
     "load watch": Case("load_watch/two_steps.txt", looks),
     "stream": Case("stream/two_threads.txt", stream.parse, may_vanish=[".threads"]),
     "likwid": Case("likwid/stream.txt", likwid.parse, alone=[".hwthreads[]"]),

@@ -31,12 +31,19 @@ def test_a_node_on_which_mpi_does_not_start():
     assert parse((DATA / "no_mpi.json").read_text()).named == (Named("node2", "mpi", None),)
 
 
+def test_a_node_on_which_a_program_cannot_be_loaded():
+    [found] = parse((DATA / "crashed.json").read_text()).named
+    assert (found.node, found.reason, found.process) == ("node3", "crashed", None)
+    assert said(found).endswith("libaio.so.1: file too short")
+
+
 @pytest.mark.parametrize(
     "changes",
     [
         {"version": 2}, {"how": "slow"}, {"named": []}, {"nodes": ["node1"]},
         {"named": [{"node": "node3", "reason": "guessed"}]}, {"named": [{"node": "node3", "reason": "stopped"}]},
         {"named": [{"node": "node9", "reason": "lost"}]}, {"after_s": -1},
+        {"named": [{"node": "node3", "reason": "crashed"}]},
     ],
 )  # fmt: skip
 def test_what_no_watch_writes_is_refused(changes):

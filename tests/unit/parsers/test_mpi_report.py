@@ -4,7 +4,7 @@ import pathlib
 
 import pytest
 
-from reframe_checks.network.transport_faults import wrong_adapters, wrong_protocols
+from reframe_checks.network.transport_faults import silent_hosts, unlike_any, wrong_adapters, wrong_protocols
 from reframe_checks.parsers import mpi_report, ring_traffic
 from reframe_checks.parsers.errors import ParseError
 
@@ -77,6 +77,45 @@ def test_adapters(counted, expected, text):
     found = list(wrong_adapters(100, sent, expected))
     assert [node for node, _ in found] == (["n3"] if text else [])
     assert all(said.startswith(text) for _, said in found)
+
+
+OVER_ETH = {"mlx5_0:1": 1, "eth0": 101}
+
+
+def test_nobody_is_named_where_half_of_the_nodes_use_another_adapter():
+    sent = {"n1": {"ib0": 101, "eth0": 0}, "n2": {"ib0": 0, "eth0": 101}}
+    assert unlike_any(100, sent, True) == "there are no adapters that most nodes use: 1 nodes eth0; 1 nodes ib0"
+    assert list(wrong_adapters(100, sent, [])) == []
+    four = {**sent, "n3": sent["n1"], "n4": sent["n2"]}
+    assert unlike_any(100, four, False) and not list(wrong_adapters(100, four, []))
+    assert unlike_any(100, {**four, "n5": sent["n1"]}, False) is None
+
+
+def test_all_nodes_fell_back_to_tcp_beside_rdma_unless_the_site_says_so():
+    sent = dict.fromkeys(["n1", "n2", "n3"], OVER_ETH)
+    assert unlike_any(100, sent, False) == "MPI fell back to TCP: it used eth0, and mlx5_0:1 carried less than 10%"
+    assert unlike_any(100, {**sent, "n4": RAILS}, False)
+    assert unlike_any(100, sent, True) is None
+    assert unlike_any(100, dict.fromkeys(sent, RAILS), False) is None
+    assert unlike_any(100, {node: {"eth0": 101} for node in sent}, False) is None
+
+
+@pytest.mark.parametrize("expected", [[], ["mlx5_*"]])
+def test_each_of_twelve_rails_carries_a_twelfth(expected):
+    twelve = {**{f"mlx5_{rail}:1": 8 for rail in range(12)}, "eth0": 2}
+    broken = {**twelve, "mlx5_3:1": 0, "mlx5_4:1": 16}
+    found = dict(wrong_adapters(100, {"n1": twelve, "n2": twelve, "n3": broken}, expected))
+    assert list(found) == ["n3"] and found["n3"].startswith("fewer rails: ")
+    assert unlike_any(100, dict.fromkeys(["n1", "n2"], twelve), False) is None
+
+
+def test_where_a_host_says_what_it_uses_all_have_to():
+    nodes = ["n1", "n2", "n3"]
+    assert silent_hosts({"n1.site": 0, "n3.site": 0}, nodes) == (
+        "MPI says on 2 of 3 nodes what it uses, and nothing on n2"
+    )
+    assert silent_hosts({"a": 0, "b": 0, "c": 0}, nodes) is None
+    assert silent_hosts({"": 0}, nodes) is None
 
 
 def test_a_node_that_is_missing():

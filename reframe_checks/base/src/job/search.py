@@ -5,7 +5,8 @@
 - ``stopped``: a process of the job is stopped there, and not on every node, as when all of the job is suspended;
 - ``blocked``: a process has waited in the kernel from one look to the next without having moved a byte, and on most
   nodes none has, as when a shared file system is gone;
-- ``mpi``: MPI does not start with it, twice, but does on all others together, tried by halves.
+- ``mpi``: MPI does not start with it, twice, but does on all others together, tried by halves;
+- ``crashed``: the first task of the measurement that failed crashed there (``crashed.py``).
 
 Runs on the Python 3.6 that old systems bring.
 """
@@ -13,6 +14,7 @@ Runs on the Python 3.6 that old systems bring.
 import re
 
 import steps
+from crashed import crashed
 from halves import not_working
 
 TIMES_EXPECTED = 5  # what a check takes, until MPI is in doubt for that alone
@@ -25,10 +27,11 @@ class Search:
         self.nodes, self.expected_s, self.program, self.launcher = nodes, expected_s, program, launcher
         self.blocked, self.library, self.tried_s = set(), None, 0.0
 
-    def named(self, elapsed_s, failed):
+    def named(self, elapsed_s, failed, said=""):
         """The nodes with what speaks against each; nobody where Slurm does not answer, or has suspended the job.
 
         :param elapsed_s: since the measurement began. :param failed: it has ended, so that no process can be asked.
+        :param said: its standard error, then.
         """
         left = steps.nodes_left()
         if left is None:
@@ -43,7 +46,7 @@ class Search:
         if not found and len(nodes) > 1 and (self.finds_library() if failed else self.doubts_mpi(told, elapsed_s)):
             self.tried_s = elapsed_s
             found = [{"node": node, "reason": "mpi", **late_rank(told.get(node))} for node in self.without_mpi(nodes)]
-        return found
+        return found or (crashed(self.nodes, said, steps.names) if failed else [])
 
     def without_mpi(self, nodes):
         def tried(groups, patience):

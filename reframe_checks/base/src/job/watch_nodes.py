@@ -6,7 +6,8 @@ expected to take, a program whose MPI library is tried, and what starts its rank
 files every ``POLL_S``. Where these have stood still for ``QUIET_S`` it looks at all nodes (``search.py``) by a step
 beside the measurement, and again when a quarter more of the time has passed. When that names a node, ``hang.json`` says
 so, and the measurement is ended; whatever else it finds, the measurement goes on to its end or its time limit.
-``hold_nodes.sh`` sends SIGTERM when it has ended, and SIGUSR1 when it has failed: then the nodes are searched once.
+``hold_nodes.sh`` sends SIGTERM when it has ended, and SIGUSR1 when it has failed: then the nodes are searched once,
+and what it has said on standard error is read.
 ``watch.err`` says what was tried. Runs on the Python 3.6 that old systems bring.
 """
 
@@ -15,6 +16,7 @@ import hashlib
 import json
 import os
 import signal
+import stat
 import subprocess
 import sys
 import time
@@ -23,7 +25,7 @@ import steps
 from search import Search
 
 POLL_S, QUIET_S, SHARE_LATER = 2, 15, 0.25
-MOST_FILES = 64
+MOST_FILES, MOST_BYTES = 64, 4 << 20
 OWN = ("watch.err", "kappa_watch", "load_watch")
 
 
@@ -71,6 +73,21 @@ def written():
     return sorted(found)
 
 
+def standard_error(script):
+    """The file that the script's is, whatever its name; empty where it is none."""
+    try:
+        name = f"/proc/{script}/fd/2"
+        return open(name if stat.S_ISREG(os.stat(name).st_mode) else os.devnull, "rb")
+    except OSError:
+        return open(os.devnull, "rb")
+
+
+def end_of(file):
+    """The last of it, where srun tells how the tasks have ended."""
+    file.seek(max(0, os.fstat(file.fileno()).st_size - MOST_BYTES))
+    return file.read(MOST_BYTES).decode("utf-8", "replace")
+
+
 def whole(name, text):
     with open(f"{name}.part", "w") as file:
         file.write(text)
@@ -106,6 +123,8 @@ def main():
     signal.signal(signal.SIGUSR1, measurement_failed)
     script, expected_s, program, *launcher = sys.argv[1:]
     watch = Watch(Search(steps.names(os.environ["SLURM_JOB_NODELIST"]), float(expected_s), program, launcher))
+    # Now, for the script has ended when the file is read.
+    said = standard_error(script)
     # By the one hold_nodes.sh finds this process, for the other watch_nodes.sh waits.
     whole("kappa_watch", f"{os.getpid()}\n")
     print("ready", flush=True)
@@ -113,7 +132,7 @@ def main():
     try:
         named = watch.until_named()
     except MeasurementFailedError:
-        named = watch.search.named(watch.elapsed_s, failed=True)
+        named = watch.search.named(watch.elapsed_s, True, end_of(said))
         if named:
             watch.say("crash", named)
         return

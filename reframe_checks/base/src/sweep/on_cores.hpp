@@ -11,22 +11,13 @@
 #include <thread>
 #include <vector>
 
+#include "own_cores.hpp"
+
 namespace sweep {
 
-// The processors that this process may use, by the kernel's number.
+// The cores that this process may use, by the kernel's number of a thread of each.
 inline std::vector<int> own_cores() {
-    cpu_set_t mask;
-    CPU_ZERO(&mask);
-    if (sched_getaffinity(0, sizeof(mask), &mask) != 0) {
-        throw std::runtime_error("sched_getaffinity failed");
-    }
-    std::vector<int> cores;
-    for (int core = 0; core < CPU_SETSIZE; ++core) {
-        if (CPU_ISSET(static_cast<std::size_t>(core), &mask)) {
-            cores.push_back(core);
-        }
-    }
-    return cores;
+    return cores::own();
 }
 
 inline bool bind(std::thread& thread, int core) {

@@ -1,0 +1,1 @@
+../../../../emt_app/src/base/own_cores.hpp
