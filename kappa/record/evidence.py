@@ -9,6 +9,9 @@ from kappa.ground.typed import fit
 
 S = TypeVar("S", bound=Struct)
 
+RANK_CRASHED = "crash of a rank:"
+"""Quantity of a finding against the node on which the first rank crashed."""
+
 
 class Figure(Struct, frozen=True, array_like=True):
     """An entry of ReFrame's ``perfvalues``: anything may have been extracted as the value.

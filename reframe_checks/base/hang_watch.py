@@ -16,7 +16,7 @@ import reframe.utility.typecheck as typ
 from reframe.core.exceptions import SanityError
 from reframe.core.logging import getlogger
 
-from kappa.record.evidence import Finding
+from kappa.record.evidence import RANK_CRASHED, Finding
 from reframe_checks.base.job_files import in_stage, runs_in_slurm, sourced
 from reframe_checks.base.reframe_internals import forget_resizing
 from reframe_checks.parsers import hang
@@ -102,9 +102,12 @@ class HangWatch(rfm.RegressionTestPlugin):
     def blame(self, how, nodes):
         """:raises SanityError: always; each of the nodes has a finding. ``nodes``: name -> (reason, evidence)."""
         self.hung_on = sorted(nodes)
-        self.record_findings([
-            Finding("node", node, (node,), f"{how}:", None, None, evidence) for node, (_, evidence) in nodes.items()
-        ])  # fmt: skip
+        self.record_findings(
+            [
+                Finding("node", node, (node,), RANK_CRASHED if reason == "crashed" else f"{how}:", None, None, evidence)
+                for node, (reason, evidence) in nodes.items()
+            ]
+        )
         self.hint = HINTS[next(iter(nodes.values()))[0]]
         raise SanityError(f"{how} on {'; '.join(f'{node}: {evidence}' for node, (_, evidence) in nodes.items())}")
 

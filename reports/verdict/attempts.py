@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from msgspec import structs
 
+from kappa.record.evidence import RANK_CRASHED
 from kappa.record.model import REMAINING_NODES, SAME_NODES, Session
 from reports.verdict.case_verdict import CaseVerdict, executed, judge_case
 from reports.verdict.confirm import confirms, doubtful
@@ -46,6 +47,9 @@ def _confirmed(found: CaseVerdict, again: Sequence[CaseVerdict]) -> CaseVerdict:
     """
     left = [attempt for attempt in again if attempt.case.purpose == REMAINING_NODES]
     remaining = tuple(attempt for attempt in left if confirms(attempt.case, found.case))
+    if _crashed(found) and any(map(_crashed, remaining)):
+        # The program's fault: where it crashed first says nothing of that node.
+        return replace(_blaming_nobody(found), elsewhere=tuple(map(_blaming_nobody, remaining)))
     if remaining:
         return replace(found, elsewhere=remaining)
     if not doubtful(found):
@@ -61,6 +65,14 @@ def _confirmed(found: CaseVerdict, again: Sequence[CaseVerdict]) -> CaseVerdict:
     ran = [found, *(attempt for attempt in same if executed(attempt.case) and attempt.case.result != "abort")]
     others = [attempt for attempt in (replace(found, other_attempts=()), *same) if attempt.case is not ran[-1].case]
     return named_each_time(replace(ran[-1], other_attempts=(*found.other_attempts, *others), elsewhere=elsewhere))
+
+
+def _crashed(attempt: CaseVerdict) -> bool:
+    return any(finding.quantity == RANK_CRASHED for finding in attempt.case.findings)
+
+
+def _blaming_nobody(attempt: CaseVerdict) -> CaseVerdict:
+    return replace(attempt, case=structs.replace(attempt.case, suspects=()), suspicion=None)
 
 
 def _with_suspicion(attempt: CaseVerdict, everything: Sequence[CaseVerdict]) -> CaseVerdict:

@@ -4,6 +4,7 @@ import json
 
 import pytest
 
+from kappa.record.evidence import RANK_CRASHED
 from kappa.record.load import load_session
 from kappa.record.model import REMAINING_NODES
 from reports.verdict.confirm import Repetition, explain, repetitions
@@ -25,8 +26,8 @@ def failed(nodes, **changes):
     return placed(entry, nodes, **changes)
 
 
-def hung(nodes, on="node2"):
-    evidence = finding(on, quantity="hang:", score=None, slowdown=None, evidence="rank 1 is stopped")
+def hung(nodes, on="node2", quantity="hang:"):
+    evidence = finding(on, quantity=quantity, score=None, slowdown=None, evidence="rank 1 is stopped")
     return failed(nodes, hung_on=[on], suspects=[on], findings=[evidence])
 
 
@@ -79,6 +80,15 @@ def test_the_node_stays_blamed_whatever_the_others_give(judged):
     assert explain(the_case(fine)) == "on the nodes left, node[1,3-4]: within bounds"
     both = judged([hung(["node1", "node2"])], [hung(left, on="node4")])
     assert [suspect.node for suspect in both.suspects] == ["node2", "node4"]
+    assert explain(the_case(both)) == "on the nodes left, node[1,3-4]: FAIL, too"
+
+
+def test_a_program_that_crashes_on_the_others_too_blames_nobody(judged):
+    first, left = hung(["node1", "node2"], quantity=RANK_CRASHED), ["node1", "node3", "node4"]
+    fine = judged([first], [placed(latency(), left)])
+    assert [suspect.node for suspect in fine.suspects] == ["node2"]
+    both = judged([first], [hung(left, on="node4", quantity=RANK_CRASHED)])
+    assert (both.state, both.suspects) == (State.FAIL, ())
     assert explain(the_case(both)) == "on the nodes left, node[1,3-4]: FAIL, too"
 
 
