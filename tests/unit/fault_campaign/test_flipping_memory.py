@@ -19,7 +19,8 @@ long flipped(const std::uint64_t* words, std::size_t count) {
 }
 int main() {
     constexpr std::size_t kOwn = (16 << 20) / 8, kOther = (64 << 20) / 8;
-    auto* other = static_cast<std::uint64_t*>(mmap(nullptr, 8 * kOther, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+    const int kind = MAP_PRIVATE | MAP_ANONYMOUS;
+    auto* other = static_cast<std::uint64_t*>(mmap(nullptr, 8 * kOther, PROT_READ | PROT_WRITE, kind, -1, 0));
     std::vector<std::uint64_t> own(kOwn), small(1 << 16);
     usleep(300000);
     std::printf("%d %ld", flipped(own.data(), kOwn) > 0, flipped(other, kOther) + flipped(small.data(), small.size()));
