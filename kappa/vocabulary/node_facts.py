@@ -106,9 +106,7 @@ NODE_FACTS = {
     "left.large_process.*_mib": Fact(
         "memory of processes of this name outside the job, from 1 GiB on", Rule.ALIEN, "MiB", _CLEAN
     ),
-    "left.*": Fact(
-        "what other jobs left: processes, segments, semaphores", Rule.NONE, hint=_CLEAN
-    ),
+    "left.*": Fact("what other jobs left: processes, segments, semaphores", Rule.NONE, hint=_CLEAN),
     "slurm.power_w": Fact("power that Slurm accounts for (its plug-in for energy)", Rule.TOLD, "W"),
     "slurm.*": Fact("cores and memory that Slurm believes it has", Rule.TOLD),
     "file.*": Fact("SHA-256 of a file of `uniform_files`", Rule.THERE, hint=_IMAGE),
