@@ -1,9 +1,9 @@
 """How many of single flipped bits are seen, and the right core or pair named: ``python -m tests.planted_bits``.
 
 Half of the trials in bit_sweep, which has three works, a quarter each in the EMT application and in messages of
-pair_sweep. Each flips one bit of 64 at a random instant in what is still needed (the programs say what that is, and
-what is left out as dead); the suite's own parsers and localisation say who it was. Nothing of it is in the programs
-that the checks run.
+pair_sweep; a quarter as many again in the kernels of node_sweep, which know what is right themselves. Each flips one
+bit of 64 at a random instant in what is still needed (the programs say what that is, and what is left out as dead);
+the suite's own parsers and localisation say who it was. Nothing of it is in the programs that the checks run.
 """
 
 import argparse
@@ -78,6 +78,14 @@ def planted_payloads(program: pathlib.Path, trials: int, seed: int, folder: path
         yield f"message, {operation}", bool(findings), [finding.nodes for finding in findings] == right
 
 
+def planted_kernels(program: pathlib.Path, trials: int, seed: int, folder: pathlib.Path) -> Iterator[Outcome]:
+    """Of ``node_sweep_planted``, whose cores say themselves that their result is wrong."""
+    done = subprocess.run([program, str(trials), str(seed)], cwd=folder, capture_output=True, text=True, check=True)
+    for line in done.stdout.splitlines():
+        kernel, core, _, *wrong = line.split()
+        yield f"node_sweep, {kernel}", bool(wrong), wrong == [core]
+
+
 def build(source: str, target: str, *options: str) -> pathlib.Path:
     with kept_build(f"planted-{target}") as folder:
         run("cmake", "-S", REPOSITORY / source, "-B", folder, *options, cwd=REPOSITORY)
@@ -102,12 +110,14 @@ def main() -> int:
     sweep = build("reframe_checks/compute/src/bit_sweep", "bit_sweep_planted", "-DSWEEP_TESTS=ON")
     emt = build("emt_app", "emt_planted", "-DCMAKE_UNITY_BUILD=ON", "-DCMAKE_UNITY_BUILD_BATCH_SIZE=16")
     pairs = build("reframe_checks/network/src/pair_sweep", "pair_sweep_planted", "-DSWEEP_TESTS=ON")
+    kernels = build("reframe_checks/compute/src/node_sweep", "node_sweep_planted", "-DSWEEP_TESTS=ON")
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
         outcomes = [
             *planted_bits(sweep, options.trials - 2 * quarter, options.seed, folder),
             *planted_bits(emt, quarter, options.seed, folder),
             *planted_payloads(pairs, quarter, options.seed, folder),
+            *planted_kernels(kernels, quarter, options.seed, folder),
         ]
     print(table(outcomes))
     return 0 if sum(named for _, _, named in outcomes) >= 0.99 * len(outcomes) else 1

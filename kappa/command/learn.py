@@ -23,6 +23,7 @@ from reports.learn.models import modelled
 from reports.learn.patch import diff, read_references
 from reports.learn.propose import proposals
 from reports.learn.samples import Sample, samples, unknown_checks
+from reports.nightly.series import false_alarms_of, nightly_series
 
 _DESCRIPTION = """\
 Print a unified diff of the site's references: median and bounds of each metric over past runs without a failed node
@@ -58,7 +59,7 @@ def run(arguments: list[str]) -> int:
         if unknown:
             raise InputError(f"{options.models}: {folder} has no {', '.join(unknown)}")
     else:
-        proposed, refused = proposals(_samples(options, documents), options.false_alarms)
+        proposed, refused = proposals(_samples(options, documents), options.false_alarms, _of_nights(options))
         for why in refused:
             print(clean(why), file=sys.stderr)
         for one in sorted(proposed, key=lambda one: -one.sight.in_a_run if one.sight else -math.inf):
@@ -97,6 +98,11 @@ def _samples(options: argparse.Namespace, documents: dict[str, Any]) -> list[Sam
         print(clean(unknown), file=sys.stderr)
     found = samples(options.site, series, documents, options.newest)
     return [one for one in found if fnmatch.fnmatchcase(one.place.dotted, options.metric)]
+
+
+def _of_nights(options: argparse.Namespace) -> float:
+    """The rate of false alarms at which a night judges each series of the site: the lower, the more it has."""
+    return false_alarms_of(nightly_series(History(history_folder(options.site)), options.newest))
 
 
 def _show(options: argparse.Namespace, checked: Checked) -> int:

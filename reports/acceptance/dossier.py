@@ -88,9 +88,7 @@ def _copy_raw(source: pathlib.Path, folder: pathlib.Path) -> tuple[list[RawFile]
 def evidence_of(folder: pathlib.Path) -> str:
     """SHA-256 over contract and raw results: of their lines as ``sha256sum`` prints them, in order of path."""
     names = [
-        name
-        for name in files_below(folder)
-        if name in BY_RUN or is_version(name) or name.startswith(f"{ATTEMPTS}/")
+        name for name in files_below(folder) if name in BY_RUN or is_version(name) or name.startswith(f"{ATTEMPTS}/")
     ]
     lines = (f"{sha256(folder / name)}  {name}\n" for name in names)
     return hashlib.sha256(os.fsencode("".join(lines))).hexdigest()

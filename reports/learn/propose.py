@@ -8,8 +8,11 @@ from reports.learn.samples import Sample
 from reports.learn.sight import sight
 
 
-def proposals(found: Iterable[Sample], false_alarms: float) -> tuple[list[Proposal], list[str]]:
-    """What to propose for each of ``found``, and in words what nothing is proposed for."""
+def proposals(found: Iterable[Sample], false_alarms: float, of_nights: float) -> tuple[list[Proposal], list[str]]:
+    """What to propose for each of ``found``, and in words what nothing is proposed for.
+
+    ``of_nights``: the rate of false alarms at which a night judges a series of the site.
+    """
     proposed, refused, informational = [], [], 0
     for one in found:
         if one.informational:
@@ -28,7 +31,7 @@ def proposals(found: Iterable[Sample], false_alarms: float) -> tuple[list[Propos
             f"{false_alarms:g} (tails as the sample has them), not inside what was measured{pattern}; "
             f"{len(one.values) - samples} outliers left out; no failed node check, no transient"
         )
-        seen = sight(sample, limits, false_alarms, one.a_series, one.a_night)
+        seen = sight(sample, limits, of_nights, one.a_series, one.a_night)
         proposed.append(Proposal(one.place, limits, one.unit, "learned", samples, method, seen))
     if informational:
         refused.insert(0, f"{informational} informational metrics left out: a reference would gate them")

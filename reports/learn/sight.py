@@ -29,7 +29,7 @@ def sight(sample: Healthy, limits: Limits, false_alarms: float, a_series: float,
     """What ``limits``, learned from ``sample``, find, of two sides the less; ``None`` of a level that is not above 0.
 
     ``a_series`` and ``a_night`` are how many values there are of one set of nodes, in all and in a night. Over a week
-    what adds up is found, too (``adding_up``), at the same rate of false alarms a night.
+    what adds up is found, too (``adding_up``), at ``false_alarms``, the rate at which a night judges a series.
     """
     sides = [side for side, bound in ((-1, limits.lower), (1, limits.upper)) if math.isfinite(bound)]
     if not sides or limits.centre <= 0 or sample.as_measured.min() <= 0:

@@ -37,9 +37,7 @@ def localise(failed: CaseVerdict, attempts: Sequence[CaseVerdict]) -> Suspicion 
         first = case.findings[0]
         return Suspicion(tuple(sorted(first.nodes)), f"{first.kind} {first.name}: {first.quantity} {first.evidence}")
     naming = [
-        other.case
-        for other in attempts
-        if not other.case.robbed and case.involved.intersection(other.case.suspects)
+        other.case for other in attempts if not other.case.robbed and case.involved.intersection(other.case.suspects)
     ]
     if naming:
         named = case.involved.intersection(node for other in naming for node in other.suspects)

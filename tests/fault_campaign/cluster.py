@@ -2,6 +2,7 @@
 
 import os
 import pathlib
+import signal
 import subprocess
 import time
 from dataclasses import dataclass
@@ -10,6 +11,7 @@ REPOSITORY = pathlib.Path(__file__).resolve().parents[2]
 SITE = REPOSITORY / "site_configs/embedded"
 NODES = ("node1", "node2", "node3", "node4")
 COMMAND_SECONDS = 600
+ENDING_SECONDS = 10
 
 
 class CampaignError(RuntimeError):
@@ -46,6 +48,24 @@ class Cluster:
     def init_pid(self, node: str) -> int:
         """Process id on the host of the first process of a node's namespaces."""
         return int((self.state / f"run/{node}.pid").read_text(encoding="ascii").split()[0])
+
+    def end_node(self, node: str) -> None:
+        """End all processes and namespaces of a node, as when it loses its power; `make_healthy` starts it anew."""
+        if self._runs(node):
+            os.kill(self.init_pid(node), signal.SIGKILL)
+        deadline = time.monotonic() + ENDING_SECONDS
+        while self._runs(node) and time.monotonic() < deadline:
+            time.sleep(0.01)
+
+    def _runs(self, node: str) -> bool:
+        """Whether the process of the node's file runs: the file names the ticks at which it was started, too."""
+        init, started, _ = (self.state / f"run/{node}.pid").read_text(encoding="ascii").split()
+        try:
+            stat = pathlib.Path(f"/proc/{init}/stat").read_text(encoding="utf-8", errors="replace")
+        except OSError:
+            return False
+        fields = stat.rpartition(")")[2].split()
+        return fields[0] != "Z" and fields[19] == started
 
     def pids(self, node: str, program: str | None = None) -> list[int]:
         """Process ids on the host of a node's processes, or of those with the name ``program``."""

@@ -25,12 +25,17 @@ SOURCES = pathlib.Path(__file__).parent / "src"
 
 @dataclass(frozen=True)
 class Kind:
-    """``hard``: something does not work at all, so that missing it even once is too much."""
+    """``hard``: something does not work at all, so that missing it even once is too much.
+
+    ``preloads``: by a library that every program on the node loads, which ``ldd`` and so the inventory of software
+    would show: a find by that is none of the fault.
+    """
 
     name: str
     hard: bool
     what: str
     put: Fault
+    preloads: bool = False
 
 
 # ---- network ----------------------------------------------------------------------------------------------------
@@ -100,21 +105,18 @@ def full_disk(cluster: Cluster, node: str, draw: random.Random) -> Iterator[str]
 # ---- node and daemons -------------------------------------------------------------------------------------------
 
 
-def _kill(cluster: Cluster, pids: list[int], node: str) -> None:
-    for pid in pids:
-        os.kill(pid, signal.SIGKILL)
-    cluster.await_down(node, NOTICED_WITHIN_S)
-
-
 @contextlib.contextmanager
 def dead_slurmd(cluster: Cluster, node: str, _: random.Random) -> Iterator[str]:
-    _kill(cluster, cluster.pids(node, "slurmd"), node)
+    for pid in cluster.pids(node, "slurmd"):
+        os.kill(pid, signal.SIGKILL)
+    cluster.await_down(node, NOTICED_WITHIN_S)
     yield "slurmd killed"  # `cluster up` after the round starts it again
 
 
 @contextlib.contextmanager
 def powered_off(cluster: Cluster, node: str, _: random.Random) -> Iterator[str]:
-    _kill(cluster, [cluster.init_pid(node)], node)
+    cluster.end_node(node)
+    cluster.await_down(node, NOTICED_WITHIN_S)
     yield "all its processes ended, its network gone"
 
 
@@ -205,5 +207,5 @@ KINDS = (
     Kind("wrong binding", False, "slurmd, and so every rank, may use one core only", wrong_binding),
     Kind("wrong library", False, "another build of a library that jobs load", wrong_library),
     Kind("damaged output", True, "output of a program that runs on the node is garbled or cut", damaged_output),
-    Kind("clock offset", False, "programs on the node see a clock that is 0.02–2 s off", wrong_clock),
+    Kind("clock offset", False, "programs on the node see a clock that is 0.02–2 s off", wrong_clock, preloads=True),
 )

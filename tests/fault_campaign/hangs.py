@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 from tests.fault_campaign.cluster import Cluster
 from tests.fault_campaign.control_group import freezer
 from tests.fault_campaign.faults import Fault, Kind, replaced
+from tests.fault_campaign.time_to_name import note_fault
 
 PROGRAMS = ("pair_sweep", "node_sweep")
 # Open MPI reads the one on every node, also before it knows of any other; Slurm's plug-in and MPI load the other.
@@ -29,6 +30,7 @@ def meanwhile(do: Callable[[Cluster, str, int], None], told: str) -> Fault:
                 if pids := cluster.pids(node, program):
                     over.wait(later_s)
                     with contextlib.suppress(ProcessLookupError):
+                        note_fault(cluster)
                         do(cluster, node, pids[0])
                         return
 
@@ -56,7 +58,7 @@ def rank_blocked(cluster: Cluster, node: str, draw: random.Random) -> Iterator[s
 
 
 def power_off(cluster: Cluster, node: str, _: int) -> None:
-    os.kill(cluster.init_pid(node), signal.SIGKILL)  # `cluster up` after the round starts it again
+    cluster.end_node(node)  # `cluster up` after the round starts it again
 
 
 @contextlib.contextmanager

@@ -98,6 +98,7 @@ KINDS = (
     Kind("small MTU", False, "packets of the node's interface are 1280–1400 bytes", between(
         'ip link set eth0 mtu "$1"', "ip link set eth0 mtu 1500", "MTU {}", range(1280, 1401, 20))),
     Kind("flapping link", False, "the node's link was lost 20–60 times", between(
+        # The count is taken back by the end of the node after the round, which has a new interface then.
         'for _ in $(seq "$1"); do ip link set eth0 down; ip link set eth0 up; done', "true", "lost {} times",
         range(20, 61, 10))),
     Kind("file left in memory", False, "20–400 MiB of a former job in `/dev/shm`", between(

@@ -18,6 +18,7 @@ class Outcome:
     ``checks``: every check of the suite that ran. ``failed``: those with a failed case, and what they need built.
     ``unstable``: checks that were out of bounds once and not again. ``suspects``: nodes, the most suspect first.
     ``incomplete``: what the verdict misses. ``diagnoses``: what measuring again has shown, (check, diagnosis).
+    ``named_after_s``: from the fault until a job named the node that it hung on.
     """
 
     number: int
@@ -35,6 +36,7 @@ class Outcome:
     load_1min: float
     report: str
     diagnoses: tuple[tuple[str, str], ...]
+    named_after_s: float | None = None
 
     @property
     def judged(self) -> bool:

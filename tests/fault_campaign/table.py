@@ -5,12 +5,15 @@ import statistics
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 
+from tests.fault_campaign import hangs
 from tests.fault_campaign.ground_truth import SEEN_BY, can_see, false_diagnoses
 from tests.fault_campaign.kinds import KINDS
 from tests.fault_campaign.outcome import Outcome
 from tests.fault_campaign.rates import Rate, least_trials
 from tests.fault_campaign.state import Settings
 
+# What is wanted of a hang.
+NAMED_WITHIN_S = 60
 BEGIN, END = "<!-- fault campaign: begin -->", "<!-- fault campaign: end -->"
 
 
@@ -36,10 +39,11 @@ def render(outcomes: Sequence[Outcome], settings: Settings, blamed: Blamed) -> s
             "",
             *_faults(faults),
             "",
+            *_time_to_name(faults),
             *_checks(faults, healthy, blamed),
             "",
-            "A check's rate is over the rounds with a fault that it can see; the first table tells what else it failed "
-            "on. One whose job cannot start, because a node is lost, has measured nothing.",
+            "A check's rate is over the rounds with a fault that it can see; the first table tells in brackets what "
+            "else failed. One whose job cannot start, because a node is lost, has measured nothing.",
             "",
             *_misses(faults, [*healthy, *(outcome for outcome in lost if outcome.kind is None)]),
             "",
@@ -78,7 +82,6 @@ def _of(faults: Iterable[Outcome], kind: str) -> list[Outcome]:
 
 
 def _fault_row(title: str, what: str, outcomes: Sequence[Outcome]) -> str:
-    found_by = Counter(check for outcome in outcomes for check in outcome.failed)
     return _row(
         title,
         what,
@@ -86,8 +89,39 @@ def _fault_row(title: str, what: str, outcomes: Sequence[Outcome]) -> str:
         _rate(outcomes, lambda outcome: outcome.named_first),
         _rate(outcomes, lambda outcome: outcome.named_alone),
         _rate((outcome for outcome in outcomes if outcome.diagnoses), lambda outcome: not false_diagnoses(outcome)),
-        ", ".join(f"{check} {number}" for check, number in found_by.most_common()),
+        _found_by(outcomes),
     )
+
+
+def _found_by(outcomes: Sequence[Outcome]) -> str:
+    """The checks that failed and measure what the fault changes; in brackets those that failed beside them."""
+    said = [(check, can_see(check, outcome)) for outcome in outcomes for check in outcome.failed]
+    finds, beside = (
+        ", ".join(
+            f"{check} {number}" for check, number in Counter(c for c, sees in said if sees is wanted).most_common()
+        )
+        for wanted in (True, False)
+    )
+    return " ".join(filter(None, (finds, beside and f"({beside})")))
+
+
+def _time_to_name(faults: Sequence[Outcome]) -> list[str]:
+    """Of faults that keep a job from its end."""
+    rows = []
+    for kind in hangs.KINDS:
+        told = [outcome.named_after_s for outcome in _of(faults, kind.name)]
+        seconds = [each for each in told if each is not None]
+        if told:
+            within = Rate(sum(each <= NAMED_WITHIN_S for each in seconds), len(seconds))
+            rows.append(_row(kind.name, _spread(seconds), within, len(told) - len(seconds)))
+    if not rows:
+        return []
+    return [
+        f"| hang | seconds from the fault until the job named a node | within {NAMED_WITHIN_S} s | not by the job |",
+        "|---|---|---|---|",
+        *rows,
+        "",
+    ]
 
 
 def _checks(faults: Sequence[Outcome], healthy: Sequence[Outcome], blamed: Blamed) -> list[str]:

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 import numpy as np
+from scipy import stats
 
 from kappa.ground.whole_files import write_atomically
 from tests.power.bounds import learned
@@ -129,11 +130,15 @@ def _healthy(months: int) -> list[str]:
     for name, plan in plans.items():
         rng = np.random.default_rng(1)
         counts = [false_alarms(plan, NIGHTS_A_MONTH, rng) for _ in range(months)]
-        rows.append([name, f"{np.mean(counts):.2f}"])
+        rows.append([name, f"{np.mean(counts):.2f}", f"{most_a_month(sum(counts), months):.2f}"])
         print(rows[-1], file=sys.stderr, flush=True)
-    return _table(
-        "A healthy site of 4 nodes with 25 metrics each: nodes blamed anew", ["nights", "false alarms a month"], rows
-    )
+    header = ["nights", "false alarms a month", "at most, with 95 % confidence"]
+    return _table("A healthy site of 4 nodes with 25 metrics each: nodes blamed anew", header, rows)
+
+
+def most_a_month(alarms: int, months: int) -> float:
+    """The highest rate that is compatible with so many alarms (Garwood 1936: they come independently), one-sided."""
+    return float(stats.chi2.ppf(0.95, 2 * (alarms + 1))) / 2 / months
 
 
 if __name__ == "__main__":

@@ -80,9 +80,9 @@ def until(series: Series, night: int, plan: Plan) -> Series:
     return replace(series, values=series.values[:count], times=series.times[:count], rows=series.rows[:count])
 
 
-def blamed(series: Sequence[Series]) -> set[str]:
-    """The nodes of which a series alarms."""
-    judged = judge_all(NoFacts(), series, false_alarms_of(series))  # type: ignore[arg-type]
+def blamed(series: Sequence[Series], rate: float | None = None) -> set[str]:
+    """The nodes of which a series alarms, at a rate of false alarms other than a site's when there is one."""
+    judged = judge_all(NoFacts(), series, rate or false_alarms_of(series))  # type: ignore[arg-type]
     return {one.series.nodes for one in judged if one.worse}
 
 
@@ -102,13 +102,13 @@ def share_found(plan: Plan, slow_down: float, nights: int, trials: int, seed: in
     return [float(np.mean((when > 0) & (when <= night))) for night in range(1, nights + 1)]
 
 
-def false_alarms(plan: Plan, nights: int, rng: np.random.Generator) -> int:
+def false_alarms(plan: Plan, nights: int, rng: np.random.Generator, rate: float | None = None) -> int:
     """How often a node is blamed that was not the night before, on a healthy site."""
     series = measured(plan, rng, nights)
-    was: set[str] = blamed([until(one, plan.nights_before, plan) for one in series])
+    was: set[str] = blamed([until(one, plan.nights_before, plan) for one in series], rate)
     count = 0
     for night in range(1, nights + 1):
-        now = blamed([until(one, plan.nights_before + night, plan) for one in series])
+        now = blamed([until(one, plan.nights_before + night, plan) for one in series], rate)
         count += len(now - was)
         was = now
     return count

@@ -1,28 +1,62 @@
-/* In bit_sweep, and nowhere else, one bit of the largest piece of its memory flips every PERIOD_MS milliseconds. */
+/* In bit_sweep, and nowhere else, one bit of the memory that it walks through flips every PERIOD_MS milliseconds.
+ * That is what it gets from operator new in pieces of 16 MiB or more: nothing else does, and memory that MPI or a thread
+ * needs would end the program instead. No piece is given back while a bit of it flips. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <pthread.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+
+enum { MOST_PIECES = 1024 };
+static const size_t LARGE = (size_t)16 << 20;
+
+static struct { unsigned char *begin; size_t size; } pieces[MOST_PIECES];
+static int count;
+static pthread_mutex_t turn = PTHREAD_MUTEX_INITIALIZER;
+
+static void remember(void *begin, size_t size)
+{
+    pthread_mutex_lock(&turn);
+    if (count < MOST_PIECES) pieces[count].begin = begin, pieces[count++].size = size;
+    pthread_mutex_unlock(&turn);
+}
+
+static void forget(const void *begin)
+{
+    pthread_mutex_lock(&turn);
+    for (int i = 0; i < count; ++i) {
+        if (pieces[i].begin == begin) pieces[i] = pieces[--count];
+    }
+    pthread_mutex_unlock(&turn);
+}
+
+/* operator new(unsigned long) and operator delete(void *, unsigned long), which std::vector uses. */
+void *_Znwm(size_t size)
+{
+    void *const got = malloc(size ? size : 1);
+    if (!got) abort();
+    if (size >= LARGE) remember(got, size);
+    return got;
+}
+
+void _ZdlPvm(void *given, size_t size)
+{
+    if (size >= LARGE) forget(given);
+    free(given);
+}
 
 static void *flip(void *nothing)
 {
     unsigned seed = (unsigned)getpid();
     for (;; usleep(PERIOD_MS * 1000)) {
-        unsigned long from, to, largest = 0, start = 0;
-        char line[512], access[8], path[256];
-        FILE *maps = fopen("/proc/self/maps", "r");
-        while (maps && fgets(line, sizeof line, maps)) {
-            const int fields = sscanf(line, "%lx-%lx %7s %*s %*s %*s %255s", &from, &to, access, path);
-            if (fields == 3 && !strcmp(access, "rw-p") && to - from > largest) largest = to - from, start = from;
+        pthread_mutex_lock(&turn);
+        if (count) {
+            const int piece = rand_r(&seed) % count;
+            const size_t byte = ((size_t)rand_r(&seed) << 31 | (size_t)rand_r(&seed)) % pieces[piece].size;
+            ((volatile unsigned char *)pieces[piece].begin)[byte] ^= 1u << rand_r(&seed) % 8;
         }
-        if (maps) fclose(maps);
-        if (largest > 16ul << 20) {
-            const unsigned long byte = (rand_r(&seed) * 2147483648ul + rand_r(&seed)) % largest;
-            ((volatile unsigned char *)start)[byte] ^= 1u << rand_r(&seed) % 8;
-        }
+        pthread_mutex_unlock(&turn);
     }
     return nothing;
 }

@@ -15,11 +15,29 @@ def row(text, title):
 
 def test_rates_of_each_kind_and_class():
     text = render([outcome(0), FOUND, MISSED], SEED_7, {})
-    assert row(text, "slow link").split(" | ")[2:] == ["1/1 (3–100 %)"] * 3 + ["–", "NodeLinks 1 |"]
+    assert row(text, "slow link").split(" | ")[2:] == ["1/1 (3–100 %)"] * 3 + ["–", "(NodeLinks 1) |"]
     assert "| 0/1 (0–98 %) |" in row(text, "full disk (hard)")
     assert "| 0/1 (0–98 %) |" in row(text, "**all hard faults**")
     assert "| 1/2 (1–99 %) |" in row(text, "**all**")
     assert "| – |" in row(text, "slow disk")
+
+
+def test_found_by_names_what_can_see_the_fault_and_in_brackets_what_else_failed():
+    seen = outcome(1, "wrong arithmetic", "node2", failed=("BitSweep", "PartitionHealth"))
+    text = render([seen, outcome(2, "wrong arithmetic", "node2", failed=("BitSweep",))], SEED_7, {})
+    assert row(text, "wrong arithmetic").endswith(" | BitSweep 2 (PartitionHealth 1) |")
+
+
+def test_how_soon_a_hang_is_named():
+    found = [
+        outcome(number, "stopped rank", "node2", named_after_s=after) for number, after in enumerate((18.7, 70, None))
+    ]
+    text = render(found, SEED_7, {})
+    title = text.splitlines().index(
+        "| hang | seconds from the fault until the job named a node | within 60 s | not by the job |"
+    )
+    assert text.splitlines()[title + 2] == "| stopped rank | 44 (19–70) | 1/2 (1–99 %) | 1 |"
+    assert "seconds from the fault" not in render([FOUND], SEED_7, {})
 
 
 def test_what_was_missed_is_listed():
@@ -37,8 +55,8 @@ def test_rates_of_each_check():
     blamed = {1: {"PairSweep": {"node2"}}, 3: {"PairSweep": {"node3"}}, 4: {"PartitionHealth": {"node3", "node1"}}}
     text = render([outcome(0, checks=("PairSweep",)), pair, missed, not_its, health, kept_from_running], SEED_7, blamed)
     assert row(text, "PairSweep").split(" | ")[1:] == [
-        "slow link, bandwidth-limited link, lossy link, slow CPU, stopped rank, node dies in a job, "
-        "MPI does not start, wrong payload",
+        "slow link, bandwidth-limited link, lossy link, slow CPU, stopped rank, rank blocked in the kernel, "
+        "node dies in a job, MPI does not start, wrong payload",
         *("1/2 (1–99 %)", "1/1 (3–100 %)", "0/1 (0–98 %)", "0 |"),
     ]
     assert row(text, "PartitionHealth").split(" | ")[2:4] == ["1/2 (1–99 %)", "0/1 (0–98 %)"]

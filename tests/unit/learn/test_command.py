@@ -88,6 +88,22 @@ def test_it_is_said_what_the_bounds_find_the_weakest_first(site, capsys):
     assert quiet.finds_in_a_week <= quiet.finds_in_a_run
 
 
+def test_a_site_of_many_series_says_that_it_finds_less_in_a_week(site, capsys):
+    """A night judges each of them at a lower rate of false alarms; the bounds stay what they are."""
+    weeks = []
+    for others in (0, 400):
+        shutil.rmtree("site_configs", ignore_errors=True)
+        shutil.rmtree("results", ignore_errors=True)
+        more = [latency(name=f"OsuLatency %placement=many %number={number}") for number in range(others)]
+        path = site([[latency(value=value)] for value in VALUES] + [more])
+        subprocess.run(["patch", "-p1"], input=learn(capsys)[1], text=True, check=True, capture_output=True)
+        found = yaml.safe_load(path.read_text(encoding="utf-8"))["$sources"][0]
+        weeks.append((found["finds_in_a_run"], found["finds_in_a_week"]))
+    (run, week), (run_of_many, week_of_many) = weeks
+    assert run_of_many == run
+    assert week_of_many > week
+
+
 def test_a_check_that_shares_its_references_keeps_them(site, capsys):
     path = site([[latency(value=value)] for value in VALUES])
     subprocess.run(["patch", "-p1"], input=learn(capsys)[1], text=True, check=True, capture_output=True)
