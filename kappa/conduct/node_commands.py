@@ -37,11 +37,12 @@ class NodeCommands:
         folders = [str(site.repository / folder) for folder in site.described.path]
         self._environment = {**os.environ, "PATH": os.pathsep.join([*folders, os.environ.get("PATH", os.defpath)])}
 
-    def run(self, command: Sequence[str], patience_s: float = COMMAND_S) -> str:
+    def run(self, command: Sequence[str], patience_s: float | None = None) -> str:
         """Its standard output.
 
-        :raises CommandError: there is no such program, it fails, or does not end within ``patience_s``.
+        :raises CommandError: there is no such program, it fails, or does not end within ``patience_s`` (``COMMAND_S``).
         """
+        patience_s = COMMAND_S if patience_s is None else patience_s
         shown = clean(" ".join(command[:3]))
         try:
             child = subprocess.Popen(
