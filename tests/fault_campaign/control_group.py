@@ -2,12 +2,14 @@
 
 import contextlib
 import pathlib
+import time
 from collections.abc import Callable, Iterator
 
 from tests.fault_campaign.cluster import CampaignError, Cluster
 
 ROOT = pathlib.Path("/sys/fs/cgroup")
 PERIOD_US = 100_000
+ENDING_S = 5.0
 
 
 def cpu_limit(cores: float) -> tuple[str, dict[str, str]]:
@@ -69,8 +71,17 @@ def _group(cluster: Cluster, node: str, controller: str) -> Iterator[pathlib.Pat
         yield folder
     finally:
         _move([int(pid) for pid in (folder / "cgroup.procs").read_text(encoding="ascii").split()], before)
-        with contextlib.suppress(OSError):  # a process that is ending holds it; `cluster down` removes it
+        _remove(folder)
+
+
+def _remove(folder: pathlib.Path) -> None:
+    """As soon as no process that is ending holds it; a node that ends with the round takes its processes with it."""
+    deadline = time.monotonic() + ENDING_S
+    while time.monotonic() < deadline:
+        with contextlib.suppress(OSError):
             folder.rmdir()
+            return
+        time.sleep(0.1)
 
 
 def _hierarchy(controller: str) -> pathlib.Path:
