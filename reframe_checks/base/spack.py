@@ -15,20 +15,21 @@ from reframe.core.runtime import runtime
 from reframe.utility import sanity as sn
 
 from spack_envs.installer import table
+from spack_envs.installer.reframe_settings import environment_names
 from spack_envs.installer.state import ARTEFACTS
 
 # The installer's exit status when an environment could not be installed; after it, it went on with the others.
 FAILED = 1
 
 
-def spack_environments() -> list[str]:
-    """The environments of the current site that Spack builds, by name."""
+def spack_environments() -> dict[str, str]:
+    """The environments of the current site that Spack builds: ReFrame's name -> the suite's."""
     try:
-        partitions = runtime().system.partitions
+        system = runtime().system
     except ReframeFatalError:  # imported without ReFrame's command line
-        return []
-    names = {environ.name for partition in partitions for environ in partition.environs}
-    return sorted(names & set(table.names()))
+        return {}
+    offered = {environ.name for partition in system.partitions for environ in partition.environs}
+    return {one: name for name, one in environment_names(system.name).items() if one in offered}
 
 
 class SpackInstall(rfm.RunOnlyRegressionTest):
@@ -43,7 +44,7 @@ class SpackInstall(rfm.RunOnlyRegressionTest):
     def command_line(self):
         # Not by `keep_files`: ReFrame copies those only when all checks have passed. A dry run has no output folder.
         kept = self.outputdir or "."
-        names = spack_environments()
+        names = sorted(spack_environments().values())
         command = [str(table.ENVIRONMENTS / "install"), self.current_system.name, *names, "--keep", kept]
         self.executable_opts = [*(shlex.quote(word) for word in command), f"|| [ $? -eq {FAILED} ]"]
 

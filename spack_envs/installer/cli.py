@@ -7,7 +7,9 @@ from collections.abc import Callable
 from pathlib import Path
 
 from kappa.ground.clean_text import clean
-from spack_envs.installer import table
+from kappa.ground.errors import InputError
+from spack_envs.installer import mirror, table
+from spack_envs.installer.chosen import choose
 from spack_envs.installer.installation import ensure, exclusive, keep_artefacts, prepare
 from spack_envs.installer.spack import InstallError
 from spack_envs.installer.state import Environment, Site, state_root
@@ -18,6 +20,7 @@ environment variables:
   KAPPA_SPACK_ROOT    an existing Spack (0.23 or 1.x); without it the release of release.toml is cloned
   KAPPA_SPACK_CONFIG  folders of Spack configuration on top of the site's, separated by colons (a mirror, for instance)
   KAPPA_SPACK_STATE   where everything is installed, seen by compute nodes too (default: .kappa/spack here)
+  KAPPA_SPACK_SPEC    as --spec, several separated by semicolons
   SPACK_PYTHON        the Python that runs Spack
 
 examples:
@@ -25,6 +28,7 @@ examples:
   spack_envs/install mycluster mpi-io --jobs 16
   spack_envs/install mycluster --verify
   spack_envs/install mycluster mpi-io --run find -lv
+  spack_envs/install mycluster mpi-io --mirror /media/sources     where there is a network, for where there is none
 """
 
 
@@ -45,8 +49,10 @@ def main(
         parser.error("SITE is missing: the name of a folder in site_configs/")
     check_site(REPOSITORY / "site_configs" / options.site)
     try:
+        if options.spec:
+            choose(options.spec)
         return _act(options)
-    except (InstallError, TableError) as err:
+    except (InstallError, TableError, InputError) as err:
         print(f"install: {clean(str(err))}", file=sys.stderr)
         return 1
 
@@ -67,6 +73,16 @@ def _parser(program: str) -> argparse.ArgumentParser:
     parser.add_argument("--jobs", type=int, default=0, metavar="N", help="build jobs (default: Spack's)")
     parser.add_argument("--keep", type=Path, metavar="FOLDER", help="copy spack.lock and the specs into FOLDER/ENV")
     parser.add_argument(
+        "--spec", action="append", default=[], metavar="SPEC",
+        help="in place of the environment's spec of this package, as 'osu-micro-benchmarks ^mpich'; beside the other",
+    )  # fmt: skip
+    parser.add_argument(
+        "--mirror",
+        type=Path,
+        metavar="FOLDER",
+        help="install nothing, put all sources into FOLDER, for another machine",
+    )
+    parser.add_argument(
         "--run", nargs=argparse.REMAINDER, metavar="ARGUMENT", help="run Spack in the one ENV, as the installer does"
     )
     return parser
@@ -84,17 +100,31 @@ def _act(options: argparse.Namespace) -> int:
         return _run_spack(chosen[0], options.run)
     if options.verify:
         return max(_verify(environment) for environment in chosen)
+    if options.mirror:
+        return _mirror(chosen, options.mirror)
+
+    def install(environment: Environment) -> None:
+        ensure(environment, options.jobs)
+        if options.keep:
+            keep_artefacts(environment, options.keep)
+
+    _each(chosen, install)
+    return 0
+
+
+def _each(environments: list[Environment], action: Callable[[Environment], object]) -> None:
+    """One that fails does not keep the others from it.
+
+    :raises InstallError: those that failed, with the reasons.
+    """
     failed = []
-    for environment in chosen:
+    for environment in environments:
         try:
-            ensure(environment, options.jobs)
-            if options.keep:
-                keep_artefacts(environment, options.keep)
+            action(environment)
         except InstallError as err:
             failed.append(f"{environment.table.name}: {err}")
     if failed:
         raise InstallError("\n".join(failed))
-    return 0
 
 
 def _verify(environment: Environment) -> int:
@@ -104,12 +134,20 @@ def _verify(environment: Environment) -> int:
     elif missing:
         problem = f"{environment.view} lacks {', '.join(missing)}"
     elif not environment.up_to_date():
-        problem = "out of date: recipes, sources or the site's facts changed since it was installed"
+        problem = "out of date: recipes, sources, compilers, Spack or the site's facts changed since it was installed"
     else:
-        print(f"{environment.table.name}: complete, {len(environment.table.programs)} programs in {environment.view}")
+        print(f"{environment.name}: complete, {len(environment.table.programs)} programs in {environment.view}")
         return 0
-    print(f"{environment.table.name}: {problem}: {environment.site.install_command(environment.table.name)}")
+    print(f"{environment.name}: {problem}: {environment.site.install_command(environment.table.name)}")
     return 1
+
+
+def _mirror(environments: list[Environment], folder: Path) -> int:
+    _each(environments, lambda environment: mirror.make(environment, folder))
+    install = environments[0].site.install_command(" ".join(environment.table.name for environment in environments))
+    print(f"{folder} has the sources; where it is copied to, KAPPA_SPACK_CONFIG names its folder config:")
+    print(f"  KAPPA_SPACK_CONFIG={mirror.configuration(folder)} {install}")
+    return 0
 
 
 def _run_spack(environment: Environment, arguments: list[str]) -> int:

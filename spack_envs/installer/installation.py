@@ -3,18 +3,20 @@
 import functools
 import shutil
 import subprocess
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import asdict
 from pathlib import Path
 
-from kappa.ground.clean_text import one_line
 from kappa.ground.errors import InputError
 from kappa.ground.locks import locked
-from spack_envs.installer import build_log
-from spack_envs.installer.spack import InstallError, Spack, find
+from spack_envs.installer.origins import Origins
+from spack_envs.installer.roots import with_roots
+from spack_envs.installer.solving import solve
+from spack_envs.installer.spack import InstallError, Spack, find, release
 from spack_envs.installer.state import ARTEFACTS, Environment, Site, write_shared
-from spack_envs.installer.table import ENVIRONMENTS, REPOSITORY
+from spack_envs.installer.steps import step
+from spack_envs.installer.table import ENVIRONMENTS, REPOSITORY, specs_file
 
 
 def _say_waiting(site: str) -> None:
@@ -40,7 +42,8 @@ def ensure(environment: Environment, jobs: int = 0) -> None:
     :raises InstallError: it cannot be installed, or lacks a program that it promises.
     """
     if environment.up_to_date():
-        print(f"{environment.table.name}: up to date ({environment.view})", flush=True)
+        print(f"{environment.name}: up to date ({environment.view})", flush=True)
+        _warn(environment.name, Origins.recorded(environment.record()))
         return
     with exclusive(environment.site):
         if not environment.up_to_date():
@@ -62,7 +65,10 @@ def prepare(environment: Environment) -> Spack:
         except (OSError, subprocess.CalledProcessError) as err:
             raise InstallError(f"the site's facts could not be prepared: {err}") from err
     environment.folder.mkdir(parents=True, exist_ok=True)
-    shutil.copyfile(ENVIRONMENTS / environment.table.name / "spack.yaml", environment.folder / "spack.yaml")
+    asked = specs_file(environment.table.name).read_text(encoding="utf-8")
+    if environment.roots:
+        asked = with_roots(asked, environment.roots)
+    (environment.folder / "spack.yaml").write_text(asked, encoding="utf-8")
     for name in environment.table.sources:
         # Spack writes its logs into the source; it rebuilds when a file is newer than the installation.
         target = environment.folder / name
@@ -72,49 +78,35 @@ def prepare(environment: Environment) -> Spack:
 
 
 def _install(environment: Environment, jobs: int) -> None:
-    name = environment.table.name
+    name = environment.name
     spack = prepare(environment)
-    digest = environment.digest()  # before: a change meanwhile makes the installation out of date
+    files = environment.files_digest()  # before: a change meanwhile makes the installation out of date
     print(f"{name}: Spack {'.'.join(map(str, spack.version))} in {spack.root}", flush=True)
-    log = environment.folder / "install.log"
-    log.unlink(missing_ok=True)
-    for step, arguments in (
-        ("solving", ["concretize", "--force"]),
-        ("installing", ["install", *([f"--jobs={jobs}"] if jobs else [])]),
-    ):
-        started = time.monotonic()
-        print(f"{name}: {step}", flush=True)
-        try:
-            spack.run(*arguments, log=log)
-        except subprocess.CalledProcessError as err:
-            raise InstallError(_why(step, err.output, log)) from None
-        print(f"{name}: {step} took {time.monotonic() - started:.0f} s", flush=True)
+    origins = solve(spack)
+    _warn(name, origins)
+    step(spack, "installing", "install", *([f"--jobs={jobs}"] if jobs else []))
     missing = environment.missing_programs()
     if missing:
         raise InstallError(
             f"Spack reports success, but {environment.view} lacks {', '.join(missing)}, which "
-            f"{ENVIRONMENTS / name / 'programs.toml'} promises"
+            f"{ENVIRONMENTS / environment.table.name / 'programs.toml'} promises"
         )
     write_shared(environment.folder / "specs.json", spack.answer("find", "--json"))
     environment.write_record(
-        digest=digest,
+        digest=origins.digest(files),
         # The clone's is left to release.toml.
         KAPPA_SPACK_ROOT=str(spack.root) if environment.setting("KAPPA_SPACK_ROOT") else "",
         KAPPA_SPACK_CONFIG=environment.setting("KAPPA_SPACK_CONFIG"),
         spack=".".join(map(str, spack.version)),
+        origins=asdict(origins),
     )
     print(f"{name}: installed, {len(environment.table.programs)} programs in {environment.view}", flush=True)
 
 
-def _why(step: str, output: str, log: Path) -> str:
-    failed = build_log.failures(output)
-    lines = [f"  {one.package}: {one.reason}" + (f"\n    log: {one.log}" if one.log else "") for one in failed]
-    if not failed:
-        errors = [line for line in output.splitlines() if line.startswith("==> Error:")]
-        lines = [f"  {one_line(line.removeprefix('==> Error: '), build_log.SHOWN)}" for line in errors[:3]]
-    if "clingo" in output and step == "solving":
-        lines.append("  Spack's solver: `pip install clingo` in some Python, and name that Python in SPACK_PYTHON")
-    return "\n".join([f"{step} failed (Spack's output: {log})", *lines])
+def _warn(name: str, origins: Origins) -> None:
+    """Say what is not the pinned release."""
+    for line in origins.unlike(release()):
+        print(f"{name}: warning: {line}", flush=True)
 
 
 def keep_artefacts(environment: Environment, folder: Path) -> None:
@@ -122,7 +114,7 @@ def keep_artefacts(environment: Environment, folder: Path) -> None:
 
     :raises InstallError: one of them is not there.
     """
-    target = folder / environment.table.name
+    target = folder / environment.name
     for name in ARTEFACTS:
         try:
             target.mkdir(parents=True, exist_ok=True)

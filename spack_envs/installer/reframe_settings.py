@@ -7,13 +7,19 @@ from spack_envs.installer.state import Environment, Site
 
 
 def installed_environments(site: str) -> list[dict[str, Any]]:
-    """The ReFrame environments of the Spack environments that are completely installed for the site."""
-    return [described for described, environment in _all(site) if environment.installed()]
+    """The ReFrame environments of the Spack environments that are completely installed for the site, and of those for
+    which a person chose a spec: a run installs these first."""
+    return [described for described, environment in _all(site) if environment.installed() or environment.roots]
 
 
 def planned_environments(site: str) -> list[dict[str, Any]]:
     """Those of every Spack environment of the suite: a run first installs what is missing, a dry run does not."""
     return [described for described, _ in _all(site)]
+
+
+def environment_names(site: str) -> dict[str, str]:
+    """For each Spack environment of the suite, the name that ReFrame has for it."""
+    return {environment.table.name: environment.name for _, environment in _all(site)}
 
 
 def _all(site: str) -> list[tuple[dict[str, Any], Environment]]:
@@ -22,7 +28,7 @@ def _all(site: str) -> list[tuple[dict[str, Any], Environment]]:
 
 
 def _described(environment: Environment) -> dict[str, Any]:
-    """It has the same name, the features and extras of its table, and its programs first on PATH.
+    """It has its name, the features and extras of its table, and its programs first on PATH.
 
     The site adds what its MPI needs. With each result the checksum of ``spack.lock`` is kept.
     """
@@ -30,7 +36,7 @@ def _described(environment: Environment) -> dict[str, Any]:
     features = list(environment.table.features)
     hash_files = {feature: [str(environment.lock_file)] for feature in features}
     return {
-        "name": environment.table.name,
+        "name": environment.name,
         "features": features,
         "extras": {**environment.table.extras, "hash_files": hash_files},
         "env_vars": [["PATH", f"{path}:$PATH"]],

@@ -7,11 +7,15 @@ import shutil
 import subprocess
 import tomllib
 from pathlib import Path
+from typing import Any
 
 from kappa.ground.clean_text import clean, one_line
 from spack_envs.installer.build_log import SHOWN, pieces
 from spack_envs.installer.state import Environment, Site, state_root, write_shared
 from spack_envs.installer.table import ENVIRONMENTS
+
+#: Namespace of the suite's recipes.
+OWN_RECIPES = "kappa"
 
 
 class InstallError(RuntimeError):
@@ -33,7 +37,8 @@ class Spack:
 
     @property
     def command(self) -> list[str]:
-        scopes = [word for folder in self.environment.facts() if folder.is_dir() for word in ("-C", str(folder))]
+        folders = [*self.environment.facts(), self.environment.released]
+        scopes = [word for folder in folders if folder.is_dir() for word in ("-C", str(folder))]
         return [str(self.root / "bin/spack"), "--color=never", *scopes, "-e", str(self.environment.folder)]
 
     @property
@@ -85,13 +90,34 @@ class Spack:
         except subprocess.CalledProcessError as err:
             raise InstallError(f"`spack {' '.join(arguments)}` ended with status {err.returncode}") from None
 
+    def settings(self) -> dict[str, Any]:
+        """The sections ``packages`` and ``compilers``, the names of packages that are compilers, the providers of each
+        virtual package for which the site requires something, and the folder of each repository of recipes.
+
+        :raises InstallError: Spack failed, or answered something else.
+        """
+        said = self.answer("python", str(ENVIRONMENTS / "tell_settings.py"))
+        try:
+            found: dict[str, Any] = json.loads(said)
+        except ValueError as err:
+            raise InstallError(
+                f"`spack python` does not tell the configuration: {err}: {one_line(said, SHOWN)}"
+            ) from None
+        return found
+
     def _write_configuration(self, site: Site) -> None:
-        recipes = {"kappa": str(ENVIRONMENTS / "repo")}
+        recipes = {OWN_RECIPES: str(ENVIRONMENTS / "repo")}
         if self.root == _clone_folder("spack"):
             recipes["builtin"] = str(_clone_folder("packages") / "repos/spack_repo/builtin")
         # A list up to 0.23, a mapping from 1.0 on. JSON is YAML.
         repos = list(recipes.values()) if self.version < (1,) else recipes
-        config = {"install_tree": {"root": str(site.folder / "store")}}
+        config = {
+            "install_tree": {"root": str(site.folder / "store")},
+            # Spack may lie where nothing can be written. What else it writes goes below SPACK_USER_CACHE_PATH.
+            "source_cache": str(site.folder / "cache/sources"),
+            "build_stage": [str(site.folder / "stage")],
+            "test_stage": str(site.folder / "stage/tests"),
+        }
         write_shared(site.folder / "config/repos.yaml", json.dumps({"repos": repos}) + "\n")
         write_shared(site.folder / "config/config.yaml", json.dumps({"config": config}) + "\n")
 
@@ -121,16 +147,17 @@ def _version(root: Path) -> tuple[int, ...]:
     return int(match[1]), int(match[2])
 
 
-def _release() -> dict[str, dict[str, str]]:
+def release() -> dict[str, dict[str, str]]:
+    """The pinned releases: ``url``, ``tag`` and ``commit`` of ``spack`` and of ``packages``, its recipes."""
     return tomllib.loads((ENVIRONMENTS / "release.toml").read_text(encoding="utf-8"))
 
 
 def _clone_folder(part: str) -> Path:
-    return state_root() / f"{part}-{_release()[part]['tag']}"
+    return state_root() / f"{part}-{release()[part]['tag']}"
 
 
 def _bootstrap() -> Path:
-    for part, pin in _release().items():
+    for part, pin in release().items():
         folder = _clone_folder(part)
         if not folder.is_dir():
             print(f"cloning {pin['url']} {pin['tag']} into {folder}", flush=True)

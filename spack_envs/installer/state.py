@@ -6,13 +6,17 @@
 import hashlib
 import json
 import os
+import shlex
 import shutil
-from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from kappa.ground.bounded_file import read_text
 from kappa.ground.whole_files import make_folder, write_atomically
+from spack_envs.installer.chosen import VARIABLE, changed_roots
+from spack_envs.installer.digest import digest_of
+from spack_envs.installer.origins import Origins
 from spack_envs.installer.table import ENVIRONMENTS, REPOSITORY, Table
 
 #: Kept for the campaign: the solver's answer, and what is installed.
@@ -44,22 +48,39 @@ class Site:
 
     def install_command(self, environment: str) -> str:
         """What a person types to install it."""
-        return f"spack_envs/install {self.name} {environment}"
+        chosen = os.environ.get(VARIABLE)
+        before = f"{VARIABLE}={shlex.quote(chosen)} " if chosen else ""
+        return f"{before}spack_envs/install {self.name} {environment}"
 
     def environment(self, table: Table) -> "Environment":
-        return Environment(self, table)
+        return Environment(self, table, tuple(changed_roots(table.name)))
 
 
 @dataclass(frozen=True)
 class Environment:
-    """One environment of a site; its folder is a Spack environment."""
+    """One environment of a site; its folder is a Spack environment.
+
+    ``roots`` are the specs that are asked of Spack where a person chose one of them; empty: the suite's own.
+    """
 
     site: Site
     table: Table
+    roots: tuple[str, ...] = ()
+
+    @property
+    def name(self) -> str:
+        """That of its folder and of ReFrame's environment: with chosen specs it is another one."""
+        chosen = hashlib.sha256("\n".join(self.roots).encode()).hexdigest()[:8]
+        return f"{self.table.name}-{chosen}" if self.roots else self.table.name
 
     @property
     def folder(self) -> Path:
-        return self.site.folder / self.table.name
+        return self.site.folder / self.name
+
+    @property
+    def released(self) -> Path:
+        """Configuration that lifts what the site requires and a chosen spec does not have."""
+        return self.folder / "released"
 
     @property
     def view(self) -> Path:
@@ -74,21 +95,18 @@ class Environment:
         path = os.pathsep.join(map(str, self.table.folders(self.view)))
         return [program for program in self.table.programs if not shutil.which(program, path=path)]
 
-    def record(self) -> dict[str, str]:
+    def record(self) -> dict[str, Any]:
         """What was written when the installation was complete; empty when it never was."""
-        try:
-            document = json.loads(read_text(self.folder / "installed.json", _RECORD_LIMIT))
-        except (OSError, ValueError):
-            return {}
-        return document if isinstance(document, dict) else {}
+        return _record(self.folder)
 
     def installed(self) -> bool:
         """True when an installation was completed and all that it promises is still there."""
         return bool(self.record()) and not self.missing_programs()
 
     def setting(self, variable: str) -> str:
-        """The environment variable, or what it was when this environment was installed."""
-        return os.environ.get(variable) or self.record().get(variable, "")
+        """The environment variable, or what it was when this environment was installed, or the suite's own."""
+        record = self.record() or _record(self.site.folder / self.table.name)
+        return os.environ.get(variable) or str(record.get(variable, ""))
 
     def facts(self) -> list[Path]:
         """Folders of Spack configuration, the last one counts most: the site's, what its `prepare` wrote, and those
@@ -96,17 +114,26 @@ class Environment:
         more = [Path(folder).resolve() for folder in self.setting("KAPPA_SPACK_CONFIG").split(":") if folder]
         return [self.site.facts, self.site.prepared, *more]
 
+    def origins(self) -> Origins:
+        """What the last installation came from, as it is now; of Spack, the one that would be used now."""
+        return Origins.recorded(self.record()).now(self.setting("KAPPA_SPACK_ROOT"))
+
     def digest(self) -> str:
-        """SHA-256 over all that decides what is installed: environment, recipes, the site's facts, own sources, and
-        the release of Spack unless the site has a Spack of its own."""
+        """SHA-256 over all that decides what is installed: files, and what the last installation came from."""
+        return self.origins().digest(self.files_digest())
+
+    def files_digest(self) -> str:
+        """SHA-256 over environment, recipes, the site's facts, own sources, and the release of Spack or, of a Spack of
+        the site's own, its configuration."""
         sources = [REPOSITORY / name for name in self.table.sources]
-        release = [] if self.setting("KAPPA_SPACK_ROOT") else [ENVIRONMENTS / "release.toml"]
-        return digest_of([ENVIRONMENTS / self.table.name, ENVIRONMENTS / "repo", *sources, *self.facts(), *release])
+        own = self.setting("KAPPA_SPACK_ROOT")
+        spack = Path(own) / "etc/spack" if own else ENVIRONMENTS / "release.toml"
+        return digest_of([ENVIRONMENTS / self.table.name, ENVIRONMENTS / "repo", *sources, *self.facts(), spack])
 
     def up_to_date(self) -> bool:
         return self.record().get("digest") == self.digest() and not self.missing_programs()
 
-    def write_record(self, **facts: str) -> None:
+    def write_record(self, **facts: Any) -> None:
         write_shared(self.folder / "installed.json", json.dumps(facts, indent=2) + "\n")
 
 
@@ -119,17 +146,9 @@ def write_shared(path: Path, text: str) -> None:
     write_atomically(path, text, 0o644)
 
 
-def digest_of(paths: Iterable[Path]) -> str:
-    """SHA-256 over files, and over folders with all in them."""
-    total = hashlib.sha256()
-    for root in paths:
-        for path in sorted(_files(root)):
-            total.update(f"{root.name}/{path.relative_to(root)}\0".encode())
-            total.update(hashlib.sha256(path.read_bytes()).digest())
-    return total.hexdigest()
-
-
-def _files(folder: Path) -> Iterator[Path]:
-    if folder.is_file():
-        return iter([folder])
-    return (path for path in folder.rglob("*") if path.is_file() and "__pycache__" not in path.parts)
+def _record(folder: Path) -> dict[str, Any]:
+    try:
+        document = json.loads(read_text(folder / "installed.json", _RECORD_LIMIT))
+    except (OSError, ValueError):
+        return {}
+    return document if isinstance(document, dict) else {}

@@ -37,6 +37,11 @@ def names() -> list[str]:
     return sorted(path.parent.name for path in ENVIRONMENTS.glob("*/programs.toml"))
 
 
+def specs_file(name: str) -> Path:
+    """What the environment ``name`` asks of Spack."""
+    return ENVIRONMENTS / name / "spack.yaml"
+
+
 def read(name: str, environments: Path = ENVIRONMENTS) -> Table:
     """The table of the environment ``name``.
 

@@ -23,9 +23,9 @@ pytestmark = pytest.mark.skipif(
 ENVIRONMENTS = ("mpi-io", "app")
 RESULTS = table.REPOSITORY / "results/spack"
 CHECKS = {
-    "OsuLatency": "mpi-io", "OsuBandwidth": "mpi-io", "OsuAllreduce": "mpi-io", "Hpl": "mpi-io", "Stream": "mpi-io",
-    "IorEasy": "mpi-io", "IorHard": "mpi-io", "Mdtest": "mpi-io", "Iozone": "mpi-io", "BtIo": "mpi-io",
-    "EmtScaling": "app", "EmtCorrectness": "app",
+    "OsuLatency": "mpi-io", "OsuBandwidth": "mpi-io", "OsuAllreduce": "mpi-io", "Hpl": "mpi-io", "Hpcc": "mpi-io",
+    "Stream": "mpi-io", "IorEasy": "mpi-io", "IorHard": "mpi-io", "Mdtest": "mpi-io", "Iozone": "mpi-io",
+    "BtIo": "mpi-io", "EmtScaling": "app", "EmtCorrectness": "app",
 }  # fmt: skip
 
 
@@ -67,7 +67,7 @@ def session(installation, tmp_path_factory):
     finally:
         command(cluster, "down", "--purge", **here)
     assert report.is_file(), done.stdout[-4000:] + done.stderr
-    verdict = command(".venv/bin/kappa", "verdict", str(report), "--all", **here).stdout
+    verdict = command(".venv/bin/kappa", "verdict", str(report), "-v", **here).stdout
     print(verdict)
     return json.loads(report.read_text()), verdict
 
@@ -124,6 +124,7 @@ def test_a_check_ran_the_program_of_its_environment(cases, check):
         assert case["environ"] == CHECKS[check]
         assert f"/{CHECKS[check]}/view/" in case["provenance"]["executable"]
         assert any(path.endswith(f"/{CHECKS[check]}/spack.lock") for path in case["provenance"]["files"])
+        assert len(case["provenance"]["spec"]["hash"]) == 32 and "gcc@" in case["provenance"]["spec"]["compiler"]
 
 
 def test_one_call_of_the_installer_served_all_checks(cases):

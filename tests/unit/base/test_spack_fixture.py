@@ -44,6 +44,17 @@ def complete(tmp_path, monkeypatch):
     monkeypatch.setenv("KAPPA_SPACK_STATE", str(tmp_path / "state"))
     monkeypatch.setenv("KAPPA_SPACK_ROOT", str(tmp_path / "none"))
     monkeypatch.delenv("KAPPA_SPACK_CONFIG", raising=False)
+    return installed()
+
+
+@pytest.fixture
+def chosen(complete, monkeypatch):
+    """The same with a spec that a person chose, beside the suite's own."""
+    monkeypatch.setenv("KAPPA_SPACK_SPEC", "emt-app ^mpich")
+    return installed()
+
+
+def installed():
     environment = state.Site("embedded").environment(table.read("app"))
     folder = environment.view / "bin"
     folder.mkdir(parents=True)
@@ -55,19 +66,24 @@ def complete(tmp_path, monkeypatch):
     return environment
 
 
-def test_only_the_checks_of_a_failed_environment_fail(complete, tmp_path):
-    (tmp_path / "settings.py").write_text(SETTINGS)
-    (tmp_path / "probe.py").write_text(CHECK)
-    report = tmp_path / "report.json"
+def run_probes(environment, folder):
+    """The cases of ReFrame's report, with ``environment`` in the place of `app`."""
+    (folder / "settings.py").write_text(SETTINGS.replace('"app"', f'"{environment.name}"'))
+    (folder / "probe.py").write_text(CHECK)
+    report = folder / "report.json"
     subprocess.run(
         [
-            Path(sys.executable).with_name("reframe"), "-C", tmp_path / "settings.py", "-c", tmp_path / "probe.py",
-            "-r", "--prefix", tmp_path, f"--report-file={report}",
+            Path(sys.executable).with_name("reframe"), "-C", folder / "settings.py", "-c", folder / "probe.py",
+            "-r", "--prefix", folder, f"--report-file={report}",
         ],
-        cwd=tmp_path, capture_output=True, text=True, timeout=PATIENCE_S, check=False,
+        cwd=folder, capture_output=True, text=True, timeout=PATIENCE_S, check=False,
         env={**os.environ, "PYTHONPATH": str(table.REPOSITORY)},
     )  # fmt: skip
-    cases = json.loads(report.read_text())["runs"][-1]["testcases"]
+    return json.loads(report.read_text())["runs"][-1]["testcases"]
+
+
+def test_only_the_checks_of_a_failed_environment_fail(complete, tmp_path):
+    cases = run_probes(complete, tmp_path)
     (fixture,) = [case for case in cases if case["name"].startswith("SpackInstall")]
     probes = {case["environ"]: case for case in cases if case["name"] == "Probe"}
     assert {name: case["result"] for name, case in probes.items()} == {
@@ -77,3 +93,11 @@ def test_only_the_checks_of_a_failed_environment_fail(complete, tmp_path):
     assert f"could not install the environment mpi-io: see the end of {said}" in probes["mpi-io"]["fail_reason"]
     assert "install: mpi-io: no bin/spack in" in said.read_text()
     assert Path(fixture["outputdir"], "app/spack.lock").is_file()
+
+
+def test_an_environment_with_a_chosen_spec_is_asked_for_and_kept_by_its_own_name(chosen, tmp_path):
+    cases = run_probes(chosen, tmp_path)
+    (fixture,) = [case for case in cases if case["name"].startswith("SpackInstall")]
+    assert {case["environ"]: case["result"] for case in cases if case["name"] == "Probe"}[chosen.name] == "pass"
+    assert chosen.name.startswith("app-")
+    assert Path(fixture["outputdir"], chosen.name, "spack.lock").is_file()

@@ -6,6 +6,7 @@ import pytest
 import yaml
 
 from spack_envs.installer import table
+from spack_envs.installer.roots import roots, with_roots
 
 RECIPES = sorted((table.ENVIRONMENTS / "repo/packages").glob("*/package.py"))
 
@@ -19,8 +20,13 @@ def test_a_recipe_holds_the_class_that_its_folder_promises(file):
 
 @pytest.mark.parametrize("name", table.names())
 def test_an_environment_pins_versions_and_knows_its_recipes(name):
-    document = yaml.safe_load((table.ENVIRONMENTS / name / "spack.yaml").read_text())["spack"]
+    text = (table.ENVIRONMENTS / name / "spack.yaml").read_text()
+    document = yaml.safe_load(text)["spack"]
+    assert roots(text) == document["specs"]
+    assert yaml.safe_load(with_roots(text, ["a", "b ^c"]))["spack"] == {**document, "specs": ["a", "b ^c"]}
     own = {spec.removeprefix("kappa.").split("@")[0] for spec in document["specs"] if spec.startswith("kappa.")}
     assert own <= {file.parent.name for file in RECIPES}
     assert [spec for spec in document["specs"] if "@" not in spec] == []
     assert document["view"]["default"]["root"] == "view"
+    # By which `mirror` knows them.
+    assert [name.replace("-", "_") for name in document.get("develop", {})] == list(table.read(name).sources)

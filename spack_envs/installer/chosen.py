@@ -1,0 +1,101 @@
+"""Specs that a person chose for a run, in place of those that the suite's environments ask for."""
+
+import os
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from kappa.ground.errors import InputError
+from spack_envs.installer import table
+from spack_envs.installer.roots import roots
+
+#: Environment variable with the chosen specs, separated by semicolons, which no spec has.
+VARIABLE = "KAPPA_SPACK_SPEC"
+_SPEC = re.compile(
+    r"(?P<namespace>[\w-]+\.)?(?P<name>[a-z0-9][a-z0-9-]*)(?P<version>@[^\s+~^%]+)?(?P<variants>[^^]*)(?P<needs>.*)"
+)
+# As in `^mpich@4`, `^[virtuals=mpi] openmpi` and `^builtin.mpich`.
+_NEED = re.compile(r"\^\s*(?:\[[^\]]*\]\s*)?(?:[\w-]+\.)?([a-z0-9][a-z0-9-]*)")
+
+
+@dataclass(frozen=True)
+class Spec:
+    """A spec as it is written: ``variants`` are all of its own, ``needs`` begins with the first ``^``."""
+
+    namespace: str
+    name: str
+    version: str
+    variants: str
+    needs: str
+
+    @classmethod
+    def of(cls, text: str) -> "Spec":
+        """:raises InputError: it does not begin with a package's name."""
+        match = _SPEC.fullmatch(text.strip())
+        if not match:
+            raise InputError(f"{text!r} is no spec of Spack: expected for instance 'osu-micro-benchmarks ^mpich'")
+        return cls(**{key: (value or "").strip() for key, value in match.groupdict().items()})
+
+    def __str__(self) -> str:
+        own = f"{self.namespace}{self.name}{self.version}"
+        return " ".join(part for part in (own, self.variants, self.needs) if part)
+
+    @property
+    def _on_gpus(self) -> bool:
+        return "+cuda" in self.variants
+
+    def serves(self, root: "Spec") -> bool:
+        """Whether it can stand in the place of ``root``: the same package, both with CUDA or both without."""
+        return self.name == root.name and self._on_gpus == root._on_gpus
+
+    def instead_of(self, root: "Spec") -> "Spec":
+        """It with what ``root`` says and it does not; variants add up."""
+        namespace, version = self.namespace or root.namespace, self.version or root.version
+        own = self.variants.split()
+        variants = [*(word for word in root.variants.split() if word not in own), *own]
+        return Spec(namespace, self.name, version, " ".join(variants), self.needs or root.needs)
+
+
+def choose(specs: list[str]) -> None:
+    """Have all that is asked of the suite's environments from now on, also by programs that are started, use ``specs``.
+
+    :raises InputError: one is no spec, or of a package that no environment asks for.
+    """
+    os.environ[VARIABLE] = ";".join(specs)
+    _chosen()
+
+
+def changed_roots(environment: str) -> list[str]:
+    """What the environment is to ask for, with the chosen specs; empty where none of them is for it.
+
+    :raises InputError: as of ``choose``.
+    """
+    specs = _chosen()
+    if not specs:
+        return []
+    asked = list(_roots(environment))
+    found = [next((spec.instead_of(root) for spec in specs if spec.serves(root)), root) for root in asked]
+    return [str(spec) for spec in found] if found != asked else []
+
+
+def contradicted(roots: Iterable[str], providers: dict[str, list[str]]) -> list[str]:
+    """The virtual packages for which a spec of ``roots`` names a provider.
+
+    :param providers: those of each virtual package.
+    """
+    needed = {match[1] for root in roots for match in _NEED.finditer(root)}
+    return sorted(name for name, known in providers.items() if not needed.isdisjoint(known))
+
+
+def _chosen() -> list[Spec]:
+    specs = [Spec.of(text) for text in os.environ.get(VARIABLE, "").split(";") if text.strip()]
+    known = [root for name in table.names() for root in _roots(name)] if specs else []
+    for spec in specs:
+        if not any(map(spec.serves, known)):
+            names = ", ".join(sorted({root.name for root in known}))
+            raise InputError(f"no environment of the suite asks for '{spec}', with CUDA or without: they have {names}")
+    return specs
+
+
+def _roots(environment: str) -> Iterator[Spec]:
+    return map(Spec.of, roots(table.specs_file(environment).read_text(encoding="utf-8")))

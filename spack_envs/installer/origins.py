@@ -1,0 +1,95 @@
+"""What an installation came from besides files of this repository: compilers, Spack, recipes."""
+
+import hashlib
+import json
+import os
+import subprocess
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+from spack_envs.installer.compilers import version
+from spack_envs.installer.digest import digest_of
+
+SPACK, RECIPES = "spack", "builtin"
+
+
+@dataclass(frozen=True)
+class Checkout:
+    folder: str
+    revision: str
+
+    @classmethod
+    def at(cls, folder: str | Path) -> "Checkout":
+        root = Path(folder).resolve()
+        return cls(str(root), revision(root))
+
+
+@dataclass(frozen=True)
+class Origins:
+    """``compilers``: command -> version that it tells. ``checkouts``: Spack, and its recipes by their namespace."""
+
+    compilers: dict[str, str] = field(default_factory=dict)
+    checkouts: dict[str, Checkout] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, compilers: Iterable[str], checkouts: Mapping[str, str | Path]) -> "Origins":
+        return cls(
+            {path: version(path) for path in compilers},
+            {name: Checkout.at(folder) for name, folder in checkouts.items()},
+        )
+
+    @classmethod
+    def recorded(cls, record: dict[str, Any]) -> "Origins":
+        """As an installation's record has them."""
+        told = record.get("origins", {})
+        checkouts = {name: Checkout(**checkout) for name, checkout in told.get("checkouts", {}).items()}
+        return cls(told.get("compilers", {}), checkouts)
+
+    def now(self, spack: str = "") -> "Origins":
+        """The same, asked again; Spack in the folder ``spack``, if one is given."""
+        folders = {name: checkout.folder for name, checkout in self.checkouts.items()}
+        return Origins.of(self.compilers, {**folders, **({SPACK: spack} if spack else {})})
+
+    def digest(self, files: str) -> str:
+        """SHA-256 over these and ``files``, itself a digest."""
+        return hashlib.sha256(f"{files}{json.dumps(asdict(self), sort_keys=True)}".encode()).hexdigest()
+
+    def unlike(self, release: dict[str, dict[str, str]]) -> list[str]:
+        """What is another Spack, or has other recipes, than the pinned ``release``."""
+        pinned = {SPACK: release["spack"], RECIPES: release["packages"]}
+        return [
+            f"{name} in {found.folder} is {found.revision}; release.toml has {pin['tag']}, commit {pin['commit']}"
+            for name, pin in pinned.items()
+            if (found := self.checkouts.get(name)) and found.revision != pin["commit"]
+        ]
+
+
+def revision(folder: Path) -> str:
+    """The commit of a checkout, with a digest of what was changed since; of any other folder, a digest of its files."""
+    try:
+        # The second fails where the folder is not part of what is checked out.
+        commit, _ = _git(folder, "rev-parse", "HEAD", "HEAD:./").split()
+        changes = _git(folder, "diff", "HEAD", "--", ".")
+    except (OSError, subprocess.CalledProcessError):
+        return f"no commit, files {digest_of([_decides(folder)])[:12]}"
+    return f"{commit}, changed {hashlib.sha256(changes.encode()).hexdigest()[:12]}" if changes else commit
+
+
+def _decides(folder: Path) -> Path:
+    """Of Spack's own folder, without what it installed there."""
+    return library if (library := folder / "lib/spack").is_dir() else folder
+
+
+def _git(folder: Path, *arguments: str) -> str:
+    # It may belong to another user, and be where nothing can be written.
+    command = ["git", "-c", "safe.directory=*", "-C", str(folder), *arguments]
+    return subprocess.run(
+        command,
+        env={**os.environ, "GIT_OPTIONAL_LOCKS": "0"},
+        capture_output=True,
+        text=True,
+        errors="replace",
+        check=True,
+    ).stdout
