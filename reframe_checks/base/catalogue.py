@@ -1,8 +1,8 @@
 """The catalogue of checks and the tables of the vocabulary, made from what ReFrame says of the suite.
 
 Usage: ``python -m reframe_checks.base.catalogue`` (``make catalogue``) writes ``kappa/vocabulary/checks.json`` anew,
-and the tables between marker lines in the README and in ``docs/site.md``; with ``--check`` it only says, by exit status
-1, which file is out of date.
+and the tables between marker lines in ``docs/catalogue.md`` and ``docs/site.md``; with ``--check`` it only says, by
+exit status 1, which file is out of date.
 """
 
 import argparse
@@ -45,7 +45,7 @@ def described_cases() -> list[dict]:
 
 
 def rows(cases: list[dict]) -> list[tuple[str, ...]]:
-    """A row of the README's table for each class, sorted by family: cells as in ``HEADER``."""
+    """A row of the catalogue for each class, sorted by family: cells as in ``HEADER``."""
     by_class: dict[str, list[dict]] = {}
     for case in cases:
         by_class.setdefault(case["@class"], []).append(case)
@@ -98,7 +98,7 @@ def generated(cases: list[dict]) -> dict[pathlib.Path, str]:
     described = as_json(cases)
     wanted = {pathlib.Path(checks.__file__).with_name(checks.FILE): described}
     of_file = {
-        "README.md": {CATALOGUE: tables.as_markdown([HEADER, *rows(cases)])},
+        "docs/catalogue.md": {CATALOGUE: tables.as_markdown([HEADER, *rows(cases)])},
         "docs/site.md": tables.of_site(checks.decoded(described.encode())),
     }
     for name, contents in of_file.items():

@@ -62,9 +62,9 @@ class SystemCheck(
     #: Features that an environment must have: the programs to run. ``a|b`` asks for one of the two.
     needs_environ = rfmb.variable(typ.List[str], value=[])
     #: What a case takes from the start of its job to its end, s: measured on the embedded site, …
-    measured_s = rfmb.variable(float, int, value=0)
+    measured_s = rfmb.variable(float, int, value=0, loggable=True)
     #: … or, of what does not run there, an estimate for the hardware that it is made for. A leaf says one of the two.
-    estimated_s = rfmb.variable(float, int, value=0)
+    estimated_s = rfmb.variable(float, int, value=0, loggable=True)
     #: All features that this case needs of a partition, for the catalogue.
     case_features = rfmb.variable(typ.List[str], value=[])
     #: How often the command runs in the job.

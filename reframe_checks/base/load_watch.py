@@ -61,7 +61,8 @@ class LoadWatch(rfm.RegressionTestPlugin):
         # Slurm ends a task whose prolog cannot be executed, as on storage that is mounted without leave for it.
         self._unless_unusable = f"[[ ! -x {shlex.quote(script)} ]] ||"
         self.prerun_cmds = [
-            f"{self._unless_unusable} export SLURM_TASK_PROLOG={shlex.quote(script)}", *self.prerun_cmds
+            f"{self._unless_unusable} export SLURM_TASK_PROLOG={shlex.quote(script)}",
+            *self.prerun_cmds,
         ]
 
     @rfmb.run_before("run", always_last=True)

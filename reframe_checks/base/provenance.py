@@ -1,5 +1,6 @@
 """What ran where: kept with each result, collected by the job itself on its first node."""
 
+import dataclasses
 import functools
 import pathlib
 import shlex
@@ -17,6 +18,7 @@ from kappa.ground.clean_text import clean
 from kappa.record import evidence
 from reframe_checks.base.job_files import sourced
 from reframe_checks.parsers import node_list
+from spack_envs.installer.built_spec import built_spec
 
 # As in `src/job/record_provenance.sh`.
 PROVENANCE_FILE = "provenance.txt"
@@ -69,13 +71,14 @@ class Provenance(rfm.RegressionTestPlugin):
             raise SanityError(f"{PROVENANCE_FILE}, nodelist: expected {err}") from None
         if "nodelist" not in facts:
             raise SanityError(f"{PROVENANCE_FILE}: expected the line nodelist=…; was the job cut off?")
+        spec = built_spec(pathlib.Path(facts.get("executable", "")))
         found = {
             **facts,
+            **({"spec": dataclasses.asdict(spec)} if spec else {}),
             "suite_revision": suite_revision(),
             "slurm_job_id": "" if self.is_local() else str(self.job.jobid),
         }
         self.provenance = evidence.written(msgspec.convert(found, evidence.Provenance))
-
 
     def failed_command(self):
         """What the job script's trap said, as of a module that does not load; the script runs on the first node."""

@@ -17,12 +17,12 @@ from reframe.core.logging import getlogger
 
 from kappa.ground.errors import InputError
 from kappa.ground.whole_files import write_atomically
+from kappa.record.raw_output import FIRST_FOLDER
 from reframe_checks.base.job_files import runs_in_slurm, sourced
 from reframe_checks.base.reframe_internals import begin_job_script, copy_of_ended
 
 # As in `src/job/hold_nodes.sh`. The first is made by the job, which then waits for the other, made by ReFrame.
 MEASURED_FILE, ANSWER_FILE = "kappa_measured", "kappa_answer"
-FIRST_FOLDER = "first_measurement"
 
 
 class SameAllocation(rfm.RegressionTestPlugin):

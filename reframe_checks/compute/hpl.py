@@ -1,7 +1,8 @@
 """High-Performance Linpack: floating-point speed of dense LU, with its residual.
 
 Fraction of peak is sustained speed over peak of the cores used. Where the program is HPC Challenge's, what it measures
-besides are metrics, too: a ring of messages in random order, PTRANS, FFT, RandomAccess, STREAM.
+besides are metrics, too: a ring of messages in random order, PTRANS, FFT, RandomAccess, STREAM. Where an environment
+has both programs, ``Hpl`` runs plain HPL, and ``Hpcc`` the other for what only that measures.
 """
 
 import reframe as rfm
@@ -17,13 +18,10 @@ _OF_RINGS = ("random_ring_latency", "random_ring_bandwidth")
 _OF_HPCC = ("ptrans", "fft", "random_access", "star_stream_triad")
 
 
-@rfm.simple_test
-class Hpl(Scaled, HplCheck):
-    descr = "HPL: Gflop/s and fraction of peak"
-    family = "compute/hpl"
-    measured_s = 47
+class SolvesOnce(Scaled, HplCheck):
+    """One system of equations, and what HPC Challenge measures besides."""
+
     scale = rfmb.parameter(["one_node", "whole_partition"], loggable=True)
-    hint = "compare nodes one by one; look at CPU frequency and governor, thermal throttling, BLAS and binding"
 
     #: Share of the nodes' memory that the matrix fills, unless ``order`` gives N.
     memory_fraction = rfmb.variable(float, value=0.8)
@@ -59,14 +57,6 @@ class Hpl(Scaled, HplCheck):
         for name in left_out if self.executable == "hpcc" else [*_OF_RINGS, *_OF_HPCC]:
             del self.perf_variables[name]
 
-    @rfmb.performance_function("Gflop/s")
-    def gflops(self):
-        return self.result.gflops
-
-    @rfmb.performance_function("")
-    def fraction_of_peak(self):
-        return self.result.gflops / (self.peak_gflops_per_core * self.num_tasks)
-
     @rfmb.performance_function("us")
     def random_ring_latency(self):
         return self.others.ring_latency_us
@@ -93,3 +83,33 @@ class Hpl(Scaled, HplCheck):
     def star_stream_triad(self):
         """Of each rank, while all work."""
         return self.others.star_stream_triad_gb_s
+
+
+@rfm.simple_test
+class Hpl(SolvesOnce):
+    descr = "HPL: Gflop/s and fraction of peak"
+    family = "compute/hpl"
+    measured_s = 47
+    hint = "compare nodes one by one; look at CPU frequency and governor, thermal throttling, BLAS and binding"
+
+    @rfmb.performance_function("Gflop/s")
+    def gflops(self):
+        return self.result.gflops
+
+    @rfmb.performance_function("")
+    def fraction_of_peak(self):
+        return self.result.gflops / (self.peak_gflops_per_core * self.num_tasks)
+
+
+@rfm.simple_test
+class Hpcc(SolvesOnce):
+    descr = "HPC Challenge besides HPL: random ring, PTRANS, FFT, RandomAccess, STREAM"
+    family = "compute/hpcc"
+    needs_environ = ["hpcc"]
+    estimated_s = 60
+    # Sizes of all its parts follow from the matrix, and Hpl solves the large one.
+    memory_fraction = 0.2
+    hint = "compare with OsuAlltoall (ring, PTRANS, FFT) and with Stream (the others) on the same nodes"
+
+    def program_name(self):
+        return "hpcc"

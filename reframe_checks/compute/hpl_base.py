@@ -72,7 +72,7 @@ class HplCheck(SolvesHpl):
 
     @rfmb.run_after("setup")
     def choose_program(self):
-        name = self.current_environ.extras.get("hpl")
+        name = self.program_name()
         if name not in PROGRAMS:
             raise ReframeError(
                 f"environment {self.current_environ.name}: extras/hpl must be one of {', '.join(PROGRAMS)}, "
@@ -80,6 +80,10 @@ class HplCheck(SolvesHpl):
             )
         self.program = PROGRAMS[name]
         self.executable = self.program.executable
+
+    def program_name(self):
+        """The one of ``PROGRAMS`` that runs: what the environment says."""
+        return self.current_environ.extras.get("hpl")
 
     @property
     def input_file(self):

@@ -1,7 +1,7 @@
 """Stress-ng's stressors that verify what they compute, on every core of every node at once.
 
 Another's work beside the suite's own (``BitSweep``), which names the core: stress-ng tells the node. It ends with 2
-when a stressor found a wrong result; what it said stays with the result.
+when a stressor found a wrong result, and when one was killed; what it said stays with the result.
 """
 
 import shlex
@@ -20,7 +20,7 @@ from reframe_checks.parsers import stress_ng
 
 # Those of stress-ng 0.15 and newer that honour --verify and need neither devices nor privileges.
 STRESSORS = ["cpu", "vm", "matrix", "memcpy", "zlib"]
-WRONG_RESULT = 2
+NOT_SUCCESS = 2
 
 
 @rfm.simple_test
@@ -51,7 +51,8 @@ class StressNg(AllCores, Scaled, KappaCheck):
     @rfmb.sanity_function
     def all_verified(self):
         nodes = self.parsed(stress_ng.parse, self.output_text(), expect_nodes=self.num_nodes_used)
-        wrong = {node: self.complaint(node) for node, told in nodes.items() if told.status == WRONG_RESULT}
+        said = {node: self.wrong_result(node) for node, told in nodes.items() if told.status == NOT_SUCCESS}
+        wrong = {node: line for node, line in said.items() if line}
         self.record_findings(
             [Finding("node", node, (node,), "stress-ng", None, None, said) for node, said in wrong.items()]
         )
@@ -65,9 +66,8 @@ class StressNg(AllCores, Scaled, KappaCheck):
         self.fewest = min(len(told.stressors) for told in nodes.values())
         return self.require_all_nodes(nodes)
 
-    def complaint(self, node):
-        lines = self.output_text(f"stress-ng-{node}.log").splitlines()
-        return next((line for line in lines if " fail:" in line), "a wrong result")
+    def wrong_result(self, node):
+        return stress_ng.wrong_result(self.output_text(f"stress-ng-{node}.log"))
 
     @rfmb.performance_function("stressors")
     def stressors_verified(self):

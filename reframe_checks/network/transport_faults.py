@@ -11,16 +11,24 @@ from reframe_checks.parsers.mpi_report import Lane
 LEAST_SHARE, WHOLE_SHARE, LEAST_PART = 0.1, 0.9, 0.5
 
 
-def unlike_any(payload_bytes: int, sent_bytes: Mapping[str, Mapping[str, int]], stated: bool) -> str | None:
+def unlike_any(
+    payload_bytes: int,
+    sent_bytes: Mapping[str, Mapping[str, int]],
+    stated: bool,
+    ip_over_infiniband: Collection[str] = (),
+) -> str | None:
     """What is wrong although no node is unlike most others, where the site names no adapters; ``None`` if nothing is.
 
     :param stated: the site says what MPI has to use, if not by which adapters: then that may be TCP beside RDMA.
+    :param ip_over_infiniband: interfaces that count no RDMA, while the port below counts their traffic, too.
     """
     usual = _usual(payload_bytes, sent_bytes)
     if not usual:
         sets = Counter(", ".join(sorted(_used(_shares(payload_bytes, own)))) for own in sent_bytes.values())
         listed = "; ".join(f"{count} nodes {names or 'none'}" for names, count in sorted(sets.items()))
         return f"there are no adapters that most nodes use: {listed}"
+    if not stated and (over := usual.intersection(ip_over_infiniband)):
+        return f"MPI fell back to TCP: IP over InfiniBand ({', '.join(sorted(over))}) carried what MPI sent, no RDMA"
     having = [node for node, counted in sent_bytes.items() if any(map(_is_rdma, counted))]
     if not stated and 2 * len(having) > len(sent_bytes) and not any(map(_is_rdma, usual)):
         ports = ", ".join(sorted({name for counted in sent_bytes.values() for name in counted if _is_rdma(name)}))
@@ -30,13 +38,17 @@ def unlike_any(payload_bytes: int, sent_bytes: Mapping[str, Mapping[str, int]], 
 
 
 def wrong_adapters(
-    payload_bytes: int, sent_bytes: Mapping[str, Mapping[str, int]], expected: Sequence[str]
+    payload_bytes: int,
+    sent_bytes: Mapping[str, Mapping[str, int]],
+    expected: Sequence[str],
+    ip_over_infiniband: Collection[str] = (),
 ) -> Iterator[tuple[str, str]]:
     """(node, what is wrong).
 
     :param sent_bytes: by node and adapter.
     :param expected: names or shell patterns of the adapters that share the traffic; of a pattern each that there is.
         Without any, those that most nodes use; nobody where there are none.
+    :param ip_over_infiniband: interfaces whose traffic the port below counts, too.
     """
     usual = _usual(payload_bytes, sent_bytes)
     if not expected and not usual:
@@ -48,6 +60,8 @@ def wrong_adapters(
             wanted = usual
         least = _least(len(wanted))
         used = {name for name, share in shares.items() if share >= (least if name in wanted else LEAST_SHARE)}
+        if wanted.intersection(ip_over_infiniband):
+            used = {name for name in used if name in wanted or not _is_rdma(name)}
         gone = [pattern for pattern in expected if not fnmatch.filter(shares, pattern)]
         if gone:
             yield node, f"there is no adapter {', '.join(gone)}: MPI used {_shown(shares, used)}"

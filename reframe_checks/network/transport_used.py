@@ -65,11 +65,11 @@ class TransportUsed(Scaled, KappaCheck):
                 shares = {node: own.get(adapter, 0) / traffic.payload_bytes for node, own in counted.items()}
                 self.record_per_node(f"{direction}_{adapter}", "", shares)
         self.least_carried = min(sum(own.values()) for own in traffic.sent_bytes.values()) / traffic.payload_bytes
-        adapters = expected.get("adapters", [])
-        text = None if adapters else unlike_any(traffic.payload_bytes, traffic.sent_bytes, bool(expected))
+        adapters, over = expected.get("adapters", []), traffic.ip_over_infiniband
+        text = None if adapters else unlike_any(traffic.payload_bytes, traffic.sent_bytes, bool(expected), over)
         if text:
             raise SanityError(f"{text}; what is right, `transport` of the partition in site.yaml says: {EXAMPLE}")
-        wrong = list(wrong_adapters(traffic.payload_bytes, traffic.sent_bytes, adapters))
+        wrong = list(wrong_adapters(traffic.payload_bytes, traffic.sent_bytes, adapters, over))
         if protocols := expected.get("protocols"):
             wrong += wrong_protocols(said, protocols)
             if not said:

@@ -11,9 +11,10 @@ import statistics
 import msgspec
 import reframe as rfm
 import reframe.core.builtins as rfmb
+import reframe.utility.typecheck as typ
 from reframe.core.exceptions import SanityError
 
-from kappa.vocabulary.node_facts import Bound, fact_of
+from kappa.vocabulary.node_facts import Bound, fact_of, kinds_not_told
 from kappa.vocabulary.storage_targets import parallel
 from reframe_checks.base.check import SystemCheck
 from reframe_checks.base.once import OncePerPartition
@@ -37,6 +38,7 @@ class PartitionHealth(OncePerPartition, Scaled, SystemCheck):
     tags = {"smoke"}
     sourcesdir = "src"
     programs = ["./node_probe.py"]
+    not_provided = rfmb.variable(typ.List[str], value=[], loggable=True)
     hint = "look at the named node: memory modules, kernel and image, mounts (`df`), time (`chronyc tracking`)"
 
     @rfmb.run_after("setup")
@@ -73,6 +75,8 @@ class PartitionHealth(OncePerPartition, Scaled, SystemCheck):
         self.record_per_node("memory", "KiB", self.told("memory.total_kib"))
         for name, unit, values in figures(self.facts):
             self.record_per_node(name, unit, values)
+        told = {name for facts in self.facts.values() for name, value in facts.items() if value is not None}
+        self.not_provided = kinds_not_told(told)
         on_login = login_node.facts(self.users(), [*self.facts])
         odd_facts = oddities(self.facts, self.expected(), on_login, self.shared_mounts())
         found = [odd for odd in odd_facts if not self.is_the_machines(odd)]

@@ -11,6 +11,7 @@ import reframe.core.builtins as rfmb
 from reframe.core.exceptions import SanityError
 
 from kappa.record.evidence import written
+from kappa.vocabulary.slurm_refusals import is_down
 from reframe_checks.base.census import take_census
 from reframe_checks.base.check import SystemCheck
 from reframe_checks.base.provenance import suite_revision
@@ -36,6 +37,14 @@ class PartitionState(SystemCheck):
             "--Node", "--noheader", f"--partition={shlex.quote(partition)}", f"--format={shlex.quote(sinfo.FORMAT)}"
         ]  # fmt: skip
         self.census = written(take_census(suite_revision()))
+
+    @rfmb.run_before("sanity")
+    def leave_it_without_slurm(self):
+        said = "" if self.is_dry_run() else self.output_text(str(self.stderr)).strip()
+        if is_down(said):
+            # ReFrame records no reason of a skip.
+            self.hint = f"Slurm does not answer: {said.splitlines()[0]}"
+            self.skip(self.hint)
 
     @rfmb.sanity_function
     def nodes_are_there(self):

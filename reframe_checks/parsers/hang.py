@@ -26,7 +26,7 @@ class Process:
 
 @dataclass(frozen=True)
 class Named:
-    """A node, why, and what shows it: the process there, or what srun said."""
+    """A node, why, and what shows it: the process there, or what the launcher said."""
 
     node: str
     reason: str

@@ -13,6 +13,7 @@ class Adapter:
     name: str
     sent_bytes: int
     received_bytes: int
+    ip_over_infiniband: bool = False
 
 
 @dataclass(frozen=True)
@@ -31,6 +32,11 @@ class Traffic:
     def received_bytes(self) -> dict[str, dict[str, int]]:
         """By node and adapter."""
         return {node: {one.name: one.received_bytes for one in adapters} for node, adapters in self.nodes.items()}
+
+    @property
+    def ip_over_infiniband(self) -> frozenset[str]:
+        """Interfaces that count only TCP and UDP over what could do RDMA."""
+        return frozenset(one.name for adapters in self.nodes.values() for one in adapters if one.ip_over_infiniband)
 
 
 def parse(text: str, *, expect_nodes: int) -> Traffic:
@@ -53,7 +59,12 @@ def parse(text: str, *, expect_nodes: int) -> Traffic:
 
 def _adapters(node: Record) -> tuple[Adapter, ...]:
     found = tuple(
-        Adapter(one.text("name"), *(one.integer(key, 0, Quantity.BYTES) for key in ("sent", "received")))
+        Adapter(
+            one.text("name"),
+            one.integer("sent", 0, Quantity.BYTES),
+            one.integer("received", 0, Quantity.BYTES),
+            "ip_over_infiniband" in one and one.flag("ip_over_infiniband"),
+        )
         for one in node.records("adapters")
     )
     if len({adapter.name for adapter in found}) != len(found):

@@ -1,4 +1,4 @@
-"""Output of ``stress_on_node.sh``: how stress-ng ended on each node, one line each."""
+"""Output of ``stress_on_node.sh``: how stress-ng ended on each node, one line each, and its log of a node."""
 
 import re
 from dataclasses import dataclass
@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from reframe_checks.parsers.text import Output
 
 _LINE = re.compile(r"@stress-ng ([\w.-]{1,255}) ([0-9]{1,3}) ([0-9]{1,2}) ((?:[a-z0-9-]{1,40}(?: |$)){0,99})")
+# What stress-ng itself says to be wrong when a stressor was killed.
+_OF_COUNTERS = re.compile(r"bogo-ops counter|metrics-check: ")
 
 
 @dataclass(frozen=True)
@@ -33,3 +35,8 @@ def parse(text: str, *, expect_nodes: int) -> dict[str, Stressed]:
     if len(found) != expect_nodes:
         raise output.missing(f"{expect_nodes} nodes, found {len(found)}")
     return found
+
+
+def wrong_result(log: str) -> str | None:
+    """The first line by which a stressor says that a result is wrong, or ``None``."""
+    return next((line for line in log.splitlines() if " fail: " in line and not _OF_COUNTERS.search(line)), None)

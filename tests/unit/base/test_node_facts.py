@@ -131,10 +131,15 @@ def test_memory_errors(room, tree, monkeypatch):
 
 def test_throttling_and_energy(room, tree, monkeypatch):
     power = room("power")
-    counts = {f"cpu{core}/thermal_throttle/core_throttle_count": str(core) for core in (1, 2)}
-    rapl = {"intel-rapl:0/energy_uj": "5000000", "intel-rapl:1/energy_uj": "2500000", "intel-rapl:0:0/energy_uj": "9"}
-    folder = tree({**counts, **rapl})
-    monkeypatch.setattr(power, "THROTTLES", f"{folder}/cpu[0-9]*/thermal_throttle")
+    # Two threads of each core, which tell the same.
+    counts = {f"cpu{cpu}/thermal_throttle/core_throttle_count": str(1 + cpu % 2) for cpu in range(4)}
+    cores = {f"cpu{cpu}/topology/{part}_id": str(cpu % 2 if part == "core" else 0)
+             for cpu in range(4) for part in ("physical_package", "core")}  # fmt: skip
+    zones = {"intel-rapl:0": "package-0", "intel-rapl:1": "package-1", "intel-rapl:0:0": "core", "intel-rapl:2": "psys"}
+    names = {f"{zone}/name": name for zone, name in zones.items()}
+    energies = {f"{zone}/energy_uj": "3600000" for zone in zones}
+    folder = tree({**counts, **cores, **names, **energies})
+    monkeypatch.setattr(power, "CPUS", str(folder))
     monkeypatch.setattr(power, "POWERCAP", str(folder))
     assert power.facts() == {
         "power.cores_throttled": 3, "power.packages_throttled": None, "power.energy_j": 7,

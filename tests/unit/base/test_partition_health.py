@@ -98,3 +98,11 @@ def test_figures_blame_whose_is_out_of_bounds(monkeypatch, of_n3, of_n4, suspect
     assert evaluate(health.nodes_agree()) and health.suspects == []
     health.nodes_out_of_bounds()
     assert health.suspects == suspects
+
+
+def test_what_no_node_has_is_not_provided_here_and_no_fault(monkeypatch):
+    some = {"ib.mlx5_0.1.state": "ACTIVE", "power.energy_j": None, "error.memory_corrected": 0}
+    health = Health(monkeypatch, {"n1": (some, 0.5, 0.0), "n2": (some, 0.5, 0.0)})
+    assert evaluate(health.nodes_agree())
+    assert health.not_provided == ["PCIe links", "machine checks", "throttling", "energy (RAPL)", "power (Slurm)"]
+    assert not health.suspects

@@ -103,7 +103,10 @@ def looks(text: str) -> tuple[load_watch.Snapshot, ...]:
 @wraps(mpi_report.parse)
 def rails(text: str) -> dict[str, list[str]]:
     """Of four nodes, each with two rails: a report is only what it says, which the check compares with the site."""
-    found = {host: sorted(map(str, lanes)) for host, lanes in mpi_report.parse(text).items()}
+    found = {
+        host: sorted(f"{lane.protocol}/{lane.adapter}" for lane in lanes)  # as UCX writes it
+        for host, lanes in mpi_report.parse(text).items()
+    }
     if sorted(found) != [f"r39c2t5n{number}" for number in range(1, 5)] or {len(of) for of in found.values()} != {2}:
         raise ParseError("MPI's report", "two rails of each of 4 nodes", text=text)
     return found

@@ -72,7 +72,7 @@ def leaves(value: object, path: str = "") -> Iterator[tuple[str, object]]:
     elif isinstance(value, dict):
         for key, entry in value.items():
             yield from leaves(entry, f"{path}[{key}]")
-    elif isinstance(value, tuple):
+    elif isinstance(value, tuple | list):
         for index, entry in enumerate(value):
             name = f"{entry.host}/{getattr(entry, 'index', '')}" if hasattr(entry, "host") else index
             yield from leaves(entry, f"{path}[{name}]")

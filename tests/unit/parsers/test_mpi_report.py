@@ -100,6 +100,25 @@ def test_all_nodes_fell_back_to_tcp_beside_rdma_unless_the_site_says_so():
     assert unlike_any(100, {node: {"eth0": 101} for node in sent}, False) is None
 
 
+def test_all_nodes_fell_back_to_tcp_over_infiniband_whose_ports_count_that_too():
+    # The port also counts the headers of InfiniBand.
+    sent = {f"n{number}": {"eth0": 1, "ib0": 104, "mlx5_0:1": 108} for number in range(1, 5)}
+    rdma, over_ethernet = {"ib0": 2, "mlx5_0:1": 108}, {"eth1": 104, "irdma0:1": 104}
+    said = "MPI fell back to TCP: IP over InfiniBand (ib0) carried what MPI sent, no RDMA"
+    assert unlike_any(100, sent, False, {"ib0"}) == said
+    assert unlike_any(100, sent, True, {"ib0"}) is None
+    # Something else sends a little over it, or the driver of an Ethernet adapter counts RDMA in both places.
+    assert unlike_any(100, dict.fromkeys(sent, rdma), False, {"ib0"}) is None
+    assert unlike_any(100, dict.fromkeys(sent, over_ethernet), False) is None
+    # On purpose, and then not RDMA in its place.
+    assert not list(wrong_adapters(100, sent, ["ib*"], {"ib0"}))
+    assert list(wrong_adapters(100, dict.fromkeys(sent, rdma), ["ib*"], {"ib0"}))
+    # On one node of many it is that node's fault.
+    one = {**dict.fromkeys(sent, rdma), "n4": sent["n4"]}
+    assert unlike_any(100, one, False, {"ib0"}) is None
+    assert list(wrong_adapters(100, one, [])) == [("n4", "fell back to ib0 (104 %) in place of mlx5_0:1")]
+
+
 @pytest.mark.parametrize("expected", [[], ["mlx5_*"]])
 def test_each_of_twelve_rails_carries_a_twelfth(expected):
     twelve = {**{f"mlx5_{rail}:1": 8 for rail in range(12)}, "eth0": 2}

@@ -1,7 +1,8 @@
-"""On which nodes a measurement has crashed, by what srun says of its tasks on the job's standard error.
+"""On which nodes a measurement has crashed, by what srun or mpirun says of its tasks in the job's output.
 
-The first task that has failed tells: what comes after it was ended by srun, or gave up because its peer was gone. A
-crash on more than half of the nodes is the program's fault, an exit code the matter of the check that reads its output.
+The first task that has failed tells: what comes after it was ended by the launcher, or gave up because its peer was
+gone. A crash on more than half of the nodes is the program's fault, an exit code the matter of the check that reads
+its output.
 
 Runs on the Python 3.6 that old systems bring.
 """
@@ -20,22 +21,42 @@ BY_SRUN = re.compile(r".*error: execve\(\): .*")
 OTHER_END = re.compile(
     r"retry count exceeded|endpoint timeout|connection (?:reset|refused|timed out)|no route to host|unreachable", re.I
 )
+# mpirun tells numbers; these in srun's words. Those that end a task by force follow from another's end.
+SIGNAL_NUMBERS = {
+    4: "Illegal instruction", 6: "Aborted", 7: "Bus error", 8: "Floating point exception", 11: "Segmentation fault",
+}  # fmt: skip
+BY_FORCE = (9, 15)
+# Open MPI 4 and 5 tell of the first task only; the latter breaks its lines.
+NOTICED = re.compile(
+    r"^[\w.-]{1,64} noticed that process rank \d+ with PID \d+ on node (\S{1,255}) exited on\s+signal (\d+).*", re.M
+)
+NOT_STARTED = re.compile(
+    r"^[\w.-]{1,64} was unable to (?:launch the specified application as|find the specified executable)\s"
+    r"[\s\S]{1,4096}?^ *Node: +(\S{1,255})$",
+    re.M,
+)
+# Hydra's, which MPICH (a raw wait status) and Intel MPI (a signal) start programs with.
+BAD_END = re.compile(
+    r"^= +(?:RANK \d+ )?PID \d+ RUNNING AT (\S{1,255})\n= +(?:EXIT CODE|KILLED BY SIGNAL): (\d+).*", re.M
+)
+# Its proxies may write on one line.
+NOT_CREATED = re.compile(r"\[proxy:[\d:]{1,32}@([^\]\s]{1,255})\](?= (?:HYDU_create_process|HYD_spawn|\[proxy:))")
+# What Open MPI's and UCX's handlers write of a signal, on each node that gets one.
+RECEIVED = re.compile(r"\[([^\s:\]]{1,255}):[\d: ]{1,64}\] (?:Signal: [\w ]{1,64} \(|Caught signal )(\d+)\b")
 
 
 def crashed(nodes, said, names):
     """Findings of the job's ``nodes``; nobody where it was no crash, or one on most of them.
 
-    :param said: standard error. :param names: the nodes in a compact list of Slurm's.
+    :param said: standard output and error. :param names: the nodes in a compact list of Slurm's.
     """
     lines, found = said.splitlines(), {}
-    for line in lines:
-        told = TASKS.match(line)
-        if not told:
-            continue
-        evidence = crash(told.group(2), lines)
+    # srun starts mpirun's daemons, too, and says how they have ended.
+    for hosts, end, line in by_mpirun(nodes, said) or by_srun(lines):
+        evidence = crash(end, lines)
         if evidence is not None:
-            hosts = names(told.group(1)) if "[" in told.group(1) or "," in told.group(1) else [told.group(1)]
-            found.update((node, [line, *evidence]) for node in hosts if node not in found)
+            named = names(hosts) if "[" in hosts or "," in hosts else [hosts]
+            found.update((node, [line, *evidence]) for node in named if node not in found)
         elif not found:
             return []
     if 2 * len(found) > len(nodes) or not set(found) <= set(nodes):
@@ -43,6 +64,30 @@ def crashed(nodes, said, names):
     return [
         {"node": node, "reason": "crashed", "said": "; ".join(map(printable, found[node]))} for node in sorted(found)
     ]
+
+
+def by_srun(lines):
+    """Nodes, how their tasks have ended and the line that says so, the first at first."""
+    return [(told.group(1), told.group(2), told.group(0)) for told in map(TASKS.match, lines) if told]
+
+
+def by_mpirun(nodes, said):
+    """The same in the same words, a node each."""
+    received, ends = [(told.group(1), int(told.group(2))) for told in RECEIVED.finditer(said)], []
+    for told in [*NOTICED.finditer(said), *BAD_END.finditer(said)]:
+        number = int(told.group(2))
+        # Hydra tells of every node in no order of time, and adds 128 where there is a core.
+        if told.re is BAD_END and number in BY_FORCE:
+            continue
+        end = SIGNAL_NUMBERS.get(number % 128, f"Exited with exit code {number}")
+        # mpirun tells of one node only, also where most of them say themselves that they got this signal.
+        alike = {host for host, signal in received if signal == number % 128}
+        ends.append((told, f"Everywhere: {end}" if 2 * len(alike) > len(nodes) else end))
+    not_run = f"Exited with exit code {NOT_RUN[-1]}"
+    ends += [(told, not_run) for told in NOT_STARTED.finditer(said)]
+    found = [(told.group(1), end, " ".join(told.group(0).split())) for told, end in ends]
+    found += [(host, not_run, line) for line in said.splitlines() for host in NOT_CREATED.findall(line)]
+    return [(host if host in nodes else host.split(".")[0], end, line) for host, end, line in found]
 
 
 def printable(line):

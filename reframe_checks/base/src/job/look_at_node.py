@@ -109,8 +109,11 @@ def look():
         "blocked": blocked[:MOST],
         "late": late[:MOST],
         # An MPI that does not start: hardly any time since the rank's own start, and none now.
-        "asleep": bool(ranks) and all(used_s <= IDLE_SHARE * BETWEEN_S and cpu_s < ASLEEP_CPU_S and age_s > ASLEEP_AGE_S
-                                      for used_s, cpu_s, age_s in ranks),
+        "asleep": bool(ranks)
+        and all(
+            used_s <= IDLE_SHARE * BETWEEN_S and cpu_s < ASLEEP_CPU_S and age_s > ASLEEP_AGE_S
+            for used_s, cpu_s, age_s in ranks
+        ),
         "library": library,
     }
 

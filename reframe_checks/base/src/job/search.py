@@ -31,7 +31,7 @@ class Search:
         """The nodes with what speaks against each; nobody where Slurm does not answer, or has suspended the job.
 
         :param elapsed_s: since the measurement began. :param failed: it has ended, so that no process can be asked.
-        :param said: its standard error, then.
+        :param said: its standard output and error, then.
         """
         left = steps.nodes_left()
         if left is None:

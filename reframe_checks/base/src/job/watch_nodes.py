@@ -7,7 +7,7 @@ files every ``POLL_S``. Where these have stood still for ``QUIET_S`` it looks at
 beside the measurement, and again when a quarter more of the time has passed. When that names a node, ``hang.json`` says
 so, and the measurement is ended; whatever else it finds, the measurement goes on to its end or its time limit.
 ``hold_nodes.sh`` sends SIGTERM when it has ended, and SIGUSR1 when it has failed: then the nodes are searched once,
-and what it has said on standard error is read.
+and what it has said is read.
 ``watch.err`` says what was tried. Runs on the Python 3.6 that old systems bring.
 """
 
@@ -73,17 +73,17 @@ def written():
     return sorted(found)
 
 
-def standard_error(script):
-    """The file that the script's is, whatever its name; empty where it is none."""
+def output_of(script, number):
+    """The file that the script's standard output (1) or error (2) is, whatever its name; empty where it is none."""
     try:
-        name = f"/proc/{script}/fd/2"
+        name = f"/proc/{script}/fd/{number}"
         return open(name if stat.S_ISREG(os.stat(name).st_mode) else os.devnull, "rb")
     except OSError:
         return open(os.devnull, "rb")
 
 
 def end_of(file):
-    """The last of it, where srun tells how the tasks have ended."""
+    """The last of it, where srun or mpirun tells how the tasks have ended."""
     file.seek(max(0, os.fstat(file.fileno()).st_size - MOST_BYTES))
     return file.read(MOST_BYTES).decode("utf-8", "replace")
 
@@ -123,8 +123,8 @@ def main():
     signal.signal(signal.SIGUSR1, measurement_failed)
     script, expected_s, program, *launcher = sys.argv[1:]
     watch = Watch(Search(steps.names(os.environ["SLURM_JOB_NODELIST"]), float(expected_s), program, launcher))
-    # Now, for the script has ended when the file is read.
-    said = standard_error(script)
+    # Now, for the script has ended when the files are read.
+    said = [output_of(script, number) for number in (1, 2)]
     # By the one hold_nodes.sh finds this process, for the other watch_nodes.sh waits.
     whole("kappa_watch", f"{os.getpid()}\n")
     print("ready", flush=True)
@@ -132,7 +132,7 @@ def main():
     try:
         named = watch.until_named()
     except MeasurementFailedError:
-        named = watch.search.named(watch.elapsed_s, True, end_of(said))
+        named = watch.search.named(watch.elapsed_s, True, "\n".join(map(end_of, said)))
         if named:
             watch.say("crash", named)
         return

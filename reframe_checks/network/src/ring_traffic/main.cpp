@@ -5,7 +5,8 @@
 //   - every network interface (/sys/class/net/NAME/statistics/tx_bytes, rx_bytes), but the loopback's,
 //   - every port of an RDMA adapter (/sys/class/infiniband/NAME/ports/N/counters/port_xmit_data, port_rcv_data, in units
 //     of four bytes), which TCP over the same adapter counts, too.
-// Rank 0 writes the differences of all nodes as JSON.
+// Rank 0 writes the differences of all nodes as JSON, and which interfaces are IP over InfiniBand or Omni-Path: these
+// count what TCP sends, and nothing of RDMA.
 
 #include <CLI/CLI.hpp>
 #include <cstdint>
@@ -32,6 +33,8 @@ using nlohmann::json;
 namespace fs = std::filesystem;
 
 constexpr std::size_t kMessage = 1 << 20;
+// ARPHRD_INFINIBAND of <net/if_arp.h>.
+constexpr std::int64_t kInfiniBand = 32;
 
 struct Options {
     int mib = 64;
@@ -69,6 +72,10 @@ std::map<std::string, Bytes> counters() {
     return found;
 }
 
+bool ip_over_infiniband(const std::string& name) {
+    return number_in(fs::path("/sys/class/net") / name / "type") == kInfiniBand;
+}
+
 // The first message brings the connection, which is not counted.
 void send_around(const sweep::World& world, int messages) {
     const std::vector<char> out(kMessage, static_cast<char>(world.rank()));
@@ -101,6 +108,9 @@ void measure(const sweep::World& world, const Options& options) {
         if (first != before.end()) {
             adapters.push_back({{"name", name}, {"sent", now.sent - first->second.sent},
                                 {"received", now.received - first->second.received}});
+            if (ip_over_infiniband(name)) {
+                adapters.back()["ip_over_infiniband"] = true;
+            }
         }
     }
     const json own = {{"node", sweep::own_node_name()}, {"adapters", adapters}};

@@ -1,8 +1,6 @@
 """PCIe: generation and width of the link to every adapter, GPU and NVMe disk, as it is and as it could be."""
 
-import os
-
-from node_facts.files import entries, read
+from node_facts.files import entries, link_name, read
 
 PCI = "/sys/bus/pci/devices"
 # Class codes of the PCI-SIG: mass storage NVMe, network, display, InfiniBand, processing accelerator.
@@ -25,7 +23,7 @@ def links():
         yield name + ".widest", int(widest) if (widest or "").isdigit() else None
         if kind in ("nvme", "network", "infiniband"):  # a GPU that does nothing slows its link down
             yield name + ".speed", read(PCI, address, "current_link_speed")
-        yield name + ".driver", os.path.basename(os.path.realpath(os.path.join(PCI, address, "driver")))
+        yield name + ".driver", link_name(PCI, address, "driver")
 
 
 def kind_of(code):

@@ -1,26 +1,35 @@
 """How often the processor slowed itself down, and the energy that it took (RAPL), both since the node was booted."""
 
 import glob
-import os
 
-from node_facts.files import entries, number
+from node_facts.files import entries, number, read
 
-THROTTLES = "/sys/devices/system/cpu/cpu[0-9]*/thermal_throttle"
+CPUS = "/sys/devices/system/cpu"
 POWERCAP = "/sys/class/powercap"
 
 
 def facts():
-    # Each package once, without its parts: intel-rapl:0, and not intel-rapl:0:0. The counter may have begun anew.
-    packages = [name for name in entries(POWERCAP) if name.startswith("intel-rapl:") and name.count(":") == 1]
-    energy_uj = total([os.path.join(POWERCAP, name, "energy_uj") for name in packages])
     return {
-        "power.cores_throttled": total(glob.glob(THROTTLES + "/core_throttle_count")),
-        "power.packages_throttled": total(glob.glob(THROTTLES + "/package_throttle_count")),
-        "power.energy_j": None if energy_uj is None else energy_uj // 10**6,
+        "power.cores_throttled": throttled("core_throttle_count", "die_id", "core_id"),
+        "power.packages_throttled": throttled("package_throttle_count"),
+        "power.energy_j": energy_j(),
     }
 
 
-def total(paths):
-    """Sum of those that tell, or None."""
-    known = [value for value in map(number, paths) if value is not None]
-    return sum(known) if known else None
+def throttled(counter, *parts):
+    """Sum over all packages, or over all of these parts of them, or None: all CPUs of one tell the same."""
+    counts = {}
+    for cpu in glob.glob(CPUS + "/cpu[0-9]*"):
+        count = number(cpu, "thermal_throttle", counter)
+        if count is not None:
+            place = tuple(number(cpu, "topology", name) for name in ("physical_package_id", *parts))
+            counts[cpu if place[0] is None else place] = count
+    return sum(counts.values()) if counts else None
+
+
+def energy_j():
+    """Of each package once: without its parts (intel-rapl:0:0), and the platform around it. It may have begun anew."""
+    zones = [name for name in entries(POWERCAP) if name.startswith("intel-rapl:") and name.count(":") == 1]
+    packages = [name for name in zones if (read(POWERCAP, name, "name") or "").startswith("package")]
+    known = [value for value in (number(POWERCAP, name, "energy_uj") for name in packages) if value is not None]
+    return sum(known) // 10**6 if known else None
