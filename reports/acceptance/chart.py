@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 
 from kappa.ground.figures import figure
 from reports.acceptance.judge import ClauseVerdict
+from reports.show.ticks import round_steps
 
 WIDTH, HEIGHT = 680, 210
 LEFT, RIGHT, TOP, BOTTOM = 78, 150, 12, 34
@@ -19,6 +20,7 @@ class Dot:
     x: float
     y: float
     holds: bool
+    disturbed: bool
     title: str
 
 
@@ -76,7 +78,9 @@ def chart_of(verdict: ClauseVerdict) -> Chart | None:
                 x=x_of[names.index(sample.node or "") if by_node else sample.repeat - 1],
                 y=y(sample.value),
                 holds=clause.holds(sample.value),
-                title=f"repeat {sample.repeat}, {sample.node or ' '.join(sample.nodes)}: {figure(sample.value)}",
+                disturbed=bool(sample.load),
+                title=f"repeat {sample.repeat}, {sample.node or ' '.join(sample.nodes)}: {figure(sample.value)}"
+                + (f"; {sample.load}" if sample.load else ""),
             )
             for sample in verdict.samples
         ],
@@ -101,20 +105,13 @@ def _scale(values: Sequence[float]) -> tuple[Callable[[float], float], list[tupl
     else:
         margin = 0.08 * (high - low or abs(high) or 1)
         start, end = (0 if 0 <= low < 0.5 * high else low - margin), high + margin
-        candidates = _round_steps(start, end)
+        candidates = round_steps(start, end)
 
     def place(value: float) -> float:
         position = ((math.log10(value) if logarithmic else value) - start) / (end - start)
         return round(HEIGHT - BOTTOM - position * (HEIGHT - TOP - BOTTOM), 1)
 
     return place, [(place(tick), figure(tick)) for tick in candidates if TOP <= place(tick) <= HEIGHT - BOTTOM]
-
-
-def _round_steps(start: float, end: float) -> list[float]:
-    rough = (end - start) / 4
-    decade = 10.0 ** math.floor(math.log10(rough))
-    step = next(decade * factor for factor in (1, 2, 5, 10) if decade * factor >= rough)
-    return [number * step for number in range(math.ceil(start / step), math.floor(end / step) + 1)]
 
 
 def _columns(places: list[float], names: list[str]) -> list[tuple[float, str]]:

@@ -1,27 +1,34 @@
 """Writes a dossier from a campaign, and proves later that it is as it was written."""
 
 import hashlib
+import json
 import os
 import pathlib
+import re
 import shutil
 import tempfile
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 
 from kappa.ground.clean_text import clean, one_line
 from kappa.ground.errors import InputError
+from kappa.ground.typed import fit, parse_json
 from kappa.ground.whole_files import sync_folder, sync_tree, write_atomically
 from reports.acceptance import signature
 from reports.acceptance.campaign import ATTEMPTS, BY_RUN, REPORT, Campaign
-from reports.acceptance.dossier_page import RawFile, render, to_pdf
+from reports.acceptance.dossier_page import Raw, RawFile, render, renderer, to_pdf
 from reports.acceptance.judge import Verdict, judge
-from reports.acceptance.manifest import MANIFEST, differences, files_below, manifest_of, member_text, sha256
+from reports.acceptance.manifest import MANIFEST, SIZE_LIMIT, differences, files_below, manifest_of, member_text, sha256
+from reports.acceptance.printed import Printed, compare
 from reports.acceptance.shown import expected, shown
 from reports.acceptance.verdict_json import to_json, without_prose
 from reports.acceptance.versions import is_version
 
 HTML, PDF, VERDICT = "dossier.html", "dossier.pdf", "verdict.json"
+# What was too large to be copied; only where something was.
+LEFT_OUT = "left-out.json"
 RAW_LIMIT = 64 << 20
+_GENERATOR = re.compile(r'<meta name="generator" content="[^"<>]*">')
 # Derived from the reports.
 _NOT_RAW = "perflogs"
 
@@ -55,8 +62,10 @@ def write_dossier(campaign: Campaign, target: pathlib.Path, pdf: bool, how_signe
 
 
 def _fill(folder: pathlib.Path, campaign: Campaign, verdict: Verdict, pdf: bool) -> None:
-    raw, left_out = _copy_raw(campaign.folder, folder)
-    page = render(verdict, raw, left_out, evidence_of(folder))
+    left_out = _copy_raw(campaign.folder, folder)
+    if left_out:
+        write_atomically(folder / LEFT_OUT, json.dumps([asdict(file) for file in left_out], indent=1) + "\n")
+    page = render(verdict, _raw_of(folder), left_out, evidence_of(folder))
     write_atomically(folder / HTML, page)
     if pdf:
         to_pdf(page, folder / PDF)
@@ -64,9 +73,9 @@ def _fill(folder: pathlib.Path, campaign: Campaign, verdict: Verdict, pdf: bool)
     write_atomically(folder / MANIFEST, manifest_of(folder))
 
 
-def _copy_raw(source: pathlib.Path, folder: pathlib.Path) -> tuple[list[RawFile], list[RawFile]]:
-    """Copy contract and attempts; returns what was copied and what is too large. Links are no results."""
-    copied, left_out = [], []
+def _copy_raw(source: pathlib.Path, folder: pathlib.Path) -> list[RawFile]:
+    """Copy contract and attempts; returns what is too large. Links are no results."""
+    left_out = []
     for name in files_below(source):
         path = pathlib.PurePosixPath(name)
         of_attempt = path.parts[0] == ATTEMPTS and not path.parts[1].startswith(".") and _NOT_RAW not in path.parts
@@ -81,16 +90,23 @@ def _copy_raw(source: pathlib.Path, folder: pathlib.Path) -> tuple[list[RawFile]
         target = folder / path
         target.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         shutil.copyfile(file, target, follow_symlinks=False)
-        copied.append(entry)
-    return copied, left_out
+    return left_out
+
+
+def _raw_of(folder: pathlib.Path) -> Raw:
+    names = _raw_names(folder)
+    return Raw(len(names), sum((folder / name).stat().st_size for name in names))
+
+
+def _raw_names(folder: pathlib.Path) -> list[str]:
+    return [
+        name for name in files_below(folder) if name in BY_RUN or is_version(name) or name.startswith(f"{ATTEMPTS}/")
+    ]
 
 
 def evidence_of(folder: pathlib.Path) -> str:
     """SHA-256 over contract and raw results: of their lines as ``sha256sum`` prints them, in order of path."""
-    names = [
-        name for name in files_below(folder) if name in BY_RUN or is_version(name) or name.startswith(f"{ATTEMPTS}/")
-    ]
-    lines = (f"{sha256(folder / name)}  {name}\n" for name in names)
+    lines = (f"{sha256(folder / name)}  {name}\n" for name in _raw_names(folder))
     return hashlib.sha256(os.fsencode("".join(lines))).hexdigest()
 
 
@@ -122,7 +138,8 @@ def verify(folder: pathlib.Path, keys: Sequence[str] = ()) -> Proof:
         verdict = judge(Campaign(folder))
         evidence = evidence_of(folder)
         problems += _verdict_problems(folder, verdict, good)
-        problems += _page_problems(folder, verdict, evidence)
+        page = _page_problems(folder, verdict, evidence)
+        problems += page or _rest_of_page(folder, verdict, evidence, unchecked, good)
         good.append(f"the verdict follows from the raw results: {verdict.acceptance.word}")
         good.append(f"evidence, as it has to stand on what was signed on paper: {evidence}")
         good.append(f"SHA-256 of {MANIFEST}: {sha256(folder / MANIFEST)}")
@@ -161,3 +178,62 @@ def _page_problems(folder: pathlib.Path, verdict: Verdict, evidence: str) -> lis
         for place in sorted({*wanted, *found})
         if found.get(place) != wanted.get(place)
     ]
+
+
+def _rest_of_page(
+    folder: pathlib.Path, verdict: Verdict, evidence: str, unchecked: list[str], good: list[str]
+) -> list[str]:
+    """Where page and PDF are not, in all that they say, what follows from the raw results."""
+    stored = member_text(folder / HTML)
+    anew = render(verdict, _raw_of(folder), _left_out(folder), evidence)
+    # Who made it is no part of what it says.
+    if _GENERATOR.sub("", stored) == _GENERATOR.sub("", anew):
+        good.append(f"{HTML} is, to the letter, what the raw results give")
+        return _pdf_problems(folder, anew, unchecked, good)
+    if renderer() in stored:
+        where = _first_difference(stored, anew)
+        return [f"{HTML} is not what this version of the suite makes of the raw results: {where}"]
+    unchecked.append(
+        f"{HTML} was made by another version of the suite: its verdicts and evidence follow from the raw results; its"
+        f" other text and {PDF} were not checked"
+    )
+    return []
+
+
+def _left_out(folder: pathlib.Path) -> list[RawFile]:
+    """:raises InputError: the list cannot be read."""
+    if not (folder / LEFT_OUT).exists():
+        return []
+    source = clean(str(folder / LEFT_OUT))
+    try:
+        return fit(parse_json(member_text(folder / LEFT_OUT), source), list[RawFile], source)
+    except (OSError, UnicodeDecodeError) as err:
+        raise InputError(f"cannot read {source}: {err}") from err
+
+
+def _first_difference(stored: str, anew: str) -> str:
+    lines = zip(stored.splitlines(), anew.splitlines(), strict=False)
+    one, other = next(((one, other) for one, other in lines if one != other), ("its end", "its end"))
+    return f"{one_line(clean(one.strip()), 80)!r} in place of {one_line(clean(other.strip()), 80)!r}"
+
+
+def _pdf_problems(folder: pathlib.Path, page: str, unchecked: list[str], good: list[str]) -> list[str]:
+    """Where the PDF says something else than ``page``, which follows from the raw results."""
+    if not (folder / PDF).exists():
+        return []
+    if (folder / PDF).stat().st_size > SIZE_LIMIT:
+        return [f"{PDF} is larger than any that is printed"]
+    try:
+        with tempfile.TemporaryDirectory() as name:
+            to_pdf(page, pathlib.Path(name, PDF))
+            found = compare((folder / PDF).read_bytes(), pathlib.Path(name, PDF).read_bytes())
+    except InputError as err:
+        unchecked.append(f"{PDF} was not checked: {err}")
+        return []
+    if found is Printed.OTHER:
+        return [f"{PDF} does not say what {HTML} says"]
+    if found is Printed.SAME:
+        good.append(f"{PDF} says what {HTML} says")
+    else:
+        unchecked.append(f"{PDF} was printed with other fonts or another WeasyPrint: compare it with {HTML}")
+    return []

@@ -1,15 +1,21 @@
 """The dossier as one page without a script: for a browser, and the same for paper."""
 
+import functools
+import hashlib
 import pathlib
 from dataclasses import dataclass
 from importlib import resources
 
 import jinja2
 from markupsafe import Markup
+from msgspec import structs
 
 from kappa.ground import figures, node_lists
 from kappa.ground.errors import InputError
 from kappa.ground.figures import NOTHING, figure
+from kappa.record.model import Case
+from kappa.sites.places import REPOSITORY
+from reports.acceptance.campaign import ATTEMPTS
 from reports.acceptance.chart import chart_of
 from reports.acceptance.judge import Acceptance, ClauseVerdict, Outcome, Verdict
 from reports.acceptance.series import Series
@@ -17,6 +23,14 @@ from reports.show import provenance
 from reports.verdict.case_verdict import judge_case
 
 NODES_SHOWN = 24
+
+
+@dataclass(frozen=True)
+class Raw:
+    """The raw results in a dossier; ``size`` in bytes."""
+
+    count: int
+    size: int
 
 
 @dataclass(frozen=True)
@@ -28,7 +42,7 @@ class RawFile:
     sha256: str
 
 
-def render(verdict: Verdict, raw: list[RawFile], left_out: list[RawFile], evidence: str) -> str:
+def render(verdict: Verdict, raw: Raw, left_out: list[RawFile], evidence: str) -> str:
     """The page. Everything that comes from the contract or a result is escaped, and no script may run.
 
     :param left_out: raw files too large for the dossier.
@@ -43,7 +57,10 @@ def render(verdict: Verdict, raw: list[RawFile], left_out: list[RawFile], eviden
         undefined=jinja2.StrictUndefined,
     )
     cases = [
-        judge_case(case) for attempt in verdict.attempts for case in attempt.cases if Series.of(case) == attempt.series
+        judge_case(_in_any_copy(case))
+        for attempt in verdict.attempts
+        for case in attempt.cases
+        if Series.of(case) == attempt.series
     ]
     sessions = [attempt.session for attempt in verdict.attempts if attempt.session]
     return environment.get_template("dossier.html.j2").render(
@@ -51,7 +68,8 @@ def render(verdict: Verdict, raw: list[RawFile], left_out: list[RawFile], eviden
         contract=verdict.contract,
         Outcome=Outcome,
         Acceptance=Acceptance,
-        counts=[(verdict.count(outcome), outcome) for outcome in Outcome],
+        counts=[(_mandatory(verdict, outcome), outcome) for outcome in Outcome],
+        renderer=renderer(),
         against=[v for v in verdict.clauses if v.clause.mandatory and v.outcome in standing],
         waived=[v for v in verdict.clauses if v.outcome is Outcome.WAIVED],
         charts={v.clause.id: chart_of(v) for v in verdict.clauses},
@@ -74,16 +92,36 @@ def render(verdict: Verdict, raw: list[RawFile], left_out: list[RawFile], eviden
     )
 
 
+def _in_any_copy(case: Case) -> Case:
+    """With its folders as they are called in the campaign and in every copy of it: the page is to be the same."""
+    folders = {name: getattr(case, name) for name in ("stagedir", "outputdir")}
+    inside = {name: path.rpartition(f"/{ATTEMPTS}/") for name, path in folders.items() if path}
+    return structs.replace(case, **{name: f"{ATTEMPTS}/{tail}" for name, (_, found, tail) in inside.items() if found})
+
+
 def headline(verdict: Verdict) -> str:
     """The verdict in a sentence."""
-    mandatory = [v for v in verdict.clauses if v.clause.mandatory]
-    words = ", ".join(
-        f"{sum(v.outcome is outcome for v in mandatory)} {outcome.word}"
-        for outcome in Outcome
-        if any(v.outcome is outcome for v in mandatory)
-    )
+    counts = [(_mandatory(verdict, outcome), outcome.word) for outcome in Outcome]
+    words = ", ".join(f"{number} {word}" for number, word in counts if number)
+    optional = len(verdict.clauses) - sum(number for number, _ in counts)
+    besides = f" {figures.counted(optional, 'optional clause')} besides, which decide nothing." if optional else ""
     less = f" The contract {verdict.families}." if str(verdict.families) else ""
-    return f"Of {figures.counted(len(mandatory), 'mandatory clause')}: {words or 'none'}.{less}"
+    count = figures.counted(sum(number for number, _ in counts), "mandatory clause")
+    return f"Of {count}: {words or 'none'}.{besides}{less}"
+
+
+def _mandatory(verdict: Verdict, outcome: Outcome) -> int:
+    return sum(v.outcome is outcome for v in verdict.clauses if v.clause.mandatory)
+
+
+@functools.cache
+def renderer() -> str:
+    """What made a page: a SHA-256 over this version of what judges and shows."""
+    digest = hashlib.sha256()
+    for path in sorted(path for top in ("kappa", "reports") for path in (REPOSITORY / top).rglob("*")):
+        if path.suffix in (".py", ".j2", ".css"):
+            digest.update(f"{path.relative_to(REPOSITORY)}\0".encode() + path.read_bytes())
+    return f"Kappa {digest.hexdigest()[:16]}"
 
 
 def measured(verdict: ClauseVerdict) -> str:
@@ -105,18 +143,22 @@ def interval(verdict: ClauseVerdict) -> str:
     return f"{figure(found.low)} … {figure(found.high)} {verdict.clause.unit}".rstrip() + f" ({found.method})"
 
 
-def worst_nodes(verdict: ClauseVerdict) -> list[tuple[str, str]]:
-    """The nodes that are nearest to failing, or fail, first: (node, its figures in order of the repeats)."""
+def worst_nodes(verdict: ClauseVerdict) -> list[tuple[str, str, str]]:
+    """The nodes that are nearest to failing, or fail, first: (node, its figures in order of the repeats, the load)."""
     found: dict[str, list[float]] = {}
     for sample in verdict.samples:
         found.setdefault(sample.node or "", []).append(sample.value)
     at_least = verdict.clause.comparison == "at_least"
     order = sorted(found, key=lambda node: min(found[node]) if at_least else -max(found[node]))
-    return [(node, ", ".join(figure(value, 6) for value in found[node])) for node in order[:NODES_SHOWN]]
+    loads = {sample.node or "": sample.load for sample in verdict.samples if sample.load}
+    return [
+        (node, ", ".join(figure(value, 6) for value in found[node]), loads.get(node, ""))
+        for node in order[:NODES_SHOWN]
+    ]
 
 
 def to_pdf(page: str, path: pathlib.Path) -> None:
-    """Print the page to A4.
+    """Print the page to A4, tagged (PDF/UA-1), so that a screen reader has its headings, tables and pictures.
 
     WeasyPrint: a Python package on Pango that a login node can have, needs no browser, no display and no user
     namespaces (which Chromium's sandbox does), reads nothing from the network here, and prints the same bytes again.
@@ -128,7 +170,7 @@ def to_pdf(page: str, path: pathlib.Path) -> None:
     except (ImportError, OSError) as err:
         remedy = "install WeasyPrint and the library Pango, or go without by --no-pdf"
         raise InputError(f"cannot print the PDF: {err}; {remedy}") from err
-    weasyprint.HTML(string=page, url_fetcher=_refuse).write_pdf(path, pdf_identifier=b"kappa")
+    weasyprint.HTML(string=page, url_fetcher=_refuse).write_pdf(path, pdf_identifier=b"kappa", pdf_variant="pdf/ua-1")
 
 
 def _refuse(url: str) -> dict[str, object]:

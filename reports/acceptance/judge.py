@@ -5,6 +5,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 
+from msgspec import structs
+
 from kappa.ground.clean_text import one_line
 from kappa.ground.figures import counted
 from kappa.record.model import Case, Metric
@@ -12,6 +14,7 @@ from kappa.sites.contract import Clause, Contract
 from reports.acceptance.campaign import Attempt, Campaign, Families
 from reports.acceptance.clause_statistics import Interval, interval_of, value_of
 from reports.acceptance.series import Series, selects
+from reports.verdict.advice import used_by_others
 from reports.verdict.case_verdict import executed
 
 
@@ -52,6 +55,8 @@ class Sample:
     job_id: str
     attempt: str
     """Name of the attempt's folder."""
+    load: str = ""
+    """What others than the job used of these nodes meanwhile, where that is more than a node's own daemons."""
 
 
 @dataclass(frozen=True)
@@ -145,7 +150,7 @@ def judge_clause(
         value=value,
         interval=interval,
         problems=tuple(problems),
-        remarks=(*about_waiver, *_remarks(clause, attempts, matching, interval)),
+        remarks=(*about_waiver, *_remarks(clause, attempts, matching, interval), *_disturbed(samples)),
         series=series,
     )
 
@@ -177,10 +182,17 @@ def _samples(clause: Clause, matching: list[tuple[Attempt, Case]]) -> tuple[list
         if problem:
             problems.append(f"repeat {repeat}: {problem}")
         samples += [
-            Sample(value, repeat, (node,) if node else case.nodes, node, case.job_id or "", attempt.folder.name)
+            Sample(value, repeat, (node,) if node else case.nodes, node, case.job_id or "", attempt.folder.name,
+                   _load(case, node))
             for node, value in figures
-        ]
+        ]  # fmt: skip
     return samples, problems
+
+
+def _load(case: Case, node: str | None) -> str:
+    """Of one node where the case has its load by itself; else of all, or of the machine that they share."""
+    mine = {place: load for place, load in case.load_by_others.items() if place == node} or case.load_by_others
+    return used_by_others(structs.replace(case, load_by_others=mine)) or case.robbed
 
 
 def _figures(clause: Clause, case: Case) -> tuple[list[tuple[str | None, float]], str]:
@@ -219,6 +231,11 @@ def _figures_of_nodes(clause: Clause, case: Case) -> tuple[list[tuple[str | None
     if not problem and not all(map(math.isfinite, measured.values.values())):
         problem = "a node's figure is not finite"
     return ([], problem) if problem else (sorted(measured.values.items()), "")
+
+
+def _disturbed(samples: Sequence[Sample]) -> list[str]:
+    count = sum(bool(sample.load) for sample in samples)
+    return [f"{count} of {counted(len(samples), 'sample')} taken while others used the nodes"] if count else []
 
 
 def _remarks(

@@ -19,7 +19,7 @@ def show_plan(contract: Contract, planned: Plan) -> None:
     for clause, why in planned.unresolved.items():
         say(f"  {clause} INCOMPLETE: {why}")
     known = [item.estimate.seconds * item.repeats for item in planned.items if item.estimate]
-    bound = any(item.estimate and not item.estimate.runs for item in planned.items)
+    bound = any(item.estimate and item.estimate.at_most for item in planned.items)
     unknown = len(planned.items) - len(known)
     say(
         f"{sum(item.repeats for item in planned.items)} sessions, one at a time; "
@@ -31,9 +31,7 @@ def show_plan(contract: Contract, planned: Plan) -> None:
 def _time(item: Item) -> str:
     if item.estimate is None:
         return "unknown time"
-    runs = item.estimate.runs
-    origin = f"median of {counted(runs, 'stored run')}" if runs else "time limit"
-    return f"{duration(item.estimate.seconds)} ({origin})"
+    return f"{duration(item.estimate.seconds)} ({item.estimate.origin})"
 
 
 def show_verdict(verdict: Verdict) -> None:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from kappa.ground.errors import InputError
+from kappa.ground.figures import counted
 from kappa.record.load import load_session
 from kappa.record.model import Case
 from kappa.sites.contract import Clause, Contract
@@ -27,16 +28,21 @@ class Offer:
     series: Series
     case: Case
     nodes: int | None
+    expected_s: float | None
+    """By the check's own figure."""
     time_limit_s: float | None
     checks: pathlib.Path
 
 
 @dataclass(frozen=True)
 class Estimate:
-    """Of one repeat. ``runs`` is how many stored runs it is the median of; with 0 it is the job's time limit."""
+    """Of one repeat, and where it is from; ``at_most``: it may be much less."""
 
     seconds: float
-    runs: int
+    origin: str
+    runs: int = 0
+    """How many stored runs it is the median of."""
+    at_most: bool = False
 
 
 @dataclass(frozen=True)
@@ -82,7 +88,7 @@ def plan(contract: Contract, offered: Sequence[Offer], times: dict[Series, list[
                 clauses=tuple(clause.id for clause in members),
                 repeats=max(clause.repeats for clause in members),
                 nodes=offers[series].nodes,
-                estimate=_estimate(times.get(series, []), offers[series].time_limit_s),
+                estimate=_estimate(times.get(series, []), offers[series]),
                 checks=offers[series].checks,
             )
             for series, members in clauses.items()
@@ -110,10 +116,12 @@ def _problem(clause: Clause, found: list[Offer]) -> str:
     return ""
 
 
-def _estimate(times: list[float], limit_s: float | None) -> Estimate | None:
+def _estimate(times: list[float], offer: Offer) -> Estimate | None:
     if times:
-        return Estimate(statistics.median(times), len(times))
-    return Estimate(limit_s, 0) if limit_s else None
+        return Estimate(statistics.median(times), f"median of {counted(len(times), 'stored run')}", len(times))
+    if offer.expected_s:
+        return Estimate(offer.expected_s, "the check's own figure")
+    return Estimate(offer.time_limit_s, "time limit", at_most=True) if offer.time_limit_s else None
 
 
 def stored_times(reports: Iterable[pathlib.Path]) -> dict[Series, list[float]]:

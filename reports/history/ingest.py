@@ -7,6 +7,7 @@ import pathlib
 from collections.abc import Iterable, Iterator
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
+from fnmatch import fnmatch
 from functools import partial
 from typing import Any
 
@@ -15,7 +16,8 @@ import pyarrow.compute as pc
 
 from kappa.ground.clean_text import clean
 from kappa.ground.errors import InputError
-from kappa.record.load import CONFIRMATIONS, PATTERNS
+from kappa.record.load import PATTERNS
+from kappa.record.raw_output import CONFIRMATIONS, OUTPUT, STAGE
 from reports.history import dataset
 from reports.history.reader import load_figures
 from reports.history.rows import Rows
@@ -47,11 +49,18 @@ def reports_in(places: Iterable[pathlib.Path]) -> list[pathlib.Path]:
         if not place.exists():
             raise InputError(f"{place}: no such file or folder")
         if place.is_dir():
-            patterns = (*PATTERNS, f"{CONFIRMATIONS}/*.json")
-            found.update(dict.fromkeys(sorted(path for pattern in patterns for path in place.rglob(pattern))))
+            found.update(dict.fromkeys(sorted(_reports_below(place))))
         else:
             found.update(dict.fromkeys((place, *sorted((place.parent / CONFIRMATIONS).glob("*.json")))))
     return list(found)
+
+
+def _reports_below(place: pathlib.Path) -> Iterator[pathlib.Path]:
+    """Not among the raw output of jobs, which is much and may have any name."""
+    for folder, below, files in os.walk(place):
+        below[:] = [name for name in below if name not in (STAGE, OUTPUT)]
+        patterns = ("*.json",) if pathlib.Path(folder).name == CONFIRMATIONS else PATTERNS
+        yield from (pathlib.Path(folder, name) for name in files if any(fnmatch(name, one) for one in patterns))
 
 
 def ingest(reports: Iterable[pathlib.Path], history: pathlib.Path) -> Ingested:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from kappa.ground.clean_text import clean
 from kappa.ground.errors import InputError
 from kappa.ground.whole_files import write_atomically
-from kappa.record.load import CONFIRMATIONS
+from kappa.record.raw_output import CONFIRMATIONS
 from kappa.sites.expected import Site
 from reports.nightly import night as night_file
 from reports.nightly import night_record as record_file

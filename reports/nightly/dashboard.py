@@ -1,15 +1,17 @@
 """The dashboard: one self-contained HTML page over all nights of a site."""
 
 from kappa.ground import figures, node_lists
+from reports.history.findings import Kind
 from reports.history.gate import Judged
+from reports.history.judgement import MIN_VALUES
 from reports.history.listing import HEADER
 from reports.history.listing import row as finding_row
 from reports.nightly.archive import Archive
 from reports.nightly.compare import compare, first_step
 from reports.nightly.coverage import coverage
 from reports.nightly.months import months
-from reports.nightly.trend_plots import trend_plots
-from reports.show.html_page import render_page
+from reports.nightly.trends import trends
+from reports.show.html_page import OWN, render_page
 from reports.verdict.state import State
 
 # Months that are open; earlier ones unfold by year.
@@ -21,7 +23,7 @@ FINDINGS_LIMIT = 50
 def render(site: str, archive: Archive, findings: list[Judged]) -> str:
     """The page on ``archive``, which has at least one night. Everything from reports is escaped."""
     now = archive.nights[-1]
-    plots = trend_plots(findings, archive.nights)
+    series = trends(findings, archive.nights)
     calendar = months(archive.nights)
     changed = [one for one in findings if one.finding.changed]
     functions = {
@@ -34,8 +36,9 @@ def render(site: str, archive: Archive, findings: list[Judged]) -> str:
     }
     return render_page(
         "nightly.html.j2",
-        plots,
+        [],
         functions,
+        own=(*OWN, "trends.js"),
         site=site,
         archive=archive,
         now=now,
@@ -49,7 +52,10 @@ def render(site: str, archive: Archive, findings: list[Judged]) -> str:
         changed=changed[:FINDINGS_LIMIT],
         header=HEADER,
         changed_in_all=len(changed),
-        plots=plots,
+        trends=series,
+        drawings={"days": series.days, "series": series.drawings},
+        thin=sum(one.finding.kind is Kind.THIN for one in findings),
+        least=MIN_VALUES,
         suspects=_suspects(archive),
     )
 

@@ -1,13 +1,19 @@
 """The state of the nights for node_exporter's textfile collector, in Prometheus' text format."""
 
+import math
+from collections.abc import Iterable, Iterator
+
 from prometheus_client import CollectorRegistry, Gauge, generate_latest
 
 from reports.history.gate import Judged
 from reports.history.query import Series
 from reports.nightly.archive import Archive
 from reports.verdict.judge import EXIT_STATUS
+from reports.verdict.state import State
 
-_SERIES = ("site", "check", "metric", "unit", "partition", "environ", "nodes")
+_SERIES = ("site", "check", "metric", "unit", "partition", "environ", "node")
+# Every state of a case, present with 0, too: a series that is not there is not 0.
+STATES = (*(state.word for state in State), "unstable")
 
 
 def prometheus(site: str, archive: Archive, findings: list[Judged]) -> str:
@@ -25,8 +31,8 @@ def prometheus(site: str, archive: Archive, findings: list[Judged]) -> str:
     if night.ended is not None:
         gauge("night_duration_seconds", "How long the newest night took").labels(site).set(night.ended - night.started)
     cases = gauge("night_cases", "Cases of the newest night by state", "state")
-    for state, number in night.counts.items():
-        cases.labels(site, state).set(number)
+    for state in STATES:
+        cases.labels(site, state).set(night.counts.get(state, 0))
     gauge("night_gaps", "Kinds of things missing for a verdict").labels(site).set(len(night.gaps))
     suspect = gauge("node_suspect", "Findings against a node in the newest night", "node")
     covered = gauge("node_covered_timestamp_seconds", "When a node was measured on its own last, 0 never", "node")
@@ -40,10 +46,23 @@ def prometheus(site: str, archive: Archive, findings: list[Judged]) -> str:
         sum(one.worse for one in findings)
     )
     value = Gauge("kappa_value", "Newest value of a series", _SERIES, registry=registry)
-    for one in findings:
-        if _of_night(one.series, night.sessions):
-            value.labels(*_labels(site, one.series)).set(float(one.series.values[-1]))
+    bound = Gauge("kappa_bound", "What the value may be", (*_SERIES, "side"), registry=registry)
+    for labels, series in _newest(site, (one.series for one in findings if _of_night(one.series, night.sessions))):
+        value.labels(*labels).set(float(series.values[-1]))
+        for side, at in (("lower", series.lower), ("upper", series.upper)):
+            if math.isfinite(at):
+                bound.labels(*labels, side).set(at)
     return generate_latest(registry).decode()
+
+
+def _newest(site: str, found: Iterable[Series]) -> Iterator[tuple[tuple[str, ...], Series]]:
+    """The series by their labels; of what ran on several sets of nodes, which are no label, the newest."""
+    by_labels: dict[tuple[str, ...], Series] = {}
+    for series in found:
+        labels = _labels(site, series)
+        if labels not in by_labels or series.times[-1] > by_labels[labels].times[-1]:
+            by_labels[labels] = series
+    return iter(by_labels.items())
 
 
 def _of_night(series: Series, sessions: tuple[str, ...]) -> bool:
@@ -51,4 +70,5 @@ def _of_night(series: Series, sessions: tuple[str, ...]) -> bool:
 
 
 def _labels(site: str, series: Series) -> tuple[str, ...]:
-    return (site, series.case, series.metric, series.unit, series.partition, series.environ, series.nodes)
+    node = "" if "," in series.nodes else series.nodes
+    return (site, series.case, series.metric, series.unit, series.partition, series.environ, node)

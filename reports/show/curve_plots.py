@@ -10,6 +10,7 @@ from bokeh.models import ColumnDataSource, FixedTicker, HoverTool
 from kappa.ground.figures import figure
 from kappa.record.evidence import Curve
 from reports.show.plot import ALARM, Look, Plot, labels, new_figure, with_unit
+from reports.show.scaling_axes import IDEAL, count_axis, draw_ideal
 from reports.show.units import in_binary_unit
 from reports.verdict.case_verdict import CaseVerdict
 from reports.verdict.metric_verdict import MetricVerdict
@@ -17,6 +18,8 @@ from reports.verdict.state import State
 
 # More curves than this get no legend; hovering names them.
 LEGEND_LIMIT = 12
+# What a curve of speed-ups is called by the checks that have one.
+SPEEDUP = "Speed-up"
 CAPTION = "Bounds: the curve has to be above ▲ and below ▼; a crossed point is out of bounds."
 
 
@@ -49,6 +52,13 @@ def _plot(members: list[tuple[CaseVerdict, Curve]]) -> Plot:
     plot.yaxis.axis_label = with_unit(first.y, first.y_unit)
     if in_bytes:
         _binary_ticks(plot, [x for _, curve in members for x in _drawable(curve)])
+    counts = [x for _, curve in members for x in _drawable(curve)]
+    counted = not first.x_unit and all(x.is_integer() for x in counts)
+    ideal = counted and first.y.startswith(SPEEDUP)
+    if counted:
+        count_axis(plot.xaxis, counts)
+    if ideal:
+        draw_ideal(plot, counts)
     names = labels([verdict.case for verdict, _ in members])
     looks = [Look.of(number) for number in range(len(members))]
     curves = list(zip(names, looks, [curve for _, curve in members], strict=True))
@@ -62,7 +72,7 @@ def _plot(members: list[tuple[CaseVerdict, Curve]]) -> Plot:
     _draw_bounds(plot, gated)
     return Plot(
         title=f"{members[0][0].case.check_class}: {first.y.lower()} over {first.x.lower()}",
-        caption=CAPTION if gated else "",
+        caption=" ".join(filter(None, (CAPTION if gated else "", IDEAL if ideal else ""))),
         legend=list(zip(names, looks, strict=True)) if few else [],
         item=json_item(plot),
         header=(with_unit(first.x, first.x_unit), *(with_unit(name, first.y_unit) for name in names)),

@@ -9,7 +9,7 @@ from bokeh.palettes import Oranges256
 
 from kappa.ground.figures import figure
 from kappa.record.evidence import HeatMap
-from reports.show.plot import FONT, INK, Plot, new_figure, with_unit
+from reports.show.plot import FONT, INK, Plot, colour_bar, new_figure, with_unit
 from reports.verdict.case_verdict import CaseVerdict
 
 # Pale is little, as on a map; one hue, so that it reads without colour, too.
@@ -66,4 +66,5 @@ def _draw(found: HeatMap) -> Any:
     plot.grid.visible = False
     plot.xaxis.axis_label = with_unit(found.x, found.x_unit)
     plot.yaxis.axis_label = with_unit(found.y, found.y_unit)
+    plot.add_layout(colour_bar(mapper, found.z_unit or found.z), "right")
     return plot

@@ -12,10 +12,17 @@ from markupsafe import Markup
 
 from reports.show.plot import Plot
 
+OWN = ("node_lists.js", "report.js")
 
-def render_page(template: str, plots: Sequence[Plot], functions: dict[str, Any], /, **values: Any) -> str:
-    """The page. Every value is escaped; only this package's and Bokeh's own scripts may run."""
-    scripts = [_own("report.js")]
+
+def render_page(
+    template: str, plots: Sequence[Plot], functions: dict[str, Any], /, own: Sequence[str] = OWN, **values: Any
+) -> str:
+    """The page. Every value is escaped; only this package's and Bokeh's own scripts may run.
+
+    :param own: this package's scripts on the page, in their order.
+    """
+    scripts = ["".join(map(_own, own))]
     if plots:
         scripts.insert(0, "\n".join(Resources(mode="inline", components=["bokeh"]).js_raw))
     return (

@@ -1,5 +1,6 @@
 """Heat maps of what was measured between every pair of nodes: how many times slower than the median pair."""
 
+import itertools
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -7,22 +8,22 @@ from typing import Any
 
 import numpy as np
 from bokeh.embed import json_item
-from bokeh.models import ColumnDataSource, FixedTicker, HoverTool, LogColorMapper, LogTicker
-from bokeh.models.annotations import ColorBar
+from bokeh.models import ColumnDataSource, FixedTicker, HoverTool, LinearColorMapper, LogColorMapper, LogTicker
 from bokeh.palettes import Oranges256
 from numpy.typing import NDArray
 
 from kappa.ground.figures import counted, figure
 from kappa.record.evidence import Matrix
-from reports.show.plot import FONT, INK, SOFT, Plot, new_figure, with_unit
+from reports.show.plot import FONT, INK, SOFT, Plot, colour_bar, new_figure, with_unit
 from reports.verdict.case_verdict import CaseVerdict
 
 # Up to so many nodes each cell can be hovered and named, or even holds its figure.
 CELLS_LIMIT, FIGURES_LIMIT = 64, 10
 # The colours start at the median pair and span at least this factor, so that the noise of equal nodes stays pale.
 LEAST_SPAN = 4.0
-ROWS_LIMIT, TICKS = 50, 20
-PALETTE = tuple(reversed(Oranges256))
+ROWS_LIMIT, TICKS, PIXELS_LIMIT = 50, 20, 512
+# A shade fewer than a byte has: the last is for what has no figure.
+PALETTE = tuple(reversed(Oranges256))[1:]
 CAPTION = "The row's node sends to the column's. The darker, the slower."
 
 Floats = NDArray[np.float64]
@@ -57,21 +58,25 @@ def _slowdowns(matrix: Matrix) -> Floats:
 
 def _plot(verdict: CaseVerdict, name: str, matrix: Matrix) -> Plot:
     slowdowns = _slowdowns(matrix)
-    cells = _cells(matrix, slowdowns)
-    missing = sum(cell.value is None for cell in cells)
-    worst = sorted(cells, key=lambda cell: -math.inf if math.isnan(cell.slowdown) else -cell.slowdown)[:ROWS_LIMIT]
-    shown = f"the worst {ROWS_LIMIT} of {len(cells)}" if len(cells) > ROWS_LIMIT else ""
+    size = len(matrix.nodes)
+    missing = sum(value is None for i, row in enumerate(matrix.values) for j, value in enumerate(row) if i != j)
+    worst = _worst(matrix, slowdowns)
+    shown = f"the worst {ROWS_LIMIT} of {size * (size - 1)}" if size * (size - 1) > ROWS_LIMIT else ""
+    pixels = f"A pixel is the worst pair of several nodes: there are more than {PIXELS_LIMIT}."
     return Plot(
         title=f"{verdict.case.check_class}: {name} between nodes of {verdict.case.partition}",
         caption=" ".join(
             part for part in (
+                f"Figures in {matrix.unit}." if matrix.unit and size <= FIGURES_LIMIT else "",
                 CAPTION,
-                f"Hatched: {counted(missing, 'cell')} not measured." if missing else "",
+                pixels if size > PIXELS_LIMIT else "",
+                f"Hatched: {counted(missing, 'cell')} not measured." if missing and size <= CELLS_LIMIT else "",
+                f"Grey: {counted(missing, 'pair')} not measured." if missing and size > CELLS_LIMIT else "",
                 f"The table has {shown}." if shown else "",
             ) if part
         ),
         legend=[],
-        item=json_item(_draw(matrix, slowdowns, cells)),
+        item=json_item(_draw(matrix, slowdowns)),
         header=("From", "To", with_unit(name, matrix.unit), "Times slower than the median pair"),
         rows=[
             (cell.row, cell.column, "not measured" if cell.value is None else figure(cell.value),
@@ -81,33 +86,38 @@ def _plot(verdict: CaseVerdict, name: str, matrix: Matrix) -> Plot:
     )  # fmt: skip
 
 
+def _worst(matrix: Matrix, slowdowns: Floats) -> list[Cell]:
+    """The first ``ROWS_LIMIT`` pairs: those without a figure, then the slowest."""
+    order = np.argsort(-np.where(np.isnan(slowdowns), np.inf, slowdowns), axis=None, kind="stable")
+    places = (divmod(int(place), len(matrix.nodes)) for place in order)
+    pairs = ((i, j) for i, j in places if i != j)
+    return [_cell(matrix, slowdowns, i, j) for i, j in itertools.islice(pairs, ROWS_LIMIT)]
+
+
 def _cells(matrix: Matrix, slowdowns: Floats) -> list[Cell]:
-    return [
-        Cell(row, column, matrix.values[i][j], float(slowdowns[i, j]))
-        for i, row in enumerate(matrix.nodes)
-        for j, column in enumerate(matrix.nodes)
-        if i != j
-    ]
+    places = itertools.permutations(range(len(matrix.nodes)), 2)
+    return [_cell(matrix, slowdowns, i, j) for i, j in places]
 
 
-def _draw(matrix: Matrix, slowdowns: Floats, cells: list[Cell]) -> Any:
+def _cell(matrix: Matrix, slowdowns: Floats, i: int, j: int) -> Cell:
+    return Cell(matrix.nodes[i], matrix.nodes[j], matrix.values[i][j], float(slowdowns[i, j]))
+
+
+def _draw(matrix: Matrix, slowdowns: Floats) -> Any:
     known = slowdowns[np.isfinite(slowdowns)]
     mapper = LogColorMapper(palette=PALETTE, low=1.0, high=max(float(known.max()), LEAST_SPAN), nan_color=SOFT)
     small = len(matrix.nodes) <= CELLS_LIMIT
     draw = _draw_cells if small else _draw_image
-    plot = draw(matrix, slowdowns, cells, mapper)
+    plot = draw(matrix, slowdowns, mapper)
     plot.grid.visible = False
     plot.xaxis.axis_label, plot.yaxis.axis_label = "to", "from"
     plot.xaxis.major_label_orientation = "horizontal" if len(matrix.nodes) <= FIGURES_LIMIT else "vertical"
-    bar = ColorBar(color_mapper=mapper, ticker=LogTicker(base=2), width=10, title="× slower")
-    bar.major_label_text_font = bar.title_text_font = FONT
-    bar.title_text_font_style = "normal"
-    plot.add_layout(bar, "right")
+    plot.add_layout(colour_bar(mapper, "× slower", ticker=LogTicker(base=2)), "right")
     return plot
 
 
-def _draw_cells(matrix: Matrix, slowdowns: Floats, cells: list[Cell], mapper: Any) -> Any:
-    names = list(matrix.nodes)
+def _draw_cells(matrix: Matrix, slowdowns: Floats, mapper: Any) -> Any:
+    names, cells = list(matrix.nodes), _cells(matrix, slowdowns)
     plot = new_figure(380, x_range=names, y_range=names[::-1])
     for missing in (False, True):
         shown = [cell for cell in cells if (cell.value is None) is missing]
@@ -137,14 +147,36 @@ def _draw_cells(matrix: Matrix, slowdowns: Floats, cells: list[Cell], mapper: An
     return plot
 
 
-def _draw_image(matrix: Matrix, slowdowns: Floats, cells: list[Cell], mapper: Any) -> Any:
+def _draw_image(matrix: Matrix, slowdowns: Floats, mapper: Any) -> Any:
     size = len(matrix.nodes)
     plot = new_figure(560, vector=False, x_range=(0, size), y_range=(size, 0))
-    # Half of a double's digits are enough to colour a cell.
-    glyph = plot.image([slowdowns.astype(np.float32)], x=0, y=0, dw=size, dh=size, color_mapper=mapper)
-    plot.add_tools(HoverTool(renderers=[glyph], tooltips=[("times slower than the median pair", "@image{0.00}")]))
+    image = _shades(_worst_of_blocks(slowdowns), mapper)
+    # A byte for each pixel: of 512 nodes the plain figures would be most of the page.
+    shades = LinearColorMapper(palette=[*mapper.palette, SOFT], low=-0.5, high=len(mapper.palette) + 0.5)
+    plot.image([image], x=0, y=0, dw=size, dh=size, color_mapper=shades)
     ticks = list(range(0, size, max(1, math.ceil(size / TICKS))))
     for axis in (plot.xaxis, plot.yaxis):
         axis.ticker = FixedTicker(ticks=[tick + 0.5 for tick in ticks])
         axis.major_label_overrides = {tick + 0.5: matrix.nodes[tick] for tick in ticks}
     return plot
+
+
+def _worst_of_blocks(slowdowns: Floats) -> Floats:
+    """At most ``PIXELS_LIMIT`` x ``PIXELS_LIMIT``: no screen has a pixel for each pair of a thousand nodes."""
+    block = math.ceil(len(slowdowns) / PIXELS_LIMIT)
+    if block == 1:
+        return slowdowns
+    padding = -len(slowdowns) % block
+    # What was not measured is no pair's speed, but shall not hide one that was.
+    padded = np.pad(np.nan_to_num(slowdowns, nan=-1.0), (0, padding), constant_values=-1.0)
+    count = len(padded) // block
+    worst = padded.reshape(count, block, count, block).max(axis=(1, 3))
+    return np.where(worst < 0, np.nan, worst)
+
+
+def _shades(slowdowns: Floats, mapper: Any) -> NDArray[np.uint8]:
+    """The number of each pixel's colour in the palette of the logarithmic ``mapper``; one more where is no figure."""
+    colours = len(mapper.palette)
+    share = np.log(np.fmax(slowdowns, mapper.low) / mapper.low) / math.log(mapper.high / mapper.low)
+    number = np.clip(np.nan_to_num(share) * colours, 0, colours - 1)
+    return np.where(np.isnan(slowdowns), colours, number).astype(np.uint8)

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from bokeh.models.annotations import ColorBar
 from bokeh.plotting import figure
 
 from kappa.ground.node_lists import folded
@@ -99,3 +100,11 @@ def new_figure(height: int, vector: bool = True, **options: Any) -> Any:
         axis.axis_label_text_font_size = axis.major_label_text_font_size = "12px"
         axis.axis_label_text_color = axis.major_label_text_color = INK
     return plot
+
+
+def colour_bar(mapper: Any, title: str, **options: Any) -> ColorBar:
+    """What the colours of ``mapper`` mean; ``title`` is their unit."""
+    bar = ColorBar(color_mapper=mapper, width=10, title=title, **options)
+    bar.major_label_text_font = bar.title_text_font = FONT
+    bar.title_text_font_style = "normal"
+    return bar

@@ -1,12 +1,16 @@
 """What ran where, without repetition: jobs, machines, files with their hashes, references with their sources."""
 
+import posixpath
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from kappa.ground.clean_text import one_line
 from kappa.ground.figures import NOTHING, duration, figure
 from kappa.ground.node_lists import folded
+from reports.show.result_rows import ALIKE
 from reports.verdict.case_verdict import CaseVerdict
+from reports.verdict.state import State
 
 
 @dataclass(frozen=True)
@@ -17,11 +21,12 @@ class Listing:
     header: tuple[str, ...]
     rows: Sequence[tuple[str, ...]]
     numeric: frozenset[str] = frozenset()
+    note: str = ""
 
 
 def listings(cases: Sequence[CaseVerdict]) -> list[Listing]:
     """The tables that hold anything."""
-    tables = [_jobs(cases), _machines(cases), _files(cases), _references(cases)]
+    tables = [_jobs(cases), _machines(cases), _specs(cases), _files(cases), _references(cases)]
     return [table for table in tables if table.rows]
 
 
@@ -32,21 +37,53 @@ def suite_revisions(cases: Sequence[CaseVerdict]) -> list[str]:
 
 
 def _jobs(cases: Sequence[CaseVerdict]) -> Listing:
+    """A row for each job; one for all that passed alike, the same case on one node after the other."""
+    alike: dict[object, list[CaseVerdict]] = {}
+    for number, verdict in enumerate(cases):
+        case = verdict.case
+        passed = verdict.state is State.PASS and not verdict.repeated
+        key = (case.name, case.partition, case.environ, _fact(verdict, "executable")) if passed else number
+        alike.setdefault(key, []).append(verdict)
     rows = [
-        (
-            verdict.case.name,
-            verdict.case.partition,
-            verdict.case.environ,
-            folded(verdict.case.nodes),
-            verdict.case.job_id or NOTHING,
-            duration(verdict.case.run_time_s),
-            _fact(verdict, "executable"),
-            verdict.case.output or NOTHING,
-        )
-        for verdict in cases
+        row
+        for members in alike.values()
+        for row in ([_job(members)] if len(members) >= ALIKE else [_job([member]) for member in members])
     ]
-    header = ("Case", "Partition", "Environment", "Nodes", "Job", "Run time", "Executable", "Output")
-    return Listing("Jobs", header, rows, frozenset({"Run time"}))
+    header = ("Case", "Partition", "Environment", "Nodes", "Job", "Run time", "Energy (kJ)", "Executable", "Output")
+    below, short = _below([row[-1] for row in rows])
+    rows = [(*row[:-1], output) for row, output in zip(rows, short, strict=True)]
+    return Listing(
+        "Jobs", header, rows, frozenset({"Run time", "Energy (kJ)"}), f"Outputs are below {below}." if below else ""
+    )
+
+
+def _below(paths: Sequence[str]) -> tuple[str, list[str]]:
+    """The folder that all of the absolute paths share, if there is one, and what follows it."""
+    absolute = [path for path in paths if path.startswith("/")]
+    common = posixpath.commonpath([posixpath.dirname(path) for path in absolute]) if len(absolute) > 1 else "/"
+    if common == "/":
+        return "", list(paths)
+    return common, [path.removeprefix(f"{common}/") for path in paths]
+
+
+def _job(members: Sequence[CaseVerdict]) -> tuple[str, ...]:
+    verdict, *more = members
+    case = verdict.case
+    jobs = sorted({member.case.job_id or NOTHING for member in members}, key=lambda job: (len(job), job))
+    times = sorted(member.case.run_time_s for member in members if member.case.run_time_s is not None)
+    energies = [member.case.energy_j for member in members if member.case.energy_j is not None]
+    ends = dict.fromkeys(map(duration, (times[0], times[-1]))) if times else [NOTHING]
+    return (
+        case.name,
+        case.partition,
+        case.environ,
+        folded(node for member in members for node in member.case.nodes),
+        f"{jobs[0]} … {jobs[-1]} ({len(members)})" if more else jobs[0],
+        " … ".join(ends),
+        figure(sum(energies) / 1000) if energies else NOTHING,
+        _fact(verdict, "executable"),
+        case.output or NOTHING,
+    )
 
 
 def _machines(cases: Sequence[CaseVerdict]) -> Listing:
@@ -58,6 +95,15 @@ def _machines(cases: Sequence[CaseVerdict]) -> Listing:
 
 def _gib(kib: str) -> str:
     return figure(int(kib) / 2**20) if kib.isdecimal() and len(kib) < 20 else kib
+
+
+def _specs(cases: Sequence[CaseVerdict]) -> Listing:
+    """What of Spack ran, in how many cases."""
+    found = [verdict.case.provenance.spec for verdict in cases if verdict.case.provenance.spec]
+    uses = Counter((spec.name, spec.version, spec.compiler, spec.mpi, spec.hash) for spec in found)
+    rows = [(*(one_line(word, 200) for word in spec), str(count)) for spec, count in sorted(uses.items())]
+    header = ("Name", "Version", "Compiler", "MPI", "Hash", "Cases")
+    return Listing("Built by Spack", header, rows, frozenset({"Cases"}))
 
 
 def _files(cases: Sequence[CaseVerdict]) -> Listing:
@@ -73,7 +119,7 @@ def _files(cases: Sequence[CaseVerdict]) -> Listing:
         (path, digest, str(count), "differs between cases" if paths.count(path) > 1 else "")
         for (path, digest), count in sorted(uses.items())
     ]
-    return Listing("Programs and files", ("Path", "SHA-256", "Cases", ""), rows, frozenset({"Cases"}))
+    return Listing("Programs and files", ("Path", "SHA-256", "Cases", "Note"), rows, frozenset({"Cases"}))
 
 
 def _references(cases: Sequence[CaseVerdict]) -> Listing:

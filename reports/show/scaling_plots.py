@@ -11,6 +11,7 @@ from bokeh.models import ColumnDataSource, HoverTool
 from kappa.ground.figures import figure
 from kappa.record.evidence import Scaling
 from reports.show.plot import INK, SOFT, Look, Plot, new_figure, with_unit
+from reports.show.scaling_axes import IDEAL, count_axis, draw_ideal
 from reports.verdict.case_verdict import CaseVerdict
 
 
@@ -20,10 +21,12 @@ class Quantity:
     unit: str
     value: Callable[[Scaling], float | None]
     y_axis: str = "linear"
+    ideal: bool = False
 
 
+CAPTION = "Crosses: the fabrics of the IPST 2023 paper, whose machines and network differ."
 QUANTITIES = (
-    Quantity("Speed-up ψ", "", lambda point: point.speedup),
+    Quantity("Speed-up ψ", "", lambda point: point.speedup, ideal=True),
     Quantity("Efficiency η", "", lambda point: point.efficiency),
     Quantity("Karp–Flatt e", "", lambda point: point.karp_flatt),
     Quantity("Parallelisation cost κ′", "us", lambda point: point.kappa_us, "log"),
@@ -58,6 +61,11 @@ def _plot(check: str, quantity: Quantity, series: Series) -> Plot:
     plot = new_figure(300, x_axis_type="log", y_axis_type=quantity.y_axis)
     plot.xaxis.axis_label = "Ranks"
     plot.yaxis.axis_label = with_unit(quantity.title, quantity.unit)
+    every_rank = sorted({ranks for points in series.values() for ranks in points})
+    of_paper = [ranks for places, _ in PAPER_KAPPA_US.values() for ranks, _ in places] if is_kappa else []
+    count_axis(plot.xaxis, [*every_rank, *of_paper])
+    if quantity.ideal:
+        draw_ideal(plot, every_rank)
     looks = {name: Look.of(number) for number, name in enumerate(series)}
     for name, look in looks.items():
         points = _drawable(series[name], quantity)
@@ -73,10 +81,9 @@ def _plot(check: str, quantity: Quantity, series: Series) -> Plot:
             plot.line(ranks, values, color=SOFT, line_dash="dotted")
             plot.scatter(ranks, values, color=SOFT, size=7, marker="x")
             plot.text(ranks[-1:], values[-1:], [fabric], y_offset=offset, **LABEL)
-    every_rank = sorted({ranks for points in series.values() for ranks in points})
     return Plot(
         title=f"{check}: {quantity.title} over ranks",
-        caption="Crosses: the fabrics of the IPST 2023 paper, whose machines and network differ." if is_kappa else "",
+        caption=CAPTION if is_kappa else IDEAL if quantity.ideal else "",
         legend=list(looks.items()),
         item=json_item(plot),
         header=("Ranks", *(with_unit(name, quantity.unit) for name in series)),

@@ -1,11 +1,12 @@
-"""The verdict on a terminal, in a pipe or in a log: what passed in brief, the failures and the headline last.
+"""The verdict on a terminal, in a pipe or in a log: a PASS on one screen, the failures and the headline last.
 
 The end is what stays on a screen, and what is kept of a long log.
 """
 
 import os
 import sys
-from itertools import groupby
+from collections import Counter
+from collections.abc import Sequence
 
 from rich import box
 from rich.console import Console
@@ -15,11 +16,14 @@ from rich.text import Text
 
 from kappa.ground.figures import NOTHING, allowed, counted, duration, figure, moment, percent
 from kappa.ground.node_lists import folded
-from reports.verdict.advice import measured, operator_line
+from reports.compare.compare import Comparison
+from reports.compare.since import lines_of
+from reports.verdict.advice import equal_reasons, measured, operator_line
 from reports.verdict.case_verdict import CaseVerdict
 from reports.verdict.confirm import diagnose
 from reports.verdict.gaps import grouped
 from reports.verdict.judge import Verdict
+from reports.verdict.loose import LOOSE, LOOSEST, tightness_of
 from reports.verdict.metric_verdict import MetricVerdict
 from reports.verdict.sight import sight_of
 from reports.verdict.state import State
@@ -36,6 +40,8 @@ STYLES = {
 LOG_WIDTH = 130
 # Below this width the columns of the reference and its source are left out.
 WIDE = 110
+# Of one reason; the page lists all.
+MOST_PLACES = 12
 
 
 class _PatientConsole(Console):
@@ -46,27 +52,39 @@ class _PatientConsole(Console):
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
-def show(verdict: Verdict, every_row: bool = False) -> None:
-    """Print ``verdict`` on standard output; ``every_row`` adds the metrics of what passed."""
-    if hasattr(sys.stdout, "reconfigure"):
-        sys.stdout.reconfigure(errors="replace")  # a terminal without UTF-8 still gets the words
-    console = _PatientConsole(highlight=False, markup=False, emoji=False)
-    if not console.is_terminal and "COLUMNS" not in os.environ:
-        console.width = LOG_WIDTH
-    _print(console, verdict, every_row)
+def show(verdict: Verdict, since: Comparison | None = None, *, verbose: bool = False) -> None:
+    """Print ``verdict`` on standard output.
 
-
-def _print(console: Console, verdict: Verdict, every_row: bool) -> None:
-    _not_provided(console, verdict)
-    _results(console, verdict, every_row)
+    :param since: the run held against the one before.
+    :param verbose: also every metric with its bounds, and what is not provided.
+    """
+    console = open_console()
+    if verbose:
+        _not_provided(console, verdict)
+        _every_row(console, verdict.cases)
+    else:
+        _passed(console, verdict)
+        _not_passed(console, verdict)
     _unstable(console, verdict)
     _known(console, verdict)
     _weakest(console, verdict)
+    _loose(console, verdict)
+    _since(console, since)
     _gaps(console, verdict)
     _suspects(console, verdict)
     _failures(console, verdict)
     console.print()
     console.print(_headline(verdict))
+
+
+def open_console() -> Console:
+    """Standard output, as wide as the terminal, or as a whole table in a pipe or log."""
+    if hasattr(sys.stdout, "reconfigure"):
+        sys.stdout.reconfigure(errors="replace")  # a terminal without UTF-8 still gets the words
+    console = _PatientConsole(highlight=False, markup=False, emoji=False)
+    if not console.is_terminal and "COLUMNS" not in os.environ:
+        console.width = LOG_WIDTH
+    return console
 
 
 def _headline(verdict: Verdict) -> Panel:
@@ -96,13 +114,15 @@ def _failures(console: Console, verdict: Verdict) -> None:
     failed = verdict.cases_in(State.FAIL)
     if failed:
         _section(console, "Failures")
-    for case in failed:
-        line = operator_line(case)
+    for group in equal_reasons(failed):
+        line = operator_line(group[0])
         text = Text(State.FAIL.symbol + " ", STYLES[State.FAIL])
-        text.append(line.title, "bold")
+        text.append(line.title if len(group) == 1 else f"{len(group)} cases", "bold")
         text.append(str(line).removeprefix(line.title))
         # One line stays one line, for grep; a terminal folds it by itself.
         console.print(text, soft_wrap=True)
+        if len(group) > 1:
+            _places(console, [case.case.title for case in group])
 
 
 def _suspects(console: Console, verdict: Verdict) -> None:
@@ -124,8 +144,14 @@ def _gaps(console: Console, verdict: Verdict) -> None:
         text.append(gap.what, "bold")
         text.append(f": {gap.remedy}", "dim")
         console.print(text, soft_wrap=True)
-        for place in places:
-            console.print(Text(f"    {place}"), soft_wrap=True)
+        _places(console, places)
+
+
+def _places(console: Console, places: Sequence[str]) -> None:
+    for place in places[:MOST_PLACES]:
+        console.print(Text(f"    {place}"), soft_wrap=True)
+    if len(places) > MOST_PLACES:
+        console.print(Text(f"    and {len(places) - MOST_PLACES} more, all in the report"))
 
 
 def _known(console: Console, verdict: Verdict) -> None:
@@ -155,16 +181,56 @@ def _weakest(console: Console, verdict: Verdict) -> None:
         console.print(Text(f"· {one}"), soft_wrap=True)
 
 
-def _results(console: Console, verdict: Verdict, every_row: bool) -> None:
-    brief = [] if every_row else [case for case in verdict.cases if case.state is State.PASS]
+def _loose(console: Console, verdict: Verdict) -> None:
+    found = tightness_of(verdict.cases)
+    if not found.loose:
+        return
+    told = ", ".join(f"{one.check} {one.metric} {figure(one.times, 2)} times" for one in found.loose[:LOOSEST])
+    line = (
+        f"{len(found.loose)} of {counted(found.bounds, 'bound')} are met more than {LOOSE:g} times over and prove"
+        f" little: {told}{' …' if len(found.loose) > LOOSEST else ''}; `kappa learn` proposes tighter ones"
+    )
+    console.print()
+    console.print(Text("Loose  ", "bold underline") + Text(line))
+
+
+def _since(console: Console, since: Comparison | None) -> None:
+    if since is None:
+        return
+    lines = lines_of(since)
+    _section(console, "Since the last run", f"{since.before.title}; `kappa compare` shows every metric")
+    for line in lines or ["nothing that is more than what varies anyway"]:
+        console.print(Text(f"· {line}"), soft_wrap=True)
+
+
+def _passed(console: Console, verdict: Verdict) -> None:
+    """How many cases of each check, in a paragraph."""
+    passed = Counter(c.case.name.partition(" ")[0] for c in verdict.cases if c.state is State.PASS)
+    if passed:
+        names = ", ".join(f"{name} {number}" if number > 1 else name for name, number in sorted(passed.items()))
+        console.print()
+        console.print(Text("Passed  ", "bold underline") + Text(names))
+    if verdict.not_provided:
+        checks = len({entry.check for entry in verdict.not_provided})
+        console.print(Text(f"Not provided here: {counted(checks, 'check')}. -v lists them, and every metric.", "dim"))
+
+
+def _not_passed(console: Console, verdict: Verdict) -> None:
     # What failed without a figure is among the failures already.
-    detailed = [c for c in verdict.cases if every_row or (c.state is not State.PASS and c.shown_metrics)]
-    if brief:
-        _section(console, "Passed", "in brief; --all shows every metric with its bounds")
-        console.print(_brief(brief))
-    if detailed:
-        _section(console, "Results" if every_row else "Results that are not a pass")
-        console.print(_detailed(sorted(detailed, key=lambda case: case.state.severity), console.width >= WIDE))
+    cases = [case for case in verdict.cases if case.state is not State.PASS and case.shown_metrics]
+    if cases:
+        _section(console, "Results that are not a pass")
+        _rows(console, cases)
+
+
+def _every_row(console: Console, cases: Sequence[CaseVerdict]) -> None:
+    if cases:
+        _section(console, "Results")
+        _rows(console, cases)
+
+
+def _rows(console: Console, cases: Sequence[CaseVerdict]) -> None:
+    console.print(_detailed(sorted(cases, key=lambda case: case.state.severity), console.width >= WIDE))
 
 
 def _detailed(cases: list[CaseVerdict], wide: bool) -> Table:
@@ -198,38 +264,6 @@ def _metric_cells(metric: MetricVerdict, wide: bool) -> list[str]:
             metric.source.source if metric.source else NOTHING,
         ]
     return cells
-
-
-def _brief(cases: list[CaseVerdict]) -> Table:
-    """A row for each check and partition with the range of each metric over its cases."""
-    table = _table("State", "Check", "Partition", "Cases", "Measured (range over the cases)", "Nodes", right=("Cases",))
-    groups = groupby(sorted(cases, key=_check_and_partition), key=_check_and_partition)
-    for (check, partition), members in groups:
-        group = list(members)
-        table.add_row(
-            _label(State.PASS),
-            Text(check, "bold"),
-            Text(partition),
-            str(len(group)),
-            Text("\n".join(_ranges(group))),
-            Text(folded(node for case in group for node in case.case.nodes)),
-        )
-    return table
-
-
-def _check_and_partition(case: CaseVerdict) -> tuple[str, str]:
-    return case.case.check_class or case.case.name, case.case.partition
-
-
-def _ranges(cases: list[CaseVerdict]) -> list[str]:
-    values: dict[tuple[str, str], list[float]] = {}
-    for metric in (verdict.metric for case in cases for verdict in case.metrics):
-        if metric.value is not None:
-            values.setdefault((metric.name, metric.unit), []).append(metric.value)
-    return [
-        f"{name} {' … '.join(dict.fromkeys((figure(min(found)), figure(max(found)))))} {unit}".rstrip()
-        for (name, unit), found in values.items()
-    ]
 
 
 def _not_provided(console: Console, verdict: Verdict) -> None:

@@ -1,5 +1,6 @@
 """The one line that an operator needs first: what failed, where, by how much, what to look at, and the output."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from kappa.ground.clean_text import one_line
@@ -47,9 +48,19 @@ def operator_line(failed: CaseVerdict) -> OperatorLine:
         where=where,
         diagnosis=explain(failed),
         load=used_by_others(case),
-        hint=one_line(case.hint, REASON_LIMIT),
+        # What to look at on nodes says nothing where none had the job.
+        hint=one_line(case.hint, REASON_LIMIT) if case.job_id else "",
         output=case.output or "",
     )
+
+
+def equal_reasons(failed: Iterable[CaseVerdict]) -> list[list[CaseVerdict]]:
+    """The failures, those together that have the same reason, which is neither a figure nor speaks against a node."""
+    groups: dict[tuple[object, ...], list[CaseVerdict]] = {}
+    for number, case in enumerate(failed):
+        its_own = case.failed_metrics or case.suspicion
+        groups.setdefault((number,) if its_own else (_what(case), case.case.hint), []).append(case)
+    return list(groups.values())
 
 
 def used_by_others(case: Case) -> str:

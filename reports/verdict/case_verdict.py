@@ -4,6 +4,7 @@ from dataclasses import dataclass, replace
 
 from kappa.ground.clean_text import one_line
 from kappa.record.model import Case
+from kappa.vocabulary.slurm_refusals import remedy_of
 from reports.verdict import metric_verdict
 from reports.verdict.gaps import Gap
 from reports.verdict.metric_verdict import MetricVerdict, judge_metric
@@ -15,6 +16,7 @@ _REMEDIES = {
     metric_verdict.INVALID_BOUNDS: "correct this entry in the site's references",
     metric_verdict.UNEXPECTED_PASS: "if the cause is mended, remove the xfail mark",
 }
+REASON_CHARS = 300
 # To be mended in the file that the check takes its references from.
 _IN_REFERENCES = (metric_verdict.NO_REFERENCE, metric_verdict.INVALID_BOUNDS)
 
@@ -75,8 +77,15 @@ class CaseVerdict:
         return tuple(sorted(failed, key=lambda metric: metric.excess, reverse=True))
 
 
+def without_a_job(case: Case) -> bool:
+    """It could not be set up, or Slurm took no job for it, which says nothing of any node."""
+    return case.result == "fail" and case.fail_phase in ("setup", "run") and case.job_id is None
+
+
 def executed(case: Case) -> bool:
-    """True when the case came to a result: it was not skipped, and not aborted before its job had nodes."""
+    """True when the case came to a result: it had a job, was not skipped, and not aborted before that had nodes."""
+    if without_a_job(case):
+        return False
     if case.result == "abort":
         return bool(case.nodes)
     if case.result == "pass" and case.check_class is not None:
@@ -112,13 +121,22 @@ def _robbed(case: Case) -> Gap:
 def _not_executed(case: Case) -> Gap:
     if case.result == "pass":
         return Gap("no job ran, although the result is a pass", "run it without --dry-run", case.title)
+    if without_a_job(case):
+        said = _said_by_sbatch(case.fail_reason)
+        return Gap(f"no job ran: {said}", remedy_of(said) or "no node is to blame: mend it and run again", case.title)
     how = {
         "abort": "aborted before it ran",
         "fail_deps": "skipped, because a case that it needs failed",
         "skip": "skipped",
     }.get(case.result, f"ended as {one_line(case.result, 30)!r}")
-    reason = one_line(case.fail_reason, 200)
+    reason = one_line(case.fail_reason or (case.hint if case.result == "skip" else ""), 200)
     return Gap(how, "run it again; ReFrame's log says why", case.title, reason)
+
+
+def _said_by_sbatch(reason: str) -> str:
+    """What it said of its error, or else all of ``reason``."""
+    told = [line.partition("error:")[2] for line in reason[:10_000].splitlines() if line.startswith("sbatch: error:")]
+    return one_line(" ".join(told).replace("Batch job submission failed:", "") or reason, REASON_CHARS)
 
 
 def _passed_unexpectedly(case: Case) -> bool:

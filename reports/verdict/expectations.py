@@ -13,7 +13,7 @@ from reports.verdict.gaps import Gap
 
 @dataclass(frozen=True)
 class NotProvided:
-    """A check that the site cannot run: (feature, the site's reason or '') of each feature that it lacks."""
+    """A check that the site cannot run, wholly or in part: (feature, the site's reason or '') of each that it lacks."""
 
     check: str
     family: str
@@ -40,6 +40,13 @@ def not_provided(site: Site | None, census: Census | None) -> tuple[NotProvided,
     )
 
 
+def state_not_provided(cases: Sequence[CaseVerdict]) -> Iterator[NotProvided]:
+    """What no node of a partition has of the state that a check asks for: nothing was compared by it."""
+    for case in (verdict.case for verdict in cases if verdict.case.not_provided):
+        why = f"no node of {case.partition} tells of it"
+        yield NotProvided(case.check_class or case.name, case.family, ((", ".join(case.not_provided), why),))
+
+
 def census_gaps(census: Census | None) -> list[Gap]:
     if census is None:
         return [Gap("the census of the suite is missing", "run PartitionState in the same session")]
@@ -62,7 +69,7 @@ def expectation_gaps(site: Site, mode: str, cases: Sequence[CaseVerdict], census
             if place not in ran:
                 none = f"none of its {there[place]} cases ran"
                 why = none if place in there else _why_absent(family, census, missing)
-                gaps.append(_expected(mode, f"{family} on {partition}", why))
+                gaps.append(_expected(mode, f"{family} on {partition}", why, absent=place not in there))
     if census:
         gaps += _absent_cases(site, mode, cases, census, ran)
         gaps += _absent_scales(site, mode, census)
@@ -80,7 +87,7 @@ def _absent_cases(
         if not partitions or mode not in check.tags or not check.offered:
             continue
         if check.cases is None and check.name not in classes:
-            yield _expected(mode, check.name, "the report holds no case of it")
+            yield _expected(mode, check.name, "the report holds no case of it", absent=True)
         for case in check.cases or ():
             for partition, environ in case.places:
                 expected = partition in partitions and (check.family, partition) in ran
@@ -92,7 +99,8 @@ def _absent_cases(
                     for feature in case.features
                 )
                 if not left_out:
-                    yield _expected(mode, f"{case.name} on {partition}+{environ}", "the report holds no such case")
+                    where = f"{case.name} on {partition}+{environ}"
+                    yield _expected(mode, where, "the report holds no such case", absent=True)
 
 
 def _absent_scales(site: Site, mode: str, census: Census) -> Iterator[Gap]:
@@ -113,9 +121,9 @@ def breadth(site: Site, mode: str, census: Census | None) -> str:
     return f"expects {len(expected)} of {len(offered)} families" if expected != offered else ""
 
 
-def _expected(mode: str, where: str, why: str) -> Gap:
+def _expected(mode: str, where: str, why: str, *, absent: bool = False) -> Gap:
     remedy = f"run the whole mode (--mode {mode}), or correct the site's expected.yaml"
-    return Gap(f"expected in mode {mode}, but not run", remedy, where, why)
+    return Gap(f"expected in mode {mode}, but not run", remedy, where, why, absent)
 
 
 def _why_absent(family: str, census: Census | None, missing: dict[str, NotProvided]) -> str:

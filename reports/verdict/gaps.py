@@ -11,6 +11,8 @@ class Gap:
     remedy: str
     where: str = ""
     detail: str = ""
+    absent: bool = False
+    """The report holds nothing of it."""
 
     @property
     def place(self) -> str:

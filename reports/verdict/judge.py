@@ -16,9 +16,11 @@ from reports.verdict.expectations import (
     expectation_gaps,
     find_census,
     not_provided,
+    state_not_provided,
 )
 from reports.verdict.gaps import Gap
 from reports.verdict.localise import SuspectNode, suspect_nodes
+from reports.verdict.selection import in_one
 from reports.verdict.state import State
 
 EXIT_STATUS = {State.PASS: 0, State.FAIL: 1, State.INCOMPLETE: 2}
@@ -72,7 +74,7 @@ def judge(session: Session, site: Site | None, mode: str | None = None, site_pro
         remedy = f"expected.yaml has {', '.join(site.modes)}; choose one with --mode"
         gaps.append(Gap("the site expects nothing of this mode", remedy, detail=str(mode)))
     else:
-        gaps += expectation_gaps(site, mode, cases, census)
+        gaps += in_one(expectation_gaps(site, mode, cases, census), session.command_line, mode)
     gaps += census_gaps(census)
     failed = any(verdict.state is State.FAIL for verdict in cases)
     return Verdict(
@@ -83,7 +85,7 @@ def judge(session: Session, site: Site | None, mode: str | None = None, site_pro
         state=State.FAIL if failed else State.INCOMPLETE if gaps else State.PASS,
         cases=cases,
         gaps=tuple(gaps),
-        not_provided=not_provided(site, census),
+        not_provided=(*not_provided(site, census), *state_not_provided(cases)),
         breadth=breadth(site, mode, census) if site and mode is not None else "",
         suspects=suspect_nodes([attempt for verdict in cases for attempt in speaking(verdict)]),
     )

@@ -4,7 +4,8 @@ from kappa.ground.clean_text import one_line
 from kappa.ground.figures import counted
 from kappa.ground.node_lists import folded
 from reports.verdict.advice import REASON_LIMIT, measured_against_bound
-from reports.verdict.case_verdict import CaseVerdict
+from reports.verdict.case_verdict import CaseVerdict, executed
+from reports.verdict.expectations import find_census
 from reports.verdict.gaps import grouped
 from reports.verdict.judge import Verdict
 from reports.verdict.state import State
@@ -37,6 +38,13 @@ def tally(verdict: Verdict) -> list[tuple[int, str]]:
         (len(verdict.cases_in(State.KNOWN)), "known to fail"),
         (len(verdict.unstable), "unstable"),
     ]
+
+
+def checks_run(verdict: Verdict) -> int:
+    """How many checks of the suite came to a result; what they build first is none of them."""
+    census = find_census(verdict.cases)
+    ran = {case.case.check_class for case in verdict.cases if executed(case.case)} - {None}
+    return len(ran.intersection(check.name for check in census.checks) if census else ran)
 
 
 def known_failure(case: CaseVerdict) -> str:

@@ -8,6 +8,7 @@ from reports.verdict.advice import operator_line
 from reports.verdict.case_verdict import CaseVerdict
 from reports.verdict.confirm import diagnose
 from reports.verdict.judge import Verdict
+from reports.verdict.loose import tightness_of
 from reports.verdict.metric_verdict import MetricVerdict
 from reports.verdict.sight import sight_of
 from reports.verdict.state import State
@@ -43,6 +44,10 @@ def to_json(verdict: Verdict) -> str:
             {"check": entry.check, "family": entry.family, "features": dict(entry.features)}
             for entry in verdict.not_provided
         ],
+        "loose_bounds": [
+            {"check": one.check, "metric": one.metric, "headroom": _finite(one.times)}
+            for one in tightness_of(verdict.cases).loose
+        ],
         "weakest_bounds": [
             {
                 "case": one.case,
@@ -67,6 +72,7 @@ def _case(verdict: CaseVerdict) -> dict[str, Any]:
         "environ": case.environ,
         "nodes": case.nodes,
         "job_id": case.job_id,
+        "energy_j": _finite(case.energy_j),
         "state": verdict.state.word,
         "unstable": verdict.unstable,
         "diagnosis": diagnosis.value if (diagnosis := diagnose(verdict)) else None,

@@ -85,7 +85,7 @@ def test_a_damaged_attempt_is_named(campaign):
 def offered(tmp_path):
     def load(*cases):
         session = loaded(report([*cases]), tmp_path)
-        return [Offer(Series.of(case), case, 2, 600, CHECKS) for case in session.runs[0]]
+        return [Offer(Series.of(case), case, 2, None, 600, CHECKS) for case in session.runs[0]]
 
     return load
 
@@ -144,7 +144,7 @@ def slurm(monkeypatch, campaign):
     """In place of ReFrame: writes what ``results`` says of each attempt; a signal comes where it says ``stop``."""
     ran, results = [], []
 
-    def run_attempt(site, contract, checks, attempt, conductor):
+    def run_attempt(site, contract, checks, attempt, conductor, tell):
         ran.append((attempt.repeat, attempt.number))
         result = results.pop(0) if results else latency()
         if result == "stop":
@@ -190,6 +190,14 @@ def test_a_run_that_was_killed_as_its_session_ended_keeps_the_spack_lock_later(s
     attempt = campaign.add({**latency(), "provenance": {"files": files}})
     assert slurm() == [(2, 1), (3, 1)]
     assert (attempt.folder / "spack.lock").read_text() == "{}"
+
+
+def test_a_failed_repeat_says_why_in_its_line(slurm, capsys):
+    slurm(latency(), latency(value=900))
+    said = capsys.readouterr().out
+    assert "[1/3] pass after " in said and "[3/3] pass after " in said
+    [failed] = [line for line in said.splitlines() if "[2/3] fail" in line]
+    assert failed.endswith(": latency_8B 900 us, allowed ≤ 500 (+80 % from the reference)")
 
 
 def test_a_session_cut_off_stops_the_run_and_is_made_again(slurm):

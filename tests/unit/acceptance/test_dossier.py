@@ -14,6 +14,7 @@ import pytest
 from kappa.command.main import main
 from kappa.ground.errors import InputError
 from reports.acceptance.dossier import verify, write_dossier
+from reports.acceptance.dossier_page import renderer, to_pdf
 from reports.acceptance.manifest import MANIFEST, manifest_of
 from tests.unit.acceptance.conftest import clause
 from tests.unit.reports.samples import case, latency
@@ -99,6 +100,11 @@ def write_anew(dossier, old, new, name="verdict.json"):
     text = path.read_text()
     assert old in text
     path.write_text(text.replace(old, new), errors="surrogateescape")
+    list_anew(dossier)
+
+
+def list_anew(dossier):
+    """Write the manifest as it is of what is there now."""
     (dossier / MANIFEST).unlink()
     (dossier / MANIFEST).write_text(manifest_of(dossier))
 
@@ -150,9 +156,113 @@ def test_a_new_manifest_does_not_hide_a_forged_page(unmet, old, new, words):
     assert any(words in problem for problem in proof.problems), proof.problems
 
 
-def test_a_page_that_another_version_worded_is_intact(unmet):
-    write_anew(unmet, "What stands against acceptance", "Against acceptance", "dossier.html")
+def test_a_page_that_another_version_worded_is_intact_as_far_as_checked(unmet):
+    write_anew(unmet, renderer(), "Kappa 0123456789abcdef", "dossier.html")
     assert verify(unmet).exit_status == 0
+    write_anew(unmet, "What stands against acceptance", "Against acceptance", "dossier.html")
+    proof = verify(unmet)
+    assert (proof.exit_status, proof.problems) == (2, [])
+    assert "was made by another version of the suite" in proof.unchecked[0]
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("What stands against acceptance", "What stands against acceptance: nothing"),
+        ("<b>90 us</b>", "<b>9 us</b>"),
+        ("≤ 10 us", "≤ 100 us"),
+        ("node[1-2]", "node[3-4]"),
+        ("</body>", "<p>Accepted under reserve.</p></body>"),
+    ],
+)
+def test_all_of_the_page_is_covered(unmet, old, new):
+    write_anew(unmet, old, new, "dossier.html")
+    proof = verify(unmet)
+    assert proof.exit_status == 1
+    assert "dossier.html is not what this version of the suite makes of the raw results" in proof.problems[0]
+
+
+@pytest.fixture
+def printed(campaign, tmp_path):
+    campaign.measure(90, 90, 90)
+    write_dossier(campaign, tmp_path / "printed", pdf=True, how_signed=None)
+    return tmp_path / "printed"
+
+
+def test_the_pdf_is_covered(printed, campaign, tmp_path):
+    assert "dossier.pdf says what dossier.html says" in verify(printed).good
+    campaign.add(latency(value=9), 1, 2)
+    write_dossier(campaign, tmp_path / "other", pdf=True, how_signed=None)
+    shutil.copy(tmp_path / "other/dossier.pdf", printed)
+    list_anew(printed)
+    assert verify(printed).problems == ["dossier.pdf does not say what dossier.html says"]
+    (printed / "dossier.pdf").write_bytes(b"%PDF-1.7 nothing")
+    list_anew(printed)
+    assert verify(printed).problems == ["dossier.pdf does not say what dossier.html says"]
+
+
+def test_a_pdf_of_other_fonts_is_left_to_people(printed):
+    page = (printed / "dossier.html").read_text()
+    to_pdf(page.replace("Liberation", "DejaVu").replace("NOT MET", "MET"), printed / "dossier.pdf")
+    list_anew(printed)
+    proof = verify(printed)
+    assert (proof.exit_status, proof.problems) == (2, [])
+    assert "was printed with other fonts or another WeasyPrint" in proof.unchecked[0]
+
+
+def test_the_pdf_is_tagged(printed):
+    root = pypdf.PdfReader(printed / "dossier.pdf").trailer["/Root"]
+    assert root["/MarkInfo"]["/Marked"]
+    assert root["/Lang"] == "en"
+    assert root["/StructTreeRoot"]["/K"]
+
+
+def test_seven_clauses_fill_twelve_sheets_at_most(campaign, tmp_path):
+    # Printing takes about 4 s.
+    campaign.demand(*(clause(id=f"B{number}", repeats=20) for number in range(1, 8))).measure(*[9.0] * 20)
+    for attempt in campaign.attempts():
+        for number in range(50):
+            (attempt.folder / f"output-{number}.txt").write_text("x")
+    write_dossier(campaign, tmp_path / "d", pdf=True, how_signed=None)
+    assert len(pypdf.PdfReader(tmp_path / "d/dossier.pdf").pages) <= 12
+    page = (tmp_path / "d/dossier.html").read_text()
+    assert "output-49.txt" not in page
+    assert int(re.search(r"(\d+) files of", page)[1]) > 20 * 50
+    assert "output-49.txt" in (tmp_path / "d" / MANIFEST).read_text()
+
+
+def test_what_is_too_large_is_named(campaign, tmp_path, monkeypatch):
+    monkeypatch.setattr("reports.acceptance.dossier.RAW_LIMIT", 1000)
+    attempt = campaign.add(latency())
+    (attempt.folder / "large.txt").write_text("x" * 1001)
+    write_dossier(campaign, tmp_path / "d", pdf=False, how_signed=None)
+    assert "large.txt" in (tmp_path / "d/dossier.html").read_text()
+    assert verify(tmp_path / "d").problems == []
+    write_anew(tmp_path / "d", "1001", "1002", "left-out.json")
+    assert verify(tmp_path / "d").exit_status == 1
+
+
+def test_tiles_and_sentence_count_the_same(campaign, tmp_path):
+    campaign.demand(clause(), clause(id="B2", mandatory=False)).measure(9, 9, 9)
+    write_dossier(campaign, tmp_path / "d", pdf=False, how_signed=None)
+    page = (tmp_path / "d/dossier.html").read_text()
+    assert "Of 1 mandatory clause: 1 met. 1 optional clause besides, which decide nothing." in page
+    tiles = re.findall(r'<span class="count">(\d+)</span> <span class="what">([^<]+)<', page)
+    assert tiles == [("1", "met"), ("0", "waived"), ("0", "incomplete"), ("0", "not met"), ("1", "mandatory in all")]
+
+
+def test_a_sample_of_a_disturbed_node_is_marked(campaign, tmp_path):
+    load = {"node2": {"cores": 3.1, "of_cores": 64, "steal_cores": 0, "disk_mb_per_s": 0}}
+    campaign.add(latency(load_by_others=load), 1)
+    campaign.add(latency(), 2)
+    campaign.add(latency(), 3)
+    write_dossier(campaign, tmp_path / "d", pdf=False, how_signed=None)
+    page = (tmp_path / "d/dossier.html").read_text()
+    assert page.count("◍") == 1
+    assert "others used 3.1 of 64 cores of node2" in page
+    assert "1 of 3 samples taken while others used the nodes" in page
+    assert page.count('<circle class="disturbed"') == 1
+    assert verify(tmp_path / "d").exit_status == 0
 
 
 def test_the_evidence_that_the_paper_bears_is_printed(unmet, capsys):

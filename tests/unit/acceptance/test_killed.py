@@ -23,7 +23,7 @@ def test_a_run_that_is_killed_again_and_again(campaign, monkeypatch, least):
     campaign.demand(clause(repeats=repeats))
     planned = Plan((Item(SERIES, ("B1",), repeats, 2, None, CHECKS),), {})
 
-    def run_attempt(site, contract, checks, attempt, conductor):
+    def run_attempt(site, contract, checks, attempt, conductor, tell):
         text = json.dumps(report([latency(value=attempt.repeat / 100)], uuid=attempt.folder.name))
         with (attempt.folder / REPORT).open("w") as file:
             for start in range(0, len(text), 512):

@@ -61,9 +61,10 @@ def test_series_of_nodes_that_change_are_judged_across_nodes(results):
         document = report([on([node])], uuid=f"session-{number}", time_start=f"202611{15 + number}T020000+0000")
         keep_report(results / f"nights/2026111{5 + number}T020000", document)
     nightly(results)
-    values = [line for line in (results / "nightly/embedded.prom").read_text().splitlines() if "latency_8B" in line]
+    lines = (results / "nightly/embedded.prom").read_text().splitlines()
+    values = [line for line in lines if line.startswith("kappa_value{") and "latency_8B" in line]
     assert len(values) == 1
-    assert 'nodes=""' in values[0]
+    assert 'node=""' in values[0]
 
 
 def test_textfile_can_be_read_as_soon_as_it_has_its_name(results, tmp_path, monkeypatch):

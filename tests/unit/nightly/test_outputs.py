@@ -1,11 +1,16 @@
 """Dashboard, JUnit XML and Prometheus text."""
 
 import datetime
+import json
+import re
+from dataclasses import replace
 from xml.etree import ElementTree as ET
 
+import numpy as np
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
+from kappa.sites.places import REPOSITORY
 from reports.history.findings import Finding, Kind
 from reports.history.gate import Judged
 from reports.nightly.archive import Archive
@@ -14,7 +19,7 @@ from reports.nightly.junit import junit
 from reports.nightly.message import message
 from reports.nightly.months import months
 from reports.nightly.night_record import load_record
-from reports.nightly.prometheus import prometheus
+from reports.nightly.prometheus import STATES, prometheus
 from reports.nightly.summarise import Judged as JudgedNight
 from reports.nightly.summarise import judge_night, summarise
 from reports.verdict.state import State
@@ -76,6 +81,29 @@ def test_prometheus_text_is_read_back():
     assert found["kappa_node_covered_timestamp_seconds", ("node", "node1"), site] == archived.nights[0].started
     assert found["kappa_history_worse_series", site] == 1
     assert [value for (name, *_), value in found.items() if name == "kappa_value"] == [500]
+
+
+def test_prometheus_has_every_state_and_bound_and_no_list_of_nodes():
+    archived = archive(failed_night(1, sessions=("session-11",)))
+    one = stepped(5)
+    several = [replace(one.series, nodes=nodes, lower=400.0) for nodes in ("node1", "node1,node2", "node3,node4")]
+    newest = replace(several[2], times=several[2].times + 1, values=several[2].values + 1)
+    found = samples(prometheus("embedded", archived, [replace(one, series=each) for each in (*several[:2], newest)]))
+    assert {dict(labels)["state"] for name, *labels in found if name == "kappa_night_cases"} == set(STATES)
+    values = {dict(labels)["node"]: value for (name, *labels), value in found.items() if name == "kappa_value"}
+    assert values == {"node1": 500, "": 501}
+    bounds = [(dict(labels)["side"], value) for (name, *labels), value in found.items() if name == "kappa_bound"]
+    assert bounds == [("lower", 400), ("lower", 400)]
+
+
+def test_the_dashboard_of_grafana_draws_what_is_exported():
+    text = (REPOSITORY / "docs/grafana.json").read_text(encoding="utf-8")
+    drawn = set(re.findall(r"kappa_[a-z_]+", text))
+    exported = prometheus("embedded", archive(failed_night(1, sessions=("session-11",))), [stepped(5)])
+    known = set(re.findall(r"^# TYPE (kappa_[a-z_]+) gauge$", exported, re.MULTILINE))
+    assert drawn == known
+    ids = [panel["id"] for panel in json.loads(text)["panels"]]
+    assert len(ids) == len(set(ids))
 
 
 def test_prometheus_shows_no_value_of_an_earlier_night_as_the_newest():
@@ -142,7 +170,8 @@ def test_page_shows_the_fault_and_names_the_node():
     assert page.count('class="night fail last"') == 1
     assert "New suspect: <b>node2</b>" in page
     assert "kernel: 6.1 → 6.2" in page
-    assert 'id="plot-0"' in page
+    assert 'data-trend="0"' in page
+    assert "--repeat 20" not in page
 
 
 def test_page_and_message_show_what_was_done_to_nodes_as_text():
@@ -154,6 +183,13 @@ def test_page_and_message_show_what_was_done_to_nodes_as_text():
     assert "out of service" not in render("embedded", archive(night(0)), []) + message(
         "embedded", archive(night(0)), []
     )
+
+
+def test_the_page_says_how_to_get_values_enough():
+    thin = Judged(series(np.arange(5.0)), Finding(Kind.THIN, 2, 2, 0, 5), False)
+    page = render("embedded", archive(night(0)), [stepped(5), thin])
+    assert "2 series judged by their own past, 1 of them not yet: fewer than 8 values" in page
+    assert "kappa validate embedded nightly --repeat 20" in page and "kappa learn embedded" in page
 
 
 def test_page_of_one_night_without_figures():

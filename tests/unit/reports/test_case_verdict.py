@@ -4,6 +4,7 @@ import pytest
 
 from kappa.record.load import load_session
 from reports.verdict.case_verdict import executed, judge_case
+from reports.verdict.gaps import grouped
 from reports.verdict.state import State
 from tests.unit.reports.samples import DATA, latency, loaded, report
 
@@ -50,6 +51,28 @@ def test_an_aborted_job_failed_and_one_that_never_started_did_not_run(tmp_path):
     assert found.state is State.INCOMPLETE
     assert [gap.what for gap in found.gaps] == ["aborted before it ran"]
     assert found.gaps[0].detail == "aborted due to KeyboardInterrupt"
+
+
+REFUSED = """\
+spawned process error: command 'sbatch rfm_job.sh' failed with exit code 1:
+--- stderr ---
+sbatch: error: Batch job submission failed: Unable to contact slurm controller (connect failure)
+"""
+
+
+def test_what_had_no_job_names_nobody(tmp_path):
+    unsubmitted = {"result": "fail", "jobid": None, "job_nodelist": [], "perfvalues": {}, "hint": "look at the cables"}
+    cases = [
+        latency(**unsubmitted, fail_phase="run", fail_reason=REFUSED),
+        latency("gpu", **unsubmitted, fail_phase="run", fail_reason=REFUSED),
+        latency("gpu", **unsubmitted, fail_phase="setup", fail_reason="reframe error: no Spack"),
+    ]
+    found = [judge_case(case) for case in loaded(report(cases), tmp_path).runs[0]]
+    assert {one.state for one in found} == {State.INCOMPLETE}
+    slurm, other = grouped(tuple(gap for one in found for gap in one.gaps))
+    assert slurm[0].what == "no job ran: Unable to contact slurm controller (connect failure)"
+    assert "slurmctld" in slurm[0].remedy and len(slurm[1]) == 2
+    assert other[0].what == "no job ran: reframe error: no Spack"
 
 
 @pytest.mark.parametrize(

@@ -187,7 +187,7 @@ def test_colour_only_where_wanted(site, saved):
 @pytest.mark.skipif(shutil.which("bash") is None, reason="needs bash")
 def test_a_reader_that_goes_away_does_not_change_the_status(site, saved):
     document = complete(*[latency("gpu", name=f"Case {number}") for number in range(600)])
-    verdict = f"{sys.executable} -m kappa.command.main verdict {saved(document)} --site {site} --all"
+    verdict = f"{sys.executable} -m kappa.command.main verdict {saved(document)} --site {site} -v"
     command = f"{verdict} | true; echo ${{PIPESTATUS[0]}}"
     done = subprocess.run(
         ["bash", "-c", command], cwd=REPOSITORY, capture_output=True, text=True, check=False, timeout=PATIENCE_S

@@ -83,10 +83,22 @@ def test_results_have_their_sort_keys_and_filters(page):
     assert [(row["data-state"], row["data-partition"]) for row in rows] == [
         ("FAIL", "gpu"), ("PASS", "cpu"), ("PASS", "cpu"), ("INFO", "cpu"),
     ]  # fmt: skip
+    folds = [(attributes["class"], "open" in attributes) for tag, attributes in found.elements
+             if tag == "details" and "group" in attributes.get("class", "")]  # fmt: skip
+    assert folds == [("group fail", True), ("group pass", False)]
     keys = [attributes["data-key"] for tag, attributes in found.elements if tag == "td" and "data-key" in attributes]
     assert "9.0" in keys
     options = [attributes for tag, attributes in found.elements if tag == "option"]
     assert len(options) == (1 + 3) + (1 + 2)
+
+
+def test_contents_and_coverage(page):
+    found = page(complete(latency(value=900, name="Slow")))
+    ids = {attributes["id"] for tag, attributes in found.elements if tag == "section" and "id" in attributes}
+    links = [attributes["href"] for tag, attributes in found.elements if tag == "a"]
+    assert {f"#{id}" for id in ids} <= set(links)
+    assert set(links) <= {f"#{id}" for id in ids}
+    assert "2 checks ran, 3 checks not provided here" in found.text
 
 
 def test_nothing_from_the_report_becomes_markup(page):
@@ -131,8 +143,11 @@ def test_a_report_without_plots_carries_no_bokeh(tmp_path):
 
 
 def test_several_environments_are_told_apart(page):
-    assert "packaged" not in page(complete()).text.split("Provenance")[0].split("Results")[1]
-    other = page(complete(latency(environ="other-mpi"))).text.split("Provenance")[0].split("Results")[1]
+    def environments(document):
+        return page(document).text.rsplit("Provenance", 1)[0].rsplit("Results", 1)[1]
+
+    assert "packaged" not in environments(complete())
+    other = environments(complete(latency(environ="other-mpi")))
     assert "packaged" in other
     assert "other-mpi" in other
 
@@ -142,6 +157,11 @@ def test_a_file_that_changed_between_cases_is_pointed_out(page):
     changed["provenance"] = {**changed["provenance"], "sha256": "f" * 64}
     assert "differs between cases" in page(complete(changed)).text
     assert "differs between cases" not in page(complete(latency())).text
+
+
+def test_the_energy_of_a_job_stands_beside_it(tmp_path):
+    text = Page(render(judged(complete(latency("gpu", energy_j=47310)), tmp_path))).text
+    assert "Energy (kJ)" in text and " 47.31 " in text
 
 
 def test_a_case_that_is_worse_than_its_metrics_has_a_row(page):
@@ -163,7 +183,7 @@ def test_evidence_comes_with_a_suggestion_that_is_only_text(page):
     odd = finding("n1; reboot", score=9.0)
     link = finding("node2-node3", kind="link", nodes=["node2", "node3"], score=80.0)
     found = page(complete(latency("gpu", value=900, findings=[odd, link, missing])))
-    _, evidence = found.text.split("Measured evidence")
+    evidence = found.text.rsplit("Measured evidence", 1)[1]
     assert evidence.index("node node7") < evidence.index("link node2-node3") < evidence.index("node n1; reboot")
     assert "scontrol update nodename=node7 state=drain reason='Kappa OsuLatency: bandwidth not measured" in found.text
     assert "scontrol update nodename='n1; reboot' state=drain" in found.text

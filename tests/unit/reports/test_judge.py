@@ -10,6 +10,7 @@ from kappa.record.load import load_session
 from kappa.sites.expected import load_site
 from reports.verdict.judge import judge
 from reports.verdict.state import State
+from reports.verdict.verdict_json import to_json
 from tests.unit.reports.samples import (
     DATA,
     EXPECTED,
@@ -48,7 +49,6 @@ def test_a_recorded_campaign_passes_on_its_site(tmp_path):
     "changes",
     [
         {"result": "fail", "fail_phase": "sanity", "fail_reason": "sanity error: no residual"},
-        {"result": "fail", "fail_phase": "setup", "jobid": None, "job_nodelist": [], "perfvalues": {}},
         {"result": "fail", "fail_phase": "run", "fail_reason": "job submission failed"},
         {"result": "fail", "fail_phase": "performance"},
         {"result": "abort", "fail_phase": "run"},
@@ -148,6 +148,15 @@ def test_what_is_not_provided_and_not_expected_is_only_listed(tmp_path):
     assert "nvidia: no GPU in this machine" in {entry.reason for entry in verdict.not_provided}
     silent = judged(complete(), tmp_path, dataclasses.replace(SITE, not_provided={}))
     assert "nvidia: the site gives no reason" in {entry.reason for entry in silent.not_provided}
+
+
+def test_state_that_no_node_has_is_listed_and_changes_no_verdict(tmp_path):
+    health = case("PartitionHealth", not_provided=["InfiniBand", "energy (RAPL)"])
+    verdict, without = judged(complete(health), tmp_path), judged(complete(case("PartitionHealth")), tmp_path)
+    assert (verdict.state, verdict.gaps) == (without.state, without.gaps)
+    [entry] = set(verdict.not_provided) - set(without.not_provided)
+    assert (entry.check, entry.reason) == ("PartitionHealth", "InfiniBand, energy (RAPL): no node of cpu tells of it")
+    assert "no node of cpu tells of it" in to_json(verdict)
 
 
 def test_what_spack_could_install_is_not_provided_with_the_command(tmp_path):

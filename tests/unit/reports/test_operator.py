@@ -1,4 +1,4 @@
-from reports.verdict.advice import operator_line
+from reports.verdict.advice import equal_reasons, operator_line
 from reports.verdict.state import State
 from tests.unit.reports.samples import judged, latency, report
 
@@ -54,6 +54,13 @@ def test_it_is_one_short_line_whatever_the_job_printed(tmp_path):
 
 def test_where_without_suspects(tmp_path):
     assert line(tmp_path, latency(value=900)).where == "on node[1-2]"
-    failed = latency(result="fail", job_nodelist=None, provenance={}, jobid=None, fail_phase="setup", perfvalues={})
+    failed = latency(result="fail", job_nodelist=None, provenance={}, jobid=None, fail_phase="sanity", perfvalues={})
     found = line(tmp_path, failed)
-    assert (found.where, found.output) == ("no job ran", "")
+    assert (found.where, found.output, found.hint) == ("no job ran", "", "")
+
+
+def test_equal_reasons_are_one_but_not_figures(tmp_path):
+    crashed = {"result": "fail", "fail_phase": "sanity", "fail_reason": "sanity error: no residual", "perfvalues": {}}
+    cases = [latency(**crashed), latency(value=900), latency("gpu", **crashed), latency("gpu", 900)]
+    groups = equal_reasons(judged(report(cases), tmp_path).cases_in(State.FAIL))
+    assert [[case.case.partition for case in group] for group in groups] == [["cpu", "gpu"], ["cpu"], ["gpu"]]

@@ -4,10 +4,8 @@ import math
 import pytest
 
 from reports.show.curve_plots import LEGEND_LIMIT, curve_plots
-from reports.show.node_plots import node_plots
 from reports.show.plot import Look, labels
 from reports.show.scaling_plots import scaling_plots
-from reports.verdict.state import State
 from tests.unit.reports.samples import case, judged, latency, recorded, report
 
 
@@ -112,41 +110,6 @@ def test_labels_grow_until_they_differ(tmp_path):
     assert len(set(found(latency(name="a"), latency(name="b")))) == 2
 
 
-def test_nodes_side_by_side(tmp_path):
-    cases = [case("PartitionHealth", where) for where in ("cpu", "gpu", "scratch")]
-    plots = plots_of(report(cases), tmp_path, node_plots)
-    assert [plot.title for plot in plots] == [
-        "PartitionHealth: clock_offset per node",
-        "PartitionHealth: memory per node",
-    ]
-    memory = plots[1]
-    assert memory.header[2] == "memory (GiB)"
-    assert len(memory.rows) == 8
-    assert memory.rows[0][2] == "23.54"
-
-
-def test_suspects_are_marked(tmp_path):
-    verdict = judged(report([case("NodeLinks", "scratch", suspects=["node2"])]), tmp_path)
-    (plot,) = node_plots(verdict.cases)
-    assert [row[3] for row in plot.rows] == ["", "suspect", "", ""]
-    assert plot.caption == "▲ hatched: 1 suspect node"
-    assert verdict.cases[0].state is State.PASS
-
-
-def test_nodes_without_a_figure_are_left_out(tmp_path):
-    figures = {"m": {"unit": "us", "values": {"node1": math.nan, "node2": 5}}, "empty": {"unit": "", "values": {}}}
-    plots = plots_of(report([latency(per_node=figures)]), tmp_path, node_plots)
-    assert [row[1] for row in plots[0].rows] == ["node2"]
-    assert len(plots) == 1
-
-
-def test_a_thousand_nodes(tmp_path):
-    values = {f"node{number:04}": number for number in range(1000)}
-    (plot,) = plots_of(report([latency(per_node={"m": {"unit": "us", "values": values}})]), tmp_path, node_plots)
-    assert len(plot.rows) == 1000
-    assert "0px" in json.dumps(plot.item), "no room for names"
-
-
 def test_scaling_over_ranks(tmp_path):
     cases = [
         entry for entry in recorded("campaign")["runs"][0]["testcases"] if entry.get("check_class") == "EmtScaling"
@@ -156,3 +119,16 @@ def test_scaling_over_ranks(tmp_path):
     assert plots[0].header == ("Ranks", "cpu step", "cpu slack")
     assert [row[0] for row in plots[0].rows] == ["1", "2", "4"]
     assert plots_of(report([latency()]), tmp_path, scaling_plots) == []
+    ideal = next(source for source in drawn(plots[0].item)[0] if len(source["x"]) > 3)
+    assert all(math.isclose(x, y) for x, y in zip(ideal["x"], ideal["y"], strict=True))
+    assert plots[0].caption == "Grey: ideal speed-up."
+
+
+def test_ticks_are_whole_counts(tmp_path):
+    points = curve([[1, 1.0], [2, 1.9], [3, 2.7]], x="Nodes", x_unit="", y="Speed-up", y_unit="", gated={})
+    (plot,) = plots_of(report([latency(curves=points)]), tmp_path)
+    text = json.dumps(plot.item)
+    assert '"ticks": [3.0, 2.0, 1.0]' in text
+    assert plot.caption == "Grey: ideal speed-up."
+    (plot,) = plots_of(report([latency(curves=curve([[1, 8], [8, 9]]))]), tmp_path)
+    assert "ideal" not in plot.caption

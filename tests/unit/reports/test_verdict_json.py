@@ -25,6 +25,11 @@ def test_a_failure_with_its_evidence(tmp_path):
     assert document["suspects"][0]["node"] == "node2"
 
 
+def test_the_energy_of_a_job(tmp_path):
+    cases = json.loads(to_json(judged(complete(latency("gpu", energy_j=5312000)), tmp_path)))["cases"]
+    assert [case["energy_j"] for case in cases] == [None, None, 5312000]
+
+
 def test_gaps_and_failed_attempts(tmp_path):
     document = json.loads(to_json(judged(report([case("Hpl"), latency(value=900)], [latency()]), tmp_path)))
     assert document["verdict"] == "INCOMPLETE"

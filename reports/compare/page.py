@@ -1,0 +1,53 @@
+"""A comparison as one self-contained page."""
+
+import math
+from dataclasses import dataclass
+
+from kappa.ground.figures import NOTHING
+from kappa.ground.node_lists import folded
+from reports.compare.change import Change
+from reports.compare.compare import Comparison, Row
+from reports.compare.listing import cells, headline
+from reports.show.html_page import render_page
+
+# The end of the bar: half, or twice, as much.
+_REACH = math.log(2)
+
+
+@dataclass(frozen=True)
+class Reach:
+    """A change and its interval on a line from half to twice as much, in per cent of the line."""
+
+    at: float
+    start: float
+    width: float
+
+
+def render(found: Comparison) -> str:
+    """The page. Everything from reports is escaped; only this package's own script may run."""
+    return render_page(
+        "compare.html.j2",
+        [],
+        {"NOTHING": NOTHING, "cells": cells, "headline": headline, "nodes": _nodes, "reach": reach},
+        found=found,
+    )
+
+
+def reach(change: Change | None) -> Reach | None:
+    """``None`` without a change; without an interval only the change itself."""
+    if change is None:
+        return None
+    at = _place(change.share)
+    if change.low is None or change.high is None:
+        return Reach(at, at, 0)
+    start = _place(change.low)
+    return Reach(at, start, round(_place(change.high) - start, 1))
+
+
+def _place(share: float) -> float:
+    return round(50 + 50 * min(max(math.log1p(share) / _REACH, -1), 1), 1)
+
+
+def _nodes(row: Row) -> str:
+    sides = [folded(node for sample in side for node in sample.nodes) for side in (row.old, row.new)]
+    return " → ".join(dict.fromkeys(sides))

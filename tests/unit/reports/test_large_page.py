@@ -1,0 +1,34 @@
+"""A run of 512 nodes, one of them slow, as a page (`python -m tests.benchmarks.pages` has seconds and sheets, too)."""
+
+import msgspec
+import pytest
+
+from kappa.record.load import load_session
+from reports.show.run_page import render
+from reports.verdict.judge import judge
+from tests.benchmarks.pages import SLOW_NODE, large_report
+from tests.unit.reports.samples import SITE
+
+NAME = f"node0{SLOW_NODE}"
+
+
+@pytest.fixture(scope="module")
+def page(tmp_path_factory):
+    path = tmp_path_factory.mktemp("large") / "run-report.json"
+    path.write_bytes(msgspec.json.encode(large_report(512)))
+    return render(judge(load_session(path), SITE))
+
+
+def test_it_can_be_mailed(page):
+    assert len(page.encode()) <= 3_000_000
+
+
+def test_its_results_are_as_many_as_its_metrics(page):
+    assert page.count("data-state=") < 150, "not a row for each node"
+    assert "511 cases alike" in page
+
+
+def test_the_slow_node_has_its_name_in_every_strip_that_it_is_slow_in(page):
+    assert page.count(f'">{NAME}</span>') == 5
+    assert f"suspect: {NAME}" in page
+    assert f"scontrol update nodename={NAME} " in page

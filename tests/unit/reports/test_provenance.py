@@ -1,0 +1,25 @@
+"""The tables of what ran where."""
+
+from reports.show.provenance import listings
+from tests.unit.reports.samples import case, complete, judged, latency
+
+SPEC = {"name": "ior", "version": "4.0.0", "hash": "nnmgxn3b", "compiler": "gcc@12.2.0", "mpi": "openmpi@4.1.4"}
+
+
+def tables(document, folder):
+    return {table.title: table for table in listings(judged(document, folder).cases)}
+
+
+def test_what_spack_built_is_listed_once_with_compiler_and_mpi(tmp_path):
+    first, second = latency(), case("OsuLatency %placement=two_nodes")
+    for entry in (first, second):
+        entry["provenance"] = {**entry["provenance"], "spec": SPEC}
+    table = tables(complete(first, {**second, "unique_name": "other", "hashcode": "00000000"}), tmp_path)[
+        "Built by Spack"
+    ]
+    assert table.header == ("Name", "Version", "Compiler", "MPI", "Hash", "Cases")
+    assert table.rows == [("ior", "4.0.0", "gcc@12.2.0", "openmpi@4.1.4", "nnmgxn3b", "2")]
+
+
+def test_without_spack_there_is_no_such_table(tmp_path):
+    assert "Built by Spack" not in tables(complete(), tmp_path)
