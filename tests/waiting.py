@@ -28,5 +28,6 @@ def until(condition: Callable[[], Found], what: str, timeout_s: float = PATIENCE
 
 def late_when(condition: Callable[[], object], monkeypatch: pytest.MonkeyPatch) -> None:
     """An hour passes, for what waits for a program or for a deadline, at the moment when ``condition`` is true."""
-    clock = types.SimpleNamespace(sleep=time.sleep, time=lambda: time.time() + 3600 * bool(condition()))
+    now = {"monotonic": time.monotonic, "time": lambda: time.time() + 3600 * bool(condition())}
+    clock = types.SimpleNamespace(sleep=time.sleep, **now)
     monkeypatch.setattr("kappa.ground.processes.time", clock)

@@ -12,6 +12,7 @@ from kappa.conduct.night import BusyError, conduct, only_one
 from kappa.conduct.night_install import install, submit_next
 from kappa.conduct.night_schedule import SCHEDULES, night_command
 from kappa.conduct.own_cluster import cluster_up
+from kappa.conduct.preflight import require_sense
 from kappa.ground.clean_text import clean
 from kappa.ground.errors import InputError
 from kappa.sites.places import results_folder, root, site_folder
@@ -170,6 +171,8 @@ def _command(options: argparse.Namespace) -> list[str]:
 def _run(options: argparse.Namespace) -> int:
     site, results = site_folder(options.site), results_folder(options.site)
     problem = ""
+    if not options.resubmit:  # A night of a chain says it on the dashboard, and the next one is submitted.
+        require_sense(site, results, options.mode, options.reframe)
     try:
         with cluster_up(site):
             # First of all, so that nothing that happens to this night ends the chain.
@@ -195,6 +198,7 @@ def _submit_next(options: argparse.Namespace, results: pathlib.Path) -> str:
 
 def _schedule(options: argparse.Namespace) -> int:
     site = site_folder(options.site)
+    require_sense(site, results_folder(options.site), options.mode, options.reframe)
     if options.dry_run or options.schedule == "systemd":
         install(options, _command(options), root(), results_folder(options.site))
         return 0

@@ -6,6 +6,7 @@ from kappa.command.arguments import add_run, parser
 from kappa.ground.clean_text import clean
 from kappa.ground.whole_files import write_atomically
 from kappa.record.load import find_report
+from reports.compare.earlier import past_of
 from reports.show.run_page import render
 from reports.verdict.judge import judge_report
 
@@ -24,6 +25,6 @@ def run(arguments: list[str]) -> int:
     options = words.parse_args(arguments)
     verdict = judge_report(options.run, options.site, options.mode)
     output = options.output or find_report(options.run).with_suffix(".html")
-    write_atomically(output, render(verdict))
+    write_atomically(output, render(verdict, past_of(options.run), output.parent))
     print(f"{verdict.state.word.upper()}: {clean(str(output))}")
     return 0

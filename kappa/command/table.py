@@ -13,6 +13,10 @@ COMMANDS = {
     "validate": Command("kappa.command.validate", "run the suite on a site and judge it"),
     "verdict": Command("kappa.command.verdict", "print PASS, FAIL or INCOMPLETE and why"),
     "html": Command("kappa.command.run_page", "write a run as one self-contained HTML page"),
+    "compare": Command("kappa.command.compare", "hold a run against another: what is slower, what faster"),
+    "bundle": Command(
+        "kappa.command.bundle", "pack what a vendor's ticket needs of a finding, without names and secrets"
+    ),
     "ingest": Command("kappa.command.ingest", "add new run reports to a site's history"),
     "history": Command("kappa.command.history", "find what became slower, and what changed then"),
     "learn": Command("kappa.command.learn", "propose references from past runs, or check those there are"),

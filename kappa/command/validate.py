@@ -1,24 +1,30 @@
 """``kappa validate``."""
 
 import argparse
+import contextlib
 import datetime
 import os
 import pathlib
 
 from kappa.command.arguments import add_site, name, parser
 from kappa.conduct.own_cluster import cluster_up
-from kappa.conduct.preflight import require_ready
-from kappa.conduct.session import Conductor, reframe
-from kappa.conduct.validation import Validation, using
+from kappa.conduct.preflight import require_ready, require_sense
+from kappa.conduct.progress import Progress
+from kappa.conduct.retention import tidy
+from kappa.conduct.session import Conductor, NoReportError, reframe
+from kappa.conduct.validation import REPORT, Validation, using
 from kappa.ground.errors import InputError
 from kappa.ground.processes import StoppedError, stopping
+from kappa.record.load import load_session
 from kappa.sites.expected import check_site
 from kappa.sites.places import results_folder, site_folder
+from spack_envs.installer.chosen import choose
 
 _DESCRIPTION = """\
 Run the suite on a site in MODE (smoke, nightly, acceptance, full; default nightly), measure again what is out of bounds
 (in the same allocation, or by a job on the same nodes, then on others), print the verdict and write the HTML report.
-OPTIONs are ReFrame's.
+OPTIONs are ReFrame's, but for one: --spec SPEC, once or more often, has Spack's environments run with this spec in the
+place of their own of the same package, installed first (docs/spack.md).
 
 Everything is kept in a folder of its own in results/SITE/runs, readable by its owner only ($KAPPA_RESULTS: in place of
 results/SITE; $KAPPA_RUN: this very folder). One run at a time on these results. Told to end (SIGTERM, Ctrl-C), it ends
@@ -30,6 +36,7 @@ _EXAMPLES = """\
   kappa validate embedded smoke
   kappa validate mycluster nightly -n NodeLinks -S NodeLinks.iterations=3
   kappa validate mycluster nightly -J reservation=maintenance
+  kappa validate mycluster nightly --spec 'osu-micro-benchmarks ^mpich' -n Osu
 """
 
 
@@ -37,17 +44,24 @@ def run(arguments: list[str]) -> int:
     options = _parse(arguments)
     site, results = site_folder(options.site), results_folder(options.site)
     reframe()
+    if options.spec:
+        choose(options.spec)
     check_site(site)
+    require_sense(site, results, options.mode, options.reframe)
     with stopping() as stop, using(results) as lock, cluster_up(site):
         require_ready(site, results, options.mode, options.reframe)
-        validation = Validation(site, options.mode, options.reframe, _own_folder(results, options.mode))
+        tell = Progress(f"{options.mode} on {options.site}", _usual_s(results, options))
+        validation = Validation(site, options.mode, options.reframe, _own_folder(results, options.mode), tell)
         try:
             validation.measure(Conductor(stop, [lock]))
-        except StoppedError as err:
+        except (StoppedError, NoReportError) as err:
             if not validation.report.exists():
+                _forget(validation.folder)
                 raise
             print(f"{err}: what ran is judged", flush=True)
-        return validation.judge()
+        status = validation.judge()
+        tidy(site, results)
+        return status
 
 
 def _parse(arguments: list[str]) -> argparse.Namespace:
@@ -58,7 +72,32 @@ def _parse(arguments: list[str]) -> argparse.Namespace:
     options = words.parse_args(arguments)
     if options.reframe[:1] == ["--"]:
         del options.reframe[0]
+    options.spec, options.reframe = _spec_of(options.reframe)
     return options
+
+
+def _usual_s(results: pathlib.Path, options: argparse.Namespace) -> float | None:
+    """What the newest whole run of the mode took, where this is one, too."""
+    folders = sorted(results.glob(f"runs/*-{options.mode}"), reverse=True) if not options.reframe else []
+    for folder in folders:
+        with contextlib.suppress(InputError):
+            return load_session(folder / REPORT).elapsed_s
+    return None
+
+
+def _forget(folder: pathlib.Path) -> None:
+    """Leave no run that holds nothing."""
+    for place, _, _ in os.walk(folder, topdown=False):
+        with contextlib.suppress(OSError):
+            os.rmdir(place)
+
+
+def _spec_of(options: list[str]) -> tuple[list[str], list[str]]:
+    """The specs among ReFrame's options, and what is left of these."""
+    own = argparse.ArgumentParser(prog="kappa validate", add_help=False, allow_abbrev=False)
+    own.add_argument("--spec", action="append", default=[])
+    found, others = own.parse_known_args(options)
+    return found.spec, others
 
 
 def _own_folder(results: pathlib.Path, mode: str) -> pathlib.Path:

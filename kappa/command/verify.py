@@ -7,10 +7,11 @@ from kappa.ground.clean_text import clean
 from reports.acceptance.dossier import verify
 
 _DESCRIPTION = """\
-Hold every file of a dossier against its manifest and its signatures, and the verdict against the raw results.
+Hold every file of a dossier against its manifest and its signatures, and verdict, page and PDF against the raw
+results.
 
-Exit status: 0 nothing was altered, 1 something was altered, is missing or was added, 2 it is no dossier or a signature
-cannot be checked."""
+Exit status: 0 nothing was altered, 1 something was altered, is missing or was added, 2 it is no dossier, or something
+cannot be checked: a signature, or what another version of the suite or of the printer made."""
 
 
 def run(arguments: list[str]) -> int:

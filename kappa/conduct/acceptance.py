@@ -10,14 +10,20 @@ from msgspec.structs import asdict
 
 from kappa.conduct.offers import last_words, of_mode
 from kappa.conduct.preflight import require_ready
+from kappa.conduct.progress import Progress
 from kappa.conduct.session import Conductor, NoReportError, Session, recover
 from kappa.ground.errors import InputError
 from kappa.ground.figures import duration
+from kappa.ground.processes import Tell, silent
 from kappa.ground.whole_files import sync_tree, write_atomically
+from kappa.record.model import Case
 from kappa.sites.contract import Contract
 from reports.acceptance.campaign import FAMILIES, REPORT, UNRESOLVED, Attempt, Campaign
 from reports.acceptance.plan import Item, Plan
 from reports.acceptance.spack_lock import LOCK, keep_spack_lock
+from reports.verdict.advice import operator_line
+from reports.verdict.case_verdict import judge_case
+from reports.verdict.state import State
 
 
 def run(campaign: Campaign, plan: Plan, site: pathlib.Path, conductor: Conductor, again: bool) -> None:
@@ -48,19 +54,28 @@ def run(campaign: Campaign, plan: Plan, site: pathlib.Path, conductor: Conductor
         tried = sum(attempt.series == item.series and attempt.repeat == repeat for attempt in attempts)
         attempt = campaign.begin(item.series, repeat, tried + 1)
         began = time.monotonic()
-        run_attempt(site, contract, item.checks, attempt, conductor)
+        expected_s = item.estimate.seconds if item.estimate and not item.estimate.at_most else None
+        tell = Progress(f"[{number}/{total}] {item.series}", expected_s)
+        run_attempt(site, contract, item.checks, attempt, conductor, tell)
         if attempt.session is None:
             raise InputError(f"{item.series}: ReFrame's session was cut off; run again to go on")
         keep_spack_lock(attempt)
-        conductor.say(f"[{number}/{total}] {_result(attempt)} after {duration(time.monotonic() - began)}")
+        took = duration(time.monotonic() - began)
+        conductor.say(f"[{number}/{total}] {_result(attempt)} after {took}{_why(attempt)}")
 
 
 def run_attempt(
-    site: pathlib.Path, contract: Contract, checks: pathlib.Path, attempt: Attempt, conductor: Conductor
+    site: pathlib.Path,
+    contract: Contract,
+    checks: pathlib.Path,
+    attempt: Attempt,
+    conductor: Conductor,
+    tell: Tell = silent,
 ) -> None:
     """Have ReFrame run one attempt into its folder.
 
     :param checks: the file or folder to load; the whole suite takes ReFrame seconds.
+    :param tell: see ``Session``.
 
     :raises StoppedError: there was a reason to stop; ReFrame was told to, and has cancelled its jobs.
     :raises InputError: ReFrame ended without a report; with the last that it said.
@@ -74,11 +89,10 @@ def run_attempt(
         *attempt.series.reframe_options,
         # A clause is held against every sample: none is measured again because it was out of bounds.
         "--setvar=hold_s=0",
-        *(f"--{kind}={folder / kind}" for kind in ("output", "stage")),
         f"--perflogdir={folder / 'perflogs'}",
     ]
     console = folder / "console.txt"
-    session = Session(site / "settings.py", folder / REPORT, options, checks, folder)
+    session = Session(site / "settings.py", folder / REPORT, options, checks, folder, tell)
     try:
         with console.open("w", encoding="utf-8") as said:
             session.run(replace(conductor, said=said))
@@ -103,4 +117,14 @@ def _wanted(task: tuple[Item, int], attempts: list[Attempt], again: bool) -> boo
 
 
 def _result(attempt: Attempt) -> str:
-    return next(case.result for case in attempt.cases if case.name == attempt.series.name)
+    return _measured(attempt).result
+
+
+def _why(attempt: Attempt) -> str:
+    """What failed, for the end of the line; empty when it passed."""
+    judged = judge_case(_measured(attempt))
+    return f": {operator_line(judged).what}" if judged.state is State.FAIL else ""
+
+
+def _measured(attempt: Attempt) -> Case:
+    return next(case for case in attempt.cases if case.name == attempt.series.name)

@@ -14,6 +14,7 @@ from typing import IO, Any
 
 from kappa.conduct.night_actions import NightActions
 from kappa.conduct.preflight import require_ready
+from kappa.conduct.retention import tidy
 from kappa.conduct.session import Conductor, recover, reframe
 from kappa.conduct.validation import REPORT, Validation, using
 from kappa.ground.errors import InputError
@@ -110,6 +111,8 @@ def conduct(
         keep(folder, {**record, "cut": cut})
         with _part_of_night(log):
             acts.drain(Conductor(stop, [lock], log, PATIENCE_S), folder)
+        with _part_of_night(log), contextlib.redirect_stdout(log), using(results):
+            tidy(site, results)
         keep(folder, {**record, **acts.as_record(), "unscheduled": submit_late(), "ended": time.time(), "cut": cut})
         if cut:
             print(f"the night was cut: {cut}", flush=True)

@@ -7,6 +7,7 @@ import tempfile
 from dataclasses import replace
 from typing import Any
 
+from kappa.conduct.progress import Progress
 from kappa.conduct.session import CHECKS, Conductor, NoReportError, Session
 from kappa.ground.clean_text import clean, one_line
 from kappa.ground.errors import InputError
@@ -33,7 +34,9 @@ def offers(site: pathlib.Path, contract: Contract, conductor: Conductor) -> list
         report, console = scratch / REPORT, scratch / "console.txt"
         options = [f"--system={contract.system}", *of_mode(contract), *_named(contract)]
         # A dry run leaves its job scripts behind.
-        listing = Session(site / "settings.py", report, ["--dry-run", *options, f"--prefix={scratch}"], folder=scratch)
+        command = ["--dry-run", *options, f"--prefix={scratch}"]
+        told = f"ReFrame lists what {clean(site.name)} offers"
+        listing = Session(site / "settings.py", report, command, folder=scratch, tell=Progress(told))
         try:
             with console.open("w", encoding="utf-8") as said:
                 listing.run(replace(conductor, said=said))
@@ -42,7 +45,7 @@ def offers(site: pathlib.Path, contract: Contract, conductor: Conductor) -> list
         cases = [case for run in load_session(report).runs for case in run]
         entries = [entry for run in json.loads(report.read_text("utf-8"))["runs"] for entry in run["testcases"]]
     return [
-        Offer(Series.of(case), case, _nodes(entry), entry.get("time_limit"), _needed(entry))
+        Offer(Series.of(case), case, _nodes(entry), _expected_s(entry), entry.get("time_limit"), _needed(entry))
         for case, entry in zip(cases, entries, strict=True)
         if case.check_class is not None
     ]
@@ -62,6 +65,10 @@ def _named(contract: Contract) -> list[str]:
 def _needed(entry: dict[str, Any]) -> pathlib.Path:
     # The census tells of the checks that were not loaded.
     return CHECKS if "census" in entry else pathlib.Path(entry["filename"])
+
+
+def _expected_s(entry: dict[str, Any]) -> float | None:
+    return entry.get("measured_s") or entry.get("estimated_s")
 
 
 def _nodes(entry: dict[str, Any]) -> int | None:

@@ -7,7 +7,6 @@ for the shape of the job that is tried: theirs have another.
 import itertools
 import os
 import pathlib
-import re
 import shlex
 import shutil
 from collections.abc import Iterator, Sequence
@@ -22,23 +21,11 @@ from kappa.ground.nearest import suggestion
 from kappa.sites.description import Partition
 from kappa.sites.site_file import FILE, SiteDescription, describe
 from kappa.vocabulary.modes import MODES
+from kappa.vocabulary.slurm_refusals import is_down, remedy_of
 
 ANSWER_S = 10.0
 LEAST_FREE_MIB = 64
 AT_ONCE = 4
-_DOWN = r"contact slurm controller|did not end within|timed out"
-_YOURS = "`sacctmgr show associations user=$USER` lists yours; name one"
-# What is said of a user's right to run jobs, as Slurm's strerror has it -> what to do.
-REMEDIES = {
-    _DOWN: "is slurmctld up? `scontrol ping`",
-    r"no such program": "load Slurm's module, or put its folder into `path` of site.yaml",
-    r"invalid partition": "`sinfo -s` lists what there is; `slurm_partition` in site.yaml names it",
-    r"account": f"{_YOURS} by `access` in site.yaml or by -J account=NAME",
-    r"qos": f"{_YOURS} by `access` in site.yaml or by -J qos=NAME",
-    r"not permitted|permission denied": "ask who runs the cluster, or leave it out by --system=SITE:PARTITION",
-    r"reservation": "`scontrol show reservation` lists what there is",
-    r"license": "`scontrol show licenses` lists what there is; `access` in site.yaml asks for it",
-}
 
 
 def require_ready(site: pathlib.Path, results: pathlib.Path, mode: str | None, options: Sequence[str]) -> None:
@@ -46,9 +33,17 @@ def require_ready(site: pathlib.Path, results: pathlib.Path, mode: str | None, o
 
     :raises InputError: not all is ready; a line for each reason.
     """
-    problems = [*_of_mode(mode), *_of_folder(results)]
-    if (site / FILE).is_file() and not problems:
-        problems += _of_slurm(describe(site), options)
+    require_sense(site, results, mode, options)
+    if (site / FILE).is_file():
+        _require(_of_slurm(describe(site), options))
+
+
+def require_sense(site: pathlib.Path, results: pathlib.Path, mode: str | None, options: Sequence[str]) -> None:
+    """What can be said before a cluster is up, which ``require_ready`` looks at, too; errors as of that."""
+    _require([*_of_mode(mode), *_of_partition(site, options), *_of_folder(results)])
+
+
+def _require(problems: Sequence[str]) -> None:
     if problems:
         raise InputError("nothing was submitted: " + "\n  ".join(problems))
 
@@ -56,6 +51,12 @@ def require_ready(site: pathlib.Path, results: pathlib.Path, mode: str | None, o
 def _of_mode(mode: str | None) -> Iterator[str]:
     if mode is not None and mode not in MODES:
         yield f"there is no mode {clean(mode)!r}, {suggestion(mode, MODES)}"
+
+
+def _of_partition(site: pathlib.Path, options: Sequence[str]) -> Iterator[str]:
+    if (site / FILE).is_file() and not _chosen(described := describe(site), options):
+        known = described.described.partitions
+        yield f"{site.name} has no partition {_asked(options)!r}, {suggestion(_asked(options), known)}"
 
 
 def _of_folder(results: pathlib.Path) -> Iterator[str]:
@@ -86,9 +87,9 @@ def _of_slurm(site: SiteDescription, options: Sequence[str]) -> list[str]:
         said = dict(zip(chosen, pool.map(refused, chosen.items()), strict=True))
     reasons: dict[str, list[str]] = {}
     for name, words in said.items():
-        remedy = next((remedy for about, remedy in REMEDIES.items() if re.search(about, words, re.IGNORECASE)), None)
+        remedy = remedy_of(words)
         if remedy:
-            if own_cluster.program(site.folder) and re.search(_DOWN, words, re.IGNORECASE):
+            if own_cluster.program(site.folder) and is_down(words):
                 remedy = "`kappa cluster up` starts what has died"
             reasons.setdefault(f"{words}; {remedy}", []).append(name)
     return [f"Slurm takes no job in {', '.join(names)}: {reason}" for reason, names in reasons.items()]
@@ -96,10 +97,14 @@ def _of_slurm(site: SiteDescription, options: Sequence[str]) -> list[str]:
 
 def _chosen(site: SiteDescription, options: Sequence[str]) -> dict[str, Partition]:
     """The partitions that ReFrame's option ``--system`` takes."""
+    return {name: one for name, one in site.described.partitions.items() if _asked(options) in ("", name)}
+
+
+def _asked(options: Sequence[str]) -> str:
+    """The partition that ReFrame's option ``--system`` names, empty for all."""
     words = [word.removeprefix("--system=") for word in options if word.startswith("--system=")]
     words += [after for word, after in itertools.pairwise(options) if word == "--system"]
-    partition = words[-1].partition(":")[2] if words else ""
-    return {name: one for name, one in site.described.partitions.items() if partition in ("", name)}
+    return clean(words[-1].partition(":")[2]) if words else ""
 
 
 def _job_options(options: Sequence[str]) -> list[str]:

@@ -10,10 +10,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import IO
 
+from kappa.conduct.job_energy import add_energy
 from kappa.ground.clean_text import clean
 from kappa.ground.errors import InputError
-from kappa.ground.processes import Stop, wait
+from kappa.ground.processes import Stop, Tell, silent, wait
 from kappa.ground.whole_files import sync_folder
+from kappa.record.raw_output import OUTPUT, STAGE, raw_folder
 from kappa.sites.places import REPOSITORY
 
 CHECKS = REPOSITORY / "reframe_checks"
@@ -43,13 +45,18 @@ class Conductor:
 
 @dataclass(frozen=True)
 class Session:
-    """``options`` are ReFrame's, ``checks`` what it has to load, ``folder`` where it runs."""
+    """``options`` are ReFrame's, ``checks`` what it has to load, ``folder`` where it runs.
+
+    Its raw output lies beside its report (``raw_folder``), where no other session writes.
+    """
 
     settings: pathlib.Path
     report: pathlib.Path
     options: Sequence[str]
     checks: pathlib.Path = CHECKS
     folder: pathlib.Path = REPOSITORY
+    tell: Tell = silent
+    """Called every few seconds with those that have passed: what ReFrame prints may go elsewhere."""
 
     def run(self, conductor: Conductor) -> None:
         """Have ReFrame run it. Its exit status says nothing of what did not run: the report has to be judged.
@@ -61,7 +68,11 @@ class Session:
         """
         conductor.stop.check()
         part = _part(self.report)
-        command = [str(reframe()), "-C", str(self.settings.resolve()), "-c", str(self.checks), "-R", *self.options]
+        raw = raw_folder(self.report).resolve()
+        command = [
+            str(reframe()), "-C", str(self.settings.resolve()), "-c", str(self.checks), "-R",
+            f"--stage={raw / STAGE}", f"--output={raw / OUTPUT}", *self.options,
+        ]  # fmt: skip
         child = subprocess.Popen(
             [*command, f"--report-file={part}"], stdin=subprocess.DEVNULL, stdout=conductor.said,
             stderr=conductor.said, cwd=self.folder, pass_fds=conductor.locks,
@@ -69,12 +80,13 @@ class Session:
             start_new_session=True,
         )  # fmt: skip
         try:
-            wait(child, conductor.stop, conductor.patience_s)
+            wait(child, conductor.stop, conductor.patience_s, self.tell)
         finally:
             if part.exists():
                 _keep(part, self.report)
         if not self.report.exists():
             raise NoReportError("ReFrame wrote no report")
+        add_energy(self.report, self.settings.parent)
 
 
 def recover(report: pathlib.Path) -> None:

@@ -11,14 +11,16 @@ from kappa.conduct.session import Conductor, NoReportError, Session
 from kappa.ground.clean_text import clean
 from kappa.ground.errors import InputError
 from kappa.ground.locks import LockedError, locked
+from kappa.ground.processes import Tell, silent
 from kappa.ground.whole_files import make_folder, write_atomically
-from kappa.record.load import CONFIRMATIONS, load_session
+from kappa.record.load import load_session
 from kappa.record.model import OTHER_NODES, REMAINING_NODES, SAME_NODES
+from kappa.record.raw_output import CONFIRMATIONS, PAGE
 from reports.verdict.attempts import latest_attempts
 from reports.verdict.confirm import Repetition, repetitions
 from reports.verdict.judge import judge_report
 
-REPORT, PAGE = "run-report.json", "report.html"
+REPORT = "run-report.json"
 
 
 @dataclass(frozen=True)
@@ -29,6 +31,8 @@ class Validation:
     mode: str
     options: Sequence[str]
     folder: pathlib.Path
+    tell: Tell = silent
+    """See ``Session``, of the first one, which takes longest."""
 
     @property
     def report(self) -> pathlib.Path:
@@ -42,7 +46,8 @@ class Validation:
         results meanwhile (``using``). Errors as of ``Session.run``, and ``InputError`` for a report of another kind.
         """
         settings = self.site / "settings.py"
-        Session(settings, self.report, ["-r", f"--mode={self.mode}", *self.options]).run(conductor)
+        first = ["-r", f"--mode={self.mode}", *self.options]
+        Session(settings, self.report, first, tell=self.tell).run(conductor)
         make_folder(self.folder / CONFIRMATIONS)
         kept = OptionsKept.of(self.options)
         for purpose in (REMAINING_NODES, SAME_NODES, OTHER_NODES):
@@ -63,13 +68,15 @@ class Validation:
         :raises InputError: there is no report, or the page cannot be written.
         """
         # Bokeh takes a second to load, which what only measures need not wait for.
+        from reports.compare.earlier import past_of  # noqa: PLC0415
+        from reports.compare.since import since_last  # noqa: PLC0415
         from reports.show.run_page import render  # noqa: PLC0415
         from reports.show.terminal import show  # noqa: PLC0415
 
-        verdict = judge_report(self.report)
-        show(verdict)
+        verdict, past = judge_report(self.report), past_of(self.report)
+        show(verdict, since_last(self.report, past))
         page = self.folder / PAGE
-        write_atomically(page, render(verdict))
+        write_atomically(page, render(verdict, past))
         print(f"report: {clean(str(page))}", flush=True)
         return verdict.exit_status
 

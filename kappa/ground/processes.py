@@ -5,12 +5,16 @@ import os
 import signal
 import subprocess
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from types import FrameType
 from typing import Any
 
 _SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 _POLL_S = 0.05
+# Longer nobody waits in silence.
+TELL_EVERY_S = 5.0
+# Is given the seconds that something has taken so far.
+Tell = Callable[[float], None]
 
 
 class StoppedError(Exception):
@@ -51,17 +55,25 @@ def stopping(deadline: float | None = None) -> Iterator[Stop]:
             signal.signal(number, handler)
 
 
-def wait(process: "subprocess.Popen[Any]", stop: Stop, patience_s: float) -> int:
+def silent(_seconds: float) -> None:
+    """Tells nobody."""
+
+
+def wait(process: "subprocess.Popen[Any]", stop: Stop, patience_s: float, tell: Tell = silent) -> int:
     """Wait until ``process`` has ended, and end it, as ``end`` does, when there is a reason to stop.
 
-    Returns its exit status.
+    Returns its exit status. ``tell`` is called every few seconds with those that have passed.
 
     :raises StoppedError: it was ended.
     """
+    began, told = time.monotonic(), 1
     try:
         while process.poll() is None:
             stop.check()
             time.sleep(_POLL_S)
+            if time.monotonic() - began >= told * TELL_EVERY_S:
+                tell(time.monotonic() - began)
+                told += 1
     finally:
         end(process, patience_s)
     return process.returncode

@@ -178,13 +178,24 @@ class Origin(Struct, frozen=True, omit_defaults=True):
     suite_revision: str = ""
 
 
+class SpackSpec(Struct, frozen=True, omit_defaults=True):
+    """What Spack built; ``compiler`` and ``mpi`` as `gcc@12.2.0`, empty where there is none."""
+
+    name: str
+    version: str
+    hash: str
+    compiler: str = ""
+    mpi: str = ""
+
+
 class Provenance(Origin, frozen=True, omit_defaults=True):
-    """What ran where, as the job found it on its first node."""
+    """What ran where, as the job found it on its first node; ``spec`` is that of the executable."""
 
     hostname: str = ""
     cpu_model: str = ""
     memory_kib: str = ""
     executable: str = ""
+    spec: SpackSpec | None = None
     slurm_job_id: str = ""
 
     def __bool__(self) -> bool:

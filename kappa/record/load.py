@@ -15,12 +15,11 @@ from kappa.ground.typed import fit, json_text, parse_json
 from kappa.record.evidence import Measurement
 from kappa.record.model import SAME_ALLOCATION, Case, Session
 from kappa.record.parameters import added_parameters, own_parameters, pinned_node
+from kappa.record.raw_output import CONFIRMATIONS, FIRST_FOLDER, OUTPUT, STAGE, as_it_lies, raw_folder
 from kappa.record.report import KAPPA_FIELDS, RecordedCase, Report, SessionInfo
 
 T = TypeVar("T")
 PATTERNS = ("run-report*.json", "report*.json")
-# Folder beside a report with the reports of what was measured again.
-CONFIRMATIONS = "confirmations"
 # The largest report of a cluster of a thousand nodes is a tenth of it.
 MAX_REPORT_BYTES = 512 * 2**20
 # What ReFrame writes for a variable that was never set.
@@ -58,7 +57,10 @@ def _session(path: pathlib.Path) -> Session:
     text = read(path, source)
     report = decoded(text, Report) or fit(parse_report(text, source), Report, source)
     info = report.session_info
-    runs = tuple(tuple(_case(entry, number, info) for entry in run.testcases) for number, run in enumerate(report.runs))
+    raw = raw_folder(path)
+    runs = tuple(
+        tuple(_case(entry, number, info, raw) for entry in run.testcases) for number, run in enumerate(report.runs)
+    )
     fields = asdict(info) | {"command_line": redacted(info.command_line)}
     return Session(**fields, path=source, restored_cases=len(report.restored_cases), runs=runs)
 
@@ -113,10 +115,14 @@ def _dicts(value: Any) -> list[dict[str, Any]]:
     return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []
 
 
-def _case(entry: RecordedCase, run: int, info: SessionInfo) -> Case:
+def _case(entry: RecordedCase, run: int, info: SessionInfo, raw: pathlib.Path) -> Case:
     foreign = KAPPA_FIELDS if entry.check_class is None else ()
     fields = {name: value for name, value in asdict(entry).items() if name not in foreign and value is not None}
-    fields |= {"parameters": fields.get("parameters") or own_parameters(entry.name)}
+    fields |= {
+        "parameters": fields.get("parameters") or own_parameters(entry.name),
+        "stagedir": as_it_lies(entry.stagedir, info.prefix_stage, raw / STAGE),
+        "outputdir": as_it_lies(entry.outputdir, info.prefix_output, raw / OUTPUT),
+    }
     case = Case(
         **fields,
         run=run,
@@ -127,7 +133,8 @@ def _case(entry: RecordedCase, run: int, info: SessionInfo) -> Case:
     )
     if case.first_measurement.perfvalues is None:
         return case
-    # As if its job had not measured again; without the output, which lies elsewhere.
+    # As if its job had not measured again.
     first = replace(case, **asdict(case.first_measurement), first_measurement=Measurement(), scaling=None,
-                    result="fail", fail_phase="performance", fail_reason="", job_stdout=None)  # fmt: skip
+                    result="fail", fail_phase="performance", fail_reason="",
+                    stagedir=case.folder and str(pathlib.PurePath(case.folder, FIRST_FOLDER)))  # fmt: skip
     return replace(case, first=first, purpose=case.purpose or SAME_ALLOCATION)

@@ -64,10 +64,22 @@ class Case(RecordedCase, frozen=True, kw_only=True, dict=True):
         return str(self.fail_info.exc_type) if self.fail_info else ""
 
     @property
+    def folder(self) -> str | None:
+        """Where the job's files lie; ReFrame moves those of what passed out of the stage folder."""
+        return self.outputdir if self.result == "pass" else self.stagedir
+
+    @property
     def output(self) -> str | None:
-        """Path of the job's standard output; ReFrame moves that of what passed out of the stage folder."""
-        folder = self.outputdir if self.result == "pass" else self.stagedir
-        return str(pathlib.PurePath(folder, self.job_stdout)) if folder and self.job_stdout and self.job_id else None
+        """Path of the job's standard output."""
+        return self._file(self.job_stdout)
+
+    @property
+    def error_output(self) -> str | None:
+        """Path of the job's standard error."""
+        return self._file(self.job_stderr)
+
+    def _file(self, name: str | None) -> str | None:
+        return str(pathlib.PurePath(self.folder, name)) if self.folder and name and self.job_id else None
 
     @property
     def added(self) -> tuple[str, ...]:

@@ -70,6 +70,7 @@ class ReframeCase(CaseFacts, frozen=True, kw_only=True):
     fail_reason: str | None = None
     fail_info: FailInfo | None = None
     job_stdout: str | None = None
+    job_stderr: str | None = None
     outputdir: str | None = None
     stagedir: str | None = None
     run_time_s: float | None = field(name="time_run", default=None)
@@ -96,7 +97,11 @@ class RecordedCase(ReframeCase, frozen=True, kw_only=True):
     robbed: str = ""
     hung_on: tuple[str, ...] = ()
     ended_by_slurm: str = ""
+    energy_j: float | None = None
+    """What its job took by Slurm's accounting, with all measurements of the job; ``None`` where that does not tell."""
     scaling: Scaling | None = None
+    not_provided: tuple[str, ...] = ()
+    """Kinds of state that the check asks for and that no node of the partition has."""
     census: Census | None = None
 
 
@@ -116,6 +121,8 @@ class SessionInfo(Struct, frozen=True, kw_only=True):
     time_start: str = ""
     elapsed_s: float | None = field(name="time_elapsed", default=None)
     command_line: str = field(name="cmdline", default="")
+    prefix_stage: str = ""
+    prefix_output: str = ""
     mode: str | None = None
     purpose: str = ""
     confirms: str = ""

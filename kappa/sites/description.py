@@ -8,6 +8,7 @@ from typing import Annotated, Any, Literal
 from msgspec import Meta, Struct
 
 from kappa.vocabulary.extras import Count, EnvironmentExtras, PartitionExtras, Positive
+from kappa.vocabulary.keep import Keep
 from kappa.vocabulary.quarantine import Quarantine
 
 Name = Annotated[str, Meta(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$")]
@@ -115,6 +116,8 @@ class SiteFile(Struct, forbid_unknown_fields=True, frozen=True, kw_only=True):
     spack: Spack = Spack()
     quarantine: Quarantine | None = None
     """What is done with a node that a confirmed finding names; nothing without it."""
+    keep: Keep | None = None
+    """For how long raw output is kept; for ever without it."""
     partition_defaults: dict[str, Any] = {}
     """Keys of a partition, for each that does not have them itself."""
     partitions: Annotated[dict[Name, Partition], Meta(min_length=1)]

@@ -15,7 +15,7 @@ from kappa.sites.folder import check_files
 from kappa.sites.site_file import SiteDescription, describe
 from kappa.vocabulary.extras import EnvironmentExtras, PartitionExtras
 from kappa.vocabulary.modes import reframe_modes
-from spack_envs.installer.reframe_settings import installed_environments, planned_environments
+from spack_envs.installer.reframe_settings import environment_names, installed_environments, planned_environments
 
 _PARTITION_EXTRAS = {field.name for field in msgspec.structs.fields(PartitionExtras)} - {"storage"}
 _ENVIRONMENT_EXTRAS = {field.name for field in msgspec.structs.fields(EnvironmentExtras)}
@@ -31,13 +31,15 @@ def site_configuration_of(folder: pathlib.Path) -> dict[str, Any]:
 
     try:
         site = _sound(folder)
+        results = pathlib.Path(os.environ.get("KAPPA_RESULTS", site.repository / "results" / site.name))
+        settings = settings_of(site, results)
     except InputError as err:
         raise ConfigError(f"the site {folder.name} cannot be used\n{err}") from None
     # ReFrame 4.10 knows general/reference_prefix, but its schema refuses it in a settings file.
     os.environ.setdefault("RFM_REFERENCE_PREFIX", str(folder / "references"))
     for path in site.described.path:
         os.environ["PATH"] = f"{site.repository / path}{os.pathsep}{os.environ['PATH']}"
-    return settings_of(site, pathlib.Path(os.environ.get("KAPPA_RESULTS", site.repository / "results" / site.name)))
+    return settings
 
 
 def _sound(folder: pathlib.Path) -> SiteDescription:
@@ -54,6 +56,7 @@ def settings_of(site: SiteDescription, results: pathlib.Path) -> dict[str, Any]:
     described = site.described
     environments = _environments(site)
     offered = [environment["name"] for environment in environments]
+    names = environment_names(site.name)
     polling = {key: getattr(described, key) for key in ("poll_rate_min", "poll_rate_max")}
     return {
         "systems": [
@@ -63,7 +66,7 @@ def settings_of(site: SiteDescription, results: pathlib.Path) -> dict[str, Any]:
                 "hostnames": [".*"],
                 "prefix": str(results),
                 "modules_system": described.modules_system,
-                "partitions": [_partition(site, name, offered) for name in described.partitions],
+                "partitions": [_partition(site, name, offered, names) for name in described.partitions],
             }
         ],
         "environments": environments,
@@ -88,7 +91,7 @@ def settings_of(site: SiteDescription, results: pathlib.Path) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _partition(site: SiteDescription, name: str, offered: list[str]) -> dict[str, Any]:
+def _partition(site: SiteDescription, name: str, offered: list[str], names: Mapping[str, str]) -> dict[str, Any]:
     stated = site.described.partitions[name]
     options = [{"name": "_rfm_gpu", "options": stated.gpu_options}] if stated.gpu_options else None
     devices = [{"type": "gpu", "arch": stated.gpu_arch, "num_devices": stated.gpus_per_node}]
@@ -98,7 +101,7 @@ def _partition(site: SiteDescription, name: str, offered: list[str]) -> dict[str
         "scheduler": "slurm",
         "launcher": stated.launcher,
         "access": [f"--partition={stated.slurm_partition or name}", *stated.access],
-        "environs": [environment for environment in stated.environments if environment in offered],
+        "environs": [one for listed in stated.environments if (one := names.get(listed, listed)) in offered],
         "max_jobs": stated.max_jobs,
         "features": site.features_of(name),
         "processor": msgspec.to_builtins(stated.processor) if stated.processor else _processor(stated.cores),
@@ -141,6 +144,8 @@ def _environments(site: SiteDescription) -> list[dict[str, Any]]:
     """Those that partitions list, of the site and of Spack."""
     described = site.described
     listed = site.environment_names
+    names = environment_names(site.name)
+    of_spack = {names[name] for name in listed if name in names}
     spack = installed_environments(site.name) if described.spack.installed_only else planned_environments(site.name)
     return [
         *(_environment(site, name, described.environments[name]) for name in listed if name in described.environments),
@@ -151,7 +156,7 @@ def _environments(site: SiteDescription) -> list[dict[str, Any]]:
                 "env_vars": [*one["env_vars"], *_pairs(described.env_vars), *_pairs(described.spack.env_vars)],
             }
             for one in spack
-            if one["name"] in listed
+            if one["name"] in of_spack
         ),
     ]
 

@@ -78,6 +78,8 @@ def describe(folder: pathlib.Path) -> SiteDescription:
     check_environments(file, described)
     if described.quarantine:
         check_quarantine(file, described.quarantine)
+    if described.keep and described.keep.runs is None and described.keep.days is None:
+        file.refuse(("keep",), "expected `runs`, `days` or both: how much raw output is kept whatever the verdict")
     require_sound([file])
     return SiteDescription(folder, described, by_fact)
 

@@ -7,6 +7,7 @@ partition); then that holds, and not what most nodes have.
 import enum
 import fnmatch
 import functools
+from collections.abc import Collection
 from dataclasses import dataclass
 
 import msgspec
@@ -105,7 +106,7 @@ NODE_FACTS = {
     "error.memory_uncorrected": Fact("memory errors that were not", Rule.NONE, hint=_MEMORY),
     "error.machine_checks": Fact("machine checks", Rule.FEW, hint=_MEMORY),
     "power.*_throttled": Fact(
-        "how often cores or packages slowed themselves down, over all CPUs", Rule.TOLD, is_figure=True
+        "how often cores or packages slowed themselves down, over all of them", Rule.TOLD, is_figure=True
     ),
     "power.energy_j": Fact(
         "energy of the processors (RAPL), from when the counter began", Rule.TOLD, "J", is_figure=True
@@ -161,6 +162,17 @@ NODE_FACTS = {
     "host.*": Fact("address of another node of the job", Rule.EQUAL, hint=_NAMES),
 }
 
+# What not every machine has -> the facts by which a node tells of it.
+KINDS_OF_STATE = {
+    "InfiniBand": ("ib.*",),
+    "PCIe links": ("pcie.*",),
+    "memory errors (EDAC)": ("error.memory_corrected", "error.memory_uncorrected"),
+    "machine checks": ("error.machine_checks",),
+    "throttling": ("power.*_throttled",),
+    "energy (RAPL)": ("power.energy_j",),
+    "power (Slurm)": ("slurm.power_w",),
+}
+
 
 class Bound(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=True):
     """What a site says of a number; of anything else it says the value itself."""
@@ -177,6 +189,15 @@ class Bound(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=Tru
     def __str__(self) -> str:
         stated = (("at least", self.at_least), ("at most", self.at_most))
         return " and ".join(f"{word} {number:g}" for word, number in stated if number is not None)
+
+
+def kinds_not_told(told: Collection[str]) -> list[str]:
+    """The kinds of state of which there is no fact among ``told``, the names of those that some node has."""
+    return [
+        kind
+        for kind, patterns in KINDS_OF_STATE.items()
+        if not any(fnmatch.filter(told, pattern) for pattern in patterns)
+    ]
 
 
 @functools.cache

@@ -38,20 +38,20 @@ Words = Annotated[list[str], Meta(min_length=1)]
 Count = Annotated[int, Meta(ge=1)]
 
 
-def _said(meaning: str, default: str) -> Meta:
+def said(meaning: str, default: str) -> Meta:
     return Meta(description=meaning, extra={"default": default})
 
 
 class Quarantine(Struct, forbid_unknown_fields=True, frozen=True, kw_only=True):
     """Commands are lists of arguments, and no shell reads them."""
 
-    drain: Annotated[Words, _said("the command that takes `{node}` out of service and tells the `{reason}`", "")]
-    evidence: Annotated[Words, _said("the kinds of finding for which it is taken out", "")]
-    most_a_night: Annotated[Count, _said("nodes that are taken out within twelve hours", "1")] = 1
-    lasts_days: Annotated[Annotated[float, Meta(gt=0)], _said("how long a quarantine lasts", "7")] = 7.0
+    drain: Annotated[Words, said("the command that takes `{node}` out of service and tells the `{reason}`", "")]
+    evidence: Annotated[Words, said("the kinds of finding for which it is taken out", "")]
+    most_a_night: Annotated[Count, said("nodes that are taken out within twelve hours", "1")] = 1
+    lasts_days: Annotated[Annotated[float, Meta(gt=0)], said("how long a quarantine lasts", "7")] = 7.0
     at_end: Annotated[
         Literal["test", "release", "tell"],
-        _said(
+        said(
             "what the next night, or `kappa return SITE`, does then: the return-to-service test, or give it back "
             "without, or tell and do nothing",
             "`test`",
@@ -59,19 +59,19 @@ class Quarantine(Struct, forbid_unknown_fields=True, frozen=True, kw_only=True):
     ] = "test"
     resume: Annotated[
         list[str],
-        _said("the command that gives `{node}` back", "none, so that no node is tested or comes back by itself"),
+        said("the command that gives `{node}` back", "none, so that no node is tested or comes back by itself"),
     ] = []
     mode: Annotated[
-        str, _said("the mode whose checks are the neighbours, in the test, of those that had named it", "`nightly`")
+        str, said("the mode whose checks are the neighbours, in the test, of those that had named it", "`nightly`")
     ] = "nightly"
-    nodes: Annotated[Count, _said("nodes in the tests that compare nodes, this one among them", "4")] = 4
+    nodes: Annotated[Count, said("nodes in the tests that compare nodes, this one among them", "4")] = 4
     reserve: Annotated[
         Words,
-        _said(
+        said(
             "the command that keeps all jobs but those of `{user}` from `{node}` while it is tested",
             "`scontrol` makes `{reservation}` with the flags MAINT, FLEX and IGNORE_JOBS",
         ),
     ] = field(default_factory=lambda: list(RESERVE))
-    unreserve: Annotated[Words, _said("the command that ends `{reservation}`", "`scontrol` deletes it")] = field(
+    unreserve: Annotated[Words, said("the command that ends `{reservation}`", "`scontrol` deletes it")] = field(
         default_factory=lambda: list(UNRESERVE)
     )

@@ -10,6 +10,7 @@ import msgspec
 from kappa.vocabulary.checks import Check
 from kappa.vocabulary.extras import EnvironmentExtras, PartitionExtras
 from kappa.vocabulary.features import ENVIRONMENT_FEATURES, PARTITION_FEATURES, STORAGE_FEATURES
+from kappa.vocabulary.keep import Keep
 from kappa.vocabulary.modes import MODES
 from kappa.vocabulary.node_facts import NODE_FACTS
 from kappa.vocabulary.quarantine import EVIDENCE, Quarantine
@@ -31,7 +32,8 @@ def of_site(checks: Mapping[str, Check]) -> dict[str, str]:
         "modes": as_markdown(
             [("mode", "what it runs"), *((f"`{name}`", mode.meaning) for name, mode in MODES.items())]
         ),
-        "quarantine": as_markdown([("key", "type", "meaning", "if not said"), *_quarantine()]),
+        "keep": as_markdown([("key", "type", "meaning", "if not said"), *_mapping(Keep)]),
+        "quarantine": as_markdown([("key", "type", "meaning", "if not said"), *_mapping(Quarantine)]),
         "evidence against a node": as_markdown(
             [("kind", "the finding"), *((f"`{kind}`", meaning) for kind, meaning in EVIDENCE.items())]
         ),
@@ -76,8 +78,8 @@ def _extras(table: type[msgspec.Struct]) -> Iterable[tuple[str, ...]]:
         yield f"`{name}`", type_name(kind), meta.extra["unit"], meta.description, meta.extra["read_by"]
 
 
-def _quarantine() -> Iterable[tuple[str, ...]]:
-    for name, kind in get_type_hints(Quarantine, include_extras=True).items():
+def _mapping(table: type[msgspec.Struct]) -> Iterable[tuple[str, ...]]:
+    for name, kind in get_type_hints(table, include_extras=True).items():
         meta = next(said for said in get_args(kind)[1:] if said.extra)
         default = meta.extra["default"] or "it has to be"
         yield f"`{name}`", type_name(kind), meta.description, default

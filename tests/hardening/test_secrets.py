@@ -6,7 +6,7 @@ import subprocess
 import pytest
 
 from kappa.command.main import main
-from kappa.ground.redaction import redacted
+from kappa.ground.redaction import redacted, without_secrets
 from reframe_checks.base.job_files import FOLDER
 from tests.unit.reports.samples import complete, latency
 
@@ -34,7 +34,7 @@ def test_report_page_and_verdict(tmp_path, environment, capsys):
     document["session_info"]["cmdline"] = f"reframe -S Stream.api_token={SECRET} --session-extras=mode=nightly"
     path = tmp_path / "run-report.json"
     path.write_text(json.dumps(document))
-    main(["verdict", "--all", str(path), "--json", str(tmp_path / "verdict.json")])
+    main(["verdict", "-v", str(path), "--json", str(tmp_path / "verdict.json")])
     main(["html", str(path), "-o", str(tmp_path / "report.html")])
     written = "".join(capsys.readouterr()) + (tmp_path / "report.html").read_text()
     assert "api_token=REDACTED" in written
@@ -52,6 +52,30 @@ def test_an_option_with_the_name_of_a_secret(option):
     line = redacted(f"reframe -r {option}")
     assert SECRET not in line
     assert line.startswith("reframe -r ")
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        f"API_TOKEN={SECRET}", f"export db_password = '{SECRET} {SECRET}'", f'{{"password": "{SECRET}"}}',
+        f"Authorization: Bearer {SECRET}", f"git clone https://me:{SECRET}@host/x",
+        f"-----BEGIN OPENSSH PRIVATE KEY-----\n{SECRET}\n{SECRET}\n-----END OPENSSH PRIVATE KEY-----",
+        f"-----BEGIN RSA PRIVATE KEY-----\n{SECRET}",
+    ],
+)  # fmt: skip
+def test_what_a_job_printed(line):
+    shown = without_secrets(f"before\n{line}\nafter")
+    assert SECRET not in shown and "REDACTED" in shown and shown.startswith("before\n")
+    assert shown.endswith("\nafter") or "RSA" in line
+
+
+def test_output_without_secrets_stays_as_it_is():
+    text = "bandwidth: 4.2 GB/s\nkeys: 3\nsrun: error: node2: task 1: Segmentation fault\n[1/2] a@b http://c:80/d\n"
+    assert without_secrets(text) == text
+
+
+def test_a_line_of_megabytes_is_no_trap():
+    assert len(without_secrets("a" * 2_000_000)) == 2_000_000
 
 
 def test_other_options_stay_as_they_are():

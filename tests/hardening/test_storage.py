@@ -111,7 +111,7 @@ def validate(state, tree, reframe):
 
 def test_validation_on_read_only_results(tree):
     done = validate(READ_ONLY, tree, f'touch "{tree}/ran"')
-    clear(done, "cannot write in")
+    clear(done, "cannot be written to")
     assert not (tree / "ran").exists()
 
 

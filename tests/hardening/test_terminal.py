@@ -17,7 +17,7 @@ def test_no_control_character_reaches_the_terminal(tmp_path, capsys):
     )  # fmt: skip
     path = tmp_path / "run-report.json"
     path.write_text(json.dumps(complete(entry)))
-    main(["verdict", "--all", str(path)])
+    main(["verdict", "-v", str(path)])
     said = "".join(capsys.readouterr())
     assert not set(said) & {"\x1b", "\x9b", "\x07", "\x08", "\r", "\u202e"}
 

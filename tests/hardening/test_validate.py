@@ -72,6 +72,13 @@ def test_a_report_cut_off_is_incomplete_and_kept_aside(tree):
     assert [path.name for path in run.iterdir()] == ["run-report.json.part"]
 
 
+def test_no_report_leaves_no_run(tree):
+    done = validate(tree, "for word; do case $word in --stage=*) mkdir -p ${word#*=}/here ;; esac; done", "embedded")
+    assert done.returncode == 2
+    assert "ReFrame wrote no report" in done.stderr
+    assert list((tree / "results/runs").iterdir()) == []
+
+
 def test_results_are_private_and_whole(tree):
     done = validate(tree, f'cat "{SAMPLE}" > "$report"', "embedded")
     assert "report: " in done.stdout, done.stderr
@@ -137,7 +144,7 @@ def test_results_that_cannot_be_written(tree):
     (tree / "results").write_text("a file, where root's permissions do not help either")
     done = validate(tree, "touch ran", "embedded")
     assert done.returncode == 2
-    assert "cannot make" in done.stderr and "KAPPA_RESULTS names another folder" in done.stderr
+    assert "cannot be written to" in done.stderr and "KAPPA_RESULTS names another folder" in done.stderr
 
 
 def test_killed_at_random_points(tree):

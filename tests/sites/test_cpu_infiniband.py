@@ -50,6 +50,13 @@ def test_hpl_fills_the_memory_on_a_square_grid(cpu_infiniband):
     assert 0.79 < 8 * order**2 / (16 * 192 * 2**30) <= 0.8
 
 
+def test_hpc_challenge_runs_from_the_environment_that_has_it_beside_hpl(cpu_infiniband):
+    script = cpu_infiniband.one("Hpcc", scale="one_node")
+    assert script.environ == "mpi-io"
+    assert script.srun == ["srun hpcc"]
+    assert (script.path.parent / "hpccinf.txt").is_file()
+
+
 def test_stream_of_every_numa_domain_on_every_other(cpu_infiniband):
     script = cpu_infiniband.one("StreamNuma")
     assert "\nfor cores in 0 1 2 3; do for memory in 0 1 2 3; do\nsrun " in script.text

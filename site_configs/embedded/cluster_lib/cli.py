@@ -232,12 +232,12 @@ def main() -> int:
         return _COMMANDS[arguments.command](_layout(arguments), arguments)
     except (ClusterError, InputError) as error:
         print(f"cluster: {error}", file=sys.stderr)
-        return 1
+        return 2
     except OSError as error:
         print(
             f"cluster: {error.strerror}: {error.filename}" if error.filename else f"cluster: {error}", file=sys.stderr
         )
-        return 1
+        return 2
     except KeyboardInterrupt:
         print("cluster: interrupted", file=sys.stderr)
         return 130

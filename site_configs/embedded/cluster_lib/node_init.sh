@@ -9,6 +9,8 @@ node=$1
 scratch_fs=$2
 scratch_bytes=$3
 image=/run/kappa/nodes/$node/scratch.img
+# What the first node has mounted, so that all have the same: nodes that differ would be blamed for it.
+chosen=/run/kappa/run/scratch_fs
 
 # ext4 on a loop device with direct I/O, so that the host's page cache does not answer for the disk.
 mount_ext4() {
@@ -36,13 +38,41 @@ mount -t tmpfs -o mode=755 tmpfs /run/munge
 mount -t tmpfs -o mode=755 tmpfs /run/slurm
 install -m 600 /run/kappa/munge.key /run/munge/munge.key
 
-if [[ $scratch_fs == tmpfs ]]; then
-  mount -t tmpfs -o "mode=1777,size=$scratch_bytes" tmpfs /scratch
-elif ! mount_ext4; then
-  if [[ $scratch_fs == ext4 ]]; then
-    echo "error: no ext4 file system on a loop device with direct I/O can be mounted on $node"
+# Another cluster that starts or ends may take or free the loop device in between.
+mount_ext4_patiently() {
+  local attempt
+  for attempt in 1 2 3 4 5; do
+    if mount_ext4; then
+      return 0
+    fi
+    echo "no ext4 file system on a loop device with direct I/O can be mounted on $node (attempt $attempt)"
+    sleep 0.3
+  done
+  return 1
+}
+
+# The first to write it has chosen.
+choose() {
+  (set -o noclobber && echo "$1" >"$chosen") 2>/dev/null || true
+  scratch_fs=$(<"$chosen")
+}
+
+if [[ $scratch_fs == auto && -e $chosen ]]; then
+  scratch_fs=$(<"$chosen")
+fi
+if [[ $scratch_fs != tmpfs ]]; then
+  if mount_ext4_patiently; then
+    choose ext4
+    [[ $scratch_fs != tmpfs ]] || umount /scratch
+  elif [[ $scratch_fs == ext4 ]]; then
+    echo "error: $node has no /scratch"
     exit 1
+  else
+    choose tmpfs
+    [[ $scratch_fs == tmpfs ]] || { echo "error: $node cannot have the ext4 that other nodes have on /scratch"; exit 1; }
   fi
+fi
+if [[ $scratch_fs == tmpfs ]]; then
   rm -f "$image"
   mount -t tmpfs -o "mode=1777,size=$scratch_bytes" tmpfs /scratch
 fi

@@ -25,6 +25,7 @@ RECORDED = pathlib.Path(__file__).parents[2] / "data/reports/outcomes.json"
         ["return", "cpu-infiniband", "node1"],
         ["acceptance", "plan", "cpu-infiniband"],
         ["spack", "install", "cpu-infiniband", "--verify"],
+        ["spack", "mirror", "FOLDER", "cpu-infiniband"],
     ],
     ids=lambda words: words[0],
 )

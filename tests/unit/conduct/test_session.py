@@ -1,5 +1,7 @@
 """A session with ReFrame replaced by a script: its report is there as a whole or not at all."""
 
+import json
+import shutil
 import subprocess
 import sys
 import time
@@ -10,6 +12,7 @@ from kappa.conduct.session import Conductor, NoReportError, Session, recover, re
 from kappa.ground.errors import InputError
 from kappa.ground.locks import LockedError, locked
 from kappa.ground.processes import Stop, StoppedError
+from kappa.sites.places import REPOSITORY
 from tests.waiting import PATIENCE_S, late_when
 
 REPORT = "for word; do case $word in --report-file=*) report=${word#*=} ;; esac; done\n"
@@ -61,6 +64,31 @@ def test_what_it_says_and_what_it_holds(session, tmp_path):
         conductor.say("\x1b[31mred")
         session('echo out; echo err >&2; echo "{}" > "$report";').run(conductor)
     assert (tmp_path / "log").read_text() == "red\nout\nerr\n"
+
+
+JOBS = {"runs": [{"testcases": [{"jobid": "7"}, {"jobid": "81"}, {"jobid": None}, {"jobid": "9", "local": True}]}]}
+
+
+@pytest.mark.parametrize(
+    ("said", "energies"),
+    [
+        ("echo '7|5312000'; echo '81|2040'; echo '9|1'", [5312000, 2040, None, None]),
+        # One that was not measured, and the number that stands for none.
+        ("echo '7|'; echo '81|2040'", [None, 2040, None, None]),
+        ("echo '7|0'; echo '81|18446744073709551614'", [None, None, None, None]),
+        ("echo 'Slurm accounting storage is disabled' >&2; exit 1", [None, None, None, None]),
+    ],
+)
+def test_the_energy_of_all_jobs_by_one_question(session, tmp_path, monkeypatch, said, energies):
+    shutil.copy(REPOSITORY / "site_configs/cpu-infiniband/site.yaml", tmp_path)
+    (tmp_path / "sacct").write_text(f'#!/bin/sh\necho "$*" >> {tmp_path}/asked\n{said}\n')
+    (tmp_path / "sacct").chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
+    (tmp_path / "jobs.json").write_text(json.dumps(JOBS))
+    session('cp jobs.json "$report"').run(Conductor(Stop()))
+    assert (tmp_path / "asked").read_text() == "-n -P -X -o JobIDRaw,ConsumedEnergyRaw -j 7,81\n"
+    written = json.loads((tmp_path / "run-report.json").read_text())
+    assert [case.get("energy_j") for case in written["runs"][0]["testcases"]] == energies
 
 
 def test_a_lock_is_held_by_what_a_session_left(session, tmp_path):
