@@ -7,7 +7,7 @@ MODE := nightly
 RUNS := 10
 BUSY := 5
 
-.PHONY: help validate smoke test test-unit test-long test-times test-repeat test-spack test-builds fault-campaign lint catalogue setup setup-tests clean
+.PHONY: help validate smoke test test-unit test-long test-times test-repeat test-docs test-spack test-builds fault-campaign lint catalogue pictures setup setup-tests clean
 
 help:            ## this list
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 16
@@ -40,6 +40,9 @@ test-times: setup-tests ## run all tests and write into docs/tests.md which take
 test-repeat: setup-tests ## the integration tests ten times in a row, five of them beside busy loops; RUNS=10 BUSY=5
 	tests/repeat $(RUNS) $(BUSY)
 
+test-docs: setup-tests ## type the commands of README, emt_app/README.md and docs/ in order, as root and as a user: 35 minutes
+	KAPPA_TEST_DOCS=1 .venv/bin/pytest tests/docs -s
+
 test-spack: setup-tests ## install mpi-io and app with the Spack of KAPPA_SPACK_ROOT and run their checks
 	@[ -n "$${KAPPA_SPACK_ROOT:-}" ] || { echo "test-spack: KAPPA_SPACK_ROOT has to name a Spack checkout (0.23 or 1.x);" \
 	    "docs/spack.md says how to get one" >&2; exit 2; }
@@ -60,6 +63,9 @@ fault-campaign: setup-tests ## put random faults into a cluster, count what is f
 
 catalogue: .venv/embedded.stamp ## write the tables of checks and of the vocabulary anew
 	.venv/bin/python -m reframe_checks.base.catalogue
+
+pictures: setup-tests ## docs/report.png anew, of the newest run of the embedded cluster
+	.venv/bin/python -m tests.pictures "$$(ls -td results/embedded/runs/* | head -n 1)"
 
 setup: .venv/embedded.stamp
 	$(SITE)/install-packages
