@@ -83,6 +83,8 @@ class RecordedCase(ReframeCase, frozen=True, kw_only=True):
     first_measurement: Measurement = Measurement()
     parameters: dict[str, str] = {}
     declared_metrics: tuple[str, ...] = ()
+    relative: tuple[str, ...] = ()
+    """Metrics that hold each node against the median of its equals in the same case."""
     reference_sources: dict[str, ReferenceSource] = {}
     reference_problem: str = ""
     reference_file: str = ""

@@ -16,6 +16,8 @@ class Strictness(rfm.RegressionTestPlugin):
 
     #: Metrics that are recorded without a reference.
     informational = rfmb.variable(typ.List[str], value=[], loggable=True)
+    #: Metrics that hold each node, or pair, against the median of its equals, and so prove no speed by themselves.
+    relative = rfmb.variable(typ.List[str], value=[], loggable=True)
     #: Every metric that the check declares.
     declared_metrics = rfmb.variable(typ.List[str], value=[], loggable=True)
     #: Unit of each metric, for the catalogue.

@@ -34,6 +34,9 @@ class NodeSweepBuild(CMakeProgram):
 class NodeSweep(AllCores, Scaled, KappaCheck):
     descr = "Memory bandwidth and floating-point speed of every node and core"
     family = "compute/node-sweep"
+    relative = [
+        "triad_uniformity", "multiply_add_uniformity", "core_triad_uniformity", "core_multiply_add_uniformity",
+    ]  # fmt: skip
     measured_s = 8
     needs_partition = ["cores"]
     needs_environ = ["sweep-build"]

@@ -26,6 +26,7 @@ SUSPECT_SHARE = 0.5
 class NodeLinks(Scaled, KappaCheck):
     descr = "Bidirectional bandwidth of every node's link, ring over the partition"
     family = "network/node-links"
+    relative = ["uniformity"]
     measured_s = 9
     needs_partition = ["links"]
     needs_environ = ["osu"]

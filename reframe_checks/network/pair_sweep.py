@@ -49,6 +49,7 @@ class PairSweep(Scaled, KappaCheck):
     scale = rfmb.parameter(["each_node"], loggable=True)
     tags = {"smoke"}
     informational = ["slow_only_under_load", "bandwidth_across_switches"]
+    relative = ["bandwidth_uniformity", "latency_uniformity", "bandwidth_across_switches"]
     hint = "look at cable, port counters, link speed and MTU of what is named, or of the switches' uplinks"
     build = rfmb.fixture(PairSweepBuild, scope="environment")
 

@@ -27,6 +27,7 @@ TARGET = "scratch"
 class NodeScratch(Scaled, KappaCheck):
     descr = "fio on every node's own storage at once, node against node"
     family = "storage/node-scratch"
+    relative = ["uniformity"]
     measured_s = 6
     needs_partition = ["storage_scratch"]
     needs_environ = ["fio"]

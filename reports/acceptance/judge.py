@@ -259,4 +259,6 @@ def _remarks(
             found.append(f"not every repeat ran the same {what}")
     if not all(case.provenance for _, case in matching):
         found.append("a repeat has no provenance")
+    if any(clause.selector.metric in case.relative for _, case in matching):
+        found.append("relative: it holds nodes against the median of their equals, and proves no absolute speed")
     return found

@@ -21,18 +21,20 @@ class Bar:
     key: str = ""
     start: float = 0.0
     width: float | None = None
-    loose: bool = False
+    mark: str = ""
+    """``loose`` or ``relative``: what keeps the bound from proving much."""
 
 
 def bar_of(verdict: MetricVerdict | None) -> Bar:
     """The bar of a metric; nothing for what has no headroom."""
     found = headroom(verdict) if verdict else None
-    if found is None:
+    if verdict is None or found is None:
         return Bar(NOTHING)
     reach = math.log10(found) / _DECADES * (100 - BOUND_AT)
     end = min(max(BOUND_AT + reach, 0.0), 100.0)
     start, width = round(min(end, BOUND_AT), 1), round(abs(end - BOUND_AT), 1)
-    return Bar(f"× {_short(found)}", repr(found), start, width, found > LOOSE)
+    mark = "relative" if verdict.relative else "loose" if found > LOOSE else ""
+    return Bar(f"× {_short(found)}", repr(found), start, width, mark)
 
 
 def _short(ratio: float) -> str:

@@ -183,12 +183,19 @@ def _weakest(console: Console, verdict: Verdict) -> None:
 
 def _loose(console: Console, verdict: Verdict) -> None:
     found = tightness_of(verdict.cases)
+    if found.relative_median is not None:
+        relative = (
+            f"{counted(found.relative, 'bound')} hold each node against the median of its equals, with"
+            f" {figure(found.relative_median, 2)} times of headroom at the median: no proof of absolute speed"
+        )
+        console.print()
+        console.print(Text("Relative  ", "bold underline") + Text(relative))
     if not found.loose:
         return
     told = ", ".join(f"{one.check} {one.metric} {figure(one.times, 2)} times" for one in found.loose[:LOOSEST])
     line = (
-        f"{len(found.loose)} of {counted(found.bounds, 'bound')} are met more than {LOOSE:g} times over and prove"
-        f" little: {told}{' …' if len(found.loose) > LOOSEST else ''}; `kappa learn` proposes tighter ones"
+        f"{len(found.loose)} of {counted(found.bounds, 'absolute bound')} are met more than {LOOSE:g} times over and"
+        f" prove little: {told}{' …' if len(found.loose) > LOOSEST else ''}; `kappa learn` proposes tighter ones"
     )
     console.print()
     console.print(Text("Loose  ", "bold underline") + Text(line))

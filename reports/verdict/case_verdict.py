@@ -14,11 +14,12 @@ _REMEDIES = {
     metric_verdict.NO_VALUE: "look at the job's output; the check must fail when it extracts nothing",
     metric_verdict.NO_REFERENCE: "give it a reference and bounds in the site's references, or declare it informational",
     metric_verdict.INVALID_BOUNDS: "correct this entry in the site's references",
+    metric_verdict.TOO_FEW_EQUALS: "leave its reference out here; absolute bounds judge so few nodes",
     metric_verdict.UNEXPECTED_PASS: "if the cause is mended, remove the xfail mark",
 }
 REASON_CHARS = 300
 # To be mended in the file that the check takes its references from.
-_IN_REFERENCES = (metric_verdict.NO_REFERENCE, metric_verdict.INVALID_BOUNDS)
+_IN_REFERENCES = (metric_verdict.NO_REFERENCE, metric_verdict.INVALID_BOUNDS, metric_verdict.TOO_FEW_EQUALS)
 
 
 @dataclass(frozen=True)

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 # The definition of ReFrame's bounds, negative and zero references included.
 from reframe.utility.sanity import reference_bounds  # type: ignore[import-untyped]
 
+from kappa.ground.figures import counted
 from kappa.record.evidence import ReferenceSource
 from kappa.record.model import Case, Metric
 from reports.verdict.state import State
@@ -14,14 +15,18 @@ from reports.verdict.state import State
 NO_VALUE = "no value was measured"
 NO_REFERENCE = "no reference"
 INVALID_BOUNDS = "the bounds are not valid"
+TOO_FEW_EQUALS = "too few equals for a relative bound"
 UNEXPECTED_PASS = "passed although marked as a known failure"
+LEAST_EQUALS = 3
+"""The median of two is between them: neither is held against anything but the other."""
 
 
 @dataclass(frozen=True)
 class MetricVerdict:
     """``lower`` and ``upper`` are absolute, in the metric's unit; infinite where unbounded.
 
-    ``reason`` says why the state is INCOMPLETE, ``detail`` what was found instead.
+    ``reason`` says why the state is INCOMPLETE, ``detail`` what was found instead. ``relative``: nodes are held against
+    the median of their equals, so that a PASS proves no absolute speed.
     """
 
     metric: Metric
@@ -31,6 +36,7 @@ class MetricVerdict:
     source: ReferenceSource | None = None
     reason: str = ""
     detail: str = ""
+    relative: bool = False
 
     @property
     def bounded(self) -> bool:
@@ -76,8 +82,14 @@ def judge_metric(case: Case, metric: Metric) -> MetricVerdict:
         problem = str(err)
     if problem:
         return MetricVerdict(metric, State.INCOMPLETE, source=source, reason=INVALID_BOUNDS, detail=problem)
-    verdict = MetricVerdict(metric, State.PASS, lower, upper, source)
-    state, reason, detail = _conclude(verdict, metric, metric.name in case.informational or case.check_class is None)
+    verdict = MetricVerdict(metric, State.PASS, lower, upper, source, relative=metric.name in case.relative)
+    informational = metric.name in case.informational or case.check_class is None
+    if verdict.relative and len(case.nodes) < LEAST_EQUALS:
+        if not verdict.bounded or case.purpose:  # what is left of a partition is no less healthy for its number
+            return replace(verdict, state=State.INFO)
+        detail = f"{counted(len(case.nodes), 'node')}, at least {LEAST_EQUALS} are needed"
+        return replace(verdict, state=State.INCOMPLETE, reason=TOO_FEW_EQUALS, detail=detail)
+    state, reason, detail = _conclude(verdict, metric, informational)
     return replace(verdict, state=state, reason=reason, detail=detail)
 
 

@@ -17,6 +17,7 @@ from reports.verdict.summary import headline, tally
 
 def to_json(verdict: Verdict) -> str:
     """The verdict as a JSON document. Values are in the metric's ``unit``, bounds absolute, null when unbounded."""
+    tightness = tightness_of(verdict.cases)
     document = {
         "verdict": verdict.state.word.upper(),
         "exit_status": verdict.exit_status,
@@ -44,9 +45,11 @@ def to_json(verdict: Verdict) -> str:
             {"check": entry.check, "family": entry.family, "features": dict(entry.features)}
             for entry in verdict.not_provided
         ],
+        "relative_bounds": {"number": tightness.relative, "median_headroom": _finite(tightness.relative_median)},
+        "absolute_bounds": {"number": tightness.bounds, "median_headroom": _finite(tightness.median)},
         "loose_bounds": [
             {"check": one.check, "metric": one.metric, "headroom": _finite(one.times)}
-            for one in tightness_of(verdict.cases).loose
+            for one in tightness.loose
         ],
         "weakest_bounds": [
             {
@@ -106,6 +109,7 @@ def _metric(verdict: MetricVerdict) -> dict[str, Any]:
         "lower": _finite(verdict.lower),
         "upper": _finite(verdict.upper),
         "deviation_percent": _finite(verdict.deviation_percent),
+        "relative": verdict.relative,
         "source": verdict.source.source if verdict.source else None,
         "finds_in_a_run": _finite(verdict.source.finds_in_a_run) if verdict.source else None,
         "finds_in_a_week": _finite(verdict.source.finds_in_a_week) if verdict.source else None,

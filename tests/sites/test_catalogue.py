@@ -27,6 +27,12 @@ def test_features_of_the_vocabulary_are_those_that_checks_need(cases):
     assert {feature for case in cases for feature in case["case_features"]} == {*PARTITION_FEATURES, *STORAGE_FEATURES}
 
 
+def test_what_is_relative_or_informational_is_measured(cases):
+    for case in cases:
+        assert {*case["relative"], *case["informational"]} <= {*case["metric_units"]}, case["@class"]
+        assert {unit for name, unit in case["metric_units"].items() if name in case["relative"]} <= {""}, case["@class"]
+
+
 def test_tunables_have_a_type_that_fits_their_default(cases):
     for case in cases:
         for variable, (kind, _, meaning) in case["tunable"].items():

@@ -128,6 +128,11 @@ def test_other_programs_are_remarked(campaign):
     assert "not every repeat ran the same program" in only(campaign).remarks
 
 
+def test_what_holds_nodes_against_each_other_is_no_proof_of_speed(campaign):
+    [remark] = only(campaign.measure(9, 9, 9, relative=["latency_8B"])).remarks
+    assert remark.startswith("relative: ")
+
+
 def test_an_interval_across_the_threshold_is_remarked(campaign):
     assert "the confidence interval reaches across the threshold" in only(campaign.measure(9, 9, 11)).remarks
 

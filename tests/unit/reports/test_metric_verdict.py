@@ -5,7 +5,14 @@ from msgspec.structs import replace
 
 from kappa.record.evidence import ReferenceSource
 from kappa.record.model import Case, Metric
-from reports.verdict.metric_verdict import INVALID_BOUNDS, NO_REFERENCE, NO_VALUE, UNEXPECTED_PASS, judge_metric
+from reports.verdict.metric_verdict import (
+    INVALID_BOUNDS,
+    NO_REFERENCE,
+    NO_VALUE,
+    TOO_FEW_EQUALS,
+    UNEXPECTED_PASS,
+    judge_metric,
+)
 from reports.verdict.state import State
 
 VENDOR = ReferenceSource("vendor", "2026-11-21", 3, "data sheet")
@@ -100,3 +107,21 @@ def test_excess_ranks_failures():
 def test_the_source_of_the_reference_is_kept():
     case = replace(RAN, check_class="Check", reference_sources={"speed": VENDOR})
     assert verdict(95, lower=-0.1, case=case).source == VENDOR
+
+
+@pytest.mark.parametrize(
+    ("nodes", "lower", "purpose", "state", "reason"),
+    [
+        (3, -0.1, "", State.PASS, ""),
+        (2, -0.1, "", State.INCOMPLETE, TOO_FEW_EQUALS),
+        # What is left of a partition after a fault is measured again, too; and the site may do without the bound.
+        (2, -0.1, "other-nodes", State.INFO, ""),
+        (2, None, "", State.INFO, ""),
+        (3, None, "", State.INCOMPLETE, NO_REFERENCE),
+    ],
+)
+def test_a_relative_bound_needs_equals(nodes, lower, purpose, state, reason):
+    names = tuple(f"n{number}" for number in range(nodes))
+    case = replace(CASE, relative=("speed",), job_nodelist=names, purpose=purpose)
+    found = verdict(100, lower=lower, case=case)
+    assert (found.state, found.reason, found.relative) == (state, reason, True)

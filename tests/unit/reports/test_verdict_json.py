@@ -11,8 +11,8 @@ def test_a_pass(tmp_path):
     assert document["cases"][1]["metrics"] == [
         {
             "name": "latency_8B", "value": 9.0, "unit": "us", "reference": 500, "lower": None, "upper": 500.0,
-            "deviation_percent": -98.2, "source": "theoretical", "finds_in_a_run": None, "finds_in_a_week": None,
-            "state": "pass",
+            "deviation_percent": -98.2, "relative": False, "source": "theoretical",
+            "finds_in_a_run": None, "finds_in_a_week": None, "state": "pass",
         }
     ]  # fmt: skip
 
