@@ -19,6 +19,13 @@ MODES = {
     "nightly": Mode("all but what takes an hour or answers one question only"),
     "acceptance": Mode("what a contract may ask for, and series over nodes"),
     FULL: Mode("all that the site provides"),
+    "calibrate": Mode(
+        "what nightly measures of speed, and nothing else: repeated, for the first references (`--repeat 20`)",
+        (
+            "--tag=nightly", "--exclude-tag=^node$",
+            "--exclude=^(Affinity|NumaAffinity|BitSweep|BitSweepDose|EmtBits|EmtCorrectness|StressNg|TransportUsed)(?![A-Za-z])",
+        ),
+    ),
     "links": Mode(
         "for trying out faults and nights: a few checks of the nodes and their links",
         ("--name=^(PartitionState|PartitionHealth|NodeLinks|OsuLatency.*same_node)",),
