@@ -3,7 +3,7 @@
 import math
 from dataclasses import dataclass
 
-from kappa.ground.figures import NOTHING
+from kappa.ground.figures import NOTHING, counted
 from kappa.ground.node_lists import folded
 from reports.compare.change import Change
 from reports.compare.compare import Comparison, Row
@@ -28,8 +28,10 @@ def render(found: Comparison) -> str:
     return render_page(
         "compare.html.j2",
         [],
-        {"NOTHING": NOTHING, "cells": cells, "headline": headline, "nodes": _nodes, "reach": reach},
+        {"NOTHING": NOTHING, "cells": cells, "counted": counted, "headline": headline, "nodes": _nodes, "reach": reach},
         found=found,
+        changed=[row for row in found.rows if row.word],
+        unchanged=[row for row in found.rows if not row.word],
     )
 
 

@@ -189,7 +189,7 @@ def test_the_page_says_how_to_get_values_enough():
     thin = Judged(series(np.arange(5.0)), Finding(Kind.THIN, 2, 2, 0, 5), False)
     page = render("embedded", archive(night(0)), [stepped(5), thin])
     assert "2 series judged by their own past, 1 of them not yet: fewer than 8 values" in page
-    assert "kappa validate embedded nightly --repeat 20" in page and "kappa learn embedded" in page
+    assert "kappa validate embedded calibrate --repeat 20" in page and "kappa learn embedded" in page
 
 
 def test_page_of_one_night_without_figures():

@@ -150,11 +150,20 @@ def test_it_is_called_as_a_command(nights, tmp_path, capsys, monkeypatch):
     told = capsys.readouterr().out
     assert "✘ worse" in told
     assert "1 metric in both runs: 1 worse." in told
-    assert "✘ worse" in page.read_text(encoding="utf-8")
+    text = page.read_text(encoding="utf-8")
+    assert "✘ worse" in text and "metrics without a change" not in text
     (row,) = csv.DictReader(io.StringIO(table.read_text(encoding="utf-8")))
     assert (row["before"], row["after"], row["word"]) == ("10.0", "30.0", "worse")
     assert float(row["change"]) == pytest.approx(2)
     assert float(row["change_low"]) > 1
+
+
+def test_what_did_not_change_is_folded(nights):
+    last = nights(10.0, 10.1, 9.9, 10.0, 10.1, 10.0)
+    same = figures_of(last)
+    page = render(compare(same, same, past_of(last)))
+    assert "No metric changed" in page
+    assert "1 metric without a change" in page
 
 
 def test_runs_with_nothing_in_common_are_refused(tmp_path, capsys):

@@ -164,6 +164,12 @@ def test_the_energy_of_a_job_stands_beside_it(tmp_path):
     assert "Energy (kJ)" in text and " 47.31 " in text
 
 
+def test_the_cards_of_a_broken_partition_are_folded(page):
+    text = page(report([latency(value=501 + number) for number in range(23)])).text
+    assert "3 more failures" in text
+    assert "more failure" not in page(report([latency(value=501 + number) for number in range(20)])).text
+
+
 def test_a_case_that_is_worse_than_its_metrics_has_a_row(page):
     found = page(complete(latency("gpu", declared_metrics=["latency_8B", "missing"])))
     states = [
