@@ -16,6 +16,7 @@ import time
 
 import pytest
 
+from tests.tiers import long
 from tests.unit.reports import samples
 from tests.waiting import PATIENCE_S
 
@@ -147,6 +148,7 @@ def test_results_that_cannot_be_written(tree):
     assert "cannot be written to" in done.stderr and "KAPPA_RESULTS names another folder" in done.stderr
 
 
+@long
 def test_killed_at_random_points(tree):
     """Nothing of an earlier run changes, no report is there in part, and the next run can start at once."""
     began = time.monotonic()

@@ -25,6 +25,7 @@ def validate_fio(suite, *options):
     )  # fmt: skip
 
 
+@long
 def test_a_slow_disk_is_bound_to_its_node(suite):
     cluster = Cluster(suite.state, suite.results)
     device = cluster.on("node2", "findmnt --noheadings --output MAJ:MIN --target /scratch").strip()

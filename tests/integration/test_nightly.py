@@ -45,6 +45,7 @@ def test_a_slow_link_is_named_in_the_message(suite):
     assert "node2" in (outputs / "junit.xml").read_text()
 
 
+@long
 def test_a_cut_night_is_incomplete_and_no_second_runs_beside_it(suite):
     earlier = set(suite.results.glob("nights/*"))
     night = start(suite, "2026-11-16", "--", *QUICK)

@@ -109,6 +109,7 @@ def drained(suite, operator, run):
         yield operator
 
 
+@long
 def test_a_node_that_fails_its_test_is_drained_again(suite, drained):
     _, reason = drained.state("node2")
     with odd(suite, "node2"):
