@@ -189,7 +189,8 @@ class SpackSpec(Struct, frozen=True, omit_defaults=True):
 
 
 class Provenance(Origin, frozen=True, omit_defaults=True):
-    """What ran where, as the job found it on its first node; ``spec`` is that of the executable."""
+    """What ran where, as the job found it on its first node; ``spec`` is that of the executable, ``other_jobs`` are the
+    numbers of those that had nodes of its, too, when it began."""
 
     hostname: str = ""
     cpu_model: str = ""
@@ -197,6 +198,7 @@ class Provenance(Origin, frozen=True, omit_defaults=True):
     executable: str = ""
     spec: SpackSpec | None = None
     slurm_job_id: str = ""
+    other_jobs: str = ""
 
     def __bool__(self) -> bool:
         return self != Provenance()

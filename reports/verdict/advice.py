@@ -12,6 +12,7 @@ from reports.verdict.confirm import explain
 from reports.verdict.metric_verdict import MetricVerdict
 
 REASON_LIMIT = 300
+MOST_JOBS_CHARS = 60
 # What others use below both is every node's own daemons.
 LEAST_CORES, LEAST_SHARE = 0.25, 0.02
 
@@ -64,13 +65,16 @@ def equal_reasons(failed: Iterable[CaseVerdict]) -> list[list[CaseVerdict]]:
 
 
 def used_by_others(case: Case) -> str:
-    """What others than the job used of its nodes while it was measured, most first; empty when next to nothing."""
+    """What others than the job used of its nodes while it was measured, most first, and the other jobs that were there;
+    empty when next to nothing."""
     loads = case.load_by_others.items()
     used = [(place, load) for place, load in loads if load.cores >= max(LEAST_CORES, LEAST_SHARE * load.of_cores)]
     worst = sorted(used, key=lambda found: found[1].cores, reverse=True)
     told = ", ".join(f"{load.cores:.1f} of {load.of_cores:.0f} cores of {place}" for place, load in worst[:3])
     more = f", and on {counted(len(worst) - 3, 'more node')}" if len(worst) > 3 else ""
-    return f"others used {told}{more} while it was measured" if told else ""
+    found = [f"others used {told}{more} while it was measured"] if told else []
+    jobs = one_line(case.provenance.other_jobs, MOST_JOBS_CHARS)
+    return "; ".join([*found, f"beside it on its nodes: job {', '.join(jobs.split())}"] if jobs else found)
 
 
 def _what(failed: CaseVerdict) -> str:

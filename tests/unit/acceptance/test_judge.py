@@ -133,6 +133,15 @@ def test_what_holds_nodes_against_each_other_is_no_proof_of_speed(campaign):
     assert remark.startswith("relative: ")
 
 
+def test_a_sample_beside_jobs_of_others_is_marked(campaign):
+    campaign.measure(9, 9)
+    beside = latency()
+    beside["provenance"] = {**beside["provenance"], "other_jobs": "17"}
+    campaign.add(beside, repeat=3)
+    found = only(campaign)
+    assert [sample.load for sample in found.samples] == ["", "", "beside it on its nodes: job 17"]
+
+
 def test_an_interval_across_the_threshold_is_remarked(campaign):
     assert "the confidence interval reaches across the threshold" in only(campaign.measure(9, 9, 11)).remarks
 

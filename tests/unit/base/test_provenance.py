@@ -62,6 +62,22 @@ def test_the_variables_of_the_job_script_stay_as_they_are(tmp_path):
     assert done.stdout == b"mine mine\n"
 
 
+def test_jobs_of_others_on_the_same_nodes_are_recorded(tmp_path, monkeypatch):
+    squeue = tmp_path / "squeue"
+    squeue.write_text('#!/bin/sh\necho "$*" > asked\nprintf "%s\\n" 17 4 17 12\n')
+    squeue.chmod(0o700)
+    monkeypatch.setenv("PATH", str(tmp_path), prepend=":")
+    monkeypatch.setenv("SLURM_JOB_NODELIST", "node[1-2]")
+    monkeypatch.setenv("SLURM_JOB_ID", "12")
+    assert collected(tmp_path, {})["other_jobs"] == "4 17"
+    assert "--nodelist=node[1-2]" in (tmp_path / "asked").read_text()
+    monkeypatch.setenv("SLURM_JOB_ID", "17")
+    squeue.write_text("#!/bin/sh\necho 17\n")
+    assert "other_jobs" not in collected(tmp_path, {})
+    squeue.write_text("#!/bin/sh\nexit 1\n")
+    assert "other_jobs" not in collected(tmp_path, {})
+
+
 @pytest.mark.parametrize(
     ("files", "driver"),
     [

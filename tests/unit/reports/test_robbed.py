@@ -125,3 +125,9 @@ def test_what_others_used_of_a_node_of_its_own_is_evidence_and_no_excuse(judged)
     said = operator_line(the_case(verdict))
     assert said.load == "others used 3.1 of 64 cores of node2 while it was measured"
     assert said.load in str(said)
+
+
+def test_jobs_of_others_on_its_nodes_are_told(judged):
+    failed = measured(BAD)
+    failed["provenance"] = {**failed["provenance"], "other_jobs": "4 17"}
+    assert operator_line(the_case(judged(failed))).load == "beside it on its nodes: job 4, 17"

@@ -8,6 +8,11 @@
     echo "kernel=$(uname -sr)"
     echo "cpu_model=$(sed -n 's/^model name[[:space:]]*: //p' /proc/cpuinfo | head -n 1)"
     echo "memory_kib=$(sed -n 's/^MemTotal:[[:space:]]*\([0-9]*\) kB/\1/p' /proc/meminfo)"
+    # The jobs of others that have these nodes now, as where nodes are shared.
+    if [[ ${SLURM_JOB_ID:-} ]]; then
+        timeout 10 squeue --noheader --states=RUNNING,SUSPENDED --nodelist="$SLURM_JOB_NODELIST" --format=%A |
+            grep -vx "$SLURM_JOB_ID" | sort -un | paste -sd ' ' - | sed -n 's/^./other_jobs=&/p' || true
+    fi
     echo "mpi=$1"
     # Those that change without the kernel; a vendor's own file on /proc comes before the module's.
     for module in nvidia mlx5_core amdgpu; do
