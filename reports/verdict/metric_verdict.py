@@ -84,12 +84,12 @@ def judge_metric(case: Case, metric: Metric) -> MetricVerdict:
         return MetricVerdict(metric, State.INCOMPLETE, source=source, reason=INVALID_BOUNDS, detail=problem)
     verdict = MetricVerdict(metric, State.PASS, lower, upper, source, relative=metric.name in case.relative)
     informational = metric.name in case.informational or case.check_class is None
-    if verdict.relative and len(case.nodes) < LEAST_EQUALS:
-        if not verdict.bounded or case.purpose:  # what is left of a partition is no less healthy for its number
-            return replace(verdict, state=State.INFO)
+    # What is measured again, or with a node's neighbours only, has the bounds of the whole partition all the same.
+    few = verdict.relative and not case.purpose and len(case.nodes) < LEAST_EQUALS
+    state, reason, detail = _conclude(verdict, metric, informational or few)
+    if few and verdict.bounded and state in (State.PASS, State.FAIL):
         detail = f"{counted(len(case.nodes), 'node')}, at least {LEAST_EQUALS} are needed"
-        return replace(verdict, state=State.INCOMPLETE, reason=TOO_FEW_EQUALS, detail=detail)
-    state, reason, detail = _conclude(verdict, metric, informational)
+        state, reason = State.INCOMPLETE, TOO_FEW_EQUALS
     return replace(verdict, state=state, reason=reason, detail=detail)
 
 

@@ -114,8 +114,8 @@ def test_the_source_of_the_reference_is_kept():
     [
         (3, -0.1, "", State.PASS, ""),
         (2, -0.1, "", State.INCOMPLETE, TOO_FEW_EQUALS),
-        # What is left of a partition after a fault is measured again, too; and the site may do without the bound.
-        (2, -0.1, "other-nodes", State.INFO, ""),
+        # A node may be tested with one neighbour; and the site may do without the bound.
+        (2, -0.1, "return", State.PASS, ""),
         (2, None, "", State.INFO, ""),
         (3, None, "", State.INCOMPLETE, NO_REFERENCE),
     ],
