@@ -8,7 +8,7 @@ from kappa.ground.figures import NOTHING
 from reports.compare.compare import Comparison, Row
 from reports.compare.figures import Place
 from reports.compare.listing import HEADER, cells, headline
-from reports.show.terminal import open_console
+from reports.show.console import open_console
 
 STYLES = {"worse": "bold red", "better": "green", "changed": "yellow", "": "dim", "not known": "dim"}
 UNKNOWN_SHOWN = 10

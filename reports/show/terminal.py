@@ -3,53 +3,31 @@
 The end is what stays on a screen, and what is kept of a long log.
 """
 
-import os
-import sys
 from collections import Counter
 from collections.abc import Sequence
 
 from rich import box
 from rich.console import Console
 from rich.panel import Panel
-from rich.table import Table
 from rich.text import Text
 
-from kappa.ground.figures import NOTHING, allowed, counted, duration, figure, moment, percent
-from kappa.ground.node_lists import folded
+from kappa.ground.figures import counted, duration, figure, moment
 from reports.compare.compare import Comparison
 from reports.compare.since import lines_of
-from reports.verdict.advice import equal_reasons, measured, operator_line
+from reports.show.console import STYLES, open_console, section, table
+from reports.show.metric_table import WIDE, metric_table
+from reports.verdict.advice import equal_reasons, operator_line
 from reports.verdict.case_verdict import CaseVerdict
 from reports.verdict.confirm import diagnose
 from reports.verdict.gaps import grouped
 from reports.verdict.judge import Verdict
 from reports.verdict.loose import LOOSE, LOOSEST, tightness_of
-from reports.verdict.metric_verdict import MetricVerdict
 from reports.verdict.sight import sight_of
 from reports.verdict.state import State
 from reports.verdict.summary import headline, known_failure, tally
 
-STYLES = {
-    State.FAIL: "bold red",
-    State.INCOMPLETE: "bold yellow",
-    State.KNOWN: "magenta",
-    State.PASS: "green",
-    State.INFO: "dim",
-}
-# Where output has no width of its own (a pipe, a log), lines fit the whole table.
-LOG_WIDTH = 130
-# Below this width the columns of the reference and its source are left out.
-WIDE = 110
 # Of one reason; the page lists all.
 MOST_PLACES = 12
-
-
-class _PatientConsole(Console):
-    """A console whose reader may go away (``| head``) without changing the exit status."""
-
-    def on_broken_pipe(self) -> None:
-        self.quiet = True
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def show(verdict: Verdict, since: Comparison | None = None, *, verbose: bool = False) -> None:
@@ -77,16 +55,6 @@ def show(verdict: Verdict, since: Comparison | None = None, *, verbose: bool = F
     console.print(_headline(verdict))
 
 
-def open_console() -> Console:
-    """Standard output, as wide as the terminal, or as a whole table in a pipe or log."""
-    if hasattr(sys.stdout, "reconfigure"):
-        sys.stdout.reconfigure(errors="replace")  # a terminal without UTF-8 still gets the words
-    console = _PatientConsole(highlight=False, markup=False, emoji=False)
-    if not console.is_terminal and "COLUMNS" not in os.environ:
-        console.width = LOG_WIDTH
-    return console
-
-
 def _headline(verdict: Verdict) -> Panel:
     session = verdict.session
     text = Text()
@@ -104,16 +72,10 @@ def _headline(verdict: Verdict) -> Panel:
     return Panel(text, box=box.ROUNDED, border_style=STYLES[verdict.state], expand=False)
 
 
-def _section(console: Console, title: str, note: str = "") -> None:
-    console.print()
-    heading = Text(title, "bold underline")
-    console.print(heading + Text(f"  {note}", "dim") if note else heading)
-
-
 def _failures(console: Console, verdict: Verdict) -> None:
     failed = verdict.cases_in(State.FAIL)
     if failed:
-        _section(console, "Failures")
+        section(console, "Failures")
     for group in equal_reasons(failed):
         line = operator_line(group[0])
         text = Text(State.FAIL.symbol + " ", STYLES[State.FAIL])
@@ -128,17 +90,17 @@ def _failures(console: Console, verdict: Verdict) -> None:
 def _suspects(console: Console, verdict: Verdict) -> None:
     if not verdict.suspects:
         return
-    _section(console, "Suspect nodes")
-    table = _table("Node", "Failed cases", "Evidence", right=("Failed cases",))
+    section(console, "Suspect nodes")
+    found = table("Node", "Failed cases", "Evidence", right=("Failed cases",))
     for suspect in verdict.suspects:
         lines = [f"{state.symbol} {title}: {evidence}" for title, state, evidence in suspect.evidence]
-        table.add_row(Text(suspect.node, "bold"), str(suspect.failures), Text("\n".join(lines)))
-    console.print(table)
+        found.add_row(Text(suspect.node, "bold"), str(suspect.failures), Text("\n".join(lines)))
+    console.print(found)
 
 
 def _gaps(console: Console, verdict: Verdict) -> None:
     if verdict.gaps:
-        _section(console, "Incomplete")
+        section(console, "Incomplete")
     for gap, places in grouped(verdict.gaps):
         text = Text(f"{State.INCOMPLETE.symbol} ", STYLES[State.INCOMPLETE])
         text.append(gap.what, "bold")
@@ -157,14 +119,14 @@ def _places(console: Console, places: Sequence[str]) -> None:
 def _known(console: Console, verdict: Verdict) -> None:
     known = verdict.cases_in(State.KNOWN)
     if known:
-        _section(console, "Known failures", "marked xfail; they do not change the verdict")
+        section(console, "Known failures", "marked xfail; they do not change the verdict")
     for case in known:
         console.print(Text(f"{State.KNOWN.symbol} {case.case.title}: {known_failure(case)}"), soft_wrap=True)
 
 
 def _unstable(console: Console, verdict: Verdict) -> None:
     if verdict.unstable:
-        _section(console, "Unstable", "failed first, and no longer when measured again: nothing is blamed")
+        section(console, "Unstable", "failed first, and no longer when measured again: nothing is blamed")
     for case in verdict.unstable:
         for attempt in case.failed_attempts:
             now = f" | {diagnosis.value}: now within bounds" if (diagnosis := diagnose(case)) else ""
@@ -176,7 +138,7 @@ def _weakest(console: Console, verdict: Verdict) -> None:
     if not sight.stated:
         return
     note = "what they find with 95 %; smaller slow-downs may pass"
-    _section(console, "Weakest bounds", f"{note}; {counted(sight.silent, 'bound')} of other origin do not say")
+    section(console, "Weakest bounds", f"{note}; {counted(sight.silent, 'bound')} of other origin do not say")
     for one in sight.weakest:
         console.print(Text(f"· {one}"), soft_wrap=True)
 
@@ -205,7 +167,7 @@ def _since(console: Console, since: Comparison | None) -> None:
     if since is None:
         return
     lines = lines_of(since)
-    _section(console, "Since the last run", f"{since.before.title}; `kappa compare` shows every metric")
+    section(console, "Since the last run", f"{since.before.title}; `kappa compare` shows every metric")
     for line in lines or ["nothing that is more than what varies anyway"]:
         console.print(Text(f"· {line}"), soft_wrap=True)
 
@@ -226,69 +188,25 @@ def _not_passed(console: Console, verdict: Verdict) -> None:
     # What failed without a figure is among the failures already.
     cases = [case for case in verdict.cases if case.state is not State.PASS and case.shown_metrics]
     if cases:
-        _section(console, "Results that are not a pass")
+        section(console, "Results that are not a pass")
         _rows(console, cases)
 
 
 def _every_row(console: Console, cases: Sequence[CaseVerdict]) -> None:
     if cases:
-        _section(console, "Results")
+        section(console, "Results")
         _rows(console, cases)
 
 
 def _rows(console: Console, cases: Sequence[CaseVerdict]) -> None:
-    console.print(_detailed(sorted(cases, key=lambda case: case.state.severity), console.width >= WIDE))
-
-
-def _detailed(cases: list[CaseVerdict], wide: bool) -> Table:
-    """A row for each case and, below it, one for each of its metrics."""
-    right = ("Value", "Allowed", "Dev. %")
-    table = _table("State", "Check and metric", "Value", "Unit", "Allowed", "Dev. %", right=right)
-    if wide:
-        table.add_column("Reference", justify="right")
-        table.add_column("Source")
-    for case in cases:
-        title = Text(case.case.title, "bold")
-        title.append(f"  {folded(case.case.nodes)}", "dim")
-        table.add_row(_label(case.state), title)
-        for metric in case.shown_metrics:
-            table.add_row(_label(metric.state), *(Text(cell) for cell in _metric_cells(metric, wide)))
-        table.add_section()
-    return table
-
-
-def _metric_cells(metric: MetricVerdict, wide: bool) -> list[str]:
-    cells = [
-        f"  {metric.metric.name}",
-        measured(metric) or NOTHING,
-        metric.metric.unit,
-        allowed(metric.lower, metric.upper),
-        percent(metric.deviation_percent),
-    ]
-    if wide:
-        cells += [
-            figure(metric.metric.reference) if metric.bounded else NOTHING,
-            metric.source.source if metric.source else NOTHING,
-        ]
-    return cells
+    console.print(metric_table(sorted(cases, key=lambda case: case.state.severity), console.width >= WIDE))
 
 
 def _not_provided(console: Console, verdict: Verdict) -> None:
     if not verdict.not_provided:
         return
-    _section(console, "Not provided here")
-    table = _table("Check", "Family", "Missing feature and the site's reason")
+    section(console, "Not provided here")
+    found = table("Check", "Family", "Missing feature and the site's reason")
     for entry in verdict.not_provided:
-        table.add_row(Text(entry.check), Text(entry.family), Text(entry.reason))
-    console.print(table)
-
-
-def _label(state: State) -> Text:
-    return Text(state.label, STYLES[state])
-
-
-def _table(*titles: str, right: tuple[str, ...] = ()) -> Table:
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, header_style="dim")
-    for title in titles:
-        table.add_column(title, justify="right" if title in right else "left", overflow="fold")
-    return table
+        found.add_row(Text(entry.check), Text(entry.family), Text(entry.reason))
+    console.print(found)
