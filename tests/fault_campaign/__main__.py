@@ -15,7 +15,7 @@ from tests.fault_campaign.kinds import KINDS
 from tests.fault_campaign.outcome import Outcome
 from tests.fault_campaign.plan import Round, make_plan
 from tests.fault_campaign.rounds import run_round
-from tests.fault_campaign.state import Settings, State
+from tests.fault_campaign.state import Settings, State, together
 from tests.fault_campaign.table import between_markers, render
 
 _DESCRIPTION = """\
@@ -68,6 +68,10 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--table", type=pathlib.Path, metavar="FILE", help="write the tables into this Markdown file, between its marks"
     )
+    parser.add_argument(
+        "--also", type=pathlib.Path, action="append", default=[], metavar="DIR",
+        help="folder of another campaign whose rounds belong into the tables; repeat",
+    )  # fmt: skip
     return parser
 
 
@@ -84,7 +88,9 @@ def main() -> int:
             plan = make_plan(settings.seed, options.rounds, settings.kinds, NODES, options.healthy)
             with beside(settings.beside, state.path):
                 _campaign(Cluster(state.cluster, state.results), state, plan, options.minutes)
-        tables = render(state.outcomes(), state.settings(), state.blamed())
+        states = [state, *map(State, options.also)]
+        outcomes, blamed = together(states)
+        tables = render(outcomes, [one.settings() for one in states], blamed)
         if options.table:
             document = options.table.read_text(encoding="utf-8")
             write_atomically(options.table, between_markers(document, tables))

@@ -4,6 +4,7 @@ import contextlib
 import dataclasses
 import json
 import pathlib
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from kappa.ground.errors import InputError
@@ -14,6 +15,8 @@ from tests.fault_campaign.outcome import Outcome, blamed_by_check
 
 # Beside the report of a round.
 VERDICT = "verdict.json"
+# More than a campaign has rounds.
+NUMBERS = 10_000_000
 
 
 @dataclass(frozen=True)
@@ -99,3 +102,17 @@ class State:
     def add(self, outcome: Outcome) -> None:
         lines = [json.dumps(each.to_json(), ensure_ascii=False) for each in (*self.outcomes(), outcome)]
         write_atomically(self.path / "rounds.jsonl", "\n".join(lines) + "\n")
+
+
+def together(states: Sequence[State]) -> tuple[list[Outcome], dict[int, dict[str, set[str]]]]:
+    """The rounds of several campaigns, and whom their checks blame; numbers are apart by ``NUMBERS``.
+
+    :raises CampaignError: as of one.
+    """
+    outcomes: list[Outcome] = []
+    blamed: dict[int, dict[str, set[str]]] = {}
+    for place, state in enumerate(states):
+        first = place * NUMBERS
+        outcomes += [dataclasses.replace(outcome, number=first + outcome.number) for outcome in state.outcomes()]
+        blamed |= {first + number: by_check for number, by_check in state.blamed().items()}
+    return outcomes, blamed

@@ -21,18 +21,23 @@ BEGIN, END = "<!-- fault campaign: begin -->", "<!-- fault campaign: end -->"
 Blamed = Mapping[int, Mapping[str, Set[str]]]
 
 
-def render(outcomes: Sequence[Outcome], settings: Settings, blamed: Blamed) -> str:
+def render(outcomes: Sequence[Outcome], settings: Sequence[Settings], blamed: Blamed) -> str:
     """Tables of each kind of fault, of each check, and of every fault that was missed, misjudged or not pinned on its
-    node."""
+    node.
+
+    :param settings: of each campaign that the outcomes are from.
+    """
     faults = [outcome for outcome in outcomes if outcome.kind is not None]
     # A run without a verdict is no alarm, and no sign that there would have been none.
     healthy = [outcome for outcome in outcomes if outcome.kind is None and outcome.judged]
     lost = [outcome for outcome in outcomes if not outcome.judged]
     seconds, load = _spread(outcome.seconds for outcome in outcomes), _spread(outcome.load_1min for outcome in outcomes)
-    beside = f", beside {', '.join(settings.beside)}" if settings.beside else ""
+    seeds = " and ".join(str(one.seed) for one in settings)
+    loads = dict.fromkeys(load for one in settings for load in one.beside)
+    beside = f", beside {', '.join(loads)}" if loads else ""
     return "\n".join(
         [
-            f"Seed {settings.seed}{beside}: {len(faults)} rounds with a fault and {len(outcomes) - len(faults)} "
+            f"Seed {seeds}{beside}: {len(faults)} rounds with a fault and {len(outcomes) - len(faults)} "
             f"healthy ones, {len(lost)} of them without a verdict, {seconds} s each, on a machine of {os.cpu_count()} "
             f"cores with a load average of {load} (median, range). In brackets: 95 % confidence intervals "
             f"(Clopper–Pearson).",

@@ -1,7 +1,9 @@
+import json
+
 import pytest
 
 from tests.fault_campaign.cluster import CampaignError
-from tests.fault_campaign.state import Settings, State
+from tests.fault_campaign.state import NUMBERS, Settings, State, together
 from tests.unit.fault_campaign.samples import outcome
 
 SETTINGS = Settings(7, ("slow link", "full disk"))
@@ -48,6 +50,19 @@ def test_what_each_check_blamed_is_read_from_the_verdict_of_the_round(tmp_path):
     verdict.write_text("{}")
     with pytest.raises(CampaignError, match=r"runs/1/verdict\.json: expected a verdict"):
         state.blamed()
+
+
+def test_the_rounds_of_several_campaigns_are_told_apart(tmp_path):
+    states = [State(tmp_path / name) for name in ("first", "second")]
+    for state, node in zip(states, ("node1", "node2"), strict=True):
+        state.add(outcome(0, "slow link", node, report="runs/1/run-report.json"))
+        verdict = state.results / "runs/1/verdict.json"
+        verdict.parent.mkdir(parents=True)
+        case = {"check_class": "NodeLinks", "name": "NodeLinks", "state": "fail", "suspects": [node]}
+        verdict.write_text(json.dumps({"cases": [case]}))
+    outcomes, blamed = together(states)
+    assert [(one.number, one.node) for one in outcomes] == [(0, "node1"), (NUMBERS, "node2")]
+    assert blamed == {0: {"NodeLinks": {"node1"}}, NUMBERS: {"NodeLinks": {"node2"}}}
 
 
 def test_one_campaign_at_a_time(tmp_path):

@@ -14,7 +14,7 @@ def row(text, title):
 
 
 def test_rates_of_each_kind_and_class():
-    text = render([outcome(0), FOUND, MISSED], SEED_7, {})
+    text = render([outcome(0), FOUND, MISSED], [SEED_7], {})
     assert row(text, "slow link").split(" | ")[2:] == ["1/1 (3–100 %)"] * 3 + ["–", "(NodeLinks 1) |"]
     assert "| 0/1 (0–98 %) |" in row(text, "full disk (hard)")
     assert "| 0/1 (0–98 %) |" in row(text, "**all hard faults**")
@@ -24,7 +24,7 @@ def test_rates_of_each_kind_and_class():
 
 def test_found_by_names_what_can_see_the_fault_and_in_brackets_what_else_failed():
     seen = outcome(1, "wrong arithmetic", "node2", failed=("BitSweep", "PartitionHealth"))
-    text = render([seen, outcome(2, "wrong arithmetic", "node2", failed=("BitSweep",))], SEED_7, {})
+    text = render([seen, outcome(2, "wrong arithmetic", "node2", failed=("BitSweep",))], [SEED_7], {})
     assert row(text, "wrong arithmetic").endswith(" | BitSweep 2 (PartitionHealth 1) |")
 
 
@@ -32,17 +32,17 @@ def test_how_soon_a_hang_is_named():
     found = [
         outcome(number, "stopped rank", "node2", named_after_s=after) for number, after in enumerate((18.7, 70, None))
     ]
-    text = render(found, SEED_7, {})
+    text = render(found, [SEED_7], {})
     title = text.splitlines().index(
         "| hang | seconds from the fault until the job named a node | within 60 s | not by the job |"
     )
     assert text.splitlines()[title + 2] == "| stopped rank | 44 (19–70) | 1/2 (1–99 %) | 1 |"
-    assert "seconds from the fault" not in render([FOUND], SEED_7, {})
+    assert "seconds from the fault" not in render([FOUND], [SEED_7], {})
 
 
 def test_what_was_missed_is_listed():
-    assert row(render([FOUND, MISSED], SEED_7, {}), "2 ").split(" | ")[1:4] == ["full disk: ", "node1", "PASS"]
-    assert "No fault was missed" in render([FOUND], SEED_7, {})
+    assert row(render([FOUND, MISSED], [SEED_7], {}), "2 ").split(" | ")[1:4] == ["full disk: ", "node1", "PASS"]
+    assert "No fault was missed" in render([FOUND], [SEED_7], {})
 
 
 def test_rates_of_each_check():
@@ -53,7 +53,8 @@ def test_rates_of_each_check():
     health = outcome(4, "full disk", "node3", failed=("PartitionHealth",))
     kept_from_running = outcome(5, "clock offset", "node1", checks=(), failed=())
     blamed = {1: {"PairSweep": {"node2"}}, 3: {"PairSweep": {"node3"}}, 4: {"PartitionHealth": {"node3", "node1"}}}
-    text = render([outcome(0, checks=("PairSweep",)), pair, missed, not_its, health, kept_from_running], SEED_7, blamed)
+    healthy = outcome(0, checks=("PairSweep",))
+    text = render([healthy, pair, missed, not_its, health, kept_from_running], [SEED_7], blamed)
     assert row(text, "PairSweep").split(" | ")[1:] == [
         "slow link, bandwidth-limited link, lossy link, slow CPU, stopped rank, rank blocked in the kernel, "
         "node dies in a job, MPI does not start, wrong payload",
@@ -65,7 +66,7 @@ def test_rates_of_each_check():
 
 def test_a_run_without_a_verdict_has_found_nothing_and_cried_no_wolf():
     lost = {"verdict": "none", "checks": (), "failed": (), "suspects": ()}
-    text = render([outcome(0), outcome(1, **lost), outcome(2, "slow link", "node2", **lost)], SEED_7, {})
+    text = render([outcome(0), outcome(1, **lost), outcome(2, "slow link", "node2", **lost)], [SEED_7], {})
     assert "2 of them without a verdict" in text
     assert row(text, "slow link").split(" | ")[2] == "0/1 (0–98 %)"
     assert row(text, "**whole run not PASS**").split(" | ")[2:5:2] == ["0/1 (0–98 %)"] * 2
@@ -75,14 +76,14 @@ def test_a_run_without_a_verdict_has_found_nothing_and_cried_no_wolf():
 def test_a_fault_of_one_node_that_was_called_system_wide_is_listed():
     confirmed = outcome(0, "dead slurmd", "node1", diagnoses=(("PartitionState", "confirmed"),))
     false = outcome(1, "dead slurmd", "node1", diagnoses=(("PartitionState", "system-wide"),))
-    text = render([confirmed, false], SEED_7, {})
+    text = render([confirmed, false], [SEED_7], {})
     assert row(text, "dead slurmd").split(" | ")[5] == "1/2 (1–99 %)"
     assert row(text, "1 ").split(" | ")[5] == "PartitionState: system-wide"
     assert not [line for line in text.splitlines() if line.startswith("| 0 |")]
 
 
 def test_what_so_many_rounds_can_show():
-    text = render([FOUND, *(outcome(number) for number in range(36))], SEED_7, {})
+    text = render([FOUND, *(outcome(number) for number in range(36))], [SEED_7], {})
     assert "0 false alarms in 36 leave room for a rate of up to 10 %, 1 faults of 1 for one down to 3 %" in text
     assert "368 healthy rounds without an alarm to show at most 1 %, and 72 faults" in text
 
@@ -90,7 +91,7 @@ def test_what_so_many_rounds_can_show():
 def test_false_alarms_of_each_check():
     alarm = outcome(1, verdict="FAIL", failed=("NodeLinks",), suspects=("node4",))
     transient = outcome(2, unstable=("PartitionHealth",))
-    text = render([outcome(0), alarm, transient], SEED_7, {})
+    text = render([outcome(0), alarm, transient], [SEED_7], {})
     assert row(text, "NodeLinks") == "| NodeLinks |  | – | – | 1/3 (1–91 %) | 0 |"
     assert row(text, "PartitionHealth").split(" | ")[2:] == ["–", "–", "0/3 (0–71 %)", "1 |"]
     assert row(text, "**whole run not PASS**").split(" | ")[4].startswith("1/3")
@@ -98,7 +99,7 @@ def test_false_alarms_of_each_check():
 
 
 def test_bars_do_not_break_the_table():
-    text = render([outcome(1, "damaged output", "node1", detail="fio | tac", suspects=())], SEED_7, {})
+    text = render([outcome(1, "damaged output", "node1", detail="fio | tac", suspects=())], [SEED_7], {})
     assert r"damaged output: fio \| tac" in text
 
 
