@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterable
 
-from reframe.utility import nodelist_abbrev  # type: ignore[import-untyped]
+from ClusterShell.NodeSet import RESOLVER_NOGROUP, NodeSet
 
 # Anything else could be read as a range or a group of nodes.
 _PLAIN_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
@@ -14,4 +14,4 @@ def folded(nodes: Iterable[str]) -> str:
     unique = sorted(set(nodes))
     plain = [node for node in unique if _PLAIN_NAME.fullmatch(node)]
     odd = [node for node in unique if not _PLAIN_NAME.fullmatch(node)]
-    return ",".join([*([str(nodelist_abbrev(plain))] if plain else []), *odd])
+    return ",".join([*([str(NodeSet.fromlist(plain, resolver=RESOLVER_NOGROUP))] if plain else []), *odd])

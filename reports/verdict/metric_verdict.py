@@ -1,11 +1,7 @@
 """One metric against its reference, from the value itself: what ReFrame concluded is a second opinion only."""
 
-import functools
 import math
 from dataclasses import dataclass, replace
-
-# The definition of ReFrame's bounds, negative and zero references included.
-from reframe.utility.sanity import reference_bounds  # type: ignore[import-untyped]
 
 from kappa.ground.figures import counted
 from kappa.record.evidence import ReferenceSource
@@ -60,16 +56,30 @@ class MetricVerdict:
         return abs(value - bound) / abs(bound) if bound else math.inf
 
 
-@functools.lru_cache(4096)  # the references are the same night after night, and ReFrame's function is slow
 def absolute_bounds(
     reference: float, lower_fraction: float | None, upper_fraction: float | None
 ) -> tuple[float, float]:
-    """Lower and upper bound in the metric's unit, infinite where unbounded.
+    """Lower and upper bound in the metric's unit, infinite where unbounded, as ReFrame has them (``assert_reference``):
+    reference × (1 + fraction), or × (1 - fraction) of a negative one; of 0 the fraction itself.
 
-    :raises ValueError: the bounds are not valid.
+    :raises ValueError: a bound on the wrong side of the reference, or one that is no number; also one of more than all
+        of it towards 0.
     """
-    lower, upper = map(float, reference_bounds(reference, lower_fraction, upper_fraction))
+    lowest = -1.0 if reference > 0 else -math.inf
+    highest = math.inf if reference >= 0 else 1.0
+    if lower_fraction is not None and not lowest <= lower_fraction <= 0:
+        raise ValueError(f"invalid low threshold value: {lower_fraction}")
+    if upper_fraction is not None and not 0 <= upper_fraction <= highest:
+        raise ValueError(f"invalid high threshold value: {upper_fraction}")
+    lower = -math.inf if lower_fraction is None else _bound(reference, lower_fraction)
+    upper = math.inf if upper_fraction is None else _bound(reference, upper_fraction)
     return lower, upper
+
+
+def _bound(reference: float, fraction: float) -> float:
+    if reference == 0:
+        return float(fraction)
+    return float(reference * (1 + math.copysign(1, reference) * fraction))
 
 
 def judge_metric(case: Case, metric: Metric) -> MetricVerdict:

@@ -42,3 +42,15 @@ def test_imports_go_down():
                 wrong.append(f"{module} imports {other}")
     assert not wrong
     assert len(paths) > 150
+
+
+def test_what_only_reads_does_without_reframe():
+    """It takes longer to import than a page takes to be made."""
+    wrong = [
+        path
+        for folder in ("reports", "kappa/ground", "kappa/record", "kappa/vocabulary")
+        for path in (REPOSITORY / folder).rglob("*.py")
+        for other in imported(ast.parse(path.read_text(encoding="utf-8")))
+        if other.partition(".")[0] == "reframe"
+    ]
+    assert not wrong

@@ -1,7 +1,9 @@
+import itertools
 import math
 
 import pytest
 from msgspec.structs import replace
+from reframe.utility.sanity import reference_bounds
 
 from kappa.record.evidence import ReferenceSource
 from kappa.record.model import Case, Metric
@@ -11,6 +13,7 @@ from reports.verdict.metric_verdict import (
     NO_VALUE,
     TOO_FEW_EQUALS,
     UNEXPECTED_PASS,
+    absolute_bounds,
     judge_metric,
 )
 from reports.verdict.state import State
@@ -46,6 +49,19 @@ def test_bounds_as_reframe_defines_them(recorded, bounds, state):
     found = verdict(*recorded)
     assert (found.lower, found.upper) == pytest.approx(bounds)
     assert found.state is state
+
+
+@pytest.mark.parametrize("reference", [-50.0, -1.0, -1e-300, 0.0, 1e-9, 3.0, 100.0, math.nan])
+def test_bounds_are_those_of_reframe(reference):
+    fractions = [None, -math.inf, -2.5, -1, -0.3, -1e-9, 0, 1e-9, 0.1, 1, 2.5, math.inf, math.nan]
+    for lower, upper in itertools.product(fractions, repeat=2):
+        found = []
+        for bounds in (absolute_bounds, reference_bounds):
+            try:
+                found.append(repr(tuple(map(float, bounds(reference, lower, upper)))))
+            except ValueError as err:
+                found.append(str(err))
+        assert found[0] == found[1], (reference, lower, upper)
 
 
 def test_reframe_is_not_trusted():
