@@ -15,6 +15,7 @@ pytestmark = pytest.mark.skipif(not os.environ.get("KAPPA_TEST_DOCS"), reason="`
 
 PAGES = ("README.md", "emt_app/README.md", "docs/acceptance.md", "docs/history.md", "docs/quarantine.md")
 USERS = ("root", "games")
+RANGE = "600100000-600165535"
 LIMIT_S = 1500
 # What runs for hours, needs another cluster or calls the tests: what is typed instead, and why.
 INSTEAD = {
@@ -40,8 +41,23 @@ ENDS = {
 }
 
 
+@pytest.fixture
+def namespaces():
+    """The range of user namespaces that every user has whom `adduser` made; `games` has come with the system."""
+    ranges = (("subuids", "/etc/subuid"), ("subgids", "/etc/subgid"))
+    missing = [
+        kind for kind, file in ranges
+        if not re.search(f"^{USERS[1]}:", pathlib.Path(file).read_text(encoding="utf-8"), re.MULTILINE)
+    ]  # fmt: skip
+    for kind in missing if os.geteuid() == 0 else ():
+        subprocess.run(["usermod", f"--add-{kind}", RANGE, USERS[1]], check=True)
+    yield
+    for kind in missing if os.geteuid() == 0 else ():
+        subprocess.run(["usermod", f"--del-{kind}", RANGE, USERS[1]], check=True)
+
+
 @pytest.fixture(params=USERS)
-def shell(request, tmp_path):
+def shell(request, namespaces):
     """shell(commands): their exit statuses and all that they print, typed by this user in one shell in a fresh clone.
 
     Another page than the README begins where that has ended: with the environment that `make setup` has made.

@@ -73,13 +73,15 @@ def _faults(faults: Sequence[Outcome]) -> list[str]:
         "| no false diagnosis, where measured again | found by |",
         "|---|---|---|---|---|---|---|",
     ]
-    for kind in KINDS.values():
+    tried = {outcome.kind for outcome in faults}
+    for kind in (kind for kind in KINDS.values() if kind.name in tried):
         rows.append(_fault_row(kind.name + (" (hard)" if kind.hard else ""), kind.what, _of(faults, kind.name)))
     hard, soft = ([each for each in faults if KINDS[str(each.kind)].hard is wanted] for wanted in (True, False))
     rows.append(_fault_row("**all hard faults**", "target: all detected", hard))
     rows.append(_fault_row("**all others**", "target: at least 95 % detected", soft))
     rows.append(_fault_row("**all**", "target: right node in at least 95 %", faults))
-    return rows
+    untried = [kind.name for kind in KINDS.values() if kind.name not in tried]
+    return [*rows, *(["", f"No rounds with: {', '.join(untried)}."] if untried else [])]
 
 
 def _of(faults: Iterable[Outcome], kind: str) -> list[Outcome]:
