@@ -22,8 +22,10 @@ MODES = {
     "calibrate": Mode(
         "what nightly measures of speed, and nothing else: repeated, for the first references (`--repeat 20`)",
         (
-            "--tag=nightly", "--exclude-tag=^node$",
-            "--exclude=^(Affinity|NumaAffinity|BitSweep|BitSweepDose|EmtBits|EmtCorrectness|StressNg|TransportUsed)(?![A-Za-z])",
+            "--tag=nightly",
+            # PartitionState stays: it has the census of the suite.
+            "--exclude=^(GpuInventory|PartitionHealth|SoftwareInventory|Affinity|NumaAffinity|TransportUsed|BitSweep|BitSweepDose|"
+            "EmtBits|EmtCorrectness|StressNg)(?![A-Za-z])",
         ),
     ),
     "links": Mode(
