@@ -203,7 +203,7 @@ Waveform Reader::waveform() {
     if (shape == "sine") {
         w.shape = Waveform::Shape::sine;
         w.frequency_hz = number("frequency", Range::positive, net_.frequency_hz);
-        w.phase_rad = number("phase", Range::any, 0) * std::numbers::pi / 180;
+        w.phase_turns = number("phase", Range::any, 0) / 360;
     } else if (shape == "step") {
         w.shape = Waveform::Shape::step;
         w.start_s = std::max(w.start_s, 0.0);

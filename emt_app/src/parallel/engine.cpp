@@ -8,9 +8,9 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
-#include <numbers>
 #include <set>
 
+#include "base/elementary.hpp"
 #include "base/fnv1a.hpp"
 #include "network/phasor.hpp"
 #include "parallel/batching.hpp"
@@ -72,8 +72,8 @@ double Engine::instant(std::uint64_t step, int halves) const {
 }
 
 StepClock Engine::clock(double t_old, double t_new) const {
-    const double w = 2 * std::numbers::pi * net_.frequency_hz;
-    return {std::cos(w * t_old), std::sin(w * t_old), std::cos(w * t_new), std::sin(w * t_new)};
+    const CosSin<double> old = cos_sin(net_.frequency_hz * t_old), now = cos_sin(net_.frequency_hz * t_new);
+    return {old.cos, old.sin, now.cos, now.sin};
 }
 
 StepClock Engine::prologue(std::uint64_t step) const {
