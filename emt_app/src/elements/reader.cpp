@@ -179,6 +179,7 @@ std::vector<std::pair<double, bool>> Reader::operations(const std::string& key) 
     std::vector<std::pair<double, bool>> out;
     const json* value = find(key);
     if (value == nullptr) return out;
+    if (!value->is_array()) report_("wrong-type", "'" + key + "' must be a list");
     for (const json& item : *value) {
         const bool good = item.is_object() && item.contains("time") && item["time"].is_number() &&
                           item["time"].get<double>() >= 0 && item.contains("action") &&
