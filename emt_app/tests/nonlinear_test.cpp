@@ -74,6 +74,15 @@ TEST(Transformer, DeltaBlocksZeroSequence) {
     EXPECT_NEAR(s.v("P.a"), std::abs(v) * std::cos(2 * std::numbers::pi * 60 * s.time() + std::arg(v)), 1e-9);
 }
 
+TEST(Fault, OfThreePhasesIsSymmetric) {
+    // Each pair joined through 3 ohm is a star of 1 ohm: half of the source's voltage is left.
+    Simulation s(make_case(R"({"type":"source","name":"E","bus":"A","amplitude":1000,"r1":1,"l1":0},
+        {"type":"fault","name":"F","bus":"A","kind":"abc","r":3,"start":0.001})", 50e-6, R"("start":"steady","buses":["A"],)"));
+    s.run(400);
+    for (int k = 0; k < 3; ++k)
+        EXPECT_NEAR(s.v(std::string("A.") + "abc"[k]), 500 * std::cos(2 * std::numbers::pi * (60 * s.time() - k / 3.0)), 1e-9);
+}
+
 TEST(Fault, ClearsAtACurrentZero) {
     Simulation s(make_case(R"({"type":"source","name":"E","bus":"A","amplitude":1000,"r1":0.1,"l1":0.01},
         {"type":"resistor","name":"R","buses":["A","0"],"r":100},

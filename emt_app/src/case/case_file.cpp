@@ -137,6 +137,8 @@ Case parse_case(const std::string& text, const std::string& origin, double dt_s)
         if (!known.contains(key)) problems.add(key, "unknown-key", "not a key of a case");
     Case out;
     out.hash = fnv1a(text.data(), text.size());
+    for (const char* key : {"title", "description"})
+        if (root.contains(key) && !root[key].is_string()) problems.add(key, "wrong-type", "must be a text, not " + root[key].dump());
     if (root.contains("title") && root["title"].is_string()) out.title = root["title"].get<std::string>();
     out.network.dt_s = dt_s > 0 ? dt_s : setting(root, "dt", problems);
     out.network.frequency_hz = setting(root, "frequency", problems);

@@ -1,5 +1,6 @@
-// Fault at a bus: "kind" says which phases (ag, bg, cg, ab, bc, ca, abg, bcg, cag, abc, abcg) are joined through the
-// resistance "r" from "start" to "stop"; it clears phase by phase at a current zero. Not a switch of Table I.
+// Fault at a bus: "kind" says which phases (ag, bg, cg, ab, bc, ca, abg, bcg, cag, abc, abcg) are joined from "start" to "stop",
+// each to ground or each pair of them through the resistance "r"; it clears path by path at a current zero. Not a switch of
+// Table I.
 #include "elements/element.hpp"
 
 namespace emt {
@@ -22,9 +23,9 @@ public:
         std::vector<std::pair<double, bool>> times{{start_, true}};
         if (stop_ > 0) times.emplace_back(stop_, false);
         const bool grounded = kind_.ends_with('g');
-        for (std::size_t k = 0; k < phases.size(); ++k) {
-            if (!grounded && k == 0) continue;
-            const int q = grounded ? kGround : phases[k - 1];
+        const std::size_t paths = !grounded && phases.size() == 2 ? 1 : phases.size();
+        for (std::size_t k = 0; k < paths; ++k) {
+            const int q = grounded ? kGround : phases[(k + 1) % phases.size()];
             net.switches.push_back({{phases[k], q}, 1 / r_, 0, false, true, times, name_});
         }
     }

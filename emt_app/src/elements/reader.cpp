@@ -179,6 +179,7 @@ std::vector<std::pair<double, bool>> Reader::operations(const std::string& key) 
     std::vector<std::pair<double, bool>> out;
     const json* value = find(key);
     if (value == nullptr) return out;
+    if (!value->is_array()) report_("wrong-type", "'" + key + "' must be a list");
     for (const json& item : *value) {
         const bool good = item.is_object() && item.contains("time") && item["time"].is_number() &&
                           item["time"].get<double>() >= 0 && item.contains("action") &&
@@ -203,7 +204,7 @@ Waveform Reader::waveform() {
     if (shape == "sine") {
         w.shape = Waveform::Shape::sine;
         w.frequency_hz = number("frequency", Range::positive, net_.frequency_hz);
-        w.phase_rad = number("phase", Range::any, 0) * std::numbers::pi / 180;
+        w.phase_turns = number("phase", Range::any, 0) / 360;
     } else if (shape == "step") {
         w.shape = Waveform::Shape::step;
         w.start_s = std::max(w.start_s, 0.0);

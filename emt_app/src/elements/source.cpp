@@ -44,7 +44,7 @@ public:
             report("singular-matrix", "the source impedance is singular");
         for (std::size_t k = 0; k < 3; ++k) {
             out.emf[k] = wave_;
-            out.emf[k].phase_rad -= 2 * std::numbers::pi / 3 * static_cast<double>(k);
+            out.emf[k].phase_turns -= static_cast<double>(k) / 3;
         }
         net.coupled.push_back(out);
     }

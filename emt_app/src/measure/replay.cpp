@@ -112,11 +112,12 @@ double rank_us(Engine& engine, const Record& r, const Ticks& ticks, bool& exact)
         for (int s = 0; s < r.steps; ++s) {
             const std::uint64_t step = r.first + static_cast<std::uint64_t>(s);
             const auto now = static_cast<unsigned>(step);
+            for (std::size_t i = 0; i < r.start.size(); ++i) engine.keep(i);
             engine.kernels().lines_both(local.data(), locals, now);
             engine.kernels().lines_store(cut.data(), cuts, now);
             visit_received(cut, now + 1, [&](double& wave) { wave = *received++; });
             engine.kernels().lines_load(cut.data(), cuts, now);
-            for (Batch& b : engine.batches()) engine.advance_batch(b, r.clocks[static_cast<std::size_t>(s)], step);
+            for (std::size_t i = 0; i < r.start.size(); ++i) engine.advance_batch(i, r.clocks[static_cast<std::size_t>(s)], step);
         }
     });
     for (std::size_t i = 0; i < r.end.size(); ++i) exact = exact && r.end[i].same_bits(engine.batches()[i]);
@@ -134,8 +135,9 @@ double cached_batches_us(Engine& engine, const Record& r, const Ticks& ticks, bo
             [&] {
                 const double* histories = r.histories[i].data();
                 for (int s = 0; s < r.steps; ++s, histories += row.size()) {
+                    engine.keep(i);
                     std::copy_n(histories, row.size(), row.data());
-                    engine.advance_batch(b, r.clocks[static_cast<std::size_t>(s)], r.first + static_cast<std::uint64_t>(s));
+                    engine.advance_batch(i, r.clocks[static_cast<std::size_t>(s)], r.first + static_cast<std::uint64_t>(s));
                 }
             });
         exact = exact && r.end[i].same_bits(b);

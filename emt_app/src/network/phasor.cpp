@@ -2,7 +2,6 @@
 
 #include <Eigen/Sparse>
 #include <Eigen/SparseLU>
-#include <numbers>
 #include <stdexcept>
 
 namespace emt {
@@ -26,7 +25,7 @@ std::vector<Complex> solve(const PhasorEquations& equations) {
 
 }  // namespace
 
-Complex step_operator(const Network& net) { return std::polar(1.0, 2 * std::numbers::pi * net.frequency_hz * net.dt_s); }
+Complex step_operator(const Network& net) { return unit_phasor(net.frequency_hz * net.dt_s); }
 
 std::vector<Complex> solve_phasors(const Network& net) {
     PhasorEquations y(net.nodes(), step_operator(net), net.frequency_hz);

@@ -8,9 +8,9 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
-#include <numbers>
 #include <set>
 
+#include "base/elementary.hpp"
 #include "base/fnv1a.hpp"
 #include "network/phasor.hpp"
 #include "parallel/batching.hpp"
@@ -60,6 +60,7 @@ Engine::Engine(MPI_Comm comm, const Network& net, const Decomposition& parts, co
         for (std::size_t l = 0; l < g.size(); ++l)
             place_of_task_[static_cast<std::size_t>(g[l])] = {static_cast<int>(batches_.size()), static_cast<int>(l)};
         batches_.emplace_back(net, parts, g, phasors);
+        watches_.push_back(make_watch(batches_.back()));
     }
     lines_ = std::make_unique<LineStore>(net, parts, batches_, mapping.rank_of_task, phasors);
     exchange_ = std::make_unique<Exchange>(comm, lines_->cut_lines(), options.exchange, options.transport);
@@ -67,13 +68,11 @@ Engine::Engine(MPI_Comm comm, const Network& net, const Decomposition& parts, co
     exchange_->post(0);
 }
 
-double Engine::instant(std::uint64_t step, int halves) const {
-    return (static_cast<double>(step) + 0.5 * halves) * net_.dt_s;
-}
+double Engine::instant(std::uint64_t step, double part) const { return (static_cast<double>(step) + part) * net_.dt_s; }
 
 StepClock Engine::clock(double t_old, double t_new) const {
-    const double w = 2 * std::numbers::pi * net_.frequency_hz;
-    return {std::cos(w * t_old), std::sin(w * t_old), std::cos(w * t_new), std::sin(w * t_new)};
+    const CosSin<double> old = cos_sin(net_.frequency_hz * t_old), now = cos_sin(net_.frequency_hz * t_new);
+    return {old.cos, old.sin, now.cos, now.sin};
 }
 
 StepClock Engine::prologue(std::uint64_t step) const {
@@ -104,7 +103,8 @@ void Engine::finish_batch(const Batch& batch, const BatchView& view, unsigned ba
     }
 }
 
-void Engine::advance_batch(Batch& batch, const StepClock& clock, std::uint64_t step) {
+void Engine::advance_batch(std::size_t index, const StepClock& clock, std::uint64_t step) {
+    Batch& batch = batches_[index];
     const BatchView& view = batch.view();
     const Kernels& k = kernels();
     batch.before_step(view, instant(step), instant(step + 1));
@@ -122,13 +122,14 @@ void Engine::advance_batch(Batch& batch, const StepClock& clock, std::uint64_t s
         bad = k.finish(view);
     }
     finish_batch(batch, view, bad, step + 1);
+    move_poles(index, step);
 }
 
 void Engine::advance(std::size_t index, const StepClock& clock) {
     const unsigned skip = restart_lanes(index);
     Batch& batch = batches_[index];
     if (skip == 0) {
-        advance_batch(batch, clock, step_);
+        advance_batch(index, clock, step_);
         return;
     }
     // Lanes that restart are computed from the copy; what happens to them here is overwritten.
@@ -144,38 +145,40 @@ void Engine::advance(std::size_t index, const StepClock& clock) {
     finish_batch(batch, view, k.finish(view) & ~skip, step_ + 1);
     for (Restart& r : restarts_)
         if (r.batch == static_cast<int>(index)) half_steps(r);
+    move_poles(index, step_);
+}
+
+void Engine::half_step(Batch& batch, const BatchView& view, unsigned lanes, double t_old, double t_new) {
+    const Kernels& k = kernels();
+    batch.before_step(view, t_old, t_new);
+    k.assemble(view, clock(t_old, t_new), kHalfEuler);
+    if (batch.sparse())
+        for (int l = 0; l < batch.lanes(); ++l) batch.solve_sparse(l, view);
+    else
+        k.solve(view);
+    complete(batch, view, k.outside(view), ~lanes);
 }
 
 void Engine::half_steps(Restart& r) {
     Batch& batch = batches_[static_cast<std::size_t>(r.batch)];
     const BatchView view = batch.view_of(r.state);
-    const Kernels& k = kernels();
     const std::span<double> now = batch.line_history();
     for (int part = 0; part < 2; ++part) {
-        const double t_old = instant(step_, part), t_new = instant(step_, part + 1);
         for (std::size_t i = 0; i < now.size(); ++i)  // waves at the half step by interpolation
             view.ends.history[i] = part == 0 ? 0.5 * (view.ends.history[i] + now[i]) : now[i];
-        batch.before_step(view, t_old, t_new);
-        k.assemble(view, clock(t_old, t_new), kHalfEuler);
-        if (batch.sparse())
-            for (int l = 0; l < batch.lanes(); ++l) batch.solve_sparse(l, view);
-        else
-            k.solve(view);
-        complete(batch, view, k.outside(view), ~r.lanes);
+        half_step(batch, view, r.lanes, instant(step_, 0.5 * part), instant(step_, 0.5 * part + 0.5));
     }
-    finish_batch(batch, view, k.finish(view) & r.lanes, step_ + 1);
-    double* to = batch.state().data();
-    const double* from = r.state.data();
-    for (std::size_t row = 0; row < r.state.size(); row += kLanes)
-        for (unsigned l = 0; l < kLanes; ++l)
-            if ((r.lanes >> l & 1U) != 0) to[row + l] = from[row + l];
+    finish_batch(batch, view, kernels().finish(view) & r.lanes, step_ + 1);
+    for (int l = 0; l < batch.lanes(); ++l)
+        if ((r.lanes >> l & 1U) != 0) batch.take_lane(l, r.state);
 }
 
 void Engine::step() {
-    if (!frozen_ && (!armed_.empty() || (next_operation_ < calendar_.size() && calendar_[next_operation_].step <= step_))) {
+    if (!frozen_ && next_operation_ < calendar_.size() && calendar_[next_operation_].step <= step_) {
         apply_events();
         for (Restart& r : restarts_) r.state = AlignedDoubles(batches_[static_cast<std::size_t>(r.batch)].state());
     }
+    for (std::size_t i = 0; i < batches_.size(); ++i) keep(i);
     const auto& local = lines_->local();
     const auto& cut = lines_->cut();
     const auto now = static_cast<unsigned>(step_);

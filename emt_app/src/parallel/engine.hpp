@@ -56,8 +56,10 @@ public:
 
     /// What every rank does by itself in each step besides its tasks: the clock and the calendar. Measured as σ.
     [[nodiscard]] StepClock prologue(std::uint64_t step) const;
+    /// Before the waves of a step arrive: remembers the instant from which poles may move inside the step.
+    void keep(std::size_t batch);
     /// One ordinary step of one batch, histories of its lines being in place.
-    void advance_batch(Batch& batch, const StepClock& clock, std::uint64_t step);
+    void advance_batch(std::size_t batch, const StepClock& clock, std::uint64_t step);
 
 private:
     struct Place {
@@ -69,10 +71,14 @@ private:
         int pole;       // index of the task's switch; -1: a source starts
         bool close;
     };
-    struct Armed {      // a pole that waits for its current zero
-        Place place;
-        int pole;
-        double last_current;
+    struct Pole {       // a switch that moves by itself, at an instant inside a step
+        int lane, pole;
+        bool armed;     // a breaker that was told to open: waits for its current zero
+        double before;  // its current while closed, its voltage while open, at the instant before, A or V
+    };
+    struct Watch {      // of one batch, when it has such poles; copies of its state
+        std::vector<Pole> poles;
+        AlignedDoubles before, from, half, until, work;
     };
     struct Restart {    // lanes of a batch that take the next step as two half steps
         int batch;
@@ -84,18 +90,24 @@ private:
     void apply_events();
     void set_switch(Place place, int pole, bool closed);
     void mark_restart(Place place);
-    void watch_current_zeros();
-    [[nodiscard]] double pole_current(Place place, int pole) const;
+    [[nodiscard]] Watch make_watch(const Batch& batch) const;
+    [[nodiscard]] bool watching(std::size_t batch) const;
+    void move_poles(std::size_t batch, std::uint64_t step);
+    void move_poles(Watch& watch, Batch& batch, int lane, std::uint64_t step);
+    [[nodiscard]] double passed(const Batch& batch, const Pole& pole, const double* v) const;
+    [[nodiscard]] double instant_of(const Batch& batch, const Pole& pole, double x, double now, std::uint64_t step) const;
+    void set_waves(Watch& watch, const Batch& batch, int lane, double x);
     void complete(Batch& batch, const BatchView& view, unsigned outside, unsigned skip);
     void finish_batch(const Batch& batch, const BatchView& view, unsigned mask, std::uint64_t step) const;
     void half_steps(Restart& restart);
-    /// The time of a step and so many half steps, s. All instants are from here: t + dt and (n + 1)·dt round otherwise, and
+    void half_step(Batch& batch, const BatchView& view, unsigned lanes, double t_old_s, double t_new_s);
+    /// The time of a step and a part of one, s. All instants are from here: t + dt and (n + 1)·dt round otherwise, and
     /// which tasks share a batch would decide what a source gives.
-    [[nodiscard]] double instant(std::uint64_t step, int halves = 0) const;
+    [[nodiscard]] double instant(std::uint64_t step, double part = 0) const;
     [[nodiscard]] StepClock clock(double t_old_s, double t_new_s) const;
     [[nodiscard]] unsigned restart_lanes(std::size_t batch) const;
     void advance(std::size_t batch, const StepClock& clock);
-    void refactor(Batch& batch, int lane, const std::string& opened) const;
+    void refactor(Batch& batch, int lane, const BatchView& view, int pole) const;
 
     const Network& net_;
     const Decomposition& parts_;
@@ -107,7 +119,7 @@ private:
     std::unique_ptr<Exchange> exchange_;
     std::vector<Operation> calendar_;    // ascending
     std::size_t next_operation_ = 0;
-    std::vector<Armed> armed_;
+    std::vector<Watch> watches_;         // per batch
     std::vector<Restart> restarts_;
     std::uint64_t step_ = 0;             // of the last solution
     long unsettled_ = 0;

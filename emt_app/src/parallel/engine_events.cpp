@@ -38,14 +38,14 @@ void Engine::make_calendar() {
     std::stable_sort(calendar_.begin(), calendar_.end(), [](const Operation& a, const Operation& b) { return a.step < b.step; });
 }
 
-void Engine::refactor(Batch& batch, int lane, const std::string& opened) const {
+void Engine::refactor(Batch& batch, int lane, const BatchView& view, int pole) const {
     try {
-        batch.refactor(lane, batch.view());
+        batch.refactor(lane, view);
     } catch (const SingularNode& e) {
         const int node = batch.lane(lane).task->nodes[static_cast<std::size_t>(e.local_node)];
         throw SimulationError("node '" + net_.node_names[static_cast<std::size_t>(node)] + "' lost its path to ground at " +
                               at_time(instant(step_)) +
-                              ": '" + opened + "' opened; give it an 'r_off' or the node a capacitor");
+                              ": '" + batch.lane(lane).task->switches[static_cast<std::size_t>(pole)].name + "' opened; give it an 'r_off' or the node a capacitor");
     }
 }
 
@@ -60,15 +60,8 @@ void Engine::set_switch(Place place, int pole, bool closed) {
     char& state = batch.lane(place.lane).topology.closed[static_cast<std::size_t>(pole)];
     if ((state != 0) == closed) return;
     state = closed ? 1 : 0;
-    refactor(batch, place.lane, batch.lane(place.lane).task->switches[static_cast<std::size_t>(pole)].name);
+    refactor(batch, place.lane, batch.view(), pole);
     mark_restart(place);
-}
-
-double Engine::pole_current(Place place, int pole) const {
-    const Batch& batch = batches_[static_cast<std::size_t>(place.batch)];
-    const Switch& s = batch.lane(place.lane).task->switches[static_cast<std::size_t>(pole)];
-    const auto v = [&](int node) { return node == kGround ? 0.0 : cell(batch.view().v, node, place.lane); };
-    return s.g_on * (v(s.node[0]) - v(s.node[1]));
 }
 
 void Engine::apply_events() {
@@ -80,23 +73,11 @@ void Engine::apply_events() {
             continue;
         }
         const Switch& s = parts_.tasks[static_cast<std::size_t>(o.task)].switches[static_cast<std::size_t>(o.pole)];
-        std::erase_if(armed_, [&](const Armed& a) { return a.place.batch == place.batch && a.place.lane == place.lane && a.pole == o.pole; });
-        if (!o.close && s.at_current_zero)
-            armed_.push_back({place, o.pole, pole_current(place, o.pole)});
-        else
-            set_switch(place, o.pole, o.close);
+        const bool waits = !o.close && s.at_current_zero;
+        for (Pole& p : watches_[static_cast<std::size_t>(place.batch)].poles)
+            if (p.lane == place.lane && p.pole == o.pole) p.armed = waits;
+        if (!waits) set_switch(place, o.pole, o.close);
     }
-    watch_current_zeros();
-}
-
-void Engine::watch_current_zeros() {
-    std::erase_if(armed_, [&](Armed& a) {
-        const double now = pole_current(a.place, a.pole);
-        const bool zero = now == 0 || now * a.last_current < 0;
-        a.last_current = now;
-        if (zero) set_switch(a.place, a.pole, false);
-        return zero;
-    });
 }
 
 }  // namespace emt

@@ -25,7 +25,7 @@ void fill_past(const Line& line, const LineJob& job, const std::vector<Complex>&
         for (int back = 1; back <= mode.delay; ++back) {
             const auto step = static_cast<unsigned>(-back);  // wraps, as in the kernel
             for (std::size_t e = 0; e < 2; ++e) {
-                const double s = (p.sent[e] * std::pow(z, -back)).real();
+                const double s = (p.sent[e] * power(std::conj(z), back)).real();
                 if (k == 0)
                     job.ring0[static_cast<std::size_t>(step & job.mask0) * 2 + e] = s;
                 else

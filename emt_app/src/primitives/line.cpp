@@ -14,7 +14,7 @@ std::array<Complex, 3> to_modes(const Nodes3& node, std::span<const Complex> pha
 LineModePhasors mode_phasors(const LineMode& mode, Complex z, Complex vk, Complex vm) {
     // Sum and difference of the ends decouple: H± = ∓-like scalar equations with the delayed wave D·(α·V + β·H).
     const Complex interpolation = (1 - mode.fraction) + mode.fraction / z;
-    const Complex delay = std::pow(z, -mode.delay) * interpolation;
+    const Complex delay = power(std::conj(z), mode.delay) * interpolation;
     const double beta = mode.z - mode.r / 4, alpha = 1 + beta * mode.y();
     const double sum = mode.c_far() + mode.c_near(), difference = mode.c_near() - mode.c_far();
     const auto history = [&](double c, Complex v) { return -delay * c * alpha * v / (1.0 + delay * c * beta); };

@@ -1,5 +1,6 @@
-// Ideal switch as two conductances.
+// Ideal switch as two conductances: a breaker's pole, which is told when to move, or a valve, which moves by itself.
 #pragma once
+#include <cmath>
 #include <string>
 #include <utility>
 #include <vector>
@@ -8,6 +9,21 @@
 
 namespace emt {
 
+/// A diode closes when its voltage becomes positive and opens when its current becomes negative, from the first node (anode)
+/// to the second (cathode). A thyristor closes only while it is fired.
+enum class Valve { none, diode, thyristor };
+
+/// Pulses on a thyristor's gate: from start_s on, every period_s, each of width_s.
+struct Firing {
+    double start_s = 0, period_s = 0, width_s = 0;
+    /// The first instant not before t_s at which the gate is on, s.
+    [[nodiscard]] double on_from(double t_s) const {
+        if (t_s < start_s) return start_s;
+        const double pulse = start_s + std::floor((t_s - start_s) / period_s) * period_s;
+        return t_s < pulse + width_s ? t_s : pulse + period_s;
+    }
+};
+
 struct Switch {
     Nodes2 node;
     double g_on, g_off;   // S
@@ -15,6 +31,8 @@ struct Switch {
     bool at_current_zero; // opens at the first current zero after the time
     std::vector<std::pair<double, bool>> operations;  // time in s, closed after it; ascending
     std::string name;
+    Valve valve = Valve::none;
+    Firing firing{};
 
     template <class Matrix>
     void stamp(Matrix& y, bool is_closed) const { y.pair(node, is_closed ? g_on : g_off); }

@@ -1,6 +1,7 @@
 #include "solver/batch.hpp"
 
 #include <algorithm>
+#include <cstring>
 
 #include "network/phasor.hpp"
 
@@ -107,6 +108,27 @@ std::size_t Batch::bytes_touched() const {
     return (rows_.state_rows + rows_.constant_rows + rows_.step_rows) * kLanes * sizeof(double) + index_.size() * sizeof(int) + uniform_.size();
 }
 
-std::size_t Batch::bytes_written() const { return rows_.written_rows * kLanes * sizeof(double); }
+std::size_t Batch::bytes_written() const {
+    std::size_t rows = 0;
+    for (const auto& run : rows_.runs) rows += run.count;
+    return rows * kLanes * sizeof(double);
+}
+
+void Batch::copy_written(const AlignedDoubles& from, AlignedDoubles& to) const {
+    for (const auto& run : rows_.runs)
+        std::memcpy(to.data() + run.first * kLanes, from.data() + run.first * kLanes, run.count * kLanes * sizeof(double));
+}
+
+void Batch::between(int l, const AlignedDoubles& from, const AlignedDoubles& until, double w, AlignedDoubles& to) const {
+    for (const auto& run : rows_.runs)
+        for (std::size_t i = run.first; i < run.first + run.count; ++i) {
+            const std::size_t at = i * kLanes + static_cast<std::size_t>(l);
+            to.data()[at] = from.data()[at] + w * (until.data()[at] - from.data()[at]);
+        }
+}
+
+void Batch::take_lane(int l, const AlignedDoubles& from) {
+    for (std::size_t at = static_cast<std::size_t>(l); at < state_.size(); at += kLanes) state_.data()[at] = from.data()[at];
+}
 
 }  // namespace emt

@@ -40,6 +40,12 @@ public:
     [[nodiscard]] BatchView view_of(const AlignedDoubles& state) const;
     [[nodiscard]] AlignedDoubles& state() { return state_; }
     [[nodiscard]] const AlignedDoubles& state() const { return state_; }
+    /// Copies the rows that steps write to another copy of the state.
+    void copy_written(const AlignedDoubles& from, AlignedDoubles& to) const;
+    /// Those rows of one lane, linearly between two instants: from + w·(until - from).
+    void between(int lane, const AlignedDoubles& from, const AlignedDoubles& until, double w, AlignedDoubles& to) const;
+    /// Takes all rows of one lane from another copy of the state.
+    void take_lane(int lane, const AlignedDoubles& from);
     [[nodiscard]] AlignedDoubles& constants() { return constants_; }
     [[nodiscard]] int lanes() const { return static_cast<int>(lane_.size()); }
     [[nodiscard]] LaneTask& lane(int l) { return lane_[static_cast<std::size_t>(l)]; }

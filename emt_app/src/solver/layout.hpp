@@ -3,6 +3,7 @@
 #include "primitives/rows.hpp"
 
 #include <cstddef>
+#include <vector>
 
 namespace emt {
 
@@ -16,8 +17,9 @@ public:
 
     /// State that an ordinary step writes.
     void written(double*& rows, int count) {
+        if (runs.empty() || runs.back().first + runs.back().count != state_rows) runs.push_back({state_rows, 0});
+        runs.back().count += static_cast<std::size_t>(count);
         state(rows, count);
-        written_rows += static_cast<std::size_t>(count);
     }
     /// State that only operations, sources and segments change.
     void state(double*& rows, int count) { rows = take(state_, state_rows, count); }
@@ -31,7 +33,12 @@ public:
         }
     }
 
-    std::size_t state_rows = 0, written_rows = 0, constant_rows = 0, step_rows = 0;
+    std::size_t state_rows = 0, constant_rows = 0, step_rows = 0;
+    /// Rows of the state that an ordinary step writes.
+    struct Run {
+        std::size_t first, count;
+    };
+    std::vector<Run> runs;
 
 private:
     static double* take(double* base, std::size_t& used, int count) {

@@ -1,0 +1,79 @@
+// Sine, cosine, exponential and integer powers from +, −, × and ÷ alone.
+//
+// A C library picks its own by processor, with fused multiply-adds or without, and two kinds of node would differ in last
+// bits. These have one order of operations and, compiled without contraction, the same bits on every processor and in every
+// instruction set. Errors are below one unit in the last place (tests/elementary_test.cpp).
+//
+// `Real` is double or a vector of doubles. Everything is inlined, so that no code of one instruction set is called by another.
+#pragma once
+#include <cmath>
+#include <complex>
+#include <limits>
+
+namespace emt {
+
+/// x to the nearest whole number, ties to even, for |x| < 2⁵¹: beyond 2⁵² a double has no fraction.
+template <class Real>
+[[gnu::always_inline]] inline Real whole(const Real& x) {
+    constexpr double kShift = 0x1.8p52;
+    return (x + kShift) - kShift;
+}
+
+template <class Real>
+struct CosSin {
+    Real cos, sin;
+};
+
+/// Cosine and sine of 2π·turns, |turns| < 2⁴⁹. Turns, because taking whole ones off is exact.
+///
+/// turns = q/4 + r with |r| ≤ 1/8; then the Taylor series of cos 2πr and sin 2πr, whose remainders are below 10⁻¹⁷.
+template <class Real>
+[[gnu::always_inline]] inline CosSin<Real> cos_sin(const Real& turns) {
+    const Real quarters = whole(4.0 * turns);
+    const Real r = turns - 0.25 * quarters, r2 = r * r;
+    // (2π)ᵏ/k! with the signs of the series; of 2π also what its double leaves over.
+    const Real s = -0x1.4abbce625be53p+5 + r2 * (0x1.466bc6775aae2p+6 + r2 * (-0x1.32d2cce62bd86p+6 + r2 * (0x1.50783487ee782p+5 + r2 *
+                   (-0x1.e3074fde8871fp+3 + r2 * (0x1.e8f434d018d63p+1 + r2 * (-0x1.6fadb9f155744p-1 + r2 * 0x1.aaec32af93359p-4))))));
+    const Real c = 0x1.03c1f081b5ac4p+6 + r2 * (-0x1.55d3c7e3cbffap+6 + r2 * (0x1.e1f506891babbp+5 + r2 * (-0x1.a6d1f2a204a8cp+4 + r2 *
+                   (0x1.f9d38a3763cc3p+2 + r2 * (-0x1.b6e24f44b128fp+0 + r2 * 0x1.20c62c2f2d7f5p-2)))));
+    const Real sine = 0x1.921fb54442d18p+2 * r + (0x1.1a62633145c07p-52 * r + r2 * r * s);
+    const Real half = 0x1.3bd3cc9be45dep+4 * r2;  // 1 − half is rounded; what is lost comes back
+    const Real one_less = 1.0 - half;
+    const Real cosine = one_less + (((1.0 - one_less) - half) + r2 * r2 * c);
+    const Real turn = quarters - 4.0 * whole(0.25 * quarters);  // −2 … 2
+    const auto odd = turn * turn == 1.0;
+    const Real x = odd ? sine : cosine, y = odd ? cosine : sine;
+    return {(turn == 1.0) | (turn * turn == 4.0) ? -x : x, (turn == -1.0) | (turn * turn == 4.0) ? -y : y};
+}
+
+/// eˣ; 0 below the smallest double, infinite above the largest.
+///
+/// x = k·ln 2 + r with |r| ≤ ln 2 / 2, ln 2 in two parts; then the Taylor series, whose remainder is below 10⁻¹⁷.
+inline double exponential(double x) {
+    if (!(x < 710)) return x < std::numeric_limits<double>::infinity() ? std::numeric_limits<double>::infinity() : x;
+    if (x < -746) return 0;
+    const double k = whole(x * 0x1.71547652b82fep+0);
+    const double high = x - k * 0x1.62e42fee00000p-1, low = k * 0x1.a39ef35793c76p-33;
+    const double r = high - low;
+    const double lost = (high - r) - low;
+    const double p = 0x1.0p-1 + r * (0x1.5555555555555p-3 + r * (0x1.5555555555555p-5 + r * (0x1.1111111111111p-7 + r * (0x1.6c16c16c16c17p-10 + r *
+                     (0x1.a01a01a01a01ap-13 + r * (0x1.a01a01a01a01ap-16 + r * (0x1.71de3a556c734p-19 + r * (0x1.27e4fb7789f5cp-22 + r *
+                     (0x1.ae64567f544e4p-26 + r * (0x1.1eed8eff8d898p-29 + r * 0x1.6124613a86d09p-33))))))))));
+    return std::ldexp(1 + (r + (lost + r * r * p)), static_cast<int>(k));
+}
+
+/// exp(2πj·turns).
+inline std::complex<double> unit_phasor(double turns) {
+    const CosSin<double> u = cos_sin(turns);
+    return {u.cos, u.sin};
+}
+
+/// zⁿ by squaring, n ≥ 0.
+inline std::complex<double> power(std::complex<double> z, int n) {
+    std::complex<double> out = 1;
+    for (; n > 0; n >>= 1, z *= z)
+        if ((n & 1) != 0) out *= z;
+    return out;
+}
+
+}  // namespace emt

@@ -1,0 +1,54 @@
+// Valves, one phase or three: a diode conducts from its first node (anode) to its second (cathode), a thyristor only after it has
+// been fired. They open when their current becomes zero. Instants lie inside the steps (parallel/engine_instants.cpp). Closed
+// they are the resistance "r_on", open "r_off" (nothing when left out: give what would be cut off a path of its own, as
+// snubbers do).
+#include "elements/element.hpp"
+
+namespace emt {
+namespace {
+constexpr std::string_view kDiode = R"({"allOf": [{"$ref": "#/$defs/terminals"}], "properties": {
+        "r_on": {"$ref": "#/$defs/positive"},
+        "r_off": {"$ref": "#/$defs/positive"}}})";
+constexpr std::string_view kThyristor = R"({"allOf": [{"$ref": "#/$defs/terminals"}], "required": ["start", "width"], "properties": {
+        "r_on": {"$ref": "#/$defs/positive"},
+        "r_off": {"$ref": "#/$defs/positive"},
+        "start": {"$ref": "#/$defs/not_negative", "description": "of the first pulse on the gate, s"},
+        "period": {"$ref": "#/$defs/positive", "description": "from pulse to pulse, s; without it that of the case's frequency"},
+        "width": {"$ref": "#/$defs/positive", "description": "of a pulse, s"}}})";
+
+class ValveElement final : public Element {
+public:
+    ValveElement(Reader& in, Valve valve)
+        : valve_(valve),
+          name_(in.name()),
+          ends_(in.terminals()),
+          r_on_(in.number("r_on", Reader::Range::positive, 1e-3)),
+          r_off_(in.number("r_off", Reader::Range::positive, 0)) {
+        if (valve == Valve::thyristor)
+            firing_ = {in.number("start", Reader::Range::not_negative), in.number("period", Reader::Range::positive, 0),
+                       in.number("width", Reader::Range::positive)};
+    }
+    void lower(Network& net, Reporter& report) const override {
+        Firing firing = firing_;
+        if (firing.period_s == 0) firing.period_s = 1 / net.frequency_hz;
+        if (firing.width_s > firing.period_s) report("out-of-range", "'width' must not be longer than the period");
+        for (const Nodes2& ends : ends_)
+            net.switches.push_back({ends, 1 / r_on_, r_off_ > 0 ? 1 / r_off_ : 0, false, false, {}, name_, valve_, firing});
+    }
+    [[nodiscard]] Census census() const override { return {}; }
+
+private:
+    Valve valve_;
+    std::string name_;
+    std::vector<Nodes2> ends_;
+    double r_on_, r_off_;  // ohm
+    Firing firing_{};
+};
+template <Valve valve>
+std::unique_ptr<Element> make_valve(Reader& in) {
+    return std::make_unique<ValveElement>(in, valve);
+}
+}  // namespace
+ElementType diode_element() { return {"diode", make_valve<Valve::diode>, kDiode}; }
+ElementType thyristor_element() { return {"thyristor", make_valve<Valve::thyristor>, kThyristor}; }
+}  // namespace emt

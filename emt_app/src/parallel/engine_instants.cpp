@@ -1,0 +1,140 @@
+// Poles that move by themselves, at an instant inside a step: breakers at a current zero, diodes, thyristors.
+//
+// After a step of a task, voltages and currents are taken to be linear in it, and the first instant t_n + x·Δt at which a pole
+// moves is looked for. The step is then taken again from there (A. M. Gole et al., "Interpolation algorithms for the simulation
+// of power electronics in EMT programs", IEEE Trans. Power Delivery 12(2), 1997, as in PSCAD): the task's state at that instant by
+// interpolation, two half steps of backward Euler for the discontinuity (Martí and Lin 1989), which lead to t_n + (x + 1)·Δt, and the
+// state at t_{n+1} on the line through the two. Poles may move several times in a step. Each interpolation has an error of order Δt², so the
+// whole keeps order two. Waves of lines between two steps are interpolated, too, and after t_{n+1} extrapolated.
+#include <algorithm>
+
+#include "parallel/engine.hpp"
+
+namespace emt {
+namespace {
+
+constexpr int kMoves = 12;      // of a task in a step
+constexpr double kNever = 2;    // later than this step
+
+}  // namespace
+
+Engine::Watch Engine::make_watch(const Batch& batch) const {
+    Watch watch;
+    for (int l = 0; l < batch.lanes(); ++l) {
+        const std::vector<Switch>& switches = batch.lane(l).task->switches;
+        for (std::size_t p = 0; p < switches.size(); ++p)
+            if (switches[p].valve != Valve::none || switches[p].at_current_zero) watch.poles.push_back({l, static_cast<int>(p), false, 0});
+    }
+    if (!watch.poles.empty())
+        for (AlignedDoubles* copy : {&watch.before, &watch.from, &watch.half, &watch.until, &watch.work}) *copy = AlignedDoubles(batch.state());
+    return watch;
+}
+
+bool Engine::watching(std::size_t index) const {
+    const std::vector<Pole>& poles = watches_[index].poles;
+    return std::any_of(poles.begin(), poles.end(), [&](const Pole& p) {
+        return p.armed || batches_[index].lane(p.lane).task->switches[static_cast<std::size_t>(p.pole)].valve != Valve::none;
+    });
+}
+
+void Engine::keep(std::size_t index) {
+    if (watching(index)) batches_[index].copy_written(batches_[index].state(), watches_[index].before);
+}
+
+void Engine::move_poles(std::size_t index, std::uint64_t step) {
+    if (!watching(index)) return;
+    Watch& watch = watches_[index];
+    for (std::size_t i = 0; i < watch.poles.size(); ++i)  // they are in the order of the lanes
+        if (i == 0 || watch.poles[i].lane != watch.poles[i - 1].lane) move_poles(watch, batches_[index], watch.poles[i].lane, step);
+}
+
+double Engine::passed(const Batch& batch, const Pole& pole, const double* v) const {
+    const Switch& s = batch.lane(pole.lane).task->switches[static_cast<std::size_t>(pole.pole)];
+    const auto at = [&](int node) { return node == kGround ? 0.0 : cell(v, node, pole.lane); };
+    const double u = at(s.node[0]) - at(s.node[1]);
+    return batch.lane(pole.lane).topology.closed[static_cast<std::size_t>(pole.pole)] != 0 ? s.g_on * u : u;
+}
+
+double Engine::instant_of(const Batch& batch, const Pole& pole, double x, double now, std::uint64_t step) const {
+    const Switch& s = batch.lane(pole.lane).task->switches[static_cast<std::size_t>(pole.pole)];
+    const double from = pole.before;
+    const double crossing = from == now ? x : x + (1 - x) * (from / (from - now));
+    if (batch.lane(pole.lane).topology.closed[static_cast<std::size_t>(pole.pole)] != 0) {
+        if (s.valve == Valve::none) return pole.armed && !frozen_ && !(from * now > 0) ? crossing : kNever;
+        return now < 0 ? (from > 0 ? crossing : x) : kNever;
+    }
+    if (s.valve == Valve::diode) return now > 0 ? (from < 0 ? crossing : x) : kNever;
+    if (s.valve == Valve::none) return kNever;
+    // Fired at `fired`; a thyristor whose voltage becomes positive later closes then, if its gate is still on.
+    const auto on_from = [&](double at) { return s.firing.on_from(instant(step, at)) / net_.dt_s - static_cast<double>(step); };
+    const double fired = std::max(x, on_from(x));
+    if (fired > 1) return kNever;
+    if (from + (now - from) * ((fired - x) / (1 - x)) > 0) return fired;
+    const double again = now > 0 ? std::max(crossing, on_from(crossing)) : kNever;
+    return again <= 1 ? again : kNever;
+}
+
+/// Waves at t_n + x·Δt in the lane's working copy: on the line through those of both steps.
+void Engine::set_waves(Watch& watch, const Batch& batch, int lane, double x) {
+    const double *old = batch.view_of(watch.before).ends.history, *now = batch.view().ends.history;
+    double* const to = batch.view_of(watch.work).ends.history;
+    for (int row = 0; row < 3 * batch.view().ends.at.count; ++row)
+        cell(to, row, lane) = cell(old, row, lane) + x * (cell(now, row, lane) - cell(old, row, lane));
+}
+
+void Engine::move_poles(Watch& watch, Batch& batch, int lane, std::uint64_t step) {
+    const auto poles = std::equal_range(watch.poles.begin(), watch.poles.end(), Pole{lane, 0, false, 0},
+                                        [](const Pole& a, const Pole& b) { return a.lane < b.lane; });
+    const auto look_back = [&](const AlignedDoubles& state) {
+        for (auto p = poles.first; p != poles.second; ++p) p->before = passed(batch, *p, batch.view_of(state).v);
+    };
+    const AlignedDoubles *from = &watch.before, *until = &batch.state();
+    double x = 0;
+    int moves = 0;
+    look_back(*from);
+    for (;; ++moves) {
+        Pole* mover = nullptr;
+        double at = kNever;
+        for (auto p = poles.first; p != poles.second; ++p)
+            if (const double t = instant_of(batch, *p, x, passed(batch, *p, batch.view_of(*until).v), step); t < at) {
+                mover = &*p;
+                at = t;
+            }
+        if (mover == nullptr) break;
+        if (moves == kMoves) {
+            ++unsettled_;
+            break;
+        }
+        if (moves == 0) watch.work.assign(batch.state());
+        batch.between(lane, *from, *until, x < 1 ? (at - x) / (1 - x) : 1, watch.work);
+        x = at;
+        const BatchView work = batch.view_of(watch.work);
+        char& closed = batch.lane(lane).topology.closed[static_cast<std::size_t>(mover->pole)];
+        closed = closed != 0 ? 0 : 1;
+        mover->armed = false;
+        refactor(batch, lane, work, mover->pole);
+        set_waves(watch, batch, lane, x + 0.5);
+        half_step(batch, work, 1U << lane, instant(step, x), instant(step, x + 0.5));
+        batch.copy_written(watch.work, watch.half);
+        set_waves(watch, batch, lane, x + 1);
+        half_step(batch, work, 1U << lane, instant(step, x + 0.5), instant(step, x + 1));
+        // Voltages have jumped: just after the instant they are on the line through the two half steps.
+        batch.between(lane, watch.half, watch.work, -1, watch.from);
+        batch.between(lane, watch.half, watch.work, 1 - 2 * x, watch.until);
+        from = &watch.from;
+        until = &watch.until;
+        look_back(watch.from);
+        mover->before = 0;
+    }
+    if (moves == 0) return;
+    batch.between(lane, watch.until, watch.until, 0, watch.work);
+    set_waves(watch, batch, lane, 1);
+    const BatchView work = batch.view_of(watch.work), before = batch.view_of(watch.before);
+    // What the end of the step adds to: the digest and the last waves.
+    for (int i = 0; i < batch.view().n; ++i) work.digest[i * kLanes + lane] = before.digest[i * kLanes + lane];
+    for (int row = 0; row < 3 * work.ends.at.count; ++row) cell(work.ends.previous, row, lane) = cell(before.ends.previous, row, lane);
+    finish_batch(batch, work, kernels().finish(work) & 1U << lane, step + 1);
+    batch.take_lane(lane, watch.work);
+}
+
+}  // namespace emt
