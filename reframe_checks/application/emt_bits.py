@@ -1,8 +1,8 @@
 """Wrong bits: every core of every node simulates the same network by itself, and all have to end with the same bits.
 
 The digest is over all voltages at all steps and all that is left in memory (``emt alike``). It is compared with those
-of all other cores and with the one on record for the C library (``localise/golden_bits.json``). Which network it is
-changes from night to night.
+of all other cores and with the one on record for the version of Eigen (``localise/golden_bits.json``). Which network
+it is changes from night to night.
 """
 
 import shlex
