@@ -48,8 +48,7 @@ private:
     EngineOptions options_;
 };
 
-/// What the bits depend on besides the case: sines of the C library, which differ with and without fused operations, and the
-/// order in which Eigen adds. The kernels of all instruction sets give the same bits.
+/// What the bits depend on besides the case: the order in which Eigen adds. The kernels of all instruction sets give the same.
 [[nodiscard]] std::string basis_of_bits();
 
 }  // namespace emt
