@@ -12,6 +12,7 @@
 #include "commands/commands.hpp"
 #include "generate/hq.hpp"
 #include "measure/alike.hpp"
+#include "measure/checksum.hpp"
 
 namespace emt {
 namespace {
@@ -58,9 +59,7 @@ struct Trial {
 };
 
 json digests_as_json(std::uint64_t digest) {
-    char text[24];
-    std::snprintf(text, sizeof text, "%016llx", static_cast<unsigned long long>(digest));
-    return json::array({json{{"digest", text}, {"rounds", 1}}});
+    return json::array({json{{"digest", sixteen_digits(digest)}, {"rounds", 1}}});
 }
 
 void run(int trials, std::uint64_t seed) {

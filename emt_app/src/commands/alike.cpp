@@ -16,6 +16,7 @@
 #include "base/own_cores.hpp"
 #include "commands/commands.hpp"
 #include "commands/ranks.hpp"
+#include "measure/checksum.hpp"
 
 namespace emt {
 namespace {
@@ -59,11 +60,7 @@ std::string gathered(const Mpi& mpi, const std::string& own) {
 
 json digests_as_json(const std::map<std::uint64_t, int>& rounds) {
     json out = json::array();
-    for (const auto& [digest, count] : rounds) {
-        char text[24];
-        std::snprintf(text, sizeof text, "%016llx", static_cast<unsigned long long>(digest));
-        out.push_back({{"digest", text}, {"rounds", count}});
-    }
+    for (const auto& [digest, count] : rounds) out.push_back({{"digest", sixteen_digits(digest)}, {"rounds", count}});
     return out;
 }
 

@@ -3,12 +3,11 @@
 #include <mpi.h>
 
 #include <cmath>
-#include <cstdio>
 
-#include "base/fnv1a.hpp"
 #include "base/heartbeat.hpp"
 #include "commands/progress.hpp"
 #include "commands/ranks.hpp"
+#include "measure/checksum.hpp"
 #include "measure/metrics.hpp"
 #include "measure/replay.hpp"
 #include "measure/timer.hpp"
@@ -18,18 +17,6 @@ namespace emt {
 using nlohmann::json;
 
 namespace {
-
-/// One digest of the whole run, from the digests of all tasks in the order of the case.
-std::string checksum(const Mpi& mpi, const Engine& engine, std::size_t tasks) {
-    std::vector<std::uint64_t> digest(tasks);
-    for (const auto& [task, value] : engine.digests()) digest[static_cast<std::size_t>(task)] = value;
-    std::vector<std::uint64_t> all(tasks);
-    MPI_Reduce(digest.data(), all.data(), static_cast<int>(tasks), MPI_UINT64_T, MPI_BXOR, 0, MPI_COMM_WORLD);
-    if (mpi.rank != 0) return {};
-    char text[24];
-    std::snprintf(text, sizeof text, "%016llx", static_cast<unsigned long long>(fnv1a(all.data(), tasks * sizeof all[0])));
-    return text;
-}
 
 json gather(const Mpi& mpi, double value) {
     std::vector<double> all(static_cast<std::size_t>(mpi.size));
@@ -105,7 +92,7 @@ Timing simulate(const Mpi& mpi, Engine& engine, Probes& probes, const RunOptions
 json measurements(const Mpi& mpi, Engine& engine, const Timing& t, const RunOptions& o, std::size_t tasks) {
     const double p = mpi.size;
     json r;
-    r["checksum"] = checksum(mpi, engine, tasks);
+    r["checksum"] = checksum(task_digests(MPI_COMM_WORLD, engine, tasks));
     double us_per_tick = t.us_per_tick;
     MPI_Bcast(&us_per_tick, 1, MPI_DOUBLE, 0, MPI_COMM_WORLD);
     const auto bins = merged_bins(t, us_per_tick);

@@ -1,11 +1,11 @@
 // `emt run`: load, map, simulate, measure, report.
 #include <algorithm>
-#include <cstdio>
 
 #include "base/fnv1a.hpp"
 #include "case/case_file.hpp"
 #include "commands/measurements.hpp"
 #include "commands/summary.hpp"
+#include "measure/checksum.hpp"
 #include "measure/provenance.hpp"
 
 namespace emt {
@@ -47,11 +47,7 @@ void simulate_and_report(const Mpi& mpi, const RunOptions& o, int argc, char** a
     agree(mpi, failure);
     agree_on(mpi, fnv1a(mapping.rank_of_task.data(), mapping.rank_of_task.size() * sizeof mapping.rank_of_task[0]),
              "maps the tasks otherwise than rank 0 (--map " + o.map + "): give every node the same file and program");
-    EngineOptions eo;
-    eo.exchange = o.exchange == "slack" ? ExchangeMode::slack : ExchangeMode::step;
-    eo.transport = o.transport == "message" ? Transport::message : o.transport == "shared" ? Transport::shared : Transport::automatic;
-    eo.kernels = kernels;
-    Engine engine(MPI_COMM_WORLD, c.network, parts, mapping, eo);
+    Engine engine(MPI_COMM_WORLD, c.network, parts, mapping, {exchange_mode(o.exchange), transport(o.transport), kernels});
     json result;
     try {
         Probes probes(c.network, engine, o);
@@ -65,10 +61,8 @@ void simulate_and_report(const Mpi& mpi, const RunOptions& o, int argc, char** a
     }
     const json origin = provenance(MPI_COMM_WORLD);
     if (mpi.rank != 0) return;
-    char hash[24];
-    std::snprintf(hash, sizeof hash, "%016llx", static_cast<unsigned long long>(c.hash));
     result.update({{"format", "kappa-emt-result"}, {"version", 1}, {"title", c.title.empty() ? o.case_path : c.title}, {"case", o.case_path},
-                   {"case_hash", hash}, {"steps", o.steps}, {"warm_up", o.warm_up}, {"dt_us", c.network.dt_s * 1e6}, {"ranks", mpi.size},
+                   {"case_hash", sixteen_digits(c.hash)}, {"steps", o.steps}, {"warm_up", o.warm_up}, {"dt_us", c.network.dt_s * 1e6}, {"ranks", mpi.size},
                    {"tasks", parts.tasks.size()}, {"islands", parts.islands}, {"nodes", c.census.nodes}, {"exchange", o.exchange},
                    {"transport", o.transport}, {"map", mapping.method}, {"modelled_step_us", rounded(mapping.modelled_step_us)},
                    {"isa", kernels->name}, {"simplified", c.simplified}, {"provenance", origin}});

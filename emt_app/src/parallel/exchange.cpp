@@ -12,6 +12,12 @@ constexpr int kModes = 3;
 constexpr int kMaxMessageBytes = 4096;  // larger ones leave the eager protocol of common MPI libraries
 }  // namespace
 
+ExchangeMode exchange_mode(const std::string& name) { return name == "slack" ? ExchangeMode::slack : ExchangeMode::step; }
+
+Transport transport(const std::string& name) {
+    return name == "message" ? Transport::message : name == "shared" ? Transport::shared : Transport::automatic;
+}
+
 struct Exchange::Neighbour {
     int rank = 0;
     std::vector<CutLine> lines;  // by line number: the same order at both sides

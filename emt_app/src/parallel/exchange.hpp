@@ -18,6 +18,10 @@ namespace emt {
 enum class ExchangeMode { step, slack };
 enum class Transport { automatic, message, shared };
 
+/// By their names on the command line.
+[[nodiscard]] ExchangeMode exchange_mode(const std::string& name);
+[[nodiscard]] Transport transport(const std::string& name);
+
 /// A line whose other end belongs to another rank.
 struct CutLine {
     int line;
