@@ -160,6 +160,16 @@ class RandomElements:
         keys |= self._perhaps("r_on", self.near(1e-4 * z)) | self._perhaps("r_off", self.near(1e4 * z))
         self._add("switch", ends, keys, {"current_zero": True} if self.shape.random() < 0.4 else {})
 
+    def valve(self, kind: str, ends: Ends, z: float) -> None:
+        """``diode`` or ``thyristor``; pulses that come and go within the steps that are simulated."""
+        keys = self._perhaps("r_on", self.near(1e-4 * z)) | self._perhaps("r_off", self.near(1e3 * z))
+        if kind == "thyristor":
+            period = self.near(20 * self._study.dt_s)
+            keys |= {"start": self.times(1)[0], "width": period * self._values.uniform(0.1, 0.5)}
+            if "r_on" in keys:
+                keys["period"] = period
+        self._add(kind, ends, keys)
+
     # Sources.
 
     def voltage_source(self, to: str, peak_v: float, z: float, from_: str = "0") -> None:

@@ -182,6 +182,8 @@ class _Network:
             add.fault,
             add.fault,
             self._switched_load,
+            lambda bus: self._rectified(bus, "diode"),
+            lambda bus: self._rectified(bus, "thyristor"),
             self._neutral,
         )
 
@@ -199,6 +201,14 @@ class _Network:
         else:
             load = self._new_node(bus.peak_v, bus.z_ohm)
             self._elements.switch(between(self._phase(bus), load.name), bus.z_ohm, closed)
+
+    def _rectified(self, bus: Bus, kind: str) -> None:
+        if self._elements.shape.random() < 0.5:
+            load = self._new_bus(bus.peak_v, bus.z_ohm)
+            self._elements.valve(kind, of_phases(bus.name, load.name), bus.z_ohm)
+        else:
+            load = self._new_node(bus.peak_v, bus.z_ohm)
+            self._elements.valve(kind, between(self._phase(bus), load.name), bus.z_ohm)
 
     def _neutral(self, bus: Bus) -> None:
         point = self._new_node(bus.peak_v, bus.z_ohm)
