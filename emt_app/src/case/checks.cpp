@@ -25,9 +25,25 @@ void check_islands(const Network& net, const Decomposition& parts, Diagnostics& 
                          "belongs to an island without any source or initial condition: connect it or remove it");
 }
 
+void check_signals(const Signals& signals, Diagnostics& problems) {
+    const auto listed = [](const std::vector<std::string>& names) {
+        std::string out;
+        for (const std::string& n : names) out += (out.empty() ? "'" : ", '") + n + "'";
+        return out;
+    };
+    for (const Signals::Signal& s : signals.all()) {
+        if (s.makers.empty() && !s.readers.empty())
+            problems.add("signal '" + s.name + "'", "unknown-signal",
+                         "is read by " + listed(s.readers) + ", but it is neither the name of a block nor what another element measures");
+        if (s.makers.size() > 1) problems.add("signal '" + s.name + "'", "duplicate-signal", "is made by " + listed(s.makers));
+    }
+}
+
 }  // namespace
 
 void check_network(const Network& net, Diagnostics& problems) {
+    check_signals(net.signals, problems);
+    if (!problems.empty()) return;
     const Decomposition parts = decompose(net);
     if (parts.tasks.empty()) problems.add("elements", "empty-case", "there is nothing to solve");
     for (const Task& task : parts.tasks) {

@@ -1,4 +1,4 @@
-// Node voltages over time, from whichever rank has the node, as CSV.
+// Node voltages and signals over time, from whichever rank has the node, as CSV.
 #pragma once
 #include "commands/commands.hpp"
 #include "commands/ranks.hpp"
@@ -8,7 +8,7 @@ namespace emt {
 
 class Probes {
 public:
-    /// Throws std::runtime_error when a probe names no node. `options` must outlive this.
+    /// Throws std::runtime_error when a probe names neither a node nor a signal. `options` must outlive this.
     Probes(const Network& net, const Engine& engine, const RunOptions& options);
     void record(const Engine& engine);
     /// Collective; rank 0 writes.
@@ -16,8 +16,12 @@ public:
 
 private:
     const RunOptions& options_;
-    std::vector<int> node_;
-    std::vector<char> owned_;
+    struct Probe {
+        bool signal;
+        int number;
+        bool owned;
+    };
+    std::vector<Probe> probes_;
     std::vector<double> values_;
 };
 

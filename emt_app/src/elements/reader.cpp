@@ -195,6 +195,19 @@ std::vector<std::pair<double, bool>> Reader::operations(const std::string& key) 
     return out;
 }
 
+std::string Reader::signal(const std::string& key) {
+    const json* value = find(key);
+    if (value == nullptr) {
+        report_("missing-key", "needs the signal '" + key + "'");
+        return {};
+    }
+    if (!value->is_string() || value->get<std::string>().empty()) {
+        report_("wrong-type", "'" + key + "' must be the name of a signal (a block, or ELEMENT.output), not " + value->dump());
+        return {};
+    }
+    return value->get<std::string>();
+}
+
 Waveform Reader::waveform() {
     Waveform w;
     const std::string shape = choice("shape", {"sine", "step", "double_exponential"}, "sine");

@@ -58,6 +58,8 @@ public:
     /// Ascending points [[x, i], …] of an odd characteristic; (0,0) is implied.
     void curve(const std::string& key, std::vector<double>& x, std::vector<double>& i);
     std::vector<std::pair<double, bool>> operations(const std::string& key);
+    /// The name of a signal; a number of it is had from Network::signals when the element is lowered.
+    std::string signal(const std::string& key);
     /// Waveform keys shape, amplitude, frequency, phase, start, tau_front, tau_tail of this object; with a steady start,
     /// a source that is on from the beginning must be a sine at the case's frequency.
     Waveform waveform();

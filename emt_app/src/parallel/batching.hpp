@@ -25,6 +25,7 @@ private:
         std::vector<std::size_t> count;
         std::vector<std::vector<Nodes6>> elements;
         std::size_t line_ends;
+        std::vector<std::vector<int>> reads;  // signals, kind by kind
         auto operator<=>(const Shape&) const = default;
     };
     static Shape shape_of(const Task& task);

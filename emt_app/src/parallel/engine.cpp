@@ -73,7 +73,7 @@ double Engine::instant(std::uint64_t step, int halves) const {
 
 StepClock Engine::clock(double t_old, double t_new) const {
     const CosSin<double> old = cos_sin(net_.frequency_hz * t_old), now = cos_sin(net_.frequency_hz * t_new);
-    return {old.cos, old.sin, now.cos, now.sin};
+    return {old.cos, old.sin, now.cos, now.sin, t_old};
 }
 
 StepClock Engine::prologue(std::uint64_t step) const {
@@ -198,6 +198,15 @@ double Engine::voltage(int node) const {
     const Place p = place_of_task_[static_cast<std::size_t>(parts_.task_of_node[static_cast<std::size_t>(node)])];
     const auto row = static_cast<std::ptrdiff_t>(parts_.local_of_node[static_cast<std::size_t>(node)]);
     return batches_[static_cast<std::size_t>(p.batch)].view().v[row * kLanes + p.lane];
+}
+
+double Engine::signal(int signal) const {
+    const Place p = place_of_task_[static_cast<std::size_t>(parts_.task_of_signal[static_cast<std::size_t>(signal)])];
+    return batches_[static_cast<std::size_t>(p.batch)].signal(p.lane, parts_.local_of_signal[static_cast<std::size_t>(signal)]);
+}
+
+bool Engine::owns_signal(int signal) const {
+    return place_of_task_[static_cast<std::size_t>(parts_.task_of_signal[static_cast<std::size_t>(signal)])].batch >= 0;
 }
 
 bool Engine::owns(int node) const {

@@ -12,6 +12,8 @@ struct BatchView {
     int n;                       // rows of nodes; row n is ground
     double *v, *j;               // V and A
     unsigned long long* digest;  // of all voltages so far
+    const double* signals;       // where offsets of signals begin
+    double* nothing;             // a row of zeros, for signals that are not there
     double* inverse;             // n × n rows, ohm
     ReactanceRows reactances;
 #define EMT_PRIMITIVE(Type, list) Type##Rows list;
