@@ -14,6 +14,7 @@ void check_islands(const Network& net, const Decomposition& parts, Diagnostics& 
         for_each_source(t, [&](const Waveform& w) {
             if (w.shape != Waveform::Shape::none) alive.insert(t.island);
         });
+        if (!t.machines.empty()) alive.insert(t.island);
         for (const int node : t.nodes)
             if (net.initial_voltage.contains(node)) alive.insert(t.island);
         if (t.carries_current()) alive.insert(t.island);
@@ -39,6 +40,23 @@ void check_signals(const Signals& signals, Diagnostics& problems) {
     }
 }
 
+/// Machines of given power leave the angle of their island open.
+void check_angles(const Network& net, const Decomposition& parts, Diagnostics& problems) {
+    std::set<int> held, reported;
+    for (const Task& t : parts.tasks) {
+        for_each_source(t, [&](const Waveform& w) {
+            if (w.steady(net.frequency_hz)) held.insert(t.island);
+        });
+        for (const SynchronousMachine& m : t.machines)
+            if (m.dispatch.holds_angle) held.insert(t.island);
+    }
+    for (const Task& t : parts.tasks)
+        for (const SynchronousMachine& m : t.machines)
+            if (!held.contains(t.island) && reported.insert(t.island).second)
+                problems.add("machine '" + m.name + "'", "no-angle",
+                             "belongs to an island in which no source and no machine with 'angle' and without 'p' says what angle the voltage has");
+}
+
 }  // namespace
 
 void check_network(const Network& net, Diagnostics& problems) {
@@ -55,6 +73,7 @@ void check_network(const Network& net, Diagnostics& problems) {
                          "add one, for instance its stray capacitance");
     }
     check_islands(net, parts, problems);
+    check_angles(net, parts, problems);
 }
 
 }  // namespace emt

@@ -208,6 +208,26 @@ std::string Reader::signal(const std::string& key) {
     return value->get<std::string>();
 }
 
+void Reader::each(const std::string& key, const std::function<void(Reader&)>& read) {
+    const json* value = find(key);
+    if (value == nullptr || !value->is_array()) {
+        report_("wrong-type", "'" + key + "' must be a list");
+        return;
+    }
+    for (std::size_t i = 0; i < value->size(); ++i) {
+        const std::string item = key + "[" + std::to_string(i) + "]";
+        if (!(*value)[i].is_object()) {
+            report_("wrong-type", "'" + item + "' must be an object, not " + (*value)[i].dump());
+            continue;
+        }
+        Reporter inner = report_.of(item);
+        Reader reader((*value)[i], nodes_, net_, inner);
+        read(reader);
+        reader.finish();
+        report_.join(inner);
+    }
+}
+
 Waveform Reader::waveform() {
     Waveform w;
     const std::string shape = choice("shape", {"sine", "step", "double_exponential"}, "sine");

@@ -23,7 +23,7 @@ std::vector<Complex> initial_phasors(MPI_Comm comm, const Network& net) {
     if (!net.steady_start) return {};
     int rank = 0;
     MPI_Comm_rank(comm, &rank);
-    std::vector<Complex> v(static_cast<std::size_t>(net.nodes()));
+    std::vector<Complex> v(static_cast<std::size_t>(net.nodes()) + net.machines.size());
     if (rank == 0) v = solve_phasors(net);
     // As pairs of doubles: MPI_CXX_DOUBLE_COMPLEX may be null in a library built without C++.
     MPI_Bcast(v.data(), 2 * static_cast<int>(v.size()), MPI_DOUBLE, 0, comm);
@@ -88,7 +88,7 @@ unsigned Engine::restart_lanes(std::size_t batch) const {
 
 void Engine::complete(Batch& batch, const BatchView& view, unsigned outside, unsigned skip) {
     for (int l = 0; l < batch.lanes(); ++l)
-        if (((outside & ~skip) >> l & 1U) != 0 && batch.settle(l, view) > Batch::kSettle) ++unsettled_;
+        if (((outside & ~skip) >> l & 1U) != 0 && batch.settle(l, view, kernels()) > Batch::kSettle) ++unsettled_;
 }
 
 void Engine::finish_batch(const Batch& batch, const BatchView& view, unsigned bad, std::uint64_t step) const {
@@ -118,6 +118,7 @@ void Engine::advance_batch(Batch& batch, const StepClock& clock, std::uint64_t s
     } else {
         k.assemble(view, clock, kTrapezoidal);
         for (int l = 0; l < batch.lanes(); ++l) batch.solve_sparse(l, view);
+        k.compensate(view, kAllLanes);
         complete(batch, view, k.outside(view), 0);
         bad = k.finish(view);
     }
@@ -140,6 +141,7 @@ void Engine::advance(std::size_t index, const StepClock& clock) {
         for (int l = 0; l < batch.lanes(); ++l) batch.solve_sparse(l, view);
     else
         k.solve(view);
+    k.compensate(view, kAllLanes);
     complete(batch, view, k.outside(view), skip);
     finish_batch(batch, view, k.finish(view) & ~skip, step_ + 1);
     for (Restart& r : restarts_)
@@ -161,6 +163,7 @@ void Engine::half_steps(Restart& r) {
             for (int l = 0; l < batch.lanes(); ++l) batch.solve_sparse(l, view);
         else
             k.solve(view);
+        k.compensate(view, kAllLanes);
         complete(batch, view, k.outside(view), ~r.lanes);
     }
     finish_batch(batch, view, k.finish(view) & r.lanes, step_ + 1);

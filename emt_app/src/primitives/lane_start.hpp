@@ -30,7 +30,8 @@ struct LaneStart {
     int lane;
     const double* v;                     // rows of the nodes' voltages at t = 0, V
     std::span<const int> global;         // number in the case of each of the task's nodes
-    std::span<const Complex> phasors;    // of all nodes of the case, V; empty for a zero start
+    std::span<const Complex> phasors;    // of all nodes of the case, V, and then of the machines' currents, A; empty for a zero start
+    int nodes;                           // of the case
     SignalStart& signals;
 
     [[nodiscard]] double& at(const double* rows, int row) const { return cell(rows, row, lane); }
@@ -44,6 +45,8 @@ struct LaneStart {
         return node == kGround || !steady() ? Complex{} : phasors[static_cast<std::size_t>(global[static_cast<std::size_t>(node)])];
     }
     [[nodiscard]] Complex phasor_across(int p, int q) const { return phasor(p) - phasor(q); }
+    /// Of the current that a machine delivers; machines are numbered in the case.
+    [[nodiscard]] Complex current(int machine) const { return phasors[static_cast<std::size_t>(nodes + machine)]; }
     /// Voltage at t = 0, V.
     [[nodiscard]] double initial(int node) const { return node == kGround ? 0.0 : at(v, node); }
     [[nodiscard]] double initial_across(int p, int q) const { return initial(p) - initial(q); }

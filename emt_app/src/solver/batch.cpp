@@ -14,8 +14,9 @@ Batch::Batch(const Network& net, const Decomposition& parts, std::span<const int
         sparse_ = sparse_ || task.size() > kDenseNodes;
         view_.n = std::max(view_.n, task.size());
     }
+    view_.sparse = sparse_;
     index_terminals();
-    lay_out(view_, rows_, sparse_);
+    lay_out(view_, rows_);
     state_ = AlignedDoubles(kLanes * rows_.state_rows);
     constants_ = AlignedDoubles(kLanes * (rows_.constant_rows + 2 * rows_.step_rows));
     view_ = view_of(state_);
@@ -106,7 +107,7 @@ void Batch::index_reads() {
     });
 }
 
-void Batch::lay_out(BatchView& b, Layout& layout, bool sparse) {
+void Batch::lay_out(BatchView& b, Layout& layout) {
     layout.written(b.v, b.n + 1);
     layout.written(b.j, b.n + 1);
     b.reactances.lay_out(layout, b.n);
@@ -114,14 +115,15 @@ void Batch::lay_out(BatchView& b, Layout& layout, bool sparse) {
     layout.written(digest, b.n);
     b.digest = reinterpret_cast<unsigned long long*>(digest);
     layout.state(b.nothing, 1);
-    layout.state(b.inverse, sparse ? 0 : b.n * b.n);
+    layout.state(b.inverse, b.sparse ? 0 : b.n * b.n);
+    layout.state(b.columns, b.sparse ? b.machines.at.kTerminals * b.machines.at.count * b.n : 0);
     for_each_batched([&](auto, auto rows) { (b.*rows).lay_out(layout); });
 }
 
 BatchView Batch::view_of(const AlignedDoubles& state) const {
     BatchView b = view_;
     Layout places(rows_, state.data(), constants_.data());
-    lay_out(b, places, sparse_);
+    lay_out(b, places);
     b.signals = state.data();
     return b;
 }
@@ -130,7 +132,7 @@ void Batch::start(const std::vector<Complex>& phasors) {
     for (int l = 0; l < lanes(); ++l) {
         const Task& task = *lane(l).task;
         SignalStart signals{std::vector<std::optional<double>>(task.signals.size()), std::vector<std::optional<double>>(task.signals.size())};
-        const LaneStart begin{net_.dt_s, net_.frequency_hz, step_operator(net_), l, view_.v, task.nodes, phasors, signals};
+        const LaneStart begin{net_.dt_s, net_.frequency_hz, step_operator(net_), l, view_.v, task.nodes, phasors, net_.nodes(), signals};
         for (int i = 0; i < task.size(); ++i) {
             const auto given = net_.initial_voltage.find(task.nodes[static_cast<std::size_t>(i)]);
             begin.at(view_.v, i) = begin.steady() || given == net_.initial_voltage.end() ? begin.phasor(i).real() : given->second;

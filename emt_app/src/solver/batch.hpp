@@ -59,7 +59,7 @@ public:
     void refactor(int lane, const BatchView& view);
     /// Moves piecewise elements of a lane to the segments they have left for, and solves again, until all agree.
     /// Returns the number of solutions; more than kSettle means that the last one was accepted unsettled.
-    int settle(int lane, const BatchView& view);
+    int settle(int lane, const BatchView& view, const Kernels& kernels);
     /// v = Y⁻¹·j of one lane of a sparse batch.
     void solve_sparse(int lane, const BatchView& view) const;
     /// What elements do one by one before the step from t_old to t_new, such as sources that are no steady sine.
@@ -84,7 +84,7 @@ private:
     void index_terminals();
     void place_signals();
     void index_reads();
-    static void lay_out(BatchView& view, Layout& layout, bool sparse);
+    static void lay_out(BatchView& view, Layout& layout);
     void start(const std::vector<Complex>& phasors);
     void solve_lane(int lane, const BatchView& view) const;
 

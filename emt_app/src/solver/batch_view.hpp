@@ -14,7 +14,9 @@ struct BatchView {
     unsigned long long* digest;  // of all voltages so far
     const double* signals;       // where offsets of signals begin
     double* nothing;             // a row of zeros, for signals that are not there
-    double* inverse;             // n × n rows, ohm
+    bool sparse;                 // solved with factors
+    double* inverse;             // n × n rows, ohm; none when sparse
+    double* columns;             // when sparse: n rows for each terminal that compensate() puts a current into
     ReactanceRows reactances;
 #define EMT_PRIMITIVE(Type, list) Type##Rows list;
 #include "primitives/table.inc"
@@ -22,17 +24,22 @@ struct BatchView {
     PiecewiseRows piecewise;
 };
 
+inline constexpr unsigned kAllLanes = (1U << kLanes) - 1;
+
 struct Kernels {
     const char* name;
     /// Histories and right-hand side j of the next step, from v of the last one; `kind` indexes StepRows.
     void (*assemble)(const BatchView&, const StepClock&, int kind);
     /// v = inverse·j.
     void (*solve)(const BatchView&);
+    /// Adds to v what elements with conductances that change with each step, which are not in the inverse, make of it; in the
+    /// lanes of these bits.
+    void (*compensate)(const BatchView&, unsigned lanes);
     /// Bit per lane that has a piecewise element outside its segment.
     unsigned (*outside)(const BatchView&);
     /// Waves to send, digest. Bit per lane whose solution is not finite.
     unsigned (*finish)(const BatchView&);
-    /// assemble, solve, outside and finish in one pass. Returns lanes outside << kLanes (and then has not finished) or
+    /// assemble, solve, compensate, outside and finish in one pass. Returns lanes outside << kLanes (and then has not finished) or
     /// the result of finish.
     unsigned (*advance)(const BatchView&, const StepClock&);
     /// Stores the waves of step n and computes the histories of step n + 1, for lines local to the rank.
