@@ -34,6 +34,8 @@ constexpr const char* kCase = R"({
     "matrix": {"type": "array", "minItems": 3, "maxItems": 3, "items": {"type": "array", "items": {"type": "number"}, "minItems": 3, "maxItems": 3}},
     "operations": {"type": "array", "items": {"type": "object", "required": ["time", "action"], "additionalProperties": false, "properties": {"time": {"$ref": "#/$defs/not_negative"}, "action": {"enum": ["open", "close"]}}}},
     "waveform": {"required": ["amplitude"], "properties": {"shape": {"enum": ["sine", "step", "double_exponential"], "default": "sine"}, "amplitude": {"type": "number", "description": "peak, V or A"}, "frequency": {"$ref": "#/$defs/positive"}, "phase": {"type": "number", "description": "degrees"}, "start": {"$ref": "#/$defs/not_negative", "description": "s; zero until then"}, "tau_front": {"$ref": "#/$defs/positive", "description": "s"}, "tau_tail": {"$ref": "#/$defs/positive", "description": "s"}}},
+    "signal": {"type": "string", "minLength": 1, "description": "a block, or ELEMENT.output of an element that measures"},
+    "points": {"type": "array", "minItems": 2, "items": {"type": "array", "items": {"type": "number"}, "minItems": 2, "maxItems": 2}, "description": "points [x, y], strictly ascending in x; the outer slopes go on"},
     "terminals": {"properties": {"nodes": {"$ref": "#/$defs/pair"}, "buses": {"$ref": "#/$defs/pair"}}, "oneOf": [{"required": ["nodes"]}, {"required": ["buses"]}]}
   }
 })";

@@ -60,6 +60,11 @@ public:
     std::vector<std::pair<double, bool>> operations(const std::string& key);
     /// The name of a signal; a number of it is had from Network::signals when the element is lowered.
     std::string signal(const std::string& key);
+    std::vector<std::string> signals(const std::string& key, std::size_t least, std::size_t most);
+    /// As many numbers as asked for, or none when the key is missing.
+    std::vector<double> numbers(const std::string& key, std::size_t count);
+    /// At least two points [[x, y], …], strictly ascending in x.
+    void table(const std::string& key, std::vector<double>& x, std::vector<double>& y);
     /// Waveform keys shape, amplitude, frequency, phase, start, tau_front, tau_tail of this object; with a steady start,
     /// a source that is on from the beginning must be a sine at the case's frequency.
     Waveform waveform();
@@ -67,6 +72,8 @@ public:
     void finish();
 
     [[nodiscard]] Reporter& report() { return report_; }
+    [[nodiscard]] double dt_s() const { return net_.dt_s; }
+    [[nodiscard]] bool steady_start() const { return net_.steady_start; }
 
 private:
     const nlohmann::json* find(const std::string& key);
