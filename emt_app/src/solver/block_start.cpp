@@ -79,7 +79,7 @@ private:
         std::vector<int> unknown;
         const Values u = inputs(b, unknown);
         if (unknown.empty()) return forward(number, u);
-        if (!output(b) && !b.filter.integrates() && ((b.filter.b0 == 0 && !b.filter.none()) || vanishes(b, u))) {  // a washout, or a factor of zero
+        if (!output(b) && gives_nothing(b)) {
             output(b) = limited(b, 0);
             return true;
         }
@@ -110,11 +110,13 @@ private:
         done_[number] = true;
         return true;
     }
-    /// Whether a known factor makes a product zero.
-    bool vanishes(const Block& b, const Values& u) {
+    /// Whether the output is zero whatever the inputs are: of a washout, of a product with a factor that is.
+    bool gives_nothing(const Block& b) {
+        if (b.filter.integrates()) return false;
+        if (b.filter.b0 == 0) return true;
         if (b.operation != Block::Operation::product) return false;
         for (std::size_t k = 0; k < static_cast<std::size_t>(b.inputs); ++k)
-            if (b.weight[k] == 0 || (b.reads[k] != kNoSignal && at(b.reads[k]) && u[k] == 0)) return true;
+            if (b.weight[k] == 0 || (b.reads[k] != kNoSignal && at(b.reads[k]) && *at(b.reads[k]) == 0)) return true;
         return false;
     }
     void check_limits(const Block& b) {
@@ -217,7 +219,7 @@ private:
             inputs(blocks_[n], unknown);
             if (!output(blocks_[n]) && std::find(unknown.begin(), unknown.end(), blocks_[n].publishes[0]) == unknown.end())
                 unknown.push_back(blocks_[n].publishes[0]);
-            if (!blocks_[n].open) left.push_back(n);
+            if (!blocks_[n].open && !gives_nothing(blocks_[n])) left.push_back(n);
             names += (names.empty() ? "'" : ", '") + blocks_[n].name + "'";
         }
         const auto undecided = [&] { return NoStart("the steady state of the blocks " + names + " is not decided: give references a value, integrators an initial one"); };
