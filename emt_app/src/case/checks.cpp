@@ -2,6 +2,7 @@
 
 #include <set>
 
+#include "network/block_order.hpp"
 #include "network/tasks.hpp"
 #include "solver/nodal_matrix.hpp"
 
@@ -26,12 +27,21 @@ void check_islands(const Network& net, const Decomposition& parts, Diagnostics& 
                          "belongs to an island without any source or initial condition: connect it or remove it");
 }
 
+std::string listed(const std::vector<std::string>& names) {
+    std::string out;
+    for (const std::string& n : names) out += (out.empty() ? "'" : ", '") + n + "'";
+    return out;
+}
+
+void check_loops(const Network& net, Diagnostics& problems) {
+    std::vector<Block> blocks = net.blocks;
+    if (const std::vector<std::string> loop = order_blocks(blocks); !loop.empty())
+        problems.add("block '" + loop.front() + "'", "algebraic-loop",
+                     "is in a loop in which every block's output depends on its input at the same instant: " + listed(loop) +
+                         "; put an integrator or a lag into it");
+}
+
 void check_signals(const Signals& signals, Diagnostics& problems) {
-    const auto listed = [](const std::vector<std::string>& names) {
-        std::string out;
-        for (const std::string& n : names) out += (out.empty() ? "'" : ", '") + n + "'";
-        return out;
-    };
     for (const Signals::Signal& s : signals.all()) {
         if (s.makers.empty() && !s.readers.empty())
             problems.add("signal '" + s.name + "'", "unknown-signal",
@@ -61,6 +71,7 @@ void check_angles(const Network& net, const Decomposition& parts, Diagnostics& p
 
 void check_network(const Network& net, Diagnostics& problems) {
     check_signals(net.signals, problems);
+    check_loops(net, problems);
     if (!problems.empty()) return;
     const Decomposition parts = decompose(net);
     if (parts.tasks.empty()) problems.add("elements", "empty-case", "there is nothing to solve");

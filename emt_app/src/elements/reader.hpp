@@ -67,6 +67,11 @@ public:
     /// Reads each object of a list, of which the element's own Reader knows only the key; reports what is no object, and keys
     /// that nothing has asked for.
     void each(const std::string& key, const std::function<void(Reader&)>& read);
+    std::vector<std::string> signals(const std::string& key, std::size_t least, std::size_t most);
+    /// As many numbers as asked for, or none when the key is missing.
+    std::vector<double> numbers(const std::string& key, std::size_t count);
+    /// At least two points [[x, y], …], strictly ascending in x.
+    void table(const std::string& key, std::vector<double>& x, std::vector<double>& y);
     /// Waveform keys shape, amplitude, frequency, phase, start, tau_front, tau_tail of this object; with a steady start,
     /// a source that is on from the beginning must be a sine at the case's frequency.
     Waveform waveform();
@@ -74,6 +79,8 @@ public:
     void finish();
 
     [[nodiscard]] Reporter& report() { return report_; }
+    [[nodiscard]] double dt_s() const { return net_.dt_s; }
+    [[nodiscard]] bool steady_start() const { return net_.steady_start; }
 
 private:
     const nlohmann::json* find(const std::string& key);

@@ -4,6 +4,8 @@
 #include <map>
 #include <numeric>
 
+#include "network/block_order.hpp"
+
 namespace emt {
 namespace {
 
@@ -52,9 +54,11 @@ public:
         for_each_list([&](auto list) {
             for (const auto& e : net_.*list) {
                 parts.join_all(e.node);
-                join_signals(parts, e);
+                const auto node = std::find_if(e.node.begin(), e.node.end(), [](int i) { return i != kGround; });
+                if (node != e.node.end()) join_signals(parts, e, *node);
             }
         });
+        for (const Block& e : net_.blocks) join_signals(parts, e, net_.nodes() + e.publishes[0]);
         for (const Reactive& e : net_.reactives) parts.join_all(e.node);
         for (const Line& e : net_.lines)
             for (const Nodes3& end : e.end) parts.join_all(end);
@@ -70,13 +74,12 @@ public:
     }
 
 private:
-    /// Signals come after the nodes.
+    /// Signals come after the nodes. Those that nobody makes join nothing.
     template <class E>
-    void join_signals(UnionFind& parts, const E& e) {
-        const auto node = std::find_if(e.node.begin(), e.node.end(), [](int i) { return i != kGround; });
+    void join_signals(UnionFind& parts, const E& e, int with) {
         const auto join = [&](const auto& signals) {
             for (const int s : signals)
-                if (s != kNoSignal && net_.signals.made(s) && node != e.node.end()) parts.join(*node, net_.nodes() + s);
+                if (s != kNoSignal && net_.signals.made(s)) parts.join(with, net_.nodes() + s);
         };
         if constexpr (requires { e.reads; }) join(e.reads);
         if constexpr (requires { e.publishes; }) join(e.publishes);
@@ -138,6 +141,11 @@ private:
                 (task->*list).push_back(std::move(e));
             }
         });
+        for (Block e : net_.blocks) {
+            Task& task = at(out_.tasks, at(out_.task_of_signal, e.publishes[0]));
+            make_signals_local(e);
+            task.blocks.push_back(std::move(e));
+        }
         merge_reactives();
         for (std::size_t i = 0; i < net_.lines.size(); ++i) {
             std::array<int, 2> ends{};
@@ -158,6 +166,7 @@ private:
             for_each_kind([&](auto list) {
                 if constexpr (kTerminals<ElementOf<decltype(t.*list)>> == 2) by_node(t.*list);
             });
+            order_blocks(t.blocks);
             by_node(t.piecewise);
             by_node(t.ends);
         }

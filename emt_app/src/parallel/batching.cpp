@@ -1,6 +1,7 @@
 #include "parallel/batching.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <numeric>
 
 #include "solver/batch.hpp"
@@ -11,6 +12,8 @@ namespace {
 // Least-squares fit to 315 batches of the Hydro-Québec-like network on one AVX-512 core (r.m.s. error 13 ns of 152).
 constexpr double kBatchNs = 20, kInverseNs = 0.25, kNodeNs = 0.4, kGatherNs = 6;
 constexpr double kSignalNs = 3;  // of a signal that is gathered: one terminal, where an element has two and more
+// A slot of blocks, and each of its parts.
+constexpr double kBlockNs = 2.5, kPartNs = 1.2;
 // Rings of past waves, per end of a line: the difference to the measured step of the whole network.
 constexpr double kRingNs = 3.8;
 
@@ -59,8 +62,12 @@ std::pair<std::size_t, std::size_t> count_gathers(const std::vector<const List*>
 
 // Tasks that look alike come together: then a batch has few empty places and hardly any gathers.
 Batching::Shape Batching::shape_of(const Task& task) {
-    Shape s{task.size(), std::vector<std::size_t>(kinds().size()), std::vector<std::vector<Nodes6>>(kinds().size()), task.ends.size(),
-            std::vector<std::vector<int>>(kinds().size())};
+    Shape s{task.blocks.size(), task.size(), std::vector<std::size_t>(kinds().size()), std::vector<std::vector<Nodes6>>(kinds().size()), task.ends.size(),
+            std::vector<std::vector<int>>(kinds().size()), {}, {}};
+    for (const Block& b : task.blocks) {
+        s.parts.push_back(b.parts());
+        s.inputs.insert(s.inputs.end(), b.reads.begin(), b.reads.end());
+    }
     auto kind = kinds().begin();
     for_each_batched([&](auto list, auto) {
         static_assert(kTerminals<ElementOf<decltype(task.*list)>> <= std::tuple_size_v<Nodes6>);
@@ -112,6 +119,16 @@ double Batching::batch_us(const std::vector<int>& group) const {
         ns += element_ns * static_cast<double>(slots) + kGatherNs * static_cast<double>(gathers) +
               kSignalNs * static_cast<double>(count_gathers(signals).second);
     }
+    std::vector<unsigned> parts;
+    std::vector<const std::vector<int>*> inputs;
+    for (const int t : group) {
+        const Shape& shape = shape_[static_cast<std::size_t>(t)];
+        parts.resize(std::max(parts.size(), shape.parts.size()));
+        for (std::size_t s = 0; s < shape.parts.size(); ++s) parts[s] |= shape.parts[s];
+        inputs.push_back(&shape.inputs);
+    }
+    for (const unsigned p : parts) ns += kBlockNs + kPartNs * std::popcount(p);
+    ns += kSignalNs * static_cast<double>(count_gathers(inputs).second);
     return 1e-3 * (ns + kInverseNs * nodes * nodes + kNodeNs * nodes);
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "network/phasor.hpp"
+#include "solver/block_start.hpp"
 
 namespace emt {
 
@@ -16,6 +17,10 @@ Batch::Batch(const Network& net, const Decomposition& parts, std::span<const int
     }
     view_.sparse = sparse_;
     index_terminals();
+    std::vector<const Task*> tasks;
+    for (const LaneTask& l : lane_) tasks.push_back(l.task);
+    blocks_.emplace(tasks);
+    blocks_->tell(view_.blocks);
     lay_out(view_, rows_);
     state_ = AlignedDoubles(kLanes * rows_.state_rows);
     constants_ = AlignedDoubles(kLanes * (rows_.constant_rows + 2 * rows_.step_rows));
@@ -61,9 +66,10 @@ void Batch::index_terminals() {
 void Batch::place_signals() {
     for (std::size_t l = 0; l < lane_.size(); ++l) {
         place_.emplace_back(lane_[l].task->signals.size());
+        prediction_.emplace_back(lane_[l].task->signals.size());
         for_each_batched([&](auto list, auto rows) {
             if constexpr (requires { (view_.*rows).published; }) {
-                const double* at = (view_.*rows).published + l;
+                double* at = (view_.*rows).published + l;
                 for (const auto& e : lane_[l].task->*list)
                     for (const int signal : e.publishes) {
                         if (signal != kNoSignal) place_[l][static_cast<std::size_t>(signal)] = at;
@@ -71,10 +77,25 @@ void Batch::place_signals() {
                     }
             }
         });
+        const BlockRows& rows = view_.blocks;
+        for (std::size_t s = 0; s < lane_[l].task->blocks.size(); ++s) {
+            const auto signal = static_cast<std::size_t>(lane_[l].task->blocks[s].publishes[0]);
+            place_[l][signal] = rows.published + s * kLanes + l;
+            if (rows.slot[s].has(kPrediction)) prediction_[l][signal] = rows.state + static_cast<std::ptrdiff_t>(rows.slot[s].prediction) * kLanes + l;
+        }
     }
 }
 
+int Batch::offset_of(std::size_t lane, int signal, bool prediction) const {
+    const double* const at = signal == kNoSignal ? view_.nothing + lane : (prediction ? prediction_ : place_)[lane][static_cast<std::size_t>(signal)];
+    return static_cast<int>(at - state_.data());
+}
+
 void Batch::index_reads() {
+    blocks_->connect([&](std::size_t lane, const Block& block, int input) {
+        const auto k = static_cast<std::size_t>(input);
+        return offset_of(lane, block.reads[k], block.early[k]);
+    });
     for_each_batched([&](auto list, auto rows) {
         if constexpr (requires { (view_.*rows).reads; }) {
             auto& reads = (view_.*rows).reads;
@@ -86,8 +107,7 @@ void Batch::index_reads() {
                         // Lanes without this slot copy the first one that has it: their coefficients are zero.
                         const std::size_t from = has_slot(list, l, s) ? l : owner_of(list, s);
                         const int signal = (lane_[from].task->*list)[s].reads[k];
-                        const double* const at = signal == kNoSignal ? view_.nothing + from : place_[from][static_cast<std::size_t>(signal)];
-                        read_index_.push_back(static_cast<int>(at - state_.data()) - static_cast<int>(from) + static_cast<int>(l));
+                        read_index_.push_back(offset_of(from, signal, false) + static_cast<int>(l) - static_cast<int>(from));
                         same = same && read_index_.back() == *(read_index_.end() - 1 - static_cast<std::ptrdiff_t>(l)) + static_cast<int>(l);
                     }
                 read_uniform_.push_back(same ? 1 : 0);
@@ -117,6 +137,7 @@ void Batch::lay_out(BatchView& b, Layout& layout) {
     layout.state(b.nothing, 1);
     layout.state(b.inverse, b.sparse ? 0 : b.n * b.n);
     layout.state(b.columns, b.sparse ? b.machines.at.kTerminals * b.machines.at.count * b.n : 0);
+    b.blocks.lay_out(layout);
     for_each_batched([&](auto, auto rows) { (b.*rows).lay_out(layout); });
 }
 
@@ -150,7 +171,19 @@ void Batch::start(const std::vector<Complex>& phasors) {
                 ++slot;
             }
         });
+        start_blocks(begin);
     }
+}
+
+void Batch::start_blocks(const LaneStart& begin) {
+    const std::vector<Block>& blocks = lane(begin.lane).task->blocks;
+    const std::vector<Block::Start> at = begin.steady() ? start_steady(blocks, begin.signals) : start_at_rest(blocks, begin.signals);
+    for (std::size_t s = 0; s < blocks.size(); ++s) {
+        blocks[s].start(begin, view_.blocks, static_cast<int>(s), at[s]);
+        begin.publish(blocks[s].publishes[0], blocks[s].clip.of(blocks[s].hold.of(at[s].y)));
+    }
+    for (std::size_t s = 0; s < begin.signals.published.size(); ++s)
+        *place_[static_cast<std::size_t>(begin.lane)][s] = begin.signals.published[s].value_or(0);
 }
 
 std::span<double> Batch::line_history() const { return {view_.ends.history, 3 * kLanes * static_cast<std::size_t>(view_.ends.at.count)}; }
@@ -158,7 +191,7 @@ std::span<double> Batch::line_history() const { return {view_.ends.history, 3 * 
 std::size_t Batch::bytes_touched() const {
     // Of the state all rows; of the constants one set of step coefficients; and the terminals.
     return (rows_.state_rows + rows_.constant_rows + rows_.step_rows) * kLanes * sizeof(double) +
-           (index_.size() + read_index_.size()) * sizeof(int) + uniform_.size() + read_uniform_.size();
+           (index_.size() + read_index_.size()) * sizeof(int) + uniform_.size() + read_uniform_.size() + blocks_->bytes();
 }
 
 std::size_t Batch::bytes_written() const { return rows_.written_rows * kLanes * sizeof(double); }

@@ -8,6 +8,7 @@
 #include "network/tasks.hpp"
 #include "solver/aligned_doubles.hpp"
 #include "solver/batch_view.hpp"
+#include "solver/block_plan.hpp"
 #include "solver/layout.hpp"
 #include "solver/nodal_matrix.hpp"
 
@@ -84,6 +85,8 @@ private:
     void index_terminals();
     void place_signals();
     void index_reads();
+    [[nodiscard]] int offset_of(std::size_t lane, int signal, bool prediction) const;
+    void start_blocks(const LaneStart& begin);
     static void lay_out(BatchView& view, Layout& layout);
     void start(const std::vector<Complex>& phasors);
     void solve_lane(int lane, const BatchView& view) const;
@@ -93,7 +96,8 @@ private:
     std::vector<std::function<void(const BatchView&, double, double)>> before_step_;
     std::vector<int> index_, read_index_;  // of terminals, of signals
     std::vector<unsigned char> uniform_, read_uniform_;
-    std::vector<std::vector<const double*>> place_;  // of each lane's signals, in the state
+    std::optional<BlockPlan> blocks_;
+    std::vector<std::vector<double*>> place_, prediction_;  // of each lane's signals, in the state
     Layout rows_;                     // their numbers
     AlignedDoubles state_, constants_;
     bool sparse_ = false;

@@ -1,5 +1,6 @@
 // A batch as the kernels see it: plain pointers only (primitives/rows.hpp says why).
 #pragma once
+#include "primitives/block.hpp"
 #include "primitives/line.hpp"
 #include "primitives/piecewise.hpp"
 #include "primitives/reactance.hpp"
@@ -20,6 +21,7 @@ struct BatchView {
     ReactanceRows reactances;
 #define EMT_PRIMITIVE(Type, list) Type##Rows list;
 #include "primitives/table.inc"
+    BlockRows blocks;
     LineRows ends;
     PiecewiseRows piecewise;
 };
