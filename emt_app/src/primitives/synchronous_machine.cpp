@@ -153,7 +153,7 @@ void SynchronousMachine::start(const LaneStart& lane, const Rows& rows, int slot
     set(rows.field, 2, 0, k * d.r[0] / d.main);
     set(rows.field, 2, 1, d.main);
     if (reads[0] == kNoSignal) set(rows.constant, 2, 0, voltage);
-    if (reads[1] == kNoSignal) set(rows.constant, 2, 1, torque);
+    reads[1] == kNoSignal ? set(rows.constant, 2, 1, torque) : set(rows.power, 1, 0, torque);
     lane.require(reads[0], voltage);
     lane.require(reads[1], torque);
     const std::array<double, kPublished> measured{1, std::sqrt(std::norm(at.v)), (at.v * std::conj(at.i)).real(), voltage, 90 + 360 * at.delta};
