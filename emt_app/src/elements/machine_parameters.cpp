@@ -5,7 +5,7 @@
 namespace emt {
 namespace {
 
-bool sound(const RotorAxis& c) {
+bool sound_circuit(const RotorAxis& c) {
     for (int i = 0; i < c.windings; ++i)
         if (!(c.r[static_cast<std::size_t>(i)] > 0) || !(c.main + c.l[static_cast<std::size_t>(i)] > 0)) return false;
     return c.windings == 1 || (c.main + c.l[0]) * (c.main + c.l[1]) > c.main * c.main;
@@ -23,7 +23,7 @@ std::optional<double> larger_root(double a, double b, double c) {
 /// whose coefficients of s and s² give T' and T''. The circuit follows from
 ///   1/(X(s) - Xl) = 1/Xm + s/(Rf + sLf) + s/(RD + sLD)
 /// by partial fractions; the time constants Lf/Rf and LD/RD are those of the zeros of X(s) - Xl.
-std::optional<RotorAxis> exact(const AxisParameters& p, double xl, double omega) {
+std::optional<RotorAxis> exact_circuit(const AxisParameters& p, double xl, double omega) {
     const double t1 = omega * p.t1, t2 = omega * p.t2, sum = t1 + t2, product = t1 * t2;
     const double short_product = product * p.x2 / p.x, a = p.x / p.x1, b = 1 + p.x / p.x2 - a;
     const auto s1 = larger_root(a, sum, b * short_product);
@@ -39,7 +39,7 @@ std::optional<RotorAxis> exact(const AxisParameters& p, double xl, double omega)
     return out;
 }
 
-RotorAxis classical(const AxisParameters& p, double xl, double omega) {
+RotorAxis classical_circuit(const AxisParameters& p, double xl, double omega) {
     const double main = p.x - xl, f = 1 / (1 / (p.x1 - xl) - 1 / main), d = 1 / (1 / (p.x2 - xl) - 1 / (p.x1 - xl));
     return {main, 2, {(main + f) / (omega * p.t1), (d + p.x1 - xl) / (omega * p.t2)}, {f, d}};
 }
@@ -53,9 +53,9 @@ std::optional<RotorAxis> rotor_circuit(const AxisParameters& p, double xl, doubl
         const double main = p.x - xl, l = 1 / (1 / (p.x2 - xl) - 1 / main);
         out = RotorAxis{main, 1, {(main + l) / (omega * p.t2), 0}, {l, 0}};
     } else {
-        out = conversion == Conversion::exact ? exact(p, xl, omega) : classical(p, xl, omega);
+        out = conversion == Conversion::exact ? exact_circuit(p, xl, omega) : classical_circuit(p, xl, omega);
     }
-    return out && sound(*out) ? out : std::nullopt;
+    return out && sound_circuit(*out) ? out : std::nullopt;
 }
 
 std::optional<Saturation> saturation_curve(double s10, double s12) {

@@ -26,8 +26,9 @@ std::vector<Mass> read_shaft(Reader& in) {
     in.number("h", Range::positive, 0);
     std::vector<Mass> out;
     in.each("shaft", [&](Reader& mass) {
-        out.push_back({mass.number("h", Range::positive), mass.number("share", Range::not_negative, 0), mass.number("damping", Range::not_negative, 0),
-                       mass.number("spring", Range::positive, 0), mass.number("spring_damping", Range::not_negative, 0), mass.flag("generator", false)});
+        out.push_back({mass.number("h", Range::positive), mass.number("share", Range::not_negative, 0),
+                       mass.number("damping", Range::not_negative, 0), mass.number("spring", Range::positive, 0),
+                       mass.number("spring_damping", Range::not_negative, 0), mass.flag("generator", false)});
     });
     return out;
 }
@@ -50,7 +51,8 @@ void check_shaft(const std::vector<Mass>& shaft, bool turbine, Reporter& report)
     if (turbine && !(std::abs(share - 1) < 1e-9)) report("wrong-shaft", "the 'share' of all masses of 'shaft' must add up to 1");
 }
 
-constexpr std::string_view kMachineSchema = R"({"allOf": [{"$ref": "#/$defs/synchronous"}], "anyOf": [{"required": ["p"]}, {"required": ["angle"]}], "properties": {
+constexpr std::string_view kMachineSchema = R"({"allOf": [{"$ref": "#/$defs/synchronous"}],
+    "anyOf": [{"required": ["p"]}, {"required": ["angle"]}], "properties": {
         "p": {"type": "number", "description": "power delivered before t = 0, W; without it the machine holds its angle"}}})";
 constexpr std::string_view kCondenserSchema = R"({"allOf": [{"$ref": "#/$defs/synchronous"}]})";
 

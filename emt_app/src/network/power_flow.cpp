@@ -14,28 +14,32 @@
 #include <cmath>
 #include <cstdio>
 #include <limits>
+#include <map>
 #include <stdexcept>
 
 namespace emt {
 namespace {
 
-constexpr int kIterations = 40;
-constexpr double kTolerance = 1e-10;  // of power and squared voltage, per unit
+constexpr int kFlowIterations = 40;
+constexpr double kFlowTolerance = 1e-10;  // of power and squared voltage, per unit
 
 /// exp(-j2π/3·k): phase k of a positive sequence.
-const std::array<Complex, 3> kPhase{Complex{1, 0}, Complex{-0.5, -0.86602540378443864676}, Complex{-0.5, 0.86602540378443864676}};
+const std::array<Complex, 3> kPositivePhase{Complex{1, 0}, Complex{-0.5, -0.86602540378443864676}, Complex{-0.5, 0.86602540378443864676}};
 
-using Vector = Eigen::VectorXd;
-using Matrix = Eigen::SparseMatrix<double>;
+using RealVector = Eigen::VectorXd;
+using RealMatrix = Eigen::SparseMatrix<double>;
 
 class PowerFlow {
 public:
-    PowerFlow(const Network& net, const PhasorEquations& network) : net_(net), network_(network), size_(2 * (net.nodes() + static_cast<int>(net.machines.size()))) {
+    PowerFlow(const Network& net, const PhasorEquations& network)
+        : net_(net), network_(network), size_(2 * (net.nodes() + static_cast<int>(net.machines.size()))) {
+        std::map<Nodes3, const SynchronousMachine*> at_bus;  // the first that holds its angle, or the first
         for (const SynchronousMachine& m : net.machines) {
-            const auto better = [&](const SynchronousMachine& a, const SynchronousMachine& b) { return a.dispatch.holds_angle && !b.dispatch.holds_angle; };
-            const SynchronousMachine* first = &m;
-            for (const SynchronousMachine& other : net.machines)
-                if (other.node == m.node && (better(other, *first) || (!better(*first, other) && other.number < first->number))) first = &other;
+            const SynchronousMachine*& first = at_bus.emplace(m.node, &m).first->second;
+            if (m.dispatch.holds_angle && !first->dispatch.holds_angle) first = &m;
+        }
+        for (const SynchronousMachine& m : net.machines) {
+            const SynchronousMachine* const first = at_bus[m.node];
             if (first->dispatch.v != m.dispatch.v)
                 throw std::runtime_error("'" + m.name + "' and '" + first->name + "' are at one bus but have not the same 'v'");
             first_.push_back(first);
@@ -45,14 +49,16 @@ public:
     std::vector<Complex> run() {
         x_ = solve([&](const SynchronousMachine& m) { return m.dispatch.holds_angle ? held(m) : no_current(m); });
         // The voltages of the others turn with the network's, before they deliver anything.
-        const Vector idle = x_;
-        x_ = solve([&](const SynchronousMachine& m) { return leads(m) && !m.dispatch.holds_angle ? voltage(m, guessed(m, terminal(m, idle))) : held(m); });
+        const RealVector idle = x_;
+        x_ = solve([&](const SynchronousMachine& m) {
+            return leads(m) && !m.dispatch.holds_angle ? voltage(m, guessed(m, terminal(m, idle))) : held(m);
+        });
         double error = worst(x_);
-        for (iteration_ = 1; error > kTolerance; ++iteration_) {
-            if (iteration_ > kIterations) fail(error);
-            const Vector full = solve([&](const SynchronousMachine& m) { return m.dispatch.holds_angle ? held(m) : linearised(m); });
+        for (iteration_ = 1; error > kFlowTolerance; ++iteration_) {
+            if (iteration_ > kFlowIterations) fail(error);
+            const RealVector full = solve([&](const SynchronousMachine& m) { return m.dispatch.holds_angle ? held(m) : linearised(m); });
             double step = 1;
-            Vector next = full;
+            RealVector next = full;
             // A full step may overshoot far from the solution; any part of it keeps the equations of the network.
             for (error = worst(next); step > 1.0 / 16 && !(error < worst(x_)); error = worst(next)) {
                 step /= 2;
@@ -74,11 +80,11 @@ private:
     using Equations = std::array<Equation, 2>;
 
     [[nodiscard]] int place(const SynchronousMachine& m) const { return 2 * (net_.nodes() + m.number); }
-    static Complex at(const Vector& x, int i) { return {x[i], x[i + 1]}; }
+    static Complex at(const RealVector& x, int i) { return {x[i], x[i + 1]}; }
     /// Positive sequence of the terminal voltage, V.
-    static Complex terminal(const SynchronousMachine& m, const Vector& x) {
+    static Complex terminal(const SynchronousMachine& m, const RealVector& x) {
         Complex sum{};
-        for (std::size_t k = 0; k < 3; ++k) sum += std::conj(kPhase[k]) * at(x, 2 * m.node[k]);
+        for (std::size_t k = 0; k < 3; ++k) sum += std::conj(kPositivePhase[k]) * at(x, 2 * m.node[k]);
         return sum / 3.0;
     }
     [[nodiscard]] const SynchronousMachine& first(const SynchronousMachine& m) const { return *first_[static_cast<std::size_t>(m.number)]; }
@@ -102,11 +108,11 @@ private:
         return {Equation{0, 0, 1, 0, share, 0, 0}, Equation{0, 0, 0, 1, 0, share, 0}};
     }
     /// Reactive power, per unit.
-    [[nodiscard]] double reactive(const SynchronousMachine& m, const Vector& x) const {
+    [[nodiscard]] double reactive(const SynchronousMachine& m, const RealVector& x) const {
         return (terminal(m, x) / m.v_base * std::conj(at(x, place(m)) / m.i_base)).imag();
     }
     /// What is missing of power and of squared voltage or shared reactive power, per unit of the rating.
-    [[nodiscard]] std::array<double, 2> missing(const SynchronousMachine& m, const Vector& x) const {
+    [[nodiscard]] std::array<double, 2> missing(const SynchronousMachine& m, const RealVector& x) const {
         const Complex v = terminal(m, x) / m.v_base, i = at(x, place(m)) / m.i_base;
         const double losses = m.dispatch.unloaded_shaft ? m.ra * std::norm(i) : 0, wanted = m.dispatch.v / m.v_base;
         return {(v * std::conj(i)).real() + losses - m.dispatch.p_w / (1.5 * m.v_base * m.i_base),
@@ -135,9 +141,9 @@ private:
     }
 
     template <class Machine>
-    Vector solve(Machine&& equations) {
+    RealVector solve(Machine&& equations) {
         std::vector<Eigen::Triplet<double>> entries;
-        Vector right = Vector::Zero(size_);
+        RealVector right = RealVector::Zero(size_);
         const auto add = [&](int i, int k, Complex y) {  // a complex factor of a complex unknown
             entries.emplace_back(i, k, y.real());
             entries.emplace_back(i, k + 1, -y.imag());
@@ -151,12 +157,12 @@ private:
         }
         for (const SynchronousMachine& m : net_.machines) {
             const int own = place(m);
-            for (std::size_t k = 0; k < 3; ++k) add(2 * m.node[k], own, -kPhase[k]);
+            for (std::size_t k = 0; k < 3; ++k) add(2 * m.node[k], own, -kPositivePhase[k]);
             const Equations both = equations(m);
             for (int e = 0; e < 2; ++e) {
                 const auto& [vr, vi, ir, ii, fr, fi, rhs] = both[static_cast<std::size_t>(e)];
                 for (std::size_t k = 0; k < 3; ++k) {
-                    const Complex turn = std::conj(kPhase[k]) / 3.0;
+                    const Complex turn = std::conj(kPositivePhase[k]) / 3.0;
                     entries.emplace_back(own + e, 2 * m.node[k], vr * turn.real() + vi * turn.imag());
                     entries.emplace_back(own + e, 2 * m.node[k] + 1, vi * turn.real() - vr * turn.imag());
                 }
@@ -169,7 +175,7 @@ private:
                 right[own + e] = rhs;
             }
         }
-        Matrix matrix(size_, size_);
+        RealMatrix matrix(size_, size_);
         matrix.setFromTriplets(entries.begin(), entries.end());  // keeps zeros: the pattern never changes
         if (iteration_ < 0) lu_.analyzePattern(matrix);
         iteration_ = std::max(iteration_, 0);
@@ -181,7 +187,7 @@ private:
     }
 
     /// The largest residual; remembers whose it is.
-    double worst(const Vector& x) {
+    double worst(const RealVector& x) {
         double largest = 0;
         for (const SynchronousMachine& m : net_.machines) {
             if (m.dispatch.holds_angle) continue;
@@ -198,7 +204,8 @@ private:
     [[noreturn]] void fail(double error) const {
         char text[64];
         std::snprintf(text, sizeof text, "%.3g", error);
-        throw std::runtime_error("the power flow does not converge: after " + std::to_string(iteration_ - 1) + " iterations '" + whose_->name + "' is off by " + text +
+        throw std::runtime_error("the power flow does not converge: after " + std::to_string(iteration_ - 1) + " iterations '" +
+                                 whose_->name + "' is off by " + text +
                                  " per unit; its 'p' or 'v' may be more than the network can take, or 'angle' as a first guess may help");
     }
 
@@ -207,8 +214,8 @@ private:
     int size_;
     std::vector<const SynchronousMachine*> first_;  // at the bus of each machine
     int iteration_ = -1;
-    Vector x_;
-    Eigen::SparseLU<Matrix> lu_;
+    RealVector x_;
+    Eigen::SparseLU<RealMatrix> lu_;
     const SynchronousMachine* whose_ = nullptr;
 };
 

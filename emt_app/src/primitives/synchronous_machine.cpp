@@ -10,7 +10,7 @@ namespace {
 const Complex kTurnPhase{-0.5, 0.86602540378443864676};
 
 /// ψ/v of an inductance for signals zⁿ, per unit: the trapezoidal rule's 1/jω.
-Complex integral(double k, Complex z) { return k * (z + 1.0) / (z - 1.0); }
+Complex trapezoidal_integral(double k, Complex z) { return k * (z + 1.0) / (z - 1.0); }
 
 /// Torque that passes from each mass to the next, per unit.
 std::vector<double> passed_on(const std::vector<Mass>& shaft, double torque) {
@@ -20,7 +20,7 @@ std::vector<double> passed_on(const std::vector<Mass>& shaft, double torque) {
     return out;
 }
 
-struct Steady {
+struct SteadyMachine {
     double delta;                  // position of the rotor, turns
     Complex i, psi, v, gap, s;     // d + jq, per unit: current, flux, voltage, flux of the air gap, current of its saturation
     double field;                  // current of the field winding, per unit of L_ad's
@@ -29,14 +29,14 @@ struct Steady {
 /// The machine with terminal voltage v and current i of phase a at t = 0, per unit. The d axis carries what flux the q axis
 /// does not, and without a voltage in the q axis ψ_aq = -L_aq·(i_q + s_q): a phasor along the d axis is ψ + (Ll + L_aq)·i, with
 /// the saturated L_aq.
-Steady steady_state(const SynchronousMachine& m, Complex z, Complex v, Complex i) {
-    const Complex psi = integral(m.k, z) * (v + m.ra * i), air = psi + m.xl * i;
+SteadyMachine steady_state(const SynchronousMachine& m, Complex z, Complex v, Complex i) {
+    const Complex psi = trapezoidal_integral(m.k, z) * (v + m.ra * i), air = psi + m.xl * i;
     double main_q = m.q.main;
     if (m.saturation.both_axes) {
         const double length = std::sqrt(std::norm(air));
         main_q /= 1 + main_q * m.saturation.current(length, m.d.main) / length;
     }
-    Steady out{};
+    SteadyMachine out{};
     out.delta = turns_of(psi + (m.xl + main_q) * i);
     const Complex frame = std::conj(unit_phasor(out.delta));
     out.i = i * frame;
@@ -72,8 +72,8 @@ RotorAxis SynchronousMachine::solved(const RotorAxis& axis) const {
 
 void SynchronousMachine::stamp_phasor(PhasorEquations& y) const {
     const double x2 = xl + (d.rest(0) + q.rest(0)) / 2;
-    const Complex negative = siemens() / (ra + x2 / integral(k, y.z));
-    const Complex zero = grounded ? siemens() / (r0 + x0 / integral(k, y.z)) : 0.0;
+    const Complex negative = siemens() / (ra + x2 / trapezoidal_integral(k, y.z));
+    const Complex zero = grounded ? siemens() / (r0 + x0 / trapezoidal_integral(k, y.z)) : 0.0;
     const std::array<Complex, 3> turn{1.0, kTurnPhase, std::conj(kTurnPhase)};
     y.block(node, 0, 0, [&](std::size_t i, std::size_t c) { return (zero + negative * turn[(i + 3 - c) % 3]) / 3.0; });
 }
@@ -126,7 +126,7 @@ void SynchronousMachine::start(const LaneStart& lane, const Rows& rows, int slot
     const Complex a = kTurnPhase;
     const Complex va = lane.phasor(node[0]), vb = lane.phasor(node[1]), vc = lane.phasor(node[2]);
     const Complex v1 = (va + a * vb + std::conj(a) * vc) / 3.0 / v_base, v0 = (va + vb + vc) / 3.0 / v_base;
-    const Steady at = steady_state(*this, lane.z, v1, lane.current(number) / i_base);
+    const SteadyMachine at = steady_state(*this, lane.z, v1, lane.current(number) / i_base);
     const double torque = at.psi.real() * at.i.imag() - at.psi.imag() * at.i.real();
     const CosSin<double> axis = cos_sin(at.delta);
     const Complex frame{axis.cos, axis.sin};
@@ -138,7 +138,7 @@ void SynchronousMachine::start(const LaneStart& lane, const Rows& rows, int slot
     set(rows.flux, 3, 0, known.real());
     set(rows.flux, 3, 1, known.imag());
     if (grounded) {
-        const Complex i0 = -v0 / (r0 + x0 / integral(k, lane.z)), known0 = -x0 * i0 - k * (v0 + r0 * i0);
+        const Complex i0 = -v0 / (r0 + x0 / trapezoidal_integral(k, lane.z)), known0 = -x0 * i0 - k * (v0 + r0 * i0);
         set(rows.flux, 3, 2, known0.real());
         set(rows.history, 3, 2, (-y_0() / k * known0).real());
     }

@@ -6,7 +6,7 @@
 //     stator      ψ_αβ = k·(v_αβ + Ra·i_αβ) + Ψ_αβ         Ψ known; in phase coordinates, where no speed appears
 //     rotor       ψ_r = w - k·R·i_r                        w known, with the field's voltage in it
 //     fluxes      ψ_d = -Ll·i_d + L_ad·(i_fd + i_1d - i_d - s_d), the same for q
-// where the magnetising current ψ_ad/L_ad + s_d is the nonlinear one: 1/L_ad has its tangent in it, and s what is left. The rotor's currents are eliminated: ψ_d = -L*·i_d + c·w - (L* - Ll)·s_d. The machine is then, in the coordinates of its
+// where the magnetising current ψ_ad/L_ad + s_d is the nonlinear one: 1/L_ad has a tangent of it, and s is what is left. The rotor's currents are eliminated: ψ_d = -L*·i_d + c·w - (L* - Ll)·s_d. The machine is then, in the coordinates of its
 // rotor at the end of the step,
 //     i_d = h_d - k·m_d·v_d,     m_d = 1/(k·Ra + L*_d),     h_d = m_d·(c·w - (L* - Ll)·s_d - Ψ_d).
 // The shaft is moved before the network is solved (its position needs no torque of the new instant), so θ is known then.
@@ -240,7 +240,8 @@ template <int Masses>
         const Vec known[2] = {alpha * cos + beta * sin, beta * cos - alpha * sin};
         Vec h[2];
         for (int x = 0; x < 2; ++x) {
-            const Vec w = row(b.rotor_c, 4 * s + 2 * x) * row(b.rotor, 4 * s + 2 * x) + row(b.rotor_c, 4 * s + 2 * x + 1) * row(b.rotor, 4 * s + 2 * x + 1);
+            const int first = 4 * s + 2 * x;
+            const Vec w = row(b.rotor_c, first) * row(b.rotor, first) + row(b.rotor_c, first + 1) * row(b.rotor, first + 1);
             h[x] = row(b.m, 3 * s + x) * (w - row(b.less, 2 * s + x) * row(b.saturation, 4 * s + x) - known[x]);
             row(b.history, 3 * s + x) = h[x];
         }
@@ -377,7 +378,7 @@ struct Dispatch {
 
 struct SynchronousMachine {
     using Rows = SynchronousMachineRows;
-    static constexpr double kStepNs = 80;
+    static constexpr double kStepNs = 130;
 
     Nodes3 node;
     int number;              // among the machines of the case
