@@ -18,11 +18,12 @@ BlockDraft look_up(int signal, std::vector<double> x, std::vector<double> y) {
     return out;
 }
 
-// I_N = KC·I_FD/V_E; F_EX = 1 - I_N/√3 to I_N = √3/4, then √(3/4 - I_N²) to 3/4, then √3·(1 - I_N) to 1, then 0: the root of a
+// I_N = KC·I_FD/V_E, V_E counting as 0.001 below that; F_EX = 1 - I_N/√3 to I_N = √3/4, then √(3/4 - I_N²) to 3/4, then √3·(1 - I_N) to 1, then 0: the root of a
 // middle part that stays where it leaves its range, and a straight line beyond on either side.
 int rectifier_regulation(Diagram& d, double kc, int ifd, int ve) {
     const double root3 = std::sqrt(3.0), low = root3 / 4, high = 0.75;
-    const int in = d.add("in", quotient(kc, ifd, ve));
+    const int divisor = d.add("divisor", gain(1, ve).limits(0.001, kUnlimited));
+    const int in = d.add("in", quotient(kc, ifd, divisor));
     const int middle = d.add("middle", look_up(in, {0, low, high, 1}, {low, low, high, high}));
     const int square = d.add("square", product(1, middle, middle));
     BlockDraft root(Block::Operation::root, {{-1, square}});

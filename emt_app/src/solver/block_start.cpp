@@ -7,15 +7,15 @@
 namespace emt {
 namespace {
 
-constexpr double kSame = 1e-9;  // relative: what is computed in two ways differs by rounding
+constexpr double kSameValue = 1e-9;  // relative: what is computed in two ways differs by rounding
 
-std::string text(double x) {
+std::string number_text(double x) {
     char out[32];
     std::snprintf(out, sizeof out, "%.9g", x);
     return out;
 }
 
-[[noreturn]] void fail(const Block& block, const std::string& why) {
+[[noreturn]] void cannot_start(const Block& block, const std::string& why) {
     throw NoStart("block '" + block.name + "' cannot start in the steady state: " + why);
 }
 
@@ -25,7 +25,7 @@ public:
         for (std::size_t s = 0; s < value_.size(); ++s) {
             if (!signals.required[s]) continue;
             if (value_[s] && !same(*value_[s], *signals.required[s]))
-                throw NoStart("an element measures " + text(*value_[s]) + " where another needs " + text(*signals.required[s]) + " in the steady state");
+                throw NoStart("an element measures " + number_text(*value_[s]) + " where another needs " + number_text(*signals.required[s]) + " in the steady state");
             value_[s] = signals.required[s];
         }
         for (const Block& b : blocks_)
@@ -42,7 +42,7 @@ public:
 private:
     using Values = std::array<double, kBlockInputs>;
 
-    static bool same(double a, double b) { return std::fabs(a - b) <= kSame * std::max({1.0, std::fabs(a), std::fabs(b)}); }
+    static bool same(double a, double b) { return std::fabs(a - b) <= kSameValue * std::max({1.0, std::fabs(a), std::fabs(b)}); }
     std::optional<double>& at(int signal) { return value_[static_cast<std::size_t>(signal)]; }
     std::optional<double>& output(const Block& b) { return at(b.publishes[0]); }
     static double limited(const Block& b, double y) { return b.clip.of(b.hold.of(y)); }
@@ -100,10 +100,10 @@ private:
         } else if (b.filter.integrates()) {
             if (!y) return false;
             const bool held = (x > 0 && *y >= b.hold.high) || (x < 0 && *y <= b.hold.low);
-            if (!held && std::fabs(x) > kSame * size_of_terms(b, u)) fail(b, "its input is " + text(x) + ", not zero, and it goes on integrating");
+            if (!held && std::fabs(x) > kSameValue * size_of_terms(b, u)) cannot_start(b, "its input is " + number_text(x) + ", not zero, and it goes on integrating");
         } else {
             const double given = limited(b, b.filter.b0 / b.filter.a0 * x);
-            if (y && !same(*y, given)) fail(b, "it gives " + text(given) + " where " + text(*y) + " is needed");
+            if (y && !same(*y, given)) cannot_start(b, "it gives " + number_text(given) + " where " + number_text(*y) + " is needed");
             if (!y) y = given;
         }
         at_[number] = {x, b.filter.integrates() || b.open ? *y : b.hold.of(b.filter.b0 / b.filter.a0 * x), constant};
@@ -122,7 +122,7 @@ private:
     void check_limits(const Block& b) {
         const double y = *output(b);
         if (!same(y, limited(b, y)))
-            fail(b, text(y) + " is needed, but it is limited to " + text(std::max(b.hold.low, b.clip.low)) + " … " + text(std::min(b.hold.high, b.clip.high)));
+            cannot_start(b, number_text(y) + " is needed, but it is limited to " + number_text(std::max(b.hold.low, b.clip.low)) + " … " + number_text(std::min(b.hold.high, b.clip.high)));
     }
     /// What an unknown signal has to be, so that the inputs combine to x; nothing where that is not decided.
     std::optional<double> invert(const Block& b, const Values& u, int unknown, double x) {
@@ -152,7 +152,7 @@ private:
                 if (product * weights == 0 || times > 2) return std::nullopt;
                 const double rest = x / (product * weights);
                 if (times == 1) return rest;
-                if (rest < 0) fail(b, "a square would have to be " + text(rest));
+                if (rest < 0) cannot_start(b, "a square would have to be " + number_text(rest));
                 return std::sqrt(rest);
             }
             case Block::Operation::quotient: {
@@ -179,7 +179,7 @@ private:
         for (std::size_t k = 0; k < static_cast<std::size_t>(b.inputs); ++k) {
             if (b.reads[k] == unknown) continue;
             const double other = b.weight[k] * u[k], past = b.operation == Block::Operation::minimum ? x - other : other - x;
-            if (past > kSame * std::max(1.0, std::fabs(x))) fail(b, text(x) + " is needed, but another input limits it to " + text(other));
+            if (past > kSameValue * std::max(1.0, std::fabs(x))) cannot_start(b, number_text(x) + " is needed, but another input limits it to " + number_text(other));
         }
         if (times != 1 || weight == 0) return std::nullopt;
         return x / weight;
