@@ -73,7 +73,7 @@ def test_the_schema_knows_the_keys_that_the_program_reads(
 def test_the_schema_knows_the_keys_of_each_kind_of_block_and_model_of_controller(
     emt: Emt, case_schema: dict[str, Any], case_file: CaseWriter
 ) -> None:
-    elements = []
+    elements: list[dict[str, Any]] = []
     for kind in ("block", "measurement", "exciter", "stabilizer", "governor"):
         for alternative in case_schema["$defs"][kind]["oneOf"]:
             keys = alternative["properties"]

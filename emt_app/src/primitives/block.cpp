@@ -27,7 +27,8 @@ BlockPart part_of(Block::Operation operation) {
 
 /// What a missing term is, so that it does not matter.
 double neutral(Block::Operation operation) {
-    return operation == Block::Operation::product ? 1 : operation == Block::Operation::minimum ? kNoBound : operation == Block::Operation::maximum ? -kNoBound : 0;
+    if (operation == Block::Operation::product) return 1;
+    return operation == Block::Operation::minimum ? kNoBound : operation == Block::Operation::maximum ? -kNoBound : 0;
 }
 
 }  // namespace
