@@ -303,6 +303,18 @@ TEST(Controllers, AMachineOfBlocksStaysInItsSteadyState) {
             }
 }
 
+TEST(Controllers, StartFromRest) {
+    // Quotients of what is zero at first, among others.
+    const auto after_10_s = [](const char* type, const char* model, const std::string& more, const char* signal) {
+        Simulation s(make_case(machine(0, 0, 0, 0, 0) + controller(type, model, more), 1e-3, R"("start":"zero","nodes":["a"],)"));
+        s.run(10000);
+        return s.signal(signal);
+    };
+    for (const char* model : {"DC1A", "AC1A", "AC4A", "ST1A"}) EXPECT_GT(after_10_s("exciter", model, R"(,"reference":1.03)", "G.efd"), 0.1) << model;
+    for (const char* model : {"TGOV1", "IEEEG1", "HYGOV", "GAST"}) EXPECT_GT(after_10_s("governor", model, R"(,"reference":0.2)", "G.pm"), 0.1) << model;
+    for (const char* model : {"PSS1A", "PSS2B"}) EXPECT_LE(std::fabs(after_10_s("stabilizer", model, "", "G.vs")), 0.1) << model;
+}
+
 TEST(Controllers, ALimitThatForbidsTheSteadyStateIsNamed) {
     const auto says = [](const std::string& elements) -> std::string {
         try {

@@ -10,21 +10,24 @@
 
 namespace emt {
 
-Probes::Probes(const Network& net, const Engine& engine, const RunOptions& o) : options_(o) {
+std::vector<Probe> find_probes(const Network& net, const std::vector<std::string>& names) {
+    std::vector<Probe> out;
     const std::vector<Signals::Signal>& signals = net.signals.all();
-    for (const std::string& name : o.probes) {
+    for (const std::string& name : names) {
         const auto node = std::find(net.node_names.begin(), net.node_names.end(), name);
         const auto signal = std::find_if(signals.begin(), signals.end(), [&](const auto& s) { return s.name == name && !s.makers.empty(); });
-        if (node != net.node_names.end()) {
-            const int number = static_cast<int>(node - net.node_names.begin());
-            probes_.push_back({false, number, engine.owns(number)});
-        } else if (signal != signals.end()) {
-            const int number = static_cast<int>(signal - signals.begin());
-            probes_.push_back({true, number, engine.owns_signal(number)});
-        } else {
+        if (node != net.node_names.end())
+            out.push_back({false, static_cast<int>(node - net.node_names.begin())});
+        else if (signal != signals.end())
+            out.push_back({true, static_cast<int>(signal - signals.begin())});
+        else
             throw std::runtime_error("--probe: there is no node and no signal '" + name + "'");
-        }
     }
+    return out;
+}
+
+Probes::Probes(const Network& net, const Engine& engine, const RunOptions& o) : options_(o), probes_(find_probes(net, o.probes)) {
+    for (Probe& p : probes_) p.owned = p.signal ? engine.owns_signal(p.number) : engine.owns(p.number);
 }
 
 void Probes::record(const Engine& engine) {

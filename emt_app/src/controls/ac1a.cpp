@@ -11,23 +11,16 @@ constexpr Parameter kAc1a[]{{"TR", 0, kNotNegative}, {"TC", 0, kNotNegative}, {"
                             {"KD", 0.38, kNotNegative}, {"VE1", 4.18, kPositive}, {"SE1", 0.1, kNotNegative}, {"VE2", 3.14, kPositive},
                             {"SE2", 0.03, kNotNegative}};
 
-BlockDraft look_up(int signal, std::vector<double> x, std::vector<double> y) {
-    BlockDraft out(Block::Operation::table, {{1, signal}});
-    out.block.table_x = std::move(x);
-    out.block.table_y = std::move(y);
-    return out;
-}
-
-// I_N = KC·I_FD/V_E; F_EX = 1 - I_N/√3 to I_N = √3/4, then √(3/4 - I_N²) to 3/4, then √3·(1 - I_N) to 1, then 0: the root of a
-// middle part that stays where it leaves its range, and a straight line beyond on either side.
+// I_N = KC·I_FD/V_E, V_E counting as 0.001 below that. F_EX = 1 - I_N/√3 to I_N = √3/4, then √(3/4 - I_N²) to 3/4, then
+// √3·(1 - I_N) to 1, then 0: the root of a middle part that stays where it leaves its range, and a straight line beyond on either
+// side.
 int rectifier_regulation(Diagram& d, double kc, int ifd, int ve) {
     const double root3 = std::sqrt(3.0), low = root3 / 4, high = 0.75;
-    const int in = d.add("in", quotient(kc, ifd, ve));
+    const int divisor = d.add("divisor", gain(1, ve).limits(0.001, kUnlimited));
+    const int in = d.add("in", quotient(kc, ifd, divisor));
     const int middle = d.add("middle", look_up(in, {0, low, high, 1}, {low, low, high, high}));
     const int square = d.add("square", product(1, middle, middle));
-    BlockDraft root(Block::Operation::root, {{-1, square}});
-    root.block.constant = 0.75;
-    const int arc = d.add("arc", std::move(root));
+    const int arc = d.add("arc", BlockDraft(Block::Operation::root, {{-1, square}}).constant(0.75));
     const int lines = d.add("lines", look_up(in, {0, low, high, 1, 2}, {0.25, 0, 0, -root3 / 4, -root3 / 4}));
     return d.add("fex", sum({{1, arc}, {1, lines}}));
 }

@@ -17,10 +17,7 @@ inline int saturation_of(Diagram& d, int e, double e1, double s1, double e2, dou
     if (s1 <= 0 && s2 <= 0) return kNoSignal;
     const double root1 = std::sqrt(e1 * s1), root2 = std::sqrt(e2 * s2);
     const double a = (root2 * e1 - root1 * e2) / (root2 - root1), b = (root1 - root2) / (e1 - e2);
-    BlockDraft excess(Block::Operation::table, {{1, e}});
-    excess.block.table_x = {a - 1, a, a + 1};
-    excess.block.table_y = {0, 0, 1};
-    const int above = d.add("excess", std::move(excess));
+    const int above = d.add("excess", look_up(e, {a - 1, a, a + 1}, {0, 0, 1}));
     return d.add("vx", product(b * b, above, above));
 }
 

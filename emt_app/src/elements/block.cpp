@@ -17,7 +17,7 @@ struct NamedBlock {
     BlockDraft draft;
 };
 
-NamedBlock with(Block::Operation operation, std::vector<std::string> inputs, std::vector<double> weights) {
+NamedBlock with_inputs(Block::Operation operation, std::vector<std::string> inputs, std::vector<double> weights) {
     BlockDraft::Terms terms;
     weights.resize(inputs.size(), 1);
     for (const double w : weights) terms.emplace_back(w, kNoSignal);
@@ -33,7 +33,7 @@ NamedBlock limited(Reader& in, NamedBlock b) {
 
 /// One input, times "gain".
 NamedBlock scaled(Reader& in, Block::Operation operation = Block::Operation::sum) {
-    return with(operation, {in.signal("input")}, {in.number("gain", Reader::Range::any, 1)});
+    return with_inputs(operation, {in.signal("input")}, {in.number("gain", Reader::Range::any, 1)});
 }
 
 /// With a state that is its output.
@@ -45,7 +45,7 @@ NamedBlock with_state(Reader& in, NamedBlock b) {
 }
 
 NamedBlock source(Reader& in) {
-    NamedBlock b = with(Block::Operation::sum, {}, {});
+    NamedBlock b = with_inputs(Block::Operation::sum, {}, {});
     b.draft.block.constant = in.number("value", Reader::Range::any, 0);
     return b;
 }
@@ -78,27 +78,27 @@ NamedBlock read_sine(Reader& in) {
 NamedBlock read_gain(Reader& in) { return limited(in, scaled(in)); }
 NamedBlock read_sum(Reader& in) {
     const std::vector<std::string> inputs = in.signals("inputs", 1, kBlockInputs);
-    NamedBlock b = with(Block::Operation::sum, inputs, in.numbers("weights", inputs.size()));
+    NamedBlock b = with_inputs(Block::Operation::sum, inputs, in.numbers("weights", inputs.size()));
     b.draft.block.constant = in.number("constant", Reader::Range::any, 0);
     return limited(in, std::move(b));
 }
 NamedBlock read_product(Reader& in) {
-    return limited(in, with(Block::Operation::product, in.signals("inputs", 2, kBlockInputs), {in.number("gain", Reader::Range::any, 1)}));
+    return limited(in, with_inputs(Block::Operation::product, in.signals("inputs", 2, kBlockInputs), {in.number("gain", Reader::Range::any, 1)}));
 }
 NamedBlock read_quotient(Reader& in) {
-    return limited(in, with(Block::Operation::quotient, in.signals("inputs", 2, 2), {in.number("gain", Reader::Range::any, 1)}));
+    return limited(in, with_inputs(Block::Operation::quotient, in.signals("inputs", 2, 2), {in.number("gain", Reader::Range::any, 1)}));
 }
-NamedBlock read_minimum(Reader& in) { return limited(in, with(Block::Operation::minimum, in.signals("inputs", 2, kBlockInputs), {})); }
-NamedBlock read_maximum(Reader& in) { return limited(in, with(Block::Operation::maximum, in.signals("inputs", 2, kBlockInputs), {})); }
+NamedBlock read_minimum(Reader& in) { return limited(in, with_inputs(Block::Operation::minimum, in.signals("inputs", 2, kBlockInputs), {})); }
+NamedBlock read_maximum(Reader& in) { return limited(in, with_inputs(Block::Operation::maximum, in.signals("inputs", 2, kBlockInputs), {})); }
 NamedBlock read_absolute(Reader& in) { return limited(in, scaled(in, Block::Operation::absolute)); }
 NamedBlock read_root(Reader& in) { return limited(in, scaled(in, Block::Operation::root)); }
 NamedBlock read_table(Reader& in) {
-    NamedBlock b = with(Block::Operation::table, {in.signal("input")}, {});
+    NamedBlock b = with_inputs(Block::Operation::table, {in.signal("input")}, {});
     in.table("points", b.draft.block.table_x, b.draft.block.table_y);
     return b;
 }
 NamedBlock read_comparison(Reader& in) {
-    NamedBlock b = with(Block::Operation::comparison, {in.signal("input")}, {});
+    NamedBlock b = with_inputs(Block::Operation::comparison, {in.signal("input")}, {});
     b.draft.block.on = in.number("on", Reader::Range::any);
     b.draft.block.off = in.number("off", Reader::Range::any, b.draft.block.on);
     if (!(b.draft.block.off <= b.draft.block.on)) in.report()("out-of-range", "'off' must not be above 'on'");
@@ -107,7 +107,7 @@ NamedBlock read_comparison(Reader& in) {
 NamedBlock read_selection(Reader& in) {
     std::vector<std::string> inputs = in.signals("inputs", 2, 2);
     inputs.push_back(in.signal("selector"));
-    return with(Block::Operation::selection, std::move(inputs), {});
+    return with_inputs(Block::Operation::selection, std::move(inputs), {});
 }
 NamedBlock read_integrator(Reader& in) {
     NamedBlock b = scaled(in);
@@ -131,24 +131,24 @@ NamedBlock read_washout(Reader& in) {
     return limited(in, std::move(b));
 }
 NamedBlock read_rate_limiter(Reader& in) {
-    NamedBlock b = with(Block::Operation::sum, {in.signal("input")}, {});
+    NamedBlock b = with_inputs(Block::Operation::sum, {in.signal("input")}, {});
     const double up = in.number("up", Reader::Range::positive);
     b.draft = std::move(b.draft).rates(in.number("down", Reader::Range::positive, up), up);
     return b;
 }
 
-struct Kind {
+struct BlockKind {
     const char* name;
     NamedBlock (*read)(Reader&);
 };
 // In the order of the schema.
-constexpr Kind kKinds[]{{"constant", read_constant}, {"step", read_step}, {"ramp", read_ramp}, {"sine", read_sine}, {"gain", read_gain},
+constexpr BlockKind kBlockKinds[]{{"constant", read_constant}, {"step", read_step}, {"ramp", read_ramp}, {"sine", read_sine}, {"gain", read_gain},
                         {"sum", read_sum}, {"product", read_product}, {"quotient", read_quotient}, {"minimum", read_minimum},
                         {"maximum", read_maximum}, {"absolute", read_absolute}, {"root", read_root}, {"table", read_table},
                         {"comparison", read_comparison}, {"selection", read_selection}, {"integrator", read_integrator}, {"lag", read_lag},
                         {"lead_lag", read_lead_lag}, {"washout", read_washout}, {"rate_limiter", read_rate_limiter}};
 
-constexpr std::string_view kSchema = R"({"required": ["kind"], "properties": {"kind": {"type": "string"}}, "oneOf": [
+constexpr std::string_view kBlockSchema = R"({"required": ["kind"], "properties": {"kind": {"type": "string"}}, "oneOf": [
     {"properties": {"kind": {"const": "constant"}, "value": {"type": "number", "description": "without it what the steady start asks for"}}},
     {"required": ["amplitude", "time"], "properties": {"kind": {"const": "step"}, "value": {"type": "number", "description": "before"}, "amplitude": {"type": "number"}, "time": {"$ref": "#/$defs/not_negative", "description": "s; need not be a whole step"}}},
     {"required": ["amplitude", "time", "duration"], "properties": {"kind": {"const": "ramp"}, "value": {"type": "number", "description": "before"}, "amplitude": {"type": "number"}, "time": {"$ref": "#/$defs/not_negative", "description": "s"}, "duration": {"$ref": "#/$defs/positive", "description": "s"}}},
@@ -169,9 +169,9 @@ constexpr std::string_view kSchema = R"({"required": ["kind"], "properties": {"k
 
 NamedBlock read_kind(Reader& in) {
     std::vector<std::string> names;
-    for (const Kind& k : kKinds) names.emplace_back(k.name);
+    for (const BlockKind& k : kBlockKinds) names.emplace_back(k.name);
     const std::string kind = in.choice("kind", names, "");
-    return std::find_if(std::begin(kKinds), std::end(kKinds), [&](const Kind& k) { return kind == k.name; })->read(in);
+    return std::find_if(std::begin(kBlockKinds), std::end(kBlockKinds), [&](const BlockKind& k) { return kind == k.name; })->read(in);
 }
 
 class BlockElement final : public Element {
@@ -190,5 +190,5 @@ private:
     NamedBlock named_;
 };
 }  // namespace
-ElementType block_element() { return {"block", make<BlockElement>, kSchema}; }
+ElementType block_element() { return {"block", make<BlockElement>, kBlockSchema}; }
 }  // namespace emt

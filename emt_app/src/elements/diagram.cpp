@@ -52,6 +52,13 @@ BlockDraft quotient(double k, int a, int b) { return {Block::Operation::quotient
 BlockDraft least(int a, int b) { return {Block::Operation::minimum, {{1, a}, {1, b}}}; }
 BlockDraft greatest(int a, int b) { return {Block::Operation::maximum, {{1, a}, {1, b}}}; }
 
+BlockDraft look_up(int signal, std::vector<double> x, std::vector<double> y) {
+    BlockDraft out(Block::Operation::table, {{1, signal}});
+    out.block.table_x = std::move(x);
+    out.block.table_y = std::move(y);
+    return out;
+}
+
 BlockDraft reference(const std::optional<double>& value) {
     BlockDraft out(Block::Operation::sum, {});
     out.block.constant = value.value_or(0);

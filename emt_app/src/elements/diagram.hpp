@@ -54,6 +54,7 @@ private:
 [[nodiscard]] BlockDraft quotient(double k, int a, int b);
 [[nodiscard]] BlockDraft least(int a, int b);
 [[nodiscard]] BlockDraft greatest(int a, int b);
+[[nodiscard]] BlockDraft look_up(int signal, std::vector<double> x, std::vector<double> y);
 /// A reference: a constant, or what the steady state asks for.
 [[nodiscard]] BlockDraft reference(const std::optional<double>& value);
 

@@ -8,9 +8,9 @@
 namespace emt {
 namespace {
 
-class Order {
+class BlockOrder {
 public:
-    explicit Order(std::vector<Block>& blocks) : blocks_(blocks), readers_(blocks.size()), waits_for_(blocks.size()), done_(blocks.size()) {
+    explicit BlockOrder(std::vector<Block>& blocks) : blocks_(blocks), readers_(blocks.size()), waits_for_(blocks.size()), done_(blocks.size()) {
         for (std::size_t b = 0; b < blocks.size(); ++b) maker_[blocks[b].publishes[0]] = b;
         for (std::size_t b = 0; b < blocks.size(); ++b)
             for (const int signal : blocks[b].reads)
@@ -83,6 +83,6 @@ private:
 
 }  // namespace
 
-std::vector<std::string> order_blocks(std::vector<Block>& blocks) { return Order(blocks).run(); }
+std::vector<std::string> order_blocks(std::vector<Block>& blocks) { return BlockOrder(blocks).run(); }
 
 }  // namespace emt

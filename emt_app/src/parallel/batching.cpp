@@ -13,7 +13,7 @@ namespace {
 constexpr double kBatchNs = 20, kInverseNs = 0.25, kNodeNs = 0.4, kGatherNs = 6;
 constexpr double kSignalNs = 3;  // of a signal that is gathered: one terminal, where an element has two and more
 // A slot of blocks, and each of its parts.
-constexpr double kBlockNs = 2.5, kPartNs = 1.2;
+constexpr double kBlockNs = 2.5, kPartNs = 2;
 // Rings of past waves, per end of a line: the difference to the measured step of the whole network.
 constexpr double kRingNs = 3.8;
 

@@ -6,7 +6,7 @@
 namespace emt {
 namespace {
 
-constexpr double kInfinite = std::numeric_limits<double>::infinity();
+constexpr double kNoBound = std::numeric_limits<double>::infinity();
 
 /// The part that replaces the sum, or kSum.
 BlockPart part_of(Block::Operation operation) {
@@ -27,7 +27,8 @@ BlockPart part_of(Block::Operation operation) {
 
 /// What a missing term is, so that it does not matter.
 double neutral(Block::Operation operation) {
-    return operation == Block::Operation::product ? 1 : operation == Block::Operation::minimum ? kInfinite : operation == Block::Operation::maximum ? -kInfinite : 0;
+    if (operation == Block::Operation::product) return 1;
+    return operation == Block::Operation::minimum ? kNoBound : operation == Block::Operation::maximum ? -kNoBound : 0;
 }
 
 }  // namespace
@@ -36,7 +37,7 @@ unsigned Block::parts() const {
     const auto part = [](bool needed, BlockPart p) { return needed ? 1U << p : 0U; };
     return part(true, kSum) | part(neutral(operation) != 0, kBias) | part(ramp.amplitude != 0, kRamp) | part(sine.amplitude != 0, kSine) |
            part(true, part_of(operation)) | part(!filter.none(), kFilter) | part(!hold.none(), kHold) |
-           part(rate_down != kInfinite || rate_up != kInfinite, kRate) | part(!clip.none(), kClip) | part(predicts, kPrediction);
+           part(rate_down != kNoBound || rate_up != kNoBound, kRate) | part(!clip.none(), kClip) | part(predicts, kPrediction);
 }
 
 double Block::looked_up(double x) const {

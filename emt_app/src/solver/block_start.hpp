@@ -1,16 +1,10 @@
 // Blocks at t = 0.
 #pragma once
-#include <stdexcept>
 #include <vector>
 
-#include "primitives/block.hpp"
+#include "solver/block_inverse.hpp"
 
 namespace emt {
-
-/// The blocks have no such start: what() names the block and says why.
-struct NoStart : std::runtime_error {
-    using std::runtime_error::runtime_error;
-};
 
 /// From rest: outputs of what has a state are their initial values, the others follow in the order of the blocks.
 [[nodiscard]] std::vector<Block::Start> start_at_rest(const std::vector<Block>& blocks, const SignalStart& signals);
