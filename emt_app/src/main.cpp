@@ -50,7 +50,7 @@ int main(int argc, char** argv) {
     run->add_option("--result", run_options.result_path, "write the result as JSON");
     run->add_option("--dt", run_options.dt_s, "time step in seconds instead of the case's")->check(CLI::PositiveNumber);
     auto* csv = run->add_option("--csv", run_options.csv_path, "write the probed node voltages as CSV");
-    auto* probe = run->add_option("--probe", run_options.probes, "node whose voltage goes to --csv; repeat for more")->needs(csv);
+    auto* probe = run->add_option("--probe", run_options.probes, "node or signal whose value goes to --csv; repeat for more")->needs(csv);
     csv->needs(probe);
     run->add_option("--every", run_options.csv_every, "steps between rows of --csv")->check(CLI::PositiveNumber)->capture_default_str();
     run->add_option("--progress", run_options.progress, "auto: on a terminal; always: also as lines, for instance under mpirun")

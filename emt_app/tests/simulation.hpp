@@ -27,6 +27,13 @@ public:
             if (case_.network.node_names[static_cast<std::size_t>(i)] == node) return engine_->voltage(i);
         throw std::runtime_error("no node " + node);
     }
+    /// At the beginning of the last step.
+    [[nodiscard]] double signal(const std::string& name) const {
+        const auto& all = case_.network.signals.all();
+        for (std::size_t i = 0; i < all.size(); ++i)
+            if (all[i].name == name) return engine_->signal(static_cast<int>(i));
+        throw std::runtime_error("no signal " + name);
+    }
     [[nodiscard]] double time() const { return static_cast<double>(engine_->steps()) * case_.network.dt_s; }
     [[nodiscard]] double dt() const { return case_.network.dt_s; }
     Engine& engine() { return *engine_; }

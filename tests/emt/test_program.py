@@ -50,7 +50,7 @@ def test_generated_case_fits_the_schema_and_table_one(emt: Emt, case_schema: dic
         "nodes": 1099, "machines": 37, "condensers": 4, "svcs": 7, "lines": 170, "transformers": 131, "rlc": 3117,
         "nonlinear": 249, "switches": 106, "control": 332,
     }  # fmt: skip
-    assert set(shown["simplified"]) == {"machine", "condenser", "svc", "meter"}
+    assert set(shown["simplified"]) == {"machine", "condenser", "svc"}
 
 
 def test_the_schema_knows_the_keys_that_the_program_reads(
@@ -68,6 +68,24 @@ def test_the_schema_knows_the_keys_that_the_program_reads(
         told = emt("check", case_file([element], dt=5e-5), ok=False).stderr
         unknown = set(re.findall(r"does not know the key '(\w+)'", told))
         assert unknown <= {"frequency", "phase", "tau_front", "tau_tail"}, kind  # those of other wave shapes
+
+
+def test_the_schema_knows_the_keys_of_each_kind_of_block_and_model_of_controller(
+    emt: Emt, case_schema: dict[str, Any], case_file: CaseWriter
+) -> None:
+    elements: list[dict[str, Any]] = []
+    for kind in ("block", "measurement", "exciter", "stabilizer", "governor"):
+        for alternative in case_schema["$defs"][kind]["oneOf"]:
+            keys = alternative["properties"]
+            choice = next(key for key in ("kind", "quantity", "model") if key in keys)
+            for value in keys[choice].get("enum", [keys[choice].get("const")]):
+                rest = dict.fromkeys(keys.keys() - {choice}, "no value of any kind")
+                elements.append({"type": kind, "name": f"X{len(elements)}", choice: value} | rest)
+                elements.append({"type": kind, "name": f"X{len(elements)}", choice: value, "flux_capacitance": 1})
+    assert len(elements) > 60
+    told = emt("check", case_file(elements, dt=5e-5), ok=False).stderr
+    assert set(re.findall(r"does not know the key '(\w+)'", told)) == {"flux_capacitance"}
+    assert told.count("does not know the key") == len(elements) / 2
 
 
 def test_generator_is_reproducible(emt: Emt, tmp_path: Path) -> None:

@@ -73,6 +73,26 @@ inline std::complex<double> unit_phasor(double turns) {
     return {u.cos, u.sin};
 }
 
+/// Angle of x in turns, −1/2 … 1/2; 0 of 0.
+///
+/// From the nearest quarter turn, where the sine of the angle is within 0.08 of the angle, by Newton's method with
+/// sin(ε) + sin³(ε)/6 for what is left, ε: each time the error comes to the fifth power.
+inline double turns_of(std::complex<double> x) {
+    constexpr double kTurnsPerRadian = 0.15915494309189533577;
+    const double length = std::sqrt(std::norm(x));
+    if (length == 0) return 0;
+    const double c = x.real() / length, s = x.imag() / length;
+    double turns = std::fabs(s) > std::fabs(c) ? (s > 0 ? 0.25 - kTurnsPerRadian * c : -0.25 + kTurnsPerRadian * c)
+                   : c > 0                     ? kTurnsPerRadian * s
+                                               : (s < 0 ? -0.5 : 0.5) - kTurnsPerRadian * s;
+    for (int i = 0; i < 3; ++i) {
+        const CosSin<double> at = cos_sin(turns);
+        const double left = s * at.cos - c * at.sin;
+        turns += kTurnsPerRadian * (left + left * left * left / 6);
+    }
+    return turns;
+}
+
 /// zⁿ by squaring, n ≥ 0.
 inline std::complex<double> power(std::complex<double> z, int n) {
     std::complex<double> out = 1;

@@ -4,6 +4,6 @@
 #include "network/network.hpp"
 
 namespace emt {
-/// Singular nodes, islands without a source, sources that a steady start cannot represent.
+/// Signals that nobody makes, algebraic loops, singular nodes, islands without a source, sources that a steady start cannot represent.
 void check_network(const Network& net, Diagnostics& problems);
 }  // namespace emt

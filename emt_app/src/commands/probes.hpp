@@ -1,4 +1,4 @@
-// Node voltages over time, from whichever rank has the node, as CSV.
+// Node voltages and signals over time, from whichever rank has the node, as CSV.
 #pragma once
 #include "commands/commands.hpp"
 #include "commands/ranks.hpp"
@@ -6,9 +6,17 @@
 
 namespace emt {
 
+struct Probe {
+    bool signal;
+    int number;
+    bool owned = false;  // its task is on this rank
+};
+/// Throws std::runtime_error when a name is neither a node nor a signal.
+[[nodiscard]] std::vector<Probe> find_probes(const Network& net, const std::vector<std::string>& names);
+
 class Probes {
 public:
-    /// Throws std::runtime_error when a probe names no node. `options` must outlive this.
+    /// The names are known to be good. `options` must outlive this.
     Probes(const Network& net, const Engine& engine, const RunOptions& options);
     void record(const Engine& engine);
     /// Collective; rank 0 writes.
@@ -16,8 +24,7 @@ public:
 
 private:
     const RunOptions& options_;
-    std::vector<int> node_;
-    std::vector<char> owned_;
+    std::vector<Probe> probes_;
     std::vector<double> values_;
 };
 

@@ -38,9 +38,7 @@ void simulate_and_report(const Mpi& mpi, const RunOptions& o, int argc, char** a
     try {
         mapping = o.map == "auto" ? map_tasks(c.network, parts, mpi.size)
                                   : load_mapping(o.map, static_cast<int>(parts.tasks.size()), mpi.size);
-        for (const std::string& probe : o.probes)
-            if (std::find(c.network.node_names.begin(), c.network.node_names.end(), probe) == c.network.node_names.end())
-                throw std::runtime_error("--probe: there is no node '" + probe + "'");
+        static_cast<void>(find_probes(c.network, o.probes));
     } catch (const std::exception& e) {
         failure = e.what();
     }

@@ -196,6 +196,87 @@ std::vector<std::pair<double, bool>> Reader::operations(const std::string& key) 
     return out;
 }
 
+std::string Reader::signal(const std::string& key) {
+    const json* value = find(key);
+    if (value == nullptr) {
+        report_("missing-key", "needs the signal '" + key + "'");
+        return {};
+    }
+    if (!value->is_string() || value->get<std::string>().empty()) {
+        report_("wrong-type", "'" + key + "' must be the name of a signal (a block, or ELEMENT.output), not " + value->dump());
+        return {};
+    }
+    return value->get<std::string>();
+}
+
+void Reader::each(const std::string& key, const std::function<void(Reader&)>& read) {
+    const json* value = find(key);
+    if (value == nullptr || !value->is_array()) {
+        report_("wrong-type", "'" + key + "' must be a list");
+        return;
+    }
+    for (std::size_t i = 0; i < value->size(); ++i) {
+        const std::string item = key + "[" + std::to_string(i) + "]";
+        if (!(*value)[i].is_object()) {
+            report_("wrong-type", "'" + item + "' must be an object, not " + (*value)[i].dump());
+            continue;
+        }
+        Reporter inner = report_.of(item);
+        Reader reader((*value)[i], nodes_, net_, inner);
+        read(reader);
+        reader.finish();
+        report_.join(inner);
+    }
+}
+
+std::vector<std::string> Reader::signals(const std::string& key, std::size_t least, std::size_t most) {
+    std::vector<std::string> out;
+    const json* value = find(key);
+    bool good = value != nullptr && value->is_array() && value->size() >= least && value->size() <= most;
+    for (std::size_t k = 0; good && k < value->size(); ++k) {
+        good = (*value)[k].is_string() && !(*value)[k].get<std::string>().empty();
+        if (good) out.push_back((*value)[k].get<std::string>());
+    }
+    if (good) return out;
+    report_("wrong-type", "'" + key + "' must be a list of " + std::to_string(least) + " to " + std::to_string(most) + " names of signals");
+    return std::vector<std::string>(least);
+}
+
+std::vector<double> Reader::numbers(const std::string& key, std::size_t count) {
+    std::vector<double> out;
+    const json* value = find(key);
+    if (value == nullptr) return out;
+    bool good = value->is_array() && value->size() == count;
+    for (std::size_t k = 0; good && k < count; ++k) {
+        good = (*value)[k].is_number();
+        if (good) out.push_back((*value)[k].get<double>());
+    }
+    if (!good) report_("wrong-type", "'" + key + "' must be a list of " + std::to_string(count) + " numbers");
+    return good ? out : std::vector<double>();
+}
+
+void Reader::table(const std::string& key, std::vector<double>& x, std::vector<double>& y) {
+    x = {0, 1};
+    y = {0, 0};
+    const json* value = find(key);
+    bool good = value != nullptr && value->is_array() && value->size() >= 2;
+    std::vector<double> left, right;
+    for (std::size_t k = 0; good && k < value->size(); ++k) {
+        const json& point = (*value)[k];
+        good = point.is_array() && point.size() == 2 && point[0].is_number() && point[1].is_number() &&
+               (k == 0 || point[0].get<double>() > left.back());
+        if (!good) break;
+        left.push_back(point[0].get<double>());
+        right.push_back(point[1].get<double>());
+    }
+    if (!good) {
+        report_("wrong-type", "'" + key + "' must be a list of at least two points [x, y], strictly ascending in x");
+        return;
+    }
+    x = std::move(left);
+    y = std::move(right);
+}
+
 Waveform Reader::waveform() {
     Waveform w;
     const std::string shape = choice("shape", {"sine", "step", "double_exponential"}, "sine");

@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include <array>
+#include <functional>
 #include <set>
 #include <string>
 #include <unordered_map>
@@ -22,6 +23,9 @@ public:
         failed_ = true;
     }
     [[nodiscard]] bool failed() const { return failed_; }
+    /// Of a part of the element, whose failure join() makes its own.
+    [[nodiscard]] Reporter of(const std::string& part) const { return {out_, where_ + " " + part}; }
+    void join(const Reporter& part) { failed_ = failed_ || part.failed_; }
 
 private:
     Diagnostics& out_;
@@ -58,6 +62,16 @@ public:
     /// Ascending points [[x, i], …] of an odd characteristic; (0,0) is implied.
     void curve(const std::string& key, std::vector<double>& x, std::vector<double>& i);
     std::vector<std::pair<double, bool>> operations(const std::string& key);
+    /// The name of a signal; a number of it is had from Network::signals when the element is lowered.
+    std::string signal(const std::string& key);
+    /// Reads each object of a list, of which the element's own Reader knows only the key; reports what is no object, and keys
+    /// that nothing has asked for.
+    void each(const std::string& key, const std::function<void(Reader&)>& read);
+    std::vector<std::string> signals(const std::string& key, std::size_t least, std::size_t most);
+    /// As many numbers as asked for, or none when the key is missing.
+    std::vector<double> numbers(const std::string& key, std::size_t count);
+    /// At least two points [[x, y], …], strictly ascending in x.
+    void table(const std::string& key, std::vector<double>& x, std::vector<double>& y);
     /// Waveform keys shape, amplitude, frequency, phase, start, tau_front, tau_tail of this object; with a steady start,
     /// a source that is on from the beginning must be a sine at the case's frequency.
     Waveform waveform();
@@ -65,6 +79,8 @@ public:
     void finish();
 
     [[nodiscard]] Reporter& report() { return report_; }
+    [[nodiscard]] double dt_s() const { return net_.dt_s; }
+    [[nodiscard]] bool steady_start() const { return net_.steady_start; }
 
 private:
     const nlohmann::json* find(const std::string& key);

@@ -4,6 +4,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "network/signals.hpp"
 #include "primitives/primitives.hpp"
 
 namespace emt {
@@ -17,6 +18,7 @@ struct Network : Primitives {
 
     std::vector<Reactive> reactives;
     std::vector<Line> lines;
+    Signals signals;
 
     [[nodiscard]] int nodes() const { return static_cast<int>(node_names.size()); }
 };

@@ -1,5 +1,7 @@
 #include "network/phasor.hpp"
 
+#include "network/power_flow.hpp"
+
 #include <Eigen/Sparse>
 #include <Eigen/SparseLU>
 #include <stdexcept>
@@ -39,7 +41,7 @@ std::vector<Complex> solve_phasors(const Network& net) {
                 e.stamp_phasor(y);
     });
     for (const Line& l : net.lines) l.stamp_phasor(y);
-    return solve(y);
+    return net.machines.empty() ? solve(y) : solve_power_flow(net, y);
 }
 
 }  // namespace emt

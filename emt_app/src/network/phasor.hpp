@@ -12,7 +12,8 @@ namespace emt {
 
 /// z = exp(jωΔt) of the case.
 [[nodiscard]] Complex step_operator(const Network& net);
-/// Peak phasor of each node's voltage, V. Throws std::runtime_error when the admittance matrix is singular.
+/// Peak phasor of each node's voltage, V, and after them of each machine's current, A (power_flow.hpp). Throws std::runtime_error
+/// when the admittance matrix is singular or the power flow has no solution.
 [[nodiscard]] std::vector<Complex> solve_phasors(const Network& net);
 
 }  // namespace emt

@@ -4,6 +4,8 @@
 #include <map>
 #include <numeric>
 
+#include "network/block_order.hpp"
+
 namespace emt {
 namespace {
 
@@ -48,14 +50,23 @@ public:
     explicit Splitter(const Network& net) : net_(net) {}
 
     Decomposition run() {
-        UnionFind parts(net_.nodes());
+        UnionFind parts(net_.nodes() + net_.signals.count());
         for_each_list([&](auto list) {
-            for (const auto& e : net_.*list) parts.join_all(e.node);
+            for (const auto& e : net_.*list) {
+                parts.join_all(e.node);
+                const auto node = std::find_if(e.node.begin(), e.node.end(), [](int i) { return i != kGround; });
+                if (node != e.node.end()) join_signals(parts, e, *node);
+            }
         });
+        for (const Block& e : net_.blocks) join_signals(parts, e, net_.nodes() + e.publishes[0]);
         for (const Reactive& e : net_.reactives) parts.join_all(e.node);
         for (const Line& e : net_.lines)
             for (const Nodes3& end : e.end) parts.join_all(end);
+        if (net_.nodes() > 0)
+            for (int s = 0; s < net_.signals.count(); ++s)
+                if (parts.find(net_.nodes() + s) >= net_.nodes()) parts.join(0, net_.nodes() + s);
         number_tasks(parts);
+        number_signals(parts);
         share_out();
         order_elements();
         find_islands();
@@ -63,6 +74,37 @@ public:
     }
 
 private:
+    /// Signals come after the nodes. Those that nobody makes join nothing.
+    template <class E>
+    void join_signals(UnionFind& parts, const E& e, int with) {
+        const auto join = [&](const auto& signals) {
+            for (const int s : signals)
+                if (s != kNoSignal && net_.signals.made(s)) parts.join(with, net_.nodes() + s);
+        };
+        if constexpr (requires { e.reads; }) join(e.reads);
+        if constexpr (requires { e.publishes; }) join(e.publishes);
+    }
+    void number_signals(UnionFind& parts) {
+        const auto count = static_cast<std::size_t>(net_.signals.count());
+        out_.task_of_signal.assign(count, kNoSignal);
+        out_.local_of_signal.assign(count, kNoSignal);
+        for (int s = 0; s < net_.signals.count(); ++s) {
+            if (!net_.signals.made(s)) continue;
+            const int task = at(out_.task_of_node, parts.find(net_.nodes() + s));
+            std::vector<int>& signals = at(out_.tasks, task).signals;
+            at(out_.task_of_signal, s) = task;
+            at(out_.local_of_signal, s) = static_cast<int>(signals.size());
+            signals.push_back(s);
+        }
+    }
+    template <class E>
+    void make_signals_local(E& e) {
+        const auto make_local = [&](auto& signals) {
+            for (int& s : signals) s = s == kNoSignal ? kNoSignal : at(out_.local_of_signal, s);
+        };
+        if constexpr (requires { e.reads; }) make_local(e.reads);
+        if constexpr (requires { e.publishes; }) make_local(e.publishes);
+    }
     void number_tasks(UnionFind& parts) {
         out_.task_of_node.resize(static_cast<std::size_t>(net_.nodes()));
         out_.local_of_node = out_.task_of_node;
@@ -95,9 +137,15 @@ private:
                 Task* const task = owner(e.node);
                 if (task == nullptr) continue;
                 e.node = local(e.node);
+                make_signals_local(e);
                 (task->*list).push_back(std::move(e));
             }
         });
+        for (Block e : net_.blocks) {
+            Task& task = at(out_.tasks, at(out_.task_of_signal, e.publishes[0]));
+            make_signals_local(e);
+            task.blocks.push_back(std::move(e));
+        }
         merge_reactives();
         for (std::size_t i = 0; i < net_.lines.size(); ++i) {
             std::array<int, 2> ends{};
@@ -118,6 +166,7 @@ private:
             for_each_kind([&](auto list) {
                 if constexpr (kTerminals<ElementOf<decltype(t.*list)>> == 2) by_node(t.*list);
             });
+            order_blocks(t.blocks);
             by_node(t.piecewise);
             by_node(t.ends);
         }

@@ -3,6 +3,9 @@
 // A line delays every wave by at least one step, so the nodal equations of its two ends do not meet within a step and
 // each part can be solved by itself (Dommel 1969). In each task, parallel inductances, capacitances and conductances
 // are merged, since only their sum matters to the node voltages.
+//
+// Signals do not travel between tasks: what makes one and all that read it are in one task, and so are the networks they
+// belong to. Signals that meet no node at all are in the task of the first node.
 #pragma once
 #include <array>
 #include <vector>
@@ -11,10 +14,11 @@
 
 namespace emt {
 
-/// The primitives of one task, in local node numbers (kGround for the reference) and in an order that depends on the
+/// The primitives of one task, in local numbers of nodes (kGround for the reference) and signals and in an order that depends on the
 /// case alone, so that results do not depend on where the task runs. Reactances between two nodes are branches.
 struct Task : Primitives {
     std::vector<int> nodes;                 // global number of each local node
+    std::vector<int> signals;               // and of each local signal
     std::vector<NodeReactance> reactances;  // per node
     std::vector<LineEnd> ends;
     int island = 0;                         // tasks joined by lines share an island
@@ -27,6 +31,7 @@ struct Task : Primitives {
 struct Decomposition {
     std::vector<Task> tasks;
     std::vector<int> task_of_node, local_of_node;
+    std::vector<int> task_of_signal, local_of_signal;  // kNoSignal both where nobody makes it
     std::vector<std::array<int, 2>> task_of_line;  // of each end
     int islands = 0;
 };

@@ -1,6 +1,7 @@
 #include "parallel/batching.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <numeric>
 
 #include "solver/batch.hpp"
@@ -10,6 +11,9 @@ namespace {
 
 // Least-squares fit to 315 batches of the Hydro-Québec-like network on one AVX-512 core (r.m.s. error 13 ns of 152).
 constexpr double kBatchNs = 20, kInverseNs = 0.25, kNodeNs = 0.4, kGatherNs = 6;
+constexpr double kSignalNs = 3;  // of a signal that is gathered: one terminal, where an element has two and more
+// A slot of blocks, and each of its parts.
+constexpr double kBlockNs = 2.5, kPartNs = 2;
 // Rings of past waves, per end of a line: the difference to the measured step of the whole network.
 constexpr double kRingNs = 3.8;
 
@@ -38,16 +42,40 @@ const std::vector<Kind>& kinds() {
     return all;
 }
 
+/// How many of the places that tasks look up differ between them.
+template <class List>
+std::pair<std::size_t, std::size_t> count_gathers(const std::vector<const List*>& lanes) {
+    std::vector<typename List::value_type> seen;
+    std::vector<bool> gathered;
+    for (const List* mine : lanes)
+        for (std::size_t i = 0; i < mine->size(); ++i) {
+            if (i == seen.size()) {
+                seen.push_back((*mine)[i]);
+                gathered.push_back(false);
+            }
+            gathered[i] = gathered[i] || seen[i] != (*mine)[i];
+        }
+    return {seen.size(), static_cast<std::size_t>(std::count(gathered.begin(), gathered.end(), true))};
+}
+
 }  // namespace
 
 // Tasks that look alike come together: then a batch has few empty places and hardly any gathers.
 Batching::Shape Batching::shape_of(const Task& task) {
-    Shape s{task.size(), std::vector<std::size_t>(kinds().size()), std::vector<std::vector<Nodes6>>(kinds().size()), task.ends.size()};
+    Shape s{task.blocks.size(), task.size(), std::vector<std::size_t>(kinds().size()), std::vector<std::vector<Nodes6>>(kinds().size()), task.ends.size(),
+            std::vector<std::vector<int>>(kinds().size()), {}, {}};
+    for (const Block& b : task.blocks) {
+        s.parts.push_back(b.parts());
+        s.inputs.insert(s.inputs.end(), b.reads.begin(), b.reads.end());
+    }
     auto kind = kinds().begin();
     for_each_batched([&](auto list, auto) {
         static_assert(kTerminals<ElementOf<decltype(task.*list)>> <= std::tuple_size_v<Nodes6>);
         const std::size_t k = (kind++)->place;
-        for (const auto& e : task.*list) std::copy(e.node.begin(), e.node.end(), s.elements[k].emplace_back().begin());
+        for (const auto& e : task.*list) {
+            std::copy(e.node.begin(), e.node.end(), s.elements[k].emplace_back().begin());
+            if constexpr (requires { e.reads; }) s.reads[k].insert(s.reads[k].end(), e.reads.begin(), e.reads.end());
+        }
         s.count[k] = (task.*list).size();
     });
     return s;
@@ -72,7 +100,7 @@ std::vector<std::vector<int>> Batching::groups(std::vector<int> tasks) const {
     return out;
 }
 
-/// All lanes wait for the one with the most; an element whose terminals differ between lanes is gathered.
+/// All lanes wait for the one with the most; an element whose terminals differ between lanes is gathered, and so is a signal.
 double Batching::batch_us(const std::vector<int>& group) const {
     double nodes = 0, ns = kBatchNs;
     for (const int t : group) {
@@ -81,21 +109,26 @@ double Batching::batch_us(const std::vector<int>& group) const {
         ns += kRingNs * static_cast<double>(shape.line_ends);
     }
     for (const auto& [element_ns, sorting, k] : kinds()) {
-        std::vector<Nodes6> seen;
-        std::vector<bool> gathered;
+        std::vector<const std::vector<Nodes6>*> terminals;
+        std::vector<const std::vector<int>*> signals;
         for (const int t : group) {
-            const std::vector<Nodes6>& mine = shape_[static_cast<std::size_t>(t)].elements[k];
-            for (std::size_t i = 0; i < mine.size(); ++i) {
-                if (i == seen.size()) {
-                    seen.push_back(mine[i]);
-                    gathered.push_back(false);
-                }
-                gathered[i] = gathered[i] || seen[i] != mine[i];
-            }
+            terminals.push_back(&shape_[static_cast<std::size_t>(t)].elements[k]);
+            signals.push_back(&shape_[static_cast<std::size_t>(t)].reads[k]);
         }
-        ns += element_ns * static_cast<double>(seen.size()) +
-              kGatherNs * static_cast<double>(std::count(gathered.begin(), gathered.end(), true));
+        const auto [slots, gathers] = count_gathers(terminals);
+        ns += element_ns * static_cast<double>(slots) + kGatherNs * static_cast<double>(gathers) +
+              kSignalNs * static_cast<double>(count_gathers(signals).second);
     }
+    std::vector<unsigned> parts;
+    std::vector<const std::vector<int>*> inputs;
+    for (const int t : group) {
+        const Shape& shape = shape_[static_cast<std::size_t>(t)];
+        parts.resize(std::max(parts.size(), shape.parts.size()));
+        for (std::size_t s = 0; s < shape.parts.size(); ++s) parts[s] |= shape.parts[s];
+        inputs.push_back(&shape.inputs);
+    }
+    for (const unsigned p : parts) ns += kBlockNs + kPartNs * std::popcount(p);
+    ns += kSignalNs * static_cast<double>(count_gathers(inputs).second);
     return 1e-3 * (ns + kInverseNs * nodes * nodes + kNodeNs * nodes);
 }
 

@@ -21,10 +21,14 @@ public:
 private:
     /// What the kernels loop over: how many elements of each kind, and their terminals, kind by kind.
     struct Shape {
+        std::size_t blocks;  // first: they cost most where there are any
         int nodes;
         std::vector<std::size_t> count;
         std::vector<std::vector<Nodes6>> elements;
         std::size_t line_ends;
+        std::vector<std::vector<int>> reads;  // signals, kind by kind
+        std::vector<unsigned> parts;          // of each block
+        std::vector<int> inputs;              // its signals, kBlockInputs a block
         auto operator<=>(const Shape&) const = default;
     };
     static Shape shape_of(const Task& task);

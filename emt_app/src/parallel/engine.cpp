@@ -23,7 +23,7 @@ std::vector<Complex> initial_phasors(MPI_Comm comm, const Network& net) {
     if (!net.steady_start) return {};
     int rank = 0;
     MPI_Comm_rank(comm, &rank);
-    std::vector<Complex> v(static_cast<std::size_t>(net.nodes()));
+    std::vector<Complex> v(static_cast<std::size_t>(net.nodes()) + net.machines.size());
     if (rank == 0) v = solve_phasors(net);
     // As pairs of doubles: MPI_CXX_DOUBLE_COMPLEX may be null in a library built without C++.
     MPI_Bcast(v.data(), 2 * static_cast<int>(v.size()), MPI_DOUBLE, 0, comm);
@@ -72,7 +72,7 @@ double Engine::instant(std::uint64_t step, double part) const { return (static_c
 
 StepClock Engine::clock(double t_old, double t_new) const {
     const CosSin<double> old = cos_sin(net_.frequency_hz * t_old), now = cos_sin(net_.frequency_hz * t_new);
-    return {old.cos, old.sin, now.cos, now.sin};
+    return {old.cos, old.sin, now.cos, now.sin, t_old};
 }
 
 StepClock Engine::prologue(std::uint64_t step) const {
@@ -87,7 +87,7 @@ unsigned Engine::restart_lanes(std::size_t batch) const {
 
 void Engine::complete(Batch& batch, const BatchView& view, unsigned outside, unsigned skip) {
     for (int l = 0; l < batch.lanes(); ++l)
-        if (((outside & ~skip) >> l & 1U) != 0 && batch.settle(l, view) > Batch::kSettle) ++unsettled_;
+        if (((outside & ~skip) >> l & 1U) != 0 && batch.settle(l, view, kernels()) > Batch::kSettle) ++unsettled_;
 }
 
 void Engine::finish_batch(const Batch& batch, const BatchView& view, unsigned bad, std::uint64_t step) const {
@@ -118,6 +118,7 @@ void Engine::advance_batch(std::size_t index, const StepClock& clock, std::uint6
     } else {
         k.assemble(view, clock, kTrapezoidal);
         for (int l = 0; l < batch.lanes(); ++l) batch.solve_sparse(l, view);
+        k.compensate(view, kAllLanes);
         complete(batch, view, k.outside(view), 0);
         bad = k.finish(view);
     }
@@ -141,6 +142,7 @@ void Engine::advance(std::size_t index, const StepClock& clock) {
         for (int l = 0; l < batch.lanes(); ++l) batch.solve_sparse(l, view);
     else
         k.solve(view);
+    k.compensate(view, kAllLanes);
     complete(batch, view, k.outside(view), skip);
     finish_batch(batch, view, k.finish(view) & ~skip, step_ + 1);
     for (Restart& r : restarts_)
@@ -156,6 +158,7 @@ void Engine::half_step(Batch& batch, const BatchView& view, unsigned lanes, doub
         for (int l = 0; l < batch.lanes(); ++l) batch.solve_sparse(l, view);
     else
         k.solve(view);
+    k.compensate(view, kAllLanes);
     complete(batch, view, k.outside(view), ~lanes);
 }
 
@@ -201,6 +204,15 @@ double Engine::voltage(int node) const {
     const Place p = place_of_task_[static_cast<std::size_t>(parts_.task_of_node[static_cast<std::size_t>(node)])];
     const auto row = static_cast<std::ptrdiff_t>(parts_.local_of_node[static_cast<std::size_t>(node)]);
     return batches_[static_cast<std::size_t>(p.batch)].view().v[row * kLanes + p.lane];
+}
+
+double Engine::signal(int signal) const {
+    const Place p = place_of_task_[static_cast<std::size_t>(parts_.task_of_signal[static_cast<std::size_t>(signal)])];
+    return batches_[static_cast<std::size_t>(p.batch)].signal(p.lane, parts_.local_of_signal[static_cast<std::size_t>(signal)]);
+}
+
+bool Engine::owns_signal(int signal) const {
+    return place_of_task_[static_cast<std::size_t>(parts_.task_of_signal[static_cast<std::size_t>(signal)])].batch >= 0;
 }
 
 bool Engine::owns(int node) const {

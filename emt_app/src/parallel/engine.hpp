@@ -43,6 +43,9 @@ public:
     /// Voltage of a node, V; the node's task must be on this rank (see owns()).
     [[nodiscard]] double voltage(int node) const;
     [[nodiscard]] bool owns(int node) const;
+    /// Value of a signal at the beginning of the last step (see README, Theory); its task must be on this rank.
+    [[nodiscard]] double signal(int signal) const;
+    [[nodiscard]] bool owns_signal(int signal) const;
     /// Digest of all node voltages at all steps so far, per task, as (task, digest).
     [[nodiscard]] std::vector<std::pair<int, std::uint64_t>> digests() const;
 

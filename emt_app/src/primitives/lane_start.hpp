@@ -4,7 +4,9 @@
 // the initial node voltages and inductor currents given by the case, and every other history so that its branch carries
 // no current (or flux) at t = 0: h = -g·u. Its first step is a discontinuity.
 #pragma once
+#include <optional>
 #include <span>
+#include <vector>
 
 #include "primitives/admittances.hpp"
 #include "primitives/rows.hpp"
@@ -16,13 +18,21 @@ namespace emt {
     return const_cast<double*>(rows)[static_cast<std::ptrdiff_t>(row) * kLanes + lane];
 }
 
+/// The signals of a task at t = 0, by their numbers in the task: what elements measure, and what those that are driven need
+/// in the steady state. The start of the blocks follows from both.
+struct SignalStart {
+    std::vector<std::optional<double>> published, required;
+};
+
 struct LaneStart {
     double dt_s, frequency_hz;
     Complex z;                           // exp(jωΔt)
     int lane;
     const double* v;                     // rows of the nodes' voltages at t = 0, V
     std::span<const int> global;         // number in the case of each of the task's nodes
-    std::span<const Complex> phasors;    // of all nodes of the case, V; empty for a zero start
+    std::span<const Complex> phasors;    // of all nodes of the case, V, and then of the machines' currents, A; empty for a zero start
+    int nodes;                           // of the case
+    SignalStart& signals;
 
     [[nodiscard]] double& at(const double* rows, int row) const { return cell(rows, row, lane); }
     void step(const StepRows& rows, int row, double trapezoidal, double half_euler) const {
@@ -35,9 +45,19 @@ struct LaneStart {
         return node == kGround || !steady() ? Complex{} : phasors[static_cast<std::size_t>(global[static_cast<std::size_t>(node)])];
     }
     [[nodiscard]] Complex phasor_across(int p, int q) const { return phasor(p) - phasor(q); }
+    /// Of the current that a machine delivers; machines are numbered in the case.
+    [[nodiscard]] Complex current(int machine) const { return phasors[static_cast<std::size_t>(nodes + machine)]; }
     /// Voltage at t = 0, V.
     [[nodiscard]] double initial(int node) const { return node == kGround ? 0.0 : at(v, node); }
     [[nodiscard]] double initial_across(int p, int q) const { return initial(p) - initial(q); }
+    /// A signal that the element makes; in a steady start the mean value of one that alternates.
+    void publish(int signal, double value) const {
+        if (signal != kNoSignal) signals.published[static_cast<std::size_t>(signal)] = value;
+    }
+    /// What a signal that the element reads has to be, so that it is in the steady state.
+    void require(int signal, double value) const {
+        if (signal != kNoSignal) signals.required[static_cast<std::size_t>(signal)] = value;
+    }
 };
 
 }  // namespace emt

@@ -1,7 +1,8 @@
-// What every element is lowered to before it is solved: the kinds of table.inc, and five more that the rest of the program
+// What every element is lowered to before it is solved: the kinds of table.inc, and six more that the rest of the program
 // knows by name because they do more than carry a current. Conductances and reactances merge, switches and piecewise
-// elements change the matrix, lines divide the network into tasks. Units are SI; kGround is the reference node.
+// elements change the matrix, lines divide the network into tasks, blocks meet no node. Units are SI; kGround is the reference node.
 #pragma once
+#include "primitives/block.hpp"
 #include "primitives/line.hpp"
 #include "primitives/piecewise.hpp"
 #include "primitives/reactance.hpp"
@@ -17,6 +18,7 @@ struct Primitives {
     std::vector<Conductance> conductances;
     std::vector<Switch> switches;
     std::vector<Piecewise> piecewise;
+    std::vector<Block> blocks;
 #define EMT_PRIMITIVE(Type, list) std::vector<Type> list;
 #include "primitives/table.inc"
 };
@@ -27,7 +29,7 @@ void for_each_kind(Visit&& visit) {
 #define EMT_PRIMITIVE(Type, list) visit(&Primitives::list);
 #include "primitives/table.inc"
 }
-/// Calls it for every list.
+/// Calls it for every list of what has nodes.
 template <class Visit>
 void for_each_list(Visit&& visit) {
     visit(&Primitives::conductances);

@@ -10,6 +10,9 @@ namespace emt {
 
 inline constexpr int kLanes = 8;
 
+/// In the place of a signal's number: none.
+inline constexpr int kNoSignal = -1;
+
 /// Where the elements of one kind have their terminals: offsets into v and j (row · kLanes + lane), per slot, terminal and
 /// lane. `uniform[slot]` is 1 when all lanes use the same rows, which then need no gather.
 template <int Terminals>
@@ -28,10 +31,12 @@ struct StepRows {
 inline constexpr int kTrapezoidal = 0;
 inline constexpr int kHalfEuler = 1;  // backward Euler over half a step
 
-/// Rows of the nodes: voltage v, V, and right-hand side j, A. The row after the last node is ground.
+/// Rows of the nodes: voltage v, V, and right-hand side j, A. The row after the last node is ground. Signals are wherever the
+/// element that makes them keeps its row `published`: those who read them have offsets from `signals`.
 struct NodeRows {
     const double* v;
     double* j;
+    const double* signals;
 };
 
 /// What has one history h between two nodes: h_{n+1} is a times what drives it, plus b·h_n.
@@ -49,6 +54,7 @@ struct CompanionRows {
 
 struct StepClock {
     double cos_old, sin_old, cos_new, sin_new;  // cos and sin of ωt before and after the step
+    double t_old;                               // before the step, s
 };
 
 }  // namespace emt

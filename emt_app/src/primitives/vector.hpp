@@ -12,7 +12,22 @@ using Mask = long long __attribute__((vector_size(kLanes * sizeof(double))));
 inline Vec& row(double* base, long i) { return *reinterpret_cast<Vec*>(base + i * kLanes); }
 inline const Vec& row(const double* base, long i) { return *reinterpret_cast<const Vec*>(base + i * kLanes); }
 
-/// Access to the terminals of one slot.
+inline unsigned lanes_of(const Mask& m) {
+    unsigned out = 0;
+    for (int l = 0; l < kLanes; ++l) out |= static_cast<unsigned>(m[l] & 1) << l;
+    return out;
+}
+inline bool any(const Mask& m) {
+    long long out = 0;
+    for (int l = 0; l < kLanes; ++l) out |= m[l];
+    return out != 0;
+}
+
+/// What elements measure at t_n, before blocks and assemble() read it; most measure nothing.
+template <class Rows>
+[[gnu::always_inline]] inline void publish(const Rows&, const NodeRows&, int, const StepClock&) {}
+
+/// Access to the terminals of one slot, and in the same way to the signals that it reads.
 template <int N>
 struct Terminals {
     const int* index;

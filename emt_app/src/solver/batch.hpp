@@ -8,6 +8,7 @@
 #include "network/tasks.hpp"
 #include "solver/aligned_doubles.hpp"
 #include "solver/batch_view.hpp"
+#include "solver/block_plan.hpp"
 #include "solver/layout.hpp"
 #include "solver/nodal_matrix.hpp"
 
@@ -51,6 +52,10 @@ public:
     [[nodiscard]] LaneTask& lane(int l) { return lane_[static_cast<std::size_t>(l)]; }
     [[nodiscard]] const LaneTask& lane(int l) const { return lane_[static_cast<std::size_t>(l)]; }
     [[nodiscard]] bool sparse() const { return sparse_; }
+    /// Where the value of a signal of the lane's task is.
+    [[nodiscard]] const double& signal(int lane, int local) const {
+        return *place_[static_cast<std::size_t>(lane)][static_cast<std::size_t>(local)];
+    }
     [[nodiscard]] std::span<double> line_history() const;  // all rows
     /// Bytes of state and coefficients that one ordinary step reads or writes, each counted once.
     [[nodiscard]] std::size_t bytes_touched() const;
@@ -61,7 +66,7 @@ public:
     void refactor(int lane, const BatchView& view);
     /// Moves piecewise elements of a lane to the segments they have left for, and solves again, until all agree.
     /// Returns the number of solutions; more than kSettle means that the last one was accepted unsettled.
-    int settle(int lane, const BatchView& view);
+    int settle(int lane, const BatchView& view, const Kernels& kernels);
     /// v = Y⁻¹·j of one lane of a sparse batch.
     void solve_sparse(int lane, const BatchView& view) const;
     /// What elements do one by one before the step from t_old to t_new, such as sources that are no steady sine.
@@ -72,16 +77,33 @@ public:
     static constexpr int kSettle = 5;  // iterations
 
 private:
+    template <class List>
+    [[nodiscard]] bool has_slot(List list, std::size_t lane, std::size_t slot) const {
+        return lane < lane_.size() && slot < (lane_[lane].task->*list).size();
+    }
+    /// The first lane with this slot.
+    template <class List>
+    [[nodiscard]] std::size_t owner_of(List list, std::size_t slot) const {
+        std::size_t lane = 0;
+        while (!has_slot(list, lane, slot)) ++lane;
+        return lane;
+    }
     void index_terminals();
-    static void lay_out(BatchView& view, Layout& layout, bool sparse);
+    void place_signals();
+    void index_reads();
+    [[nodiscard]] int offset_of(std::size_t lane, int signal, bool prediction) const;
+    void start_blocks(const LaneStart& begin);
+    static void lay_out(BatchView& view, Layout& layout);
     void start(const std::vector<Complex>& phasors);
     void solve_lane(int lane, const BatchView& view) const;
 
     const Network& net_;
     std::vector<LaneTask> lane_;
     std::vector<std::function<void(const BatchView&, double, double)>> before_step_;
-    std::vector<int> index_;
-    std::vector<unsigned char> uniform_;
+    std::vector<int> index_, read_index_;  // of terminals, of signals
+    std::vector<unsigned char> uniform_, read_uniform_;
+    std::optional<BlockPlan> blocks_;
+    std::vector<std::vector<double*>> place_, prediction_;  // of each lane's signals, in the state
     Layout rows_;                     // their numbers
     AlignedDoubles state_, constants_;
     bool sparse_ = false;

@@ -1,5 +1,6 @@
 // A batch as the kernels see it: plain pointers only (primitives/rows.hpp says why).
 #pragma once
+#include "primitives/block.hpp"
 #include "primitives/line.hpp"
 #include "primitives/piecewise.hpp"
 #include "primitives/reactance.hpp"
@@ -12,13 +13,20 @@ struct BatchView {
     int n;                       // rows of nodes; row n is ground
     double *v, *j;               // V and A
     unsigned long long* digest;  // of all voltages so far
-    double* inverse;             // n × n rows, ohm
+    const double* signals;       // where offsets of signals begin
+    double* nothing;             // a row of zeros, for signals that are not there
+    bool sparse;                 // solved with factors
+    double* inverse;             // n × n rows, ohm; none when sparse
+    double* columns;             // when sparse: n rows for each terminal that compensate() puts a current into
     ReactanceRows reactances;
 #define EMT_PRIMITIVE(Type, list) Type##Rows list;
 #include "primitives/table.inc"
+    BlockRows blocks;
     LineRows ends;
     PiecewiseRows piecewise;
 };
+
+inline constexpr unsigned kAllLanes = (1U << kLanes) - 1;
 
 struct Kernels {
     const char* name;
@@ -26,11 +34,14 @@ struct Kernels {
     void (*assemble)(const BatchView&, const StepClock&, int kind);
     /// v = inverse·j.
     void (*solve)(const BatchView&);
+    /// Adds to v what elements with conductances that change with each step, which are not in the inverse, make of it; in the
+    /// lanes of these bits.
+    void (*compensate)(const BatchView&, unsigned lanes);
     /// Bit per lane that has a piecewise element outside its segment.
     unsigned (*outside)(const BatchView&);
     /// Waves to send, digest. Bit per lane whose solution is not finite.
     unsigned (*finish)(const BatchView&);
-    /// assemble, solve, outside and finish in one pass. Returns lanes outside << kLanes (and then has not finished) or
+    /// assemble, solve, compensate, outside and finish in one pass. Returns lanes outside << kLanes (and then has not finished) or
     /// the result of finish.
     unsigned (*advance)(const BatchView&, const StepClock&);
     /// Stores the waves of step n and computes the histories of step n + 1, for lines local to the rank.

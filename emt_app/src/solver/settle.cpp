@@ -2,6 +2,8 @@
 // segments.
 #include "solver/batch.hpp"
 
+#include <algorithm>
+
 namespace emt {
 namespace {
 
@@ -14,6 +16,16 @@ void Batch::refactor(int l, const BatchView& view) {
     lt.updates = 0;
     if (sparse_) {
         lt.sparse->factorise(*lt.task, net_.dt_s, lt.topology);
+        std::vector<double> column(rows(lt.task->size()));
+        int first = 0;
+        for (const SynchronousMachine& m : lt.task->machines)
+            for (const int node : m.node) {
+                std::fill(column.begin(), column.end(), 0.0);
+                column[rows(node)] = 1;
+                lt.sparse->solve(column);
+                for (int i = 0; i < lt.task->size(); ++i) cell(view.columns, first + i, l) = column[rows(i)];
+                first += view.n;
+            }
         return;
     }
     const std::vector<double> inverse = dense_inverse(*lt.task, net_.dt_s, lt.topology);
@@ -40,7 +52,7 @@ void Batch::solve_lane(int l, const BatchView& view) const {
     }
 }
 
-int Batch::settle(int l, const BatchView& view) {
+int Batch::settle(int l, const BatchView& view, const Kernels& kernels) {
     constexpr int kRebuildAfter = 16;  // rank-1 updates between fresh inverses: keeps rounding from piling up
     LaneTask& lt = lane(l);
     const int n = lt.task->size();
@@ -82,6 +94,7 @@ int Batch::settle(int l, const BatchView& view) {
         if (!changed) return iteration;
         if (sparse_ || lt.updates > kRebuildAfter) refactor(l, view);
         solve_lane(l, view);
+        kernels.compensate(view, 1U << l);
     }
     return kSettle + 1;
 }

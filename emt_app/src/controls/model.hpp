@@ -1,0 +1,82 @@
+// Standard models of controllers: parameters with their usual values, and a diagram of blocks.
+#pragma once
+#include <span>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "elements/diagram.hpp"
+#include "elements/reader.hpp"
+
+namespace emt {
+
+/// As named in the standard; per unit of the machine's base and seconds.
+struct Parameter {
+    const char* name;
+    double usual;
+    Reader::Range range = Reader::Range::any;
+};
+inline constexpr Reader::Range kPositive = Reader::Range::positive, kNotNegative = Reader::Range::not_negative;
+
+/// The parameters of one controller.
+class Parameters {
+public:
+    Parameters(std::span<const Parameter> known, Reader& in) : known_(known) {
+        for (const Parameter& p : known) value_.push_back(in.number(p.name, p.range, p.usual));
+    }
+    [[nodiscard]] double operator()(std::string_view name) const {
+        for (std::size_t k = 0; k < known_.size(); ++k)
+            if (name == known_[k].name) return value_[k];
+        throw std::logic_error("no parameter " + std::string(name));
+    }
+
+    /// A lower limit above its upper one, or empty.
+    [[nodiscard]] std::string wrong_limits() const {
+        for (const Parameter& p : known_)
+            if (std::string name = p.name; name.ends_with("MAX")) {
+                const std::string low = name.substr(0, name.size() - 3) + "MIN";
+                for (const Parameter& other : known_)
+                    if (low == other.name && (*this)(low) > (*this)(name)) return "'" + low + "' must not be above '" + name + "'";
+            }
+        return {};
+    }
+
+private:
+    std::span<const Parameter> known_;
+    std::vector<double> value_;
+};
+
+/// What a controller is connected to.
+struct Connection {
+    std::string machine;             // its signals are MACHINE.vt and so on
+    std::optional<double> reference; // of a start from rest; a steady start finds it
+    std::string input;               // a signal that is added to the reference, or empty
+
+    [[nodiscard]] std::string signal(const char* of_machine) const { return machine + '.' + of_machine; }
+};
+
+struct ControlModel {
+    std::string_view name;
+    std::span<const Parameter> parameters;
+    void (*build)(Diagram&, const Parameters&, const Connection&);
+    /// What is wrong with the parameters taken together, or empty; null when nothing can be.
+    std::string (*problem)(const Parameters&) = nullptr;
+};
+
+/// The reference with what is added to it.
+[[nodiscard]] int reference_of(Diagram& d, const Connection& c);
+
+// Each model is one file.
+[[nodiscard]] ControlModel dc1a_model();
+[[nodiscard]] ControlModel ac1a_model();
+[[nodiscard]] ControlModel ac4a_model();
+[[nodiscard]] ControlModel st1a_model();
+[[nodiscard]] ControlModel pss1a_model();
+[[nodiscard]] ControlModel pss2b_model();
+[[nodiscard]] ControlModel tgov1_model();
+[[nodiscard]] ControlModel ieeeg1_model();
+[[nodiscard]] ControlModel hygov_model();
+[[nodiscard]] ControlModel gast_model();
+
+}  // namespace emt

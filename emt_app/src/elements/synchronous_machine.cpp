@@ -1,0 +1,165 @@
+// Synchronous machine with its shaft, by standard parameters per unit of its own rating:
+//   "synchronous_machine"    generator or motor: power "p" and terminal voltage "v" before t = 0, or "v" and "angle" without
+//                            "p", when it delivers what the others do not;
+//   "synchronous_condenser"  no turbine: takes its losses from the network.
+// With "xq1" and "tq10" the rotor is round (two windings in the q axis, saturation in both axes), without them it has salient
+// poles. The neutral is grounded if "x0" is given, otherwise isolated.
+//
+// Makes the signals NAME.speed, .vt (terminal voltage), .pe (power), .ifd (current of the field), all per unit, and .angle (of the
+// EMF against the synchronous frame, degrees). Reads NAME.efd (voltage of the field) and NAME.pm (power of the turbine), per
+// unit, if something makes them; otherwise the field keeps its voltage and the turbine its torque.
+#include <cmath>
+#include <numbers>
+
+#include "elements/element.hpp"
+#include "elements/machine_parameters.hpp"
+
+namespace emt {
+namespace {
+using Range = Reader::Range;
+
+/// The shaft as given, or one mass.
+std::vector<Mass> read_shaft(Reader& in) {
+    const double damping = in.number("damping", Range::not_negative, 0);
+    if (!in.has("shaft")) return {{in.number("h", Range::positive), 1, damping, 0, 0, true}};
+    if (in.has("h") || in.has("damping")) in.report()("contradiction", "give either 'shaft' or 'h' and 'damping'");
+    in.number("h", Range::positive, 0);
+    std::vector<Mass> out;
+    in.each("shaft", [&](Reader& mass) {
+        out.push_back({mass.number("h", Range::positive), mass.number("share", Range::not_negative, 0),
+                       mass.number("damping", Range::not_negative, 0), mass.number("spring", Range::positive, 0),
+                       mass.number("spring_damping", Range::not_negative, 0), mass.flag("generator", false)});
+    });
+    return out;
+}
+
+void check_shaft(const std::vector<Mass>& shaft, bool turbine, Reporter& report) {
+    if (shaft.empty() || shaft.size() > kMasses) {
+        report("wrong-shaft", "'shaft' must list 1 to " + std::to_string(kMasses) + " masses, not " + std::to_string(shaft.size()));
+        return;
+    }
+    int generators = 0;
+    double share = 0;
+    for (const Mass& m : shaft) {
+        generators += m.generator ? 1 : 0;
+        share += m.share;
+        const bool last = &m == &shaft.back();
+        if (last != (m.spring == 0) || (last && m.between != 0))
+            report("wrong-shaft", "each mass of 'shaft' but the last needs a 'spring' to the next one");
+    }
+    if (generators != 1) report("wrong-shaft", "one mass of 'shaft', not " + std::to_string(generators) + ", must have \"generator\": true");
+    if (turbine && !(std::abs(share - 1) < 1e-9)) report("wrong-shaft", "the 'share' of all masses of 'shaft' must add up to 1");
+}
+
+constexpr std::string_view kMachineSchema = R"({"allOf": [{"$ref": "#/$defs/synchronous"}],
+    "anyOf": [{"required": ["p"]}, {"required": ["angle"]}], "properties": {
+        "p": {"type": "number", "description": "power delivered before t = 0, W; without it the machine holds its angle"}}})";
+constexpr std::string_view kCondenserSchema = R"({"allOf": [{"$ref": "#/$defs/synchronous"}]})";
+
+class SynchronousMachineElement final : public Element {
+public:
+    SynchronousMachineElement(Reader& in, bool condenser)
+        : condenser_(condenser), name_(in.name()), bus_(in.bus("bus", false)), rated_va_(in.number("rated_power", Range::positive)),
+          rated_v_(in.number("rated_voltage", Range::positive)),
+          conversion_(in.choice("parameters", {"exact", "classical"}, "exact") == "exact" ? Conversion::exact : Conversion::classical),
+          ra_(in.number("ra", Range::not_negative)), xl_(in.number("xl", Range::positive)),
+          d_{in.number("xd", Range::positive), in.number("xd1", Range::positive), in.number("xd2", Range::positive),
+             in.number("td10", Range::positive), in.number("td20", Range::positive), true},
+          q_{in.number("xq", Range::positive), in.number("xq1", Range::positive, 0), in.number("xq2", Range::positive),
+             in.number("tq10", Range::positive, 0), in.number("tq20", Range::positive), in.has("xq1")},
+          grounded_(in.has("x0")), r0_(in.number("r0", Range::not_negative, ra_)), x0_(in.number("x0", Range::positive, 0)),
+          s10_(in.number("s10", Range::not_negative, 0)), s12_(in.number("s12", Range::not_negative, 0)), shaft_(read_shaft(in)),
+          v_(in.number("v", Range::positive)), angle_given_(in.has("angle")), angle_(in.number("angle", Range::any, 0)),
+          p_given_(in.has("p")) {
+        if (in.has("xq1") != in.has("tq10")) in.report()("missing-key", "a round rotor needs 'xq1' and 'tq10', salient poles neither");
+        if (in.has("s10") != in.has("s12")) in.report()("missing-key", "saturation needs 's10' and 's12'");
+        if (in.has("r0") && !grounded_) in.report()("missing-key", "'r0' has a meaning only with 'x0'");
+        if (condenser_) {
+            if (in.has("p")) in.report()("contradiction", "a condenser delivers no power: leave 'p' out");
+        } else {
+            p_ = in.number("p", Range::any, 0);
+            if (!p_given_ && !angle_given_) in.report()("missing-key", "needs 'p', or 'angle' to hold it and deliver what the others do not");
+        }
+        check_shaft(shaft_, !condenser_, in.report());
+    }
+
+    void lower(Network& net, Reporter& report) const override {
+        if (!net.steady_start) {
+            report("contradiction", "a machine needs \"start\": \"steady\"");
+            return;
+        }
+        const double omega = 2 * std::numbers::pi * net.frequency_hz;
+        const auto d = rotor_circuit(d_, xl_, omega, conversion_), q = rotor_circuit(q_, xl_, omega, conversion_);
+        if (!d || !q)
+            report("machine-parameters", std::string("no circuit has the parameters of the ") + (d ? "q" : "d") +
+                                             " axis: needs xl < X'' < X' < X and T'0 > T''0 by enough of a distance");
+        const auto saturation = saturation_curve(s10_, s12_);
+        if (!saturation)
+            report("machine-parameters", "no curve B(ψ - A)²/ψ has these 's10' and 's12': 's12' must be more than 1.2 times 's10'");
+        if (!d || !q || !saturation) return;
+        const double v_base = rated_v_ * std::sqrt(2.0 / 3), i_base = rated_va_ * 2 / (3 * v_base);
+        SynchronousMachine out{};
+        out.node = bus_;
+        out.number = static_cast<int>(net.machines.size());
+        out.name = name_;
+        out.v_base = v_base;
+        out.i_base = i_base;
+        out.k = omega * net.dt_s / 2;
+        out.ra = ra_;
+        out.xl = xl_;
+        out.d = *d;
+        out.q = *q;
+        out.grounded = grounded_;
+        out.r0 = r0_;
+        out.x0 = x0_;
+        out.saturation = *saturation;
+        out.saturation.both_axes = q_.transient;
+        out.shaft = shaft_;
+        out.dispatch = {!condenser_ && !p_given_, v_ * std::sqrt(2.0 / 3), angle_ / 360, angle_given_, p_, condenser_};
+        out.reads = {net.signals.read_if_made(name_ + ".efd"), net.signals.read_if_made(name_ + ".pm")};
+        constexpr std::array<const char*, kPublished> kNames{".speed", ".vt", ".pe", ".ifd", ".angle"};
+        for (std::size_t i = 0; i < kNames.size(); ++i) out.publishes[i] = net.signals.make(name_ + kNames[i], name_);
+        choose_tangent(out, report);
+        net.machines.push_back(std::move(out));
+    }
+    [[nodiscard]] Census census() const override { return {.machines = condenser_ ? 0 : 1, .condensers = condenser_ ? 1 : 0}; }
+
+private:
+    /// The current of the saturation is tangent·ψ, solved with the network, and what is left, extrapolated. When the flux answers
+    /// a current by g times it, the extrapolation is stable where g times the slope of what is left is between -1 and 1/3: a
+    /// tangent of three quarters of the largest slope allows slopes of 4/3/g. Larger ones than at a flux of 1.5 are not expected.
+    static void choose_tangent(SynchronousMachine& m, Reporter& report) {
+        constexpr double kFlux = 1.5;
+        const double slope = 2 * m.saturation.b * (kFlux - m.saturation.a) / m.d.main;
+        m.saturation.tangent = 0.75 * slope;
+        const double answer = std::max(m.solved(m.d).rest(m.k), m.saturation.both_axes ? m.solved(m.q).rest(m.k) : 0);
+        if (slope * answer > 4.0 / 3)
+            report("machine-parameters", "the saturation at a flux of 1.5 is too steep for X'' - xl: 's12' must be smaller or 'xl' nearer to 'xd2'");
+    }
+
+    bool condenser_;
+    std::string name_;
+    Nodes3 bus_;
+    double rated_va_, rated_v_;
+    Conversion conversion_;
+    double ra_, xl_;        // per unit
+    AxisParameters d_, q_;
+    bool grounded_;
+    double r0_, x0_;        // per unit
+    double s10_, s12_;
+    std::vector<Mass> shaft_;
+    double v_;              // V r.m.s., line to line
+    bool angle_given_;
+    double angle_;          // degrees
+    bool p_given_;
+    double p_ = 0;          // W
+};
+
+template <bool condenser>
+std::unique_ptr<Element> make_synchronous(Reader& in) {
+    return std::make_unique<SynchronousMachineElement>(in, condenser);
+}
+}  // namespace
+ElementType synchronous_machine_element() { return {"synchronous_machine", make_synchronous<false>, kMachineSchema}; }
+ElementType synchronous_condenser_element() { return {"synchronous_condenser", make_synchronous<true>, kCondenserSchema}; }
+}  // namespace emt

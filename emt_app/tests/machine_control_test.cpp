@@ -1,0 +1,120 @@
+// Machines with exciter, governor and stabilizer, and what the power flow gives them.
+#include <gtest/gtest.h>
+
+#include "machine_probe.hpp"
+#include "network/phasor.hpp"
+
+namespace emt::test {
+namespace {
+
+/// A machine behind a line's reactance on a source, with controllers and perhaps a fault of 100 ms.
+std::string controlled(const std::string& governor, bool fault) {
+    const auto controller = [](const char* type, const std::string& model) {
+        return std::string(R"(,{"type":")") + type + R"(","name":")" + type + R"(","machine":"G","model":")" + model + "\"}";
+    };
+    return make_case(machine("G", "T", kSalient + R"(,"s10":0.1,"s12":0.4)", R"("h":4,"v":20.2e3,"p":80e6)") +
+                         R"(,{"type":"coupled_rl","name":"L","from":"T","to":"E","r":[[0.04,0,0],[0,0.04,0],[0,0,0.04]],"l":[[3e-3,0,0],[0,3e-3,0],[0,0,3e-3]]},
+                          {"type":"resistor","name":"R","buses":["T","0"],"r":40},
+                          {"type":"source","name":"E","bus":"E","amplitude":16.3e3,"r1":0.01,"l1":1e-4})" +
+                         (fault ? R"(,{"type":"fault","name":"F","bus":"T","kind":"abcg","r":0.05,"start":0.1,"stop":0.2})" : "") + controller("exciter", "ST1A") +
+                         controller("governor", governor) + controller("stabilizer", "PSS1A"),
+                     50e-6, R"("start":"steady","buses":["T","E"],)");
+}
+
+TEST(ControlledMachine, SteadyStateDriftsLessThan1e9OverOneSecond) {
+    for (const char* governor : {"HYGOV", "TGOV1"}) {
+        Simulation s(controlled(governor, false));
+        const MachineProbe g(s, 0);
+        const double angle = g.angle();
+        s.run(20000);
+        EXPECT_NEAR(g.angle(), angle, 1e-9) << governor;
+        EXPECT_NEAR(s.signal("G.speed"), 1, 1e-9);
+        EXPECT_NEAR(s.signal("G.vt"), 1.01, 1e-9);
+        EXPECT_NEAR(s.signal("G.pe"), 0.8, 1e-9);
+        // No losses but those of the stator.
+        EXPECT_NEAR(s.signal("G.pm"), 0.8 + 0.003 * std::norm(g.current()), 1e-4);
+    }
+}
+
+TEST(ControlledMachine, RidesThroughAFaultAndReturns) {
+    Simulation s(controlled("HYGOV", true));
+    const MachineProbe g(s, 0);
+    s.run(3900);
+    const double lowest = s.signal("G.vt"), fastest = s.signal("G.speed");
+    EXPECT_LT(lowest, 0.2);
+    EXPECT_GT(fastest, 1.003);
+    s.run(20 * 20000 - 3900);
+    EXPECT_NEAR(s.signal("G.vt"), 1.01, 2e-3);
+    EXPECT_NEAR(s.signal("G.speed"), 1, 1e-4);
+    EXPECT_EQ(s.engine().unsettled(), 0);
+}
+
+TEST(PowerFlow, MachinesHaveTheirPowerAndVoltage) {
+    // A generator behind YgD, a condenser, and one that holds its angle, on two lines.
+    const std::string line = R"("r1":0.3e-4,"l1":0.9e-6,"c1":13e-12,"r0":2e-4,"l0":3e-6,"c0":8e-12)";
+    const auto of = [](const char* type, const std::string& name, const std::string& more) {
+        return std::string(R"({"type":")") + type + R"(","name":")" + name + "\"," + more + "}";
+    };
+    const std::string bank = R"("connection":"DYg","v1":20e3,"v2":230e3,"r":0.02,"l":3e-3)";
+    const Case c = parse_case(make_case(machine("G1", "A", kRound, R"("h":3,"x0":0.1,"v":20.4e3,"p":60e6)") + "," + machine("G2", "B", kSalient, R"("h":3,"x0":0.1,"v":20e3,"angle":30)") + "," +
+        of("synchronous_condenser", "C", R"("bus":"D","h":1,"x0":0.1,"v":20.2e3,)" + kSalient) + "," + of("transformer", "T1", R"("primary":"A","secondary":"HA",)" + bank) + "," +
+        of("transformer", "T2", R"("primary":"B","secondary":"HB",)" + bank) + "," + of("transformer", "T3", R"("primary":"D","secondary":"HD",)" + bank) + "," +
+        of("coupled_rl", "L1", R"("from":"HA","to":"HB","r":[[2,0,0],[0,2,0],[0,0,2]],"l":[[0.05,0,0],[0,0.05,0],[0,0,0.05]])") + "," +
+        of("coupled_rl", "L2", R"("from":"HB","to":"HD","r":[[2,0,0],[0,2,0],[0,0,2]],"l":[[0.05,0,0],[0,0.05,0],[0,0,0.05]])") + "," +
+        of("resistor", "R", R"("buses":["HD","0"],"r":700)") + "," + of("inductor", "X", R"("buses":["HB","0"],"l":4)"),
+        50e-6, R"("start":"steady","buses":["A","B","D","HA","HB","HD"],)"), "test");
+    const std::vector<Complex> x = solve_phasors(c.network);
+    const auto v = [&](int bus) { return x[static_cast<std::size_t>(3 * bus)]; };
+    const auto i = [&](int m) { return x[static_cast<std::size_t>(c.network.nodes() + m)]; };
+    EXPECT_NEAR(1.5 * (v(0) * std::conj(i(0))).real(), 60e6, 1);
+    EXPECT_NEAR(std::abs(v(0)), 20.4e3 * std::sqrt(2.0 / 3), 1e-6);
+    EXPECT_NEAR(std::abs(v(1) - std::polar(kVolt, std::numbers::pi / 6)), 0, 1e-6);
+    EXPECT_NEAR(std::abs(v(2)), 20.2e3 * std::sqrt(2.0 / 3), 1e-6);
+    EXPECT_NEAR(1.5 * (v(2) * std::conj(i(2))).real(), -1.5 * 0.003 * kOhm * std::norm(i(2)), 1);
+    // Independently: what flows into G1's transformer, seen from its terminals, by the admittance of leakage and the high side.
+    const double t = 2 / 50e-6 * std::tan(kOmega * 25e-6);
+    const double ratio = 20e3 * std::sqrt(3) / 230e3;
+    const Complex leakage = 1.0 / Complex(0.02, t * 3e-3), high = ratio * v(3);
+    // Each winding of the delta: (V_a - V_b) - n·V_A with the leakage in series; the line's current is the difference of two.
+    const auto winding = [&](Complex low, Complex next, Complex star) { return leakage * (low - next - star); };
+    const Complex turn = std::polar(1.0, -2 * std::numbers::pi / 3);
+    const Complex ab = winding(v(0), v(0) * turn, high), ca = winding(v(0) / turn, v(0), high / turn);
+    EXPECT_NEAR(std::abs(ab - ca - i(0)), 0, 1e-6);
+}
+
+TEST(PowerFlow, MachinesAtOneBusShareReactivePower) {
+    std::string half = kSalient;
+    half.replace(half.find("100e6"), 5, "50e6");
+    const Case c = parse_case(make_case(machine("G1", "A", kSalient, R"("h":3,"v":20e3,"p":60e6)") + "," + machine("G2", "A", half, R"("h":3,"v":20e3,"p":10e6)") +
+        R"(,{"type":"source","name":"E","bus":"A","amplitude":16e3,"r1":0.08,"l1":3e-3})", 50e-6, R"("start":"steady","buses":["A"],)"), "test");
+    const std::vector<Complex> x = solve_phasors(c.network);
+    const Complex s1 = 1.5 * x[0] * std::conj(x[3]), s2 = 1.5 * x[0] * std::conj(x[4]);
+    EXPECT_NEAR(s1.real(), 60e6, 1);
+    EXPECT_NEAR(s2.real(), 10e6, 1);
+    EXPECT_NEAR(s1.imag() / 2, s2.imag(), 1);
+    EXPECT_GT(std::abs(s1.imag()), 1e5);
+}
+
+std::string refusal(const std::string& elements) {
+    try {
+        const Case c = parse_case(make_case(elements, 50e-6, R"("start":"steady","buses":["A"],)"), "test");
+        static_cast<void>(solve_phasors(c.network));
+    } catch (const std::exception& e) {
+        return e.what();
+    }
+    return "none";
+}
+
+TEST(PowerFlow, SaysWhatIsWrong) {
+    const std::string source = R"(,{"type":"source","name":"E","bus":"A","amplitude":16.3e3,"r1":0.08,"l1":3e-3})", load = R"(,{"type":"resistor","name":"R","buses":["A","0"],"r":10})";
+    EXPECT_NE(refusal(machine("G", "A", kSalient, R"("h":3,"v":20e3,"p":60e6)") + load).find("no-angle"), std::string::npos);
+    const std::string told = refusal(machine("G", "A", kSalient, R"("h":3,"v":20e3,"p":900e6)") + source);
+    EXPECT_NE(told.find("does not converge: after 40 iterations 'G' is off by"), std::string::npos) << told;
+    EXPECT_NE(refusal(machine("G", "A", kSalient, R"("h":3,"v":20e3)") + source).find("needs 'p', or 'angle'"), std::string::npos);
+    EXPECT_NE(refusal(machine("G", "A", kSalient, R"("h":3,"v":20e3,"angle":0,"s10":0.3)") + source).find("'s10' and 's12'"), std::string::npos);
+    EXPECT_NE(refusal(machine("G", "A", kSalient, R"("shaft":[{"h":3},{"h":1,"generator":true,"share":1}],"v":20e3,"angle":0)") + source).find("needs a 'spring'"), std::string::npos);
+    EXPECT_NE(refusal(machine("G", "A", kSalient, R"("shaft":[{"h":3,"generator":true,"share":1,"spin":1}],"v":20e3,"angle":0)") + source).find("shaft[0]: [unknown-key]"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace emt::test
