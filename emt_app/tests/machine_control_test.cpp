@@ -12,7 +12,7 @@ std::string controlled(const std::string& governor, bool fault) {
     const auto controller = [](const char* type, const std::string& model) {
         return std::string(R"(,{"type":")") + type + R"(","name":")" + type + R"(","machine":"G","model":")" + model + "\"}";
     };
-    return make_case(machine("G", "T", kSalient + R"(,"s10":0.1,"s12":0.4)", R"("h":4,"v":20.2e3,"p":80e6)") +
+    return make_case(synchronous("G", "T", kSalient + R"(,"s10":0.1,"s12":0.4)", R"("h":4,"v":20.2e3,"p":80e6)") +
                          R"(,{"type":"coupled_rl","name":"L","from":"T","to":"E","r":[[0.04,0,0],[0,0.04,0],[0,0,0.04]],"l":[[3e-3,0,0],[0,3e-3,0],[0,0,3e-3]]},
                           {"type":"resistor","name":"R","buses":["T","0"],"r":40},
                           {"type":"source","name":"E","bus":"E","amplitude":16.3e3,"r1":0.01,"l1":1e-4})" +
@@ -56,7 +56,7 @@ TEST(PowerFlow, MachinesHaveTheirPowerAndVoltage) {
         return std::string(R"({"type":")") + type + R"(","name":")" + name + "\"," + more + "}";
     };
     const std::string bank = R"("connection":"DYg","v1":20e3,"v2":230e3,"r":0.02,"l":3e-3)";
-    const Case c = parse_case(make_case(machine("G1", "A", kRound, R"("h":3,"x0":0.1,"v":20.4e3,"p":60e6)") + "," + machine("G2", "B", kSalient, R"("h":3,"x0":0.1,"v":20e3,"angle":30)") + "," +
+    const Case c = parse_case(make_case(synchronous("G1", "A", kRound, R"("h":3,"x0":0.1,"v":20.4e3,"p":60e6)") + "," + synchronous("G2", "B", kSalient, R"("h":3,"x0":0.1,"v":20e3,"angle":30)") + "," +
         of("synchronous_condenser", "C", R"("bus":"D","h":1,"x0":0.1,"v":20.2e3,)" + kSalient) + "," + of("transformer", "T1", R"("primary":"A","secondary":"HA",)" + bank) + "," +
         of("transformer", "T2", R"("primary":"B","secondary":"HB",)" + bank) + "," + of("transformer", "T3", R"("primary":"D","secondary":"HD",)" + bank) + "," +
         of("coupled_rl", "L1", R"("from":"HA","to":"HB","r":[[2,0,0],[0,2,0],[0,0,2]],"l":[[0.05,0,0],[0,0.05,0],[0,0,0.05]])") + "," +
@@ -85,7 +85,7 @@ TEST(PowerFlow, MachinesHaveTheirPowerAndVoltage) {
 TEST(PowerFlow, MachinesAtOneBusShareReactivePower) {
     std::string half = kSalient;
     half.replace(half.find("100e6"), 5, "50e6");
-    const Case c = parse_case(make_case(machine("G1", "A", kSalient, R"("h":3,"v":20e3,"p":60e6)") + "," + machine("G2", "A", half, R"("h":3,"v":20e3,"p":10e6)") +
+    const Case c = parse_case(make_case(synchronous("G1", "A", kSalient, R"("h":3,"v":20e3,"p":60e6)") + "," + synchronous("G2", "A", half, R"("h":3,"v":20e3,"p":10e6)") +
         R"(,{"type":"source","name":"E","bus":"A","amplitude":16e3,"r1":0.08,"l1":3e-3})", 50e-6, R"("start":"steady","buses":["A"],)"), "test");
     const std::vector<Complex> x = solve_phasors(c.network);
     const Complex s1 = 1.5 * x[0] * std::conj(x[3]), s2 = 1.5 * x[0] * std::conj(x[4]);
@@ -107,13 +107,19 @@ std::string refusal(const std::string& elements) {
 
 TEST(PowerFlow, SaysWhatIsWrong) {
     const std::string source = R"(,{"type":"source","name":"E","bus":"A","amplitude":16.3e3,"r1":0.08,"l1":3e-3})", load = R"(,{"type":"resistor","name":"R","buses":["A","0"],"r":10})";
-    EXPECT_NE(refusal(machine("G", "A", kSalient, R"("h":3,"v":20e3,"p":60e6)") + load).find("no-angle"), std::string::npos);
-    const std::string told = refusal(machine("G", "A", kSalient, R"("h":3,"v":20e3,"p":900e6)") + source);
+    EXPECT_NE(refusal(synchronous("G", "A", kSalient, R"("h":3,"v":20e3,"p":60e6)") + load).find("no-angle"), std::string::npos);
+    const std::string told = refusal(synchronous("G", "A", kSalient, R"("h":3,"v":20e3,"p":900e6)") + source);
     EXPECT_NE(told.find("does not converge: after 40 iterations 'G' is off by"), std::string::npos) << told;
-    EXPECT_NE(refusal(machine("G", "A", kSalient, R"("h":3,"v":20e3)") + source).find("needs 'p', or 'angle'"), std::string::npos);
-    EXPECT_NE(refusal(machine("G", "A", kSalient, R"("h":3,"v":20e3,"angle":0,"s10":0.3)") + source).find("'s10' and 's12'"), std::string::npos);
-    EXPECT_NE(refusal(machine("G", "A", kSalient, R"("shaft":[{"h":3},{"h":1,"generator":true,"share":1}],"v":20e3,"angle":0)") + source).find("needs a 'spring'"), std::string::npos);
-    EXPECT_NE(refusal(machine("G", "A", kSalient, R"("shaft":[{"h":3,"generator":true,"share":1,"spin":1}],"v":20e3,"angle":0)") + source).find("shaft[0]: [unknown-key]"), std::string::npos);
+    EXPECT_NE(refusal(synchronous("G", "A", kSalient, R"("h":3,"v":20e3)") + source).find("needs 'p', or 'angle'"), std::string::npos);
+    try {
+        static_cast<void>(parse_case(make_case(synchronous("G", "A", kSalient, R"("h":3,"v":20e3,"angle":0)") + load, 50e-6, R"("start":"zero","buses":["A"],)"), "test"));
+        FAIL() << "a start from zero is accepted";
+    } catch (const CaseError& e) {
+        EXPECT_NE(std::string(e.what()).find("a machine needs \"start\": \"steady\""), std::string::npos) << e.what();
+    }
+    EXPECT_NE(refusal(synchronous("G", "A", kSalient, R"("h":3,"v":20e3,"angle":0,"s10":0.3)") + source).find("'s10' and 's12'"), std::string::npos);
+    EXPECT_NE(refusal(synchronous("G", "A", kSalient, R"("shaft":[{"h":3},{"h":1,"generator":true,"share":1}],"v":20e3,"angle":0)") + source).find("needs a 'spring'"), std::string::npos);
+    EXPECT_NE(refusal(synchronous("G", "A", kSalient, R"("shaft":[{"h":3,"generator":true,"share":1,"spin":1}],"v":20e3,"angle":0)") + source).find("shaft[0]: [unknown-key]"), std::string::npos);
 }
 
 }  // namespace

@@ -15,14 +15,14 @@ inline const double kVolt = 20e3 * std::sqrt(2.0 / 3), kAmpere = 2 * 100e6 / (3 
 inline const std::string kSalient = R"("rated_power":100e6,"rated_voltage":20e3,"ra":0.003,"xl":0.12,"xd":1.1,"xd1":0.3,"xd2":0.22,"xq":0.7,"xq2":0.29,"td10":6,"td20":0.04,"tq20":0.06)";
 inline const std::string kRound = R"("rated_power":100e6,"rated_voltage":20e3,"ra":0.003,"xl":0.15,"xd":1.8,"xd1":0.3,"xd2":0.23,"xq":1.7,"xq1":0.55,"xq2":0.25,"td10":8,"td20":0.03,"tq10":0.4,"tq20":0.05)";
 
-inline std::string machine(const std::string& name, const std::string& bus, const std::string& data, const std::string& more) {
+inline std::string synchronous(const std::string& name, const std::string& bus, const std::string& data, const std::string& more) {
     return R"({"type":"synchronous_machine","name":")" + name + R"(","bus":")" + bus + "\"," + data + "," + more + "}";
 }
 
 /// One machine of a simulation.
 class MachineProbe {
 public:
-    MachineProbe(Simulation& simulation, int number) : simulation_(simulation) {
+    MachineProbe(Simulation& simulation, int number) {
         for (Batch& b : simulation.engine().batches())
             for (int l = 0; l < b.lanes(); ++l)
                 for (std::size_t s = 0; s < b.lane(l).task->machines.size(); ++s)
@@ -56,7 +56,6 @@ private:
     [[nodiscard]] double at(const double* of, int per_slot, int i) const { return cell(of, per_slot * slot_ + i, lane_); }
     [[nodiscard]] Complex frame() const { return {at(rows().axis, 2, 0), at(rows().axis, 2, 1)}; }
 
-    Simulation& simulation_;
     Batch* batch_ = nullptr;
     int lane_ = 0, slot_ = 0;
 };

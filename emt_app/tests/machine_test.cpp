@@ -20,7 +20,7 @@ std::string number(double x) {
 
 /// A machine beside a resistor and a source behind 0.02 + j0.3 per unit.
 std::string one_machine(const std::string& machine_data, double dt, const std::string& extra = "") {
-    return make_case(machine("G", "T", machine_data, R"("h":3,"v":20.4e3,"p":70e6)") +
+    return make_case(synchronous("G", "T", machine_data, R"("h":3,"v":20.4e3,"p":70e6)") +
                          R"(,{"type":"resistor","name":"R","buses":["T","0"],"r":20},
                           {"type":"source","name":"E","bus":"T","amplitude":)" + number(kVolt) + R"(,"phase":-20,"r1":0.08,"l1":)" + number(1.2 / kOmega) + "}" + extra,
                      dt, R"("start":"steady","buses":["T"],)");
@@ -102,7 +102,7 @@ TEST(Machine, ErrorsAgainstAnIndependentIntegrationAreOfSecondOrder) {
 
 TEST(Machine, CurrentsBalanceAtTheTerminals) {
     // Only resistors: the machine's current must be theirs at every instant, whatever X''d and X''q, also after a fault of one phase.
-    Simulation s(make_case(machine("G", "T", kSalient, R"("h":3,"v":20e3,"angle":10)") +
+    Simulation s(make_case(synchronous("G", "T", kSalient, R"("h":3,"v":20e3,"angle":10)") +
                                R"(,{"type":"resistor","name":"R","buses":["T","0"],"r":5},{"type":"fault","name":"F","bus":"T","kind":"ag","r":0.5,"start":0.01})",
                            50e-6, R"("start":"steady","buses":["T"],)"));
     const MachineProbe g(s, 0);
@@ -121,7 +121,7 @@ std::string halves(bool both) {
     std::string half = kSalient;
     half.replace(half.find("100e6"), 5, "50e6");
     const auto side = [&](const std::string& n, const std::string& data, double scale) {
-        return machine("G" + n, "T" + n, data, R"("h":3,"v":20e3,"angle":10)") + R"(,{"type":"resistor","name":"R)" + n + R"(","buses":["T)" + n + R"(","0"],"r":)" + number(12 * scale) +
+        return synchronous("G" + n, "T" + n, data, R"("h":3,"v":20e3,"angle":10)") + R"(,{"type":"resistor","name":"R)" + n + R"(","buses":["T)" + n + R"(","0"],"r":)" + number(12 * scale) +
                R"(},{"type":"resistor","name":"S)" + n + R"(","buses":["T)" + n + R"(","M"],"r":)" + number(2 * scale) + "}";
     };
     return make_case((both ? side("1", half, 1) + "," + side("2", half, 1) : side("1", kSalient, 0.5)) +
@@ -163,7 +163,7 @@ TEST(Machine, ASparseTaskGivesWhatADenseOneGives) {
     }
 }
 
-/// Islands of different machines: they go into one batch.
+/// Islands of different machines, which have not the same numbers in their tasks: they go into one batch.
 std::string islands() {
     const auto island = [](const std::string& n, const std::string& machines) {
         return machines + R"(,{"type":"resistor","name":"R)" + n + R"(","buses":["T)" + n + R"(","0"],"r":8},{"type":"inductor","name":"L)" + n + R"(","buses":["T)" + n +
@@ -171,11 +171,12 @@ std::string islands() {
                R"(","kind":"ag","r":0.1,"start":0.0)" + n + R"(,"stop":0.05})";
     };
     const std::string shaft = R"("shaft":[{"h":2,"share":1,"spring":40,"spring_damping":0.1},{"h":1,"generator":true}],)";
-    return make_case(island("1", machine("G1", "T1", kSalient, R"("h":3,"v":20e3,"angle":10)")) + "," +
-                         island("2", machine("G2", "T2", kRound + R"(,"s10":0.1,"s12":0.4)", shaft + R"("v":20e3,"angle":40)") + "," +
-                                         machine("G3", "T2", kSalient + R"(,"x0":0.1)", R"("h":3,"v":20e3,"angle":40)")) + "," +
-                         island("3", machine("G4", "T3", kRound, R"("h":3,"v":20e3,"angle":-100)")),
-                     50e-6, R"("start":"steady","buses":["T1","T2","T3"],)");
+    return make_case(island("1", synchronous("G1", "T1", kSalient, R"("h":3,"v":20e3,"angle":10)")) + "," +
+                         island("2", synchronous("G2", "T2", kRound + R"(,"s10":0.1,"s12":0.4)", shaft + R"("v":20e3,"angle":40)") + "," +
+                                         synchronous("G3", "T2", kSalient + R"(,"x0":0.1)", R"("h":3,"v":20e3,"angle":40)") +
+                                         R"(,{"type":"resistor","name":"X","buses":["X2","T2"],"r":2},{"type":"resistor","name":"Y","buses":["X2","0"],"r":40})") + "," +
+                         island("3", synchronous("G4", "T3", kRound, R"("h":3,"v":20e3,"angle":-100)")),
+                     50e-6, R"("start":"steady","buses":["T1","X2","T2","T3"],)");
 }
 
 TEST(Machine, BitsDoNotDependOnInstructionSetOrNeighbours) {
@@ -209,7 +210,7 @@ TEST(Machine, BitsDoNotDependOnInstructionSetOrNeighbours) {
 TEST(Machine, SaturationHoldsTheOpenCircuitCurve) {
     // E_fd = ψ + B·(ψ - A)² at no load.
     for (const double v : {0.8, 1.0, 1.1, 1.2}) {
-        Simulation s(make_case(machine("G", "T", kRound + R"(,"s10":0.1,"s12":0.4,"x0":0.1)", R"("h":3,"angle":0,"v":)" + number(v * 20e3)) +
+        Simulation s(make_case(synchronous("G", "T", kRound + R"(,"s10":0.1,"s12":0.4,"x0":0.1)", R"("h":3,"angle":0,"v":)" + number(v * 20e3)) +
                                    R"(,{"type":"resistor","name":"R","buses":["T","0"],"r":1e9})", 50e-6, R"("start":"steady","buses":["T"],)"));
         const MachineProbe g(s, 0);
         const double ratio = std::sqrt(1.2 * 0.4 / 0.1), a = (ratio - 1.2) / (ratio - 1), b = 0.1 / ((1 - a) * (1 - a));
@@ -265,7 +266,7 @@ TEST(Machine, ASuddenShortCircuitFollowsItsClosedForm) {
 
 /// Frequencies of the five modes after the machine has lost its load, seen by projection on each mode.
 std::array<double, 5> torsional_frequencies(double dt, const Eigen::Matrix<double, 6, 6>& modes) {
-    Simulation s(make_case(machine("G", "T", kRound, benchmark_shaft() + R"(,"v":20e3,"angle":0)") +
+    Simulation s(make_case(synchronous("G", "T", kRound, benchmark_shaft() + R"(,"v":20e3,"angle":0)") +
                                R"(,{"type":"resistor","name":"R","buses":["T","0"],"r":1e9},{"type":"switch","name":"S","buses":["T","0"],"r_on":5,"closed":true,"operations":[{"time":0.01,"action":"open"}]})",
                            dt, R"("start":"steady","buses":["T"],)"));
     const MachineProbe g(s, 0);

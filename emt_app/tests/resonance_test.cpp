@@ -15,7 +15,7 @@ constexpr double kR = 0.02, kX = 0.7, kXc = 0.371;  // transformer, line and sys
 const double kV = 26e3 * std::sqrt(2.0 / 3), kI = 2 * 892.4e6 / (3 * kV), kZ = kV / kI;
 
 std::string benchmark(double dt, double xc, bool push) {
-    return make_case(machine("G", "T", R"("rated_power":892.4e6,"rated_voltage":26e3,"ra":0,"xl":0.13,"xd":1.79,"xd1":0.169,"xd2":0.135,"xq":1.71,"xq1":0.228,"xq2":0.2,
+    return make_case(synchronous("G", "T", R"("rated_power":892.4e6,"rated_voltage":26e3,"ra":0,"xl":0.13,"xd":1.79,"xd1":0.169,"xd2":0.135,"xq":1.71,"xq1":0.228,"xq2":0.2,
         "td10":4.3,"td20":0.032,"tq10":0.85,"tq20":0.05)", benchmark_shaft() + R"(,"v":26e3,"p":803.16e6)") +
         R"(,{"type":"series_rlc","name":"L","buses":["T","E"],"r":)" + std::to_string(kR * kZ * 1e6) + R"(e-6,"l":)" + std::to_string(kX * kZ / kOmega * 1e12) + R"(e-12,"c":)" +
         std::to_string(1e12 / (xc * kZ * kOmega)) + R"(e-12},{"type":"resistor","name":"N","buses":["T","0"],"r":1e5},
