@@ -11,6 +11,7 @@ from random import Random
 from typing import Any
 
 from .random_elements import Bus, RandomElements, Study, between, of_phases
+from .random_machines import diagram, strong_source, synchronous
 
 Case = dict[str, Any]
 
@@ -59,6 +60,9 @@ class _Network:
 
     def case(self) -> Case:
         self._three_phase_islands()
+        # Machines start from a power flow.
+        for number in range(self._structure.randint(0, 2) if self._study.start == "steady" else 0):
+            self._machine_island(number)
         for number in range(self._structure.randint(0, 3)):
             self._one_phase_island(number)
         elements = self._elements.all
@@ -185,6 +189,7 @@ class _Network:
             lambda bus: self._rectified(bus, "diode"),
             lambda bus: self._rectified(bus, "thyristor"),
             self._neutral,
+            self._diagram,
         )
 
     def _phase(self, bus: Bus) -> str:
@@ -213,6 +218,27 @@ class _Network:
     def _neutral(self, bus: Bus) -> None:
         point = self._new_node(bus.peak_v, bus.z_ohm)
         self._two_terminals(of_phases(bus.name, point.name), bus, 3 * bus.z_ohm)
+
+    def _diagram(self, bus: Bus) -> None:
+        name = f"{self._prefix}D{len(self._elements.all)}"
+        self._elements.all += diagram(self._elements.shape, self._values, self._study, bus, name)
+
+    # Machines behind transformers or impedances at a strong source, and a line to one of its own.
+
+    def _machine_island(self, number: int) -> None:
+        draw, add = self._structure, self._elements
+        add.shape = draw
+        source = self._new_bus(*self._level())
+        strong = strong_source(self._values, self._study, source, f"{self._prefix}E{number}")
+        add.all.append(strong)
+        for place in range(draw.randint(1, 2)):
+            terminal = self._new_bus(source.peak_v, source.z_ohm)
+            add.coupled_rl(source, terminal.name, 0.1 * source.z_ohm)
+            add.all += synchronous(draw, self._values, terminal, f"{self._prefix}G{number}{place}", strong["phase"])
+            draw.choice((add.fault, self._switched_load, self._diagram))(terminal)
+        far = self._new_bus(source.peak_v, source.z_ohm)
+        add.line((source, far))
+        add.fault(far)
 
     # Tasks without lines.
 

@@ -21,6 +21,7 @@ import pytest
 from tests.tiers import long
 
 from .conftest import CaseWriter, Emt
+from .random_machines import MODELS
 from .random_networks import STEPS, Case, random_case, random_study, side_by_side
 from .same_bits import (
     ALONE,
@@ -117,6 +118,10 @@ def test_something_happens_in_every_network(simulated: Simulated) -> None:
     assert sum(what["sparse_tasks"] > 0 for what in happened) > NETWORKS / 10
 
 
+def kinds_of(schema: dict[str, Any]) -> list[str]:
+    return [schema["const"]] if "const" in schema else list(schema["enum"])
+
+
 def test_the_networks_have_every_element_event_and_wave(emt: Emt) -> None:
     schema = json.loads(emt("schema").stdout)
     known = {one["$ref"].removeprefix("#/$defs/") for one in schema["properties"]["elements"]["items"]["oneOf"]}
@@ -138,6 +143,10 @@ def test_the_networks_have_every_element_event_and_wave(emt: Emt) -> None:
     assert {e.get("shape", "sine") for e in elements if "amplitude" in e} == {"sine", "step", "double_exponential"}
     assert {e.get("delay", "linear") for e in elements if e["type"] == "line"} == {"linear", "integer"}
     assert {case["start"] for case in cases} == {"steady", "zero"}
+    models = {(kind, model) for kind, all_of in MODELS.items() for model in all_of}
+    assert {(e["type"], e["model"]) for e in elements if "model" in e} == models
+    blocks = {kind for one in schema["$defs"]["block"]["oneOf"] for kind in kinds_of(one["properties"]["kind"])}
+    assert {e["kind"] for e in elements if e["type"] == "block"} == blocks
     actions = Counter(operation["action"] for e in elements for operation in e.get("operations", ()))
     assert min(actions["open"], actions["close"]) > NETWORKS
     assert any("initial_voltage" in case for case in cases)
