@@ -20,7 +20,7 @@ import pytest
 
 from tests.tiers import long
 
-from .conftest import CaseWriter, Emt
+from .conftest import APP, CaseWriter, Emt
 from .random_machines import MODELS
 from .random_networks import STEPS, Case, random_case, random_study, side_by_side
 from .same_bits import (
@@ -89,6 +89,15 @@ def test_random_networks_in_all_combinations_of_settings(program: Path, sets: li
     runs = simulate(program, networks, tmp_path)
     different = [how for network, told in zip(networks, runs, strict=True) if (how := differences(network, told))]
     assert not different
+
+
+def test_ranks_without_a_task_change_nothing(program: Path, sets: list[str], tmp_path: Path) -> None:
+    """The teaching cases have one task or two."""
+    settings = [how for how in every_setting(1, sets) if how["ranks"] == 4]
+    cases = [Planned(path, 300, [ALONE, *settings]) for path in sorted((APP / "cases").glob("*.json"))]
+    assert len(cases) > 3
+    runs = simulate(program, cases, tmp_path)
+    assert [differences(case, told) for case, told in zip(cases, runs, strict=True)] == [[]] * len(cases)
 
 
 @pytest.mark.parametrize("isa", INSTRUCTION_SETS)
