@@ -82,6 +82,50 @@ TEST(PowerFlow, MachinesHaveTheirPowerAndVoltage) {
     EXPECT_NEAR(std::abs(ab - ca - i(0)), 0, 1e-6);
 }
 
+/// The nine-bus system of P. M. Anderson, A. A. Fouad, Power System Control and Stability, 1977, ch. 2, at 230 kV throughout; its
+/// loads as the impedances that take their power at the published voltages.
+TEST(PowerFlow, NineBusesAsPublished) {
+    constexpr double kBase = 230e3 * 230e3 / 100e6;
+    struct Link { int from, to; double r, x, b; };  // per unit; b at each end
+    constexpr Link kLinks[]{{1, 4, 0, 0.0576, 0}, {2, 7, 0, 0.0625, 0}, {3, 9, 0, 0.0586, 0}, {4, 5, 0.010, 0.085, 0.088}, {4, 6, 0.017, 0.092, 0.079},
+                            {5, 7, 0.032, 0.161, 0.153}, {6, 9, 0.039, 0.170, 0.179}, {7, 8, 0.0085, 0.072, 0.0745}, {8, 9, 0.0119, 0.1008, 0.1045}};
+    struct Bus { double v, degrees, p, q; };  // solution; load
+    constexpr Bus kBuses[]{{1.04, 0, 0, 0}, {1.025, 9.280, 0, 0}, {1.025, 4.665, 0, 0}, {1.0258, -2.217, 0, 0}, {0.9956, -3.989, 1.25, 0.5}, {1.0127, -3.687, 0.9, 0.3},
+                           {1.0258, 3.720, 0, 0}, {1.0159, 0.728, 1, 0.35}, {1.0324, 1.967, 0, 0}};
+    std::string elements, buses;
+    for (const Link& k : kLinks) {
+        const std::string from = "B" + std::to_string(k.from), to = "B" + std::to_string(k.to), name = from + to;
+        const auto diagonal = [](double x) { return "[[" + number(x) + ",0,0],[0," + number(x) + ",0],[0,0," + number(x) + "]]"; };
+        elements += R"({"type":"coupled_rl","name":"L)" + name + R"(","from":")" + from + R"(","to":")" + to + R"(","r":)" + diagonal(k.r * kBase) + R"(,"l":)" + diagonal(k.x * kBase / kOmega) + "},";
+        if (k.b > 0)
+            for (const std::string& at : {from, to})
+                elements += R"({"type":"capacitor","name":"C)" + name + at + R"(","buses":[")" + at + R"(","0"],"c":)" + number(k.b / kBase / kOmega) + "},";
+    }
+    for (int i = 0; i < 9; ++i) {
+        const Bus& b = kBuses[i];
+        const std::string bus = "B" + std::to_string(i + 1);
+        buses += std::string(i > 0 ? "," : "") + "\"" + bus + "\"";
+        if (b.p == 0) continue;
+        elements += R"({"type":"resistor","name":"R)" + bus + R"(","buses":[")" + bus + R"(","0"],"r":)" + number(b.v * b.v / b.p * kBase) + R"(},{"type":"inductor","name":"X)" + bus + R"(","buses":[")" + bus +
+                    R"(","0"],"l":)" + number(b.v * b.v / b.q * kBase / kOmega) + "},";
+    }
+    std::string data = kSalient;
+    data.replace(data.find("20e3"), 4, "230e3");
+    const Case c = parse_case(make_case(elements + synchronous("G1", "B1", data, R"("h":3,"v":239.2e3,"angle":0)") + "," + synchronous("G2", "B2", data, R"("h":3,"v":235.75e3,"p":163e6)") + "," +
+        synchronous("G3", "B3", data, R"("h":3,"v":235.75e3,"p":85e6)"), 10e-6, R"("start":"steady","buses":[)" + buses + "],"), "test");
+    const std::vector<Complex> x = solve_phasors(c.network);
+    const double volt = 230e3 * std::sqrt(2.0 / 3);
+    for (int i = 0; i < 9; ++i) {
+        const Complex v = x[static_cast<std::size_t>(3 * i)] / volt;
+        EXPECT_NEAR(std::abs(v), kBuses[i].v, 1e-4) << "bus " << i + 1;
+        EXPECT_NEAR(std::arg(v) * 180 / std::numbers::pi, kBuses[i].degrees, 2e-3) << "bus " << i + 1;
+    }
+    const auto power = [&](int m) { return 1.5e-6 * x[static_cast<std::size_t>(3 * m)] * std::conj(x[static_cast<std::size_t>(c.network.nodes() + m)]); };
+    EXPECT_NEAR(std::abs(power(0) - Complex(71.641, 27.046)), 0, 0.05);
+    EXPECT_NEAR(power(1).imag(), 6.654, 0.05);
+    EXPECT_NEAR(power(2).imag(), -10.860, 0.05);
+}
+
 TEST(PowerFlow, MachinesAtOneBusShareReactivePower) {
     std::string half = kSalient;
     half.replace(half.find("100e6"), 5, "50e6");

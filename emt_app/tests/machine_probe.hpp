@@ -2,6 +2,7 @@
 #pragma once
 #include <cmath>
 #include <complex>
+#include <cstdio>
 #include <numbers>
 #include <string>
 
@@ -14,6 +15,12 @@ inline const double kVolt = 20e3 * std::sqrt(2.0 / 3), kAmpere = 2 * 100e6 / (3 
 
 inline const std::string kSalient = R"("rated_power":100e6,"rated_voltage":20e3,"ra":0.003,"xl":0.12,"xd":1.1,"xd1":0.3,"xd2":0.22,"xq":0.7,"xq2":0.29,"td10":6,"td20":0.04,"tq20":0.06)";
 inline const std::string kRound = R"("rated_power":100e6,"rated_voltage":20e3,"ra":0.003,"xl":0.15,"xd":1.8,"xd1":0.3,"xd2":0.23,"xq":1.7,"xq1":0.55,"xq2":0.25,"td10":8,"td20":0.03,"tq10":0.4,"tq20":0.05)";
+
+inline std::string number(double x) {
+    char text[40];
+    std::snprintf(text, sizeof text, "%.17g", x);
+    return text;
+}
 
 inline std::string synchronous(const std::string& name, const std::string& bus, const std::string& data, const std::string& more) {
     return R"({"type":"synchronous_machine","name":")" + name + R"(","bus":")" + bus + "\"," + data + "," + more + "}";

@@ -12,12 +12,6 @@
 namespace emt::test {
 namespace {
 
-std::string number(double x) {
-    char text[40];
-    std::snprintf(text, sizeof text, "%.17g", x);
-    return text;
-}
-
 /// A machine beside a resistor and a source behind 0.02 + j0.3 per unit.
 std::string one_machine(const std::string& machine_data, double dt, const std::string& extra = "") {
     return make_case(synchronous("G", "T", machine_data, R"("h":3,"v":20.4e3,"p":70e6)") +
