@@ -167,6 +167,17 @@ TEST(Blocks, SteadyStartSolvesLoops) {
     EXPECT_NEAR(s.signal("y"), std::sqrt(5.0) - 1, 1e-13);
 }
 
+TEST(Blocks, WhatFollowsFromALoopMayBeAtItsLimit) {
+    Simulation s(blocks(block("u", "constant", R"("value":3)") + "," + block("error", "sum", R"("inputs":["u","y"],"weights":[1,-1])") + "," +
+                            block("y", "integrator", R"("input":"error","gain":10)") + "," + block("limited", "gain", R"("input":"y","high":2)") + "," +
+                            block("lagged", "lag", R"("input":"limited","time_constant":0.1)"),
+                        5e-5, "steady"));
+    s.run(200);
+    EXPECT_NEAR(s.signal("y"), 3, 1e-12);
+    EXPECT_NEAR(s.signal("limited"), 2, 1e-12);
+    EXPECT_NEAR(s.signal("lagged"), 2, 1e-12);
+}
+
 TEST(Blocks, AnImpossibleSteadyStartNamesTheBlock) {
     const auto says = [](const std::string& elements) -> std::string {
         try {

@@ -65,8 +65,13 @@ def synchronous(shape: Random, values: Random, bus: Bus, name: str, phase_deg: f
     for kind in ("exciter", "stabilizer", "governor"):
         driven = not (condenser and kind == "governor")
         if driven and shape.random() < 0.7:
-            model = {"model": shape.choice(MODELS[kind])}
-            out.append({"type": kind, "name": f"{name}_{kind}", "machine": name} | model)
+            controller = {"type": kind, "name": f"{name}_{kind}", "machine": name, "model": shape.choice(MODELS[kind])}
+            if kind != "stabilizer" and shape.random() < 0.3:
+                order = f"{name}_{kind}_order"
+                steps = {"kind": "step", "amplitude": values.uniform(-0.05, 0.05), "time": values.uniform(0, 2e-3)}
+                out.append({"type": "block", "name": order} | steps)
+                controller["input"] = order
+            out.append(controller)
     return out
 
 

@@ -130,13 +130,27 @@ private:
         return any;
     }
 
-    /// What is left: as many equations as signals, by Newton's method with differences for the derivatives.
+    /// What is left without the blocks that only follow from it: they may be at a limit.
+    std::vector<std::size_t> in_loops() {
+        std::vector<std::size_t> left;
+        for (std::size_t n = 0; n < blocks_.size(); ++n)
+            if (!done_[n]) left.push_back(n);
+        const auto follows = [&](std::size_t n) {
+            const int made = blocks_[n].publishes[0];
+            return !blocks_[n].open && !at(made) && std::none_of(left.begin(), left.end(), [&](std::size_t other) {
+                const auto& reads = blocks_[other].reads;
+                return std::find(reads.begin(), reads.end(), made) != reads.end();
+            });
+        };
+        for (auto it = left.end(); (it = std::find_if(left.begin(), left.end(), follows)) != left.end();) left.erase(it);
+        return left;
+    }
+    /// As many equations as signals, by Newton's method with differences for the derivatives.
     void solve_loops() {
         std::vector<std::size_t> left;
         std::vector<int> unknown;
         std::string names;
-        for (std::size_t n = 0; n < blocks_.size(); ++n) {
-            if (done_[n]) continue;
+        for (const std::size_t n : in_loops()) {
             inputs(blocks_[n], unknown);
             if (!output(blocks_[n]) && std::find(unknown.begin(), unknown.end(), blocks_[n].publishes[0]) == unknown.end())
                 unknown.push_back(blocks_[n].publishes[0]);
@@ -146,7 +160,7 @@ private:
         const auto undecided = [&] {
             return NoStart("the steady state of the blocks " + names + " is not decided: give references a value, integrators an initial one");
         };
-        if (left.size() != unknown.size()) throw undecided();
+        if (left.empty() || left.size() != unknown.size()) throw undecided();
         std::vector<double> x(unknown.size(), 1.0);
         if (!solve_by_newton(x, [&](const std::vector<double>& values) { return residuals(left, unknown, values); })) throw undecided();
         for (std::size_t r = 0; r < x.size(); ++r) at(unknown[r]) = x[r];
