@@ -155,8 +155,9 @@ private:
             if (!output(blocks_[n]) && std::find(unknown.begin(), unknown.end(), blocks_[n].publishes[0]) == unknown.end())
                 unknown.push_back(blocks_[n].publishes[0]);
             if (!blocks_[n].open && !gives_nothing(blocks_[n])) left.push_back(n);
-            names += (names.empty() ? "'" : ", '") + blocks_[n].name + "'";
         }
+        for (std::size_t n = 0; n < blocks_.size(); ++n)
+            if (!done_[n]) names += (names.empty() ? "'" : ", '") + blocks_[n].name + "'";
         const auto undecided = [&] {
             return NoStart("the steady state of the blocks " + names + " is not decided: give references a value, integrators an initial one");
         };
