@@ -7,7 +7,7 @@ MODE := nightly
 RUNS := 10
 BUSY := 5
 
-.PHONY: help validate smoke test test-unit test-long test-times test-repeat test-docs test-spack test-builds fault-campaign lint catalogue pictures setup setup-tests clean
+.PHONY: help validate smoke test test-unit test-long test-times test-repeat test-docs test-spack test-builds fuzz fault-campaign lint catalogue pictures setup setup-tests clean
 
 help:            ## this list
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 16
@@ -52,6 +52,10 @@ test-spack: setup-tests ## install mpi-io and app with the Spack of KAPPA_SPACK_
 test-builds: setup-tests ## build and test the EMT application with sanitizers, with Clang, with MPICH, without AVX
 	$(SITE)/install-packages --builds
 	KAPPA_TEST_BUILDS=1 .venv/bin/pytest tests/emt/test_builds.py -s
+
+fuzz: setup-tests ## feed the EMT application with cases of a coverage-guided fuzzer; FUZZ_OPTIONS="--seconds 3600"
+	$(SITE)/install-packages --builds
+	.venv/bin/python -m tests.emt.fuzz $(FUZZ_OPTIONS)
 
 lint: setup-tests ## ruff, mypy, shellcheck
 	.venv/bin/ruff check .

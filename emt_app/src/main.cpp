@@ -56,7 +56,8 @@ int main(int argc, char** argv) {
     run->add_option("--progress", run_options.progress, "auto: on a terminal; always: also as lines, for instance under mpirun")
         ->check(CLI::IsMember({"auto", "always", "never"}))->capture_default_str();
     bool no_replay = false;
-    run->add_flag("--no-replay", no_replay, "skip the replay that measures phi");
+    auto* skip = run->add_flag("--no-replay", no_replay, "skip the replay that measures phi");
+    run->add_flag("--profile", run_options.profile, "show how phi divides among kinds of element and parts of the solution")->excludes(skip);
 
     emt::ScaleOptions scale_options;
     auto* scaling = app.add_subcommand("scale", "run a case with 1, 2, ... ranks; speed-up, efficiency, Karp-Flatt and kappa' as JSON and SVG");

@@ -48,7 +48,7 @@ template <class Real>
     const Real turn = quarters - 4.0 * whole(0.25 * quarters);  // −2 … 2
     const auto odd = turn * turn == 1.0;
     const Real x = odd ? sine : cosine, y = odd ? cosine : sine;
-    return {(turn == 1.0) | (turn * turn == 4.0) ? -x : x, (turn == -1.0) | (turn * turn == 4.0) ? -y : y};
+    return {((turn == 1.0) | (turn * turn == 4.0)) ? -x : x, ((turn == -1.0) | (turn * turn == 4.0)) ? -y : y};
 }
 
 /// eˣ; 0 below the smallest double, infinite above the largest.

@@ -21,6 +21,7 @@ struct RunOptions {
     std::uint64_t csv_every = 1;
     std::string progress = "auto";
     bool measure = true;
+    bool profile = false;                // time of each part of a step
 };
 
 struct ScaleOptions {

@@ -2,7 +2,9 @@
 
 #include <mpi.h>
 
+#include <algorithm>
 #include <cmath>
+#include <numeric>
 
 #include "base/heartbeat.hpp"
 #include "commands/progress.hpp"
@@ -49,6 +51,21 @@ json histogram_json(const std::array<std::uint64_t, Histogram::kBins>& bins, dou
     json out = json::array();
     for (std::size_t i = 0; i < bins.size(); ++i)
         if (bins[i] > 0) out.push_back({rounded(Histogram::low(i) * us_per_tick), bins[i]});
+    return out;
+}
+
+/// Sums over the ranks, longest first.
+json profile(std::vector<PartTime> parts) {
+    for (PartTime& part : parts) {
+        part.us = reduce(part.us, MPI_SUM);
+        part.count = static_cast<long>(reduce(static_cast<double>(part.count), MPI_SUM));
+    }
+    std::erase_if(parts, [](const PartTime& part) { return part.count == 0; });
+    std::stable_sort(parts.begin(), parts.end(), [](const PartTime& a, const PartTime& b) { return a.us > b.us; });
+    const double sum = std::accumulate(parts.begin(), parts.end(), 0.0, [](double s, const PartTime& part) { return s + part.us; });
+    json out = json::array();
+    for (const PartTime& part : parts)
+        out.push_back({{"part", part.part}, {"count", part.count}, {"us", rounded(part.us)}, {"share", rounded(part.us / sum)}});
     return out;
 }
 
@@ -116,7 +133,7 @@ json measurements(const Mpi& mpi, Engine& engine, const Timing& t, const RunOpti
     r["ring_bytes"] = reduce(static_cast<double>(engine.lines().ring_bytes()), MPI_SUM);
     for (const char* key : {"sigma_us", "phi_us", "kappa_us", "kappa_block_p50_us", "imbalance_us", "speedup", "efficiency", "karp_flatt", "phi_per_rank_us", "phi_cached_us", "exchange_us", "exchange_p50_us"}) r[key] = nullptr;
     if (!o.measure) return r;
-    const Work w = measure_work(MPI_COMM_WORLD, engine);
+    const Work w = measure_work(MPI_COMM_WORLD, engine, o.profile);
     const double phi = reduce(w.phi_us, MPI_SUM), sigma = reduce(w.sigma_us, MPI_MAX);
     const Metrics m = metrics(sigma, phi, mean, mpi.size);
     r["sigma_us"] = rounded(sigma);
@@ -134,6 +151,7 @@ json measurements(const Mpi& mpi, Engine& engine, const Timing& t, const RunOpti
     r["imbalance_us"] = rounded(slowest - phi / p);
     r["exchange_us"] = rounded(mean - sigma - slowest);
     r["exchange_p50_us"] = rounded(p50 - sigma - slowest);
+    if (o.profile) r["profile"] = profile(w.parts);
     r["replay_exact"] = reduce(w.exact ? 1 : 0, MPI_MIN) > 0;
     return r;
 }

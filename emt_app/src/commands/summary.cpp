@@ -29,6 +29,12 @@ void print_summary(const json& r) {
         if (r["karp_flatt"].is_number()) std::printf(", Karp-Flatt %.3f", number("karp_flatt"));
         std::printf("\n");
     }
+    if (r.contains("profile")) {
+        std::printf("  parts of phi, and how many make it\n");
+        for (const json& part : r["profile"])
+            std::printf("    %-16s %8.3f us %5.1f %%  %7ld\n", part["part"].get<std::string>().c_str(), part["us"].get<double>(), 100 * part["share"].get<double>(),
+                        part["count"].get<long>());
+    }
     if (r["ranks"].get<int>() > 1)
         std::printf("  exchange       %.0f neighbours at most, %.0f bytes and %.2f messages per step, least slack %g steps\n",
                     r["neighbours"]["max"].get<double>(), r["bytes_per_step"]["total"].get<double>(),

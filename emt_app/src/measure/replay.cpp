@@ -4,6 +4,7 @@
 #include <cstring>
 #include <functional>
 #include <limits>
+#include <numeric>
 #include <thread>
 
 #include "measure/timer.hpp"
@@ -99,29 +100,99 @@ Record record(Engine& engine, int steps) {
 }
 
 /// The rank's steps again, with the waves of other ranks taken from the record instead of the exchange.
-double rank_us(Engine& engine, const Record& r, const Ticks& ticks, bool& exact) {
-    const auto& local = engine.lines().local();
-    const auto& cut = engine.lines().cut();
-    const int locals = static_cast<int>(local.size()), cuts = static_cast<int>(cut.size());
-    const auto restore = [&] {
-        std::copy_n(r.rings.data(), r.rings.size(), engine.lines().rings().data());
-        for (std::size_t i = 0; i < r.start.size(); ++i) r.start[i].restore(engine.batches()[i]);
-    };
-    const double us = minimum_us(ticks, r.steps, restore, [&] {
-        const double* received = r.received.data();
-        for (int s = 0; s < r.steps; ++s) {
-            const std::uint64_t step = r.first + static_cast<std::uint64_t>(s);
+class Replay {
+public:
+    Replay(Engine& engine, const Record& record) : engine_(engine), record_(record) {}
+
+    void restore() {
+        std::copy_n(record_.rings.data(), record_.rings.size(), engine_.lines().rings().data());
+        for (std::size_t i = 0; i < record_.start.size(); ++i) record_.start[i].restore(engine_.batches()[i]);
+    }
+    /// mark(part) after what advance(batch, clock, step) does not do.
+    template <class Advance, class Mark>
+    void steps(Advance&& advance, Mark&& mark) {
+        const auto &local = engine_.lines().local(), &cut = engine_.lines().cut();
+        const int locals = static_cast<int>(local.size()), cuts = static_cast<int>(cut.size());
+        const double* received = record_.received.data();
+        const bool watched = engine_.poles_that_move_by_themselves() > 0;
+        for (int s = 0; s < record_.steps; ++s) {
+            const std::uint64_t step = record_.first + static_cast<std::uint64_t>(s);
             const auto now = static_cast<unsigned>(step);
-            for (std::size_t i = 0; i < r.start.size(); ++i) engine.keep(i);
-            engine.kernels().lines_both(local.data(), locals, now);
-            engine.kernels().lines_store(cut.data(), cuts, now);
+            for (std::size_t i = 0; i < record_.start.size(); ++i) engine_.keep(i);
+            if (watched) mark(StepPart::instants);
+            engine_.kernels().lines_both(local.data(), locals, now);
+            engine_.kernels().lines_store(cut.data(), cuts, now);
             visit_received(cut, now + 1, [&](double& wave) { wave = *received++; });
-            engine.kernels().lines_load(cut.data(), cuts, now);
-            for (std::size_t i = 0; i < r.start.size(); ++i) engine.advance_batch(i, r.clocks[static_cast<std::size_t>(s)], step);
+            engine_.kernels().lines_load(cut.data(), cuts, now);
+            mark(StepPart::lines);
+            for (std::size_t i = 0; i < record_.start.size(); ++i) advance(i, record_.clocks[static_cast<std::size_t>(s)], step);
         }
+    }
+    [[nodiscard]] bool exact() const {
+        for (std::size_t i = 0; i < record_.end.size(); ++i)
+            if (!record_.end[i].same_bits(engine_.batches()[i])) return false;
+        return true;
+    }
+
+private:
+    Engine& engine_;
+    const Record& record_;
+};
+
+double rank_us(Engine& engine, const Record& r, const Ticks& ticks, bool& exact) {
+    Replay replay(engine, r);
+    const double us = minimum_us(ticks, r.steps, [&] { replay.restore(); }, [&] {
+        replay.steps([&](std::size_t i, const StepClock& clock, std::uint64_t step) { engine.advance_batch(i, clock, step); }, [](StepPart) {});
     });
-    for (std::size_t i = 0; i < r.end.size(); ++i) exact = exact && r.end[i].same_bits(engine.batches()[i]);
+    exact = exact && replay.exact();
     return us;
+}
+
+std::array<long, kStepParts> count_parts(Engine& engine) {
+    std::array<long, kStepParts> out{};
+    const auto add = [&](StepPart part, std::size_t n) { out[static_cast<std::size_t>(part)] += static_cast<long>(n); };
+    for (const Batch& b : engine.batches()) {
+        add(StepPart::sources, b.sources_of_their_own());
+        for (int l = 0; l < b.lanes(); ++l) {
+            const Task& task = *b.lane(l).task;
+            add(StepPart::lines, task.ends.size());
+            for (const StepPart part : {StepPart::reactances, StepPart::solve, StepPart::digest}) add(part, task.nodes.size());
+#define EMT_PRIMITIVE(Type, list) add(StepPart::list, task.list.size());
+#include "primitives/table.inc"
+            add(StepPart::blocks, task.blocks.size());
+            add(StepPart::piecewise, task.piecewise.size());
+        }
+    }
+    add(StepPart::instants, engine.poles_that_move_by_themselves());
+    return out;
+}
+
+/// The same with the clock read after each part; of the repetition that took least. What it took more than φ is what the reading costs,
+/// and is taken from the parts in proportion to how often each was read.
+std::vector<PartTime> part_times(Engine& engine, const Record& r, const Ticks& ticks, double phi_us, bool& exact) {
+    Replay replay(engine, r);
+    StepTimes best{.now = Ticks::now};
+    std::uint64_t least = std::numeric_limits<std::uint64_t>::max();
+    for (int i = 0; i < kRepeats; ++i) {
+        replay.restore();
+        StepTimes times{.now = Ticks::now};
+        times.begin();
+        replay.steps([&](std::size_t batch, const StepClock& clock, std::uint64_t step) { engine.advance_batch_in_parts(batch, clock, step, times); },
+                     [&](StepPart part) { times.mark(part); });
+        if (const std::uint64_t sum = std::accumulate(std::begin(times.ticks), std::end(times.ticks), std::uint64_t{0}); sum < least) {
+            least = sum;
+            best = times;
+        }
+    }
+    exact = exact && replay.exact();
+    const double us_per_tick = ticks.microseconds_per_tick() / r.steps;
+    const auto marks = static_cast<double>(std::accumulate(std::begin(best.marks), std::end(best.marks), std::uint64_t{0}));
+    const double us_of_a_mark = std::max(0.0, static_cast<double>(least) * us_per_tick - phi_us) / marks;
+    const std::array<long, kStepParts> counts = count_parts(engine);
+    std::vector<PartTime> out;
+    for (std::size_t i = 0; i < kStepParts; ++i)
+        out.push_back({kStepPartNames[i], counts[i], std::max(0.0, static_cast<double>(best.ticks[i]) * us_per_tick - us_of_a_mark * static_cast<double>(best.marks[i]))});
+    return out;
 }
 
 /// Every batch by itself, which keeps it in the fastest cache: its recorded histories put in place step by step.
@@ -213,7 +284,7 @@ private:
 
 }  // namespace
 
-Work measure_work(MPI_Comm comm, Engine& engine) {
+Work measure_work(MPI_Comm comm, Engine& engine, bool in_parts) {
     engine.freeze_events();
     // Two steps first: what restarted in the last step of the study has settled into ordinary steps after them.
     for (int i = 0; i < 2; ++i) engine.step();
@@ -221,11 +292,12 @@ Work measure_work(MPI_Comm comm, Engine& engine) {
     MPI_Allreduce(MPI_IN_PLACE, &steps, 1, MPI_INT, MPI_MIN, comm);
     const Record recorded = record(engine, steps);
     engine.drain();
-    Work out{0, 0, 0, true};
+    Work out{.exact = true, .parts = {}};
     const Turn turn(comm);
     const Ticks ticks;
     out.sigma_us = prologue_us(engine, steps, recorded.first, ticks);
     out.phi_us = rank_us(engine, recorded, ticks, out.exact);
+    if (in_parts) out.parts = part_times(engine, recorded, ticks, out.phi_us, out.exact);
     out.phi_cached_us = cached_batches_us(engine, recorded, ticks, out.exact) + cached_lines_us(engine, recorded, ticks);
     return out;
 }

@@ -10,6 +10,7 @@
 #include "parallel/line_store.hpp"
 #include "parallel/mapper.hpp"
 #include "solver/batch.hpp"
+#include "solver/step_parts.hpp"
 
 namespace emt {
 
@@ -54,6 +55,7 @@ public:
     [[nodiscard]] const ExchangeCounts& exchange_counts() const { return exchange_->counts(); }
     [[nodiscard]] const Kernels& kernels() const { return *options_.kernels; }
     [[nodiscard]] long unsettled() const { return unsettled_; }
+    [[nodiscard]] std::size_t poles_that_move_by_themselves() const;
     [[nodiscard]] std::size_t bytes_touched() const;
     [[nodiscard]] std::size_t bytes_written() const;
 
@@ -63,6 +65,8 @@ public:
     void keep(std::size_t batch);
     /// One ordinary step of one batch, histories of its lines being in place.
     void advance_batch(std::size_t batch, const StepClock& clock, std::uint64_t step);
+    /// The same with the time of each part, and slower for it.
+    void advance_batch_in_parts(std::size_t batch, const StepClock& clock, std::uint64_t step, StepTimes& times);
 
 private:
     struct Place {

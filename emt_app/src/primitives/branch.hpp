@@ -5,7 +5,7 @@
 
 namespace emt {
 
-struct BranchRows : CompanionRows {};  // h: history current, A
+struct BranchRows : CompanionRows<2> {};  // h: history current, A
 
 #ifdef EMT_KERNEL
 namespace EMT_KERNEL {

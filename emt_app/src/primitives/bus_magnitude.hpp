@@ -1,42 +1,27 @@
 // Magnitude of a three-phase voltage as a signal, behind a lag.
 #ifndef EMT_PRIMITIVES_BUS_MAGNITUDE_HPP
 #define EMT_PRIMITIVES_BUS_MAGNITUDE_HPP
-#include "primitives/primitive.hpp"
+#include "primitives/lag.hpp"
 #ifndef EMT_KERNEL
 #include <cmath>
 #endif
 
 namespace emt {
 
-struct BusMagnitudeRows {
-    Slots<3> at;
-    double *h, *published;
-    const double* g;
-    StepRows a, b;
-    template <class Layout>
-    void lay_out(Layout& l) {
-        l.written(h, at.count);
-        l.written(published, at.count);
-        l.constant(g, at.count);
-        l.step(a, at.count);
-        l.step(b, at.count);
-    }
-};
+struct BusMagnitudeRows : LagRows<3> {};
 
 #ifdef EMT_KERNEL
 namespace EMT_KERNEL {
 
 // With the orthonormal Clarke transformation of line.hpp m = √(2/3)·|v_αβ|, the peak of the positive sequence where it is alone:
 //   m² = 2/3·(v_α² + v_β²) = 4/9·(v_a - (v_b + v_c)/2)² + (v_b - v_c)²/3.
-// T·y' = m - y by the trapezoidal rule: y_n = g·m_n + h_n, h_{n+1} = a·m_n + b·h_n with the coefficients of companion_lag().
 [[gnu::always_inline]] inline void publish(const BusMagnitudeRows& b, const NodeRows& nodes, int kind, const StepClock&) {
     for (int s = 0; s < b.at.count; ++s) {
         const Terminals t(b.at, s);
-        const Vec vb = t.get(nodes.v, 1), vc = t.get(nodes.v, 2), x = t.get(nodes.v, 0) - 0.5 * (vb + vc), y = vb - vc, h = row(b.h, s);
+        const Vec vb = t.get(nodes.v, 1), vc = t.get(nodes.v, 2), x = t.get(nodes.v, 0) - 0.5 * (vb + vc), y = vb - vc;
         Vec m = (4.0 / 9) * (x * x) + (1.0 / 3) * (y * y);
         for (int l = 0; l < kLanes; ++l) m[l] = __builtin_sqrt(m[l]);
-        row(b.published, s) = row(b.g, s) * m + h;
-        row(b.h, s) = row(b.a[kind], s) * m + row(b.b[kind], s) * h;
+        publish_lag(b, s, kind, m);
     }
 }
 [[gnu::always_inline]] inline void assemble(const BusMagnitudeRows&, const NodeRows&, int, const StepClock&) {}
@@ -58,9 +43,7 @@ struct BusMagnitude {
     void stamp(Matrix&) const {}
     void stamp_phasor(PhasorEquations&) const {}
     void start(const LaneStart& lane, const Rows& rows, int slot) const {
-        lane.at(rows.g, slot) = scale * g;
-        lane.step(rows.a, slot, scale * c.a, scale * c.a_be);
-        lane.step(rows.b, slot, c.b, c.b_be);
+        start_lag(lane, rows, slot, g, c, scale);
         if (lane.steady()) {  // of an unbalanced voltage the positive sequence
             const Complex positive = (lane.phasor(node[0]) + unit_phasor(1.0 / 3) * lane.phasor(node[1]) + unit_phasor(-1.0 / 3) * lane.phasor(node[2])) / 3.0;
             const double m = std::sqrt(std::norm(positive));

@@ -39,9 +39,10 @@ struct NodeRows {
     const double* signals;
 };
 
-/// What has one history h between two nodes: h_{n+1} is a times what drives it, plus b·h_n.
+/// What has one history h: h_{n+1} is a times what drives it, plus b·h_n.
+template <int Terminals>
 struct CompanionRows {
-    Slots<2> at;
+    Slots<Terminals> at;
     double* h;
     StepRows a, b;
     template <class Layout>

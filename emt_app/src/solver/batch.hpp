@@ -73,6 +73,7 @@ public:
     void before_step(const BatchView& view, double t_old_s, double t_new_s) const {
         for (const auto& act : before_step_) act(view, t_old_s, t_new_s);
     }
+    [[nodiscard]] std::size_t sources_of_their_own() const { return before_step_.size(); }
 
     static constexpr int kSettle = 5;  // iterations
 

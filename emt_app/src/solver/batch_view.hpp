@@ -28,6 +28,8 @@ struct BatchView {
 
 inline constexpr unsigned kAllLanes = (1U << kLanes) - 1;
 
+struct StepTimes;
+
 struct Kernels {
     const char* name;
     /// Histories and right-hand side j of the next step, from v of the last one; `kind` indexes StepRows.
@@ -44,6 +46,9 @@ struct Kernels {
     /// assemble, solve, compensate, outside and finish in one pass. Returns lanes outside << kLanes (and then has not finished) or
     /// the result of finish.
     unsigned (*advance)(const BatchView&, const StepClock&);
+    /// assemble of an ordinary step and finish, which read the clock after each part.
+    void (*assemble_in_parts)(const BatchView&, const StepClock&, StepTimes&);
+    unsigned (*finish_in_parts)(const BatchView&, StepTimes&);
     /// Stores the waves of step n and computes the histories of step n + 1, for lines local to the rank.
     void (*lines_both)(const LineJob*, int count, unsigned step);
     /// Stores the waves of the local end of cut lines.

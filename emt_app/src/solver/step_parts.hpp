@@ -1,0 +1,46 @@
+// The parts of a step of a batch, and the time that goes into each: for `emt run --profile`.
+#pragma once
+#include <cstdint>
+
+#include "solver/batch_view.hpp"
+
+namespace emt {
+
+/// In the order in which a step visits them first.
+enum class StepPart : int {
+    lines,       // rings, histories and waves
+    sources,     // those that are not a sine of the case's frequency
+    reactances,  // merged L and C to ground
+#define EMT_PRIMITIVE(Type, list) list,
+#include "primitives/table.inc"
+    blocks,
+    piecewise,   // also the search for segments
+    solve,
+    digest,
+    instants,    // poles that move inside the step
+    count
+};
+inline constexpr int kStepParts = static_cast<int>(StepPart::count);
+inline constexpr const char* kStepPartNames[kStepParts] = {"lines", "sources", "reactances",
+#define EMT_PRIMITIVE(Type, list) #list,
+#include "primitives/table.inc"
+                                                           "blocks", "piecewise", "solve", "digest", "instants"};
+
+/// A stop-watch that goes from part to part.
+struct StepTimes {
+    std::uint64_t (*now)();
+    std::uint64_t last = 0;
+    std::uint64_t ticks[kStepParts] = {};
+    std::uint64_t marks[kStepParts] = {};
+
+    void begin() { last = now(); }
+    /// What passed since the last mark belongs to this part. Inlined: no code of a kernel may stand for the program's.
+    [[gnu::always_inline]] void mark(StepPart part) {
+        const std::uint64_t t = now();
+        ticks[static_cast<int>(part)] += t - last;
+        ++marks[static_cast<int>(part)];
+        last = t;
+    }
+};
+
+}  // namespace emt
