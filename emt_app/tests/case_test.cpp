@@ -38,6 +38,7 @@ INSTANTIATE_TEST_SUITE_P(Rules, BadCase, testing::Values(
     Bad{"missing", R"({"type":"resistor","name":"R9","nodes":["a","0"]})", {"'R9'", "missing-key", "'r'"}},
     Bad{"text", R"({"type":"resistor","name":"R9","nodes":["a","0"],"r":"ten"})", {"'R9'", "wrong-type", "ten"}},
     Bad{"twice", R"({"type":"resistor","name":"R","nodes":["a","0"],"r":1})", {"'R'", "duplicate-name"}},
+    Bad{"endless_line", R"({"type":"line","name":"L1","from":"A","to":"B","length":1000,"r1":0,"l1":1e-6,"c1":9e15,"r0":0,"l0":3e-6,"c0":1e-11})", {"'L1' (line)", "line-too-long", "1048576"}},
     Bad{"short_line", R"({"type":"line","name":"L1","from":"A","to":"B","length":1000,"r1":0,"l1":1e-6,"c1":1e-11,"r0":0,"l0":3e-6,"c0":1e-11})", {"'L1' (line)", "line-shorter-than-step"}},
     Bad{"ideal", R"({"type":"voltage_source","name":"E2","to":"a","amplitude":1})", {"'E2'", "ideal-source"}},
     Bad{"curve", R"({"type":"arrester","name":"A1","nodes":["a","0"],"curve":[[10,1],[5,2]]})", {"'A1'", "curve-not-ascending"}},

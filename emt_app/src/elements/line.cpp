@@ -12,6 +12,8 @@
 
 namespace emt {
 namespace {
+constexpr int kLongestDelay = 1 << 20;  // steps; the waves of so many take 50 MB
+
 class LineElement final : public Element {
 public:
     explicit LineElement(Reader& in)
@@ -34,6 +36,10 @@ public:
             // A delay within rounding of a whole number of steps is that number: no interpolation then.
             const bool exact = std::abs(steps - whole) <= 1e-9 * steps;
             const double d = linear_ && !exact ? std::floor(steps) : whole;
+            if (!(d <= kLongestDelay)) {
+                report("line-too-long", "mode " + std::to_string(m) + " takes " + std::to_string(steps) + " steps; at most " + std::to_string(kLongestDelay) + " are kept");
+                continue;
+            }
             line.mode[m] = {std::sqrt(l_[m] / c_[m]), r_[m] * length_, static_cast<int>(d),
                             linear_ && !exact ? steps - d : 0};
             if (d < 1)

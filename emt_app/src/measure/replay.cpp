@@ -171,17 +171,17 @@ std::array<long, kStepParts> count_parts(Engine& engine) {
 /// and is taken from the parts in proportion to how often each was read.
 std::vector<PartTime> part_times(Engine& engine, const Record& r, const Ticks& ticks, double phi_us, bool& exact) {
     Replay replay(engine, r);
-    StepTimes best{.now = Ticks::now};
+    StopWatch best{.now = Ticks::now};
     std::uint64_t least = std::numeric_limits<std::uint64_t>::max();
     for (int i = 0; i < kRepeats; ++i) {
         replay.restore();
-        StepTimes times{.now = Ticks::now};
-        times.begin();
-        replay.steps([&](std::size_t batch, const StepClock& clock, std::uint64_t step) { engine.advance_batch_in_parts(batch, clock, step, times); },
-                     [&](StepPart part) { times.mark(part); });
-        if (const std::uint64_t sum = std::accumulate(std::begin(times.ticks), std::end(times.ticks), std::uint64_t{0}); sum < least) {
+        StopWatch watch{.now = Ticks::now};
+        watch.begin();
+        replay.steps([&](std::size_t batch, const StepClock& clock, std::uint64_t step) { engine.advance_batch_in_parts(batch, clock, step, watch); },
+                     [&](StepPart part) { watch.mark(part); });
+        if (const std::uint64_t sum = std::accumulate(std::begin(watch.ticks), std::end(watch.ticks), std::uint64_t{0}); sum < least) {
             least = sum;
-            best = times;
+            best = watch;
         }
     }
     exact = exact && replay.exact();

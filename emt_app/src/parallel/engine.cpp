@@ -126,25 +126,25 @@ void Engine::advance_batch(std::size_t index, const StepClock& clock, std::uint6
     move_poles(index, step);
 }
 
-void Engine::advance_batch_in_parts(std::size_t index, const StepClock& clock, std::uint64_t step, StepTimes& times) {
+void Engine::advance_batch_in_parts(std::size_t index, const StepClock& clock, std::uint64_t step, StopWatch& watch) {
     Batch& batch = batches_[index];
     const BatchView& view = batch.view();
     const Kernels& k = kernels();
     batch.before_step(view, instant(step), instant(step + 1));
-    if (batch.sources_of_their_own() > 0) times.mark(StepPart::sources);
-    k.assemble_in_parts(view, clock, times);
+    if (batch.sources_of_their_own() > 0) watch.mark(StepPart::sources);
+    k.assemble_in_parts(view, clock, watch);
     if (batch.sparse())
         for (int l = 0; l < batch.lanes(); ++l) batch.solve_sparse(l, view);
     else
         k.solve(view);
-    times.mark(StepPart::solve);
+    watch.mark(StepPart::solve);
     k.compensate(view, kAllLanes);
-    if (view.machines.at.count > 0) times.mark(StepPart::machines);
+    if (view.machines.at.count > 0) watch.mark(StepPart::machines);
     complete(batch, view, k.outside(view), 0);
-    if (view.piecewise.at.count > 0) times.mark(StepPart::piecewise);
-    finish_batch(batch, view, k.finish_in_parts(view, times), step + 1);
+    if (view.piecewise.at.count > 0) watch.mark(StepPart::piecewise);
+    finish_batch(batch, view, k.finish_in_parts(view, watch), step + 1);
     move_poles(index, step);
-    if (!watches_[index].poles.empty()) times.mark(StepPart::instants);
+    if (!watches_[index].poles.empty()) watch.mark(StepPart::instants);
 }
 
 void Engine::advance(std::size_t index, const StepClock& clock) {

@@ -66,7 +66,7 @@ public:
     /// One ordinary step of one batch, histories of its lines being in place.
     void advance_batch(std::size_t batch, const StepClock& clock, std::uint64_t step);
     /// The same with the time of each part, and slower for it.
-    void advance_batch_in_parts(std::size_t batch, const StepClock& clock, std::uint64_t step, StepTimes& times);
+    void advance_batch_in_parts(std::size_t batch, const StepClock& clock, std::uint64_t step, StopWatch& watch);
 
 private:
     struct Place {

@@ -19,7 +19,10 @@ bool jumps_at_start(const Network& net, const Task& task) {
 }
 
 /// First step that is not earlier than t; the tolerance absorbs the rounding of decimal times.
-std::uint64_t step_at(double t, double dt) { return static_cast<std::uint64_t>(std::ceil(t / dt - 1e-6)); }
+std::uint64_t step_at(double t, double dt) {
+    constexpr double kNever = 0x1p62;
+    return static_cast<std::uint64_t>(std::min(kNever, std::ceil(t / dt - 1e-6)));
+}
 
 }  // namespace
 

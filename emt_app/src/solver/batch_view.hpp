@@ -28,7 +28,7 @@ struct BatchView {
 
 inline constexpr unsigned kAllLanes = (1U << kLanes) - 1;
 
-struct StepTimes;
+struct StopWatch;
 
 struct Kernels {
     const char* name;
@@ -47,8 +47,8 @@ struct Kernels {
     /// the result of finish.
     unsigned (*advance)(const BatchView&, const StepClock&);
     /// assemble of an ordinary step and finish, which read the clock after each part.
-    void (*assemble_in_parts)(const BatchView&, const StepClock&, StepTimes&);
-    unsigned (*finish_in_parts)(const BatchView&, StepTimes&);
+    void (*assemble_in_parts)(const BatchView&, const StepClock&, StopWatch&);
+    unsigned (*finish_in_parts)(const BatchView&, StopWatch&);
     /// Stores the waves of step n and computes the histories of step n + 1, for lines local to the rank.
     void (*lines_both)(const LineJob*, int count, unsigned step);
     /// Stores the waves of the local end of cut lines.

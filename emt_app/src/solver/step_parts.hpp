@@ -27,7 +27,7 @@ inline constexpr const char* kStepPartNames[kStepParts] = {"lines", "sources", "
                                                            "blocks", "piecewise", "solve", "digest", "instants"};
 
 /// A stop-watch that goes from part to part.
-struct StepTimes {
+struct StopWatch {
     std::uint64_t (*now)();
     std::uint64_t last = 0;
     std::uint64_t ticks[kStepParts] = {};
