@@ -4,7 +4,7 @@
 //   TCR   between two phases: a reactor and a pair of thyristors in series
 //   TSC   the same with a capacitor and the reactor that tunes it
 // The regulator orders the susceptance b, per unit of "rated_power", positive as a capacitor's:
-//   e = reference + input - v - slope·b,   b = kp·e + ∫ki·e dt,   "b_min" ≤ b ≤ "b_max",
+//   e = reference + input - v - slope·b,   b = kp·e + ∫ki·e dt,   "b_min" ≤ b ≤ "b_max", the same limits holding the integral,
 // with v the magnitude of the voltage of the bus "controlled" behind a lag. As many TSC as b needs are on, with hysteresis, and the TCR
 // takes what they give too much; its firing angle α is looked up in a table of the closed form's inverse. Signals: NAME.v, .angle,
 // .frequency, .reference, .error, .b, .tsc1 … (1: on), .tcr (of its full susceptance), .alpha (degrees) and the gates.
@@ -100,12 +100,13 @@ private:
         const auto [g, lag] = companion_lag(lag_, net.dt_s);
         net.bus_magnitudes.push_back({controlled_, 1 / (controlled_v_ * std::sqrt(2.0 / 3)), g, lag, {v}});
         const int reference_signal = d.add("reference", reference(reference_));
-        BlockDraft::Terms terms{{1, reference_signal}, {-1, v}, {-slope_, d.inner("b")}};
-        if (!input_.empty()) terms.emplace_back(1, d.read(input_));
+        // With b = kp·e + i the equation e = d - slope·b becomes e = (d - slope·i)/(1 + slope·kp), without an algebraic loop.
+        const double k = 1 / (1 + slope_ * kp_);
+        BlockDraft::Terms terms{{k, reference_signal}, {-k, v}, {-k * slope_, d.inner("integral")}};
+        if (!input_.empty()) terms.emplace_back(k, d.read(input_));
         const int error = d.add("error", sum(terms));
         BlockDraft integral = gain(ki_, error).integral(1).limits(b_min_, b_max_);
         integral.block.initial = initial_;
-        if (kp_ == 0) return d.add("b", std::move(integral));
         return d.add("b", sum({{kp_, error}, {1, d.add("integral", std::move(integral))}}).limits(b_min_, b_max_));
     }
 
