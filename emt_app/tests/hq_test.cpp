@@ -15,7 +15,7 @@ TEST(ReferenceNetwork, HasTheCountsOfTableOneForEverySeed) {
         const Decomposition parts = decompose(c.network);
         EXPECT_EQ(parts.tasks.size(), 172U);
         EXPECT_EQ(parts.islands, 12);
-        EXPECT_EQ(c.simplified.size(), 3U);
+        EXPECT_EQ(c.simplified.size(), 2U);
     }
 }
 

@@ -130,9 +130,8 @@ private:
                  {"amplitude", six(random_.between(1.0, 1.04) * low_kv * 1e3 * std::sqrt(2.0 / 3))}, {"phase", -30},
                  {"r1", six(0.003 * zm)}, {"l1", six(random_.between(0.18, 0.25) * zm / kOmega)}, {"r0", six(0.01 * zm)}, {"l0", six(0.1 * zm / kOmega)}});
         } else if (role == Low::svc) {
-            const double v2 = low_kv * low_kv * 1e6;
-            add({{"type", "svc"}, {"name", "SVC_" + name}, {"bus", low}, {"l", six(v2 / (kOmega * random_.between(80e6, 120e6)))},
-                 {"c", six(random_.between(80e6, 120e6) / (kOmega * v2))}});
+            add({{"type", "svc"}, {"name", "SVC_" + name}, {"bus", low}, {"rated_voltage", low_kv * 1e3}, {"rated_power", 100e6},
+                 {"tcr", six(random_.between(120e6, 150e6))}, {"tsc", {six(random_.between(80e6, 110e6))}}});
         } else if (role == Low::hub) {
             hub_bus_.push_back(b);
         }
