@@ -34,6 +34,7 @@ public:
         if (firing.width_s > firing.period_s) report("out-of-range", "'width' must not be longer than the period");
         for (const Nodes2& ends : ends_)
             net.switches.push_back({ends, 1 / r_on_, r_off_ > 0 ? 1 / r_off_ : 0, false, false, {}, name_, valve_, firing});
+        net.channels.add("i", Channel::Quantity::current, Carried::By::pole, net.switches.size(), ends_.size());
     }
     [[nodiscard]] Census census() const override { return {}; }
 

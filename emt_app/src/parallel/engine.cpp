@@ -177,6 +177,7 @@ void Engine::half_steps(Restart& r) {
 }
 
 void Engine::step() {
+    restarts_.clear();
     if (!frozen_ && next_operation_ < calendar_.size() && calendar_[next_operation_].step <= step_) {
         apply_events();
         for (Restart& r : restarts_) r.state = AlignedDoubles(batches_[static_cast<std::size_t>(r.batch)].state());
@@ -196,8 +197,17 @@ void Engine::step() {
     for (std::size_t i = 0; i < boundary_; ++i) advance(i, c);
     if (boundary_ > 0) exchange_->post(step_ + 1);
     for (std::size_t i = boundary_; i < batches_.size(); ++i) advance(i, c);
-    restarts_.clear();
     ++step_;
+}
+
+Engine::Seat Engine::seat(int task) const {
+    const Place p = place_of_task_[static_cast<std::size_t>(task)];
+    return {p.batch < 0 ? nullptr : &batches_[static_cast<std::size_t>(p.batch)], p.lane};
+}
+
+bool Engine::restarted(int task) const {
+    const Place p = place_of_task_[static_cast<std::size_t>(task)];
+    return p.batch >= 0 && (restart_lanes(static_cast<std::size_t>(p.batch)) >> p.lane & 1U) != 0;
 }
 
 double Engine::voltage(int node) const {

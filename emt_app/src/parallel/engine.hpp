@@ -49,6 +49,16 @@ public:
     /// Digest of all node voltages at all steps so far, per task, as (task, digest).
     [[nodiscard]] std::vector<std::pair<int, std::uint64_t>> digests() const;
 
+    /// A task's place in a batch of this rank; the batch is null when the task is on another.
+    struct Seat {
+        const Batch* batch;
+        int lane;
+    };
+    [[nodiscard]] Seat seat(int task) const;
+    /// Time of the last solution, s.
+    [[nodiscard]] double time() const { return instant(step_); }
+    /// Whether the last step of a task was taken as two half steps, because it began with a discontinuity.
+    [[nodiscard]] bool restarted(int task) const;
     [[nodiscard]] std::vector<Batch>& batches() { return batches_; }
     [[nodiscard]] const LineStore& lines() const { return *lines_; }
     [[nodiscard]] const ExchangeCounts& exchange_counts() const { return exchange_->counts(); }

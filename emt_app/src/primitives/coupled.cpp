@@ -85,6 +85,13 @@ void Coupled3::start(const LaneStart& lane, const Rows& rows, int slot) const {
         rest(*this, lane, rows.h, slot);
 }
 
+double Coupled3::carried(const LaneNow& now, const Rows& rows, int slot, int k) const {
+    const auto i = static_cast<std::size_t>(k);
+    double sum = now.at(rows.h, 3 * slot + k) - current[i].at(now.t_s);
+    for (std::size_t m = 0; m < 3; ++m) sum += g[i * 3 + m] * (now.across({node[m], node[3 + m]}) - emf[m].at(now.t_s));
+    return sum;
+}
+
 bool Coupled3::each_step(double frequency_hz) const {
     const auto all = sources();
     return std::any_of(all.begin(), all.end(), [&](const Waveform* w) { return w->shape != Waveform::Shape::none && !w->steady(frequency_hz); });

@@ -69,6 +69,9 @@ struct Coupled3 {
     void stamp_phasor(PhasorEquations& y) const;
     void start(const LaneStart& lane, const Rows& rows, int slot) const;
 
+    /// Of branch k, from its first node to its second: i = G·(u - e) + h - j.
+    [[nodiscard]] double carried(const LaneNow& now, const Rows& rows, int slot, int k) const;
+
     [[nodiscard]] std::array<const Waveform*, 6> sources() const {
         return {&emf[0], &current[0], &emf[1], &current[1], &emf[2], &current[2]};
     }

@@ -154,6 +154,8 @@ struct LineEnd {
         matrix.block(node, 0, 0, [&](std::size_t i, std::size_t k) { return i == k ? self : mutual; });
     }
     void start(const LaneStart& lane, const Rows& rows, int slot) const;
+    /// Current of a phase into the line, A: Tᵀ·(y·v + I) of the modes.
+    [[nodiscard]] double carried(const LaneNow& now, const Rows& rows, int slot, int phase) const;
 };
 #endif
 

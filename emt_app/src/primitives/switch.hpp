@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "primitives/admittances.hpp"
+#include "primitives/lane_now.hpp"
 
 namespace emt {
 
@@ -37,6 +37,7 @@ struct Switch {
     template <class Matrix>
     void stamp(Matrix& y, bool is_closed) const { y.pair(node, is_closed ? g_on : g_off); }
     void stamp_phasor(PhasorEquations& y) const { stamp(y, closed); }
+    [[nodiscard]] double carried(const LaneNow& now, bool is_closed) const { return (is_closed ? g_on : g_off) * now.across(node); }
 };
 
 }  // namespace emt
