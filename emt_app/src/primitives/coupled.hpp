@@ -77,7 +77,7 @@ struct Coupled3 {
     }
     /// Whether a source is not a phasor at the case's frequency and has to be evaluated at each step.
     [[nodiscard]] bool each_step(double frequency_hz) const;
-    void before_step(const Rows& rows, int slot, int lane, double frequency_hz, double t_old_s, double t_new_s) const;
+    void before_step(const Rows& rows, int slot, int lane, double frequency_hz, const StepTimes& t) const;
 };
 
 /// Whether no current makes a symmetric matrix deliver power (R) or hold negative energy (L).

@@ -16,6 +16,12 @@ constexpr double kClarke[3][3] = {{0.57735026918962576451, 0.5773502691896257645
                                   {0.81649658092772603273, -0.40824829046386301637, -0.40824829046386301637},
                                   {0, 0.70710678118654752440, -0.70710678118654752440}};
 
+double mode_voltage(const LaneNow& now, const Nodes3& node, int mode) {
+    double v = 0;
+    for (std::size_t k = 0; k < 3; ++k) v += kClarke[mode][k] * now.voltage(node[k]);
+    return v;
+}
+
 LineModePhasors mode_phasors(const LineMode& mode, Complex z, Complex vk, Complex vm) {
     // Sum and difference of the ends decouple: H± = ∓-like scalar equations with the delayed wave D·(α·V + β·H).
     const Complex interpolation = (1 - mode.fraction) + mode.fraction / z;
@@ -80,11 +86,15 @@ void LineEnd::start(const LaneStart& lane, const Rows& rows, int slot) const {
     }
 }
 
+double LineEnd::wave_of_voltages(const LaneNow& now, const Rows& rows, int slot, int mode) const {
+    const int sequence = 2 * slot + (mode == 0 ? 0 : 1);
+    return (1 + now.at(rows.beta, sequence) * now.at(rows.y, sequence)) * mode_voltage(now, node, mode);
+}
+
 double LineEnd::carried(const LaneNow& now, const Rows& rows, int slot, int phase) const {
     double sum = 0;
     for (int m = 0; m < 3; ++m) {
-        double v = 0;
-        for (int k = 0; k < 3; ++k) v += kClarke[m][k] * now.voltage(node[static_cast<std::size_t>(k)]);
+        const double v = mode_voltage(now, node, m);
         sum += kClarke[m][phase] * (now.at(rows.y, 2 * slot + (m == 0 ? 0 : 1)) * v + now.at(rows.history, 3 * slot + m));
     }
     return sum;
