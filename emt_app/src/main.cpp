@@ -49,8 +49,10 @@ int main(int argc, char** argv) {
     run->add_option("--map", run_options.map, "auto, or a JSON file with rank_of_task")->capture_default_str();
     run->add_option("--result", run_options.result_path, "write the result as JSON");
     run->add_option("--dt", run_options.dt_s, "time step in seconds instead of the case's")->check(CLI::PositiveNumber);
-    auto* csv = run->add_option("--csv", run_options.csv_path, "write the probed node voltages as CSV");
-    auto* probe = run->add_option("--probe", run_options.probes, "node or signal whose value goes to --csv; repeat for more")->needs(csv);
+    auto* csv = run->add_option("--csv", run_options.csv_path, "write what is probed as CSV");
+    auto* probe = run->add_option("--probe", run_options.probes, "what goes to --csv; repeat for more: a node (V), a signal, or of an element NAME.i (A), of three phases NAME.a.i; also "
+                    "NAME.energy of an arrester (J), NAME.flux of a saturable inductor (Wb), NAME.from.a.i and NAME.to.a.i of a line, "
+                    "NAME.a.i1, .i2, .im and .flux of a transformer, NAME.ab.i of a fault between phases")->needs(csv);
     csv->needs(probe);
     run->add_option("--every", run_options.csv_every, "steps between rows of --csv")->check(CLI::PositiveNumber)->capture_default_str();
     run->add_option("--progress", run_options.progress, "auto: on a terminal; always: also as lines, for instance under mpirun")

@@ -14,7 +14,7 @@ namespace emt::test {
 class Simulation {
 public:
     explicit Simulation(const std::string& text, double dt_s = 0, const char* isa = "auto")
-        : case_(parse_case(text, "test", dt_s)), parts_(decompose(case_.network)) {
+        : case_(parse_case(text, "test", dt_s, true)), parts_(decompose(case_.network)) {
         EngineOptions options;
         options.kernels = find_kernels(isa);
         engine_ = std::make_unique<Engine>(MPI_COMM_SELF, case_.network, parts_, map_tasks(case_.network, parts_, 1), options);

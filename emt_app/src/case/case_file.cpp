@@ -95,6 +95,7 @@ void read_elements(const json& root, Case& out, const NodeTable& table, Diagnost
         Reader reader(object, table, out.network, report);
         const auto element = make_element(object, reader, report);
         if (element == nullptr || report.failed()) continue;
+        out.network.channels.of(name);
         element->lower(out.network, report);
         out.census += element->census();
         if (const std::string what = element->simplified(); !what.empty()) out.simplified[type] = what;
@@ -116,7 +117,7 @@ void read_initial(const json& root, Network& net, const NodeTable& table, Diagno
 
 }  // namespace
 
-Case parse_case(const std::string& text, const std::string& origin, double dt_s) {
+Case parse_case(const std::string& text, const std::string& origin, double dt_s, bool channels) {
     json root;
     try {
         root = json::parse(text);
@@ -140,6 +141,7 @@ Case parse_case(const std::string& text, const std::string& origin, double dt_s)
     for (const char* key : {"title", "description"})
         if (root.contains(key) && !root[key].is_string()) problems.add(key, "wrong-type", "must be a text, not " + root[key].dump());
     if (root.contains("title") && root["title"].is_string()) out.title = root["title"].get<std::string>();
+    out.network.channels.wanted = channels;
     out.network.dt_s = dt_s > 0 ? dt_s : setting(root, "dt", problems);
     out.network.frequency_hz = setting(root, "frequency", problems);
     const json start = root.value("start", json("steady"));
@@ -156,12 +158,12 @@ Case parse_case(const std::string& text, const std::string& origin, double dt_s)
     return out;
 }
 
-Case load_case(const std::string& path, double dt_s) {
+Case load_case(const std::string& path, double dt_s, bool channels) {
     std::ifstream file(path, std::ios::binary);
     if (!file) throw CaseError(path + ": cannot be read");
     std::stringstream text;
     text << file.rdbuf();
-    return parse_case(text.str(), path, dt_s);
+    return parse_case(text.str(), path, dt_s, channels);
 }
 
 }  // namespace emt

@@ -21,9 +21,9 @@ struct Case {
 };
 
 /// Reads and checks a case file. Throws CaseError with every problem found; unreadable or malformed files name the
-/// file and the place. `dt_s` > 0 overrides the file's step.
-[[nodiscard]] Case load_case(const std::string& path, double dt_s = 0);
+/// file and the place. `dt_s` > 0 overrides the file's step; `channels` lists what may be shown of the elements.
+[[nodiscard]] Case load_case(const std::string& path, double dt_s = 0, bool channels = false);
 /// The same from text; `origin` appears in messages.
-[[nodiscard]] Case parse_case(const std::string& text, const std::string& origin, double dt_s = 0);
+[[nodiscard]] Case parse_case(const std::string& text, const std::string& origin, double dt_s = 0, bool channels = false);
 
 }  // namespace emt

@@ -17,7 +17,7 @@ Case load_everywhere(const Mpi& mpi, const RunOptions& options) {
     Case c;
     std::string failure;
     try {
-        c = load_case(options.case_path, options.dt_s);
+        c = load_case(options.case_path, options.dt_s, !options.probes.empty());
     } catch (const std::exception& e) {
         failure = e.what();
         if (mpi.size > 1) failure = "rank " + std::to_string(mpi.rank) + ": " + failure;
@@ -48,7 +48,7 @@ void simulate_and_report(const Mpi& mpi, const RunOptions& o, int argc, char** a
     Engine engine(MPI_COMM_WORLD, c.network, parts, mapping, {exchange_mode(o.exchange), transport(o.transport), kernels});
     json result;
     try {
-        Probes probes(c.network, engine, o);
+        Probes probes(c.network, parts, engine, o);
         const Timing timing = simulate(mpi, engine, probes, o);
         result = measurements(mpi, engine, timing, o, parts.tasks.size());
         if (!o.measure) engine.drain();

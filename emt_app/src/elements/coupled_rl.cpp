@@ -16,6 +16,8 @@ public:
         if (!companion_coupled(r_, l_, net.dt_s, c))
             report("singular-matrix", "R + 2L/dt is singular: the branches are not independent");
         net.coupled.push_back(c);
+        for (std::size_t k = 0; k < 3; ++k)
+            net.channels.add(k, 3, "i", Channel::Quantity::current, {{Carried::By::coupled, net.coupled.size() - 1, static_cast<int>(k)}});
     }
     [[nodiscard]] Census census() const override { return {.rlc = 3}; }
 

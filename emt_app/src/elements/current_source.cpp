@@ -11,6 +11,7 @@ public:
         Coupled3 out{.node = {to_, kGround, kGround, from_, kGround, kGround}};
         out.current[0] = wave_;
         net.coupled.push_back(out);
+        net.channels.add("i", Channel::Quantity::current, {{Carried::By::coupled, net.coupled.size() - 1, 0, -1}});
     }
     [[nodiscard]] Census census() const override { return {}; }
 

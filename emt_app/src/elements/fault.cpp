@@ -27,6 +27,9 @@ public:
         for (std::size_t k = 0; k < paths; ++k) {
             const int q = grounded ? kGround : phases[(k + 1) % phases.size()];
             net.switches.push_back({{phases[k], q}, 1 / r_, 0, false, true, times, name_});
+            // A path is named after its phases: F.a.i to ground, F.ab.i between two.
+            net.channels.add(std::string(1, kind_[k]) + (grounded ? "" : std::string(1, kind_[(k + 1) % phases.size()])) + ".i",
+                             Channel::Quantity::current, {{Carried::By::pole, net.switches.size() - 1}});
         }
     }
     [[nodiscard]] Census census() const override { return {}; }

@@ -51,6 +51,9 @@ public:
                 report("line-too-lossy", "a quarter of the resistance reaches the surge impedance: split the line");
         }
         net.lines.push_back(line);
+        for (int k = 0; k < 6; ++k)
+            net.channels.add(std::string(k < 3 ? "from." : "to.") + "abc"[k % 3] + ".i", Channel::Quantity::current,
+                             {{Carried::By::line, net.lines.size() - 1, k}});
     }
     [[nodiscard]] Census census() const override { return {.lines = 1}; }
 

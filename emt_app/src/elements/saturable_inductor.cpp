@@ -8,6 +8,8 @@ public:
     explicit SaturableInductor(Reader& in) : ends_(in.terminals()) { in.curve("curve", flux_, i_); }
     void lower(Network& net, Reporter&) const override {
         for (const Nodes2& ends : ends_) net.piecewise.push_back({ends, true, flux_, i_});
+        for (const auto& [what, quantity] : {std::pair("i", Channel::Quantity::current), std::pair("flux", Channel::Quantity::flux)})
+            net.channels.add(what, quantity, Carried::By::piecewise, net.piecewise.size(), ends_.size());
     }
     [[nodiscard]] Census census() const override { return {.nonlinear = static_cast<long>(ends_.size())}; }
 

@@ -47,6 +47,8 @@ public:
             out.emf[k].phase_turns -= static_cast<double>(k) / 3;
         }
         net.coupled.push_back(out);
+        for (std::size_t k = 0; k < 3; ++k)
+            net.channels.add(k, 3, "i", Channel::Quantity::current, {{Carried::By::coupled, net.coupled.size() - 1, static_cast<int>(k), -1}});
     }
     [[nodiscard]] Census census() const override {
         return {.machines = role_ == Role::machine, .condensers = role_ == Role::condenser};

@@ -128,6 +128,7 @@ private:
             const Nodes2 ends = between(k);
             const int inside = net.add_node(name_ + ".tcr_" + kPairs[k]);
             net.branches.push_back({{ends[0], inside}, g, c, 0, conduction});
+            net.channels.add(std::string("tcr_") + kPairs[k] + ".i", Channel::Quantity::current, {{Carried::By::branch, net.branches.size() - 1}});
             add_valve(net, {inside, ends[1]}, gate, start <= kAlways, std::string(".tcr_") + kPairs[k]);
             net.switches.back().conduction = conduction;
         }
@@ -149,6 +150,7 @@ private:
             const Nodes2 ends = between(p);
             const int inside = net.add_node(name_ + "." + part + "_" + kPairs[p]);
             net.rlcs.push_back({{ends[0], inside}, 1 / (r + zl + zc), zl, zc});
+            net.channels.add(part + "_" + kPairs[p] + ".i", Channel::Quantity::current, {{Carried::By::rlc, net.rlcs.size() - 1}});
             add_valve(net, {inside, ends[1]}, gate, on_at_start(k), "." + part + "_" + kPairs[p]);
             net.switches.back().gentle_below = kLargestVoltage * std::numbers::sqrt2 * v_;
         }

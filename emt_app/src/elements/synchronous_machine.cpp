@@ -121,6 +121,8 @@ public:
         for (std::size_t i = 0; i < kNames.size(); ++i) out.publishes[i] = net.signals.make(name_ + kNames[i], name_);
         choose_tangent(out, report);
         net.machines.push_back(std::move(out));
+        for (std::size_t k = 0; k < 3; ++k)
+            net.channels.add(k, 3, "i", Channel::Quantity::current, {{Carried::By::machine, net.machines.size() - 1, static_cast<int>(k)}});
     }
     [[nodiscard]] Census census() const override { return {.machines = condenser_ ? 0 : 1, .condensers = condenser_ ? 1 : 0}; }
 

@@ -38,11 +38,29 @@ public:
             if (lm_ > 0) net.reactives.push_back({ends, net.dt_s / (2 * lm_), false, 0});
             if (rc_ > 0) net.conductances.push_back({ends, 1 / rc_});
             if (!flux_.empty()) net.piecewise.push_back({ends, true, flux_, i_});
+            add_channels(net, k, w1 / w2);
         }
     }
     [[nodiscard]] Census census() const override { return {.transformers = 1, .nonlinear = flux_.empty() ? 0 : 3}; }
 
 private:
+    /// Of winding k, whose core has just been added: currents of the primary (i1) and the secondary winding (i2), of the core's
+    /// inductance (im) and its flux.
+    void add_channels(Network& net, std::size_t k, double ratio) const {
+        using By = Carried::By;
+        using Quantity = Channel::Quantity;
+        const Carried load{By::transformer, net.transformers.size() - 1, static_cast<int>(k)};
+        const Carried core = lm_ > 0 ? Carried{By::reactance, net.reactives.size() - 1} : Carried{By::piecewise, net.piecewise.size() - 1};
+        const bool has_core = lm_ > 0 || !flux_.empty();
+        std::vector<Carried> primary{load};
+        if (has_core) primary.push_back(core);
+        if (rc_ > 0) primary.push_back({By::conductance, net.conductances.size() - 1});
+        net.channels.add(k, 3, "i1", Quantity::current, std::move(primary));
+        net.channels.add(k, 3, "i2", Quantity::current, {{load.by, load.index, load.branch, ratio}});
+        if (has_core) net.channels.add(k, 3, "im", Quantity::current, {core});
+        if (!flux_.empty()) net.channels.add(k, 3, "flux", Quantity::flux, {core});
+    }
+
     Nodes3 p_, s_;
     double v1_, v2_;        // V, line to line
     double r_, l_, lm_, rc_; // ohm, H, H, ohm; of one unit, seen from the primary winding

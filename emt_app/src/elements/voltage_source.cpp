@@ -24,6 +24,7 @@ public:
         out.b_be[0] = c.b_be;
         out.emf[0] = wave_;
         net.coupled.push_back(out);
+        net.channels.add("i", Channel::Quantity::current, {{Carried::By::coupled, net.coupled.size() - 1, 0, -1}});
     }
     [[nodiscard]] Census census() const override { return {}; }
 

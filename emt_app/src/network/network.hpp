@@ -4,6 +4,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "network/channels.hpp"
 #include "network/signals.hpp"
 #include "primitives/primitives.hpp"
 
@@ -19,6 +20,7 @@ struct Network : Primitives {
     std::vector<Reactive> reactives;
     std::vector<Line> lines;
     Signals signals;
+    Channels channels;
 
     [[nodiscard]] int nodes() const { return static_cast<int>(node_names.size()); }
     /// A node inside an element.

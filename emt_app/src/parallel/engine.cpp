@@ -65,6 +65,7 @@ Engine::Engine(MPI_Comm comm, const Network& net, const Decomposition& parts, co
     lines_ = std::make_unique<LineStore>(net, parts, batches_, mapping.rank_of_task, phasors);
     exchange_ = std::make_unique<Exchange>(comm, lines_->cut_lines(), options.exchange, options.transport);
     make_calendar();
+    meet_fronts(0, batches_.size(), 0);
     exchange_->post(0);
 }
 
@@ -87,7 +88,7 @@ unsigned Engine::restart_lanes(std::size_t batch) const {
 
 void Engine::complete(Batch& batch, const BatchView& view, unsigned outside, unsigned skip) {
     for (int l = 0; l < batch.lanes(); ++l)
-        if (((outside & ~skip) >> l & 1U) != 0 && batch.settle(l, view, kernels()) > Batch::kSettle) ++unsettled_;
+        if (((outside & ~skip) >> l & 1U) != 0 && !batch.settle(l, view, kernels())) ++unsettled_;
 }
 
 void Engine::finish_batch(const Batch& batch, const BatchView& view, unsigned bad, std::uint64_t step) const {
@@ -107,7 +108,7 @@ void Engine::advance_batch(std::size_t index, const StepClock& clock, std::uint6
     Batch& batch = batches_[index];
     const BatchView& view = batch.view();
     const Kernels& k = kernels();
-    batch.before_step(view, instant(step), instant(step + 1));
+    batch.before_step(view, {instant(step), instant(step + 1)});
     unsigned bad = 0;
     if (!batch.sparse()) {
         bad = k.advance(view, clock);
@@ -131,7 +132,7 @@ void Engine::advance_batch_in_parts(std::size_t index, const StepClock& clock, s
     Batch& batch = batches_[index];
     const BatchView& view = batch.view();
     const Kernels& k = kernels();
-    batch.before_step(view, instant(step), instant(step + 1));
+    batch.before_step(view, {instant(step), instant(step + 1)});
     if (batch.sources_of_their_own() > 0) watch.mark(StepPart::sources);
     k.assemble_in_parts(view, clock, watch);
     if (batch.sparse())
@@ -144,6 +145,7 @@ void Engine::advance_batch_in_parts(std::size_t index, const StepClock& clock, s
     complete(batch, view, k.outside(view), 0);
     if (view.piecewise.at.count > 0) watch.mark(StepPart::piecewise);
     finish_batch(batch, view, k.finish_in_parts(view, watch), step + 1);
+    read_gates(index);
     move_poles(index, step);
     if (!watches_[index].poles.empty()) watch.mark(StepPart::instants);
 }
@@ -158,7 +160,7 @@ void Engine::advance(std::size_t index, const StepClock& clock) {
     // Lanes that restart are computed from the copy; what happens to them here is overwritten.
     const BatchView& view = batch.view();
     const Kernels& k = kernels();
-    batch.before_step(view, instant(step_), instant(step_ + 1));
+    batch.before_step(view, {instant(step_), instant(step_ + 1)});
     k.assemble(view, clock, kTrapezoidal);
     if (batch.sparse())
         for (int l = 0; l < batch.lanes(); ++l) batch.solve_sparse(l, view);
@@ -173,10 +175,10 @@ void Engine::advance(std::size_t index, const StepClock& clock) {
     move_poles(index, step_);
 }
 
-void Engine::half_step(Batch& batch, const BatchView& view, unsigned lanes, double t_old, double t_new) {
+void Engine::half_step(Batch& batch, const BatchView& view, unsigned lanes, const StepTimes& times) {
     const Kernels& k = kernels();
-    batch.before_step(view, t_old, t_new);
-    k.assemble(view, clock(t_old, t_new), kHalfEuler);
+    batch.before_step(view, times);
+    k.assemble(view, clock(times.old_s, times.new_s), kHalfEuler);
     if (batch.sparse())
         for (int l = 0; l < batch.lanes(); ++l) batch.solve_sparse(l, view);
     else
@@ -189,11 +191,17 @@ void Engine::half_steps(Restart& r) {
     Batch& batch = batches_[static_cast<std::size_t>(r.batch)];
     const BatchView view = batch.view_of(r.state);
     const std::span<double> now = batch.line_history();
+    Watch& watch = watches_[static_cast<std::size_t>(r.batch)];
+    const bool watched = watching(static_cast<std::size_t>(r.batch));
     for (int part = 0; part < 2; ++part) {
         for (std::size_t i = 0; i < now.size(); ++i)  // waves at the half step by interpolation
             view.ends.history[i] = part == 0 ? 0.5 * (view.ends.history[i] + now[i]) : now[i];
-        half_step(batch, view, r.lanes, instant(step_, 0.5 * part), instant(step_, 0.5 * part + 0.5));
+        half_step(batch, view, r.lanes, {instant(step_, 0.5 * part), instant(step_, 0.5 * part + 0.5)});
+        if (part == 0 && watched) batch.copy_written(r.state, watch.half);
     }
+    // Just after the jump voltages are on the line through the two half steps.
+    for (int l = 0; l < batch.lanes() && watched; ++l)
+        if ((r.lanes >> l & 1U) != 0) batch.between(l, watch.half, r.state, -1, watch.from);
     finish_batch(batch, view, kernels().finish(view) & r.lanes, step_ + 1);
     for (int l = 0; l < batch.lanes(); ++l)
         if ((r.lanes >> l & 1U) != 0) batch.take_lane(l, r.state);
@@ -217,10 +225,26 @@ void Engine::step() {
         kernels().lines_load(cut.data(), static_cast<int>(cut.size()), now);
     }
     for (std::size_t i = 0; i < boundary_; ++i) advance(i, c);
-    if (boundary_ > 0) exchange_->post(step_ + 1);
+    if (boundary_ > 0) {
+        meet_fronts(0, boundary_, step_ + 1);
+        exchange_->post(step_ + 1);
+    }
     for (std::size_t i = boundary_; i < batches_.size(); ++i) advance(i, c);
+    meet_fronts(boundary_, batches_.size(), step_ + 1);
+    restarted_.clear();
+    for (const Restart& r : restarts_) restarted_.emplace_back(r.batch, r.lanes);
     restarts_.clear();
     ++step_;
+}
+
+Engine::Seat Engine::seat(int task) const {
+    const Place p = place_of_task_[static_cast<std::size_t>(task)];
+    return {p.batch < 0 ? nullptr : &batches_[static_cast<std::size_t>(p.batch)], p.lane};
+}
+
+bool Engine::restarted(int task) const {
+    const Place p = place_of_task_[static_cast<std::size_t>(task)];
+    return std::any_of(restarted_.begin(), restarted_.end(), [&](const auto& r) { return r.first == p.batch && (r.second >> p.lane & 1U) != 0; });
 }
 
 double Engine::voltage(int node) const {

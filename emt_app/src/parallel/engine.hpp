@@ -50,6 +50,16 @@ public:
     /// Digest of all node voltages at all steps so far, per task, as (task, digest).
     [[nodiscard]] std::vector<std::pair<int, std::uint64_t>> digests() const;
 
+    /// A task's place in a batch of this rank; the batch is null when the task is on another.
+    struct Seat {
+        const Batch* batch;
+        int lane;
+    };
+    [[nodiscard]] Seat seat(int task) const;
+    /// Time of the last solution, s.
+    [[nodiscard]] double time() const { return instant(step_); }
+    /// Whether the last step of a task was taken as two half steps, because it began with a discontinuity.
+    [[nodiscard]] bool restarted(int task) const;
     [[nodiscard]] std::vector<Batch>& batches() { return batches_; }
     [[nodiscard]] const LineStore& lines() const { return *lines_; }
     [[nodiscard]] const ExchangeCounts& exchange_counts() const { return exchange_->counts(); }
@@ -77,6 +87,7 @@ private:
         int task;
         int pole;       // index of the task's switch; -1: a source starts
         bool close;
+        double part;    // how far into the following step, less than 1
     };
     struct Pole {       // a switch that moves by itself, at an instant inside a step
         int lane, pole;
@@ -84,9 +95,16 @@ private:
         double before;  // its current while closed, its voltage while open, at the instant before, A or V
         double gate = 0;      // from when on its gate is on, in steps after t_n, where a signal says so
         double entry = 0, earlier = 0;  // what `before` was at t_n and t_{n-1}; 0 when it has moved since
+        double from = 0;  // in the step in which it was told to open: when
     };
-    struct Watch {      // of one batch, when it has such poles; copies of its state
+    struct Due {        // an operation inside this step
+        int lane, pole;
+        bool close;
+        double part;
+    };
+    struct Watch {      // of one batch, when it has such poles or operations; copies of its state
         std::vector<Pole> poles;
+        std::vector<Due> due;
         AlignedDoubles before, from, half, until, work;
         BatchView at_work{};
     };
@@ -101,10 +119,14 @@ private:
     void set_switch(Place place, int pole, bool closed);
     void mark_restart(Place place);
     [[nodiscard]] Watch make_watch(const Batch& batch) const;
+    static void make_room(Watch& watch, const Batch& batch);
     [[nodiscard]] bool watching(std::size_t batch) const;
     void read_gates(std::size_t batch);
     void move_poles(std::size_t batch, std::uint64_t step);
-    void move_poles(Watch& watch, Batch& batch, int lane, std::uint64_t step);
+    void move_poles(Watch& watch, Batch& batch, int lane, std::uint64_t step, bool jumped);
+    /// Sends fronts as what they are: see engine_fronts.cpp.
+    void meet_fronts(std::size_t first, std::size_t last, std::uint64_t step);
+    void meet_fronts(std::size_t batch, const std::vector<Operation>& operations, std::uint64_t step);
     [[nodiscard]] double passed(const Batch& batch, const Pole& pole, const double* v) const;
     [[nodiscard]] double instant_of(const Batch& batch, const Pole& pole, double x, double now, std::uint64_t step) const;
     [[nodiscard]] double gate_from(const Switch& s, const Pole& pole, double x, std::uint64_t step) const;
@@ -112,7 +134,7 @@ private:
     void complete(Batch& batch, const BatchView& view, unsigned outside, unsigned skip);
     void finish_batch(const Batch& batch, const BatchView& view, unsigned mask, std::uint64_t step) const;
     void half_steps(Restart& restart);
-    void half_step(Batch& batch, const BatchView& view, unsigned lanes, double t_old_s, double t_new_s);
+    void half_step(Batch& batch, const BatchView& view, unsigned lanes, const StepTimes& times);
     /// The time of a step and a part of one, s. All instants are from here: t + dt and (n + 1)·dt round otherwise, and
     /// which tasks share a batch would decide what a source gives.
     [[nodiscard]] double instant(std::uint64_t step, double part = 0) const;
@@ -133,6 +155,7 @@ private:
     std::size_t next_operation_ = 0;
     std::vector<Watch> watches_;         // per batch
     std::vector<Restart> restarts_;
+    std::vector<std::pair<int, unsigned>> restarted_;  // batches and lanes of the last step
     std::uint64_t step_ = 0;             // of the last solution
     long unsettled_ = 0;
     bool frozen_ = false;

@@ -1,6 +1,7 @@
 // What interrupts the ordinary steps: switches that operate and sources that start.
 #include <algorithm>
 #include <cmath>
+#include <set>
 
 #include "parallel/engine.hpp"
 
@@ -23,27 +24,35 @@ bool fires_at_start(const Task& task) {
     return std::any_of(task.switches.begin(), task.switches.end(), [](const Switch& s) { return s.conduction.partial(); });
 }
 
-/// First step that is not earlier than t; the tolerance absorbs the rounding of decimal times.
+constexpr double kAtStep = 1e-6;  // of a step: absorbs the rounding of decimal times
+
+/// First step that is not earlier than t.
 std::uint64_t step_at(double t, double dt) {
     constexpr double kNever = 0x1p62;
-    return static_cast<std::uint64_t>(std::min(kNever, std::ceil(t / dt - 1e-6)));
+    return static_cast<std::uint64_t>(std::min(kNever, std::ceil(t / dt - kAtStep)));
 }
 
 }  // namespace
 
 void Engine::make_calendar() {
-    const auto add = [&](double t, int task, int pole, bool close) { calendar_.push_back({step_at(t, net_.dt_s), task, pole, close}); };
+    const auto add = [&](double t, int task, int pole, bool close) {
+        const std::uint64_t step = step_at(t, net_.dt_s);
+        const double late = static_cast<double>(step) - t / net_.dt_s;
+        const bool inside = late > kAtStep;
+        calendar_.push_back({inside ? step - 1 : step, task, pole, close, inside ? 1 - late : 0});
+    };
     for (int t = 0; t < static_cast<int>(parts_.tasks.size()); ++t) {
         if (place_of_task_[static_cast<std::size_t>(t)].batch < 0) continue;
         const Task& task = parts_.tasks[static_cast<std::size_t>(t)];
         for (int p = 0; p < static_cast<int>(task.switches.size()); ++p)
             for (const auto& [time, close] : task.switches[static_cast<std::size_t>(p)].operations) add(time, t, p, close);
+        std::set<double> starts;
         for_each_source(task, [&](const Waveform& w) {
-            if (w.shape != Waveform::Shape::none && w.start_s >= 0) add(w.start_s, t, -1, false);
+            if (w.shape != Waveform::Shape::none && w.start_s >= 0 && starts.insert(w.start_s).second) add(w.start_s, t, -1, false);
         });
         if (net_.steady_start ? fires_at_start(task) : jumps_at_start(net_, task)) add(0, t, -1, false);
     }
-    std::stable_sort(calendar_.begin(), calendar_.end(), [](const Operation& a, const Operation& b) { return a.step < b.step; });
+    std::stable_sort(calendar_.begin(), calendar_.end(), [](const Operation& a, const Operation& b) { return std::pair(a.step, a.part) < std::pair(b.step, b.part); });
 }
 
 void Engine::refactor(Batch& batch, int lane, const BatchView& view, int pole) const {
@@ -76,16 +85,29 @@ void Engine::apply_events() {
     for (; next_operation_ < calendar_.size() && calendar_[next_operation_].step <= step_; ++next_operation_) {
         const Operation& o = calendar_[next_operation_];
         const Place place = place_of_task_[static_cast<std::size_t>(o.task)];
+        Watch& watch = watches_[static_cast<std::size_t>(place.batch)];
         if (o.pole < 0) {
-            mark_restart(place);
+            if (o.part == 0)
+                mark_restart(place);
+            else
+                watch.due.push_back({place.lane, o.pole, o.close, o.part});
             continue;
         }
         const Switch& s = parts_.tasks[static_cast<std::size_t>(o.task)].switches[static_cast<std::size_t>(o.pole)];
         const bool waits = !o.close && s.at_current_zero;
-        for (Pole& p : watches_[static_cast<std::size_t>(place.batch)].poles)
-            if (p.lane == place.lane && p.pole == o.pole) p.armed = waits;
-        if (!waits) set_switch(place, o.pole, o.close);
+        for (Pole& p : watch.poles)
+            if (p.lane == place.lane && p.pole == o.pole) {
+                p.armed = waits;
+                p.from = o.part;
+            }
+        if (waits) continue;
+        if (o.part == 0)
+            set_switch(place, o.pole, o.close);
+        else
+            watch.due.push_back({place.lane, o.pole, o.close, o.part});
     }
+    for (std::size_t i = 0; i < watches_.size(); ++i)
+        if (!watches_[i].due.empty()) make_room(watches_[i], batches_[i]);
 }
 
 }  // namespace emt

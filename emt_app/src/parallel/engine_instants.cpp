@@ -1,4 +1,5 @@
-// Poles that move by themselves, at an instant inside a step: breakers at a current zero, diodes, thyristors.
+// What happens at an instant inside a step: breakers at a current zero, diodes and thyristors move by themselves; operations of
+// switches and starts of sources are told when.
 //
 // After a step of a task, voltages and currents are taken to be linear in it, and the first instant t_n + x·Δt at which a pole
 // moves is looked for. The step is then taken again from there (A. M. Gole et al., "Interpolation algorithms for the simulation
@@ -27,15 +28,19 @@ Engine::Watch Engine::make_watch(const Batch& batch) const {
         for (std::size_t p = 0; p < switches.size(); ++p)
             if (switches[p].valve != Valve::none || switches[p].at_current_zero) watch.poles.push_back({l, static_cast<int>(p), false, 0});
     }
-    if (watch.poles.empty()) return watch;
+    if (!watch.poles.empty()) make_room(watch, batch);
+    return watch;
+}
+
+void Engine::make_room(Watch& watch, const Batch& batch) {
+    if (watch.before.size() > 0) return;
     for (AlignedDoubles* copy : {&watch.before, &watch.from, &watch.half, &watch.until, &watch.work}) *copy = AlignedDoubles(batch.state());
     watch.at_work = batch.view_of(watch.work);
-    return watch;
 }
 
 bool Engine::watching(std::size_t index) const {
     const std::vector<Pole>& poles = watches_[index].poles;
-    return std::any_of(poles.begin(), poles.end(), [&](const Pole& p) {
+    return !watches_[index].due.empty() || std::any_of(poles.begin(), poles.end(), [&](const Pole& p) {
         return p.armed || batches_[index].lane(p.lane).task->switches[static_cast<std::size_t>(p.pole)].valve != Valve::none;
     });
 }
@@ -47,8 +52,11 @@ void Engine::keep(std::size_t index) {
 void Engine::move_poles(std::size_t index, std::uint64_t step) {
     if (!watching(index)) return;
     Watch& watch = watches_[index];
-    for (std::size_t i = 0; i < watch.poles.size(); ++i)  // they are in the order of the lanes
-        if (i == 0 || watch.poles[i].lane != watch.poles[i - 1].lane) move_poles(watch, batches_[index], watch.poles[i].lane, step);
+    const auto in = [](int lane) { return [lane](const auto& p) { return p.lane == lane; }; };
+    for (int l = 0; l < batches_[index].lanes(); ++l)
+        if (std::any_of(watch.poles.begin(), watch.poles.end(), in(l)) || std::any_of(watch.due.begin(), watch.due.end(), in(l)))
+            move_poles(watch, batches_[index], l, step, (restart_lanes(index) >> l & 1U) != 0);
+    watch.due.clear();
 }
 
 void Engine::read_gates(std::size_t index) {
@@ -75,7 +83,7 @@ double Engine::instant_of(const Batch& batch, const Pole& pole, double x, double
     const double from = pole.before;
     const double crossing = from == now ? x : x + (1 - x) * (from / (from - now));
     if (batch.lane(pole.lane).topology.closed[static_cast<std::size_t>(pole.pole)] != 0) {
-        if (s.valve == Valve::none) return pole.armed && !frozen_ && !(from * now > 0) ? crossing : kNever;
+        if (s.valve == Valve::none) return pole.armed && !frozen_ && !(from * now > 0) && crossing >= pole.from ? crossing : kNever;
         if (s.valve == Valve::pair) return from != 0 && !(from * now > 0) && gate_from(s, pole, crossing, step) > crossing ? crossing : kNever;
         return now < 0 ? (from > 0 ? crossing : x) : kNever;
     }
@@ -103,53 +111,78 @@ void Engine::set_waves(Watch& watch, const Batch& batch, int lane, double x) {
         cell(to, row, lane) = cell(old, row, lane) + x * (cell(now, row, lane) - cell(old, row, lane));
 }
 
-void Engine::move_poles(Watch& watch, Batch& batch, int lane, std::uint64_t step) {
+void Engine::move_poles(Watch& watch, Batch& batch, int lane, std::uint64_t step, bool jumped) {
     const auto poles = std::equal_range(watch.poles.begin(), watch.poles.end(), Pole{lane, 0, false, 0},
                                         [](const Pole& a, const Pole& b) { return a.lane < b.lane; });
-    const auto look_back = [&](const AlignedDoubles& state) {
+    const auto stand = [&](const AlignedDoubles& state) {
         for (auto p = poles.first; p != poles.second; ++p) p->before = passed(batch, *p, batch.rows_in(state, batch.view().v));
     };
-    const AlignedDoubles *from = &watch.before, *until = &batch.state();
+    // One that waits for its current zero has met it if the current jumps across.
+    const auto jump = [&](const AlignedDoubles& state) {
+        for (auto p = poles.first; p != poles.second; ++p) {
+            const double now = passed(batch, *p, batch.rows_in(state, batch.view().v));
+            p->before = p->armed && p->before * now < 0 ? 0 : now;
+        }
+    };
+    // After a jump at the beginning of the step the state is not that of the step before: half_steps() has left it here.
+    const AlignedDoubles *from = jumped ? &watch.from : &watch.before, *until = &batch.state();
     double x = 0;
     int moves = 0;
-    look_back(*from);
+    stand(watch.before);
     for (auto p = poles.first; p != poles.second; ++p) p->earlier = std::exchange(p->entry, p->before);
+    if (jumped) jump(watch.from);
     for (;; ++moves) {
         Pole* mover = nullptr;
         double at = kNever;
+        auto due = watch.due.end();
+        for (auto d = watch.due.begin(); d != watch.due.end(); ++d)
+            if (d->lane == lane && d->part < at) {
+                due = d;
+                at = std::max(d->part, x);
+            }
         const double* const v = batch.rows_in(*until, batch.view().v);
         for (auto p = poles.first; p != poles.second; ++p)
             if (const double t = instant_of(batch, *p, x, passed(batch, *p, v), step); t < at) {
                 mover = &*p;
                 at = t;
             }
-        if (mover == nullptr) break;
+        if (mover != nullptr) due = watch.due.end();
+        if (mover == nullptr && due == watch.due.end()) break;
         if (moves == kMoves) {
             ++unsettled_;
             break;
         }
         if (moves == 0) watch.work.assign(batch.state());
         batch.between(lane, *from, *until, x < 1 ? (at - x) / (1 - x) : 1, watch.work);
+        stand(watch.work);
         x = at;
         const BatchView& work = watch.at_work;
-        char& closed = batch.lane(lane).topology.closed[static_cast<std::size_t>(mover->pole)];
-        closed = closed != 0 ? 0 : 1;
-        mover->armed = false;
-        mover->entry = 0;
-        refactor(batch, lane, work, mover->pole);
+        const int pole = mover != nullptr ? mover->pole : due->pole;
+        if (pole >= 0) {  // not a source that starts
+            char& closed = batch.lane(lane).topology.closed[static_cast<std::size_t>(pole)];
+            closed = (mover != nullptr ? closed == 0 : due->close) ? 1 : 0;
+            refactor(batch, lane, work, pole);
+        }
+        if (mover != nullptr) {
+            mover->armed = false;
+            mover->entry = 0;
+        } else {
+            watch.due.erase(due);
+        }
         set_waves(watch, batch, lane, x + 0.5);
-        half_step(batch, work, 1U << lane, instant(step, x), instant(step, x + 0.5));
+        half_step(batch, work, 1U << lane, {instant(step, x), instant(step, x + 0.5), pole >= 0});
         batch.copy_written(watch.work, watch.half);
         set_waves(watch, batch, lane, x + 1);
-        half_step(batch, work, 1U << lane, instant(step, x + 0.5), instant(step, x + 1));
+        half_step(batch, work, 1U << lane, {instant(step, x + 0.5), instant(step, x + 1)});
         // Voltages have jumped: just after the instant they are on the line through the two half steps.
         batch.between(lane, watch.half, watch.work, -1, watch.from);
         batch.between(lane, watch.half, watch.work, 1 - 2 * x, watch.until);
         from = &watch.from;
         until = &watch.until;
-        look_back(watch.from);
-        mover->before = 0;
+        jump(watch.from);
+        if (mover != nullptr) mover->before = 0;
     }
+    for (auto p = poles.first; p != poles.second; ++p) p->from = 0;
     if (moves == 0) return;
     batch.between(lane, watch.until, watch.until, 0, watch.work);
     set_waves(watch, batch, lane, 1);

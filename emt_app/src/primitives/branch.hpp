@@ -51,6 +51,7 @@ struct Branch {
         else
             lane.at(rows.h, slot) = lane.steady() ? (c.a * u / (lane.z - c.b)).real() : i0 - g * lane.initial_across(node[0], node[1]);
     }
+    [[nodiscard]] double carried(const LaneNow& now, const Rows& rows, int slot, int) const { return g * now.across(node) + now.at(rows.h, slot); }
 };
 #endif
 

@@ -85,20 +85,27 @@ void Coupled3::start(const LaneStart& lane, const Rows& rows, int slot) const {
         rest(*this, lane, rows.h, slot);
 }
 
+double Coupled3::carried(const LaneNow& now, const Rows& rows, int slot, int k) const {
+    const auto i = static_cast<std::size_t>(k);
+    double sum = now.at(rows.h, 3 * slot + k) - current[i].at(now.t_s);
+    for (std::size_t m = 0; m < 3; ++m) sum += g[i * 3 + m] * (now.across({node[m], node[3 + m]}) - emf[m].at(now.t_s));
+    return sum;
+}
+
 bool Coupled3::each_step(double frequency_hz) const {
     const auto all = sources();
     return std::any_of(all.begin(), all.end(), [&](const Waveform* w) { return w->shape != Waveform::Shape::none && !w->steady(frequency_hz); });
 }
 
-void Coupled3::before_step(const Rows& rows, int slot, int lane, double frequency_hz, double t_old_s, double t_new_s) const {
+void Coupled3::before_step(const Rows& rows, int slot, int lane, double frequency_hz, const StepTimes& t) const {
     std::array<double, 3> e{};
     for (std::size_t k = 0; k < 3; ++k) {
         const bool vectorised = emf[k].steady(frequency_hz);
-        cell(rows.e, 3 * slot + static_cast<int>(k), lane) = vectorised ? 0 : emf[k].at(t_old_s);
-        e[k] = vectorised ? 0 : emf[k].at(t_new_s);
+        cell(rows.e, 3 * slot + static_cast<int>(k), lane) = vectorised ? 0 : t.jumped ? emf[k].just_after(t.old_s) : emf[k].at(t.old_s);
+        e[k] = vectorised ? 0 : emf[k].after(t.old_s, t.new_s);
     }
     for (std::size_t k = 0; k < 3; ++k) {
-        double sum = current[k].steady(frequency_hz) ? 0 : current[k].at(t_new_s);
+        double sum = current[k].steady(frequency_hz) ? 0 : current[k].after(t.old_s, t.new_s);
         for (std::size_t m = 0; m < 3; ++m) sum += g[k * 3 + m] * e[m];
         cell(rows.j, 3 * slot + static_cast<int>(k), lane) = sum;
     }

@@ -69,12 +69,15 @@ struct Coupled3 {
     void stamp_phasor(PhasorEquations& y) const;
     void start(const LaneStart& lane, const Rows& rows, int slot) const;
 
+    /// Of branch k, from its first node to its second: i = G·(u - e) + h - j.
+    [[nodiscard]] double carried(const LaneNow& now, const Rows& rows, int slot, int k) const;
+
     [[nodiscard]] std::array<const Waveform*, 6> sources() const {
         return {&emf[0], &current[0], &emf[1], &current[1], &emf[2], &current[2]};
     }
     /// Whether a source is not a phasor at the case's frequency and has to be evaluated at each step.
     [[nodiscard]] bool each_step(double frequency_hz) const;
-    void before_step(const Rows& rows, int slot, int lane, double frequency_hz, double t_old_s, double t_new_s) const;
+    void before_step(const Rows& rows, int slot, int lane, double frequency_hz, const StepTimes& t) const;
 };
 
 /// Whether no current makes a symmetric matrix deliver power (R) or hold negative energy (L).

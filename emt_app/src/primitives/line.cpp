@@ -11,6 +11,17 @@ std::array<Complex, 3> to_modes(const Nodes3& node, std::span<const Complex> pha
     return {k0 * (a + b + c), k1 * (a - 0.5 * (b + c)), k2 * (b - c)};
 }
 
+/// Rows 0, α, β of the transformation; columns are the phases.
+constexpr double kClarke[3][3] = {{0.57735026918962576451, 0.57735026918962576451, 0.57735026918962576451},
+                                  {0.81649658092772603273, -0.40824829046386301637, -0.40824829046386301637},
+                                  {0, 0.70710678118654752440, -0.70710678118654752440}};
+
+double mode_voltage(const LaneNow& now, const Nodes3& node, int mode) {
+    double v = 0;
+    for (std::size_t k = 0; k < 3; ++k) v += kClarke[mode][k] * now.voltage(node[k]);
+    return v;
+}
+
 LineModePhasors mode_phasors(const LineMode& mode, Complex z, Complex vk, Complex vm) {
     // Sum and difference of the ends decouple: H± = ∓-like scalar equations with the delayed wave D·(α·V + β·H).
     const Complex interpolation = (1 - mode.fraction) + mode.fraction / z;
@@ -73,6 +84,20 @@ void LineEnd::start(const LaneStart& lane, const Rows& rows, int slot) const {
         lane.at(rows.wave, row) = modes[k].sent[e].real();
         lane.at(rows.previous, row) = modes[k].wave[e].real();
     }
+}
+
+double LineEnd::wave_of_voltages(const LaneNow& now, const Rows& rows, int slot, int mode) const {
+    const int sequence = 2 * slot + (mode == 0 ? 0 : 1);
+    return (1 + now.at(rows.beta, sequence) * now.at(rows.y, sequence)) * mode_voltage(now, node, mode);
+}
+
+double LineEnd::carried(const LaneNow& now, const Rows& rows, int slot, int phase) const {
+    double sum = 0;
+    for (int m = 0; m < 3; ++m) {
+        const double v = mode_voltage(now, node, m);
+        sum += kClarke[m][phase] * (now.at(rows.y, 2 * slot + (m == 0 ? 0 : 1)) * v + now.at(rows.history, 3 * slot + m));
+    }
+    return sum;
 }
 
 }  // namespace emt

@@ -154,6 +154,10 @@ struct LineEnd {
         matrix.block(node, 0, 0, [&](std::size_t i, std::size_t k) { return i == k ? self : mutual; });
     }
     void start(const LaneStart& lane, const Rows& rows, int slot) const;
+    /// Current of a phase into the line, A: Tᵀ·(y·v + I) of the modes.
+    [[nodiscard]] double carried(const LaneNow& now, const Rows& rows, int slot, int phase) const;
+    /// v + (Z - R/4)·y·v of a mode: what the voltages contribute to the wave that leaves, V.
+    [[nodiscard]] double wave_of_voltages(const LaneNow& now, const Rows& rows, int slot, int mode) const;
 };
 #endif
 

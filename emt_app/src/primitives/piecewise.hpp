@@ -83,6 +83,15 @@ struct Piecewise {
         y.pair(node, inductive ? slope * (k + 2 * k / (y.z - 1.0)) : Complex(slope * k));
     }
     void start(const LaneStart& lane, const Rows& rows, int slot) const;
+    /// Voltage or flux linkage, V or Wb, and the current that belongs to it.
+    [[nodiscard]] double argument(const LaneNow& now, const Rows& rows, int slot) const {
+        return now.at(rows.x, slot) + now.at(rows.gain, slot) * now.across(node);
+    }
+    [[nodiscard]] double carried(const LaneNow& now, const Rows& rows, int slot, int) const {
+        const double at = argument(now, rows, slot);
+        const Segment s = segment(segment_at(at));
+        return s.offset + s.slope * at;
+    }
 };
 #endif
 

@@ -6,6 +6,7 @@
 #else
 #include "primitives/admittances.hpp"
 #include "primitives/companion.hpp"
+#include "primitives/lane_now.hpp"
 #include "primitives/lane_start.hpp"
 #include "primitives/waveform.hpp"
 #endif

@@ -46,6 +46,7 @@ struct Conductance {
     template <class Matrix>
     void stamp(Matrix& y) const { y.pair(node, g); }
     void stamp_phasor(PhasorEquations& y) const { y.pair(node, g); }
+    [[nodiscard]] double carried(const LaneNow& now) const { return g * now.across(node); }
 };
 
 /// Pure inductance or capacitance; parallel ones merge. For an inductor g = Δt/2L, for a capacitor g = 2C/Δt.
@@ -68,7 +69,12 @@ struct NodeReactance {
         lane.at(rows.capacitive2, node) = 2 * capacitive;
         const Complex v = lane.phasor(node);
         lane.at(rows.inductor, node) = lane.steady() ? (2 * inductive * v / (lane.z - 1.0)).real() : i0 - inductive * lane.initial(node);
-        lane.at(rows.capacitor, node) = (-2 * capacitive * v / (lane.z + 1.0)).real();
+        // Before a start from zero no current flows; its first step, if there is any voltage, does not read this.
+        lane.at(rows.capacitor, node) = lane.steady() ? (-2 * capacitive * v / (lane.z + 1.0)).real() : -capacitive * lane.initial(node);
+    }
+    [[nodiscard]] double carried(const LaneNow& now, const ReactanceRows& rows, int node, bool of_capacitance) const {
+        return of_capacitance ? capacitive * now.voltage(node) + now.at(rows.capacitor, node)
+                              : inductive * now.voltage(node) + now.at(rows.inductor, node);
     }
 };
 #endif

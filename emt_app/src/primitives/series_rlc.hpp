@@ -70,6 +70,9 @@ struct SeriesRlc {
         lane.at(rows.y1, slot) = lane.steady() ? (kl * i).real() : -lane.initial_across(node[0], node[1]);
         lane.at(rows.y2, slot) = (kc * i).real();
     }
+    [[nodiscard]] double carried(const LaneNow& now, const Rows& rows, int slot, int) const {
+        return g * (now.across(node) + now.at(rows.y1, slot) - now.at(rows.y2, slot));
+    }
 };
 #endif
 

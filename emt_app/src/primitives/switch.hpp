@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "primitives/conduction.hpp"
+#include "primitives/lane_now.hpp"
 #include "primitives/rows.hpp"
 
 namespace emt {
@@ -49,6 +50,7 @@ struct Switch {
     void stamp_phasor(PhasorEquations& y) const { stamp(y, closed || conduction.partial()); }
     /// What it is at t = 0; `across` is the phasor of its voltage in a steady start.
     [[nodiscard]] bool starts_closed(Complex across) const { return conduction.partial() ? conduction.current(g_on * across) != 0 : closed; }
+    [[nodiscard]] double carried(const LaneNow& now, bool is_closed) const { return (is_closed ? g_on : g_off) * now.across(node); }
 };
 
 }  // namespace emt

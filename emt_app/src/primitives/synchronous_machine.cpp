@@ -169,4 +169,14 @@ void SynchronousMachine::start(const LaneStart& lane, const Rows& rows, int slot
     for (std::size_t i = 0; i < shaft.size(); ++i) set(rows.angle, kMasses, static_cast<int>(i), at.delta + (angle[i] - rotor));
 }
 
+double SynchronousMachine::carried(const LaneNow& now, const Rows& rows, int slot, int phase) const {
+    const auto v = [&](std::size_t c) { return now.voltage(node[c]) / v_base; };
+    const Complex frame{now.at(rows.axis, 2 * slot), now.at(rows.axis, 2 * slot + 1)};
+    const Complex u = Complex((2 * v(0) - v(1) - v(2)) / 3, (v(1) - v(2)) / std::numbers::sqrt3) * std::conj(frame);
+    const auto h = [&](int i) { return now.at(rows.history, 3 * slot + i); };
+    const Complex i = Complex(h(0) - y_d() * u.real(), h(1) - y_q() * u.imag()) * frame;
+    const double zero = h(2) - y_0() * (v(0) + v(1) + v(2)) / 3;
+    return i_base * (zero + (i * std::conj(unit_phasor(phase / 3.0))).real());
+}
+
 }  // namespace emt

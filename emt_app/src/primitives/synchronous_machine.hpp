@@ -412,6 +412,8 @@ struct SynchronousMachine {
     /// Negative and zero sequence; the positive one is the power flow's.
     void stamp_phasor(PhasorEquations& y) const;
     void start(const LaneStart& lane, const Rows& rows, int slot) const;
+    /// Current of a phase that leaves the machine, A: i = h - y·v in the coordinates of the rotor, and of the zero sequence.
+    [[nodiscard]] double carried(const LaneNow& now, const Rows& rows, int slot, int phase) const;
 };
 #endif
 

@@ -9,6 +9,12 @@
 
 namespace emt {
 
+/// Of a step, for what is not vectorised.
+struct StepTimes {
+    double old_s, new_s;
+    bool jumped = false;  // its state is that just after a jump at old_s
+};
+
 struct Waveform {
     enum class Shape { none, sine, step, double_exponential };
     Shape shape = Shape::none;
@@ -21,7 +27,14 @@ struct Waveform {
 
     [[nodiscard]] double at(double t_s) const {
         // The tolerance absorbs the rounding of step·dt against a start time written in decimal.
-        if (shape == Shape::none || (start_s >= 0 && t_s <= start_s * (1 + 1e-12) + 1e-15)) return 0;
+        return shape == Shape::none || (start_s >= 0 && t_s <= start_s * (1 + 1e-12) + 1e-15) ? 0 : on(t_s);
+    }
+    /// The same with the new value at the start itself.
+    [[nodiscard]] double just_after(double t_s) const {
+        return shape == Shape::none || (start_s >= 0 && t_s < start_s * (1 - 1e-12) - 1e-15) ? 0 : on(t_s);
+    }
+    /// Whatever the start.
+    [[nodiscard]] double on(double t_s) const {
         const double since = start_s > 0 ? t_s - start_s : t_s;
         switch (shape) {
             case Shape::sine: return amplitude * cos_sin(frequency_hz * t_s + phase_turns).cos;
@@ -32,6 +45,13 @@ struct Waveform {
         }
         return 0;
     }
+    /// At the end of a step that begins at t_old_s. A source that starts inside the step is not yet there: the step is taken again from
+    /// that instant (parallel/engine_instants.cpp).
+    [[nodiscard]] double after(double t_old_s, double t_new_s) const {
+        return start_s - t_old_s > kAtStep * (t_new_s - t_old_s) ? 0 : at(t_new_s);
+    }
+    /// Of a step: closer to its beginning a start is at its beginning.
+    static constexpr double kAtStep = 4e-6;
     /// True for a sine that is always on at the case's own frequency: part of the phasor solution.
     [[nodiscard]] bool steady(double frequency) const {
         return shape == Shape::sine && start_s < 0 && frequency_hz == frequency;

@@ -169,10 +169,10 @@ void Batch::start(const std::vector<Complex>& phasors) {
             int slot = 0;
             for (const auto& e : task.*list) {
                 e.start(begin, view_.*rows, slot);
-                if constexpr (requires { e.before_step(view_.*rows, slot, l, 0.0, 0.0, 0.0); })
+                if constexpr (requires { e.before_step(view_.*rows, slot, l, 0.0, StepTimes{}); })
                     if (e.each_step(net_.frequency_hz))
-                        before_step_.emplace_back([&e, rows, slot, l, frequency = net_.frequency_hz](const BatchView& view, double t_old, double t_new) {
-                            e.before_step(view.*rows, slot, l, frequency, t_old, t_new);
+                        before_step_.emplace_back([&e, rows, slot, l, frequency = net_.frequency_hz](const BatchView& view, const StepTimes& times) {
+                            e.before_step(view.*rows, slot, l, frequency, times);
                         });
                 ++slot;
             }

@@ -67,13 +67,13 @@ public:
     /// Computes the inverse or the factors of a lane afresh. Throws SingularNode.
     void refactor(int lane, const BatchView& view);
     /// Moves piecewise elements of a lane to the segments they have left for, and solves again, until all agree.
-    /// Returns the number of solutions; more than kSettle means that the last one was accepted unsettled.
-    int settle(int lane, const BatchView& view, const Kernels& kernels);
+    /// False when the last solution was accepted although some are beyond a corner.
+    bool settle(int lane, const BatchView& view, const Kernels& kernels);
     /// v = Y⁻¹·j of one lane of a sparse batch.
     void solve_sparse(int lane, const BatchView& view) const;
-    /// What elements do one by one before the step from t_old to t_new, such as sources that are no steady sine.
-    void before_step(const BatchView& view, double t_old_s, double t_new_s) const {
-        for (const auto& act : before_step_) act(view, t_old_s, t_new_s);
+    /// What elements do one by one before a step, such as sources that are no steady sine.
+    void before_step(const BatchView& view, const StepTimes& times) const {
+        for (const auto& act : before_step_) act(view, times);
     }
     [[nodiscard]] std::size_t sources_of_their_own() const { return before_step_.size(); }
 
@@ -99,10 +99,16 @@ private:
     static void lay_out(BatchView& view, Layout& layout);
     void start(const std::vector<Complex>& phasors);
     void solve_lane(int lane, const BatchView& view) const;
+    /// Voltage or flux linkage of a piecewise element, by the present solution.
+    [[nodiscard]] double argument(int lane, const BatchView& view, std::size_t element) const;
+    void enter_segment(int lane, const BatchView& view, std::size_t element, int segment);
+    void solve_again(int lane, const BatchView& view, const Kernels& kernels);
+    /// Corner by corner, after kSettle longer strides.
+    bool walk(int lane, const BatchView& view, const Kernels& kernels);
 
     const Network& net_;
     std::vector<LaneTask> lane_;
-    std::vector<std::function<void(const BatchView&, double, double)>> before_step_;
+    std::vector<std::function<void(const BatchView&, const StepTimes&)>> before_step_;
     std::vector<int> index_, read_index_;  // of terminals, of signals
     std::vector<unsigned char> uniform_, read_uniform_;
     std::optional<BlockPlan> blocks_;
@@ -110,6 +116,7 @@ private:
     Layout rows_;                     // their numbers
     AlignedDoubles state_, constants_;
     bool sparse_ = false;
+    bool stale_ = false;  // the inverse or the factors of the lane that settles
     BatchView view_{};
 };
 

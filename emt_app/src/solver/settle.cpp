@@ -3,6 +3,7 @@
 #include "solver/batch.hpp"
 
 #include <algorithm>
+#include <cmath>
 
 namespace emt {
 namespace {
@@ -52,51 +53,106 @@ void Batch::solve_lane(int l, const BatchView& view) const {
     }
 }
 
-int Batch::settle(int l, const BatchView& view, const Kernels& kernels) {
+double Batch::argument(int l, const BatchView& view, std::size_t element) const {
+    const auto [p, q] = lane(l).task->piecewise[element].node;
+    const auto voltage = [&](int node) { return node == kGround ? 0.0 : cell(view.v, node, l); };
+    const int slot = static_cast<int>(element);
+    return cell(view.piecewise.x, slot, l) + cell(view.piecewise.gain, slot, l) * (voltage(p) - voltage(q));
+}
+
+void Batch::enter_segment(int l, const BatchView& view, std::size_t element, int segment) {
     constexpr int kRebuildAfter = 16;  // rank-1 updates between fresh inverses: keeps rounding from piling up
     LaneTask& lt = lane(l);
-    const int n = lt.task->size();
-    const auto voltage = [&](int node) { return node == kGround ? 0.0 : cell(view.v, node, l); };
+    const int n = lt.task->size(), slot = static_cast<int>(element);
+    const Piecewise& curve = lt.task->piecewise[element];
+    const auto [p, q] = curve.node;
+    const double history = cell(view.piecewise.x, slot, l), gain = cell(view.piecewise.gain, slot, l);
+    const Piecewise::Segment old = curve.segment(lt.topology.segment[element]), next = curve.segment(segment);
+    lt.topology.segment[element] = segment;
+    cell(view.piecewise.low, slot, l) = next.low;
+    cell(view.piecewise.high, slot, l) = next.high;
+    cell(view.piecewise.slope, slot, l) = next.slope;
+    cell(view.piecewise.offset, slot, l) = next.offset;
+    const double dj = (next.offset + next.slope * history) - (old.offset + old.slope * history);
+    if (p != kGround) cell(view.j, p, l) -= dj;
+    if (q != kGround) cell(view.j, q, l) += dj;
+    if (sparse_ || ++lt.updates > kRebuildAfter) {
+        stale_ = true;
+        return;
+    }
+    // Sherman–Morrison: Y' = Y + dg·w·wᵀ with w = +1 at p and -1 at q.
+    const double dg = (next.slope - old.slope) * gain;
+    std::vector<double> c(rows(n));
+    const auto inverse = [&](int i, int k) { return k == kGround ? 0.0 : cell(view.inverse, i * view.n + k, l); };
+    for (int i = 0; i < n; ++i) c[rows(i)] = inverse(i, p) - inverse(i, q);
+    const double wcw = (p == kGround ? 0 : c[rows(p)]) - (q == kGround ? 0 : c[rows(q)]);
+    const double f = dg / (1 + dg * wcw);
+    for (int i = 0; i < n; ++i)
+        for (int k = 0; k < n; ++k) cell(view.inverse, i * view.n + k, l) -= f * c[rows(i)] * c[rows(k)];
+}
+
+void Batch::solve_again(int l, const BatchView& view, const Kernels& kernels) {
+    if (stale_) refactor(l, view);
+    stale_ = false;
+    solve_lane(l, view);
+    kernels.compensate(view, 1U << l);
+}
+
+bool Batch::settle(int l, const BatchView& view, const Kernels& kernels) {
+    LaneTask& lt = lane(l);
     for (int iteration = 1; iteration <= kSettle; ++iteration) {
         bool changed = false;
         for (std::size_t s = 0; s < lt.task->piecewise.size(); ++s) {
             const Piecewise& curve = lt.task->piecewise[s];
-            const auto [p, q] = curve.node;
-            const int slot = static_cast<int>(s);
-            const double history = cell(view.piecewise.x, slot, l), gain = cell(view.piecewise.gain, slot, l);
-            const double x = history + gain * (voltage(p) - voltage(q));
-            int& now = lt.topology.segment[s];
+            const double x = argument(l, view, s);
+            const int now = lt.topology.segment[s];
             const Piecewise::Segment old = curve.segment(now);
             if (!(x < old.low) && !(x > old.high)) continue;
             // Far jumps may overshoot and cycle: after two rounds move by one segment only.
             const int target = curve.segment_at(x);
-            now = iteration <= 2 ? target : now + (target > now ? 1 : -1);
-            const Piecewise::Segment next = curve.segment(now);
+            enter_segment(l, view, s, iteration <= 2 ? target : now + (target > now ? 1 : -1));
             changed = true;
-            cell(view.piecewise.low, slot, l) = next.low;
-            cell(view.piecewise.high, slot, l) = next.high;
-            cell(view.piecewise.slope, slot, l) = next.slope;
-            cell(view.piecewise.offset, slot, l) = next.offset;
-            const double dj = (next.offset + next.slope * history) - (old.offset + old.slope * history);
-            if (p != kGround) cell(view.j, p, l) -= dj;
-            if (q != kGround) cell(view.j, q, l) += dj;
-            if (sparse_ || ++lt.updates > kRebuildAfter) continue;
-            // Sherman–Morrison: Y' = Y + dg·w·wᵀ with w = +1 at p and -1 at q.
-            const double dg = (next.slope - old.slope) * gain;
-            std::vector<double> c(rows(n));
-            const auto inverse = [&](int i, int k) { return k == kGround ? 0.0 : cell(view.inverse, i * view.n + k, l); };
-            for (int i = 0; i < n; ++i) c[rows(i)] = inverse(i, p) - inverse(i, q);
-            const double wcw = (p == kGround ? 0 : c[rows(p)]) - (q == kGround ? 0 : c[rows(q)]);
-            const double f = dg / (1 + dg * wcw);
-            for (int i = 0; i < n; ++i)
-                for (int k = 0; k < n; ++k) cell(view.inverse, i * view.n + k, l) -= f * c[rows(i)] * c[rows(k)];
         }
-        if (!changed) return iteration;
-        if (sparse_ || lt.updates > kRebuildAfter) refactor(l, view);
-        solve_lane(l, view);
-        kernels.compensate(view, 1U << l);
+        if (!changed) return true;
+        solve_again(l, view, kernels);
     }
-    return kSettle + 1;
+    return walk(l, view, kernels);
+}
+
+// On the straight line from a point inside of the present segments to the solution that belongs to them, the first corner is
+// where one element enters its next segment; from there the line goes to another solution. The way is that of sources which grow
+// from those that the first point belongs to, up to the present ones: it ends, because all slopes are positive (J. Katzenelson, "An
+// algorithm for solving nonlinear resistor networks", Bell System Technical Journal 44(8), 1965).
+bool Batch::walk(int l, const BatchView& view, const Kernels& kernels) {
+    LaneTask& lt = lane(l);
+    const std::vector<Piecewise>& curves = lt.task->piecewise;
+    std::vector<double> at(curves.size()), to(curves.size());
+    std::size_t corners = 0;
+    for (std::size_t s = 0; s < curves.size(); ++s) {
+        const Piecewise::Segment now = curves[s].segment(lt.topology.segment[s]);
+        at[s] = std::isinf(now.low) && std::isinf(now.high) ? 0 : std::isinf(now.high) ? 1.5 * now.low : std::isinf(now.low) ? 1.5 * now.high : (now.low + now.high) / 2;
+        corners += 2 * curves[s].x.size();
+    }
+    for (std::size_t passed = 0; passed <= 4 * corners; ++passed) {
+        double part = 1;
+        std::size_t first = curves.size();
+        for (std::size_t s = 0; s < curves.size(); ++s) {
+            to[s] = argument(l, view, s);
+            const Piecewise::Segment now = curves[s].segment(lt.topology.segment[s]);
+            const double corner = to[s] > now.high ? now.high : to[s] < now.low ? now.low : to[s];
+            if (corner == to[s]) continue;
+            const double reached = std::max(0.0, (corner - at[s]) / (to[s] - at[s]));
+            if (reached < part || first == curves.size()) {
+                part = reached;
+                first = s;
+            }
+        }
+        if (first == curves.size()) return true;
+        for (std::size_t s = 0; s < curves.size(); ++s) at[s] += part * (to[s] - at[s]);
+        enter_segment(l, view, first, lt.topology.segment[first] + (to[first] > at[first] ? 1 : -1));
+        solve_again(l, view, kernels);
+    }
+    return false;
 }
 
 }  // namespace emt
