@@ -43,6 +43,19 @@ int main(int argc, char** argv) {
     hq->add_option("--fault", generate_options.fault_bus, "bus whose phases are shorted to ground from 1 s to 1.1 s");
     hq->add_option("-o,--output", generate_options.path, "case file to write")->required();
 
+    auto* import_from = app.add_subcommand("import", "make a case of another program's data");
+    import_from->require_subcommand(1);
+    emt::ImportOptions import_options;
+    auto* matpower = import_from->add_subcommand("matpower", "a solved MATPOWER case, version 2");
+    matpower->add_option("CASE", import_options.path, "case file (.m)")->required();
+    matpower->add_option("-o,--output", import_options.output, "case file to write")->required();
+    matpower->add_option("--dt", import_options.dt_s, "time step in seconds, at which reactances are those of the case")->check(CLI::PositiveNumber)->capture_default_str();
+    matpower->add_option("--frequency", import_options.frequency_hz, "Hz")->check(CLI::PositiveNumber)->capture_default_str();
+    matpower->add_option("--lines", import_options.lines, "waves: travelling waves where they take at least a step; pi: pi sections")
+        ->check(CLI::IsMember({"waves", "pi"}))->capture_default_str();
+    matpower->add_option("--generators", import_options.generators, "machine: synchronous machines with typical parameters; emf: constant EMFs")
+        ->check(CLI::IsMember({"machine", "emf"}))->capture_default_str();
+
     emt::RunOptions run_options;
     auto* run = app.add_subcommand("run", "simulate a case; launch with mpirun or srun for several ranks");
     add_run_options(*run, run_options);
@@ -81,6 +94,7 @@ int main(int argc, char** argv) {
         if (alike->parsed()) return emt::alike_command(alike_options, argc, argv);
         if (schema->parsed()) return emt::schema_command();
         if (hq->parsed()) return emt::generate_command(generate_options);
+        if (matpower->parsed()) return emt::import_command(import_options);
         if (scaling->parsed()) {
             scale_options.program = std::filesystem::read_symlink("/proc/self/exe").string();
             return emt::scale_command(scale_options);

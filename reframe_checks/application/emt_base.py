@@ -45,7 +45,8 @@ class EmtCheck(KappaCheck):
     def generate_network(self):
         self.program = self.build.command
         self.programs = [self.program]
+        options = f"--network-only --scale {self.network_scale} --seed {self.seed}"
         self.prerun_cmds = [
             *self.prerun_cmds,
-            f"{shlex.quote(self.program)} generate hq --network-only --scale {self.network_scale} --seed {self.seed} -o network.json",
+            f"{shlex.quote(self.program)} generate hq {options} -o network.json",
         ]

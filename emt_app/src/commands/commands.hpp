@@ -40,6 +40,15 @@ struct GenerateOptions {
     std::string path;
 };
 
+struct ImportOptions {
+    std::string path;
+    std::string output;
+    std::string lines = "waves";
+    std::string generators = "machine";
+    double dt_s = 50e-6;
+    double frequency_hz = 60;
+};
+
 struct AlikeOptions {
     std::string case_path;
     std::uint64_t steps = 1000;          // of a round
@@ -53,6 +62,7 @@ int alike_command(const AlikeOptions& options, int argc, char** argv);
 int check_command(const std::string& path, bool as_json);
 int schema_command();
 int generate_command(const GenerateOptions& options);
+int import_command(const ImportOptions& options);
 int run_command(const RunOptions& options, int argc, char** argv);
 int scale_command(const ScaleOptions& options);
 

@@ -1,22 +1,13 @@
-// Parameters are typical ones, per unit of the rating and seconds: P. Kundur, Power System Stability and Control, 1994, table 4.2,
-// hydraulic and thermal units; governors of hydro turbines by its section 9.1.3: TR = (5 - (TW - 1)/2)·TW and
+// Governors of hydro turbines after P. Kundur, Power System Stability and Control, 1994, section 9.1.3: TR = (5 - (TW - 1)/2)·TW and
 // RT = (2.3 - 0.15·(TW - 1))·TW/(2H).
 #include "generate/plant.hpp"
 
 #include "generate/six.hpp"
+#include "generate/typical_machines.hpp"
 
 namespace emt {
 namespace {
 using Json = nlohmann::ordered_json;
-
-Json salient_poles() {
-    return {{"ra", 0.003}, {"xl", 0.15}, {"xd", 1.05}, {"xd1", 0.32}, {"xd2", 0.24}, {"xq", 0.68}, {"xq2", 0.26},
-            {"td10", 7}, {"td20", 0.05}, {"tq20", 0.08}, {"s10", 0.1}, {"s12", 0.4}};
-}
-Json round_rotor() {
-    return {{"ra", 0.003}, {"xl", 0.15}, {"xd", 1.8}, {"xd1", 0.3}, {"xd2", 0.23}, {"xq", 1.7}, {"xq1", 0.55}, {"xq2", 0.25},
-            {"td10", 8}, {"td20", 0.03}, {"tq10", 0.4}, {"tq20", 0.05}, {"s10", 0.1}, {"s12", 0.4}};
-}
 
 Json controller(const Plant& p, const char* type, const char* prefix, const char* model, Json parameters = Json::object()) {
     Json out{{"type", type}, {"name", prefix + p.name}, {"machine", p.name}, {"model", model}};
