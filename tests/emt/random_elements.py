@@ -160,10 +160,16 @@ class RandomElements:
         keys |= self._perhaps("r_on", self.near(1e-4 * z)) | self._perhaps("r_off", self.near(1e4 * z))
         self._add("switch", ends, keys, {"current_zero": True} if self.shape.random() < 0.4 else {})
 
-    def valve(self, kind: str, ends: Ends, z: float) -> None:
-        """``diode`` or ``thyristor``; pulses that come and go within the steps that are simulated."""
+    def valve(self, kind: str, ends: Ends, z: float, gate: str = "") -> None:
+        """``diode``, ``thyristor`` or ``thyristor_pair``; without the signal of a gate its pulses come and go within
+        the steps that are simulated.
+        """
         keys = self._perhaps("r_on", self.near(1e-4 * z)) | self._perhaps("r_off", self.near(1e3 * z))
-        if kind == "thyristor":
+        if kind == "thyristor_pair":
+            keys |= self._perhaps("gentle_below", self.near(1e3))
+        if gate:
+            keys["gate"] = gate
+        elif kind != "diode":
             period = self.near(20 * self._study.dt_s)
             keys |= {"start": self.times(1)[0], "width": period * self._values.uniform(0.1, 0.5)}
             if "r_on" in keys:
@@ -220,11 +226,6 @@ class RandomElements:
             keys["saturation"] = self._saturation(primary.peak_v, z)
         self._add("transformer", keys)
         return Bus(secondary, primary.peak_v * ratio, z * ratio * ratio)
-
-    def svc(self, bus: Bus) -> None:
-        inductance = self.near(3 * bus.z_ohm) / self._study.angular
-        capacitance = 1 / (self.near(5 * bus.z_ohm) * self._study.angular)
-        self._add("svc", {"bus": bus.name, "l": inductance, "c": capacitance})
 
     def fault(self, bus: Bus) -> None:
         clears = self.shape.random() < 0.7

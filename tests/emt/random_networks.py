@@ -12,6 +12,7 @@ from typing import Any
 
 from .random_elements import Bus, RandomElements, Study, between, of_phases
 from .random_machines import diagram, strong_source, synchronous
+from .random_thyristors import compensator, firing
 
 Case = dict[str, Any]
 
@@ -182,12 +183,13 @@ class _Network:
             lambda bus: add.voltage_source(bus.phase("a"), bus.peak_v, bus.z_ohm, bus.phase("b")),
             lambda bus: add.current_source(self._phase(bus), bus.peak_v / bus.z_ohm),
             lambda bus: add.current_source(bus.phase("c"), bus.peak_v / bus.z_ohm, bus.phase("b")),
-            add.svc,
+            self._compensator,
             add.fault,
             add.fault,
             self._switched_load,
             lambda bus: self._rectified(bus, "diode"),
             lambda bus: self._rectified(bus, "thyristor"),
+            lambda bus: self._rectified(bus, "thyristor_pair"),
             self._neutral,
             self._diagram,
         )
@@ -208,12 +210,20 @@ class _Network:
             self._elements.switch(between(self._phase(bus), load.name), bus.z_ohm, closed)
 
     def _rectified(self, bus: Bus, kind: str) -> None:
+        gate = ""
+        if kind != "diode" and self._elements.shape.random() < 0.6:
+            gate = f"{self._prefix}F{len(self._elements.all)}"
+            self._elements.all += firing(self._elements.shape, self._values, bus, gate)
         if self._elements.shape.random() < 0.5:
             load = self._new_bus(bus.peak_v, bus.z_ohm)
-            self._elements.valve(kind, of_phases(bus.name, load.name), bus.z_ohm)
+            self._elements.valve(kind, of_phases(bus.name, load.name), bus.z_ohm, gate)
         else:
             load = self._new_node(bus.peak_v, bus.z_ohm)
-            self._elements.valve(kind, between(self._phase(bus), load.name), bus.z_ohm)
+            self._elements.valve(kind, between(self._phase(bus), load.name), bus.z_ohm, gate)
+
+    def _compensator(self, bus: Bus) -> None:
+        name = f"{self._prefix}SVC{len(self._elements.all)}"
+        self._elements.all += compensator(self._elements.shape, self._values, self._study, bus, name)
 
     def _neutral(self, bus: Bus) -> None:
         point = self._new_node(bus.peak_v, bus.z_ohm)

@@ -148,9 +148,9 @@ Case parse_case(const std::string& text, const std::string& origin, double dt_s)
     out.network.steady_start = start == "steady";
     NodeTable table;
     declare_nodes(root, out.network, table, problems);
+    out.census.nodes = out.network.nodes();  // without those that elements have inside
     read_elements(root, out, table, problems);
     read_initial(root, out.network, table, problems);
-    out.census.nodes = out.network.nodes();
     if (problems.empty()) check_network(out.network, problems);
     if (!problems.empty()) throw CaseError(origin + ": " + std::to_string(problems.problems().size()) + " problem(s)\n" + problems.text());
     return out;

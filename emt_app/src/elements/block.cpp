@@ -137,6 +137,15 @@ NamedBlock read_rate_limiter(Reader& in) {
     return b;
 }
 
+NamedBlock read_firing(Reader& in) {
+    const double period = in.number("period", Reader::Range::positive, 180), always = in.number("always", Reader::Range::not_negative, 0),
+                 end = in.number("end", Reader::Range::positive, period), phase = in.number("phase", Reader::Range::any, 0);
+    if (!(always < end && end <= period)) in.report()("out-of-range", "'always' must be below 'end', and this not above 'period'");
+    NamedBlock b = with_inputs(Block::Operation::firing, {in.signal("angle"), in.signal("rate"), in.signal("delay")}, {1, 1, 1 / period});
+    b.draft.block.pulses = {in.frequency_hz(), phase / 360, period / 360, always / period, end / period, in.dt_s()};
+    return b;
+}
+
 struct BlockKind {
     const char* name;
     NamedBlock (*read)(Reader&);
@@ -145,7 +154,7 @@ struct BlockKind {
 constexpr BlockKind kBlockKinds[]{{"constant", read_constant}, {"step", read_step}, {"ramp", read_ramp}, {"sine", read_sine}, {"gain", read_gain},
                         {"sum", read_sum}, {"product", read_product}, {"quotient", read_quotient}, {"minimum", read_minimum},
                         {"maximum", read_maximum}, {"absolute", read_absolute}, {"root", read_root}, {"table", read_table},
-                        {"comparison", read_comparison}, {"selection", read_selection}, {"integrator", read_integrator}, {"lag", read_lag},
+                        {"comparison", read_comparison}, {"selection", read_selection}, {"firing", read_firing}, {"integrator", read_integrator}, {"lag", read_lag},
                         {"lead_lag", read_lead_lag}, {"washout", read_washout}, {"rate_limiter", read_rate_limiter}};
 
 constexpr std::string_view kBlockSchema = R"({"required": ["kind"], "properties": {"kind": {"type": "string"}}, "oneOf": [
@@ -161,6 +170,7 @@ constexpr std::string_view kBlockSchema = R"({"required": ["kind"], "properties"
     {"required": ["input", "points"], "properties": {"kind": {"const": "table"}, "input": {"$ref": "#/$defs/signal"}, "points": {"$ref": "#/$defs/points"}}},
     {"required": ["input", "on"], "properties": {"kind": {"const": "comparison"}, "input": {"$ref": "#/$defs/signal"}, "on": {"type": "number", "description": "1 above it"}, "off": {"type": "number", "description": "0 below it; on, if left out"}}},
     {"required": ["inputs", "selector"], "properties": {"kind": {"const": "selection"}, "inputs": {"type": "array", "items": {"$ref": "#/$defs/signal"}, "minItems": 2, "maxItems": 2, "description": "the first where the selector is above 0.5"}, "selector": {"$ref": "#/$defs/signal"}}},
+    {"required": ["angle", "rate", "delay"], "properties": {"kind": {"const": "firing"}, "angle": {"$ref": "#/$defs/signal", "description": "of a phase_locked_loop, turns"}, "rate": {"$ref": "#/$defs/signal", "description": "its frequency, Hz"}, "delay": {"$ref": "#/$defs/signal", "description": "of the pulse after a multiple of the period, degrees"}, "phase": {"type": "number", "description": "added to the angle, degrees"}, "period": {"$ref": "#/$defs/positive", "description": "of the pulses, degrees; 180"}, "always": {"$ref": "#/$defs/not_negative", "description": "the gate is always on at delays up to this, degrees"}, "end": {"$ref": "#/$defs/positive", "description": "of a pulse, degrees after a multiple of the period; at longer delays there is none; the period, if left out"}}},
     {"required": ["input"], "properties": {"kind": {"const": "integrator"}, "input": {"$ref": "#/$defs/signal"}, "gain": {"type": "number", "description": "1/s"}, "low": {"type": "number"}, "high": {"type": "number"}, "windup": {"type": "boolean"}, "initial": {"type": "number"}}},
     {"required": ["input", "time_constant"], "properties": {"kind": {"const": "lag"}, "input": {"$ref": "#/$defs/signal"}, "gain": {"type": "number"}, "time_constant": {"$ref": "#/$defs/positive", "description": "s"}, "low": {"type": "number"}, "high": {"type": "number"}, "windup": {"type": "boolean"}, "initial": {"type": "number"}}},
     {"required": ["input", "lead", "lag"], "properties": {"kind": {"const": "lead_lag"}, "input": {"$ref": "#/$defs/signal"}, "gain": {"type": "number"}, "lead": {"$ref": "#/$defs/not_negative", "description": "s"}, "lag": {"$ref": "#/$defs/positive", "description": "s"}, "low": {"type": "number"}, "high": {"type": "number"}}},

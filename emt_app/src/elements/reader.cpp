@@ -255,6 +255,20 @@ std::vector<double> Reader::numbers(const std::string& key, std::size_t count) {
     return good ? out : std::vector<double>();
 }
 
+std::vector<double> Reader::some_positive(const std::string& key, std::size_t most) {
+    std::vector<double> out;
+    const json* value = find(key);
+    if (value == nullptr) return out;
+    bool good = value->is_array() && value->size() <= most;
+    for (std::size_t k = 0; good && k < value->size(); ++k) {
+        good = (*value)[k].is_number() && std::isfinite((*value)[k].get<double>()) && (*value)[k].get<double>() > 0;
+        if (good) out.push_back((*value)[k].get<double>());
+    }
+    if (good) return out;
+    report_("wrong-type", "'" + key + "' must be a list of up to " + std::to_string(most) + " numbers greater than zero, not " + value->dump());
+    return {};
+}
+
 void Reader::table(const std::string& key, std::vector<double>& x, std::vector<double>& y) {
     x = {0, 1};
     y = {0, 0};
@@ -300,6 +314,10 @@ Waveform Reader::waveform() {
         report_("not-steady", "a steady start needs a sine at " + std::to_string(net_.frequency_hz) +
                                   " Hz or a 'start' time; this source has " + std::to_string(w.frequency_hz) + " Hz");
     return w;
+}
+
+void Reader::makes_node(const std::string& name) {
+    if (nodes_.node.contains(name)) report_("duplicate-name", "makes the node '" + name + "' itself: give the other one another name");
 }
 
 void Reader::finish() {

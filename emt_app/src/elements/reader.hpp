@@ -70,16 +70,21 @@ public:
     std::vector<std::string> signals(const std::string& key, std::size_t least, std::size_t most);
     /// As many numbers as asked for, or none when the key is missing.
     std::vector<double> numbers(const std::string& key, std::size_t count);
+    /// Up to `most` numbers greater than zero; none when the key is missing.
+    std::vector<double> some_positive(const std::string& key, std::size_t most);
     /// At least two points [[x, y], …], strictly ascending in x.
     void table(const std::string& key, std::vector<double>& x, std::vector<double>& y);
     /// Waveform keys shape, amplitude, frequency, phase, start, tau_front, tau_tail of this object; with a steady start,
     /// a source that is on from the beginning must be a sine at the case's frequency.
     Waveform waveform();
+    /// Reports that a node of this name is declared, which the element makes itself.
+    void makes_node(const std::string& name);
     /// Reports keys that nothing has asked for.
     void finish();
 
     [[nodiscard]] Reporter& report() { return report_; }
     [[nodiscard]] double dt_s() const { return net_.dt_s; }
+    [[nodiscard]] double frequency_hz() const { return net_.frequency_hz; }
     [[nodiscard]] bool steady_start() const { return net_.steady_start; }
 
 private:

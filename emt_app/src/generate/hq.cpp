@@ -144,9 +144,14 @@ private:
                  {"amplitude", six(random_.between(1.0, 1.04) * low_kv * 1e3 * std::sqrt(2.0 / 3))}, {"phase", -30},
                  {"r1", six(0.003 * zm)}, {"l1", six(random_.between(0.18, 0.25) * zm / kOmega)}, {"r0", six(0.01 * zm)}, {"l0", six(0.1 * zm / kOmega)}});
         } else if (role == Low::svc) {
-            const double v2 = low_kv * low_kv * 1e6;
-            add({{"type", "svc"}, {"name", "SVC_" + name}, {"bus", low}, {"l", six(v2 / (kOmega * random_.between(80e6, 120e6)))},
-                 {"c", six(random_.between(80e6, 120e6) / (kOmega * v2))}});
+            const double v2 = low_kv * low_kv * 1e6, tcr = random_.between(80e6, 120e6), tsc = random_.between(80e6, 120e6);  // var
+            if (full_) {  // it begins without susceptance and regulates the voltage of the high side
+                const double rated = 0.3 * mva, of_100 = rated / 100;
+                add({{"type", "svc"}, {"name", "SVC_" + name}, {"bus", low}, {"controlled", buses_[s.buses[0]].name}, {"rated_voltage", low_kv * 1e3},
+                     {"controlled_voltage", v_high}, {"rated_power", rated * 1e6}, {"tcr", six((tcr + 45e6) * of_100)}, {"tsc", {six(tsc * of_100)}}});
+            } else {
+                add({{"type", "fixed_svc"}, {"name", "SVC_" + name}, {"bus", low}, {"l", six(v2 / (kOmega * tcr))}, {"c", six(tsc / (kOmega * v2))}});
+            }
         } else if (role == Low::hub) {
             hub_bus_.push_back(b);
         }

@@ -21,6 +21,11 @@ struct Network : Primitives {
     Signals signals;
 
     [[nodiscard]] int nodes() const { return static_cast<int>(node_names.size()); }
+    /// A node inside an element.
+    int add_node(std::string name) {
+        node_names.push_back(std::move(name));
+        return nodes() - 1;
+    }
 };
 
 }  // namespace emt

@@ -123,6 +123,7 @@ void Engine::advance_batch(std::size_t index, const StepClock& clock, std::uint6
         bad = k.finish(view);
     }
     finish_batch(batch, view, bad, step + 1);
+    read_gates(index);
     move_poles(index, step);
 }
 
@@ -145,6 +146,7 @@ void Engine::advance(std::size_t index, const StepClock& clock) {
     k.compensate(view, kAllLanes);
     complete(batch, view, k.outside(view), skip);
     finish_batch(batch, view, k.finish(view) & ~skip, step_ + 1);
+    read_gates(index);  // as they are at t_n, not half a step later
     for (Restart& r : restarts_)
         if (r.batch == static_cast<int>(index)) half_steps(r);
     move_poles(index, step_);

@@ -78,10 +78,13 @@ private:
         int lane, pole;
         bool armed;     // a breaker that was told to open: waits for its current zero
         double before;  // its current while closed, its voltage while open, at the instant before, A or V
+        double gate = 0;      // from when on its gate is on, in steps after t_n, where a signal says so
+        double entry = 0, earlier = 0;  // what `before` was at t_n and t_{n-1}; 0 when it has moved since
     };
     struct Watch {      // of one batch, when it has such poles; copies of its state
         std::vector<Pole> poles;
         AlignedDoubles before, from, half, until, work;
+        BatchView at_work{};
     };
     struct Restart {    // lanes of a batch that take the next step as two half steps
         int batch;
@@ -95,10 +98,12 @@ private:
     void mark_restart(Place place);
     [[nodiscard]] Watch make_watch(const Batch& batch) const;
     [[nodiscard]] bool watching(std::size_t batch) const;
+    void read_gates(std::size_t batch);
     void move_poles(std::size_t batch, std::uint64_t step);
     void move_poles(Watch& watch, Batch& batch, int lane, std::uint64_t step);
     [[nodiscard]] double passed(const Batch& batch, const Pole& pole, const double* v) const;
     [[nodiscard]] double instant_of(const Batch& batch, const Pole& pole, double x, double now, std::uint64_t step) const;
+    [[nodiscard]] double gate_from(const Switch& s, const Pole& pole, double x, std::uint64_t step) const;
     void set_waves(Watch& watch, const Batch& batch, int lane, double x);
     void complete(Batch& batch, const BatchView& view, unsigned outside, unsigned skip);
     void finish_batch(const Batch& batch, const BatchView& view, unsigned mask, std::uint64_t step) const;

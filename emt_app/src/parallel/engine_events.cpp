@@ -18,6 +18,11 @@ bool jumps_at_start(const Network& net, const Task& task) {
     return jumps;
 }
 
+/// Whether a steady start is one: reactors that are fired take their current from its fundamental, the rest of the network has this.
+bool fires_at_start(const Task& task) {
+    return std::any_of(task.switches.begin(), task.switches.end(), [](const Switch& s) { return s.conduction.partial(); });
+}
+
 /// First step that is not earlier than t; the tolerance absorbs the rounding of decimal times.
 std::uint64_t step_at(double t, double dt) { return static_cast<std::uint64_t>(std::ceil(t / dt - 1e-6)); }
 
@@ -33,7 +38,7 @@ void Engine::make_calendar() {
         for_each_source(task, [&](const Waveform& w) {
             if (w.shape != Waveform::Shape::none && w.start_s >= 0) add(w.start_s, t, -1, false);
         });
-        if (!net_.steady_start && jumps_at_start(net_, task)) add(0, t, -1, false);
+        if (net_.steady_start ? fires_at_start(task) : jumps_at_start(net_, task)) add(0, t, -1, false);
     }
     std::stable_sort(calendar_.begin(), calendar_.end(), [](const Operation& a, const Operation& b) { return a.step < b.step; });
 }

@@ -7,6 +7,8 @@
 // state at t_{n+1} on the line through the two. Poles may move several times in a step. Each interpolation has an error of order Δt², so the
 // whole keeps order two. Waves of lines between two steps are interpolated, too, and after t_{n+1} extrapolated.
 #include <algorithm>
+#include <cmath>
+#include <utility>
 
 #include "parallel/engine.hpp"
 
@@ -25,8 +27,9 @@ Engine::Watch Engine::make_watch(const Batch& batch) const {
         for (std::size_t p = 0; p < switches.size(); ++p)
             if (switches[p].valve != Valve::none || switches[p].at_current_zero) watch.poles.push_back({l, static_cast<int>(p), false, 0});
     }
-    if (!watch.poles.empty())
-        for (AlignedDoubles* copy : {&watch.before, &watch.from, &watch.half, &watch.until, &watch.work}) *copy = AlignedDoubles(batch.state());
+    if (watch.poles.empty()) return watch;
+    for (AlignedDoubles* copy : {&watch.before, &watch.from, &watch.half, &watch.until, &watch.work}) *copy = AlignedDoubles(batch.state());
+    watch.at_work = batch.view_of(watch.work);
     return watch;
 }
 
@@ -48,11 +51,23 @@ void Engine::move_poles(std::size_t index, std::uint64_t step) {
         if (i == 0 || watch.poles[i].lane != watch.poles[i - 1].lane) move_poles(watch, batches_[index], watch.poles[i].lane, step);
 }
 
+void Engine::read_gates(std::size_t index) {
+    for (Pole& p : watches_[index].poles)
+        if (const int signal = batches_[index].lane(p.lane).task->switches[static_cast<std::size_t>(p.pole)].reads[0]; signal != kNoSignal)
+            p.gate = batches_[index].signal(p.lane, signal);
+}
+
 double Engine::passed(const Batch& batch, const Pole& pole, const double* v) const {
     const Switch& s = batch.lane(pole.lane).task->switches[static_cast<std::size_t>(pole.pole)];
     const auto at = [&](int node) { return node == kGround ? 0.0 : cell(v, node, pole.lane); };
     const double u = at(s.node[0]) - at(s.node[1]);
     return batch.lane(pole.lane).topology.closed[static_cast<std::size_t>(pole.pole)] != 0 ? s.g_on * u : u;
+}
+
+/// The first instant not before x at which the gate is on.
+double Engine::gate_from(const Switch& s, const Pole& pole, double x, std::uint64_t step) const {
+    if (s.reads[0] != kNoSignal) return std::max(x, pole.gate);
+    return std::max(x, s.firing.on_from(instant(step, x)) / net_.dt_s - static_cast<double>(step));
 }
 
 double Engine::instant_of(const Batch& batch, const Pole& pole, double x, double now, std::uint64_t step) const {
@@ -61,23 +76,29 @@ double Engine::instant_of(const Batch& batch, const Pole& pole, double x, double
     const double crossing = from == now ? x : x + (1 - x) * (from / (from - now));
     if (batch.lane(pole.lane).topology.closed[static_cast<std::size_t>(pole.pole)] != 0) {
         if (s.valve == Valve::none) return pole.armed && !frozen_ && !(from * now > 0) ? crossing : kNever;
+        if (s.valve == Valve::pair) return from != 0 && !(from * now > 0) && gate_from(s, pole, crossing, step) > crossing ? crossing : kNever;
         return now < 0 ? (from > 0 ? crossing : x) : kNever;
     }
     if (s.valve == Valve::diode) return now > 0 ? (from < 0 ? crossing : x) : kNever;
     if (s.valve == Valve::none) return kNever;
     // Fired at `fired`; a thyristor whose voltage becomes positive later closes then, if its gate is still on.
-    const auto on_from = [&](double at) { return s.firing.on_from(instant(step, at)) / net_.dt_s - static_cast<double>(step); };
-    const double fired = std::max(x, on_from(x));
+    const double fired = gate_from(s, pole, x, step);
     if (fired > 1) return kNever;
+    if (s.gentle()) {
+        if (from * now < 0) return crossing < fired ? kNever : crossing;
+        const bool lowest = std::abs(from) <= std::abs(pole.earlier) && std::abs(from) < std::abs(now);
+        return x == 0 && fired == 0 && lowest && std::abs(from) < s.gentle_below ? x : kNever;
+    }
+    if (s.valve == Valve::pair) return fired;
     if (from + (now - from) * ((fired - x) / (1 - x)) > 0) return fired;
-    const double again = now > 0 ? std::max(crossing, on_from(crossing)) : kNever;
+    const double again = now > 0 ? gate_from(s, pole, crossing, step) : kNever;
     return again <= 1 ? again : kNever;
 }
 
 /// Waves at t_n + x·Δt in the lane's working copy: on the line through those of both steps.
 void Engine::set_waves(Watch& watch, const Batch& batch, int lane, double x) {
-    const double *old = batch.view_of(watch.before).ends.history, *now = batch.view().ends.history;
-    double* const to = batch.view_of(watch.work).ends.history;
+    const double *now = batch.view().ends.history, *old = batch.rows_in(watch.before, now);
+    double* const to = watch.at_work.ends.history;
     for (int row = 0; row < 3 * batch.view().ends.at.count; ++row)
         cell(to, row, lane) = cell(old, row, lane) + x * (cell(now, row, lane) - cell(old, row, lane));
 }
@@ -86,17 +107,19 @@ void Engine::move_poles(Watch& watch, Batch& batch, int lane, std::uint64_t step
     const auto poles = std::equal_range(watch.poles.begin(), watch.poles.end(), Pole{lane, 0, false, 0},
                                         [](const Pole& a, const Pole& b) { return a.lane < b.lane; });
     const auto look_back = [&](const AlignedDoubles& state) {
-        for (auto p = poles.first; p != poles.second; ++p) p->before = passed(batch, *p, batch.view_of(state).v);
+        for (auto p = poles.first; p != poles.second; ++p) p->before = passed(batch, *p, batch.rows_in(state, batch.view().v));
     };
     const AlignedDoubles *from = &watch.before, *until = &batch.state();
     double x = 0;
     int moves = 0;
     look_back(*from);
+    for (auto p = poles.first; p != poles.second; ++p) p->earlier = std::exchange(p->entry, p->before);
     for (;; ++moves) {
         Pole* mover = nullptr;
         double at = kNever;
+        const double* const v = batch.rows_in(*until, batch.view().v);
         for (auto p = poles.first; p != poles.second; ++p)
-            if (const double t = instant_of(batch, *p, x, passed(batch, *p, batch.view_of(*until).v), step); t < at) {
+            if (const double t = instant_of(batch, *p, x, passed(batch, *p, v), step); t < at) {
                 mover = &*p;
                 at = t;
             }
@@ -108,10 +131,11 @@ void Engine::move_poles(Watch& watch, Batch& batch, int lane, std::uint64_t step
         if (moves == 0) watch.work.assign(batch.state());
         batch.between(lane, *from, *until, x < 1 ? (at - x) / (1 - x) : 1, watch.work);
         x = at;
-        const BatchView work = batch.view_of(watch.work);
+        const BatchView& work = watch.at_work;
         char& closed = batch.lane(lane).topology.closed[static_cast<std::size_t>(mover->pole)];
         closed = closed != 0 ? 0 : 1;
         mover->armed = false;
+        mover->entry = 0;
         refactor(batch, lane, work, mover->pole);
         set_waves(watch, batch, lane, x + 0.5);
         half_step(batch, work, 1U << lane, instant(step, x), instant(step, x + 0.5));
@@ -129,11 +153,18 @@ void Engine::move_poles(Watch& watch, Batch& batch, int lane, std::uint64_t step
     if (moves == 0) return;
     batch.between(lane, watch.until, watch.until, 0, watch.work);
     set_waves(watch, batch, lane, 1);
-    const BatchView work = batch.view_of(watch.work), before = batch.view_of(watch.before);
+    const BatchView &work = watch.at_work, &now = batch.view();
     // What the end of the step adds to: the digest and the last waves.
-    for (int i = 0; i < batch.view().n; ++i) work.digest[i * kLanes + lane] = before.digest[i * kLanes + lane];
-    for (int row = 0; row < 3 * work.ends.at.count; ++row) cell(work.ends.previous, row, lane) = cell(before.ends.previous, row, lane);
+    const auto* digest = reinterpret_cast<const unsigned long long*>(batch.rows_in(watch.before, reinterpret_cast<const double*>(now.digest)));
+    for (int i = 0; i < now.n; ++i) work.digest[i * kLanes + lane] = digest[i * kLanes + lane];
+    const double* previous = batch.rows_in(watch.before, now.ends.previous);
+    for (int row = 0; row < 3 * work.ends.at.count; ++row) cell(work.ends.previous, row, lane) = cell(previous, row, lane);
     finish_batch(batch, work, kernels().finish(work) & 1U << lane, step + 1);
+    // Signals stay what they are at t_n.
+    for (int s = 0; s < static_cast<int>(batch.lane(lane).task->signals.size()); ++s) {
+        const double& signal = batch.signal(lane, s);
+        watch.work.data()[&signal - batch.state().data()] = signal;
+    }
     batch.take_lane(lane, watch.work);
 }
 

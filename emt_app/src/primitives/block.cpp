@@ -21,6 +21,7 @@ BlockPart part_of(Block::Operation operation) {
         case Block::Operation::table: return kTable;
         case Block::Operation::comparison: return kComparison;
         case Block::Operation::selection: return kSelection;
+        case Block::Operation::firing: return kFiring;
     }
     return kSum;
 }
@@ -47,6 +48,13 @@ double Block::looked_up(double x) const {
     return table_y[k - 1] + (table_y[k] - table_y[k - 1]) / (table_x[k] - table_x[k - 1]) * (x - table_x[k - 1]);
 }
 
+double Block::Pulses::at_start(double angle, double frequency, double delay) const {
+    if (delay <= always) return 0;
+    if (delay >= end) return kNotFired;
+    const double periods = (angle + phase_turns) / period_turns, p = periods - std::floor(periods);
+    return (delay - p + (p < end ? 0 : 1)) * period_turns / (frequency * dt_s);
+}
+
 double Block::combined(const std::array<double, kBlockInputs>& u) const {
     std::array<double, kBlockInputs> term{};
     double x = constant;
@@ -66,6 +74,7 @@ double Block::combined(const std::array<double, kBlockInputs>& u) const {
         case Operation::table: x = looked_up(x); break;
         case Operation::comparison: x = x > on ? 1 : 0; break;
         case Operation::selection: x = term[2] > 0.5 ? term[0] : term[1]; break;
+        case Operation::firing: x = pulses.at_start(term[0], term[1], term[2]); break;
     }
     return x;
 }
@@ -101,6 +110,14 @@ void Block::start(const LaneStart& lane, const BlockRows& rows, int at_slot, con
             constant_of(kTable, 1 + 2 * static_cast<int>(i), table_x[i]);
             constant_of(kTable, 2 + 2 * static_cast<int>(i), slope(i + 1) - slope(i));
         }
+    }
+    if (operation == Operation::firing) {
+        constant_of(kFiring, 1, pulses.frequency_hz);
+        constant_of(kFiring, 2, pulses.phase_turns);
+        constant_of(kFiring, 3, 1 / pulses.period_turns);
+        constant_of(kFiring, 4, pulses.always);
+        constant_of(kFiring, 5, pulses.end);
+        constant_of(kFiring, 6, pulses.period_turns / lane.dt_s);
     }
     if (slot.has(kFilter)) {
         const auto [b0, b1, a0, a1] = filter;

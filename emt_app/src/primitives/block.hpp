@@ -15,11 +15,13 @@
 namespace emt {
 
 inline constexpr int kBlockInputs = 4;
+/// The signal of a gate that is off in the coming step, in steps.
+inline constexpr double kNotFired = 2;
 
-/// What a slot may do beyond the weighted sum, in this order. Those after kBias up to kSelection replace the sum in lanes whose
+/// What a slot may do beyond the weighted sum, in this order. Those after kBias up to kFiring replace the sum in lanes whose
 /// mask, the first row, is not zero.
 enum BlockPart { kSum, kBias, kRamp, kSine, kProduct, kQuotient, kMinimum, kMaximum, kAbsolute, kRoot, kTable, kComparison, kSelection,
-                 kFilter, kHold, kRate, kClip, kPrediction, kBlockParts };
+                 kFiring, kFilter, kHold, kRate, kClip, kPrediction, kBlockParts };
 
 /// One slot: what its lanes need together, and the first rows of each part.
 struct BlockSlot {
@@ -67,6 +69,8 @@ namespace EMT_KERNEL {
 // x = c + Σ w_k·u_k, or the product, the quotient … of the terms w_k·u_k + n_k, where n_k is neutral for lanes with fewer inputs.
 // Time functions: A·(t - t0)/T between 0 and A; a step is the mean over Δt around t_n of one, which the trapezoidal rule integrates
 // exactly wherever in a step it is. Tables: f(x) = f0 + m0·x + Σ (m_k - m_{k-1})·max(x - x_k, 0).
+// Firing, in periods of the pulses: p is the part of a period since the last zero of the voltage, d the delay of the pulse; a pulse is
+// on from d to the end e. With f·Δt turns in a step the next begins, or the present one began, (d - p [+ 1])/(f·Δt) steps from t_n on.
 [[gnu::always_inline]] inline Vec combine(const BlockRows& b, const BlockSlot& slot, const NodeRows& nodes, const StepClock& clock) {
     const auto constant = [&](BlockPart part, int k) -> const Vec& { return row(b.constant, slot.constant[part] + k); };
     Vec x = constant(kSum, 0), term[kBlockInputs];
@@ -117,11 +121,26 @@ namespace EMT_KERNEL {
     }
     if (slot.has(kComparison)) {
         const Vec zero{}, one = zero + 1.0;
-        const Vec on = x > constant(kComparison, 1) ? one : x < constant(kComparison, 2) ? zero : row(b.state, slot.on);
+        // An instant inside a step leaves the state between two values of it.
+        const Vec held = row(b.state, slot.on) > 0.5 ? one : zero;
+        const Vec on = x > constant(kComparison, 1) ? one : x < constant(kComparison, 2) ? zero : held;
         row(b.state, slot.on) = on;
         x = constant(kComparison, 0) != 0.0 ? on : x;
     }
     if (slot.has(kSelection)) x = constant(kSelection, 0) != 0.0 ? (term[2] > 0.5 ? term[0] : term[1]) : x;
+    if (slot.has(kFiring)) {
+        const Mask here = constant(kFiring, 0) != 0.0;
+        const Vec zero{}, one = zero + 1.0, frequency = here ? term[1] : one, d = term[2];
+        const Vec turns = constant(kFiring, 1) * clock.t_old + term[0] + constant(kFiring, 2), periods = turns * constant(kFiring, 3);
+        Vec p = periods - whole(periods);
+        p = p < 0.0 ? p + 1.0 : p;
+        Vec wait = d - p;
+        wait = p < constant(kFiring, 5) ? wait : wait + 1.0;
+        Vec y = wait * constant(kFiring, 6) / frequency;
+        y = d > constant(kFiring, 4) ? y : zero;
+        y = d < constant(kFiring, 5) ? y : zero + kNotFired;
+        x = here ? y : x;
+    }
     return x;
 }
 
@@ -164,7 +183,7 @@ namespace EMT_KERNEL {
 #else
 
 struct Block {
-    enum class Operation : unsigned char { sum, product, quotient, minimum, maximum, absolute, root, table, comparison, selection };
+    enum class Operation : unsigned char { sum, product, quotient, minimum, maximum, absolute, root, table, comparison, selection, firing };
     /// (b0 + b1·s)/(a0 + a1·s)
     struct Filter {
         double b0 = 1, b1 = 0, a0 = 1, a1 = 0;
@@ -183,6 +202,17 @@ struct Block {
     struct Sine {  // amplitude·cos(2π(ft + phase))
         double amplitude = 0, frequency_hz = 0, phase_turns = 0;
     };
+    /// Pulses of a gate: inputs are the angle of the voltage beyond that of the case's frequency, turns, the frequency, Hz, and the
+    /// delay after the zero of the voltage, in periods of the pulses.
+    struct Pulses {
+        double frequency_hz = 0;   // of the case
+        double phase_turns = 0;    // the zero of the voltage is where the angle and this are whole periods
+        double period_turns = 1;
+        double always = 0, end = 1;  // delays up to which the gate is always on, and from which it never is
+        double dt_s = 0;
+        /// The output at t = 0.
+        [[nodiscard]] double at_start(double angle_turns, double frequency, double delay) const;
+    };
     /// What a block does at t = 0.
     struct Start {
         double x, y;      // the input of the filter, and its output before limits with windup
@@ -200,6 +230,7 @@ struct Block {
     Sine sine{};
     std::vector<double> table_x, table_y;
     double on = 0, off = 0;           // thresholds of a comparison
+    Pulses pulses{};
     Filter filter{};
     Limits hold{}, clip{};            // without and with windup
     double rate_down = std::numeric_limits<double>::infinity(), rate_up = std::numeric_limits<double>::infinity();  // per second

@@ -2,6 +2,9 @@
 #ifndef EMT_PRIMITIVES_BRANCH_HPP
 #define EMT_PRIMITIVES_BRANCH_HPP
 #include "primitives/primitive.hpp"
+#ifndef EMT_KERNEL
+#include "primitives/conduction.hpp"
+#endif
 
 namespace emt {
 
@@ -34,15 +37,19 @@ struct Branch {
     double g;        // S
     Companion c;
     double i0 = 0;   // current at t = 0, A (zero start only)
+    Conduction conduction{};  // of a reactor behind thyristors, in the steady state
 
     template <class Matrix>
     void stamp(Matrix& y) const { y.pair(node, g); }
-    void stamp_phasor(PhasorEquations& y) const { y.pair(node, c.admittance(g, y.z)); }
+    void stamp_phasor(PhasorEquations& y) const { y.pair(node, conduction.part * c.admittance(g, y.z)); }
     void start(const LaneStart& lane, const Rows& rows, int slot) const {
         lane.step(rows.a, slot, c.a, c.a_be);
         lane.step(rows.b, slot, c.b, c.b_be);
-        lane.at(rows.h, slot) = lane.steady() ? (c.a * lane.phasor_across(node[0], node[1]) / (lane.z - c.b)).real()
-                                              : i0 - g * lane.initial_across(node[0], node[1]);
+        const Complex u = lane.phasor_across(node[0], node[1]);
+        if (lane.steady() && conduction.partial())
+            lane.at(rows.h, slot) = conduction.current(conduction.part * c.admittance(g, lane.z) * u) - g * u.real();
+        else
+            lane.at(rows.h, slot) = lane.steady() ? (c.a * u / (lane.z - c.b)).real() : i0 - g * lane.initial_across(node[0], node[1]);
     }
 };
 #endif

@@ -160,6 +160,11 @@ void Batch::start(const std::vector<Complex>& phasors) {
             begin.at(view_.v, i) = begin.steady() || given == net_.initial_voltage.end() ? begin.phasor(i).real() : given->second;
             task.reactances[static_cast<std::size_t>(i)].start(begin, view_.reactances, i);
         }
+        if (begin.steady())
+            for (std::size_t p = 0; p < task.switches.size(); ++p) {
+                const Switch& s = task.switches[p];
+                lane(l).topology.closed[p] = s.starts_closed(begin.phasor_across(s.node[0], s.node[1])) ? 1 : 0;
+            }
         for_each_batched([&](auto list, auto rows) {
             int slot = 0;
             for (const auto& e : task.*list) {

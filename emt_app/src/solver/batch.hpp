@@ -39,6 +39,8 @@ public:
     [[nodiscard]] const BatchView& view() const { return view_; }
     /// The same batch with another copy of its state.
     [[nodiscard]] BatchView view_of(const AlignedDoubles& state) const;
+    /// Rows of the view in another copy of the state.
+    [[nodiscard]] double* rows_in(const AlignedDoubles& copy, const double* rows) const { return copy.data() + (rows - state_.data()); }
     [[nodiscard]] AlignedDoubles& state() { return state_; }
     [[nodiscard]] const AlignedDoubles& state() const { return state_; }
     /// Copies the rows that steps write to another copy of the state.

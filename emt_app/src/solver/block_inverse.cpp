@@ -91,7 +91,8 @@ std::optional<double> inverted(const Block& b, const Inputs& u, int unknown, dou
             const bool selected = t.position != 2 && (b.weight[2] * u[2] > 0.5) == (t.position == 0);
             return selected ? t.alone(x) : std::nullopt;
         }
-        case Block::Operation::comparison: break;
+        case Block::Operation::comparison:
+        case Block::Operation::firing: break;
     }
     return std::nullopt;
 }

@@ -13,6 +13,7 @@ int constant_rows(const BlockSlot& slot, BlockPart part) {
         case kSine:
         case kComparison: return 3;
         case kTable: return 3 + 2 * slot.breaks;
+        case kFiring: return 7;
         case kHold:
         case kClip: return 2;
         case kRate:

@@ -1,0 +1,29 @@
+// Phase-locked loop on a bus: makes the signals NAME.angle, of the positive sequence beyond that of the case's frequency, turns of a
+// cosine, and NAME.frequency, Hz. "natural_frequency" and "damping" are those of its linear closed loop.
+#include "elements/element.hpp"
+#include "elements/locked_loop.hpp"
+
+namespace emt {
+namespace {
+class PhaseLockedLoopElement final : public Element {
+public:
+    explicit PhaseLockedLoopElement(Reader& in)
+        : name_(in.name()), bus_(in.bus("bus", false)), rated_v_(in.number("rated_voltage", Reader::Range::positive)), loop_(in, "") {}
+    void lower(Network& net, Reporter&) const override { static_cast<void>(loop_.lower(net, name_, bus_, rated_v_)); }
+    [[nodiscard]] Census census() const override { return {.control = 1}; }
+
+private:
+    std::string name_;
+    Nodes3 bus_;
+    double rated_v_;  // V r.m.s., line to line
+    LockedLoop loop_;
+};
+}  // namespace
+ElementType phase_locked_loop_element() {
+    return {"phase_locked_loop", make<PhaseLockedLoopElement>, R"({"required": ["bus", "rated_voltage"], "properties": {
+        "bus": {"$ref": "#/$defs/name"},
+        "rated_voltage": {"$ref": "#/$defs/positive", "description": "V r.m.s., line to line"},
+        "natural_frequency": {"$ref": "#/$defs/positive", "description": "of the closed loop, Hz; 8"},
+        "damping": {"$ref": "#/$defs/positive", "description": "of the closed loop; 0.707"}}})"};
+}
+}  // namespace emt
