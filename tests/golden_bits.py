@@ -36,7 +36,7 @@ def main() -> None:
                 assert digest == before, f"{bits.work} ({bits.basis}), variant {told.variant}: {digest} and {before}"
 
         for variant in range(VARIANTS):
-            subprocess.run([emt, "generate", "hq", "--seed", str(variant + 1), "-o", "network.json"],
+            subprocess.run([emt, "generate", "hq", "--network-only", "--seed", str(variant + 1), "-o", "network.json"],
                            cwd=folder, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)  # fmt: skip
             for isa in ("portable", "avx2", "avx512"):
                 own = ["--isa", isa, "--variant", str(variant), "--seconds", "0.2"]

@@ -74,7 +74,7 @@ class Bench:
     def hq(self, scale: int) -> Path:
         path = self.work / f"hq{scale}.json"
         if not path.exists():
-            call(self.build / "emt", "generate", "hq", "--scale", str(scale), "-o", path)
+            call(self.build / "emt", "generate", "hq", "--network-only", "--scale", str(scale), "-o", path)
         return path
 
     def bandwidth_gb_s(self, size_bytes: float, updated: float) -> float:

@@ -35,13 +35,26 @@ int main(int argc, char** argv) {
 
     auto* generate = app.add_subcommand("generate", "write a synthetic case");
     generate->require_subcommand(1);
-    int scale = 1;
-    std::uint64_t seed = 1;
-    std::string output;
+    emt::GenerateOptions generate_options;
     auto* hq = generate->add_subcommand("hq", "network with the counts of the Hydro-Quebec system of the IPST 2023 paper");
-    hq->add_option("--scale", scale, "copies, tied together by lines")->check(CLI::Range(1, 10000))->capture_default_str();
-    hq->add_option("--seed", seed, "of all random choices")->capture_default_str();
-    hq->add_option("-o,--output", output, "case file to write")->required();
+    hq->add_option("--scale", generate_options.scale, "copies, tied together by lines")->check(CLI::Range(1, 10000))->capture_default_str();
+    hq->add_option("--seed", generate_options.seed, "of all random choices")->capture_default_str();
+    hq->add_flag("--network-only", generate_options.network_only, "constant EMFs behind impedances in place of machines and their controllers");
+    hq->add_option("--fault", generate_options.fault_bus, "bus whose phases are shorted to ground from 1 s to 1.1 s");
+    hq->add_option("-o,--output", generate_options.path, "case file to write")->required();
+
+    auto* import_from = app.add_subcommand("import", "make a case of another program's data");
+    import_from->require_subcommand(1);
+    emt::ImportOptions import_options;
+    auto* matpower = import_from->add_subcommand("matpower", "a solved MATPOWER case, version 2");
+    matpower->add_option("CASE", import_options.path, "case file (.m)")->required();
+    matpower->add_option("-o,--output", import_options.output, "case file to write")->required();
+    matpower->add_option("--dt", import_options.dt_s, "time step in seconds, at which reactances are those of the case")->check(CLI::PositiveNumber)->capture_default_str();
+    matpower->add_option("--frequency", import_options.frequency_hz, "Hz")->check(CLI::PositiveNumber)->capture_default_str();
+    matpower->add_option("--lines", import_options.lines, "waves: travelling waves where they take at least a step; pi: pi sections")
+        ->check(CLI::IsMember({"waves", "pi"}))->capture_default_str();
+    matpower->add_option("--generators", import_options.generators, "machine: synchronous machines with typical parameters; emf: constant EMFs")
+        ->check(CLI::IsMember({"machine", "emf"}))->capture_default_str();
 
     emt::RunOptions run_options;
     auto* run = app.add_subcommand("run", "simulate a case; launch with mpirun or srun for several ranks");
@@ -83,7 +96,8 @@ int main(int argc, char** argv) {
         if (check->parsed()) return emt::check_command(path, as_json);
         if (alike->parsed()) return emt::alike_command(alike_options, argc, argv);
         if (schema->parsed()) return emt::schema_command();
-        if (hq->parsed()) return emt::generate_command(scale, seed, output);
+        if (hq->parsed()) return emt::generate_command(generate_options);
+        if (matpower->parsed()) return emt::import_command(import_options);
         if (scaling->parsed()) {
             scale_options.program = std::filesystem::read_symlink("/proc/self/exe").string();
             return emt::scale_command(scale_options);

@@ -65,7 +65,7 @@ json digests_as_json(std::uint64_t digest) {
 void run(int trials, std::uint64_t seed) {
     constexpr int kNodes = 3, kCores = 2;
     constexpr std::uint64_t kSteps = 300;
-    const Case study = parse_case(generate_hq(1, 1).dump(), "hq");
+    const Case study = parse_case(generate_hq(1, 1, HqModel::network).dump(), "hq");
     const Alike alike(study, find_kernels("auto"));
     std::size_t words = 0;
     const std::uint64_t right = alike.round(kSteps, [&](Engine& engine) { words = words_of(engine); });

@@ -12,7 +12,7 @@ namespace emt::test {
 namespace {
 
 TEST(SteadyState, ReferenceNetworkDriftsLessThan1e10OverOneSecond) {
-    Simulation s(generate_hq(1, 3).dump());
+    Simulation s(generate_hq(1, 3, HqModel::network).dump());
     const std::vector<Complex> phasors = solve_phasors(s.study().network);
     s.run(20000);
     const Complex turn = std::polar(1.0, 2 * std::numbers::pi * 60 * s.time());
@@ -26,7 +26,7 @@ TEST(SteadyState, ReferenceNetworkDriftsLessThan1e10OverOneSecond) {
 
 TEST(SteadyState, ReferenceNetworkIsHealthy) {
     for (const std::uint64_t seed : {1U, 2U, 3U}) {
-        const Case c = parse_case(generate_hq(1, seed).dump(), "hq");
+        const Case c = parse_case(generate_hq(1, seed, HqModel::network).dump(), "hq");
         const std::vector<Complex> v = solve_phasors(c.network);
         for (int i = 0; i < c.network.nodes(); ++i) {
             const std::string& name = c.network.node_names[static_cast<std::size_t>(i)];

@@ -23,7 +23,10 @@ class EmtProgram(CMakeProgram):
 
 
 class EmtCheck(KappaCheck):
-    """A check of the Hydro-Quebec-like network (IPST 2023, Table I), replicated ``network_scale`` times."""
+    """A check of the Hydro-Quebec-like network (IPST 2023, Table I), replicated ``network_scale`` times.
+
+    References and bits on record are those of the network alone, with constant EMFs in place of its machines.
+    """
 
     needs_partition = ["compute"]
     needs_environ = ["emt|emt-build"]
@@ -42,7 +45,8 @@ class EmtCheck(KappaCheck):
     def generate_network(self):
         self.program = self.build.command
         self.programs = [self.program]
+        options = f"--network-only --scale {self.network_scale} --seed {self.seed}"
         self.prerun_cmds = [
             *self.prerun_cmds,
-            f"{shlex.quote(self.program)} generate hq --scale {self.network_scale} --seed {self.seed} -o network.json",
+            f"{shlex.quote(self.program)} generate hq {options} -o network.json",
         ]

@@ -22,7 +22,7 @@ from .conftest import Emt
 @pytest.mark.parametrize("isa", ["auto", "portable"])
 def test_every_rank_ends_with_the_bits_on_record(emt: Emt, tmp_path: Path, isa: str) -> None:
     network, result = tmp_path / "network.json", tmp_path / "alike.json"
-    emt("generate", "hq", "--seed", "1", "-o", network)
+    emt("generate", "hq", "--network-only", "--seed", "1", "-o", network)
     emt("alike", network, "--seconds", "0", "--isa", isa, "--result", result, ranks=2)
     sweep = bit_sweep.parse(result.read_text())
     assert len(sweep.bits) == 2
@@ -42,7 +42,7 @@ def test_rounds_are_a_phase_of_their_own_in_which_it_beats(
     monkeypatch.syspath_prepend(str(FOLDER))
     heartbeat_of = importlib.import_module("look_at_node").heartbeat_of
     network = tmp_path / "network.json"
-    emt("generate", "hq", "--seed", "1", "-o", network)
+    emt("generate", "hq", "--network-only", "--seed", "1", "-o", network)
     command = [emt.program, "alike", network, "--seconds", "300", "--result", tmp_path / "alike.json"]
     running = subprocess.Popen(command, env=os.environ | MPI_ENVIRONMENT)
     try:

@@ -33,6 +33,23 @@ struct ScaleOptions {
     std::string plot_path = "emt_scale.svg";
 };
 
+struct GenerateOptions {
+    int scale = 1;
+    std::uint64_t seed = 1;
+    bool network_only = false;
+    std::string fault_bus;
+    std::string path;
+};
+
+struct ImportOptions {
+    std::string path;
+    std::string output;
+    std::string lines = "waves";
+    std::string generators = "machine";
+    double dt_s = 50e-6;
+    double frequency_hz = 60;
+};
+
 struct AlikeOptions {
     std::string case_path;
     std::uint64_t steps = 1000;          // of a round
@@ -45,7 +62,8 @@ struct AlikeOptions {
 int alike_command(const AlikeOptions& options, int argc, char** argv);
 int check_command(const std::string& path, bool as_json);
 int schema_command();
-int generate_command(int scale, std::uint64_t seed, const std::string& path);
+int generate_command(const GenerateOptions& options);
+int import_command(const ImportOptions& options);
 int run_command(const RunOptions& options, int argc, char** argv);
 int scale_command(const ScaleOptions& options);
 

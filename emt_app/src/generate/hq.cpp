@@ -10,7 +10,15 @@
 //   four-legged shunt reactor; the 249 non-linear ones the arresters of the series capacitors, 15 line arresters and 40
 //   saturable transformers (3 phases each).
 //
-// Everything is balanced; all EMFs are in phase on the high side, so flows follow from the loads.
+//   The 332 control and monitoring blocks are the exciters, stabilizers and governors of the machines, 115, and meters.
+//
+// Everything is balanced. Each of the 37 machines has a turbine: 24 of the main grid are driven by water and 2 by steam, 6 off
+// the grid by water and 5 by gas. Loads are served by the nearest machines (dispatch.hpp); the first machine of the main grid and
+// the one of each island hold their angles. The losses are divided among all (balance.hpp), copy by copy, so that little needs to flow
+// between copies.
+//
+// Without machines (HqModel::network) the same network has constant EMFs behind impedances in their place, in phase on the high side,
+// other shunts, and meters for the controllers.
 #include "generate/hq.hpp"
 
 #include <algorithm>
@@ -21,6 +29,10 @@
 #include <vector>
 
 #include "case/case_file.hpp"
+#include "generate/balance.hpp"
+#include "generate/dispatch.hpp"
+#include "generate/plant.hpp"
+#include "generate/six.hpp"
 #include "generate/stations.hpp"
 
 namespace emt {
@@ -28,7 +40,10 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr int kSaturable = 40, kLineArresters = 15, kShuntCapacitors = 277, kFilters = 12, kMetredBuses = 110;
+constexpr int kSaturable = 40, kLineArresters = 15, kShuntCapacitors = 277, kFilters = 12, kMonitoring = 332;
+constexpr double kMostLoading = 0.75, kSlackLoading = 0.5;  // of the rating
+constexpr double kLosses = 0.05;                            // a first guess, of the load
+constexpr double kFaultStart_s = 1, kFaultStop_s = 1.1;
 constexpr double kFrequency = 60, kOmega = 2 * std::numbers::pi * kFrequency;
 
 struct LineType {
@@ -38,14 +53,9 @@ constexpr LineType k735{0.012e-3, 0.87e-6, 13.4e-12, 0.25e-3, 2.7e-6, 9.0e-12};
 constexpr LineType k315{0.030e-3, 0.95e-6, 12.0e-12, 0.30e-3, 3.0e-6, 7.0e-12};
 constexpr LineType k120{0.070e-3, 1.10e-6, 10.5e-12, 0.40e-3, 3.2e-6, 6.5e-12};
 
-/// Six significant digits: the file stays readable and the same everywhere.
-double six(double x) {
-    const double scale = std::pow(10, 5 - std::floor(std::log10(std::abs(x))));
-    return std::round(x * scale) / scale;
-}
-
 struct Bus {
     std::string name;
+    std::size_t station;
     double kv;             // line to line
     bool load;             // feeds consumers
     double charging = 0;   // half the charging of its lines, Mvar
@@ -53,7 +63,8 @@ struct Bus {
 
 class Generator {
 public:
-    Generator(Json& out, std::string prefix, std::uint64_t seed) : out_(out), prefix_(std::move(prefix)), random_(seed) {}
+    Generator(Json& out, std::string prefix, std::uint64_t seed, HqModel model)
+        : out_(out), prefix_(std::move(prefix)), full_(model == HqModel::full), random_(seed) {}
 
     /// Makes one copy; returns the ends for the lines that tie copies together.
     std::array<std::string, 3> run() {
@@ -62,6 +73,7 @@ public:
         shunts();
         neutral();
         meters();
+        if (full_) machines();
         return {bus(0, 0), bus(kBackbone / 2, 0), bus(kBackbone - 1, 0)};
     }
 
@@ -73,7 +85,7 @@ private:
     }
 
     std::size_t new_bus(Station& s, const std::string& name, double kv, bool load = false) {
-        buses_.push_back({prefix_ + name, kv, load});
+        buses_.push_back({prefix_ + name, static_cast<std::size_t>(&s - stations_.data()), kv, load});
         out_["buses"].push_back(buses_.back().name);
         s.buses.push_back(buses_.size() - 1);
         return buses_.size() - 1;
@@ -124,22 +136,62 @@ private:
             e["lm"] = six(300 * zw / kOmega);
         }
         add(std::move(e));
-        if (source) {
+        if (source && full_) {
+            plan(s, name, role, mva);
+        } else if (source) {
             const double zm = low_kv * low_kv * 1e6 / (mva * 1e6);
             add({{"type", role == Low::machine ? "machine" : "condenser"}, {"name", "G_" + name}, {"bus", low},
                  {"amplitude", six(random_.between(1.0, 1.04) * low_kv * 1e3 * std::sqrt(2.0 / 3))}, {"phase", -30},
                  {"r1", six(0.003 * zm)}, {"l1", six(random_.between(0.18, 0.25) * zm / kOmega)}, {"r0", six(0.01 * zm)}, {"l0", six(0.1 * zm / kOmega)}});
         } else if (role == Low::svc) {
-            add({{"type", "svc"}, {"name", "SVC_" + name}, {"bus", low}, {"rated_voltage", low_kv * 1e3}, {"rated_power", 100e6},
-                 {"tcr", six(random_.between(120e6, 150e6))}, {"tsc", {six(random_.between(80e6, 110e6))}}});
+            const double v2 = low_kv * low_kv * 1e6, tcr = random_.between(80e6, 120e6), tsc = random_.between(80e6, 120e6);  // var
+            if (full_) {  // it begins without susceptance and regulates the voltage of the high side
+                const double rated = 0.3 * mva, of_100 = rated / 100;
+                add({{"type", "svc"}, {"name", "SVC_" + name}, {"bus", low}, {"controlled", buses_[s.buses[0]].name}, {"rated_voltage", low_kv * 1e3},
+                     {"controlled_voltage", v_high}, {"rated_power", rated * 1e6}, {"tcr", six((tcr + 45e6) * of_100)}, {"tsc", {six(tsc * of_100)}}});
+            } else {
+                add({{"type", "fixed_svc"}, {"name", "SVC_" + name}, {"bus", low}, {"l", six(v2 / (kOmega * tcr))}, {"c", six(tsc / (kOmega * v2))}});
+            }
         } else if (role == Low::hub) {
             hub_bus_.push_back(b);
         }
     }
 
+    /// A plant at the low side of a transformer, with random numbers as many as a constant EMF uses up: the network stays the same.
+    void plan(const Station& s, const std::string& name, Low role, double mva) {
+        const auto station = static_cast<std::size_t>(&s - stations_.data());
+        const bool off_grid = island(static_cast<int>(station)), condenser = role == Low::condenser;
+        const double v = random_.between(1.0, 1.04) - 0.01;
+        random_.between(0, 1);
+        const std::size_t kind = condenser ? 0 : off_grid ? off_grid_++ : main_++;
+        const Turbine turbine = condenser ? Turbine::none : off_grid ? (kind % 2 == 0 ? Turbine::hydro : Turbine::gas)
+                                                                     : (kind % 13 == 6 ? Turbine::steam : Turbine::hydro);
+        plants_.push_back({"G_" + name, prefix_ + name, station, turbine, mva * (condenser ? 0.5 : off_grid ? 0.4 : 1), 13.8, v,
+                           !condenser && (off_grid || kind == 0)});
+    }
+
+    void machines() {
+        std::vector<Supply> supplies;
+        std::vector<Plant*> served;
+        for (Plant& p : plants_) {
+            if (p.turbine == Turbine::none || island(static_cast<int>(p.station))) continue;
+            supplies.push_back({p.station, p.mva * (p.slack ? kSlackLoading : kMostLoading)});
+            served.push_back(&p);
+        }
+        for (double& mw : load_mw_) mw *= 1 + kLosses;
+        const std::vector<double> mw = dispatch(supplies, load_mw_, corridors_);
+        for (std::size_t i = 0; i < served.size(); ++i) served[i]->mw = mw[i];
+        for (const Plant& p : plants_)
+            for (Json& element : plant_elements(p, random_)) {
+                if (element.contains("machine")) element["machine"] = prefix_ + element["machine"].get<std::string>();
+                add(std::move(element));
+            }
+    }
+
     void line(std::size_t from, std::size_t to, double km) {
         Bus &a = buses_[from], &b = buses_[to];
         const LineType& t = a.kv > 700 ? k735 : a.kv > 300 ? k315 : k120;
+        corridors_.push_back({a.station, b.station, km});
         const double mvar = kOmega * t.c1 * km * 1e3 * a.kv * a.kv;
         a.charging += mvar / 2;
         b.charging += mvar / 2;
@@ -169,6 +221,21 @@ private:
         for (int k = 0; k < kIslands; ++k) line(terminal(kMain + 2 * k), terminal(kMain + 2 * k + 1), random_.between(20, 100));
     }
 
+    /// Share of the lines' charging that reactors take. With machines, which hold their voltages, lines at 315 kV are hardly
+    /// compensated, as usual, and those at 735 kV more evenly.
+    [[nodiscard]] double compensated(const Bus& b, double share) const {
+        return !full_ || b.kv < 300 ? share : b.kv > 700 ? 0.95 + (share - 0.85) / 2 : 0.3;
+    }
+    /// Mvar at a bus. With machines, areas at 315 kV that have none are supported by more.
+    [[nodiscard]] double capacitor(const Bus& b, double mw) const {
+        const auto area = [](std::size_t station) { return (static_cast<int>(station) - kBackbone) % kHubs; };
+        const auto of_area = [](std::size_t station) { return !backbone(static_cast<int>(station)) && !island(static_cast<int>(station)); };
+        const bool weak = full_ && of_area(b.station) && std::none_of(plants_.begin(), plants_.end(), [&](const Plant& p) {
+            return p.turbine != Turbine::none && of_area(p.station) && area(p.station) == area(b.station);
+        });
+        return b.load ? (weak ? 0.3 : 0.2) * mw : weak && b.kv > 300 ? 5 : 0.02 * mw + 0.05;
+    }
+
     /// A resistive load and a reactor at every bus, capacitors at some: loads at low sides, compensation at line ends.
     void shunts() {
         int capacitors = 0, filters = 0, arresters = 0;
@@ -180,9 +247,11 @@ private:
         for (std::size_t i = 0; i < buses_.size(); ++i) {
             const Bus& b = buses_[i];
             const double v2 = b.kv * b.kv * 1e6;
-            const double mw = b.load ? (b.kv > 100 ? random_.between(40, 180) : random_.between(5, 20)) : b.kv > 700 ? 5 : b.kv > 300 ? 20 : 1;
+            const double heavy = full_ ? 0.85 : 1;
+            const double mw = b.load ? (b.kv > 100 ? heavy * random_.between(40, 180) : random_.between(5, 20)) : b.kv > 700 ? 5 : b.kv > 300 ? heavy * 20 : 1;
             const bool load = b.load;
-            const double reactor = b.charging > 0 ? random_.between(0.75, 0.95) * b.charging : 0.3 * mw;
+            load_mw_[b.station] += mw;
+            const double reactor = b.charging > 0 ? compensated(b, random_.between(0.75, 0.95)) * b.charging : 0.3 * mw;
             const std::string name = b.name.substr(prefix_.size());
             add({{"type", "resistor"}, {"name", "R_" + name}, {"buses", {b.name, "0"}}, {"r", six(v2 / (mw * 1e6))}});
             Json l{{"type", "inductor"}, {"name", "X_" + name}, {"buses", {b.name, "0"}}, {"l", six(v2 / (kOmega * reactor * 1e6))}};
@@ -190,7 +259,7 @@ private:
             add(std::move(l));
             if (with_capacitor[i] != 0) {
                 ++capacitors;
-                const double mvar = load ? 0.2 * mw : 0.02 * mw + 0.05;
+                const double mvar = capacitor(b, mw);
                 const double c = mvar * 1e6 / (kOmega * v2);
                 if (load && filters < kFilters) {  // tuned to the fifth harmonic
                     ++filters;
@@ -220,24 +289,36 @@ private:
         add({{"type", "switch"}, {"name", "BRK_N"}, {"nodes", {node, "0"}}});
     }
 
+    /// Three at a bus, and at the last one what is left.
     void meters() {
-        for (int t = 0; t < kMetredBuses; ++t) add({{"type", "meter"}, {"name", "M_S" + std::to_string(t)}, {"buses", {bus(t, 0), "0"}}});
-        for (const char* phase : {".a", ".b"})
-            add({{"type", "meter"}, {"name", "M_S" + std::to_string(kMetredBuses) + phase}, {"nodes", {bus(kMetredBuses, 0) + phase, "0"}}});
+        int left = kMonitoring;
+        for (const Plant& p : plants_) left -= p.turbine == Turbine::none ? 1 : kControllers;
+        int t = 0;
+        for (; left >= 3; left -= 3, ++t) add({{"type", "meter"}, {"name", "M_S" + std::to_string(t)}, {"buses", {bus(t, 0), "0"}}});
+        for (int k = 0; k < left; ++k) {
+            const std::string phase = std::string(".") + "abc"[k];
+            add({{"type", "meter"}, {"name", "M_S" + std::to_string(t) + phase}, {"nodes", {bus(t, 0) + phase, "0"}}});
+        }
     }
 
     Json& out_;
     std::string prefix_;
+    bool full_;
     Random random_;
     std::vector<Station> stations_ = plan_stations(random_);
     std::vector<Bus> buses_;
     std::vector<std::size_t> hub_bus_;
+    std::vector<Plant> plants_;
+    std::vector<double> load_mw_ = std::vector<double>(kTasks);  // of each station
+    std::vector<Corridor> corridors_;
+    std::size_t main_ = 0, off_grid_ = 0;  // machines so far
     int lines_ = 0, saturable_ = 0;
 };
 
 }  // namespace
 
-Json generate_hq(int scale, std::uint64_t seed) {
+Json generate_hq(int scale, std::uint64_t seed, HqModel model, const std::string& fault_bus) {
+    const bool full = model == HqModel::full;
     Json out{{"format", kCaseFormat},
              {"version", kCaseVersion},
              {"title", "Hydro-Quebec-like network, scale " + std::to_string(scale) + ", seed " + std::to_string(seed)},
@@ -248,17 +329,28 @@ Json generate_hq(int scale, std::uint64_t seed) {
              {"buses", Json::array()},
              {"nodes", Json::array()},
              {"elements", Json::array()}};
+    const Json empty = out;
     std::array<std::string, 3> last;
     for (int c = 0; c < scale; ++c) {
         const std::string prefix = scale == 1 ? "" : "C" + std::to_string(c) + "_";
-        const std::array<std::string, 3> ends = Generator(out, prefix, seed + static_cast<std::uint64_t>(c) * 1000003).run();
+        Json copy = empty;
+        const std::array<std::string, 3> ends = Generator(copy, prefix, seed + static_cast<std::uint64_t>(c) * 1000003, model).run();
+        if (full) balance(copy, kSlackLoading);
+        if (full && c > 0) release(copy, kSlackLoading);
+        for (const char* list : {"buses", "nodes", "elements"})
+            for (Json& entry : copy[list]) out[list].push_back(std::move(entry));
         if (c > 0)
+            // With machines two short circuits side by side: long ones at other places would carry flows around through both copies
+            // and charge more than the machines there can take.
             for (int k = 0; k < 2; ++k)
-                out["elements"].push_back({{"type", "line"}, {"name", prefix + "TIE" + std::to_string(k)}, {"from", last[k == 0 ? 2 : 1]},
-                                           {"to", ends[k == 0 ? 0 : 1]}, {"length", 200e3}, {"r1", k735.r1}, {"l1", k735.l1}, {"c1", k735.c1},
+                out["elements"].push_back({{"type", "line"}, {"name", prefix + "TIE" + std::to_string(k)}, {"from", last[k == 0 && !full ? 2 : 1]},
+                                           {"to", ends[k == 0 && !full ? 0 : 1]}, {"length", full ? 60e3 : 200e3}, {"r1", k735.r1}, {"l1", k735.l1}, {"c1", k735.c1},
                                            {"r0", k735.r0}, {"l0", k735.l0}, {"c0", k735.c0}});
         last = ends;
     }
+    if (full && scale > 1) balance(out, kSlackLoading);
+    if (!fault_bus.empty())
+        out["elements"].push_back({{"type", "fault"}, {"name", "FAULT"}, {"bus", fault_bus}, {"kind", "abcg"}, {"r", 0.1}, {"start", kFaultStart_s}, {"stop", kFaultStop_s}});
     return out;
 }
 

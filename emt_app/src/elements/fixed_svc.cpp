@@ -1,0 +1,33 @@
+// Stand-in of a static var compensator, whose full model is "svc": the TCR reactor and the TSC capacitor at a fixed operating point,
+// in star to ground. No firing, no regulator.
+#include "elements/element.hpp"
+
+namespace emt {
+namespace {
+class FixedSvc final : public Element {
+public:
+    explicit FixedSvc(Reader& in)
+        : bus_(in.bus("bus", false)),
+          l_(in.number("l", Reader::Range::positive)),
+          c_(in.number("c", Reader::Range::positive)) {}
+    void lower(Network& net, Reporter&) const override {
+        for (const int p : bus_) {
+            net.reactives.push_back({{p, kGround}, net.dt_s / (2 * l_), false, 0});
+            net.reactives.push_back({{p, kGround}, 2 * c_ / net.dt_s, true, 0});
+        }
+    }
+    [[nodiscard]] Census census() const override { return {.svcs = 1}; }
+    [[nodiscard]] std::string simplified() const override { return "fixed susceptance, no thyristors, no regulator"; }
+
+private:
+    Nodes3 bus_;
+    double l_, c_;  // H, F per phase
+};
+}  // namespace
+ElementType fixed_svc_element() {
+    return {"fixed_svc", make<FixedSvc>, R"({"required": ["bus", "l", "c"], "properties": {
+        "bus": {"$ref": "#/$defs/name"},
+        "l": {"$ref": "#/$defs/positive"},
+        "c": {"$ref": "#/$defs/positive"}}})"};
+}
+}  // namespace emt
