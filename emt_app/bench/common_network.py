@@ -87,3 +87,51 @@ def as_netlist(parts: list[Part], dt_s: float, stop_s: float) -> str:
     lines += [".options method=trap", f".tran {dt_s} {stop_s} 0 {dt_s} uic"]
     lines += [".control", "run", "quit 0", ".endc", ".end"]
     return "\n".join(lines) + "\n"
+
+
+def part_with(nodes: list[str], parts: list[Part], most_parts: int) -> tuple[list[str], list[Part]]:
+    """The first nodes of a network and what joins them, and joins them to ground: as many as have `most_parts` at most.
+
+    Parallel parts of one kind are one: R and L add as 1/x, C as x.
+    """
+    sums: dict[tuple[str, str, str], float] = {}
+    sources = []
+    for part in parts:
+        if part.kind == "current_source":
+            sources.append(part)
+            continue
+        key = (part.kind, *sorted((part.p, part.q)))
+        sums[key] = sums.get(key, 0) + (part.value if part.kind == "capacitor" else 1 / part.value)
+    merged = [
+        Part(kind, f"{kind[0]}{i}", p, q, value if kind == "capacitor" else 1 / value)
+        for i, ((kind, p, q), value) in enumerate(sums.items())
+    ]
+    order = {name: i for i, name in enumerate(nodes)} | {"0": -1}
+
+    def last_node(part: Part) -> int:
+        return max(order[part.p], order[part.q])
+
+    by_node = sorted(merged + sources, key=last_node)
+    count = last_node(by_node[most_parts]) if len(by_node) > most_parts else len(nodes)
+    return nodes[:count], [part for part in by_node if last_node(part) < count]
+
+
+def as_bpa_cards(nodes: list[str], parts: list[Part], dt_s: float, steps: int) -> str:
+    """Input of the BPA EMTP: wide fields for R, ohm, L, mH, and C, uF; no output but the first node."""
+    name = {node: f"N{i}" for i, node in enumerate(nodes)} | {"0": ""}
+    cards = ["BEGIN NEW DATA CASE", f"{dt_s:8.1E}{dt_s * steps:8.1E}"]
+    cards += ["".join(f"{n:8d}" for n in (10**7, 1, 0, 0, 0, 0, 0, 0)), "$VINTAGE, 1"]
+    for part in parts:
+        if part.kind != "current_source":
+            units = {"resistor": 1, "inductor": 1e3, "capacitor": 1e6}
+            values = "".join(f"{part.value * unit if part.kind == kind else 0:16.8E}" for kind, unit in units.items())
+            cards.append(f"  {name[part.p]:<6}{name[part.q]:<6}{'':12}{values}")
+    cards += ["$VINTAGE, 0", "BLANK CARD ENDING BRANCHES", "BLANK CARD ENDING SWITCHES"]
+    cards += [
+        f"14{name[part.p]:<6}-1{part.value:10.4E}{FREQUENCY_HZ:10.4f}{part.phase_deg:10.3f}{0:10.3f}{-1:10.3f}{9999:10.2f}"
+        for part in parts
+        if part.kind == "current_source"
+    ]
+    cards += ["BLANK CARD ENDING SOURCES", f"  {name[nodes[0]]}", "BLANK CARD ENDING NODE VOLTAGE OUTPUT"]
+    cards += ["BLANK CARD ENDING PLOTS", "BEGIN NEW DATA CASE", "BLANK CARD ENDING THE CASE"]
+    return "\n".join(cards) + "\n"

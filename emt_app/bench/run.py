@@ -1,6 +1,6 @@
 """Speed of the simulator on one node, beside its bounds and beside ngspice and DPsim, in one run.
 
-Usage: python3 run.py --build BUILD_DIRECTORY [--output bench.json] [--repeats 7] [--scales 1,10,100]
+Usage: python3 run.py --build BUILD_DIRECTORY [--output bench.json] [--repeats 7] [--scales 1,10,100] [--bpa PROGRAM]
 Medians over the repeats. DPsim and ngspice are used when they are installed; what is missing is said. The output says
 where it was made (`provenance`) and holds each target with the value measured (`targets`).
 """
@@ -20,7 +20,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from common_network import Part, as_case, as_netlist, reduce_case
+from common_network import Part, as_bpa_cards, as_case, as_netlist, part_with, reduce_case
 
 sys.path.append(str(Path(__file__).resolve().parents[2]))
 
@@ -35,6 +35,7 @@ except ImportError:
 DT_S = 50e-6
 STEP_LIMIT_US = 7.0
 DPSIM_FACTOR = 50.0
+BPA_MOST_PARTS = 950  #: it reads 1000 cards
 BOUND_FACTOR = 2.5
 RING_LIMIT_US = 0.3
 PINGPONG_FACTOR = 2.0
@@ -55,8 +56,8 @@ def call(*command: str | Path) -> str:
 
 
 class Bench:
-    def __init__(self, build: Path, work: Path, repeats: int) -> None:
-        self.build, self.work, self.repeats = build, work, repeats
+    def __init__(self, build: Path, work: Path, repeats: int, bpa: Path | None = None) -> None:
+        self.build, self.work, self.repeats, self.bpa = build, work, repeats, bpa
         self.provenance: dict[str, Any] = {}
 
     def run(self, case: Path, steps: int, *arguments: str, ranks: int = 0) -> list[dict[str, Any]]:
@@ -132,7 +133,25 @@ class Bench:
         out["times_faster_than_dpsim"] = dpsim / ours if dpsim is not None else None
         spice = ngspice_step_us(parts, self.work)
         out["ngspice_us"] = spice if spice is not None else "not provided here"
+        out["bpa"] = self.beside_bpa(nodes, parts)
         return out
+
+    def beside_bpa(self, nodes: list[str], parts: list[Part]) -> dict[str, Any] | str:
+        """The part of the common network that the BPA EMTP can read."""
+        if self.bpa is None:
+            return "not provided here"
+        few_nodes, few = part_with(nodes, parts, BPA_MOST_PARTS)
+        case = self.work / "bpa.json"
+        case.write_text(json.dumps(as_case(few_nodes, few, DT_S)))
+        theirs = bpa_step_us(self.bpa, few_nodes, few, self.work, self.repeats)
+        ours = statistics.median(r["step_us"]["p50"] for r in self.run(case, 50000))
+        return {
+            "nodes": len(few_nodes),
+            "parts": len(few),
+            "bpa_us": theirs,
+            "emt_us": ours,
+            "times_faster": theirs / ours,
+        }
 
 
 def dpsim_step_us(nodes: Sequence[str], parts: Sequence[Part], work: Path, steps: int = 400) -> float | None:
@@ -186,6 +205,23 @@ def ngspice_step_us(parts: Sequence[Part], work: Path, steps: int = 400) -> floa
     return (times[1] - times[0]) / steps * 1e6
 
 
+def bpa_step_us(
+    program: Path, nodes: list[str], parts: list[Part], work: Path, repeats: int, steps: int = 20000
+) -> float:
+    def seconds(count: int) -> float:
+        cards = work / "bpa.dat"
+        cards.write_text(as_bpa_cards(nodes, parts, DT_S, count))
+        start = time.perf_counter()
+        shown = call(program, cards)
+        took = time.perf_counter() - start
+        if "exception" in shown:
+            raise SystemExit(f"{program} {cards} failed:\n{shown}")
+        return took
+
+    # The difference leaves out reading the cards.
+    return statistics.median((seconds(2 * steps) - seconds(steps)) / steps * 1e6 for _ in range(repeats))
+
+
 # [value measured or None, limit, met or None]
 Target = tuple[float | None, float, bool | None]
 
@@ -228,9 +264,10 @@ def main() -> int:
     parser.add_argument("--output", type=Path, default=Path("bench.json"))
     parser.add_argument("--repeats", type=int, default=7)
     parser.add_argument("--scales", default="1,10,100", help="copies of the reference network")
+    parser.add_argument("--bpa", type=Path, help="program of the BPA EMTP's translation to C++, to be timed beside")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as work:
-        bench = Bench(options.build.resolve(), Path(work), options.repeats)
+        bench = Bench(options.build.resolve(), Path(work), options.repeats, options.bpa and options.bpa.resolve())
         out: dict[str, Any] = {}
         out["serial"] = {scale: bench.serial(int(scale)) for scale in options.scales.split(",")}
         out["two_ranks"] = {

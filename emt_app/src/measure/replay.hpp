@@ -29,6 +29,6 @@ struct Work {
 };
 
 /// Collective. Advances the simulation by some steps with its events frozen; the engine cannot be stepped afterwards.
-[[nodiscard]] Work measure_work(MPI_Comm comm, Engine& engine, bool in_parts);
+[[nodiscard]] Work measure_work(MPI_Comm comm, Engine& engine, bool in_parts = false);
 
 }  // namespace emt
