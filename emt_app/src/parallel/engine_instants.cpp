@@ -26,7 +26,10 @@ Engine::Watch Engine::make_watch(const Batch& batch) const {
     for (int l = 0; l < batch.lanes(); ++l) {
         const std::vector<Switch>& switches = batch.lane(l).task->switches;
         for (std::size_t p = 0; p < switches.size(); ++p)
-            if (switches[p].valve != Valve::none || switches[p].at_current_zero) watch.poles.push_back({l, static_cast<int>(p), false, 0});
+            if (const Switch& s = switches[p]; s.valve != Valve::none || s.at_current_zero) {
+                watch.poles.push_back({l, static_cast<int>(p), false, &s, s.reads[0] == kNoSignal ? nullptr : &batch.signal(l, s.reads[0])});
+                watch.valves = watch.valves || s.valve != Valve::none;
+            }
     }
     if (!watch.poles.empty()) make_room(watch, batch);
     return watch;
@@ -39,10 +42,8 @@ void Engine::make_room(Watch& watch, const Batch& batch) {
 }
 
 bool Engine::watching(std::size_t index) const {
-    const std::vector<Pole>& poles = watches_[index].poles;
-    return !watches_[index].due.empty() || std::any_of(poles.begin(), poles.end(), [&](const Pole& p) {
-        return p.armed || batches_[index].lane(p.lane).task->switches[static_cast<std::size_t>(p.pole)].valve != Valve::none;
-    });
+    const Watch& watch = watches_[index];
+    return watch.valves || !watch.due.empty() || std::any_of(watch.poles.begin(), watch.poles.end(), [](const Pole& p) { return p.armed; });
 }
 
 void Engine::keep(std::size_t index) {
@@ -52,45 +53,50 @@ void Engine::keep(std::size_t index) {
 void Engine::move_poles(std::size_t index, std::uint64_t step) {
     if (!watching(index)) return;
     Watch& watch = watches_[index];
-    const auto in = [](int lane) { return [lane](const auto& p) { return p.lane == lane; }; };
+    unsigned lanes = 0;
+    for (const Pole& p : watch.poles) lanes |= p.still ? 0 : 1U << p.lane;
+    for (const Due& d : watch.due) lanes |= 1U << d.lane;
     for (int l = 0; l < batches_[index].lanes(); ++l)
-        if (std::any_of(watch.poles.begin(), watch.poles.end(), in(l)) || std::any_of(watch.due.begin(), watch.due.end(), in(l)))
-            move_poles(watch, batches_[index], l, step, (restart_lanes(index) >> l & 1U) != 0);
+        if ((lanes >> l & 1U) != 0) move_poles(watch, batches_[index], l, step, (restart_lanes(index) >> l & 1U) != 0);
     watch.due.clear();
 }
 
 void Engine::read_gates(std::size_t index) {
-    for (Pole& p : watches_[index].poles)
-        if (const int signal = batches_[index].lane(p.lane).task->switches[static_cast<std::size_t>(p.pole)].reads[0]; signal != kNoSignal)
-            p.gate = batches_[index].signal(p.lane, signal);
+    for (Pole& p : watches_[index].poles) {
+        if (p.signal == nullptr) continue;
+        p.gate = *p.signal;
+        const bool closed = batches_[index].lane(p.lane).topology.closed[static_cast<std::size_t>(p.pole)] != 0;
+        p.still = closed ? p.device->valve == Valve::pair && p.gate <= 0 : p.gate > 1;
+        if (p.still) p.entry = 0;
+    }
 }
 
 double Engine::passed(const Batch& batch, const Pole& pole, const double* v) const {
-    const Switch& s = batch.lane(pole.lane).task->switches[static_cast<std::size_t>(pole.pole)];
+    const Switch& s = *pole.device;
     const auto at = [&](int node) { return node == kGround ? 0.0 : cell(v, node, pole.lane); };
     const double u = at(s.node[0]) - at(s.node[1]);
     return batch.lane(pole.lane).topology.closed[static_cast<std::size_t>(pole.pole)] != 0 ? s.g_on * u : u;
 }
 
 /// The first instant not before x at which the gate is on.
-double Engine::gate_from(const Switch& s, const Pole& pole, double x, std::uint64_t step) const {
-    if (s.reads[0] != kNoSignal) return std::max(x, pole.gate);
-    return std::max(x, s.firing.on_from(instant(step, x)) / net_.dt_s - static_cast<double>(step));
+double Engine::gate_from(const Pole& pole, double x, std::uint64_t step) const {
+    if (pole.signal != nullptr) return std::max(x, pole.gate);
+    return std::max(x, pole.device->firing.on_from(instant(step, x)) / net_.dt_s - static_cast<double>(step));
 }
 
 double Engine::instant_of(const Batch& batch, const Pole& pole, double x, double now, std::uint64_t step) const {
-    const Switch& s = batch.lane(pole.lane).task->switches[static_cast<std::size_t>(pole.pole)];
+    const Switch& s = *pole.device;
     const double from = pole.before;
     const double crossing = from == now ? x : x + (1 - x) * (from / (from - now));
     if (batch.lane(pole.lane).topology.closed[static_cast<std::size_t>(pole.pole)] != 0) {
         if (s.valve == Valve::none) return pole.armed && !frozen_ && !(from * now > 0) && crossing >= pole.from ? crossing : kNever;
-        if (s.valve == Valve::pair) return from != 0 && !(from * now > 0) && gate_from(s, pole, crossing, step) > crossing ? crossing : kNever;
+        if (s.valve == Valve::pair) return from != 0 && !(from * now > 0) && gate_from(pole, crossing, step) > crossing ? crossing : kNever;
         return now < 0 ? (from > 0 ? crossing : x) : kNever;
     }
     if (s.valve == Valve::diode) return now > 0 ? (from < 0 ? crossing : x) : kNever;
     if (s.valve == Valve::none) return kNever;
     // Fired at `fired`; a thyristor whose voltage becomes positive later closes then, if its gate is still on.
-    const double fired = gate_from(s, pole, x, step);
+    const double fired = gate_from(pole, x, step);
     if (fired > 1) return kNever;
     if (s.gentle()) {
         if (from * now < 0) return crossing < fired ? kNever : crossing;
@@ -99,7 +105,7 @@ double Engine::instant_of(const Batch& batch, const Pole& pole, double x, double
     }
     if (s.valve == Valve::pair) return fired;
     if (from + (now - from) * ((fired - x) / (1 - x)) > 0) return fired;
-    const double again = now > 0 ? gate_from(s, pole, crossing, step) : kNever;
+    const double again = now > 0 ? gate_from(pole, crossing, step) : kNever;
     return again <= 1 ? again : kNever;
 }
 
@@ -112,14 +118,16 @@ void Engine::set_waves(Watch& watch, const Batch& batch, int lane, double x) {
 }
 
 void Engine::move_poles(Watch& watch, Batch& batch, int lane, std::uint64_t step, bool jumped) {
-    const auto poles = std::equal_range(watch.poles.begin(), watch.poles.end(), Pole{lane, 0, false, 0},
+    const auto poles = std::equal_range(watch.poles.begin(), watch.poles.end(), Pole{lane, 0, false},
                                         [](const Pole& a, const Pole& b) { return a.lane < b.lane; });
     const auto stand = [&](const AlignedDoubles& state) {
-        for (auto p = poles.first; p != poles.second; ++p) p->before = passed(batch, *p, batch.rows_in(state, batch.view().v));
+        for (auto p = poles.first; p != poles.second; ++p)
+            if (!p->still) p->before = passed(batch, *p, batch.rows_in(state, batch.view().v));
     };
     // One that waits for its current zero has met it if the current jumps across.
     const auto jump = [&](const AlignedDoubles& state) {
         for (auto p = poles.first; p != poles.second; ++p) {
+            if (p->still) continue;
             const double now = passed(batch, *p, batch.rows_in(state, batch.view().v));
             p->before = p->armed && p->before * now < 0 ? 0 : now;
         }
@@ -129,7 +137,8 @@ void Engine::move_poles(Watch& watch, Batch& batch, int lane, std::uint64_t step
     double x = 0;
     int moves = 0;
     stand(watch.before);
-    for (auto p = poles.first; p != poles.second; ++p) p->earlier = std::exchange(p->entry, p->before);
+    for (auto p = poles.first; p != poles.second; ++p)
+        if (!p->still) p->earlier = std::exchange(p->entry, p->before);
     if (jumped) jump(watch.from);
     for (;; ++moves) {
         Pole* mover = nullptr;
@@ -142,7 +151,7 @@ void Engine::move_poles(Watch& watch, Batch& batch, int lane, std::uint64_t step
             }
         const double* const v = batch.rows_in(*until, batch.view().v);
         for (auto p = poles.first; p != poles.second; ++p)
-            if (const double t = instant_of(batch, *p, x, passed(batch, *p, v), step); t < at) {
+            if (const double t = p->still ? kNever : instant_of(batch, *p, x, passed(batch, *p, v), step); t < at) {
                 mover = &*p;
                 at = t;
             }
