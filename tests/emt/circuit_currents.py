@@ -26,44 +26,50 @@ def names_of(case: dict[str, Any]) -> list[str]:
     return [f"{bus}.{phase}" for bus in case["buses"] for phase in "abc"] + list(case["nodes"])
 
 
-def _bus(case: dict[str, Any], name: str) -> list[str]:
+def _bus(case: dict[str, Any], name: Any) -> list[str]:
     return [f"{name}.{p}" for p in "abc"] if name in case["buses"] else [name] * 3
 
 
 def paths(case: dict[str, Any], e: Element) -> Iterator[Path]:
     """All that flows through an element, by the channels that ``emt run --help`` names."""
     name, kind = e["name"], e["type"]
-    phases = [f"{name}.{p}" for p in "abc"]
     if kind == "line":
         for end in ("from", "to"):
             yield from (Path(f"{name}.{end}.{p}.i", node) for p, node in zip("abc", _bus(case, e[end]), strict=True))
     elif kind == "transformer":
-        for winding, bus, sign in (("i1", e["primary"], 1), ("i2", e["secondary"], -1)):
-            nodes = _bus(case, bus)
-            delta = e["connection"].startswith("D") if sign > 0 else e["connection"].endswith("D")
-            for k, phase in enumerate(phases):
-                ends = (nodes[k], nodes[(k + 1) % 3] if delta else "0")
-                yield Path(f"{phase}.{winding}", *(ends if sign > 0 else ends[::-1]))
-    elif kind == "coupled_rl":
-        ends = zip(_bus(case, e["from"]), _bus(case, e["to"]), strict=True)
-        yield from (Path(f"{phase}.i", *pair) for phase, pair in zip(phases, ends, strict=True))
-    elif kind == "source":
-        yield from (Path(f"{phase}.i", "0", node) for phase, node in zip(phases, _bus(case, e["bus"]), strict=True))
+        yield from _of_transformer(case, e)
+    elif kind == "fault":
+        yield from _of_fault(e)
     elif kind in ("voltage_source", "current_source"):
         yield Path(f"{name}.i", e.get("from", "0"), e["to"])
-    elif kind == "fault":
-        letters = e["kind"].removesuffix("g")
-        for k, p in enumerate(letters):
-            q = letters[(k + 1) % len(letters)]
-            if e["kind"].endswith("g"):
-                yield Path(f"{name}.{p}.i", f"{e['bus']}.{p}")
-            elif k == 0 or len(letters) > 2:
-                yield Path(f"{name}.{p}{q}.i", f"{e['bus']}.{p}", f"{e['bus']}.{q}")
     elif "nodes" in e:
         yield Path(f"{name}.i", *e["nodes"])
     else:
-        ends = zip(*(_bus(case, bus) for bus in e["buses"]), strict=True)
-        yield from (Path(f"{phase}.i", *pair) for phase, pair in zip(phases, ends, strict=True))
+        keys = {"source": ("", "bus"), "coupled_rl": ("from", "to")}.get(kind)
+        first, second = (e.get(key, "0") for key in keys) if keys else e["buses"]
+        for p, a, b in zip("abc", _bus(case, first), _bus(case, second), strict=True):
+            yield Path(f"{name}.{p}.i", a, b)
+
+
+def _of_transformer(case: dict[str, Any], e: Element) -> Iterator[Path]:
+    for winding, key, delta in (
+        ("i1", "primary", e["connection"][0] == "D"),
+        ("i2", "secondary", e["connection"][-1] == "D"),
+    ):
+        nodes = _bus(case, e[key])
+        for k, p in enumerate("abc"):
+            first, second = nodes[k], nodes[(k + 1) % 3] if delta else "0"
+            into = key == "primary"
+            yield Path(f"{e['name']}.{p}.{winding}", first if into else second, second if into else first)
+
+
+def _of_fault(e: Element) -> Iterator[Path]:
+    letters = e["kind"].removesuffix("g")
+    if e["kind"].endswith("g"):
+        yield from (Path(f"{e['name']}.{p}.i", f"{e['bus']}.{p}") for p in letters)
+        return
+    for p, q in list(zip(letters, letters[1:] + letters[0], strict=True))[: 1 if len(letters) == 2 else 3]:
+        yield Path(f"{e['name']}.{p}{q}.i", f"{e['bus']}.{p}", f"{e['bus']}.{q}")
 
 
 def currents_into_nodes(case: dict[str, Any], waves: Waves) -> Waves:
@@ -78,8 +84,8 @@ def currents_into_nodes(case: dict[str, Any], waves: Waves) -> Waves:
 
 
 class Energies:
-    """Energies of a run, J. In a step energy is the product of the means of voltage and current, as the trapezoidal rule takes it;
-    in a step that begins with a jump both are what they are at its end."""
+    """Energies of a run, J. In a step energy is the product of the means of voltage and current, as the trapezoidal
+    rule takes it; in a step that begins with a jump both are what they are at its end."""
 
     def __init__(self, case: dict[str, Any], waves: Waves, dt_s: float, jumps: set[int]) -> None:
         self._case, self._waves, self._dt = case, waves, dt_s
@@ -109,7 +115,9 @@ class Energies:
 
     def delivered(self) -> float:
         """By the terminals of all sources."""
-        return sum(-self._work(self._across(p), self._waves[p.channel]) for e in self._sources() for p in paths(self._case, e))
+        return sum(
+            -self._work(self._across(p), self._waves[p.channel]) for e in self._sources() for p in paths(self._case, e)
+        )
 
     def turned_over(self) -> float:
         """The same with every step's energy counted as positive."""
@@ -123,8 +131,8 @@ class Energies:
         return [e for e in self._case["elements"] if "source" in e["type"]]
 
     def taken(self) -> float:
-        """Heat of resistances, energy of inductances, capacitances and cores from their currents and voltages, heat of arresters as
-        ``NAME.energy`` has it, what goes into lines."""
+        """Heat of resistances, energy of inductances, capacitances and cores from their currents and voltages, heat of
+        arresters as ``NAME.energy`` has it, what goes into lines."""
         return sum(self._of(e) for e in self._case["elements"] if "source" not in e["type"])
 
     def _of(self, e: Element) -> float:
@@ -135,10 +143,12 @@ class Energies:
             "resistor": lambda: sum(self._lost(e["r"], x) for x in i),
             "inductor": lambda: sum(self._lost(e.get("r", 0), x) + self._stored(e["l"], x) for x in i),
             "capacitor": lambda: sum(
-                self._lost(e.get("r", 0), x) + self._stored(e["c"], y - e.get("r", 0) * x) for x, y in zip(i, u, strict=True)
+                self._lost(e.get("r", 0), x) + self._stored(e["c"], y - e.get("r", 0) * x)
+                for x, y in zip(i, u, strict=True)
             ),
             "series_rlc": lambda: sum(
-                self._lost(e["r"], x) + self._stored(e["l"], x) + self._stored(e["c"], self._charge(x) / e["c"]) for x in i
+                self._lost(e["r"], x) + self._stored(e["l"], x) + self._stored(e["c"], self._charge(x) / e["c"])
+                for x in i
             ),
             "coupled_rl": lambda: self._lost(e["r"], i) + self._stored(e["l"], i),
             "arrester": lambda: sum(float(self._waves[p.channel.removesuffix("i") + "energy"][-1]) for p in through),

@@ -1,10 +1,11 @@
-"""Networks of an EMT case by another method than the simulator's: a descriptor system E·x' + A·x = b(t), solved to high order.
+"""Networks of an EMT case by another method than the simulator's: a descriptor system E·x' + A·x = b(t), to high order.
 
-The states are fluxes' currents, charges' voltages and flux linkages, with node voltages and currents of sources beside them. Between
-events the system is linear and is integrated by the three-stage Radau IIA method (order 5; E. Hairer, G. Wanner, Solving Ordinary
-Differential Equations II, 1996, ch. IV.8). Whatever bends or breaks a solution is stepped to exactly: operations and starts of
-sources, corners of characteristics, current zeros, arrivals of what has happened at the other end of a line. Nothing is shared with
-the simulator: no companion models, no merged elements, no tasks, no interpolated instants.
+The unknowns are voltages of nodes, currents of inductances, sources and lines, voltages of capacitances, flux linkages.
+Between events the system is linear and is integrated by the three-stage Radau IIA method (order 5; E. Hairer,
+G. Wanner, Solving Ordinary Differential Equations II, 1996, ch. IV.8). Whatever bends or breaks a solution is stepped
+to exactly: operations and starts of sources, corners of characteristics, current zeros, arrivals of what has happened
+at the other end of a line. Nothing is shared with the simulator: no companion models, no merged elements, no tasks, no
+interpolation.
 """
 
 from __future__ import annotations
@@ -44,7 +45,11 @@ _STAGE_POWERS = np.linalg.inv(np.vander(_C, 3, increasing=True))
 #: Of the largest voltage or flux: what counts as a boundary reached.
 _REACHED = 1e-10
 _CLARKE = np.array(
-    [[1 / math.sqrt(3)] * 3, [math.sqrt(2 / 3), -math.sqrt(1 / 6), -math.sqrt(1 / 6)], [0, math.sqrt(0.5), -math.sqrt(0.5)]]
+    [
+        [1 / math.sqrt(3)] * 3,
+        [math.sqrt(2 / 3), -math.sqrt(1 / 6), -math.sqrt(1 / 6)],
+        [0, math.sqrt(0.5), -math.sqrt(0.5)],
+    ]
 )
 
 
@@ -216,19 +221,19 @@ class DenseReference:
                 continue
             self._charged(p, q, e["r"], 0.0, e["c"])
 
-    def _charged(self, p: int, q: int, r: float, l: float, c: float) -> None:
-        """R, L and C in series. Before t = 0 the whole voltage lies across the capacitor if there is an inductance; a charged node
-        without one begins with no current, too."""
+    def _charged(self, p: int, q: int, r: float, inductance: float, c: float) -> None:
+        """R, L and C in series. A start from zero has no current: the whole voltage lies across the inductance, if
+        there is one, and otherwise across the capacitance."""
         i, w = self._unknown(), self._unknown()
         self._through(p, q, i)
         self._put(i, i, -r)
-        self._put(i, i, -l, "e")
+        self._put(i, i, -inductance, "e")
         self._put(i, w, -1)
         self._put(w, i, 1)
         self._put(w, w, -c, "e")
 
         def start(given: dict[int, float]) -> None:
-            self._x[w] = 0.0 if l > 0 else given.get(p, 0.0) - given.get(q, 0.0)
+            self._x[w] = 0.0 if inductance > 0 else given.get(p, 0.0) - given.get(q, 0.0)
 
         self._starts.append(start)
 
@@ -236,13 +241,13 @@ class DenseReference:
         for p, q in self._ends(e):
             self._charged(p, q, e["r"], e["l"], e["c"])
 
-    def _coupled(self, p: list[int], q: list[int], r: Any, l: Any) -> list[int]:
+    def _coupled(self, p: list[int], q: list[int], r: Any, inductance: Any) -> list[int]:
         rows = [self._unknown() for _ in p]
         for k, i in enumerate(rows):
             self._through(p[k], q[k], i)
             for m, other in enumerate(rows):
                 self._put(i, other, -r[k][m])
-                self._put(i, other, -l[k][m], "e")
+                self._put(i, other, -inductance[k][m], "e")
         return rows
 
     def _coupled_rl(self, e: Element) -> None:
@@ -251,7 +256,11 @@ class DenseReference:
     def _drive(self, row: int, keys: Element, sign: float = 1.0) -> None:
         value, start = wave(keys, self._frequency)
         phasor = 0j
-        if keys.get("shape", "sine") == "sine" and start < 0 and keys.get("frequency", self._frequency) == self._frequency:
+        if (
+            keys.get("shape", "sine") == "sine"
+            and start < 0
+            and keys.get("frequency", self._frequency) == self._frequency
+        ):
             phasor = sign * keys["amplitude"] * np.exp(1j * math.radians(keys.get("phase", 0)))
         self._sources.append(_Source(row, lambda t: sign * value(t), start, phasor))
 
@@ -270,9 +279,9 @@ class DenseReference:
             own, mutual = (zero + 2 * positive) / 3, (zero - positive) / 3
             return [[own if i == k else mutual for k in range(3)] for i in range(3)]
 
-        r = matrix(e.get("r0", e["r1"]), e["r1"])
-        l = matrix(e.get("l0", e["l1"]), e["l1"])
-        for k, row in enumerate(self._coupled(self._bus(e["bus"]), [-1] * 3, r, l)):
+        r = matrix(e["r0"] if "r0" in e else e["r1"], e["r1"])
+        inductance = matrix(e["l0"] if "l0" in e else e["l1"], e["l1"])
+        for k, row in enumerate(self._coupled(self._bus(e["bus"]), [-1] * 3, r, inductance)):
             self._drive(row, e | {"phase": e.get("phase", 0) - 120 * k})
 
     _machine = _condenser = _source
@@ -354,7 +363,9 @@ class DenseReference:
         phases = [bus["abc".index(c)] for c in e["kind"] if c != "g"]
         grounded = e["kind"].endswith("g")
         for k in range(1 if not grounded and len(phases) == 2 else len(phases)):
-            pole = self._pole(phases[k], -1 if grounded else phases[(k + 1) % len(phases)], 1 / e.get("r", 0.1), 0.0, False)
+            pole = self._pole(
+                phases[k], -1 if grounded else phases[(k + 1) % len(phases)], 1 / e.get("r", 0.1), 0.0, False
+            )
             self._operate(e["start"], pole, True, False)
             if "stop" in e:
                 self._operate(e["stop"], pole, False, True)
@@ -385,8 +396,9 @@ class DenseReference:
                 self._core(a, b, e["saturation"], fluxes[k])
 
     def _line(self, e: Element) -> None:
-        """In modes, with u = v - (R/4)·i inside of either end: u - Z·i = T·(u + Z·i of the far end) + Γ·(u + Z·i of this one), both τ
-        ago: half of the resistance in the middle of the line lets T = Z/(Z + R/4) through and reflects Γ = 1 - T."""
+        """In modes, with u = v - (R/4)·i inside of either end and the wave w = u + Z·i that leaves it:
+        u - Z·i = T·w(far end) + Γ·w(this one), both τ ago. Half of the resistance is in the middle of the line; it lets
+        T = Z/(Z + R/4) through and reflects Γ = 1 - T."""
         ends = (self._bus(e["from"]), self._bus(e["to"]))
         line = _Line(ends, ([], []), [], [], [])
         for mode in range(3):
@@ -431,7 +443,8 @@ class DenseReference:
 
     def _waves_rows(self) -> None:
         """What has left each end as rows of x, and what arrives as places in the right-hand side."""
-        rows, self._arrivals = [], []
+        rows: list[Vector] = []
+        self._arrivals: list[tuple[float, int, int, float, int, float]] = []
         for line in self._lines:
             first = len(rows)
             for end in range(2):
@@ -534,6 +547,9 @@ class DenseReference:
                     self._accept(t, x, stages)
                     self._change(t + x, k, target)
                     return t + x
+                if h > 1e-4 * self._step:
+                    until = t + h / 2  # there and back within a step
+                    continue
             self._change(t, k, target)
         raise RuntimeError(f"no consistent state at t = {t}")
 
@@ -547,7 +563,7 @@ class DenseReference:
             bound = low if abs(y[2] - low) < abs(y[2] - high) else high
             if abs(y[2] - bound) < 0.1 * _REACHED * self._scale:
                 return x
-            a, b, c = _STAGE_POWERS @ y
+            _, b, c = _STAGE_POWERS @ y
             slope = (b + 2 * c) / x
             if slope == 0:
                 return x
@@ -565,7 +581,7 @@ class DenseReference:
             self._announce(t, 2)
 
     def _announce(self, t: float, generations: int) -> None:
-        """What happens now arrives elsewhere later, and again later where it came from: what lies on the grid always is followed."""
+        """What happens now arrives elsewhere later, and again where it came from: on the grid all of it is followed."""
         for delay in self._delays:
             arrival = t + delay
             number = round(arrival / self._step)
@@ -620,7 +636,8 @@ class DenseReference:
 
     @property
     def after(self) -> NDArray[np.float64]:
-        """The same just after these instants, by extrapolation, where something happens or arrives: other values if voltages jump."""
+        """The same just after these instants, by extrapolation, where something happens or arrives: if voltages jump,
+        other values."""
         return np.array(self._after)
 
     def _act(self, t: float, operation: _Operation) -> None:

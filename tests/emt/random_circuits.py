@@ -1,7 +1,7 @@
-"""Random networks by seed for accuracy: smaller than those of ``random_networks.py``, and such that a step of the study resolves them.
+"""Random networks by seed for accuracy: smaller than those of ``random_networks.py``, and resolved by their steps.
 
-Natural frequencies and time constants are those of networks of a few hundred hertz. Lines take whole numbers of steps. Events lie at
-steps or, if asked for, anywhere.
+Natural frequencies and time constants are those of networks of a few hundred hertz. Lines take whole numbers of steps.
+Events lie at steps or, if asked for, between them.
 """
 
 from __future__ import annotations
@@ -31,7 +31,8 @@ class _Elements(RandomElements):
 
     def times(self, count: int) -> list[float]:
         steps = sorted(self._values.sample(self._instants, count))
-        return [(n + (self._values.uniform(0.1, 0.9) if self._between else 0.0)) * self._study.dt_s for n in steps]
+        # A third of a step is a third of a step again when steps are a quarter as long: errors of both can be compared.
+        return [(n + (self._values.choice((1, 2)) / 3 if self._between else 0.0)) * self._study.dt_s for n in steps]
 
     def whole_line(self, ends: tuple[Bus, Bus]) -> None:
         """Of one to twenty steps in each mode."""
@@ -46,7 +47,7 @@ class _Elements(RandomElements):
         self._add("line", keys)
 
     def steep_arrester(self, ends: Ends, segments: int) -> None:
-        """i = k·u^α by as many segments, which carry the current of a usual load near twice the usual voltage."""
+        """i = k·u^α by as many segments, which carry five times the current of a usual load at the usual voltage."""
         alpha = self._values.uniform(5, 15)
         top_v = PEAK_V * self._values.uniform(0.8, 1.5)
         points = [top_v * (0.4 + 0.6 * (k + 1) / segments) for k in range(segments)]
@@ -65,7 +66,9 @@ class _Elements(RandomElements):
 
 def random_circuit(seed: int, kind: str, *, start: str = "zero", between_steps: bool = False) -> Case:
     """A case that is a function of the arguments alone; names begin with its seed."""
-    return _Circuit(Random(f"{kind} {start} {between_steps} {seed}"), kind, f"{kind[0]}{seed}", start, between_steps).case()
+    return _Circuit(
+        Random(f"{kind} {start} {between_steps} {seed}"), kind, f"{kind[0]}{seed}", start, between_steps
+    ).case()
 
 
 class _Circuit:
@@ -85,7 +88,12 @@ class _Circuit:
 
     def case(self) -> Case:
         case: Case = {"format": "kappa-emt-case", "version": 1, "dt": STUDY_DT_S, "frequency": 60.0}
-        return case | {"start": self._study.start, "buses": self._buses, "nodes": self._nodes, "elements": self._add.all}
+        return case | {
+            "start": self._study.start,
+            "buses": self._buses,
+            "nodes": self._nodes,
+            "elements": self._add.all,
+        }
 
     @property
     def _linear(self) -> bool:
@@ -93,7 +101,7 @@ class _Circuit:
         return self._study.start == "steady"
 
     def _shunt(self, ends: Ends, z_ohm: float = Z_OHM) -> None:
-        """Something that damps, and something that holds the voltage: behind a resistance, where poles may short it or join two."""
+        """Something that damps, and something that holds the voltage, behind a resistance where poles may short it."""
         self._add.resistor(ends, 5 * z_ohm)
         if "nodes" in ends or self._draw.random() < 0.7:  # one-phase branches have small inductances
             self._add.shunt_capacitor(ends, 4 * z_ohm, 0.3 * z_ohm if self._poles else 0.0)
@@ -135,8 +143,8 @@ class _Circuit:
                 self._series(between(before.name, node.name))
         for _ in range(draw.randint(0, 3)):
             at = draw.choice(nodes).name
-            kinds = ["current_source", "load"] + ([] if self._linear else ["arrester", "steep_arrester", "saturable_inductor"])
-            kind = draw.choice(kinds)
+            nonlinear = [] if self._linear else ["arrester", "steep_arrester", "saturable_inductor"]
+            kind = draw.choice(["current_source", "load", *nonlinear])
             if kind == "current_source":
                 add.injection(at, 0.5 * PEAK_V / Z_OHM, steady)
             elif kind == "arrester":
@@ -154,7 +162,11 @@ class _Circuit:
         add.three_phase_source("source", buses[0], ("steady",) if self._linear else ("steady", "started"))
         for number in range(draw.randint(1, 2)):
             before = draw.choice(buses)
-            kind = "line" if lines and number == 0 else draw.choice(("coupled_rl", "transformer", "series", *(("switch",) if self._poles else ())))
+            kind = (
+                "line"
+                if lines and number == 0
+                else draw.choice(("coupled_rl", "transformer", "series", *(("switch",) if self._poles else ())))
+            )
             if kind == "transformer":
                 name = f"{self._prefix}B{len(self._buses)}"
                 after = add.transformer(before, name)
@@ -173,9 +185,17 @@ class _Circuit:
                 else:
                     add.inductor(of_phases(before.name, after.name), 0.3 * before.z_ohm, 0.0)
             buses.append(after)
+        self._at_buses(buses)
+
+    def _at_buses(self, buses: list[Bus]) -> None:
+        draw, add = self._draw, self._add
         for _ in range(draw.randint(1, 2)):
             at = draw.choice(buses)
-            kind = draw.choice(["coupled_rl"] + (["fault"] if self._poles else []) + ([] if self._linear else ["arrester", "saturable_inductor"]))
+            kind = draw.choice(
+                ["coupled_rl"]
+                + (["fault"] if self._poles else [])
+                + ([] if self._linear else ["arrester", "saturable_inductor"])
+            )
             if kind == "fault":
                 add.fault(at)
             elif kind == "coupled_rl":

@@ -31,6 +31,7 @@ constexpr const char* kCase = R"({
     "not_negative": {"type": "number", "minimum": 0},
     "pair": {"type": "array", "items": {"type": "string"}, "minItems": 2, "maxItems": 2},
     "curve": {"type": "array", "minItems": 1, "items": {"type": "array", "items": {"type": "number"}, "minItems": 2, "maxItems": 2}, "description": "points [x, i] of an odd characteristic, strictly ascending from the implied [0, 0]; the last slope goes on"},
+    "flux": {"oneOf": [{"type": "number"}, {"type": "array", "items": {"type": "number"}, "minItems": 3, "maxItems": 3}], "description": "linkage at t = 0, Wb, of all phases or of each; start zero only"},
     "matrix": {"type": "array", "minItems": 3, "maxItems": 3, "items": {"type": "array", "items": {"type": "number"}, "minItems": 3, "maxItems": 3}},
     "operations": {"type": "array", "items": {"type": "object", "required": ["time", "action"], "additionalProperties": false, "properties": {"time": {"$ref": "#/$defs/not_negative"}, "action": {"enum": ["open", "close"]}}}},
     "waveform": {"required": ["amplitude"], "properties": {"shape": {"enum": ["sine", "step", "double_exponential"], "default": "sine"}, "amplitude": {"type": "number", "description": "peak, V or A"}, "frequency": {"$ref": "#/$defs/positive"}, "phase": {"type": "number", "description": "degrees"}, "start": {"$ref": "#/$defs/not_negative", "description": "s; zero until then"}, "tau_front": {"$ref": "#/$defs/positive", "description": "s"}, "tau_tail": {"$ref": "#/$defs/positive", "description": "s"}}},

@@ -44,6 +44,16 @@ double Reader::initial(const std::string& key) {
     return number(key, Range::any, 0);
 }
 
+std::vector<double> Reader::initial(const std::string& key, std::size_t count) {
+    if (!has(key) || !object_.at(key).is_array()) return std::vector<double>(count, initial(key));
+    if (net_.steady_start) report_("contradiction", "'" + key + "' is only meaningful with \"start\": \"zero\"");
+    std::vector<double> out = numbers(key, count);
+    if (std::any_of(out.begin(), out.end(), [](double x) { return !std::isfinite(x); }))
+        report_("out-of-range", "'" + key + "' must be finite");
+    out.resize(count);
+    return out;
+}
+
 bool Reader::flag(const std::string& key, bool otherwise) {
     const json* value = find(key);
     if (value == nullptr) return otherwise;

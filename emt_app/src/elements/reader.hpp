@@ -51,6 +51,8 @@ public:
     double number(const std::string& key, Range range, double otherwise);
     /// A value at t = 0 (otherwise 0), which only a start from zero has use for.
     double initial(const std::string& key);
+    /// The same for each of `count` phases: one number for all, or a list.
+    std::vector<double> initial(const std::string& key, std::size_t count);
     bool flag(const std::string& key, bool otherwise);
     std::string choice(const std::string& key, const std::vector<std::string>& allowed, const std::string& otherwise);
     std::string name();

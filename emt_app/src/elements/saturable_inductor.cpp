@@ -1,13 +1,13 @@
-// Inductor with an odd, ascending piecewise-linear flux–current characteristic, points [Wb, A].
+// Inductor with an odd, ascending piecewise-linear flux–current characteristic, points [Wb, A]. "flux" is its flux linkage at t = 0.
 #include "elements/element.hpp"
 
 namespace emt {
 namespace {
 class SaturableInductor final : public Element {
 public:
-    explicit SaturableInductor(Reader& in) : ends_(in.terminals()) { in.curve("curve", flux_, i_); }
+    explicit SaturableInductor(Reader& in) : ends_(in.terminals()), flux0_(in.initial("flux", ends_.size())) { in.curve("curve", flux_, i_); }
     void lower(Network& net, Reporter&) const override {
-        for (const Nodes2& ends : ends_) net.piecewise.push_back({ends, true, flux_, i_});
+        for (std::size_t k = 0; k < ends_.size(); ++k) net.piecewise.push_back({ends_[k], true, flux_, i_, flux0_[k]});
         for (const auto& [what, quantity] : {std::pair("i", Channel::Quantity::current), std::pair("flux", Channel::Quantity::flux)})
             net.channels.add(what, quantity, Carried::By::piecewise, net.piecewise.size(), ends_.size());
     }
@@ -15,11 +15,12 @@ public:
 
 private:
     std::vector<Nodes2> ends_;
-    std::vector<double> flux_, i_;
+    std::vector<double> flux0_, flux_, i_;  // Wb at t = 0 of each phase; curve, Wb and A
 };
 }  // namespace
 ElementType saturable_inductor_element() {
     return {"saturable_inductor", make<SaturableInductor>, R"({"allOf": [{"$ref": "#/$defs/terminals"}], "required": ["curve"], "properties": {
-        "curve": {"$ref": "#/$defs/curve"}}})"};
+        "curve": {"$ref": "#/$defs/curve"},
+        "flux": {"$ref": "#/$defs/flux"}}})"};
 }
 }  // namespace emt

@@ -3,7 +3,7 @@
 // "connection" gives primary and secondary winding: "YgYg", "YgD", "DYg" or "DD". Winding k of a delta lies between
 // the phases k and k+1. The turns ratio follows from the rated line voltages v1, v2 (a delta winding sees √3 times the
 // voltage of a star winding). The core is either linear ("lm") or a piecewise-linear flux–current curve ("saturation",
-// points [Wb-turn, A] of one winding); "rc" is its loss resistance.
+// points [Wb-turn, A] of one winding), which may have a "flux" at t = 0, as a remanent one; "rc" is its loss resistance.
 #include <cmath>
 
 #include "elements/element.hpp"
@@ -27,6 +27,7 @@ public:
         if (in.has("saturation")) {
             in.curve("saturation", flux_, i_);
             if (lm_ > 0) in.report()("contradiction", "give either 'lm' or 'saturation', not both");
+            flux0_ = in.initial("flux", 3);
         }
     }
     void lower(Network& net, Reporter&) const override {
@@ -37,7 +38,7 @@ public:
             const Nodes2 ends{p_[k], m1_ > 0 ? p_[(k + 1) % 3] : kGround};
             if (lm_ > 0) net.reactives.push_back({ends, net.dt_s / (2 * lm_), false, 0});
             if (rc_ > 0) net.conductances.push_back({ends, 1 / rc_});
-            if (!flux_.empty()) net.piecewise.push_back({ends, true, flux_, i_});
+            if (!flux_.empty()) net.piecewise.push_back({ends, true, flux_, i_, flux0_[k]});
             add_channels(net, k, w1 / w2);
         }
     }
@@ -65,11 +66,11 @@ private:
     double v1_, v2_;        // V, line to line
     double r_, l_, lm_, rc_; // ohm, H, H, ohm; of one unit, seen from the primary winding
     double m1_ = 0, m2_ = 0;
-    std::vector<double> flux_, i_;
+    std::vector<double> flux0_, flux_, i_;  // Wb at t = 0 of each winding; curve, Wb and A
 };
 }  // namespace
 ElementType transformer_element() {
-    return {"transformer", make<Transformer>, R"({"required": ["primary", "secondary", "connection", "v1", "v2", "r", "l"], "not": {"required": ["lm", "saturation"]}, "properties": {
+    return {"transformer", make<Transformer>, R"({"required": ["primary", "secondary", "connection", "v1", "v2", "r", "l"], "not": {"required": ["lm", "saturation"]}, "dependentRequired": {"flux": ["saturation"]}, "properties": {
         "primary": {"$ref": "#/$defs/name"},
         "secondary": {"$ref": "#/$defs/name"},
         "connection": {"enum": ["YgYg", "YgD", "DYg", "DD"]},
@@ -79,6 +80,7 @@ ElementType transformer_element() {
         "l": {"$ref": "#/$defs/positive", "description": "H"},
         "lm": {"$ref": "#/$defs/positive", "description": "linear core, H"},
         "rc": {"$ref": "#/$defs/positive", "description": "core loss, ohm"},
-        "saturation": {"$ref": "#/$defs/curve"}}})"};
+        "saturation": {"$ref": "#/$defs/curve"},
+        "flux": {"$ref": "#/$defs/flux"}}})"};
 }
 }  // namespace emt

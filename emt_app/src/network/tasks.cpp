@@ -215,7 +215,8 @@ Decomposition decompose(const Network& net) { return Splitter(net).run(); }
 
 bool Task::carries_current() const {
     return std::any_of(reactances.begin(), reactances.end(), [](const NodeReactance& r) { return r.i0 != 0; }) ||
-           std::any_of(branches.begin(), branches.end(), [](const Branch& b) { return b.i0 != 0; });
+           std::any_of(branches.begin(), branches.end(), [](const Branch& b) { return b.i0 != 0; }) ||
+           std::any_of(piecewise.begin(), piecewise.end(), [](const Piecewise& e) { return e.x0 != 0; });
 }
 
 }  // namespace emt

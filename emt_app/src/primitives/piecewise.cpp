@@ -33,7 +33,7 @@ void Piecewise::start(const LaneStart& lane, const Rows& rows, int slot) const {
     lane.step(rows.a, slot, 2 * k, k);
     lane.step(rows.b, slot, 1, 1);
     lane.at(rows.x, slot) = lane.steady() ? (2 * k * lane.phasor_across(node[0], node[1]) / (lane.z - 1.0)).real()
-                                          : -k * lane.initial_across(node[0], node[1]);
+                                          : x0 - k * lane.initial_across(node[0], node[1]);
 }
 
 }  // namespace emt

@@ -67,6 +67,7 @@ struct Piecewise {
     Nodes2 node;
     bool inductive;
     std::vector<double> x, i;  // break points, from (0,0) upwards; the last slope goes on
+    double x0 = 0;             // flux linkage at t = 0, Wb (zero start only)
 
     /// Segment k counts from the origin; k < 0 mirrors -k.
     [[nodiscard]] Segment segment(int k) const;

@@ -1,0 +1,175 @@
+"""Single events and elements against the dense reference; ``emt_app/docs/accuracy.md`` has the numbers they print."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from .conftest import Emt
+from .reference_errors import Case, Errors, errors, simulate
+
+DT_S = 5e-5
+#: After half a millisecond and a third of the step: errors at a step and at a quarter of it can be compared.
+BETWEEN_S = 10 * DT_S + DT_S / 3
+
+
+def case_of(*elements: dict[str, Any], nodes: str = "", buses: str = "", dt: float = DT_S, **more: Any) -> Case:
+    named = [{"name": f"X{i}", **e} for i, e in enumerate(elements)]
+    case: Case = {"format": "kappa-emt-case", "version": 1, "dt": dt, "frequency": 60.0, "start": "zero"}
+    return case | {"nodes": nodes.split(), "buses": buses.split(), "elements": named} | more
+
+
+def element(kind: str, first: str, second: str = "0", **keys: Any) -> dict[str, Any]:
+    return {"type": kind, "nodes": [first, second], **keys}
+
+
+def arrester_curve(segments: int, top_v: float, top_a: float, alpha: float) -> list[list[float]]:
+    """i = k·u^α from 0.4 of the top."""
+    volts = [top_v * (0.4 + 0.6 * (k + 1) / segments) for k in range(segments)]
+    return [[u, top_a * (u / top_v) ** alpha] for u in volts]
+
+
+def shown(what: str, seen: Errors, first: int = 1) -> float:
+    print("\n" + what, *(f"{e:.1e}" for e in seen.of[0]), f"order {seen.orders(first)[0]:.2f}")
+    return float(seen.orders(first)[0])
+
+
+def test_surge_into_an_arrester_of_twelve_segments(emt: Emt, tmp_path: Path) -> None:
+    """A double exponential through an inductance to an arrester beside a capacitance, and both to the next one."""
+    curve = arrester_curve(12, 1000, 2000, 12)
+    surge = {"shape": "double_exponential", "amplitude": 4000, "tau_front": 20e-6, "tau_tail": 200e-6}
+    case = case_of(
+        {"type": "voltage_source", "to": "s", "r": 10, **surge},
+        element("inductor", "s", "a", l=5e-4),
+        element("capacitor", "a", c=2e-8),
+        element("arrester", "a", curve=curve),
+        element("inductor", "a", "b", l=1e-3),
+        element("capacitor", "b", c=2e-8),
+        element("arrester", "b", curve=curve),
+        element("resistor", "b", r=1000),
+        nodes="s a b",
+        dt=1e-6,
+    )
+    seen = errors(emt, [case], tmp_path, 300)
+    assert 1.85 < shown("arresters of 12 segments", seen) < 2.15
+    assert seen.of[0, 0] < 5e-3
+
+
+@pytest.mark.parametrize("segments", [12, 30])
+def test_steep_surges_settle_and_obey_the_characteristic(emt: Emt, tmp_path: Path, segments: int) -> None:
+    """A step of ten times the usual voltage into three arresters without capacitance: the working points are algebraic,
+    and steps cross many segments of all three. ``simulate`` demands that none was left unsettled."""
+    curve = arrester_curve(segments, 1000, 5000, 20)
+    case = case_of(
+        {"type": "voltage_source", "to": "a", "r": 1, "shape": "step", "amplitude": 10000, "start": 5 * DT_S},
+        {"type": "voltage_source", "to": "a", "r": 1, "amplitude": 3000, "frequency": 5000.0},
+        *(element("resistor", p, q, r=0.5) for p, q in ("ab", "bc")),
+        *(element("arrester", p, curve=curve) for p in "abc"),
+        nodes="a b c",
+    )
+    seen = errors(emt, [case], tmp_path, 100)
+    assert seen.of[0, 0] < 1e-9
+
+
+def energised(flux: list[float] | None, connection: str) -> Case:
+    """A bank with steep saturation behind a breaker that closes on a weak source."""
+    more = {} if flux is None else {"flux": flux}
+    return case_of(
+        {"type": "source", "bus": "E", "r1": 1.0, "l1": 0.02, "amplitude": 1000.0, "phase": -90.0},
+        {"type": "switch", "buses": ["E", "P"], "operations": [{"time": 1e-3, "action": "close"}], "r_on": 0.01},
+        {"type": "capacitor", "buses": ["P", "0"], "c": 2e-6, "r": 50.0},
+        {
+            "type": "transformer", "name": "T", "connection": connection, "primary": "P", "secondary": "S",
+            "v1": 1224.7, "v2": 400.0, "r": 0.5, "l": 0.01, "rc": 5000.0,
+            "saturation": [[2.2, 0.5], [2.8, 5.0], [3.2, 30.0], [3.6, 120.0]], **more,
+        },
+        {"type": "resistor", "buses": ["S", "0"], "r": 400.0},
+        buses="E P S",
+        dt=2e-5,
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("connection", ["YgD", "YgYg", "DYg"])
+@pytest.mark.parametrize("flux", [None, [1.8, -0.9, -0.9]], ids=["", "remanent"])
+def test_transformer_energising(emt: Emt, tmp_path: Path, connection: str, flux: list[float] | None) -> None:
+    seen = errors(emt, [energised(flux, connection)], tmp_path, 2000)
+    assert 1.8 < shown(f"energising {connection} {flux}", seen) < 2.2
+    assert seen.of[0, 0] < 5e-3
+
+
+def test_remanent_flux_makes_the_inrush(emt: Emt, tmp_path: Path) -> None:
+    """A stiff sine from its zero upwards: ψ(t) = ψ0 + U/ω·(1 - cos ωt), and the current is the characteristic's."""
+    omega = 120 * math.pi
+    points = [[2.0, 0.4], [3.0, 20.0], [5.0, 400.0]]
+    for flux in (0.0, 1.5, -1.0):
+        coil = element("saturable_inductor", "a", curve=points, flux=flux)
+        source = {"type": "voltage_source", "to": "a", "r": 1e-6, "amplitude": 500.0, "phase": -90.0}
+        waves = simulate(emt, case_of(source, coil, nodes="a"), tmp_path, 333, ["X1.flux", "X1.i"])
+        exact = flux + 500 / omega * (1 - np.cos(omega * waves["time"]))
+        assert np.abs(waves["X1.flux"] - exact).max() < 1e-3
+        x, y = np.array([[0.0, 0.0], *points]).T
+        assert np.abs(waves["X1.i"] - np.sign(exact) * np.interp(np.abs(exact), x, y)).max() < 0.2  # of up to 290 A
+
+
+def banks(interval: float) -> Case:
+    """The second of two banks is switched to the first, and away at a zero of the current that rings between them."""
+    times = [{"time": t, "action": a} for t, a in ((100e-6, "close"), (100e-6 + interval, "open"))]
+    return case_of(
+        {"type": "voltage_source", "to": "s", "r": 0.2, "l": 2e-3, "amplitude": 1000.0},
+        element("capacitor", "s", c=2e-4, r=0.05),
+        {"type": "switch", "nodes": ["s", "m"], "current_zero": True, "r_on": 1e-3, "r_off": 1e6, "operations": times},
+        element("inductor", "m", "b", l=2e-5, r=0.01),
+        element("capacitor", "b", c=2e-4, r=0.05),
+        element("resistor", "m", r=200.0),
+        element("capacitor", "m", c=2e-7, r=20.0),
+        nodes="s m b",
+        dt=2e-6,
+    )
+
+
+@pytest.mark.parametrize("interval", [200e-6, 900e-6])
+def test_back_to_back_banks_open_at_the_current_zero(emt: Emt, tmp_path: Path, interval: float) -> None:
+    seen = errors(emt, [banks(interval)], tmp_path, 1000)
+    shown(f"back to back {interval}", seen)
+    assert seen.of[0, -1] < seen.of[0, 0] / 8
+    assert seen.of[0, 0] < 2e-3
+
+
+@pytest.mark.parametrize("shape", ["step", "sine", "double_exponential"])
+@pytest.mark.parametrize("kind", ["voltage_source", "current_source"])
+def test_a_source_that_starts_between_two_steps(emt: Emt, tmp_path: Path, kind: str, shape: str) -> None:
+    """Not half a step late, nor early: order 2 through the start."""
+    tails = {"tau_front": 3e-4, "tau_tail": 3e-3} if shape == "double_exponential" else {}
+    inside = {"r": 20.0, "l": 0.02} if kind == "voltage_source" else {}
+    amplitude = 1000.0 if kind == "voltage_source" else 10.0
+    case = case_of(
+        {"type": kind, "to": "a", "shape": shape, "amplitude": amplitude, "start": BETWEEN_S, **tails, **inside},
+        element("capacitor", "a", c=1e-5, r=30.0),
+        element("resistor", "a", r=200.0),
+        element("inductor", "a", "b", l=0.05, r=5.0),
+        element("resistor", "b", r=100.0),
+        nodes="a b",
+    )
+    seen = errors(emt, [case], tmp_path, 200)
+    assert 1.8 < shown(f"{kind}, {shape}, between steps", seen, 0) < 2.2
+    assert seen.of[0, 0] < 2e-2
+
+
+def test_a_switch_that_operates_between_two_steps(emt: Emt, tmp_path: Path) -> None:
+    operations = [{"time": BETWEEN_S, "action": "close"}, {"time": BETWEEN_S + 61 * DT_S, "action": "open"}]
+    case = case_of(
+        {"type": "voltage_source", "to": "a", "r": 5.0, "l": 0.02, "amplitude": 1000.0},
+        element("capacitor", "a", c=1e-5, r=30.0),
+        {"type": "switch", "nodes": ["a", "b"], "r_on": 0.01, "operations": operations},
+        element("inductor", "b", l=0.1, r=5.0),
+        element("resistor", "b", r=300.0),
+        element("capacitor", "b", c=5e-6, r=20.0),
+        nodes="a b",
+    )
+    seen = errors(emt, [case], tmp_path, 200)
+    assert 1.8 < shown("switch between steps", seen, 0) < 2.2
+    assert seen.of[0, 0] < 1e-2
