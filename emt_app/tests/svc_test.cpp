@@ -429,6 +429,38 @@ TEST(Compensators, CapacitorsComeAndGoGently) {
     EXPECT_LT(current, 3 * 0.5 * kBase / (std::numbers::sqrt3 * kV) * std::numbers::sqrt2 / std::numbers::sqrt3);
 }
 
+TEST(Compensators, LowVoltageBlocksTheOrder) {
+    // Three phases to ground for 0.1 s. Blocked, there are no capacitors in when the voltage comes back.
+    const auto highest = [](const std::string& keys, double& order_in_fault) {
+        Simulation s(Study{.svc = R"("tcr":60e6,"tsc":[50e6],"susceptance":-0.2)" + keys,
+                           .more = R"({"type":"fault","name":"F","bus":"B","kind":"abc","r":0.05,"start":0.2,"stop":0.3},)"}.text());
+        double out = 0;
+        while (s.time() < 0.6) {
+            s.run(1);
+            if (s.time() > 0.25 && s.time() < 0.29) order_in_fault = s.signal("SVC.b");
+            if (s.time() > 0.31) for (const char* node : {"B.a", "B.b", "B.c"}) out = std::max(out, std::abs(s.v(node)) / kPeak);
+        }
+        EXPECT_NEAR(s.signal("SVC.b"), -0.2, 0.01);
+        EXPECT_EQ(s.engine().unsettled(), 0);
+        return out;
+    };
+    double open = 0, blocked = 1;
+    const double without = highest("", open), with = highest(R"(,"undervoltage":0.6)", blocked);
+    print("highest voltage after a fault", without);
+    print("with 'undervoltage'", with);
+    EXPECT_EQ(open, 0.5);
+    EXPECT_EQ(blocked, 0);
+    EXPECT_LT(with, without - 0.1);
+}
+
+TEST(Compensators, RegulateAnotherBus) {
+    Simulation own(Study{.svc = R"("tcr":60e6,"susceptance":-0.3)"}.text()),
+               other(Study{.svc = R"("tcr":60e6,"susceptance":-0.3,"controlled":"S","controlled_voltage":44e3)"}.text());
+    own.run(2);
+    other.run(2);
+    EXPECT_NEAR(other.signal("SVC.v") * 2, own.signal("SVC.v"), 1e-3);
+}
+
 TEST(Compensators, StartFromZero) {
     Simulation s(Study{.svc = R"("tcr":60e6,"tsc":[50e6],"reference":1.01)", .start = "zero"}.text());
     s.run(30000);
