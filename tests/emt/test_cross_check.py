@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import cmath
 import math
 import shutil
 import subprocess
@@ -10,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from . import dpsim_machine
 from .conftest import CaseWriter, Emt
 
 
@@ -146,3 +148,26 @@ def test_same_companions_as_dpsim(emt: Emt, case_file: CaseWriter, tmp_path: Pat
         simulation.next()
     simulation.stop()
     assert worst < 1e-10  # of 100 V: 1e-12 relative
+
+
+def test_machine_as_in_dpsim(emt: Emt, case_file: CaseWriter, tmp_path: Path, monkeypatch: Any) -> None:
+    """Load is added to a generator: DPsim's full-order model, whose current enters its network a step late. The
+    difference falls with the step; before the load is added there is none."""
+    dpsim = pytest.importorskip("dpsimpy", reason="not provided here: dpsim")
+    monkeypatch.chdir(tmp_path)  # DPsim writes its logs where it stands
+    before, after = [], []
+    for step in (100e-6, 50e-6, 25e-6):
+        n, v, i = dpsim_machine.simulate(dpsim, step)
+        angle = cmath.phase(v[0]) - dpsim_machine.OMEGA * n[0] * step
+        case = case_file(dpsim_machine.elements(math.degrees(angle)), dt=step, buses=["B"])
+        ours = emt.waves(case, tmp_path, int(n[-1]), [f"G.{p}.i" for p in "abc"])
+        current = dpsim_machine.space_vector(*(ours[f"G.{p}.i"] for p in "abc"))[n]
+        differs = abs(current - i) / dpsim_machine.PER_UNIT_A
+        time = n * step
+        before.append(float(differs[time < dpsim_machine.LOADED_S - 1e-3].max()))
+        after.append(float(differs[time > dpsim_machine.LOADED_S + 2e-3].max()))
+    print("\nmachine, per unit:", *(f"{x:.1e}" for x in before), *(f"{x:.1e}" for x in after))
+    assert max(before) < 1e-7
+    assert after[0] < 3e-3
+    assert 1.8 < after[0] / after[1] < 2.4
+    assert 1.8 < after[1] / after[2] < 2.4

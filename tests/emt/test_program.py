@@ -178,6 +178,14 @@ def test_names_of_nodes_are_no_formulas_in_csv(emt: Emt, case_file: CaseWriter, 
     assert rows[-1][1:] == ["-100"] * len(names), "numbers stay as they are"
 
 
+def test_an_unknown_probe_is_an_error_that_names_what_there_is(emt: Emt, tmp_path: Path) -> None:
+    case = APP / "cases/transformer_inrush.json"
+    for name, offered in (("T.a", "'T.a.i1', 'T.a.i2', 'T.a.im', 'T.a.flux'"), ("nobody.i", "'SOURCE.a.i'")):
+        done = emt("run", case, "--steps", "2", "--csv", tmp_path / "w.csv", "--probe", name, ok=False)
+        assert done.returncode != 0
+        assert f"no channel '{name}'" in done.stderr and offered in done.stderr
+
+
 def test_csv_without_probe_is_an_error(emt: Emt, hq: Path, tmp_path: Path) -> None:
     done = emt("run", hq, "--steps", "10", "--csv", tmp_path / "w.csv", ok=False)
     assert done.returncode != 0 and "--probe" in done.stderr
