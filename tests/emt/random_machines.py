@@ -65,7 +65,10 @@ def synchronous(shape: Random, values: Random, bus: Bus, name: str, phase_deg: f
     for kind in ("exciter", "stabilizer", "governor"):
         driven = not (condenser and kind == "governor")
         if driven and shape.random() < 0.7:
-            controller = {"type": kind, "name": f"{name}_{kind}", "machine": name, "model": shape.choice(MODELS[kind])}
+            controller: Element = {"type": kind, "name": f"{name}_{kind}", "machine": name}
+            controller["model"] = shape.choice(MODELS[kind])
+            if controller["model"] == "DC1A":
+                controller["VRMAX"] = 5  # what it starts with is not to be beyond its usual ceiling of 1
             if kind != "stabilizer" and shape.random() < 0.3:
                 order = f"{name}_{kind}_order"
                 steps = {"kind": "step", "amplitude": values.uniform(-0.05, 0.05), "time": values.uniform(0, 2e-3)}

@@ -45,7 +45,7 @@ def compensator(shape: Random, values: Random, study: Study, bus: Bus, name: str
     if shape.random() < 0.5:
         svc |= {"slope": values.uniform(0, 0.1), "kp": values.uniform(0, 2), "ki": values.uniform(50, 500)}
         svc |= {"time_constant": values.uniform(2e-3, 1e-2), "pll_damping": values.uniform(0.4, 1)}
-        svc["pll_natural_frequency"] = values.uniform(2, 20)
+        svc |= {"pll_natural_frequency": values.uniform(2, 20), "undervoltage": values.uniform(0, 1.1)}
     if shape.random() < 0.5:
         svc |= {"tcr_quality": values.uniform(20, 200), "tsc_quality": values.uniform(20, 200)}
         svc |= {"tsc_tuning": values.uniform(2.2, 6), "tsc_hysteresis": values.uniform(0, 0.1)}

@@ -5,7 +5,8 @@
 //   TSC   the same with a capacitor and the reactor that tunes it
 // The regulator orders the susceptance b, per unit of "rated_power", positive as a capacitor's:
 //   e = reference + input - v - slope·b,   b = kp·e + ∫ki·e dt,   "b_min" ≤ b ≤ "b_max", the same limits holding the integral,
-// with v the magnitude of the voltage of the bus "controlled" behind a lag. As many TSC as b needs are on, with hysteresis, and the TCR
+// with v the magnitude of the voltage of the bus "controlled" behind a lag. From when v is below "undervoltage" until it is above that
+// by 0.05, b is 0 and the integral waits. As many TSC as b needs are on, with hysteresis, and the TCR
 // takes what they give too much; its firing angle α is looked up in a table of the closed form's inverse. Signals: NAME.v, .angle,
 // .frequency, .reference, .error, .b, .tsc1 … (1: on), .tcr (of its full susceptance), .alpha (degrees) and the gates.
 //
@@ -40,6 +41,14 @@ BlockDraft firing_angle(int susceptance) {
     return look_up(susceptance, std::move(x), std::move(alpha));
 }
 
+/// 1 from when the signal is above `on` until it is below `off`.
+BlockDraft above(int signal, double on, double off) {
+    BlockDraft out(Block::Operation::comparison, {{1, signal}});
+    out.block.on = on;
+    out.block.off = off;
+    return out;
+}
+
 class Svc final : public Element {
 public:
     using Range = Reader::Range;
@@ -52,7 +61,8 @@ public:
           tsc_quality_(in.number("tsc_quality", Range::positive, 50)), hysteresis_(in.number("tsc_hysteresis", Range::not_negative, 0.05)),
           r_on_(in.number("r_on", Range::positive, 1e-3)), r_ground_(in.number("r_ground", Range::positive, 1e4 * v_ * v_ / s_)),
           slope_(in.number("slope", Range::not_negative, 0.03)), kp_(in.number("kp", Range::not_negative, 0)),
-          ki_(in.number("ki", Range::positive, 200)), lag_(in.number("time_constant", Range::positive, 5e-3)), loop_(in, "pll_"),
+          ki_(in.number("ki", Range::positive, 200)), lag_(in.number("time_constant", Range::positive, 5e-3)),
+          undervoltage_(in.number("undervoltage", Range::not_negative, 0)), loop_(in, "pll_"),
           input_(in.has("input") ? in.signal("input") : ""), initial_(in.number("susceptance", Range::any, 0)) {
         double capacitive = 0;
         for (double& b : tsc_) {
@@ -104,10 +114,15 @@ private:
         const double k = 1 / (1 + slope_ * kp_);
         BlockDraft::Terms terms{{k, reference_signal}, {-k, v}, {-k * slope_, d.inner("integral")}};
         if (!input_.empty()) terms.emplace_back(k, d.read(input_));
-        const int error = d.add("error", sum(terms));
-        BlockDraft integral = gain(ki_, error).integral(1).limits(b_min_, b_max_);
+        BlockDraft difference = sum(terms);
+        difference.block.initial = 0;  // of a steady start, also where low voltage blocks what follows
+        const int error = d.add("error", std::move(difference));
+        const int works = undervoltage_ > 0 ? d.add("works", above(v, undervoltage_ + 0.05, undervoltage_)) : kNoSignal;
+        BlockDraft integral = gain(ki_, works == kNoSignal ? error : d.add("driven", product(1, error, works))).integral(1).limits(b_min_, b_max_);
         integral.block.initial = initial_;
-        return d.add("b", sum({{kp_, error}, {1, d.add("integral", std::move(integral))}}).limits(b_min_, b_max_));
+        const int held = d.add("integral", std::move(integral));
+        BlockDraft b = sum({{kp_, error}, {1, held}}).limits(b_min_, b_max_);
+        return works == kNoSignal ? d.add("b", std::move(b)) : d.add("b", product(1, d.add("wanted", std::move(b)), works));
     }
 
     [[nodiscard]] bool on_at_start(std::size_t k) const { return initial_ > threshold_[k] + hysteresis_ / 2 * tsc_[k]; }
@@ -136,10 +151,8 @@ private:
     /// Returns the signal that says whether it is on.
     [[nodiscard]] int add_tsc(Network& net, Diagram& d, int b, std::size_t k) const {
         const std::string part = "tsc" + std::to_string(k + 1);
-        BlockDraft needed(Block::Operation::comparison, {{1, b}});
-        needed.block.on = threshold_[k] + hysteresis_ / 2 * tsc_[k];
-        needed.block.off = threshold_[k] - hysteresis_ / 2 * tsc_[k];
-        const int on = d.add(part, std::move(needed));
+        const double margin = hysteresis_ / 2 * tsc_[k];
+        const int on = d.add(part, above(b, threshold_[k] + margin, threshold_[k] - margin));
         const int gate = d.add(part + "_gate", gain(-kNotFired, on).constant(kNotFired));
         // At the case's frequency the reactor makes n²/(n² - 1) of the capacitor's susceptance, with ω²LC = 1/n².
         const double omega = 2 * std::numbers::pi * net.frequency_hz, n2 = tuning_ * tuning_;
@@ -167,6 +180,7 @@ private:
     double tuning_, tsc_quality_, hysteresis_;
     double r_on_, r_ground_;               // ohm
     double slope_, kp_, ki_, lag_;         // per unit, 1/s, s
+    double undervoltage_;                  // per unit
     LockedLoop loop_;
     std::string input_;
     double initial_, b_min_ = 0, b_max_ = 0;  // per unit
@@ -192,6 +206,7 @@ ElementType svc_element() {
         "kp": {"$ref": "#/$defs/not_negative", "description": "susceptance per voltage, per unit; 0"},
         "ki": {"$ref": "#/$defs/positive", "description": "1/s; 200"},
         "time_constant": {"$ref": "#/$defs/positive", "description": "of the measured voltage, s; 0.005"},
+        "undervoltage": {"$ref": "#/$defs/not_negative", "description": "measured voltage below which nothing is ordered, per unit; 0: none"},
         "b_min": {"type": "number", "description": "per unit; that of the reactors"},
         "b_max": {"type": "number", "description": "per unit; that of all capacitors"},
         "input": {"$ref": "#/$defs/signal", "description": "added to the reference"},

@@ -16,6 +16,8 @@ constexpr double kSignalNs = 3;  // of a signal that is gathered: one terminal, 
 constexpr double kBlockNs = 2.5, kPartNs = 2;
 // Rings of past waves, per end of a line: the difference to the measured step of the whole network.
 constexpr double kRingNs = 3.8;
+// A valve, when half of those of the reference network's compensators fire: steps that are taken again from an instant inside them.
+constexpr double kValveNs = 30;
 
 /// Which kinds count most when tasks are sorted: an order that suits the reference network, then the table's. No result depends on it.
 template <class T>
@@ -63,7 +65,8 @@ std::pair<std::size_t, std::size_t> count_gathers(const std::vector<const List*>
 // Tasks that look alike come together: then a batch has few empty places and hardly any gathers.
 Batching::Shape Batching::shape_of(const Task& task) {
     Shape s{task.blocks.size(), task.size(), std::vector<std::size_t>(kinds().size()), std::vector<std::vector<Nodes6>>(kinds().size()), task.ends.size(),
-            std::vector<std::vector<int>>(kinds().size()), {}, {}};
+            std::vector<std::vector<int>>(kinds().size()), {}, {}, 0};
+    s.valves = static_cast<std::size_t>(std::count_if(task.switches.begin(), task.switches.end(), [](const Switch& p) { return p.valve != Valve::none; }));
     for (const Block& b : task.blocks) {
         s.parts.push_back(b.parts());
         s.inputs.insert(s.inputs.end(), b.reads.begin(), b.reads.end());
@@ -106,7 +109,7 @@ double Batching::batch_us(const std::vector<int>& group) const {
     for (const int t : group) {
         const Shape& shape = shape_[static_cast<std::size_t>(t)];
         nodes = std::max(nodes, static_cast<double>(shape.nodes));
-        ns += kRingNs * static_cast<double>(shape.line_ends);
+        ns += kRingNs * static_cast<double>(shape.line_ends) + kValveNs * static_cast<double>(shape.valves);
     }
     for (const auto& [element_ns, sorting, k] : kinds()) {
         std::vector<const std::vector<Nodes6>*> terminals;

@@ -29,6 +29,7 @@ private:
         std::vector<std::vector<int>> reads;  // signals, kind by kind
         std::vector<unsigned> parts;          // of each block
         std::vector<int> inputs;              // its signals, kBlockInputs a block
+        std::size_t valves;
         auto operator<=>(const Shape&) const = default;
     };
     static Shape shape_of(const Task& task);

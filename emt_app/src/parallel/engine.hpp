@@ -77,12 +77,16 @@ private:
     struct Pole {       // a switch that moves by itself, at an instant inside a step
         int lane, pole;
         bool armed;     // a breaker that was told to open: waits for its current zero
-        double before;  // its current while closed, its voltage while open, at the instant before, A or V
-        double gate = 0;      // from when on its gate is on, in steps after t_n, where a signal says so
-        double entry = 0, earlier = 0;  // what `before` was at t_n and t_{n-1}; 0 when it has moved since
+        const Switch* device = nullptr;
+        const double* signal = nullptr;  // of its gate
+        double before = 0;  // its current while closed, its voltage while open, at the instant before, A or V
+        double gate = 0;    // from when on its gate is on, in steps after t_n, where a signal says so
+        bool still = false; // cannot move in this step, whatever its voltage or current
+        double entry = 0, earlier = 0;  // what `before` was at t_n and t_{n-1}; 0 when it has moved or been still since
     };
     struct Watch {      // of one batch, when it has such poles; copies of its state
         std::vector<Pole> poles;
+        bool valves = false;
         AlignedDoubles before, from, half, until, work;
         BatchView at_work{};
     };
@@ -103,7 +107,7 @@ private:
     void move_poles(Watch& watch, Batch& batch, int lane, std::uint64_t step);
     [[nodiscard]] double passed(const Batch& batch, const Pole& pole, const double* v) const;
     [[nodiscard]] double instant_of(const Batch& batch, const Pole& pole, double x, double now, std::uint64_t step) const;
-    [[nodiscard]] double gate_from(const Switch& s, const Pole& pole, double x, std::uint64_t step) const;
+    [[nodiscard]] double gate_from(const Pole& pole, double x, std::uint64_t step) const;
     void set_waves(Watch& watch, const Batch& batch, int lane, double x);
     void complete(Batch& batch, const BatchView& view, unsigned outside, unsigned skip);
     void finish_batch(const Batch& batch, const BatchView& view, unsigned mask, std::uint64_t step) const;

@@ -25,7 +25,10 @@ Engine::Watch Engine::make_watch(const Batch& batch) const {
     for (int l = 0; l < batch.lanes(); ++l) {
         const std::vector<Switch>& switches = batch.lane(l).task->switches;
         for (std::size_t p = 0; p < switches.size(); ++p)
-            if (switches[p].valve != Valve::none || switches[p].at_current_zero) watch.poles.push_back({l, static_cast<int>(p), false, 0});
+            if (const Switch& s = switches[p]; s.valve != Valve::none || s.at_current_zero) {
+                watch.poles.push_back({l, static_cast<int>(p), false, &s, s.reads[0] == kNoSignal ? nullptr : &batch.signal(l, s.reads[0])});
+                watch.valves = watch.valves || s.valve != Valve::none;
+            }
     }
     if (watch.poles.empty()) return watch;
     for (AlignedDoubles* copy : {&watch.before, &watch.from, &watch.half, &watch.until, &watch.work}) *copy = AlignedDoubles(batch.state());
@@ -34,10 +37,8 @@ Engine::Watch Engine::make_watch(const Batch& batch) const {
 }
 
 bool Engine::watching(std::size_t index) const {
-    const std::vector<Pole>& poles = watches_[index].poles;
-    return std::any_of(poles.begin(), poles.end(), [&](const Pole& p) {
-        return p.armed || batches_[index].lane(p.lane).task->switches[static_cast<std::size_t>(p.pole)].valve != Valve::none;
-    });
+    const Watch& watch = watches_[index];
+    return watch.valves || std::any_of(watch.poles.begin(), watch.poles.end(), [](const Pole& p) { return p.armed; });
 }
 
 void Engine::keep(std::size_t index) {
@@ -47,42 +48,47 @@ void Engine::keep(std::size_t index) {
 void Engine::move_poles(std::size_t index, std::uint64_t step) {
     if (!watching(index)) return;
     Watch& watch = watches_[index];
-    for (std::size_t i = 0; i < watch.poles.size(); ++i)  // they are in the order of the lanes
-        if (i == 0 || watch.poles[i].lane != watch.poles[i - 1].lane) move_poles(watch, batches_[index], watch.poles[i].lane, step);
+    int done = -1;
+    for (const Pole& p : watch.poles)  // they are in the order of the lanes
+        if (!p.still && p.lane != done) move_poles(watch, batches_[index], done = p.lane, step);
 }
 
 void Engine::read_gates(std::size_t index) {
-    for (Pole& p : watches_[index].poles)
-        if (const int signal = batches_[index].lane(p.lane).task->switches[static_cast<std::size_t>(p.pole)].reads[0]; signal != kNoSignal)
-            p.gate = batches_[index].signal(p.lane, signal);
+    for (Pole& p : watches_[index].poles) {
+        if (p.signal == nullptr) continue;
+        p.gate = *p.signal;
+        const bool closed = batches_[index].lane(p.lane).topology.closed[static_cast<std::size_t>(p.pole)] != 0;
+        p.still = closed ? p.device->valve == Valve::pair && p.gate <= 0 : p.gate > 1;
+        if (p.still) p.entry = 0;
+    }
 }
 
 double Engine::passed(const Batch& batch, const Pole& pole, const double* v) const {
-    const Switch& s = batch.lane(pole.lane).task->switches[static_cast<std::size_t>(pole.pole)];
+    const Switch& s = *pole.device;
     const auto at = [&](int node) { return node == kGround ? 0.0 : cell(v, node, pole.lane); };
     const double u = at(s.node[0]) - at(s.node[1]);
     return batch.lane(pole.lane).topology.closed[static_cast<std::size_t>(pole.pole)] != 0 ? s.g_on * u : u;
 }
 
 /// The first instant not before x at which the gate is on.
-double Engine::gate_from(const Switch& s, const Pole& pole, double x, std::uint64_t step) const {
-    if (s.reads[0] != kNoSignal) return std::max(x, pole.gate);
-    return std::max(x, s.firing.on_from(instant(step, x)) / net_.dt_s - static_cast<double>(step));
+double Engine::gate_from(const Pole& pole, double x, std::uint64_t step) const {
+    if (pole.signal != nullptr) return std::max(x, pole.gate);
+    return std::max(x, pole.device->firing.on_from(instant(step, x)) / net_.dt_s - static_cast<double>(step));
 }
 
 double Engine::instant_of(const Batch& batch, const Pole& pole, double x, double now, std::uint64_t step) const {
-    const Switch& s = batch.lane(pole.lane).task->switches[static_cast<std::size_t>(pole.pole)];
+    const Switch& s = *pole.device;
     const double from = pole.before;
     const double crossing = from == now ? x : x + (1 - x) * (from / (from - now));
     if (batch.lane(pole.lane).topology.closed[static_cast<std::size_t>(pole.pole)] != 0) {
         if (s.valve == Valve::none) return pole.armed && !frozen_ && !(from * now > 0) ? crossing : kNever;
-        if (s.valve == Valve::pair) return from != 0 && !(from * now > 0) && gate_from(s, pole, crossing, step) > crossing ? crossing : kNever;
+        if (s.valve == Valve::pair) return from != 0 && !(from * now > 0) && gate_from(pole, crossing, step) > crossing ? crossing : kNever;
         return now < 0 ? (from > 0 ? crossing : x) : kNever;
     }
     if (s.valve == Valve::diode) return now > 0 ? (from < 0 ? crossing : x) : kNever;
     if (s.valve == Valve::none) return kNever;
     // Fired at `fired`; a thyristor whose voltage becomes positive later closes then, if its gate is still on.
-    const double fired = gate_from(s, pole, x, step);
+    const double fired = gate_from(pole, x, step);
     if (fired > 1) return kNever;
     if (s.gentle()) {
         if (from * now < 0) return crossing < fired ? kNever : crossing;
@@ -91,7 +97,7 @@ double Engine::instant_of(const Batch& batch, const Pole& pole, double x, double
     }
     if (s.valve == Valve::pair) return fired;
     if (from + (now - from) * ((fired - x) / (1 - x)) > 0) return fired;
-    const double again = now > 0 ? gate_from(s, pole, crossing, step) : kNever;
+    const double again = now > 0 ? gate_from(pole, crossing, step) : kNever;
     return again <= 1 ? again : kNever;
 }
 
@@ -104,22 +110,24 @@ void Engine::set_waves(Watch& watch, const Batch& batch, int lane, double x) {
 }
 
 void Engine::move_poles(Watch& watch, Batch& batch, int lane, std::uint64_t step) {
-    const auto poles = std::equal_range(watch.poles.begin(), watch.poles.end(), Pole{lane, 0, false, 0},
+    const auto poles = std::equal_range(watch.poles.begin(), watch.poles.end(), Pole{lane, 0, false},
                                         [](const Pole& a, const Pole& b) { return a.lane < b.lane; });
     const auto look_back = [&](const AlignedDoubles& state) {
-        for (auto p = poles.first; p != poles.second; ++p) p->before = passed(batch, *p, batch.rows_in(state, batch.view().v));
+        for (auto p = poles.first; p != poles.second; ++p)
+            if (!p->still) p->before = passed(batch, *p, batch.rows_in(state, batch.view().v));
     };
     const AlignedDoubles *from = &watch.before, *until = &batch.state();
     double x = 0;
     int moves = 0;
     look_back(*from);
-    for (auto p = poles.first; p != poles.second; ++p) p->earlier = std::exchange(p->entry, p->before);
+    for (auto p = poles.first; p != poles.second; ++p)
+        if (!p->still) p->earlier = std::exchange(p->entry, p->before);
     for (;; ++moves) {
         Pole* mover = nullptr;
         double at = kNever;
         const double* const v = batch.rows_in(*until, batch.view().v);
         for (auto p = poles.first; p != poles.second; ++p)
-            if (const double t = instant_of(batch, *p, x, passed(batch, *p, v), step); t < at) {
+            if (const double t = p->still ? kNever : instant_of(batch, *p, x, passed(batch, *p, v), step); t < at) {
                 mover = &*p;
                 at = t;
             }
