@@ -10,10 +10,11 @@ import sys
 import tempfile
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 
 FAULT_BUS, OTHER_BUSES = "S30", ("S5", "S20", "S50")
-SECONDS, STEP_S = 20.0, 50e-6
+SECONDS, STEP_S = 10.0, 50e-6
 PICTURE = Path(__file__).with_name("fault-ride-through.svg")
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#444444")
 WIDTH, HEIGHT, LEFT, TOP, GAP = 860, 180, 70, 40, 58
@@ -80,9 +81,9 @@ def ticks(low: float, high: float) -> list[float]:
 def visible(points: list[tuple[float, float]]) -> list[tuple[float, float]]:
     """Without points that are hardly apart from the last one kept, in pixels."""
     kept = points[:1]
-    for x, y in points[1:-1]:
-        if x - kept[-1][0] > 4 or abs(y - kept[-1][1]) > 0.7:
-            kept.append((x, y))
+    for before, point in pairwise(points[:-1]):
+        if point[0] - kept[-1][0] > 4 or abs(point[1] - kept[-1][1]) > 0.7:
+            kept += [point] if kept[-1] == before else [before, point]
     return [*kept, points[-1]]
 
 

@@ -56,6 +56,16 @@ class Emt:
         rows = [line.split(",") for line in csv.read_text().splitlines()]
         return {name: [float(row[i]) for row in rows[1:]] for i, name in enumerate(rows[0])}
 
+    def sampled(self, case: Path, tmp: Path, steps: int, every: int, probes: list[str]) -> dict[str, list[float]]:
+        """Each probe and "time", s, every so many steps, from the first row on in which signals have a value."""
+        csv, result = tmp / "samples.csv", tmp / "result.json"
+        words = [word for probe in probes for word in ("--probe", probe)]
+        length = ["--steps", str(steps), "--every", str(every)]
+        self("run", case, *length, "--no-replay", "--result", result, "--csv", csv, *words)
+        rows = [line.split(",") for line in csv.read_text().splitlines()]
+        complete = [row for row in rows[1:] if all(row)]
+        return {name: [float(row[i]) for row in complete] for i, name in enumerate(rows[0])}
+
     def unit_tests(self) -> None:
         """Runs the build's own tests."""
         _succeed("ctest", "--test-dir", self.program.parent, "--output-on-failure", "--no-tests=error")

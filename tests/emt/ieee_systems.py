@@ -1,14 +1,13 @@
 """The IEEE systems with 9 and 39 buses: published data as text of a MATPOWER case, and their machines.
 
 9 buses: P. M. Anderson, A. A. Fouad, Power System Control and Stability, 1977, ch. 2. 39 buses: M. A. Pai, Energy
-Function Analysis for Power System Stability, 1989, appendix A. Subtransient parameters, and those of the q axis that are
-not published, are chosen here: the same for both programs that are compared.
+Function Analysis for Power System Stability, 1989, appendix A. Subtransient parameters, and those of the q axis that
+are not published, are chosen here: the same for both programs that are compared.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-
 
 #: Voltage of each bus, per unit and degrees.
 Solution = dict[int, tuple[float, float]]
@@ -38,7 +37,7 @@ class Machine:
 
 @dataclass(frozen=True)
 class System:
-    """Columns as MATPOWER's: buses (number, type, Pd, Qd, kV), dispatch (bus, Pg, Vg), branches (from, to, r, x, b, ratio)."""
+    """Buses (number, type, Pd, Qd, kV), dispatch (bus, Pg, Vg), branches (from, to, r, x, b, ratio), as MATPOWER's."""
 
     name: str
     buses: tuple[tuple[float, ...], ...]
