@@ -78,10 +78,10 @@ class RandomElements:
         return {key: value} if self.shape.random() < 0.5 else {}
 
     def times(self, count: int) -> list[float]:
-        """Of events in ascending order: exactly at an instant, or up to a step earlier, which acts at the same step."""
+        """Of events in ascending order: exactly at an instant, or inside the step that begins there."""
         steps = sorted(self._values.sample(self._instants, count))
-        early = [self._values.choice((0, 0, self._values.uniform(0.05, 0.95))) for _ in steps]
-        return [(step - before) * self._study.dt_s for step, before in zip(steps, early, strict=True)]
+        late = [self._values.choice((0, 0, self._values.uniform(0.05, 0.95))) for _ in steps]
+        return [(step + after) * self._study.dt_s for step, after in zip(steps, late, strict=True)]
 
     def _operations(self, closed: bool) -> list[Element]:
         times = self.times(self._values.choice((1, 1, 2, 3)))
@@ -145,7 +145,14 @@ class RandomElements:
         self._add("arrester", ends, {"curve": self._curve(0.3 * peak_v, 0.3 * peak_v / z, steepness)})
 
     def saturable_inductor(self, ends: Ends, peak_v: float, z: float) -> None:
-        self._add("saturable_inductor", ends, {"curve": self._saturation(peak_v, z)})
+        flux = self._flux(peak_v)
+        self._add("saturable_inductor", ends, {"curve": self._saturation(peak_v, z)}, {"flux": flux[0]} if flux else {})
+
+    def _flux(self, peak_v: float) -> list[float]:
+        """At t = 0, of three phases, or none."""
+        if self._study.start == "steady" or self.shape.random() < 0.5:
+            return []
+        return [self._values.uniform(-0.5, 0.5) * peak_v / self._study.angular for _ in "abc"]
 
     def _saturation(self, peak_v: float, z: float) -> list[list[float]]:
         """Points [Wb, A]: the flux of the usual voltage lies some segments up."""
@@ -224,6 +231,8 @@ class RandomElements:
             keys["lm"] = self.near(30 * z / self._study.angular)
         elif core == "saturation":
             keys["saturation"] = self._saturation(primary.peak_v, z)
+            if flux := self._flux(primary.peak_v):
+                keys["flux"] = flux
         self._add("transformer", keys)
         return Bus(secondary, primary.peak_v * ratio, z * ratio * ratio)
 
