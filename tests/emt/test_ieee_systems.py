@@ -3,8 +3,9 @@ flow, and rotor angles after disturbances.
 
 Both programs have the same machines, controllers, constant-impedance loads and pi sections. ANDES neglects transients
 of stator and network, and the speed in the stator's voltages: faults have no direct currents there, whose torque brakes
-rotors, and loads do not grow with the frequency. A step of the field's voltage makes no direct currents and leaves the
-second difference only.
+rotors, and loads do not grow with the frequency. Through a resistance direct currents die within a millisecond or two,
+and a step of the field's voltage makes none: they leave the second difference only. With controllers there are more:
+a governor's output is a torque there and a power here, and exciters see the transients of the terminal voltage.
 """
 
 from __future__ import annotations
@@ -36,10 +37,11 @@ EXCITER |= {"KC": 0}
 
 @dataclass(frozen=True)
 class Fault:
-    """Three phases through a reactance, per unit, to ground from BEGIN_S to CLEARED_S."""
+    """Three phases through a reactance or a resistance, per unit, to ground from BEGIN_S to CLEARED_S."""
 
     bus: int
-    x: float
+    x: float = 0
+    r: float = 0
 
 
 @dataclass(frozen=True)
@@ -109,7 +111,7 @@ class Andes:
                 study.add("TGOV1", {"idx": f"GOV{m.bus}", "syn": name, "Dt": 0} | GOVERNOR)
                 study.add("EXAC4", {"idx": f"EXC{m.bus}", "syn": name} | EXCITER)
         if isinstance(event, Fault):
-            study.add("Fault", {"bus": event.bus, "tf": BEGIN_S, "tc": CLEARED_S, "rf": 0, "xf": event.x})
+            study.add("Fault", {"bus": event.bus, "tf": BEGIN_S, "tc": CLEARED_S, "rf": event.r, "xf": event.x})
         else:
             step = {"t": BEGIN_S, "method": "+", "amount": event.amplitude}
             study.add("Alter", {"model": "GENROU", "dev": f"G{event.bus}", "src": "vf0"} | step)
@@ -159,12 +161,17 @@ def our_swings(
         elements.append({"type": "exciter", "name": f"EXC{m.bus}", "model": "AC4A"} | machine | EXCITER)
     if isinstance(event, Fault):
         kv = next(row[4] for row in system.buses if row[0] == event.bus)
-        case["buses"].append("FAULT")
+        ohm = kv**2 / 100
         times = [{"time": BEGIN_S, "action": "close"}, {"time": CLEARED_S, "action": "open"}]
-        switch = {"buses": [f"B{event.bus}", "FAULT"], "r_on": 1e-4, "operations": times}
+        switch = {"buses": [f"B{event.bus}", "FAULT"], "r_on": event.r * ohm or 1e-4, "operations": times}
+        if event.x:
+            case["buses"].append("FAULT")
+            elements.append(
+                {"type": "inductor", "name": "X", "buses": ["FAULT", "0"], "l": event.x * ohm / (120 * math.pi)}
+            )
+        else:
+            switch["buses"] = [f"B{event.bus}", "0"]
         elements.append({"type": "switch", "name": "S"} | switch)
-        reactor = {"buses": ["FAULT", "0"], "l": event.x * kv**2 / 100 / (120 * math.pi)}
-        elements.append({"type": "inductor", "name": "X"} | reactor)
     else:
         step = {"kind": "step", "amplitude": event.amplitude, "time": BEGIN_S}
         elements.append({"type": "block", "name": "base", "kind": "constant"})
@@ -207,7 +214,7 @@ class Comparison:
     speed: float
 
     def __str__(self) -> str:
-        size = self.event.x if isinstance(self.event, Fault) else self.event.amplitude
+        size = f"{self.event.amplitude}" if isinstance(self.event, FieldStep) else f"x{self.event.x}-r{self.event.r}"
         how = "controlled" if self.controls else "free"
         return f"{self.system.name}-{type(self.event).__name__}-{size}-{how}"
 
@@ -219,6 +226,9 @@ class Comparison:
         Comparison(NINE, Fault(7, 0.1), controls=False, part=0.09, speed=3e-3),
         Comparison(NINE, Fault(7, 0.01), controls=False, part=0.16, speed=6e-3),
         Comparison(NINE, Fault(7, 0.01), controls=True, part=0.13, speed=4e-3),
+        Comparison(NINE, Fault(7, r=0.2), controls=False, part=0.01, speed=1e-3),
+        Comparison(NINE, Fault(7, r=0.2), controls=True, part=0.05, speed=1e-3),
+        Comparison(THIRTY_NINE, Fault(16, r=0.05), controls=False, part=0.02, speed=1e-4),
         Comparison(THIRTY_NINE, FieldStep(38, 0.5), controls=False, part=0.03, speed=1e-3),
         Comparison(THIRTY_NINE, Fault(16, 0.005), controls=False, part=0.06, speed=3e-3),
         Comparison(THIRTY_NINE, Fault(16, 0.005), controls=True, part=0.1, speed=2e-3),

@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <cmath>
 #include <complex>
+#include <filesystem>
 #include <map>
 #include <numbers>
 
@@ -52,7 +53,7 @@ public:
         const auto base = in_.number.find("baseMVA");
         if (base == in_.number.end() || !(base->second > 0) || !std::isfinite(base->second)) throw CaseError(origin_ + ": needs a positive 'mpc.baseMVA'\n");
         mva_ = base->second;
-        out_ = {{"format", kCaseFormat}, {"version", kCaseVersion}, {"title", "MATPOWER case " + origin_}, {"dt", options_.dt_s},
+        out_ = {{"format", kCaseFormat}, {"version", kCaseVersion}, {"title", "MATPOWER case " + std::filesystem::path(origin_).filename().string()}, {"dt", options_.dt_s},
                 {"frequency", options_.frequency_hz}, {"start", "steady"}, {"buses", Json::array()}, {"elements", Json::array()}};
         for (const TableRow& row : table("bus", bus_columns)) bus(row);
         for (const TableRow& row : table("branch", branch_columns)) branch(row);
