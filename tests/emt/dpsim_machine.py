@@ -42,18 +42,30 @@ def operational(main: float, windings: tuple[tuple[float, float], ...]) -> Axis:
     return x, 1 / (1 / x + first), 1 / (1 / x + first + second), [float(t / OMEGA) for t in open_circuit]
 
 
-def elements(angle_deg: float) -> list[dict[str, Any]]:
-    """The same as elements of a case; the terminal voltage has this angle at t = 0."""
+def elements(angle_deg: float, number: str = "") -> list[dict[str, Any]]:
+    """The same as elements of a case; the terminal voltage has this angle at t = 0. Names end with the number."""
     xd, xd1, xd2, (td10, td20) = operational(LMD, (FIELD, DAMPER))
     xq, xq1, xq2, (tq10, tq20) = operational(LMQ, (Q1, Q2))
-    machine = {"type": "synchronous_machine", "name": "G", "bus": "B", "rated_power": S_VA, "rated_voltage": V}
-    machine |= {"ra": RS, "xl": LL, "xd": xd, "xd1": xd1, "xd2": xd2, "td10": td10, "td20": td20, "xq": xq, "xq1": xq1}
+    machine = {"type": "synchronous_machine", "name": f"G{number}", "rated_power": S_VA, "rated_voltage": V}
+    machine |= {
+        "bus": f"B{number}",
+        "ra": RS,
+        "xl": LL,
+        "xd": xd,
+        "xd1": xd1,
+        "xd2": xd2,
+        "td10": td10,
+        "td20": td20,
+        "xq": xq,
+        "xq1": xq1,
+    }
     machine |= {"xq2": xq2, "tq10": tq10, "tq20": tq20, "h": H_S, "v": V, "angle": angle_deg}
+    ends = [f"B{number}", "0"]
     closes = [{"time": LOADED_S, "action": "close"}]
     return [
         machine,
-        {"type": "resistor", "name": "R", "buses": ["B", "0"], "r": LOAD_OHM},
-        {"type": "switch", "name": "S", "buses": ["B", "0"], "r_on": ADDED_OHM, "operations": closes},
+        {"type": "resistor", "name": f"R{number}", "buses": ends, "r": LOAD_OHM},
+        {"type": "switch", "name": f"S{number}", "buses": ends, "r_on": ADDED_OHM, "operations": closes},
     ]
 
 
@@ -63,8 +75,8 @@ def space_vector(a: Any, b: Any, c: Any) -> NDArray[np.complex128]:
     return out
 
 
-def simulate(dpsim: Any, step_s: float) -> tuple[NDArray[np.intp], NDArray[np.complex128], NDArray[np.complex128]]:
-    """Steps by DPsim's clock, and there space vectors of the terminal voltage and the current that is delivered."""
+def set_up(dpsim: Any, step_s: float, machines: int = 1) -> tuple[Any, Any, Any]:
+    """The simulation of so many, each by itself, begun; node and machine of the first."""
     power = V * V / LOAD_OHM
     losses = RS * (power / S_VA) ** 2 * S_VA
     initial = {"init_active_power": power, "init_reactive_power": 0.0, "init_mech_power": power + losses}
@@ -73,22 +85,34 @@ def simulate(dpsim: Any, step_s: float) -> tuple[NDArray[np.intp], NDArray[np.co
     circuit |= {"Llkd": DAMPER[1], "Rkq1": Q1[0], "Llkq1": Q1[1], "Rkq2": Q2[0], "Llkq2": Q2[1], "inertia": H_S}
     rating = {"nom_power": S_VA, "nom_volt": V, "nom_freq": FREQUENCY_HZ, "pole_number": 2, "nom_field_cur": 1300}
     ph3 = dpsim.emt.ph3
-    ground, node = dpsim.emt.SimNode.gnd, dpsim.emt.SimNode("n", dpsim.PhaseType.ABC)
-    machine = ph3.SynchronGeneratorDQTrapez("G", dpsim.LogLevel.off)
-    machine.set_parameters_fundamental_per_unit(**rating, **circuit, **initial)
-    load, switch = ph3.Resistor("R"), ph3.Switch("S")
-    load.set_parameters(np.eye(3) * LOAD_OHM)
-    switch.set_parameters(np.eye(3) * 1e9, np.eye(3) * ADDED_OHM, False)
-    machine.connect([node])
-    load.connect([node, ground])
-    switch.connect([node, ground])
+    ground, nodes, all_parts, switches = dpsim.emt.SimNode.gnd, [], [], []
+    for k in range(machines):
+        node = dpsim.emt.SimNode(f"n{k}", dpsim.PhaseType.ABC)
+        machine = ph3.SynchronGeneratorDQTrapez(f"G{k}", dpsim.LogLevel.off)
+        machine.set_parameters_fundamental_per_unit(**rating, **circuit, **initial)
+        load, switch = ph3.Resistor(f"R{k}"), ph3.Switch(f"S{k}")
+        load.set_parameters(np.eye(3) * LOAD_OHM)
+        switch.set_parameters(np.eye(3) * 1e9, np.eye(3) * ADDED_OHM, False)
+        machine.connect([node])
+        load.connect([node, ground])
+        switch.connect([node, ground])
+        nodes.append(node)
+        all_parts += [machine, load, switch]
+        switches.append(switch)
     simulation = dpsim.Simulation("machine", dpsim.LogLevel.off)
-    simulation.set_system(dpsim.SystemTopology(FREQUENCY_HZ, [node], [machine, load, switch]))
+    simulation.set_system(dpsim.SystemTopology(FREQUENCY_HZ, nodes, all_parts))
     simulation.set_domain(dpsim.Domain.EMT)
     simulation.set_time_step(step_s)
     simulation.set_final_time(STOP_S + step_s)
-    simulation.add_event(dpsim.event.SwitchEvent3Ph(LOADED_S, switch, True))
+    for switch in switches:
+        simulation.add_event(dpsim.event.SwitchEvent3Ph(LOADED_S, switch, True))
     simulation.start()
+    return simulation, nodes[0], all_parts[0]
+
+
+def simulate(dpsim: Any, step_s: float) -> tuple[NDArray[np.intp], NDArray[np.complex128], NDArray[np.complex128]]:
+    """Steps by DPsim's clock, and there space vectors of the terminal voltage and the current that is delivered."""
+    simulation, node, machine = set_up(dpsim, step_s)
     n, v, i = [], [], []
     for _ in range(round(STOP_S / step_s)):
         n.append(round(simulation.next() / step_s))
