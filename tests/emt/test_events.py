@@ -10,7 +10,9 @@ import numpy as np
 import pytest
 
 from .conftest import Emt
-from .reference_errors import Case, Errors, errors, simulate
+from .dense_reference import DenseReference
+from .random_circuits import KINDS, STEPS, STUDY_DT_S, random_circuit
+from .reference_errors import FINE, Case, Errors, errors, simulate
 
 DT_S = 5e-5
 #: After half a millisecond and a third of the step: errors at a step and at a quarter of it can be compared.
@@ -173,3 +175,56 @@ def test_a_switch_that_operates_between_two_steps(emt: Emt, tmp_path: Path) -> N
     seen = errors(emt, [case], tmp_path, 200)
     assert 1.8 < shown("switch between steps", seen, 0) < 2.2
     assert seen.of[0, 0] < 1e-2
+
+
+def fronts(*at_the_end: dict[str, Any], opens_s: float | None = None) -> Case:
+    """A breaker sends steep fronts into a lossless line of ten steps; something is at its end."""
+    tau_s, z_ohm = 10 * DT_S, 300.0
+    per_m = {key: value / 1e5 for m in "01" for key, value in ((f"l{m}", z_ohm * tau_s), (f"c{m}", tau_s / z_ohm))}
+    opening = [] if opens_s is None else [{"time": opens_s, "action": "open"}]
+    return case_of(
+        {"type": "source", "bus": "E", "r1": 20.0, "l1": 0.0, "amplitude": 1000.0, "phase": 20.0},
+        {
+            "type": "switch", "buses": ["E", "S"], "r_off": 1e5, "current_zero": True,
+            "operations": [{"time": 20 * DT_S, "action": "close"}, *opening],
+        },
+        {"type": "resistor", "buses": ["S", "0"], "r": 1e4},
+        {"type": "line", "from": "S", "to": "R", "length": 1e5, "r0": 0.0, "r1": 0.0, **per_m},
+        {"type": "resistor", "buses": ["R", "0"], "r": 1e4},
+        *at_the_end,
+        buses="E S R",
+    )  # fmt: skip
+
+
+COIL = {"type": "inductor", "buses": ["R", "0"], "l": 0.3, "r": 10.0}
+ARRESTER = {"type": "arrester", "buses": ["R", "0"], "curve": arrester_curve(12, 1200, 20, 12)}
+CAPACITOR = {"type": "capacitor", "buses": ["R", "0"], "c": 1e-6}
+
+
+@pytest.mark.parametrize(
+    ("end", "order"),
+    [((COIL,), 2.0), ((COIL, ARRESTER, CAPACITOR), 2.0), ((COIL, ARRESTER), 1.0)],
+    ids=["linear", "arrester beside a capacitance", "arrester alone"],
+)
+def test_fronts_at_the_end_of_a_line(emt: Emt, tmp_path: Path, end: tuple[Any, ...], order: float) -> None:
+    """Fronts come when they come. At that instant itself the wave is the mean of those before and after it: an arrester
+    without capacitance meets it once, which gives not the mean of its currents."""
+    seen = errors(emt, [fronts(*end)], tmp_path, 400, arrivals=False)
+    assert abs(shown(f"fronts at {len(end)}", seen) - order) < 0.3
+    assert seen.of[0, 0] < 1e-2
+
+
+def test_fronts_of_an_opening_at_a_current_zero(emt: Emt, tmp_path: Path) -> None:
+    """What opens inside a step sends its jump with the next one: up to half a step late."""
+    seen = errors(emt, [fronts(COIL, opens_s=150 * DT_S)], tmp_path, 400, arrivals=False)
+    shown("fronts of an opening", seen)
+    assert seen.of[0, -1] < seen.of[0, 0] / 3
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_reference_is_finer_than_what_it_judges(kind: str) -> None:
+    """A quarter of its step moves it by less than 10⁻⁶ of the voltages."""
+    for seed in range(1, 6):
+        case = random_circuit(seed, kind)
+        coarse, fine = (DenseReference(case, STUDY_DT_S / part).run(STEPS * part)[::part] for part in (FINE, 4 * FINE))
+        assert np.sqrt(np.mean((coarse - fine) ** 2)) <= 1e-6 * np.sqrt(np.mean(fine**2)), seed
