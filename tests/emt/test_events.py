@@ -117,28 +117,35 @@ def test_remanent_flux_makes_the_inrush(emt: Emt, tmp_path: Path) -> None:
         assert np.abs(waves["X1.i"] - np.sign(exact) * np.interp(np.abs(exact), x, y)).max() < 0.2  # of up to 290 A
 
 
-def banks(interval: float) -> Case:
+def banks(interval_s: float, k: str = "") -> Case:
     """The second of two banks is switched to the first, and away at a zero of the current that rings between them."""
-    times = [{"time": t, "action": a} for t, a in ((100e-6, "close"), (100e-6 + interval, "open"))]
-    return case_of(
-        {"type": "voltage_source", "to": "s", "r": 0.2, "l": 2e-3, "amplitude": 1000.0},
-        element("capacitor", "s", c=2e-4, r=0.05),
-        {"type": "switch", "nodes": ["s", "m"], "current_zero": True, "r_on": 1e-3, "r_off": 1e6, "operations": times},
-        element("inductor", "m", "b", l=2e-5, r=0.01),
-        element("capacitor", "b", c=2e-4, r=0.05),
-        element("resistor", "m", r=200.0),
-        element("capacitor", "m", c=2e-7, r=20.0),
-        nodes="s m b",
-        dt=2e-6,
+    times = [{"time": t, "action": a} for t, a in ((100e-6, "close"), (100e-6 + interval_s, "open"))]
+    case = case_of(
+        {"type": "voltage_source", "to": f"{k}s", "r": 0.2, "l": 2e-3, "amplitude": 1000.0},
+        element("capacitor", f"{k}s", c=2e-4, r=0.05),
+        element("switch", f"{k}s", f"{k}m", current_zero=True, r_on=1e-3, r_off=1e6, operations=times),
+        element("inductor", f"{k}m", f"{k}b", l=2e-5, r=0.01),
+        element("capacitor", f"{k}b", c=2e-4, r=0.05),
+        element("resistor", f"{k}m", r=200.0),
+        element("capacitor", f"{k}m", c=2e-6, r=5.0),
+        nodes=f"{k}s {k}m {k}b",
+        dt=1e-6,
+        initial_voltage={f"{k}s": 1000.0},
     )
+    for e in case["elements"]:
+        e["name"] = k + e["name"]
+    return case
 
 
-@pytest.mark.parametrize("interval", [200e-6, 900e-6])
-def test_back_to_back_banks_open_at_the_current_zero(emt: Emt, tmp_path: Path, interval: float) -> None:
-    seen = errors(emt, [banks(interval)], tmp_path, 1000)
-    shown(f"back to back {interval}", seen)
-    assert seen.of[0, -1] < seen.of[0, 0] / 8
-    assert seen.of[0, 0] < 2e-3
+def test_back_to_back_banks_open_at_the_current_zero(emt: Emt, tmp_path: Path) -> None:
+    """Where in a step the zero lies is another at each step: the mean of several openings."""
+    intervals_s = [200e-6 + 37e-6 * k for k in range(24)]
+    seen = errors(emt, [banks(interval, f"k{k}") for k, interval in enumerate(intervals_s)], tmp_path, 1600)
+    mean = Errors(np.sqrt(np.mean(seen.of**2, axis=0, keepdims=True)))
+    assert 1.7 < shown("back to back", mean, 0) < 2.3
+    assert mean.of[0, 0] < 2e-3
+    current = np.abs(simulate(emt, banks(intervals_s[0]), tmp_path, 1600, ["X2.i"])["X2.i"])
+    assert current.max() > 1000 and current[-1] < 1e-2
 
 
 @pytest.mark.parametrize("shape", ["step", "sine", "double_exponential"])
