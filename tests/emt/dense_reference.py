@@ -597,6 +597,7 @@ class DenseReference:
         self._history.length.append(h)
         self._history.powers.append(_STAGE_POWERS @ (self._outgoing @ stages).T)
         if t == self._broken:
+            self._happens[-1] = True
             self._after[-1] = (_STAGE_POWERS @ stages[: len(self.names)].T)[0]
         self._x = stages[:, 2].copy()
 
@@ -606,8 +607,10 @@ class DenseReference:
         if self._steady:
             self._solve_phasors()
         out = [self._x[: len(self.names)].copy()]
-        self._after, self._broken = [out[0]], 0.0
+        self._after, self._happens, self._broken = [out[0]], [False], 0.0
         operations = sorted(self._operations, key=lambda o: o[:2])
+        if not self._steady:
+            heapq.heappush(self._breaks, (0.0, 2))
         for s in self._sources:
             if s.start_s >= 0:
                 heapq.heappush(self._breaks, (s.start_s, 2))
@@ -632,6 +635,7 @@ class DenseReference:
             t = end
             out.append(self._x[: len(self.names)].copy())
             self._after.append(out[-1])
+            self._happens.append(False)
         return np.array(out)
 
     @property
@@ -639,6 +643,11 @@ class DenseReference:
         """The same just after these instants, by extrapolation, where something happens or arrives: if voltages jump,
         other values."""
         return np.array(self._after)
+
+    @property
+    def happens(self) -> NDArray[np.bool_]:
+        """Whether something happens or arrives at these instants."""
+        return np.array(self._happens)
 
     def _act(self, t: float, operation: _Operation) -> None:
         d = self._devices[operation.device]
