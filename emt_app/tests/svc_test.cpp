@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <cmath>
 #include <complex>
-#include <functional>
 #include <numbers>
 
 #include "simulation.hpp"
@@ -70,6 +69,22 @@ TEST(Gates, PulsesOfASignalBeginInsideTheStep) {
     print("order", std::log2(coarse / fine));
     EXPECT_LT(coarse, 0.02);
     EXPECT_NEAR(coarse / fine, 4, 1);
+}
+
+TEST(Gates, PulsesKeepTheirInstantBesideASwitching) {
+    // A switch of no consequence closes at the beginning of the step in which the pair is fired first: the step begins as two halves.
+    const Fired circuit{100.3 * kPi / 180};
+    const double fired = circuit.alpha / kOmega, step = std::floor(fired / 50e-6) * 50e-6;
+    Simulation alone = circuit.simulation(50e-6, Fired::pair()),
+               beside = circuit.simulation(50e-6, Fired::pair() + R"(,{"type":"switch","name":"S","nodes":["b","0"],"r_on":1e9,"operations":[{"time":)" + number(step) +
+                                                      R"(,"action":"close"}]})");
+    double worst = 0;
+    for (int i = 0; i < 300; ++i) {
+        alone.run(1);
+        beside.run(1);
+        worst = std::max(worst, std::abs(alone.v("b") - beside.v("b")));
+    }
+    EXPECT_LT(worst, 1e-3);
 }
 
 TEST(Gates, APairIsTwoThyristors) {

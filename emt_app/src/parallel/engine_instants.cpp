@@ -5,7 +5,8 @@
 // of power electronics in EMT programs", IEEE Trans. Power Delivery 12(2), 1997, as in PSCAD): the task's state at that instant by
 // interpolation, two half steps of backward Euler for the discontinuity (Martí and Lin 1989), which lead to t_n + (x + 1)·Δt, and the
 // state at t_{n+1} on the line through the two. Poles may move several times in a step. Each interpolation has an error of order Δt², so the
-// whole keeps order two. Waves of lines between two steps are interpolated, too, and after t_{n+1} extrapolated.
+// whole keeps order two. Waves of lines between two steps are interpolated, too, and after t_{n+1} extrapolated. Gates that are signals
+// are read once, as controls have made them at t_n for the whole step.
 #include <algorithm>
 #include <cmath>
 #include <utility>
