@@ -6,9 +6,9 @@
 // The regulator orders the susceptance b, per unit of "rated_power", positive as a capacitor's:
 //   e = reference + input - v - slope·b,   b = kp·e + ∫ki·e dt,   "b_min" ≤ b ≤ "b_max", the same limits holding the integral,
 // with v the magnitude of the voltage of the bus "controlled" behind a lag. From when v is below "undervoltage" until it is above that
-// by 0.05, b is 0 and the integral waits. As many TSC as b needs are on, with hysteresis, and the TCR
-// takes what they give too much; its firing angle α is looked up in a table of the closed form's inverse. Signals: NAME.v, .angle,
-// .frequency, .reference, .error, .b, .tsc1 … (1: on), .tcr (of its full susceptance), .alpha (degrees) and the gates.
+// by 0.05, b is 0 and the integral waits. As many TSC as b needs are on, with hysteresis, and the TCR takes what they give too much; its
+// firing angle α is looked up in a table of the closed form's inverse. Signals: NAME.v, .angle (turns), .frequency (Hz), .reference,
+// .error, .integral, .b, .tsc1 … (1: on), .tcr (of its full susceptance), .alpha (degrees) and the gates.
 //
 // A steady start begins with "susceptance" as the order and finds the reference. It is exact where the TCR is off or conducts fully;
 // where it fires, the network starts with the fundamental of its current, the TCR with the current itself.
