@@ -30,12 +30,14 @@ constexpr double kLoading = 0.9;             // of a machine whose base is less 
 constexpr double kZeroR = 3, kZeroL = 3, kZeroC = 0.6;
 
 // Columns, from 0.
-enum BusColumn : std::size_t { bus_i, type, pd, qd, gs, bs, vm = 7, va, base_kv, bus_columns };
-enum GenColumn : std::size_t { gen_bus, pg, qg, m_base = 6, gen_status, gen_columns };
-enum BranchColumn : std::size_t { from_bus, to_bus, br_r, br_x, br_b, tap = 8, shift, br_status, branch_columns };
-constexpr double kSlack = 3, kIsolated = 4;  // types of bus
+namespace column {
+enum OfBus : std::size_t { bus_i, type, pd, qd, gs, bs, vm = 7, va, base_kv, bus_columns };
+enum OfGenerator : std::size_t { gen_bus, pg, qg, m_base = 6, gen_status, gen_columns };
+enum OfBranch : std::size_t { from_bus, to_bus, br_r, br_x, br_b, tap = 8, shift, br_status, branch_columns };
+}  // namespace column
+constexpr double kSlackBus = 3, kIsolatedBus = 4;  // types of bus
 
-struct Bus {
+struct ImportedBus {
     std::string name;
     double kv, vm, va;  // per unit, degrees
     bool slack;
@@ -55,9 +57,9 @@ public:
         mva_ = base->second;
         out_ = {{"format", kCaseFormat}, {"version", kCaseVersion}, {"title", "MATPOWER case " + std::filesystem::path(origin_).filename().string()}, {"dt", options_.dt_s},
                 {"frequency", options_.frequency_hz}, {"start", "steady"}, {"buses", Json::array()}, {"elements", Json::array()}};
-        for (const TableRow& row : table("bus", bus_columns)) bus(row);
-        for (const TableRow& row : table("branch", branch_columns)) branch(row);
-        for (const TableRow& row : table("gen", gen_columns)) generator(row);
+        for (const TableRow& row : table("bus", column::bus_columns)) bus(row);
+        for (const TableRow& row : table("branch", column::branch_columns)) branch(row);
+        for (const TableRow& row : table("gen", column::gen_columns)) generator(row);
         if (!problems_.empty()) throw CaseError(problems_.text());
         if (lines_ > 0 || short_lines_ > 0)
             notes_.push_back(std::to_string(lines_) + " lines by travelling waves, " + std::to_string(short_lines_) + " as pi sections");
@@ -92,10 +94,10 @@ private:
     static std::string numbered(const char* prefix, double number) { return prefix + std::to_string(std::llround(number)); }
     void add(Json element) { out_["elements"].push_back(std::move(element)); }
     /// Ohm, line to line voltage squared by power.
-    [[nodiscard]] double base_ohm(const Bus& b) const { return b.kv * b.kv / mva_; }
+    [[nodiscard]] double base_ohm(const ImportedBus& b) const { return b.kv * b.kv / mva_; }
 
     /// Conductance and susceptance to ground, per unit.
-    void shunt(const std::string& name, const Bus& b, double g, double susceptance) {
+    void shunt(const std::string& name, const ImportedBus& b, double g, double susceptance) {
         const Json ends{b.name, "0"};
         if (g > 0) add({{"type", "resistor"}, {"name", "R_" + name}, {"buses", ends}, {"r", base_ohm(b) / g}});
         if (susceptance > 0) add({{"type", "capacitor"}, {"name", "C_" + name}, {"buses", ends}, {"c", susceptance / base_ohm(b) / w_}});
@@ -103,24 +105,24 @@ private:
     }
 
     void bus(const TableRow& row) {
-        if (!finite(row, {bus_i, type, pd, qd, gs, bs, vm, va, base_kv})) return;
+        if (!finite(row, {column::bus_i, column::type, column::pd, column::qd, column::gs, column::bs, column::vm, column::va, column::base_kv})) return;
         const auto& v = row.value;
-        if (v[bus_i] < 1 || v[bus_i] != std::floor(v[bus_i]) || v[bus_i] > 1e9) return refuse(row, "the number of a bus must be a positive whole one");
-        if (v[type] == kIsolated) {
-            isolated_.push_back(v[bus_i]);
+        if (v[column::bus_i] < 1 || v[column::bus_i] != std::floor(v[column::bus_i]) || v[column::bus_i] > 1e9) return refuse(row, "the number of a bus must be a positive whole one");
+        if (v[column::type] == kIsolatedBus) {
+            isolated_.push_back(v[column::bus_i]);
             return;
         }
-        if (!(v[vm] > 0)) return refuse(row, "the voltage (column 8) must be positive: a solved case is needed");
-        if (!(v[base_kv] > 0)) ++no_kv_;
-        const Bus b{numbered("B", v[bus_i]), v[base_kv] > 0 ? v[base_kv] : kNoBaseKv, v[vm], v[va], v[type] == kSlack};
-        if (!buses_.emplace(v[bus_i], b).second) return refuse(row, "bus " + b.name.substr(1) + " is there twice");
+        if (!(v[column::vm] > 0)) return refuse(row, "the voltage (column 8) must be positive: a solved case is needed");
+        if (!(v[column::base_kv] > 0)) ++no_kv_;
+        const ImportedBus b{numbered("B", v[column::bus_i]), v[column::base_kv] > 0 ? v[column::base_kv] : kNoBaseKv, v[column::vm], v[column::va], v[column::type] == kSlackBus};
+        if (!buses_.emplace(v[column::bus_i], b).second) return refuse(row, "bus " + b.name.substr(1) + " is there twice");
         out_["buses"].push_back(b.name);
-        const double squared = v[vm] * v[vm], g = (v[pd] / squared + v[gs]) / mva_;
+        const double squared = v[column::vm] * v[column::vm], g = (v[column::pd] / squared + v[column::gs]) / mva_;
         if (g < 0) return refuse(row, "bus " + b.name.substr(1) + " has a negative load: make it a generator");
-        shunt(b.name, b, g, (v[bs] - v[qd] / squared) / mva_);
+        shunt(b.name, b, g, (v[column::bs] - v[column::qd] / squared) / mva_);
     }
 
-    const Bus* bus_of(const TableRow& row, double number) {
+    const ImportedBus* bus_of(const TableRow& row, double number) {
         const auto it = buses_.find(number);
         if (it != buses_.end()) return &it->second;
         if (std::find(isolated_.begin(), isolated_.end(), number) == isolated_.end()) refuse(row, "there is no bus " + std::to_string(std::llround(number)));
@@ -129,35 +131,35 @@ private:
 
     void branch(const TableRow& row) {
         ++branches_;
-        if (!finite(row, {from_bus, to_bus, br_r, br_x, br_b, tap, shift, br_status})) return;
+        if (!finite(row, {column::from_bus, column::to_bus, column::br_r, column::br_x, column::br_b, column::tap, column::shift, column::br_status})) return;
         const auto& v = row.value;
-        if (v[br_status] == 0) return;
-        const Bus *const from = bus_of(row, v[from_bus]), *const to = bus_of(row, v[to_bus]);
+        if (v[column::br_status] == 0) return;
+        const ImportedBus *const from = bus_of(row, v[column::from_bus]), *const to = bus_of(row, v[column::to_bus]);
         if (from == nullptr || to == nullptr) return;
-        if (!(v[br_x] > 0) || v[br_r] < 0 || v[br_b] < 0) return refuse(row, "a branch needs a positive reactance, and neither resistance nor charging may be negative");
-        if (v[shift] != 0) return refuse(row, "phase shifters are not supported");
-        if (v[tap] < 0) return refuse(row, "the ratio of a transformer must not be negative");
+        if (!(v[column::br_x] > 0) || v[column::br_r] < 0 || v[column::br_b] < 0) return refuse(row, "a branch needs a positive reactance, and neither resistance nor charging may be negative");
+        if (v[column::shift] != 0) return refuse(row, "phase shifters are not supported");
+        if (v[column::tap] < 0) return refuse(row, "the ratio of a transformer must not be negative");
         const std::string name = "L" + std::to_string(branches_);
-        const double ohm = base_ohm(*to), r = v[br_r] * ohm, x = v[br_x] * ohm;
-        if (v[tap] != 0 || from->kv != to->kv) {
-            const double ratio = v[tap] != 0 ? v[tap] : 1;
+        const double ohm = base_ohm(*to), r = v[column::br_r] * ohm, x = v[column::br_x] * ohm;
+        if (v[column::tap] != 0 || from->kv != to->kv) {
+            const double ratio = v[column::tap] != 0 ? v[column::tap] : 1;
             add({{"type", "transformer"}, {"name", "T" + name.substr(1)}, {"primary", to->name}, {"secondary", from->name}, {"connection", "YgYg"},
                  {"v1", to->kv * 1e3}, {"v2", from->kv * 1e3 * ratio}, {"r", r}, {"l", x / w_}});
-            shunt(name + "_from", *from, 0, v[br_b] / 2 / (ratio * ratio));
-            shunt(name + "_to", *to, 0, v[br_b] / 2);
-        } else if (!waves(name, *from, *to, r, x, v[br_b] / ohm)) {
+            shunt(name + "_from", *from, 0, v[column::br_b] / 2 / (ratio * ratio));
+            shunt(name + "_to", *to, 0, v[column::br_b] / 2);
+        } else if (!waves(name, *from, *to, r, x, v[column::br_b] / ohm)) {
             ++short_lines_;
             const auto matrix = [](double positive, double zero) {
                 const double own = (zero + 2 * positive) / 3, mutual = (zero - positive) / 3;
                 return Json{{own, mutual, mutual}, {mutual, own, mutual}, {mutual, mutual, own}};
             };
             add({{"type", "coupled_rl"}, {"name", name}, {"from", from->name}, {"to", to->name}, {"r", matrix(r, kZeroR * r)}, {"l", matrix(x / w_, kZeroL * x / w_)}});
-            shunt(name + "_from", *from, 0, v[br_b] / 2);
-            shunt(name + "_to", *to, 0, v[br_b] / 2);
+            shunt(name + "_from", *from, 0, v[column::br_b] / 2);
+            shunt(name + "_to", *to, 0, v[column::br_b] / 2);
         }
     }
     /// Whether the line is one by travelling waves. Ohm, ohm, S.
-    bool waves(const std::string& name, const Bus& from, const Bus& to, double r, double x, double b) {
+    bool waves(const std::string& name, const ImportedBus& from, const ImportedBus& to, double r, double x, double b) {
         const double cosine = 1 - x * b / 2, omega = 2 * std::numbers::pi * options_.frequency_hz;
         if (!options_.waves || !(b > 0) || !(cosine > 0)) return false;
         const double tau = std::acos(cosine) / omega, z = x / std::sin(omega * tau), lumped = r * 4 / (1 + 3 * cosine);
@@ -171,13 +173,13 @@ private:
 
     void generator(const TableRow& row) {
         ++generators_;
-        if (!finite(row, {gen_bus, pg, qg, m_base, gen_status})) return;
+        if (!finite(row, {column::gen_bus, column::pg, column::qg, column::m_base, column::gen_status})) return;
         const auto& v = row.value;
-        if (!(v[gen_status] > 0)) return;
-        const Bus* const b = bus_of(row, v[gen_bus]);
+        if (!(v[column::gen_status] > 0)) return;
+        const ImportedBus* const b = bus_of(row, v[column::gen_bus]);
         if (b == nullptr) return;
-        const double delivered = std::hypot(v[pg], v[qg]);
-        double rated_mva = v[m_base] > 0 ? v[m_base] : mva_;
+        const double delivered = std::hypot(v[column::pg], v[column::qg]);
+        double rated_mva = v[column::m_base] > 0 ? v[column::m_base] : mva_;
         if (delivered > kLoading * rated_mva) {
             rated_mva = delivered / kLoading;
             ++enlarged_;
@@ -187,12 +189,12 @@ private:
             Json machine{{"type", "synchronous_machine"}, {"name", name}, {"bus", b->name}, {"rated_power", rated_mva * 1e6}, {"rated_voltage", b->kv * 1e3}};
             machine.update(round_rotor());
             machine.update({{"x0", 0.1}, {"h", 4}, {"v", b->vm * b->kv * 1e3}, {"angle", b->va}});
-            if (!b->slack) machine["p"] = v[pg] * 1e6;  // with it the angle is a first guess
+            if (!b->slack) machine["p"] = v[column::pg] * 1e6;  // with it the angle is a first guess
             add(std::move(machine));
         } else {
             const Json typical = round_rotor();
             const double r = typical["ra"].get<double>() * mva_ / rated_mva, x = typical["xd2"].get<double>() * mva_ / rated_mva;
-            const Phasor voltage = std::polar(b->vm, b->va * std::numbers::pi / 180), current = std::conj(Phasor(v[pg], v[qg]) / mva_ / voltage);
+            const Phasor voltage = std::polar(b->vm, b->va * std::numbers::pi / 180), current = std::conj(Phasor(v[column::pg], v[column::qg]) / mva_ / voltage);
             const Phasor emf = voltage + Phasor(r, x) * current;
             add({{"type", "source"}, {"name", name}, {"bus", b->name}, {"amplitude", std::abs(emf) * b->kv * 1e3 * std::sqrt(2.0 / 3)},
                  {"phase", std::arg(emf) * 180 / std::numbers::pi}, {"r1", r * base_ohm(*b)}, {"l1", x * base_ohm(*b) / w_}});
@@ -207,7 +209,7 @@ private:
     Json out_;
     Diagnostics problems_;
     std::vector<std::string> notes_;
-    std::map<double, Bus> buses_;  // by number
+    std::map<double, ImportedBus> buses_;  // by number
     std::vector<double> isolated_;
     int branches_ = 0, generators_ = 0, lines_ = 0, short_lines_ = 0, no_kv_ = 0, enlarged_ = 0;
 };
