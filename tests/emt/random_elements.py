@@ -236,6 +236,11 @@ class RandomElements:
         self._add("transformer", keys)
         return Bus(secondary, primary.peak_v * ratio, z * ratio * ratio)
 
+    def fixed_svc(self, bus: Bus) -> None:
+        inductance = self.near(3 * bus.z_ohm) / self._study.angular
+        capacitance = 1 / (self.near(5 * bus.z_ohm) * self._study.angular)
+        self._add("fixed_svc", {"bus": bus.name, "l": inductance, "c": capacitance})
+
     def fault(self, bus: Bus) -> None:
         clears = self.shape.random() < 0.7
         times = self.times(2 if clears else 1)

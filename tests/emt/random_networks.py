@@ -183,6 +183,7 @@ class _Network:
             lambda bus: add.voltage_source(bus.phase("a"), bus.peak_v, bus.z_ohm, bus.phase("b")),
             lambda bus: add.current_source(self._phase(bus), bus.peak_v / bus.z_ohm),
             lambda bus: add.current_source(bus.phase("c"), bus.peak_v / bus.z_ohm, bus.phase("b")),
+            add.fixed_svc,
             self._compensator,
             add.fault,
             add.fault,

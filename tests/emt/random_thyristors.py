@@ -54,8 +54,4 @@ def compensator(shape: Random, values: Random, study: Study, bus: Bus, name: str
         step: Element = {"type": "block", "name": f"{name}_order", "kind": "step"}
         step |= {"amplitude": values.uniform(-3, 3), "time": values.uniform(0, 2e-3)}
         return [step, svc | {"input": step["name"]}]
-    if shape.random() < 0.5:
-        fixed: Element = {"type": "fixed_svc", "name": f"{name}_fixed", "bus": bus.name}
-        l_h = values.uniform(3, 6) * bus.z_ohm / study.angular
-        return [svc, fixed | {"l": l_h, "c": 1 / (values.uniform(3, 6) * bus.z_ohm * study.angular)}]
     return [svc]

@@ -15,6 +15,10 @@ public:
             net.reactives.push_back({{p, kGround}, net.dt_s / (2 * l_), false, 0});
             net.reactives.push_back({{p, kGround}, 2 * c_ / net.dt_s, true, 0});
         }
+        for (std::size_t k = 0; k < 3; ++k) {
+            const std::size_t reactor = net.reactives.size() - 6 + 2 * k;
+            net.channels.add(k, 3, "i", Channel::Quantity::current, {{Carried::By::reactance, reactor}, {Carried::By::reactance, reactor + 1}});
+        }
     }
     [[nodiscard]] Census census() const override { return {.svcs = 1}; }
     [[nodiscard]] std::string simplified() const override { return "fixed susceptance, no thyristors, no regulator"; }
