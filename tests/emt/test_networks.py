@@ -5,12 +5,15 @@
 
 from __future__ import annotations
 
+import json
 from itertools import product
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+
+from tests.tiers import long
 
 from .circuit_currents import Energies, channels, currents_into_nodes
 from .conftest import Emt
@@ -41,7 +44,7 @@ def test_operations_between_steps(emt: Emt, tmp_path: Path, kind: str) -> None:
     assert 1.9 < np.median(seen.orders(0)) < 2.1, seen.orders(0)
 
 
-@pytest.mark.long
+@long
 def test_hundreds_of_random_networks(emt: Emt, tmp_path: Path) -> None:
     """300 networks that act at steps and 150 that act between them."""
     groups = {
@@ -91,6 +94,22 @@ def test_currents_meet_in_every_node(emt: Emt, tmp_path: Path, kind: str, start:
         assert np.abs(left[first:]).max() < 1e-9 * largest, name
 
 
+def test_channels_are_the_same_from_any_rank(emt: Emt, tmp_path: Path) -> None:
+    case = side_by_side(circuits("lines", "zero", 4))
+    path = tmp_path / "case.json"
+    path.write_text(json.dumps(case))
+    probes = [word for name in channels(case) for word in ("--probe", name)]
+    shown = []
+    for ranks in (1, 2):
+        csv = tmp_path / f"{ranks}.csv"
+        emt.run(
+            path, tmp_path, "--steps", str(STEPS), "--every", "7", "--no-replay", "--csv", csv, *probes, ranks=ranks
+        )
+        shown.append(csv.read_text())
+    assert ".energy" in shown[0] and ".flux" in shown[0]
+    assert shown[0] == shown[1]
+
+
 @pytest.mark.parametrize(("kind", "part", "seeds"), [("one phase", 64, (6, 10)), ("three phases", 64, (1, 3))])
 def test_energy_is_balanced(emt: Emt, tmp_path: Path, kind: str, part: int, seeds: tuple[int, ...]) -> None:
     """What sources deliver is heat of resistances and arresters and energy of inductances, capacitances and cores, with
@@ -99,7 +118,7 @@ def test_energy_is_balanced(emt: Emt, tmp_path: Path, kind: str, part: int, seed
         _balance(emt, tmp_path, kind, part, seed)
 
 
-@pytest.mark.long
+@long
 def test_energy_is_balanced_in_many(emt: Emt, tmp_path: Path) -> None:
     """The loss of the half steps after a jump is numerical; it falls with the square of the step."""
     balanced = [_balance(emt, tmp_path, kind, 64, seed) for kind in KINDS[:2] for seed in range(1, 16)]

@@ -9,7 +9,6 @@
 #include "commands/csv_cell.hpp"
 
 namespace emt {
-
 namespace {
 
 /// What may be meant by a name: the channels of its element, or some of the first.
@@ -27,6 +26,17 @@ std::string offered(const Network& net, const std::string& name) {
     for (std::size_t i = 0; i < std::min(kShown, close.size()); ++i) text += (i > 0 ? ", '" : "'") + close[i] + "'";
     if ((of_element ? close.size() : all.size()) > kShown) text += ", ...";
     return text.empty() ? "no element of this case has any" : of_element ? "of this element there are " + text : "there are " + text;
+}
+
+/// Numbers of the channels among the probes, which from now on have their places in this list.
+std::vector<int> take_channels(std::vector<Probe>& probes) {
+    std::vector<int> channels;
+    for (Probe& p : probes)
+        if (p.of == Probe::Of::channel) {
+            channels.push_back(p.number);
+            p.number = static_cast<int>(channels.size()) - 1;
+        }
+    return channels;
 }
 
 }  // namespace
@@ -50,21 +60,6 @@ std::vector<Probe> find_probes(const Network& net, const std::vector<std::string
     }
     return out;
 }
-
-namespace {
-
-/// Numbers of the channels among the probes, which from now on have their places in this list.
-std::vector<int> take_channels(std::vector<Probe>& probes) {
-    std::vector<int> channels;
-    for (Probe& p : probes)
-        if (p.of == Probe::Of::channel) {
-            channels.push_back(p.number);
-            p.number = static_cast<int>(channels.size()) - 1;
-        }
-    return channels;
-}
-
-}  // namespace
 
 Probes::Probes(const Network& net, const Decomposition& parts, const Engine& engine, const RunOptions& o)
     : options_(o), probes_(find_probes(net, o.probes)), outputs_(net, parts, engine, take_channels(probes_)) {
