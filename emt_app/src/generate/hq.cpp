@@ -18,7 +18,7 @@
 // between copies.
 //
 // Without machines (HqModel::network) the same network has constant EMFs behind impedances in their place, in phase on the high side,
-// other shunts, and meters for the controllers.
+// other shunts, heavier loads, and meters for the controllers.
 #include "generate/hq.hpp"
 
 #include <algorithm>
@@ -43,6 +43,7 @@ using Json = nlohmann::ordered_json;
 constexpr int kSaturable = 40, kLineArresters = 15, kShuntCapacitors = 277, kFilters = 12, kMonitoring = 332;
 constexpr double kMostLoading = 0.75, kSlackLoading = 0.5;  // of the rating
 constexpr double kLosses = 0.05;                            // a first guess, of the load
+constexpr double kReserve = 0.85;                           // of the loads that constant EMFs have no trouble to serve
 constexpr double kFaultStart_s = 1, kFaultStop_s = 1.1;
 constexpr double kFrequency = 60, kOmega = 2 * std::numbers::pi * kFrequency;
 
@@ -247,7 +248,7 @@ private:
         for (std::size_t i = 0; i < buses_.size(); ++i) {
             const Bus& b = buses_[i];
             const double v2 = b.kv * b.kv * 1e6;
-            const double heavy = full_ ? 0.85 : 1;
+            const double heavy = full_ ? kReserve : 1;
             const double mw = b.load ? (b.kv > 100 ? heavy * random_.between(40, 180) : random_.between(5, 20)) : b.kv > 700 ? 5 : b.kv > 300 ? heavy * 20 : 1;
             const bool load = b.load;
             load_mw_[b.station] += mw;
