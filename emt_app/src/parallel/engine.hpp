@@ -109,7 +109,8 @@ private:
         std::vector<Pole> poles;
         std::vector<Due> due;
         bool valves = false;
-        AlignedDoubles before, from, half, until, work;
+        AlignedDoubles before, from, half, second, until, work;
+        std::vector<double> fronts;  // 3 per end of a line: what jumps inside this step add to its waves, V
         BatchView at_work{};
     };
     struct Restart {    // lanes of a batch that take the next step as two half steps
@@ -128,6 +129,11 @@ private:
     void read_gates(std::size_t batch);
     void move_poles(std::size_t batch, std::uint64_t step);
     void move_poles(Watch& watch, Batch& batch, int lane, std::uint64_t step, bool jumped);
+    void half_steps_from(Watch& watch, Batch& batch, int lane, double x, std::uint64_t step, bool switched);
+    [[nodiscard]] static bool first_has_impulse(const Watch& watch, const Batch& batch, int lane);
+    static void add_fronts(Watch& watch, const Batch& batch, int lane, double weight, const AlignedDoubles& state);
+    void return_to_grid(Watch& watch, Batch& batch, int lane, std::uint64_t step);
+    [[nodiscard]] bool forced(const Batch& batch, const Pole& pole, double x, double before, double after, std::uint64_t step) const;
     /// Sends fronts as what they are: see engine_fronts.cpp.
     void meet_fronts(std::size_t first, std::size_t last, std::uint64_t step);
     void meet_fronts(std::size_t batch, const std::vector<Operation>& operations, std::uint64_t step);
