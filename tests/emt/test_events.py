@@ -12,7 +12,7 @@ import pytest
 from .conftest import Emt
 from .dense_reference import DenseReference
 from .random_circuits import KINDS, STEPS, STUDY_DT_S, random_circuit
-from .reference_errors import FINE, Case, Errors, errors, simulate
+from .reference_errors import FINE, PARTS, Case, Errors, errors, simulate
 
 DT_S = 5e-5
 #: After half a millisecond and a third of the step: errors at a step and at a quarter of it can be compared.
@@ -193,7 +193,7 @@ def test_a_switch_that_operates_between_two_steps(emt: Emt, tmp_path: Path) -> N
     assert seen.of[0, 0] < 1e-2
 
 
-def fronts(*at_the_end: dict[str, Any], opens_s: float | None = None) -> Case:
+def fronts(*at_the_end: dict[str, Any], closes_s: float = 20 * DT_S, opens_s: float | None = None) -> Case:
     """A breaker sends steep fronts into a lossless line of ten steps; something is at its end."""
     tau_s, z_ohm = 10 * DT_S, 300.0
     per_m = {key: value / 1e5 for m in "01" for key, value in ((f"l{m}", z_ohm * tau_s), (f"c{m}", tau_s / z_ohm))}
@@ -202,7 +202,7 @@ def fronts(*at_the_end: dict[str, Any], opens_s: float | None = None) -> Case:
         {"type": "source", "bus": "E", "r1": 20.0, "l1": 0.0, "amplitude": 1000.0, "phase": 20.0},
         {
             "type": "switch", "buses": ["E", "S"], "r_off": 1e5, "current_zero": True,
-            "operations": [{"time": 20 * DT_S, "action": "close"}, *opening],
+            "operations": [{"time": closes_s, "action": "close"}, *opening],
         },
         {"type": "resistor", "buses": ["S", "0"], "r": 1e4},
         {"type": "line", "from": "S", "to": "R", "length": 1e5, "r0": 0.0, "r1": 0.0, **per_m},
@@ -230,8 +230,28 @@ def test_fronts_at_the_end_of_a_line(emt: Emt, tmp_path: Path, end: tuple[Any, .
     assert seen.of[0, 0] < 1e-2
 
 
+@pytest.mark.parametrize("part", [0.2, 1 / 3, 0.8])
+def test_fronts_of_a_closing_between_steps(emt: Emt, tmp_path: Path, part: float) -> None:
+    """The current of a coil at the other end, which integrates what arrives."""
+    coil = {"type": "inductor", "buses": ["R", "Q"], "l": 0.3}
+    case = fronts(coil, {"type": "resistor", "buses": ["Q", "0"], "r": 300.0}, closes_s=(20 + part) * DT_S)
+    case["buses"] = [*case["buses"], "Q"]
+    reference = DenseReference(case, DT_S / FINE)
+    exact = reference.run(FINE * 400)[::FINE]
+    nodes = [i for i, name in enumerate(reference.names) if name.startswith("Q.")]
+    seen = []
+    for finer in PARTS:
+        run = simulate(emt, case, tmp_path, 400, reference.names, finer, every=finer)
+        v = np.array([run[reference.names[i]] for i in nodes]).T
+        seen.append(float(np.sqrt(np.mean((v - exact[:, nodes]) ** 2) / np.mean(exact[:, nodes] ** 2))))
+    order = math.log(seen[0] / seen[-1], PARTS[-1] / PARTS[0])
+    print(f"\nfronts of a closing {part:.2f} between steps", *(f"{x:.1e}" for x in seen), f"order {order:.2f}")
+    assert order > 1.8
+    assert seen[0] < 1e-2
+
+
 def test_fronts_of_an_opening_at_a_current_zero(emt: Emt, tmp_path: Path) -> None:
-    """What opens inside a step sends its jump with the next one: up to half a step late."""
+    """Between the kinks that fronts make in the breaker's current: no full order."""
     seen = errors(emt, [fronts(COIL, opens_s=150 * DT_S)], tmp_path, 400, arrivals=False)
     shown("fronts of an opening", seen)
     assert seen.of[0, -1] < seen.of[0, 0] / 3

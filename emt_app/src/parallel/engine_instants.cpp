@@ -199,7 +199,8 @@ void Engine::move_poles(Watch& watch, Batch& batch, int lane, std::uint64_t step
         batch.between(lane, *from, *until, within, watch.work);
         for (Pole& p : poles)
             if (!p.still) p.before = in(p, watch.work);
-        if (!batch.lane(lane).task->ends.empty()) add_fronts(watch, batch, lane, at - 0.5, watch.work);
+        const bool sends = at > 0.5 && !batch.lane(lane).task->ends.empty();
+        if (sends) add_fronts(watch, batch, lane, at - 0.5, watch.work);
         x = at;
         std::vector<char>& closed = batch.lane(lane).topology.closed;
         int moved = -1;
@@ -243,7 +244,7 @@ void Engine::move_poles(Watch& watch, Batch& batch, int lane, std::uint64_t step
             p->entry = 0;
             p->before = 0;
         }
-        if (!batch.lane(lane).task->ends.empty()) add_fronts(watch, batch, lane, 0.5 - x, watch.from);
+        if (sends) add_fronts(watch, batch, lane, 0.5 - x, watch.from);
     }
     for (Pole& p : poles) p.from = 0;
     if (moves > 0) return_to_grid(watch, batch, lane, step);
@@ -260,8 +261,7 @@ void Engine::return_to_grid(Watch& watch, Batch& batch, int lane, std::uint64_t 
     const double* previous = batch.rows_in(watch.before, now.ends.previous);
     for (int row = 0; row < 3 * work.ends.at.count; ++row) cell(work.ends.previous, row, lane) = cell(previous, row, lane);
     finish_batch(batch, work, kernels().finish(work) & 1U << lane, step + 1);
-    // A jump of the waves at x between two samples: with this much more at t_{n+1} the straight lines through them have the right
-    // integral (engine_fronts.cpp).
+    // Jumps of the waves in the second half of the step: see engine_fronts.cpp.
     for (std::size_t i = 0; i < watch.fronts.size(); ++i) {
         const int row = static_cast<int>(i), sequence = 2 * (row / 3) + (row % 3 == 0 ? 0 : 1);
         cell(work.ends.wave, row, lane) += (1 - cell(work.ends.fraction, sequence, lane)) * watch.fronts[i];
