@@ -108,7 +108,7 @@ private:
     [[nodiscard]] int regulator(Network& net, Diagram& d) const {
         const int v = net.signals.make(name_ + ".v", name_);
         const auto [g, lag] = companion_lag(lag_, net.dt_s);
-        net.bus_magnitudes.push_back({controlled_, 1 / (controlled_v_ * std::sqrt(2.0 / 3)), g, lag, {v}});
+        net.bus_magnitudes.push_back({{}, controlled_, 1 / (controlled_v_ * std::sqrt(2.0 / 3)), g, lag, {v}});
         const int reference_signal = d.add("reference", reference(reference_));
         // With b = kp·e + i the equation e = d - slope·b becomes e = (d - slope·i)/(1 + slope·kp), without an algebraic loop.
         const double k = 1 / (1 + slope_ * kp_);
