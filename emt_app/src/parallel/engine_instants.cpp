@@ -171,7 +171,7 @@ void Engine::move_poles(Watch& watch, Batch& batch, int lane, std::uint64_t step
         if (pole >= 0) {  // not a source that starts
             char& closed = batch.lane(lane).topology.closed[static_cast<std::size_t>(pole)];
             closed = (mover != nullptr ? closed == 0 : due->close) ? 1 : 0;
-            refactor(batch, lane, work, pole);
+            refactor(batch, lane, work, pole, instant(step, x));
         }
         if (mover != nullptr) {
             mover->armed = false;
