@@ -105,5 +105,75 @@ TEST(Case, AnOpeningThatIsolatesANodeStopsTheRun) {
     }
 }
 
+/// What a run says when 'S' cuts off its node at this time, s, in a task with a line.
+std::string told_of_an_opening(const std::string& time_s) {
+    const std::string line = R"({"type":"line","name":"L","from":"B","to":"C","length":1e5,"r1":0,"l1":6e-7,"c1":6.6667e-12,"r0":0,"l0":6e-7,"c0":6.6667e-12})";
+    Simulation s(make_case(R"({"type":"source","name":"E","bus":"B","amplitude":100,"r1":1,"l1":0.01},)" + line +
+                               R"(,{"type":"resistor","name":"R","buses":["C","0"],"r":100},
+        {"type":"switch","name":"S","nodes":["B.a","q"],"closed":true,"operations":[{"time":)" + time_s + R"(,"action":"open"}]})",
+                           50e-6, R"("start":"zero","buses":["B","C"],"nodes":["q"],)"));
+    try {
+        s.run(150);
+    } catch (const SimulationError& e) {
+        return e.what();
+    }
+    return "nothing";
+}
+
+TEST(Case, AnOpeningIsNamedWithItsTime) {
+    for (const char* time : {"0.005", "0.00503"}) {
+        const std::string told = told_of_an_opening(time);
+        EXPECT_NE(told.find(std::string("node 'q' lost its path to ground at t = ") + time + " s"), std::string::npos) << told;
+    }
+}
+
+std::string told_of(const std::string& text, double dt_s = 0) {
+    try {
+        (void)parse_case(text, "t", dt_s);
+    } catch (const CaseError& e) {
+        return e.what();
+    }
+    return "nothing";
+}
+
+TEST(Case, StepAndFrequencyHaveBounds) {
+    const auto with = [](const std::string& dt, const std::string& frequency, const char* start) {
+        return R"({"format":"kappa-emt-case","version":1,"dt":)" + dt + R"(,"frequency":)" + frequency + R"(,"start":")" + start +
+               R"(","nodes":["a","b"],"elements":[)" + kGood + "]}";
+    };
+    for (const char* dt : {"0", "-1", "1e300", "1e-300", "2"}) EXPECT_NE(told_of(with(dt, "60", "zero")).find("dt: [out-of-range]"), std::string::npos) << dt;
+    for (const char* f : {"0", "1e300", "1e-300"}) EXPECT_NE(told_of(with("50e-6", f, "zero")).find("frequency: [out-of-range]"), std::string::npos) << f;
+    EXPECT_NE(told_of(with("\"x\"", "60", "zero")).find("dt: [wrong-type]"), std::string::npos);
+    EXPECT_NE(told_of(with("5e-3", "60", "steady")).find("a quarter of a period of 60.0 Hz"), std::string::npos) << told_of(with("5e-3", "60", "steady"));
+    EXPECT_NE(told_of(with("50e-6", "60", "steady"), 5e-3).find("dt: [out-of-range]"), std::string::npos) << "of the command line";
+    EXPECT_EQ(told_of(with("4e-3", "60", "steady")), "nothing");
+    EXPECT_EQ(told_of(with("5e-3", "60", "zero")), "nothing");
+}
+
+TEST(Case, InBriefTheProblemsAfterTwentyAreCounted) {
+    std::string bad;
+    for (int i = 0; i < 23; ++i) bad += R"(,{"type":"resistor","name":"X)" + std::to_string(i) + R"(","nodes":["a","0"],"r":0})";
+    try {
+        (void)parse_case(make_case(kGood + bad, 50e-6, R"("nodes":["a","b"],)"), "t");
+        FAIL() << "was accepted";
+    } catch (const CaseError& e) {
+        const std::string all = e.what(), told = e.brief();
+        EXPECT_EQ(told.find("t: 23 problem(s)"), 0U) << told;
+        EXPECT_NE(told.find("'X19'"), std::string::npos) << told;
+        EXPECT_EQ(told.find("'X20'"), std::string::npos) << told;
+        EXPECT_NE(told.find("... and 3 more"), std::string::npos) << told;
+        EXPECT_NE(all.find("'X22'"), std::string::npos) << all;
+        EXPECT_EQ(all.find("more"), std::string::npos) << all;
+    }
+}
+
+TEST(Case, AControllerNeedsAMachine) {
+    const std::string told = told_of(make_case(kGood + std::string(R"(,{"type":"exciter","name":"X","model":"AC1A","machine":"H"},
+        {"type":"block","name":"Y","kind":"root","input":"H.vt"})"), 50e-6, R"("nodes":["a","b"],)"));
+    EXPECT_NE(told.find("element 'X': [unknown-reference] 'machine' names 'H', but there is no such machine"), std::string::npos) << told;
+    EXPECT_NE(told.find("signal 'H.vt': [unknown-signal] is read by 'Y', but"), std::string::npos) << told;
+    EXPECT_NE(told.find("2 problem(s)"), std::string::npos) << told;
+}
+
 }  // namespace
 }  // namespace emt::test

@@ -78,7 +78,7 @@ TEST(Matpower, ASolvedCaseHasItsVoltages) {
             const double pi = difference(import_matpower(kNine, "nine", {dt, 60, false, machines}).emt_case);
             const double waves = difference(import_matpower(kNine, "nine", {dt, 60, true, machines}).emt_case);
             std::printf("nine buses, %.0f us, %s: voltages off by %.1e per unit with pi sections, %.1e with travelling waves\n", dt * 1e6, machines ? "machines" : "EMFs", pi, waves);
-            EXPECT_LT(pi, 1e-6);
+            EXPECT_LT(pi, 1e-7);  // the solution is of branches with 1e-8 per unit more
             EXPECT_LT(waves, 1e-3);
         }
 }

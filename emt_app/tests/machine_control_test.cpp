@@ -49,6 +49,18 @@ TEST(ControlledMachine, RidesThroughAFaultAndReturns) {
     EXPECT_EQ(s.engine().unsettled(), 0);
 }
 
+TEST(ControlledMachine, ALimitInTheWayOfTheStartIsNamed) {
+    const std::string machine = synchronous("G", "A", kSalient, R"("h":3,"v":20e3,"angle":0)"), load = R"(,{"type":"resistor","name":"R","buses":["A","0"],"r":10})";
+    try {
+        const Simulation s(make_case(machine + load + R"(,{"type":"exciter","name":"X","machine":"G","model":"AC1A","VRMIN":-0.1,"VRMAX":0.1})", 50e-6,
+                                     R"("start":"steady","buses":["A"],)"));
+        FAIL() << "was started";
+    } catch (const std::exception& e) {
+        EXPECT_NE(std::string(e.what()).find("block 'X.vr' of 'X' cannot start in the steady state"), std::string::npos) << e.what();
+        EXPECT_NE(std::string(e.what()).find("limited to -0.1 … 0.1 by 'VRMIN' and 'VRMAX'"), std::string::npos) << e.what();
+    }
+}
+
 TEST(PowerFlow, MachinesHaveTheirPowerAndVoltage) {
     // A generator behind YgD, a condenser, and one that holds its angle, on two lines.
     const std::string line = R"("r1":0.3e-4,"l1":0.9e-6,"c1":13e-12,"r0":2e-4,"l0":3e-6,"c0":8e-12)";
@@ -154,6 +166,11 @@ TEST(PowerFlow, SaysWhatIsWrong) {
     EXPECT_NE(refusal(synchronous("G", "A", kSalient, R"("h":3,"v":20e3,"p":60e6)") + load).find("no-angle"), std::string::npos);
     const std::string told = refusal(synchronous("G", "A", kSalient, R"("h":3,"v":20e3,"p":900e6)") + source);
     EXPECT_NE(told.find("does not converge: after 40 iterations 'G' is off by"), std::string::npos) << told;
+    const auto beside = [&](const char* angle) {
+        return refusal(synchronous("G", "A", kSalient, R"("h":3,"v":20e3,"angle":10)") + "," + synchronous("H", "A", kSalient, R"("h":3,"v":20e3,"angle":)" + std::string(angle)) + load);
+    };
+    EXPECT_NE(beside("12").find("machine 'H': [contradiction] holds the angle of a bus that 'G' holds at another"), std::string::npos) << beside("12");
+    EXPECT_EQ(beside("370").find("contradiction"), std::string::npos) << beside("370");
     EXPECT_NE(refusal(synchronous("G", "A", kSalient, R"("h":3,"v":20e3)") + source).find("needs 'p', or 'angle'"), std::string::npos);
     try {
         static_cast<void>(parse_case(make_case(synchronous("G", "A", kSalient, R"("h":3,"v":20e3,"angle":0)") + load, 50e-6, R"("start":"zero","buses":["A"],)"), "test"));

@@ -158,6 +158,26 @@ def test_not_a_number_stops_every_rank(emt: Emt, case_file: CaseWriter) -> None:
     assert "'B.a'" in done.stderr and "t = " in done.stderr
 
 
+@pytest.mark.parametrize("transport", ["message", "shared"])
+def test_a_failure_at_the_very_start_ends_the_run(emt: Emt, case_file: CaseWriter, transport: str) -> None:
+    """The task of the switch fails while its rank gets ready, the other rank has nothing to complain about."""
+    line = {"type": "line", "name": "L", "from": "B", "to": "C", "length": 1e5, "r1": 0, "l1": 6e-7, "c1": 6.667e-12}
+    case = case_file(
+        [
+            {"type": "source", "name": "E", "bus": "B", "amplitude": 100, "r1": 1, "l1": 0.01},
+            line | {"r0": 0, "l0": 6e-7, "c0": 6.667e-12},
+            {"type": "resistor", "name": "R", "buses": ["C", "0"], "r": 100},
+            {"type": "switch", "name": "S", "nodes": ["B.a", "q"], "closed": True,
+             "operations": [{"time": 0, "action": "open"}]},
+        ],
+        dt=5e-5, start="zero", buses=["B", "C"], nodes=["q"],
+    )  # fmt: skip
+    done = emt("run", case, "--steps", "10", "--transport", transport, ranks=2, ok=False, timeout_s=60)
+    assert done.returncode != 0
+    assert done.stderr.count("emt: error:") == 1
+    assert "node 'q' lost its path to ground at t = 0 s" in done.stderr
+
+
 def run_apart(emt: Emt, folder: Path, *arguments: str | Path) -> subprocess.CompletedProcess[str]:
     """`emt run` on two ranks, each in the folder with its number, as on nodes with local disks."""
     words = " ".join(map(str, arguments))

@@ -182,10 +182,23 @@ def test_names_of_nodes_are_no_formulas_in_csv(emt: Emt, case_file: CaseWriter, 
 
 def test_an_unknown_probe_is_an_error_that_names_what_there_is(emt: Emt, tmp_path: Path) -> None:
     case = APP / "cases/transformer_inrush.json"
-    for name, offered in (("T.a", "'T.a.i1', 'T.a.i2', 'T.a.im', 'T.a.flux'"), ("nobody.i", "'SOURCE.a.i'")):
+    for name, offered in (
+        ("T.a", "'T.a.i1', 'T.a.i2', 'T.a.im', 'T.a.flux'"),
+        ("SORCE.c.i", "the most similar are 'SOURCE.c.i'"),
+        ("TT.c.flux", "the most similar are 'T.c.flux'"),
+    ):
         done = emt("run", case, "--steps", "2", "--csv", tmp_path / "w.csv", "--probe", name, ok=False)
         assert done.returncode != 0
         assert f"no channel '{name}'" in done.stderr and offered in done.stderr
+
+
+def test_a_run_shows_the_first_problems_of_a_case_and_a_check_all(emt: Emt, case_file: CaseWriter) -> None:
+    case = case_file([{"type": "resistor", "name": f"R{n}", "nodes": ["a", "0"], "r": 0} for n in range(30)],
+                     nodes=["a"], dt=5e-5)  # fmt: skip
+    run = emt("run", case, "--steps", "1", ok=False).stderr
+    check = emt("check", case, ok=False).stderr
+    assert (run.count("[out-of-range]"), check.count("[out-of-range]")) == (20, 30)
+    assert "... and 10 more" in run and "... and" not in check
 
 
 def test_csv_without_probe_is_an_error(emt: Emt, hq: Path, tmp_path: Path) -> None:

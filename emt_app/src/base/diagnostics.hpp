@@ -1,5 +1,6 @@
 // Problems found in a case, collected so that one run of `emt check` shows them all.
 #pragma once
+#include <limits>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -19,10 +20,12 @@ public:
     }
     [[nodiscard]] bool empty() const { return problems_.empty(); }
     [[nodiscard]] const std::vector<Problem>& problems() const { return problems_; }
-    /// One line per problem: `where: [rule] message`.
-    [[nodiscard]] std::string text() const {
+    /// One line per problem, `where: [rule] message`; of more than `shown` how many there are.
+    [[nodiscard]] std::string text(std::size_t shown = std::numeric_limits<std::size_t>::max()) const {
         std::string out;
-        for (const Problem& p : problems_) out += p.where + ": [" + p.rule + "] " + p.message + "\n";
+        for (std::size_t i = 0; i < problems_.size() && i < shown; ++i)
+            out += problems_[i].where + ": [" + problems_[i].rule + "] " + problems_[i].message + "\n";
+        if (problems_.size() > shown) out += "... and " + std::to_string(problems_.size() - shown) + " more\n";
         return out;
     }
 
@@ -33,7 +36,18 @@ private:
 /// A case that cannot be simulated; `what()` lists every problem found.
 class CaseError : public std::runtime_error {
 public:
-    using std::runtime_error::runtime_error;
+    explicit CaseError(const std::string& message) : std::runtime_error(message), brief_(message) {}
+    CaseError(const std::string& origin, const Diagnostics& problems)
+        : std::runtime_error(title(origin, problems) + problems.text()), brief_(title(origin, problems) + problems.text(kBrief)) {}
+    /// The same with the first problems only, for who wants to run the case rather than to mend it.
+    [[nodiscard]] const std::string& brief() const { return brief_; }
+
+private:
+    static constexpr std::size_t kBrief = 20;
+    static std::string title(const std::string& origin, const Diagnostics& problems) {
+        return origin + ": " + std::to_string(problems.problems().size()) + " problem(s)\n";
+    }
+    std::string brief_;
 };
 
 }  // namespace emt

@@ -1,8 +1,8 @@
 #include "case/case_file.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <fstream>
+#include <optional>
 #include <set>
 #include <sstream>
 
@@ -13,6 +13,16 @@ namespace emt {
 using nlohmann::json;
 
 namespace {
+
+struct Bounds {
+    double low, high;
+    const char* unit;
+};
+// Far beyond all uses: outside there are only mistakes. A steady start takes at least four steps a period: at two
+// the trapezoidal rule makes a capacitance a short circuit.
+constexpr Bounds kStepBounds{1e-12, 1, "s"}, kFrequencyBounds{1e-6, 1e6, "Hz"};
+constexpr double kStepPerPeriod = 0.25;
+constexpr double kUsualStep_s = 50e-6, kUsualFrequency_hz = 60;  // to read on after a wrong one
 
 const char* phase_name(std::size_t k) { return k == 0 ? ".a" : k == 1 ? ".b" : ".c"; }
 
@@ -50,12 +60,35 @@ void declare_nodes(const json& root, Network& net, NodeTable& table, Diagnostics
     for (const std::string& node : names(root, "nodes", problems)) add(node);
 }
 
-double setting(const json& root, const char* key, Diagnostics& problems) {
+std::optional<double> setting(const json& root, const char* key, Diagnostics& problems) {
     const auto it = root.find(key);
-    if (it != root.end() && it->is_number() && std::isfinite(it->get<double>()) && it->get<double>() > 0)
-        return it->get<double>();
-    problems.add(key, "missing-key", "the case needs a number greater than zero here");
-    return 1;
+    if (it != root.end() && it->is_number()) return it->get<double>();
+    problems.add(key, it == root.end() ? "missing-key" : "wrong-type",
+                 "the case needs a number here" + (it == root.end() ? std::string() : ", not " + it->dump()));
+    return std::nullopt;
+}
+
+/// Whether the setting is there and within its bounds.
+bool within(const std::optional<double>& x, const char* key, const Bounds& bounds, Diagnostics& problems) {
+    if (!x) return false;
+    if (*x >= bounds.low && *x <= bounds.high) return true;
+    problems.add(key, "out-of-range", "is " + json(*x).dump() + " but must be " + json(bounds.low).dump() + " to " + json(bounds.high).dump() + " " + bounds.unit);
+    return false;
+}
+
+/// `dt_s`: in place of the case's, if greater than zero.
+void read_settings(const json& root, double dt_s, Network& net, Diagnostics& problems) {
+    const json start = root.value("start", json("steady"));
+    if (start != "steady" && start != "zero")
+        problems.add("start", "unknown-choice", "must be \"steady\" or \"zero\", not " + start.dump());
+    net.steady_start = start == "steady";
+    const std::optional<double> dt = dt_s > 0 ? dt_s : setting(root, "dt", problems), frequency = setting(root, "frequency", problems);
+    const bool good_dt = within(dt, "dt", kStepBounds, problems), good_frequency = within(frequency, "frequency", kFrequencyBounds, problems);
+    net.dt_s = good_dt ? *dt : kUsualStep_s;
+    net.frequency_hz = good_frequency ? *frequency : kUsualFrequency_hz;
+    if (good_dt && good_frequency && net.steady_start && net.dt_s * net.frequency_hz > kStepPerPeriod)
+        problems.add("dt", "out-of-range", "is " + json(net.dt_s).dump() + " s, more than a quarter of a period of " + json(net.frequency_hz).dump() +
+                                               " Hz: too coarse for a steady start");
 }
 
 std::unique_ptr<Element> make_element(const json& object, Reader& reader, Reporter& report) {
@@ -142,19 +175,14 @@ Case parse_case(const std::string& text, const std::string& origin, double dt_s,
         if (root.contains(key) && !root[key].is_string()) problems.add(key, "wrong-type", "must be a text, not " + root[key].dump());
     if (root.contains("title") && root["title"].is_string()) out.title = root["title"].get<std::string>();
     out.network.channels.wanted = channels;
-    out.network.dt_s = dt_s > 0 ? dt_s : setting(root, "dt", problems);
-    out.network.frequency_hz = setting(root, "frequency", problems);
-    const json start = root.value("start", json("steady"));
-    if (start != "steady" && start != "zero")
-        problems.add("start", "unknown-choice", "must be \"steady\" or \"zero\", not " + start.dump());
-    out.network.steady_start = start == "steady";
+    read_settings(root, dt_s, out.network, problems);
     NodeTable table;
     declare_nodes(root, out.network, table, problems);
     out.census.nodes = out.network.nodes();  // without those that elements have inside
     read_elements(root, out, table, problems);
     read_initial(root, out.network, table, problems);
     if (problems.empty()) check_network(out.network, problems);
-    if (!problems.empty()) throw CaseError(origin + ": " + std::to_string(problems.problems().size()) + " problem(s)\n" + problems.text());
+    if (!problems.empty()) throw CaseError(origin, problems);
     return out;
 }
 

@@ -1,5 +1,7 @@
 #include "case/checks.hpp"
 
+#include <cmath>
+#include <map>
 #include <set>
 
 #include "network/block_order.hpp"
@@ -41,12 +43,37 @@ void check_loops(const Network& net, Diagnostics& problems) {
                          "; put an integrator or a lag into it");
 }
 
-void check_signals(const Signals& signals, Diagnostics& problems) {
-    for (const Signals::Signal& s : signals.all()) {
-        if (s.makers.empty() && !s.readers.empty())
+void check_signals(const Network& net, Diagnostics& problems) {
+    std::set<std::string> machines, idle;
+    for (const SynchronousMachine& m : net.machines) machines.insert(m.name);
+    const auto lacks_machine = [&](const std::string& reader, const std::string& signal) {
+        const auto it = net.machine_of.find(reader);
+        return it != net.machine_of.end() && !machines.contains(it->second) && signal.starts_with(it->second + ".");
+    };
+    for (const Signals::Signal& s : net.signals.all()) {
+        std::vector<std::string> readers;
+        for (const std::string& reader : s.readers)
+            if (!s.makers.empty() || !lacks_machine(reader, s.name))
+                readers.push_back(reader);
+            else if (idle.insert(reader).second)
+                problems.add("element '" + reader + "'", "unknown-reference", "'machine' names '" + net.machine_of.at(reader) + "', but there is no such machine");
+        if (s.makers.empty() && !readers.empty())
             problems.add("signal '" + s.name + "'", "unknown-signal",
-                         "is read by " + listed(s.readers) + ", but it is neither the name of a block nor what another element measures");
+                         "is read by " + listed(readers) + ", but it is neither the name of a block nor what another element measures");
         if (s.makers.size() > 1) problems.add("signal '" + s.name + "'", "duplicate-signal", "is made by " + listed(s.makers));
+    }
+}
+
+/// Machines at one bus that hold its angle must agree about it.
+void check_held_angles(const Network& net, Diagnostics& problems) {
+    constexpr double kSame = 1e-12;  // turns: absorbs the rounding of an angle that is a whole turn away
+    std::map<Nodes3, const SynchronousMachine*> at_bus;
+    for (const SynchronousMachine& m : net.machines) {
+        if (!m.dispatch.holds_angle) continue;
+        const SynchronousMachine& first = *at_bus.emplace(m.node, &m).first->second;
+        if (std::abs(std::remainder(m.dispatch.angle_turns - first.dispatch.angle_turns, 1)) > kSame)
+            problems.add("machine '" + m.name + "'", "contradiction",
+                         "holds the angle of a bus that '" + first.name + "' holds at another: give both the same 'angle'");
     }
 }
 
@@ -70,7 +97,7 @@ void check_angles(const Network& net, const Decomposition& parts, Diagnostics& p
 }  // namespace
 
 void check_network(const Network& net, Diagnostics& problems) {
-    check_signals(net.signals, problems);
+    check_signals(net, problems);
     check_loops(net, problems);
     if (!problems.empty()) return;
     const Decomposition parts = decompose(net);
@@ -85,6 +112,7 @@ void check_network(const Network& net, Diagnostics& problems) {
     }
     check_islands(net, parts, problems);
     check_angles(net, parts, problems);
+    check_held_angles(net, problems);
 }
 
 }  // namespace emt

@@ -4,6 +4,7 @@
 #include "network/network.hpp"
 
 namespace emt {
-/// Signals that nobody makes, algebraic loops, singular nodes, islands without a source, sources that a steady start cannot represent.
+/// Signals that nobody makes, algebraic loops, singular nodes, islands without a source, sources that a steady start cannot represent,
+/// machines whose angles leave open or contradict that of the voltage.
 void check_network(const Network& net, Diagnostics& problems);
 }  // namespace emt

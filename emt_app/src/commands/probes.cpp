@@ -4,28 +4,56 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <numeric>
 #include <stdexcept>
+#include <utility>
 
 #include "commands/csv_cell.hpp"
 
 namespace emt {
 namespace {
 
-/// What may be meant by a name: the channels of its element, or some of the first.
+/// How many letters differ, are missing or too many (Levenshtein 1966).
+std::size_t distance(const std::string& a, const std::string& b) {
+    std::vector<std::size_t> row(b.size() + 1);
+    std::iota(row.begin(), row.end(), std::size_t{0});
+    for (std::size_t i = 0; i < a.size(); ++i) {
+        std::size_t diagonal = std::exchange(row[0], i + 1);
+        for (std::size_t j = 0; j < b.size(); ++j)
+            diagonal = std::exchange(row[j + 1], std::min({row[j] + 1, row[j + 1] + 1, diagonal + (a[i] == b[j] ? 0 : 1)}));
+    }
+    return row.back();
+}
+
+/// All that can be asked for.
+std::vector<std::string> known(const Network& net) {
+    std::vector<std::string> names = net.node_names;
+    for (const Signals::Signal& s : net.signals.all())
+        if (!s.makers.empty()) names.push_back(s.name);
+    for (const Channel& c : net.channels.all()) names.push_back(c.name);
+    return names;
+}
+
+/// What may be meant by a name: what its bus or element has, or the most similar names.
 std::string offered(const Network& net, const std::string& name) {
-    constexpr std::size_t kShown = 12;
-    const std::vector<Channel>& all = net.channels.all();
+    constexpr std::size_t kOfElement = 12, kSimilar = 5;
+    const std::vector<std::string> all = known(net);
     std::vector<std::string> close;
     for (std::size_t length = name.size(); length != 0 && length != std::string::npos && close.empty(); length = name.rfind('.', length - 1))
-        for (const Channel& c : all)
-            if (c.name.starts_with(name.substr(0, length) + ".")) close.push_back(c.name);
+        for (const std::string& n : all)
+            if (n.starts_with(name.substr(0, length) + ".")) close.push_back(n);
     const bool of_element = !close.empty();
-    if (!of_element)
-        for (std::size_t i = 0; i < std::min(kShown, all.size()); ++i) close.push_back(all[i].name);
+    std::size_t shown = std::min(kOfElement, close.size());
+    if (!of_element) {
+        std::vector<std::pair<std::size_t, std::size_t>> ranked;  // distance and place
+        for (std::size_t i = 0; i < all.size(); ++i) ranked.emplace_back(distance(name, all[i]), i);
+        shown = std::min(kSimilar, ranked.size());
+        std::partial_sort(ranked.begin(), ranked.begin() + static_cast<std::ptrdiff_t>(shown), ranked.end());
+        for (std::size_t i = 0; i < shown; ++i) close.push_back(all[ranked[i].second]);
+    }
     std::string text;
-    for (std::size_t i = 0; i < std::min(kShown, close.size()); ++i) text += (i > 0 ? ", '" : "'") + close[i] + "'";
-    if ((of_element ? close.size() : all.size()) > kShown) text += ", ...";
-    return text.empty() ? "no element of this case has any" : of_element ? "of this element there are " + text : "there are " + text;
+    for (std::size_t i = 0; i < shown; ++i) text += (i > 0 ? ", '" : "'") + close[i] + "'";
+    return (of_element ? "of this name's beginning there are " : "the most similar are ") + text + (shown < close.size() ? ", ..." : "");
 }
 
 /// Numbers of the channels among the probes, which from now on have their places in this list.
@@ -56,7 +84,7 @@ std::vector<Probe> find_probes(const Network& net, const std::vector<std::string
         else if (channel != channels.end())
             out.push_back({Probe::Of::channel, static_cast<int>(channel - channels.begin())});
         else
-            throw std::runtime_error("--probe: there is no node, no signal and no channel '" + name + "'; of channels " + offered(net, name));
+            throw std::runtime_error("--probe: there is no node, no signal and no channel '" + name + "'; " + offered(net, name));
     }
     return out;
 }

@@ -18,10 +18,12 @@ Case load_everywhere(const Mpi& mpi, const RunOptions& options) {
     std::string failure;
     try {
         c = load_case(options.case_path, options.dt_s, !options.probes.empty());
+    } catch (const CaseError& e) {
+        failure = e.brief();
     } catch (const std::exception& e) {
         failure = e.what();
-        if (mpi.size > 1) failure = "rank " + std::to_string(mpi.rank) + ": " + failure;
     }
+    if (!failure.empty() && mpi.size > 1) failure = "rank " + std::to_string(mpi.rank) + ": " + failure;
     agree(mpi, failure);
     agree_on(mpi, c.hash, "reads a different " + options.case_path + " than rank 0: give every node the same case file");
     return c;

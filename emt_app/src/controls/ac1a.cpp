@@ -34,8 +34,8 @@ void build_ac1a(Diagram& d, const Parameters& p, const Connection& c) {
     const int vc = d.add("vc", gain(1, d.read(c.signal("vt"))).lag(1, p("TR")));
     const int error = d.add("error", sum({{1, reference_of(d, c)}, {-1, vc}, {1, d.read_if_made(c.signal("vs"))}, {-1, vf}}));
     const int lead = d.add("lead", gain(1, error).lead_lag(p("TC"), p("TB")));
-    const int va = d.add("va", gain(1, lead).lag(p("KA"), p("TA")).limits(p("VAMIN"), p("VAMAX")));
-    const int vr = d.add("vr", gain(1, va).limits(p("VRMIN"), p("VRMAX")));
+    const int va = d.add("va", gain(1, lead).lag(p("KA"), p("TA")).limits(p.bound("VAMIN"), p.bound("VAMAX")));
+    const int vr = d.add("vr", gain(1, va).limits(p.bound("VRMIN"), p.bound("VRMAX")));
     d.add("ve", sum({{1, vr}, {-1, vfe}}).integral(1 / p("TE")).limits(0, kUnlimited));
     d.add_as(c.signal("efd"), product(1, ve, rectifier_regulation(d, p("KC"), ifd, ve)));
 }

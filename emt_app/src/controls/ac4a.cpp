@@ -9,11 +9,11 @@ constexpr Parameter kAc4a[]{{"TR", 0, kNotNegative}, {"VIMAX", 10}, {"VIMIN", -1
 // V_RMIN ≤ E_FD ≤ V_RMAX - KC·I_FD
 void build_ac4a(Diagram& d, const Parameters& p, const Connection& c) {
     const int vc = d.add("vc", gain(1, d.read(c.signal("vt"))).lag(1, p("TR")));
-    const int error = d.add("error", sum({{1, reference_of(d, c)}, {-1, vc}, {1, d.read_if_made(c.signal("vs"))}}).limits(p("VIMIN"), p("VIMAX")));
+    const int error = d.add("error", sum({{1, reference_of(d, c)}, {-1, vc}, {1, d.read_if_made(c.signal("vs"))}}).limits(p.bound("VIMIN"), p.bound("VIMAX")));
     const int lead = d.add("lead", gain(1, error).lead_lag(p("TC"), p("TB")));
     const int va = d.add("va", gain(1, lead).lag(p("KA"), p("TA")));
     const int ceiling = d.add("ceiling", gain(-p("KC"), d.read(c.signal("ifd"))).constant(p("VRMAX")));
-    d.add_as(c.signal("efd"), least(va, ceiling).limits(p("VRMIN"), kUnlimited));
+    d.add_as(c.signal("efd"), least(va, ceiling).limits(p.bound("VRMIN"), kUnlimited));
 }
 }  // namespace
 ControlModel ac4a_model() { return {"AC4A", kAc4a, build_ac4a}; }

@@ -24,6 +24,7 @@ public:
             connection_.reference = in.number("reference", Reader::Range::any);
     }
     void lower(Network& net, Reporter&) const override {
+        net.machine_of[name_] = connection_.machine;
         Diagram diagram(net, name_);
         model_.build(diagram, parameters_, connection_);
     }

@@ -18,7 +18,7 @@ void build_dc1a(Diagram& d, const Parameters& p, const Connection& c) {
     const int vf = d.add("vf", gain(p("KF") / p("TF"), efd).washout(1, p("TF")));
     const int error = d.add("error", sum({{1, reference_of(d, c)}, {-1, vc}, {1, d.read_if_made(c.signal("vs"))}, {-1, vf}}));
     const int lead = d.add("lead", gain(1, error).lead_lag(p("TC"), p("TB")));
-    const int vr = d.add("vr", gain(1, lead).lag(p("KA"), p("TA")).limits(p("VRMIN"), p("VRMAX")));
+    const int vr = d.add("vr", gain(1, lead).lag(p("KA"), p("TA")).limits(p.bound("VRMIN"), p.bound("VRMAX")));
     const int vx = saturation_of(d, efd, p("EFD1"), p("SE1"), p("EFD2"), p("SE2"));
     d.add_as(c.signal("efd"), sum({{1, vr}, {-p("KE"), efd}, {-1, vx}}).integral(1 / p("TE")));
 }

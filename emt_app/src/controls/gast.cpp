@@ -11,7 +11,7 @@ void build_gast(Diagram& d, const Parameters& p, const Connection& c) {
     const int speed = d.read(c.signal("speed")), heat = d.inner("temperature");
     const int order = d.add("order", sum({{1, reference_of(d, c)}, {-1 / p("R"), speed}}).constant(1 / p("R")));
     const int limit = d.add("limit", gain(-p("KT"), heat).constant(p("AT") * (1 + p("KT"))));
-    const int valve = d.add("valve", gain(1, d.add("fuel", least(order, limit))).lag(1, p("T1")).limits(p("VMIN"), p("VMAX")));
+    const int valve = d.add("valve", gain(1, d.add("fuel", least(order, limit))).lag(1, p("T1")).limits(p.bound("VMIN"), p.bound("VMAX")));
     const int flow = d.add("flow", gain(1, valve).lag(1, p("T2")));
     d.add("temperature", gain(1, flow).lag(1, p("T3")));
     d.add_as(c.signal("pm"), sum({{1, flow}, {-p("DTURB"), speed}}).constant(p("DTURB")));

@@ -14,8 +14,8 @@ constexpr Parameter kHygov[]{{"R", 0.05, kPositive}, {"RT", 0.3, kPositive}, {"T
 void build_hygov(Diagram& d, const Parameters& p, const Connection& c) {
     const int speed = d.read(c.signal("speed")), gate_order = d.inner("order"), flow = d.inner("flow");
     const int error = d.add("error", sum({{1, reference_of(d, c)}, {-1, speed}, {-p("R"), gate_order}}).constant(1).lag(1, p("TF")));
-    const int reset = d.add("reset", gain(1, error).integral(1 / (p("RT") * p("TR"))).limits(p("GMIN"), p("GMAX")));
-    d.add("order", sum({{1 / p("RT"), error}, {1, reset}}).rates(p("VELM"), p("VELM")).windup(p("GMIN"), p("GMAX")));
+    const int reset = d.add("reset", gain(1, error).integral(1 / (p("RT") * p("TR"))).limits(p.bound("GMIN"), p.bound("GMAX")));
+    d.add("order", sum({{1 / p("RT"), error}, {1, reset}}).rates(p("VELM"), p("VELM")).windup(p.bound("GMIN"), p.bound("GMAX")));
     const int gate = d.add("gate", gain(1, gate_order).lag(1, p("TG")));
     const int divisor = d.add("divisor", gain(1, gate).limits(0.01, kUnlimited));
     const int opening = d.add("opening", quotient(1, flow, divisor));

@@ -12,8 +12,8 @@ constexpr Parameter kIeeeg1[]{{"K", 25, kPositive}, {"T1", 0, kNotNegative}, {"T
 void build_ieeeg1(Diagram& d, const Parameters& p, const Connection& c) {
     const int valve = d.inner("valve");
     const int swing = d.add("swing", gain(p("K"), d.read(c.signal("speed"))).constant(-p("K")).lead_lag(p("T2"), p("T1")));
-    const int rate = d.add("rate", sum({{1 / p("T3"), reference_of(d, c)}, {-1 / p("T3"), swing}, {-1 / p("T3"), valve}}).limits(p("UC"), p("UO")));
-    d.add("valve", gain(1, rate).integral(1).limits(p("PMIN"), p("PMAX")));
+    const int rate = d.add("rate", sum({{1 / p("T3"), reference_of(d, c)}, {-1 / p("T3"), swing}, {-1 / p("T3"), valve}}).limits(p.bound("UC"), p.bound("UO")));
+    d.add("valve", gain(1, rate).integral(1).limits(p.bound("PMIN"), p.bound("PMAX")));
     const int chest = d.add("chest", gain(1, valve).lag(1, p("T4")));
     const int reheater = d.add("reheater", gain(1, chest).lag(1, p("T5")));
     const int crossover = d.add("crossover", gain(1, reheater).lag(1, p("T6")));

@@ -31,6 +31,8 @@ public:
         throw std::logic_error("no parameter " + std::string(name));
     }
 
+    [[nodiscard]] Bound bound(std::string_view name) const { return {(*this)(name), name}; }
+
     /// A lower limit above its upper one, or empty.
     [[nodiscard]] std::string wrong_limits() const {
         for (const Parameter& p : known_)

@@ -20,7 +20,7 @@ void build_pss1a(Diagram& d, const Parameters& p, const Connection& c) {
     const int swing = d.add("swing", gain(p("KS"), speed).washout(1, p("T5")));
     const int filter = second_order(d, swing, p("A1"), p("A2"));
     const int lead1 = d.add("lead1", gain(1, filter).lead_lag(p("T1"), p("T2")));
-    d.add_as(c.signal("vs"), gain(1, lead1).lead_lag(p("T3"), p("T4")).limits(p("VSTMIN"), p("VSTMAX")));
+    d.add_as(c.signal("vs"), gain(1, lead1).lead_lag(p("T3"), p("T4")).limits(p.bound("VSTMIN"), p.bound("VSTMAX")));
 }
 }  // namespace
 ControlModel pss1a_model() { return {"PSS1A", kPss1a, build_pss1a}; }

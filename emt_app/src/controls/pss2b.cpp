@@ -27,8 +27,8 @@ int ramp_tracking(Diagram& d, int signal, const Parameters& p) {
 }
 
 void build_pss2b(Diagram& d, const Parameters& p, const Connection& c) {
-    const int si1 = d.add("si1", gain(1, d.read(c.signal("speed"))).constant(-1).limits(p("VSI1MIN"), p("VSI1MAX")));
-    const int si2 = d.add("si2", gain(1, d.read(c.signal("pe"))).limits(p("VSI2MIN"), p("VSI2MAX")));
+    const int si1 = d.add("si1", gain(1, d.read(c.signal("speed"))).constant(-1).limits(p.bound("VSI1MIN"), p.bound("VSI1MAX")));
+    const int si2 = d.add("si2", gain(1, d.read(c.signal("pe"))).limits(p.bound("VSI2MIN"), p.bound("VSI2MAX")));
     const int speed = d.add("speed", gain(1, washed(d, "wash2", washed(d, "wash1", si1, p("TW1")), p("TW2"))).lag(1, p("T6")));
     const int power = d.add("power", gain(1, washed(d, "wash4", washed(d, "wash3", si2, p("TW3")), p("TW4"))).lag(p("KS2"), p("T7")));
     const int tracked = ramp_tracking(d, d.add("mechanical", sum({{1, speed}, {p("KS3"), power}})), p);
@@ -36,7 +36,7 @@ void build_pss2b(Diagram& d, const Parameters& p, const Connection& c) {
     const int lead1 = d.add("lead1", gain(1, swing).lead_lag(p("T1"), p("T2")));
     int lead2 = d.add("lead2", gain(1, lead1).lead_lag(p("T3"), p("T4")));
     if (p("T11") > 0) lead2 = d.add("lead3", gain(1, lead2).lead_lag(p("T10"), p("T11")));
-    d.add_as(c.signal("vs"), gain(1, lead2).limits(p("VSTMIN"), p("VSTMAX")));
+    d.add_as(c.signal("vs"), gain(1, lead2).limits(p.bound("VSTMIN"), p.bound("VSTMAX")));
 }
 }  // namespace
 ControlModel pss2b_model() {

@@ -15,10 +15,10 @@ void build_st1a(Diagram& d, const Parameters& p, const Connection& c) {
     const int vc = d.add("vc", gain(1, vt).lag(1, p("TR")));
     BlockDraft::Terms terms{{1, reference_of(d, c)}, {-1, vc}, {1, d.read_if_made(c.signal("vs"))}};
     if (p("KF") > 0) terms.emplace_back(-1, d.inner("vf"));
-    const int error = d.add("error", sum(terms).limits(p("VIMIN"), p("VIMAX")));
+    const int error = d.add("error", sum(terms).limits(p.bound("VIMIN"), p.bound("VIMAX")));
     const int lead = d.add("lead", gain(1, error).lead_lag(p("TC"), p("TB")));
     const int lead1 = d.add("lead1", gain(1, lead).lead_lag(p("TC1"), p("TB1")));
-    int va = d.add("va", gain(1, lead1).lag(p("KA"), p("TA")).limits(p("VAMIN"), p("VAMAX")));
+    int va = d.add("va", gain(1, lead1).lag(p("KA"), p("TA")).limits(p.bound("VAMIN"), p.bound("VAMAX")));
     if (p("KF") > 0) d.add("vf", gain(p("KF") / p("TF"), va).washout(1, p("TF")));
     if (p("KLR") > 0) {
         const int excess = d.add("excess", gain(p("KLR"), ifd).constant(-p("KLR") * p("ILR")).limits(0, kUnlimited));

@@ -10,7 +10,7 @@ constexpr Parameter kTgov1[]{{"R", 0.05, kPositive}, {"T1", 0.5, kPositive}, {"V
 void build_tgov1(Diagram& d, const Parameters& p, const Connection& c) {
     const int speed = d.read(c.signal("speed"));
     const BlockDraft order = sum({{1 / p("R"), reference_of(d, c)}, {-1 / p("R"), speed}}).constant(1 / p("R"));
-    const int valve = d.add("valve", BlockDraft(order).lag(1, p("T1")).limits(p("VMIN"), p("VMAX")));
+    const int valve = d.add("valve", BlockDraft(order).lag(1, p("T1")).limits(p.bound("VMIN"), p.bound("VMAX")));
     const int turbine = d.add("turbine", gain(1, valve).lead_lag(p("T2"), p("T3")));
     d.add_as(c.signal("pm"), sum({{1, turbine}, {-p("DT"), speed}}).constant(p("DT")));
 }

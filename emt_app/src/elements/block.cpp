@@ -27,7 +27,7 @@ NamedBlock with_inputs(Block::Operation operation, std::vector<std::string> inpu
 NamedBlock limited(Reader& in, NamedBlock b) {
     const double low = in.number("low", Reader::Range::any, -kUnlimited), high = in.number("high", Reader::Range::any, kUnlimited);
     if (!(low <= high)) in.report()("out-of-range", "'low' must not be above 'high'");
-    b.draft = std::move(b.draft).limits(low, high);
+    b.draft = std::move(b.draft).limits({low, in.has("low") ? "low" : ""}, {high, in.has("high") ? "high" : ""});
     return b;
 }
 

@@ -16,13 +16,10 @@ BlockDraft BlockDraft::filter(double b0, double b1, double a0, double a1) && {
     return std::move(*this);
 }
 
-BlockDraft BlockDraft::limits(double low, double high) && {
-    (block.closes_loops() ? block.hold : block.clip) = {low, high};
-    return std::move(*this);
-}
-
-BlockDraft BlockDraft::windup(double low, double high) && {
-    block.clip = {low, high};
+BlockDraft BlockDraft::bounded(Block::Limits& limits, const Bound& low, const Bound& high) && {
+    limits = {low.value, high.value};
+    for (const Bound& bound : {low, high})
+        if (!bound.name.empty()) block.bounds += (block.bounds.empty() ? "'" : " and '") + std::string(bound.name) + "'";
     return std::move(*this);
 }
 
@@ -40,6 +37,7 @@ BlockDraft BlockDraft::constant(double value) && {
 int Diagram::add_as(const std::string& name, BlockDraft draft) {
     Block& block = draft.block;
     block.name = name;
+    block.element = element_;
     block.publishes[0] = net_.signals.make(name, element_);
     net_.blocks.push_back(std::move(block));
     return net_.blocks.back().publishes[0];

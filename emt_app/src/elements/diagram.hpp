@@ -1,6 +1,7 @@
 // Block diagrams: what an element of blocks adds to the network.
 #pragma once
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -9,6 +10,13 @@
 namespace emt {
 
 inline constexpr double kUnlimited = std::numeric_limits<double>::infinity();
+
+/// A limit and, for messages, the parameter that it is.
+struct Bound {
+    Bound(double x, std::string_view parameter = {}) : value(x), name(parameter) {}
+    double value;
+    std::string_view name;
+};
 
 /// A block to be: kinds of block as functions, details as members that return it.
 class BlockDraft {
@@ -23,11 +31,16 @@ public:
     BlockDraft lead_lag(double lead_s, double lag_s) && { return std::move(*this).filter(1, lag_s > 0 ? lead_s : 0, 1, lag_s); }
     BlockDraft washout(double gain, double t_s) && { return std::move(*this).filter(0, gain * t_s, 1, t_s); }
     /// Without windup where there is a state that is its output, with windup elsewhere.
-    BlockDraft limits(double low, double high) &&;
-    BlockDraft windup(double low, double high) &&;
+    BlockDraft limits(const Bound& low, const Bound& high) && {
+        return std::move(*this).bounded(block.closes_loops() ? block.hold : block.clip, low, high);
+    }
+    BlockDraft windup(const Bound& low, const Bound& high) && { return std::move(*this).bounded(block.clip, low, high); }
     BlockDraft rates(double down, double up) &&;
     BlockDraft constant(double value) &&;
     Block block;
+
+private:
+    BlockDraft bounded(Block::Limits& limits, const Bound& low, const Bound& high) &&;
 };
 
 class Diagram {

@@ -19,7 +19,7 @@ public:
     /// s² + 2π·k_p·s + 2π·k_i = s² + 2ζω·s + ω². Below a tenth of the rated voltage the loop becomes slower.
     [[nodiscard]] std::array<int, 2> lower(Network& net, const std::string& name, const Nodes3& bus, double rated_v) const {
         const std::array<int, 2> signals{net.signals.make(name + ".angle", name), net.signals.make(name + ".frequency", name)};
-        net.phase_locked_loops.push_back({bus, 2 * damping_ * natural_hz_, 2 * std::numbers::pi * natural_hz_ * natural_hz_,
+        net.phase_locked_loops.push_back({{}, bus, 2 * damping_ * natural_hz_, 2 * std::numbers::pi * natural_hz_ * natural_hz_,
                                           0.1 * rated_v * std::sqrt(2.0 / 3), signals});
         return signals;
     }

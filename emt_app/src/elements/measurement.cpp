@@ -22,9 +22,9 @@ public:
         const int signal = net.signals.make(name_, name_);
         if (of_bus_) {
             const auto [g, c] = companion_lag(time_constant_, net.dt_s);
-            net.bus_magnitudes.push_back({bus_, scale_, g, c, {signal}});
+            net.bus_magnitudes.push_back({{}, bus_, scale_, g, c, {signal}});
         } else {
-            net.voltage_probes.push_back({ends_.front(), scale_, {signal}});
+            net.voltage_probes.push_back({{}, ends_.front(), scale_, {signal}});
         }
     }
     [[nodiscard]] Census census() const override { return {.control = 1}; }

@@ -12,7 +12,7 @@ public:
         const auto [g, c] = companion_lag(time_constant_, net.dt_s);
         for (std::size_t k = 0; k < ends_.size(); ++k) {
             const std::string signal = ends_.size() == 1 ? name_ : name_ + '.' + "abc"[k];
-            net.meters.push_back({ends_[k], g, c, {net.signals.make(signal, name_)}});
+            net.meters.push_back({{}, ends_[k], g, c, {net.signals.make(signal, name_)}});
         }
     }
     [[nodiscard]] Census census() const override { return {.control = static_cast<long>(ends_.size())}; }

@@ -108,7 +108,7 @@ private:
     [[nodiscard]] int regulator(Network& net, Diagram& d) const {
         const int v = net.signals.make(name_ + ".v", name_);
         const auto [g, lag] = companion_lag(lag_, net.dt_s);
-        net.bus_magnitudes.push_back({controlled_, 1 / (controlled_v_ * std::sqrt(2.0 / 3)), g, lag, {v}});
+        net.bus_magnitudes.push_back({{}, controlled_, 1 / (controlled_v_ * std::sqrt(2.0 / 3)), g, lag, {v}});
         const int reference_signal = d.add("reference", reference(reference_));
         // With b = kp·e + i the equation e = d - slope·b becomes e = (d - slope·i)/(1 + slope·kp), without an algebraic loop.
         const double k = 1 / (1 + slope_ * kp_);
@@ -118,10 +118,10 @@ private:
         difference.block.initial = 0;  // of a steady start, also where low voltage blocks what follows
         const int error = d.add("error", std::move(difference));
         const int works = undervoltage_ > 0 ? d.add("works", above(v, undervoltage_ + 0.05, undervoltage_)) : kNoSignal;
-        BlockDraft integral = gain(ki_, works == kNoSignal ? error : d.add("driven", product(1, error, works))).integral(1).limits(b_min_, b_max_);
+        BlockDraft integral = gain(ki_, works == kNoSignal ? error : d.add("driven", product(1, error, works))).integral(1).limits({b_min_, "b_min"}, {b_max_, "b_max"});
         integral.block.initial = initial_;
         const int held = d.add("integral", std::move(integral));
-        BlockDraft b = sum({{kp_, error}, {1, held}}).limits(b_min_, b_max_);
+        BlockDraft b = sum({{kp_, error}, {1, held}}).limits({b_min_, "b_min"}, {b_max_, "b_max"});
         return works == kNoSignal ? d.add("b", std::move(b)) : d.add("b", product(1, d.add("wanted", std::move(b)), works));
     }
 

@@ -20,6 +20,7 @@ struct Network : Primitives {
     std::vector<Reactive> reactives;
     std::vector<Line> lines;
     Signals signals;
+    std::unordered_map<std::string, std::string> machine_of;  // by the names of controllers
     Channels channels;
 
     [[nodiscard]] int nodes() const { return static_cast<int>(node_names.size()); }

@@ -63,9 +63,10 @@ Engine::Engine(MPI_Comm comm, const Network& net, const Decomposition& parts, co
         watches_.push_back(make_watch(batches_.back()));
     }
     lines_ = std::make_unique<LineStore>(net, parts, batches_, mapping.rank_of_task, phasors);
-    exchange_ = std::make_unique<Exchange>(comm, lines_->cut_lines(), options.exchange, options.transport);
     make_calendar();
     meet_fronts(0, batches_.size(), 0);
+    // After all that may throw: to take the exchange down is collective, and other ranks would not do it.
+    exchange_ = std::make_unique<Exchange>(comm, lines_->cut_lines(), options.exchange, options.transport);
     exchange_->post(0);
 }
 

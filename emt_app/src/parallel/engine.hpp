@@ -151,7 +151,8 @@ private:
     [[nodiscard]] StepClock clock(double t_old_s, double t_new_s) const;
     [[nodiscard]] unsigned restart_lanes(std::size_t batch) const;
     void advance(std::size_t batch, const StepClock& clock);
-    void refactor(Batch& batch, int lane, const BatchView& view, int pole) const;
+    /// `t_s`: when the pole has moved, for the message.
+    void refactor(Batch& batch, int lane, const BatchView& view, int pole, double t_s) const;
 
     const Network& net_;
     const Decomposition& parts_;

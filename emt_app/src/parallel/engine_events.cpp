@@ -55,14 +55,13 @@ void Engine::make_calendar() {
     std::stable_sort(calendar_.begin(), calendar_.end(), [](const Operation& a, const Operation& b) { return std::pair(a.step, a.part) < std::pair(b.step, b.part); });
 }
 
-void Engine::refactor(Batch& batch, int lane, const BatchView& view, int pole) const {
+void Engine::refactor(Batch& batch, int lane, const BatchView& view, int pole, double t_s) const {
     try {
         batch.refactor(lane, view);
     } catch (const SingularNode& e) {
         const int node = batch.lane(lane).task->nodes[static_cast<std::size_t>(e.local_node)];
         throw SimulationError("node '" + net_.node_names[static_cast<std::size_t>(node)] + "' lost its path to ground at " +
-                              at_time(instant(step_)) +
-                              ": '" + batch.lane(lane).task->switches[static_cast<std::size_t>(pole)].name + "' opened; give it an 'r_off' or the node a capacitor");
+                              at_time(t_s) + ": '" + batch.lane(lane).task->switches[static_cast<std::size_t>(pole)].name + "' opened; give it an 'r_off' or the node a capacitor");
     }
 }
 
@@ -77,7 +76,7 @@ void Engine::set_switch(Place place, int pole, bool closed) {
     char& state = batch.lane(place.lane).topology.closed[static_cast<std::size_t>(pole)];
     if ((state != 0) == closed) return;
     state = closed ? 1 : 0;
-    refactor(batch, place.lane, batch.view(), pole);
+    refactor(batch, place.lane, batch.view(), pole, instant(step_));
     mark_restart(place);
 }
 

@@ -46,7 +46,7 @@ void Engine::meet_fronts(std::size_t index, const std::vector<Operation>& operat
             char& closed = lane.topology.closed[static_cast<std::size_t>(o.pole)];
             if ((closed != 0) == o.close || (!o.close && lane.task->switches[static_cast<std::size_t>(o.pole)].at_current_zero)) continue;
             closed = o.close ? 1 : 0;
-            refactor(batch, l, view, o.pole);
+            refactor(batch, l, view, o.pole, instant(step, o.part));
         }
         lanes |= 1U << l;
     }

@@ -217,7 +217,7 @@ void Engine::move_poles(Watch& watch, Batch& batch, int lane, std::uint64_t step
                 moved = movers[first]->pole;
                 closed[static_cast<std::size_t>(moved)] ^= 1;
             }
-            if (moved >= 0) refactor(batch, lane, watch.at_work, moved);
+            if (moved >= 0) refactor(batch, lane, watch.at_work, moved, instant(step, x));
             half_steps_from(watch, batch, lane, x, step, moved >= 0);
             // What the jump forces moves with it, from the state before.
             if (moves >= kMoves) break;

@@ -219,7 +219,8 @@ struct Block {
         double constant;  // of the sum; a reference that is left open takes what the steady state asks for
     };
 
-    std::string name;
+    std::string name, element;        // the element that it is of or a part of
+    std::string bounds;               // parameters that its limits are, for messages
     Operation operation = Operation::sum;
     int inputs = 0;
     std::array<int, kBlockInputs> reads{kNoSignal, kNoSignal, kNoSignal, kNoSignal};

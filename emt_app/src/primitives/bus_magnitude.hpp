@@ -24,12 +24,11 @@ namespace EMT_KERNEL {
         publish_lag(b, s, kind, m);
     }
 }
-[[gnu::always_inline]] inline void assemble(const BusMagnitudeRows&, const NodeRows&, int, const StepClock&) {}
 
 }  // namespace EMT_KERNEL
 #else
 
-struct BusMagnitude {
+struct BusMagnitude : Measuring {
     using Rows = BusMagnitudeRows;
     static constexpr double kStepNs = 14;
 
@@ -39,9 +38,6 @@ struct BusMagnitude {
     Companion c;
     std::array<int, 1> publishes;
 
-    template <class Matrix>
-    void stamp(Matrix&) const {}
-    void stamp_phasor(PhasorEquations&) const {}
     void start(const LaneStart& lane, const Rows& rows, int slot) const {
         start_lag(lane, rows, slot, g, c, scale);
         if (lane.steady()) {  // of an unbalanced voltage the positive sequence

@@ -1,13 +1,13 @@
 // A first-order lag of something measured, as a signal: T·y' = x - y.
 #ifndef EMT_PRIMITIVES_LAG_HPP
 #define EMT_PRIMITIVES_LAG_HPP
-#include "primitives/primitive.hpp"
+#include "primitives/measuring.hpp"
 
 namespace emt {
 
 template <int Terminals>
-struct LagRows : CompanionRows<Terminals> {  // h: history of the output
-    double* published;                       // the output
+struct LagRows : CompanionRows<Terminals>, MeasuringRows {  // h: history of the output
+    double* published;                                      // the output
     const double* g;
     template <class Layout>
     void lay_out(Layout& l) {

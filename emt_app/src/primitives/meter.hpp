@@ -18,12 +18,11 @@ namespace EMT_KERNEL {
         publish_lag(b, s, kind, u * u);
     }
 }
-[[gnu::always_inline]] inline void assemble(const MeterRows&, const NodeRows&, int, const StepClock&) {}
 
 }  // namespace EMT_KERNEL
 #else
 
-struct Meter {
+struct Meter : Measuring {
     using Rows = MeterRows;
     static constexpr double kStepNs = 1.0;
 
@@ -32,9 +31,6 @@ struct Meter {
     Companion c;
     std::array<int, 1> publishes;
 
-    template <class Matrix>
-    void stamp(Matrix&) const {}
-    void stamp_phasor(PhasorEquations&) const {}
     void start(const LaneStart& lane, const Rows& rows, int slot) const {
         start_lag(lane, rows, slot, g, c);
         // The square of a sine is a constant and a sine of twice the frequency.

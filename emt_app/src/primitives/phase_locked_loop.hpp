@@ -2,14 +2,14 @@
 // frequency, as signals.
 #ifndef EMT_PRIMITIVES_PHASE_LOCKED_LOOP_HPP
 #define EMT_PRIMITIVES_PHASE_LOCKED_LOOP_HPP
-#include "primitives/primitive.hpp"
+#include "primitives/measuring.hpp"
 #ifdef EMT_KERNEL
 #include "base/elementary.hpp"
 #endif
 
 namespace emt {
 
-struct PhaseLockedLoopRows {
+struct PhaseLockedLoopRows : MeasuringRows {
     Slots<3> at;
     double *angle, *drift, *published;           // histories, turns and Hz; angle and frequency, two rows a slot
     const double *frequency, *kp, *ki, *floor;   // Hz, Hz, Hz/s, V
@@ -57,12 +57,11 @@ namespace EMT_KERNEL {
         row(b.drift, s) = drift + carried * (ki * error);
     }
 }
-[[gnu::always_inline]] inline void assemble(const PhaseLockedLoopRows&, const NodeRows&, int, const StepClock&) {}
 
 }  // namespace EMT_KERNEL
 #else
 
-struct PhaseLockedLoop {
+struct PhaseLockedLoop : Measuring {
     using Rows = PhaseLockedLoopRows;
     static constexpr double kStepNs = 30;
 
@@ -71,9 +70,6 @@ struct PhaseLockedLoop {
     double floor_v;     // magnitude below which the loop is slower, V
     std::array<int, 2> publishes;
 
-    template <class Matrix>
-    void stamp(Matrix&) const {}
-    void stamp_phasor(PhasorEquations&) const {}
     void start(const LaneStart& lane, const Rows& rows, int slot) const {
         lane.at(rows.frequency, slot) = lane.frequency_hz;
         lane.at(rows.kp, slot) = kp;

@@ -1,11 +1,11 @@
 // Voltage between two nodes as a signal.
 #ifndef EMT_PRIMITIVES_VOLTAGE_PROBE_HPP
 #define EMT_PRIMITIVES_VOLTAGE_PROBE_HPP
-#include "primitives/primitive.hpp"
+#include "primitives/measuring.hpp"
 
 namespace emt {
 
-struct VoltageProbeRows {
+struct VoltageProbeRows : MeasuringRows {
     Slots<2> at;
     double* published;
     const double* scale;  // per V
@@ -26,12 +26,11 @@ namespace EMT_KERNEL {
         row(b.published, s) = row(b.scale, s) * (t.get(nodes.v, 0) - t.get(nodes.v, 1));
     }
 }
-[[gnu::always_inline]] inline void assemble(const VoltageProbeRows&, const NodeRows&, int, const StepClock&) {}
 
 }  // namespace EMT_KERNEL
 #else
 
-struct VoltageProbe {
+struct VoltageProbe : Measuring {
     using Rows = VoltageProbeRows;
     static constexpr double kStepNs = 1.0;
 
@@ -39,9 +38,6 @@ struct VoltageProbe {
     double scale;
     std::array<int, 1> publishes;
 
-    template <class Matrix>
-    void stamp(Matrix&) const {}
-    void stamp_phasor(PhasorEquations&) const {}
     void start(const LaneStart& lane, const Rows& rows, int slot) const {
         lane.at(rows.scale, slot) = scale;
         lane.publish(publishes[0], lane.steady() ? 0 : scale * lane.initial_across(node[0], node[1]));

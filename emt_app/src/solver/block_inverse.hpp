@@ -11,7 +11,9 @@ namespace emt {
 /// The blocks have no such start: what() names the block and says why.
 struct NoStart : std::runtime_error {
     using std::runtime_error::runtime_error;
-    NoStart(const Block& block, const std::string& why) : NoStart("block '" + block.name + "' cannot start in the steady state: " + why) {}
+    NoStart(const Block& block, const std::string& why)
+        : NoStart("block '" + block.name + "'" + (block.element == block.name ? "" : " of '" + block.element + "'") +
+                  " cannot start in the steady state: " + why) {}
 };
 
 [[nodiscard]] std::string number_text(double x);

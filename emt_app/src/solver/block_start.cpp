@@ -114,7 +114,7 @@ private:
         const double y = *output(b);
         if (!same_value(y, limited(b, y)))
             throw NoStart(b, number_text(y) + " is needed, but it is limited to " + number_text(std::max(b.hold.low, b.clip.low)) + " … " +
-                                 number_text(std::min(b.hold.high, b.clip.high)));
+                                 number_text(std::min(b.hold.high, b.clip.high)) + (b.bounds.empty() ? "" : " by " + b.bounds));
     }
     /// Integrators whose output nothing decides begin at zero.
     bool rest_integrators() {
