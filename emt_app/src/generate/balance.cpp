@@ -56,7 +56,7 @@ Complex power(const Case& c, const std::vector<Complex>& x, std::size_t k) {
 }
 }  // namespace
 
-void balance(Json& hq_case, double loading, int passes) {
+void balance(Json& hq_case, double loading, int passes, double relaxation) {
     const std::vector<Json*> machines = machines_of(hq_case);
     std::vector<double> set_point_v;
     for (const Json* m : machines) set_point_v.push_back((*m)["v"]);
@@ -67,7 +67,8 @@ void balance(Json& hq_case, double loading, int passes) {
             Json& given = *machines[k];
             const double rated = given["rated_power"], rated_v = given["rated_voltage"];
             if (!c.network.machines[k].dispatch.holds_angle) given["angle"] = six(std::arg(voltage(c, x, k)) * 180 / std::numbers::pi);
-            given["v"] = six(std::clamp(set_point_v[k] / rated_v - kDroop * power(c, x, k).imag() / rated, kLowest, kHighest) * rated_v);
+            const double now = given["v"].get<double>() / rated_v, wanted = set_point_v[k] / rated_v - kDroop * power(c, x, k).imag() / rated;
+            given["v"] = six(std::clamp(now + relaxation * (wanted - now), kLowest, kHighest) * rated_v);
         }
         for (std::size_t copy = 0, end = 0; copy * kOfCopy < machines.size(); copy = end) {
             const std::size_t first = first_of(machines, copy);

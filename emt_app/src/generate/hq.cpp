@@ -54,6 +54,8 @@ constexpr int kSaturable = 40, kLineArresters = 15, kShuntCapacitors = 277, kFil
 constexpr double kMostLoading = 0.75, kSlackLoading = 0.5;  // of the rating
 constexpr double kLosses = 0.05;                            // a first guess, of the load
 constexpr double kReserve = 0.85;                           // of the loads that constant EMFs have no trouble to serve
+constexpr int kPasses = 3;
+constexpr double kRelaxation = 0.5;  // of the voltages of tied copies
 constexpr int kDrawings = 40;
 constexpr std::uint64_t kNextDrawing = 0x9E3779B97F4A7C15;  // between seeds: any odd number far from those of copies and of users
 constexpr double kFaultStart_s = 1, kFaultStop_s = 1.1;
@@ -349,7 +351,7 @@ Copy draw(const Json& empty, const std::string& prefix, std::uint64_t seed, HqMo
         copy.ends = generator.run();
         if (model != HqModel::full) return copy;
         try {
-            balance(copy.content, kSlackLoading, 3);
+            balance(copy.content, kSlackLoading, kPasses, 1);
             const FlowReport flow = report_flow(copy.content, generator.rated_kv(), copy.ends[1]);
             copy.tie_angle_deg = flow.angle_deg;
             if (flow.plausible()) return copy;
@@ -400,9 +402,9 @@ Json generate_hq(int scale, std::uint64_t seed, HqModel model, const std::string
         last = ends;
     }
     if (full && scale > 1) {
-        balance(out, kSlackLoading, 3);
+        balance(out, kSlackLoading, kPasses, kRelaxation);
         release(out);
-        balance(out, kSlackLoading, 1);
+        balance(out, kSlackLoading, kPasses, kRelaxation);
     }
     if (!fault_bus.empty())
         out["elements"].push_back({{"type", "fault"}, {"name", "FAULT"}, {"bus", fault_bus}, {"kind", "abcg"}, {"r", 0.1}, {"start", kFaultStart_s}, {"stop", kFaultStop_s}});
