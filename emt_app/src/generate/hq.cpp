@@ -15,16 +15,16 @@
 // Everything is balanced. Each of the 37 machines has a turbine: 24 of the main grid are driven by water and 2 by steam, 6 off
 // the grid by water and 5 by gas. Loads are served by the nearest machines (dispatch.hpp); the first machine of the main grid and
 // the one of each island hold their angles. The losses are divided among all (balance.hpp), copy by copy, so that little needs to flow
-// between copies. Layouts are drawn at random, and about every third cannot be run at reasonable voltages or at all, be it for a long
-// corridor that ends in loads: such a one is drawn again (flow_report.hpp).
+// between copies. Layouts are drawn at random, and about every third cannot be run at reasonable voltages, or at all: such a one is drawn
+// again (flow_report.hpp).
 //
 // Copies are tied at the middles of their backbones. Each begins from its own solution, turned so that the tied buses have one angle,
 // and its first machine holds its angle until the ties' flows are divided among the machines of the copies. Only then may all but the
 // first copy's turn: what is left to flow through the ties is small. Were they free at once, the first machine of the first copy
 // would have to deliver what a hundred copies need more, through two short lines.
 //
-// Without machines (HqModel::network) the same network has constant EMFs behind impedances in their place, in phase on the high side,
-// other shunts, heavier loads, and meters for the controllers.
+// Without machines (HqModel::network) the network of the first drawing has constant EMFs behind impedances in their place, in phase on
+// the high side, other shunts, heavier loads, and meters for the controllers.
 #include "generate/hq.hpp"
 
 #include <algorithm>
