@@ -118,6 +118,22 @@ TEST(ReferenceNetwork, PowerFlowIsPlausible) {
     EXPECT_LT(two.most_s, 1);
 }
 
+void expect_plausible(const Flow& f, double lowest, double highest, const std::string& what) {
+    std::printf("%s: voltages %.3f to %.3f, at most %.2f of a rating\n", what.c_str(), f.lowest, f.highest, f.most_s);
+    EXPECT_GE(f.lowest, lowest) << what;
+    EXPECT_LE(f.highest, highest) << what;
+    EXPECT_LE(f.most_s, 0.8) << what;
+}
+
+TEST(ReferenceNetwork, SeedsWhoseFirstLayoutCannotBeRunGetAnother) {
+    // The first layouts of these have no power flow (89, and 1 + 66·1000003 as the copy of a larger network), twice the rated voltage
+    // (1 + 28·1000003), voltages of 0.68 (70) and of 1.3 (53).
+    for (const std::uint64_t seed : {89UL, 66000199UL, 28000085UL, 70UL, 53UL})
+        expect_plausible(flow_of(generate_hq(1, seed)), 0.92, 1.07, "seed " + std::to_string(seed));
+}
+
+TEST(ReferenceNetwork, ManyCopiesHaveAPlausiblePowerFlow) { expect_plausible(flow_of(generate_hq(10, 1)), 0.91, 1.08, "ten copies"); }
+
 /// Speed of the slowest and of the fastest machine.
 std::pair<double, double> speeds(Simulation& s) {
     double low = 9, high = 0;

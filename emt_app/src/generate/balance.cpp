@@ -8,13 +8,13 @@
 
 #include "case/case_file.hpp"
 #include "generate/six.hpp"
+#include "generate/stations.hpp"
 #include "network/phasor.hpp"
 
 namespace emt {
 namespace {
 using Json = nlohmann::ordered_json;
 
-constexpr int kPasses = 3;
 constexpr double kMost = 0.9, kLeast = 0.05;         // of the rating
 constexpr double kDroop = 0.06;                      // voltage per reactive power, per unit
 constexpr double kLowest = 0.97, kHighest = 1.06;    // voltage, per unit
@@ -26,11 +26,15 @@ std::vector<Json*> machines_of(Json& c) {
         if (e["type"] == "synchronous_machine" || e["type"] == "synchronous_condenser") out.push_back(&e);
     return out;
 }
-Json& first_of(Json& c) {
-    for (Json* m : machines_of(c))
-        if ((*m)["type"] == "synchronous_machine") return *m;
+constexpr std::size_t kOfCopy = kMachines + kCondensers;
+
+/// Index of the first generator of a copy.
+std::size_t first_of(const std::vector<Json*>& machines, std::size_t copy) {
+    for (std::size_t k = copy * kOfCopy; k < machines.size(); ++k)
+        if ((*machines[k])["type"] == "synchronous_machine") return k;
     throw std::logic_error("a case without a generator");
 }
+bool holds_angle(const Json& generator) { return !generator.contains("p"); }
 
 /// Adds to what the machines with "p" deliver, in proportion to what they have left.
 void share(const std::vector<Json*>& machines, double excess_w) {
@@ -44,34 +48,49 @@ void share(const std::vector<Json*>& machines, double excess_w) {
     for (Json* m : machines)
         if (m->contains("p")) (*m)["p"] = six((*m)["p"].get<double>() + excess_w * left(*m) / all);
 }
+
+/// Terminal voltage of machine k, V, and what it delivers, VA; of phase a: everything is balanced.
+Complex voltage(const Case& c, const std::vector<Complex>& x, std::size_t k) { return x[static_cast<std::size_t>(c.network.machines[k].node[0])]; }
+Complex power(const Case& c, const std::vector<Complex>& x, std::size_t k) {
+    return 1.5 * voltage(c, x, k) * std::conj(x[static_cast<std::size_t>(c.network.nodes()) + k]);
+}
 }  // namespace
 
-void balance(Json& hq_case, double loading) {
+void balance(Json& hq_case, double loading, int passes, double relaxation) {
     const std::vector<Json*> machines = machines_of(hq_case);
-    const Json* const first = &first_of(hq_case);
     std::vector<double> set_point_v;
     for (const Json* m : machines) set_point_v.push_back((*m)["v"]);
-    for (int pass = 0; pass < kPasses; ++pass) {
+    for (int pass = 0; pass < passes; ++pass) {
         const Case c = parse_case(hq_case.dump(), "generated case");
         const std::vector<Complex> x = solve_phasors(c.network);
-        double excess_w = 0;
         for (std::size_t k = 0; k < machines.size(); ++k) {
-            const SynchronousMachine& m = c.network.machines[k];
             Json& given = *machines[k];
             const double rated = given["rated_power"], rated_v = given["rated_voltage"];
-            // Of phase a: everything is balanced.
-            const Complex v = x[static_cast<std::size_t>(m.node[0])], s = 1.5 * v * std::conj(x[static_cast<std::size_t>(c.network.nodes()) + k]);
-            if (&given == first) excess_w = s.real() - loading * rated;
-            if (!m.dispatch.holds_angle) given["angle"] = six(std::arg(v) * 180 / std::numbers::pi);
-            given["v"] = six(std::clamp(set_point_v[k] / rated_v - kDroop * s.imag() / rated, kLowest, kHighest) * rated_v);
+            if (!c.network.machines[k].dispatch.holds_angle) given["angle"] = six(std::arg(voltage(c, x, k)) * 180 / std::numbers::pi);
+            const double now = given["v"].get<double>() / rated_v, wanted = set_point_v[k] / rated_v - kDroop * power(c, x, k).imag() / rated;
+            given["v"] = six(std::clamp(now + relaxation * (wanted - now), kLowest, kHighest) * rated_v);
         }
-        share(machines, excess_w);
+        for (std::size_t copy = 0, end = 0; copy * kOfCopy < machines.size(); copy = end) {
+            const std::size_t first = first_of(machines, copy);
+            for (end = copy + 1; end * kOfCopy < machines.size() && !holds_angle(*machines[first_of(machines, end)]);) ++end;
+            share({machines.begin() + static_cast<std::ptrdiff_t>(copy * kOfCopy), machines.begin() + static_cast<std::ptrdiff_t>(end * kOfCopy)},
+                  power(c, x, first).real() - loading * (*machines[first])["rated_power"].get<double>());
+        }
     }
 }
 
-void release(Json& hq_case, double loading) {
-    Json& first = first_of(hq_case);
-    first["p"] = six(loading * first["rated_power"].get<double>());
+void release(Json& hq_case) {
+    const std::vector<Json*> machines = machines_of(hq_case);
+    const Case c = parse_case(hq_case.dump(), "generated case");
+    const std::vector<Complex> x = solve_phasors(c.network);
+    for (std::size_t copy = 1; copy * kOfCopy < machines.size(); ++copy) {
+        const std::size_t first = first_of(machines, copy);
+        (*machines[first])["p"] = six(power(c, x, first).real());
+    }
+}
+
+void turn(Json& hq_case, double degrees) {
+    for (Json* m : machines_of(hq_case)) (*m)["angle"] = six(std::remainder((*m)["angle"].get<double>() + degrees, 360));
 }
 
 }  // namespace emt

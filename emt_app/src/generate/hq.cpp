@@ -15,22 +15,32 @@
 // Everything is balanced. Each of the 37 machines has a turbine: 24 of the main grid are driven by water and 2 by steam, 6 off
 // the grid by water and 5 by gas. Loads are served by the nearest machines (dispatch.hpp); the first machine of the main grid and
 // the one of each island hold their angles. The losses are divided among all (balance.hpp), copy by copy, so that little needs to flow
-// between copies.
+// between copies. Layouts are drawn at random, and about every third cannot be run at reasonable voltages, or at all: such a one is drawn
+// again (flow_report.hpp).
 //
-// Without machines (HqModel::network) the same network has constant EMFs behind impedances in their place, in phase on the high side,
-// other shunts, heavier loads, and meters for the controllers.
+// Copies are tied at the middles of their backbones. Each begins from its own solution, turned so that the tied buses have one angle,
+// and its first machine holds its angle until the ties' flows are divided among the machines of the copies. Only then may all but the
+// first copy's turn: what is left to flow through the ties is small. Were they free at once, the first machine of the first copy
+// would have to deliver what a hundred copies need more, through two short lines.
+//
+// Without machines (HqModel::network) the network of the first drawing has constant EMFs behind impedances in their place, in phase on
+// the high side, other shunts, heavier loads, and meters for the controllers.
 #include "generate/hq.hpp"
 
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <map>
 #include <numbers>
+#include <stdexcept>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "case/case_file.hpp"
 #include "generate/balance.hpp"
 #include "generate/dispatch.hpp"
+#include "generate/flow_report.hpp"
 #include "generate/plant.hpp"
 #include "generate/six.hpp"
 #include "generate/stations.hpp"
@@ -44,6 +54,10 @@ constexpr int kSaturable = 40, kLineArresters = 15, kShuntCapacitors = 277, kFil
 constexpr double kMostLoading = 0.75, kSlackLoading = 0.5;  // of the rating
 constexpr double kLosses = 0.05;                            // a first guess, of the load
 constexpr double kReserve = 0.85;                           // of the loads that constant EMFs have no trouble to serve
+constexpr int kPasses = 3;
+constexpr double kRelaxation = 0.5;  // of the voltages of tied copies
+constexpr int kDrawings = 40;
+constexpr std::uint64_t kNextDrawing = 0x9E3779B97F4A7C15;  // between seeds: any odd number far from those of copies and of users
 constexpr double kFaultStart_s = 1, kFaultStop_s = 1.1;
 constexpr double kFrequency = 60, kOmega = 2 * std::numbers::pi * kFrequency;
 
@@ -76,6 +90,12 @@ public:
         meters();
         if (full_) machines();
         return {bus(0, 0), bus(kBackbone / 2, 0), bus(kBackbone - 1, 0)};
+    }
+    /// Line to line, of every bus.
+    [[nodiscard]] std::map<std::string, double> rated_kv() const {
+        std::map<std::string, double> out;
+        for (const Bus& b : buses_) out[b.name] = b.kv;
+        return out;
     }
 
 private:
@@ -316,6 +336,34 @@ private:
     int lines_ = 0, saturable_ = 0;
 };
 
+struct Copy {
+    Json content;
+    std::array<std::string, 3> ends;  // for the lines that tie copies together
+    double tie_angle_deg = 0;         // in the copy's own power flow, of the end in the middle
+};
+
+/// With machines the first drawing that has a plausible power flow.
+Copy draw(const Json& empty, const std::string& prefix, std::uint64_t seed, HqModel model) {
+    std::string why;
+    for (int drawing = 0; drawing < kDrawings; ++drawing) {
+        Copy copy{.content = empty, .ends = {}};
+        Generator generator(copy.content, prefix, seed + static_cast<std::uint64_t>(drawing) * kNextDrawing, model);
+        copy.ends = generator.run();
+        if (model != HqModel::full) return copy;
+        try {
+            balance(copy.content, kSlackLoading, kPasses, 1);
+            const FlowReport flow = report_flow(copy.content, generator.rated_kv(), copy.ends[1]);
+            copy.tie_angle_deg = flow.angle_deg;
+            if (flow.plausible()) return copy;
+            why = "voltages from " + std::to_string(flow.lowest_pu) + " to " + std::to_string(flow.highest_pu) + " per unit";
+        } catch (const std::runtime_error& e) {  // no power flow, or not enough machines
+            why = e.what();
+        }
+    }
+    throw std::runtime_error("none of " + std::to_string(kDrawings) + " networks drawn from seed " + std::to_string(seed) +
+                             " has a plausible power flow; the last: " + why);
+}
+
 }  // namespace
 
 Json generate_hq(int scale, std::uint64_t seed, HqModel model, const std::string& fault_bus) {
@@ -332,24 +380,32 @@ Json generate_hq(int scale, std::uint64_t seed, HqModel model, const std::string
              {"elements", Json::array()}};
     const Json empty = out;
     std::array<std::string, 3> last;
+    double tie_angle_deg = 0;  // of the first copy
     for (int c = 0; c < scale; ++c) {
         const std::string prefix = scale == 1 ? "" : "C" + std::to_string(c) + "_";
-        Json copy = empty;
-        const std::array<std::string, 3> ends = Generator(copy, prefix, seed + static_cast<std::uint64_t>(c) * 1000003, model).run();
-        if (full) balance(copy, kSlackLoading);
-        if (full && c > 0) release(copy, kSlackLoading);
+        auto [copy, ends, angle_deg] = draw(empty, prefix, seed + static_cast<std::uint64_t>(c) * 1000003, model);
+        if (c == 0) tie_angle_deg = angle_deg;
+        if (full && c > 0) turn(copy, tie_angle_deg - angle_deg);
         for (const char* list : {"buses", "nodes", "elements"})
             for (Json& entry : copy[list]) out[list].push_back(std::move(entry));
-        if (c > 0)
+        for (int k = 0; c > 0 && k < 2; ++k) {
+            const std::string name = prefix + "TIE" + std::to_string(k), &from = last[k == 0 && !full ? 2 : 1], &to = ends[k == 0 && !full ? 0 : 1];
             // With machines two short circuits side by side: long ones at other places would carry flows around through both copies
             // and charge more than the machines there can take.
-            for (int k = 0; k < 2; ++k)
-                out["elements"].push_back({{"type", "line"}, {"name", prefix + "TIE" + std::to_string(k)}, {"from", last[k == 0 && !full ? 2 : 1]},
-                                           {"to", ends[k == 0 && !full ? 0 : 1]}, {"length", full ? 60e3 : 200e3}, {"r1", k735.r1}, {"l1", k735.l1}, {"c1", k735.c1},
-                                           {"r0", k735.r0}, {"l0", k735.l0}, {"c0", k735.c0}});
+            const double length_m = full ? 60e3 : 200e3;
+            out["elements"].push_back({{"type", "line"}, {"name", name}, {"from", from}, {"to", to}, {"length", length_m}, {"r1", k735.r1}, {"l1", k735.l1},
+                                       {"c1", k735.c1}, {"r0", k735.r0}, {"l0", k735.l0}, {"c0", k735.c0}});
+            if (!full) continue;
+            for (const auto& [side, bus] : {std::pair("_A", from), std::pair("_B", to)})  // a reactor for the charging of this half
+                out["elements"].push_back({{"type", "inductor"}, {"name", "X_" + name + side}, {"buses", {bus, "0"}}, {"l", six(2 / (kOmega * kOmega * k735.c1 * length_m))}});
+        }
         last = ends;
     }
-    if (full && scale > 1) balance(out, kSlackLoading);
+    if (full && scale > 1) {
+        balance(out, kSlackLoading, kPasses, kRelaxation);
+        release(out);
+        balance(out, kSlackLoading, kPasses, kRelaxation);
+    }
     if (!fault_bus.empty())
         out["elements"].push_back({{"type", "fault"}, {"name", "FAULT"}, {"bus", fault_bus}, {"kind", "abcg"}, {"r", 0.1}, {"start", kFaultStart_s}, {"stop", kFaultStop_s}});
     return out;
