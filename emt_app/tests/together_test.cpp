@@ -10,7 +10,7 @@
 namespace emt::test {
 namespace {
 
-constexpr double kDt = 50e-6;
+constexpr double kTogetherDt = 50e-6;
 
 std::string numbered(const std::string& text, int k) {
     std::string out;
@@ -25,7 +25,7 @@ Simulation feeders(int count, const std::string& elements) {
         all += "," + numbered(elements, k);
         nodes += numbered(R"(,"q#")", k);
     }
-    return Simulation(make_case(all, kDt, R"("start":"zero","nodes":[)" + nodes + "],"));
+    return Simulation(make_case(all, kTogetherDt, R"("start":"zero","nodes":[)" + nodes + "],"));
 }
 
 TEST(Together, AnInductanceOpenedInsideAStepLeavesNoChatter) {
@@ -34,8 +34,8 @@ TEST(Together, AnInductanceOpenedInsideAStepLeavesNoChatter) {
         Simulation s(make_case(R"({"type":"voltage_source","name":"E","to":"s","r":1,"amplitude":100,"shape":"step"},
                                   {"type":"switch","name":"S","nodes":["s","a"],"closed":true,"operations":[{"time":)" + std::to_string(opened) + R"(,"action":"open"}]},
                                   {"type":"inductor","name":"L","nodes":["a","0"],"l":0.1},{"type":"resistor","name":"R","nodes":["a","0"],"r":1e6})",
-                               kDt, R"("start":"zero","nodes":["s","a"],)"));
-        s.run(static_cast<int>(std::ceil(opened / kDt)) + 1);
+                               kTogetherDt, R"("start":"zero","nodes":["s","a"],)"));
+        s.run(static_cast<int>(std::ceil(opened / kTogetherDt)) + 1);
         double largest = 0;
         for (int i = 0; i < 20; ++i) {
             s.run(1);
@@ -45,27 +45,41 @@ TEST(Together, AnInductanceOpenedInsideAStepLeavesNoChatter) {
     };
     const double on_a_step = rest(0.02);
     EXPECT_LT(on_a_step, 400);
-    for (const double part : {0.1, 0.5, 0.9}) EXPECT_LT(rest(0.02 + part * kDt), 4 * on_a_step) << part;
+    for (const double part : {0.1, 0.5, 0.9}) EXPECT_LT(rest(0.02 + part * kTogetherDt), 4 * on_a_step) << part;
+}
+
+TEST(Together, ADiodeTakesOverTheCurrentOfAnInductance) {
+    // 100 V·(1 - exp(-15t))/1.5 ohm before, and exp(-5t) of it after the opening, through the diode's milliohm.
+    for (const double opened : {0.02, 0.02003}) {
+        Simulation s(make_case(R"({"type":"voltage_source","name":"E","to":"s","r":1,"amplitude":100,"shape":"step"},
+                                  {"type":"switch","name":"S","nodes":["s","a"],"closed":true,"r_on":1e-6,"operations":[{"time":)" + std::to_string(opened) + R"(,"action":"open"}]},
+                                  {"type":"inductor","name":"L","nodes":["a","b"],"l":0.1},{"type":"resistor","name":"RL","nodes":["b","0"],"r":0.5},
+                                  {"type":"resistor","name":"R","nodes":["a","0"],"r":1e6},{"type":"diode","name":"D","nodes":["0","a"]})",
+                               kTogetherDt, R"("start":"zero","nodes":["s","a","b"],)"));
+        s.run(static_cast<int>(0.03 / kTogetherDt));
+        const double current = 100 / 1.5 * (1 - std::exp(-15 * opened)) * std::exp(-5 * (s.time() - opened));
+        EXPECT_NEAR(s.v("b") / 0.5, current, 1e-3 * current) << opened;
+    }
 }
 
 TEST(Together, EqualBreakersOpenAtTheSameCurrentZero) {
     Simulation s = feeders(3, R"({"type":"switch","name":"S#","nodes":["s","q#"],"closed":true,"current_zero":true,"r_off":1e6,"operations":[{"time":0.004,"action":"open"}]},
                                  {"type":"resistor","name":"R#","nodes":["q#","0"],"r":100})");
-    s.run(static_cast<int>(0.0125 / kDt));  // the zero is at 8.3 ms, the next one at 16.7 ms
+    s.run(static_cast<int>(0.0125 / kTogetherDt));  // the zero is at 8.3 ms, the next one at 16.7 ms
     for (int k = 0; k < 3; ++k) EXPECT_LT(std::abs(s.v("q" + std::to_string(k))), 0.1) << k;
 }
 
 TEST(Together, EqualPairsEndTheirPulsesAtTheSameCurrentZero) {
     Simulation s = feeders(2, R"({"type":"thyristor_pair","name":"T#","nodes":["s","q#"],"start":0.005,"period":1,"width":1e-4,"r_off":1e6},
                                  {"type":"resistor","name":"R#","nodes":["q#","0"],"r":10})");
-    s.run(static_cast<int>(0.0125 / kDt));
+    s.run(static_cast<int>(0.0125 / kTogetherDt));
     for (int k = 0; k < 2; ++k) EXPECT_LT(std::abs(s.v("q" + std::to_string(k))), 0.1) << k;
 }
 
 TEST(Together, AllPolesThatCloseInsideAStepClose) {
     Simulation s = feeders(20, R"({"type":"switch","name":"S#","nodes":["s","q#"],"r_off":1e6,"operations":[{"time":0.00403,"action":"close"}]},
                                   {"type":"resistor","name":"R#","nodes":["q#","0"],"r":100})");
-    s.run(static_cast<int>(0.005 / kDt));
+    s.run(static_cast<int>(0.005 / kTogetherDt));
     for (int k = 0; k < 20; ++k) EXPECT_GT(std::abs(s.v("q" + std::to_string(k))), 50) << k;
     EXPECT_EQ(s.engine().unsettled(), 0);
 }
@@ -78,8 +92,8 @@ TEST(Together, EveryOperationInsideAStepTakesPlace) {
                numbered(R"(,"action":"close"}]},{"type":"resistor","name":"R#","nodes":["q#","0"],"r":100})", k);
         nodes += numbered(R"(,"q#")", k);
     }
-    Simulation s(make_case(all, kDt, R"("start":"zero","nodes":[)" + nodes + "],"));
-    s.run(static_cast<int>(0.0045 / kDt));
+    Simulation s(make_case(all, kTogetherDt, R"("start":"zero","nodes":[)" + nodes + "],"));
+    s.run(static_cast<int>(0.0045 / kTogetherDt));
     for (int k = 0; k < 20; ++k) EXPECT_LT(std::abs(s.v("q" + std::to_string(k)) - s.v("s")), 1) << k;
 }
 
@@ -88,7 +102,7 @@ TEST(Together, APairWhoseCurrentJumpsThroughZeroOpens) {
         Simulation s(make_case(R"({"type":"voltage_source","name":"V","to":"s","r":0.01,"amplitude":100,"shape":"step","start":0},
                                   {"type":"voltage_source","name":"W","to":"s","r":0.01,"amplitude":-300,"shape":"step","start":)" + std::to_string(jump) + R"(},
                                   {"type":"thyristor_pair","name":"T","nodes":["s","a"],"start":1e-3,"period":1,"width":1e-3,"r_off":1e6},
-                                  {"type":"resistor","name":"R","nodes":["a","0"],"r":10})", kDt, R"("start":"zero","nodes":["s","a"],)"));
+                                  {"type":"resistor","name":"R","nodes":["a","0"],"r":10})", kTogetherDt, R"("start":"zero","nodes":["s","a"],)"));
         s.run(70);
         EXPECT_NEAR(s.v("a"), 50, 0.1);
         s.run(20);

@@ -10,10 +10,10 @@
 
 namespace emt {
 namespace {
-constexpr double kLowest = 0.92, kHighest = 1.07, kMostLoaded = 0.8;  // per unit
+constexpr double kPlausibleLowest = 0.92, kPlausibleHighest = 1.07, kPlausibleMostLoaded = 0.8;  // per unit
 }
 
-bool FlowReport::plausible() const { return lowest_pu >= kLowest && highest_pu <= kHighest && loaded_pu <= kMostLoaded; }
+bool FlowReport::plausible() const { return lowest_pu >= kPlausibleLowest && highest_pu <= kPlausibleHighest && loaded_pu <= kPlausibleMostLoaded; }
 
 FlowReport report_flow(const nlohmann::ordered_json& hq_case, const std::map<std::string, double>& rated_kv, const std::string& reference_bus) {
     const Case c = parse_case(hq_case.dump(), "generated case");

@@ -85,25 +85,25 @@ void Engine::apply_events() {
         const Operation& o = calendar_[next_operation_];
         const Place place = place_of_task_[static_cast<std::size_t>(o.task)];
         Watch& watch = watches_[static_cast<std::size_t>(place.batch)];
-        if (o.pole < 0) {
-            if (o.part == 0)
-                mark_restart(place);
-            else
-                watch.due.push_back({place.lane, o.pole, o.close, o.part});
-            continue;
+        if (o.pole >= 0) {
+            const Switch& s = parts_.tasks[static_cast<std::size_t>(o.task)].switches[static_cast<std::size_t>(o.pole)];
+            const bool waits = !o.close && s.at_current_zero;
+            for (Pole& p : watch.poles)
+                if (p.lane == place.lane && p.pole == o.pole) {
+                    p.armed = waits;
+                    p.from = o.part;
+                }
+            if (waits) continue;
         }
-        const Switch& s = parts_.tasks[static_cast<std::size_t>(o.task)].switches[static_cast<std::size_t>(o.pole)];
-        const bool waits = !o.close && s.at_current_zero;
-        for (Pole& p : watch.poles)
-            if (p.lane == place.lane && p.pole == o.pole) {
-                p.armed = waits;
-                p.from = o.part;
-            }
-        if (waits) continue;
-        if (o.part == 0)
-            set_switch(place, o.pole, o.close);
-        else
+        // Beside valves also at t_n: what the jump forces has to move with it (engine_instants.cpp).
+        const bool valves = std::any_of(watch.poles.begin(), watch.poles.end(),
+                                        [&](const Pole& p) { return p.lane == place.lane && p.device->valve != Valve::none; });
+        if (o.part > 0 || valves)
             watch.due.push_back({place.lane, o.pole, o.close, o.part});
+        else if (o.pole < 0)
+            mark_restart(place);
+        else
+            set_switch(place, o.pole, o.close);
     }
     for (std::size_t i = 0; i < watches_.size(); ++i)
         if (!watches_[i].due.empty()) make_room(watches_[i], batches_[i]);
