@@ -146,6 +146,7 @@ def banks(interval_s: float, k: str = "") -> Case:
     return case
 
 
+@pytest.mark.long
 def test_back_to_back_banks_open_at_the_current_zero(emt: Emt, tmp_path: Path) -> None:
     """Where in a step the zero lies is another at each step: the mean of several openings."""
     intervals_s = [200e-6 + 37e-6 * k for k in range(24)]

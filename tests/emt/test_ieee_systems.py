@@ -221,22 +221,23 @@ class Comparison:
         return f"{self.system.name}-{type(self.event).__name__}-{size}-{how}"
 
 
-@pytest.mark.parametrize(
-    "c",
-    [
-        Comparison(NINE, FieldStep(2, 0.3), controls=False, part=0.03, speed=2e-3),
-        Comparison(NINE, Fault(7, 0.1), controls=False, part=0.09, speed=3e-3),
-        Comparison(NINE, Fault(7, 0.01), controls=False, part=0.16, speed=6e-3),
-        Comparison(NINE, Fault(7, 0.01), controls=True, part=0.13, speed=4e-3),
-        Comparison(NINE, Fault(7, r=0.2), controls=False, part=0.01, speed=1e-3),
-        Comparison(NINE, Fault(7, r=0.2), controls=True, part=0.05, speed=1e-3),
-        Comparison(THIRTY_NINE, Fault(16, r=0.05), controls=False, part=0.02, speed=1e-4),
-        Comparison(THIRTY_NINE, FieldStep(38, 0.5), controls=False, part=0.03, speed=1e-3),
-        Comparison(THIRTY_NINE, Fault(16, 0.005), controls=False, part=0.06, speed=3e-3),
-        Comparison(THIRTY_NINE, Fault(16, 0.005), controls=True, part=0.1, speed=2e-3),
-    ],
-    ids=str,
+COMPARED = (
+    Comparison(NINE, Fault(7, 0.01), controls=False, part=0.16, speed=6e-3),
+    Comparison(NINE, Fault(7, r=0.2), controls=True, part=0.05, speed=1e-3),
+    Comparison(THIRTY_NINE, Fault(16, r=0.05), controls=False, part=0.02, speed=1e-4),
 )
+COMPARED_LONG = (
+    Comparison(NINE, FieldStep(2, 0.3), controls=False, part=0.03, speed=2e-3),
+    Comparison(NINE, Fault(7, 0.1), controls=False, part=0.09, speed=3e-3),
+    Comparison(NINE, Fault(7, 0.01), controls=True, part=0.13, speed=4e-3),
+    Comparison(NINE, Fault(7, r=0.2), controls=False, part=0.01, speed=1e-3),
+    Comparison(THIRTY_NINE, FieldStep(38, 0.5), controls=False, part=0.03, speed=1e-3),
+    Comparison(THIRTY_NINE, Fault(16, 0.005), controls=False, part=0.06, speed=3e-3),
+    Comparison(THIRTY_NINE, Fault(16, 0.005), controls=True, part=0.1, speed=2e-3),
+)
+
+
+@pytest.mark.parametrize("c", [*COMPARED, *(pytest.param(c, marks=pytest.mark.long) for c in COMPARED_LONG)], ids=str)
 def test_swings_beside_andes(emt: Emt, andes: Andes, tmp_path: Path, c: Comparison) -> None:
     solved = andes.solution(c.system)
     ours = our_swings(emt, tmp_path, c.system, solved, c.event, controls=c.controls)
