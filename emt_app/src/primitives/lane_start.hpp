@@ -8,6 +8,7 @@
 #include <span>
 #include <vector>
 
+#include "base/elementary.hpp"
 #include "primitives/admittances.hpp"
 #include "primitives/rows.hpp"
 
@@ -45,6 +46,10 @@ struct LaneStart {
         return node == kGround || !steady() ? Complex{} : phasors[static_cast<std::size_t>(global[static_cast<std::size_t>(node)])];
     }
     [[nodiscard]] Complex phasor_across(int p, int q) const { return phasor(p) - phasor(q); }
+    /// Of three phases' voltages, what turns with them.
+    [[nodiscard]] Complex positive_sequence(const Nodes3& node) const {
+        return (phasor(node[0]) + unit_phasor(1.0 / 3) * phasor(node[1]) + unit_phasor(-1.0 / 3) * phasor(node[2])) / 3.0;
+    }
     /// Of the current that a machine delivers; machines are numbered in the case.
     [[nodiscard]] Complex current(int machine) const { return phasors[static_cast<std::size_t>(nodes + machine)]; }
     /// Voltage at t = 0, V.

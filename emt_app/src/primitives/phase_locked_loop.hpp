@@ -77,7 +77,7 @@ struct PhaseLockedLoop : Measuring {
         lane.at(rows.floor, slot) = floor_v;
         lane.at(rows.half, slot) = lane.dt_s / 2;
         lane.step(rows.carried, slot, lane.dt_s / 2, 0);
-        const Complex positive = (lane.phasor(node[0]) + unit_phasor(1.0 / 3) * lane.phasor(node[1]) + unit_phasor(-1.0 / 3) * lane.phasor(node[2])) / 3.0;
+        const Complex positive = lane.positive_sequence(node);
         lane.at(rows.angle, slot) = turns_of(positive);
         lane.publish(publishes[0], turns_of(positive));
         lane.publish(publishes[1], lane.frequency_hz);
