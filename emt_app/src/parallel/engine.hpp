@@ -28,7 +28,7 @@ struct EngineOptions {
     const Kernels* kernels = nullptr;
     Message message = Message::pair;
     /// Of each task when its time is injected (simulated machines only), else empty.
-    std::vector<double> injected_us;
+    std::vector<double> injected_us = {};
 };
 
 class Engine {
