@@ -4,9 +4,9 @@ from collections.abc import Collection
 
 import msgspec
 
+from kappa.ground.yaml_file import YamlFile
 from kappa.ground.yaml_lines import Path
 from kappa.sites.description import Partition, SiteFile
-from kappa.sites.yaml_file import YamlFile
 from kappa.vocabulary.checks import catalogue, uncatalogued
 from kappa.vocabulary.extras import EnvironmentExtras
 from kappa.vocabulary.features import (

@@ -8,11 +8,11 @@ from typing import Annotated
 from msgspec import Meta, Struct
 
 from kappa.ground.clean_text import clean, one_line
+from kappa.ground.yaml_file import YamlFile, require_sound
 from kappa.ground.yaml_lines import Path
 from kappa.sites import site_file
 from kappa.sites.folder import check_files
 from kappa.sites.site_file import SiteDescription, describe
-from kappa.sites.yaml_file import YamlFile, require_sound
 from kappa.vocabulary.checks import families
 from kappa.vocabulary.features import (
     ENVIRONMENT_FEATURES,
