@@ -187,6 +187,7 @@ def _environment(site: SiteDescription, name: str, stated: Environment) -> dict[
         "extras": _stated(extras),
         "modules": stated.modules,
         "prepare_cmds": stated.prepare_cmds,
+        **_stated({"cc": stated.cc, "cxx": stated.cxx}),
         "env_vars": [
             *([["PATH", f"{path}:$PATH"]] if path else []),
             *_pairs(site.described.env_vars),

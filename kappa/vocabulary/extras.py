@@ -12,6 +12,7 @@ from kappa.vocabulary.storage_targets import STORAGE_TARGETS
 
 Path = Annotated[str, Meta(pattern=r"^/", description="an absolute path")]
 Count = Annotated[int, Meta(ge=1)]
+Program = Annotated[str, Meta(pattern=r"^[\w./+-]+$", description="a program's name or path")]
 Positive = Annotated[float, Meta(gt=0)]
 
 
@@ -188,6 +189,10 @@ class EnvironmentExtras(Struct, forbid_unknown_fields=True, frozen=True, kw_only
             "EmtScaling, EmtCorrectness, PairSweep, NodeSweep",
         ),
     ] = None
+    cc: Annotated[
+        Program | None, _said("C compiler of those programs, as `mpicc.mpich`; by default CMake's own", "CMakeProgram")
+    ] = None
+    cxx: Annotated[Program | None, _said("C++ compiler, the same", "CMakeProgram")] = None
     to_build: Annotated[
         list[str],
         _said(
