@@ -4,14 +4,18 @@ import argparse
 import datetime
 import pathlib
 
+import msgspec
+
 from kappa.command.arguments import RUN_HELP, add_site, name, parser
-from kappa.conduct.prediction import fabric_yaml, simulate
+from kappa.conduct.prediction import simulate
 from kappa.conduct.session import Conductor
 from kappa.conduct.validation import using
+from kappa.fabrics.dump import fabric_yaml
 from kappa.fabrics.schema import Fabric
 from kappa.ground.clean_text import clean
 from kappa.ground.errors import InputError
-from kappa.ground.figures import figure, moment
+from kappa.ground.figures import counted, figure, moment
+from kappa.ground.nearest import suggestion
 from kappa.ground.processes import stopping
 from kappa.ground.whole_files import write_atomically
 from kappa.record.load import load_session
@@ -23,8 +27,8 @@ from reports.predicted.derived import with_software, with_times_nodes
 from reports.predicted.pairs import Pair, pairs
 
 _DESCRIPTION = """\
-Fit a fabric to a real partition: latency, bandwidth and software overhead from the ping-pong (OsuLatency) and the bursts
-(OsuBandwidth) of a run. Then simulate on it what the fit did not see, the allreduce and the exchange of the EMT
+Fit a fabric to a real partition: latency, bandwidth and software overhead from the ping-pong (OsuLatency) and the
+bursts (OsuBandwidth) of a run. Then simulate on it what the fit did not see, the allreduce and the exchange of the EMT
 application, and state the error on them. The fabric is written where `kappa validate simulated` finds it; with
 `predicted_by: NAME` in the site's partition, reports show what it predicts beside what is measured.
 
@@ -46,7 +50,8 @@ def run(arguments: list[str]) -> int:
     folder, results = site_folder(options.site), results_folder(options.site)
     site = describe(folder)
     if options.partition not in site.described.partitions:
-        raise InputError(f"{options.site} has no partition {options.partition!r}: {', '.join(site.described.partitions)}")
+        known = suggestion(options.partition, site.described.partitions)
+        raise InputError(f"{options.site} has no partition {options.partition!r}, {known}")
     session = load_session(options.run or _newest(results))
     cases = [case for cases in session.runs for case in cases if case.partition == options.partition]
     title = options.name or f"{options.site}-{options.partition}"
@@ -57,9 +62,10 @@ def run(arguments: list[str]) -> int:
         work = others / "calibrations" / f"{datetime.datetime.now():%Y%m%dT%H%M%S}-{title}"
         predicted = simulate([fabric], HELD_OUT, work, conductor)[title]
         found = pairs(cases, {options.partition: predicted}, {title: 1.0})
-        fabric = fabric.with_calibration(held_out(found))
+        fabric = msgspec.structs.replace(fabric, calibration=held_out(found))
         path = options.output or site_folder(SIMULATED_SITE) / "fabrics" / f"{title}.yaml"
-        write_atomically(path, fabric_yaml(fabric, f"Made by `kappa calibrate {options.site} {options.partition}`."), 0o644)
+        heading = f"Made by `kappa calibrate {options.site} {options.partition}`."
+        write_atomically(path, fabric_yaml(fabric, heading), 0o644)
         _tell(fabric, found, path)
         if options.sweep:
             _sweep(fabric, cases, work / "sweep", conductor)
@@ -74,7 +80,7 @@ def _parse(arguments: list[str]) -> argparse.Namespace:
     words.add_argument("partition", metavar="PARTITION", type=name, help="a partition of the site")
     words.add_argument("--run", metavar="RUN", type=pathlib.Path, help=f"{RUN_HELP}; default: the site's newest run")
     words.add_argument("--name", metavar="NAME", type=name, help="of the fabric (default: SITE-PARTITION)")
-    words.add_argument("-o", "--output", metavar="FILE", type=pathlib.Path, help="write the fabric to this file instead")
+    words.add_argument("-o", "--output", metavar="FILE", type=pathlib.Path, help="write the fabric there")
     words.add_argument("--sweep", action="store_true", help="barrier times over the software's overhead")
     words.add_argument("--times", metavar="N", type=int, help="what N times the nodes would give")
     return words.parse_args(arguments)
@@ -105,8 +111,8 @@ def _tell(fabric: Fabric, found: list[Pair], path: pathlib.Path) -> None:
         off = f"{figure(pair.measured)} {pair.unit} measured, {figure(pair.predicted)} predicted"
         print(f"  {pair.name}: {off}, {figure(pair.worse_by)} times worse than predicted")
     for entry in fabric.calibration.held_out if fabric.calibration else ():
-        print(f"  {entry.check}: off by {figure(entry.median_factor)} times in the median of {entry.figures} figures,", end=" ")
-        print(f"{figure(entry.largest_factor)} times at most")
+        print(f"  {entry.check}: off by {figure(entry.median_factor)} times in the median of", end=" ")
+        print(f"{counted(entry.figures, 'figure')}, {figure(entry.largest_factor)} times at most")
     print(f"written to {clean(str(path))}")
 
 

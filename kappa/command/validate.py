@@ -17,8 +17,8 @@ from kappa.ground.errors import InputError
 from kappa.ground.processes import StoppedError, stopping
 from kappa.record.load import load_session
 from kappa.sites.expected import check_site
-from kappa.sites.reframe_settings import MODE_VARIABLE
 from kappa.sites.places import results_folder, site_folder
+from kappa.sites.reframe_settings import MODE_VARIABLE
 from spack_envs.installer.chosen import choose
 
 _DESCRIPTION = """\

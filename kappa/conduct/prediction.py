@@ -4,11 +4,9 @@ import os
 import pathlib
 from collections.abc import Iterable, Sequence
 
-import msgspec
-import yaml
-
 from kappa.conduct.session import Conductor, NoReportError, Session
-from kappa.fabrics.description import Fabric
+from kappa.fabrics.dump import fabric_yaml
+from kappa.fabrics.schema import Fabric
 from kappa.ground.whole_files import make_folder, write_atomically
 from kappa.record.load import load_session
 from kappa.record.model import Case
@@ -16,15 +14,6 @@ from kappa.sites.fabric_partitions import MORE_FABRICS
 from kappa.sites.places import SIMULATED_SITE, site_folder
 
 REPORT = "run-report.json"
-
-
-def fabric_yaml(fabric: Fabric, heading: str) -> str:
-    """The text of the fabric's file; ``heading`` is its comment."""
-    # Without what is left to its default, as a person would write it.
-    plain = {key: value for key, value in msgspec.to_builtins(fabric).items() if value not in (None, [], {})}
-    plain.pop("name", None)
-    body = yaml.safe_dump(plain, sort_keys=False, allow_unicode=True, width=110)
-    return "".join(f"# {line}\n" for line in heading.splitlines()) + body
 
 
 def simulate(

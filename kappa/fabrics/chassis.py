@@ -68,7 +68,7 @@ class ChassisNetwork(Network):
     def _around(self, chassis: int, socket: int, last: int) -> list[Hop]:
         """The shorter way around the ring, forward if both are as long."""
         count = self._sockets
-        forward = (last - socket) % count <= (socket - last) % count and count > 2 or (count == 2 and last > socket)
+        forward = ((last - socket) % count <= (socket - last) % count and count > 2) or (count == 2 and last > socket)
         hops = []
         while socket != last:
             after = (socket + (1 if forward else -1)) % count

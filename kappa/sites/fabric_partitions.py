@@ -5,16 +5,18 @@ import pathlib
 from collections.abc import Mapping
 from typing import Any
 
-from kappa.fabrics.description import Fabric, load_fabric
+from kappa.fabrics.description import load_fabric
+from kappa.fabrics.schema import Fabric
+from kappa.fabrics.shapes import variants
 from kappa.ground.errors import InputError
+from kappa.ground.yaml_file import YamlFile, require_sound
 from kappa.sites.description import Fabrics
-from kappa.sites.yaml_file import YamlFile, require_sound
 from kappa.vocabulary.features import SIMULATED
-from kappa.vocabulary.scales import ONE_NODE, TWO_NODES, WHOLE_PARTITION
+from kappa.vocabulary.scales import EACH_NODE, ONE_NODE, TWO_NODES, WHOLE_PARTITION
 
 #: Names further folders of fabrics, separated as those of PATH.
 MORE_FABRICS = "KAPPA_FABRICS"
-_LEAST_NODES = {ONE_NODE: 1, TWO_NODES: 2, WHOLE_PARTITION: 3}
+_LEAST_NODES = {ONE_NODE: 1, EACH_NODE: 1, TWO_NODES: 2, WHOLE_PARTITION: 3}
 
 
 def put_fabrics(file: YamlFile, folder: pathlib.Path) -> None:
@@ -35,7 +37,7 @@ def put_fabrics(file: YamlFile, folder: pathlib.Path) -> None:
     partitions = dict(document.get("partitions") or {})
     for path in paths:
         fabric = load_fabric(path)
-        for variant in fabric.variants:
+        for variant in variants(fabric):
             name = fabric.name if variant == "sound" else f"{fabric.name}-{variant}"
             made = _partition(fabric, variant, path.resolve())
             of_variant = getattr(stated, variant)

@@ -1,4 +1,4 @@
-"""ReFrame's launcher of simulations: SimGrid's ``smpirun``, on the platform and the hosts that lie in the stage folder."""
+"""ReFrame's launcher of simulations: SimGrid's ``smpirun``, on the platform and the hosts in the stage folder."""
 
 from reframe.core.backends import register_launcher  # type: ignore[import-untyped]
 from reframe.core.launchers import JobLauncher  # type: ignore[import-untyped]

@@ -50,7 +50,8 @@ class Launching(rfm.RegressionTestPlugin):
             counts = [f"--nodes={nodes}", f"--ntasks={ranks}"] if name in SLURMS else []
             launcher.options = [*launcher.options, *counts, per_node_option]
         elif (ranks, per_node) != (self.num_tasks, self.num_tasks_per_node):
-            raise ReframeError(f"the launcher {name} cannot place {per_node} ranks on a node; {', '.join(PER_NODE)} can")
+            can = ", ".join(PER_NODE)
+            raise ReframeError(f"the launcher {name} cannot place {per_node} ranks on a node; {can} can")
         return launcher.run_command(job)
 
     def hosts_file_of(self, ranks, per_node):

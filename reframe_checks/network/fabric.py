@@ -5,6 +5,7 @@ It brings the census of the suite to a run on simulated machines, as ``Partition
 
 import reframe as rfm
 import reframe.core.builtins as rfmb
+from reframe.core.backends import getlauncher
 from reframe.core.exceptions import SanityError
 
 from kappa.record.evidence import written
@@ -28,7 +29,9 @@ class Fabric(SystemCheck):
 
     @rfmb.run_after("setup")
     def ask_simulator(self):
+        self.job.launcher = getlauncher("local")()
         self.executable, self.executable_opts = "smpirun", ["-version"]
+        self.census = written(take_census(suite_revision()))
 
     @rfmb.sanity_function
     def simulator_is_there(self):

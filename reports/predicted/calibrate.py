@@ -28,6 +28,7 @@ NEAR, FAR = "same_node", "two_nodes"
 PING_PONG, BURST = "OsuLatency", "OsuBandwidth"
 #: What is held out of the fit: the suite's own allreduce, and the exchange of the EMT application.
 HELD_OUT = ("PatternAllreduce", "NeighbourExchange")
+_IN_CABLES = Number(value=0, origin="assumed", source="it is in the cables' latency, which is fitted")
 
 
 @dataclass(frozen=True)
@@ -65,14 +66,14 @@ def calibrated(name: str, machine: Machine, cases: Iterable[Case]) -> Fabric:
     sizes = sorted(far.send_us)
     return Fabric(
         name=name,
-        descr=f"{machine.site}:{machine.partition}, {machine.nodes} nodes of {machine.cores_per_node} cores, as measured",
+        descr=f"{machine.site}:{machine.partition}, {machine.nodes} nodes of {machine.cores_per_node} cores",
         kind="calibrated",
         topology=_one_switch(machine.nodes),
         link=Link(
             bandwidth_gb_s=fitted(far.bandwidth_mb_s / 1000),
             payload_share=Number(value=1, origin="measured", source="the bandwidth is that of payloads"),
             cable_latency_us=fitted(far.latency_us / 2),
-            switch_latency_us=Number(value=0, origin="assumed", source="it is in the cables' latency, which is measured"),
+            switch_latency_us=_IN_CABLES,
         ),
         node=Node(
             ranks=Count(value=machine.cores_per_node, origin="specification", source="the site's site.yaml"),
@@ -86,7 +87,7 @@ def calibrated(name: str, machine: Machine, cases: Iterable[Case]) -> Fabric:
             collectives="ompi" if "Open MPI" in machine.mpi or "OpenRTE" in machine.mpi else "mpich",
             send_us=fitted(far.send_us[smallest]),
             receive_us=fitted(far.receive_us[smallest]),
-            node_latency_us=Number(value=0, origin="assumed", source="it is in the cables' latency, which is measured"),
+            node_latency_us=_IN_CABLES,
             eager_limit_bytes=Count(value=65536, origin="assumed", source="where SimGrid's own default is"),
             by_size=SoftwareBySize(
                 source=source,
@@ -121,16 +122,17 @@ def held_out(found: Sequence[Pair]) -> Calibration:
 
 
 def _fitted(cases: Sequence[Case], machine: Machine, placement: str) -> Fitted:
-    curves = (_curve(cases, machine, check, placement) for check in (PING_PONG, BURST))
+    ping_pong, burst = (_curve(cases, machine, check, placement) for check in (PING_PONG, BURST))
     try:
-        return fit(*curves, window=machine.window)
+        return fit(ping_pong, burst, machine.window)
     except ValueError as err:
         raise InputError(f"{machine.site}:{machine.partition}, {placement}: {err}") from None
 
 
 def _curve(cases: Sequence[Case], machine: Machine, check: str, placement: str) -> Mapping[int, float]:
+    wanted = check, machine.partition, placement
     for case in cases:
-        if (case.check_class, case.partition, case.parameters.get("placement")) == (check, machine.partition, placement):
+        if (case.check_class, case.partition, case.parameters.get("placement")) == wanted:
             for curve in case.curves.values():
                 return {round(x): y for x, y in curve.points}
     raise InputError(f"expected {check} with placement {placement} on {machine.partition} in the run: measure it first")

@@ -9,17 +9,11 @@ from kappa.ground.errors import InputError
 def with_software(fabric: Fabric, share: float) -> Fabric:
     """The fabric whose software takes ``share`` of what it did, for each message."""
     software = fabric.software
-    by_size = software.by_size
     changed = msgspec.structs.replace(
         software,
         send_us=_times(software.send_us, share),
         receive_us=_times(software.receive_us, share),
-        by_size=msgspec.structs.replace(
-            by_size,
-            **{key: [value * share for value in getattr(by_size, key)] for key in ("send_us", "isend_us", "receive_us")},
-        )
-        if isinstance(by_size, SoftwareBySize)
-        else None,
+        by_size=_sizes_times(software.by_size, share) if software.by_size else None,
     )
     return msgspec.structs.replace(fabric, name=f"{fabric.name}-software-{share:g}", software=changed)
 
@@ -39,6 +33,11 @@ def with_times_nodes(fabric: Fabric, times: int) -> Fabric:
         down=Counts(value=[nodes], origin="assumed", source="a switch with a port for each"),
     )
     return msgspec.structs.replace(fabric, name=f"{fabric.name}-times-{times}", topology=larger)
+
+
+def _sizes_times(by_size: SoftwareBySize, share: float) -> SoftwareBySize:
+    changed = {key: [us * share for us in getattr(by_size, key)] for key in ("send_us", "isend_us", "receive_us")}
+    return msgspec.structs.replace(by_size, **changed)
 
 
 def _times(number: Number, share: float) -> Number:

@@ -5,9 +5,9 @@ In SMPI's model a message of m bytes takes
     ping-pong, half the round trip   T(m) = send(m) + L + m / B + receive(m)
     each of a burst of them          G(m) = max(isend(m), receive(m), m / B)
 
-where L is the network's latency, B its bandwidth, and send, isend and receive what software takes of a rank. A burst tells
-what software takes of each message whatever the latency is, the ping-pong what is left for the network; from either
-alone the other is missed (by a third in message rate, from the ping-pong).
+where L is the network's latency, B its bandwidth, and send, isend and receive what software takes of a rank. A burst
+tells what software takes of each message whatever the latency is, the ping-pong what is left for the network; from
+either alone the other is missed (by a third in message rate, from the ping-pong).
 """
 
 from collections.abc import Mapping

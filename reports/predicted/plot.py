@@ -17,7 +17,8 @@ CAPTION = (
 
 def predicted_plots(found: Sequence[Pair]) -> list[Plot]:
     """A plot for each unit."""
-    return [_plot(unit, [pair for pair in found if pair.unit == unit]) for unit in sorted({pair.unit for pair in found})]
+    units = sorted({pair.unit for pair in found})
+    return [_plot(unit, [pair for pair in found if pair.unit == unit]) for unit in units]
 
 
 def _plot(unit: str, members: Sequence[Pair]) -> Plot:

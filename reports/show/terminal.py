@@ -128,19 +128,18 @@ def _predicted(console: Console, found: Sequence[Pair]) -> None:
     note = f"{counted(len(found), 'figure')}; {counted(len(found) - len(compared), 'limit')} from specifications alone"
     section(console, "Predicted beside measured", note)
     worse = [pair for pair in found if pair.is_worse]
-    for pair in worse:
-        console.print(
-            Text(
-                f"· {pair.name} on {pair.case.partition}: {figure(pair.worse_by)} times worse than {pair.fabric} predicts, "
-                f"whose error is {figure(pair.error or 0)} times"
-            ),
-            soft_wrap=True,
-        )
-    for pair in (pair for pair in found if pair.passes_limit):
-        console.print(
-            Text(f"· {pair.name} on {pair.case.partition}: better than the limit of {pair.fabric}: what is wrong?"),
-            soft_wrap=True,
-        )
+    lines = [
+        f"{pair.name} on {pair.case.partition}: {figure(pair.worse_by)} times worse than {pair.fabric} predicts, "
+        f"whose error is {figure(pair.error or 0)} times"
+        for pair in worse
+    ]
+    lines += [
+        f"{pair.name} on {pair.case.partition}: better than the limit of {pair.fabric}: what is wrong?"
+        for pair in found
+        if pair.passes_limit
+    ]
+    for line in lines:
+        console.print(Text(f"· {line}"), soft_wrap=True)
     if compared and not worse:
         console.print(Text("· none is worse than predicted by more than the prediction's error"))
 

@@ -11,7 +11,10 @@ def case(partition, values, *, system="site", parameters=None, curve=(), fabric=
     return Case(
         name="RandomRing", check_class="RandomRing", system=system, partition=partition, result="pass",
         parameters=parameters or {"way": "put"},
-        perfvalues={f"{system}:{partition}:{name}": Figure(float(value), 0.0, None, None, unit) for name, (value, unit) in values.items()},
+        perfvalues={
+            f"{system}:{partition}:{name}": Figure(float(value), 0.0, None, None, unit)
+            for name, (value, unit) in values.items()
+        },
         curves={"bandwidth": Curve("Ranks", "", "Bandwidth", "MB/s", tuple(curve))} if curve else {},
         simulation=Simulation(fabric, "sound", "calibrated", "0" * 64) if fabric else None,
     )  # fmt: skip
@@ -26,8 +29,11 @@ def both(measured, predicted, error, unit="us"):
 
 @pytest.mark.parametrize(
     ("measured", "predicted", "unit", "worse"),
-    [(100, 90, "us", False), (100, 70, "us", True), (70, 100, "us", False), (70, 100, "MB/s", True), (100, 70, "MB/s", False)],
-)
+    [
+        (100, 90, "us", False), (100, 70, "us", True), (70, 100, "us", False), (70, 100, "MB/s", True),
+        (100, 70, "MB/s", False),
+    ],
+)  # fmt: skip
 def test_what_is_worse_by_more_than_the_error_is_named(measured, predicted, unit, worse):
     pair = both(measured, predicted, 1.2, unit)
     assert pair.is_worse is worse
