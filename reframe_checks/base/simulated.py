@@ -13,7 +13,7 @@ from reframe.core.exceptions import ReframeError
 
 from kappa.fabrics.description import load_fabric
 from kappa.fabrics.hosts import host_slots
-from kappa.fabrics.platform import platform_xml
+from kappa.fabrics.simgrid_platform import platform_xml
 from kappa.ground.errors import InputError
 from kappa.ground.whole_files import write_atomically
 from kappa.record.evidence import Simulation, written
