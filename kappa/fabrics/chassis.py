@@ -23,8 +23,8 @@ class ChassisNetwork(Network):
             self.switches += [f"p{which}.{socket}" for socket in range(self._sockets)]
             self.switches += [f"a{which}.{asic}" for asic in range(self._asics)]
         for number, node in enumerate(self.nodes):
-            socket = f"p{number // self._sockets}.{number % self._sockets}"
-            self._add(node, socket, Cable((node, socket), memory.bandwidth_gb_s.value, 0, False))
+            ends = node, f"p{number // self._sockets}.{number % self._sockets}"
+            self._add(*ends, Cable(ends, memory.bandwidth_gb_s.value, 0, False))
         rate, latency = shape.socket_link_gb_s.value, shape.socket_link_latency_us.value
         to_asic = latency + link.switch_latency_us.value / 2
         for which in chassis:
@@ -68,7 +68,7 @@ class ChassisNetwork(Network):
     def _around(self, chassis: int, socket: int, last: int) -> list[Hop]:
         """The shorter way around the ring, forward if both are as long."""
         count = self._sockets
-        forward = ((last - socket) % count <= (socket - last) % count and count > 2) or (count == 2 and last > socket)
+        forward = last > socket if count == 2 else (last - socket) % count <= (socket - last) % count
         hops = []
         while socket != last:
             after = (socket + (1 if forward else -1)) % count

@@ -82,7 +82,8 @@ def _decoded(file: YamlFile) -> Fabric | None:
     for key in rest:
         file.require_known((key,), key, hints, "key")
     parts = {key: file.decode(hints[key], value, (key,)) for key, value in rest.items() if key in hints}
-    missing = [each.encode_name for each in structs.fields(Fabric) if each.required and each.encode_name not in document]
+    required = [field.encode_name for field in structs.fields(Fabric) if field.required]
+    missing = [key for key in required if key not in document]
     if missing:
         file.refuse((), f"expected the key {missing[0]}")
     return None if file.problems or topology is None else Fabric(topology=topology, **parts)
@@ -103,7 +104,7 @@ def _require_numbers(file: YamlFile, fabric: Fabric) -> None:
     for path, number in numbers(fabric):
         if isinstance(number, Number) and not math.isfinite(number.value):
             file.refuse((*path, "value"), f"expected a number, found {number.value}")
-        if path[-1].endswith("_gb_s") and not number.value:
+        if str(path[-1]).endswith("_gb_s") and not number.value:
             file.refuse((*path, "value"), "expected more than 0")
     share = fabric.link.payload_share.value
     if not 0 < share <= 1:

@@ -1,4 +1,4 @@
-"""Vertices, cables and routes of a fabric. A vertex is a node (``n0``) or a switch; each shape has a file of its own."""
+"""Vertices, cables and routes of a fabric. A vertex is a node (``n0``) or a switch; each shape has its own file."""
 
 import abc
 from collections import deque
@@ -69,7 +69,7 @@ class Network(abc.ABC):
         return self._beside[node][0][0]
 
     def way(self, source: str, target: str) -> list[str]:
-        """The vertices of a shortest way, both ends among them; ways from one source form a tree. Empty: there is none."""
+        """The vertices of a shortest way, both ends among them; those from one source form a tree. Empty: none."""
         known = self._reached(source)
         found = [target] if target in known else []
         while found and (step := known[found[-1]]) is not None:

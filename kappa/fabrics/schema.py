@@ -1,4 +1,4 @@
-"""What a fabric's YAML may say. Every number says where it is from; everything that a number decides is here by name."""
+"""What a fabric's YAML may say. Every number says where it is from."""
 
 from typing import Annotated, ClassVar, Literal
 
@@ -37,8 +37,8 @@ class _Part(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
 class FatTree(_Part, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """A parallel-ports generalised fat tree, from the nodes up, a figure for each level of links.
 
-    A switch has ``down`` children, a child ``up`` parents and ``parallel`` cables to each of them. Tapered: fewer cables
-    up than down.
+    A switch has ``down`` children, a child ``up`` parents and ``parallel`` cables to each of them. Tapered: fewer
+    cables up than down.
     """
 
     title: ClassVar = "fat tree"
@@ -105,7 +105,7 @@ class Node(_Part, frozen=True, forbid_unknown_fields=True, kw_only=True):
     ranks: Count
     memory: Memory
     dma_gb_s: Number | None = None
-    """What the adapter moves to and from memory, both directions, all ranks and messages inside the node together."""
+    """What the adapter moves from memory, and to it, for all ranks together; messages inside a node go there, too."""
 
 
 class SoftwareBySize(_Part, frozen=True, forbid_unknown_fields=True, kw_only=True):

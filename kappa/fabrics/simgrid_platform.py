@@ -1,7 +1,7 @@
 """A fabric as a platform of SimGrid: everything that decides a figure is in the one file, with its settings.
 
-Routes are spelled out for each pair: SimGrid's own clusters have one latency for all links and know no mesh, no tapering
-beside it and no loss.
+Routes are spelled out for each pair: SimGrid's own clusters have one latency for all links and know no mesh, no
+tapering beside it and no loss.
 """
 
 from collections.abc import Iterator
@@ -55,6 +55,8 @@ def settings(fabric: Fabric) -> dict[str, str]:
         "smpi/bw-factor": "0:1",
         "network/TCP-gamma": "0",
         "network/crosstraffic": "no",
+        # How flows of different length share a link: SimGrid's own weight, said here as each model has another.
+        "network/weight-S": "8775",
         "smpi/send-is-detached-thresh": str(software.eager_limit_bytes.value),
         "smpi/simulate-computation": "no",
         "smpi/host-speed": "1Gf",
@@ -98,7 +100,7 @@ def _links(fabric: Fabric, network: Network, shared: Shared | None) -> Iterator[
     memory, dma = fabric.node.memory, fabric.node.dma_gb_s
     for node in network.nodes:
         yield _link(f"memory-{node}", memory.bandwidth_gb_s.value, memory.latency_us.value, "SHARED")
-        yield from [_link(f"dma-{node}", dma.value, 0, "SHARED")] if dma else []
+        yield from [_link(f"dma-{node}", dma.value, 0, "SPLITDUPLEX")] if dma else []
     delay = fabric.software.node_latency_us.value
     if delay:
         yield _link("node-latency", 1e6, delay, "FATPIPE")
@@ -123,14 +125,15 @@ def _routes(fabric: Fabric, network: Network, nodes: int | None) -> Iterator[str
     ends = network.nodes[:nodes] + (_living(network) if fabric.in_network else [])
     dma, delay = fabric.node.dma_gb_s, fabric.software.node_latency_us.value
     for node in network.nodes[:nodes]:
-        yield _route(node, node, [f"dma-{node}"] * bool(dma) + [f"memory-{node}"])
+        through = [f"dma-{node}_UP", f"dma-{node}_DOWN"] if dma else []
+        yield _route(node, node, [*through, f"memory-{node}"])
     for source in ends:
         for target in ends:
             if source == target:
                 continue
             links = [f"{hop.cable}_{'UP' if hop.up else 'DOWN'}" for hop in network.route(source, target)]
             if dma:
-                links = [f"dma-{end}" for end in (source, target) if end[0] == "n"] + links
+                links = [f"dma-{end}_{way}" for end, way in ((source, "UP"), (target, "DOWN")) if end[0] == "n"] + links
             if delay and source[0] == target[0] == "n":
                 links.append("node-latency")
             yield _route(source, target, links)
