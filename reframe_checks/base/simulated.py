@@ -19,6 +19,9 @@ from kappa.ground.whole_files import write_atomically
 from kappa.record.evidence import Simulation, written
 from kappa.sites.smpirun import HOSTS_FILE, PLATFORM_FILE
 from kappa.vocabulary.features import SIMULATED
+from reframe_checks.base.job_files import sourced
+
+LINK_USE = pathlib.Path(__file__).parents[1] / "network/src/link_use"
 
 
 class Simulated(rfm.RegressionTestPlugin):
@@ -57,6 +60,10 @@ class Simulated(rfm.RegressionTestPlugin):
         except InputError as err:
             raise ReframeError(f"fabric {self.fabric.name}: {err}") from None
         self.keep_files = [*self.keep_files, PLATFORM_FILE, HOSTS_FILE]
+        build_dir = self.stated("extras/build_dir of the environment", self.current_environ.extras.get("build_dir"))
+        self.prerun_cmds = [
+            sourced(self, "build_link_use.sh", LINK_USE, pathlib.Path(build_dir, "link_use")), *self.prerun_cmds,
+        ]  # fmt: skip
         digest = hashlib.sha256(platform.encode()).hexdigest()
         self.simulation = written(Simulation(self.fabric.name, self.fabric_variant, self.fabric.kind, digest))
 
