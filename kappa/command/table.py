@@ -27,6 +27,7 @@ COMMANDS = {
     "acceptance": Command("kappa.command.acceptance", "plan, run and report the acceptance by a site's contract"),
     "verify": Command("kappa.command.verify", "prove that a dossier is as it was written"),
     "cluster": Command("kappa.command.cluster", "start, stop, inspect and enter the cluster that a site brings"),
+    "fabric": Command("kappa.command.fabric", "list and show the fabrics of simulated machines; write SimGrid's files"),
     "software": Command("kappa.command.software", "see which programs and libraries have changed, and accept them"),
     "spack": Command("kappa.command.spack", "install the suite's Spack environments for a site"),
 }

@@ -96,14 +96,13 @@ def _living(network: Network) -> list[str]:
 def _links(fabric: Fabric, network: Network, shared: Shared | None) -> Iterator[str]:
     for name, cable in network.cables.items():
         left = _left(cable, shared)
-        yield _link(name, left.bandwidth_gb_s, left.latency_us, "SPLITDUPLEX")
+        # The half of what a message meets in its own node; the other half is at the other end.
+        delay = fabric.software.node_latency_us.value / 2 if cable.ends[0][0] == "n" else 0
+        yield _link(name, left.bandwidth_gb_s, left.latency_us + delay, "SPLITDUPLEX")
     memory, dma = fabric.node.memory, fabric.node.dma_gb_s
     for node in network.nodes:
         yield _link(f"memory-{node}", memory.bandwidth_gb_s.value, memory.latency_us.value, "SHARED")
         yield from [_link(f"dma-{node}", dma.value, 0, "SPLITDUPLEX")] if dma else []
-    delay = fabric.software.node_latency_us.value
-    if delay:
-        yield _link("node-latency", 1e6, delay, "FATPIPE")
 
 
 def _link(name: str, bandwidth_gb_s: float, latency_us: float, sharing: str) -> str:
@@ -123,7 +122,7 @@ def _left(cable: Cable, shared: Shared | None) -> Cable:
 
 def _routes(fabric: Fabric, network: Network, nodes: int | None) -> Iterator[str]:
     ends = network.nodes[:nodes] + (_living(network) if fabric.in_network else [])
-    dma, delay = fabric.node.dma_gb_s, fabric.software.node_latency_us.value
+    dma = fabric.node.dma_gb_s
     for node in network.nodes[:nodes]:
         through = [f"dma-{node}_UP", f"dma-{node}_DOWN"] if dma else []
         yield _route(node, node, [*through, f"memory-{node}"])
@@ -134,8 +133,6 @@ def _routes(fabric: Fabric, network: Network, nodes: int | None) -> Iterator[str
             links = [f"{hop.cable}_{'UP' if hop.up else 'DOWN'}" for hop in network.route(source, target)]
             if dma:
                 links = [f"dma-{end}_{way}" for end, way in ((source, "UP"), (target, "DOWN")) if end[0] == "n"] + links
-            if delay and source[0] == target[0] == "n":
-                links.append("node-latency")
             yield _route(source, target, links)
 
 
