@@ -5,6 +5,7 @@ elsewhere, and judged by nothing here: the run passes when the payloads are righ
 """
 
 import hashlib
+import os
 import pathlib
 
 import reframe as rfm
@@ -16,11 +17,13 @@ from kappa.fabrics.hosts import host_slots
 from kappa.fabrics.simgrid_platform import platform_xml
 from kappa.ground.errors import InputError
 from kappa.ground.whole_files import write_atomically
-from kappa.record.evidence import Simulation, written
+from kappa.record.evidence import LinkUse, Simulation, written
 from kappa.sites.smpirun import HOSTS_FILE, PLATFORM_FILE
 from kappa.vocabulary.features import SIMULATED
 from reframe_checks.base.job_files import sourced
+from reframe_checks.parsers import link_use
 
+LINK_USE_FILE = "link_use.json"
 LINK_USE = pathlib.Path(__file__).parents[1] / "network/src/link_use"
 
 
@@ -66,6 +69,15 @@ class Simulated(rfm.RegressionTestPlugin):
         ]  # fmt: skip
         digest = hashlib.sha256(platform.encode()).hexdigest()
         self.simulation = written(Simulation(self.fabric.name, self.fabric_variant, self.fabric.kind, digest))
+
+    @rfmb.run_before("performance")
+    def read_link_use(self):
+        """What the busiest links carried in the job's last step."""
+        if not self.simulated or LINK_USE_FILE not in os.listdir(self.stagedir):
+            return
+        found = self.parsed(link_use.parse, self.output_text(LINK_USE_FILE))
+        busiest = tuple(LinkUse(one.link, one.bytes, one.bandwidth_bytes_s / 1e9, one.use) for one in found.busiest)
+        self.simulation = {**self.simulation, "busiest": [written(one) for one in busiest]}
 
     def hosts(self, nodes, ranks_per_node):
         """The host of each rank, node by node."""
