@@ -19,6 +19,7 @@ COMMANDS = {
     ),
     "ingest": Command("kappa.command.ingest", "add new run reports to a site's history"),
     "history": Command("kappa.command.history", "find what became slower, and what changed then"),
+    "calibrate": Command("kappa.command.calibrate", "fit a simulated fabric to a real partition, and state its error"),
     "learn": Command("kappa.command.learn", "propose references from past runs, or check those there are"),
     "nightly": Command("kappa.command.nightly", "run or schedule nights, and report on them"),
     "quarantine": Command("kappa.command.quarantine", "list nodes in quarantine, or apply a site's rule to a run"),
@@ -26,6 +27,7 @@ COMMANDS = {
     "acceptance": Command("kappa.command.acceptance", "plan, run and report the acceptance by a site's contract"),
     "verify": Command("kappa.command.verify", "prove that a dossier is as it was written"),
     "cluster": Command("kappa.command.cluster", "start, stop, inspect and enter the cluster that a site brings"),
+    "fabric": Command("kappa.command.fabric", "list and show the fabrics of simulated machines; write SimGrid's files"),
     "software": Command("kappa.command.software", "see which programs and libraries have changed, and accept them"),
     "spack": Command("kappa.command.spack", "install the suite's Spack environments for a site"),
 }

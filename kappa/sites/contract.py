@@ -14,9 +14,9 @@ from msgspec.structs import asdict
 from kappa.ground.errors import InputError
 from kappa.ground.figures import figure
 from kappa.ground.typed import MisfitError, converted
+from kappa.ground.yaml_file import YamlFile, require_sound
 from kappa.ground.yaml_lines import Path, line_of
 from kappa.sites.site_file import SiteDescription
-from kappa.sites.yaml_file import YamlFile, require_sound
 from kappa.vocabulary.checks import Check, catalogue, families, uncatalogued
 from kappa.vocabulary.modes import MODES
 

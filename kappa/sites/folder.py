@@ -1,10 +1,10 @@
 """All files of a site's folder, held against the vocabulary and against each other."""
 
+from kappa.ground.yaml_file import require_sound
 from kappa.sites.contract import FILE as CONTRACT
 from kappa.sites.contract import load_contract
 from kappa.sites.references import check_references
 from kappa.sites.site_file import SiteDescription
-from kappa.sites.yaml_file import require_sound
 
 
 def check_files(site: SiteDescription) -> None:

@@ -3,8 +3,8 @@
 import re
 from collections.abc import Sequence
 
+from kappa.ground.yaml_file import YamlFile
 from kappa.ground.yaml_lines import Path
-from kappa.sites.yaml_file import YamlFile
 from kappa.vocabulary.modes import MODES
 from kappa.vocabulary.quarantine import EVIDENCE, NEEDED, PLACEHOLDERS, Quarantine
 

@@ -17,9 +17,9 @@ from typing import Annotated, Any, Literal
 import msgspec
 
 from kappa.ground.nearest import suggestion
+from kappa.ground.yaml_file import YamlFile, require_sound
 from kappa.ground.yaml_lines import Path
 from kappa.sites.site_file import SiteDescription
-from kappa.sites.yaml_file import YamlFile, require_sound
 from kappa.vocabulary.checks import Check, catalogue, families, uncatalogued
 
 MAX_BYTES = 16 * 2**20

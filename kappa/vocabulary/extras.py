@@ -51,6 +51,13 @@ class SharedHost(Struct, forbid_unknown_fields=True, frozen=True, kw_only=True):
     disk_mb_per_s: Positive
 
 
+class FabricPlace(Struct, forbid_unknown_fields=True, frozen=True, kw_only=True):
+    """``variant`` as in ``kappa.fabrics``."""
+
+    file: str
+    variant: Literal["sound", "degraded", "shared"] = "sound"
+
+
 class PartitionExtras(Struct, forbid_unknown_fields=True, frozen=True, kw_only=True):
     """Extras of a partition."""
 
@@ -99,6 +106,10 @@ class PartitionExtras(Struct, forbid_unknown_fields=True, frozen=True, kw_only=T
     memory_gib_per_node: Annotated[Positive | None, _said("for HPL's problem size", "Hpl, HplScaling", "GiB")] = None
     gpu_memory_gib: Annotated[
         Positive | None, _said("of one GPU, for HPL's problem size", "HplNvidia, HplNvidiaScaling", "GiB")
+    ] = None
+    fabric: Annotated[
+        FabricPlace | None,
+        _said("of a simulated partition, made from `fabrics`: the fabric's file and variant", "every check on fabrics"),
     ] = None
     placements: Annotated[
         dict[str, Annotated[list[str], Meta(min_length=1)]],

@@ -7,8 +7,9 @@ REPOSITORY = pathlib.Path(__file__).parents[2]
 # From the bottom. Those of one line know nothing of each other.
 LAYERS = (
     ("kappa.ground",),
-    ("kappa.vocabulary",),
+    ("kappa.fabrics", "kappa.vocabulary"),
     ("kappa.record",),
+    ("kappa.fabrics",),
     ("spack_envs",),
     ("kappa.sites",),
     ("reframe_checks", "reports"),
@@ -48,7 +49,7 @@ def test_what_only_reads_does_without_reframe():
     """It takes longer to import than a page takes to be made."""
     wrong = [
         path
-        for folder in ("reports", "kappa/ground", "kappa/record", "kappa/vocabulary")
+        for folder in ("reports", "kappa/ground", "kappa/fabrics", "kappa/record", "kappa/vocabulary")
         for path in (REPOSITORY / folder).rglob("*.py")
         for other in imported(ast.parse(path.read_text(encoding="utf-8")))
         if other.partition(".")[0] == "reframe"

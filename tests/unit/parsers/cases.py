@@ -18,6 +18,7 @@ from reframe_checks.parsers import (
     ior,
     iozone,
     likwid,
+    link_use,
     load_watch,
     lustre,
     mdtest,
@@ -178,6 +179,11 @@ CASES = {
     "lustre": Case("lustre/composed_folder.txt", lustre.parse, alone=[".stripe_count", ".stripe_size_bytes"]),
     "emt": Case("emt/two_ranks.json", emt.parse, alone=EMT_ALONE),
     "node_links": Case("node_links/four_nodes.txt", RING, exchangeable=True),
+    "link_use": Case(
+        "link_use/random_ring.json",
+        link_use.parse,
+        alone=[".links_used", ".busiest[].link", ".busiest[].messages"],
+    ),
     "pair_sweep": Case(
         "pair_sweep/eight_nodes_limited.json",
         pair_sweep.parse,

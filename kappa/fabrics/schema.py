@@ -1,0 +1,224 @@
+"""What a fabric's YAML may say. Every number says where it is from."""
+
+from typing import Annotated, ClassVar, Literal
+
+from msgspec import Meta, Struct
+
+Origin = Literal["measured", "specification", "fitted", "assumed"]
+Text = Annotated[str, Meta(min_length=1)]
+# Above any machine; a number beyond is a slip of units.
+_Real = Annotated[float, Meta(ge=0, le=1e6)]
+_Whole = Annotated[int, Meta(ge=1, le=1 << 30)]
+_Wholes = Annotated[list[_Whole], Meta(min_length=1, max_length=6)]
+
+
+class _Described(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    origin: Origin
+    source: Text
+    """The document and the place in it, or why it is assumed."""
+
+
+class Number(_Described, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    value: _Real
+
+
+class Count(_Described, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    value: _Whole
+
+
+class Counts(_Described, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    value: _Wholes
+
+
+class _Part(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    pass
+
+
+class FatTree(_Part, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """A parallel-ports generalised fat tree, from the nodes up, a figure for each level of links.
+
+    A switch has ``down`` children, a child ``up`` parents and ``parallel`` cables to each of them. Tapered: fewer
+    cables up than down.
+    """
+
+    title: ClassVar = "fat tree"
+    nodes: Count
+    down: Counts
+    up: Counts
+    parallel: Counts | None = None
+
+
+class Torus(_Part, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """A ring of switches in each dimension; a ring of two is one cable."""
+
+    title: ClassVar = "torus"
+    sizes: Counts
+    nodes_per_switch: Count
+
+
+class Mesh(_Part, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """A row of switches in each dimension."""
+
+    title: ClassVar = "mesh"
+    sizes: Counts
+    nodes_per_switch: Count
+
+
+class AllToAll(_Part, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """Chassis of a shared-memory machine. A node is a socket; the sockets of a chassis form a ring.
+
+    Each ASIC has ``links_between_asics`` cables to each ASIC of every other chassis.
+    """
+
+    title: ClassVar = "all-to-all chassis"
+    chassis: Count
+    sockets_per_chassis: Count
+    asics_per_chassis: Count
+    links_between_asics: Count
+    socket_link_gb_s: Number
+    socket_link_latency_us: Number
+
+
+Topology = FatTree | Torus | Mesh | AllToAll
+SHAPES: dict[str, type[Topology]] = {"fat-tree": FatTree, "torus": Torus, "mesh": Mesh, "all-to-all": AllToAll}
+
+
+class Link(_Part, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """One direction of a cable of the fabric, and the switches (or ASICs) that it joins."""
+
+    bandwidth_gb_s: Number
+    """Data rate, line coding taken off."""
+    payload_share: Number
+    """What of it headers and protocol leave to a message, 0 to 1."""
+    cable_latency_us: Number
+    switch_latency_us: Number
+
+
+class Memory(_Part, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """Through which the messages inside a node go, all of them together."""
+
+    bandwidth_gb_s: Number
+    latency_us: Number
+
+
+class Node(_Part, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    ranks: Count
+    memory: Memory
+    dma_gb_s: Number | None = None
+    """What the adapter moves from memory, and to it, for all ranks together; messages inside a node go there, too."""
+
+
+class SoftwareBySize(_Part, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """What a calibration found at message sizes, from the smallest up; between two sizes it rises in a line.
+
+    ``isend_us`` is what each of a burst of sends takes, ``send_us`` what a send takes that is waited for.
+    """
+
+    source: Text
+    bytes: Annotated[list[_Whole], Meta(min_length=2)]
+    send_us: list[_Real]
+    isend_us: list[_Real]
+    receive_us: list[_Real]
+
+
+class HeldOut(_Part, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """How far the fabric was from what its fit did not see: measured over predicted or the reverse, the larger one."""
+
+    check: Text
+    figures: _Whole
+    median_factor: _Real
+    largest_factor: _Real
+
+
+class Calibration(_Part, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    held_out: Annotated[list[HeldOut], Meta(min_length=1)]
+
+
+class Software(_Part, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """``send_us`` and ``receive_us`` occupy the rank, for each message of at most ``eager_limit_bytes``.
+
+    ``node_latency_us`` delays a message that leaves its node and occupies nobody.
+    """
+
+    mpi: Text
+    collectives: Literal["mpich", "ompi", "mvapich2", "impi"]
+    """SimGrid's collective selector: the algorithms that this library would choose."""
+    send_us: Number
+    receive_us: Number
+    node_latency_us: Number
+    eager_limit_bytes: Count
+    by_size: SoftwareBySize | None = None
+    """In the place of ``send_us`` and ``receive_us``."""
+
+
+class InNetwork(_Part, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """Reductions on switches."""
+
+    level_latency_us: Number
+
+
+class Degraded(_Part, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """What is lost; routes go around it."""
+
+    descr: Text
+    switches: list[str] = []
+    links: list[str] = []
+
+
+class Shared(_Part, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """A second job that keeps ``share`` of each link all the time, and whose packets stand in the way of others'.
+
+    The rest of the bandwidth is left, and a message waits at each of these links for share / (2 (1 - share)) packets:
+    the mean wait of a queue with random arrivals and packets of one size (M/D/1).
+    """
+
+    descr: Text
+    links: Literal["between-switches", "all"]
+    share: Number
+    packet_bytes: Count
+
+
+class Variants(_Part, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    degraded: Degraded | None = None
+    shared: Shared | None = None
+
+
+class Fabric(_Part, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """``kind``: calibrated if, and only if, a number is fitted."""
+
+    name: str
+    descr: Text
+    kind: Literal["calibrated", "spec-only"]
+    topology: Topology
+    link: Link
+    node: Node
+    software: Software
+    in_network: InNetwork | None = None
+    variants: Variants = Variants()
+    calibration: Calibration | None = None
+
+    @property
+    def error(self) -> float | None:
+        """The largest factor on what was held out; ``None`` where nothing was."""
+        return max(each.largest_factor for each in self.calibration.held_out) if self.calibration else None
+
+    @property
+    def shape(self) -> str:
+        return next(name for name, kind in SHAPES.items() if isinstance(self.topology, kind))
+
+    @property
+    def nodes(self) -> int:
+        match self.topology:
+            case FatTree(nodes=nodes):
+                return nodes.value
+            case Torus(sizes=sizes, nodes_per_switch=each) | Mesh(sizes=sizes, nodes_per_switch=each):
+                count = each.value
+                for size in sizes.value:
+                    count *= size
+                return count
+            case AllToAll(chassis=chassis, sockets_per_chassis=sockets):
+                return chassis.value * sockets.value
+
+    @property
+    def ranks_per_node(self) -> int:
+        return self.node.ranks.value
