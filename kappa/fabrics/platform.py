@@ -10,6 +10,7 @@ from xml.sax.saxutils import escape, quoteattr
 from kappa.fabrics.network import Cable, Network
 from kappa.fabrics.schema import Fabric, Shared
 from kappa.fabrics.shapes import Variant, network_of
+from kappa.ground.errors import InputError
 
 _HEAD = """\
 <?xml version='1.0'?>
@@ -20,8 +21,10 @@ _HEAD = """\
 def platform_xml(fabric: Fabric, variant: Variant = "sound", nodes: int | None = None) -> str:
     """The whole fabric, or with ``nodes`` the routes between the first so many alone: fewer are sooner read.
 
-    :raises InputError: the fabric has no such variant.
+    :raises InputError: the fabric has no such variant, or fewer nodes.
     """
+    if nodes is not None and not 1 <= nodes <= fabric.nodes:
+        raise InputError(f"fabric {fabric.name} has {fabric.nodes} nodes; expected 1 to as many, found {nodes}")
     network = network_of(fabric, variant)
     shared = fabric.variants.shared if variant == "shared" else None
     lines = [
