@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from kappa.command.arguments import parser
 from kappa.fabrics.description import fabric_names, find_fabric, numbers
 from kappa.fabrics.hosts import host_slots
-from kappa.fabrics.platform import platform_xml, settings
+from kappa.fabrics.platform_file import platform_xml, settings
 from kappa.fabrics.schema import Fabric
 from kappa.fabrics.shapes import VARIANTS, variants
 from kappa.ground.errors import InputError
@@ -15,7 +15,10 @@ from kappa.ground.figures import figure
 from kappa.ground.whole_files import write_atomically
 from kappa.sites.places import SITES, root
 
-_DESCRIPTION = "The fabrics of simulated machines: site_configs/simulated/fabrics/NAME.yaml."
+_DESCRIPTION = """\
+The fabrics of simulated machines: site_configs/simulated/fabrics/NAME.yaml.
+
+Exit status: 0 done, 2 a fabric is broken or unknown, or holds less than was asked for."""
 _EXAMPLES = """\
   kappa fabric list
   kappa fabric show hdr-8
