@@ -1,7 +1,7 @@
 import pytest
 
 from kappa.fabrics.description import find_fabric
-from kappa.fabrics.hosts import aggregators, host_slots
+from kappa.fabrics.hosts import aggregators, host_slots, tree_text
 from kappa.ground.errors import InputError
 from tests.unit.fabrics.conftest import SHIPPED, number
 
@@ -29,6 +29,13 @@ def test_a_tree_of_switches_reduces_over_every_node_once(make, nodes):
     assert all(child < nodes + place for place, each in enumerate(found) for child in each.children)
     levels = 1 if nodes <= 2 else 2 if nodes <= 6 else 3
     assert found[-1].host.startswith(f"s{levels}.")
+
+
+def test_every_rank_of_a_node_is_a_child_of_its_switch(make):
+    fabric = make("tree", lambda d: d.update(in_network={"level_latency_us": number(0.2)}))
+    found = aggregators(fabric, 3, ranks_per_node=2)
+    assert [each.children for each in found] == [[0, 1, 2, 3], [4, 5], [6, 7]]
+    assert tree_text(found, 6) == "6: 0 1 2 3\n7: 4 5\n8: 6 7\n"
 
 
 def test_the_tree_goes_around_a_lost_switch():
