@@ -90,8 +90,9 @@ def _links(fabric: Fabric, network: Network, shared: Shared | None) -> Iterator[
         delay = fabric.software.node_latency_us.value / 2 if cable.ends[0][0] == "n" else 0
         yield _link(name, left.bandwidth_gb_s, left.latency_us + delay, "SPLITDUPLEX")
     memory, dma = fabric.node.memory, fabric.node.dma_gb_s
+    within = memory.latency_us.value + (fabric.software.node_latency_us.value if dma else 0)
     for node in network.nodes:
-        yield _link(f"memory-{node}", memory.bandwidth_gb_s.value, memory.latency_us.value, "SHARED")
+        yield _link(f"memory-{node}", memory.bandwidth_gb_s.value, within, "SHARED")
         yield from [_link(f"dma-{node}", dma.value, 0, "SPLITDUPLEX")] if dma else []
 
 

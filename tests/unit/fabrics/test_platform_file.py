@@ -58,6 +58,12 @@ def test_bandwidths_and_latencies_are_those_of_the_yaml(make):
     assert links["memory-n0"] == pytest.approx((40e9, 0.3e-6))
 
 
+def test_a_node_latency_that_is_swept(make):
+    fabric = make()
+    assert figures(read(fabric.with_node_latency(2.5)))["n0-s1.0"][1] == pytest.approx(0.07e-6 + 1.25e-6)
+    assert fabric.software.node_latency_us.value == 0.5
+
+
 def test_a_second_job_takes_bandwidth_and_lets_packets_wait(make):
     fabric = make("tree", lambda d: d.update(variants={"shared": SHARED}))
     sound, shared = figures(read(fabric)), figures(read(fabric, "shared"))

@@ -92,7 +92,8 @@ def test_a_loss_makes_the_way_longer(make, ping_pong, tmp_path):
 def test_the_adapter_of_a_node_moves_what_all_of_its_ranks_send(make, ping_pong, tmp_path):
     fabric = make("tree", lambda d: d["node"].update(dma_gb_s=number(2.0)))
     found = simulated(ping_pong, fabric, [0, 0, 1], tmp_path)
-    assert found[1, LARGE] == pytest.approx(0.3 + LARGE / 2e3, rel=1e-3)
+    assert found[1, SMALL] == pytest.approx(0.7 + 0.4 + 0.3 + 0.5 + SMALL / 2e3, abs=0.02)
+    assert found[1, LARGE] == pytest.approx(0.3 + 0.5 + LARGE / 2e3, rel=1e-3)
     assert found[2, LARGE] == pytest.approx(0.5 + 0.14 + LARGE / 2e3, rel=1e-3)
 
 
