@@ -45,7 +45,7 @@ def aggregators(
     network = network_of(fabric, variant)
     leaves = {f"n{node}": network.switch_of(f"n{node}") for node in range(nodes)}
     for root in network.switches:
-        ways = {leaf: network.way(root, leaf) for leaf in leaves.values()}
+        ways = {leaf: network.way(root, leaf) for leaf in dict.fromkeys(leaves.values())}
         # Straight down: as many cables to each leaf as there are levels between.
         if all(len(way) == int(root[1:].partition(".")[0]) for way in ways.values()):
             return _numbered(root, list(ways.values()), leaves, ranks)
