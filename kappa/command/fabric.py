@@ -8,9 +8,9 @@ from collections.abc import Iterator
 from kappa.command.arguments import parser
 from kappa.fabrics.description import fabric_names, find_fabric, numbers
 from kappa.fabrics.hosts import host_slots
-from kappa.fabrics.platform_file import platform_xml, settings
 from kappa.fabrics.schema import Fabric
 from kappa.fabrics.shapes import VARIANTS, variants
+from kappa.fabrics.simgrid_platform import platform_xml, settings
 from kappa.ground.errors import InputError
 from kappa.ground.figures import figure
 from kappa.ground.whole_files import write_atomically

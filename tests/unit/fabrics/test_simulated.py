@@ -8,8 +8,8 @@ import subprocess
 import pytest
 
 from kappa.fabrics.hosts import host_slots
-from kappa.fabrics.platform_file import platform_xml
 from kappa.fabrics.shapes import network_of
+from kappa.fabrics.simgrid_platform import platform_xml
 from reframe_checks.parsers import link_use
 from tests.unit.fabrics.conftest import number
 

@@ -4,8 +4,8 @@ from itertools import product
 import pytest
 
 from kappa.fabrics.description import fabric_names, find_fabric
-from kappa.fabrics.platform_file import platform_xml
 from kappa.fabrics.shapes import variants
+from kappa.fabrics.simgrid_platform import platform_xml
 from kappa.ground.errors import InputError
 from tests.unit.fabrics.conftest import SHIPPED, TOPOLOGIES, number
 
