@@ -1,21 +1,25 @@
 """``kappa fabric``: the fabrics of simulated machines, what each of their numbers stands on, and what SimGrid reads."""
 
 import argparse
+import math
 import pathlib
 from collections.abc import Iterator
 
 from kappa.command.arguments import parser
 from kappa.fabrics.description import fabric_names, find_fabric, numbers
 from kappa.fabrics.hosts import host_slots
-from kappa.fabrics.simgrid_platform import platform_xml, settings
 from kappa.fabrics.schema import Fabric
 from kappa.fabrics.shapes import VARIANTS, variants
+from kappa.fabrics.simgrid_platform import platform_xml, settings
 from kappa.ground.errors import InputError
 from kappa.ground.figures import figure
 from kappa.ground.whole_files import write_atomically
 from kappa.sites.places import SITES, root
 
-_DESCRIPTION = "The fabrics of simulated machines: site_configs/simulated/fabrics/NAME.yaml."
+_DESCRIPTION = """\
+The fabrics of simulated machines: site_configs/simulated/fabrics/NAME.yaml.
+
+Exit status: 0 done, 2 a fabric is broken or unknown, or holds less than was asked for."""
 _EXAMPLES = """\
   kappa fabric list
   kappa fabric show hdr-8
@@ -45,16 +49,27 @@ def run(arguments: list[str]) -> int:
         print("\n".join(_shown(fabric)))
     elif options.action == "hosts":
         print("\n".join(host_slots(fabric, options.nodes, options.ranks_per_node)))
-    elif options.output:
-        write_atomically(options.output, platform_xml(fabric, options.variant, options.nodes), lasting=False)
     else:
-        print(platform_xml(fabric, options.variant, options.nodes), end="")
+        _write_platform(fabric, options)
     return 0
+
+
+def _write_platform(fabric: Fabric, options: argparse.Namespace) -> None:
+    if options.node_latency_us is not None:
+        if not 0 <= options.node_latency_us < math.inf:
+            raise InputError(f"expected a node latency of 0 us or more, found {options.node_latency_us}")
+        fabric = fabric.with_node_latency(options.node_latency_us)
+    text = platform_xml(fabric, options.variant, options.nodes)
+    if options.output:
+        write_atomically(options.output, text, lasting=False)
+    else:
+        print(text, end="")
 
 
 def _add_options(platform: argparse.ArgumentParser, hosts: argparse.ArgumentParser) -> None:
     platform.add_argument("--variant", choices=VARIANTS, default="sound", help="default: sound")
     platform.add_argument("--nodes", metavar="N", type=_positive, help="only routes of the first N nodes")
+    platform.add_argument("--node-latency-us", metavar="US", type=float, help="in place of the fabric's, to sweep it")
     platform.add_argument("-o", dest="output", metavar="FILE", type=pathlib.Path, help="default: standard output")
     hosts.add_argument("--nodes", metavar="N", type=_positive, required=True)
     hosts.add_argument("--ranks-per-node", metavar="M", type=_positive, required=True)

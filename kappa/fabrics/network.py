@@ -78,7 +78,7 @@ class Network(abc.ABC):
 
     def cut_off(self) -> str | None:
         """The first node that no route leads to."""
-        known = self._reached(self.nodes[0])
+        known = self._reached(self.nodes[0]) if self.nodes[0] in self._beside else {}
         return next((node for node in self.nodes if node not in known), None)
 
     def lost_unknown(self) -> list[str]:
