@@ -56,7 +56,7 @@ class Simulated(rfm.RegressionTestPlugin):
         self.informational = sorted(self.perf_variables)
         stage = pathlib.Path(self.stagedir)
         try:
-            platform = platform_xml(self.fabric, self.fabric_variant)
+            platform = platform_xml(self.fabric, self.fabric_variant, self.num_nodes_used)
             write_atomically(stage / PLATFORM_FILE, platform)
             hosts = self.hosts(self.num_nodes_used, self.num_tasks_per_node or 1)
             write_atomically(stage / HOSTS_FILE, "".join(f"{host}\n" for host in hosts))

@@ -7,7 +7,8 @@
 // `in-network`, in a simulation: aggregation as SHARP does it. The last ranks are aggregators, which the host file puts on
 // switches. They form a tree: `tree` is a text file with a line `AGGREGATOR: CHILD CHILD ...` for each, all of them ranks. Each rank
 // sends to its parent, which adds up what comes from its children, waits `level_latency_us` and sends the sum on; the root's sum goes
-// back the same way. Messages go in segments of at most `segment_bytes`, one behind the other, so that long ones stream.
+// back the same way. Messages go in segments of at most `segment_bytes`, each as soon as it can, so that long ones
+// stream; only the first waits for the latency.
 //
 // Time = the longest of all ranks from giving its values to having the sum; all start together; the median counts. Every element
 // of every sum is compared with what it has to be.
@@ -115,7 +116,7 @@ class Reduction {
         // The first one warms up.
         for (int iteration = -1; iteration < run_.options().iterations; ++iteration) {
             if (aggregates()) {
-                each_segment(sum, [&](std::span<double> segment, int tag) { aggregate(segment, tag); });
+                aggregate(count);
                 continue;
             }
             for (std::size_t i = 0; i < count; ++i) {
@@ -140,53 +141,89 @@ class Reduction {
     }
 
   private:
-    template <typename Act>
-    void each_segment(std::vector<double>& values, const Act& act) const {
+    struct Segment {
+        int number;
+        std::size_t start;
+        std::size_t count;
+        std::size_t arrived = 0;
+    };
+
+    [[nodiscard]] std::vector<Segment> each_segment(std::size_t count) const {
         const std::size_t most = at(options_.segment_bytes) / sizeof(double);
-        int tag = 0;
-        for (std::size_t start = 0; start < values.size(); start += most) {
-            act(std::span(values).subspan(start, std::min(most, values.size() - start)), tag++);
+        std::vector<Segment> segments;
+        for (std::size_t start = 0; start < count; start += most) {
+            segments.push_back({static_cast<int>(segments.size()), start, std::min(most, count - start)});
         }
+        return segments;
+    }
+
+    static MPI_Request received(std::vector<double>& into, const Segment& segment, int sender) {
+        MPI_Request request = MPI_REQUEST_NULL;
+        MPI_Irecv(into.data() + segment.start, static_cast<int>(segment.count), MPI_DOUBLE, sender, segment.number, MPI_COMM_WORLD, &request);
+        return request;
+    }
+
+    static MPI_Request sending(std::vector<double>& from, const Segment& segment, int receiver) {
+        MPI_Request request = MPI_REQUEST_NULL;
+        MPI_Isend(from.data() + segment.start, static_cast<int>(segment.count), MPI_DOUBLE, receiver, segment.number, MPI_COMM_WORLD, &request);
+        return request;
     }
 
     void through_tree(std::vector<double>& own, std::vector<double>& sum) {
         std::vector<MPI_Request> requests;
-        each_segment(sum, [&](std::span<double> segment, int tag) {
-            requests.push_back(MPI_REQUEST_NULL);
-            MPI_Irecv(segment.data(), static_cast<int>(segment.size()), MPI_DOUBLE, place_.parent, tag, MPI_COMM_WORLD, &requests.back());
-        });
-        each_segment(own, [&](std::span<double> segment, int tag) {
-            requests.push_back(MPI_REQUEST_NULL);
-            MPI_Isend(segment.data(), static_cast<int>(segment.size()), MPI_DOUBLE, place_.parent, tag, MPI_COMM_WORLD, &requests.back());
-        });
+        for (const Segment& segment : each_segment(own.size())) {
+            requests.push_back(received(sum, segment, place_.parent));
+            requests.push_back(sending(own, segment, place_.parent));
+        }
         run_.wait_all(requests, "the sum from aggregator " + std::to_string(place_.parent));
     }
 
-    void aggregate(std::span<double> sum, int tag) {
-        const auto count = static_cast<int>(sum.size());
-        std::vector<std::vector<double>> given(place_.children.size(), std::vector<double>(sum.size()));
-        std::vector<MPI_Request> requests;
-        for (std::size_t i = 0; i < given.size(); ++i) {
-            requests.push_back(MPI_REQUEST_NULL);
-            MPI_Irecv(given[i].data(), count, MPI_DOUBLE, place_.children[i], tag, MPI_COMM_WORLD, &requests.back());
+    // Segments go up and down at the same time, each as soon as it can.
+    void aggregate(std::size_t count) {
+        std::vector<double> up(count);
+        std::vector<double> down(count);
+        const std::size_t children = place_.children.size();
+        std::vector<std::vector<double>> given(children, std::vector<double>(count));
+        std::vector<Segment> segments = each_segment(count);
+        // Of each segment those from the children, and at the end those from the parent.
+        std::vector<MPI_Request> awaited;
+        for (const Segment& segment : segments) {
+            for (std::size_t child = 0; child < children; ++child) {
+                awaited.push_back(received(given[child], segment, place_.children[child]));
+            }
         }
-        run_.wait_all(requests, "the children of this aggregator");
-        std::fill(sum.begin(), sum.end(), 0);
-        for (const std::vector<double>& values : given) {
-            std::transform(values.begin(), values.end(), sum.begin(), sum.begin(), std::plus<>());
+        for (const Segment& segment : segments) {
+            awaited.push_back(place_.parent < 0 ? MPI_REQUEST_NULL : received(down, segment, place_.parent));
         }
-        if (tag == 0) {  // what streams behind it does not wait again
-            nap(options_.level_latency_us * 1e-6);
+        std::vector<MPI_Request> sent;
+        const auto send_down = [&](std::vector<double>& sum, const Segment& segment) {
+            for (const int child : place_.children) {
+                sent.push_back(sending(sum, segment, child));
+            }
+        };
+        for (int index = 0; MPI_Waitany(static_cast<int>(awaited.size()), awaited.data(), &index, MPI_STATUS_IGNORE), index != MPI_UNDEFINED;) {
+            if (at(index) >= segments.size() * children) {
+                send_down(down, segments[at(index) - segments.size() * children]);
+                continue;
+            }
+            Segment& segment = segments[at(index) / children];
+            const std::vector<double>& values = given[at(index) % children];
+            for (std::size_t i = segment.start; i < segment.start + segment.count; ++i) {
+                up[i] += values[i];
+            }
+            if (++segment.arrived < children) {
+                continue;
+            }
+            if (segment.number == 0) {  // what streams behind it does not wait again
+                nap(options_.level_latency_us * 1e-6);
+            }
+            if (place_.parent >= 0) {
+                sent.push_back(sending(up, segment, place_.parent));
+            } else {
+                send_down(up, segment);
+            }
         }
-        if (place_.parent >= 0) {
-            MPI_Send(sum.data(), count, MPI_DOUBLE, place_.parent, tag, MPI_COMM_WORLD);
-            MPI_Recv(sum.data(), count, MPI_DOUBLE, place_.parent, tag, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
-        }
-        for (const int child : place_.children) {
-            requests.push_back(MPI_REQUEST_NULL);
-            MPI_Isend(sum.data(), count, MPI_DOUBLE, child, tag, MPI_COMM_WORLD, &requests.back());
-        }
-        run_.wait_all(requests, "the children of this aggregator");
+        MPI_Waitall(static_cast<int>(sent.size()), sent.data(), MPI_STATUSES_IGNORE);
     }
 
     void require_sum(const std::vector<double>& sum, int iteration) const {

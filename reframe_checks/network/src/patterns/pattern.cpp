@@ -13,6 +13,11 @@
 #include <numeric>
 #include <stdexcept>
 
+#ifdef SMPI_H
+#include <simgrid/actor.h>
+#include <simgrid/engine.h>
+#endif
+
 #include "json_text.hpp"
 #include "node_names.hpp"
 #include "write_file.hpp"
@@ -149,15 +154,18 @@ void Run::write(const std::string& pattern, json facts, int used_ranks) const {
     }
 }
 
+#ifdef SMPI_H
+double now() { return simgrid_get_clock(); }
+void nap(double seconds) { sg_actor_sleep_for(seconds); }
+#else
+double now() { return MPI_Wtime(); }
 void nap(double seconds) {
-    if (seconds <= 0) {
-        return;
-    }
     timespec length{};
     length.tv_sec = static_cast<std::time_t>(seconds);
     length.tv_nsec = static_cast<long>((seconds - static_cast<double>(length.tv_sec)) * 1e9);
     nanosleep(&length, nullptr);
 }
+#endif
 
 void fill(std::span<char> message, const Label& label) {
     std::uint64_t word = first_word(label);

@@ -1,7 +1,7 @@
 // What all patterns share: clock, start at the same time, content that tells where it comes from, an end to every wait, result.
 //
-// They are correct on real MPI and on simulated machines (SimGrid SMPI), where computing takes no time, only MPI's clock and
-// nanosleep() count, and all ranks are one process, whose globals each rank has for itself.
+// They are correct on real MPI and on simulated machines (SimGrid SMPI), where computing takes no time, only the simulator's clock
+// counts, and all ranks are one process, whose globals each rank has for itself.
 #pragma once
 
 #include <mpi.h>
@@ -63,7 +63,8 @@ class Run {
     std::vector<int> node_of_;
 };
 
-inline double now() { return MPI_Wtime(); }
+// Those of the simulator itself cost neither time there, as MPI_Wtime does, nor system calls here.
+double now();
 void nap(double seconds);
 
 // SplitMix64's output function (Steele, Lea and Flood 2014): neighbouring numbers have nothing in common.
