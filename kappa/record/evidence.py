@@ -87,7 +87,11 @@ class Finding(Struct, frozen=True):
 
 
 class Scaling(Struct, frozen=True):
-    """One point of a strong-scaling series; ``karp_flatt`` is ``None`` with one rank."""
+    """One point of a strong-scaling series; ``karp_flatt`` is ``None`` with one rank.
+
+    ``kappa_us`` is the median of ``kappa_repeats_us`` where these were recorded. ``heaviest_task_us``: no step can be
+    shorter, however many ranks.
+    """
 
     series: str
     ranks: Annotated[int, Meta(ge=1)]
@@ -95,6 +99,9 @@ class Scaling(Struct, frozen=True):
     efficiency: float
     karp_flatt: float | None
     kappa_us: float
+    kappa_repeats_us: tuple[float, ...] = ()
+    phi_us: float | None = None
+    heaviest_task_us: float | None = None
 
 
 class LoadByOthers(Struct, frozen=True):

@@ -102,7 +102,8 @@ class RecordedCase(ReframeCase, frozen=True, kw_only=True):
     ended_by_slurm: str = ""
     energy_j: float | None = None
     """What its job took by Slurm's accounting, with all measurements of the job; ``None`` where that does not tell."""
-    scaling: Scaling | None = None
+    scaling: Scaling | tuple[Scaling, ...] | None = None
+    """One point, or all of a series."""
     simulation: Simulation | None = None
     """``None`` for what was measured."""
     not_provided: tuple[str, ...] = ()

@@ -46,7 +46,9 @@ class EmtCheck(KappaCheck):
         self.program = self.build.command
         self.programs = [self.program]
         options = f"--network-only --scale {self.network_scale} --seed {self.seed}"
+        # What is built for simulations runs in no other way.
+        launch = [self.launch_on(1)] if self.simulated else []
         self.prerun_cmds = [
             *self.prerun_cmds,
-            f"{shlex.quote(self.program)} generate hq {options} -o network.json",
+            " ".join([*launch, f"{shlex.quote(self.program)} generate hq {options} -o network.json"]),
         ]

@@ -14,6 +14,9 @@ class EmtResult:
     the parallelisation cost T - sigma - phi/p at that T (IPST 2023, section II). ``speedup``, ``efficiency`` and
     ``karp_flatt`` (the standard formula; ``None`` with one rank) are at the mean of all steps. In exchange mode
     ``slack`` most steps wait for nobody, so ``step_p50_us``, the median step, tells little.
+
+    ``simulated``: on a simulated machine, whose work phi was injected: no step can be shorter than its heaviest task,
+    ``heaviest_task_us``.
     """
 
     case_hash: str
@@ -31,6 +34,8 @@ class EmtResult:
     speedup: float
     efficiency: float
     karp_flatt: float | None
+    simulated: bool
+    heaviest_task_us: float | None
 
 
 def parse(text: str) -> EmtResult:
@@ -42,11 +47,17 @@ def parse(text: str) -> EmtResult:
     record = Record.parse(output, 1, len(output.lines))
     if record.text("format") != "kappa-emt-result" or record.integer("version") != 1:
         raise record.error("kappa-emt-result, version 1", "format")
-    if not record.flag("replay_exact"):
+    simulated = record.flag("simulated")
+    if record.text("phi_by") != ("injected" if simulated else "replay"):
+        raise record.error("injected where the machine is simulated, else replay", "phi_by")
+    ranks = record.integer("ranks", 1, Quantity.RANKS)
+    if simulated and record.text("exchange_by") != ("messages" if ranks > 1 else "nothing"):
+        raise record.error("messages, of several simulated ranks", "exchange_by")
+    if not simulated and not record.flag("replay_exact"):
         raise record.error("true: the replay that measures phi gave other bits", "replay_exact")
     step, us = record.record("step_us"), Quantity.OPERATION_US
     sigma_us, phi_us = record.number("sigma_us", us, 0), record.number("phi_us", us, 0)
-    ranks, mean, p50 = record.integer("ranks", 1, Quantity.RANKS), step.number("mean", us, 0), step.number("p50", us, 0)
+    mean, p50 = step.number("mean", us, 0), step.number("p50", us, 0)
     p99, block_p50, slowest = (step.number(key, us, 0) for key in ("p99", "block_p50", "max"))
     if not (0 < mean <= slowest and 0 < p50 <= p99 and 0 < block_p50 <= slowest):
         raise step.error("0 < mean <= max, 0 < block_p50 <= max and 0 < p50 <= p99")
@@ -76,4 +87,6 @@ def parse(text: str) -> EmtResult:
         speedup=speedup,
         efficiency=efficiency,
         karp_flatt=karp_flatt,
+        simulated=simulated,
+        heaviest_task_us=record.number("heaviest_task_us", us, 0) if simulated else None,
     )

@@ -178,6 +178,7 @@ CASES = {
     ),
     "lustre": Case("lustre/composed_folder.txt", lustre.parse, alone=[".stripe_count", ".stripe_size_bytes"]),
     "emt": Case("emt/two_ranks.json", emt.parse, alone=EMT_ALONE),
+    "emt simulated": Case("emt/simulated.json", emt.parse, alone=[*EMT_ALONE, ".heaviest_task_us"]),
     "node_links": Case("node_links/four_nodes.txt", RING, exchangeable=True),
     "link_use": Case(
         "link_use/random_ring.json",

@@ -31,6 +31,25 @@ def test_one_rank_has_no_karp_flatt(recorded):
     assert emt.parse(recorded("emt/one_rank.json")).karp_flatt is None
 
 
+def test_injected_work_of_a_simulated_machine(recorded):
+    result = emt.parse(recorded("emt/simulated.json"))
+    assert (result.simulated, result.ranks, result.phi_us, result.sigma_us) == (True, 3, 100, 0)
+    assert 1 < result.heaviest_task_us < result.phi_us / result.ranks
+
+
+@pytest.mark.parametrize(
+    ("values", "message"),
+    [
+        ({"simulated": False}, "phi_by: injected where the machine is simulated, else replay"),
+        ({"exchange_by": "shared-memory"}, "exchange_by: messages, of several simulated ranks"),
+        ({"heaviest_task_us": None}, "heaviest_task_us: a number"),
+    ],
+)
+def test_a_simulated_machine_that_contradicts_itself(recorded, values, message):
+    with pytest.raises(ParseError, match=message):
+        emt.parse(changed(recorded("emt/simulated.json"), **values))
+
+
 @pytest.mark.parametrize(
     ("values", "message"),
     [
