@@ -7,7 +7,7 @@ MODE := nightly
 RUNS := 10
 BUSY := 5
 
-.PHONY: help validate smoke test test-unit test-long test-times test-repeat test-docs test-spack test-builds fuzz fault-campaign lint catalogue pictures setup setup-tests clean
+.PHONY: help validate smoke validate-simulated tables-simulated test test-unit test-long test-times test-repeat test-docs test-spack test-builds fuzz fault-campaign lint catalogue pictures setup setup-tests clean
 
 help:            ## this list
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 16
@@ -20,6 +20,14 @@ smoke: setup     ## the same with the checks tagged smoke only
 
 # Two workers: the tests on the cluster mostly wait for Slurm.
 PYTEST := .venv/bin/pytest -n 2
+
+validate-simulated: .venv/simulated.stamp ## run the checks on simulated fabrics, without Slurm: under 5 minutes; MODE=full runs all fabrics
+	$(SITE)/install-packages --simulated
+	.venv/bin/kappa validate simulated $(MODE)
+
+tables-simulated: .venv/simulated.stamp ## simulate the papers' machines and write docs/simulated-tables.md anew
+	$(SITE)/install-packages --simulated
+	.venv/bin/kappa fabric tables
 
 test: setup-tests ## unit tests, and integration tests on an embedded cluster: under 10 minutes on two cores
 	$(PYTEST) -m "not long"
@@ -81,10 +89,10 @@ setup-tests: setup .venv/test.stamp
 # Debian's packages beside Python's, unless making a virtual environment takes one of them.
 .venv/%.stamp: pyproject.toml
 	@echo "installing Python packages into .venv"
-	$(SITE)/install-packages & packages=$$!; trap 'wait $$packages || exit 1' EXIT; \
+	$(SITE)/install-packages $(if $(filter simulated,$*),--simulated) & packages=$$!; trap 'wait $$packages || exit 1' EXIT; \
 	$(PYTHON) -c 'import ensurepip' 2>/dev/null || wait $$packages; \
 	[ -x .venv/bin/pip ] || $(PYTHON) -m venv .venv; \
-	.venv/bin/pip install --quiet --disable-pip-version-check -e '.[embedded$(if $(filter test,$*),$(comma)test)]'
+	.venv/bin/pip install --quiet --disable-pip-version-check -e '.$(if $(filter simulated,$*),,[embedded$(if $(filter test,$*),$(comma)test)])'
 	touch $@
 
 comma := ,

@@ -1,4 +1,5 @@
 // emt: offline simulation of electromagnetic transients, in parallel. See README.md.
+#undef exit  // a macro of SimGrid's smpicxx; CLI11 has a member function of the name
 #include <CLI/CLI.hpp>
 
 #include <filesystem>
@@ -70,9 +71,13 @@ int main(int argc, char** argv) {
     run->add_option("--every", run_options.csv_every, "steps between rows of --csv")->check(CLI::PositiveNumber)->capture_default_str();
     run->add_option("--progress", run_options.progress, "auto: on a terminal; always: also as lines, for instance under mpirun")
         ->check(CLI::IsMember({"auto", "always", "never"}))->capture_default_str();
+    run->add_option("--message", run_options.message, "what a message holds: all lines between two ranks (pair), or each line its own (line)")
+        ->check(CLI::IsMember({"pair", "line"}))->capture_default_str();
+    auto* inject = run->add_option("--inject-phi-us", run_options.inject_phi_us, "on a machine simulated with SimGrid's SMPI: microseconds that a step's work of all tasks takes, "
+                    "as it was measured elsewhere")->check(CLI::PositiveNumber);
     bool no_replay = false;
-    auto* skip = run->add_flag("--no-replay", no_replay, "skip the replay that measures phi");
-    run->add_flag("--profile", run_options.profile, "show how phi divides among kinds of element and parts of the solution")->excludes(skip);
+    auto* skip = run->add_flag("--no-replay", no_replay, "skip the replay that measures phi")->excludes(inject);
+    run->add_flag("--profile", run_options.profile, "show how phi divides among kinds of element and parts of the solution")->excludes(skip)->excludes(inject);
 
     emt::ScaleOptions scale_options;
     auto* scaling = app.add_subcommand("scale", "run a case with 1, 2, ... ranks; speed-up, efficiency, Karp-Flatt and kappa' as JSON and SVG");

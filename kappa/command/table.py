@@ -19,6 +19,7 @@ COMMANDS = {
     ),
     "ingest": Command("kappa.command.ingest", "add new run reports to a site's history"),
     "history": Command("kappa.command.history", "find what became slower, and what changed then"),
+    "calibrate": Command("kappa.command.calibrate", "fit a simulated fabric to a real partition, and state its error"),
     "learn": Command("kappa.command.learn", "propose references from past runs, or check those there are"),
     "nightly": Command("kappa.command.nightly", "run or schedule nights, and report on them"),
     "quarantine": Command("kappa.command.quarantine", "list nodes in quarantine, or apply a site's rule to a run"),

@@ -18,6 +18,7 @@ from kappa.ground.processes import StoppedError, stopping
 from kappa.record.load import load_session
 from kappa.sites.expected import check_site
 from kappa.sites.places import results_folder, site_folder
+from kappa.sites.reframe_settings import MODE_VARIABLE
 from spack_envs.installer.chosen import choose
 
 _DESCRIPTION = """\
@@ -48,6 +49,7 @@ def run(arguments: list[str]) -> int:
         choose(options.spec)
     check_site(site)
     require_sense(site, results, options.mode, options.reframe)
+    os.environ[MODE_VARIABLE] = options.mode
     with stopping() as stop, using(results) as lock, cluster_up(site):
         require_ready(site, results, options.mode, options.reframe)
         tell = Progress(f"{options.mode} on {options.site}", _usual_s(results, options))

@@ -35,7 +35,7 @@ def require_ready(site: pathlib.Path, results: pathlib.Path, mode: str | None, o
     """
     require_sense(site, results, mode, options)
     if (site / FILE).is_file():
-        _require(_of_slurm(describe(site), options))
+        _require([*_of_slurm(describe(site), options), *_of_simulator(describe(site), options)])
 
 
 def require_sense(site: pathlib.Path, results: pathlib.Path, mode: str | None, options: Sequence[str]) -> None:
@@ -82,7 +82,7 @@ def _of_slurm(site: SiteDescription, options: Sequence[str]) -> list[str]:
             return str(err).rpartition(" failure: ")[2]
         return ""
 
-    chosen = _chosen(site, options)
+    chosen = {name: one for name, one in _chosen(site, options).items() if one.scheduler == "slurm"}
     with ThreadPoolExecutor(AT_ONCE) as pool:
         said = dict(zip(chosen, pool.map(refused, chosen.items()), strict=True))
     reasons: dict[str, list[str]] = {}
@@ -93,6 +93,12 @@ def _of_slurm(site: SiteDescription, options: Sequence[str]) -> list[str]:
                 remedy = "`kappa cluster up` starts what has died"
             reasons.setdefault(f"{words}; {remedy}", []).append(name)
     return [f"Slurm takes no job in {', '.join(names)}: {reason}" for reason, names in reasons.items()]
+
+
+def _of_simulator(site: SiteDescription, options: Sequence[str]) -> Iterator[str]:
+    simulated = any(one.launcher == "smpirun" for one in _chosen(site, options).values())
+    if simulated and not shutil.which("smpirun"):
+        yield "SimGrid is not installed, there is no smpirun: `apt install libsimgrid-dev`, or `spack install simgrid`"
 
 
 def _chosen(site: SiteDescription, options: Sequence[str]) -> dict[str, Partition]:

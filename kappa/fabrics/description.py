@@ -7,7 +7,7 @@ from typing import Any
 
 from msgspec import Struct, structs
 
-from kappa.fabrics.schema import SHAPES, Count, Counts, Fabric, FatTree, Mesh, Number, Topology, Torus
+from kappa.fabrics.schema import SHAPES, Count, Counts, Fabric, FatTree, Mesh, Number, SoftwareBySize, Topology, Torus
 from kappa.fabrics.shapes import network_without
 from kappa.ground.errors import InputError
 from kappa.ground.nearest import suggestion
@@ -49,6 +49,9 @@ def load_fabric(path: pathlib.Path) -> Fabric:
     _require_topology(file, fabric.topology)
     if fabric.in_network and not isinstance(fabric.topology, FatTree):
         file.refuse(("in_network",), "expected a fat tree: reductions on switches need a tree")
+    by_size = fabric.software.by_size
+    if by_size:
+        _require_sizes(file, by_size)
     shared = fabric.variants.shared
     if shared and shared.share.value >= 1:
         file.refuse(("variants", "shared", "share"), f"expected less than 1, found {shared.share.value:g}")
@@ -104,6 +107,15 @@ def _require_numbers(file: YamlFile, fabric: Fabric) -> None:
     share = fabric.link.payload_share.value
     if not 0 < share <= 1:
         file.refuse(("link", "payload_share", "value"), f"expected more than 0 and at most 1, found {share:g}")
+
+
+def _require_sizes(file: YamlFile, by_size: SoftwareBySize) -> None:
+    where: Path = ("software", "by_size")
+    for key in ("send_us", "isend_us", "receive_us"):
+        if len(getattr(by_size, key)) != len(by_size.bytes):
+            file.refuse((*where, key), f"expected {len(by_size.bytes)} figures, one for each of bytes")
+    if by_size.bytes != sorted(set(by_size.bytes)):
+        file.refuse((*where, "bytes"), "expected sizes that rise")
 
 
 def _require_kind(file: YamlFile, fabric: Fabric) -> None:

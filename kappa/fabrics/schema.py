@@ -8,7 +8,7 @@ Origin = Literal["measured", "specification", "fitted", "assumed"]
 Text = Annotated[str, Meta(min_length=1)]
 # Above any machine; a number beyond is a slip of units.
 _Real = Annotated[float, Meta(ge=0, le=1e6)]
-_Whole = Annotated[int, Meta(ge=1, le=100_000)]
+_Whole = Annotated[int, Meta(ge=1, le=1 << 30)]
 _Wholes = Annotated[list[_Whole], Meta(min_length=1, max_length=6)]
 
 
@@ -108,6 +108,32 @@ class Node(_Part, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """What the adapter moves from memory, and to it, for all ranks together; messages inside a node take it, too."""
 
 
+class SoftwareBySize(_Part, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """What a calibration found at message sizes, from the smallest up; between two sizes it rises in a line.
+
+    ``isend_us`` is what each of a burst of sends takes, ``send_us`` what a send takes that is waited for.
+    """
+
+    source: Text
+    bytes: Annotated[list[_Whole], Meta(min_length=2)]
+    send_us: list[_Real]
+    isend_us: list[_Real]
+    receive_us: list[_Real]
+
+
+class HeldOut(_Part, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """How far the fabric was from what its fit did not see: measured over predicted or the reverse, the larger one."""
+
+    check: Text
+    figures: _Whole
+    median_factor: _Real
+    largest_factor: _Real
+
+
+class Calibration(_Part, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    held_out: Annotated[list[HeldOut], Meta(min_length=1)]
+
+
 class Software(_Part, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """``send_us`` and ``receive_us`` occupy the rank, for each message of at most ``eager_limit_bytes``.
 
@@ -121,6 +147,8 @@ class Software(_Part, frozen=True, forbid_unknown_fields=True, kw_only=True):
     receive_us: Number
     node_latency_us: Number
     eager_limit_bytes: Count
+    by_size: SoftwareBySize | None = None
+    """In the place of ``send_us`` and ``receive_us``."""
 
 
 class InNetwork(_Part, frozen=True, forbid_unknown_fields=True, kw_only=True):
@@ -167,6 +195,12 @@ class Fabric(_Part, frozen=True, forbid_unknown_fields=True, kw_only=True):
     software: Software
     in_network: InNetwork | None = None
     variants: Variants = Variants()
+    calibration: Calibration | None = None
+
+    @property
+    def error(self) -> float | None:
+        """The largest factor on what was held out; ``None`` where nothing was."""
+        return max(each.largest_factor for each in self.calibration.held_out) if self.calibration else None
 
     def with_node_latency(self, microseconds: float) -> "Fabric":
         """The same with another node latency, as when it is swept."""

@@ -5,6 +5,7 @@ tapering beside it and no loss.
 """
 
 from collections.abc import Iterator
+from itertools import pairwise
 from xml.sax.saxutils import escape, quoteattr
 
 from kappa.fabrics.network import Cable, Network
@@ -46,11 +47,12 @@ def platform_xml(fabric: Fabric, variant: Variant = "sound", nodes: int | None =
 def settings(fabric: Fabric) -> dict[str, str]:
     """SimGrid's settings: nothing in them depends on the machine that simulates."""
     software = fabric.software
+    by_size = software.by_size
     send, receive = (f"0:{_seconds(us.value)}:0" for us in (software.send_us, software.receive_us))
     return {
-        "smpi/os": send,
-        "smpi/ois": send,
-        "smpi/or": receive,
+        "smpi/os": _pieces(by_size.bytes, by_size.send_us) if by_size else send,
+        "smpi/ois": _pieces(by_size.bytes, by_size.isend_us) if by_size else send,
+        "smpi/or": _pieces(by_size.bytes, by_size.receive_us) if by_size else receive,
         # Latencies and bandwidths are those of the links below, whatever the size.
         "smpi/lat-factor": "0:1",
         "smpi/bw-factor": "0:1",
@@ -67,6 +69,17 @@ def settings(fabric: Fabric) -> dict[str, str]:
         "smpi/test": "1e-8",
         "smpi/wtime": "1e-8",
     }
+
+
+def _pieces(sizes: list[int], values_us: list[float]) -> str:
+    """The line from each size to the next, as SMPI takes it: ``from:seconds at no byte:seconds for each byte``."""
+    pieces = []
+    for (size, value), (after, of_after) in pairwise(zip(sizes, values_us, strict=True)):
+        slope = (of_after - value) / (after - size)
+        pieces.append((size, value - slope * size, slope))
+    # Below the smallest size and above the largest as at the ends.
+    pieces = [(0, values_us[0], 0.0), *pieces, (sizes[-1], values_us[-1], 0.0)]
+    return ";".join(f"{size}:{_seconds(base)}:{_seconds(slope)}" for size, base, slope in pieces)
 
 
 def _hosts(fabric: Fabric, network: Network, nodes: int | None) -> Iterator[str]:

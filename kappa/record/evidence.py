@@ -204,6 +204,25 @@ class Provenance(Origin, frozen=True, omit_defaults=True):
         return self != Provenance()
 
 
+class LinkUse(Struct, frozen=True):
+    """A link of a simulated machine: what it carried, and for which share of the time at its full bandwidth."""
+
+    name: str
+    carried_bytes: float
+    bandwidth_gb_s: float
+    share: float
+
+
+class Simulation(Struct, frozen=True):
+    """What was simulated; ``kind`` is calibrated or spec-only, ``platform_sha256`` that of the simulator's input."""
+
+    fabric: str
+    variant: str
+    kind: Literal["calibrated", "spec-only"]
+    platform_sha256: str
+    busiest: tuple[LinkUse, ...] = ()
+
+
 class Figures(Struct, frozen=True):
     """The metrics of a measurement; ``None`` where nothing was measured."""
 

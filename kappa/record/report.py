@@ -19,6 +19,7 @@ from kappa.record.evidence import (
     Provenance,
     ReferenceSource,
     Scaling,
+    Simulation,
 )
 
 
@@ -102,6 +103,8 @@ class RecordedCase(ReframeCase, frozen=True, kw_only=True):
     energy_j: float | None = None
     """What its job took by Slurm's accounting, with all measurements of the job; ``None`` where that does not tell."""
     scaling: Scaling | None = None
+    simulation: Simulation | None = None
+    """``None`` for what was measured."""
     not_provided: tuple[str, ...] = ()
     """Kinds of state that the check asks for and that no node of the partition has."""
     census: Census | None = None

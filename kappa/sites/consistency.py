@@ -63,8 +63,16 @@ def check_partition(
     _check_tuning(file, (*here, "tuning"), partition)
     _check_node_facts(file, (*here, "node_facts"), partition)
     _check_storage(file, (*here, "storage"), partition)
+    _check_simulated(file, here, partition)
     _check_modes(file, (*here, "also_in"), partition.also_in)
     _check_modes(file, (*here, "not_in"), partition.not_in)
+
+
+def _check_simulated(file: YamlFile, here: Path, partition: Partition) -> None:
+    for number, mode in enumerate(partition.modes):
+        file.require_known((*here, "modes", number), mode, MODES, "mode")
+    if (partition.launcher == "smpirun") != (partition.fabric is not None):
+        file.refuse((*here, "launcher"), "smpirun needs `fabric`, and `fabric` needs it: see `fabrics` in docs/site.md")
 
 
 def _require_feature(file: YamlFile, at: Path, feature: str, partition: Partition) -> None:

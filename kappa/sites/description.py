@@ -12,7 +12,7 @@ from kappa.vocabulary.keep import Keep
 from kappa.vocabulary.quarantine import Quarantine
 
 Name = Annotated[str, Meta(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$")]
-Launcher = Literal["srun", "srunalloc", "mpirun", "mpirun-openmpi", "mpirun-intelmpi", "mpiexec", "ibrun"]
+Launcher = Literal["srun", "srunalloc", "mpirun", "mpirun-openmpi", "mpirun-intelmpi", "mpiexec", "ibrun", "smpirun"]
 Runtime = Literal["Apptainer", "Docker", "Sarus", "Shifter", "Singularity"]
 ModulesSystem = Literal["nomod", "lmod", "tmod", "tmod31", "tmod32", "tmod4", "spack"]
 Mask = Annotated[str, Meta(pattern=r"^0x[0-9a-f]+$")]
@@ -63,10 +63,16 @@ class Partition(PartitionExtras, forbid_unknown_fields=True, frozen=True, kw_onl
     features: list[str]
     environments: Annotated[list[str], Meta(min_length=1)]
     """Of this file, or those of the suite that Spack builds."""
+    scheduler: Literal["slurm", "local"] = "slurm"
+    """``local`` for jobs that run where ReFrame does, as simulations."""
     launcher: Launcher = "srun"
     access: list[str] = []
     """Options of every job besides ``--partition``."""
     max_jobs: Count = 8
+    modes: list[str] = []
+    """The only ones in which `kappa validate` has the partition; all of them without it."""
+    predicted_by: str | None = None
+    """The fabric of the simulated site that stands for it: reports show what is predicted beside what is measured."""
     cores: Cores | None = None
     processor: Processor | None = None
     gpu_options: list[str] = []
@@ -100,6 +106,18 @@ class Spack(Struct, forbid_unknown_fields=True, frozen=True, kw_only=True):
     env_vars: Variables = {}
 
 
+class Fabrics(Struct, forbid_unknown_fields=True, frozen=True, kw_only=True):
+    """Each YAML file of ``folder`` is a partition, NAME, and with what it says of them NAME-degraded and NAME-shared.
+
+    The others are keys of these partitions, by variant.
+    """
+
+    folder: str
+    sound: dict[str, Any] = {}
+    degraded: dict[str, Any] = {}
+    shared: dict[str, Any] = {}
+
+
 class SiteFile(Struct, forbid_unknown_fields=True, frozen=True, kw_only=True):
     """``site.yaml``; the site's name is that of its folder."""
 
@@ -118,6 +136,8 @@ class SiteFile(Struct, forbid_unknown_fields=True, frozen=True, kw_only=True):
     """What is done with a node that a confirmed finding names; nothing without it."""
     keep: Keep | None = None
     """For how long raw output is kept; for ever without it."""
+    fabrics: Fabrics | None = None
+    """Machines that are simulated, each a partition."""
     partition_defaults: dict[str, Any] = {}
     """Keys of a partition, for each that does not have them itself."""
     partitions: Annotated[dict[Name, Partition], Meta(min_length=1)]

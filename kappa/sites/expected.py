@@ -14,7 +14,12 @@ from kappa.sites import site_file
 from kappa.sites.folder import check_files
 from kappa.sites.site_file import SiteDescription, describe
 from kappa.vocabulary.checks import families
-from kappa.vocabulary.features import ENVIRONMENT_FEATURES, PARTITION_FEATURES, STORAGE_FEATURES
+from kappa.vocabulary.features import (
+    ENVIRONMENT_FEATURES,
+    NODES_THAT_EXIST,
+    PARTITION_FEATURES,
+    STORAGE_FEATURES,
+)
 from kappa.vocabulary.modes import MODES
 
 FILE = "expected.yaml"
@@ -139,7 +144,8 @@ def _check(file: YamlFile, expected: Expected, site: SiteDescription | None) -> 
     stated = site.stated_features() if site else set()
     for feature in expected.not_provided:
         at = ("not_provided", feature)
-        file.require_known(at, feature, {**PARTITION_FEATURES, **STORAGE_FEATURES, **ENVIRONMENT_FEATURES}, "feature")
+        known = {**PARTITION_FEATURES, **STORAGE_FEATURES, **ENVIRONMENT_FEATURES, NODES_THAT_EXIST: ""}
+        file.require_known(at, feature, known, "feature")
         if feature in stated:
             file.refuse(at, f"contradicts {site_file.FILE}, by which the site has it: remove it here or there")
     for number, entry in enumerate(expected.left_out):

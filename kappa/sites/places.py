@@ -9,6 +9,8 @@ from kappa.ground.errors import InputError
 
 REPOSITORY = pathlib.Path(__file__).resolve().parents[2]
 SITES = "site_configs"
+#: The site of machines that do not exist.
+SIMULATED_SITE = "simulated"
 _PLAIN = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 
 

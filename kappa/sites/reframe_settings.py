@@ -17,6 +17,8 @@ from kappa.vocabulary.extras import EnvironmentExtras, PartitionExtras
 from kappa.vocabulary.modes import reframe_modes
 from spack_envs.installer.reframe_settings import environment_names, installed_environments, planned_environments
 
+#: In it `kappa validate` tells the mode, for which partitions may be left out.
+MODE_VARIABLE = "KAPPA_MODE"
 _PARTITION_EXTRAS = {field.name for field in msgspec.structs.fields(PartitionExtras)} - {"storage"}
 _ENVIRONMENT_EXTRAS = {field.name for field in msgspec.structs.fields(EnvironmentExtras)}
 
@@ -56,6 +58,9 @@ def settings_of(site: SiteDescription, results: pathlib.Path) -> dict[str, Any]:
     described = site.described
     environments = _environments(site)
     offered = [environment["name"] for environment in environments]
+    mode = os.environ.get(MODE_VARIABLE)
+    if any(one.launcher == "smpirun" for one in described.partitions.values()):
+        from kappa.sites import smpirun  # noqa: F401, PLC0415  # ReFrame then knows the launcher
     names = environment_names(site.name)
     polling = {key: getattr(described, key) for key in ("poll_rate_min", "poll_rate_max")}
     return {
@@ -66,7 +71,12 @@ def settings_of(site: SiteDescription, results: pathlib.Path) -> dict[str, Any]:
                 "hostnames": [".*"],
                 "prefix": str(results),
                 "modules_system": described.modules_system,
-                "partitions": [_partition(site, name, offered, names) for name in described.partitions],
+                "partitions": [
+                    _partition(site, name, offered, names)
+                    for name, partition in described.partitions.items()
+                    if not (mode and partition.modes) or mode in partition.modes
+                ],
+                **({"max_local_jobs": os.cpu_count() or 1} if described.fabrics else {}),
             }
         ],
         "environments": environments,
@@ -98,9 +108,11 @@ def _partition(site: SiteDescription, name: str, offered: list[str], names: Mapp
     return {
         "name": name,
         "descr": stated.descr or name,
-        "scheduler": "slurm",
+        "scheduler": stated.scheduler,
         "launcher": stated.launcher,
-        "access": [f"--partition={stated.slurm_partition or name}", *stated.access],
+        "access": [f"--partition={stated.slurm_partition or name}", *stated.access]
+        if stated.scheduler == "slurm"
+        else stated.access,
         "environs": [one for listed in stated.environments if (one := names.get(listed, listed)) in offered],
         "max_jobs": stated.max_jobs,
         "features": site.features_of(name),
@@ -175,6 +187,7 @@ def _environment(site: SiteDescription, name: str, stated: Environment) -> dict[
         "extras": _stated(extras),
         "modules": stated.modules,
         "prepare_cmds": stated.prepare_cmds,
+        **_stated({"cc": stated.cc, "cxx": stated.cxx}),
         "env_vars": [
             *([["PATH", f"{path}:$PATH"]] if path else []),
             *_pairs(site.described.env_vars),

@@ -9,6 +9,7 @@ from kappa.ground.yaml_file import YamlFile, require_sound
 from kappa.ground.yaml_lines import Path
 from kappa.sites.consistency import check_environments, check_partition
 from kappa.sites.description import Partition, SiteFile
+from kappa.sites.fabric_partitions import put_fabrics
 from kappa.sites.facts import PROVIDERS
 from kappa.sites.quarantine import check_quarantine
 from kappa.vocabulary.storage_targets import STORAGE_TARGETS, parallel
@@ -68,6 +69,7 @@ def describe(folder: pathlib.Path) -> SiteDescription:
     :raises InputError: it cannot be used; names the file, and of each problem the line, the key and what was expected.
     """
     file = YamlFile(folder / FILE)
+    put_fabrics(file, folder)
     _put_defaults(file)
     by_fact = frozenset(_put_facts(file, folder))
     described = file.decode(SiteFile)

@@ -12,6 +12,7 @@ from kappa.vocabulary.storage_targets import STORAGE_TARGETS
 
 Path = Annotated[str, Meta(pattern=r"^/", description="an absolute path")]
 Count = Annotated[int, Meta(ge=1)]
+Program = Annotated[str, Meta(pattern=r"^[\w./+-]+$", description="a program's name or path")]
 Positive = Annotated[float, Meta(gt=0)]
 
 
@@ -48,6 +49,13 @@ class SharedHost(Struct, forbid_unknown_fields=True, frozen=True, kw_only=True):
 
     cores_share: Annotated[float, Meta(gt=0, le=1)]
     disk_mb_per_s: Positive
+
+
+class FabricPlace(Struct, forbid_unknown_fields=True, frozen=True, kw_only=True):
+    """``variant`` as in ``kappa.fabrics``."""
+
+    file: str
+    variant: Literal["sound", "degraded", "shared"] = "sound"
 
 
 class PartitionExtras(Struct, forbid_unknown_fields=True, frozen=True, kw_only=True):
@@ -98,6 +106,10 @@ class PartitionExtras(Struct, forbid_unknown_fields=True, frozen=True, kw_only=T
     memory_gib_per_node: Annotated[Positive | None, _said("for HPL's problem size", "Hpl, HplScaling", "GiB")] = None
     gpu_memory_gib: Annotated[
         Positive | None, _said("of one GPU, for HPL's problem size", "HplNvidia, HplNvidiaScaling", "GiB")
+    ] = None
+    fabric: Annotated[
+        FabricPlace | None,
+        _said("of a simulated partition, made from `fabrics`: the fabric's file and variant", "every check on fabrics"),
     ] = None
     placements: Annotated[
         dict[str, Annotated[list[str], Meta(min_length=1)]],
@@ -177,6 +189,10 @@ class EnvironmentExtras(Struct, forbid_unknown_fields=True, frozen=True, kw_only
             "EmtScaling, EmtCorrectness, PairSweep, NodeSweep",
         ),
     ] = None
+    cc: Annotated[
+        Program | None, _said("C compiler of those programs, as `mpicc.mpich`; by default CMake's own", "CMakeProgram")
+    ] = None
+    cxx: Annotated[Program | None, _said("C++ compiler, the same", "CMakeProgram")] = None
     to_build: Annotated[
         list[str],
         _said(

@@ -10,6 +10,10 @@ from kappa.vocabulary.scales import EACH_NODE, ONE_NODE, PLACEMENTS, RANK_COUNTS
 from kappa.vocabulary.storage_targets import STORAGE_TARGETS, parallel
 from kappa.vocabulary.transports import CUDA_IPC, GDRCOPY, GPUDIRECT, RENDEZVOUS
 
+SIMULATED = "simulated"
+#: What no simulated partition has, and most checks need: it is listed by none.
+NODES_THAT_EXIST = "nodes_that_exist"
+
 _TOPOLOGY = "needs the NUMA domains of `cores` or a topology of `processor`, and Slurm's task affinity"
 
 
@@ -27,6 +31,7 @@ PARTITION_FEATURES = {
     TWO_NODES: "takes jobs of two nodes",
     WHOLE_PARTITION: "takes jobs of all nodes",
     EACH_NODE: "takes jobs of one task on each node",
+    SIMULATED: "does not exist: SimGrid simulates it, from a [fabric](simulated.md) of the site",
     "network": "is measured by OSU point-to-point",
     "collectives": "is measured by OSU collectives",
     **{

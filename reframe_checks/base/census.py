@@ -10,6 +10,7 @@ import pathlib
 from reframe.core.runtime import runtime
 
 from kappa.record.evidence import Census, CensusCase, CensusCheck, CensusPartition, NotLoaded
+from kappa.vocabulary.features import NODES_THAT_EXIST, SIMULATED
 from reframe_checks.base.case_register import made_cases
 from reframe_checks.base.check import feature_choices
 from reframe_checks.base.reframe_internals import registered_checks
@@ -60,9 +61,12 @@ def take_census(suite_revision: str) -> Census:
 
 def _entry(name, cls, offers):
     alternatives = [set(cls.needs_partition) | set(extra) for extra in cls.alternative_features()]
+    real = set() if cls.on_fabrics else {NODES_THAT_EXIST}
     missing = min(
         (
-            sorted((alternative - partition) | (set(choice) - environ))
+            sorted(
+                (alternative - partition) | (real if SIMULATED in partition else set()) | (set(choice) - environ)
+            )
             for alternative in alternatives
             for choice in feature_choices(cls.needs_environ)
             for partition, environ in offers

@@ -13,16 +13,19 @@ from reframe.core.exceptions import ReframeError, SanityError
 from reframe.core.runtime import runtime
 
 from kappa.ground.bounded_file import read_text
+from kappa.vocabulary.features import SIMULATED
 from kappa.vocabulary.modes import FULL, MODES
 from reframe_checks.base.case_register import Registered
 from reframe_checks.base.evidence import Evidence
 from reframe_checks.base.hang_watch import HangWatch
+from reframe_checks.base.launching import Launching
 from reframe_checks.base.load_watch import LoadWatch
 from reframe_checks.base.parameters import Parameters
 from reframe_checks.base.provenance import Provenance
 from reframe_checks.base.references import References
 from reframe_checks.base.reframe_internals import look_for_who_is_warned_only_to_warn, require_tested
 from reframe_checks.base.same_allocation import SameAllocation
+from reframe_checks.base.simulated import Simulated
 from reframe_checks.base.spack import SpackPrograms
 from reframe_checks.base.strictness import Strictness
 from reframe_checks.base.tuning import Tuning
@@ -44,7 +47,7 @@ def feature_choices(needs):
 
 class SystemCheck(
     rfm.RunOnlyRegressionTest, Parameters, Strictness, References, Evidence, Provenance, Tuning, LoadWatch, HangWatch,
-    SameAllocation, Registered,
+    SameAllocation, Simulated, Launching, Registered,
     special=True,
 ):  # fmt: skip
     """A run-only check of the system itself, which runs no program of an environment.
@@ -87,7 +90,8 @@ class SystemCheck(
         self.check_class = type(self).__name__
         self.tags = {*self.tags - {*MODES}, self.family.split("/")[0], *self.modes_here()}
         self.case_features = [*self.needs_partition, *self.chosen_features()]
-        self.valid_systems = [" ".join(f"+{feature}" for feature in self.case_features) or "*"]
+        wanted = [f"+{feature}" for feature in self.case_features]
+        self.valid_systems = [" ".join(wanted if self.on_fabrics else [*wanted, f"-{SIMULATED}"]) or "*"]
         self.valid_prog_environs = [
             " ".join(f"+{feature}" for feature in choice) or "*" for choice in feature_choices(self.needs_environ)
         ]
@@ -169,12 +173,6 @@ class SystemCheck(
             self.answer_held_job()
             self.look_for_first_node()
         return super().run_complete()
-
-    def launch_command(self):
-        """The launcher and its options, for further steps in the job."""
-        # ReFrame tells the job only after the hooks; without it a step would have one core for each task.
-        self.job.num_cpus_per_task = self.num_cpus_per_task
-        return self.job.launcher.run_command(self.job)
 
     def output_text(self, name=None):
         """The text of the job's standard output, or of the file ``name`` in the stage folder, which is then kept."""

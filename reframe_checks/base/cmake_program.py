@@ -16,6 +16,7 @@ from reframe.utility import sanity as sn
 
 # Without a number make starts every compiler at once; login nodes are shared.
 BUILD_JOBS = min(os.cpu_count() or 1, 8)
+_LANGUAGES = {"cc": "C", "cxx": "CXX"}
 
 
 class CMakeProgram(rfm.RunOnlyRegressionTest):
@@ -45,7 +46,10 @@ class CMakeProgram(rfm.RunOnlyRegressionTest):
         built = pathlib.Path(build_dir) / self.program
         self.command = str(built / self.program)
         folder = shlex.quote(str(built))
-        configure = ["cmake", "-S", self.source, "-B", str(built), "-DCMAKE_BUILD_TYPE=Release"]
+        # Of the extras: where a site names no compiler, ReFrame names its own.
+        compilers = {key: self.current_environ.extras.get(key) for key in ("cc", "cxx")}
+        named = [f"-DCMAKE_{_LANGUAGES[key]}_COMPILER={value}" for key, value in compilers.items() if value]
+        configure = ["cmake", "-S", self.source, "-B", str(built), "-DCMAKE_BUILD_TYPE=Release", *named]
         # ReFrame runs this once for each partition, at the same time, and they may share the folder.
         self.prerun_cmds = [
             f"mkdir -p {folder} && exec 9> {folder}/lock && flock 9",

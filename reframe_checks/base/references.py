@@ -44,6 +44,8 @@ class References(rfm.RegressionTestPlugin):
     # Not before setup: ReFrame parses the file again for every case of the suite, selected or not.
     @rfmb.run_after("setup")
     def attach_references(self):
+        if self.simulated:
+            return
         prefix = runtime().get_option("general/0/reference_prefix")
         if prefix is None:
             self.reference_problem = "the site's settings do not set general/reference_prefix"
@@ -60,7 +62,7 @@ class References(rfm.RegressionTestPlugin):
 
     @rfmb.run_before("performance")
     def record_reference_sources(self):
-        if self.reference_problem:
+        if self.reference_problem or self.simulated:
             return
         entry, where = self._reference_entry()
         unknown = sorted(set(entry) - set(self.perf_variables))

@@ -60,7 +60,9 @@ def _plot(members: list[tuple[CaseVerdict, Curve]]) -> Plot:
     if ideal:
         draw_ideal(plot, counts)
     names = labels([verdict.case for verdict, _ in members])
-    looks = [Look.of(number) for number in range(len(members))]
+    looks = [
+        Look.of(number, simulated=verdict.case.simulation is not None) for number, (verdict, _) in enumerate(members)
+    ]
     curves = list(zip(names, looks, [curve for _, curve in members], strict=True))
     _draw_lines(plot, curves)
     _draw_points(plot, curves)

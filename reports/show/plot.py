@@ -17,6 +17,8 @@ from kappa.record.model import Case
 
 # Okabe & Ito 2008, "Color Universal Design": told apart with any colour vision; without yellow, too light on white.
 PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#000000")
+# Of what was simulated, so that nobody takes it for measured: violet and never a solid line.
+SIMULATED_PALETTE = ("#6A3D9A", "#A6569D", "#9E82C9", "#4B2E83")
 DASHES = ("", "7 4", "2 3", "10 3 2 3")
 MARKERS = ("circle", "square", "diamond")
 ALARM, INK, SOFT, PALE = "#D55E00", "#1f2933", "#9aa5b1", "#e4e7eb"
@@ -35,7 +37,10 @@ class Look:
     dashes: str
 
     @classmethod
-    def of(cls, number: int) -> "Look":
+    def of(cls, number: int, *, simulated: bool = False) -> "Look":
+        if simulated:
+            dashes = DASHES[1 + number % (len(DASHES) - 1)]
+            return cls(SIMULATED_PALETTE[number % len(SIMULATED_PALETTE)], MARKERS[number % len(MARKERS)], dashes)
         return cls(PALETTE[number % len(PALETTE)], MARKERS[number % len(MARKERS)], DASHES[number % len(DASHES)])
 
 

@@ -4,6 +4,8 @@ import pathlib
 
 from kappa.ground import figures, node_lists
 from reports.compare.earlier import NO_PAST, Past
+from reports.predicted.counterparts import predicted_pairs
+from reports.predicted.plot import predicted_plots
 from reports.show import provenance
 from reports.show.curve_plots import curve_plots
 from reports.show.headroom_bar import BOUND_AT
@@ -21,7 +23,7 @@ from reports.verdict.loose import tightness_of
 from reports.verdict.ranked_evidence import drain_suggestions, ranked_evidence
 from reports.verdict.sight import sight_of
 from reports.verdict.state import State
-from reports.verdict.summary import checks_run, headline, known_failure, tally
+from reports.verdict.summary import checks_run, fabrics_simulated, headline, known_failure, tally
 
 _FUNCTIONS = {
     "State": State,
@@ -30,6 +32,7 @@ _FUNCTIONS = {
     "counted": figures.counted,
     "duration": figures.duration,
     "equal_reasons": equal_reasons,
+    "figure": figures.figure,
     "folded": node_lists.folded,
     "grouped": grouped,
     "headline": headline,
@@ -50,10 +53,12 @@ def render(verdict: Verdict, past: Past = NO_PAST, folder: pathlib.Path | None =
     run = pathlib.Path(verdict.session.path).parent
     curves = [*curve_plots(verdict.cases), *heat_map_plots(verdict.cases), *scaling_plots(verdict.cases)]
     pairs = pair_plots(verdict.cases)
+    predicted = predicted_pairs(verdict)
+    predictions = predicted_plots(predicted)
     evidence = ranked_evidence(verdict.cases)
     return render_page(
         "report.html.j2",
-        [*curves, *pairs],
+        [*curves, *pairs, *predictions],
         _FUNCTIONS,
         verdict=verdict,
         tails=lambda failed: output_tails(failed, run, folder or run),
@@ -65,6 +70,11 @@ def render(verdict: Verdict, past: Past = NO_PAST, folder: pathlib.Path | None =
         curves=curves,
         strips=node_strips(verdict.cases),
         pairs=pairs,
+        predicted=predicted,
+        predicted_plots=predictions,
+        worse=[pair for pair in predicted if pair.is_worse],
+        past_limit=[pair for pair in predicted if pair.passes_limit],
+        simulated=fabrics_simulated(verdict.cases),
         evidence=evidence,
         drain_suggestions=drain_suggestions(evidence),
         provenance=provenance.listings(verdict.cases),

@@ -14,6 +14,8 @@ from rich.text import Text
 from kappa.ground.figures import counted, duration, figure, moment
 from reports.compare.compare import Comparison
 from reports.compare.since import lines_of
+from reports.predicted.counterparts import predicted_pairs
+from reports.predicted.pairs import Pair
 from reports.show.console import STYLES, open_console, section, table
 from reports.show.metric_table import WIDE, metric_table
 from reports.verdict.advice import equal_reasons, operator_line
@@ -24,7 +26,7 @@ from reports.verdict.judge import Verdict
 from reports.verdict.loose import LOOSE, LOOSEST, tightness_of
 from reports.verdict.sight import sight_of
 from reports.verdict.state import State
-from reports.verdict.summary import headline, known_failure, tally
+from reports.verdict.summary import fabrics_simulated, headline, known_failure, tally
 
 # Of one reason; the page lists all.
 MOST_PLACES = 12
@@ -48,6 +50,7 @@ def show(verdict: Verdict, since: Comparison | None = None, *, verbose: bool = F
     _weakest(console, verdict)
     _loose(console, verdict)
     _since(console, since)
+    _predicted(console, predicted_pairs(verdict))
     _gaps(console, verdict)
     _suspects(console, verdict)
     _failures(console, verdict)
@@ -68,6 +71,8 @@ def _headline(verdict: Verdict) -> Panel:
         f"{duration(session.elapsed_s)} on {session.hostname or 'an unknown host'}\n",
         "dim",
     )
+    if simulated := fabrics_simulated(verdict.cases):
+        text.append(f"simulated, nothing here was measured; fabrics {simulated}\n", "magenta")
     text.append(session.path, "dim")
     return Panel(text, box=box.ROUNDED, border_style=STYLES[verdict.state], expand=False)
 
@@ -114,6 +119,29 @@ def _places(console: Console, places: Sequence[str]) -> None:
         console.print(Text(f"    {place}"), soft_wrap=True)
     if len(places) > MOST_PLACES:
         console.print(Text(f"    and {len(places) - MOST_PLACES} more, all in the report"))
+
+
+def _predicted(console: Console, found: Sequence[Pair]) -> None:
+    if not found:
+        return
+    compared = [pair for pair in found if pair.error]
+    note = f"{counted(len(found), 'figure')}; {counted(len(found) - len(compared), 'limit')} from specifications alone"
+    section(console, "Predicted beside measured", note)
+    worse = [pair for pair in found if pair.is_worse]
+    lines = [
+        f"{pair.name} on {pair.case.partition}: {figure(pair.worse_by)} times worse than {pair.fabric} predicts, "
+        f"whose error is {figure(pair.error or 0)} times"
+        for pair in worse
+    ]
+    lines += [
+        f"{pair.name} on {pair.case.partition}: better than the limit of {pair.fabric}: what is wrong?"
+        for pair in found
+        if pair.passes_limit
+    ]
+    for line in lines:
+        console.print(Text(f"· {line}"), soft_wrap=True)
+    if compared and not worse:
+        console.print(Text("· none is worse than predicted by more than the prediction's error"))
 
 
 def _known(console: Console, verdict: Verdict) -> None:

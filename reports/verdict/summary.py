@@ -1,5 +1,7 @@
 """What a verdict says in a sentence and in a few numbers; shared by the terminal and the page."""
 
+from collections.abc import Sequence
+
 from kappa.ground.clean_text import one_line
 from kappa.ground.figures import counted
 from kappa.ground.node_lists import folded
@@ -45,6 +47,15 @@ def checks_run(verdict: Verdict) -> int:
     census = find_census(verdict.cases)
     ran = {case.case.check_class for case in verdict.cases if executed(case.case)} - {None}
     return len(ran.intersection(check.name for check in census.checks) if census else ran)
+
+
+def fabrics_simulated(cases: Sequence[CaseVerdict]) -> str:
+    """Which fabrics were simulated, for people; empty for a run that measured."""
+    fabrics = {found.case.simulation.fabric: found.case.simulation.kind for found in cases if found.case.simulation}
+    calibrated = sorted(name for name, kind in fabrics.items() if kind == "calibrated")
+    others = sorted(fabrics.keys() - set(calibrated))
+    parts = (("calibrated", calibrated), ("from specifications alone", others))
+    return "; ".join(f"{what}: {', '.join(names)}" for what, names in parts if names)
 
 
 def known_failure(case: CaseVerdict) -> str:

@@ -9,6 +9,7 @@ LAYERS = (
     ("kappa.ground",),
     ("kappa.fabrics", "kappa.vocabulary"),
     ("kappa.record",),
+    ("kappa.fabrics",),
     ("spack_envs",),
     ("kappa.sites",),
     ("reframe_checks", "reports"),

@@ -12,6 +12,8 @@ struct RunOptions {
     std::uint64_t warm_up = 0;           // steps before timing starts
     std::string exchange = "step";
     std::string transport = "auto";
+    std::string message = "pair";
+    double inject_phi_us = 0;            // work per step on a simulated machine; 0: measured
     std::string map = "auto";
     std::string result_path;
     std::string isa = "auto";

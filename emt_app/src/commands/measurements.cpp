@@ -7,6 +7,7 @@
 #include <numeric>
 
 #include "base/heartbeat.hpp"
+#include "base/smpi.hpp"
 #include "commands/progress.hpp"
 #include "commands/ranks.hpp"
 #include "measure/checksum.hpp"
@@ -47,6 +48,12 @@ double block_median_us(const Timing& t) {
     return median(std::move(us));
 }
 
+/// By what the ranks of this run exchange waves.
+std::string exchange_by(double neighbours, double shared) {
+    if (neighbours == 0) return "nothing";
+    return shared == 0 ? "messages" : shared == neighbours ? "shared-memory" : "both";
+}
+
 json histogram_json(const std::array<std::uint64_t, Histogram::kBins>& bins, double us_per_tick) {
     json out = json::array();
     for (std::size_t i = 0; i < bins.size(); ++i)
@@ -71,7 +78,7 @@ json profile(std::vector<PartTime> parts) {
 
 }  // namespace
 
-double rounded(double x) { return std::round(x * 1e4) / 1e4; }
+double rounded(double x) { return std::round(x * 1e4) / 1e4 + 0.0; }  // no -0
 
 Timing simulate(const Mpi& mpi, Engine& engine, Probes& probes, const RunOptions& o) {
     Timing t{.histogram = {}, .blocks = BlockTimes(o.steps)};
@@ -84,7 +91,7 @@ Timing simulate(const Mpi& mpi, Engine& engine, Probes& probes, const RunOptions
     MPI_Barrier(MPI_COMM_WORLD);
     heartbeat::phase(kPatience_s, "steps");
     const Ticks ticks;
-    const double start = MPI_Wtime();
+    const double start = clock_s();
     {
         Progress progress(mpi.rank == 0 ? o.progress : "never", o.steps);
         std::uint64_t last = Ticks::now();
@@ -99,8 +106,8 @@ Timing simulate(const Mpi& mpi, Engine& engine, Probes& probes, const RunOptions
             if ((i & 1023U) == 1023U) progress(i + 1);
         }
     }
+    t.total_us = (clock_s() - start) * 1e6;
     heartbeat::phase(120, "measures the work, gathers the figures");
-    t.total_us = (MPI_Wtime() - start) * 1e6;
     t.us_per_tick = ticks.microseconds_per_tick();
     probes.record(engine);
     return t;
@@ -122,8 +129,10 @@ json measurements(const Mpi& mpi, Engine& engine, const Timing& t, const RunOpti
     r["histogram"] = histogram_json(bins, us_per_tick);
     r["unsettled"] = static_cast<long>(reduce(static_cast<double>(engine.unsettled()), MPI_SUM));
     const ExchangeCounts& e = engine.exchange_counts();
-    r["neighbours"] = {{"max", reduce(e.neighbours, MPI_MAX)}, {"mean", rounded(reduce(e.neighbours, MPI_SUM) / p)}, {"per_rank", gather(mpi, e.neighbours)}};
-    r["shared_neighbours"] = reduce(e.shared_neighbours, MPI_SUM);
+    const double neighbours = reduce(e.neighbours, MPI_SUM), shared = reduce(e.shared_neighbours, MPI_SUM);
+    r["neighbours"] = {{"max", reduce(e.neighbours, MPI_MAX)}, {"mean", rounded(neighbours / p)}, {"per_rank", gather(mpi, e.neighbours)}};
+    r["shared_neighbours"] = shared;
+    r["exchange_by"] = exchange_by(neighbours, shared);
     r["bytes_per_step"] = {{"total", reduce(e.bytes_per_step, MPI_SUM)}, {"per_rank", gather(mpi, e.bytes_per_step)}};
     r["messages_per_step"] = rounded(reduce(e.messages_per_step, MPI_SUM));
     const double slack = reduce(e.min_slack > 0 ? e.min_slack : 1e9, MPI_MIN);
@@ -131,18 +140,20 @@ json measurements(const Mpi& mpi, Engine& engine, const Timing& t, const RunOpti
     r["bytes_touched"] = reduce(static_cast<double>(engine.bytes_touched()), MPI_SUM);
     r["bytes_written"] = reduce(static_cast<double>(engine.bytes_written()), MPI_SUM);
     r["ring_bytes"] = reduce(static_cast<double>(engine.lines().ring_bytes()), MPI_SUM);
-    for (const char* key : {"sigma_us", "phi_us", "kappa_us", "kappa_block_p50_us", "imbalance_us", "speedup", "efficiency", "karp_flatt", "phi_per_rank_us", "phi_cached_us", "exchange_us", "exchange_p50_us"}) r[key] = nullptr;
+    for (const char* key : {"sigma_us", "phi_us", "phi_by", "kappa_us", "kappa_block_p50_us", "imbalance_us", "speedup", "efficiency", "karp_flatt", "phi_per_rank_us", "phi_cached_us", "exchange_us", "exchange_p50_us"}) r[key] = nullptr;
     if (!o.measure) return r;
-    const Work w = measure_work(MPI_COMM_WORLD, engine, o.profile);
+    const bool injected = o.inject_phi_us > 0;
+    const Work w = injected ? Work{.phi_us = engine.injected_us(), .parts = {}} : measure_work(MPI_COMM_WORLD, engine, o.profile);
     const double phi = reduce(w.phi_us, MPI_SUM), sigma = reduce(w.sigma_us, MPI_MAX);
     const Metrics m = metrics(sigma, phi, mean, mpi.size);
     r["sigma_us"] = rounded(sigma);
     r["phi_us"] = rounded(phi);
+    r["phi_by"] = injected ? "injected" : "replay";
     r["phi_per_rank_us"] = gather(mpi, w.phi_us);
     r["kappa_us"] = rounded(m.kappa_us);
     r["kappa_block_p50_us"] = rounded(metrics(sigma, phi, block_p50, mpi.size).kappa_us);
     r["kappa_p50_us"] = rounded(p50 - sigma - phi / p);
-    r["phi_cached_us"] = rounded(reduce(w.phi_cached_us, MPI_SUM));
+    if (!injected) r["phi_cached_us"] = rounded(reduce(w.phi_cached_us, MPI_SUM));
     r["speedup"] = rounded(m.speedup);
     r["efficiency"] = rounded(m.efficiency);
     if (mpi.size > 1) r["karp_flatt"] = rounded(m.karp_flatt);
@@ -152,7 +163,7 @@ json measurements(const Mpi& mpi, Engine& engine, const Timing& t, const RunOpti
     r["exchange_us"] = rounded(mean - sigma - slowest);
     r["exchange_p50_us"] = rounded(p50 - sigma - slowest);
     if (o.profile) r["profile"] = profile(w.parts);
-    r["replay_exact"] = reduce(w.exact ? 1 : 0, MPI_MIN) > 0;
+    if (!injected) r["replay_exact"] = reduce(w.exact ? 1 : 0, MPI_MIN) > 0;
     return r;
 }
 

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "base/fnv1a.hpp"
+#include "base/smpi.hpp"
 #include "case/case_file.hpp"
 #include "commands/measurements.hpp"
 #include "commands/summary.hpp"
@@ -29,16 +30,26 @@ Case load_everywhere(const Mpi& mpi, const RunOptions& options) {
     return c;
 }
 
+/// Why a step's work cannot be had as the options say, or nothing.
+std::string no_work(const RunOptions& o) {
+    if (!kSimulated && o.inject_phi_us > 0)
+        return "--inject-phi-us is for a simulated machine, and this program is built for a real MPI, where phi is measured: build it with SimGrid's smpicxx";
+    if (kSimulated && o.measure && o.inject_phi_us <= 0)
+        return "what a simulated machine computes takes no time that could be measured: give --inject-phi-us, or --no-replay";
+    return "";
+}
+
 void simulate_and_report(const Mpi& mpi, const RunOptions& o, int argc, char** argv) {
     const Kernels* kernels = find_kernels(o.isa.c_str());
-    std::string failure;
+    std::string failure = no_work(o);
     if (kernels == nullptr) failure = "this processor has no '" + o.isa + "' kernels";
     agree(mpi, failure);
     const Case c = load_everywhere(mpi, o);
     const Decomposition parts = decompose(c.network);
+    const std::vector<double> injected_us = o.inject_phi_us > 0 ? shares_us(parts, o.inject_phi_us) : std::vector<double>{};
     Mapping mapping;
     try {
-        mapping = o.map == "auto" ? map_tasks(c.network, parts, mpi.size)
+        mapping = o.map == "auto" ? map_tasks(c.network, parts, mpi.size, injected_us)
                                   : load_mapping(o.map, static_cast<int>(parts.tasks.size()), mpi.size);
         static_cast<void>(find_probes(c.network, o.probes));
     } catch (const std::exception& e) {
@@ -47,7 +58,8 @@ void simulate_and_report(const Mpi& mpi, const RunOptions& o, int argc, char** a
     agree(mpi, failure);
     agree_on(mpi, fnv1a(mapping.rank_of_task.data(), mapping.rank_of_task.size() * sizeof mapping.rank_of_task[0]),
              "maps the tasks otherwise than rank 0 (--map " + o.map + "): give every node the same file and program");
-    Engine engine(MPI_COMM_WORLD, c.network, parts, mapping, {exchange_mode(o.exchange), transport(o.transport), kernels});
+    Engine engine(MPI_COMM_WORLD, c.network, parts, mapping,
+                  {exchange_mode(o.exchange), transport(o.transport), kernels, message(o.message), injected_us});
     json result;
     try {
         Probes probes(c.network, parts, engine, o);
@@ -59,12 +71,13 @@ void simulate_and_report(const Mpi& mpi, const RunOptions& o, int argc, char** a
         // Here and not further out: the engine's destructor is collective and would wait for the other ranks.
         abort_all(mpi, e.what());
     }
+    if (!injected_us.empty()) result["heaviest_task_us"] = rounded(*std::max_element(injected_us.begin(), injected_us.end()));
     const json origin = provenance(MPI_COMM_WORLD);
     if (mpi.rank != 0) return;
     result.update({{"format", "kappa-emt-result"}, {"version", 1}, {"title", c.title.empty() ? o.case_path : c.title}, {"case", o.case_path},
                    {"case_hash", sixteen_digits(c.hash)}, {"steps", o.steps}, {"warm_up", o.warm_up}, {"dt_us", c.network.dt_s * 1e6}, {"ranks", mpi.size},
                    {"tasks", parts.tasks.size()}, {"islands", parts.islands}, {"nodes", c.census.nodes}, {"exchange", o.exchange},
-                   {"transport", o.transport}, {"map", mapping.method}, {"modelled_step_us", rounded(mapping.modelled_step_us)},
+                   {"transport", o.transport}, {"message", o.message}, {"simulated", kSimulated}, {"map", mapping.method}, {"modelled_step_us", rounded(mapping.modelled_step_us)},
                    {"isa", kernels->name}, {"simplified", c.simplified}, {"provenance", origin}});
     std::string command;
     for (int i = 0; i < argc; ++i) command += (i > 0 ? " " : "") + std::string(argv[i]);

@@ -13,6 +13,7 @@ void print_summary(const json& r) {
     std::printf("  ranks %d on %zu node(s), %d tasks in %d island(s), map %s, exchange %s, transport %s, kernels %s\n", r["ranks"].get<int>(),
                 r["provenance"]["nodes"].size(), r["tasks"].get<int>(), r["islands"].get<int>(), r["map"].get<std::string>().c_str(),
                 r["exchange"].get<std::string>().c_str(), r["transport"].get<std::string>().c_str(), r["isa"].get<std::string>().c_str());
+    if (r["simulated"].get<bool>()) std::printf("  simulated machine: times are SimGrid's\n");
     std::printf("  steps %llu of %g us; checksum %s\n", static_cast<unsigned long long>(r["steps"].get<std::uint64_t>()),
                 r["dt_us"].get<double>(), r["checksum"].get<std::string>().c_str());
     const json& s = r["step_us"];
@@ -20,8 +21,11 @@ void print_summary(const json& r) {
                 static_cast<unsigned long long>(r["block_steps"].get<std::uint64_t>()), s["block_p50"].get<double>(), s["p50"].get<double>(),
                 s["p99"].get<double>(), s["max"].get<double>());
     if (!r["phi_us"].is_null()) {
-        std::printf("  work           sigma %.3f us, phi %.3f us (replay, sum over ranks; %.3f us with every batch in cache)\n",
-                    number("sigma_us"), number("phi_us"), number("phi_cached_us"));
+        if (r["phi_by"] == "injected")
+            std::printf("  work           phi %.3f us, injected; heaviest task %.3f us\n", number("phi_us"), number("heaviest_task_us"));
+        else
+            std::printf("  work           sigma %.3f us, phi %.3f us (replay, sum over ranks; %.3f us with every batch in cache)\n",
+                        number("sigma_us"), number("phi_us"), number("phi_cached_us"));
         std::printf("  overhead       kappa' %.3f us: imbalance %.3f us, beyond the slowest rank alone %.3f us; "
                     "from the median block %.3f us, from the median step %.3f us\n",
                     number("kappa_us"), number("imbalance_us"), number("exchange_us"), number("kappa_block_p50_us"), number("kappa_p50_us"));
@@ -36,8 +40,8 @@ void print_summary(const json& r) {
                         part["count"].get<long>());
     }
     if (r["ranks"].get<int>() > 1)
-        std::printf("  exchange       %.0f neighbours at most, %.0f bytes and %.2f messages per step, least slack %g steps\n",
-                    r["neighbours"]["max"].get<double>(), r["bytes_per_step"]["total"].get<double>(),
+        std::printf("  exchange       by %s, %.0f neighbours at most, %.0f bytes and %.2f messages per step, least slack %g steps\n",
+                    r["exchange_by"].get<std::string>().c_str(), r["neighbours"]["max"].get<double>(), r["bytes_per_step"]["total"].get<double>(),
                     r["messages_per_step"].get<double>(), number("slack_steps"));
     if (r["unsettled"].get<long>() > 0)
         std::printf("  warning: %ld task steps were accepted with a piecewise element outside its segment\n", r["unsettled"].get<long>());

@@ -29,8 +29,8 @@ public:
 };
 
 /// Messages through MPI_Isend and pre-posted MPI_Irecv. `depth` messages may be under way.
-std::unique_ptr<Sender> make_message_sender(MPI_Comm comm, int to, int doubles, int depth);
-std::unique_ptr<Receiver> make_message_receiver(MPI_Comm comm, int from, int doubles, int depth);
+std::unique_ptr<Sender> make_message_sender(MPI_Comm comm, int to, int tag, int doubles, int depth);
+std::unique_ptr<Receiver> make_message_receiver(MPI_Comm comm, int from, int tag, int doubles, int depth);
 
 /// A ring in memory that two ranks of a node share; sequence numbers say what is new. `crowded`: the node has more ranks
 /// than cores, so waiting must give the core away at once.

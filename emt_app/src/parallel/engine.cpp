@@ -12,6 +12,7 @@
 
 #include "base/elementary.hpp"
 #include "base/fnv1a.hpp"
+#include "base/smpi.hpp"
 #include "network/phasor.hpp"
 #include "parallel/batching.hpp"
 
@@ -59,6 +60,8 @@ Engine::Engine(MPI_Comm comm, const Network& net, const Decomposition& parts, co
     for (const std::vector<int>& g : groups) {
         for (std::size_t l = 0; l < g.size(); ++l)
             place_of_task_[static_cast<std::size_t>(g[l])] = {static_cast<int>(batches_.size()), static_cast<int>(l)};
+        if (!options.injected_us.empty())
+            for (const int t : g) (batches_.size() < boundary_ ? boundary_s_ : inner_s_) += 1e-6 * options.injected_us[static_cast<std::size_t>(t)];
         batches_.emplace_back(net, parts, g, phasors);
         watches_.push_back(make_watch(batches_.back()));
     }
@@ -66,7 +69,7 @@ Engine::Engine(MPI_Comm comm, const Network& net, const Decomposition& parts, co
     make_calendar();
     meet_fronts(0, batches_.size(), 0);
     // After all that may throw: to take the exchange down is collective, and other ranks would not do it.
-    exchange_ = std::make_unique<Exchange>(comm, lines_->cut_lines(), options.exchange, options.transport);
+    exchange_ = std::make_unique<Exchange>(comm, lines_->cut_lines(), options.exchange, options.transport, options.message);
     exchange_->post(0);
 }
 
@@ -226,11 +229,13 @@ void Engine::step() {
         kernels().lines_load(cut.data(), static_cast<int>(cut.size()), now);
     }
     for (std::size_t i = 0; i < boundary_; ++i) advance(i, c);
+    if (boundary_s_ > 0) pass_s(boundary_s_);
     if (boundary_ > 0) {
         meet_fronts(0, boundary_, step_ + 1);
         exchange_->post(step_ + 1);
     }
     for (std::size_t i = boundary_; i < batches_.size(); ++i) advance(i, c);
+    if (inner_s_ > 0) pass_s(inner_s_);
     meet_fronts(boundary_, batches_.size(), step_ + 1);
     restarted_.clear();
     for (const Restart& r : restarts_) restarted_.emplace_back(r.batch, r.lanes);

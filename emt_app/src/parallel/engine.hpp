@@ -26,6 +26,9 @@ struct EngineOptions {
     ExchangeMode exchange = ExchangeMode::step;
     Transport transport = Transport::automatic;
     const Kernels* kernels = nullptr;
+    Message message = Message::pair;
+    /// Of each task when its time is injected (simulated machines only), else empty.
+    std::vector<double> injected_us = {};
 };
 
 class Engine {
@@ -66,6 +69,8 @@ public:
     [[nodiscard]] const Kernels& kernels() const { return *options_.kernels; }
     [[nodiscard]] long unsettled() const { return unsettled_; }
     [[nodiscard]] std::size_t poles_that_move_by_themselves() const;
+    /// Work per step for which this rank passes time, µs.
+    [[nodiscard]] double injected_us() const { return 1e6 * (boundary_s_ + inner_s_); }
     [[nodiscard]] std::size_t bytes_touched() const;
     [[nodiscard]] std::size_t bytes_written() const;
 
@@ -159,6 +164,7 @@ private:
     EngineOptions options_;
     std::vector<Batch> batches_;
     std::size_t boundary_ = 0;           // the first batches have all cut lines
+    double boundary_s_ = 0, inner_s_ = 0;  // injected for those and the others
     std::vector<Place> place_of_task_;
     std::unique_ptr<LineStore> lines_;
     std::unique_ptr<Exchange> exchange_;

@@ -6,9 +6,12 @@
 #include <stdexcept>
 #include <thread>
 
+#include "base/smpi.hpp"
+
 namespace emt {
 namespace {
 constexpr int kModes = 3;
+constexpr int kPairTag = 71, kOffsetTag = 72, kFirstLineTag = 100;
 constexpr int kMaxMessageBytes = 4096;  // larger ones leave the eager protocol of common MPI libraries
 }  // namespace
 
@@ -18,8 +21,11 @@ Transport transport(const std::string& name) {
     return name == "message" ? Transport::message : name == "shared" ? Transport::shared : Transport::automatic;
 }
 
+Message message(const std::string& name) { return name == "line" ? Message::line : Message::pair; }
+
 struct Exchange::Neighbour {
     int rank = 0;
+    int first = 0;               // number of the first line
     std::vector<CutLine> lines;  // by line number: the same order at both sides
     int slack = 0;               // of the line with the least
     int batch = 1;               // steps per message
@@ -33,12 +39,16 @@ struct Exchange::Neighbour {
     [[nodiscard]] int doubles() const { return batch * kModes * static_cast<int>(lines.size()); }
 };
 
-Exchange::Exchange(MPI_Comm comm, std::vector<CutLine> lines, ExchangeMode mode, Transport transport) : mode_(mode), comm_(comm) {
-    std::map<int, std::unique_ptr<Neighbour>> by_rank;
+Exchange::Exchange(MPI_Comm comm, std::vector<CutLine> lines, ExchangeMode mode, Transport transport, Message message)
+    : mode_(mode), comm_(comm) {
+    if (kSimulated && transport == Transport::shared)
+        throw std::runtime_error("transport 'shared' was asked for, but simulated ranks share no memory: use --transport auto or message");
+    std::map<std::pair<int, int>, std::unique_ptr<Neighbour>> of_rank;  // and of the line that has a message of its own
     std::stable_sort(lines.begin(), lines.end(), [](const CutLine& a, const CutLine& b) { return a.line < b.line; });
     for (const CutLine& l : lines) {
-        auto& n = by_rank[l.other_rank];
+        auto& n = of_rank[{l.other_rank, message == Message::line ? l.line : 0}];
         if (!n) n = std::make_unique<Neighbour>();
+        if (n->lines.empty()) n->first = l.line;
         n->rank = l.other_rank;
         n->slack = n->lines.empty() ? l.slack : std::min(n->slack, l.slack);
         n->lines.push_back(l);
@@ -57,32 +67,37 @@ Exchange::Exchange(MPI_Comm comm, std::vector<CutLine> lines, ExchangeMode mode,
     MPI_Group_free(&world_group);
     MPI_Group_free(&node_group);
 
-    for (auto& [rank, n] : by_rank) {
+    int before = -1;
+    for (auto& [key, n] : of_rank) {
+        const int rank = key.first;
         const int step_bytes = kModes * static_cast<int>(n->lines.size() * sizeof(double));
         if (mode == ExchangeMode::slack) n->batch = std::clamp(std::min(n->slack / 2, kMaxMessageBytes / step_bytes), 1, 64);
         n->depth = std::max(4, static_cast<int>(std::bit_ceil(static_cast<unsigned>(n->slack / n->batch + 2))));
-        n->shared = transport != Transport::message && node_rank[static_cast<std::size_t>(rank)] != MPI_UNDEFINED;
+        n->shared = !kSimulated && transport != Transport::message && node_rank[static_cast<std::size_t>(rank)] != MPI_UNDEFINED;
         if (transport == Transport::shared && !n->shared)
             throw std::runtime_error("transport 'shared' was asked for, but rank " + std::to_string(rank) +
                                      " is on another node: use --transport auto or message");
-        ++counts_.neighbours;
-        counts_.shared_neighbours += n->shared ? 1 : 0;
+        if (rank != before) {
+            ++counts_.neighbours;
+            counts_.shared_neighbours += n->shared ? 1 : 0;
+            before = rank;
+        }
         counts_.bytes_per_step += step_bytes;
         counts_.messages_per_step += 1.0 / n->batch;
         neighbours_.push_back(std::move(n));
     }
-    make_shared_window(node_rank, node);
+    if (!kSimulated) make_shared_window(node_rank, node);
     MPI_Comm_free(&node);
     for (auto& n : neighbours_) {
         if (n->shared) continue;
-        n->receiver = make_message_receiver(comm, n->rank, n->doubles(), n->depth);
-        n->sender = make_message_sender(comm, n->rank, n->doubles(), n->depth);
+        const int tag = message == Message::line ? kFirstLineTag + n->first : kPairTag;
+        n->receiver = make_message_receiver(comm, n->rank, tag, n->doubles(), n->depth);
+        n->sender = make_message_sender(comm, n->rank, tag, n->doubles(), n->depth);
     }
 }
 
 void Exchange::make_shared_window(const std::vector<int>& node_rank, MPI_Comm node) {
     // Every rank owns the rings it sends through; the readers learn the offsets.
-    constexpr int kOffsetTag = 72;
     MPI_Aint bytes = 0;
     std::vector<MPI_Aint> offset(neighbours_.size());
     for (std::size_t i = 0; i < neighbours_.size(); ++i) {

@@ -1,6 +1,6 @@
 // Exchange of waves between ranks.
 //
-// All lines between two ranks share one message. The wave of step m is first needed at step m + d, d being the line's
+// All lines between two ranks share one message, or each has its own. The wave of step m is first needed at step m + d, d being the line's
 // delay in whole steps. Mode `step` sends one message per step and waits for it at the next step, as the program of the
 // paper does; mode `slack` packs up to d/2 steps in a message and waits only when a wave is needed.
 #pragma once
@@ -17,10 +17,12 @@ namespace emt {
 
 enum class ExchangeMode { step, slack };
 enum class Transport { automatic, message, shared };
+enum class Message { pair, line };
 
 /// By their names on the command line.
 [[nodiscard]] ExchangeMode exchange_mode(const std::string& name);
 [[nodiscard]] Transport transport(const std::string& name);
+[[nodiscard]] Message message(const std::string& name);
 
 /// A line whose other end belongs to another rank.
 struct CutLine {
@@ -41,7 +43,7 @@ struct ExchangeCounts {
 
 class Exchange {
 public:
-    Exchange(MPI_Comm comm, std::vector<CutLine> lines, ExchangeMode mode, Transport transport);
+    Exchange(MPI_Comm comm, std::vector<CutLine> lines, ExchangeMode mode, Transport transport, Message message);
     ~Exchange();
     Exchange(const Exchange&) = delete;
     Exchange& operator=(const Exchange&) = delete;

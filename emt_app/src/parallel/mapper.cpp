@@ -183,18 +183,29 @@ std::vector<int> by_metis(const Network& net, const Decomposition& parts, const 
 
 }  // namespace
 
-Mapping map_tasks(const Network& net, const Decomposition& parts, int ranks) {
+std::vector<double> shares_us(const Decomposition& parts, double work_us) {
     const Batching batching(parts);
-    std::vector<double> cost;
-    for (int t = 0; t < static_cast<int>(parts.tasks.size()); ++t) cost.push_back(batching.task_cost_us(t));
+    std::vector<double> out;
+    for (int t = 0; t < static_cast<int>(parts.tasks.size()); ++t) out.push_back(batching.task_cost_us(t));
+    const double sum = std::accumulate(out.begin(), out.end(), 0.0);
+    for (double& us : out) us *= work_us / sum;
+    return out;
+}
+
+Mapping map_tasks(const Network& net, const Decomposition& parts, int ranks, const std::vector<double>& injected_us) {
+    const Batching batching(parts);
+    std::vector<double> cost = injected_us;
+    for (int t = static_cast<int>(cost.size()); t < static_cast<int>(parts.tasks.size()); ++t) cost.push_back(batching.task_cost_us(t));
     if (ranks == 1) {
         std::vector<int> all(cost.size());
         std::iota(all.begin(), all.end(), 0);
-        return {std::vector<int>(cost.size(), 0), "single", batching.cost_us(all)};
+        return {std::vector<int>(cost.size(), 0), "single",
+                injected_us.empty() ? batching.cost_us(all) : std::accumulate(cost.begin(), cost.end(), 0.0)};
     }
     const auto refined = [&](std::vector<int> start) {
         Model model(parts, cost, std::move(start), ranks);
         model.refine();
+        if (!injected_us.empty()) return model;
         model.count_batches(batching);
         if (cost.size() <= kCountedTasks * static_cast<std::size_t>(ranks)) model.refine();
         return model;

@@ -18,7 +18,10 @@ struct Mapping {
     double modelled_step_us = 0;
 };
 
-[[nodiscard]] Mapping map_tasks(const Network& net, const Decomposition& parts, int ranks);
+/// Modelled times of the tasks, µs per step, scaled to the sum `work_us`: the shares of injected work.
+[[nodiscard]] std::vector<double> shares_us(const Decomposition& parts, double work_us);
+/// `injected_us`: what tasks take, one after the other, instead of the model's batches.
+[[nodiscard]] Mapping map_tasks(const Network& net, const Decomposition& parts, int ranks, const std::vector<double>& injected_us = {});
 /// Reads {"rank_of_task": […]}; throws std::runtime_error that names the file and the fault.
 [[nodiscard]] Mapping load_mapping(const std::string& path, int tasks, int ranks);
 

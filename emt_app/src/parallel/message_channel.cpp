@@ -1,10 +1,8 @@
-// Transport "message": one MPI message per neighbouring rank and batch of steps.
+// Transport "message": one MPI message per neighbouring rank, or line, and batch of steps.
 #include "parallel/channel.hpp"
 
 namespace emt {
 namespace {
-
-constexpr int kTag = 71;
 
 /// `depth` buffers of one message each, with a request per buffer.
 struct Buffers {
@@ -22,7 +20,7 @@ struct Buffers {
 
 class MessageSender final : public Sender {
 public:
-    MessageSender(MPI_Comm comm, int to, int doubles, int depth) : comm_(comm), to_(to), buffers_(doubles, depth) {}
+    MessageSender(MPI_Comm comm, int to, int tag, int doubles, int depth) : comm_(comm), to_(to), tag_(tag), buffers_(doubles, depth) {}
     MessageSender(const MessageSender&) = delete;
     MessageSender& operator=(const MessageSender&) = delete;
     ~MessageSender() override {
@@ -33,18 +31,18 @@ public:
         return buffers_.at(m);
     }
     void commit(std::uint64_t m) override {
-        MPI_Isend(buffers_.at(m), buffers_.size, MPI_DOUBLE, to_, kTag, comm_, &buffers_.request[buffers_.slot(m)]);
+        MPI_Isend(buffers_.at(m), buffers_.size, MPI_DOUBLE, to_, tag_, comm_, &buffers_.request[buffers_.slot(m)]);
     }
 
 private:
     MPI_Comm comm_;
-    int to_;
+    int to_, tag_;
     Buffers buffers_;
 };
 
 class MessageReceiver final : public Receiver {
 public:
-    MessageReceiver(MPI_Comm comm, int from, int doubles, int depth) : comm_(comm), from_(from), buffers_(doubles, depth) {
+    MessageReceiver(MPI_Comm comm, int from, int tag, int doubles, int depth) : comm_(comm), from_(from), tag_(tag), buffers_(doubles, depth) {
         for (std::uint64_t m = 0; m < buffers_.request.size(); ++m) post(m);
     }
     MessageReceiver(const MessageReceiver&) = delete;
@@ -64,20 +62,20 @@ public:
 
 private:
     void post(std::uint64_t m) {
-        MPI_Irecv(buffers_.at(m), buffers_.size, MPI_DOUBLE, from_, kTag, comm_, &buffers_.request[buffers_.slot(m)]);
+        MPI_Irecv(buffers_.at(m), buffers_.size, MPI_DOUBLE, from_, tag_, comm_, &buffers_.request[buffers_.slot(m)]);
     }
     MPI_Comm comm_;
-    int from_;
+    int from_, tag_;
     Buffers buffers_;
 };
 
 }  // namespace
 
-std::unique_ptr<Sender> make_message_sender(MPI_Comm comm, int to, int doubles, int depth) {
-    return std::make_unique<MessageSender>(comm, to, doubles, depth);
+std::unique_ptr<Sender> make_message_sender(MPI_Comm comm, int to, int tag, int doubles, int depth) {
+    return std::make_unique<MessageSender>(comm, to, tag, doubles, depth);
 }
-std::unique_ptr<Receiver> make_message_receiver(MPI_Comm comm, int from, int doubles, int depth) {
-    return std::make_unique<MessageReceiver>(comm, from, doubles, depth);
+std::unique_ptr<Receiver> make_message_receiver(MPI_Comm comm, int from, int tag, int doubles, int depth) {
+    return std::make_unique<MessageReceiver>(comm, from, tag, doubles, depth);
 }
 
 }  // namespace emt

@@ -108,3 +108,21 @@ def test_an_unknown_mode_and_a_full_disk_are_said_together(site, monkeypatch):
     mode, disk = complaint(site, mode="nightli")
     assert "did you mean 'nightly'?" in mode
     assert f"12 MiB are free in {site}" in disk
+
+
+def test_a_simulated_site_needs_the_simulator_and_no_slurm(sbatch, tmp_path, monkeypatch):
+    called = sbatch("exit 1")
+    site = REPOSITORY / "site_configs/simulated"
+    with pytest.raises(InputError, match=r"SimGrid is not installed.*libsimgrid-dev"):
+        monkeypatch.setenv("PATH", str(tmp_path / "bin"))
+        preflight.require_ready(site, tmp_path, "nightly", [])
+    (tmp_path / "bin/smpirun").write_text("#!/bin/sh\n")
+    (tmp_path / "bin/smpirun").chmod(0o755)
+    preflight.require_ready(site, tmp_path, "nightly", [])
+    assert not called.exists()
+
+
+def test_an_unknown_fabric_is_named_with_the_nearest(tmp_path):
+    site = REPOSITORY / "site_configs/simulated"
+    with pytest.raises(InputError, match="no partition 'hdr-9', did you mean 'hdr-8'"):
+        preflight.require_sense(site, tmp_path, "nightly", ["--system=simulated:hdr-9"])

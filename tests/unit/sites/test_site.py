@@ -82,6 +82,7 @@ def site(tmp_path):
         ("partition_defaults", "partition_default", 2, "did you mean 'partition_defaults'?"),
         ("    hpl: xhpl\n", "", 14, "hpl needs the key hpl"),
         ("hpl: xhpl", "hpl: xhlp", 15, "unknown name 'xhlp': did you mean 'xhpl'?"),
+        ("    hpl: xhpl", "    hpl: xhpl\n    cxx: g++ -O3", 16, "cxx: Expected str matching regex"),
         ("[osu, hpl]", "[osu]", 15, "contradicts `features`, which has no hpl"),
         ("nodes: 4", "nodes: {fact: nodes}", 6, "unknown fact 'nodes'"),
         ("descr: a site", "descr: a site\nfacts: embeded-cluster", 2, "did you mean 'embedded-cluster'?"),
@@ -136,6 +137,13 @@ def test_facts_of_the_machine_contradict_nothing(site, monkeypatch):
     assert found.described.partitions["cpu"].nodes == 1
     assert "nvidia" in found.features_of("cpu")
     assert "nvidia" not in found.stated_features()
+
+
+def test_an_environment_names_its_compilers(site, tmp_path):
+    made = settings_of(describe(site("    hpl: xhpl", "    hpl: xhpl\n    cxx: smpicxx")), tmp_path / "results")
+    [environment] = made["environments"]
+    assert (environment["cxx"], environment["extras"]["cxx"]) == ("smpicxx", "smpicxx")
+    assert "cc" not in environment
 
 
 def test_what_reframe_is_given(site, tmp_path):

@@ -1,0 +1,45 @@
+"""A simulated fabric by itself: its description can be used, and the simulator that takes it is there.
+
+It brings the census of the suite to a run on simulated machines, as ``PartitionState`` does to one on Slurm.
+"""
+
+import reframe as rfm
+import reframe.core.builtins as rfmb
+from reframe.core.backends import getlauncher
+from reframe.core.exceptions import SanityError
+
+from kappa.record.evidence import written
+from kappa.vocabulary.features import SIMULATED
+from reframe_checks.base.census import take_census
+from reframe_checks.base.check import SystemCheck
+from reframe_checks.base.provenance import suite_revision
+
+
+@rfm.simple_test
+class Fabric(SystemCheck):
+    descr = "The simulator takes the description of the fabric"
+    family = "network/fabric"
+    measured_s = 1
+    tags = {"smoke"}
+    on_fabrics = True
+    needs_partition = [SIMULATED]
+    num_tasks = 2
+    hint = "`kappa fabric show` tells what the fabric is described as"
+    census = rfmb.variable(dict, type(None), value=None, loggable=True)
+
+    @rfmb.run_after("setup")
+    def ask_simulator(self):
+        self.job.launcher = getlauncher("local")()
+        self.executable, self.executable_opts = "smpirun", ["-version"]
+        self.census = written(take_census(suite_revision()))
+
+    @rfmb.sanity_function
+    def simulator_is_there(self):
+        said = self.output_text().strip()
+        if not said.startswith("SimGrid version"):
+            raise SanityError(f"expected the version of SimGrid, found {said[:80]!r}")
+        return True
+
+    @rfmb.performance_function("ranks")
+    def ranks(self):
+        return self.fabric.nodes * self.fabric.ranks_per_node

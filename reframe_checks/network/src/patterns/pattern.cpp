@@ -1,0 +1,216 @@
+#include "pattern.hpp"
+
+#include <sys/time.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <csignal>
+#include <cstdio>
+#include <cstring>
+#include <ctime>
+#include <map>
+#include <numeric>
+#include <stdexcept>
+
+#ifdef SMPI_H
+#include <simgrid/actor.h>
+#include <simgrid/engine.h>
+#endif
+
+#include "json_text.hpp"
+#include "node_names.hpp"
+#include "write_file.hpp"
+
+namespace patterns {
+namespace {
+
+std::array<char, 400> overdue{};
+
+// MPI may never return from a call: this is what can still be said then.
+void end_overdue(int) {
+    [[maybe_unused]] const auto written = write(STDERR_FILENO, overdue.data(), strnlen(overdue.data(), overdue.size()));
+    _exit(1);
+}
+
+// In a simulation all ranks are on the machine that simulates; MPI knows where they would be.
+std::vector<std::string> names_of_nodes(const sweep::World& world) {
+    if (!kSimulated) {
+        return sweep::node_names(world);
+    }
+    std::array<char, MPI_MAX_PROCESSOR_NAME> own{};
+    int length = 0;
+    MPI_Get_processor_name(own.data(), &length);
+    std::vector<char> all(own.size() * at(world.size()));
+    const int bytes = static_cast<int>(own.size());
+    MPI_Allgather(own.data(), bytes, MPI_CHAR, all.data(), bytes, MPI_CHAR, MPI_COMM_WORLD);
+    std::vector<std::string> names;
+    for (std::size_t start = 0; start < all.size(); start += own.size()) {
+        names.emplace_back(all.data() + start);
+    }
+    return names;
+}
+
+std::vector<int> nodes_of_ranks(const sweep::World& world, int ranks_per_node) {
+    std::vector<int> nodes;
+    if (ranks_per_node > 0) {
+        for (int rank = 0; rank < world.size(); ++rank) {
+            nodes.push_back(rank / ranks_per_node);
+        }
+        return nodes;
+    }
+    std::map<std::string, int> number;
+    for (const std::string& name : names_of_nodes(world)) {
+        nodes.push_back(number.try_emplace(name, static_cast<int>(number.size())).first->second);
+    }
+    return nodes;
+}
+
+std::uint64_t first_word(const Label& label) {
+    const auto number = [](int value) { return static_cast<std::uint64_t>(value); };
+    return mixed(mixed(mixed(mixed(number(label.sender)) + number(label.receiver)) + number(label.iteration)) + number(label.part));
+}
+
+// Odd, so that no two words of a message are the same.
+constexpr std::uint64_t kStride = 0x9e3779b97f4a7c15ULL;
+
+}  // namespace
+
+Run::Run(const sweep::World& world, const Options& options) : world_(world), options_(options) {
+    if (world.size() < 2) {
+        throw std::runtime_error("one rank alone: start at least two");
+    }
+    node_of_ = nodes_of_ranks(world, options.ranks_per_node);
+    if (!kSimulated) {
+        std::signal(SIGALRM, end_overdue);
+    }
+}
+
+void Run::waits_for(const std::string& what) const {
+    // Where time is simulated a wait without end is a deadlock, which the simulator finds.
+    if (!kSimulated) {
+        heartbeat::phase(options_.timeout_s, what);
+        std::snprintf(overdue.data(), overdue.size(), "pattern: error on rank %d of %s: nothing came for %g s while it waited for %s\n",
+                      rank(), sweep::own_node_name().c_str(), options_.timeout_s, what.c_str());
+        alarm(static_cast<unsigned>(options_.timeout_s) + 1);
+    }
+}
+
+void Run::waits_no_more() const {
+    if (!kSimulated) {
+        alarm(0);
+    }
+}
+
+void Run::start_together(MPI_Comm ranks) const {
+    waits_for("all ranks to start");
+    MPI_Barrier(ranks);
+    if (kSimulated) {
+        // One clock for all, and whoever leaves the barrier first would hold windows that others want.
+        const double own = now();
+        double latest = 0;
+        MPI_Allreduce(&own, &latest, 1, MPI_DOUBLE, MPI_MAX, ranks);
+        nap(latest + 1e-3 - now());
+    }
+    waits_no_more();
+}
+
+void Run::wait_all(std::vector<MPI_Request>& requests, const std::string& what) const {
+    waits_for(what);
+    MPI_Waitall(static_cast<int>(requests.size()), requests.data(), MPI_STATUSES_IGNORE);
+    waits_no_more();
+    requests.clear();
+}
+
+json Run::longest_us(std::vector<double> seconds, MPI_Comm ranks) const {
+    std::vector<double> longest(seconds.size());
+    waits_for("the times of all ranks");
+    MPI_Reduce(seconds.data(), longest.data(), static_cast<int>(seconds.size()), MPI_DOUBLE, MPI_MAX, 0, ranks);
+    waits_no_more();
+    json found = json::array();
+    for (const double value : longest) {
+        found.push_back(sweep::rounded(value * 1e6));
+    }
+    return found;
+}
+
+void Run::write(const std::string& pattern, json facts, int used_ranks) const {
+    if (rank() != 0) {
+        return;
+    }
+    facts["format"] = "kappa-pattern";
+    facts["version"] = 1;
+    facts["pattern"] = pattern;
+    facts["mpi"] = sweep::World::library();
+    facts["simulated"] = kSimulated;
+    facts["ranks"] = used_ranks;
+    facts["nodes"] = *std::max_element(node_of_.begin(), node_of_.begin() + used_ranks) + 1;
+    const std::string text = sweep::in_lines(facts, {"sizes"});
+    if (options_.output == "-") {
+        std::fputs(text.c_str(), stdout);
+        std::fflush(stdout);
+    } else {
+        sweep::write_file(options_.output, text);
+    }
+}
+
+#ifdef SMPI_H
+double now() { return simgrid_get_clock(); }
+void nap(double seconds) { sg_actor_sleep_for(seconds); }
+#else
+double now() { return MPI_Wtime(); }
+void nap(double seconds) {
+    timespec length{};
+    length.tv_sec = static_cast<std::time_t>(seconds);
+    length.tv_nsec = static_cast<long>((seconds - static_cast<double>(length.tv_sec)) * 1e9);
+    nanosleep(&length, nullptr);
+}
+#endif
+
+void fill(std::span<char> message, const Label& label) {
+    std::uint64_t word = first_word(label);
+    std::size_t place = 0;
+    for (; place + sizeof word <= message.size(); place += sizeof word, word += kStride) {
+        std::memcpy(message.data() + place, &word, sizeof word);
+    }
+    if (place < message.size()) {
+        std::memcpy(message.data() + place, &word, message.size() - place);
+    }
+}
+
+void require(std::span<const char> message, const Label& label) {
+    std::uint64_t word = first_word(label);
+    std::size_t wrong = 0;
+    std::size_t first = 0;
+    for (std::size_t place = 0; place < message.size(); place += sizeof word, word += kStride) {
+        const std::size_t bytes = std::min(sizeof word, message.size() - place);
+        if (std::memcmp(message.data() + place, &word, bytes) == 0) {
+            continue;
+        }
+        std::array<char, sizeof word> expected{};
+        std::memcpy(expected.data(), &word, sizeof word);
+        for (std::size_t i = 0; i < bytes; ++i) {
+            if (message[place + i] != expected[i]) {
+                first = wrong == 0 ? place + i : first;
+                ++wrong;
+            }
+        }
+    }
+    if (wrong > 0) {
+        throw std::runtime_error("wrong payload: " + std::to_string(wrong) + " of " + std::to_string(message.size()) +
+                                 " bytes from rank " + std::to_string(label.sender) + " to rank " + std::to_string(label.receiver) +
+                                 " in iteration " + std::to_string(label.iteration) + ", part " + std::to_string(label.part) +
+                                 ", the first at byte " + std::to_string(first));
+    }
+}
+
+std::vector<int> shuffled(int count, std::uint64_t seed) {
+    std::vector<int> order(at(count));
+    std::iota(order.begin(), order.end(), 0);
+    for (std::size_t left = order.size(); left > 1; --left) {
+        std::swap(order[left - 1], order[mixed(seed ^ mixed(left)) % left]);
+    }
+    return order;
+}
+
+}  // namespace patterns
