@@ -126,6 +126,17 @@ def _shown(fabric: Fabric) -> Iterator[str]:
     widths = [max(len(row[column]) for row in rows) for column in range(3)]
     for row in rows:
         yield "  ".join([*(cell.ljust(width) for cell, width in zip(row, widths, strict=False)), row[3]])
+    by_size = fabric.software.by_size
+    if by_size:
+        yield ""
+        yield f"software.by_size: {by_size.source}"
+        for key in ("bytes", "send_us", "isend_us", "receive_us"):
+            yield f"  {key:<10}  {'  '.join(f'{value:>9.6g}' for value in getattr(by_size, key))}"
+    for each in fabric.calibration.held_out if fabric.calibration else ():
+        yield (
+            f"held out: {each.check}, {each.figures} figures: off by a factor of {each.median_factor:.3g} in the median"
+            f" and {each.largest_factor:.3g} at most"
+        )
     yield ""
     yield "SimGrid's settings: " + ", ".join(f"{key}={value}" for key, value in settings(fabric).items())
 

@@ -1,9 +1,11 @@
+import copy
 import shutil
 
 import pytest
+import yaml
 
 from kappa.command.main import main
-from tests.unit.fabrics.conftest import SHIPPED
+from tests.unit.fabrics.conftest import DOCUMENT, SHIPPED
 
 
 def test_each_fabric_in_a_line(capsys):
@@ -19,6 +21,20 @@ def test_every_number_with_its_source(capsys):
     assert "software.node_latency_us" in out
     assert "NSIM-ACE, Table 1: cable latency 0.6 ns" in out
     assert "smpi/coll-selector=mpich" in out
+
+
+def test_what_a_calibration_found_is_shown(capsys, tmp_path):
+    document = copy.deepcopy(DOCUMENT)
+    sizes = {"bytes": [8, 4096], "send_us": [0.5, 1.5], "isend_us": [0.25, 1.25], "receive_us": [0.75, 1.75]}
+    document["software"]["by_size"] = {"source": "a calibration of a test", **sizes}
+    held_out = {"check": "an allreduce", "figures": 7, "median_factor": 1.1, "largest_factor": 1.4}
+    document["calibration"] = {"held_out": [held_out]}
+    (tmp_path / "made.yaml").write_text(yaml.safe_dump(document, sort_keys=False))
+    assert main(["fabric", "--folder", str(tmp_path), "show", "made"]) == 0
+    out = capsys.readouterr().out
+    assert "software.by_size: a calibration of a test" in out
+    assert ["isend_us", "0.25", "1.25"] in [line.split() for line in out.splitlines()]
+    assert "held out: an allreduce, 7 figures: off by a factor of 1.1 in the median and 1.4 at most" in out
 
 
 def test_files_for_simgrid(capsys, tmp_path):

@@ -30,11 +30,14 @@ def done(*command, cwd, **more):
     return ran.stdout
 
 
+def built(name, folder):
+    done("smpicc", "-O1", HERE / f"{name}.c", "-o", folder / name, cwd=folder)
+    return folder / name
+
+
 @pytest.fixture(scope="module")
 def ping_pong(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("ping_pong")
-    done("smpicc", "-O1", HERE / "ping_pong.c", "-o", folder / "ping_pong", cwd=folder)
-    return folder / "ping_pong"
+    return built("ping_pong", tmp_path_factory.mktemp("ping_pong"))
 
 
 @pytest.fixture(scope="module")
@@ -48,12 +51,17 @@ def counting(tmp_path_factory):
 
 def simulated(program, fabric, nodes, folder, variant="sound", platform="platform.xml", options=()):
     """Microseconds of one way from rank 0, by other rank and bytes."""
-    (folder / "platform.xml").write_text(platform_xml(fabric, variant))
-    (folder / "hosts.txt").write_text("\n".join(f"n{node}" for node in nodes) + "\n")
-    command = ["smpirun", "-np", len(nodes), "-platform", platform, "-hostfile", "hosts.txt", "--log=root.thres:error"]
-    text = done(*command, *options, program, SMALL, LARGE, cwd=folder)
+    hosts = [f"n{node}" for node in nodes]
+    text = run(folder, platform_xml(fabric, variant), hosts, [program, SMALL, LARGE], platform, options)
     rows = (line.split() for line in text.splitlines())
     return {(int(rank), int(size)): float(us) for rank, size, us in rows}
+
+
+def run(folder, xml, hosts, program, platform="platform.xml", options=()):
+    (folder / "platform.xml").write_text(xml)
+    (folder / "hosts.txt").write_text("\n".join(hosts) + "\n")
+    command = ["smpirun", "-np", len(hosts), "-platform", platform, "-hostfile", "hosts.txt", "--log=root.thres:error"]
+    return done(*command, *options, *program, cwd=folder)
 
 
 def formula(fabric, node, size, variant="sound"):
@@ -97,6 +105,17 @@ def test_the_adapter_of_a_node_moves_what_all_of_its_ranks_send(make, ping_pong,
     assert found[2, LARGE] == pytest.approx(0.5 + 0.14 + LARGE / 2e3, rel=1e-3)
 
 
+def test_a_second_job_leaves_what_the_variant_says(make, tmp_path):
+    shared = {"descr": "x", "links": "between-switches", "share": number(0.5), "packet_bytes": number(1)}
+    fabric = make("tapered", lambda d: d.update(variants={"shared": shared}))
+    program = [built("beside", tmp_path), 10 * LARGE]
+    # Both go to the same quarter of the other switch's nodes, so over the same cable.
+    beside = float(run(tmp_path, platform_xml(fabric), ["n0", "n8", "n1", "n12"], program))
+    alone = float(run(tmp_path, platform_xml(fabric, "shared"), ["n0", "n8"], program))
+    assert beside == pytest.approx(alone, rel=1e-3)
+    assert alone == pytest.approx(10 * LARGE / 4.5e3, rel=1e-3)
+
+
 def test_two_runs_are_the_same(make, ping_pong, tmp_path):
     fabric = make("chassis")
     hosts = [int(host[1:]) for host in host_slots(fabric, 4, RANKS)]
@@ -121,10 +140,7 @@ def test_links_count_what_they_carry_and_change_nothing(make, ping_pong, countin
 
 def test_a_switch_that_reduces_is_a_host_without_overhead(make, ping_pong, tmp_path):
     fabric = make("tree", lambda d: d.update(in_network={"level_latency_us": number(0.2)}))
-    (tmp_path / "platform.xml").write_text(platform_xml(fabric))
-    (tmp_path / "hosts.txt").write_text("n0\ns1.0\n")
-    command = ("smpirun", "-np", 2, "-platform", "platform.xml", "-hostfile", "hosts.txt", "--log=root.thres:error")
-    (line,) = done(*command, ping_pong, SMALL, cwd=tmp_path).splitlines()
+    (line,) = run(tmp_path, platform_xml(fabric), ["n0", "s1.0"], [ping_pong, SMALL]).splitlines()
     # A round trip has the node's overhead of sending and of receiving once each, one way half of it; the node's half of
     # its latency; and half of a switch.
     assert float(line.split()[2]) == pytest.approx((0.7 + 0.4) / 2 + 0.25 + 0.02 + 0.05 + SMALL / 9e3, abs=0.02)
