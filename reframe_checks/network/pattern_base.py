@@ -57,10 +57,10 @@ class PatternCheck(Scaled, KappaCheck):
         if not self.series or self.series[0] < 2:
             raise ReframeError(f"{type(self).__name__}: a pattern needs two ranks or more, found {self.series}")
         self.num_tasks, self.num_tasks_per_node = self.series[-1], min(per_node, self.series[-1])
-        self.program = self.build.command
+        self.program = self.executable = self.build.command
         self.programs = [self.program]
 
-    @rfmb.run_before("run", always_last=True)
+    @rfmb.run_before("run")
     def take_series(self):
         """One step for each number of ranks, the largest as ReFrame's own."""
         tick = f'echo "$EPOCHREALTIME" >> {CLOCK_FILE}'
@@ -129,6 +129,6 @@ class PatternCheck(Scaled, KappaCheck):
         """What each step took where the simulator ran, s."""
         try:
             ticks = [float(line) for line in self.output_text(CLOCK_FILE).split()]
-            return {ranks: after - before for ranks, before, after in zip(self.series, ticks, ticks[1:], strict=True)}
+            return {ranks: after - before for ranks, before, after in zip(self.series, ticks[:-1], ticks[1:], strict=True)}
         except ValueError:
             raise SanityError(f"{CLOCK_FILE}: expected {len(self.series) + 1} times, a line each") from None
