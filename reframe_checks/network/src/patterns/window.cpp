@@ -15,10 +15,12 @@ namespace {
 constexpr unsigned kSpins = 200;
 // Whoever waits for longer makes sure that what it has put itself is on its way: MPI may wait with a put for a flush.
 constexpr double kFlushAfter_s = 1e-3;
-// What a look takes in a simulation; after a long wait a word is seen later by this share of it.
-constexpr double kLook_s = 1e-8;
+// What a look takes in a simulation. So that there are not too many: none before this share of the shortest wait so far, and
+// after a long wait a word is seen later by a share of it.
+constexpr double kLook_s = 2e-8;
+constexpr double kSure = 0.9;
 constexpr double kLongWait_s = 5e-6;
-constexpr double kLongLook = 0.01;
+constexpr double kLongLook = 0.003;
 
 }  // namespace
 
@@ -88,11 +90,12 @@ void Words::wait(std::size_t slot, int sender, std::uint64_t word, std::uint64_t
     bool flushed = false;
     for (unsigned looks = 1;; ++looks) {
         const std::uint64_t found = look(slot);
-        if (found == word || found == or_word) {
-            return;
-        }
         const double time = now();
         since = since < 0 ? time : since;
+        if (found == word || found == or_word) {
+            shortest_s_ = std::min(shortest_s_, time - since);
+            return;
+        }
         if (time - since > run_.options().timeout_s) {
             std::ostringstream text;
             text << "word " << slot << " of rank " << sender << " did not come for " << run_.options().timeout_s << " s: expected 0x"
@@ -100,7 +103,8 @@ void Words::wait(std::size_t slot, int sender, std::uint64_t word, std::uint64_t
             throw std::runtime_error(text.str());
         }
         if constexpr (kSimulated) {
-            nap(std::max(kLook_s, time - since > kLongWait_s ? kLongLook * (time - since) : 0));
+            const bool first = looks == 1 && shortest_s_ < kLongWait_s;
+            nap(first ? kSure * shortest_s_ : std::max(kLook_s, time - since > kLongWait_s ? kLongLook * (time - since) : 0));
         } else {
             int done = 0;
             MPI_Testall(static_cast<int>(requests_.size()), requests_.data(), &done, MPI_STATUSES_IGNORE);
