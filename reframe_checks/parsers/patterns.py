@@ -111,9 +111,7 @@ def particle_exchange(text: str, *, expect_ranks: int) -> ParticleExchange:
         raise record.error("at least the largest put, at most so many of them, and what was packed", "put_bytes")
     if within_nodes and put != packed:
         raise record.error("as many bytes as were packed", "put_bytes")
-    pack_us, put_us = (
-        tuple(record.numbers(key, len(times), Quantity.OPERATION_US)) for key in ("pack_us", "put_us")
-    )
+    pack_us, put_us = (tuple(record.numbers(key, len(times), Quantity.OPERATION_US)) for key in ("pack_us", "put_us"))
     for key, parts in (("pack_us", pack_us), ("put_us", put_us)):
         if any(part > 1.001 * whole for part, whole in zip(parts, times, strict=True)):
             raise record.error("no time longer than that of the whole iteration", key)
