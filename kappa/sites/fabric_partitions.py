@@ -55,6 +55,6 @@ def _partition(fabric: Fabric, variant: str, path: pathlib.Path) -> dict[str, An
         "cores": {"per_node": fabric.ranks_per_node},
         "scheduler": "local",
         "launcher": "smpirun",
-        "features": [SIMULATED, *scales],
+        "features": [SIMULATED, "compute", *scales],
         "fabric": {"file": str(path), "variant": variant},
     }

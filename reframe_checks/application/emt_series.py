@@ -80,6 +80,7 @@ class EmtSeries(EmtCheck):
             self.bindings = [BOUND, UNBOUND] if can_bind else [UNBOUND]
         if not self.laid_out:
             raise ReframeError(f"partition {self.current_partition.fullname}: EmtSeries has no layout that fits it")
+        self.executable = self.program
         self.num_tasks_per_node = max(layout.per_node for layout in self.laid_out)
         self.num_tasks = self.num_tasks_per_node * max(layout.nodes for layout in self.laid_out)
 
