@@ -42,6 +42,7 @@ class EmtSeries(EmtCheck):
     time_limit = "1h"
     modes = ("acceptance",)
     on_fabrics = True
+    needs_environ = ["emt|emt-build|emt-other-mpi"]
     exchange = rfmb.parameter(["step", "slack"], loggable=True)
     informational = ["step_time", "phi", "imbalance", "speedup", "efficiency"]
     hint = "compare kappa' with the OSU latency of the same nodes, and the layouts with each other"
