@@ -41,8 +41,9 @@ class PatternAllreduce(PatternCheck):
 
     @rfmb.run_after("setup")
     def one_rank_a_node(self):
-        """Switches reduce over nodes; what a node's ranks add up among themselves is another pattern."""
-        if self.simulated and self.where == IN_NETWORK:
+        """Switches reduce over nodes; what a node's ranks add up among themselves is another pattern, so that hosts are
+        compared with one rank each, too."""
+        if self.simulated:
             self.series = sorted({min(ranks, self.partition_nodes) for ranks in self.series})
             self.num_tasks, self.num_tasks_per_node = self.series[-1], 1
 
