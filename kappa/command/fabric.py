@@ -1,6 +1,7 @@
 """``kappa fabric``: the fabrics of simulated machines, what each of their numbers stands on, and what SimGrid reads."""
 
 import argparse
+import datetime
 import math
 import pathlib
 from collections.abc import Iterator
@@ -13,8 +14,11 @@ from kappa.fabrics.shapes import VARIANTS, variants
 from kappa.fabrics.simgrid_platform import platform_xml, settings
 from kappa.ground.errors import InputError
 from kappa.ground.figures import figure
+from kappa.ground.processes import stopping
 from kappa.ground.whole_files import write_atomically
-from kappa.sites.places import SITES, root
+from kappa.sites.places import SIMULATED_SITE, SITES, results_folder, root
+
+TABLES = pathlib.Path("docs/simulated-tables.md")
 
 _DESCRIPTION = """\
 The fabrics of simulated machines: site_configs/simulated/fabrics/NAME.yaml.
@@ -33,6 +37,8 @@ def run(arguments: list[str]) -> int:
     words.add_argument("--folder", metavar="DIR", type=pathlib.Path, help="another folder with fabrics")
     actions = words.add_subparsers(dest="action", required=True, metavar="ACTION")
     actions.add_parser("list", help="each fabric in a line")
+    of_tables = actions.add_parser("tables", help="simulate the papers' machines and write their tables: 5 minutes")
+    of_tables.add_argument("-o", dest="output", metavar="FILE", type=pathlib.Path, default=TABLES)
     for name, summary in (
         ("show", "every number of a fabric, and its source"),
         ("platform", "the platform that SimGrid reads, as XML"),
@@ -44,6 +50,8 @@ def run(arguments: list[str]) -> int:
     folder = options.folder or root() / SITES / "simulated" / "fabrics"
     if options.action == "list":
         return _list(folder)
+    if options.action == "tables":
+        return _tables(folder, options.output)
     fabric = find_fabric(folder, options.name)
     if options.action == "show":
         print("\n".join(_shown(fabric)))
@@ -64,6 +72,20 @@ def _write_platform(fabric: Fabric, options: argparse.Namespace) -> None:
         write_atomically(options.output, text, lasting=False)
     else:
         print(text, end="")
+
+
+def _tables(folder: pathlib.Path, output: pathlib.Path) -> int:
+    # Only this action runs anything.
+    from kappa.conduct.paper_tables import write_tables  # noqa: PLC0415
+    from kappa.conduct.session import Conductor  # noqa: PLC0415
+    from kappa.conduct.validation import using  # noqa: PLC0415
+
+    results = results_folder(SIMULATED_SITE)
+    with stopping() as stop, using(results) as lock:
+        work = results / "tables" / f"{datetime.datetime.now():%Y%m%dT%H%M%S}"
+        write_tables(output, folder, work, Conductor(stop, [lock]))
+    print(f"written to {output}")
+    return 0
 
 
 def _add_options(platform: argparse.ArgumentParser, hosts: argparse.ArgumentParser) -> None:

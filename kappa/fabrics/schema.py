@@ -207,6 +207,9 @@ class Fabric(_Part, frozen=True, forbid_unknown_fields=True, kw_only=True):
         latency = Number(value=microseconds, origin="assumed", source="swept")
         return structs.replace(self, software=structs.replace(self.software, node_latency_us=latency))
 
+    def called(self, name: str) -> "Fabric":
+        return structs.replace(self, name=name)
+
     @property
     def shape(self) -> str:
         return next(name for name, kind in SHAPES.items() if isinstance(self.topology, kind))

@@ -103,7 +103,7 @@ class RecordedCase(ReframeCase, frozen=True, kw_only=True):
     energy_j: float | None = None
     """What its job took by Slurm's accounting, with all measurements of the job; ``None`` where that does not tell."""
     scaling: Scaling | tuple[Scaling, ...] | None = None
-    """One point, or all of a series."""
+    """One point of a series, or all points of several."""
     simulation: Simulation | None = None
     """``None`` for what was measured."""
     not_provided: tuple[str, ...] = ()

@@ -42,6 +42,7 @@ class EmtSeries(EmtCheck):
     time_limit = "1h"
     modes = ("acceptance",)
     on_fabrics = True
+    needs_environ = ["emt|emt-build|emt-other-mpi"]
     exchange = rfmb.parameter(["step", "slack"], loggable=True)
     informational = ["step_time", "phi", "imbalance", "speedup", "efficiency"]
     hint = "compare kappa' with the OSU latency of the same nodes, and the layouts with each other"
@@ -80,6 +81,7 @@ class EmtSeries(EmtCheck):
             self.bindings = [BOUND, UNBOUND] if can_bind else [UNBOUND]
         if not self.laid_out:
             raise ReframeError(f"partition {self.current_partition.fullname}: EmtSeries has no layout that fits it")
+        self.executable = self.program
         self.num_tasks_per_node = max(layout.per_node for layout in self.laid_out)
         self.num_tasks = self.num_tasks_per_node * max(layout.nodes for layout in self.laid_out)
 

@@ -2,18 +2,19 @@
 each line."""
 
 import shlex
-import statistics
 
 import reframe as rfm
 import reframe.core.builtins as rfmb
 
 from reframe_checks.application.emt_base import EmtProgram
 from reframe_checks.network.pattern_base import PatternCheck
+from reframe_checks.parsers import patterns
 
 
 @rfm.simple_test
 class NeighbourExchange(PatternCheck):
     descr = "Time of an exchange on the EMT application's task graph"
+    parse = staticmethod(patterns.neighbour_exchange)
     family = "network/neighbour-exchange"
     measured_s = 4
     needs_environ = ["sweep-build", "emt|emt-build"]
@@ -36,12 +37,14 @@ class NeighbourExchange(PatternCheck):
         return [f"{self.emt_command()} graph network.json --ranks={ranks} > graph-{ranks}.txt"]
 
     def pattern_words(self, ranks):
-        rounds = ["--iterations=3"] if self.simulated else []
-        return ["neighbour", f"--message={self.message}", f"--graph=graph-{ranks}.txt", *rounds]
+        return ["neighbour", f"--message={self.message}", f"--graph=graph-{ranks}.txt"]
+
+    def asked(self):
+        return {"message": self.message}
 
     def record_series(self):
-        self.over_ranks("time", "Time of an exchange", "us", lambda result: statistics.median(result.times_us))
+        self.over_ranks("time", "Time of an exchange", "us", lambda result: result.median_us)
 
     @rfmb.performance_function("us")
     def time(self):
-        return statistics.median(self.largest.times_us)
+        return self.largest.median_us

@@ -5,11 +5,13 @@ import reframe.core.builtins as rfmb
 
 from kappa.vocabulary.tunables import Tunable
 from reframe_checks.network.pattern_base import PatternCheck
+from reframe_checks.parsers import patterns
 
 
 @rfm.simple_test
 class ParticleExchange(PatternCheck):
     descr = "Time to pack and put particles after a domain decomposition"
+    parse = staticmethod(patterns.particle_exchange)
     family = "network/particle-exchange"
     measured_s = 4
     barrier = rfmb.parameter(["before", "after"], loggable=True)
@@ -32,19 +34,17 @@ class ParticleExchange(PatternCheck):
         within = f"--within-nodes={self.within_nodes}"
         return ["particles", f"--barrier={self.barrier}", within, f"--drawn={self.drawn}", *packing]
 
+    def asked(self):
+        return {"barrier": self.barrier, "within_nodes": self.within_nodes == "yes"}
+
     def record_series(self):
-        self.over_ranks("put_time", "Time to put", "us", lambda result: best(result)[1])
-        self.over_ranks("pack_time", "Time to pack", "us", lambda result: best(result)[0])
+        self.over_ranks("put_time", "Time to put", "us", lambda result: result.put_us[result.best])
+        self.over_ranks("pack_time", "Time to pack", "us", lambda result: result.pack_us[result.best])
 
     @rfmb.performance_function("us")
     def put_time(self):
-        return best(self.largest)[1]
+        return self.largest.put_us[self.largest.best]
 
     @rfmb.performance_function("us")
     def pack_time(self):
-        return best(self.largest)[0]
-
-
-def best(result):
-    """Pack and put time of the iteration that was done first, us."""
-    return min(zip(result.pack_us, result.put_us, strict=True), key=sum)
+        return self.largest.pack_us[self.largest.best]

@@ -5,7 +5,6 @@ switch on where the partition has the feature ``sharp``. On a fabric switches th
 """
 
 import pathlib
-import statistics
 
 import reframe as rfm
 import reframe.core.builtins as rfmb
@@ -16,6 +15,7 @@ from kappa.ground.errors import InputError
 from kappa.ground.whole_files import write_atomically
 from kappa.vocabulary.features import SHARP
 from reframe_checks.network.pattern_base import PatternCheck
+from reframe_checks.parsers import patterns
 
 HOST, IN_NETWORK = "host", "in-network"
 LARGEST_BYTES = 1 << 20
@@ -24,6 +24,7 @@ LARGEST_BYTES = 1 << 20
 @rfm.simple_test
 class PatternAllreduce(PatternCheck):
     descr = "Time of sums over all ranks, by the hosts or in the network"
+    parse = staticmethod(patterns.allreduce)
     family = "network/pattern-allreduce"
     measured_s = 4
     where = rfmb.parameter([HOST, IN_NETWORK], loggable=True)
@@ -40,8 +41,9 @@ class PatternAllreduce(PatternCheck):
 
     @rfmb.run_after("setup")
     def one_rank_a_node(self):
-        """Switches reduce over nodes; what a node's ranks add up among themselves is another pattern."""
-        if self.simulated and self.where == IN_NETWORK:
+        """Switches reduce over nodes; what a node's ranks add up among themselves is another pattern, so that hosts are
+        compared with one rank each, too."""
+        if self.simulated:
             self.series = sorted({min(ranks, self.partition_nodes) for ranks in self.series})
             self.num_tasks, self.num_tasks_per_node = self.series[-1], 1
 
@@ -77,20 +79,19 @@ class PatternAllreduce(PatternCheck):
             words += [f"--tree=tree-{ranks}.txt", f"--level-latency-us={level_us:g}"]
         return words
 
+    def asked(self):
+        return {"where": self.where if self.simulated else HOST}
+
     def record_series(self):
-        self.over_ranks("latency_8B", "Time of a sum of 8 B", "us", lambda result: of_size(result, 8))
-        points = {size: of_size(self.largest, size) for size in self.largest.sizes}
+        self.over_ranks("latency_8B", "Time of a sum of 8 B", "us", lambda result: result.median_of_sizes_us[8])
+        points = self.largest.median_of_sizes_us
         gated = {8: "latency_8B", LARGEST_BYTES: "latency_1MiB"}
         self.record_curve("latency", ("Message size", "B"), ("Time of a sum", "us"), points, gated)
 
     @rfmb.performance_function("us")
     def latency_8B(self):  # noqa: N802 - as OSU's
-        return of_size(self.largest, 8)
+        return self.largest.median_of_sizes_us[8]
 
     @rfmb.performance_function("us")
     def latency_1MiB(self):  # noqa: N802
-        return of_size(self.largest, LARGEST_BYTES)
-
-
-def of_size(result, size):
-    return statistics.median(result.sizes[size])
+        return self.largest.median_of_sizes_us[LARGEST_BYTES]

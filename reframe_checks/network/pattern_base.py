@@ -4,6 +4,7 @@ The same program runs on real machines and on simulated fabrics. The largest num
 a fabric, whose figures are predictions, a series over ranks shows where traffic gets in its own way.
 """
 
+import itertools
 import pathlib
 import shlex
 
@@ -17,12 +18,14 @@ from reframe_checks.base.check import KappaCheck
 from reframe_checks.base.cmake_program import CMakeProgram
 from reframe_checks.base.scaled import Scaled
 from reframe_checks.compute.hpl_input import doublings
-from reframe_checks.parsers import patterns
 
 RANKS = ("Ranks", "")
 CLOCK_FILE = "wall_clock.txt"
 # On a fabric: ranks of the series and on each node, unless the site says otherwise; as NSIM-ACE has them.
 FABRIC_RANKS, FABRIC_PER_NODE = 32, 2
+
+# Iterations on a fabric, where one is as another: as many as show that.
+ALIKE = 2
 
 
 class PatternProgram(CMakeProgram):
@@ -36,6 +39,8 @@ class PatternCheck(Scaled, KappaCheck):
     needs_partition = [PATTERNS]
     needs_environ = ["sweep-build"]
     on_fabrics = True
+    #: The parser of a result, of ``reframe_checks.parsers.patterns``.
+    parse = None
     build = rfmb.fixture(PatternProgram, scope="environment")
     scale = rfmb.parameter(["each_node", "whole_partition"], loggable=True)
 
@@ -88,7 +93,8 @@ class PatternCheck(Scaled, KappaCheck):
     def words_of(self, ranks, *, program=True):
         words = [
             *([self.program] if program else []),
-            f"--ranks-per-node={self.num_tasks_per_node}", f"--iterations={self.iterations}",
+            f"--ranks-per-node={self.num_tasks_per_node}",
+            f"--iterations={ALIKE if self.simulated else self.iterations}",
             f"--output={self.result_file(ranks)}", *self.pattern_words(ranks),
         ]  # fmt: skip
         return shlex.join(words)
@@ -111,10 +117,18 @@ class PatternCheck(Scaled, KappaCheck):
         return True
 
     def result(self, ranks):
-        found = self.parsed(patterns.parse, self.output_text(self.result_file(ranks)))
-        if (found.ranks, found.simulated) != (ranks, self.simulated):
-            raise SanityError(f"{self.result_file(ranks)}: {found.ranks} ranks, asked for {ranks}")
+        name = self.result_file(ranks)
+        found = self.parsed(type(self).parse, self.output_text(name), expect_ranks=ranks)
+        if found.simulated != self.simulated:
+            raise SanityError(f"{name}: simulated is {found.simulated}, was the program built for another MPI?")
+        for option, asked in self.asked().items():
+            if getattr(found, option) != asked:
+                raise SanityError(f"{name}: {option} is {getattr(found, option)}, asked for {asked}")
         return found
+
+    def asked(self):
+        """What a result has to say of the options, by the parser's names."""
+        raise NotImplementedError
 
     def record_series(self):
         """Keep the curves of the results."""
@@ -129,6 +143,7 @@ class PatternCheck(Scaled, KappaCheck):
         """What each step took where the simulator ran, s."""
         try:
             ticks = [float(line) for line in self.output_text(CLOCK_FILE).split()]
-            return {ranks: after - before for ranks, before, after in zip(self.series, ticks[:-1], ticks[1:], strict=True)}
+            took = [after - before for before, after in itertools.pairwise(ticks)]
+            return dict(zip(self.series, took, strict=True))
         except ValueError:
             raise SanityError(f"{CLOCK_FILE}: expected {len(self.series) + 1} times, a line each") from None

@@ -5,11 +5,13 @@ import reframe.core.builtins as rfmb
 
 from kappa.vocabulary.tunables import Tunable
 from reframe_checks.network.pattern_base import PatternCheck
+from reframe_checks.parsers import patterns
 
 
 @rfm.simple_test
 class RandomRing(PatternCheck):
     descr = "Bandwidth of each rank in a ring of random order"
+    parse = staticmethod(patterns.random_ring)
     family = "network/random-ring"
     measured_s = 4
     way = rfmb.parameter(["isend", "put", "get"], loggable=True)
@@ -25,13 +27,12 @@ class RandomRing(PatternCheck):
     def pattern_words(self, ranks):
         return ["random-ring", f"--way={self.way}", f"--bytes={self.message_bytes}"]
 
-    def record_series(self):
-        self.over_ranks("bandwidth", "Bandwidth of a rank", "MB/s", self.bandwidth_of)
+    def asked(self):
+        return {"way": self.way, "message_bytes": self.message_bytes}
 
-    def bandwidth_of(self, result):
-        # A byte in a microsecond is a megabyte in a second.
-        return 2 * self.message_bytes / min(result.times_us)
+    def record_series(self):
+        self.over_ranks("bandwidth", "Bandwidth of a rank", "MB/s", lambda result: result.bandwidth_mb_s)
 
     @rfmb.performance_function("MB/s")
     def bandwidth(self):
-        return self.bandwidth_of(self.largest)
+        return self.largest.bandwidth_mb_s

@@ -11,6 +11,7 @@ from reports.show.curve_plots import curve_plots
 from reports.show.headroom_bar import BOUND_AT
 from reports.show.heat_map_plots import heat_map_plots
 from reports.show.html_page import render_page
+from reports.show.mpi_libraries import library_listings
 from reports.show.node_strips import node_strips
 from reports.show.output_tails import output_tails
 from reports.show.pair_plots import pair_plots
@@ -70,6 +71,7 @@ def render(verdict: Verdict, past: Past = NO_PAST, folder: pathlib.Path | None =
         curves=curves,
         strips=node_strips(verdict.cases),
         pairs=pairs,
+        libraries=library_listings([found.case for found in verdict.cases]),
         predicted=predicted,
         predicted_plots=predictions,
         worse=[pair for pair in predicted if pair.is_worse],

@@ -124,6 +124,25 @@ def test_scaling_over_ranks(tmp_path):
     assert plots[0].caption == "Grey: ideal speed-up."
 
 
+def test_series_of_one_case_and_of_two_mpi_libraries(tmp_path):
+    points = [
+        {"series": series, "ranks": ranks, "speedup": 1.5, "efficiency": 0.75, "karp_flatt": None, "kappa_us": ranks,
+         "kappa_repeats_us": [ranks], "phi_us": 100.0, "heaviest_task_us": 2.0}
+        for series in ("step, 1 node", "step, 2 nodes")
+        for ranks in (2, 64)
+    ]  # fmt: skip
+    cases = [latency(environ=environ, check_class="EmtSeries", scaling=points) for environ in ("packaged", "mpich")]
+    speedup, _, _, kappa = plots_of(report(cases), tmp_path, scaling_plots)
+    assert speedup.header[1:] == tuple(
+        f"cpu {environ} {series}" for environ in ("packaged", "mpich") for series in ("step, 1 node", "step, 2 nodes")
+    )
+    assert [row[1:3] for row in kappa.rows] == [("2", "2"), ("64", "64")]
+    # At two ranks the heaviest task is no limit, at 64 it is 2 - 100 / 64 us.
+    limit = [source for source in drawn(kappa.item)[0] if list(source["x"]) == [64]]
+    assert any(math.isclose(source["y"][0], 2 - 100 / 64) for source in limit)
+    assert kappa.caption.endswith("no step is shorter than the heaviest task.")
+
+
 def test_ticks_are_whole_counts(tmp_path):
     points = curve([[1, 1.0], [2, 1.9], [3, 2.7]], x="Nodes", x_unit="", y="Speed-up", y_unit="", gated={})
     (plot,) = plots_of(report([latency(curves=points)]), tmp_path)

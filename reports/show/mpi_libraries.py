@@ -1,0 +1,124 @@
+"""MPI libraries side by side: the parallelisation cost κ′ of each at each number of ranks, and which differ.
+
+For a partition on which a run measured a series in several environments. An interval is that of the median over the
+rounds, from order statistics; libraries whose intervals do not touch differ.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import combinations
+
+from kappa.ground.figures import NOTHING, figure
+from kappa.record.evidence import Scaling
+from kappa.record.model import Case
+from kappa.sites.contract import Statistic
+from reports.acceptance.clause_statistics import Interval, interval_of
+from reports.show.provenance import Listing
+from reports.show.scaling_plots import points_of
+
+_MEDIAN = Statistic("median")
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One library at one number of ranks; ``None`` bounds where one round gives no interval."""
+
+    kappa_us: float
+    interval: Interval
+
+    def __str__(self) -> str:
+        low, high = self.interval.low, self.interval.high
+        sure = f" ({figure(low)} … {figure(high)})" if low is not None and high is not None else ""
+        return figure(self.kappa_us) + sure
+
+    def apart_from(self, other: "Cell") -> bool:
+        """Whether the intervals do not touch; without both nothing is said."""
+        bounds = (self.interval.low, self.interval.high, other.interval.low, other.interval.high)
+        if None in bounds:
+            return False
+        low, high, other_low, other_high = (float(bound or 0) for bound in bounds)
+        return high < other_low or other_high < low
+
+
+@dataclass(frozen=True)
+class Row:
+    series: str
+    ranks: int
+    cells: tuple[Cell | None, ...]
+    """In the order of the table's libraries; ``None`` where one has no such point."""
+    differ: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """``libraries`` are (environment, what it says of its MPI); ``method`` is how sure the intervals are."""
+
+    check: str
+    partition: str
+    libraries: tuple[tuple[str, str], ...]
+    rows: tuple[Row, ...]
+    method: str
+
+
+def compared_libraries(cases: Sequence[Case]) -> list[Comparison]:
+    """One for each check and partition with series in several environments; simulated ones have no library."""
+    groups: dict[tuple[str, str], dict[str, list[Case]]] = {}
+    for case in cases:
+        if points_of(case) and case.simulation is None:
+            environments = groups.setdefault((case.check_class or "", case.partition), {})
+            environments.setdefault(case.environ, []).append(case)
+    return [_comparison(*place, found) for place, found in groups.items() if len(found) > 1]
+
+
+def _comparison(check: str, partition: str, environments: dict[str, list[Case]]) -> Comparison:
+    cells = {
+        environment: {
+            (point.series, point.ranks): _cell(point) for case in of_environment for point in points_of(case)
+        }
+        for environment, of_environment in environments.items()
+    }
+    # Of all environments, in the order of the checks.
+    keys = list(dict.fromkeys(key for of_environment in cells.values() for key in of_environment))
+    rows = [_row(key, {environment: own.get(key) for environment, own in cells.items()}) for key in keys]
+    methods = {cell.interval.method for row in rows for cell in row.cells if cell}
+    return Comparison(
+        check,
+        partition,
+        tuple((name, next((case.provenance.mpi for case in found), "")) for name, found in environments.items()),
+        tuple(rows),
+        "; ".join(sorted(methods)),
+    )
+
+
+def _cell(point: Scaling) -> Cell:
+    return Cell(point.kappa_us, interval_of(_MEDIAN, point.kappa_repeats_us or (point.kappa_us,)))
+
+
+def _row(key: tuple[str, int], cells: dict[str, Cell | None]) -> Row:
+    there = [(name, cell) for name, cell in cells.items() if cell]
+    differ = []
+    for (one, first), (other, second) in combinations(there, 2):
+        if first.apart_from(second):
+            less, more = (one, other) if first.kappa_us < second.kappa_us else (other, one)
+            by = figure(abs(first.kappa_us - second.kappa_us), 2)
+            differ.append(f"{less} has {by} us less than {more}")
+    return Row(*key, tuple(cells.values()), tuple(differ))
+
+
+def library_listings(cases: Sequence[Case]) -> list[Listing]:
+    """A table of the page for each comparison."""
+    return [_listing(comparison) for comparison in compared_libraries(cases)]
+
+
+def _listing(found: Comparison) -> Listing:
+    libraries = "; ".join(f"{name}: {mpi or 'unknown MPI'}" for name, mpi in found.libraries)
+    return Listing(
+        f"{found.check} on {found.partition}",
+        ("Series", "Ranks", *(f"{name}: κ′ (us)" for name, _ in found.libraries), "Differ"),
+        [
+            (row.series, str(row.ranks), *(str(cell or "") for cell in row.cells), "; ".join(row.differ) or NOTHING)
+            for row in found.rows
+        ],
+        frozenset({"Ranks"}),
+        f"{libraries}. Medians; in brackets {found.method}. Libraries differ where these do not touch.",
+    )

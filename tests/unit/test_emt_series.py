@@ -1,0 +1,109 @@
+"""What the series of the EMT application over layouts runs, gates and records."""
+
+import json
+from types import SimpleNamespace
+
+import pytest
+from reframe.core.exceptions import ReframeError, SanityError
+
+from reframe_checks.application.emt_series import BOUND, UNBOUND, EmtSeries
+from reframe_checks.application.layouts import Layout
+
+KAPPA_US = {1: (0.1, 0.3, 0.2), 2: (5.0, 4.0, 40.0)}
+
+
+def result(recorded, ranks, kappa_us, **values):
+    """A recorded result with another overhead."""
+    found = json.loads(recorded)
+    step_us = found["sigma_us"] + found["phi_us"] / ranks + kappa_us
+    speedup = (found["sigma_us"] + found["phi_us"]) / step_us
+    figures = {
+        "ranks": ranks, "kappa_us": kappa_us, "kappa_block_p50_us": kappa_us, "speedup": speedup,
+        "efficiency": speedup / ranks, "karp_flatt": None if ranks == 1 else 0.5,
+        "step_us": {**found["step_us"], "mean": step_us, "block_p50": step_us, "max": 1e6},
+    }  # fmt: skip
+    return json.dumps({**found, **figures, **values}) + "\n"
+
+
+@pytest.fixture
+def check(recorded):
+    """Three rounds of one rank and of two on two nodes; one round of the latter was disturbed."""
+    text = recorded("emt/two_ranks.json")
+    base = json.loads(text)
+    made = SimpleNamespace(
+        simulated=False, exchange=base["exchange"], steps=base["steps"], rounds=3, bindings=[BOUND, UNBOUND],
+        laid_out=[Layout(1, 1), Layout(2, 1)], num_tasks_per_node=1, scaling=[], curves={}, changed={},
+        parsed=lambda parse, output: parse(output),
+        point=EmtSeries.point,
+    )  # fmt: skip
+
+    def output_text(name):
+        ranks, number = int(name.split("-")[1]), int(name.rpartition("-")[2].removesuffix(".json"))
+        return result(text, ranks, KAPPA_US[ranks][number - 1] + (1 if UNBOUND in name else 0), **made.changed)
+
+    def record_curve(name, x, y, points, gated):
+        made.curves[name] = (points, gated)
+
+    made.output_text, made.record_curve = output_text, record_curve
+    for name in ("result", "result_file", "record_series"):
+        setattr(made, name, getattr(EmtSeries, name).__get__(made))
+    return made
+
+
+def test_the_median_of_the_largest_layout_is_gated(check):
+    assert EmtSeries.read_results.__wrapped__(check)
+    assert EmtSeries.kappa.__wrapped__(check) == 5.0
+    assert check.curves["kappa, 2 nodes"] == ({2: 5.0}, {2: "kappa"})
+    assert check.curves["kappa, nodes filled"] == ({1: 0.2, 2: 5.0}, {2: "kappa"})
+    assert check.curves["kappa, 2 nodes, unbound"] == ({2: 6.0}, {})
+
+
+def test_every_round_is_recorded(check):
+    EmtSeries.read_results.__wrapped__(check)
+    assert [(point["series"], point["ranks"], point["kappa_us"]) for point in check.scaling] == [
+        ("step, 1 node, bound", 1, 0.2), ("step, 2 nodes, bound", 2, 5.0),
+        ("step, 1 node, unbound", 1, 1.2), ("step, 2 nodes, unbound", 2, 6.0),
+    ]  # fmt: skip
+    assert check.scaling[1]["kappa_repeats_us"] == list(KAPPA_US[2])
+
+
+@pytest.mark.parametrize(
+    ("values", "message"), [({"exchange": "slack"}, "in mode slack, asked for 2000 on 1 in mode step")]
+)
+def test_what_was_not_asked_for_is_refused(check, values, message):
+    check.changed = values
+    with pytest.raises(SanityError, match=message):
+        EmtSeries.read_results.__wrapped__(check)
+
+
+def laid_out(nodes=2, cores=4, **extras):
+    partition = SimpleNamespace(fullname="here:cpu", extras=extras, features=["binding"])
+    check = SimpleNamespace(
+        simulated=False, partition_nodes=nodes, cores_per_node=cores, current_partition=partition, layouts="",
+        program="emt", job=SimpleNamespace(launcher=SimpleNamespace(registered_name="srun")),
+    )  # fmt: skip
+    return check
+
+
+def test_both_bindings_where_the_partition_binds():
+    check = laid_out()
+    EmtSeries.lay_out_series(check)
+    assert check.bindings == [BOUND, UNBOUND]
+    assert (check.num_tasks, check.num_tasks_per_node) == (8, 4)
+    check.current_partition.features = []
+    EmtSeries.lay_out_series(check)
+    assert check.bindings == [UNBOUND]
+
+
+def test_nodes_that_share_a_machine_have_its_cores_together(monkeypatch):
+    monkeypatch.setattr("kappa.ground.busy_cores.BusyCores.cores", 2)
+    check = laid_out(shared_host={"cores_share": 0.1})
+    EmtSeries.lay_out_series(check)
+    assert [(layout.nodes, layout.ranks) for layout in check.laid_out] == [(1, 1), (1, 2), (2, 2)]
+
+
+def test_layouts_that_the_partition_has_not_name_it():
+    check = laid_out()
+    check.layouts = "4x4"
+    with pytest.raises(ReframeError, match=r"here:cpu: EmtSeries.layouts: layout 4x4 needs more than 2 nodes"):
+        EmtSeries.lay_out_series(check)
