@@ -32,6 +32,11 @@ int main(int argc, char** argv) {
     check->add_option("CASE", path, "case file (JSON)")->required();
     check->add_flag("--json", as_json, "print JSON");
 
+    int graph_ranks = 2;
+    auto* graph = app.add_subcommand("graph", "print which ranks exchange how much in a step: RANK RANK LINES BYTES");
+    graph->add_option("CASE", path, "case file (JSON)")->required();
+    graph->add_option("--ranks", graph_ranks, "to which the tasks are mapped")->check(CLI::Range(1, 100'000))->capture_default_str();
+
     auto* schema = app.add_subcommand("schema", "print the JSON Schema of case files");
 
     auto* generate = app.add_subcommand("generate", "write a synthetic case");
@@ -99,6 +104,7 @@ int main(int argc, char** argv) {
     CLI11_PARSE(app, argc, argv);
     try {
         if (check->parsed()) return emt::check_command(path, as_json);
+        if (graph->parsed()) return emt::graph_command(path, graph_ranks);
         if (alike->parsed()) return emt::alike_command(alike_options, argc, argv);
         if (schema->parsed()) return emt::schema_command();
         if (hq->parsed()) return emt::generate_command(generate_options);

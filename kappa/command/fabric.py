@@ -1,21 +1,29 @@
 """``kappa fabric``: the fabrics of simulated machines, what each of their numbers stands on, and what SimGrid reads."""
 
 import argparse
+import datetime
+import math
 import pathlib
 from collections.abc import Iterator
 
 from kappa.command.arguments import parser
 from kappa.fabrics.description import fabric_names, find_fabric, numbers
 from kappa.fabrics.hosts import host_slots
-from kappa.fabrics.simgrid_platform import platform_xml, settings
 from kappa.fabrics.schema import Fabric
 from kappa.fabrics.shapes import VARIANTS, variants
+from kappa.fabrics.simgrid_platform import platform_xml, settings
 from kappa.ground.errors import InputError
 from kappa.ground.figures import figure
+from kappa.ground.processes import stopping
 from kappa.ground.whole_files import write_atomically
-from kappa.sites.places import SITES, root
+from kappa.sites.places import SIMULATED_SITE, SITES, results_folder, root
 
-_DESCRIPTION = "The fabrics of simulated machines: site_configs/simulated/fabrics/NAME.yaml."
+TABLES = pathlib.Path("docs/simulated-tables.md")
+
+_DESCRIPTION = """\
+The fabrics of simulated machines: site_configs/simulated/fabrics/NAME.yaml.
+
+Exit status: 0 done, 2 a fabric is broken or unknown, or holds less than was asked for."""
 _EXAMPLES = """\
   kappa fabric list
   kappa fabric show hdr-8
@@ -29,6 +37,8 @@ def run(arguments: list[str]) -> int:
     words.add_argument("--folder", metavar="DIR", type=pathlib.Path, help="another folder with fabrics")
     actions = words.add_subparsers(dest="action", required=True, metavar="ACTION")
     actions.add_parser("list", help="each fabric in a line")
+    of_tables = actions.add_parser("tables", help="simulate the papers' machines and write their tables: 5 minutes")
+    of_tables.add_argument("-o", dest="output", metavar="FILE", type=pathlib.Path, default=TABLES)
     for name, summary in (
         ("show", "every number of a fabric, and its source"),
         ("platform", "the platform that SimGrid reads, as XML"),
@@ -40,21 +50,48 @@ def run(arguments: list[str]) -> int:
     folder = options.folder or root() / SITES / "simulated" / "fabrics"
     if options.action == "list":
         return _list(folder)
+    if options.action == "tables":
+        return _tables(folder, options.output)
     fabric = find_fabric(folder, options.name)
     if options.action == "show":
         print("\n".join(_shown(fabric)))
     elif options.action == "hosts":
         print("\n".join(host_slots(fabric, options.nodes, options.ranks_per_node)))
-    elif options.output:
-        write_atomically(options.output, platform_xml(fabric, options.variant, options.nodes), lasting=False)
     else:
-        print(platform_xml(fabric, options.variant, options.nodes), end="")
+        _write_platform(fabric, options)
+    return 0
+
+
+def _write_platform(fabric: Fabric, options: argparse.Namespace) -> None:
+    if options.node_latency_us is not None:
+        if not 0 <= options.node_latency_us < math.inf:
+            raise InputError(f"expected a node latency of 0 us or more, found {options.node_latency_us}")
+        fabric = fabric.with_node_latency(options.node_latency_us)
+    text = platform_xml(fabric, options.variant, options.nodes)
+    if options.output:
+        write_atomically(options.output, text, lasting=False)
+    else:
+        print(text, end="")
+
+
+def _tables(folder: pathlib.Path, output: pathlib.Path) -> int:
+    # Only this action runs anything.
+    from kappa.conduct.paper_tables import write_tables  # noqa: PLC0415
+    from kappa.conduct.session import Conductor  # noqa: PLC0415
+    from kappa.conduct.validation import using  # noqa: PLC0415
+
+    results = results_folder(SIMULATED_SITE)
+    with stopping() as stop, using(results) as lock:
+        work = results / "tables" / f"{datetime.datetime.now():%Y%m%dT%H%M%S}"
+        write_tables(output, folder, work, Conductor(stop, [lock]))
+    print(f"written to {output}")
     return 0
 
 
 def _add_options(platform: argparse.ArgumentParser, hosts: argparse.ArgumentParser) -> None:
     platform.add_argument("--variant", choices=VARIANTS, default="sound", help="default: sound")
     platform.add_argument("--nodes", metavar="N", type=_positive, help="only routes of the first N nodes")
+    platform.add_argument("--node-latency-us", metavar="US", type=float, help="in place of the fabric's, to sweep it")
     platform.add_argument("-o", dest="output", metavar="FILE", type=pathlib.Path, help="default: standard output")
     hosts.add_argument("--nodes", metavar="N", type=_positive, required=True)
     hosts.add_argument("--ranks-per-node", metavar="M", type=_positive, required=True)
@@ -111,6 +148,17 @@ def _shown(fabric: Fabric) -> Iterator[str]:
     widths = [max(len(row[column]) for row in rows) for column in range(3)]
     for row in rows:
         yield "  ".join([*(cell.ljust(width) for cell, width in zip(row, widths, strict=False)), row[3]])
+    by_size = fabric.software.by_size
+    if by_size:
+        yield ""
+        yield f"software.by_size: {by_size.source}"
+        for key in ("bytes", "send_us", "isend_us", "receive_us"):
+            yield f"  {key:<10}  {'  '.join(f'{value:>9.6g}' for value in getattr(by_size, key))}"
+    for each in fabric.calibration.held_out if fabric.calibration else ():
+        yield (
+            f"held out: {each.check}, {each.figures} figures: off by a factor of {each.median_factor:.3g} in the median"
+            f" and {each.largest_factor:.3g} at most"
+        )
     yield ""
     yield "SimGrid's settings: " + ", ".join(f"{key}={value}" for key, value in settings(fabric).items())
 

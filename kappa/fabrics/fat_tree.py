@@ -22,6 +22,8 @@ class FatTreeNetwork(Network):
         # Nodes below a switch of each level, and its switches that are above the same nodes.
         self._below = [math.prod(self._down[:level]) for level in range(self._levels + 1)]
         self._alike = [math.prod(self._up[:level]) for level in range(self._levels + 1)]
+        # From each first switch to each node: its other nodes take the same way.
+        self._between: dict[tuple[int, int], list[Hop] | None] = {}
         self.nodes = [f"n{number}" for number in range(tree.nodes.value)]
         for number, node in enumerate(self.nodes):
             self._add_link(node, self._switch(1, number // self._below[1], 0), link)
@@ -53,15 +55,18 @@ class FatTreeNetwork(Network):
         first, last = (f"n{each}-{self._switch(1, each // self._below[1], 0)}" for each in (source, target))
         if first not in self.cables or last not in self.cables:
             return None
-        lowest = next(level for level in range(1, self._levels + 1) if self._together(source, target, level))
-        for top in range(lowest, self._levels + 1):
-            inner = self._over(source, target, 1, top, 0)
-            if inner is not None:
-                return [Hop(first, True), *inner, Hop(last, False)]
-        return None
+        ends = source // self._below[1], target
+        if ends not in self._between:
+            self._between[ends] = self._inner(source, target)
+        inner = self._between[ends]
+        return None if inner is None else [Hop(first, True), *inner, Hop(last, False)]
 
-    def _together(self, source: int, target: int, level: int) -> bool:
-        return source // self._below[level] == target // self._below[level]
+    def _inner(self, source: int, target: int) -> list[Hop] | None:
+        """Between the first and the last switch; over a higher level than it takes only if those below are lost."""
+        levels = range(1, self._levels + 1)
+        lowest = next(level for level in levels if source // self._below[level] == target // self._below[level])
+        ways = (self._over(source, target, 1, top, 0) for top in levels[lowest - 1 :])
+        return next((way for way in ways if way is not None), None)
 
     def _over(self, source: int, target: int, level: int, top: int, alike: int) -> list[Hop] | None:
         """From the switch ``alike`` above ``source`` up to the level ``top`` and down again to ``target``'s."""

@@ -9,10 +9,7 @@ from kappa.ground.errors import InputError
 
 
 class Aggregator(NamedTuple):
-    """A switch that reduces what ``children`` send: numbers below the number of nodes are nodes, the rest aggregators.
-
-    Aggregator i of a tree over n nodes is numbered n + i.
-    """
+    """A switch that reduces what ``children`` send; aggregators are numbered as ranks that follow the others."""
 
     host: str
     children: list[int]
@@ -33,25 +30,35 @@ def host_slots(fabric: Fabric, nodes: int, ranks_per_node: int) -> list[str]:
     return [f"n{node}" for node in range(nodes) for _ in range(ranks_per_node)]
 
 
-def aggregators(fabric: Fabric, nodes: int, variant: Variant = "sound") -> list[Aggregator]:
+def aggregators(
+    fabric: Fabric, nodes: int, variant: Variant = "sound", ranks_per_node: int = 1
+) -> list[Aggregator]:
     """The tree of switches that reduces over the first ``nodes`` nodes, children before parents; the last is the root.
+
+    Their hosts follow those of :func:`host_slots`.
 
     :raises InputError: the fabric reduces nothing in its network, or has fewer nodes.
     """
     if not fabric.in_network:
         raise InputError(f"fabric {fabric.name} reduces nothing in its network: it has no key in_network")
-    host_slots(fabric, nodes, 1)
+    ranks = len(host_slots(fabric, nodes, ranks_per_node))
     network = network_of(fabric, variant)
     leaves = {f"n{node}": network.switch_of(f"n{node}") for node in range(nodes)}
     for root in network.switches:
-        ways = {leaf: network.way(root, leaf) for leaf in leaves.values()}
+        ways = {leaf: network.way(root, leaf) for leaf in dict.fromkeys(leaves.values())}
         # Straight down: as many cables to each leaf as there are levels between.
         if all(len(way) == int(root[1:].partition(".")[0]) for way in ways.values()):
-            return _numbered(root, list(ways.values()), leaves, nodes)
+            return _numbered(root, list(ways.values()), leaves, ranks)
     raise InputError(f"fabric {fabric.name}, {variant}: no switch is above all of the first {nodes} nodes")
 
 
-def _numbered(root: str, ways: list[list[str]], leaves: dict[str, str], nodes: int) -> list[Aggregator]:
+def tree_text(tree: list[Aggregator], ranks: int) -> str:
+    """As the pattern ``allreduce --where in-network`` reads it: ``AGGREGATOR: CHILD CHILD ...``, all of them ranks."""
+    return "".join(f"{ranks + place}: {' '.join(map(str, each.children))}\n" for place, each in enumerate(tree))
+
+
+def _numbered(root: str, ways: list[list[str]], leaves: dict[str, str], ranks: int) -> list[Aggregator]:
+    ranks_per_node = ranks // len(leaves)
     below: dict[str, list[str]] = {}
     for node, leaf in leaves.items():
         below.setdefault(leaf, []).append(node)
@@ -61,9 +68,15 @@ def _numbered(root: str, ways: list[list[str]], leaves: dict[str, str], nodes: i
     found: list[Aggregator] = []
 
     def add(switch: str) -> int:
-        children = [int(each[1:]) if each[0] == "n" else add(each) for each in below[switch]]
+        children: list[int] = []
+        for each in below[switch]:
+            if each[0] == "n":
+                first = int(each[1:]) * ranks_per_node
+                children += range(first, first + ranks_per_node)
+            else:
+                children.append(add(each))
         found.append(Aggregator(switch, children))
-        return nodes + len(found) - 1
+        return ranks + len(found) - 1
 
     add(root)
     return found

@@ -24,7 +24,7 @@ class Hop(NamedTuple):
 
 
 class Network(abc.ABC):
-    """``nodes`` and ``switches`` by name, and ``cables`` without those that are lost."""
+    """``nodes`` and ``switches``, and the ``cables`` that are not ``lost``, by name."""
 
     def __init__(self, lost: Collection[str] = ()) -> None:
         self.nodes: list[str] = []
@@ -32,12 +32,10 @@ class Network(abc.ABC):
         self.cables: dict[str, Cable] = {}
         self._lost = frozenset(lost)
         self._beside: dict[str, list[tuple[str, Hop]]] = {}
-        self.lost_cables: list[str] = []
 
     def _add(self, first: str, second: str, cable: Cable, name: str = "") -> None:
         name = name or f"{first}-{second}"
         if self._lost & {first, second, name}:
-            self.lost_cables.append(name)
             return
         self.cables[name] = cable
         self._beside.setdefault(first, []).append((second, Hop(name, True)))
@@ -78,12 +76,8 @@ class Network(abc.ABC):
 
     def cut_off(self) -> str | None:
         """The first node that no route leads to."""
-        known = self._reached(self.nodes[0])
+        known = self._reached(self.nodes[0]) if self.nodes[0] in self._beside else {}
         return next((node for node in self.nodes if node not in known), None)
-
-    def lost_unknown(self) -> list[str]:
-        """What is said to be lost and was never there."""
-        return sorted(self._lost - set(self.lost_cables) - set(self.switches))
 
     def latency_us(self, route: list[Hop]) -> float:
         return sum(self.cables[hop.cable].latency_us for hop in route)

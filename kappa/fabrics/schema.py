@@ -2,7 +2,7 @@
 
 from typing import Annotated, ClassVar, Literal
 
-from msgspec import Meta, Struct
+from msgspec import Meta, Struct, structs
 
 Origin = Literal["measured", "specification", "fitted", "assumed"]
 Text = Annotated[str, Meta(min_length=1)]
@@ -105,7 +105,7 @@ class Node(_Part, frozen=True, forbid_unknown_fields=True, kw_only=True):
     ranks: Count
     memory: Memory
     dma_gb_s: Number | None = None
-    """What the adapter moves from memory, and to it, for all ranks together; messages inside a node go there, too."""
+    """What the adapter moves from memory, and to it, for all ranks together; messages inside a node take it, too."""
 
 
 class SoftwareBySize(_Part, frozen=True, forbid_unknown_fields=True, kw_only=True):
@@ -137,7 +137,7 @@ class Calibration(_Part, frozen=True, forbid_unknown_fields=True, kw_only=True):
 class Software(_Part, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """``send_us`` and ``receive_us`` occupy the rank, for each message of at most ``eager_limit_bytes``.
 
-    ``node_latency_us`` delays a message that leaves its node and occupies nobody.
+    ``node_latency_us`` delays a message that leaves its node, or goes through its adapter, and occupies nobody.
     """
 
     mpi: Text
@@ -201,6 +201,14 @@ class Fabric(_Part, frozen=True, forbid_unknown_fields=True, kw_only=True):
     def error(self) -> float | None:
         """The largest factor on what was held out; ``None`` where nothing was."""
         return max(each.largest_factor for each in self.calibration.held_out) if self.calibration else None
+
+    def with_node_latency(self, microseconds: float) -> "Fabric":
+        """The same with another node latency, as when it is swept."""
+        latency = Number(value=microseconds, origin="assumed", source="swept")
+        return structs.replace(self, software=structs.replace(self.software, node_latency_us=latency))
+
+    def called(self, name: str) -> "Fabric":
+        return structs.replace(self, name=name)
 
     @property
     def shape(self) -> str:

@@ -11,6 +11,7 @@ from xml.sax.saxutils import escape, quoteattr
 from kappa.fabrics.network import Cable, Network
 from kappa.fabrics.schema import Fabric, Shared
 from kappa.fabrics.shapes import Variant, network_of
+from kappa.ground.errors import InputError
 
 _HEAD = """\
 <?xml version='1.0'?>
@@ -21,8 +22,10 @@ _HEAD = """\
 def platform_xml(fabric: Fabric, variant: Variant = "sound", nodes: int | None = None) -> str:
     """The whole fabric, or with ``nodes`` the routes between the first so many alone: fewer are sooner read.
 
-    :raises InputError: the fabric has no such variant.
+    :raises InputError: the fabric has no such variant, or fewer nodes.
     """
+    if nodes is not None and not 1 <= nodes <= fabric.nodes:
+        raise InputError(f"fabric {fabric.name} has {fabric.nodes} nodes; expected 1 to as many, found {nodes}")
     network = network_of(fabric, variant)
     shared = fabric.variants.shared if variant == "shared" else None
     lines = [
@@ -100,8 +103,9 @@ def _links(fabric: Fabric, network: Network, shared: Shared | None) -> Iterator[
         delay = fabric.software.node_latency_us.value / 2 if cable.ends[0][0] == "n" else 0
         yield _link(name, left.bandwidth_gb_s, left.latency_us + delay, "SPLITDUPLEX")
     memory, dma = fabric.node.memory, fabric.node.dma_gb_s
+    within = memory.latency_us.value + (fabric.software.node_latency_us.value if dma else 0)
     for node in network.nodes:
-        yield _link(f"memory-{node}", memory.bandwidth_gb_s.value, memory.latency_us.value, "SHARED")
+        yield _link(f"memory-{node}", memory.bandwidth_gb_s.value, within, "SHARED")
         yield from [_link(f"dma-{node}", dma.value, 0, "SPLITDUPLEX")] if dma else []
 
 

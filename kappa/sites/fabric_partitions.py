@@ -11,12 +11,11 @@ from kappa.fabrics.shapes import variants
 from kappa.ground.errors import InputError
 from kappa.ground.yaml_file import YamlFile, require_sound
 from kappa.sites.description import Fabrics
-from kappa.vocabulary.features import SIMULATED
+from kappa.vocabulary.features import PATTERNS, SHARP, SIMULATED
 from kappa.vocabulary.scales import EACH_NODE, ONE_NODE, TWO_NODES, WHOLE_PARTITION
 
 #: Names further folders of fabrics, separated as those of PATH.
 MORE_FABRICS = "KAPPA_FABRICS"
-_LEAST_NODES = {ONE_NODE: 1, EACH_NODE: 1, TWO_NODES: 2, WHOLE_PARTITION: 3}
 
 
 def put_fabrics(file: YamlFile, folder: pathlib.Path) -> None:
@@ -48,13 +47,16 @@ def put_fabrics(file: YamlFile, folder: pathlib.Path) -> None:
 
 
 def _partition(fabric: Fabric, variant: str, path: pathlib.Path) -> dict[str, Any]:
-    scales = [feature for feature, nodes in _LEAST_NODES.items() if fabric.nodes >= nodes]
+    scales = [WHOLE_PARTITION] if fabric.nodes > 1 else []
+    if fabric.calibration:  # there is a real one, whose scales it shall predict
+        scales += [feature for feature in (ONE_NODE, EACH_NODE, TWO_NODES) if feature not in scales]
+    sharp = [SHARP] if fabric.in_network else []
     return {
         "descr": fabric.descr if variant == "sound" else f"{fabric.descr}, {variant}",
         "nodes": fabric.nodes,
         "cores": {"per_node": fabric.ranks_per_node},
         "scheduler": "local",
         "launcher": "smpirun",
-        "features": [SIMULATED, "compute", *scales],
+        "features": [SIMULATED, PATTERNS, "compute", *sharp, *scales],
         "fabric": {"file": str(path), "variant": variant},
     }

@@ -6,7 +6,7 @@ from reframe.core.launchers import JobLauncher  # type: ignore[import-untyped]
 PLATFORM_FILE, HOSTS_FILE = "platform.xml", "hosts.txt"
 # A platform that is a program: it reads PLATFORM_FILE and counts what its links carry. SMPI's own model has no place
 # for that; with factors of 1, as in Kappa's platforms, it is the same as CM02.
-COUNTER = ("./link_use.so", "--cfg=network/model:CM02")
+COUNTER = ("./link_use.so", "--cfg=network/model:CM02", "--log=root.threshold:warning")
 
 
 @register_launcher("smpirun", local=True)

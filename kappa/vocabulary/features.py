@@ -11,6 +11,8 @@ from kappa.vocabulary.storage_targets import STORAGE_TARGETS, parallel
 from kappa.vocabulary.transports import CUDA_IPC, GDRCOPY, GPUDIRECT, RENDEZVOUS
 
 SIMULATED = "simulated"
+PATTERNS = "patterns"
+SHARP = "sharp"
 #: What no simulated partition has, and most checks need: it is listed by none.
 NODES_THAT_EXIST = "nodes_that_exist"
 
@@ -56,6 +58,8 @@ PARTITION_FEATURES = {
     "cores": "has every node's cores measured and compared (names the node from three nodes up)",
     "binding": "binds ranks to cores: Slurm's task affinity, and cores numbered one after the other or a topology of "
     "`processor`",
+    PATTERNS: "is measured by communication patterns: random ring, barriers by puts, irregular exchanges",
+    SHARP: "has switches that reduce (SHARP), which its environments' variables switch on",
     "compute": "is measured by HPL, STREAM and the EMT application",
     "nvidia": "has NVIDIA GPUs; needs `gpus_per_node`",
     "several_gpus": "has several of them in a node",

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from kappa.record.evidence import Census
 from kappa.sites.expected import Site
+from kappa.vocabulary.features import SIMULATED
 from kappa.vocabulary.scales import derived_features
 from reports.verdict.case_verdict import CaseVerdict, executed
 from reports.verdict.gaps import Gap
@@ -106,6 +107,8 @@ def _absent_cases(
 def _absent_scales(site: Site, mode: str, census: Census) -> Iterator[Gap]:
     expected = {partition for partitions in site.modes[mode].values() for partition in partitions}
     for name, partition in census.partitions.items():
+        if SIMULATED in partition.features:
+            continue  # what is of interest of a machine that does not exist is a matter of choice
         derived = derived_features(partition.nodes, partition.sockets, partition.numa_domains)
         for feature, why in derived.items() if name in expected else ():
             if feature in partition.features or any(entry.covers(feature, name) for entry in site.left_out):

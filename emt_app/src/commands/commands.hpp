@@ -63,6 +63,8 @@ struct AlikeOptions {
 
 int alike_command(const AlikeOptions& options, int argc, char** argv);
 int check_command(const std::string& path, bool as_json);
+/// Prints which of so many ranks exchange waves with each other.
+int graph_command(const std::string& path, int ranks);
 int schema_command();
 int generate_command(const GenerateOptions& options);
 int import_command(const ImportOptions& options);

@@ -10,7 +10,6 @@
 
 namespace emt {
 namespace {
-constexpr int kModes = 3;
 constexpr int kPairTag = 71, kOffsetTag = 72, kFirstLineTag = 100;
 constexpr int kMaxMessageBytes = 4096;  // larger ones leave the eager protocol of common MPI libraries
 }  // namespace
@@ -70,7 +69,7 @@ Exchange::Exchange(MPI_Comm comm, std::vector<CutLine> lines, ExchangeMode mode,
     int before = -1;
     for (auto& [key, n] : of_rank) {
         const int rank = key.first;
-        const int step_bytes = kModes * static_cast<int>(n->lines.size() * sizeof(double));
+        const int step_bytes = static_cast<int>(n->lines.size() * kLineBytes);
         if (mode == ExchangeMode::slack) n->batch = std::clamp(std::min(n->slack / 2, kMaxMessageBytes / step_bytes), 1, 64);
         n->depth = std::max(4, static_cast<int>(std::bit_ceil(static_cast<unsigned>(n->slack / n->batch + 2))));
         n->shared = !kSimulated && transport != Transport::message && node_rank[static_cast<std::size_t>(rank)] != MPI_UNDEFINED;

@@ -6,6 +6,7 @@
 #pragma once
 #include <mpi.h>
 
+#include <cstddef>
 #include <memory>
 #include <string>
 #include <vector>
@@ -14,6 +15,10 @@
 #include "solver/batch_view.hpp"
 
 namespace emt {
+
+/// What a line sends of each step in each direction: a wave of each mode.
+inline constexpr int kModes = 3;
+inline constexpr std::size_t kLineBytes = kModes * sizeof(double);
 
 enum class ExchangeMode { step, slack };
 enum class Transport { automatic, message, shared };

@@ -270,6 +270,7 @@ void allreduce(const Run& run, const AllReduce& options) {
                {"level_latency_us", in_network ? json(options.level_latency_us) : json()},
                {"segment_bytes", in_network ? json(options.segment_bytes) : json()},
                {"iterations", run.options().iterations},
+               {"largest_bytes", sizes.back()["bytes"]},
                {"sizes", sizes}},
               reduction.ranks());
 }

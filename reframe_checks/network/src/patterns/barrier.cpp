@@ -19,7 +19,11 @@ namespace {
 constexpr double kLate_s = 2e-3;
 
 void require_that_all_wait(const Run& run, PutBarrier& barrier) {
-    std::vector<int> late_ranks = {0, run.size() / 2, run.size() - 1};
+    std::vector<int> late_ranks = {run.size() / 2, 0, run.size() - 1};
+    if (kSimulated) {
+        late_ranks.resize(1);  // a barrier of many ranks takes a minute there
+    }
+    std::sort(late_ranks.begin(), late_ranks.end());
     late_ranks.erase(std::unique(late_ranks.begin(), late_ranks.end()), late_ranks.end());
     std::vector<int> others;
     for (int rank = 0; rank < run.size(); ++rank) {

@@ -23,8 +23,8 @@ struct Particles {
     std::string barrier = "before";
     bool within_nodes = true;
     int drawn = 1 << 18;
-    double drift = 0.01;
-    int record_bytes = 448;
+    double drift = 0.025;
+    int record_bytes = 1512;
     double pack_gb_s = 0;
 };
 void particles(const Run& run, const Particles& options);

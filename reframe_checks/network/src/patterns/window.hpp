@@ -63,6 +63,7 @@ class Words {
     Window window_;
     std::deque<std::uint64_t> sent_;  // stay where they are until they have arrived
     std::vector<MPI_Request> requests_;
+    double shortest_s_ = 1e9;  // wait for a word so far
 };
 
 }  // namespace patterns

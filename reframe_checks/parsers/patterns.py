@@ -1,0 +1,178 @@
+"""Results of ``pattern``, the program of communication patterns: a JSON object each, times of all iterations in µs."""
+
+import statistics
+from dataclasses import dataclass
+
+from reframe_checks.parsers.strict_json import Record
+from reframe_checks.parsers.text import Output, Quantity
+
+
+@dataclass(frozen=True)
+class Measured:
+    """What every pattern says; ``times_us``: of each iteration, the longest of all ranks."""
+
+    mpi: str
+    simulated: bool
+    ranks: int
+    nodes: int
+    times_us: tuple[float, ...]
+
+    @property
+    def shortest_us(self) -> float:
+        return min(self.times_us)
+
+    @property
+    def median_us(self) -> float:
+        return statistics.median(self.times_us)
+
+
+@dataclass(frozen=True)
+class RandomRing(Measured):
+    """Each rank sends ``message_bytes`` to each of its two neighbours."""
+
+    way: str
+    message_bytes: int
+
+    @property
+    def bandwidth_mb_s(self) -> float:
+        """Of a process, as HPC Challenge defines it: two messages in the time of the best iteration."""
+        return 2 * self.message_bytes / self.shortest_us
+
+
+@dataclass(frozen=True)
+class PutBarrier(Measured):
+    algorithm: str
+
+
+@dataclass(frozen=True)
+class ParticleExchange(Measured):
+    """``pack_us`` and ``put_us``: of each iteration, the longest of all ranks, maybe not of the same rank."""
+
+    barrier: str
+    within_nodes: bool
+    puts: int
+    put_bytes: int
+    packed_bytes: int
+    largest_put_bytes: int
+    pack_us: tuple[float, ...]
+    put_us: tuple[float, ...]
+
+    @property
+    def best(self) -> int:
+        """The iteration with the shortest time."""
+        return self.times_us.index(self.shortest_us)
+
+
+@dataclass(frozen=True)
+class NeighbourExchange(Measured):
+    message: str
+    pairs: int
+    lines: int
+    messages: int
+    message_bytes: int
+
+
+@dataclass(frozen=True)
+class PatternAllreduce(Measured):
+    """``times_us`` of the smallest size; ``sizes``: bytes -> times of each iteration."""
+
+    where: str
+    aggregators: int
+    sizes: dict[int, tuple[float, ...]]
+
+    @property
+    def median_of_sizes_us(self) -> dict[int, float]:
+        return {size: statistics.median(times) for size, times in self.sizes.items()}
+
+
+def random_ring(text: str, *, expect_ranks: int) -> RandomRing:
+    """
+    :raises ParseError: no JSON object of this pattern, format and ranks, a key missing or of another type,
+        or figures that contradict each other; so do all functions of this module.
+    """
+    record = _document(text, "random-ring", expect_ranks)
+    way = _one_of(record, "way", ("isend", "put", "get"))
+    return RandomRing(*_measured(record), way, record.integer("bytes", 1, Quantity.BYTES))
+
+
+def put_barrier(text: str, *, expect_ranks: int) -> PutBarrier:
+    record = _document(text, "barrier", expect_ranks)
+    return PutBarrier(*_measured(record), _one_of(record, "algorithm", ("ring", "recursive-doubling")))
+
+
+def particle_exchange(text: str, *, expect_ranks: int) -> ParticleExchange:
+    record = _document(text, "particles", expect_ranks)
+    mpi, simulated, ranks, nodes, times = _measured(record)
+    packed = record.integer("packed_bytes", 1, Quantity.BYTES)
+    put, largest = (record.integer(key, 0, Quantity.BYTES) for key in ("put_bytes", "largest_put_bytes"))
+    puts = record.integer("puts")
+    within_nodes = record.flag("within_nodes")
+    if put > min(packed, largest * puts) or largest > put:
+        raise record.error("at least the largest put, at most so many of them, and what was packed", "put_bytes")
+    if within_nodes and put != packed:
+        raise record.error("as many bytes as were packed", "put_bytes")
+    pack_us, put_us = (tuple(record.numbers(key, len(times), Quantity.OPERATION_US)) for key in ("pack_us", "put_us"))
+    for key, parts in (("pack_us", pack_us), ("put_us", put_us)):
+        if any(part > 1.001 * whole for part, whole in zip(parts, times, strict=True)):
+            raise record.error("no time longer than that of the whole iteration", key)
+    barrier = _one_of(record, "barrier", ("before", "after"))
+    return ParticleExchange(
+        mpi, simulated, ranks, nodes, times, barrier, within_nodes, puts, put, packed, largest, pack_us, put_us
+    )
+
+
+def neighbour_exchange(text: str, *, expect_ranks: int) -> NeighbourExchange:
+    record = _document(text, "neighbour", expect_ranks)
+    message = _one_of(record, "message", ("pair", "line"))
+    pairs, lines, messages = (record.integer(key, 1) for key in ("pairs", "lines", "messages"))
+    if lines < pairs or messages != 2 * (pairs if message == "pair" else lines):
+        raise record.error("a message in each direction for each pair or line", "messages")
+    sent = record.integer("message_bytes", messages, Quantity.BYTES)
+    return NeighbourExchange(*_measured(record), message, pairs, lines, messages, sent)
+
+
+def allreduce(text: str, *, expect_ranks: int) -> PatternAllreduce:
+    record = _document(text, "allreduce", expect_ranks)
+    iterations = record.integer("iterations", 1)
+    sizes: dict[int, tuple[float, ...]] = {}
+    for number, entry in enumerate(record.records("sizes")):
+        if entry.integer("bytes", 1, Quantity.BYTES) != 8 << number:
+            raise entry.error(f"sizes that double from 8 on, here {8 << number}", "bytes")
+        sizes[8 << number] = tuple(entry.numbers("times_us", iterations, Quantity.OPERATION_US))
+    if record.integer("largest_bytes", 8, Quantity.BYTES) != 4 << len(sizes):
+        raise record.error(f"the largest of the {len(sizes)} sizes", "largest_bytes")
+    where = _one_of(record, "where", ("host", "in-network"))
+    aggregators = record.integer("aggregators", 0, Quantity.RANKS)
+    if (aggregators > 0) != (where == "in-network"):
+        raise record.error("aggregators in the network, none on hosts", "aggregators")
+    return PatternAllreduce(*_common(record), sizes[8], where, aggregators, sizes)
+
+
+def _document(text: str, pattern: str, expect_ranks: int) -> Record:
+    output = Output.read(f"pattern {pattern}", text)
+    record = Record.parse(output, 1, len(output.lines))
+    if record.text("format") != "kappa-pattern" or record.integer("version") != 1:
+        raise record.error("kappa-pattern, version 1", "format")
+    if record.text("pattern") != pattern:
+        raise record.error(f"the pattern {pattern}", "pattern")
+    if record.integer("ranks", 2, Quantity.RANKS) != expect_ranks:
+        raise record.error(f"{expect_ranks} ranks", "ranks")
+    return record
+
+
+def _common(record: Record) -> tuple[str, bool, int, int]:
+    ranks, nodes = record.integer("ranks"), record.integer("nodes", 1, Quantity.RANKS)
+    if nodes > ranks:
+        raise record.error("no more nodes than ranks", "nodes")
+    return record.text("mpi"), record.flag("simulated"), ranks, nodes
+
+
+def _measured(record: Record) -> tuple[str, bool, int, int, tuple[float, ...]]:
+    times = record.numbers("times_us", record.integer("iterations", 1), Quantity.OPERATION_US)
+    return *_common(record), tuple(times)
+
+
+def _one_of(record: Record, key: str, choices: tuple[str, ...]) -> str:
+    if (value := record.text(key)) not in choices:
+        raise record.error(" or ".join(choices), key)
+    return value

@@ -1,0 +1,136 @@
+"""The papers' tables as simulated, in Markdown: NSIM-ACE, the EMT paper's fabrics, and sums in the network."""
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from kappa.ground.figures import NOTHING, figure
+from kappa.record.model import Case
+
+#: What NSIM-ACE's own simulator took at 512 processes (4.1.1, 4.2.3), s.
+WALL_S = {("RandomRing", "put"): 40.0, ("PutBarrier", "ring"): 148.0, ("PutBarrier", "recursive-doubling"): 0.33}
+
+
+@dataclass(frozen=True)
+class Kappa:
+    """kappa' of the EMT paper on a fabric; ``how`` says whether a number of the fabric was fitted to it."""
+
+    fabric: str
+    ranks: int
+    paper_us: float
+    how: str
+
+
+KAPPAS = (
+    Kappa("hdr-8", 48, 11, "fitted: the overhead of a message"),
+    Kappa("hdr-3", 96, 11, "predicted with the overhead of hdr-8"),
+    Kappa("numalink-7", 150, 22, "fitted: the overhead of a message"),
+    Kappa("flex-grid", 128, 19, "predicted with the overhead of numalink-7"),
+    Kappa("qdr-8", 17, 90, "fitted: a latency between nodes"),
+    Kappa("qdr-8", 128, 105, "predicted with that latency"),
+)
+
+Table = Mapping[str, Sequence[Case]]
+
+
+def table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    lines = [header, ["---"] * len(header), *rows]
+    return "".join(f"| {' | '.join(line)} |\n" for line in lines)
+
+
+def points(cases: Iterable[Case], check: str, curve: str, **parameters: str) -> dict[int, float]:
+    """A curve of the case of ``check`` with these parameters: ranks -> figure; empty when there is none."""
+    for case in cases:
+        if case.check_class == check and parameters.items() <= case.parameters.items() and curve in case.curves:
+            return {round(x): y for x, y in case.curves[curve].points}
+    return {}
+
+
+def over_ranks(columns: Mapping[str, Mapping[int, float]], unit: str) -> str:
+    """A row for each number of ranks, a column for each curve."""
+    ranks = sorted({count for column in columns.values() for count in column})
+    header = ["ranks", *(f"{name}, {unit}" for name in columns)]
+    rows = [[str(count), *(_shown(column.get(count)) for column in columns.values())] for count in ranks]
+    return table(header, rows)
+
+
+def random_ring(found: Table) -> str:
+    """Bandwidth of a process in GB/s, by the way of sending."""
+    columns = {
+        f"{fabric}, {way}": {
+            ranks: value / 1000 for ranks, value in points(found[fabric], "RandomRing", "bandwidth", way=way).items()
+        }
+        for fabric in ("nsim-ace-16", "nsim-ace-256")
+        for way in ("isend", "put", "get")
+    }
+    return over_ranks(columns, "GB/s")
+
+
+def barriers(found: Table) -> str:
+    columns = {
+        f"{fabric}, {algorithm}": points(found[fabric], "PutBarrier", "latency", algorithm=algorithm)
+        for fabric in ("nsim-ace-16", "nsim-ace-256")
+        for algorithm in ("ring", "recursive-doubling")
+    }
+    return over_ranks(columns, "us")
+
+
+def swept(found: Table, latencies_us: Mapping[str, float], algorithm: str) -> str:
+    """Barriers over the node latency; ``latencies_us``: fabric -> node latency."""
+    columns = {
+        f"{figure(us)} us": points(found[fabric], "PutBarrier", "latency", algorithm=algorithm)
+        for fabric, us in latencies_us.items()
+    }
+    return over_ranks(columns, "us")
+
+
+def particles(found: Table) -> str:
+    names = [(barrier, within) for within in ("yes", "no") for barrier in ("before", "after")]
+    columns = {
+        f"barrier {barrier} packing{'' if within == 'yes' else ', between nodes only'}": {
+            ranks: us / 1000
+            for ranks, us in points(
+                found["nsim-ace-256"], "ParticleExchange", "put_time", barrier=barrier, within_nodes=within
+            ).items()
+        }
+        for barrier, within in names
+    }
+    return over_ranks(columns, "ms")
+
+
+def wall_times(found: Table, ranks: int = 512) -> str:
+    rows = []
+    for (check, parameter), paper_s in WALL_S.items():
+        key = "way" if check == "RandomRing" else "algorithm"
+        took = points(found["nsim-ace-256"], check, "wall time", **{key: parameter}).get(ranks)
+        rows.append([f"{check}, {parameter}", _shown(took), figure(paper_s)])
+    return table([f"{ranks} ranks", "wall time here, s", "NSIM-ACE, s"], rows)
+
+
+def kappas(found: Table) -> str:
+    rows = []
+    for one in KAPPAS:
+        curve = points(found[one.fabric], "EmtSeries", "kappa, nodes filled", exchange="step")
+        value = curve.get(one.ranks)
+        off = "" if value is None else f"{100 * (value / one.paper_us - 1):+.0f} %"
+        rows.append([one.fabric, str(one.ranks), figure(one.paper_us), _shown(value), off, one.how])
+    return table(["fabric", "ranks", "κ′ in the paper, us", "simulated, us", "off by", "how"], rows)
+
+
+def in_network(found: Table) -> str:
+    """How many times longer sums by hosts take than sums in the network."""
+    sharp = points(found["edr-sharp"], "PatternAllreduce", "latency_8B", where="in-network")
+    hosts = points(found["edr-sharp"], "PatternAllreduce", "latency_8B", where="host")
+    roce = points(found["roce"], "PatternAllreduce", "latency_8B", where="host")
+    rows = [
+        [
+            str(nodes), _shown(hosts.get(nodes)), _shown(us), _shown(roce.get(nodes)),
+            _shown(hosts.get(nodes, math.nan) / us), _shown(roce.get(nodes, math.nan) / us),
+        ]
+        for nodes, us in sharp.items()
+    ]  # fmt: skip
+    return table(["nodes", "hosts, us", "in the network, us", "RoCE, us", "hosts / network", "RoCE / network"], rows)
+
+
+def _shown(value: float | None) -> str:
+    return NOTHING if value is None or math.isnan(value) else figure(value, 3)
