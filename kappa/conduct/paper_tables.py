@@ -52,8 +52,8 @@ Recursive doubling:
 {swept_doubling}
 ### Particle exchange, 256 nodes: time to put
 
-The paper (figure 3): below 10 % from the machine at 32 processes; the barrier before packing is better up to 128; inside
-nodes and between them both count. Sizes here follow a model of the decomposition, in the paper recorded ones.
+The paper (figure 3): below 10 % from the machine at 32 processes; the barrier before packing is better up to 128;
+inside nodes and between them both count. Sizes here follow a model of the decomposition, in the paper recorded ones.
 
 {particles}
 ### Wall time of the simulation

@@ -170,8 +170,6 @@ def check_environments(file: YamlFile, described: SiteFile) -> None:
         here: Path = ("environments", name)
         if name not in listed:
             file.refuse(here, "no partition has it among its `environments`")
-        for number, mode in enumerate(environment.modes):
-            file.require_known((*here, "modes", number), mode, MODES, "mode")
         if environment.modules and described.modules_system == "nomod":
             file.refuse((*here, "modules"), "no modules system would load them: set modules_system, as to lmod")
         if name in table.names():

@@ -89,8 +89,6 @@ Variables = dict[str, str | int]
 
 class Environment(EnvironmentExtras, forbid_unknown_fields=True, frozen=True, kw_only=True):
     features: list[str]
-    modes: list[str] = []
-    """The only ones in which there is the environment, by `kappa validate`; without it there always is."""
     path: list[str] = []
     """Folders that go first on PATH; relative to the repository."""
     env_vars: Variables = {}

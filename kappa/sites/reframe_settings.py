@@ -57,9 +57,8 @@ def settings_of(site: SiteDescription, results: pathlib.Path) -> dict[str, Any]:
     """The ``site_configuration`` of the site, whose results go below ``results``."""
     described = site.described
     environments = _environments(site)
+    offered = [environment["name"] for environment in environments]
     mode = os.environ.get(MODE_VARIABLE)
-    left_out = {name for name, one in described.environments.items() if one.modes and mode not in one.modes}
-    offered = [environment["name"] for environment in environments if environment["name"] not in left_out]
     if any(one.launcher == "smpirun" for one in described.partitions.values()):
         from kappa.sites import smpirun  # noqa: F401, PLC0415  # ReFrame then knows the launcher
     names = environment_names(site.name)

@@ -98,9 +98,6 @@ ENVIRONMENT_FEATURES = {
     "btio": EnvironmentFeature("`bt.CLASS.x.mpi_io_full`, `bt.CLASS.x.mpi_io_simple`, `bt.CLASS.x.ep_io`"),
     "emt": EnvironmentFeature("`emt`"),
     "emt-build": EnvironmentFeature(f"{_BUILT_HERE}, and what the EMT application's README lists", "build_dir"),
-    "emt-other-mpi": EnvironmentFeature(
-        "what `emt-build` has, with a further MPI library, which is only compared with the first", "build_dir"
-    ),
     "sweep-build": EnvironmentFeature(
         f"{_BUILT_HERE}, OpenMP, nlohmann-json, CLI11, for the suite's own programs", "build_dir"
     ),

@@ -42,13 +42,14 @@ class EmtSeries(EmtCheck):
     time_limit = "1h"
     modes = ("acceptance",)
     on_fabrics = True
-    needs_environ = ["emt|emt-build|emt-other-mpi"]
     exchange = rfmb.parameter(["step", "slack"], loggable=True)
     informational = ["step_time", "phi", "imbalance", "speedup", "efficiency"]
     hint = "compare kappa' with the OSU latency of the same nodes, and the layouts with each other"
     #: As ``1x8 4x2``; by default doublings up to all nodes and all cores of each.
     layouts = rfmb.variable(str, value="")
     rounds = rfmb.variable(int, value=5)
+    #: `message` for MPI libraries to be compared: within a node `auto` does without them.
+    transport = rfmb.variable(str, value="auto")
     #: Of a simulated fabric.
     ranks = rfmb.variable(typ.List[int], value=[1, 2, 4, 8, 16, 32, 48, 64, 96, 128, 150])
     phi_us = rfmb.variable(float, int, value=100)
@@ -56,6 +57,7 @@ class EmtSeries(EmtCheck):
     tunable = {
         **EmtCheck.tunable,
         "layouts": Tunable("text", "", "nodes and ranks on each, as `1x8 4x2`, instead of all doublings"),
+        "transport": Tunable("text", "", "`auto`, or `message` for ranks of a node to exchange by MPI, too"),
         "rounds": Tunable("whole number", "", "of all layouts; the median is gated"),
         "ranks": Tunable("whole numbers", "", "of a simulated fabric, whose nodes are filled one after the other"),
         "phi_us": Tunable("number", "us", "work of a step of all tasks, injected on a simulated fabric"),
@@ -103,7 +105,8 @@ class EmtSeries(EmtCheck):
         injected = [f"--inject-phi-us={self.phi_us:g}"] if self.simulated else []
         words = [
             self.launch_on(layout.ranks, layout.per_node), options, shlex.quote(self.program), "run", "network.json",
-            f"--steps={self.steps}", f"--warm-up={self.steps // 10}", f"--exchange={self.exchange}", *injected,
+            f"--steps={self.steps}", f"--warm-up={self.steps // 10}", f"--exchange={self.exchange}",
+            f"--transport={shlex.quote(self.transport)}", *injected,
             f"--result={self.result_file(layout, binding, number)}",
         ]  # fmt: skip
         return " ".join(filter(None, words))

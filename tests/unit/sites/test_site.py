@@ -8,7 +8,7 @@ import yaml
 from kappa.ground.errors import InputError
 from kappa.sites.expected import load_site
 from kappa.sites.facts import PROVIDERS
-from kappa.sites.reframe_settings import MODE_VARIABLE, settings_of
+from kappa.sites.reframe_settings import settings_of
 from kappa.sites.site_file import describe
 
 REPOSITORY = pathlib.Path(__file__).parents[3]
@@ -82,7 +82,6 @@ def site(tmp_path):
         ("partition_defaults", "partition_default", 2, "did you mean 'partition_defaults'?"),
         ("    hpl: xhpl\n", "", 14, "hpl needs the key hpl"),
         ("hpl: xhpl", "hpl: xhlp", 15, "unknown name 'xhlp': did you mean 'xhpl'?"),
-        ("    hpl: xhpl", "    hpl: xhpl\n    modes: [ful]", 16, "unknown mode 'ful': did you mean 'full'?"),
         ("    hpl: xhpl", "    hpl: xhpl\n    cxx: g++ -O3", 16, "cxx: Expected str matching regex"),
         ("[osu, hpl]", "[osu]", 15, "contradicts `features`, which has no hpl"),
         ("nodes: 4", "nodes: {fact: nodes}", 6, "unknown fact 'nodes'"),
@@ -145,14 +144,6 @@ def test_an_environment_names_its_compilers(site, tmp_path):
     [environment] = made["environments"]
     assert (environment["cxx"], environment["extras"]["cxx"]) == ("smpicxx", "smpicxx")
     assert "cc" not in environment
-
-
-def test_an_environment_of_some_modes(site, tmp_path, monkeypatch):
-    described = describe(site("    hpl: xhpl", "    hpl: xhpl\n    modes: [full]"))
-    for mode, names in (("full", ["system"]), ("nightly", [])):
-        monkeypatch.setenv(MODE_VARIABLE, mode)
-        [partition] = settings_of(described, tmp_path)["systems"][0]["partitions"]
-        assert partition["environs"] == names
 
 
 def test_what_reframe_is_given(site, tmp_path):
