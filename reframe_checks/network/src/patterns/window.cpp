@@ -17,7 +17,7 @@ constexpr std::size_t kPage = 4096;
 constexpr unsigned kSpins = 200;
 // Whoever waits for longer makes sure that what it has put itself is on its way: MPI may wait with a put for a flush.
 constexpr double kFlushAfter_s = 1e-3;
-// What a look takes in a simulation. So that there are not too many: none before this share of the shortest wait so far, and
+// What a look takes in a simulation. So that there are not too many: none before this share of the shortest of the last waits, and
 // after a long wait a word is seen later by a share of it.
 constexpr std::size_t kUnderWay = 4;
 constexpr double kLook_s = 2e-8;
@@ -100,7 +100,7 @@ void Words::wait(std::size_t slot, int sender, std::uint64_t word, std::uint64_t
         const double time = now();
         since = since < 0 ? time : since;
         if (found == word || found == or_word) {
-            shortest_s_ = std::min(shortest_s_, time - since);
+            waited_s_[words_seen_++ % waited_s_.size()] = time - since;
             return;
         }
         if (time - since > run_.options().timeout_s) {
@@ -110,8 +110,9 @@ void Words::wait(std::size_t slot, int sender, std::uint64_t word, std::uint64_t
             throw std::runtime_error(text.str());
         }
         if constexpr (kSimulated) {
-            const bool first = looks == 1 && shortest_s_ < kLongWait_s;
-            nap(first ? kSure * shortest_s_ : std::max(kLook_s, time - since > kLongWait_s ? kLongLook * (time - since) : 0));
+            const double usual_s = kSure * *std::min_element(waited_s_.begin(), waited_s_.end());
+            const double long_s = time - since > kLongWait_s ? kLongLook * (time - since) : 0;
+            nap(std::max({kLook_s, looks == 1 && usual_s < kLongWait_s ? usual_s : 0, long_s}));
         } else {
             int done = 0;
             MPI_Testall(static_cast<int>(requests_.size()), requests_.data(), &done, MPI_STATUSES_IGNORE);

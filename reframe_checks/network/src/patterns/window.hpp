@@ -3,6 +3,7 @@
 
 #include <mpi.h>
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
@@ -63,7 +64,9 @@ class Words {
     Window window_;
     std::deque<std::uint64_t> sent_;  // stay where they are until they have arrived
     std::vector<MPI_Request> requests_;
-    double shortest_s_ = 1e9;  // wait for a word so far
+    // In a simulation, for the last words.
+    std::array<double, 4> waited_s_{};
+    std::size_t words_seen_ = 0;
 };
 
 }  // namespace patterns
