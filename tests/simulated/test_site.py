@@ -30,7 +30,8 @@ def validated(results, *options):
         env={**os.environ, "KAPPA_RESULTS": str(results)}, capture_output=True, text=True, check=False, cwd=REPOSITORY,
     )  # fmt: skip
     reports = sorted(results.glob("runs/*/run-report.json"))
-    cases = [case for run in json.loads(reports[-1].read_text())["runs"] for case in run["testcases"]] if reports else []
+    runs = json.loads(reports[-1].read_text())["runs"] if reports else []
+    cases = [case for run in runs for case in run["testcases"]]
     return done.returncode, done.stdout + done.stderr, cases
 
 
