@@ -88,7 +88,7 @@ def write_tables(path: pathlib.Path, fabrics: pathlib.Path, work: pathlib.Path, 
     base = find_fabric(fabrics, "nsim-ace-16")
     sweeps: dict[str, float] = {}
     for us in NODE_LATENCIES_US:
-        fabric = base.with_node_latency(PUTS_OF_A_NODE * us).called(f"nsim-ace-16-{us:g}")
+        fabric = base.with_node_latency(PUTS_OF_A_NODE * us).called(f"nsim-ace-16-{1000 * us:g}ns")
         sweeps[fabric.name] = us
         found |= simulate([fabric], ["PutBarrier"], work / fabric.name, conductor)
     document = _DOCUMENT.format(

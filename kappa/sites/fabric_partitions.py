@@ -11,7 +11,7 @@ from kappa.fabrics.shapes import variants
 from kappa.ground.errors import InputError
 from kappa.ground.yaml_file import YamlFile, require_sound
 from kappa.sites.description import Fabrics
-from kappa.vocabulary.features import PATTERNS, SHARP, SIMULATED
+from kappa.vocabulary.features import LARGE_PUTS, PATTERNS, SHARP, SIMULATED
 from kappa.vocabulary.scales import EACH_NODE, ONE_NODE, TWO_NODES, WHOLE_PARTITION
 
 #: Names further folders of fabrics, separated as those of PATH.
@@ -57,6 +57,6 @@ def _partition(fabric: Fabric, variant: str, path: pathlib.Path) -> dict[str, An
         "cores": {"per_node": fabric.ranks_per_node},
         "scheduler": "local",
         "launcher": "smpirun",
-        "features": [SIMULATED, PATTERNS, "compute", *sharp, *scales],
+        "features": [SIMULATED, PATTERNS, LARGE_PUTS, "compute", *sharp, *scales],
         "fabric": {"file": str(path), "variant": variant},
     }

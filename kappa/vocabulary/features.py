@@ -12,6 +12,7 @@ from kappa.vocabulary.transports import CUDA_IPC, GDRCOPY, GPUDIRECT, RENDEZVOUS
 
 SIMULATED = "simulated"
 PATTERNS = "patterns"
+LARGE_PUTS = "large_puts"
 SHARP = "sharp"
 #: What no simulated partition has, and most checks need: it is listed by none.
 NODES_THAT_EXIST = "nodes_that_exist"
@@ -59,6 +60,8 @@ PARTITION_FEATURES = {
     "binding": "binds ranks to cores: Slurm's task affinity, and cores numbered one after the other or a topology of "
     "`processor`",
     PATTERNS: "is measured by communication patterns: random ring, barriers by puts, irregular exchanges",
+    LARGE_PUTS: "takes one-sided puts of megabytes between nodes, as RDMA does; Open MPI's pt2pt component, which it has "
+    "for TCP, hangs in them",
     SHARP: "has switches that reduce (SHARP), which its environments' variables switch on",
     "compute": "is measured by HPL, STREAM and the EMT application",
     "nvidia": "has NVIDIA GPUs; needs `gpus_per_node`",

@@ -3,6 +3,7 @@
 import reframe as rfm
 import reframe.core.builtins as rfmb
 
+from kappa.vocabulary.features import LARGE_PUTS, PATTERNS
 from kappa.vocabulary.tunables import Tunable
 from reframe_checks.network.pattern_base import PatternCheck
 from reframe_checks.parsers import patterns
@@ -14,6 +15,7 @@ class ParticleExchange(PatternCheck):
     parse = staticmethod(patterns.particle_exchange)
     family = "network/particle-exchange"
     measured_s = 4
+    needs_partition = [PATTERNS, LARGE_PUTS]
     barrier = rfmb.parameter(["before", "after"], loggable=True)
     within_nodes = rfmb.parameter(["yes", "no"], loggable=True)
     informational = ["pack_time"]

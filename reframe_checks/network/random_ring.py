@@ -3,6 +3,7 @@
 import reframe as rfm
 import reframe.core.builtins as rfmb
 
+from kappa.vocabulary.features import LARGE_PUTS
 from kappa.vocabulary.tunables import Tunable
 from reframe_checks.network.pattern_base import PatternCheck
 from reframe_checks.parsers import patterns
@@ -23,6 +24,13 @@ class RandomRing(PatternCheck):
         **PatternCheck.tunable,
         "message_bytes": Tunable("whole number", "B", "to each of both neighbours"),
     }
+
+    @classmethod
+    def alternative_features(cls):
+        return [[*features, *more] for features in super().alternative_features() for more in ([], [LARGE_PUTS])]
+
+    def chosen_features(self):
+        return [*super().chosen_features(), *([LARGE_PUTS] if self.way == "put" else [])]
 
     def pattern_words(self, ranks):
         return ["random-ring", f"--way={self.way}", f"--bytes={self.message_bytes}"]

@@ -15,7 +15,7 @@ def with_software(fabric: Fabric, share: float) -> Fabric:
         receive_us=_times(software.receive_us, share),
         by_size=_sizes_times(software.by_size, share) if software.by_size else None,
     )
-    return msgspec.structs.replace(fabric, name=f"{fabric.name}-software-{share:g}", software=changed)
+    return msgspec.structs.replace(fabric, name=f"{fabric.name}-software-{1000 * share:g}", software=changed)
 
 
 def with_times_nodes(fabric: Fabric, times: int) -> Fabric:
