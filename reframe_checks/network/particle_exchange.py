@@ -27,7 +27,7 @@ class ParticleExchange(PatternCheck):
     pack_gb_s = rfmb.variable(float, int, value=1)
     tunable = {
         **PatternCheck.tunable,
-        "drawn": Tunable("whole number", "", "particles that are drawn, each of which stands for 448 B"),
+        "drawn": Tunable("whole number", "", "particles that are drawn, each of which stands for 1512 B"),
         "pack_gb_s": Tunable("number", "GB/s", "at which a rank of a fabric packs"),
     }
 

@@ -30,6 +30,7 @@ from reframe_checks.parsers import (
     nvbandwidth,
     osu,
     pair_sweep,
+    patterns,
     placement,
     ring_traffic,
     sinfo,
@@ -194,6 +195,18 @@ CASES = {
             ".alone[].latency_us", ".alone[].bandwidths_mbps[]",
         ],
     ),
+    **{
+        f"pattern {name}": Case(
+            f"patterns/{name}.json", partial(parse, expect_ranks=4), alone=[".mpi", ".times_us[]", *alone]
+        )
+        for name, parse, alone in (
+            ("random_ring", patterns.random_ring, [".message_bytes"]),
+            ("put_barrier", patterns.put_barrier, []),
+            ("particles", patterns.particle_exchange, [".puts", ".packed_bytes", ".pack_us[]", ".put_us[]"]),
+            ("neighbour", patterns.neighbour_exchange, [".message_bytes"]),
+            ("simulated_allreduce", patterns.allreduce, [".aggregators", ".sizes[][]"]),
+        )
+    },
     "node_sweep": Case(
         "node_sweep/four_nodes.json",
         node_sweep.parse,

@@ -14,6 +14,7 @@
 // of every sum is compared with what it has to be.
 
 #include <algorithm>
+#include <exception>
 #include <fstream>
 #include <map>
 #include <sstream>
@@ -100,7 +101,11 @@ class Reduction {
         ranks_ = run.size() - aggregators;
         MPI_Comm_split(MPI_COMM_WORLD, aggregates() ? 1 : 0, run.rank(), &peers_);
     }
-    ~Reduction() { MPI_Comm_free(&peers_); }
+    ~Reduction() {
+        if (std::uncaught_exceptions() == 0) {  // all ranks have to come here
+            MPI_Comm_free(&peers_);
+        }
+    }
     Reduction(const Reduction&) = delete;
     Reduction& operator=(const Reduction&) = delete;
 

@@ -1,5 +1,7 @@
 #include "put_barrier.hpp"
 
+#include <algorithm>
+
 namespace patterns {
 namespace {
 
@@ -52,7 +54,15 @@ std::vector<BarrierStep> barrier_steps(BarrierKind kind, int rank, int size) {
 PutBarrier::PutBarrier(const Run& run, BarrierKind kind)
     : run_(run),
       steps_(barrier_steps(kind, run.rank(), run.size())),
-      words_(run, kind == BarrierKind::ring ? at(run.size()) : 32, receivers(steps_)) {}
+      words_(run, kind == BarrierKind::ring ? at(run.size()) : 32, receivers(steps_)) {
+    if constexpr (kSimulated) {
+        run_.start_together();
+        const auto puts = [](const BarrierStep& step) { return step.put_to >= 0; };
+        const auto step = std::find_if(steps_.begin(), steps_.end(), puts);  // there is one
+        words_.learn_to_flush(word_of(run_.rank(), step->slot, 0), step->put_to, at(step->slot));  // a word of no barrier
+        run_.start_together();
+    }
+}
 
 void PutBarrier::wait() {
     ++number_;

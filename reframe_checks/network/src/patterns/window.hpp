@@ -58,10 +58,15 @@ class Words {
     [[nodiscard]] std::uint64_t look(std::size_t slot) const;
     // All words that were put have arrived. Belongs outside of what is timed.
     void complete();
+    // In a simulation. The simulator walks through all puts that nobody has flushed, with each of them, and a flush takes the
+    // receive overhead of messages, although nobody receives a put. Where that costs no time, few puts stay without a flush
+    // from now on.
+    void learn_to_flush(std::uint64_t word, int partner, std::size_t slot);
 
   private:
     const Run& run_;
     Window window_;
+    bool flushes_early_ = false;
     std::deque<std::uint64_t> sent_;  // stay where they are until they have arrived
     std::vector<MPI_Request> requests_;
     // In a simulation, for the last words.

@@ -1,0 +1,80 @@
+"""The communication patterns on ranks of this machine: what arrives is right, and what is wrong or missing is said."""
+
+import pytest
+
+from reframe_checks.parsers import patterns
+
+GRAPH = "0 1 2 24  # rank, rank, lines, bytes\n1 2 3 24\n"
+SMALL = {
+    "random-ring --way=isend --bytes=1003": patterns.random_ring,
+    "random-ring --way=put --bytes=1003": patterns.random_ring,
+    "random-ring --way=get --bytes=1003": patterns.random_ring,
+    "barrier --algorithm=ring": patterns.put_barrier,
+    "barrier --algorithm=recursive-doubling": patterns.put_barrier,
+    "particles --barrier=before --drawn=2000": patterns.particle_exchange,
+    "particles --barrier=after --within-nodes=no --drawn=2000": patterns.particle_exchange,
+    "neighbour --message=pair --graph=graph.txt": patterns.neighbour_exchange,
+    "neighbour --message=line --graph=graph.txt": patterns.neighbour_exchange,
+    "allreduce --largest-bytes=256": patterns.allreduce,
+}
+#: Those in which rank 1 sends, gets or adds up what is compared.
+COMPARED = [words for words in SMALL if not words.startswith("barrier")]
+
+
+@pytest.fixture(scope="module")
+def program(build):
+    built = build("reframe_checks/network/src/patterns")
+    built.path = built.folder / "pattern"
+    return built
+
+
+@pytest.fixture
+def folder(tmp_path):
+    (tmp_path / "graph.txt").write_text(GRAPH)
+    return tmp_path
+
+
+@pytest.mark.parametrize("words", SMALL)
+def test_what_arrives_is_right(program, folder, words):
+    program("--iterations=2", "--output=result.json", *words.split(), ranks=3, cwd=folder)
+    found = SMALL[words]((folder / "result.json").read_text(), expect_ranks=3)
+    assert (len(found.times_us), found.nodes, found.simulated) == (2, 3, False)
+
+
+@pytest.mark.parametrize("ranks", [2, 4, 5, 6])
+def test_a_barrier_of_any_number_of_ranks(program, folder, ranks):
+    done = program("--iterations=1", "barrier", "--algorithm=recursive-doubling", ranks=ranks, cwd=folder)
+    patterns.put_barrier(done.stdout, expect_ranks=ranks)
+
+
+@pytest.mark.parametrize("words", COMPARED)
+def test_a_flipped_bit_is_said(program, folder, monkeypatch, words):
+    monkeypatch.setenv("PLANTED", "flip")
+    monkeypatch.setattr(program, "path", program.folder / "pattern_planted")
+    done = program(*words.split(), ranks=3, cwd=folder, ok=False)
+    assert done.returncode != 0
+    assert "wrong payload: 1 of" in done.stderr
+
+
+@pytest.mark.parametrize("words", ["random-ring --way=put --bytes=8", "barrier", "particles --drawn=2000"])
+def test_a_lost_word_is_waited_for_only_so_long(program, folder, monkeypatch, words):
+    monkeypatch.setenv("PLANTED", "lose")
+    monkeypatch.setattr(program, "path", program.folder / "pattern_planted")
+    done = program("--timeout-s=1", *words.split(), ranks=3, cwd=folder, ok=False)
+    assert done.returncode != 0
+    assert "of rank 1 did not come for 1 s" in done.stderr or "nothing came for 1 s" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        ("neighbour --graph=none.txt", "cannot read the graph none.txt"),
+        ("neighbour --graph=wrong.txt", "wrong.txt, line 2: expected `RANK RANK LINES BYTES`"),
+        ("allreduce --where=in-network", "is for simulated machines"),
+    ],
+)
+def test_what_cannot_be_done_is_said(program, folder, words, message):
+    (folder / "wrong.txt").write_text("0 1 2 24\n0 3 1 24\n")
+    done = program(*words.split(), ranks=3, cwd=folder, ok=False)
+    assert done.returncode != 0
+    assert message in done.stderr
