@@ -16,10 +16,13 @@ from tests.waiting import PATIENCE_S
 
 from .conftest import APP, Emt, build_emt
 
-pytestmark = pytest.mark.skipif(
-    not (shutil.which("smpicxx") and shutil.which("smpirun")),
-    reason="not provided here: smpicxx and smpirun of SimGrid (Debian: libsimgrid-dev)",
-)
+pytestmark = [
+    pytest.mark.long,
+    pytest.mark.skipif(
+        not (shutil.which("smpicxx") and shutil.which("smpirun")),
+        reason="not provided here: smpicxx and smpirun of SimGrid (Debian: libsimgrid-dev)",
+    ),
+]
 PHI_US = 100.0
 OVERHEAD_US = 0.6
 NODES, CORES = 25, 6

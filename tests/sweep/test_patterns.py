@@ -1,8 +1,13 @@
-"""The communication patterns on ranks of this machine: what arrives is right, and what is wrong or missing is said."""
+"""The communication patterns on ranks of this machine: what arrives is right, and what is wrong or missing is said.
+
+It takes a minute, and another to build with sanitizers.
+"""
 
 import pytest
 
 from reframe_checks.parsers import patterns
+
+pytestmark = pytest.mark.long
 
 GRAPH = "0 1 2 24  # rank, rank, lines, bytes\n1 2 3 24\n"
 SMALL = {

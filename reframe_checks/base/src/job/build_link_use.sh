@@ -6,8 +6,10 @@
     exec 9> "$2/lock"
     flock 9
     if [[ ! "$2/link_use.so" -nt "$1/link_use.cpp" ]]; then
-        cmake -S "$1" -B "$2" -DCMAKE_BUILD_TYPE=Release > "$2/cmake.txt" 2>&1 && cmake --build "$2" >> "$2/cmake.txt" 2>&1 ||
-            { cat "$2/cmake.txt" >&2; exit 1; }
+        if ! { cmake -S "$1" -B "$2" -DCMAKE_BUILD_TYPE=Release && cmake --build "$2"; } > "$2/cmake.txt" 2>&1; then
+            cat "$2/cmake.txt" >&2
+            exit 1
+        fi
     fi
     ln -sf "$2/link_use.so" link_use.so
 )
