@@ -11,6 +11,7 @@ from reports.show.curve_plots import curve_plots
 from reports.show.headroom_bar import BOUND_AT
 from reports.show.heat_map_plots import heat_map_plots
 from reports.show.html_page import render_page
+from reports.show.link_table import busiest_links
 from reports.show.mpi_libraries import library_listings
 from reports.show.node_strips import node_strips
 from reports.show.output_tails import output_tails
@@ -76,6 +77,7 @@ def render(verdict: Verdict, past: Past = NO_PAST, folder: pathlib.Path | None =
         predicted_plots=predictions,
         worse=[pair for pair in predicted if pair.is_worse],
         past_limit=[pair for pair in predicted if pair.passes_limit],
+        links=busiest_links(verdict.cases),
         simulated=fabrics_simulated(verdict.cases),
         evidence=evidence,
         drain_suggestions=drain_suggestions(evidence),
