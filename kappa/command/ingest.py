@@ -6,7 +6,7 @@ import sys
 from kappa.command.arguments import add_site, parser
 from kappa.ground.clean_text import clean
 from kappa.sites.expected import check_site
-from kappa.sites.places import SITES, history_folder, results_folder, root
+from kappa.sites.places import SIMULATED_SITE, SITES, history_folder, results_folder, root
 from reports.history.ingest import ingest, reports_in
 
 _DESCRIPTION = """\
@@ -23,7 +23,8 @@ def run(arguments: list[str]) -> int:
     )
     options = words.parse_args(arguments)
     check_site(root() / SITES / options.site)
-    done = ingest(reports_in(options.reports or [results_folder(options.site)]), history_folder(options.site))
+    reports = reports_in(options.reports or [results_folder(options.site)])
+    done = ingest(reports, history_folder(options.site), of_fabrics=options.site == SIMULATED_SITE)
     for problem in done.damaged:
         print(f"left out: {clean(problem)}", file=sys.stderr)
     print(f"{done.sessions} new sessions with {done.values} values, {done.known} known, {len(done.damaged)} damaged")

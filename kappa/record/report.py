@@ -53,6 +53,8 @@ class CaseFacts(ReframeFacts, frozen=True, kw_only=True):
     suspects: tuple[str, ...] = ()
     provenance: Origin = Origin()
     per_node: dict[str, PerNode] = {}
+    simulation: Simulation | None = None
+    """``None`` for what was measured."""
     first_measurement: Figures = Figures()
 
     @property
@@ -104,8 +106,6 @@ class RecordedCase(ReframeCase, frozen=True, kw_only=True):
     """What its job took by Slurm's accounting, with all measurements of the job; ``None`` where that does not tell."""
     scaling: Scaling | tuple[Scaling, ...] | None = None
     """One point of a series, or all points of several."""
-    simulation: Simulation | None = None
-    """``None`` for what was measured."""
     not_provided: tuple[str, ...] = ()
     """Kinds of state that the check asks for and that no node of the partition has."""
     census: Census | None = None

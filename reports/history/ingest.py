@@ -63,8 +63,10 @@ def _reports_below(place: pathlib.Path) -> Iterator[pathlib.Path]:
         yield from (pathlib.Path(folder, name) for name in files if any(fnmatch(name, one) for one in patterns))
 
 
-def ingest(reports: Iterable[pathlib.Path], history: pathlib.Path) -> Ingested:
+def ingest(reports: Iterable[pathlib.Path], history: pathlib.Path, *, of_fabrics: bool = False) -> Ingested:
     """Add what is new in ``reports``; each session whole or not at all.
+
+    :param of_fabrics: the history is that of simulated machines; simulated results are left out of any other.
 
     :raises InputError: the dataset cannot be read or written.
     """
@@ -73,7 +75,7 @@ def ingest(reports: Iterable[pathlib.Path], history: pathlib.Path) -> Ingested:
     with dataset.locked(history):
         present = dataset.sessions(history)
         batch: list[Any] = []
-        for read in _read_all(list(reports), frozenset(present)):
+        for read in _read_all(list(reports), frozenset(present), of_fabrics):
             table = read.table
             if again := present.intersection(read.sessions):
                 table = table.filter(pc.invert(pc.is_in(table["session"], pa.array(again))))
@@ -102,8 +104,8 @@ class _Read:
     table: Any
 
 
-def _read_all(reports: list[pathlib.Path], present: frozenset[str]) -> Iterator[_Read]:
-    read = partial(_read, present=present)
+def _read_all(reports: list[pathlib.Path], present: frozenset[str], of_fabrics: bool) -> Iterator[_Read]:
+    read = partial(_read, present=present, of_fabrics=of_fabrics)
     if len(reports) < _WORTH_PROCESSES:
         yield from map(read, ([report] for report in reports))
         return
@@ -114,7 +116,7 @@ def _read_all(reports: list[pathlib.Path], present: frozenset[str]) -> Iterator[
         yield from pool.map(read, (reports[start : start + _TOGETHER] for start in range(0, len(reports), _TOGETHER)))
 
 
-def _read(reports: list[pathlib.Path], present: frozenset[str]) -> _Read:
+def _read(reports: list[pathlib.Path], present: frozenset[str], of_fabrics: bool) -> _Read:
     rows = Rows()
     done = _Read(set(), 0, [], None)
     for path in reports:
@@ -123,6 +125,8 @@ def _read(reports: list[pathlib.Path], present: frozenset[str]) -> _Read:
             uuid = report.session_info.uuid
             if uuid in present or uuid in done.sessions:
                 done.known += 1
+            elif not of_fabrics and any(case.simulation for run in report.runs for case in run.testcases):
+                done.damaged.append(f"{clean(str(path))}: it was simulated, and is no history of a machine that exists")
             else:
                 rows.add(report, clean(str(path)))
                 done.sessions.add(uuid)

@@ -9,6 +9,7 @@ from kappa.ground.clean_text import clean
 from kappa.ground.errors import InputError
 from kappa.ground.whole_files import make_folder, write_atomically
 from kappa.sites.expected import find_site, load_site
+from kappa.sites.places import SIMULATED_SITE
 from reports.nightly.archive import Archive, open_archive, reports_of
 from reports.nightly.junit import junit
 from reports.nightly.night_record import load_record
@@ -85,7 +86,7 @@ def _findings(results: pathlib.Path, archive: Archive) -> "list[Judged]":
     present = dataset.sessions(folder)
     # Reading every report of years takes minutes.
     new = [night for night in archive.nights if not present.issuperset(night.sessions)]
-    done = ingest(reports_of(results, new), folder)
+    done = ingest(reports_of(results, new), folder, of_fabrics=results.name == SIMULATED_SITE)
     for problem in done.damaged:
         print(f"left out of the history: {clean(problem)}", file=sys.stderr)
     try:

@@ -291,3 +291,15 @@ def test_a_case_keeps_its_series_when_reports_begin_to_record_its_parameters(tmp
     before, now = latency(), latency(parameters={"placement": "two_nodes"}, display_name=latency()["name"])
     (series,) = History(history_of(tmp_path, [[before], [now]])).series(10)
     assert (series.case, len(series.values)) == ("OsuLatency %placement=two_nodes", 2)
+
+
+def test_what_was_simulated_enters_no_history_of_a_machine_that_exists(tmp_path):
+    document = json.loads((DATA / "campaign.json").read_text())
+    of_fabric = {"fabric": "own", "variant": "sound", "kind": "calibrated", "platform_sha256": "0" * 64}
+    document["runs"][0]["testcases"][0]["simulation"] = of_fabric
+    report = tmp_path / "run-report.json"
+    report.write_text(json.dumps(document))
+    refused = ingest([report], tmp_path / "history")
+    assert (refused.sessions, refused.values) == (0, 0)
+    assert "it was simulated" in refused.damaged[0]
+    assert ingest([report], tmp_path / "simulated", of_fabrics=True).sessions == 1
