@@ -66,6 +66,8 @@ class Run {
 // Those of the simulator itself cost neither time there, as MPI_Wtime does, nor system calls here.
 double now();
 void nap(double seconds);
+// Between two looks at a word.
+void short_nap(double seconds);
 
 // SplitMix64's output function (Steele, Lea and Flood 2014): neighbouring numbers have nothing in common.
 constexpr std::uint64_t mixed(std::uint64_t bits) {

@@ -115,7 +115,7 @@ void Words::wait(std::size_t slot, int sender, std::uint64_t word, std::uint64_t
         if constexpr (kSimulated) {
             const double usual_s = kSure * *std::min_element(waited_s_.begin(), waited_s_.end());
             const double long_s = time - since > kLongWait_s ? kLongLook * (time - since) : 0;
-            nap(std::max({kLook_s, looks == 1 && usual_s < kLongWait_s ? usual_s : 0, long_s}));
+            short_nap(std::max({kLook_s, looks == 1 && usual_s < kLongWait_s ? usual_s : 0, long_s}));
         } else {
             int done = 0;
             MPI_Testall(static_cast<int>(requests_.size()), requests_.data(), &done, MPI_STATUSES_IGNORE);
