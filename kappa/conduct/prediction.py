@@ -30,7 +30,7 @@ def simulate(
     for fabric in fabrics:
         path = folder / "fabrics" / f"{fabric.name}.yaml"
         write_atomically(path, fabric_yaml(fabric, "Made for one run; see the folder's report."))
-    os.environ[MORE_FABRICS] = str(folder / "fabrics")
+    os.environ[MORE_FABRICS] = str((folder / "fabrics").absolute())
     found: dict[str, list[Case]] = {}
     selected = [word for check in checks for word in ("-n", check)]
     for fabric in fabrics:

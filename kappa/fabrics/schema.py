@@ -204,7 +204,8 @@ class Fabric(_Part, frozen=True, forbid_unknown_fields=True, kw_only=True):
 
     def with_node_latency(self, microseconds: float) -> "Fabric":
         """The same with another node latency, as when it is swept."""
-        latency = Number(value=microseconds, origin="assumed", source="swept")
+        # As before, so that the fabric stays of its kind.
+        latency = Number(value=microseconds, origin=self.software.node_latency_us.origin, source="swept")
         return structs.replace(self, software=structs.replace(self.software, node_latency_us=latency))
 
     def called(self, name: str) -> "Fabric":
