@@ -35,7 +35,7 @@ def require_ready(site: pathlib.Path, results: pathlib.Path, mode: str | None, o
     """
     require_sense(site, results, mode, options)
     if (site / FILE).is_file():
-        _require([*_of_slurm(describe(site), options), *_of_simulator(describe(site), options)])
+        _require([*_of_slurm(describe(site), options, mode), *_of_simulator(describe(site), options)])
 
 
 def require_sense(site: pathlib.Path, results: pathlib.Path, mode: str | None, options: Sequence[str]) -> None:
@@ -68,7 +68,7 @@ def _of_folder(results: pathlib.Path) -> Iterator[str]:
         yield f"{free_mib} MiB are free in {where}, a run needs {LEAST_FREE_MIB}; KAPPA_RESULTS names another folder"
 
 
-def _of_slurm(site: SiteDescription, options: Sequence[str]) -> list[str]:
+def _of_slurm(site: SiteDescription, options: Sequence[str], mode: str | None) -> list[str]:
     commands, job_options = NodeCommands(site), _job_options(options)
 
     def refused(named: tuple[str, Partition]) -> str:
@@ -82,7 +82,11 @@ def _of_slurm(site: SiteDescription, options: Sequence[str]) -> list[str]:
             return str(err).rpartition(" failure: ")[2]
         return ""
 
-    chosen = {name: one for name, one in _chosen(site, options).items() if one.scheduler == "slurm"}
+    chosen = {
+        name: one
+        for name, one in _chosen(site, options).items()
+        if one.scheduler == "slurm" and not (mode and one.modes and mode not in one.modes)
+    }
     with ThreadPoolExecutor(AT_ONCE) as pool:
         said = dict(zip(chosen, pool.map(refused, chosen.items()), strict=True))
     reasons: dict[str, list[str]] = {}

@@ -8,6 +8,7 @@ per step, and nodes are filled one after the other; nothing varies there, so one
 With more ranks than idle cores ranks wait for cores and not for messages: such layouts are left out.
 """
 
+import pathlib
 import shlex
 import statistics
 
@@ -18,6 +19,7 @@ from reframe.core.backends import getlauncher
 from reframe.core.exceptions import ReframeError, SanityError
 
 from kappa.ground.busy_cores import BusyCores
+from kappa.ground.whole_files import write_atomically
 from kappa.record.evidence import Scaling, written
 from kappa.vocabulary.tunables import Tunable
 from reframe_checks.application.emt_base import EmtCheck
@@ -26,6 +28,7 @@ from reframe_checks.parsers import emt
 
 RANKS, KAPPA = ("Ranks", ""), ("Parallelisation cost κ′", "us")
 BOUND, UNBOUND = "bound", "unbound"
+ROUNDS_FILE = "rounds.sh"
 # Launcher -> its options for each binding of ranks.
 BINDING = {
     "srun": {BOUND: "--cpu-bind=cores", UNBOUND: "--cpu-bind=none"},
@@ -95,7 +98,9 @@ class EmtSeries(EmtCheck):
             for binding in self.bindings
             for layout in self.laid_out
         ]
-        self.prerun_cmds = [*self.prerun_cmds, *steps]
+        # Hundreds of lines on a large partition, which would hide the rest of the job script.
+        write_atomically(pathlib.Path(self.stagedir, ROUNDS_FILE), "".join(f"{step}\n" for step in steps))
+        self.prerun_cmds = [*self.prerun_cmds, f". ./{ROUNDS_FILE}"]
         # ReFrame would start it on all ranks of the job.
         self.job.launcher = getlauncher("local")()
         self.executable, *self.executable_opts = last.split(" ")

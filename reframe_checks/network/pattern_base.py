@@ -12,6 +12,7 @@ import reframe.core.builtins as rfmb
 import reframe.utility.typecheck as typ
 from reframe.core.exceptions import ReframeError, SanityError
 
+from kappa.ground.whole_files import write_atomically
 from kappa.vocabulary.features import PATTERNS
 from kappa.vocabulary.tunables import Tunable
 from reframe_checks.base.check import KappaCheck
@@ -20,6 +21,7 @@ from reframe_checks.base.scaled import Scaled
 from reframe_checks.compute.hpl_input import doublings
 
 RANKS = ("Ranks", "")
+SERIES_FILE = "series.sh"
 CLOCK_FILE = "wall_clock.txt"
 # On a fabric: ranks of the series and on each node, unless the site says otherwise; as NSIM-ACE has them.
 FABRIC_RANKS, FABRIC_PER_NODE = 32, 2
@@ -75,7 +77,8 @@ class PatternCheck(Scaled, KappaCheck):
             for ranks in before
             for line in (*self.prepared(ranks), f"{self.launched(ranks)} {self.words_of(ranks)}", tick)
         ]
-        self.prerun_cmds = [*self.prerun_cmds, tick, *steps, *self.prepared(last)]
+        write_atomically(pathlib.Path(self.stagedir, SERIES_FILE), "".join(f"{step}\n" for step in [tick, *steps]))
+        self.prerun_cmds = [*self.prerun_cmds, f". ./{SERIES_FILE}", *self.prepared(last)]
         self.postrun_cmds = [tick, *self.postrun_cmds]
         self.job.launcher.options = [*self.job.launcher.options, *self.launcher_options(last)]
         self.executable, self.executable_opts = shlex.quote(self.program), [self.words_of(last, program=False)]
