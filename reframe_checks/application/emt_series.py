@@ -61,6 +61,7 @@ class EmtSeries(EmtCheck):
         **EmtCheck.tunable,
         "layouts": Tunable("text", "", "nodes and ranks on each, as `1x8 4x2`, instead of all doublings"),
         "transport": Tunable("text", "", "`auto`, or `message` for ranks of a node to exchange by MPI, too"),
+        "most_nodes": Tunable("whole number", "", "that the series goes up to; 0: all"),
         "rounds": Tunable("whole number", "", "of all layouts; the median is gated"),
         "ranks": Tunable("whole numbers", "", "of a simulated fabric, whose nodes are filled one after the other"),
         "phi_us": Tunable("number", "us", "work of a step of all tasks, injected on a simulated fabric"),
@@ -70,7 +71,7 @@ class EmtSeries(EmtCheck):
 
     @rfmb.run_after("setup")
     def lay_out_series(self):
-        nodes, cores = self.partition_nodes, self.cores_per_node
+        nodes, cores = min(self.partition_nodes, self.most_nodes or self.partition_nodes), self.cores_per_node
         if self.simulated:
             self.steps, self.rounds = self.simulated_steps, 1
             self.laid_out, self.bindings = filled(self.ranks, nodes, cores), [""]

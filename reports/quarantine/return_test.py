@@ -8,6 +8,7 @@ from kappa.ground.node_lists import folded
 from kappa.record.actions import Evidence
 from kappa.record.model import Session
 from kappa.vocabulary.checks import catalogue
+from kappa.vocabulary.features import SIMULATED
 from reports.verdict.advice import operator_line
 from reports.verdict.attempts import latest_attempts
 from reports.verdict.case_verdict import CaseVerdict
@@ -37,6 +38,7 @@ def checks_of_test(evidence: Sequence[Evidence], mode: str, left_out: Sequence[s
         neighbours = {
             name
             for name, check in catalogue().items()
+            if not all(SIMULATED in case.features for case in check.cases)
             if check.family != _OF_SLURM and _subject(name) in subjects and mode in check.modes and name not in left_out
         }
         found[partition] = sorted(named | neighbours)
