@@ -33,7 +33,8 @@ def put_fabrics(file: YamlFile, folder: pathlib.Path) -> None:
         raise InputError(f"{file.source}: fabrics.folder: expected YAML files of fabrics in {folder / stated.folder}")
     for more in filter(None, os.environ.get(MORE_FABRICS, "").split(os.pathsep)):
         paths += sorted(pathlib.Path(more).glob("*.yaml"))
-    partitions = dict(document.get("partitions") or {})
+    by_name = document.get("partitions") or {}
+    partitions = dict(by_name)
     for path in paths:
         fabric = load_fabric(path)
         for variant in variants(fabric):
@@ -42,7 +43,7 @@ def put_fabrics(file: YamlFile, folder: pathlib.Path) -> None:
             of_variant = getattr(stated, variant)
             for key in of_variant:
                 file.moved[("partitions", name, key)] = ("fabrics", variant, key)
-            partitions[name] = {**made, **of_variant, **(partitions.get(name) or {})}
+            partitions[name] = {**made, **of_variant, **(by_name.get(name) or {})}
     file.value = {**document, "partitions": partitions}
 
 
