@@ -5,12 +5,14 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from kappa.fabrics.description import fabric_names
 from kappa.ground.yaml_file import YamlFile, require_sound
 from kappa.ground.yaml_lines import Path
 from kappa.sites.consistency import check_environments, check_partition
 from kappa.sites.description import Partition, SiteFile
 from kappa.sites.fabric_partitions import put_fabrics
 from kappa.sites.facts import PROVIDERS
+from kappa.sites.places import SIMULATED_SITE
 from kappa.sites.quarantine import check_quarantine
 from kappa.vocabulary.storage_targets import STORAGE_TARGETS, parallel
 from spack_envs.installer import table
@@ -77,6 +79,7 @@ def describe(folder: pathlib.Path) -> SiteDescription:
     known = [*described.environments, *table.names()]
     for name, partition in described.partitions.items():
         check_partition(file, name, partition, known, by_fact)
+    _check_predictions(file, folder, described)
     check_environments(file, described)
     if described.quarantine:
         check_quarantine(file, described.quarantine)
@@ -84,6 +87,15 @@ def describe(folder: pathlib.Path) -> SiteDescription:
         file.refuse(("keep",), "expected `runs`, `days` or both: how much raw output is kept whatever the verdict")
     require_sound([file])
     return SiteDescription(folder, described, by_fact)
+
+
+def _check_predictions(file: YamlFile, folder: pathlib.Path, described: SiteFile) -> None:
+    """The fabrics by which partitions are predicted are there; a folder without the simulated site cannot tell."""
+    fabrics = folder.resolve().parent / SIMULATED_SITE / "fabrics"
+    for name, partition in described.partitions.items() if fabrics.is_dir() else ():
+        if partition.predicted_by is not None:
+            at = ("partitions", name, "predicted_by")
+            file.require_known(at, partition.predicted_by, fabric_names(fabrics), "fabric")
 
 
 def _storage_features(partition: Partition) -> Iterator[str]:

@@ -11,10 +11,13 @@ COUNTER = ("./link_use.so", "--cfg=network/model:CM02", "--log=root.threshold:wa
 
 @register_launcher("smpirun", local=True)
 class SmpirunLauncher(JobLauncher):  # type: ignore[misc]
-    """``hosts_file`` has one for each rank, node by node."""
+    """``hosts_file`` has one for each rank, node by node.
+
+    Each rank has a copy of the program, which a simulation that was killed leaves behind: in the stage folder, therefore.
+    """
 
     hosts_file = HOSTS_FILE
 
     def command(self, job: object) -> list[str]:
         ranks = job.num_tasks  # type: ignore[attr-defined]
-        return ["smpirun", "-np", str(ranks), "-hostfile", self.hosts_file, "-platform", *COUNTER]
+        return ["smpirun", "-tmpdir", ".", "-np", str(ranks), "-hostfile", self.hosts_file, "-platform", *COUNTER]

@@ -102,7 +102,7 @@ ENVIRONMENT_FEATURES = {
     "emt": EnvironmentFeature("`emt`"),
     "emt-build": EnvironmentFeature(f"{_BUILT_HERE}, and what the EMT application's README lists", "build_dir"),
     "sweep-build": EnvironmentFeature(
-        f"{_BUILT_HERE}, OpenMP, nlohmann-json, CLI11, for the suite's own programs", "build_dir"
+        f"{_BUILT_HERE}, OpenMP, nlohmann-json, CLI11, Eigen, for the suite's own programs", "build_dir"
     ),
 }
 

@@ -17,8 +17,8 @@ class NeighbourExchange(PatternCheck):
     parse = staticmethod(patterns.neighbour_exchange)
     family = "network/neighbour-exchange"
     measured_s = 4
-    needs_environ = ["sweep-build", "emt|emt-build"]
     message = rfmb.parameter(["pair", "line"], loggable=True)
+    #: Installed, or built beside the pattern: it needs Eigen more.
     emt = rfmb.fixture(EmtProgram, scope="environment")
     hint = "compare with kappa' of the EMT application, of which this is the communication alone"
 

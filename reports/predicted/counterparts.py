@@ -3,7 +3,7 @@
 import pathlib
 from collections.abc import Iterator
 
-from kappa.fabrics.description import load_fabric
+from kappa.fabrics.description import find_fabric
 from kappa.ground.errors import InputError
 from kappa.record.load import load_session
 from kappa.record.model import Case
@@ -20,6 +20,8 @@ def predicted_pairs(verdict: Verdict) -> list[Pair]:
     """The figures of the run beside what is predicted for them; none without a prediction.
 
     The simulated results lie beside the site's own, in a folder of the simulated site.
+
+    :raises InputError: there are results of a fabric whose file is gone or broken, so that its error is not known.
     """
     site = verdict.site.description if verdict.site else None
     named = {name: one.predicted_by for name, one in site.described.partitions.items()} if site else {}
@@ -31,7 +33,8 @@ def predicted_pairs(verdict: Verdict) -> list[Pair]:
         partition: [case for case in newest if case.simulation and case.simulation.fabric == fabric]
         for partition, fabric in named.items()
     }
-    errors = {str(fabric): _error(site, str(fabric)) for fabric in named.values()}
+    fabrics = {str(named[partition]) for partition, cases in predicted.items() if cases}
+    errors = {fabric: _error(site, fabric) for fabric in fabrics}
     return pairs([found.case for found in verdict.cases], predicted, errors)
 
 
@@ -57,8 +60,4 @@ def _reports(report: pathlib.Path, site: str) -> Iterator[pathlib.Path]:
 
 def _error(site: SiteDescription, fabric: str) -> float | None:
     """The fabric's error on what was held out, as a factor; ``None`` where it is known from specifications alone."""
-    try:
-        found = load_fabric(site.folder.resolve().parent / SIMULATED_SITE / "fabrics" / f"{fabric}.yaml")
-    except InputError:
-        return None
-    return found.error
+    return find_fabric(site.folder.resolve().parent / SIMULATED_SITE / "fabrics", fabric).error

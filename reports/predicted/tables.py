@@ -114,7 +114,7 @@ def kappas(found: Table) -> str:
     for one in KAPPAS:
         curve = points(found[one.fabric], "EmtSeries", "kappa, nodes filled", exchange="step")
         value = curve.get(one.ranks)
-        off = "" if value is None else f"{100 * (value / one.paper_us - 1):+.0f} %"
+        off = "" if value is None else f"{round(100 * (value / one.paper_us - 1)):+d} %"
         rows.append([one.fabric, str(one.ranks), figure(one.paper_us), _shown(value), off, one.how])
     return table(["fabric", "ranks", "κ′ in the paper, us", "simulated, us", "off by", "how"], rows)
 

@@ -38,8 +38,11 @@ def checks_of_test(evidence: Sequence[Evidence], mode: str, left_out: Sequence[s
         neighbours = {
             name
             for name, check in catalogue().items()
-            if not all(SIMULATED in case.features for case in check.cases)
-            if check.family != _OF_SLURM and _subject(name) in subjects and mode in check.modes and name not in left_out
+            if check.family != _OF_SLURM
+            and _subject(name) in subjects
+            and mode in check.modes
+            and name not in left_out
+            and not all(SIMULATED in case.features for case in check.cases)
         }
         found[partition] = sorted(named | neighbours)
     return found

@@ -80,9 +80,16 @@ def laid_out(nodes=2, cores=4, **extras):
     partition = SimpleNamespace(fullname="here:cpu", extras=extras, features=["binding"])
     check = SimpleNamespace(
         simulated=False, partition_nodes=nodes, cores_per_node=cores, current_partition=partition, layouts="",
-        program="emt", job=SimpleNamespace(launcher=SimpleNamespace(registered_name="srun")),
+        most_nodes=0, program="emt", job=SimpleNamespace(launcher=SimpleNamespace(registered_name="srun")),
     )  # fmt: skip
     return check
+
+
+def test_a_series_goes_up_to_the_nodes_it_is_told():
+    check = laid_out()
+    check.most_nodes = 1
+    EmtSeries.lay_out_series(check)
+    assert [(layout.nodes, layout.ranks) for layout in check.laid_out] == [(1, 1), (1, 2), (1, 4)]
 
 
 def test_both_bindings_where_the_partition_binds():

@@ -68,6 +68,20 @@ def test_the_fit_is_of_what_was_measured(fabric):
     assert [int(piece.split(":")[0]) for piece in of_sends] == [0, *SIZES]
 
 
+def overhead_us(setting, size):
+    """As SMPI reads its setting: that of the last piece which starts at ``size`` or below."""
+    pieces = [tuple(map(float, piece.split(":"))) for piece in setting.split(";")]
+    _, base_s, slope_s = max(piece for piece in pieces if piece[0] <= size)
+    return 1e6 * (base_s + slope_s * size)
+
+
+@pytest.mark.parametrize(("key", "fitted"), [("os", "send_us"), ("ois", "isend_us"), ("or", "receive_us")])
+def test_the_simulator_is_given_what_was_fitted_at_each_size(fabric, key, fitted):
+    by_size = fabric.software.by_size
+    given = [overhead_us(settings(fabric)[f"smpi/{key}"], size) for size in by_size.bytes]
+    assert given == pytest.approx(getattr(by_size, fitted), abs=1e-3)
+
+
 @pytest.mark.parametrize("missing", range(4))
 def test_what_was_not_measured_is_named(missing):
     cases = [case for number, case in enumerate(CASES) if number != missing]
