@@ -13,11 +13,22 @@ COUNTER = ("./link_use.so", "--cfg=network/model:CM02", "--log=root.threshold:wa
 class SmpirunLauncher(JobLauncher):  # type: ignore[misc]
     """``hosts_file`` has one for each rank, node by node.
 
-    Each rank has a copy of the program, which a simulation that was killed leaves behind: in the stage folder, therefore.
+    Each rank has a copy of the program, which a simulation that was killed leaves behind: in the stage folder, then.
+    ``-tmpdir`` would say so, but smpirun of SimGrid 3.32 takes its value for the program.
     """
 
     hosts_file = HOSTS_FILE
 
     def command(self, job: object) -> list[str]:
         ranks = job.num_tasks  # type: ignore[attr-defined]
-        return ["smpirun", "-tmpdir", ".", "-np", str(ranks), "-hostfile", self.hosts_file, "-platform", *COUNTER]
+        return [
+            "env",
+            'TMPDIR="$PWD"',
+            "smpirun",
+            "-np",
+            str(ranks),
+            "-hostfile",
+            self.hosts_file,
+            "-platform",
+            *COUNTER,
+        ]
