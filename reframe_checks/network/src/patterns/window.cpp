@@ -21,7 +21,9 @@ constexpr double kFlushAfter_s = 1e-3;
 // What a look takes in a simulation. So that there are not too many: none before this share of the shortest of the last waits, and
 // after a long wait a word is seen later by a share of it.
 constexpr double kLook_s = 2e-8;
-constexpr std::size_t kUnderWay = 4;
+constexpr std::size_t kUnderWay = 8;
+// A word has long arrived.
+constexpr double kArrives_s = 1e-3;
 constexpr double kSure = 0.9;
 constexpr double kLongWait_s = 5e-6;
 constexpr double kLongLook = 0.003;
@@ -133,16 +135,11 @@ void Words::wait(std::size_t slot, int sender, std::uint64_t word, std::uint64_t
 }
 
 void Words::learn_to_flush(std::uint64_t word, int partner, std::size_t slot) {
-    const auto seconds = [&](int words) {
-        for (int i = 0; i < words; ++i) {
-            put(word, partner, slot);
-        }
-        const double start = now();
-        complete();
-        return now() - start;
-    };
-    const double one = seconds(1);
-    flushes_early_ = seconds(8) < one + kLook_s;
+    put(word, partner, slot);
+    nap(kArrives_s);
+    const double start = now();
+    complete();
+    flushes_early_ = now() - start < kLook_s;
 }
 
 void Words::complete() {

@@ -59,8 +59,8 @@ class Words {
     // All words that were put have arrived. Belongs outside of what is timed.
     void complete();
     // In a simulation. The simulator walks through all puts that nobody has flushed, with each of them, and a flush takes the
-    // receive overhead of messages, although nobody receives a put. Where that costs no time, few puts stay without a flush
-    // from now on.
+    // receive overhead of messages, although nobody receives a put. Where that is no time, few puts stay without a flush from
+    // now on; what has not arrived by then delays its sender, by less than 1 % of a barrier.
     void learn_to_flush(std::uint64_t word, int partner, std::size_t slot);
 
   private:
