@@ -3,19 +3,18 @@
 import reframe as rfm
 import reframe.core.builtins as rfmb
 
-from kappa.vocabulary.features import LARGE_PUTS, PATTERNS
 from kappa.vocabulary.tunables import Tunable
-from reframe_checks.network.pattern_base import PatternCheck
+from reframe_checks.network.pattern_base import LargePuts, PatternCheck
 from reframe_checks.parsers import patterns
 
 
 @rfm.simple_test
-class ParticleExchange(PatternCheck):
+class ParticleExchange(LargePuts, PatternCheck):
     descr = "Time to pack and put particles after a domain decomposition"
     parse = staticmethod(patterns.particle_exchange)
     family = "network/particle-exchange"
     measured_s = 4
-    needs_partition = [PATTERNS, LARGE_PUTS]
+    scale = rfmb.parameter(LargePuts.SCALES, loggable=True)
     barrier = rfmb.parameter(["before", "after"], loggable=True)
     within_nodes = rfmb.parameter(["yes", "no"], loggable=True)
     informational = ["pack_time"]
@@ -30,6 +29,11 @@ class ParticleExchange(PatternCheck):
         "drawn": Tunable("whole number", "", "particles that are drawn, each of which stands for 1512 B"),
         "pack_gb_s": Tunable("number", "GB/s", "at which a rank of a fabric packs"),
     }
+
+    @rfmb.run_after("init")
+    def leave_out_what_puts_nothing(self):
+        if self.scale == "one_node" and self.within_nodes == "no":
+            self.valid_systems = []
 
     def pattern_words(self, ranks):
         packing = [f"--pack-gb-s={self.pack_gb_s:g}"] if self.simulated else []

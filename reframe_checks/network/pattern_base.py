@@ -8,12 +8,14 @@ import itertools
 import pathlib
 import shlex
 
+import reframe as rfm
 import reframe.core.builtins as rfmb
 import reframe.utility.typecheck as typ
 from reframe.core.exceptions import ReframeError, SanityError
 
 from kappa.ground.whole_files import write_atomically
-from kappa.vocabulary.features import PATTERNS
+from kappa.vocabulary.features import LARGE_PUTS, PATTERNS
+from kappa.vocabulary.scales import ONE_NODE
 from kappa.vocabulary.tunables import Tunable
 from reframe_checks.base.check import KappaCheck
 from reframe_checks.base.cmake_program import CMakeProgram
@@ -59,7 +61,7 @@ class PatternCheck(Scaled, KappaCheck):
         most, per_node = self.num_tasks, self.num_tasks_per_node
         if self.simulated:
             per_node = min(per_node, FABRIC_PER_NODE)
-            most = min(self.partition_nodes * per_node, FABRIC_RANKS)
+            most = min(self.num_nodes_used * per_node, FABRIC_RANKS)
         self.series = sorted(self.ranks) or (doublings(most)[1:] if self.simulated else [most])
         if not self.series or self.series[0] < 2:
             raise ReframeError(f"{type(self).__name__}: a pattern needs two ranks or more, found {self.series}")
@@ -150,3 +152,27 @@ class PatternCheck(Scaled, KappaCheck):
             return dict(zip(self.series, took, strict=True))
         except ValueError:
             raise SanityError(f"{CLOCK_FILE}: expected {len(self.series) + 1} times, a line each") from None
+
+
+class LargePuts(rfm.RegressionTestPlugin):
+    """Puts of megabytes: each MPI has them within a node, not each between nodes. It goes before the base class."""
+
+    #: Of leaves, which name it themselves.
+    SCALES = ("one_node", "each_node", "whole_partition")
+    #: Where not, ``puts`` tells of a case.
+    each_case_puts = True
+
+    @classmethod
+    def alternative_features(cls):
+        choices = [[LARGE_PUTS]] if cls.each_case_puts else [[], [LARGE_PUTS]]
+        return [
+            [*features, *more]
+            for features in super().alternative_features()
+            for more in ([[]] if features == [ONE_NODE] else choices)
+        ]
+
+    def chosen_features(self):
+        return [*super().chosen_features(), *([LARGE_PUTS] if self.puts() and self.scale != "one_node" else [])]
+
+    def puts(self):
+        return True

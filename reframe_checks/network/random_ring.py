@@ -3,18 +3,19 @@
 import reframe as rfm
 import reframe.core.builtins as rfmb
 
-from kappa.vocabulary.features import LARGE_PUTS
 from kappa.vocabulary.tunables import Tunable
-from reframe_checks.network.pattern_base import PatternCheck
+from reframe_checks.network.pattern_base import LargePuts, PatternCheck
 from reframe_checks.parsers import patterns
 
 
 @rfm.simple_test
-class RandomRing(PatternCheck):
+class RandomRing(LargePuts, PatternCheck):
     descr = "Bandwidth of each rank in a ring of random order"
     parse = staticmethod(patterns.random_ring)
     family = "network/random-ring"
     measured_s = 4
+    each_case_puts = False
+    scale = rfmb.parameter(LargePuts.SCALES, loggable=True)
     way = rfmb.parameter(["isend", "put", "get"], loggable=True)
     hint = "compare with the bandwidth of one pair: what is lost is contention, by routing or a tapered network"
 
@@ -25,12 +26,8 @@ class RandomRing(PatternCheck):
         "message_bytes": Tunable("whole number", "B", "to each of both neighbours"),
     }
 
-    @classmethod
-    def alternative_features(cls):
-        return [[*features, *more] for features in super().alternative_features() for more in ([], [LARGE_PUTS])]
-
-    def chosen_features(self):
-        return [*super().chosen_features(), *([LARGE_PUTS] if self.way == "put" else [])]
+    def puts(self):
+        return self.way == "put"
 
     def pattern_words(self, ranks):
         return ["random-ring", f"--way={self.way}", f"--bytes={self.message_bytes}"]
