@@ -1,0 +1,30 @@
+"""Where puts of megabytes are measured: on one node everywhere, between nodes where the partition takes them."""
+
+from types import SimpleNamespace
+
+import pytest
+
+from kappa.vocabulary.checks import catalogue
+from kappa.vocabulary.features import LARGE_PUTS
+from reframe_checks.network.particle_exchange import ParticleExchange
+
+
+@pytest.mark.parametrize(
+    ("check", "puts"),
+    [("RandomRing", lambda case: case["way"] == "put"), ("ParticleExchange", lambda case: True)],
+)
+def test_only_puts_between_nodes_need_the_feature(check, puts):
+    cases = catalogue()[check].cases
+    assert {case.parameters["scale"] for case in cases} == {"one_node", "each_node", "whole_partition"}
+    for case in cases:
+        needed = puts(case.parameters) and case.parameters["scale"] != "one_node"
+        assert (LARGE_PUTS in case.features) == needed, case.parameters
+
+
+@pytest.mark.parametrize(
+    ("scale", "within", "left_out"), [("one_node", "no", True), ("one_node", "yes", False), ("each_node", "no", False)]
+)
+def test_a_case_that_puts_nothing_is_none(scale, within, left_out):
+    check = SimpleNamespace(scale=scale, within_nodes=within, valid_systems=["+patterns"])
+    ParticleExchange.leave_out_what_puts_nothing(check)
+    assert check.valid_systems == ([] if left_out else ["+patterns"])
