@@ -13,6 +13,7 @@ from kappa.vocabulary.transports import CUDA_IPC, GDRCOPY, GPUDIRECT, RENDEZVOUS
 SIMULATED = "simulated"
 PATTERNS = "patterns"
 LARGE_PUTS = "large_puts"
+CONGESTION = "congestion"
 SHARP = "sharp"
 #: What no simulated partition has, and most checks need: it is listed by none.
 NODES_THAT_EXIST = "nodes_that_exist"
@@ -62,6 +63,7 @@ PARTITION_FEATURES = {
     PATTERNS: "is measured by communication patterns: random ring, barriers by puts, irregular exchanges",
     LARGE_PUTS: "takes one-sided puts of megabytes between nodes, as RDMA does; over TCP Open MPI's component pt2pt "
     "hangs in them",
+    CONGESTION: "has four nodes or more, of which one half is measured while the other loads the network",
     SHARP: "has switches that reduce (SHARP), which its environments' variables switch on",
     "compute": "is measured by HPL, STREAM and the EMT application",
     "nvidia": "has NVIDIA GPUs; needs `gpus_per_node`",
@@ -116,4 +118,4 @@ NEEDS_FEATURE = {
 # Feature -> the least number of nodes that a partition with it has.
 NODES_OF_FEATURE = {
     scale.feature: scale.nodes for scale in (*PLACEMENTS.values(), *RANK_COUNTS.values()) if (scale.nodes or 1) > 1
-}
+} | {CONGESTION: 4}

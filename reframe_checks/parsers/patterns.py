@@ -90,18 +90,18 @@ def random_ring(text: str, *, expect_ranks: int) -> RandomRing:
     :raises ParseError: no JSON object of this pattern, format and ranks, a key missing or of another type,
         or figures that contradict each other; so do all functions of this module.
     """
-    record = _document(text, "random-ring", expect_ranks)
+    record = document(text, "random-ring", expect_ranks)
     way = _one_of(record, "way", ("isend", "put", "get"))
     return RandomRing(*_measured(record), way, record.integer("bytes", 1, Quantity.BYTES))
 
 
 def put_barrier(text: str, *, expect_ranks: int) -> PutBarrier:
-    record = _document(text, "barrier", expect_ranks)
+    record = document(text, "barrier", expect_ranks)
     return PutBarrier(*_measured(record), _one_of(record, "algorithm", ("ring", "recursive-doubling")))
 
 
 def particle_exchange(text: str, *, expect_ranks: int) -> ParticleExchange:
-    record = _document(text, "particles", expect_ranks)
+    record = document(text, "particles", expect_ranks)
     mpi, simulated, ranks, nodes, times = _measured(record)
     packed = record.integer("packed_bytes", 1, Quantity.BYTES)
     put, largest = (record.integer(key, 0, Quantity.BYTES) for key in ("put_bytes", "largest_put_bytes"))
@@ -122,7 +122,7 @@ def particle_exchange(text: str, *, expect_ranks: int) -> ParticleExchange:
 
 
 def neighbour_exchange(text: str, *, expect_ranks: int) -> NeighbourExchange:
-    record = _document(text, "neighbour", expect_ranks)
+    record = document(text, "neighbour", expect_ranks)
     message = _one_of(record, "message", ("pair", "line"))
     pairs, lines, messages = (record.integer(key, 1) for key in ("pairs", "lines", "messages"))
     if lines < pairs or messages != 2 * (pairs if message == "pair" else lines):
@@ -132,7 +132,7 @@ def neighbour_exchange(text: str, *, expect_ranks: int) -> NeighbourExchange:
 
 
 def allreduce(text: str, *, expect_ranks: int) -> PatternAllreduce:
-    record = _document(text, "allreduce", expect_ranks)
+    record = document(text, "allreduce", expect_ranks)
     iterations = record.integer("iterations", 1)
     sizes: dict[int, tuple[float, ...]] = {}
     for number, entry in enumerate(record.records("sizes")):
@@ -145,10 +145,11 @@ def allreduce(text: str, *, expect_ranks: int) -> PatternAllreduce:
     aggregators = record.integer("aggregators", 0, Quantity.RANKS)
     if (aggregators > 0) != (where == "in-network"):
         raise record.error("aggregators in the network, none on hosts", "aggregators")
-    return PatternAllreduce(*_common(record), sizes[8], where, aggregators, sizes)
+    return PatternAllreduce(*common_facts(record), sizes[8], where, aggregators, sizes)
 
 
-def _document(text: str, pattern: str, expect_ranks: int) -> Record:
+def document(text: str, pattern: str, expect_ranks: int) -> Record:
+    """The result of ``pattern`` on so many ranks."""
     output = Output.read(f"pattern {pattern}", text)
     record = Record.parse(output, 1, len(output.lines))
     if record.text("format") != "kappa-pattern" or record.integer("version") != 1:
@@ -160,7 +161,8 @@ def _document(text: str, pattern: str, expect_ranks: int) -> Record:
     return record
 
 
-def _common(record: Record) -> tuple[str, bool, int, int]:
+def common_facts(record: Record) -> tuple[str, bool, int, int]:
+    """MPI library, whether it was simulated, ranks and nodes."""
     ranks, nodes = record.integer("ranks"), record.integer("nodes", 1, Quantity.RANKS)
     if nodes > ranks:
         raise record.error("no more nodes than ranks", "nodes")
@@ -169,7 +171,7 @@ def _common(record: Record) -> tuple[str, bool, int, int]:
 
 def _measured(record: Record) -> tuple[str, bool, int, int, tuple[float, ...]]:
     times = record.numbers("times_us", record.integer("iterations", 1), Quantity.OPERATION_US)
-    return *_common(record), tuple(times)
+    return *common_facts(record), tuple(times)
 
 
 def _one_of(record: Record, key: str, choices: tuple[str, ...]) -> str:

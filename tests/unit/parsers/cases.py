@@ -9,6 +9,7 @@ from reframe_checks.parsers import (
     babelstream,
     bit_sweep,
     btio,
+    congestion,
     emt,
     fio,
     gpu,
@@ -38,6 +39,7 @@ from reframe_checks.parsers import (
     stress_ng,
     topology,
 )
+from reframe_checks.parsers.congestion import VICTIM_PATTERNS
 from reframe_checks.parsers.errors import ParseError
 
 
@@ -207,6 +209,14 @@ CASES = {
             ("simulated_allreduce", patterns.allreduce, [".aggregators", ".sizes[][]"]),
         )
     },
+    "pattern congestion": Case(
+        "patterns/congestion.json",
+        partial(congestion.parse, expect_ranks=4),
+        alone=[
+            ".mpi", ".aggressor_bytes", ".loads[].operations[]",
+            *(f".loads[].{pattern}.{where}[]" for pattern in VICTIM_PATTERNS for where in ("alone_us", "beside_us")),
+        ],
+    ),
     "node_sweep": Case(
         "node_sweep/four_nodes.json",
         node_sweep.parse,

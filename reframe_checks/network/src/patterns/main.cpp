@@ -22,6 +22,7 @@ struct All {
     Particles particles;
     Neighbour neighbour;
     AllReduce allreduce;
+    Congestion congestion;
 };
 
 void define_common(CLI::App& app, Options& options) {
@@ -76,6 +77,15 @@ void define(CLI::App& app, All& all) {
         ->check(CLI::Range(8, 1 << 28))->capture_default_str();
     sums->add_option("--segment-bytes", allreduce.segment_bytes, "most that an aggregator adds up at once")
         ->check(CLI::Range(8, 1 << 28))->capture_default_str();
+
+    Congestion& congestion = all.congestion;
+    auto* beside = app.add_subcommand("congestion", "latency, bandwidth and sums of some nodes beside the others' load");
+    beside->add_option("--loads", congestion.loads, "one after the other")->delimiter(',')
+        ->check(CLI::IsMember({"compute", "all-to-all", "incast", "put-incast", "broadcast"}))->capture_default_str();
+    beside->add_option("--victims", congestion.victims, "share of the nodes")->check(CLI::Range(0.001, 0.999))->capture_default_str();
+    beside->add_option("--aggressor-bytes", congestion.aggressor_bytes, "of an aggressor's message")
+        ->check(CLI::Range(1, 1 << 26))->capture_default_str();
+    beside->add_option("--rounds", congestion.rounds, "of samples alone and beside")->check(CLI::Range(1, 1000))->capture_default_str();
 }
 
 void act(const CLI::App& app, const All& all, const sweep::World& world) {
@@ -89,8 +99,10 @@ void act(const CLI::App& app, const All& all, const sweep::World& world) {
         particles(run, all.particles);
     } else if (chosen == "neighbour") {
         neighbour(run, all.neighbour);
-    } else {
+    } else if (chosen == "allreduce") {
         allreduce(run, all.allreduce);
+    } else {
+        congestion(run, all.congestion);
     }
 }
 

@@ -1,0 +1,100 @@
+"""What some nodes lose of latency, bandwidth and small sums while the others load the network."""
+
+import reframe as rfm
+import reframe.core.builtins as rfmb
+from reframe.core.exceptions import ReframeError, SanityError
+
+from kappa.vocabulary.features import CONGESTION, LARGE_PUTS
+from kappa.vocabulary.tunables import Tunable
+from reframe_checks.network.pattern_base import PatternCheck
+from reframe_checks.parsers import congestion
+
+ROUNDS = ("Round", "")
+IMPACT = ("Time beside the load over time alone", "")
+
+
+@rfm.simple_test
+class Congestion(PatternCheck):
+    descr = "Latency, bandwidth and sums of some nodes beside the load of the others, and beside a control"
+    parse = staticmethod(congestion.parse)
+    family = "network/congestion"
+    measured_s = 20
+    needs_partition = [CONGESTION]
+    on_fabrics = False
+    hint = (
+        "an impact above the control's is the network's: look at uplinks, routing and "
+        "congestion control; one that the control has, too, is the nodes' own"
+    )
+    informational = ["impacts_above_control"]
+
+    iterations = 100
+    rounds = rfmb.variable(int, value=5)
+    aggressor_bytes = rfmb.variable(int, value=1 << 16)
+    victims = rfmb.variable(float, int, value=0.5)
+    tunable = {
+        "iterations": Tunable("whole number", "", "samples of each pattern in each round"),
+        "rounds": Tunable("whole number", "", "of samples alone and beside a load"),
+        "aggressor_bytes": Tunable("whole number", "B", "of an aggressor's message"),
+        "victims": Tunable("number", "", "share of the nodes, every second or so"),
+    }
+
+    @rfmb.run_after("setup")
+    def choose_loads(self):
+        puts = ["put-incast"] if LARGE_PUTS in self.current_partition.features else []
+        self.loads = [congestion.CONTROL, "all-to-all", "incast", *puts, "broadcast"]
+
+    @rfmb.run_after("setup")
+    def require_four_nodes(self):
+        if self.num_nodes_used < 4:
+            raise ReframeError(
+                f"{self.current_partition.fullname}: Congestion needs four nodes or more, found {self.num_nodes_used}"
+            )
+
+    def pattern_words(self, ranks):
+        return [
+            "congestion", f"--loads={','.join(self.loads)}", f"--rounds={self.rounds}", f"--victims={self.victims:g}",
+            f"--aggressor-bytes={self.aggressor_bytes}",
+        ]  # fmt: skip
+
+    def asked(self):
+        return {"aggressor_bytes": self.aggressor_bytes}
+
+    def record_series(self):
+        if list(self.largest.loads) != self.loads:
+            raise SanityError(f"expected the loads {self.loads}, found {list(self.largest.loads)}")
+        for name, load in self.largest.loads.items():
+            for pattern, samples in load.samples.items():
+                impacts = dict(enumerate(samples.impacts_of_rounds(), 1))
+                self.record_curve(f"{pattern} beside {name}", ROUNDS, IMPACT, impacts, {})
+
+    def worst(self, pattern, percent):
+        loads = [load for name, load in self.largest.loads.items() if name != congestion.CONTROL]
+        return max(load.samples[pattern].impact(percent) for load in loads)
+
+    @rfmb.performance_function("")
+    def latency_impact(self):
+        return self.worst("latency", 50)
+
+    @rfmb.performance_function("")
+    def latency_impact_p99(self):
+        return self.worst("latency", 99)
+
+    @rfmb.performance_function("")
+    def bandwidth_impact(self):
+        return self.worst("bandwidth", 50)
+
+    @rfmb.performance_function("")
+    def bandwidth_impact_p99(self):
+        return self.worst("bandwidth", 99)
+
+    @rfmb.performance_function("")
+    def allreduce_impact(self):
+        return self.worst("allreduce", 50)
+
+    @rfmb.performance_function("")
+    def allreduce_impact_p99(self):
+        return self.worst("allreduce", 99)
+
+    @rfmb.performance_function("")
+    def impacts_above_control(self):
+        return len(self.largest.above_control())

@@ -1,0 +1,54 @@
+"""Congestion on links that are limited, so that the cluster's cores are not what is short: seen on tapered uplinks.
+
+It takes two minutes.
+"""
+
+import contextlib
+import json
+
+import pytest
+
+from reframe_checks.parsers.congestion import CONTROL
+
+pytestmark = pytest.mark.long
+
+NODES = ("node1", "node2", "node3", "node4")
+UPLINKS = ("up-switch1", "down-switch1", "up-switch2", "down-switch2")
+NODE_MBIT = 100
+
+
+@contextlib.contextmanager
+def links(suite, uplink_mbit):
+    """Every node's link has ``NODE_MBIT``, every uplink ``uplink_mbit``, in both directions."""
+    places = [*((node, "eth0", NODE_MBIT) for node in NODES), *(("login", device, uplink_mbit) for device in UPLINKS)]
+    shape = ("burst", "70000", "latency", "50ms")
+    with contextlib.ExitStack() as undo:
+        for place, device, mbit in places:
+            at = ("dev", device, "root")
+            suite.cluster("exec", place, "tc", "qdisc", "add", *at, "tbf", "rate", f"{mbit}mbit", *shape)
+            undo.callback(suite.cluster, "exec", place, "tc", "qdisc", "del", *at)
+        yield
+
+
+def impacts(suite, uplink_mbit):
+    """(load, pattern) -> the impact of each round."""
+    with links(suite, uplink_mbit):
+        suite.run("-n", "Congestion", "-S", "Congestion.iterations=20", "--system=embedded:scratch")
+    runs = json.loads((suite.results / "run-report.json").read_text())["runs"]
+    (case,) = [case for run in runs for case in run["testcases"] if case.get("check_class") == "Congestion"]
+    assert case["result"] == "pass", case.get("fail_reason")
+    return {
+        tuple(reversed(name.split(" beside "))): [impact for _, impact in curve["points"]]
+        for name, curve in case["curves"].items()
+    }
+
+
+def above_control(found):
+    """Loads beside which the victims' bandwidth suffers in each round more than in any beside the control."""
+    control = max(found[CONTROL, "bandwidth"])
+    return {load for load, pattern in found if pattern == "bandwidth" and min(found[load, pattern]) > control}
+
+
+def test_tapered_uplinks_are_congested_and_full_ones_are_not(suite):
+    assert not above_control(impacts(suite, 2 * NODE_MBIT))
+    assert "all-to-all" in above_control(impacts(suite, NODE_MBIT // 4))
