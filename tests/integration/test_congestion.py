@@ -33,14 +33,17 @@ def links(suite, uplink_mbit):
 def impacts(suite, uplink_mbit):
     """(load, pattern) -> the impact of each round."""
     with links(suite, uplink_mbit):
-        suite.run("-n", "Congestion", "-S", "Congestion.iterations=20", "--system=embedded:scratch")
+        few = ("-S", "Congestion.iterations=10", "-S", "Congestion.rounds=3")
+        suite.run("-n", "Congestion", *few, "--system=embedded:scratch")
     runs = json.loads((suite.results / "run-report.json").read_text())["runs"]
     (case,) = [case for run in runs for case in run["testcases"] if case.get("check_class") == "Congestion"]
     assert case["result"] == "pass", case.get("fail_reason")
-    return {
+    found = {
         tuple(reversed(name.split(" beside "))): [impact for _, impact in curve["points"]]
         for name, curve in case["curves"].items()
     }
+    print(f"uplinks of {uplink_mbit} Mbit/s:", {load: found[load, "bandwidth"] for load, _ in found})
+    return found
 
 
 def above_control(found):
