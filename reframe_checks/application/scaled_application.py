@@ -60,8 +60,9 @@ class ScaledApplication(LayoutSeries, KappaCheck):
 
     @rfmb.sanity_function
     def read_results(self):
+        # By text: ReFrame writes what a check keeps into its report.
         self.results = {
-            layout: [self.measured(layout, self.name_of(layout, number)) for number in range(self.rounds)]
+            str(layout): [self.measured(layout, self.name_of(layout, number)) for number in range(self.rounds)]
             for layout in self.laid_out
         }
         first = self.laid_out[0]
@@ -92,7 +93,7 @@ class ScaledApplication(LayoutSeries, KappaCheck):
         return {title: layouts for title, layouts in found.items() if layouts}
 
     def steps_s(self, layout):
-        return [result.step_s for result in self.results[layout]]
+        return [result.step_s for result in self.results[str(layout)]]
 
     def step_ms(self, layout):
         return 1e3 * statistics.median(self.steps_s(layout))
