@@ -80,7 +80,7 @@ pictures: setup-tests ## docs/report.png anew, of the newest run of the embedded
 	.venv/bin/python -m tests.pictures "$$(ls -td results/embedded/runs/* | head -n 1)"
 
 setup: .venv/embedded.stamp
-	$(SITE)/install-packages
+	$(SITE)/install-packages $(if $(filter full,$(MODE)),--applications)
 	$(SITE)/osu/install "$(CURDIR)/.kappa/osu" .venv/bin/python
 
 setup-tests: setup .venv/test.stamp

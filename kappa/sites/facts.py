@@ -8,6 +8,7 @@ import json
 import os
 import pathlib
 import re
+import shutil
 from collections.abc import Callable
 from typing import Any
 
@@ -29,6 +30,8 @@ def embedded_cluster(repository: pathlib.Path) -> dict[str, Any]:
         "cores_per_node": cores,
         "peak_gflops_per_core": _peak_gflops_per_core(),
         "gpu_features": ["nvidia"] if pathlib.Path("/dev/nvidia0").exists() else [],
+        # Of packages that mode full alone needs, and installs.
+        "applications": ["applications"] if shutil.which("lmp") else [],
         # What the jobs of Debian's packages load.
         "debian_libraries": [f"/usr/lib/{os.uname().machine}-linux-gnu/{name}" for name in libraries],
         "slurm_commands": str(state / "bin"),

@@ -1,34 +1,27 @@
 """Parallelisation cost kappa' of the EMT application over layouts: few nodes full, and many nodes with few ranks.
 
-One job measures all layouts, bound and unbound where the partition binds ranks, so that they are of the same nodes;
-its rounds are taken in turn, so that what changes with time changes all layouts alike. Gated is the median over the
-rounds on all ranks of the largest layout. On a simulated fabric computation is not measured but injected, ``phi_us``
-per step, and nodes are filled one after the other; nothing varies there, so one round is enough.
-
-With more ranks than idle cores ranks wait for cores and not for messages: such layouts are left out.
+One job measures all layouts, bound and unbound where the partition binds ranks. Gated is the median over the rounds
+on all ranks of the largest layout. On a simulated fabric computation is not measured but injected, ``phi_us`` per
+step, and nodes are filled one after the other; nothing varies there, so one round is enough.
 """
 
-import pathlib
 import shlex
 import statistics
 
 import reframe as rfm
 import reframe.core.builtins as rfmb
 import reframe.utility.typecheck as typ
-from reframe.core.backends import getlauncher
-from reframe.core.exceptions import ReframeError, SanityError
+from reframe.core.exceptions import SanityError
 
-from kappa.ground.busy_cores import BusyCores
-from kappa.ground.whole_files import write_atomically
 from kappa.record.evidence import Scaling, written
 from kappa.vocabulary.tunables import Tunable
 from reframe_checks.application.emt_base import EmtCheck
-from reframe_checks.application.layouts import every_layout, filled, on_cores, stated_layouts
+from reframe_checks.application.layout_series import LayoutSeries
+from reframe_checks.application.layouts import filled
 from reframe_checks.parsers import emt
 
 RANKS, KAPPA = ("Ranks", ""), ("Parallelisation cost κ′", "us")
 BOUND, UNBOUND = "bound", "unbound"
-ROUNDS_FILE = "rounds.sh"
 # Launcher -> its options for each binding of ranks.
 BINDING = {
     "srun": {BOUND: "--cpu-bind=cores", UNBOUND: "--cpu-bind=none"},
@@ -38,7 +31,7 @@ BINDING = {
 
 
 @rfm.simple_test
-class EmtSeries(EmtCheck):
+class EmtSeries(LayoutSeries, EmtCheck):
     descr = "EMT application: parallelisation cost over nodes and ranks on each, bound and unbound"
     family = "application/emt-series"
     measured_s = 40
@@ -48,9 +41,6 @@ class EmtSeries(EmtCheck):
     exchange = rfmb.parameter(["step", "slack"], loggable=True)
     informational = ["step_time", "phi", "imbalance", "speedup", "efficiency"]
     hint = "compare kappa' with the OSU latency of the same nodes, and the layouts with each other"
-    #: As ``1x8 4x2``; by default doublings up to all nodes and all cores of each.
-    layouts = rfmb.variable(str, value="")
-    rounds = rfmb.variable(int, value=5)
     #: `message` for MPI libraries to be compared: within a node `auto` does without them.
     transport = rfmb.variable(str, value="auto")
     #: Of a simulated fabric.
@@ -59,10 +49,8 @@ class EmtSeries(EmtCheck):
     simulated_steps = rfmb.variable(int, value=60)
     tunable = {
         **EmtCheck.tunable,
-        "layouts": Tunable("text", "", "nodes and ranks on each, as `1x8 4x2`, instead of all doublings"),
+        **LayoutSeries.series_tunable,
         "transport": Tunable("text", "", "`auto`, or `message` for ranks of a node to exchange by MPI, too"),
-        "most_nodes": Tunable("whole number", "", "that the series goes up to; 0: all"),
-        "rounds": Tunable("whole number", "", "of all layouts; the median is gated"),
         "ranks": Tunable("whole numbers", "", "of a simulated fabric, whose nodes are filled one after the other"),
         "phi_us": Tunable("number", "us", "work of a step of all tasks, injected on a simulated fabric"),
         "simulated_steps": Tunable("whole number", "", "of the simulation on a simulated fabric"),
@@ -71,40 +59,25 @@ class EmtSeries(EmtCheck):
 
     @rfmb.run_after("setup")
     def lay_out_series(self):
-        nodes, cores = min(self.partition_nodes, self.most_nodes or self.partition_nodes), self.cores_per_node
         if self.simulated:
             self.steps, self.rounds = self.simulated_steps, 1
-            self.laid_out, self.bindings = filled(self.ranks, nodes, cores), [""]
+            self.laid_out, self.bindings = filled(self.ranks, self.nodes_of_series, self.cores_per_node), [""]
         else:
-            try:
-                stated = stated_layouts(self.layouts, nodes, cores)
-            except ValueError as err:
-                raise ReframeError(f"partition {self.current_partition.fullname}: EmtSeries.layouts: {err}") from None
-            machine = BusyCores().cores if "shared_host" in self.current_partition.extras else nodes * cores
-            self.laid_out = on_cores(stated or every_layout(nodes, cores), machine)
+            self.laid_out = self.partition_layouts()
             options = BINDING.get(self.job.launcher.registered_name, {})
             can_bind = BOUND in options and "binding" in self.current_partition.features
             self.bindings = [BOUND, UNBOUND] if can_bind else [UNBOUND]
-        if not self.laid_out:
-            raise ReframeError(f"partition {self.current_partition.fullname}: EmtSeries has no layout that fits it")
         self.executable = self.program
-        self.num_tasks_per_node = max(layout.per_node for layout in self.laid_out)
-        self.num_tasks = self.num_tasks_per_node * max(layout.nodes for layout in self.laid_out)
+        self.ask_for_all_ranks()
 
     @rfmb.run_before("run")
     def take_rounds(self):
-        *steps, last = [
+        self.take_in_turn(
             self.step(layout, binding, number)
             for number in range(self.rounds)
             for binding in self.bindings
             for layout in self.laid_out
-        ]
-        # Hundreds of lines on a large partition, which would hide the rest of the job script.
-        write_atomically(pathlib.Path(self.stagedir, ROUNDS_FILE), "".join(f"{step}\n" for step in steps))
-        self.prerun_cmds = [*self.prerun_cmds, f". ./{ROUNDS_FILE}"]
-        # ReFrame would start it on all ranks of the job.
-        self.job.launcher = getlauncher("local")()
-        self.executable, *self.executable_opts = last.split(" ")
+        )
 
     def step(self, layout, binding, number):
         options = BINDING.get(self.job.launcher.registered_name, {}).get(binding, "")

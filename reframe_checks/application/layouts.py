@@ -1,5 +1,6 @@
 """Layouts of a series over ranks: how many ranks, and how many on each node."""
 
+import math
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -54,3 +55,23 @@ def filled(ranks: Iterable[int], nodes: int, cores: int) -> list[Layout]:
 def on_cores(layouts: Iterable[Layout], cores: int) -> list[Layout]:
     """Those with a core for each rank: more ranks take turns, and what they measure is how they wait for each other."""
     return [layout for layout in layouts if layout.ranks <= cores]
+
+
+def on_full_nodes(layouts: Iterable[Layout]) -> list[Layout]:
+    """Those of one node, and of each larger number of nodes the one with the most ranks on each: the usual series of an
+    application."""
+    layouts = list(layouts)
+    most = {layout.nodes: max(one.per_node for one in layouts if one.nodes == layout.nodes) for layout in layouts}
+    return [layout for layout in layouts if layout.nodes == 1 or layout.per_node == most[layout.nodes]]
+
+
+def process_box(ranks: int) -> tuple[int, int, int]:
+    """X >= Y >= Z as cubic as possible, with a product of ``ranks``."""
+    boxes = [
+        (ranks // (y * z), y, z)
+        for z in range(1, round(ranks ** (1 / 3)) + 1)
+        if ranks % z == 0
+        for y in range(z, math.isqrt(ranks // z) + 1)
+        if ranks // z % y == 0
+    ]
+    return min(boxes, key=sum)

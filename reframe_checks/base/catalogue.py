@@ -1,8 +1,8 @@
 """The catalogue of checks and the tables of the vocabulary, made from what ReFrame says of the suite.
 
 Usage: ``python -m reframe_checks.base.catalogue`` (``make catalogue``) writes ``kappa/vocabulary/checks.json`` anew,
-and the tables between marker lines in ``docs/catalogue.md`` and ``docs/site.md``; with ``--check`` it only says, by
-exit status 1, which file is out of date.
+and the tables between marker lines in ``docs/catalogue.md``, ``docs/site.md`` and ``docs/coverage.md``; with
+``--check`` it only says, by exit status 1, which file is out of date.
 """
 
 import argparse
@@ -14,9 +14,11 @@ import sys
 import sysconfig
 import tempfile
 
+from kappa.ground.errors import InputError
 from kappa.ground.whole_files import write_atomically
 from kappa.vocabulary import checks, tables
 from kappa.vocabulary.modes import MODES
+from reframe_checks.base import coverage
 from reframe_checks.base.census import declared_checks
 
 SUITE = pathlib.Path(__file__).resolve().parents[1]
@@ -94,12 +96,15 @@ def generated(cases: list[dict]) -> dict[pathlib.Path, str]:
     """Every file that is made from the suite, with the text that it has to have.
 
     :raises ValueError: a file lacks the marker lines of a table; names the file.
+    :raises InputError: the data of ``docs/coverage.md`` cannot be used; names the line.
     """
     described = as_json(cases)
+    known = checks.decoded(described.encode())
     wanted = {pathlib.Path(checks.__file__).with_name(checks.FILE): described}
     of_file = {
         "docs/catalogue.md": {CATALOGUE: tables.as_markdown([HEADER, *rows(cases)])},
-        "docs/site.md": tables.of_site(checks.decoded(described.encode())),
+        "docs/site.md": tables.of_site(known),
+        coverage.PAGE: {"coverage": coverage.page(coverage.read(REPOSITORY / coverage.DATA, known), known)},
     }
     for name, contents in of_file.items():
         path = REPOSITORY / name
@@ -132,7 +137,7 @@ def main() -> int:
     options = parser.parse_args()
     try:
         wanted = generated(described_cases())
-    except ValueError as err:
+    except (ValueError, InputError) as err:
         sys.exit(str(err))
     stale = [path for path, text in wanted.items() if not path.is_file() or path.read_text(encoding="utf-8") != text]
     if options.check and stale:

@@ -7,6 +7,7 @@ import pytest
 from reframe.core.exceptions import ReframeError, SanityError
 
 from reframe_checks.application.emt_series import BOUND, UNBOUND, EmtSeries
+from reframe_checks.application.layout_series import LayoutSeries
 from reframe_checks.application.layouts import Layout
 
 KAPPA_US = {1: (0.1, 0.3, 0.2), 2: (5.0, 4.0, 40.0)}
@@ -76,13 +77,19 @@ def test_what_was_not_asked_for_is_refused(check, values, message):
         EmtSeries.read_results.__wrapped__(check)
 
 
+class Laid(SimpleNamespace):
+    nodes_of_series = LayoutSeries.nodes_of_series
+    partition_layouts = LayoutSeries.partition_layouts
+    ask_for_all_ranks = LayoutSeries.ask_for_all_ranks
+
+
 def laid_out(nodes=2, cores=4, **extras):
     partition = SimpleNamespace(fullname="here:cpu", extras=extras, features=["binding"])
-    check = SimpleNamespace(
+    return Laid(
         simulated=False, partition_nodes=nodes, cores_per_node=cores, current_partition=partition, layouts="",
         most_nodes=0, program="emt", job=SimpleNamespace(launcher=SimpleNamespace(registered_name="srun")),
+        check_class="EmtSeries",
     )  # fmt: skip
-    return check
 
 
 def test_a_series_goes_up_to_the_nodes_it_is_told():

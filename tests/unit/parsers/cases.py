@@ -18,6 +18,7 @@ from reframe_checks.parsers import (
     hpl,
     ior,
     iozone,
+    lammps,
     likwid,
     link_use,
     load_watch,
@@ -244,6 +245,7 @@ CASES = {
     "mpi report": Case("mpi_report/ucx_two_rails.txt", rails),
     "sinfo": Case("sinfo/composed_four_nodes.txt", states, alone=["[].name", "[].reason"]),
     "sinfo of all": Case("sinfo/four_nodes_of_three_partitions.txt", all_states),
+    "lammps": Case("lammps/two_ranks.log", lammps.parse),
     "stress-ng": Case(
         "stress_ng/four_nodes.txt",
         partial(stress_ng.parse, expect_nodes=4),

@@ -4,10 +4,11 @@ from spack_envs.installer import table
 
 
 def test_every_table_of_the_suite_can_be_read():
-    assert table.names() == ["app", "gpu", "mpi-io"]
+    assert table.names() == ["app", "applications", "gpu", "mpi-io"]
     assert table.read("app").programs == ["emt"]
     read = table.read("mpi-io")
     assert {"osu", "osu-suite", "hpl", "hpcc", "stream", "ior", "mdtest", "iozone", "btio"} == set(read.features)
+    assert table.read("applications").programs == ["lmp"]
     assert read.extras == {"hpl": "xhpl", "stream": "stream"}
     assert {"osu-cuda", "nccl-tests", "nvbandwidth", "babelstream"} == set(table.read("gpu").features)
 
@@ -32,5 +33,5 @@ def test_a_bad_table_is_named_with_its_key(tmp_path, text, complaint):
 
 
 def test_an_unknown_environment_is_answered_with_those_there_are():
-    with pytest.raises(table.TableError, match="no environment 'nope': there are app, gpu, mpi-io"):
+    with pytest.raises(table.TableError, match="no environment 'nope': there are app, applications, gpu, mpi-io"):
         table.read("nope")

@@ -1,0 +1,105 @@
+"""LAMMPS: molecular dynamics of a Lennard-Jones liquid at constant energy, over ranks.
+
+Forces are of short range: each rank exchanges halos with its six neighbours at every step. Strong scaling keeps a cube
+of cells, weak scaling gives each rank such a cube.
+
+Physics: no atom is lost (LAMMPS says so, and the parser counts), no neighbour list came too late, the energy of an atom
+drifts by less than ``MOST_DRIFT`` per step, and the temperature is that to which the lattice melts.
+"""
+
+import statistics
+
+import reframe as rfm
+import reframe.core.builtins as rfmb
+from reframe.core.exceptions import ReframeError, SanityError
+
+from kappa.vocabulary.tunables import Tunable
+from reframe_checks.application.layouts import process_box
+from reframe_checks.application.scaled_application import ScaledApplication
+from reframe_checks.application.scaling_laws import STRONG
+from reframe_checks.parsers import lammps
+
+ATOMS_OF_CELL = 4
+MELTING_STEPS, ROWS_EVERY = 100, 10
+# Energy of an atom in a step, in units of the potential's depth. Of 864 to 16384 atoms at most 5 * 10^-7; of lists
+# of neighbours that were made too late 2 * 10^-5.
+MOST_DRIFT = 2e-6
+# In units of the potential's depth: a lattice at 1.44 gives half of its motion to the potential. It was 0.73 to 0.77.
+TEMPERATURES = (0.68, 0.82)
+
+
+@rfm.simple_test
+class Lammps(ScaledApplication):
+    descr = "LAMMPS: Lennard-Jones liquid over ranks, its energy conserved"
+    family = "application/lammps"
+    measured_s = 15
+    needs_environ = ["lammps"]
+    programs = ["lmp"]
+    sourcesdir = "src/lammps"
+    informational = ["speedup", "energy_drift"]
+    hint = "compare the layouts with each other, and with EmtSeries; time outside of Pair in the log is communication"
+
+    cells = rfmb.variable(int, value=60)
+    cells_per_rank = rfmb.variable(int, value=20)
+    steps = rfmb.variable(int, value=100)
+    tunable = {
+        **ScaledApplication.series_tunable,
+        "cells": Tunable("whole number", "", "of four atoms, along each edge of strong scaling's cube"),
+        "cells_per_rank": Tunable("whole number", "", "the same of each rank's cube in weak scaling"),
+        "steps": Tunable("whole number", "", f"measured, a multiple of {ROWS_EVERY}"),
+    }
+
+    @rfmb.run_after("setup")
+    def require_rows(self):
+        if self.steps < 2 * ROWS_EVERY or self.steps % ROWS_EVERY:
+            where = f"partition {self.current_partition.fullname}: Lammps.steps"
+            raise ReframeError(f"{where}: expected a multiple of {ROWS_EVERY} above {ROWS_EVERY}, found {self.steps}")
+
+    def cells_of(self, layout):
+        if self.series == STRONG:
+            return (self.cells,) * 3
+        return tuple(number * self.cells_per_rank for number in process_box(layout.ranks))
+
+    def command_of(self, layout, name):
+        sizes = dict(zip("xyz", self.cells_of(layout), strict=True))
+        numbers = {**sizes, "melting_steps": MELTING_STEPS, "steps": self.steps, "rows_every": ROWS_EVERY}
+        variables = [word for key, value in numbers.items() for word in ("-var", key, str(value))]
+        return ["lmp", "-in", "melt.in", *variables, "-screen", "none", "-log", f"{name}.log"]
+
+    def measured(self, layout, name):
+        runs = self.parsed(lammps.parse, self.output_text(f"{name}.log"))
+        if len(runs) != 2:
+            raise SanityError(f"{name}.log: expected two runs, melting and measured, found {len(runs)}")
+        x, y, z = self.cells_of(layout)
+        asked = (layout.ranks, ATOMS_OF_CELL * x * y * z, MELTING_STEPS, self.steps)
+        melting, run = runs
+        ran = (run.ranks, run.atoms, melting.steps, run.steps)
+        self.require_ran(f"{name}.log", ran, asked, "ranks, atoms, steps of melting, steps")
+        self.require_physics(run, name)
+        return run
+
+    def require_physics(self, run, name):
+        if run.dangerous_builds:
+            raise SanityError(
+                f"{name}.log: {run.dangerous_builds} lists of neighbours came too late: forces were missed"
+            )
+        if not drift_of(run) <= MOST_DRIFT:
+            raise SanityError(
+                f"{name}.log: the energy of an atom drifts by {drift_of(run):.2g} per step, more than {MOST_DRIFT:g}: "
+                "wrong forces, or numbers of another precision"
+            )
+        temperature = statistics.mean(row.temperature_lj for row in run.rows)
+        low, high = TEMPERATURES
+        if not low <= temperature <= high:
+            raise SanityError(f"{name}.log: temperature {temperature:.3f}, expected {low:g} to {high:g} after melting")
+
+    @rfmb.performance_function("energy/step")
+    def energy_drift(self):
+        """The largest of all runs, per atom, in units of the potential's depth."""
+        return max(drift_of(run) for runs in self.results.values() for run in runs)
+
+
+def drift_of(run):
+    """By how much the energy of an atom changes in a step: the slope of a line of least squares, without its sign."""
+    steps, energies = zip(*((row.step, row.total_energy_lj) for row in run.rows), strict=True)
+    return abs(statistics.linear_regression(steps, energies).slope)

@@ -1,0 +1,158 @@
+"""What a series of an application records and gates, and which physics LAMMPS' results have to have."""
+
+import math
+from types import SimpleNamespace
+
+import pytest
+from reframe.core.exceptions import ReframeError, SanityError
+
+from reframe_checks.application.lammps import Lammps, drift_of
+from reframe_checks.application.layout_series import LayoutSeries
+from reframe_checks.application.layouts import Layout, every_layout, on_cores, on_full_nodes, process_box
+from reframe_checks.application.scaled_application import ScaledApplication
+from reframe_checks.application.scaling_laws import STRONG, WEAK, Base
+from reframe_checks.parsers import lammps
+
+
+def test_a_perfect_series_has_no_serial_part():
+    strong = Base(1, 8.0).point(STRONG, "s", 4, [2.0])
+    assert (strong.speedup, strong.efficiency, strong.karp_flatt, strong.kappa_us) == (4, 1, 0, 0)
+    weak = Base(1, 8.0).point(WEAK, "w", 4, [8.0])
+    assert (weak.speedup, weak.efficiency, weak.karp_flatt, weak.kappa_us) == (4, 1, 0, 0)
+
+
+def test_the_serial_part_is_that_of_the_law():
+    # Amdahl: a quarter of 8 s is serial; Gustafson: a quarter of the time on 4 ranks is.
+    assert Base(1, 8.0).point(STRONG, "s", 4, [2.0 + 6.0 / 4]).karp_flatt == pytest.approx(0.25)
+    speedup = 0.25 + 0.75 * 4
+    assert Base(1, 8.0).point(WEAK, "w", 4, [8.0 * 4 / speedup]).karp_flatt == pytest.approx(0.25)
+
+
+def test_ranks_count_in_multiples_of_the_fewest():
+    point = Base(16, 4.0).point(STRONG, "s", 32, [2.5, 2.4, 9.0])
+    assert (point.speedup, point.efficiency) == (pytest.approx(25.6), pytest.approx(0.8))
+    assert point.kappa_us == pytest.approx(0.5e6)
+    assert point.kappa_repeats_us == pytest.approx((0.5e6, 0.4e6, 7e6))
+    assert Base(16, 4.0).point(STRONG, "s", 16, [4.0]).karp_flatt is None
+
+
+def test_the_usual_series_fills_one_node_and_then_more():
+    layouts = on_full_nodes(on_cores(every_layout(4, 4), 16))
+    assert [str(one) for one in layouts] == ["1x1", "1x2", "1x4", "2x4", "4x4"]
+    # Nodes that share a machine of two cores.
+    assert [str(one) for one in on_full_nodes(on_cores(every_layout(2, 2), 2))] == ["1x1", "1x2", "2x1"]
+
+
+@pytest.mark.parametrize("ranks", [1, 2, 6, 8, 13, 24, 27, 96, 1000, 1001])
+def test_a_box_of_ranks_holds_them_all(ranks):
+    box = process_box(ranks)
+    assert math.prod(box) == ranks
+    assert list(box) == sorted(box, reverse=True)
+
+
+def test_a_box_of_ranks_is_nearly_a_cube():
+    assert [process_box(ranks) for ranks in (8, 12, 64, 96)] == [(2, 2, 2), (3, 2, 2), (4, 4, 4), (6, 4, 4)]
+
+
+class Made(SimpleNamespace):
+    nodes_of_series = LayoutSeries.nodes_of_series
+    partition_layouts = LayoutSeries.partition_layouts
+    ask_for_all_ranks = LayoutSeries.ask_for_all_ranks
+    largest = ScaledApplication.largest
+    groups = ScaledApplication.groups
+    steps_s = ScaledApplication.steps_s
+    step_ms = ScaledApplication.step_ms
+    name_of = staticmethod(ScaledApplication.name_of)
+
+    def record_curve(self, name, x, y, points, gated):
+        self.curves[name] = (points, gated)
+
+    def measured(self, layout, name):
+        return SimpleNamespace(step_s=self.times[str(layout)][int(name[-1]) - 1])
+
+
+def made(times, series=STRONG):
+    laid_out = [Layout(nodes * ranks, ranks) for nodes, ranks in (map(int, name.split("x")) for name in times)]
+    return Made(series=series, laid_out=laid_out, times=times, rounds=3, scaling=[], curves={})
+
+
+def test_the_median_of_the_largest_layout_is_gated():
+    check = made({"1x1": (0.9, 1.0, 9.0), "1x2": (0.5, 0.6, 0.7), "2x2": (0.3, 0.4, 0.35)})
+    assert ScaledApplication.read_results.__wrapped__(check)
+    assert ScaledApplication.step_time.__wrapped__(check) == pytest.approx(350)
+    assert ScaledApplication.efficiency.__wrapped__(check) == pytest.approx(1 / 4 / 0.35)
+    assert check.curves["time per step, within a node"] == ({1: 1000, 2: pytest.approx(600)}, {})
+    assert check.curves["time per step, over nodes"] == (
+        {2: pytest.approx(600), 4: pytest.approx(350)},
+        {4: "step_time"},
+    )
+    assert check.curves["efficiency, over nodes"][1] == {4: "efficiency"}
+    assert [(point["series"], point["ranks"]) for point in check.scaling] == [
+        ("strong, within a node", 1), ("strong, within a node", 2),
+        ("strong, over nodes", 2), ("strong, over nodes", 4),
+    ]  # fmt: skip
+
+
+def test_nodes_that_share_cores_are_compared_with_as_many_ranks_on_one():
+    check = made({"1x1": (1, 1, 1), "1x2": (1, 1, 1), "2x1": (2, 2, 2)}, series=WEAK)
+    ScaledApplication.read_results.__wrapped__(check)
+    assert check.curves["efficiency, over nodes"] == ({1: 1, 2: 0.5}, {2: "efficiency"})
+
+
+def lammps_check(recorded, file, layout, **values):
+    asked = {"series": STRONG, "cells": 10, "cells_per_rank": 10, "steps": 60, **values}
+    check = SimpleNamespace(
+        **asked, output_text=lambda name: recorded(file), parsed=lambda parse, text: parse(text),
+    )  # fmt: skip
+    for name in ("cells_of", "require_ran", "require_physics", "measured"):
+        setattr(check, name, getattr(Lammps, name).__get__(check))
+    return check.measured(layout, "here")
+
+
+@pytest.fixture
+def melted(monkeypatch):
+    """As many steps of melting as were recorded."""
+    monkeypatch.setattr("reframe_checks.application.lammps.MELTING_STEPS", 60)
+
+
+@pytest.mark.usefixtures("melted")
+def test_the_recorded_liquid_keeps_its_energy(recorded):
+    run = lammps_check(recorded, "lammps/two_ranks.log", Layout(2, 2), series=WEAK)
+    assert run.step_s == pytest.approx(run.loop_s / 60)
+    assert drift_of(run) < 5e-7
+
+
+@pytest.mark.usefixtures("melted")
+def test_neighbours_that_were_missed_fail(recorded):
+    with pytest.raises(SanityError, match="lists of neighbours came too late"):
+        lammps_check(recorded, "lammps/dangerous_builds.log", Layout(1, 1))
+
+
+def test_an_energy_that_drifts_fails(recorded):
+    *_, run = lammps.parse(recorded("lammps/dangerous_builds.log"))
+    quiet = SimpleNamespace(dangerous_builds=0, rows=run.rows)
+    with pytest.raises(SanityError, match=r"drifts by 0\.00\d+ per step, more than 2e-06"):
+        Lammps.require_physics(SimpleNamespace(), quiet, "here")
+
+
+@pytest.mark.parametrize("temperature", [0.5, 1.44, math.nan])
+def test_a_temperature_that_is_not_that_of_the_liquid_fails(temperature):
+    rows = [lammps.Row(step, temperature, -4.17) for step in (0, 10, 20)]
+    with pytest.raises(SanityError, match=r"expected 0\.68 to 0\.82"):
+        Lammps.require_physics(SimpleNamespace(), SimpleNamespace(dangerous_builds=0, rows=rows), "here")
+
+
+@pytest.mark.usefixtures("melted")
+@pytest.mark.parametrize("values", [{"cells": 11}, {"steps": 50}])
+def test_what_was_not_asked_for_is_refused(recorded, values):
+    with pytest.raises(SanityError, match="asked for"):
+        lammps_check(recorded, "lammps/two_ranks.log", Layout(2, 2), **values)
+
+
+@pytest.mark.parametrize("steps", [0, 10, 25])
+def test_steps_without_rows_are_refused(steps):
+    partition = SimpleNamespace(fullname="here:cpu")
+    with pytest.raises(
+        ReframeError, match=f"here:cpu: Lammps.steps: expected a multiple of 10 above 10, found {steps}"
+    ):
+        Lammps.require_rows(SimpleNamespace(steps=steps, current_partition=partition))
