@@ -14,6 +14,7 @@ SIMULATED = "simulated"
 PATTERNS = "patterns"
 LARGE_PUTS = "large_puts"
 SHARP = "sharp"
+MPI_BEHAVIOUR = "mpi_behaviour"
 #: What no simulated partition has, and most checks need: it is listed by none.
 NODES_THAT_EXIST = "nodes_that_exist"
 
@@ -38,9 +39,9 @@ PARTITION_FEATURES = {
     "network": "is measured by OSU point-to-point",
     "collectives": "is measured by OSU collectives",
     **{
-        scale.feature: f"is measured by OSU collectives on {scale.ranks_per_node} ranks of one node"
+        scale.feature: f"is measured by OSU collectives, and its MPI, on {scale.ranks_per_node} ranks of one node"
         if scale.nodes == 1
-        else f"is measured by OSU collectives on one rank of each of {scale.nodes} nodes"
+        else f"is measured by OSU collectives, and its MPI, on one rank of each of {scale.nodes} nodes"
         for scale in RANK_COUNTS.values()
     },
     "placement_same_numa": f"has NUMA domains to place two ranks in one of; {_TOPOLOGY}",
@@ -63,6 +64,7 @@ PARTITION_FEATURES = {
     LARGE_PUTS: "takes one-sided puts of megabytes between nodes, as RDMA does; over TCP Open MPI's component pt2pt "
     "hangs in them",
     SHARP: "has switches that reduce (SHARP), which its environments' variables switch on",
+    MPI_BEHAVIOUR: "has the behaviour of its MPI libraries measured: any source, threads, memory, overlap, matching",
     "compute": "is measured by HPL, STREAM and the EMT application",
     "nvidia": "has NVIDIA GPUs; needs `gpus_per_node`",
     "several_gpus": "has several of them in a node",

@@ -22,6 +22,7 @@ from reframe_checks.parsers import (
     load_watch,
     lustre,
     mdtest,
+    mpi_behaviour,
     mpi_report,
     nccl_tests,
     node_links,
@@ -62,6 +63,8 @@ def osu_case(name: str, smallest: int, largest: int, alone: Sequence[str] = ("[]
     parse = partial(osu.parse, expect_sizes=sizes, expect_tables=1)
     return Case(f"osu/{name}.txt", parse, may_vanish=["[0].datatype"], alone=alone)
 
+
+ANY_SOURCE = ("expected_named_us", "expected_any_us", "unexpected_named_us", "unexpected_any_us")
 
 IOZONE_CELLS = {(size << 10, request) for size in (4, 8, 16) for request in (64, 256, 1024)}
 
@@ -207,6 +210,10 @@ CASES = {
             ("simulated_allreduce", patterns.allreduce, [".aggregators", ".sizes[][]"]),
         )
     },
+    "mpi_behaviour any-source": Case(
+        "mpi_behaviour/any_source.json", partial(mpi_behaviour.any_source, expect_ranks=4),
+        alone=[".mpi", ".message_bytes", *(f".series[].{key}[]" for key in ANY_SOURCE)],
+    ),
     "node_sweep": Case(
         "node_sweep/four_nodes.json",
         node_sweep.parse,
