@@ -103,6 +103,7 @@ ENVIRONMENT_FEATURES = {
     "btio": EnvironmentFeature("`bt.CLASS.x.mpi_io_full`, `bt.CLASS.x.mpi_io_simple`, `bt.CLASS.x.ep_io`"),
     "emt": EnvironmentFeature("`emt`"),
     "emt-build": EnvironmentFeature(f"{_BUILT_HERE}, and what the EMT application's README lists", "build_dir"),
+    "mpi-preconnect": EnvironmentFeature("an MPI that connects all ranks at the start when told so", "preconnect"),
     "sweep-build": EnvironmentFeature(
         f"{_BUILT_HERE}, OpenMP, nlohmann-json, CLI11, Eigen, for the suite's own programs", "build_dir"
     ),

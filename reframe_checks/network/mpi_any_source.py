@@ -19,7 +19,7 @@ class MpiAnySource(MpiBehaviourCheck):
     parse = staticmethod(mpi_behaviour.any_source)
     family = "network/mpi-any-source"
     measured_s = 5
-    scale = rfmb.parameter(["4_ranks", "two_nodes", "whole_partition"], loggable=True)
+    scale = rfmb.parameter(["2_ranks", "two_nodes", "whole_partition"], loggable=True)
     hint = (
         "a ratio above 1 that grows with the peers: the library polls every connection for MPI_ANY_SOURCE; let the "
         "application name its sources, or look for a transport with one receive queue for all (UCX: ud, dc)"

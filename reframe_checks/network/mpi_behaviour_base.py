@@ -78,7 +78,11 @@ class MpiBehaviourCheck(Scaled, KappaCheck):
         return True
 
     def result(self, name):
-        return self.parsed(type(self).parse, self.output_text(name), expect_ranks=self.num_tasks)
+        return self.parsed(type(self).parse, self.output_text(name), expect_ranks=self.num_tasks, **self.asked(name))
+
+    def asked(self, name):
+        """What the parser has to be told of the step, by its parameters."""
+        return {}
 
     def record_series(self):
         """Keep the curves of the results, and complain of what MPI did not give."""

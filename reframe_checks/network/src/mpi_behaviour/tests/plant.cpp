@@ -38,4 +38,26 @@ int MPI_Send(const void* buffer, int count, MPI_Datatype type, int receiver, int
     return PMPI_Send(buffer, count, type, receiver, tag, comm);
 }
 
+int MPI_Isend(const void* buffer, int count, MPI_Datatype type, int receiver, int tag, MPI_Comm comm, MPI_Request* request) {
+    if (planted("flip", count)) {
+        flip(buffer);
+    }
+    return PMPI_Isend(buffer, count, type, receiver, tag, comm, request);
+}
+
+int MPI_Sendrecv(const void* buffer, int count, MPI_Datatype type, int receiver, int tag, void* into, int into_count,
+                 MPI_Datatype into_type, int sender, int into_tag, MPI_Comm comm, MPI_Status* status) {
+    if (planted("flip", count)) {
+        flip(buffer);
+    }
+    return PMPI_Sendrecv(buffer, count, type, receiver, tag, into, into_count, into_type, sender, into_tag, comm, status);
+}
+
+int MPI_Iallreduce(const void* buffer, void* sum, int count, MPI_Datatype type, MPI_Op operation, MPI_Comm comm, MPI_Request* request) {
+    if (planted("flip", count)) {
+        flip(buffer);
+    }
+    return PMPI_Iallreduce(buffer, sum, count, type, operation, comm, request);
+}
+
 }  // extern "C"
