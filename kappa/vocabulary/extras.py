@@ -189,6 +189,13 @@ class EnvironmentExtras(Struct, forbid_unknown_fields=True, frozen=True, kw_only
             "EmtScaling, EmtCorrectness, PairSweep, NodeSweep",
         ),
     ] = None
+    preconnect: Annotated[
+        dict[str, str | int],
+        _said(
+            "`{VARIABLE: VALUE}` that let MPI connect all ranks at the start, as `OMPI_MCA_mpi_preconnect_mpi: 1`",
+            "MpiMemoryPreconnected",
+        ),
+    ] = {}
     cc: Annotated[
         Program | None, _said("C compiler of those programs, as `mpicc.mpich`; by default CMake's own", "CMakeProgram")
     ] = None

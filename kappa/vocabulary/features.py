@@ -15,6 +15,7 @@ PATTERNS = "patterns"
 LARGE_PUTS = "large_puts"
 CONGESTION = "congestion"
 SHARP = "sharp"
+MPI_BEHAVIOUR = "mpi_behaviour"
 #: What no simulated partition has, and most checks need: it is listed by none.
 NODES_THAT_EXIST = "nodes_that_exist"
 
@@ -39,9 +40,9 @@ PARTITION_FEATURES = {
     "network": "is measured by OSU point-to-point",
     "collectives": "is measured by OSU collectives",
     **{
-        scale.feature: f"is measured by OSU collectives on {scale.ranks_per_node} ranks of one node"
+        scale.feature: f"is measured by OSU collectives, and its MPI, on {scale.ranks_per_node} ranks of one node"
         if scale.nodes == 1
-        else f"is measured by OSU collectives on one rank of each of {scale.nodes} nodes"
+        else f"is measured by OSU collectives, and its MPI, on one rank of each of {scale.nodes} nodes"
         for scale in RANK_COUNTS.values()
     },
     "placement_same_numa": f"has NUMA domains to place two ranks in one of; {_TOPOLOGY}",
@@ -65,6 +66,7 @@ PARTITION_FEATURES = {
     "hangs in them",
     CONGESTION: "has four nodes or more, of which one half is measured while the other loads the network",
     SHARP: "has switches that reduce (SHARP), which its environments' variables switch on",
+    MPI_BEHAVIOUR: "has the behaviour of its MPI libraries measured: any source, threads, memory, overlap, matching",
     "compute": "is measured by HPL, STREAM and the EMT application",
     "applications": "is measured by applications over ranks: LAMMPS",
     "nvidia": "has NVIDIA GPUs; needs `gpus_per_node`",
@@ -105,6 +107,7 @@ ENVIRONMENT_FEATURES = {
     "lammps": EnvironmentFeature("`lmp`: LAMMPS with MPI"),
     "emt": EnvironmentFeature("`emt`"),
     "emt-build": EnvironmentFeature(f"{_BUILT_HERE}, and what the EMT application's README lists", "build_dir"),
+    "mpi-preconnect": EnvironmentFeature("an MPI that connects all ranks at the start when told so", "preconnect"),
     "sweep-build": EnvironmentFeature(
         f"{_BUILT_HERE}, OpenMP, nlohmann-json, CLI11, Eigen, for the suite's own programs", "build_dir"
     ),

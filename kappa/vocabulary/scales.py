@@ -48,6 +48,8 @@ RANK_COUNTS = {f"{ranks}_ranks": Scale(1, ranks, f"ranks_{ranks}") for ranks in 
     f"{nodes}_nodes": Scale(nodes, 1, f"nodes_{nodes}") for nodes in (2, 3, 4)
 }
 
+LAYOUTS = SCALES | RANK_COUNTS
+
 # Where the two ranks of a point-to-point test sit.
 PLACEMENTS = {
     "same_node": Scale(1, 2, ONE_NODE),

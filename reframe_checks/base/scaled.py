@@ -4,7 +4,7 @@ import reframe as rfm
 import reframe.core.builtins as rfmb
 from reframe.core.exceptions import ReframeError, SanityError
 
-from kappa.vocabulary.scales import GPU_PLACEMENTS, PLACEMENTS, RANK_COUNTS, SCALES, SWITCH_PLACEMENTS
+from kappa.vocabulary.scales import GPU_PLACEMENTS, LAYOUTS, PLACEMENTS, RANK_COUNTS, SCALES, SWITCH_PLACEMENTS
 from reframe_checks.base.binding import BOUND_PLACEMENTS, cpus_of
 from reframe_checks.base.job_files import in_stage
 from reframe_checks.parsers import placement as placement_parser
@@ -16,16 +16,16 @@ SHOW_TOPOLOGY = f"scontrol show topology > {TOPOLOGY_FILE} 2> /dev/null || true"
 
 
 class Scaled(rfm.RegressionTestPlugin):
-    """A case for each scale; leaves narrow the list."""
+    """A case for each scale; leaves narrow the list, or take few ranks of ``RANK_COUNTS`` into it."""
 
     scale = rfmb.parameter(SCALES, loggable=True)
 
     def chosen_scale(self):
-        return SCALES[self.scale]
+        return LAYOUTS[self.scale]
 
     @classmethod
     def alternative_features(cls):
-        return [[SCALES[name].feature] for name in cls.raw_params["scale"].values]
+        return [[LAYOUTS[name].feature] for name in cls.raw_params["scale"].values]
 
     @rfmb.run_after("init")
     def tag_scale(self):

@@ -24,6 +24,7 @@ from reframe_checks.parsers import (
     load_watch,
     lustre,
     mdtest,
+    mpi_behaviour,
     mpi_report,
     nccl_tests,
     node_links,
@@ -65,6 +66,10 @@ def osu_case(name: str, smallest: int, largest: int, alone: Sequence[str] = ("[]
     parse = partial(osu.parse, expect_sizes=sizes, expect_tables=1)
     return Case(f"osu/{name}.txt", parse, may_vanish=["[0].datatype"], alone=alone)
 
+
+ANY_SOURCE = ("expected_named_us", "expected_any_us", "unexpected_named_us", "unexpected_any_us")
+
+DEPTHS = (0, 1, 4, 16, 64, 256, 1024)
 
 IOZONE_CELLS = {(size << 10, request) for size in (4, 8, 16) for request in (64, 256, 1024)}
 
@@ -218,6 +223,40 @@ CASES = {
             *(f".loads[].{pattern}.{where}[]" for pattern in VICTIM_PATTERNS for where in ("alone_us", "beside_us")),
         ],
     ),
+    "mpi_behaviour any-source": Case(
+        "mpi_behaviour/any_source.json", partial(mpi_behaviour.any_source, expect_ranks=4),
+        alone=[".mpi", ".message_bytes", *(f".series[].{key}[]" for key in ANY_SOURCE)],
+    ),
+    **{
+        f"mpi_behaviour {name}": Case(f"mpi_behaviour/{name}.json", parse, alone=[".mpi", *alone], boundless=boundless)
+        for name, parse, alone, boundless in (
+            (
+                "threads", partial(mpi_behaviour.threads, expect_ranks=2, expect_threads=[1, 2, 4]),
+                [".message_bytes", ".series[].latency_us[]", ".series[].messages_per_s[]"], [],
+            ),
+            (
+                "memory", partial(mpi_behaviour.memory, expect_ranks=4),
+                [".repeats", ".series[].largest_kib"],
+                [".series[].largest_kib"],
+            ),
+            (
+                "persistent", partial(mpi_behaviour.persistent, expect_ranks=2, expect_sizes=[8, 65536]),
+                [".messages", ".series[].nonblocking_us[]", ".series[].persistent_us[]"], [],
+            ),
+            (
+                "overlap",
+                partial(
+                    mpi_behaviour.overlap, expect_ranks=2, expect_operation="isend", expect_sizes=[8192, 1 << 20]
+                ),
+                [f".series[].{key}_us[]" for key in ("communication", "computation", "both")],
+                [],
+            ),
+            (
+                "matching", partial(mpi_behaviour.matching, expect_ranks=2, expect_depths=DEPTHS),
+                [".message_bytes", ".series[].unexpected_us[]", ".series[].posted_us[]"], [],
+            ),
+        )
+    },
     "node_sweep": Case(
         "node_sweep/four_nodes.json",
         node_sweep.parse,

@@ -10,8 +10,8 @@
 namespace sweep {
 
 template <typename Measure>
-void in_world(const char* program, int* argc, char*** argv, const Measure& measure) {
-    const World world(argc, argv);
+void in_world(const char* program, int* argc, char*** argv, const Measure& measure, int wanted = MPI_THREAD_SINGLE) {
+    const World world(argc, argv, wanted);
     try {
         measure(world);
     } catch (const std::exception& error) {

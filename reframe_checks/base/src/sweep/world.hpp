@@ -3,6 +3,7 @@
 
 #include <mpi.h>
 
+#include <algorithm>
 #include <chrono>
 #include <string>
 #include <thread>
@@ -16,9 +17,10 @@ constexpr double kPatience_s = 20;
 
 class World {
   public:
-    World(int* argc, char*** argv) {
+    // `wanted`: the level of thread support to ask for.
+    World(int* argc, char*** argv, int wanted = MPI_THREAD_SINGLE) {
         heartbeat::phase(kPatience_s, "MPI_Init");
-        MPI_Init(argc, argv);
+        MPI_Init_thread(argc, argv, wanted, &provided_);
         heartbeat::phase(kPatience_s, "start");
         MPI_Comm_rank(MPI_COMM_WORLD, &rank_);
         MPI_Comm_size(MPI_COMM_WORLD, &size_);
@@ -32,6 +34,9 @@ class World {
 
     [[nodiscard]] int rank() const { return rank_; }
     [[nodiscard]] int size() const { return size_; }
+
+    // The level of thread support that MPI gave.
+    [[nodiscard]] int provided() const { return provided_; }
 
     // MPI_Barrier may spin, and so slow what is being measured on the same processor.
     void barrier() const {
@@ -53,13 +58,15 @@ class World {
         char text[MPI_MAX_LIBRARY_VERSION_STRING];
         int length = 0;
         MPI_Get_library_version(text, &length);
-        const std::string version(text, static_cast<std::size_t>(length));
+        std::string version(text, static_cast<std::size_t>(length));
+        std::replace(version.begin(), version.end(), '\t', ' ');  // MPICH's
         return version.substr(0, version.find_first_of("\r\n,"));
     }
 
   private:
     int rank_ = 0;
     int size_ = 0;
+    int provided_ = MPI_THREAD_SINGLE;
 };
 
 }  // namespace sweep

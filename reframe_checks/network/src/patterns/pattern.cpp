@@ -1,13 +1,10 @@
 #include "pattern.hpp"
 
 #include <sys/time.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <array>
-#include <csignal>
 #include <cstdio>
-#include <cstring>
 #include <ctime>
 #include <map>
 #include <numeric>
@@ -25,14 +22,6 @@
 
 namespace patterns {
 namespace {
-
-std::array<char, 400> overdue{};
-
-// MPI may never return from a call: this is what can still be said then.
-void end_overdue(int) {
-    [[maybe_unused]] const auto written = write(STDERR_FILENO, overdue.data(), strnlen(overdue.data(), overdue.size()));
-    _exit(1);
-}
 
 // In a simulation all ranks are on the machine that simulates; MPI knows where they would be.
 std::vector<std::string> names_of_nodes(const sweep::World& world) {
@@ -67,14 +56,6 @@ std::vector<int> nodes_of_ranks(const sweep::World& world, int ranks_per_node) {
     return nodes;
 }
 
-std::uint64_t first_word(const Label& label) {
-    const auto number = [](int value) { return static_cast<std::uint64_t>(value); };
-    return mixed(mixed(mixed(mixed(number(label.sender)) + number(label.receiver)) + number(label.iteration)) + number(label.part));
-}
-
-// Odd, so that no two words of a message are the same.
-constexpr std::uint64_t kStride = 0x9e3779b97f4a7c15ULL;
-
 }  // namespace
 
 Run::Run(const sweep::World& world, const Options& options) : world_(world), options_(options) {
@@ -83,23 +64,20 @@ Run::Run(const sweep::World& world, const Options& options) : world_(world), opt
     }
     node_of_ = nodes_of_ranks(world, options.ranks_per_node);
     if (!kSimulated) {
-        std::signal(SIGALRM, end_overdue);
+        overdue_.emplace("pattern", world.rank(), options.timeout_s);
     }
 }
 
 void Run::waits_for(const std::string& what) const {
     // Where time is simulated a wait without end is a deadlock, which the simulator finds.
-    if (!kSimulated) {
-        heartbeat::phase(options_.timeout_s, what);
-        std::snprintf(overdue.data(), overdue.size(), "pattern: error on rank %d of %s: nothing came for %g s while it waited for %s\n",
-                      rank(), sweep::own_node_name().c_str(), options_.timeout_s, what.c_str());
-        alarm(static_cast<unsigned>(options_.timeout_s) + 1);
+    if (overdue_) {
+        overdue_->waits_for(what);
     }
 }
 
 void Run::waits_no_more() const {
-    if (!kSimulated) {
-        alarm(0);
+    if (overdue_) {
+        sweep::Overdue::waits_no_more();
     }
 }
 
@@ -174,43 +152,6 @@ void nap(double seconds) {
 }
 void short_nap(double seconds) { nap(seconds); }
 #endif
-
-void fill(std::span<char> message, const Label& label) {
-    std::uint64_t word = first_word(label);
-    std::size_t place = 0;
-    for (; place + sizeof word <= message.size(); place += sizeof word, word += kStride) {
-        std::memcpy(message.data() + place, &word, sizeof word);
-    }
-    if (place < message.size()) {
-        std::memcpy(message.data() + place, &word, message.size() - place);
-    }
-}
-
-void require(std::span<const char> message, const Label& label) {
-    std::uint64_t word = first_word(label);
-    std::size_t wrong = 0;
-    std::size_t first = 0;
-    for (std::size_t place = 0; place < message.size(); place += sizeof word, word += kStride) {
-        const std::size_t bytes = std::min(sizeof word, message.size() - place);
-        if (std::memcmp(message.data() + place, &word, bytes) == 0) {
-            continue;
-        }
-        std::array<char, sizeof word> expected{};
-        std::memcpy(expected.data(), &word, sizeof word);
-        for (std::size_t i = 0; i < bytes; ++i) {
-            if (message[place + i] != expected[i]) {
-                first = wrong == 0 ? place + i : first;
-                ++wrong;
-            }
-        }
-    }
-    if (wrong > 0) {
-        throw std::runtime_error("wrong payload: " + std::to_string(wrong) + " of " + std::to_string(message.size()) +
-                                 " bytes from rank " + std::to_string(label.sender) + " to rank " + std::to_string(label.receiver) +
-                                 " in iteration " + std::to_string(label.iteration) + ", part " + std::to_string(label.part) +
-                                 ", the first at byte " + std::to_string(first));
-    }
-}
 
 std::vector<int> shuffled(int count, std::uint64_t seed) {
     std::vector<int> order(at(count));

@@ -10,10 +10,13 @@
 #include <cstdint>
 #include <functional>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
+#include "overdue.hpp"
+#include "payload.hpp"
 #include "world.hpp"
 
 namespace patterns {
@@ -60,6 +63,7 @@ class Run {
   private:
     const sweep::World& world_;
     Options options_;
+    std::optional<sweep::Overdue> overdue_;
     std::vector<int> node_of_;
 };
 
@@ -69,24 +73,10 @@ void nap(double seconds);
 // Between two looks at a word.
 void short_nap(double seconds);
 
-// SplitMix64's output function (Steele, Lea and Flood 2014): neighbouring numbers have nothing in common.
-constexpr std::uint64_t mixed(std::uint64_t bits) {
-    bits += 0x9e3779b97f4a7c15ULL;
-    bits = (bits ^ (bits >> 30U)) * 0xbf58476d1ce4e5b9ULL;
-    bits = (bits ^ (bits >> 27U)) * 0x94d049bb133111ebULL;
-    return bits ^ (bits >> 31U);
-}
-
-// Of what a message carries: where from and where to, in which iteration, and which of several.
-struct Label {
-    int sender;
-    int receiver;
-    int iteration;
-    int part = 0;
-};
-void fill(std::span<char> message, const Label& label);
-// Throws std::runtime_error with the number of wrong bytes and the first of them.
-void require(std::span<const char> message, const Label& label);
+using sweep::fill;
+using sweep::Label;
+using sweep::mixed;
+using sweep::require;
 
 // Numbers from 0 to below `count` in an order that follows from the seed.
 std::vector<int> shuffled(int count, std::uint64_t seed);

@@ -1,0 +1,118 @@
+"""Memory of a rank over the number of its peers, and what that makes of a job on the whole partition.
+
+A library that keeps buffers for each connection needs more memory for each rank the more ranks there are: 0.55 MB a
+connection with ParTec MPI on HPC-FF, which were 2.2 GB of 3 GB with 4096 ranks. Connected on demand, only peers cost.
+"""
+
+import shlex
+import statistics
+
+import reframe as rfm
+import reframe.core.builtins as rfmb
+from reframe.core.exceptions import SanityError
+
+from reframe_checks.network.mpi_behaviour_base import MpiBehaviourCheck
+from reframe_checks.parsers import mpi_behaviour
+
+PEERS = ("Peers", "")
+RUNS = 3
+
+
+class MpiMemoryCheck(MpiBehaviourCheck):
+    parse = staticmethod(mpi_behaviour.memory)
+    family = "network/mpi-memory"
+    scale = rfmb.parameter(["2_ranks", "two_nodes", "whole_partition"], loggable=True)
+    tunable = {}
+
+    @property
+    def full_ranks(self):
+        """A rank for each core of the partition."""
+        return self.partition_nodes * self.cores_per_node
+
+    @staticmethod
+    def files_of(kind):
+        return [f"{kind}-{run}.json" for run in range(RUNS)]
+
+    def steps(self):
+        return {name: ["memory"] for name in self.files_of("on_demand")}
+
+    def over_runs(self, kind, figure):
+        """The median of the runs."""
+        return statistics.median(figure(self.results[name]) for name in self.files_of(kind))
+
+    def record_memory(self, kind):
+        series = zip(*(self.results[name].series for name in self.files_of(kind)), strict=True)
+        points = {readings[0].peers: statistics.median(one.median_kib for one in readings) for readings in series}
+        title = kind.replace("_", " ")
+        self.record_curve(title, PEERS, (f"Memory of a rank, {title}", "KiB"), points, {})
+
+
+@rfm.simple_test
+class MpiMemory(MpiMemoryCheck):
+    descr = "Memory that MPI takes of a rank for each peer, and for all ranks of the partition"
+    measured_s = 8
+    hint = (
+        "memory for each peer: fewer or smaller buffers for a connection (UCX: the transports dc or ud in place of rc; "
+        "shared receive queues), or fewer ranks with more threads; at start: are all ranks connected there already?"
+    )
+
+    def record_series(self):
+        self.record_memory("on_demand")
+
+    @rfmb.performance_function("MiB")
+    def memory_at_start(self):
+        return self.over_runs("on_demand", lambda found: found.start_kib) / 1024
+
+    @rfmb.performance_function("KiB")
+    def memory_per_peer(self):
+        """The slope over peers; about 0, and then of either sign, where connections cost nothing."""
+        return self.over_runs("on_demand", lambda found: found.per_peer_kib)
+
+    @rfmb.performance_function("MiB")
+    def memory_of_full_machine(self):
+        """Of a rank that has exchanged messages with all others, one for each core of the partition; extrapolated."""
+        peers = self.full_ranks - 1
+        return self.over_runs("on_demand", lambda found: found.start_kib + peers * max(0, found.per_peer_kib)) / 1024
+
+
+@rfm.simple_test
+class MpiMemoryPreconnected(MpiMemoryCheck):
+    descr = "Memory of a rank when MPI connects all ranks at the start, against connections on demand"
+    measured_s = 10
+    needs_environ = ["sweep-build", "mpi-preconnect"]
+    hint = "what connecting all ranks costs a program that talks with few: leave connections to be made on demand"
+
+    def steps(self):
+        return {name: ["memory"] for name in self.files_of("preconnected")} | super().steps()
+
+    def settings_of(self, name):
+        if name not in self.files_of("preconnected"):
+            return ""
+        settings = self.current_environ.extras["preconnect"]
+        return "".join(f"{variable}={shlex.quote(str(value))} " for variable, value in sorted(settings.items()))
+
+    def record_series(self):
+        for kind in ("on_demand", "preconnected"):
+            self.record_memory(kind)
+        if len({found.mpi for found in self.results.values()}) > 1:
+            raise SanityError("the steps ran with different MPI libraries")
+
+    @rfmb.performance_function("MiB")
+    def memory_at_start(self):
+        return self.start_kib("preconnected") / 1024
+
+    def start_kib(self, kind):
+        return self.over_runs(kind, lambda found: found.start_kib)
+
+    def connection_kib(self):
+        return (self.start_kib("preconnected") - self.start_kib("on_demand")) / (self.num_tasks - 1)
+
+    @rfmb.performance_function("KiB")
+    def memory_per_connection(self):
+        """What a rank has more than with connections on demand when MPI_Init returns, for each other rank."""
+        return self.connection_kib()
+
+    @rfmb.performance_function("MiB")
+    def memory_of_full_machine(self):
+        """Of a rank when it is connected with all others, one for each core of the partition; extrapolated."""
+        return (self.start_kib("on_demand") + (self.full_ranks - 1) * max(0, self.connection_kib())) / 1024

@@ -1,0 +1,134 @@
+"""The level of thread support that MPI gives for each that is asked for, and latency when several threads call MPI."""
+
+import reframe as rfm
+import reframe.core.builtins as rfmb
+import reframe.utility.typecheck as typ
+from reframe.core.exceptions import SanityError
+
+from kappa.vocabulary.tunables import Tunable
+from reframe_checks.compute.hpl_input import doublings
+from reframe_checks.network.mpi_behaviour_base import MpiBehaviourCheck
+from reframe_checks.parsers import mpi_behaviour
+from reframe_checks.parsers.mpi_behaviour import THREAD_LEVELS
+
+THREADS = ("Threads of a rank", "")
+MULTIPLE = "multiple"
+
+
+class MpiThreadCheck(MpiBehaviourCheck):
+    parse = staticmethod(mpi_behaviour.threads)
+    family = "network/mpi-threads"
+    #: Of the step whose result has this name.
+    threads_of: dict[str, list[int]]
+
+    def step(self, level, threads):
+        """The words of a step, which has to know how many threads its result has."""
+        return ["threads", f"--level={level}", f"--threads={','.join(map(str, threads))}"]
+
+    def asked(self, name):
+        return {"expect_threads": self.threads_of[name]}
+
+    def result(self, name):
+        found = super().result(name)
+        if found.asked not in name:
+            raise SanityError(f"{name}: asked for the level {found.asked}")
+        return found
+
+
+@rfm.simple_test
+class MpiThreadLevels(MpiThreadCheck):
+    descr = "Level of thread support for each level that is asked for"
+    measured_s = 5
+    scale = rfmb.parameter(["2_ranks"], loggable=True)
+    hint = (
+        "MPI gives less than was asked for: how was it configured (Open MPI: `ompi_info | grep Thread`)? A program "
+        "that does not look at what it was given fails at random"
+    )
+
+    @rfmb.run_after("setup")
+    def one_thread(self):
+        self.threads_of = {self.file_of(level): [1] for level in THREAD_LEVELS}
+
+    @staticmethod
+    def file_of(level):
+        return f"level-{level}.json"
+
+    def steps(self):
+        return {self.file_of(level): self.step(level, [1]) for level in THREAD_LEVELS}
+
+    def record_series(self):
+        self.given = {found.asked: THREAD_LEVELS.index(found.provided) for found in self.results.values()}
+        levels = dict(enumerate(self.given[level] for level in THREAD_LEVELS))
+        top = len(THREAD_LEVELS) - 1
+        self.record_curve("levels", ("Level asked for", ""), ("Level given", ""), levels, {top: "highest_level"})
+        points = {index: min(found.series[0].latency_us) for index, found in enumerate(self.results.values())}
+        self.record_curve("latency", ("Level asked for", ""), ("Latency of one thread", "us"), points, {})
+
+    @rfmb.performance_function("")
+    def levels_given(self):
+        """Of the four levels, those for which MPI gives as much as was asked for, or more."""
+        return sum(self.given[level] >= index for index, level in enumerate(THREAD_LEVELS))
+
+    @rfmb.performance_function("")
+    def highest_level(self):
+        """0: single, 1: funneled, 2: serialized, 3: multiple."""
+        return self.given[MULTIPLE]
+
+
+@rfm.simple_test
+class MpiThreadMultiple(MpiThreadCheck):
+    descr = "Latency under MPI_THREAD_MULTIPLE, over the number of threads that call MPI at once"
+    measured_s = 6
+    hint = (
+        "compare with one thread at the level single: what is lost are MPI's locks; a library with one lock for all "
+        "serves threads in turns, and its message rate does not grow with them"
+    )
+
+    threads = rfmb.variable(typ.List[int], value=[])
+    tunable = {
+        **MpiBehaviourCheck.tunable,
+        "threads": Tunable("whole numbers", "", "of each rank, from 1 on; by default 1, 2, 4, … its cores"),
+    }
+
+    @rfmb.run_after("setup")
+    def lay_out_threads(self):
+        cores = max(1, self.cores_per_node // self.num_tasks_per_node)
+        self.series = sorted({1, *(self.threads or doublings(cores))})
+        self.num_cpus_per_task = cores
+        self.threads_of = {"single.json": [1], "multiple.json": self.series}
+
+    def steps(self):
+        return {"single.json": self.step("single", [1]), "multiple.json": self.step(MULTIPLE, self.series)}
+
+    def record_series(self):
+        found = self.results["multiple.json"]
+        if found.provided != MULTIPLE:
+            raise SanityError(
+                f"{found.mpi} gives the level {found.provided} where multiple is asked for: no latency of several "
+                "threads can be measured"
+            )
+        self.alone = min(self.results["single.json"].series[0].latency_us)
+        self.latencies = {one.threads: min(one.latency_us) for one in found.series}
+        self.rates = {one.threads: max(one.messages_per_s) for one in found.series}
+        last = self.series[-1]
+        self.record_curve(
+            "latency", THREADS, ("Latency", "us"), self.latencies, {1: "latency", last: "threads_latency"}
+        )
+        self.record_curve("rate", THREADS, ("Messages of a rank", "1/s"), self.rates, {last: "message_rate"})
+
+    @rfmb.performance_function("us")
+    def latency(self):
+        return self.latencies[1]
+
+    @rfmb.performance_function("")
+    def multiple_over_single(self):
+        """Latency of one thread, by the latency at the level that needs no locks."""
+        return self.latencies[1] / self.alone
+
+    @rfmb.performance_function("us")
+    def threads_latency(self):
+        return self.latencies[self.series[-1]]
+
+    @rfmb.performance_function("1/s")
+    def message_rate(self):
+        return self.rates[self.series[-1]]

@@ -1,0 +1,91 @@
+"""The behaviour of MPI on ranks of this machine: what is measured can be read, and what is wrong or missing is said.
+
+It takes a minute, and half of one to build with sanitizers.
+"""
+
+from functools import partial
+
+import pytest
+
+from reframe_checks.parsers import mpi_behaviour
+
+pytestmark = pytest.mark.long
+
+SHORT = ["--repeats=2", "--iterations=4"]
+#: Words -> ranks and parser.
+SMALL = {
+    "any-source": (4, mpi_behaviour.any_source),
+    "any-source --bytes=1003 --most-sources=1": (3, mpi_behaviour.any_source),
+    "threads --level=multiple --threads=1,2": (2, partial(mpi_behaviour.threads, expect_threads=[1, 2])),
+    "memory": (5, mpi_behaviour.memory),
+    "persistent --sizes=8,1003": (2, partial(mpi_behaviour.persistent, expect_sizes=[8, 1003])),
+    "overlap --sizes=8,1003": (
+        2,
+        partial(mpi_behaviour.overlap, expect_operation="isend", expect_sizes=[8, 1003]),
+    ),
+    "overlap --operation=iallreduce --sizes=64,65536": (
+        3,
+        partial(mpi_behaviour.overlap, expect_operation="iallreduce", expect_sizes=[64, 65536]),
+    ),
+    "matching --depths=0,3,40": (2, partial(mpi_behaviour.matching, expect_depths=[0, 3, 40])),
+}
+#: Those in which rank 1 sends by MPI_Send, whose message can be lost.
+ANSWERED = [words for words in SMALL if words.startswith(("any-source", "threads", "matching"))]
+
+
+@pytest.fixture(scope="module")
+def program(build):
+    return build("reframe_checks/network/src/mpi_behaviour")
+
+
+@pytest.fixture
+def planted(program, monkeypatch):
+    def choose(fault):
+        monkeypatch.setenv("PLANTED", fault)
+        monkeypatch.setattr(program, "path", program.folder / "mpi_behaviour_planted")
+        return program
+
+    return choose
+
+
+@pytest.mark.parametrize("words", SMALL)
+def test_a_result_is_whole(program, tmp_path, words):
+    ranks, parse = SMALL[words]
+    program(*SHORT, "--output=result.json", *words.split(), ranks=ranks, cwd=tmp_path)
+    found = parse((tmp_path / "result.json").read_text(), expect_ranks=ranks)
+    assert (found.nodes, found.repeats) == (ranks, 2)
+    assert [path.name for path in tmp_path.iterdir()] == ["result.json"]
+
+
+@pytest.mark.parametrize("words", SMALL)
+def test_a_flipped_bit_is_said(planted, tmp_path, words):
+    done = planted("flip")(*SHORT, *words.split(), ranks=SMALL[words][0], cwd=tmp_path, ok=False)
+    assert done.returncode != 0
+    assert "wrong payload: " in done.stderr
+
+
+@pytest.mark.parametrize("words", ANSWERED)
+def test_a_lost_message_is_waited_for_only_so_long(planted, tmp_path, words):
+    done = planted("lose")("--timeout-s=1", *SHORT, *words.split(), ranks=SMALL[words][0], cwd=tmp_path, ok=False)
+    assert done.returncode != 0
+    assert "nothing came for 1 s" in done.stderr
+
+
+@pytest.mark.parametrize("level", mpi_behaviour.THREAD_LEVELS)
+def test_each_level_of_thread_support_is_asked_for(program, tmp_path, level):
+    done = program(*SHORT, "threads", f"--level={level}", "--threads=1,2", ranks=2, cwd=tmp_path)
+    found = mpi_behaviour.threads(done.stdout, expect_ranks=2, expect_threads=[1, 2])
+    assert found.asked == level
+
+
+@pytest.mark.parametrize("words", ["threads", "persistent", "overlap", "matching"])
+def test_a_pair_has_two_ranks(program, tmp_path, words):
+    done = program(words, ranks=3, cwd=tmp_path, ok=False)
+    assert done.returncode != 0
+    assert "measured on 2 ranks, not on 3" in done.stderr
+
+
+def test_one_rank_alone_is_said(program, tmp_path):
+    done = program("any-source", ranks=1, cwd=tmp_path, ok=False)
+    assert done.returncode != 0
+    assert "one rank alone" in done.stderr

@@ -1,0 +1,125 @@
+"""What the checks of MPI's behaviour make of results: recorded ones, and such as no library of this machine gives."""
+
+import dataclasses
+from types import SimpleNamespace
+
+import pytest
+from reframe.core.exceptions import SanityError
+
+from reframe_checks.network.mpi_any_source import MpiAnySource
+from reframe_checks.network.mpi_behaviour_base import RESULT_FILE
+from reframe_checks.network.mpi_matching import DEPTHS, MpiMatching
+from reframe_checks.network.mpi_memory import MpiMemory, MpiMemoryPreconnected
+from reframe_checks.network.mpi_overlap import SIZES, MpiOverlap
+from reframe_checks.network.mpi_threads import MpiThreadLevels, MpiThreadMultiple
+from reframe_checks.parsers import mpi_behaviour
+from reframe_checks.parsers.mpi_behaviour import THREAD_LEVELS, Memory, OnThreads, Threads, WithMemory
+
+
+def check_with(results, **more):
+    """Stands for a check whose steps have these results; keeps its curves."""
+    check = SimpleNamespace(results=results, curves={}, **more)
+    check.record_curve = lambda name, x, y, points, gated: check.curves.update({name: (points, gated)})
+    return check
+
+
+def threads(asked, provided):
+    one = OnThreads(1, (2.0, 1.0), (4e5, 5e5))
+    more = [OnThreads(2, (9.0, 8.0), (2e5, 3e5))] if provided == "multiple" else []
+    return Threads("MPI", 2, 1, 2, asked, provided, 8, (one, *more))
+
+
+def levels_check(given):
+    check = check_with({level: threads(level, one) for level, one in zip(THREAD_LEVELS, given, strict=True)})
+    MpiThreadLevels.record_series(check)
+    return check
+
+
+def test_a_level_that_is_not_given_is_counted():
+    whole = levels_check(THREAD_LEVELS)
+    assert MpiThreadLevels.levels_given(whole).evaluate() == 4
+    assert MpiThreadLevels.highest_level(whole).evaluate() == 3
+    # More than asked for is given, too.
+    less = levels_check(("funneled", "funneled", "serialized", "serialized"))
+    assert MpiThreadLevels.levels_given(less).evaluate() == 3
+    assert MpiThreadLevels.highest_level(less).evaluate() == 2
+    assert less.curves["levels"][0] == {0: 1, 1: 1, 2: 2, 3: 2}
+
+
+def test_without_multiple_no_latency_of_threads_passes():
+    check = check_with({"single.json": threads("single", "single"), "multiple.json": threads("multiple", "serialized")})
+    with pytest.raises(SanityError, match="gives the level serialized where multiple is asked for"):
+        MpiThreadMultiple.record_series(check)
+
+
+def test_latency_of_threads_is_that_of_the_best_repeat():
+    results = {"single.json": threads("single", "single"), "multiple.json": threads("multiple", "multiple")}
+    check = check_with(results, series=[1, 2])
+    MpiThreadMultiple.record_series(check)
+    assert MpiThreadMultiple.latency(check).evaluate() == 1
+    assert MpiThreadMultiple.threads_latency(check).evaluate() == 8
+    assert MpiThreadMultiple.message_rate(check).evaluate() == 3e5
+    assert MpiThreadMultiple.multiple_over_single(check).evaluate() == 1
+
+
+def test_any_source_is_held_against_named_ones_with_all_peers(recorded):
+    found = mpi_behaviour.any_source(recorded("mpi_behaviour/any_source.json"), expect_ranks=4)
+    slow = dataclasses.replace(found.series[-1], expected_named_us=(2.0, 3.0), expected_any_us=(9.0, 7.0))
+    found = dataclasses.replace(found, series=(*found.series[:-1], slow))
+    check = check_with({RESULT_FILE: found}, best=MpiAnySource.best)
+    check.ratio = lambda kind: MpiAnySource.ratio(check, kind)
+    MpiAnySource.record_series(check)
+    assert MpiAnySource.expected_any_latency(check).evaluate() == 7
+    assert MpiAnySource.expected_any_over_named(check).evaluate() == 3.5
+    points, gated = check.curves["expected, any source"]
+    assert (list(points), points[3], gated) == ([1, 2, 3], 7, {3: "expected_any_latency"})
+
+
+def memory_check(leaf, **starts):
+    """Runs in which MPI takes so many KiB to start, and 4 KiB more for each peer."""
+    results = {
+        name: Memory("MPI", 4, 1, 5, 1024.0, tuple(WithMemory(n, 1024 + kib + 4.0 * n, 1e6) for n in (0, 2, 3)))
+        for kind, kib in starts.items()
+        for name in leaf.files_of(kind)
+    }
+    check = check_with(results, files_of=leaf.files_of, full_ranks=1025, num_tasks=4)
+    for name in ("over_runs", "record_memory", "start_kib", "connection_kib"):
+        if hasattr(leaf, name):
+            setattr(check, name, getattr(leaf, name).__get__(check))
+    leaf.record_series(check)
+    return check
+
+
+def test_memory_is_extrapolated_to_all_ranks():
+    check = memory_check(MpiMemory, on_demand=2048)
+    assert MpiMemory.memory_at_start(check).evaluate() == 2
+    assert MpiMemory.memory_per_peer(check).evaluate() == pytest.approx(4)
+    assert MpiMemory.memory_of_full_machine(check).evaluate() == pytest.approx(6)
+    assert check.curves["on demand"][0] == {0: 3072, 2: 3080, 3: 3084}
+
+
+def test_what_connections_at_the_start_cost():
+    check = memory_check(MpiMemoryPreconnected, on_demand=2048, preconnected=2048 + 3 * 16)
+    assert MpiMemoryPreconnected.memory_per_connection(check).evaluate() == 16
+    assert MpiMemoryPreconnected.memory_of_full_machine(check).evaluate() == 18
+
+
+def test_variables_of_the_site_are_set_for_the_preconnected_steps_alone():
+    environ = SimpleNamespace(extras={"preconnect": {"B": "two words", "A": 1}})
+    check = SimpleNamespace(current_environ=environ, files_of=MpiMemoryPreconnected.files_of)
+    settings = MpiMemoryPreconnected.settings_of
+    assert settings(check, "preconnected-0.json") == "A=1 B='two words' "
+    assert settings(check, "on_demand-0.json") == ""
+
+
+def test_hidden_shares_and_matching_costs(recorded):
+    read = mpi_behaviour.overlap
+    text = recorded("mpi_behaviour/overlap.json")
+    check = check_with({RESULT_FILE: read(text, expect_ranks=2, expect_operation="isend", expect_sizes=SIZES)})
+    MpiOverlap.record_series(check)
+    assert 0 <= MpiOverlap.hidden_8KiB(check).evaluate() <= 100
+    found = mpi_behaviour.matching(recorded("mpi_behaviour/matching.json"), expect_ranks=2, expect_depths=DEPTHS)
+    check = check_with({RESULT_FILE: found})
+    MpiMatching.record_series(check)
+    slower = min(found.series[-1].posted_us) - min(found.series[0].posted_us)
+    assert MpiMatching.posted_per_receive(check).evaluate() == pytest.approx(1000 * slower / 1024)
