@@ -126,7 +126,8 @@ KAPPA_FIELDS = frozenset(RecordedCase.__struct_fields__) - frozenset(ReframeCase
 
 
 class SessionInfo(Struct, frozen=True, kw_only=True):
-    """``mode`` and what follows are what the suite added by ``--session-extras``; ``nodes`` are separated by colons."""
+    """``mode`` and what follows are what the suite added by ``--session-extras``; ``nodes`` and the checks ``left_out``
+    by the budget are separated by colons, ``budget`` is in node-hours."""
 
     uuid: str = ""
     hostname: str = ""
@@ -141,6 +142,8 @@ class SessionInfo(Struct, frozen=True, kw_only=True):
     purpose: str = ""
     confirms: str = ""
     nodes: str = ""
+    budget: str = ""
+    left_out: str = ""
 
 
 class Run(Struct, frozen=True):

@@ -2,7 +2,10 @@
 
 Subtype ``full`` uses collective MPI-IO with one data type for the whole array, ``simple`` independent operations for
 each row. BT needs a square number of ranks: the largest that the scale holds with as many on each node. Its own
-verification must succeed. The median repeat, by its I/O rate, counts. BT has no stonewall: its class is its bound.
+verification must succeed. The median repeat, by its I/O rate, counts.
+
+BT has no stonewall: its class is its bound, and a smaller one is taken where all repeats would write more than
+``most_gib``.
 """
 
 import math
@@ -84,8 +87,11 @@ class BtIo(OnStorage, Scaled, KappaCheck):
     #: One for all scales, or ``{scale: class}``. To be chosen so that a run takes minutes: NPB prints two decimals of a
     #: second.
     problem_class = rfmb.variable(str, typ.Dict[str, str], value="B")
+    #: Of all repeats; 0, as the modes that ask for a site's class set it: no bound.
+    most_gib = rfmb.variable(int, value=24)
     tunable = {
         "problem_class": Tunable("text, or one for each scale", "", "as `C` or `{one_node: C, whole_partition: D}`"),
+        "most_gib": Tunable("whole number", "GiB", "written by all repeats, which bounds the class; 0: no bound"),
         "repeats": Tunable("whole number", "", "runs in the job, of which the median counts"),
     }
 
@@ -97,6 +103,14 @@ class BtIo(OnStorage, Scaled, KappaCheck):
         if self.problem_class not in CLASSES:
             where = f"partition {self.current_partition.fullname}: {self.check_class}"
             raise ReframeError(f"{where}: problem_class {self.problem_class!r} is none of {', '.join(CLASSES)}")
+        self.problem_class = self.bounded(self.problem_class)
+
+    def bounded(self, problem_class):
+        """The largest class up to this one of which all repeats write no more than they may; at least the smallest."""
+        up_to = list(CLASSES)[: list(CLASSES).index(problem_class) + 1]
+        most_bytes = self.most_gib << 30 or math.inf
+        within = [one for one in up_to if self.repeats * CLASSES[one].written_bytes <= most_bytes]
+        return within[-1] if within else up_to[0]
 
     @rfmb.run_after("setup")
     def command_line(self):

@@ -1,6 +1,7 @@
 """A plan, and what became of it, for a terminal."""
 
 from kappa.ground.figures import counted, duration, figure
+from reports.plan.budget import Selection
 from reports.plan.held_against import TOLERANCE, HeldAgainst
 from reports.plan.plan import Plan
 from reports.show.console import open_console, table
@@ -36,6 +37,28 @@ def show_plan(planned: Plan, *, each_case: bool) -> None:
         f"{figure(planned.node_hours, 3)} node-hours, {gib(planned.written_bytes)} GiB written "
         f"(at most {gib(planned.most_bytes)} GiB); {duration(planned.seconds)}, one job after the other"
     )
+
+
+def show_selection(selection: Selection) -> None:
+    """Print what a budget takes and why, and by name what it leaves out."""
+    console = open_console()
+    shown = table("check", "family", "node-hours", "findings", "last run", "why", right=("node-hours", "findings"))
+    for choice in selection.choices:
+        last = "never" if choice.nights is None else f"{counted(choice.nights + 1, 'night')} ago"
+        shown.add_row(
+            choice.check, choice.family, figure(choice.node_hours, 3), str(choice.found), last,
+            choice.why or "left out by the budget",
+        )  # fmt: skip
+    console.print(shown)
+    console.print(
+        f"budget of {figure(selection.budget_node_hours, 4)} node-hours: {counted(len(selection.taken), 'check')} for "
+        f"{figure(selection.node_hours, 3)} node-hours by the plan"
+    )
+    if selection.left_out:
+        names = ", ".join(choice.check for choice in selection.left_out)
+        console.print(f"left out by the budget: {counted(len(selection.left_out), 'check')}, {names}")
+    if selection.overdue:
+        console.print(f"overdue, since others waited longer: {', '.join(selection.overdue)}")
 
 
 def show_held(held: HeldAgainst) -> None:

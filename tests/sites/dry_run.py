@@ -8,6 +8,8 @@ import subprocess
 import sys
 from dataclasses import dataclass
 
+from kappa.vocabulary.modes import FULL
+
 REPOSITORY = pathlib.Path(__file__).parents[2]
 SITES = REPOSITORY / "site_configs"
 EXAMPLES = ("ibisco-like", "cpu-infiniband")
@@ -63,12 +65,12 @@ class Site:
         return found[0]
 
 
-def dry_run(name, folder):
+def dry_run(name, folder, mode=FULL):
     """Runs it without any Slurm, Spack or installed environment to ask."""
     done = subprocess.run(
         [
             pathlib.Path(sys.executable).with_name("reframe"), "--nocolor", "-C", SITES / name / "settings.py",
-            "-c", REPOSITORY / "reframe_checks", "-R", "--dry-run", "--prefix", folder,
+            "-c", REPOSITORY / "reframe_checks", "-R", f"--mode={mode}", "--dry-run", "--prefix", folder,
             f"--report-file={folder / 'report.json'}",
         ],
         env={**os.environ, "SLURM_CONF": os.devnull, "KAPPA_SPACK_STATE": str(folder / "no-spack")},

@@ -7,7 +7,7 @@ import pytest
 from kappa.conduct.planning import offered_of
 from kappa.record.load import load_session
 from reports.plan.plan import plan
-from tests.sites.dry_run import EXAMPLES
+from tests.sites.dry_run import EXAMPLES, dry_run
 
 MOST_NODE_HOURS = 50
 MOST_BYTES = 2 * 2**40
@@ -15,12 +15,16 @@ MOST_BYTES = 2 * 2**40
 WRITING = {"BtIo", "Fio", "IorEasy", "IorHard", "IorNode", "Iozone", "Mdtest", "NodeScratch"}
 
 
+@pytest.fixture(scope="module", params=EXAMPLES)
+def dry_night(request, tmp_path_factory):
+    return dry_run(request.param, tmp_path_factory.mktemp(request.param), "nightly")
+
+
 @pytest.fixture
-def night(site):
-    cases = [case for run in load_session(site.report).runs for case in run]
-    entries = [entry for run in json.loads(site.report.read_text("utf-8"))["runs"] for entry in run["testcases"]]
-    nightly = [pair for pair in zip(cases, entries, strict=True) if "nightly" in pair[1].get("tags", ())]
-    return plan(offered_of(nightly), {})
+def night(dry_night):
+    cases = [case for run in load_session(dry_night.report).runs for case in run]
+    entries = [entry for run in json.loads(dry_night.report.read_text("utf-8"))["runs"] for entry in run["testcases"]]
+    return plan(offered_of(zip(cases, entries, strict=True)), {})
 
 
 def test_a_night_is_bounded(night):
@@ -38,9 +42,9 @@ def test_every_case_says_what_it_takes_and_storage_what_it_writes(night):
     assert storage <= WRITING
 
 
-def test_storage_ends_at_a_stonewall_or_a_number(site):
-    assert {"IorNode", "IorEasy", "IorHard", "Mdtest"} <= {script.check for script in site.scripts}
-    for script in site.scripts:
+def test_storage_ends_at_a_stonewall_or_a_number(dry_night):
+    assert {"IorNode", "IorEasy", "IorHard", "Mdtest"} <= {script.check for script in dry_night.scripts}
+    for script in dry_night.scripts:
         if script.check.startswith("Ior"):
             assert [line for line in script.srun if "-D 10 -O stoneWallingWearOut=1" in line], script.path
         elif script.check == "Mdtest":
@@ -49,7 +53,3 @@ def test_storage_ends_at_a_stonewall_or_a_number(site):
             assert "--runtime=10" in script.text, script.path
             assert "--io_size=" in script.text, script.path
             assert "--time_based" not in script.text, script.path
-
-
-def test_the_examples_are_those_of_the_plan():
-    assert EXAMPLES == ("ibisco-like", "cpu-infiniband")
