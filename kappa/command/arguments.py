@@ -1,6 +1,7 @@
 """Arguments that several commands have, and how all of their parsers look."""
 
 import argparse
+import math
 import pathlib
 
 from kappa.ground.errors import InputError
@@ -48,6 +49,16 @@ def name(text: str) -> str:
         return plain_name(text)
     except InputError as err:
         raise argparse.ArgumentTypeError(str(err)) from None
+
+
+def node_hours(text: str) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        value = math.nan
+    if not (0 < value < math.inf):
+        raise argparse.ArgumentTypeError(f"expected node-hours, a number above 0 such as 5 or 0.5, found {text!r}")
+    return value
 
 
 def probability(text: str) -> float:

@@ -11,6 +11,7 @@ class Command(NamedTuple):
 
 COMMANDS = {
     "validate": Command("kappa.command.validate", "run the suite on a site and judge it"),
+    "plan": Command("kappa.command.plan", "say what a run takes and writes: node-hours and bytes, by check"),
     "verdict": Command("kappa.command.verdict", "print PASS, FAIL or INCOMPLETE and why"),
     "html": Command("kappa.command.run_page", "write a run as one self-contained HTML page"),
     "compare": Command("kappa.command.compare", "hold a run against another: what is slower, what faster"),

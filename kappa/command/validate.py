@@ -6,7 +6,8 @@ import datetime
 import os
 import pathlib
 
-from kappa.command.arguments import add_site, name, parser
+from kappa.command.arguments import add_site, name, node_hours, parser
+from kappa.conduct.budget import reframe_options, within
 from kappa.conduct.own_cluster import cluster_up
 from kappa.conduct.preflight import require_ready, require_sense
 from kappa.conduct.progress import Progress
@@ -19,13 +20,16 @@ from kappa.record.load import load_session
 from kappa.sites.expected import check_site
 from kappa.sites.places import results_folder, site_folder
 from kappa.sites.reframe_settings import MODE_VARIABLE
+from reports.plan.listing import show_selection
 from spack_envs.installer.chosen import choose
 
 _DESCRIPTION = """\
 Run the suite on a site in MODE (smoke, nightly, acceptance, full; default nightly), measure again what is out of bounds
 (in the same allocation, or by a job on the same nodes, then on others), print the verdict and write the HTML report.
-OPTIONs are ReFrame's, but for one: --spec SPEC, once or more often, has Spack's environments run with this spec in the
-place of their own of the same package, installed first (docs/spack.md).
+OPTIONs are ReFrame's, but for two: --spec SPEC, once or more often, has Spack's environments run with this spec in the
+place of their own of the same package, installed first (docs/spack.md). --budget NODE-HOURS takes no more than these by
+the plan (`kappa plan`): first a check of each family that was in none of the last six runs of the mode, then the checks
+that have found most per node-hour; what it leaves out is named, also in the verdict (docs/nightly.md).
 
 Everything is kept in a folder of its own in results/SITE/runs, readable by its owner only ($KAPPA_RESULTS: in place of
 results/SITE; $KAPPA_RUN: this very folder). One run at a time on these results. Told to end (SIGTERM, Ctrl-C), it ends
@@ -37,6 +41,7 @@ _EXAMPLES = """\
   kappa validate embedded smoke
   kappa validate mycluster nightly -n NodeLinks -S NodeLinks.iterations=3
   kappa validate mycluster nightly -J reservation=maintenance
+  kappa validate mycluster nightly --budget 5
   kappa validate mycluster nightly --spec 'osu-micro-benchmarks ^mpich' -n Osu
 """
 
@@ -53,6 +58,10 @@ def run(arguments: list[str]) -> int:
     with stopping() as stop, using(results) as lock, cluster_up(site):
         require_ready(site, results, options.mode, options.reframe)
         tell = Progress(f"{options.mode} on {options.site}", _usual_s(results, options))
+        if options.budget is not None:
+            selection = within(options.budget, site, options.mode, options.reframe, results, Conductor(stop, [lock]))
+            show_selection(selection)
+            options.reframe = [*options.reframe, *reframe_options(selection)]
         validation = Validation(site, options.mode, options.reframe, _own_folder(results, options.mode), tell)
         try:
             validation.measure(Conductor(stop, [lock]))
@@ -74,7 +83,7 @@ def _parse(arguments: list[str]) -> argparse.Namespace:
     options = words.parse_args(arguments)
     if options.reframe[:1] == ["--"]:
         del options.reframe[0]
-    options.spec, options.reframe = _spec_of(options.reframe)
+    options.spec, options.budget, options.reframe = _own_options(options.reframe)
     return options
 
 
@@ -94,12 +103,13 @@ def _forget(folder: pathlib.Path) -> None:
             os.rmdir(place)
 
 
-def _spec_of(options: list[str]) -> tuple[list[str], list[str]]:
-    """The specs among ReFrame's options, and what is left of these."""
+def _own_options(options: list[str]) -> tuple[list[str], float | None, list[str]]:
+    """The specs and the budget among ReFrame's options, and what is left of these."""
     own = argparse.ArgumentParser(prog="kappa validate", add_help=False, allow_abbrev=False)
     own.add_argument("--spec", action="append", default=[])
+    own.add_argument("--budget", metavar="NODE-HOURS", type=node_hours)
     found, others = own.parse_known_args(options)
-    return found.spec, others
+    return found.spec, found.budget, others
 
 
 def _own_folder(results: pathlib.Path, mode: str) -> pathlib.Path:

@@ -4,6 +4,7 @@ import json
 import pathlib
 import re
 import tempfile
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -12,6 +13,7 @@ from kappa.conduct.session import CHECKS, Conductor, NoReportError, Session
 from kappa.ground.clean_text import clean, one_line
 from kappa.ground.errors import InputError
 from kappa.record.load import load_session
+from kappa.record.model import Case
 from kappa.sites.contract import Contract
 from reports.acceptance.campaign import REPORT
 from reports.acceptance.plan import Offer
@@ -24,7 +26,19 @@ CENSUS = "PartitionState"
 def offers(site: pathlib.Path, contract: Contract, conductor: Conductor) -> list[Offer]:
     """The cases of the suite that ReFrame finds on the site in the folder ``site``.
 
-    Only those of the checks that the contract names, and the census, if no clause is after a family.
+    Only those of the checks that the contract names, and the census, if no clause is after a family. Errors as of
+    ``listed``.
+    """
+    options = [f"--system={contract.system}", *of_mode(contract), *_named(contract)]
+    return [
+        Offer(Series.of(case), case, nodes_of(entry), case.stated_s or None, entry.get("time_limit"), _needed(entry))
+        for case, entry in listed(site, options, conductor)
+        if case.check_class is not None
+    ]
+
+
+def listed(site: pathlib.Path, options: Sequence[str], conductor: Conductor) -> list[tuple[Case, dict[str, Any]]]:
+    """The cases that ReFrame selects by ``options`` on the site in the folder ``site``, each with its entry.
 
     :raises InputError: ReFrame cannot use the site's settings; with the last that it said.
     :raises StoppedError: there was a reason to stop.
@@ -32,7 +46,6 @@ def offers(site: pathlib.Path, contract: Contract, conductor: Conductor) -> list
     with tempfile.TemporaryDirectory(prefix="kappa-plan-") as folder:
         scratch = pathlib.Path(folder)
         report, console = scratch / REPORT, scratch / "console.txt"
-        options = [f"--system={contract.system}", *of_mode(contract), *_named(contract)]
         # A dry run leaves its job scripts behind.
         command = ["--dry-run", *options, f"--prefix={scratch}"]
         told = f"ReFrame lists what {clean(site.name)} offers"
@@ -44,11 +57,7 @@ def offers(site: pathlib.Path, contract: Contract, conductor: Conductor) -> list
             raise InputError(f"ReFrame cannot list the checks of {clean(str(site))}: {last_words(console)}") from None
         cases = [case for run in load_session(report).runs for case in run]
         entries = [entry for run in json.loads(report.read_text("utf-8"))["runs"] for entry in run["testcases"]]
-    return [
-        Offer(Series.of(case), case, _nodes(entry), _expected_s(entry), entry.get("time_limit"), _needed(entry))
-        for case, entry in zip(cases, entries, strict=True)
-        if case.check_class is not None
-    ]
+    return list(zip(cases, entries, strict=True))
 
 
 def of_mode(contract: Contract) -> list[str]:
@@ -67,11 +76,8 @@ def _needed(entry: dict[str, Any]) -> pathlib.Path:
     return CHECKS if "census" in entry else pathlib.Path(entry["filename"])
 
 
-def _expected_s(entry: dict[str, Any]) -> float | None:
-    return entry.get("measured_s") or entry.get("estimated_s")
-
-
-def _nodes(entry: dict[str, Any]) -> int | None:
+def nodes_of(entry: dict[str, Any]) -> int | None:
+    """Nodes of the job; ``None`` when the scheduler decides."""
     tasks, per_node = entry.get("num_tasks"), entry.get("num_tasks_per_node")
     if not tasks or tasks < 0:
         return None

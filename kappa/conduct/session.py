@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import IO
 
-from kappa.conduct.job_energy import add_energy
+from kappa.conduct.job_accounting import add_accounting
 from kappa.ground.clean_text import clean
 from kappa.ground.errors import InputError
 from kappa.ground.processes import Stop, Tell, silent, wait
@@ -86,7 +86,7 @@ class Session:
                 _keep(part, self.report)
         if not self.report.exists():
             raise NoReportError("ReFrame wrote no report")
-        add_energy(self.report, self.settings.parent)
+        add_accounting(self.report, self.settings.parent)
 
 
 def recover(report: pathlib.Path) -> None:

@@ -16,6 +16,7 @@ from kappa.ground.whole_files import make_folder, write_atomically
 from kappa.record.load import load_session
 from kappa.record.model import OTHER_NODES, REMAINING_NODES, SAME_NODES
 from kappa.record.raw_output import CONFIRMATIONS, PAGE
+from kappa.vocabulary.modes import MODES
 from reports.verdict.attempts import latest_attempts
 from reports.verdict.confirm import Repetition, repetitions
 from reports.verdict.judge import judge_report
@@ -49,7 +50,7 @@ class Validation:
         first = ["-r", f"--mode={self.mode}", *self.options]
         Session(settings, self.report, first, tell=self.tell).run(conductor)
         make_folder(self.folder / CONFIRMATIONS)
-        kept = OptionsKept.of(self.options)
+        kept = OptionsKept.of([*MODES[self.mode].options, *self.options] if self.mode in MODES else self.options)
         for purpose in (REMAINING_NODES, SAME_NODES, OTHER_NODES):
             session = load_session(self.report)
             for number, again in enumerate(repetitions(latest_attempts(session), purpose), start=1):

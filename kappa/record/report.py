@@ -104,6 +104,14 @@ class RecordedCase(ReframeCase, frozen=True, kw_only=True):
     ended_by_slurm: str = ""
     energy_j: float | None = None
     """What its job took by Slurm's accounting, with all measurements of the job; ``None`` where that does not tell."""
+    job_s: float | None = None
+    """How long its job held its nodes, by Slurm's accounting; ``None`` where that does not tell."""
+    job_nodes: int | None = None
+    stated_s: float = 0
+    """What the check said before that its job would take."""
+    stated_bytes: int = 0
+    """What it said that it would write at most."""
+    written_bytes: int = 0
     scaling: Scaling | tuple[Scaling, ...] | None = None
     """One point of a series, or all points of several."""
     not_provided: tuple[str, ...] = ()
@@ -118,7 +126,8 @@ KAPPA_FIELDS = frozenset(RecordedCase.__struct_fields__) - frozenset(ReframeCase
 
 
 class SessionInfo(Struct, frozen=True, kw_only=True):
-    """``mode`` and what follows are what the suite added by ``--session-extras``; ``nodes`` are separated by colons."""
+    """``mode`` and what follows are what the suite added by ``--session-extras``; ``nodes`` and the checks ``left_out``
+    by the budget are separated by colons, ``budget`` is in node-hours."""
 
     uuid: str = ""
     hostname: str = ""
@@ -133,6 +142,8 @@ class SessionInfo(Struct, frozen=True, kw_only=True):
     purpose: str = ""
     confirms: str = ""
     nodes: str = ""
+    budget: str = ""
+    left_out: str = ""
 
 
 class Run(Struct, frozen=True):

@@ -14,11 +14,14 @@ class Mode:
 FULL = "full"
 """The mode of all that the site provides: no check can leave it."""
 
+# A matrix of all memory and the site's class of BT-IO, for as long as they take; other modes bound them.
+_UNBOUNDED = ("--setvar=Hpl.solve_s=0", "--setvar=HplNvidia.solve_s=0", "--setvar=BtIo.most_gib=0")
+
 MODES = {
     "smoke": Mode("a few minutes: the quickest check of each kind"),
     "nightly": Mode("all but what takes an hour or answers one question only"),
-    "acceptance": Mode("what a contract may ask for, and series over nodes"),
-    FULL: Mode("all that the site provides"),
+    "acceptance": Mode("what a contract may ask for, and series over nodes", ("--tag=acceptance", *_UNBOUNDED)),
+    FULL: Mode("all that the site provides", (f"--tag={FULL}", *_UNBOUNDED)),
     "calibrate": Mode(
         "what nightly measures of speed, and nothing else: repeated, for the first references (`--repeat 20`)",
         (

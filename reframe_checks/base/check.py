@@ -27,6 +27,7 @@ from reframe_checks.base.reframe_internals import look_for_who_is_warned_only_to
 from reframe_checks.base.same_allocation import SameAllocation
 from reframe_checks.base.simulated import Simulated
 from reframe_checks.base.spack import SpackPrograms
+from reframe_checks.base.stated_cost import StatedCost
 from reframe_checks.base.strictness import Strictness
 from reframe_checks.base.tuning import Tuning
 from reframe_checks.parsers.errors import ParseError
@@ -47,7 +48,7 @@ def feature_choices(needs):
 
 class SystemCheck(
     rfm.RunOnlyRegressionTest, Parameters, Strictness, References, Evidence, Provenance, Tuning, LoadWatch, HangWatch,
-    SameAllocation, Simulated, Launching, Registered,
+    SameAllocation, Simulated, Launching, Registered, StatedCost,
     special=True,
 ):  # fmt: skip
     """A run-only check of the system itself, which runs no program of an environment.

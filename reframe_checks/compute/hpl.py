@@ -8,35 +8,24 @@ has both programs, ``Hpl`` runs plain HPL, and ``Hpcc`` the other for what only 
 import reframe as rfm
 import reframe.core.builtins as rfmb
 
-from kappa.vocabulary.tunables import Tunable
 from reframe_checks.base.scaled import Scaled
-from reframe_checks.compute import hpl_input
-from reframe_checks.compute.hpl_base import HplCheck
+from reframe_checks.compute.hpl_base import ONE_TUNABLE, HplCheck, SolvesOne
 from reframe_checks.parsers import hpcc
 
 _OF_RINGS = ("random_ring_latency", "random_ring_bandwidth")
 _OF_HPCC = ("ptrans", "fft", "random_access", "star_stream_triad")
 
 
-class SolvesOnce(Scaled, HplCheck):
+class SolvesOnce(Scaled, SolvesOne, HplCheck):
     """One system of equations, and what HPC Challenge measures besides."""
 
     scale = rfmb.parameter(["one_node", "whole_partition"], loggable=True)
 
-    #: Share of the nodes' memory that the matrix fills, unless ``order`` gives N.
-    memory_fraction = rfmb.variable(float, value=0.8)
-    order = rfmb.variable(int, value=0)
-    tunable = {
-        "memory_fraction": Tunable("number", "", "share of the memory that the matrix fills"),
-        "order": Tunable("whole number", "", "of the matrix, instead of that share"),
-        "block": Tunable("whole number", "", "HPL's block size"),
-    }
+    tunable = ONE_TUNABLE
 
     @rfmb.run_before("run")
     def write_input(self):
-        self.expected_order = self.order or hpl_input.problem_size(
-            self.num_nodes_used * self.node_memory_bytes, self.memory_fraction, self.block
-        )
+        self.expected_order = self.chosen_order()
         self.write_file(self.input_file, self.input_text([self.expected_order], self.num_tasks))
         if self.output_file:
             # HPCC appends to its output file.
@@ -106,9 +95,11 @@ class Hpcc(SolvesOnce):
     descr = "HPC Challenge besides HPL: random ring, PTRANS, FFT, RandomAccess, STREAM"
     family = "compute/hpcc"
     needs_environ = ["hpcc"]
-    estimated_s = 60
+    estimated_s = 150
     # Sizes of all its parts follow from the matrix, and Hpl solves the large one.
     memory_fraction = 0.2
+    solve_s = 30
+    besides_s = 120
     hint = "compare with OsuAlltoall (ring, PTRANS, FFT) and with Stream (the others) on the same nodes"
 
     def program_name(self):

@@ -8,9 +8,11 @@ import pathlib
 from collections.abc import Callable
 from dataclasses import dataclass
 
+import reframe as rfm
 import reframe.core.builtins as rfmb
 from reframe.core.exceptions import ReframeError, SanityError
 
+from kappa.vocabulary.tunables import Tunable
 from reframe_checks.base.check import KappaCheck
 from reframe_checks.compute import hpl_input
 from reframe_checks.parsers import hpl
@@ -28,6 +30,16 @@ class Program:
 PROGRAMS = {
     "xhpl": Program("xhpl", "HPL.dat", hpl_input.hpl_dat, None),
     "hpcc": Program("hpcc", "hpccinf.txt", hpl_input.hpccinf_txt, "hpccoutf.txt"),
+}
+
+
+# Of the peak, to choose an order and to say how long a case takes: not what a machine should reach.
+ASSUMED_FRACTION = 0.6
+ONE_TUNABLE = {
+    "memory_fraction": Tunable("number", "", "share of the memory that the matrix fills, at most"),
+    "order": Tunable("whole number", "", "of the matrix, instead of that share"),
+    "solve_s": Tunable("whole number", "s", "for a system at 60 % of the peak, which bounds the matrix; 0: no bound"),
+    "block": Tunable("whole number", "", "HPL's block size"),
 }
 
 
@@ -61,6 +73,39 @@ class SolvesHpl(KappaCheck):
     def stated_extra(self, key):
         """What the site's settings have to give under ``key`` in the partition's ``extras``."""
         return self.stated(f"extras/{key}", self.current_partition.extras.get(key))
+
+
+class SolvesOne(rfm.RegressionTestPlugin):
+    """For checks that derive from ``SolvesHpl``: one matrix, of at most ``memory_fraction`` of the memory, and no
+    larger than ``solve_s`` allows.
+
+    HPL is near its best speed long before the matrix fills the memory: hours of all nodes tell no more of their health.
+    Modes that ask for the whole memory (``acceptance``, ``full``) set ``solve_s`` to 0.
+    """
+
+    #: Share of the nodes' memory that the matrix fills, unless ``order`` gives N.
+    memory_fraction = rfmb.variable(float, value=0.8)
+    order = rfmb.variable(int, value=0)
+    #: Seconds for one system at ``ASSUMED_FRACTION`` of the peak; 0: as long as it takes.
+    solve_s = rfmb.variable(int, value=120)
+    #: What the program takes besides, for the matrix and its start.
+    besides_s = 30
+
+    def chosen_order(self):
+        if self.order:
+            return self.order
+        memory = self.num_nodes_used * self.node_memory_bytes
+        in_memory = hpl_input.problem_size(memory, self.memory_fraction, self.block)
+        if not self.solve_s:
+            return in_memory
+        return min(in_memory, hpl_input.order_within(self.solve_s, self.assumed_flops, self.block))
+
+    @property
+    def assumed_flops(self):
+        return ASSUMED_FRACTION * self.num_nodes_used * self.node_peak_gflops * 1e9
+
+    def expected_s(self):
+        return self.besides_s + hpl_input.solving_s(self.chosen_order(), self.assumed_flops)
 
 
 class HplCheck(SolvesHpl):

@@ -18,6 +18,16 @@ def problem_size(memory_bytes: float, fraction: float, block: int) -> int:
     return max(int(math.sqrt(fraction * memory_bytes / 8)) // block, 1) * block
 
 
+def order_within(seconds: float, flops: float, block: int) -> int:
+    """Largest order N, a multiple of ``block``, solved in ``seconds`` at ``flops`` a second: 2/3 N^3 of them."""
+    return max(int((1.5 * seconds * flops) ** (1 / 3)) // block, 1) * block
+
+
+def solving_s(order: int, flops: float) -> float:
+    """Seconds to solve a system of this order at ``flops`` a second."""
+    return order**3 / (1.5 * flops)
+
+
 def doublings(nodes: int) -> list[int]:
     """1, 2, 4, … and ``nodes`` itself: the numbers of nodes of a scaling series."""
     return [*(1 << power for power in range(nodes.bit_length()) if 1 << power < nodes), nodes]

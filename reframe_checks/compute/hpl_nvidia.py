@@ -15,11 +15,10 @@ import reframe as rfm
 import reframe.core.builtins as rfmb
 from reframe.core.exceptions import ReframeError
 
-from kappa.vocabulary.tunables import Tunable
 from reframe_checks.base.on_gpus import OnGpus
 from reframe_checks.base.scaled import Scaled
 from reframe_checks.compute import hpl_input
-from reframe_checks.compute.hpl_base import SolvesHpl
+from reframe_checks.compute.hpl_base import ONE_TUNABLE, SolvesHpl, SolvesOne
 
 # Where ReFrame mounts the stage folder in the container.
 WORK_FOLDER = "/rfm_workdir"
@@ -79,27 +78,19 @@ class HplOnGpus(OnGpus, SolvesHpl):
 
 
 @rfm.simple_test
-class HplNvidia(Scaled, HplOnGpus):
+class HplNvidia(Scaled, SolvesOne, HplOnGpus):
     descr = "HPL on GPUs: Gflop/s and fraction of peak"
     family = "compute/hpl-gpu"
-    estimated_s = 300
+    estimated_s = 180
+    besides_s = 60
     scale = rfmb.parameter(["one_node", "two_nodes", "whole_partition"], loggable=True)
     hint = "compare nodes one by one; look at GPU clocks, power limit and temperature, NVLink and GPUDirect RDMA"
 
-    #: Share of the GPUs' memory that the matrix fills, unless ``order`` gives N.
-    memory_fraction = rfmb.variable(float, value=0.8)
-    order = rfmb.variable(int, value=0)
-    tunable = {
-        "memory_fraction": Tunable("number", "", "share of the memory that the matrix fills"),
-        "order": Tunable("whole number", "", "of the matrix, instead of that share"),
-        "block": Tunable("whole number", "", "HPL's block size"),
-    }
+    tunable = ONE_TUNABLE
 
     @rfmb.run_before("run")
     def write_input(self):
-        self.expected_order = self.order or hpl_input.problem_size(
-            self.num_nodes_used * self.node_memory_bytes, self.memory_fraction, self.block
-        )
+        self.expected_order = self.chosen_order()
         self.write_file(self.input_file, self.input_text([self.expected_order], self.num_tasks))
 
     @rfmb.sanity_function

@@ -16,6 +16,9 @@ _ROUNDING = 1e-4
 class IorResult:
     """One test. ``write_mb_s`` and ``read_mb_s`` hold a value for each repetition (MB are 10^6 bytes).
 
+    With a stonewall (``stonewall_s``, 0 without) a repetition may have moved less than the whole file:
+    ``written_bytes`` is what all of them together wrote, to IOR's rounding. ``wear_out``: every task went on to what
+    the fastest had reached.
     ``options`` are those of IOR's command line, which it repeats; ``check_*`` say that data were compared.
     """
 
@@ -34,6 +37,9 @@ class IorResult:
     block_bytes: int
     segments: int
     repetitions: int
+    stonewall_s: int
+    wear_out: bool
+    written_bytes: int
     write_mb_s: tuple[float, ...]
     read_mb_s: tuple[float, ...]
 
@@ -55,7 +61,8 @@ def parse(text: str) -> IorResult:
         raise document.error(f"one test, found {len(tests)}", "tests")
     given, shown = tests[0].record("Parameters"), tests[0].record("Options")
     summaries = {summary.text("operation"): summary for summary in document.records("summary")}
-    rates = _rates(tests[0])
+    phases = _phases(tests[0])
+    rates = {operation: [phase.mib_s for phase in of] for operation, of in phases.items()}
     if sorted(summaries) != sorted(rates):
         raise document.error(f"{' and '.join(rates) or 'an operation'}, found {', '.join(summaries)}", "summary")
     result = IorResult(
@@ -69,12 +76,17 @@ def parse(text: str) -> IorResult:
         block_bytes=given.integer("blockSize", 1, Quantity.BYTES),
         segments=given.integer("segmentCount", minimum=1),
         repetitions=given.integer("repetitions", minimum=1),
+        stonewall_s=given.integer("deadlineForStonewall", 0, Quantity.RUN_S),
+        wear_out=given.integer("stoneWallingWearOut", 0, Quantity.FLAG) == 1,
+        written_bytes=round(sum(phase.moved_mib for phase in phases.get("write", ())) * _MIB),
         write_mb_s=tuple(rate * _MB_PER_MIB for rate in rates.get("write", ())),
         read_mb_s=tuple(rate * _MB_PER_MIB for rate in rates.get("read", ())),
     )
     _agree(shown, {"api": result.api, "repetitions": result.repetitions, "segments": result.segments})
+    if result.stonewall_s:
+        _agree(shown, {"stonewallingTime": result.stonewall_s, "stoneWallingWearOut": int(result.wear_out)})
     for operation, summary in summaries.items():
-        _hold_against(summary, operation, result, rates[operation])
+        _hold_against(summary, operation, result, phases[operation])
     return result
 
 
@@ -88,21 +100,40 @@ _FLAGS = {
 }
 
 
-def _rates(test: Record) -> dict[str, list[float]]:
-    """Operation -> rate in MiB/s of each repetition."""
-    found: dict[str, list[float]] = {}
+@dataclass(frozen=True)
+class _Phase:
+    """One repetition of writing or reading."""
+
+    mib_s: float
+    total_s: float
+
+    @property
+    def moved_mib(self) -> float:
+        """What IOR made the rate of."""
+        return self.mib_s * self.total_s
+
+    @property
+    def rounding_mib(self) -> float:
+        return _ROUNDING * (self.mib_s + self.total_s)
+
+
+def _phases(test: Record) -> dict[str, list[_Phase]]:
+    """Operation -> its repetitions."""
+    found: dict[str, list[_Phase]] = {}
     for entry in test.records("Results"):
         rate = entry.number("bwMiB", Quantity.MIB_S, 0)
         if not rate > 0:
             raise entry.error("a rate above 0", "bwMiB")
-        found.setdefault(entry.text("access"), []).append(rate)
+        phase = _Phase(rate, entry.number("totalTime", Quantity.RUN_S, 0))
+        found.setdefault(entry.text("access"), []).append(phase)
     if not set(found) <= {"write", "read"}:
         raise test.error(f"write and read only, found {', '.join(found)}", "Results")
     return found
 
 
-def _hold_against(summary: Record, operation: str, result: IorResult, rates: list[float]) -> None:
+def _hold_against(summary: Record, operation: str, result: IorResult, phases: list[_Phase]) -> None:
     """What the summary says of one operation, held against the parameters and the repetitions."""
+    rates = [phase.mib_s for phase in phases]
     if len(rates) != result.repetitions:
         raise summary.error(f"{result.repetitions} repetitions of {operation}, found {len(rates)}")
     _agree(
@@ -119,16 +150,24 @@ def _hold_against(summary: Record, operation: str, result: IorResult, rates: lis
             "reorderTasks": int(result.reorder_tasks),
         },
     )
+    whole_mib = result.aggregate_bytes / _MIB
+    for phase in phases:
+        if phase.moved_mib > whole_mib + phase.rounding_mib:
+            raise summary.error(f"no repetition of {operation} that moved more than the file of {whole_mib:.4f} MiB")
+        if not result.stonewall_s and phase.moved_mib < whole_mib - phase.rounding_mib:
+            raise summary.error(f"that each repetition of {operation} moved the file of {whole_mib:.4f} MiB")
     mean = math.fsum(rates) / len(rates)
     spread = math.sqrt(math.fsum((rate - mean) ** 2 for rate in rates) / len(rates))
     expected = {
         "bwMaxMIB": max(rates), "bwMinMIB": min(rates), "bwMeanMIB": mean, "bwStdMIB": spread,
-        "xsizeMiB": result.aggregate_bytes / _MIB,
     }  # fmt: skip
     for key, value in expected.items():
-        quantity = Quantity.MIB if key == "xsizeMiB" else Quantity.MIB_S
-        if abs(summary.number(key, quantity) - value) > 2 * _ROUNDING:
+        if abs(summary.number(key, Quantity.MIB_S) - value) > 2 * _ROUNDING:
             raise summary.error(f"{value:.4f} as from the repetitions", key)
+    # With a stonewall IOR gives what the first repetition moved.
+    moved_mib, rounding_mib = (phases[0].moved_mib, phases[0].rounding_mib) if result.stonewall_s else (whole_mib, 0)
+    if abs(summary.number("xsizeMiB", Quantity.MIB) - moved_mib) > 2 * _ROUNDING + rounding_mib:
+        raise summary.error(f"{moved_mib:.4f} as from the repetitions", "xsizeMiB")
 
 
 def _agree(record: Record, expected: dict[str, str | int]) -> None:

@@ -1,7 +1,7 @@
 """fio: sequential and random reads and writes of one node on each storage target, direct I/O.
 
 Four phases in one job, one after the other: 1 MiB sequential write and read, 4 KiB random write and read.
-Direct I/O keeps the page cache out and is read back from fio's result.
+Direct I/O keeps the page cache out and is read back from fio's result. Phases are bounded (``fio_phases.py``).
 """
 
 import reframe as rfm
@@ -9,10 +9,10 @@ import reframe.core.builtins as rfmb
 from reframe.core.exceptions import SanityError
 
 from kappa.vocabulary.scales import SCALES
-from kappa.vocabulary.tunables import Tunable
 from reframe_checks.base.check import KappaCheck
 from reframe_checks.base.on_storage import OnStorage
 from reframe_checks.parsers import fio
+from reframe_checks.storage.fio_phases import FIO_TUNABLES, FioPhases
 
 # Phase -> fio's pattern and block size.
 PHASES = {
@@ -24,7 +24,7 @@ PHASES = {
 
 
 @rfm.simple_test
-class Fio(OnStorage, KappaCheck):
+class Fio(FioPhases, OnStorage, KappaCheck):
     descr = "fio: sequential and random I/O of one node"
     family = "storage/fio"
     measured_s = 6
@@ -33,14 +33,8 @@ class Fio(OnStorage, KappaCheck):
     cache_defeat = "direct I/O, read back from fio's result"
     hint = "is the file system full, degraded or busy? compare with another node on the same target"
 
-    file_size_mib = rfmb.variable(int, value=1024)
-    runtime_s = rfmb.variable(int, value=10)
-    queue_depth = rfmb.variable(int, value=16)
-    tunable = {
-        "file_size_mib": Tunable("whole number", "MiB", "each file"),
-        "runtime_s": Tunable("whole number", "s", "of each pattern"),
-        "queue_depth": Tunable("whole number", "", "requests in flight"),
-    }
+    PHASES = PHASES
+    tunable = FIO_TUNABLES
 
     def chosen_scale(self):
         return SCALES["one_core"]
@@ -48,13 +42,7 @@ class Fio(OnStorage, KappaCheck):
     @rfmb.run_after("setup")
     def command_line(self):
         self.executable = "fio"
-        self.executable_opts = [
-            "--output-format=json", '--filename="$folder/fio"', f"--size={self.file_size_mib}M",
-            "--direct=1", "--ioengine=libaio", f"--iodepth={self.queue_depth}", "--randrepeat=1",
-            f"--runtime={self.runtime_s}", "--time_based", "--group_reporting",
-        ]  # fmt: skip
-        for phase, (pattern, block) in PHASES.items():
-            self.executable_opts += [f"--name={phase}", "--stonewall", f"--rw={pattern}", f"--bs={block}"]
+        self.executable_opts = ['--filename="$folder/fio"', *self.fio_options()]
 
     @rfmb.sanity_function
     def read_result(self):
@@ -68,6 +56,9 @@ class Fio(OnStorage, KappaCheck):
             raise SanityError(f"fio did not use direct I/O in {', '.join(cached)}")
         self.side = {name: jobs[name].write if "write" in name else jobs[name].read for name in PHASES}
         return True
+
+    def wrote_bytes(self):
+        return sum(side.io_bytes for name, side in self.side.items() if "write" in name)
 
     @rfmb.performance_function("MB/s")
     def sequential_write(self):

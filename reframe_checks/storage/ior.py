@@ -2,6 +2,11 @@
 
 Every rank writes its blocks, then reads those of another rank. The best of the repetitions counts. Data are compared
 in a run of its own before, so that the comparison costs the measured one nothing.
+
+Neither direct I/O nor what another node wrote comes from a client's cache, so nothing has to exceed the nodes' memory.
+Writing and reading end at a stonewall (``stonewall_s``, as in IO500, with wear-out: every rank then goes on to what the
+fastest one had reached) or with the whole file, whichever comes first. The file has ``node_mib`` of each node, and
+``least_mib`` on few nodes, which bounds what a fast file system is given in those seconds.
 """
 
 from dataclasses import dataclass
@@ -17,6 +22,10 @@ from reframe_checks.base.scaled import Scaled
 from reframe_checks.parsers import ior
 
 SUMMARY, VERIFIED = "ior.json", "ior-verified.json"
+# Of each rank, written and compared before anything is measured.
+VERIFIED_TRANSFERS = 4
+# Start, comparison and removal.
+BESIDES_S = 15
 # IO500's: neither a page nor a stripe holds a whole number of them.
 HARD_TRANSFER_BYTES = 47008
 NOT_FROM_MEMORY = "fsync before close is part of the write (-e); each rank reads what another node wrote (-C)"
@@ -42,36 +51,63 @@ PATTERNS = {
 class IorCheck(OnStorage, Scaled, KappaCheck):
     family = "storage/ior"
     needs_environ = ["ior"]
+    estimated_s = 75
     time_limit = "30m"
     hint = "compare with the same check on one node and with fio; look at striping, busy or degraded targets, locking"
 
-    #: Of each rank, unless the pattern is hard; should exceed the node's memory per rank where reads may be cached.
-    block_mib = rfmb.variable(int, value=1024)
+    #: Of each rank, unless the pattern is hard; 0: its share of the file.
+    block_mib = rfmb.variable(int, value=0)
     transfer_mib = rfmb.variable(int, value=4)
-    #: Of each rank in a hard pattern, one transfer each.
-    segments = rfmb.variable(int, value=10000)
+    #: Of each rank in a hard pattern, one transfer each; 0: its share of the file.
+    segments = rfmb.variable(int, value=0)
     repetitions = rfmb.variable(int, value=3)
+    stonewall_s = rfmb.variable(int, value=10)
+    node_mib = rfmb.variable(int, value=1024)
+    least_mib = rfmb.variable(int, value=4096)
     tunable = {
         "block_mib": Tunable("whole number", "MiB", "of each rank, unless the pattern is hard"),
         "transfer_mib": Tunable("whole number", "MiB", "of each call, unless the pattern is hard"),
         "segments": Tunable("whole number", "", "of each rank in a hard pattern, one transfer each"),
         "repetitions": Tunable("whole number", "", "of which the best counts"),
+        "stonewall_s": Tunable("whole number", "s", "after which writing or reading ends"),
+        "node_mib": Tunable("whole number", "MiB", "of the file for each node, unless its ranks' sizes are given"),
+        "least_mib": Tunable("whole number", "MiB", "of the file, however few the nodes are"),
     }
 
     @rfmb.run_after("setup")
     def command_line(self):
         self.chosen = PATTERNS[self.pattern]
         if self.chosen.hard:
-            self.sizes = (HARD_TRANSFER_BYTES, HARD_TRANSFER_BYTES, self.segments)
+            segments = self.segments or self.transfers_of_a_rank(HARD_TRANSFER_BYTES)
+            self.sizes = (HARD_TRANSFER_BYTES, HARD_TRANSFER_BYTES, segments)
         else:
-            self.sizes = (self.transfer_mib << 20, self.block_mib << 20, 1)
+            transfer = self.transfer_mib << 20
+            self.sizes = (transfer, (self.block_mib << 20) or self.transfers_of_a_rank(transfer) * transfer, 1)
         self.executable = "ior"
-        self.executable_opts = [*self.options(*self.sizes, SUMMARY), "-e", "-i", str(self.repetitions)]
+        self.executable_opts = [
+            *self.options(*self.sizes, SUMMARY), "-e", "-i", str(self.repetitions),
+            "-D", str(self.stonewall_s), "-O", "stoneWallingWearOut=1",
+        ]  # fmt: skip
+
+    def transfers_of_a_rank(self, transfer_bytes):
+        """Its share of the file, in whole transfers."""
+        file_mib = max(self.node_mib * self.num_nodes_used, self.least_mib)
+        return max((file_mib << 20) // (self.num_tasks * transfer_bytes), 1)
+
+    def expected_s(self):
+        return BESIDES_S + 2 * self.repetitions * self.stonewall_s
+
+    def most_bytes(self):
+        transfer, block, segments = self.sizes
+        return self.num_tasks * (self.repetitions * block * segments + VERIFIED_TRANSFERS * transfer)
+
+    def wrote_bytes(self):
+        return self.result.written_bytes + self.num_tasks * VERIFIED_TRANSFERS * self.sizes[0]
 
     @rfmb.run_before("run")
     def verify_data(self):
         transfer = self.sizes[0]
-        small = self.options(transfer, transfer, 4, VERIFIED)
+        small = self.options(transfer, transfer, VERIFIED_TRANSFERS, VERIFIED)
         launch = self.job.launcher.run_command(self.job)
         self.prerun_cmds = [*self.prerun_cmds, " ".join([launch, "ior", *small, "-W", "-R"])]
 
@@ -98,6 +134,8 @@ class IorCheck(OnStorage, Scaled, KappaCheck):
                 f"ior ran {self.result.api} on {self.result.tasks} ranks with sizes {found}, "
                 f"asked for {self.chosen.api} on {self.num_tasks} with {self.sizes}"
             )
+        if self.result.stonewall_s != self.stonewall_s or not self.result.wear_out:
+            raise SanityError(f"ior ran with a stonewall of {self.result.stonewall_s} s, asked for {self.stonewall_s}")
         missing = [option for option in self.not_from_memory() if option not in self.result.options.split()]
         if missing or not self.result.fsync:
             raise SanityError(f"ior ran without {' '.join(missing) or '-e'}: the figures may be those of memory")
@@ -115,7 +153,6 @@ class IorCheck(OnStorage, Scaled, KappaCheck):
 @rfm.simple_test
 class IorNode(IorCheck):
     descr = "IOR from one node, direct I/O, large transfers"
-    estimated_s = 120
     scale = rfmb.parameter(["one_core", "one_node"], loggable=True)
     pattern = rfmb.parameter(["file_per_process", "shared_file"], loggable=True)
     cache_defeat = "direct I/O (--posix.odirect)"
@@ -127,7 +164,6 @@ class IorNode(IorCheck):
 @rfm.simple_test
 class IorEasy(IorCheck):
     descr = "IOR from several nodes, large transfers"
-    estimated_s = 120
     scale = rfmb.parameter(["two_nodes", "whole_partition"], loggable=True)
     pattern = rfmb.parameter(["file_per_process", "shared_file", "independent", "collective"], loggable=True)
     cache_defeat = NOT_FROM_MEMORY
@@ -136,7 +172,6 @@ class IorEasy(IorCheck):
 @rfm.simple_test
 class IorHard(IorCheck):
     descr = "IOR from several nodes, small unaligned transfers interleaved in one file"
-    estimated_s = 120
     scale = rfmb.parameter(["two_nodes", "whole_partition"], loggable=True)
     pattern = rfmb.parameter(["hard", "hard_collective"], loggable=True)
     cache_defeat = NOT_FROM_MEMORY

@@ -2,6 +2,10 @@
 
 ``unique``: every rank in a folder of its own, empty files. ``shared``: all ranks in one folder, files of 3901 bytes.
 The best of the iterations counts. With several nodes each rank works on what another node has made (-N).
+
+Folders and files are two runs: with both in one, mdtest 4.0's stonewall stops the making of folders as well and then
+misses those that it did not make. Files end at ``stonewall_s`` or at their number, whichever comes first, folders, and
+what is done with either, at their number: ``items`` of each rank, and no more than ``most_items`` in all.
 """
 
 import reframe as rfm
@@ -15,7 +19,13 @@ from reframe_checks.base.on_storage import OnStorage
 from reframe_checks.base.scaled import Scaled
 from reframe_checks.parsers import mdtest
 
-PATTERNS = {"unique": ["-u"], "shared": ["-w", "3901", "-e", "3901"]}
+FILE_BYTES = 3901
+FOLDERS = "folders.txt"
+# What a metadata server does of these operations in a second, to say how long a case takes: not what it should.
+ASSUMED_1_S = 5000
+# The start of two runs.
+BESIDES_S = 10
+PATTERNS = {"unique": ["-u"], "shared": ["-w", str(FILE_BYTES), "-e", str(FILE_BYTES)]}
 # Metric -> mdtest's name of the operation.
 OPERATIONS = {
     "file_create": "File creation",
@@ -32,7 +42,7 @@ OPERATIONS = {
 class Mdtest(OnStorage, Scaled, KappaCheck):
     descr = "mdtest: rates of metadata operations"
     family = "storage/mdtest"
-    estimated_s = 120
+    estimated_s = 150
     needs_environ = ["mdtest"]
     scale = rfmb.parameter(["one_node", "two_nodes", "whole_partition"], loggable=True)
     pattern = rfmb.parameter(PATTERNS, loggable=True)
@@ -40,11 +50,15 @@ class Mdtest(OnStorage, Scaled, KappaCheck):
     cache_defeat = "ranks work on what the next node has made (-N ranks per node); within one node memory may answer"
     hint = "look at the metadata server's load, and at how many files the target holds"
 
-    #: Files and folders of each rank.
+    #: Files and folders of each rank, of which there are no more than `most_items` in all.
     items = rfmb.variable(int, value=2000)
+    most_items = rfmb.variable(int, value=32768)
+    stonewall_s = rfmb.variable(int, value=10)
     iterations = rfmb.variable(int, value=3)
     tunable = {
-        "items": Tunable("whole number", "", "files and folders of each rank"),
+        "items": Tunable("whole number", "", "files and folders of each rank, at most"),
+        "most_items": Tunable("whole number", "", "files and folders of all ranks, at most"),
+        "stonewall_s": Tunable("whole number", "s", "after which no more files are made"),
         "iterations": Tunable("whole number", "", "of which the best counts"),
     }
 
@@ -57,15 +71,34 @@ class Mdtest(OnStorage, Scaled, KappaCheck):
 
     @rfmb.deferrable
     def rate_of(self, operation):
-        return self.result.rates[operation].maximum
+        return self.rates[operation].maximum
 
     @rfmb.run_after("setup")
     def command_line(self):
         self.executable = "mdtest"
-        self.executable_opts = [
-            "-n", str(self.items), "-i", str(self.iterations), "-d", '"$folder/mdtest"', *self.not_from_memory(),
-            *PATTERNS[self.pattern],
+        self.executable_opts = ["-F", "-W", str(self.stonewall_s), *self.options()]
+
+    @rfmb.run_before("run")
+    def folders_first(self):
+        folders = " ".join([self.launch_command(), "mdtest", "-D", *self.options()])
+        self.prerun_cmds = [*self.prerun_cmds, f"{folders} > {FOLDERS}"]
+
+    def options(self):
+        return [
+            "-n", str(self.items_of_a_rank()), "-i", str(self.iterations), "-d", '"$folder/mdtest"',
+            *self.not_from_memory(), *PATTERNS[self.pattern],
         ]  # fmt: skip
+
+    def items_of_a_rank(self):
+        return max(min(self.items, self.most_items // self.num_tasks), 1)
+
+    def expected_s(self):
+        operations = len(OPERATIONS) * self.iterations * self.num_tasks * self.items_of_a_rank()
+        return BESIDES_S + operations / ASSUMED_1_S
+
+    def most_bytes(self):
+        of_a_file = FILE_BYTES if "-w" in PATTERNS[self.pattern] else 0
+        return self.iterations * self.num_tasks * self.items_of_a_rank() * of_a_file
 
     def not_from_memory(self):
         return ["-N", str(self.num_tasks_per_node)] if self.num_nodes_used > 1 else []
@@ -73,12 +106,20 @@ class Mdtest(OnStorage, Scaled, KappaCheck):
     @rfmb.sanity_function
     def read_rates(self):
         self.require_striping()
-        self.result = self.parsed(mdtest.parse, self.output_text())
-        found = (self.result.tasks, self.result.items, self.result.iterations)
-        asked = (self.num_tasks, self.num_tasks * self.items, self.iterations)
+        files = self.parsed(mdtest.parse, self.output_text())
+        folders = self.parsed(mdtest.parse, self.output_text(FOLDERS))
+        for result in (files, folders):
+            self.require_what_was_asked(result)
+        if f"'-W' '{self.stonewall_s}'" not in files.options:
+            raise SanityError(f"mdtest made files without a stonewall of {self.stonewall_s} s")
+        self.rates = folders.rates | files.rates
+        return True
+
+    def require_what_was_asked(self, result):
+        found = (result.tasks, result.items, result.iterations)
+        asked = (self.num_tasks, self.num_tasks * self.items_of_a_rank(), self.iterations)
         if found != asked:
             raise SanityError(f"mdtest ran (ranks, items, iterations) {found}, asked for {asked}")
         # mdtest repeats its options, each in quotes.
-        if " ".join(f"'{word}'" for word in self.not_from_memory()) not in self.result.options:
+        if " ".join(f"'{word}'" for word in self.not_from_memory()) not in result.options:
             raise SanityError(f"mdtest ran without {' '.join(self.not_from_memory())}: memory may have answered")
-        return True

@@ -17,6 +17,7 @@ from reframe_checks.base.check import KappaCheck
 from reframe_checks.base.scaled import Scaled
 from reframe_checks.parsers import fio
 from reframe_checks.parsers.errors import ParseError
+from reframe_checks.storage.fio_phases import FIO_TUNABLES, FioPhases
 
 # Phase -> fio's pattern and block size.
 PHASES = {"write": ("write", "1M"), "read": ("read", "1M"), "random_write": ("randwrite", "4k")}
@@ -24,7 +25,7 @@ TARGET = "scratch"
 
 
 @rfm.simple_test
-class NodeScratch(Scaled, KappaCheck):
+class NodeScratch(FioPhases, Scaled, KappaCheck):
     descr = "fio on every node's own storage at once, node against node"
     family = "storage/node-scratch"
     relative = ["uniformity"]
@@ -35,15 +36,13 @@ class NodeScratch(Scaled, KappaCheck):
     tags = {"smoke"}
     hint = "is the named node's disk full, degraded (`smartctl -a`) or busy? are there errors in `dmesg`?"
 
-    file_size_mib = rfmb.variable(int, value=1024)
-    runtime_s = rfmb.variable(int, value=10)
-    queue_depth = rfmb.variable(int, value=16)
+    PHASES = PHASES
+    #: A quarter of that of one node alone: all nodes write.
+    phase_mib = 4096
     #: A node below this share of the median node is a suspect.
     suspect_share = rfmb.variable(float, value=0.5)
     tunable = {
-        "file_size_mib": Tunable("whole number", "MiB", "each file"),
-        "runtime_s": Tunable("whole number", "s", "of each pattern"),
-        "queue_depth": Tunable("whole number", "", "requests in flight"),
+        **FIO_TUNABLES,
         "suspect_share": Tunable("number", "", "of the median node, below which a node is a suspect"),
     }
 
@@ -58,18 +57,12 @@ class NodeScratch(Scaled, KappaCheck):
         # When fio fails on one node, Slurm kills the others' at once, and with them what would remove their files.
         self.prerun_cmds = [*self.prerun_cmds, f"scratch_file={file}", "trap 'srun rm -f \"$scratch_file\"' EXIT"]
         self.executable = "./fio_on_node.sh"
-        self.executable_opts = [
-            '"$scratch_file"', "--output-format=json", f"--size={self.file_size_mib}M",
-            "--direct=1", "--ioengine=libaio", f"--iodepth={self.queue_depth}", "--randrepeat=1",
-            f"--runtime={self.runtime_s}", "--time_based", "--group_reporting",
-        ]  # fmt: skip
-        for phase, (pattern, block) in PHASES.items():
-            self.executable_opts += [f"--name={phase}", "--stonewall", f"--rw={pattern}", f"--bs={block}"]
+        self.executable_opts = ['"$scratch_file"', *self.fio_options()]
         self.job.launcher.options += ["--output=fio-%N.json"]
 
     @rfmb.sanity_function
     def read_nodes(self):
-        self.figures, problems = {}, {}
+        self.figures, self.written_on, problems = {}, {}, {}
         for node in self.provenance["nodelist"]:
             try:
                 self.figures[node] = self.figures_of(node)
@@ -90,7 +83,11 @@ class NodeScratch(Scaled, KappaCheck):
         jobs = {job.name: job for job in result.jobs}
         if list(jobs) != list(PHASES) or not all(job.direct for job in jobs.values()):
             raise SanityError(f"expected the phases {', '.join(PHASES)} with direct I/O")
+        self.written_on[node] = sum(job.write.io_bytes for job in jobs.values() if job.write)
         return {name: (job.read if name == "read" else job.write).bandwidth_mb_s for name, job in jobs.items()}
+
+    def wrote_bytes(self):
+        return sum(self.written_on.values())
 
     def share_of_median(self, node):
         """The node's worst phase against the median node's."""

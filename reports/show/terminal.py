@@ -26,7 +26,7 @@ from reports.verdict.judge import Verdict
 from reports.verdict.loose import LOOSE, LOOSEST, tightness_of
 from reports.verdict.sight import sight_of
 from reports.verdict.state import State
-from reports.verdict.summary import fabrics_simulated, headline, known_failure, tally
+from reports.verdict.summary import fabrics_simulated, headline, known_failure, left_out_by_budget, tally
 
 # Of one reason; the page lists all.
 MOST_PLACES = 12
@@ -71,6 +71,8 @@ def _headline(verdict: Verdict) -> Panel:
         f"{duration(session.elapsed_s)} on {session.hostname or 'an unknown host'}\n",
         "dim",
     )
+    if left_out := left_out_by_budget(verdict):
+        text.append(f"{left_out}\n", "yellow")
     if simulated := fabrics_simulated(verdict.cases):
         text.append(f"simulated, nothing here was measured; fabrics {simulated}\n", "magenta")
     text.append(session.path, "dim")

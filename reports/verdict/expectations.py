@@ -1,10 +1,13 @@
 """What a run lacks of what its site expects, from the site's modes and the census of the suite."""
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 
+from msgspec import structs
+
 from kappa.record.evidence import Census
+from kappa.record.model import Session
 from kappa.sites.expected import Site
 from kappa.vocabulary.features import SIMULATED
 from kappa.vocabulary.scales import derived_features
@@ -23,6 +26,14 @@ class NotProvided:
     @property
     def reason(self) -> str:
         return "; ".join(f"{feature}: {why or 'the site gives no reason'}" for feature, why in self.features)
+
+
+@dataclass(frozen=True)
+class LeftByBudget:
+    """A check that was not run so that a night takes no more than its node-hours."""
+
+    check: str
+    family: str
 
 
 def find_census(cases: Sequence[CaseVerdict]) -> Census | None:
@@ -57,17 +68,24 @@ def census_gaps(census: Census | None) -> list[Gap]:
     ]
 
 
-def expectation_gaps(site: Site, mode: str, cases: Sequence[CaseVerdict], census: Census | None) -> list[Gap]:
-    """What ``mode`` expects and the report lacks: a family on a partition of which no case came to a result; where some
-    did, each case that the site offers there; each scale or placement that the partition could run and does not."""
+def expectation_gaps(
+    site: Site, mode: str, cases: Sequence[CaseVerdict], census: Census | None, without: Collection[str] = ()
+) -> list[Gap]:
+    """What ``mode`` expects, but for the checks ``without``, and the report lacks: a family on a partition of which no
+    case came to a result; where some did, each case that the site offers there; each scale or placement that the
+    partition could run and does not."""
     missing = {entry.check: entry for entry in not_provided(site, census)}
+    nothing_left: set[str] = set()
+    if census:
+        nothing_left = _families_without(census, mode, without)
+        census = structs.replace(census, checks=tuple(check for check in census.checks if check.name not in without))
     there = Counter((verdict.case.family, verdict.case.partition) for verdict in cases)
     ran = {(verdict.case.family, verdict.case.partition) for verdict in cases if executed(verdict.case)}
     gaps = []
     for family, partitions in site.modes[mode].items():
         for partition in partitions:
             place = family, partition
-            if place not in ran:
+            if place not in ran and family not in nothing_left:
                 none = f"none of its {there[place]} cases ran"
                 why = none if place in there else _why_absent(family, census, missing)
                 gaps.append(_expected(mode, f"{family} on {partition}", why, absent=place not in there))
@@ -75,6 +93,14 @@ def expectation_gaps(site: Site, mode: str, cases: Sequence[CaseVerdict], census
         gaps += _absent_cases(site, mode, cases, census, ran)
         gaps += _absent_scales(site, mode, census)
     return gaps
+
+
+def _families_without(census: Census, mode: str, without: Collection[str]) -> set[str]:
+    """The families of which ``without`` leaves nothing that the mode runs here."""
+    selects = any(mode in check.tags for check in census.checks)
+    runs = [check for check in census.checks if check.offered and (mode in check.tags or not selects)]
+    kept = {check.family for check in runs if check.name not in without}
+    return {check.family for check in runs if check.name in without} - kept
 
 
 def _absent_cases(
@@ -115,6 +141,13 @@ def _absent_scales(site: Site, mode: str, census: Census) -> Iterator[Gap]:
                 continue
             remedy = "add the feature to the partition, or say why not in expected.yaml, under left_out"
             yield Gap("a scale that the partition can run is left out", remedy, f"{feature} on {name}", why)
+
+
+def left_by_budget(session: Session, census: Census | None) -> tuple[LeftByBudget, ...]:
+    """The checks that the session did without for its budget, as its record tells."""
+    families = {check.name: check.family for check in census.checks} if census else {}
+    names = filter(None, session.left_out.split(":"))
+    return tuple(LeftByBudget(name, families.get(name, "")) for name in names)
 
 
 def breadth(site: Site, mode: str, census: Census | None) -> str:

@@ -10,11 +10,13 @@ from kappa.sites.expected import Site, SiteUnknownError, find_site, load_site
 from reports.verdict.attempts import latest_attempts, speaking
 from reports.verdict.case_verdict import CaseVerdict
 from reports.verdict.expectations import (
+    LeftByBudget,
     NotProvided,
     breadth,
     census_gaps,
     expectation_gaps,
     find_census,
+    left_by_budget,
     not_provided,
     state_not_provided,
 )
@@ -42,6 +44,8 @@ class Verdict:
     breadth: str = ""
     """"expects 3 of 11 families", when the site expects less than its checks could do."""
 
+    left_by_budget: tuple[LeftByBudget, ...] = ()
+
     @property
     def exit_status(self) -> int:
         return EXIT_STATUS[self.state]
@@ -65,6 +69,7 @@ def judge(session: Session, site: Site | None, mode: str | None = None, site_pro
     mode, origin = _mode(session, site, mode)
     cases = latest_attempts(session)
     census = find_census(cases)
+    left = left_by_budget(session, census)
     gaps = [gap for verdict in cases for gap in verdict.gaps]
     if not cases:
         gaps.append(Gap("the report holds no case", "look at what was selected (-n, -t, --mode) with reframe -L"))
@@ -74,7 +79,8 @@ def judge(session: Session, site: Site | None, mode: str | None = None, site_pro
         remedy = f"expected.yaml has {', '.join(site.modes)}; choose one with --mode"
         gaps.append(Gap("the site expects nothing of this mode", remedy, detail=str(mode)))
     else:
-        gaps += in_one(expectation_gaps(site, mode, cases, census), session.command_line, mode)
+        without = {one.check for one in left}
+        gaps += in_one(expectation_gaps(site, mode, cases, census, without), session.command_line, mode)
     gaps += census_gaps(census)
     failed = any(verdict.state is State.FAIL for verdict in cases)
     return Verdict(
@@ -87,6 +93,7 @@ def judge(session: Session, site: Site | None, mode: str | None = None, site_pro
         gaps=tuple(gaps),
         not_provided=(*not_provided(site, census), *state_not_provided(cases)),
         breadth=breadth(site, mode, census) if site and mode is not None else "",
+        left_by_budget=left,
         suspects=suspect_nodes([attempt for verdict in cases for attempt in speaking(verdict)]),
     )
 

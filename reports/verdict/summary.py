@@ -13,6 +13,15 @@ from reports.verdict.judge import Verdict
 from reports.verdict.state import State
 
 
+def left_out_by_budget(verdict: Verdict) -> str:
+    """What the run did without for its budget; empty when it had none, or room for all."""
+    if not verdict.left_by_budget:
+        return ""
+    names = [one.check for one in verdict.left_by_budget]
+    budget = f"{verdict.session.budget} node-hours"
+    return f"left out by the budget of {budget}: {counted(len(names), 'check')}, {', '.join(names)}"
+
+
 def headline(verdict: Verdict) -> str:
     """One sentence that says why the verdict is what it is."""
     cases = len(verdict.cases)

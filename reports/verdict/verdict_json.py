@@ -45,6 +45,8 @@ def to_json(verdict: Verdict) -> str:
             {"check": entry.check, "family": entry.family, "features": dict(entry.features)}
             for entry in verdict.not_provided
         ],
+        "budget_node_hours": verdict.session.budget or None,
+        "left_out_by_budget": [{"check": one.check, "family": one.family} for one in verdict.left_by_budget],
         "relative_bounds": {"number": tightness.relative, "median_headroom": _finite(tightness.relative_median)},
         "absolute_bounds": {"number": tightness.bounds, "median_headroom": _finite(tightness.median)},
         "loose_bounds": [

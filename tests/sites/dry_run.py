@@ -8,6 +8,8 @@ import subprocess
 import sys
 from dataclasses import dataclass
 
+from kappa.vocabulary.modes import FULL
+
 REPOSITORY = pathlib.Path(__file__).parents[2]
 SITES = REPOSITORY / "site_configs"
 EXAMPLES = ("ibisco-like", "cpu-infiniband")
@@ -47,6 +49,7 @@ class Site:
     name: str
     output: str
     scripts: list[Script]
+    report: pathlib.Path
 
     def find(self, check, **parameters):
         """The scripts of a check with these parameters."""
@@ -62,18 +65,20 @@ class Site:
         return found[0]
 
 
-def dry_run(name, folder):
+def dry_run(name, folder, mode=FULL):
     """Runs it without any Slurm, Spack or installed environment to ask."""
     done = subprocess.run(
         [
             pathlib.Path(sys.executable).with_name("reframe"), "--nocolor", "-C", SITES / name / "settings.py",
-            "-c", REPOSITORY / "reframe_checks", "-R", "--dry-run", "--prefix", folder,
+            "-c", REPOSITORY / "reframe_checks", "-R", f"--mode={mode}", "--dry-run", "--prefix", folder,
+            f"--report-file={folder / 'report.json'}",
         ],
         env={**os.environ, "SLURM_CONF": os.devnull, "KAPPA_SPACK_STATE": str(folder / "no-spack")},
         cwd=folder, capture_output=True, text=True, check=False,
     )  # fmt: skip
     assert done.returncode == 0, done.stdout + done.stderr
-    return Site(name, done.stdout, [_script(folder / "stage", match) for match in _CASE.finditer(done.stdout)])
+    scripts = [_script(folder / "stage", match) for match in _CASE.finditer(done.stdout)]
+    return Site(name, done.stdout, scripts, folder / "report.json")
 
 
 def _script(stage, match):

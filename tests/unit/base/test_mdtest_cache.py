@@ -6,23 +6,36 @@ import pytest
 from reframe.core.exceptions import SanityError
 from reframe.utility import sanity as sn
 
-from reframe_checks.storage.mdtest import Mdtest
+from reframe_checks.storage.mdtest import FOLDERS, Mdtest
 
 
-def judged(text, nodes):
+def judged(files, folders, nodes):
     """What the check says of two ranks' output."""
+    text = {None: files, FOLDERS: folders}
     check = SimpleNamespace(
-        num_tasks=2, num_tasks_per_node=2 // nodes, num_nodes_used=nodes, items=200, iterations=3,
-        require_striping=lambda: None, output_text=lambda: text, parsed=lambda parse, output: parse(output),
+        num_tasks=2, num_tasks_per_node=2 // nodes, num_nodes_used=nodes, iterations=3, stonewall_s=10,
+        require_striping=lambda: None, output_text=lambda name=None: text[name],
+        parsed=lambda parse, output: parse(output), items_of_a_rank=lambda: 200,
     )  # fmt: skip
+    check.require_what_was_asked = lambda result: Mdtest.require_what_was_asked(check, result)
     check.not_from_memory = lambda: Mdtest.not_from_memory(check)
     return sn.evaluate(Mdtest.read_rates(check))
 
 
 def test_the_option_against_memory_is_demanded_of_several_nodes(recorded):
-    without = recorded("mdtest/unique_folders.txt")
-    assert judged(without, nodes=1)
-    assert judged(without.replace(" '-u' ", " '-N' '1' '-u' "), nodes=2)
-    for text in (without, without.replace(" '-u' ", " '-N' '2' '-u' ")):
+    files = recorded("mdtest/files_stonewall.txt").replace("'-W' '1'", "'-W' '10'")
+    files = files.replace("100000 files", "400 files").replace("(of 2 iterations)", "(of 3 iterations)")
+    folders = recorded("mdtest/folders_only.txt")
+    assert judged(files, folders, nodes=1)
+    told = [text.replace(" '-d' ", " '-N' '1' '-d' ") for text in (files, folders)]
+    assert judged(*told, nodes=2)
+    for some in ((files, folders), (told[0], folders), (files, told[1])):
         with pytest.raises(SanityError, match="mdtest ran without -N 1: memory may have answered"):
-            judged(text, nodes=2)
+            judged(*some, nodes=2)
+
+
+def test_files_made_without_a_stonewall_are_refused(recorded):
+    files = recorded("mdtest/files_stonewall.txt").replace("100000 files", "400 files")
+    files = files.replace("(of 2 iterations)", "(of 3 iterations)")
+    with pytest.raises(SanityError, match="without a stonewall of 10 s"):
+        judged(files, recorded("mdtest/folders_only.txt"), nodes=1)

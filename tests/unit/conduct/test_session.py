@@ -72,23 +72,26 @@ JOBS = {"runs": [{"testcases": [{"jobid": "7"}, {"jobid": "81"}, {"jobid": None}
 @pytest.mark.parametrize(
     ("said", "energies"),
     [
-        ("echo '7|5312000'; echo '81|2040'; echo '9|1'", [5312000, 2040, None, None]),
+        ("echo '7|12|4|5312000'; echo '81|3|1|2040'; echo '9|1|1|1'", [5312000, 2040, None, None]),
         # One that was not measured, and the number that stands for none.
-        ("echo '7|'; echo '81|2040'", [None, 2040, None, None]),
-        ("echo '7|0'; echo '81|18446744073709551614'", [None, None, None, None]),
+        ("echo '7|12|4|'; echo '81|3|1|2040'", [None, 2040, None, None]),
+        ("echo '7|12|4|0'; echo '81|3|1|18446744073709551614'", [None, None, None, None]),
         ("echo 'Slurm accounting storage is disabled' >&2; exit 1", [None, None, None, None]),
     ],
 )
-def test_the_energy_of_all_jobs_by_one_question(session, tmp_path, monkeypatch, said, energies):
+def test_what_all_jobs_took_by_one_question(session, tmp_path, monkeypatch, said, energies):
     shutil.copy(REPOSITORY / "site_configs/cpu-infiniband/site.yaml", tmp_path)
     (tmp_path / "sacct").write_text(f'#!/bin/sh\necho "$*" >> {tmp_path}/asked\n{said}\n')
     (tmp_path / "sacct").chmod(0o755)
     monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
     (tmp_path / "jobs.json").write_text(json.dumps(JOBS))
     session('cp jobs.json "$report"').run(Conductor(Stop()))
-    assert (tmp_path / "asked").read_text() == "-n -P -X -o JobIDRaw,ConsumedEnergyRaw -j 7,81\n"
+    assert (tmp_path / "asked").read_text() == "-n -P -X -o JobIDRaw,ElapsedRaw,NNodes,ConsumedEnergyRaw -j 7,81\n"
     written = json.loads((tmp_path / "run-report.json").read_text())
-    assert [case.get("energy_j") for case in written["runs"][0]["testcases"]] == energies
+    cases = written["runs"][0]["testcases"]
+    assert [case.get("energy_j") for case in cases] == energies
+    took = [(12, 4), (3, 1), (None, None), (None, None)] if "exit" not in said else [(None, None)] * 4
+    assert [(case.get("job_s"), case.get("job_nodes")) for case in cases] == took
 
 
 def test_a_lock_is_held_by_what_a_session_left(session, tmp_path):

@@ -174,7 +174,12 @@ CASES = {
     ),
     "ior": Case("ior/posix_file_per_process.json", ior.parse, (1, 1.048576), alone=IOR_ALONE),
     "ior checked": Case("ior/mpiio_collective_checked.json", ior.parse, (1, 1.048576), alone=IOR_ALONE),
+    "ior stonewall": Case(
+        "ior/posix_stonewall.json", ior.parse, (1, 1.048576), alone=[*IOR_ALONE, ".written_bytes"]
+    ),
     "mdtest": Case("mdtest/unique_folders.txt", mdtest.parse, alone=MDTEST_ALONE),
+    "mdtest stonewall": Case("mdtest/files_stonewall.txt", mdtest.parse, alone=MDTEST_ALONE),
+    "mdtest folders": Case("mdtest/folders_only.txt", mdtest.parse, alone=MDTEST_ALONE),
     "mdtest files": Case("mdtest/files_only.txt", mdtest.parse, alone=MDTEST_ALONE),
     "bt-io": Case("btio/full_four_ranks.txt", btio.parse),
     "bt-io 3.4.3": Case("btio/full_of_3_4_3_four_ranks.txt", btio.parse),

@@ -40,6 +40,16 @@ def test_ior_that_contradicts_itself(recorded, old, new, expected):
         ior.parse(text.replace(old, new, 1))
 
 
+def test_ior_that_stopped_at_a_stonewall(recorded):
+    text = recorded("ior/posix_stonewall.json")
+    result = ior.parse(text)
+    assert (result.stonewall_s, result.wear_out, result.aggregate_bytes) == (1, True, 4 << 30)
+    assert 0 < result.written_bytes < 3 * result.aggregate_bytes
+    with pytest.raises(ParseError, match="moved the file of 4096"):
+        ior.parse(text.replace('"deadlineForStonewall": 1', '"deadlineForStonewall": 0'))
+    assert ior.parse(recorded("ior/posix_file_per_process.json")).stonewall_s == 0
+
+
 def test_mdtest(recorded):
     result = mdtest.parse(recorded("mdtest/unique_folders.txt"))
     assert (result.tasks, result.nodes, result.items, result.iterations) == (2, 1, 400, 3)

@@ -1,0 +1,71 @@
+"""``kappa plan``."""
+
+import argparse
+import os
+import pathlib
+
+from kappa.command.arguments import add_json, add_site, name, parser
+from kappa.command.json_output import alone, write_json
+from kappa.conduct.planning import planned
+from kappa.conduct.preflight import require_sense
+from kappa.conduct.session import Conductor, reframe
+from kappa.ground.processes import stopping
+from kappa.record.load import load_session
+from kappa.sites.expected import check_site
+from kappa.sites.places import results_folder, site_folder
+from kappa.sites.reframe_settings import MODE_VARIABLE
+from reports.plan import held_against
+from reports.plan.listing import show_held, show_plan
+from reports.plan.past import stored_sessions
+from reports.plan.plan import to_document
+
+_DESCRIPTION = """\
+Say what a run of MODE on a site takes and writes: for each check nodes, seconds, node-hours and bytes, and their sums.
+Submits nothing. Seconds and bytes of a case are the median of what it took and wrote on as many nodes in the site's
+newest stored runs, where Slurm's accounting told, else what its check says, which is at most in bytes.
+
+--against RUN makes the plan from what was stored before RUN, and holds it against what RUN then took.
+
+Exit status: 0; with --against 1 when node-hours or bytes are not within 20 %; 2 when it could not be done."""
+_EXAMPLES = """\
+  kappa plan mycluster nightly                 by check
+  kappa plan mycluster nightly --cases         by case
+  kappa plan mycluster nightly --json -        for machines
+  kappa plan embedded nightly --against results/embedded/runs/20261123T160040-nightly
+"""
+
+
+def run(arguments: list[str]) -> int:
+    options = _parse(arguments)
+    site, results = site_folder(options.site), results_folder(options.site)
+    reframe()
+    check_site(site)
+    require_sense(site, results, options.mode, options.reframe)
+    session = load_session(options.against) if options.against else None
+    os.environ[MODE_VARIABLE] = options.mode
+    stored = stored_sessions(results, session.time_start if session else "")
+    with stopping() as stop:
+        plan = planned(site, options.mode, options.reframe, stored, Conductor(stop))
+    held = held_against.hold(plan, session) if session else None
+    told = {"against": held_against.to_document(held)} if held else {}
+    write_json(options.json, {"site": options.site, "mode": options.mode, **to_document(plan), **told})
+    if not alone(options.json):
+        show_plan(plan, each_case=options.cases)
+        if held:
+            show_held(held)
+    return 0 if held is None or held.holds else 1 if held.pairs else 2
+
+
+def _parse(arguments: list[str]) -> argparse.Namespace:
+    words = parser(
+        "plan", _DESCRIPTION, _EXAMPLES, usage="kappa plan SITE [MODE] [--cases] [--against RUN] [-- OPTION…]"
+    )
+    add_site(words)
+    words.add_argument("mode", metavar="MODE", type=name, nargs="?", default="nightly", help="a mode of the site")
+    words.add_argument("--cases", action="store_true", help="a row for each case")
+    words.add_argument(
+        "--against", metavar="RUN", type=pathlib.Path, help="a run's report or folder to hold the plan against"
+    )
+    add_json(words)
+    words.add_argument("reframe", metavar="OPTION", nargs="*", help="after --: an option for ReFrame")
+    return words.parse_args(arguments)
