@@ -26,6 +26,8 @@ OF_FEATURE = {
     "ior": ["ior"],
     "mdtest": ["mdtest"],
     "iozone": ["iozone"],
+    "lammps": ["lmp"],
+    "openfoam": ["blockMesh", "decomposePar", "icoFoam"],
     "emt": ["emt"],
 }  # fmt: skip
 # What is a container, built here in each revision, or has names that a site chooses: provenance keeps its SHA-256.
