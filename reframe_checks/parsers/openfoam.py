@@ -1,5 +1,6 @@
 """Logs of OpenFOAM's ``icoFoam`` in a plane, and what its profiling wrote (``uniform/profiling``)."""
 
+import math
 import re
 from dataclasses import dataclass
 
@@ -28,8 +29,8 @@ _ENTRY = re.compile(
 )
 _LAST = re.compile(r"// \*{20,100} //")
 _RUN = re.compile(r'"time\.run\(\) [^"]{1,180}"')
-# Six digits are printed of each time.
-_ROUNDING = 2e-6
+# That are printed of each time.
+_DIGITS = 6
 
 
 @dataclass(frozen=True)
@@ -132,13 +133,19 @@ def parse_profiling(text: str) -> Profile:
     parents = [one for _, one in triggers if one["id"] == run.get("parentId")]
     if len(parents) != 1:
         raise output.error(number, "a parent of this trigger")
-    children_s = sum(float(one["totalTime"]) for _, one in triggers if one.get("parentId") == run["parentId"])
-    if abs(children_s - float(parents[0]["childTime"])) > _ROUNDING * children_s:
-        raise output.error(number, f"{parents[0]['childTime']} s of all children of its parent, found {children_s:g} s")
+    parent_s = float(parents[0]["childTime"])
+    children_s = [float(one["totalTime"]) for _, one in triggers if one.get("parentId") == run["parentId"]]
+    if abs(sum(children_s) - parent_s) > 1.01 * sum(map(_rounding, [parent_s, *children_s])):
+        raise output.error(number, f"{parent_s:g} s of all children of its parent, found {sum(children_s):g} s")
     run_s = output.positive(number, "time of the run", run["totalTime"], Quantity.RUN_S)
     if float(run["childTime"]) > run_s:
         raise output.error(number, "a time that is not below that of its children")
     return Profile(output.positive_integer(number, "steps", run["calls"], Quantity.COUNT), run_s)
+
+
+def _rounding(time_s: float) -> float:
+    """Half a unit of the last digit that is printed."""
+    return 0.5 * 10.0 ** (math.floor(math.log10(time_s)) + 1 - _DIGITS) if 0 < time_s < math.inf else 0.0
 
 
 def _entries(output: Output, number: int) -> dict[str, str]:

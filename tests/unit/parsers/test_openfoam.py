@@ -16,6 +16,11 @@ def test_the_run_is_timed_by_the_wall_clock(recorded):
     assert openfoam.parse_profiling(recorded("openfoam/two_ranks.profiling")) == openfoam.Profile(4, 4.21861)
 
 
+def test_times_that_were_rounded_apart_are_of_one_run(recorded):
+    # Its parent says 0.388083 s of all children, which are 0.388084 s together.
+    assert openfoam.parse_profiling(recorded("openfoam/rounded.profiling")).steps == 4
+
+
 @pytest.mark.parametrize(
     ("file", "message"),
     [
