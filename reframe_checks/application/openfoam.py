@@ -46,7 +46,7 @@ class Run:
 class OpenFoam(ScaledApplication):
     descr = "OpenFOAM: lid-driven cavity over ranks, its residuals and continuity errors bounded"
     family = "application/openfoam"
-    measured_s = 15
+    estimated_s = 15
     needs_environ = ["openfoam"]
     programs = ["icoFoam"]
     sourcesdir = "src/openfoam"
