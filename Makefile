@@ -12,7 +12,7 @@ BUSY := 5
 help:            ## this list
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 16
 
-validate: setup  ## run the suite on the embedded cluster, print the verdict, write the report; MODE=full runs everything
+validate: setup  ## run the suite on the embedded cluster, print the verdict, write the report; MODE=full runs everything, LAMMPS and OpenFOAM too
 	.venv/bin/kappa validate embedded $(MODE)
 
 smoke: setup     ## the same with the checks tagged smoke only

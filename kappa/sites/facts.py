@@ -31,7 +31,7 @@ def embedded_cluster(repository: pathlib.Path) -> dict[str, Any]:
         "peak_gflops_per_core": _peak_gflops_per_core(),
         "gpu_features": ["nvidia"] if pathlib.Path("/dev/nvidia0").exists() else [],
         # Of packages that mode full alone needs, and installs.
-        "applications": ["applications"] if shutil.which("lmp") else [],
+        "applications": ["applications"] if all(map(shutil.which, ("lmp", "icoFoam"))) else [],
         # What the jobs of Debian's packages load.
         "debian_libraries": [f"/usr/lib/{os.uname().machine}-linux-gnu/{name}" for name in libraries],
         "slurm_commands": str(state / "bin"),

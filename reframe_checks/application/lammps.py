@@ -32,7 +32,7 @@ TEMPERATURES = (0.68, 0.82)
 class Lammps(ScaledApplication):
     descr = "LAMMPS: Lennard-Jones liquid over ranks, its energy conserved"
     family = "application/lammps"
-    measured_s = 15
+    measured_s = 17
     needs_environ = ["lammps"]
     programs = ["lmp"]
     sourcesdir = "src/lammps"

@@ -139,14 +139,11 @@ def _kind(text: str) -> str:
 
 
 def _cells(row: Row, text: str) -> tuple[str, ...]:
-    remarks = [
-        row.remarks,
-        f"stands for it: {row.proxy.code}; pattern: {row.proxy.pattern}; size: {row.proxy.size}; "
-        f"scaling: {row.proxy.scaling}"
-        if row.proxy
-        else "",
-        f"simulated on {_ticked(row.simulated_on)}" if row.simulated_on else "",
-    ]
+    remarks = [row.remarks, f"simulated on {_ticked(row.simulated_on)}" if row.simulated_on else ""]
+    if proxy := row.proxy:
+        begins = "stands for it" if row.checks else "could stand for it"
+        words = {begins: proxy.code, "pattern": proxy.pattern, "size": proxy.size, "scaling": proxy.scaling}
+        remarks += [f"{title}: {text}" for title, text in words.items()]
     return (row.measured, row.system, _ticked(row.checks, sort=False), text, "; ".join(filter(None, remarks)))
 
 

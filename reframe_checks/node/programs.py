@@ -26,10 +26,13 @@ OF_FEATURE = {
     "ior": ["ior"],
     "mdtest": ["mdtest"],
     "iozone": ["iozone"],
+    "lammps": ["lmp"],
+    "openfoam": ["blockMesh", "decomposePar", "icoFoam"],
     "emt": ["emt"],
 }  # fmt: skip
-# What is a container, built here in each revision, or has names that a site chooses: provenance keeps its SHA-256.
-OTHERWISE_KEPT = {"hpl-nvidia", "emt-build", "sweep-build", "btio"}
+# A container, what is built here in each revision, a setting of MPI, or names that a site chooses: provenance keeps the
+# SHA-256 of what ran.
+OTHERWISE_KEPT = {"hpl-nvidia", "emt-build", "sweep-build", "btio", "mpi-preconnect"}
 
 
 def programs_of(features: list[str]) -> list[str]:

@@ -1,5 +1,6 @@
-"""Strong scaling over ranks: speed-up, efficiency, Karp-Flatt and parallelisation cost, as in figures 4 to 8 of the
-IPST 2023 paper; the paper's own fabrics are drawn beside the parallelisation cost, so is what the heaviest task allows.
+"""Scaling over ranks: speed-up, efficiency, Karp-Flatt and parallelisation cost, as in figures 4 to 8 of the
+IPST 2023 paper; the paper's own fabrics are drawn beside the parallelisation cost of its application, so is what the
+heaviest task allows.
 """
 
 import math
@@ -48,6 +49,9 @@ PAPER_KAPPA_US = {
     "InfiniBand HDR": (((48, 11), (96, 11)), 16),
 }
 
+# The checks of the paper's application.
+PAPER_CHECKS = ("EmtScaling", "EmtSeries")
+
 LABEL = {"text_align": "right", "text_font_size": "11px", "text_color": INK}
 
 
@@ -91,12 +95,12 @@ def _series(points: Sequence[tuple[Case, Scaling]]) -> dict[str, Series]:
 
 
 def _plot(check: str, quantity: Quantity, series: dict[str, Series]) -> Plot:
-    is_kappa = quantity.unit == "us"
+    beside_paper = quantity.unit == "us" and check in PAPER_CHECKS
     plot = new_figure(300, x_axis_type="log", y_axis_type=quantity.y_axis)
     plot.xaxis.axis_label = "Ranks"
     plot.yaxis.axis_label = with_unit(quantity.title, quantity.unit)
     every_rank = sorted({ranks for one in series.values() for ranks in one.points})
-    of_paper = [ranks for places, _ in PAPER_KAPPA_US.values() for ranks, _ in places] if is_kappa else []
+    of_paper = [ranks for places, _ in PAPER_KAPPA_US.values() for ranks, _ in places] if beside_paper else []
     count_axis(plot.xaxis, [*every_rank, *of_paper])
     if quantity.ideal:
         draw_ideal(plot, every_rank)
@@ -113,7 +117,7 @@ def _plot(check: str, quantity: Quantity, series: dict[str, Series]) -> Plot:
         plot.line("x", "y", source=source, color=look.colour, width=2, line_dash=[*map(int, look.dashes.split())])
         dots = plot.scatter("x", "y", source=source, color=look.colour, size=7, marker=look.marker)
         plot.add_tools(HoverTool(renderers=[dots], tooltips=[("curve", "@name"), ("ranks", "@x"), ("value", "@y")]))
-    if is_kappa:
+    if beside_paper:
         for fabric, (places, offset) in PAPER_KAPPA_US.items():
             ranks, values = zip(*places, strict=True)
             plot.line(ranks, values, color=SOFT, line_dash="dotted")
@@ -122,7 +126,7 @@ def _plot(check: str, quantity: Quantity, series: dict[str, Series]) -> Plot:
     return Plot(
         title=f"{check}: {quantity.title} over ranks",
         caption=" ".join(
-            filter(None, (CAPTION if is_kappa else IDEAL if quantity.ideal else "", HEAVIEST if limits else ""))
+            filter(None, (CAPTION if beside_paper else IDEAL if quantity.ideal else "", HEAVIEST if limits else ""))
         ),
         legend=list(looks.items()),
         item=json_item(plot),

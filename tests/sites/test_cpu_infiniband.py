@@ -80,7 +80,7 @@ def test_emt_runs_on_one_core_up_to_all(cpu_infiniband):
 
 def test_no_gpu_and_no_lustre_is_asked_for(cpu_infiniband):
     for script in cpu_infiniband.scripts:
-        assert not re.search(r"gres|gpus|-d cuda|UCX_(?!LOG_LEVEL)|\blfs\b", script.text), script.path
+        assert not re.search(r"\bgres|gpus|-d cuda|UCX_(?!LOG_LEVEL)|\blfs\b", script.text), script.path
 
 
 def test_node_local_disk_is_used_from_one_node_only(cpu_infiniband):

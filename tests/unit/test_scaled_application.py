@@ -9,9 +9,10 @@ from reframe.core.exceptions import ReframeError, SanityError
 from reframe_checks.application.lammps import Lammps, drift_of
 from reframe_checks.application.layout_series import LayoutSeries
 from reframe_checks.application.layouts import Layout, every_layout, on_cores, on_full_nodes, process_box
+from reframe_checks.application.openfoam import OpenFoam
 from reframe_checks.application.scaled_application import ScaledApplication
 from reframe_checks.application.scaling_laws import STRONG, WEAK, Base
-from reframe_checks.parsers import lammps
+from reframe_checks.parsers import lammps, openfoam
 
 
 def test_a_perfect_series_has_no_serial_part():
@@ -156,3 +157,62 @@ def test_steps_without_rows_are_refused(steps):
         ReframeError, match=f"here:cpu: Lammps.steps: expected a multiple of 10 above 10, found {steps}"
     ):
         Lammps.require_rows(SimpleNamespace(steps=steps, current_partition=partition))
+
+
+def cavity(recorded, ranks=2, **values):
+    asked = {"series": STRONG, "cells": 64, "cells_per_rank": 32, "steps": 4, **values}
+
+    def output_text(name):
+        return recorded(f"openfoam/two_ranks.{name.rpartition('.')[2]}")
+
+    check = SimpleNamespace(**asked, output_text=output_text, parsed=lambda parse, text: parse(text))
+    for name in ("require_ran", "require_physics", "measured"):
+        setattr(check, name, getattr(OpenFoam, name).__get__(check))
+    return check.measured(Layout(ranks, ranks), "here")
+
+
+def test_the_recorded_cavity_conserves_mass(recorded):
+    assert cavity(recorded).step_s == pytest.approx(4.21861 / 4)
+
+
+@pytest.mark.parametrize("values", [{"ranks": 4}, {"steps": 5}])
+def test_another_cavity_is_refused(recorded, values):
+    with pytest.raises(SanityError, match="asked for"):
+        cavity(recorded, **values)
+
+
+@pytest.mark.parametrize(
+    ("step", "message"),
+    [
+        (openfoam.Step(0.2, 0.01, 1e-11, (10,)), "step 1: residual 0.01, at most 1e-05: the solvers gave up"),
+        (openfoam.Step(0.2, 1e-6, 1e-4, (10,)), "step 1: continuity error 0.0001, at most 1e-08: mass is lost"),
+        (openfoam.Step(40.0, 1e-6, 1e-11, (10,)), "step 1: Courant number 40, at most 1"),
+        (openfoam.Step(0.2, math.nan, 1e-11, (10,)), "residual nan"),
+    ],
+)
+def test_a_flow_that_is_wrong_fails(step, message):
+    with pytest.raises(SanityError, match=message):
+        OpenFoam.require_physics(SimpleNamespace(), openfoam.Log(1, (step,)), "here")
+
+
+def test_weak_scaling_extends_the_cavity():
+    check = SimpleNamespace(series=WEAK, cells=64, cells_per_rank=32, steps=4)
+    size = OpenFoam.size_of(check, Layout(6, 3))
+    assert size.splitlines() == [
+        "columns 96;", "rows 64;", "width 3;", "height 2;", "steps 4;", "deltaT 0.00625;", "endTime 0.025;", "ranks 6;",
+        "grid (3 2 1);",
+    ]  # fmt: skip
+    check.series = STRONG
+    assert OpenFoam.size_of(check, Layout(6, 3)).splitlines()[:4] == [
+        "columns 64;",
+        "rows 64;",
+        "width 1;",
+        "height 1;",
+    ]
+
+
+def test_one_rank_runs_the_case_undivided():
+    assert " ".join(OpenFoam.command_of(SimpleNamespace(), Layout(1, 1), "a")).startswith("icoFoam -case 1x1 > a.log;")
+    assert "cp 2x1/processor0/*/uniform/profiling b.profiling" in " ".join(
+        OpenFoam.command_of(SimpleNamespace(), Layout(2, 1), "b")
+    )

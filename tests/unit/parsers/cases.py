@@ -31,6 +31,7 @@ from reframe_checks.parsers import (
     node_probe,
     node_sweep,
     nvbandwidth,
+    openfoam,
     osu,
     pair_sweep,
     patterns,
@@ -289,6 +290,12 @@ CASES = {
     "mpi report": Case("mpi_report/ucx_two_rails.txt", rails),
     "sinfo": Case("sinfo/composed_four_nodes.txt", states, alone=["[].name", "[].reason"]),
     "sinfo of all": Case("sinfo/four_nodes_of_three_partitions.txt", all_states),
+    "openfoam": Case(
+        "openfoam/two_ranks.log",
+        openfoam.parse,
+        alone=[".ranks", ".steps[].courant", ".steps[].pressure_iterations[]"],
+    ),
+    "openfoam profiling": Case("openfoam/two_ranks.profiling", openfoam.parse_profiling, alone=[".steps", ".run_s"]),
     "lammps": Case("lammps/two_ranks.log", lammps.parse),
     "stress-ng": Case(
         "stress_ng/four_nodes.txt",

@@ -141,6 +141,9 @@ def test_series_of_one_case_and_of_two_mpi_libraries(tmp_path):
     limit = [source for source in drawn(kappa.item)[0] if list(source["x"]) == [64]]
     assert any(math.isclose(source["y"][0], 2 - 100 / 64) for source in limit)
     assert kappa.caption.endswith("no step is shorter than the heaviest task.")
+    assert "IPST 2023" in kappa.caption
+    of_another = [latency(check_class="Lammps", scaling=points)]
+    assert "IPST 2023" not in plots_of(report(of_another), tmp_path, scaling_plots)[3].caption
 
 
 def test_ticks_are_whole_counts(tmp_path):

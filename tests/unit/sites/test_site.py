@@ -1,6 +1,7 @@
 """``site.yaml``: mistakes that once were silent, what contradicts itself, and what ReFrame is given."""
 
 import pathlib
+import shutil
 
 import pytest
 import yaml
@@ -164,3 +165,18 @@ def test_settings_are_the_same_few_lines_everywhere(name):
     assert text == SETTINGS.read_text()
     assert len([line for line in text.splitlines() if line]) == 4
     assert yaml.safe_load((REPOSITORY / "site_configs" / name / "site.yaml").read_text())["descr"]
+
+
+@pytest.mark.parametrize(("there", "offered"), [(("lmp", "icoFoam"), True), (("lmp",), False), ((), False)])
+def test_applications_of_the_embedded_site_are_offered_when_all_are_installed(monkeypatch, there, offered):
+    which = shutil.which
+
+    def found(name):
+        return which(name) if name not in ("lmp", "icoFoam") else "/usr/bin/" + name if name in there else None
+
+    monkeypatch.setattr(shutil, "which", found)
+    site = load_site(SETTINGS.parent)
+    assert ("applications" in site.description.features_of("cpu")) is offered
+    assert "applications" in site.not_provided
+    assert {"application/lammps", "application/openfoam"} <= set(site.modes["full"])
+    assert not {"application/lammps", "application/openfoam"} & {*site.modes["nightly"], *site.modes["acceptance"]}

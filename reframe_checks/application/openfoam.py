@@ -1,0 +1,126 @@
+"""OpenFOAM: the flow in a cavity whose lid moves, by ``icoFoam`` (PISO), over ranks.
+
+Velocity and pressure are solved at every step; the pressure by conjugate gradients, each iteration of which is a halo
+exchange and sums over all ranks. Strong scaling divides a square of cells, weak scaling gives each rank such a square
+and extends the cavity with them: the flow is then another, whose pressure takes more iterations
+(``pressure_iterations``).
+
+Physics: at every step the residuals of pressure and velocity end below the tolerances that the case asks for, mass is
+conserved to ``MOST_CONTINUITY_ERROR``, and the Courant number stays below what is stable.
+"""
+
+import pathlib
+import statistics
+from dataclasses import dataclass
+
+import reframe as rfm
+import reframe.core.builtins as rfmb
+from reframe.core.exceptions import SanityError
+
+from kappa.ground.whole_files import write_atomically
+from kappa.vocabulary.tunables import Tunable
+from reframe_checks.application.scaled_application import ScaledApplication
+from reframe_checks.application.scaling_laws import STRONG
+from reframe_checks.compute.hpl_input import process_grid
+from reframe_checks.parsers import openfoam
+
+# The lid moves 1 m/s over squares of 1 m: a fifth of a cell in a step.
+COURANT = 0.2
+# `tolerance` of the velocity in fvSolution, the larger of the two.
+MOST_RESIDUAL = 1e-5
+# Local errors, summed and scaled by volume and time step; at 10^4 cells it is some 10^-11.
+MOST_CONTINUITY_ERROR = 1e-8
+
+
+@dataclass(frozen=True)
+class Run:
+    log: openfoam.Log
+    profile: openfoam.Profile
+
+    @property
+    def step_s(self):
+        return self.profile.run_s / self.profile.steps
+
+
+@rfm.simple_test
+class OpenFoam(ScaledApplication):
+    descr = "OpenFOAM: lid-driven cavity over ranks, its residuals and continuity errors bounded"
+    family = "application/openfoam"
+    estimated_s = 15
+    needs_environ = ["openfoam"]
+    programs = ["icoFoam"]
+    sourcesdir = "src/openfoam"
+    informational = ["speedup", "residual", "continuity_error", "pressure_iterations"]
+    hint = "compare the layouts with each other, and with OsuAllreduce: sums over all ranks end each iteration"
+
+    cells = rfmb.variable(int, value=500)
+    cells_per_rank = rfmb.variable(int, value=200)
+    steps = rfmb.variable(int, value=20)
+    tunable = {
+        **ScaledApplication.series_tunable,
+        "cells": Tunable("whole number", "", "along each edge of strong scaling's square"),
+        "cells_per_rank": Tunable("whole number", "", "the same of each rank's square in weak scaling"),
+        "steps": Tunable("whole number", "", "of the simulation"),
+    }
+
+    @rfmb.run_before("run")
+    def prepare_cases(self):
+        for layout in self.laid_out:
+            write_atomically(pathlib.Path(self.stagedir, f"{layout}.size"), self.size_of(layout))
+        names = map(str, self.laid_out)
+        self.prerun_cmds = [" ".join(["bash ./prepare_cases.sh", *names]), *self.prerun_cmds]
+
+    def size_of(self, layout):
+        """What the case's dictionaries include."""
+        height, width = process_grid(layout.ranks)
+        squares, cells = ((1, 1), self.cells) if self.series == STRONG else ((width, height), self.cells_per_rank)
+        step_s = COURANT / cells
+        entries = {
+            "columns": squares[0] * cells, "rows": squares[1] * cells, "width": squares[0], "height": squares[1],
+            "steps": self.steps, "deltaT": f"{step_s:.12g}", "endTime": f"{self.steps * step_s:.12g}",
+            "ranks": layout.ranks, "grid": f"({width} {height} 1)",
+        }  # fmt: skip
+        return "".join(f"{key} {value};\n" for key, value in entries.items())
+
+    def command_of(self, layout, name):
+        parallel, part = (["-parallel"], "/processor0") if layout.ranks > 1 else ([], "")
+        profiling = f"{layout}{part}/*/uniform/profiling"
+        return ["icoFoam", *parallel, "-case", str(layout), ">", f"{name}.log;", "cp", profiling, f"{name}.profiling"]
+
+    def measured(self, layout, name):
+        log = self.parsed(openfoam.parse, self.output_text(f"{name}.log"))
+        profile = self.parsed(openfoam.parse_profiling, self.output_text(f"{name}.profiling"))
+        ran = (log.ranks, len(log.steps), profile.steps)
+        self.require_ran(name, ran, (layout.ranks, self.steps, self.steps), "ranks, steps, steps that were timed")
+        self.require_physics(log, name)
+        return Run(log, profile)
+
+    def require_physics(self, log, name):
+        for number, step in enumerate(log.steps, start=1):
+            limits = {
+                "residual": (step.residual, MOST_RESIDUAL, "the solvers gave up"),
+                "continuity error": (step.continuity_error, MOST_CONTINUITY_ERROR, "mass is lost"),
+                "Courant number": (step.courant, 1, "the flow is not that of the lid"),
+            }
+            for what, (found, most, why) in limits.items():
+                if not found <= most:
+                    raise SanityError(f"{name}.log: step {number}: {what} {found:g}, at most {most:g}: {why}")
+
+    def worst(self, figure):
+        return max(figure(step) for runs in self.results.values() for run in runs for step in run.log.steps)
+
+    @rfmb.performance_function("")
+    def residual(self):
+        """The largest at the end of a solution, of all runs."""
+        return self.worst(lambda step: step.residual)
+
+    @rfmb.performance_function("")
+    def continuity_error(self):
+        """The largest of all runs."""
+        return self.worst(lambda step: step.continuity_error)
+
+    @rfmb.performance_function("1/step")
+    def pressure_iterations(self):
+        """Of the largest layout."""
+        steps = [step for run in self.results[str(self.largest)] for step in run.log.steps]
+        return statistics.mean(sum(step.pressure_iterations) for step in steps)
