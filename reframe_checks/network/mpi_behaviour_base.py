@@ -51,7 +51,7 @@ class MpiBehaviourCheck(Scaled, KappaCheck):
         """The last as ReFrame's own, those before it in a file of their own."""
         *before, (last, last_words) = self.steps().items()
         if before:
-            launch = self.launch_command()
+            launch = self.launch_on(self.num_tasks)
             lines = [
                 f"{self.settings_of(name)}{launch} {self.executable} {self.words_of(name, words)}\n"
                 for name, words in before

@@ -94,10 +94,10 @@ void matching(const Bench& bench, const Matching& options) {
     bench.require_ranks(2);
     json series = json::array();
     for (const int depth : options.depths) {
-        bench.overdue().waits_for("messages behind " + std::to_string(depth) + " others");
         Queue queue(bench, depth);
         Medians medians(2);
         for (int repeat = 0; repeat < bench.options().repeats; ++repeat) {
+            bench.overdue().waits_for("messages behind " + std::to_string(depth) + " others");
             queue.unexpected(medians);
             queue.posted(medians);
             medians.end_of_repeat();

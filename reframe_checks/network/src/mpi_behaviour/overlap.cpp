@@ -103,7 +103,9 @@ double timed(const Operation& operation, long steps, int iteration) {
     return seconds;
 }
 
-json measure(const Bench& bench, const Operation& operation, int bytes) {
+json measure(const Bench& bench, const Operation& operation, const std::string& name, int bytes) {
+    const std::string awaited = name + " of " + std::to_string(bytes) + " bytes";
+    bench.overdue().waits_for(awaited);
     std::vector<double> alone;
     for (int iteration = 0; iteration < bench.options().iterations; ++iteration) {
         alone.push_back(timed(operation, 0, iteration));
@@ -113,6 +115,7 @@ json measure(const Bench& bench, const Operation& operation, int bytes) {
     const long steps = std::max(1L, std::lround(seconds * steps_per_s()));
     Medians medians(3);
     for (int repeat = 0; repeat < bench.options().repeats; ++repeat) {
+        bench.overdue().waits_for(awaited);
         for (int iteration = 0; iteration < bench.options().iterations; ++iteration) {
             medians.add(0, timed(operation, 0, iteration));
             MPI_Barrier(MPI_COMM_WORLD);
@@ -133,15 +136,14 @@ void overlap(const Bench& bench, const Overlap& options) {
     }
     json series = json::array();
     for (const int bytes : options.sizes) {
-        bench.overdue().waits_for(options.operation + " of " + std::to_string(bytes) + " bytes");
         if (collective) {
             std::vector<double> own(at(bytes) / sizeof(double));
             std::vector<double> total(own.size());
-            series.push_back(measure(bench, sums(bench, own, total), bytes));
+            series.push_back(measure(bench, sums(bench, own, total), options.operation, bytes));
         } else {
             std::vector<char> sent(at(bytes));
             std::vector<char> received(at(bytes));
-            series.push_back(measure(bench, messages(bench, sent, received), bytes));
+            series.push_back(measure(bench, messages(bench, sent, received), options.operation, bytes));
         }
     }
     sweep::Overdue::waits_no_more();

@@ -72,10 +72,10 @@ void persistent(const Bench& bench, const Persistent& options) {
     bench.require_ranks(2);
     json series = json::array();
     for (const int bytes : options.sizes) {
-        bench.overdue().waits_for("messages of " + std::to_string(bytes) + " bytes");
         Messages messages(bench, bytes);
         Medians medians(2);
         for (int repeat = 0; repeat < bench.options().repeats; ++repeat) {
+            bench.overdue().waits_for("messages of " + std::to_string(bytes) + " bytes");
             for (int iteration = 0; iteration < bench.options().iterations; ++iteration) {
                 in_turns(iteration, [&](int way) { medians.add(at(way), messages.exchange(way, iteration)); });
             }
