@@ -7,7 +7,7 @@ import pathlib
 import re
 import sys
 
-from kappa.command.arguments import add_site, name, parser, split_options
+from kappa.command.arguments import add_site, name, node_hours, parser, split_options
 from kappa.conduct.night import BusyError, conduct, only_one
 from kappa.conduct.night_install import install, submit_next
 from kappa.conduct.night_schedule import SCHEDULES, night_command
@@ -111,6 +111,10 @@ def _add_night(to: argparse.ArgumentParser) -> None:
         " (default: 3)",
     )  # fmt: skip
     to.add_argument("--mode", metavar="MODE", type=name, default="nightly", help="the site's mode (default: nightly)")
+    to.add_argument(
+        "--budget", metavar="NODE-HOURS", type=node_hours,
+        help="of the mode by its plan, as of kappa validate; nodes one by one come on top (default: the whole mode)",
+    )  # fmt: skip
     _add_outputs(to)
 
 

@@ -2,6 +2,7 @@
 
 import argparse
 import contextlib
+import dataclasses
 import datetime
 import json
 import os
@@ -12,6 +13,7 @@ import traceback
 from collections.abc import Callable, Iterator
 from typing import IO, Any
 
+from kappa.conduct.budget import reframe_options, within
 from kappa.conduct.night_actions import NightActions
 from kappa.conduct.preflight import require_ready
 from kappa.conduct.retention import tidy
@@ -23,6 +25,7 @@ from kappa.ground.processes import StoppedError, stopping
 from kappa.ground.whole_files import make_folder, write_atomically
 from reports.nightly.publish import publish
 from reports.nightly.turns import turns
+from reports.plan.listing import show_selection
 
 # Share of the limit, and seconds, that are kept for ending, judging and writing.
 RESERVE, LONGEST_RESERVE_S = 0.2, 300.0
@@ -90,7 +93,13 @@ def conduct(
         mode = Validation(site, options.mode, options.reframe, folder)
         with _part_of_night(log), using(results) as own:
             require_ready(site, results, options.mode, options.reframe)
-            mode.measure(Conductor(stop, [lock, own], log, PATIENCE_S))
+            conductor = Conductor(stop, [lock, own], log, PATIENCE_S)
+            if options.budget is not None:
+                selection = within(options.budget, site, options.mode, options.reframe, results, conductor)
+                with contextlib.redirect_stdout(log):
+                    show_selection(selection)
+                mode = dataclasses.replace(mode, options=[*options.reframe, *reframe_options(selection)])
+            mode.measure(conductor)
         with _part_of_night(log), contextlib.redirect_stdout(log):
             mode.judge()
         with _part_of_night(log):

@@ -32,6 +32,7 @@ def night_command(options: argparse.Namespace, program: pathlib.Path) -> list[st
     command = [str(program), "nightly", "run", options.site]
     command += [f"--limit={options.limit}s", f"--nights={options.nights}", f"--repeats={options.repeats}"]
     command += [f"--mode={options.mode}"]
+    command += [f"--budget={options.budget:g}"] if options.budget is not None else []
     command += [f"--textfile={options.textfile}"] if options.textfile else []
     command += ["--gate"] if options.gate else []
     return command

@@ -11,7 +11,7 @@ from reports.acceptance.series import Series
 
 REPORT = "run-report.json"
 # The newest runs that are read.
-REPORTS_READ = 20
+REPORTS_READ = 40
 
 
 @dataclass(frozen=True)

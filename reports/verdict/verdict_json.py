@@ -45,7 +45,7 @@ def to_json(verdict: Verdict) -> str:
             {"check": entry.check, "family": entry.family, "features": dict(entry.features)}
             for entry in verdict.not_provided
         ],
-        "budget_node_hours": verdict.session.budget or None,
+        "budget_node_hours": _number(verdict.session.budget),
         "left_out_by_budget": [{"check": one.check, "family": one.family} for one in verdict.left_by_budget],
         "relative_bounds": {"number": tightness.relative, "median_headroom": _finite(tightness.relative_median)},
         "absolute_bounds": {"number": tightness.bounds, "median_headroom": _finite(tightness.median)},
@@ -65,6 +65,13 @@ def to_json(verdict: Verdict) -> str:
         "cases": [_case(case) for case in verdict.cases],
     }
     return json.dumps(document, indent=1, allow_nan=False, ensure_ascii=False) + "\n"
+
+
+def _number(text: str) -> float | None:
+    try:
+        return _finite(float(text))
+    except ValueError:
+        return None
 
 
 def _case(verdict: CaseVerdict) -> dict[str, Any]:

@@ -1,0 +1,68 @@
+"""What a budget left out is told by name, and makes no verdict INCOMPLETE; what else is missing still does."""
+
+import dataclasses
+import json
+
+import pytest
+
+from reports.show.run_page import render
+from reports.show.terminal import show
+from reports.verdict.state import State
+from reports.verdict.verdict_json import to_json
+from tests.unit.reports.samples import SITE, case, judged, latency, report
+
+PT2PT = "network/osu-pt2pt"
+
+
+def of_night(*cases, left_out, others=()):
+    """A report of a night without ``left_out``; the census has ``OsuLatency`` and ``others`` of its family."""
+    state = case("PartitionState")
+    for check in state["census"]["checks"]:
+        check["tags"] = ["nightly"] if check["name"] in ("OsuLatency", "PartitionState", *others) else []
+    return report([state, *cases], budget="5", left_out=left_out)
+
+
+def test_a_family_that_was_left_out_whole_is_no_gap(tmp_path):
+    verdict = judged(of_night(left_out="OsuLatency"), tmp_path)
+    assert (verdict.state, verdict.gaps) == (State.PASS, ())
+    assert [(one.check, one.family) for one in verdict.left_by_budget] == [("OsuLatency", PT2PT)]
+
+
+def test_a_family_that_should_have_run_is_still_a_gap(tmp_path):
+    verdict = judged(of_night(left_out="Hpl"), tmp_path)
+    assert verdict.state is State.INCOMPLETE
+    assert any(PT2PT in gap.where for gap in verdict.gaps)
+    # Of this family one check was left out, the other should have run.
+    both = of_night(left_out="OsuLatency", others=["OsuBandwidth"])
+    assert any(PT2PT in gap.where for gap in judged(both, tmp_path).gaps)
+
+
+def test_without_a_budget_nothing_is_left_out(tmp_path):
+    document = of_night(left_out="")
+    assert judged(document, tmp_path).left_by_budget == ()
+    assert judged(document, tmp_path).state is State.INCOMPLETE
+
+
+def test_a_failure_beside_it_stays_one(tmp_path):
+    failed = latency(result="fail", fail_phase="sanity", fail_reason="no")
+    assert judged(of_night(failed, left_out="Hpl:BtIo"), tmp_path).state is State.FAIL
+
+
+def test_it_is_said_on_terminal_page_and_to_machines(tmp_path, capsys, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "200")
+    verdict = judged(of_night(latency(), left_out="Hpl:BtIo"), tmp_path)
+    assert verdict.state is State.PASS
+    show(verdict)
+    assert "left out by the budget of 5 node-hours: 2 checks, Hpl, BtIo" in capsys.readouterr().out
+    document = json.loads(to_json(verdict))
+    assert document["budget_node_hours"] == 5
+    assert [one["check"] for one in document["left_out_by_budget"]] == ["Hpl", "BtIo"]
+    page = render(verdict)
+    assert "Left out by the budget" in page
+    assert "5 node-hours" in page
+
+
+@pytest.mark.parametrize("mode", ["nightly", "smoke"])
+def test_a_site_that_expects_no_more_is_not_asked_for_more(tmp_path, mode):
+    site = dataclasses.replace(SITE, modes={mode: {"node/partition-state": ("cpu",)}})
+    assert judged(of_night(left_out="OsuLatency"), tmp_path, site=site, mode=mode).state is State.PASS
