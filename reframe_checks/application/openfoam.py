@@ -46,7 +46,7 @@ class Run:
 class OpenFoam(ScaledApplication):
     descr = "OpenFOAM: lid-driven cavity over ranks, its residuals and continuity errors bounded"
     family = "application/openfoam"
-    estimated_s = 15
+    measured_s = 11
     needs_environ = ["openfoam"]
     programs = ["icoFoam"]
     sourcesdir = "src/openfoam"
