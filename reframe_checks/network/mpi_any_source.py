@@ -18,7 +18,7 @@ class MpiAnySource(MpiBehaviourCheck):
     descr = "Latency of receives from MPI_ANY_SOURCE and from named sources"
     parse = staticmethod(mpi_behaviour.any_source)
     family = "network/mpi-any-source"
-    measured_s = 5
+    measured_s = 3
     scale = rfmb.parameter(["2_ranks", "two_nodes", "whole_partition"], loggable=True)
     hint = (
         "a ratio above 1 that grows with the peers: the library polls every connection for MPI_ANY_SOURCE; let the "

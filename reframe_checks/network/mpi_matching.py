@@ -16,7 +16,7 @@ class MpiMatching(MpiBehaviourCheck):
     descr = "Round trip of a message behind unexpected messages, and behind receives posted for others"
     parse = staticmethod(mpi_behaviour.matching)
     family = "network/mpi-matching"
-    measured_s = 4
+    measured_s = 3
     hint = (
         "a time that grows with the depth: MPI looks through lists; post receives before their messages come, keep few "
         "outstanding, or let the adapter match tags"

@@ -50,7 +50,7 @@ class MpiMemoryCheck(MpiBehaviourCheck):
 @rfm.simple_test
 class MpiMemory(MpiMemoryCheck):
     descr = "Memory that MPI takes of a rank for each peer, and for all ranks of the partition"
-    measured_s = 8
+    measured_s = 3
     hint = (
         "memory for each peer: fewer or smaller buffers for a connection (UCX: the transports dc or ud in place of rc; "
         "shared receive queues), or fewer ranks with more threads; at start: are all ranks connected there already?"
@@ -78,7 +78,7 @@ class MpiMemory(MpiMemoryCheck):
 @rfm.simple_test
 class MpiMemoryPreconnected(MpiMemoryCheck):
     descr = "Memory of a rank when MPI connects all ranks at the start, against connections on demand"
-    measured_s = 10
+    measured_s = 4
     needs_environ = ["sweep-build", "mpi-preconnect"]
     hint = "what connecting all ranks costs a program that talks with few: leave connections to be made on demand"
 

@@ -16,7 +16,7 @@ class MpiOverlap(MpiBehaviourCheck):
     descr = "Share of messages and of a sum over all ranks that is hidden behind computation"
     parse = staticmethod(mpi_behaviour.overlap)
     family = "network/mpi-overlap"
-    measured_s = 6
+    measured_s = 3
     operation = rfmb.parameter(["isend", "iallreduce"], loggable=True)
     hint = (
         "0 % of large messages: nothing moves outside of MPI's calls; adapters that match tags, a progress thread "

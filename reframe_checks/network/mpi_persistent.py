@@ -16,7 +16,7 @@ class MpiPersistent(MpiBehaviourCheck):
     descr = "Time of messages by persistent operations (MPI_Startall) and by ordinary non-blocking ones"
     parse = staticmethod(mpi_behaviour.persistent)
     family = "network/mpi-persistent"
-    measured_s = 4
+    measured_s = 3
     hint = (
         "persistent operations set a message up once and should take no longer: a ratio above 1 says that the library "
         "has a fast path for MPI_Isend that MPI_Start does not take"

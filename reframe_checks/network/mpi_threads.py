@@ -38,7 +38,7 @@ class MpiThreadCheck(MpiBehaviourCheck):
 @rfm.simple_test
 class MpiThreadLevels(MpiThreadCheck):
     descr = "Level of thread support for each level that is asked for"
-    measured_s = 5
+    measured_s = 3
     scale = rfmb.parameter(["2_ranks"], loggable=True)
     hint = (
         "MPI gives less than was asked for: how was it configured (Open MPI: `ompi_info | grep Thread`)? A program "
@@ -78,7 +78,7 @@ class MpiThreadLevels(MpiThreadCheck):
 @rfm.simple_test
 class MpiThreadMultiple(MpiThreadCheck):
     descr = "Latency under MPI_THREAD_MULTIPLE, over the number of threads that call MPI at once"
-    measured_s = 6
+    measured_s = 3
     hint = (
         "compare with one thread at the level single: what is lost are MPI's locks; a library with one lock for all "
         "serves threads in turns, and its message rate does not grow with them"
