@@ -4,8 +4,9 @@ import argparse
 import os
 import pathlib
 
-from kappa.command.arguments import add_json, add_site, name, parser
+from kappa.command.arguments import add_json, add_site, name, node_hours, parser
 from kappa.command.json_output import alone, write_json
+from kappa.conduct.budget import selected
 from kappa.conduct.planning import planned
 from kappa.conduct.preflight import require_sense
 from kappa.conduct.session import Conductor, reframe
@@ -14,8 +15,8 @@ from kappa.record.load import load_session
 from kappa.sites.expected import check_site
 from kappa.sites.places import results_folder, site_folder
 from kappa.sites.reframe_settings import MODE_VARIABLE
-from reports.plan import held_against
-from reports.plan.listing import show_held, show_plan
+from reports.plan import budget, held_against
+from reports.plan.listing import show_held, show_plan, show_selection
 from reports.plan.past import stored_sessions
 from reports.plan.plan import to_document
 
@@ -30,6 +31,7 @@ Exit status: 0; with --against 1 when node-hours or bytes are not within 20 %; 2
 _EXAMPLES = """\
   kappa plan mycluster nightly                 by check
   kappa plan mycluster nightly --cases         by case
+  kappa plan mycluster nightly --budget 5      and what of it five node-hours take
   kappa plan mycluster nightly --json -        for machines
   kappa plan embedded nightly --against results/embedded/runs/20261123T160040-nightly
 """
@@ -47,21 +49,33 @@ def run(arguments: list[str]) -> int:
     with stopping() as stop:
         plan = planned(site, options.mode, options.reframe, stored, Conductor(stop))
     held = held_against.hold(plan, session) if session else None
-    told = {"against": held_against.to_document(held)} if held else {}
+    selection = selected(options.budget, plan, stored, options.mode) if options.budget is not None else None
+    told = {
+        **({"against": held_against.to_document(held)} if held else {}),
+        **({"budget": budget.to_document(selection)} if selection else {}),
+    }
     write_json(options.json, {"site": options.site, "mode": options.mode, **to_document(plan), **told})
     if not alone(options.json):
         show_plan(plan, each_case=options.cases)
         if held:
             show_held(held)
+        if selection:
+            show_selection(selection)
     return 0 if held is None or held.holds else 1 if held.pairs else 2
 
 
 def _parse(arguments: list[str]) -> argparse.Namespace:
     words = parser(
-        "plan", _DESCRIPTION, _EXAMPLES, usage="kappa plan SITE [MODE] [--cases] [--against RUN] [-- OPTION…]"
+        "plan",
+        _DESCRIPTION,
+        _EXAMPLES,
+        usage="kappa plan SITE [MODE] [--cases] [--budget NODE-HOURS] [--against RUN] [-- OPTION…]",
     )
     add_site(words)
     words.add_argument("mode", metavar="MODE", type=name, nargs="?", default="nightly", help="a mode of the site")
+    words.add_argument(
+        "--budget", metavar="NODE-HOURS", type=node_hours, help="also what `kappa validate` takes within these, and why"
+    )
     words.add_argument("--cases", action="store_true", help="a row for each case")
     words.add_argument(
         "--against", metavar="RUN", type=pathlib.Path, help="a run's report or folder to hold the plan against"

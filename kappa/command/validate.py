@@ -28,8 +28,9 @@ Run the suite on a site in MODE (smoke, nightly, acceptance, full; default night
 (in the same allocation, or by a job on the same nodes, then on others), print the verdict and write the HTML report.
 OPTIONs are ReFrame's, but for two: --spec SPEC, once or more often, has Spack's environments run with this spec in the
 place of their own of the same package, installed first (docs/spack.md). --budget NODE-HOURS takes no more than these by
-the plan (`kappa plan`): first a check of each family that was in none of the last six runs of the mode, then the checks
-that have found most per node-hour; what it leaves out is named, also in the verdict (docs/nightly.md).
+the plan (`kappa plan --budget` shows what): first a check of each family that was in none of the last six runs of the
+mode, then the checks that have found most per node-hour, then others in turn. What it leaves out is named, also in the
+verdict (docs/nightly.md).
 
 Everything is kept in a folder of its own in results/SITE/runs, readable by its owner only ($KAPPA_RESULTS: in place of
 results/SITE; $KAPPA_RUN: this very folder). One run at a time on these results. Told to end (SIGTERM, Ctrl-C), it ends

@@ -7,9 +7,11 @@ from collections.abc import Sequence
 
 from kappa.conduct.planning import planned
 from kappa.conduct.session import Conductor
+from kappa.record.model import Session
 from reports.plan.budget import Selection, nights_since, select
 from reports.plan.findings import of_campaign, of_sessions
 from reports.plan.past import stored_sessions
+from reports.plan.plan import Plan
 
 
 def within(
@@ -25,9 +27,13 @@ def within(
     :raises InputError: as of ``planned`` and ``select``.
     """
     sessions = stored_sessions(results)
-    plan = planned(site, mode, options, sessions, conductor)
+    return selected(budget_node_hours, planned(site, mode, options, sessions, conductor), sessions, mode)
+
+
+def selected(budget_node_hours: float, plan: Plan, sessions: Sequence[Session], mode: str) -> Selection:
+    """What of ``plan`` the budget takes, by what was found in ``sessions``, newest first; errors as of ``select``."""
     found = Counter(of_campaign()) + Counter(of_sessions(sessions))
-    return select(budget_node_hours, plan, found, nights_since(sessions, mode))
+    return select(budget_node_hours, plan, found, *nights_since(sessions, mode))
 
 
 def reframe_options(selection: Selection) -> list[str]:

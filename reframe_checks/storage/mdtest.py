@@ -52,7 +52,7 @@ class Mdtest(OnStorage, Scaled, KappaCheck):
 
     #: Files and folders of each rank, of which there are no more than `most_items` in all.
     items = rfmb.variable(int, value=2000)
-    most_items = rfmb.variable(int, value=32768)
+    most_items = rfmb.variable(int, value=16384)
     stonewall_s = rfmb.variable(int, value=10)
     iterations = rfmb.variable(int, value=3)
     tunable = {

@@ -1,7 +1,8 @@
 """Which checks a run of so many node-hours takes: by findings per node-hour, and every family in its turn."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Any
 
 from kappa.ground.errors import InputError
 from kappa.ground.figures import figure
@@ -11,13 +12,11 @@ from reports.verdict.case_verdict import executed
 
 # In as many nights in a row every family runs.
 NIGHTS = 7
-# Checks that take no node are always taken; so is what is free by a plan that knows nothing of it.
-_NEVER = 10**6
 
 
 @dataclass(frozen=True)
 class Choice:
-    """Of a check. ``nights``: how many since its last run, 0 for the newest one; ``None`` when no stored run has it."""
+    """Of a check. ``nights``: runs of the mode that went by without it, 0 when the newest had it; ``None``: all."""
 
     check: str
     family: str
@@ -38,6 +37,8 @@ class Selection:
 
     budget_node_hours: float
     choices: tuple[Choice, ...]
+    runs: int = 0
+    """Of the mode, that are stored."""
 
     @property
     def taken(self) -> tuple[Choice, ...]:
@@ -55,30 +56,35 @@ class Selection:
     def overdue(self) -> tuple[str, ...]:
         """Families that a seventh night goes by without, since others that waited longer took the budget."""
         ran = {choice.family for choice in self.taken}
-        ages: dict[str, int] = {}
-        for choice in self.choices:
-            ages[choice.family] = min(ages.get(choice.family, _NEVER), _age(choice.nights))
+        ages = _ages(self.choices, self.runs)
         return tuple(sorted(family for family, age in ages.items() if family not in ran and age >= NIGHTS - 1))
 
 
-def nights_since(sessions: Sequence[Session], mode: str) -> dict[str, int]:
-    """Check -> how many runs of ``mode`` since that in which a case of it last came to a result.
+def nights_since(sessions: Sequence[Session], mode: str) -> tuple[dict[str, int], int]:
+    """Check -> how many runs of ``mode`` since that in which a case of it last came to a result; and how many runs.
 
     :param sessions: newest first.
     """
     found: dict[str, int] = {}
-    for number, session in enumerate(one for one in sessions if one.mode == mode):
+    of_mode = [one for one in sessions if one.mode == mode]
+    for number, session in enumerate(of_mode):
         for case in (case for run in session.runs for case in run if case.check_class and executed(case)):
             found.setdefault(str(case.check_class), number)
-    return found
+    return found, len(of_mode)
 
 
-def select(budget_node_hours: float, planned: Plan, found: Mapping[str, int], since: Mapping[str, int]) -> Selection:
-    """Take, as long as the budget lasts, first a check of each family that no run had for six nights, then checks by
-    findings per node-hour; of equal ones first what waited longest, then what is cheapest, then by name.
+def select(
+    budget_node_hours: float, planned: Plan, found: Mapping[str, int], since: Mapping[str, int], runs: int
+) -> Selection:
+    """Take, as long as the budget lasts, the cheapest check of each family that the last six runs did without; checks
+    by findings per node-hour, as long as every family can still have its turn in time; families that waited longest;
+    and what else there is room for.
+
+    Of equal ones first what waited longest; of families then what takes most, so that the rest still finds room, of
+    checks what is cheapest; then by name.
 
     :param found: check -> what it has found.
-    :param since: check -> nights since its last run, as ``nights_since``.
+    :param since: check -> nights since its last run, as ``nights_since``, and ``runs``.
     :raises InputError: in no order do all families have their turn; says what they need.
     """
     checks = [
@@ -86,30 +92,59 @@ def select(budget_node_hours: float, planned: Plan, found: Mapping[str, int], si
         for check, of_check in planned.by_check.items()
     ]
     _require_room(budget_node_hours, checks)
-    left = budget_node_hours
-    taken: dict[str, str] = {}
-    order: list[Choice] = []
-
-    def consider(choice: Choice, why: str) -> bool:
-        nonlocal left
-        if choice.check not in taken and choice.node_hours <= left:
-            left -= choice.node_hours
-            taken[choice.check] = why
-            order.append(choice)
-        return choice.check in taken
-
+    ages = _ages(checks, runs)
+    turns = sorted(_cheapest(checks), key=lambda one: (-ages[one.family], -one.node_hours, one.check))
+    night = _Night(budget_node_hours, ages, turns)
     for choice in checks:
         if choice.node_hours == 0:
-            consider(choice, "it takes no node")
-    for choice in _due(checks):
-        if choice.family not in {one.family for one in order}:
-            consider(choice, "its family is due")
-    by_yield = sorted(checks, key=lambda choice: (-_yield(choice), *_waited_longest(choice)))
+            night.take(choice, "it takes no node")
+    for choice in turns:
+        if ages[choice.family] >= NIGHTS - 1 and choice.family not in night.families:
+            night.take(choice, "its family is due")
+    by_yield = sorted(checks, key=lambda one: (-_yield(one), -_age(one, runs), one.node_hours, one.check))
     for choice in by_yield:
-        consider(choice, f"{figure(_yield(choice), 3)} findings per node-hour" if choice.found else "there is room")
-    rest = [choice for choice in by_yield if choice.check not in taken]
-    told = [Choice(**{**vars(choice), "why": taken.get(choice.check, "")}) for choice in (*order, *rest)]
-    return Selection(budget_node_hours, tuple(told))
+        if choice.found and night.leaves_turns(choice):
+            night.take(choice, f"{figure(_yield(choice), 3)} findings per node-hour")
+    for choice in turns:
+        if choice.family not in night.families:
+            night.take(choice, "its family's turn")
+    for choice in by_yield:
+        if night.leaves_turns(choice):
+            night.take(choice, "there is room")
+    rest = [choice for choice in by_yield if choice.check not in {one.check for one in night.taken}]
+    return Selection(budget_node_hours, (*night.taken, *rest), runs)
+
+
+class _Night:
+    """What is taken, of ``left`` node-hours."""
+
+    def __init__(self, budget_node_hours: float, ages: Mapping[str, int], turns: Sequence[Choice]) -> None:
+        self._budget, self.left, self._ages, self._turns = budget_node_hours, budget_node_hours, ages, turns
+        self.taken: list[Choice] = []
+        self.families: set[str] = set()
+
+    def take(self, choice: Choice, why: str) -> None:
+        """Unless it is, or there is no room for it."""
+        if choice.node_hours <= self.left and all(choice.check != one.check for one in self.taken):
+            self.left -= choice.node_hours
+            self.taken.append(replace(choice, why=why))
+            self.families.add(choice.family)
+
+    def leaves_turns(self, choice: Choice) -> bool:
+        """Whether, with it, the families that have not run tonight still find room before a seventh night is over."""
+        room = [self.left - choice.node_hours, *[self._budget] * (NIGHTS - 1)]
+        waiting = [one for one in self._turns if one.family not in {*self.families, choice.family}]
+        return room[0] >= 0 and all(
+            _placed(one.node_hours, room, max(NIGHTS - self._ages[one.family], 1)) for one in waiting
+        )
+
+
+def _placed(cost: float, room: list[float], nights: int) -> bool:
+    """Put ``cost`` into the first of the next ``nights`` that has room."""
+    night = next((number for number, left in enumerate(room[:nights]) if cost <= left), None)
+    if night is not None:
+        room[night] -= cost
+    return night is not None
 
 
 def _require_room(budget_node_hours: float, checks: Sequence[Choice]) -> None:
@@ -129,12 +164,7 @@ def _require_room(budget_node_hours: float, checks: Sequence[Choice]) -> None:
 def _packed(costs: Sequence[float], budget_node_hours: float) -> bool:
     """Whether ``costs``, largest first, fit into the nights, each put into the first that has room."""
     room = [budget_node_hours] * NIGHTS
-    for cost in costs:
-        night = next((number for number, left in enumerate(room) if cost <= left), None)
-        if night is None:
-            return False
-        room[night] -= cost
-    return True
+    return all(_placed(cost, room, NIGHTS) for cost in costs)
 
 
 def _cheapest(checks: Iterable[Choice]) -> list[Choice]:
@@ -145,24 +175,27 @@ def _cheapest(checks: Iterable[Choice]) -> list[Choice]:
     return [min(members, key=lambda choice: (choice.node_hours, choice.check)) for members in families.values()]
 
 
-def _due(checks: Sequence[Choice]) -> list[Choice]:
-    """The cheapest check of each family whose turn it is at the latest: first what waited longest, then, so that the
-    rest still finds room, what takes most."""
+def _ages(checks: Iterable[Choice], runs: int) -> dict[str, int]:
+    """Family -> how many of the ``runs`` of the mode went by since a check of it ran."""
     ages: dict[str, int] = {}
     for choice in checks:
-        ages[choice.family] = min(ages.get(choice.family, _NEVER), _age(choice.nights))
-    due = [choice for choice in _cheapest(checks) if ages[choice.family] >= NIGHTS - 1]
-    return sorted(due, key=lambda choice: (-ages[choice.family], -choice.node_hours, choice.check))
+        ages[choice.family] = min(ages.get(choice.family, runs), _age(choice, runs))
+    return ages
 
 
 def _yield(choice: Choice) -> float:
     return choice.found / choice.node_hours if choice.node_hours else 0.0
 
 
-def _waited_longest(choice: Choice) -> tuple[float, float, str]:
-    return -_age(choice.nights), choice.node_hours, choice.check
+def _age(choice: Choice, runs: int) -> int:
+    return runs if choice.nights is None else choice.nights
 
 
-def _age(nights: int | None) -> int:
-    """Runs that went by without it: 0 when the newest one had it."""
-    return _NEVER if nights is None else nights
+def to_document(selection: Selection) -> dict[str, Any]:
+    """For machines: node-hours; of what is left out, ``why`` is empty."""
+    return {
+        "budget_node_hours": selection.budget_node_hours,
+        "node_hours": selection.node_hours,
+        "checks": [vars(choice) for choice in selection.choices],
+        "overdue": list(selection.overdue),
+    }
