@@ -176,7 +176,7 @@ def test_applications_of_the_embedded_site_are_offered_when_all_are_installed(mo
 
     monkeypatch.setattr(shutil, "which", found)
     site = load_site(SETTINGS.parent)
-    assert ("applications" in site.description.features_of("cpu")) is offered
+    assert ("applications" in site.description.features_of("applications")) is offered
     assert "applications" in site.not_provided
     assert {"application/lammps", "application/openfoam"} <= set(site.modes["full"])
     assert not {"application/lammps", "application/openfoam"} & {*site.modes["nightly"], *site.modes["acceptance"]}
