@@ -35,7 +35,7 @@ def said(tmp_path, *arguments, python=(sys.executable,), **environment):
     [
         (["validate", "embeded"], "the sites are cpu-infiniband, embedded"),
         (["validate", "embedded", "smok"], "did you mean 'smoke'?"),
-        (["validate", "embedded", "smoke", "--system=embedded:nosuch"], "expected one of applications, cpu, gpu, libraries"),
+        (["validate", "embedded", "smoke", "--system=embedded:nosuch"], "expected one of applications, cpu, gpu"),
         (["nightly", "run", "embedded", "--mode", "smok"], "did you mean 'smoke'?"),
         (["cluster", "exec", "node1", "true"], "start it with `cluster up`"),
     ],
