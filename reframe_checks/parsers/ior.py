@@ -17,7 +17,7 @@ class IorResult:
     """One test. ``write_mb_s`` and ``read_mb_s`` hold a value for each repetition (MB are 10^6 bytes).
 
     With a stonewall (``stonewall_s``, 0 without) a repetition may have moved less than the whole file:
-    ``written_bytes`` is what all of them together wrote, to IOR's rounding. ``wear_out``: every task went on to what
+    ``written_bytes`` is what all of them together wrote, to a MiB. ``wear_out``: every task went on to what
     the fastest had reached.
     ``options`` are those of IOR's command line, which it repeats; ``check_*`` say that data were compared.
     """
@@ -78,7 +78,7 @@ def parse(text: str) -> IorResult:
         repetitions=given.integer("repetitions", minimum=1),
         stonewall_s=given.integer("deadlineForStonewall", 0, Quantity.RUN_S),
         wear_out=given.integer("stoneWallingWearOut", 0, Quantity.FLAG) == 1,
-        written_bytes=round(sum(phase.moved_mib for phase in phases.get("write", ())) * _MIB),
+        written_bytes=round(sum(phase.moved_mib for phase in phases.get("write", ()))) * _MIB,
         write_mb_s=tuple(rate * _MB_PER_MIB for rate in rates.get("write", ())),
         read_mb_s=tuple(rate * _MB_PER_MIB for rate in rates.get("read", ())),
     )

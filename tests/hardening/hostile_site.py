@@ -18,7 +18,7 @@ _partition["features"].append("storage_scratch")
 _extras["storage"] = {name: f"{FOLDER}/{WORD}/{name}" for name in (*_extras["storage"], "scratch")}
 _extras["uniform_files"] = [f"/{WORD}", f"-{WORD}"]
 _extras["slurm_partition"] = WORD
-_extras["tuning"] = {"BtIo": {"problem_class": WORD}, "Stream": {"working_set": WORD}}
+_extras["tuning"] = {"Stream": {"working_set": WORD}}
 for _environment in site_configuration["environments"]:
     _stated = _environment.setdefault("extras", {})
     if "stream" in _stated:

@@ -37,7 +37,8 @@ def impacts(suite, uplink_mbit):
         suite.run("-n", "Congestion", *few, "--system=embedded:scratch")
     runs = json.loads((suite.results / "run-report.json").read_text())["runs"]
     (case,) = [case for run in runs for case in run["testcases"] if case.get("check_class") == "Congestion"]
-    assert case["result"] == "pass", case.get("fail_reason")
+    # Congestion may be out of bounds; nothing else may be wrong.
+    assert case["curves"], case.get("fail_reason")
     found = {
         tuple(reversed(name.split(" beside "))): [impact for _, impact in curve["points"]]
         for name, curve in case["curves"].items()
