@@ -1,7 +1,10 @@
+import re
+
 import pytest
 
 from kappa.fabrics.description import fabric_names, find_fabric, load_fabric, numbers
 from kappa.ground.errors import InputError
+from kappa.sites.places import REPOSITORY
 from tests.unit.fabrics.conftest import SHIPPED, number
 
 
@@ -15,11 +18,18 @@ def test_each_shipped_fabric_loads(name):
     assert all(len(each.source) > 8 for _, each in numbers(fabric))
 
 
-def test_the_machines_of_the_issue_are_there():
+def test_the_papers_machines_are_there():
     kinds = {name: find_fabric(SHIPPED, name).shape for name in fabric_names(SHIPPED)}
     assert set(kinds.values()) == {"fat-tree", "torus", "mesh", "all-to-all"}
     sizes = {name: find_fabric(SHIPPED, name).nodes for name in ("nsim-ace-16", "nsim-ace-256", "hdr-8", "hdr-3")}
     assert sizes == {"nsim-ace-16": 16, "nsim-ace-256": 256, "hdr-8": 8, "hdr-3": 3}
+
+
+def test_the_fabric_of_the_page_loads(tmp_path):
+    page = (REPOSITORY / "docs/simulated.md").read_text(encoding="utf-8")
+    path = tmp_path / "two-leaves.yaml"
+    path.write_text(re.search(r"```yaml\n(.*?)```", page, re.DOTALL)[1])
+    assert load_fabric(path).nodes == 16
 
 
 def lose(switches=(), links=()):
