@@ -1,6 +1,6 @@
 """Congestion on links that are limited, so that the cluster's cores are not what is short: seen on tapered uplinks.
 
-It takes two minutes.
+It takes a minute and a half.
 """
 
 import contextlib
