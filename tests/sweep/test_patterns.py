@@ -5,7 +5,7 @@ It takes a minute, and another to build with sanitizers.
 
 import pytest
 
-from reframe_checks.parsers import patterns
+from reframe_checks.parsers import congestion, patterns
 
 pytestmark = pytest.mark.long
 
@@ -44,6 +44,30 @@ def test_what_arrives_is_right(program, folder, words):
     program("--iterations=2", "--output=result.json", *words.split(), ranks=3, cwd=folder)
     found = SMALL[words]((folder / "result.json").read_text(), expect_ranks=3)
     assert (len(found.times_us), found.nodes, found.simulated) == (2, 3, False)
+
+
+# Nodes of two ranks, of which every second loads the network.
+CONGESTION = ("--ranks-per-node=2", "--iterations=2", "congestion", "--rounds=1", "--aggressor-bytes=1000")
+
+
+def test_victims_and_aggressors_of_every_load(program, folder):
+    loads = ["compute", "all-to-all", "incast", "put-incast", "broadcast"]
+    done = program(*CONGESTION, f"--loads={','.join(loads)}", ranks=4, cwd=folder)
+    found = congestion.parse(done.stdout, expect_ranks=4)
+    assert (found.victims, found.aggressors, list(found.loads)) == (2, 2, loads)
+
+
+def test_a_flipped_bit_of_a_victim_is_said(program, folder, monkeypatch):
+    monkeypatch.setenv("PLANTED", "flip")
+    monkeypatch.setattr(program, "path", program.folder / "pattern_planted")
+    done = program(*CONGESTION, "--loads=compute", ranks=4, cwd=folder, ok=False)
+    assert done.returncode != 0
+    assert "wrong payload: 1 of" in done.stderr
+
+
+def test_congestion_without_aggressors_is_refused(program, folder):
+    done = program("--ranks-per-node=4", "congestion", ranks=4, cwd=folder, ok=False)
+    assert "congestion needs two victims and two aggressors, on nodes of their own: found 4 and 0" in done.stderr
 
 
 @pytest.mark.parametrize("ranks", [2, 4, 5, 6])

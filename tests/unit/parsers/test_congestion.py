@@ -49,6 +49,15 @@ def test_what_lies_above_the_control_is_named(parsed):
     assert parsed(lambda document: slower(document, "none", 3)).above_control() == []
 
 
+def test_one_round_alone_is_no_congestion(parsed):
+    def once(document):
+        slower(document, "incast", 3)
+        incast = next(entry for entry in document["loads"] if entry["load"] == "incast")["bandwidth"]
+        incast["beside_us"][3:] = incast["alone_us"][3:]
+
+    assert parsed(once).above_control() == []
+
+
 @pytest.mark.parametrize(
     ("change", "message"),
     [
