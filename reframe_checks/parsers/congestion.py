@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import chain
 
-from reframe_checks.parsers.patterns import common_facts, document
+from reframe_checks.parsers.patterns import common_facts, pattern_document
 from reframe_checks.parsers.strict_json import Record
 from reframe_checks.parsers.text import Quantity
 
@@ -68,7 +68,7 @@ def parse(text: str, *, expect_ranks: int) -> Congestion:
     :raises ParseError: no JSON object of this pattern, format and ranks, a key missing or of another type,
         or figures that contradict each other.
     """
-    record = document(text, "congestion", expect_ranks)
+    record = pattern_document(text, "congestion", expect_ranks)
     victims, aggressors = (record.integer(key, 2, Quantity.RANKS) for key in ("victims", "aggressors"))
     if victims + aggressors != expect_ranks:
         raise record.error(f"with the aggressors {expect_ranks} ranks", "victims")

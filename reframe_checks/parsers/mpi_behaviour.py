@@ -7,8 +7,9 @@ import statistics
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from reframe_checks.parsers.rank_document import document, one_of, ranks_and_nodes
 from reframe_checks.parsers.strict_json import Record
-from reframe_checks.parsers.text import Output, Quantity
+from reframe_checks.parsers.text import Quantity
 
 #: Of each repeat.
 Repeats = tuple[float, ...]
@@ -170,7 +171,7 @@ def threads(text: str, *, expect_ranks: int, expect_threads: Sequence[int]) -> T
     """:param expect_threads: numbers of threads that were asked for, in order."""
     record = _document(text, "threads", expect_ranks)
     measured = _measured(record)
-    asked, provided = (_one_of(record, key, THREAD_LEVELS) for key in ("asked", "provided"))
+    asked, provided = (one_of(record, key, THREAD_LEVELS) for key in ("asked", "provided"))
     expected = [count for count in expect_threads if count == 1 or provided == "multiple"]
     series = tuple(
         OnThreads(
@@ -223,7 +224,7 @@ def persistent(text: str, *, expect_ranks: int, expect_sizes: Sequence[int]) -> 
 def overlap(text: str, *, expect_ranks: int, expect_operation: str, expect_sizes: Sequence[int]) -> Overlap:
     record = _document(text, "overlap", expect_ranks)
     measured = _measured(record)
-    operation = _one_of(record, "operation", (expect_operation,))
+    operation = one_of(record, "operation", (expect_operation,))
     keys = ("communication_us", "computation_us", "both_us")
     series = tuple(
         Overlapped(entry.integer("bytes", 1, Quantity.BYTES), *(_us(entry, key, measured) for key in keys))
@@ -266,29 +267,12 @@ def _of_all_ranks(record: Record) -> tuple[float, float]:
     return median, largest
 
 
-def _one_of(record: Record, key: str, choices: Sequence[str]) -> str:
-    if (value := record.text(key)) not in choices:
-        raise record.error(" or ".join(choices), key)
-    return value
-
-
 def _document(text: str, measured: str, expect_ranks: int) -> Record:
-    output = Output.read(f"mpi_behaviour {measured}", text)
-    record = Record.parse(output, 1, len(output.lines))
-    if record.text("format") != "kappa-mpi-behaviour" or record.integer("version") != 1:
-        raise record.error("kappa-mpi-behaviour, version 1", "format")
-    if record.text("measured") != measured:
-        raise record.error(f"a measurement of {measured}", "measured")
-    if record.integer("ranks", 2, Quantity.RANKS) != expect_ranks:
-        raise record.error(f"{expect_ranks} ranks", "ranks")
-    return record
+    return document(text, "mpi_behaviour", "measured", measured, expect_ranks)
 
 
 def _measured(record: Record) -> tuple[str, int, int, int]:
-    ranks, nodes = record.integer("ranks"), record.integer("nodes", 1, Quantity.RANKS)
-    if nodes > ranks:
-        raise record.error("no more nodes than ranks", "nodes")
-    return record.text("mpi"), ranks, nodes, record.integer("repeats", 1)
+    return record.text("mpi"), *ranks_and_nodes(record), record.integer("repeats", 1)
 
 
 def _us(entry: Record, key: str, measured: tuple[str, int, int, int]) -> Repeats:

@@ -3,8 +3,9 @@
 import statistics
 from dataclasses import dataclass
 
+from reframe_checks.parsers.rank_document import document, one_of, ranks_and_nodes
 from reframe_checks.parsers.strict_json import Record
-from reframe_checks.parsers.text import Output, Quantity
+from reframe_checks.parsers.text import Quantity
 
 
 @dataclass(frozen=True)
@@ -90,18 +91,18 @@ def random_ring(text: str, *, expect_ranks: int) -> RandomRing:
     :raises ParseError: no JSON object of this pattern, format and ranks, a key missing or of another type,
         or figures that contradict each other; so do all functions of this module.
     """
-    record = document(text, "random-ring", expect_ranks)
-    way = _one_of(record, "way", ("isend", "put", "get"))
+    record = pattern_document(text, "random-ring", expect_ranks)
+    way = one_of(record, "way", ("isend", "put", "get"))
     return RandomRing(*_measured(record), way, record.integer("bytes", 1, Quantity.BYTES))
 
 
 def put_barrier(text: str, *, expect_ranks: int) -> PutBarrier:
-    record = document(text, "barrier", expect_ranks)
-    return PutBarrier(*_measured(record), _one_of(record, "algorithm", ("ring", "recursive-doubling")))
+    record = pattern_document(text, "barrier", expect_ranks)
+    return PutBarrier(*_measured(record), one_of(record, "algorithm", ("ring", "recursive-doubling")))
 
 
 def particle_exchange(text: str, *, expect_ranks: int) -> ParticleExchange:
-    record = document(text, "particles", expect_ranks)
+    record = pattern_document(text, "particles", expect_ranks)
     mpi, simulated, ranks, nodes, times = _measured(record)
     packed = record.integer("packed_bytes", 1, Quantity.BYTES)
     put, largest = (record.integer(key, 0, Quantity.BYTES) for key in ("put_bytes", "largest_put_bytes"))
@@ -115,15 +116,15 @@ def particle_exchange(text: str, *, expect_ranks: int) -> ParticleExchange:
     for key, parts in (("pack_us", pack_us), ("put_us", put_us)):
         if any(part > 1.001 * whole for part, whole in zip(parts, times, strict=True)):
             raise record.error("no time longer than that of the whole iteration", key)
-    barrier = _one_of(record, "barrier", ("before", "after"))
+    barrier = one_of(record, "barrier", ("before", "after"))
     return ParticleExchange(
         mpi, simulated, ranks, nodes, times, barrier, within_nodes, puts, put, packed, largest, pack_us, put_us
     )
 
 
 def neighbour_exchange(text: str, *, expect_ranks: int) -> NeighbourExchange:
-    record = document(text, "neighbour", expect_ranks)
-    message = _one_of(record, "message", ("pair", "line"))
+    record = pattern_document(text, "neighbour", expect_ranks)
+    message = one_of(record, "message", ("pair", "line"))
     pairs, lines, messages = (record.integer(key, 1) for key in ("pairs", "lines", "messages"))
     if lines < pairs or messages != 2 * (pairs if message == "pair" else lines):
         raise record.error("a message in each direction for each pair or line", "messages")
@@ -132,7 +133,7 @@ def neighbour_exchange(text: str, *, expect_ranks: int) -> NeighbourExchange:
 
 
 def allreduce(text: str, *, expect_ranks: int) -> PatternAllreduce:
-    record = document(text, "allreduce", expect_ranks)
+    record = pattern_document(text, "allreduce", expect_ranks)
     iterations = record.integer("iterations", 1)
     sizes: dict[int, tuple[float, ...]] = {}
     for number, entry in enumerate(record.records("sizes")):
@@ -141,40 +142,23 @@ def allreduce(text: str, *, expect_ranks: int) -> PatternAllreduce:
         sizes[8 << number] = tuple(entry.numbers("times_us", iterations, Quantity.OPERATION_US))
     if record.integer("largest_bytes", 8, Quantity.BYTES) != 4 << len(sizes):
         raise record.error(f"the largest of the {len(sizes)} sizes", "largest_bytes")
-    where = _one_of(record, "where", ("host", "in-network"))
+    where = one_of(record, "where", ("host", "in-network"))
     aggregators = record.integer("aggregators", 0, Quantity.RANKS)
     if (aggregators > 0) != (where == "in-network"):
         raise record.error("aggregators in the network, none on hosts", "aggregators")
     return PatternAllreduce(*common_facts(record), sizes[8], where, aggregators, sizes)
 
 
-def document(text: str, pattern: str, expect_ranks: int) -> Record:
+def pattern_document(text: str, pattern: str, expect_ranks: int) -> Record:
     """The result of ``pattern`` on so many ranks."""
-    output = Output.read(f"pattern {pattern}", text)
-    record = Record.parse(output, 1, len(output.lines))
-    if record.text("format") != "kappa-pattern" or record.integer("version") != 1:
-        raise record.error("kappa-pattern, version 1", "format")
-    if record.text("pattern") != pattern:
-        raise record.error(f"the pattern {pattern}", "pattern")
-    if record.integer("ranks", 2, Quantity.RANKS) != expect_ranks:
-        raise record.error(f"{expect_ranks} ranks", "ranks")
-    return record
+    return document(text, "pattern", "pattern", pattern, expect_ranks)
 
 
 def common_facts(record: Record) -> tuple[str, bool, int, int]:
     """MPI library, whether it was simulated, ranks and nodes."""
-    ranks, nodes = record.integer("ranks"), record.integer("nodes", 1, Quantity.RANKS)
-    if nodes > ranks:
-        raise record.error("no more nodes than ranks", "nodes")
-    return record.text("mpi"), record.flag("simulated"), ranks, nodes
+    return record.text("mpi"), record.flag("simulated"), *ranks_and_nodes(record)
 
 
 def _measured(record: Record) -> tuple[str, bool, int, int, tuple[float, ...]]:
     times = record.numbers("times_us", record.integer("iterations", 1), Quantity.OPERATION_US)
     return *common_facts(record), tuple(times)
-
-
-def _one_of(record: Record, key: str, choices: tuple[str, ...]) -> str:
-    if (value := record.text(key)) not in choices:
-        raise record.error(" or ".join(choices), key)
-    return value

@@ -68,7 +68,7 @@ def test_what_does_not_show_was_hidden(parsed, both, percent):
 def test_of_other_ranks_or_another_measurement_is_an_error(parsed, name):
     with pytest.raises(ParseError, match="16 ranks"):
         parsed(name, expect_ranks=16)
-    with pytest.raises(ParseError, match="a measurement of"):
+    with pytest.raises(ParseError, match="the measured "):
         parsed(name, lambda document: document.update(measured="other"))
     with pytest.raises(ParseError, match="version 1"):
         parsed(name, lambda document: document.update(version=2))
