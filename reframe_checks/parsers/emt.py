@@ -66,7 +66,9 @@ def parse(text: str) -> EmtResult:
         if abs(step_us - sigma_us - phi_us / ranks - record.number(key, us)) > 1e-3:
             raise record.error(f"{of} - sigma - phi / ranks", key)
     speedup, efficiency = record.number("speedup", Quantity.RANKS, 0), record.number("efficiency", Quantity.RANKS, 0)
-    if abs((sigma_us + phi_us) / mean - speedup) > 1e-3 or abs(speedup / ranks - efficiency) > 1e-3:
+    # Half of the last of four decimals, of either figure.
+    rounding = 0.5e-4 * (1 + 1 / ranks) + 1e-9
+    if abs((sigma_us + phi_us) / mean - speedup) > 1e-3 or abs(speedup / ranks - efficiency) > rounding:
         raise record.error("(sigma + phi) / mean step time, and efficiency a rank's share of it", "speedup")
     karp_flatt = record.optional("karp_flatt", lambda key: record.number(key, Quantity.RANKS))
     if (karp_flatt is None) != (ranks == 1):
