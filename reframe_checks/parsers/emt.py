@@ -5,6 +5,9 @@ from dataclasses import dataclass
 from reframe_checks.parsers.strict_json import Record
 from reframe_checks.parsers.text import Output, Quantity
 
+#: The file keeps four decimals: half of the last one, and what the arithmetic here adds.
+LAST_DIGIT = 0.5e-4 + 1e-9
+
 
 @dataclass(frozen=True)
 class EmtResult:
@@ -62,13 +65,14 @@ def parse(text: str) -> EmtResult:
     if not (0 < mean <= slowest and 0 < p50 <= p99 and 0 < block_p50 <= slowest):
         raise step.error("0 < mean <= max, 0 < block_p50 <= max and 0 < p50 <= p99")
     for key, step_us, of in (("kappa_us", mean, "mean step time"), ("kappa_block_p50_us", block_p50, "block_p50")):
-        # The file keeps four decimals.
-        if abs(step_us - sigma_us - phi_us / ranks - record.number(key, us)) > 1e-3:
+        if abs(step_us - sigma_us - phi_us / ranks - record.number(key, us)) > LAST_DIGIT * (3 + 1 / ranks):
             raise record.error(f"{of} - sigma - phi / ranks", key)
     speedup, efficiency = record.number("speedup", Quantity.RANKS, 0), record.number("efficiency", Quantity.RANKS, 0)
-    # Half of the last of four decimals, of either figure.
-    rounding = 0.5e-4 * (1 + 1 / ranks) + 1e-9
-    if abs((sigma_us + phi_us) / mean - speedup) > 1e-3 or abs(speedup / ranks - efficiency) > rounding:
+    rounded_mean = LAST_DIGIT * (1 + (2 + speedup) / mean)
+    if (
+        abs((sigma_us + phi_us) / mean - speedup) > rounded_mean
+        or abs(speedup / ranks - efficiency) > LAST_DIGIT * (1 + 1 / ranks)
+    ):
         raise record.error("(sigma + phi) / mean step time, and efficiency a rank's share of it", "speedup")
     karp_flatt = record.optional("karp_flatt", lambda key: record.number(key, Quantity.RANKS))
     if (karp_flatt is None) != (ranks == 1):
