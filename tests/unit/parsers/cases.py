@@ -191,7 +191,9 @@ CASES = {
     ),
     "lustre": Case("lustre/composed_folder.txt", lustre.parse, alone=[".stripe_count", ".stripe_size_bytes"]),
     "emt": Case("emt/two_ranks.json", emt.parse, alone=EMT_ALONE),
-    "emt simulated": Case("emt/simulated.json", emt.parse, alone=[*EMT_ALONE, ".kappa_block_p50_us", ".heaviest_task_us"]),
+    "emt simulated": Case(
+        "emt/simulated.json", emt.parse, alone=[*EMT_ALONE, ".kappa_block_p50_us", ".heaviest_task_us"]
+    ),
     "node_links": Case("node_links/four_nodes.txt", RING, exchangeable=True),
     "link_use": Case(
         "link_use/random_ring.json",
