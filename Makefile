@@ -18,8 +18,8 @@ validate: setup  ## run the suite on the embedded cluster, print the verdict, wr
 smoke: setup     ## the same with the checks tagged smoke only
 	.venv/bin/kappa validate embedded smoke
 
-# Two workers: the tests on the cluster mostly wait for Slurm.
-PYTEST := .venv/bin/pytest -n 2
+# Three workers on two cores: the tests on a cluster mostly wait for Slurm.
+PYTEST := .venv/bin/pytest -n 3
 
 validate-simulated: .venv/simulated.stamp ## run the checks on simulated fabrics, without Slurm: under 5 minutes; MODE=full runs all fabrics
 	$(SITE)/install-packages --simulated

@@ -25,9 +25,10 @@ class Rule(enum.Enum):
     CLOSE = "more than 2 % from the median"
     ALIEN = "any where at most half of the nodes have one"
     HALF = "less than half of the median"
+    SCARCE = "less than 5 %, and than half of the median"
     NONE = "anything at all"
     FEW = "more than ten times the median, and than ten"
-    MUCH = "more than ten times the median, and than 1 GiB"
+    MUCH = "more than ten times the median, and than 1 GiB or 1 s"
     DISTINCT = "the value of another node"
     CLONED = "the value of another node, unless all have it"
     TOLD = "nothing: it is recorded"
@@ -95,6 +96,7 @@ NODE_FACTS = {
     ),
     "net.*.links_lost": Fact("how often the interface lost its link", Rule.FEW, hint=_LINK),
     "net.*.errors": Fact("frames with errors", Rule.FEW, hint=_LINK),
+    "tcp.*": Fact("congestion control, buffers and other settings of TCP", Rule.EQUAL, hint=_IMAGE),
     "net.*": Fact("state, speed, duplex, MTU, driver of an interface", Rule.EQUAL, hint=_LINK),
     "ib.*.links_lost": Fact("how often the InfiniBand port lost its link", Rule.FEW, hint=_LINK),
     "ib.*.errors": Fact("errors of the InfiniBand port", Rule.FEW, hint=_LINK),
@@ -116,11 +118,18 @@ NODE_FACTS = {
     "left.shared_memory_files": Fact("files in /dev/shm that are older than the job", Rule.TOLD, hint=_CLEAN),
     "left.shared_memory_files_mib": Fact("their size", Rule.NONE, "MiB", _CLEAN),
     "left.shared_memory_free_share": Fact("share of /dev/shm that is free", Rule.HALF, hint=_CLEAN),
+    "left.temporary_free_share": Fact("share of the file system of /tmp that is free", Rule.SCARCE, hint=_CLEAN),
     "left.zombies": Fact(
         "processes whose parent does not look after them", Rule.FEW, hint="end their parent, or boot the node"
     ),
     "left.large_process.*_mib": Fact(
         "memory of processes of this name outside the job, from 1 GiB on", Rule.ALIEN, "MiB", _CLEAN
+    ),
+    "left.busy_process.*_cores": Fact(
+        "cores that processes of this name outside the job have kept busy since they began, from a quarter on",
+        Rule.ALIEN,
+        "",
+        "end it, or see what it does (`top`)",
     ),
     "left.outside_jobs.*": Fact(
         "processes of another user that are in no job and older than this one", Rule.ALIEN, hint=_CLEAN
@@ -142,6 +151,8 @@ NODE_FACTS = {
     "mount.*.answers": Fact("whether it says within 10 s how large it is", Rule.TRUE, hint=_ANSWERS),
     "mount.*.size_bytes": Fact("size of the file system", Rule.CLOSE, "bytes", _MOUNT),
     "mount.*.free_bytes": Fact("what of it is free", Rule.TOLD, "bytes", _MOUNT, True),
+    "mount.*.free_inode_share": Fact("share of its inodes that is free", Rule.SCARCE, hint=_CLEAN),
+    "mount.*.permissions": Fact("who may do what in the folder", Rule.EQUAL, hint=_MOUNT),
     "mount.*.writable": Fact("not mounted read-only", Rule.TRUE, hint=_MOUNT),
     "mount.*": Fact("folder that is mounted there, options, whether it can be written to", Rule.EQUAL, hint=_MOUNT),
     "account.*": Fact(
@@ -159,6 +170,10 @@ NODE_FACTS = {
         "header or library that builds need", Rule.THERE, hint="install the development package on the node"
     ),
     "user.*": Fact("the job's user: name, numbers, groups, home, shell", Rule.EQUAL, hint=_NAMES),
+    "lookup.slowest_ms": Fact("longest time to resolve the name of a node", Rule.MUCH, "ms", _NAMES),
+    "way.*": Fact(
+        "why nothing is sent to another node of the job", Rule.NONE, hint="look at the node's routes (`ip route`)"
+    ),
     "host.*": Fact("address of another node of the job", Rule.EQUAL, hint=_NAMES),
 }
 

@@ -1,6 +1,7 @@
 """Which nodes differ from the others, or from what the site expects, by what they tell of themselves."""
 
 import fnmatch
+import math
 import statistics
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping
@@ -14,8 +15,9 @@ Column = Mapping[str, Value]
 
 CLOSE_SHARE = 0.02
 FEW_TIMES, FEW = 10, 10
-#: 1 GiB in the units that facts have.
-MUCH = {"KiB": 1 << 20, "MiB": 1 << 10}
+#: 1 GiB, and 1 s, in the units that facts have.
+MUCH = {"KiB": 1 << 20, "MiB": 1 << 10, "ms": 1000}
+SCARCE_SHARE = 0.05
 
 
 @dataclass(frozen=True)
@@ -143,12 +145,16 @@ def _alien(name: str, column: Column) -> Iterator[Oddity]:
             yield Oddity(name, (node,), f"{name} is {value}, most nodes have none")
 
 
-def _half(name: str, column: Column) -> Iterator[Oddity]:
+def _half(name: str, column: Column, below: float = math.inf) -> Iterator[Oddity]:
     numbers = _numbers(column)
     usual = statistics.median(numbers.values()) if numbers else 0
     for node, value in numbers.items():
-        if value < usual / 2:
+        if value < min(usual / 2, below):
             yield Oddity(name, (node,), f"{name} is {value:g}, the median is {usual:g}")
+
+
+def _scarce(name: str, column: Column) -> Iterator[Oddity]:
+    yield from _half(name, column, SCARCE_SHARE)
 
 
 def _none(name: str, column: Column) -> Iterator[Oddity]:
@@ -195,7 +201,7 @@ def _told(name: str, column: Column) -> Iterator[Oddity]:
 
 _RULES: dict[Rule, Callable[[str, Column], Iterator[Oddity]]] = {
     Rule.EQUAL: _equal, Rule.THERE: _there, Rule.ALIKE: _alike, Rule.TRUE: _true, Rule.CLOSE: _close,
-    Rule.ALIEN: _alien, Rule.HALF: _half, Rule.NONE: _none, Rule.FEW: _few, Rule.MUCH: _much,
+    Rule.ALIEN: _alien, Rule.HALF: _half, Rule.NONE: _none, Rule.FEW: _few, Rule.MUCH: _much, Rule.SCARCE: _scarce,
     Rule.DISTINCT: _distinct, Rule.CLONED: _cloned, Rule.TOLD: _told,
 }  # fmt: skip
 

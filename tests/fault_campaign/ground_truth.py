@@ -1,7 +1,7 @@
 """What is true of a fault: which checks can see it, and what a diagnosis of it must not say."""
 
 from reports.verdict.confirm import Diagnosis
-from tests.fault_campaign import node_state, ranks, software
+from tests.fault_campaign import node_state, ranks, software, surroundings
 from tests.fault_campaign.outcome import Outcome
 
 # Kind of fault -> checks that measure what it changes. When a node is lost, jobs on all nodes cannot start: that fails
@@ -35,6 +35,11 @@ SEEN_BY: dict[str, tuple[str, ...]] = {
     "wrong arithmetic": ("BitSweep",),
     "flipping memory": ("BitSweep",),
     "wrong payload": ("PairSweep",),
+    **{kind.name: ("PartitionHealth", "NodeScratch") for kind in surroundings.OF_SCRATCH},
+    **{kind.name: ("PartitionHealth",) for kind in surroundings.KINDS},
+    "small TCP buffers": ("PartitionHealth", "PairSweep"),
+    "no way to a node": ("PartitionHealth", "PairSweep"),
+    "firewall": ("PairSweep", "TransportUsed"),
 }
 # The checks that read what the program says, or look at it, where a kind damages one of several.
 READ_BY = {"fio": ("NodeScratch", "SoftwareInventory"), "scontrol": ("PartitionHealth",)}

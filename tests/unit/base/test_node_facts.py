@@ -222,6 +222,13 @@ def test_a_file_system_that_its_server_has_forgotten(room, monkeypatch):
     assert (mounts.at("/proc/self")["type"], mounts.at("/proc/self")["answers"]) == ("proc", False)
 
 
+def test_who_may_write_and_how_many_files_fit(room, tmp_path):
+    tmp_path.chmod(0o750)
+    found = room("mounts").at(str(tmp_path))
+    assert found["permissions"] == f"drwxr-x--- {os.getuid()}:{os.getgid()}"
+    assert found["free_inode_share"] is None or 0 < found["free_inode_share"] <= 1
+
+
 def test_mounts(room, monkeypatch):
     mounts = room("mounts")
     table = (
@@ -280,6 +287,50 @@ def test_what_comes_over_the_network(room, monkeypatch):
         "network_mount./home": "nfs4 nas#:/home nosuid,rw,vers=4.2",
         "network_mounts.more": 3,
     }
+
+
+def test_a_process_that_was_always_busy(room, monkeypatch):
+    left = room("leftovers")
+    ages, used = {10: 100, 11: 100, 12: 3, 13: 100, 14: 100}, {10: 90, 11: 20, 12: 3, 13: 90, 14: 90}
+    monkeypatch.setattr(left, "age_s", ages.__getitem__)
+    monkeypatch.setattr(left, "used_s", used.__getitem__)
+    one = {"name": "loop", "kib": 1000, "job": None}
+    processes = [
+        {**one, "pid": 10}, {**one, "pid": 11}, {**one, "pid": 12}, {**one, "pid": 13, "job": "7"},
+        {**one, "pid": 14, "kib": 0},
+    ]  # fmt: skip
+    assert left.busy(processes, "7") == {"loop": 0.9}
+    assert left.busy(processes, "8") == {"loop": 1.8}, "of another job"
+
+
+def test_processor_time_of_a_process(room):
+    left = room("leftovers")
+    before = left.used_s(os.getpid())
+    until(lambda: sum(range(10**5)) and left.used_s(os.getpid()) > before, "a tick of the processor's time")
+    assert left.age_s(os.getpid()) > 0
+
+
+@pytest.mark.parametrize(("problem", "told"), [(None, None), (errno.EINVAL, "Invalid argument")])
+def test_a_way_to_another_node(room, monkeypatch, problem, told):
+    def connect(self, address):
+        if problem:
+            raise OSError(problem, os.strerror(problem))
+
+    names = room("names")
+    monkeypatch.setattr(names.socket, "socket", type("Socket", (), {
+        "__init__": lambda self, *_: None, "__enter__": lambda self: self, "__exit__": lambda *_: None,
+        "connect": connect,
+    }))  # fmt: skip
+    assert names.no_way("10.0.0.7") == told
+
+
+def test_settings_of_tcp(room, tree, monkeypatch):
+    tcp = room("tcp")
+    folder = tree({"ipv4/tcp_congestion_control": "bbr", "ipv4/tcp_rmem": "4096\t131072\t6291456"})
+    monkeypatch.setattr(tcp, "SETTINGS", str(folder))
+    found = tcp.facts()
+    assert (found["tcp.tcp_congestion_control"], found["tcp.tcp_rmem"]) == ("bbr", "4096 131072 6291456")
+    assert found["tcp.rmem_max"] is None, "the kernel shows it in its first namespace only"
 
 
 def test_what_is_left(room, tmp_path, monkeypatch):

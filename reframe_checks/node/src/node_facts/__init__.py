@@ -22,9 +22,10 @@ from node_facts import (
     slurm,
     software,
     system,
+    tcp,
 )
 
-ROOMS = (identity, slurm, system, memory, limits, links, devices, errors, leftovers, names, power)
+ROOMS = (identity, slurm, system, memory, limits, links, tcp, devices, errors, leftovers, names, power)
 
 
 def of_node(paths, files, users):

@@ -16,6 +16,8 @@ FOLDERS = {"/dev/shm": "shared_memory_files", "/tmp": "temporary_files"}
 OLD_S = 24 * 3600
 LARGE_KIB = 1 << 20
 SHOWN = 8
+# Of a core, over the life of a process that is some seconds old: what daemons take in bursts is far less.
+BUSY_SHARE, BUSY_AGE_S = 0.25, 4
 # For a folder with millions of files.
 PATIENCE_S = 5
 # A process keeps its environment when its parent ends. Only its user and root may read it: the job's user does not see
@@ -45,6 +47,7 @@ def facts():
         "left.semaphores": shown(system_v("sem", began)),
     }
     found.update({f"left.large_process.{name}_mib": mib for name, mib in large.items()})
+    found.update({f"left.busy_process.{name}_cores": cores for name, cores in busy(processes, own).items()})
     found.update({f"left.outside_jobs.{name}": shown(texts) for name, texts in outside_jobs(processes).items()})
     for folder, name in FOLDERS.items():
         # What is in memory only a program holds that runs; in /tmp a day is granted.
@@ -52,9 +55,26 @@ def facts():
         size, count = files_before(folder, before)
         found[f"left.{name}"] = count
         found[f"left.{name}_mib"] = None if size is None else size >> 20
-    space = os.statvfs("/dev/shm")
-    found["left.shared_memory_free_share"] = round(space.f_bavail / space.f_blocks, 3) if space.f_blocks else None
+    for folder, name in (("/dev/shm", "shared_memory"), ("/tmp", "temporary")):
+        space = os.statvfs(folder)
+        found[f"left.{name}_free_share"] = round(space.f_bavail / space.f_blocks, 3) if space.f_blocks else None
     return found
+
+
+def busy(processes, own):
+    """Name -> cores that processes of this name, outside the job, have kept busy ever since they began."""
+    found = collections.Counter()
+    for one in processes:
+        # Kernel threads, which have no memory, work for others.
+        if (one["job"] is not None and one["job"] == own) or one["kib"] == 0:
+            continue
+        try:
+            age, cores = age_s(one["pid"]), used_s(one["pid"])
+        except (ValueError, IndexError):
+            continue  # it has ended
+        if age >= BUSY_AGE_S and cores >= BUSY_SHARE * age:
+            found[one["name"]] += cores / age
+    return {name: round(cores, 2) for name, cores in found.items()}
 
 
 def shown(texts):
@@ -121,11 +141,19 @@ def job_by_group(pid):
     return found.group(1) if found else None
 
 
+def ticks_of(pid):
+    """Fields of the process after its name, which may hold spaces and brackets. See proc(5), stat."""
+    return (read("/proc", str(pid), "stat") or "").rpartition(")")[2].split()
+
+
 def age_s(pid):
-    """Since the process began."""
-    # Fields after the name, which may hold spaces and brackets; the 20th of them is its start in ticks after boot.
-    ticks = int((read("/proc", str(pid), "stat") or "").rpartition(")")[2].split()[19])
-    return float((read("/proc/uptime") or "").split()[0]) - ticks / os.sysconf("SC_CLK_TCK")
+    """Since the process began: the 20th field is its start in ticks after boot."""
+    return float((read("/proc/uptime") or "").split()[0]) - int(ticks_of(pid)[19]) / os.sysconf("SC_CLK_TCK")
+
+
+def used_s(pid):
+    """Of processor time, in user and kernel mode."""
+    return sum(map(int, ticks_of(pid)[11:13])) / os.sysconf("SC_CLK_TCK")
 
 
 def system_v(kind, began):

@@ -3,6 +3,7 @@
 import hashlib
 import os
 import re
+import stat
 import threading
 
 from node_facts.files import read
@@ -80,12 +81,13 @@ def sorted_options(*texts):
 def at(path):
     """Of what is mounted at the path or, if nothing is, at the nearest folder above it.
 
-    All values are None where there is no such path; the last three where the file system does not answer.
+    All values are None where there is no such path; the last ones where the file system does not answer.
     """
     of_table = ("type", "source", "source_kind", "root", "point", "options")
-    found = dict.fromkeys((*of_table, "answers", "size_bytes", "free_bytes", "writable"))
+    of_status = ("size_bytes", "free_bytes", "free_inode_share", "permissions", "writable")
+    found = dict.fromkeys((*of_table, "answers", *of_status))
     # What does not answer is not known to be missing.
-    is_there, place, status = within(ANSWER_SECONDS, asked, path) or (True, os.path.normpath(path), None)
+    is_there, place, status, rights = within(ANSWER_SECONDS, asked, path) or (True, os.path.normpath(path), None, None)
     # Read after it was asked, which may have mounted it (autofs).
     table = mounted()
     point = nearest(place, table)
@@ -99,19 +101,22 @@ def at(path):
     if status is not None:
         found["size_bytes"] = status.f_blocks * status.f_frsize
         found["free_bytes"] = status.f_bavail * status.f_frsize
+        # File systems that make inodes as they are needed say that there are none.
+        found["free_inode_share"] = round(status.f_favail / status.f_files, 3) if status.f_files else None
+        found["permissions"] = rights
         found["writable"] = not status.f_flag & os.ST_RDONLY
     return found
 
 
 def asked(path):
-    """(whether there is such a path, its real path, what its file system says of itself or None)"""
+    """(whether there is such a path, its real path, what its file system says of itself or None, who may do what)"""
     try:
-        status = os.statvfs(path)
+        status, own = os.statvfs(path), os.stat(path)
     except (FileNotFoundError, NotADirectoryError):
-        return False, path, None
+        return False, path, None, None
     except OSError:  # a server that forgot the file system, a disk that is gone
-        status = None
-    return True, os.path.realpath(path), status
+        return True, os.path.realpath(path), None, None
+    return True, os.path.realpath(path), status, f"{stat.filemode(own.st_mode)} {own.st_uid}:{own.st_gid}"
 
 
 def nearest(place, table):

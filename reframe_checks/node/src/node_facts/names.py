@@ -1,10 +1,11 @@
-"""Users, and the nodes of the job, as this node resolves them (files, LDAP, NIS, DNS)."""
+"""Users, and the nodes of the job, as this node resolves them (files, LDAP, NIS, DNS), and whether there is a way."""
 
 import grp
 import os
 import pwd
 import socket
 import subprocess
+import time
 
 
 def facts():
@@ -49,10 +50,15 @@ def group(number):
 
 def hosts():
     """Its own name apart, which many nodes know as 127.0.1.1."""
-    own = os.environ.get("SLURMD_NODENAME")
+    own, slowest_s = os.environ.get("SLURMD_NODENAME"), 0
     for name in nodes_of_job():
+        began = time.monotonic()
+        found = address(name)
+        slowest_s = max(slowest_s, time.monotonic() - began)
         if name != own:
-            yield f"host.{name}", address(name)
+            yield f"host.{name}", found
+            yield f"way.{name}", no_way(found) if found else None
+    yield "lookup.slowest_ms", round(1000 * slowest_s)
 
 
 def nodes_of_job():
@@ -72,3 +78,13 @@ def address(name):
         return socket.getaddrinfo(name, None, socket.AF_INET, socket.SOCK_STREAM)[0][4][0]
     except OSError:
         return None
+
+
+def no_way(address):
+    """Why this node sends nothing to the address, by its own routes, or None; no packet leaves it."""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as asking:
+        try:
+            asking.connect((address, 9))
+        except OSError as error:
+            return error.strerror
+    return None
