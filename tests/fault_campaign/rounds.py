@@ -30,7 +30,8 @@ CHECKS = (
 )  # fmt: skip
 # Sees what kinds that preload a library are made of, not what they do; and its family in the expectations.
 SEES_LIBRARIES, ITS_FAMILY = "SoftwareInventory", "node/software"
-ROUND_SECONDS = 900
+# Jobs that hang end by their own limits, one after the other.
+ROUND_SECONDS = 1500
 ENDING_SECONDS = 300
 
 
