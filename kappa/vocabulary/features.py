@@ -108,6 +108,9 @@ ENVIRONMENT_FEATURES = {
     "openfoam": EnvironmentFeature(
         "`blockMesh`, `decomposePar`, `icoFoam` of openfoam.com that find their settings (WM_PROJECT_DIR)"
     ),
+    "mumps": EnvironmentFeature(
+        f"{_BUILT_HERE}, MUMPS with MPI, nlohmann-json, CLI11, for `sparse_direct`", "build_dir"
+    ),
     "emt": EnvironmentFeature("`emt`"),
     "emt-build": EnvironmentFeature(f"{_BUILT_HERE}, and what the EMT application's README lists", "build_dir"),
     "mpi-preconnect": EnvironmentFeature("an MPI that connects all ranks at the start when told so", "preconnect"),

@@ -4,13 +4,14 @@ A site sets it for a partition with ``tuning: {CLASS: {VARIABLE: VALUE}}``. ``ma
 into ``checks.json``.
 """
 
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 TYPES: dict[str, Any] = {
     "whole number": int,
     "number": int | float,
     "yes or no": bool,
     "text": str,
+    "auto or message": Literal["auto", "message"],
     "whole numbers": list[int],
     "numbers": list[int | float],
     "text, or one for each scale": str | dict[str, str],

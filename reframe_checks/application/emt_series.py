@@ -50,7 +50,7 @@ class EmtSeries(LayoutSeries, EmtCheck):
     tunable = {
         **EmtCheck.tunable,
         **LayoutSeries.series_tunable,
-        "transport": Tunable("text", "", "`auto`, or `message` for ranks of a node to exchange by MPI, too"),
+        "transport": Tunable("auto or message", "", "`message` for ranks of a node to exchange by MPI, too"),
         "ranks": Tunable("whole numbers", "", "of a simulated fabric, whose nodes are filled one after the other"),
         "phi_us": Tunable("number", "us", "work of a step of all tasks, injected on a simulated fabric"),
         "simulated_steps": Tunable("whole number", "", "of the simulation on a simulated fabric"),

@@ -32,7 +32,7 @@ OF_FEATURE = {
 }  # fmt: skip
 # A container, what is built here in each revision, a setting of MPI, or names that a site chooses: provenance keeps the
 # SHA-256 of what ran.
-OTHERWISE_KEPT = {"hpl-nvidia", "emt-build", "sweep-build", "btio", "mpi-preconnect"}
+OTHERWISE_KEPT = {"hpl-nvidia", "emt-build", "sweep-build", "mumps", "btio", "mpi-preconnect"}
 
 
 def programs_of(features: list[str]) -> list[str]:

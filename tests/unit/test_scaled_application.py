@@ -1,6 +1,7 @@
 """What a series of an application records and gates, and which physics LAMMPS' results have to have."""
 
 import math
+from dataclasses import replace
 from types import SimpleNamespace
 
 import pytest
@@ -12,7 +13,8 @@ from reframe_checks.application.layouts import Layout, every_layout, on_cores, o
 from reframe_checks.application.openfoam import OpenFoam
 from reframe_checks.application.scaled_application import ScaledApplication
 from reframe_checks.application.scaling_laws import STRONG, WEAK, Base
-from reframe_checks.parsers import lammps, openfoam
+from reframe_checks.application.sparse_direct import SparseDirect
+from reframe_checks.parsers import lammps, openfoam, sparse_direct
 
 
 def test_a_perfect_series_has_no_serial_part():
@@ -216,3 +218,22 @@ def test_one_rank_runs_the_case_undivided():
     assert "cp 2x1/processor0/*/uniform/profiling b.profiling" in " ".join(
         OpenFoam.command_of(SimpleNamespace(), Layout(2, 1), "b")
     )
+
+
+@pytest.mark.parametrize(
+    ("changed", "complaint"),
+    [
+        ({}, None),
+        ({"backward_error": 1e-9}, "the backward error is 1e-09, more than 1e-13"),
+        ({"backward_error": math.nan}, "the backward error is nan"),
+        ({"error": 1e-6}, "the solution is 1e-06 from the right one, more than 1.4e-11"),
+    ],
+)
+def test_a_sparse_system_is_solved_to_the_last_digits(recorded, changed, complaint):
+    run = replace(sparse_direct.parse(recorded("sparse_direct/two_ranks.json")), **changed)
+    if complaint is None:
+        assert SparseDirect.require_physics(SimpleNamespace(), run, "here") is None
+        assert run.step_s == pytest.approx(1e-9 * (sum(run.factor_ns) + sum(run.solve_ns)) / 3)
+        return
+    with pytest.raises(SanityError, match=complaint):
+        SparseDirect.require_physics(SimpleNamespace(), run, "here")

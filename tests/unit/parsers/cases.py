@@ -38,6 +38,7 @@ from reframe_checks.parsers import (
     placement,
     ring_traffic,
     sinfo,
+    sparse_direct,
     stream,
     stress_ng,
     topology,
@@ -296,6 +297,12 @@ CASES = {
         alone=[".ranks", ".steps[].courant", ".steps[].pressure_iterations[]"],
     ),
     "openfoam profiling": Case("openfoam/two_ranks.profiling", openfoam.parse_profiling, alone=[".steps", ".run_s"]),
+    "sparse_direct": Case(
+        "sparse_direct/two_ranks.json",
+        sparse_direct.parse,
+        alone=[".mpi", ".solver", ".ranks", ".backward_error", ".error"],
+        boundless=[".backward_error", ".error"],
+    ),
     "lammps": Case("lammps/two_ranks.log", lammps.parse),
     "stress-ng": Case(
         "stress_ng/four_nodes.txt",

@@ -1,0 +1,84 @@
+"""A sparse direct solver over ranks: LU of a discretised convection-diffusion problem by MUMPS, anew in each step.
+
+Stands for codes that factorise in their time steps, as JOREK does with PaStiX: panels of a sparse factorisation go
+between ranks along a tree, few and large at its root. Strong scaling alone: the work of a factorisation grows faster
+than its unknowns. ``src/sparse_direct/main.cpp`` has the problem.
+
+Physics: the backward error is of the order of the arithmetic's, and the solution is the known one.
+"""
+
+import pathlib
+import shlex
+
+import reframe as rfm
+import reframe.core.builtins as rfmb
+from reframe.core.exceptions import SanityError
+
+from kappa.vocabulary.tunables import Tunable
+from reframe_checks.application.scaled_application import ScaledApplication
+from reframe_checks.application.scaling_laws import STRONG
+from reframe_checks.base.cmake_program import CMakeProgram
+from reframe_checks.parsers import sparse_direct
+
+# Some units of the last place: it was 3e-16. Without pivoting, or in single precision, it is 10^7 times as much.
+MOST_BACKWARD_ERROR = 1e-13
+# That times the condition of the matrix, edge^2 by its order.
+MOST_ERROR_OF_EDGE = 1e-13
+
+
+class SparseDirectBuild(CMakeProgram):
+    source = str(pathlib.Path(__file__).parent / "src/sparse_direct")
+    program = "sparse_direct"
+
+
+@rfm.simple_test
+class SparseDirect(ScaledApplication):
+    descr = "MUMPS: a sparse system factorised and solved over ranks, its residual at the arithmetic's"
+    family = "application/sparse-direct"
+    measured_s = 10
+    needs_environ = ["mumps"]
+    programs = ["sparse_direct"]
+    series = rfmb.parameter([STRONG], loggable=True)
+    informational = ["speedup", "backward_error"]
+    hint = "compare the layouts with each other, and with Hpl: much time beyond its is messages of a few panels"
+    build = rfmb.fixture(SparseDirectBuild, scope="environment")
+
+    edge = rfmb.variable(int, value=80)
+    steps = rfmb.variable(int, value=3)
+    tunable = {
+        **ScaledApplication.series_tunable,
+        "edge": Tunable("whole number", "", "points along each edge of the cube, whose cube is the number of unknowns"),
+        "steps": Tunable("whole number", "", "factorisations, each with a solution"),
+    }
+
+    @rfmb.run_after("setup")
+    def name_program(self):
+        self.programs = [self.build.command]
+
+    def command_of(self, layout, name):
+        return [
+            shlex.quote(self.build.command), "--edge", str(self.edge), "--steps", str(self.steps),
+            "--output", f"{name}.json",
+        ]  # fmt: skip
+
+    def measured(self, layout, name):
+        run = self.parsed(sparse_direct.parse, self.output_text(f"{name}.json"))
+        asked = (layout.ranks, self.edge, self.steps)
+        self.require_ran(f"{name}.json", (run.ranks, run.edge, run.steps), asked, "ranks, edge, steps")
+        self.require_physics(run, name)
+        return run
+
+    def require_physics(self, run, name):
+        if not run.backward_error <= MOST_BACKWARD_ERROR:
+            raise SanityError(
+                f"{name}.json: the backward error is {run.backward_error:.2g}, more than {MOST_BACKWARD_ERROR:g}: "
+                "wrong arithmetic, messages or pivots"
+            )
+        most = MOST_ERROR_OF_EDGE * run.edge**2
+        if not run.error <= most:
+            raise SanityError(f"{name}.json: the solution is {run.error:.2g} from the right one, more than {most:.2g}")
+
+    @rfmb.performance_function("")
+    def backward_error(self):
+        """The largest of all runs."""
+        return max(run.backward_error for runs in self.results.values() for run in runs)
