@@ -23,6 +23,7 @@ from reframe_checks.parsers import (
     link_use,
     load_watch,
     lustre,
+    lustre_targets,
     mdtest,
     mpi_behaviour,
     mpi_report,
@@ -33,6 +34,7 @@ from reframe_checks.parsers import (
     nvbandwidth,
     openfoam,
     osu,
+    ost_rounds,
     pair_sweep,
     patterns,
     placement,
@@ -99,6 +101,33 @@ def all_states(text: str) -> dict[str, dict[str, sinfo.NodeState]]:
     if {name: sorted(of) for name, of in partitions.items()} != {"cpu": nodes[:2], "gpu": nodes[2:], "scratch": nodes}:
         raise ParseError("sinfo", "node1 to node4 in three partitions", text=text)
     return partitions
+
+
+@wraps(lustre_targets.targets)
+def targets(text: str) -> tuple[lustre_targets.Target, ...]:
+    """As many as the site states, in order: a file system says nowhere how many it should have."""
+    found = lustre_targets.targets(text)
+    if [target.index for target in found] != list(range(12)):
+        raise ParseError("lfs osts", "12 targets", text=text)
+    return found
+
+
+@wraps(lustre_targets.servers)
+def servers(text: str) -> dict[str, str]:
+    """Of the targets that there are."""
+    found = lustre_targets.servers(text)
+    if sorted(found) != sorted(["home-OST0000", *(f"scratch-OST{number:04x}" for number in range(12))]):
+        raise ParseError("lctl get_param", "the servers of 13 targets", text=text)
+    return found
+
+
+@wraps(ost_rounds.parse)
+def turns(text: str) -> tuple[ost_rounds.Turn, ...]:
+    """Each of 12 targets twice, as ``OstSweep`` asks for them."""
+    found = ost_rounds.parse(text)
+    if sorted(turn.index for turn in found) != sorted([*range(12)] * 2):
+        raise ParseError("rounds.txt", "12 targets twice", text=text)
+    return found
 
 
 @wraps(load_watch.parse)
@@ -190,6 +219,9 @@ CASES = {
         alone=[".options", ".rates[][]"],
     ),
     "lustre": Case("lustre/composed_folder.txt", lustre.parse, alone=[".stripe_count", ".stripe_size_bytes"]),
+    "lustre targets": Case("lustre/composed_osts.txt", targets),
+    "lustre servers": Case("lustre/composed_connections.txt", servers, alone=["[]"]),
+    "lustre rounds": Case("lustre/rounds.txt", turns, alone=["[].node"]),
     "emt": Case("emt/two_ranks.json", emt.parse, alone=EMT_ALONE),
     "emt simulated": Case(
         "emt/simulated.json", emt.parse, alone=[*EMT_ALONE, ".kappa_block_p50_us", ".heaviest_task_us"]
