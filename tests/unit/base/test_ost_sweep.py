@@ -1,4 +1,4 @@
-"""The sweep of object storage targets: its scripts with Lustre's commands replayed and a real fio, and how it is judged."""
+"""The sweep of object storage targets: its scripts, Lustre's commands replayed and fio real, and its judgement."""
 
 import os
 import pathlib
