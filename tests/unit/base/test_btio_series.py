@@ -46,7 +46,7 @@ def read_series(recorded, outputs):
 
 def of_one_rank(text):
     """The recorded run of four ranks as one of one rank, in the same time."""
-    text, found = re.subn(r"((?:number of processes:|Total processes =|Active proc\w*=) +)4\b", r"\g<1>1", text)
+    text, found = re.subn(r"((?:number of processes:|Total processes =|Active procs    =) +)4\b", r"\g<1>1", text)
     assert found == 3
     speed = re.search(r"Mop/s total     = +(\S+)", text)[1]
     return re.sub(r"(Mop/s/process   = +)\S+", rf"\g<1>{speed}", text)
