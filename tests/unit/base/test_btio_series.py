@@ -93,5 +93,6 @@ def test_ior_moves_at_each_output_what_a_rank_of_bt_does():
 
 
 def test_ior_that_ran_otherwise_is_refused(recorded):
+    assert share(recorded("ior/mpiio_write_only.json")) > 0
     with pytest.raises(SanityError, match=r"ran .*'POSIX', 2, .*, asked for \('MPIIO', 2, 276480, 276480, 40, False"):
         share(recorded("ior/posix_file_per_process.json"))
