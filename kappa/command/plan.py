@@ -80,7 +80,7 @@ def _parse(arguments: list[str]) -> argparse.Namespace:
         "plan",
         _DESCRIPTION,
         _EXAMPLES,
-        usage="kappa plan SITE [MODE] [--cases] [--nights N] [--repeats N] [--budget NODE-HOURS] [--against RUN] [-- …]",
+        usage="kappa plan SITE [MODE] [--cases] [--nights N] [--repeats N] [--budget N] [--against RUN] [-- OPTION…]",
     )
     add_site(words)
     words.add_argument("mode", metavar="MODE", type=name, nargs="?", default="nightly", help="a mode of the site")

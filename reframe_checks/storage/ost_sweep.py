@@ -69,6 +69,14 @@ class OstSweep(FioPhases, OnStorage, Scaled, KappaCheck):
     def target_features(cls, target, scale):
         return [*super().target_features(target, scale), swept(target)]
 
+    @classmethod
+    def alternative_features(cls):
+        targets = cls.raw_params["target"].values
+        return [
+            [*features, *(swept(target) for target in targets if STORAGE_TARGETS[target] in features)]
+            for features in super().alternative_features()
+        ]
+
     @rfmb.run_after("setup")
     def know_targets(self):
         where = f"extras/lustre/{self.target}"

@@ -130,6 +130,15 @@ def turns(text: str) -> tuple[ost_rounds.Turn, ...]:
     return found
 
 
+@wraps(mdtest.parse)
+def stonewalled(text: str) -> mdtest.MdtestResult:
+    """A stonewall ended both iterations, of which nothing else in the output tells."""
+    found = mdtest.parse(text)
+    if len(found.reached) != 2:
+        raise ParseError("mdtest output", "two stonewalls", text=text)
+    return found
+
+
 @wraps(load_watch.parse)
 def looks(text: str) -> tuple[load_watch.Snapshot, ...]:
     """Before and after two steps: what was lost at the end of a file, nothing in it tells."""
@@ -207,7 +216,7 @@ CASES = {
     ),
     "ior write only": Case("ior/mpiio_write_only.json", ior.parse, (1, 1.048576), alone=IOR_ALONE),
     "mdtest": Case("mdtest/unique_folders.txt", mdtest.parse, alone=MDTEST_ALONE),
-    "mdtest stonewall": Case("mdtest/files_stonewall.txt", mdtest.parse, alone=MDTEST_ALONE),
+    "mdtest stonewall": Case("mdtest/files_stonewall.txt", stonewalled, alone=MDTEST_ALONE),
     "mdtest folders": Case("mdtest/folders_only.txt", mdtest.parse, alone=MDTEST_ALONE),
     "mdtest files": Case("mdtest/files_only.txt", mdtest.parse, alone=MDTEST_ALONE),
     "bt-io": Case("btio/full_four_ranks.txt", btio.parse),
