@@ -34,8 +34,10 @@ class Rate:
 
 @dataclass(frozen=True)
 class MdtestResult:
-    """``options`` as mdtest repeats them, each in quotes; ``rates`` by mdtest's names (``File creation`` …). ``reached`` is
-    what each task made in each of the iterations that a stonewall ended."""
+    """``options`` as mdtest repeats them, each in quotes; ``rates`` by mdtest's names (``File creation`` …).
+
+    ``reached``: what each task made in each of the iterations that a stonewall ended.
+    """
 
     version: str
     options: str
