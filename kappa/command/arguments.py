@@ -8,6 +8,8 @@ from kappa.ground.errors import InputError
 from kappa.sites.places import plain_name
 
 RUN_HELP = "ReFrame's JSON report, or a folder with run-report*.json or report*.json (the newest counts)"
+# How often a night measures each node whose turn it is.
+REPEATS = 3
 JSON_HELP = "write FILE for machines, too; - writes it on standard output, and nothing else"
 
 
@@ -59,6 +61,18 @@ def node_hours(text: str) -> float:
     if not (0 < value < math.inf):
         raise argparse.ArgumentTypeError(f"expected node-hours, a number above 0 such as 5 or 0.5, found {text!r}")
     return value
+
+
+def nights(text: str) -> int:
+    if not text.isdecimal():
+        raise argparse.ArgumentTypeError(f"expected a number of nights, 0 for no rotation, found {text!r}")
+    return int(text)
+
+
+def repeats(text: str) -> int:
+    if not text.isdecimal() or not 1 <= int(text) <= 20:
+        raise argparse.ArgumentTypeError(f"expected a number from 1 to 20, found {text!r}")
+    return int(text)
 
 
 def probability(text: str) -> float:

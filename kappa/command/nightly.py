@@ -7,7 +7,7 @@ import pathlib
 import re
 import sys
 
-from kappa.command.arguments import add_site, name, node_hours, parser, split_options
+from kappa.command.arguments import REPEATS, add_site, name, nights, node_hours, parser, repeats, split_options
 from kappa.conduct.night import BusyError, conduct, only_one
 from kappa.conduct.night_install import install, submit_next
 from kappa.conduct.night_schedule import SCHEDULES, night_command
@@ -102,13 +102,13 @@ def parse(arguments: list[str]) -> argparse.Namespace:
 def _add_night(to: argparse.ArgumentParser) -> None:
     to.add_argument("--limit", metavar="TIME", type=duration, default="4h", help="end by then (default: 4h)")
     to.add_argument(
-        "--nights", metavar="N", type=_count, default=7,
+        "--nights", metavar="N", type=nights, default=7,
         help="nights within which each node is measured on its own; 0: no such rotation (default: 7)",
     )  # fmt: skip
     to.add_argument(
-        "--repeats", metavar="N", type=_repeats, default=3,
+        "--repeats", metavar="N", type=repeats, default=REPEATS,
         help="how often a night measures each node whose turn it is: what is slow by less than the noise adds up"
-        " (default: 3)",
+        f" (default: {REPEATS})",
     )  # fmt: skip
     to.add_argument("--mode", metavar="MODE", type=name, default="nightly", help="the site's mode (default: nightly)")
     to.add_argument(
@@ -154,18 +154,6 @@ def _date(text: str) -> str:
         return datetime.date.fromisoformat(text).isoformat()
     except ValueError:
         raise argparse.ArgumentTypeError(f"expected a day such as 2026-11-30, found {text!r}") from None
-
-
-def _count(text: str) -> int:
-    if not text.isdecimal():
-        raise argparse.ArgumentTypeError(f"expected a number of nights, 0 for no rotation, found {text!r}")
-    return int(text)
-
-
-def _repeats(text: str) -> int:
-    if not text.isdecimal() or not 1 <= int(text) <= 20:
-        raise argparse.ArgumentTypeError(f"expected a number from 1 to 20, found {text!r}")
-    return int(text)
 
 
 def _command(options: argparse.Namespace) -> list[str]:

@@ -4,7 +4,7 @@ import argparse
 import os
 import pathlib
 
-from kappa.command.arguments import add_json, add_site, name, node_hours, parser
+from kappa.command.arguments import REPEATS, add_json, add_site, name, nights, node_hours, parser, repeats
 from kappa.command.json_output import alone, write_json
 from kappa.conduct.budget import selected
 from kappa.conduct.planning import planned
@@ -15,10 +15,13 @@ from kappa.record.load import load_session
 from kappa.sites.expected import check_site
 from kappa.sites.places import results_folder, site_folder
 from kappa.sites.reframe_settings import MODE_VARIABLE
+from reports.nightly.turns import next_turns
 from reports.plan import budget, held_against
-from reports.plan.listing import show_held, show_plan, show_selection
+from reports.plan.listing import show_held, show_plan, show_selection, show_turns
 from reports.plan.past import stored_sessions
 from reports.plan.plan import to_document
+from reports.plan.turns import partitions_of, turns_of
+from reports.plan.turns import to_document as turns_to_document
 
 _DESCRIPTION = """\
 Say what a run of MODE on a site takes and writes: for each check nodes, seconds, node-hours and bytes, and their sums.
@@ -32,6 +35,7 @@ _EXAMPLES = """\
   kappa plan mycluster nightly                 by check
   kappa plan mycluster nightly --cases         by case
   kappa plan mycluster nightly --budget 5      and what of it five node-hours take
+  kappa plan mycluster nightly --nights 7      and what single nodes in their turn take on top
   kappa plan mycluster nightly --json -        for machines
   kappa plan embedded nightly --against results/embedded/runs/20261123T160040-nightly
 """
@@ -49,14 +53,21 @@ def run(arguments: list[str]) -> int:
     with stopping() as stop:
         plan = planned(site, options.mode, options.reframe, stored, Conductor(stop))
     held = held_against.hold(plan, session) if session else None
+    turns = None
+    if options.nights:
+        nodes = next_turns(site.name, results, partitions_of(plan), options.nights)
+        turns = turns_of(plan, {partition: len(one) for partition, one in nodes.items()}, options.repeats)
     selection = selected(options.budget, plan, stored, options.mode) if options.budget is not None else None
     told = {
         **({"against": held_against.to_document(held)} if held else {}),
+        **({"turns": turns_to_document(turns)} if turns else {}),
         **({"budget": budget.to_document(selection)} if selection else {}),
     }
     write_json(options.json, {"site": options.site, "mode": options.mode, **to_document(plan), **told})
     if not alone(options.json):
         show_plan(plan, each_case=options.cases)
+        if turns:
+            show_turns(plan, turns)
         if held:
             show_held(held)
         if selection:
@@ -69,12 +80,19 @@ def _parse(arguments: list[str]) -> argparse.Namespace:
         "plan",
         _DESCRIPTION,
         _EXAMPLES,
-        usage="kappa plan SITE [MODE] [--cases] [--budget NODE-HOURS] [--against RUN] [-- OPTION…]",
+        usage="kappa plan SITE [MODE] [--cases] [--nights N] [--repeats N] [--budget N] [--against RUN] [-- OPTION…]",
     )
     add_site(words)
     words.add_argument("mode", metavar="MODE", type=name, nargs="?", default="nightly", help="a mode of the site")
     words.add_argument(
         "--budget", metavar="NODE-HOURS", type=node_hours, help="also what `kappa validate` takes within these, and why"
+    )
+    words.add_argument(
+        "--nights", metavar="N", type=nights, default=0,
+        help="also what single nodes take in a night in which each has its turn within N (default: 0, none)",
+    )  # fmt: skip
+    words.add_argument(
+        "--repeats", metavar="N", type=repeats, default=REPEATS, help=f"of these checks (default: {REPEATS})"
     )
     words.add_argument("--cases", action="store_true", help="a row for each case")
     words.add_argument(

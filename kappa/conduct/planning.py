@@ -7,6 +7,7 @@ from typing import Any
 from kappa.conduct.offers import listed, nodes_of
 from kappa.conduct.session import Conductor
 from kappa.record.model import Case, Session
+from kappa.vocabulary.scales import ONE_NODE
 from reports.acceptance.series import Series
 from reports.plan.past import past_of
 from reports.plan.plan import Offered, Plan, plan
@@ -34,6 +35,8 @@ def offered_of(cases: Iterable[tuple[Case, dict[str, Any]]]) -> list[Offered]:
             nodes=0 if case.local or entry.get("scheduler") == "local" else nodes_of(entry) or 1,
             stated_s=case.stated_s,
             stated_bytes=case.stated_bytes,
+            of_one_node=ONE_NODE in entry.get("tags", ()),
+            partition_nodes=int(entry.get("partition_size") or 0),
         )
         for case, entry in cases
         if case.check_class is not None

@@ -74,10 +74,11 @@ class Matrix(Struct, frozen=True):
 
 
 class Finding(Struct, frozen=True):
-    """What a check has against a node, link or switch. ``score`` is how many times the noise it stands out, ``None``
-    where nothing could be measured; ``slowdown`` is how many times slower than its like it is."""
+    """What a check has against a node, link, switch, or a file system's target or server. ``score`` is how many times
+    the noise it stands out, ``None`` where nothing could be measured; ``slowdown`` is how many times slower than its
+    like it is."""
 
-    kind: Literal["node", "link", "switch"]
+    kind: Literal["node", "link", "switch", "target", "server"]
     name: str
     nodes: tuple[str, ...]
     quantity: str
@@ -240,10 +241,10 @@ class Measurement(Figures, frozen=True):
     """All that a check measured; twice when it was measured again in the same allocation.
 
     ``suspects`` are nodes that the check's own measurement points at, ``findings`` ranked evidence against nodes,
-    links and switches, ``hint`` the one line that an operator needs first when the check fails. ``load_by_others`` is
-    by node, or of ``this machine`` where nodes share one; ``robbed`` says why that was too much to blame a node.
-    ``hung_on`` are the nodes that kept it from being measured; ``ended_by_slurm`` is the state in which Slurm ended the
-    job, which says nothing of a node.
+    links, switches and storage, ``hint`` the one line that an operator needs first when the check fails.
+    ``load_by_others`` is by node, or of ``this machine`` where nodes share one; ``robbed`` says why that was too
+    much to blame a node. ``hung_on`` are the nodes that kept it from being measured; ``ended_by_slurm`` is the state in
+    which Slurm ended the job, which says nothing of a node.
     """
 
     curves: dict[str, Curve] = {}

@@ -14,7 +14,7 @@ from kappa.sites.fabric_partitions import put_fabrics
 from kappa.sites.facts import PROVIDERS
 from kappa.sites.places import SIMULATED_SITE
 from kappa.sites.quarantine import check_quarantine
-from kappa.vocabulary.storage_targets import STORAGE_TARGETS, parallel
+from kappa.vocabulary.storage_targets import STORAGE_TARGETS, parallel, swept
 from spack_envs.installer import table
 
 FILE = "site.yaml"
@@ -104,6 +104,8 @@ def _storage_features(partition: Partition) -> Iterator[str]:
             yield STORAGE_TARGETS[target]
             if stated.parallel:
                 yield parallel(target)
+            if stated.lustre and stated.lustre.osts and (feature := swept(target)):
+                yield feature
 
 
 def _put_defaults(file: YamlFile) -> None:

@@ -21,10 +21,19 @@ def _said(meaning: str, read_by: str, unit: str = "") -> Meta:
 
 
 class Striping(Struct, forbid_unknown_fields=True, frozen=True, kw_only=True):
-    """Of a folder on Lustre: ``stripe_size`` in bytes, a ``stripe_count`` of -1 being all object storage targets."""
+    """Of a folder on Lustre: ``stripe_size`` in bytes, a ``stripe_count`` of -1 being all object storage targets:
+    the file system has ``osts`` of them on ``servers``."""
 
     stripe_count: Annotated[int, Meta(ge=-1)]
     stripe_size: Count
+    osts: Count | None = None
+    servers: Count | None = None
+
+    def __post_init__(self) -> None:
+        if (self.osts is None) != (self.servers is None):
+            raise ValueError("expected both of osts and servers, or none of them")
+        if self.osts is not None and self.servers is not None and self.servers > self.osts:
+            raise ValueError("expected at most as many servers as osts")
 
 
 class StorageTarget(Struct, forbid_unknown_fields=True, frozen=True, kw_only=True):
@@ -74,7 +83,8 @@ class PartitionExtras(Struct, forbid_unknown_fields=True, frozen=True, kw_only=T
         _said(
             f"for each storage target ({', '.join(STORAGE_TARGETS)}) `path`; `scratch` and `nvme` are a node's own, "
             "of the others all nodes may see the same files, `parallel: true`; `measured: false` if only its free "
-            "space is looked at; `lustre: {stripe_count: N, stripe_size: BYTES}`, which is set, read back and asserted",
+            "space is looked at; `lustre: {stripe_count: N, stripe_size: BYTES}`, which is set, read back, asserted; "
+            "there `osts: N, servers: N`, the file system's object storage targets, which `OstSweep` measures",
             "PartitionHealth, every check of storage",
         ),
     ] = {}

@@ -7,7 +7,7 @@ partition states under ``storage``.
 from dataclasses import dataclass
 
 from kappa.vocabulary.scales import EACH_NODE, ONE_NODE, PLACEMENTS, RANK_COUNTS, TWO_NODES, WHOLE_PARTITION
-from kappa.vocabulary.storage_targets import STORAGE_TARGETS, parallel
+from kappa.vocabulary.storage_targets import STORAGE_TARGETS, parallel, swept
 from kappa.vocabulary.transports import CUDA_IPC, GDRCOPY, GPUDIRECT, RENDEZVOUS
 
 SIMULATED = "simulated"
@@ -78,6 +78,11 @@ PARTITION_FEATURES = {
 STORAGE_FEATURES = {
     **{feature: f"has the storage target `{target}`" for target, feature in STORAGE_TARGETS.items()},
     **{parallel(target): f"sees the same files of `{target}` on all its nodes" for target in STORAGE_TARGETS},
+    **{
+        feature: f"states how many object storage targets `{target}` has, which are measured one by one (Lustre)"
+        for target in STORAGE_TARGETS
+        if (feature := swept(target))
+    },
 }
 
 _BUILT_HERE = "cmake, a C++20 compiler, MPI"

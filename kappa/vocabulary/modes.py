@@ -15,7 +15,9 @@ FULL = "full"
 """The mode of all that the site provides: no check can leave it."""
 
 # A matrix of all memory and the site's class of BT-IO, for as long as they take; other modes bound them.
-_UNBOUNDED = ("--setvar=Hpl.solve_s=0", "--setvar=HplNvidia.solve_s=0", "--setvar=BtIo.most_gib=0")
+_UNBOUNDED = tuple(
+    f"--setvar={name}=0" for name in ("Hpl.solve_s", "HplNvidia.solve_s", "BtIo.most_gib", "BtIoSeries.most_gib")
+)
 
 MODES = {
     "smoke": Mode("a few minutes: the quickest check of each kind"),

@@ -3,7 +3,7 @@
 import re
 from dataclasses import dataclass
 
-from reframe_checks.parsers.text import Output, Quantity
+from reframe_checks.parsers.text import INTEGER, Output, Quantity
 
 _NUMBER = r"[0-9]{1,15}\.[0-9]{3}"
 _ROW = re.compile(rf"   ([A-Z][a-z]+ [a-z]+) +({_NUMBER}) +({_NUMBER}) +({_NUMBER}) +({_NUMBER})")
@@ -12,6 +12,8 @@ _SUMMARY = re.compile(r"SUMMARY rate: \(of ([0-9]{1,6}) iterations\)")
 _AMOUNT = re.compile(r"([0-9]{1,9}) tasks, ([0-9]{1,12}) (files|files/directories|directories)")
 # The program is not quoted, its options are.
 _COMMAND = re.compile(r"Command line used: [^'\s]\S*((?: '[^']*')*)")
+# After it every rank goes on to what the fastest one had reached.
+_STONEWALL = re.compile(rf"Continue stonewall hit min: ({INTEGER}) max: ({INTEGER}) avg: ([0-9]{{1,15}}\.[0-9]) ?")
 _TITLES = re.compile(r"   Operation +Max +Min +Mean +Std Dev")
 _FINISHED = re.compile(r"-- finished at \S+ \S+ --")
 _COMPLAINT = re.compile(r".*(?:ERROR|FAILED|WARNING: unable).*")
@@ -32,7 +34,10 @@ class Rate:
 
 @dataclass(frozen=True)
 class MdtestResult:
-    """``options`` as mdtest repeats them, each in quotes; ``rates`` by mdtest's names (``File creation`` …)."""
+    """``options`` as mdtest repeats them, each in quotes; ``rates`` by mdtest's names (``File creation`` …).
+
+    ``reached``: what each task made in each of the iterations that a stonewall ended.
+    """
 
     version: str
     options: str
@@ -40,7 +45,13 @@ class MdtestResult:
     nodes: int
     iterations: int
     items: int
+    reached: tuple[int, ...]
     rates: dict[str, Rate]
+
+    @property
+    def made(self) -> int:
+        """Files or folders of all iterations and tasks together."""
+        return self.tasks * sum(self.reached) + self.items * (self.iterations - len(self.reached))
 
 
 def parse(text: str) -> MdtestResult:
@@ -68,15 +79,37 @@ def parse(text: str) -> MdtestResult:
     ]
     if sorted(rates) != sorted(wanted):
         raise output.error(titles, f"the rows {', '.join(wanted)}, found {', '.join(rates) or 'none'}")
+    tasks = output.positive_integer(number, "tasks", launched[2], Quantity.RANKS)
+    items = output.positive_integer(number, "items", amount[2], Quantity.COUNT)
+    iterations = output.positive_integer(number, "iterations", summary[1], Quantity.COUNT)
+    reached = _reached(output, items // tasks)
+    if len(reached) > iterations:
+        raise output.error(number, f"a stonewall in {iterations} iterations at most, found {len(reached)}")
     return MdtestResult(
         version=launched[1],
         options=command[1].strip(),
-        tasks=output.positive_integer(number, "tasks", launched[2], Quantity.RANKS),
+        tasks=tasks,
         nodes=output.positive_integer(number, "nodes", launched[3], Quantity.RANKS),
-        iterations=output.positive_integer(number, "iterations", summary[1], Quantity.COUNT),
-        items=output.positive_integer(number, "items", amount[2], Quantity.COUNT),
+        iterations=iterations,
+        items=items,
+        reached=tuple(reached),
         rates=rates,
     )
+
+
+def _reached(output: Output, most: int) -> list[int]:
+    """What each task made in the iterations that a stonewall ended."""
+    found = []
+    for number, line in enumerate(output.lines, start=1):
+        match = _STONEWALL.fullmatch(line)
+        if match:
+            least, reached = int(match[1]), int(match[2])
+            if not least <= float(match[3]) <= reached <= most:
+                raise output.error(number, f"minimum <= average <= maximum <= {most}")
+            found.append(reached)
+        elif "stonewall hit" in line:
+            raise output.error(number, "`Continue stonewall hit min: N max: N avg: N.N`")
+    return found
 
 
 def _rows(output: Output, lines: range) -> dict[str, Rate]:

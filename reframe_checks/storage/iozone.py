@@ -1,5 +1,8 @@
 """IOzone: one process reads and writes a storage target over file size and request size, with and without O_SYNC.
 
+With direct I/O, and buffered, as applications use it: there memory answers reads of what was just written, and these
+are called ``read_memory`` and ``reread_memory``; writes end on the disks (-e -c).
+
 Gated is the median over the cells of the map, which no single odd cell moves; the report draws the whole map.
 
 IOzone has no stonewall. Direct I/O lets no memory answer, so files stay small, and small requests are tried on files of
@@ -8,6 +11,7 @@ IOzone has no stonewall. Direct I/O lets no memory answer, so files stay small, 
 
 import itertools
 import statistics
+from typing import ClassVar
 
 import reframe as rfm
 import reframe.core.builtins as rfmb
@@ -37,15 +41,15 @@ def split_runs(text: str) -> list[str]:
     return ["\n".join(lines[first:last]) + "\n" for first, last in zip(starts, [*starts[1:], len(lines)], strict=True)]
 
 
-@rfm.simple_test
-class Iozone(OnStorage, KappaCheck):
-    descr = "IOzone: file size x request size"
+class IozoneCheck(OnStorage, KappaCheck):
     family = "storage/iozone"
-    estimated_s = 85
     needs_environ = ["iozone"]
     sync = rfmb.parameter(SYNC, loggable=True)
     time_limit = "1h"
-    cache_defeat = "direct I/O (-I), flush and close are part of the write (-e -c); read back from IOzone's header"
+    #: Whether memory is kept out (-I).
+    direct = True
+    #: What an operation's figure is called, if it is not the operation.
+    metric_names: ClassVar[dict[str, str]] = {}
     hint = "rows that are slow throughout point at the request size, columns at the file size: see the heat map"
 
     file_sizes_mib = rfmb.variable(typ.List[int], value=[64, 256, 1024])
@@ -63,9 +67,12 @@ class Iozone(OnStorage, KappaCheck):
     @rfmb.run_after("init")
     def declare_metrics(self):
         self.perf_variables = {
-            operation: sn.make_performance_function(self.median_of(operation), "MB/s")
+            self.metric_of(operation): sn.make_performance_function(self.median_of(operation), "MB/s")
             for operation in iozone.OPERATIONS
         }
+
+    def metric_of(self, operation):
+        return self.metric_names.get(operation, operation)
 
     @rfmb.deferrable
     def median_of(self, operation):
@@ -87,7 +94,7 @@ class Iozone(OnStorage, KappaCheck):
 
     def options(self, sizes_mib, requests_kib):
         return [
-            "-i", "0", "-i", "1", "-I", "-e", "-c", *SYNC[self.sync],
+            "-i", "0", "-i", "1", *(["-I"] if self.direct else []), "-e", "-c", *SYNC[self.sync],
             *(word for size in sizes_mib for word in ("-s", f"{size}m")),
             *(word for request in requests_kib for word in ("-r", f"{request}k")),
             "-f", '"$folder/iozone"',
@@ -124,14 +131,38 @@ class Iozone(OnStorage, KappaCheck):
         for text, (sizes_mib, requests) in zip(texts, self.maps(), strict=True):
             cells = {(size << 10, request) for size in sizes_mib for request in requests}
             result = self.parsed(iozone.parse, text, expect_cells=cells)
-            if not (result.direct and result.fsync and result.close):
-                raise SanityError("IOzone ran without -I, -e or -c: the figures may be those of memory")
+            if not (result.fsync and result.close):
+                raise SanityError("IOzone ran without -e or -c: the figures may be those of memory")
+            if result.direct != self.direct:
+                raise SanityError(f"IOzone's direct I/O is {result.direct}, asked for {self.direct}")
             if result.sync != bool(SYNC[self.sync]):
                 raise SanityError(f"IOzone's O_SYNC is {result.sync}, asked for {self.sync}")
             for operation, rates in result.rates.items():
                 self.rates[operation] |= rates
         for operation in iozone.OPERATIONS:
-            self.record_heat_map(
-                operation, ("File size", "KiB"), ("Request size", "KiB"), ("Rate", "MB/s"), self.rates[operation]
-            )
+            axes = ("File size", "KiB"), ("Request size", "KiB"), ("Rate", "MB/s")
+            self.record_heat_map(self.metric_of(operation), *axes, self.rates[operation])
+            # One plot has it with and without O_SYNC, on all targets.
+            largest = max(self.request_sizes_kib)
+            rates = {size << 10: rate for (size, request), rate in self.rates[operation].items() if request == largest}
+            title = (f"Rate of a {operation} in requests of {largest} KiB", "MB/s")
+            self.record_curve(self.metric_of(operation), ("File size", "B"), title, rates, {})
         return True
+
+
+@rfm.simple_test
+class Iozone(IozoneCheck):
+    descr = "IOzone: file size x request size, direct I/O"
+    estimated_s = 85
+    cache_defeat = "direct I/O (-I), flush and close are part of the write (-e -c); read back from IOzone's header"
+
+
+@rfm.simple_test
+class IozoneBuffered(IozoneCheck):
+    descr = "IOzone: file size x request size, through the node's memory"
+    estimated_s = 85
+    modes = ("acceptance",)
+    direct = False
+    metric_names: ClassVar[dict[str, str]] = {"read": "read_memory", "reread": "reread_memory"}
+    informational = ["read_memory", "reread_memory"]
+    cache_defeat = "writes: flush and close are part of them (-e -c); reads: none, memory answers, as their names say"

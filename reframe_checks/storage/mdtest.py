@@ -97,8 +97,13 @@ class Mdtest(OnStorage, Scaled, KappaCheck):
         return BESIDES_S + operations / ASSUMED_1_S
 
     def most_bytes(self):
-        of_a_file = FILE_BYTES if "-w" in PATTERNS[self.pattern] else 0
-        return self.iterations * self.num_tasks * self.items_of_a_rank() * of_a_file
+        return self.iterations * self.num_tasks * self.items_of_a_rank() * self.bytes_of_a_file()
+
+    def wrote_bytes(self):
+        return self.files_made * self.bytes_of_a_file()
+
+    def bytes_of_a_file(self):
+        return FILE_BYTES if "-w" in PATTERNS[self.pattern] else 0
 
     def not_from_memory(self):
         return ["-N", str(self.num_tasks_per_node)] if self.num_nodes_used > 1 else []
@@ -112,7 +117,7 @@ class Mdtest(OnStorage, Scaled, KappaCheck):
             self.require_what_was_asked(result)
         if f"'-W' '{self.stonewall_s}'" not in files.options:
             raise SanityError(f"mdtest made files without a stonewall of {self.stonewall_s} s")
-        self.rates = folders.rates | files.rates
+        self.rates, self.files_made = folders.rates | files.rates, files.made
         return True
 
     def require_what_was_asked(self, result):

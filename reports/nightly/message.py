@@ -39,6 +39,8 @@ def message(site: str, archive: Archive, findings: list[Judged]) -> str:
         lines += ["## Still failing", "", *_listed([_problem(problem) for problem in lasting]), ""]
     if missing := (*now.gaps, *archive.damaged):
         lines += ["## Not judged", "", *_listed([escape(gap) for gap in missing]), ""]
+    if now.left_out_by_budget:
+        lines += [f"{escape(now.left_out_by_budget)}.", ""]
     lines += [escape(_covered(archive, now))]
     return "\n".join(lines).rstrip() + "\n"
 

@@ -8,6 +8,7 @@ from typing import Annotated
 
 import msgspec
 
+from kappa.ground.figures import counted
 from kappa.ground.typed import load_json
 from reports.nightly.night_record import DAY
 from reports.verdict.state import State
@@ -53,7 +54,19 @@ class Night:
     """Those of ``nodes`` for which there is a check of one node; ``None`` when it was not recorded."""
     passed: tuple[str, ...] | None = None
     """The cases that passed; ``None`` when they were not recorded."""
+    budget: str = ""
+    """Node-hours; empty without one."""
+    left_out: tuple[str, ...] = ()
+    """The checks that it left out for its budget."""
     folder: str = ""
+
+    @property
+    def left_out_by_budget(self) -> str:
+        """In a sentence; empty when nothing was."""
+        if not self.left_out:
+            return ""
+        checks = f"{counted(len(self.left_out), 'check')}, {', '.join(self.left_out)}"
+        return f"Left out by the budget of {self.budget} node-hours: {checks}"
 
     @property
     def day(self) -> datetime.date:

@@ -37,6 +37,8 @@ _OF_ONE_NODE = {name for table in (SCALES, PLACEMENTS) for name, scale in table.
 class Judged:
     """What the reports of a night say, before it is cut down to a summary."""
 
+    main: Session | None
+    """Of the mode; the others are of single nodes in their turn."""
     sessions: tuple[Session, ...]
     cases: tuple[CaseVerdict, ...]
     gaps: tuple[Gap, ...]
@@ -71,7 +73,7 @@ def judge_night(folder: pathlib.Path, record: Record, site: Site) -> Judged:
     gaps += [gap for case in turn for gap in case.gaps]
     if missed := set(record.planned) - set(covered(turn)):
         gaps.append(Gap("not every node whose turn it was came to a result", RERUN, folded(missed)))
-    return Judged(tuple(sessions), (*cases, *turn), tuple(gaps))
+    return Judged(main, tuple(sessions), (*cases, *turn), tuple(gaps))
 
 
 def _session(report: pathlib.Path) -> tuple[Session | None, str]:
@@ -141,6 +143,8 @@ def single_nodes(cases: Sequence[CaseVerdict], usable: bool = False) -> dict[str
 def summarise(folder: pathlib.Path, record: Record, site: Site) -> Night:
     """The summary of the night in ``folder``."""
     judged = judge_night(folder, record, site)
+    main = judged.main
+    left_out = tuple(filter(None, main.left_out.split(":"))) if main else ()
     gaps = list(judged.gaps)
     gaps += [gap for case in judged.cases for gap in case.gaps if gap not in gaps]
     failed = [case for case in judged.cases if case.state is State.FAIL]
@@ -155,7 +159,7 @@ def summarise(folder: pathlib.Path, record: Record, site: Site) -> Night:
         ended=record.ended,
         mode=record.mode,
         state=state,
-        headline=_headline(judged.cases, failed, gaps, [one.node for one in suspects if one.failures]),
+        headline=_headline(judged.cases, failed, gaps, [one.node for one in suspects if one.failures], len(left_out)),
         sessions=tuple(session.uuid for session in judged.sessions),
         counts=dict(counts),
         problems=tuple(_problem(case) for case in judged.cases if case.state is State.FAIL or case.unstable),
@@ -174,6 +178,8 @@ def summarise(folder: pathlib.Path, record: Record, site: Site) -> Night:
         drain=tuple(drain_suggestions(ranked_evidence(failed), {one.node for one in record.actions})),
         actions=tuple(told(action) for action in record.actions),
         passed=tuple(case.case.title for case in judged.cases if case.state is State.PASS),
+        budget=main.budget if main else "",
+        left_out=left_out,
         single=tuple(sorted({node for nodes in single_nodes(judged.cases).values() for node in nodes})),
     )  # fmt: skip
 
@@ -186,10 +192,12 @@ def _problem(case: CaseVerdict) -> Problem:
 
 
 def _headline(
-    cases: Sequence[CaseVerdict], failed: Sequence[CaseVerdict], gaps: Sequence[Gap], suspects: Sequence[str]
+    cases: Sequence[CaseVerdict], failed: Sequence[CaseVerdict], gaps: Sequence[Gap], suspects: Sequence[str], left: int
 ) -> str:
     kinds = len(grouped(tuple(gaps)))
     missing = f"{counted(kinds, 'reason')} why the night is incomplete" if kinds else ""
     what = f"{len(failed)} of {counted(len(cases), 'case')} failed" if failed else ""
     blamed = f"suspect: {folded(suspects)}" if suspects else ""
-    return "; ".join(filter(None, (what, blamed, missing))) or f"all {counted(len(cases), 'case')} passed"
+    found = "; ".join(filter(None, (what, blamed, missing))) or f"all {counted(len(cases), 'case')} passed"
+    # Nobody takes it for a pass of these.
+    return f"{found}; {counted(left, 'check')} left out by the budget" if left else found

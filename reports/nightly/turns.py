@@ -1,12 +1,13 @@
-"""Whose turn it is tonight, of the nodes that the running night found."""
+"""Whose turn it is tonight, of the nodes that the running night found, and in the next one."""
 
 import pathlib
+from collections.abc import Mapping
 
 from kappa.sites.expected import find_site, load_site
-from reports.nightly.archive import open_archive
+from reports.nightly.archive import NIGHTS, Archive, open_archive
 from reports.nightly.night_record import load_record
 from reports.nightly.rotation import tonight
-from reports.nightly.summarise import judge_night, single_nodes
+from reports.nightly.summarise import judge_night, nodes_of, single_nodes
 
 
 def turns(site_name: str, results: pathlib.Path, night: pathlib.Path, nights: int) -> dict[str, list[str]]:
@@ -20,8 +21,27 @@ def turns(site_name: str, results: pathlib.Path, night: pathlib.Path, nights: in
     :raises InputError: the night has no report, or the site cannot be read.
     """
     site = load_site(find_site((site_name,)))
-    archive = open_archive(results, site)
     usable = single_nodes(judge_night(night, load_record(night), site).cases, usable=True)
+    return _chosen(usable, open_archive(results, site), nights)
+
+
+def next_turns(site_name: str, results: pathlib.Path, sizes: Mapping[str, int], nights: int) -> dict[str, list[str]]:
+    """Whose turn it will be in the next night, as ``turns``: of the nodes that the newest night found able.
+
+    :param sizes: partition -> its number of nodes, of those on which a check of one node would run. Of a partition that
+        no night has seen yet, so many are taken to be able, which then have numbers for names.
+    """
+    site = load_site(find_site((site_name,)))
+    archive = open_archive(results, site)
+    seen: dict[str, list[str]] = {}
+    if archive.nights and archive.nights[-1].has_page:
+        folder = results / NIGHTS / archive.nights[-1].folder
+        seen = nodes_of(judge_night(folder, load_record(folder), site).cases, usable=True)
+    numbered = {name: [f"{name}:{number}" for number in range(1, size + 1)] for name, size in sizes.items()}
+    return _chosen({name: seen.get(name) or numbered[name] for name in sizes}, archive, nights)
+
+
+def _chosen(usable: Mapping[str, list[str]], archive: Archive, nights: int) -> dict[str, list[str]]:
     able = {node for nodes in usable.values() for node in nodes}
     turn = tonight(able, archive.last_turn, archive.last_covered, nights)
     chosen = {partition: [node for node in nodes if node in turn] for partition, nodes in usable.items()}

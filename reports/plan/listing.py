@@ -4,6 +4,7 @@ from kappa.ground.figures import counted, duration, figure
 from reports.plan.budget import Selection
 from reports.plan.held_against import TOLERANCE, HeldAgainst
 from reports.plan.plan import Plan
+from reports.plan.turns import Turns
 from reports.show.console import open_console, table
 
 _GIB = 2**30
@@ -36,6 +37,19 @@ def show_plan(planned: Plan, *, each_case: bool) -> None:
         f"{counted(len(planned.cases), 'case')}, {known} of them by what they took before: "
         f"{figure(planned.node_hours, 3)} node-hours, {gib(planned.written_bytes)} GiB written "
         f"(at most {gib(planned.most_bytes)} GiB); {duration(planned.seconds)}, one job after the other"
+    )
+
+
+def show_turns(planned: Plan, turns: Turns) -> None:
+    """Print what single nodes in their turn take, and the sums of the whole night."""
+    nodes = ", ".join(f"{count} of {partition}" for partition, count in turns.nodes.items()) or "no node"
+    of_turns = turns.plan
+    open_console().print(
+        f"single nodes in their turn, {nodes}, each check of one node {counted(turns.repeats, 'time')}: "
+        f"{figure(of_turns.node_hours, 3)} node-hours, {gib(of_turns.written_bytes)} GiB written (at most "
+        f"{gib(of_turns.most_bytes)} GiB); with them the night takes "
+        f"{figure(planned.node_hours + of_turns.node_hours, 3)} node-hours and writes "
+        f"{gib(planned.written_bytes + of_turns.written_bytes)} GiB"
     )
 
 

@@ -11,7 +11,8 @@ from reports.plan.past import Took
 
 @dataclass(frozen=True)
 class Offered:
-    """A case that the site offers, with what its check says of it. ``nodes`` is 0 for one that takes no job."""
+    """A case that the site offers, with what its check says of it. ``nodes`` is 0 for one that takes no job;
+    ``partition_nodes`` are those that the partition has."""
 
     series: Series
     check: str
@@ -19,6 +20,9 @@ class Offered:
     nodes: int
     stated_s: float
     stated_bytes: int
+    of_one_node: bool = False
+    """Whether single nodes in their turn run it, too."""
+    partition_nodes: int = 0
 
 
 @dataclass(frozen=True)

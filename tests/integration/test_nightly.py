@@ -1,17 +1,19 @@
 """Nights on the embedded cluster: a fault is named, a cut leaves a partial verdict, two never run at once."""
 
+import dataclasses
 import json
 import os
 import re
 import signal
 import subprocess
+from collections import Counter
 
 from tests.tiers import long
 from tests.waiting import PATIENCE_S, until
 
 from .conftest import KAPPA
 
-FAIL, INCOMPLETE, BUSY = 1, 2, 75
+PASS, FAIL, INCOMPLETE, BUSY = 0, 1, 2, 75
 QUICK = ("-S", "NodeLinks.iterations=3", "-S", "NodeLinks.repeats_per_link=1", "-S", "watch_load=no")
 
 
@@ -43,6 +45,36 @@ def test_a_slow_link_is_named_in_the_message(suite):
     assert 'class="night fail last"' in (outputs / "index.html").read_text()
     assert 'kappa_node_suspect{node="node2",site="embedded"}' in (outputs / "embedded.prom").read_text()
     assert "node2" in (outputs / "junit.xml").read_text()
+
+
+@long
+def test_what_a_budget_leaves_out_does_not_run_and_is_told(suite, tmp_path):
+    """25 s: the night passes, and nobody can take it for a pass of what did not run."""
+    suite = dataclasses.replace(suite, results=tmp_path)
+    plan = subprocess.run(
+        [KAPPA, "plan", "embedded", "links", "--json=-"],
+        env=suite.environment(), stdout=subprocess.PIPE, text=True, timeout=PATIENCE_S, check=True,
+    )  # fmt: skip
+    hours = Counter()
+    for case in json.loads(plan.stdout)["cases"]:
+        hours[case["check"]] += case["node_hours"]
+    budget = 1.02 * max(hours.values())
+    assert budget < sum(hours.values())
+    night = start(suite, "2026-11-17", f"--budget={budget}", "--", *QUICK)
+    said, _ = night.communicate(timeout=2 * PATIENCE_S)
+    assert night.returncode == PASS, said
+    [report] = tmp_path.glob("nights/*/run-report.json")
+    document = json.loads(report.read_text())
+    left_out = set(document["session_info"]["left_out"].split(":"))
+    ran = {case["check_class"] for run in document["runs"] for case in run["testcases"] if case.get("check_class")}
+    assert left_out and ran == hours.keys() - left_out
+    assert budget >= sum(hours[check] for check in ran)
+    status, verdict = suite.judge(report)
+    assert (status, verdict["state"], verdict["gaps"]) == (PASS, "PASS", [])
+    assert {one["check"] for one in verdict["left_out_by_budget"]} == left_out
+    message = (tmp_path / "nightly/message.md").read_text()
+    assert re.search(r"passed; \d checks? left out by the budget", message)
+    assert all(check in message.partition("Left out by the budget")[2] for check in left_out)
 
 
 @long

@@ -5,6 +5,7 @@ import re
 
 import pytest
 
+from kappa.record.load import load_session
 from kappa.sites.contract import load_contract
 from tests.sites.dry_run import SITES
 
@@ -156,7 +157,8 @@ def test_striping_is_set_and_read_back_before_the_benchmark(ibisco_like, check, 
 
 def test_local_nvme_has_no_striping_and_one_node(ibisco_like):
     scripts = [script for script in ibisco_like.scripts if script.parameters.get("target") == "nvme"]
-    assert {script.check for script in scripts} == {"IorNode", "Mdtest", "Iozone", "BtIo", "Fio"}
+    checks = {"IorNode", "Mdtest", "Iozone", "IozoneBuffered", "BtIo", "BtIoShare", "Fio"}
+    assert {script.check for script in scripts} == checks
     for script in scripts:
         assert "--nodes=1" in script.sbatch
         assert "\n. ./storage_folder.sh /nvme\n" in script.text
@@ -173,6 +175,40 @@ def test_btio_has_the_class_of_its_scale_and_a_square_number_of_ranks(ibisco_lik
         assert math.isqrt(ranks) ** 2 == ranks
         program = f"bt.{classes[script.parameters['scale']]}.x.mpi_io_{script.parameters['subtype']}"
         assert script.srun == [f'srun env --chdir="$folder" {program}'] * 3
+
+
+@pytest.mark.parametrize("target", STRIPING)
+def test_btio_over_nodes_has_a_rank_on_each_of_squares_of_them(ibisco_like, target):
+    for script in ibisco_like.find("BtIoSeries", target=target):
+        assert {"--nodes=25", "--ntasks=25", "--ntasks-per-node=1"} <= script.sbatch
+        rounds = (script.path.parent / "rounds.sh").read_text("utf-8").splitlines()
+        program = f'env --chdir="$folder" bt.D.x.mpi_io_{script.parameters["subtype"]}'
+        assert [*rounds, *script.srun[:1]] == [
+            f"srun --nodes={nodes} --ntasks={nodes} --ntasks-per-node=1 {program} > {nodes}-nodes-1.txt"
+            for nodes in (9, 16, 25)
+        ]
+
+
+def test_ior_runs_before_each_btio_with_its_sizes(ibisco_like):
+    script = ibisco_like.one("BtIoShare", target="lustre_ssd", scale="whole_partition", subtype="simple")
+    steps = [line.split()[1] for line in script.srun]
+    assert steps == ["ior", "env"] * 3
+    # Class B on 1024 ranks: 102^3 points of 40 bytes at each of 40 outputs.
+    assert all(" -a MPIIO -w -t 41448 -b 41448 -s 40 " in line for line in script.srun[::2])
+
+
+@pytest.mark.parametrize(("target", "osts"), [("lustre_hdd", 8), ("lustre_ssd", 16)])
+def test_each_object_storage_target_is_written_by_a_few_nodes(ibisco_like, target, osts):
+    script = ibisco_like.one("OstSweep", target=target)
+    assert {"--nodes=8", "--ntasks-per-node=1"} <= script.sbatch
+    plan, sweep = (script.text.index(step) for step in ('./ost_rounds.sh "$folder" 3', "; do srun ./ost_on_node.sh "))
+    assert plan < sweep
+    case = next(
+        case for run in load_session(ibisco_like.report).runs for case in run
+        if case.check_class == "OstSweep" and case.parameters["target"] == target
+    )  # fmt: skip
+    assert case.stated_bytes == osts * 3 * 2 << 30
+    assert case.stated_s == 4 + 3 * osts / 4 * 11
 
 
 @pytest.mark.parametrize(("scale", "nodes"), [("one_node", 1), ("two_nodes", 2), ("whole_partition", 32)])

@@ -5,14 +5,15 @@ from types import SimpleNamespace
 import pytest
 from reframe.core.exceptions import ReframeError
 
-from reframe_checks.storage.btio import CLASSES, BtIo
+from reframe_checks.storage.btio import BtIo
+from reframe_checks.storage.btio_base import CLASSES
 
 
 def chosen(problem_class, scale, most_gib=0):
     partition = SimpleNamespace(fullname="site:cpu")
     check = SimpleNamespace(
         problem_class=problem_class, scale=scale, check_class="BtIo", current_partition=partition,
-        most_gib=most_gib, repeats=3, bounded=lambda one: BtIo.bounded(check, one),
+        most_gib=most_gib, classes_written=lambda: 3, subtype="full", bounded=lambda one: BtIo.bounded(check, one),
         stated=lambda key, value: BtIo.stated(check, key, value),
     )  # fmt: skip
     BtIo.choose_class(check)

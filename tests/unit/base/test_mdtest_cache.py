@@ -1,5 +1,6 @@
 """mdtest on several nodes has to have run so that no rank asks for what its own node holds in memory."""
 
+import re
 from types import SimpleNamespace
 
 import pytest
@@ -22,9 +23,15 @@ def judged(files, folders, nodes):
     return sn.evaluate(Mdtest.read_rates(check))
 
 
+def of_200_files_a_rank(text):
+    """The recorded run as one of fewer files, of which a stonewall left out some."""
+    text = text.replace("100000 files", "400 files")
+    return re.sub(r"hit min: \d+ max: \d+ avg: [\d.]+", "hit min: 180 max: 200 avg: 190.0", text)
+
+
 def test_the_option_against_memory_is_demanded_of_several_nodes(recorded):
-    files = recorded("mdtest/files_stonewall.txt").replace("'-W' '1'", "'-W' '10'")
-    files = files.replace("100000 files", "400 files").replace("(of 2 iterations)", "(of 3 iterations)")
+    files = of_200_files_a_rank(recorded("mdtest/files_stonewall.txt").replace("'-W' '1'", "'-W' '10'"))
+    files = files.replace("(of 2 iterations)", "(of 3 iterations)")
     folders = recorded("mdtest/folders_only.txt")
     assert judged(files, folders, nodes=1)
     told = [text.replace(" '-d' ", " '-N' '1' '-d' ") for text in (files, folders)]
@@ -35,7 +42,7 @@ def test_the_option_against_memory_is_demanded_of_several_nodes(recorded):
 
 
 def test_files_made_without_a_stonewall_are_refused(recorded):
-    files = recorded("mdtest/files_stonewall.txt").replace("100000 files", "400 files")
+    files = of_200_files_a_rank(recorded("mdtest/files_stonewall.txt"))
     files = files.replace("(of 2 iterations)", "(of 3 iterations)")
     with pytest.raises(SanityError, match="without a stonewall of 10 s"):
         judged(files, recorded("mdtest/folders_only.txt"), nodes=1)

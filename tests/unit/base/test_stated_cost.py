@@ -49,10 +49,13 @@ def test_what_a_site_gives_to_a_rank_counts():
 def test_mdtest_makes_so_many_files_in_all(ranks, items):
     check = SimpleNamespace(items=2000, most_items=16384, num_tasks=ranks, iterations=3, pattern="shared")
     check.items_of_a_rank = lambda: Mdtest.items_of_a_rank(check)
+    check.bytes_of_a_file = lambda: Mdtest.bytes_of_a_file(check)
+    check.files_made = ranks  # a stonewall came after the first of each
     assert check.items_of_a_rank() == items
     assert Mdtest.most_bytes(check) == 3 * ranks * items * 3901
+    assert Mdtest.wrote_bytes(check) == ranks * 3901
     check.pattern = "unique"
-    assert Mdtest.most_bytes(check) == 0
+    assert Mdtest.most_bytes(check) == Mdtest.wrote_bytes(check) == 0
 
 
 def test_iozone_tries_small_requests_on_small_files():

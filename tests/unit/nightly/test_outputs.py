@@ -53,6 +53,16 @@ def test_calendar_has_every_day_and_the_worst_night_of_each():
     assert days[datetime.date(2026, 11, 16)].missed
 
 
+def test_message_and_dashboard_name_what_the_budget_left_out():
+    nights = archive(night(0, budget="5", left_out=("Hpl", HOSTILE)))
+    told = message("embedded", nights, [])
+    assert "Left out by the budget of 5 node-hours: 2 checks, Hpl, " in told
+    page = render("embedded", nights, [])
+    assert "<p>Left out by the budget of 5 node-hours: 2 checks, Hpl, " in page
+    assert "<script>alert" not in told + page
+    assert "Left out" not in message("embedded", archive(night(0)), []) + render("embedded", archive(night(0)), [])
+
+
 def test_the_dashboard_names_a_lost_night():
     assert "Lost, its machine failed" not in render("embedded", archive(night(0), night(1)), [])
     lost = night(1, ended=None, state=State.INCOMPLETE, gaps=("the night left no report",))
@@ -151,7 +161,7 @@ def test_junit_tells_what_was_out_of_bounds_at_first(tmp_path):
 
 def test_junit_has_the_history_in_a_suite_of_its_own():
     thin = Judged(series([1.0]), Finding(Kind.THIN, 1.0, 1.0, 0.0, 0, ()), False)
-    nothing = JudgedNight((), (), ())
+    nothing = JudgedNight(None, (), (), ())
     found = [stepped(5), stepped(5, worse=False), thin]
     tests, past = ET.fromstring(junit("embedded", night(), nothing, found, "damaged"))
     assert [suite.get("tests") for suite in (tests, past)] == ["0", "4"]

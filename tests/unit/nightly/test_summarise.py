@@ -31,6 +31,19 @@ def test_a_whole_night_passes(tmp_path):
     assert set(night.nodes) >= {"node1", "node2"}
 
 
+def test_a_pass_says_what_the_budget_left_out_and_a_night_without_one_does_not(tmp_path):
+    whole = complete()
+    told = {**whole["session_info"], "budget": "5", "left_out": "Hpl:BtIo"}
+    keep_report(tmp_path, {**whole, "session_info": told})
+    night = summarise(tmp_path, record(), SITE)
+    assert (night.state, night.budget, night.left_out) == (State.PASS, "5", ("Hpl", "BtIo"))
+    assert night.headline.endswith("passed; 2 checks left out by the budget")
+    assert night.left_out_by_budget == "Left out by the budget of 5 node-hours: 2 checks, Hpl, BtIo"
+    keep_report(tmp_path, whole)
+    night = summarise(tmp_path, record(), SITE)
+    assert (night.left_out_by_budget, night.headline.endswith("passed")) == ("", True)
+
+
 def test_a_failure_on_one_of_the_single_nodes_names_it_and_not_the_other(tmp_path):
     keep_report(tmp_path, complete())
     keep_report(tmp_path, report([pinned(latency(), "node1"), pinned(latency(value=900), "node2")]), SINGLE)

@@ -23,6 +23,7 @@ from reframe_checks.parsers import (
     link_use,
     load_watch,
     lustre,
+    lustre_targets,
     mdtest,
     mpi_behaviour,
     mpi_report,
@@ -32,6 +33,7 @@ from reframe_checks.parsers import (
     node_sweep,
     nvbandwidth,
     openfoam,
+    ost_rounds,
     osu,
     pair_sweep,
     patterns,
@@ -100,6 +102,42 @@ def all_states(text: str) -> dict[str, dict[str, sinfo.NodeState]]:
     if {name: sorted(of) for name, of in partitions.items()} != {"cpu": nodes[:2], "gpu": nodes[2:], "scratch": nodes}:
         raise ParseError("sinfo", "node1 to node4 in three partitions", text=text)
     return partitions
+
+
+@wraps(lustre_targets.targets)
+def targets(text: str) -> tuple[lustre_targets.Target, ...]:
+    """As many as the site states, in order: a file system says nowhere how many it should have."""
+    found = lustre_targets.targets(text)
+    if [target.index for target in found] != list(range(12)):
+        raise ParseError("lfs osts", "12 targets", text=text)
+    return found
+
+
+@wraps(lustre_targets.servers)
+def servers(text: str) -> dict[str, str]:
+    """Of the targets that there are."""
+    found = lustre_targets.servers(text)
+    if sorted(found) != sorted(["home-OST0000", *(f"scratch-OST{number:04x}" for number in range(12))]):
+        raise ParseError("lctl get_param", "the servers of 13 targets", text=text)
+    return found
+
+
+@wraps(ost_rounds.parse)
+def turns(text: str) -> tuple[ost_rounds.Turn, ...]:
+    """Each of 12 targets twice, as ``OstSweep`` asks for them."""
+    found = ost_rounds.parse(text)
+    if sorted(turn.index for turn in found) != sorted([*range(12)] * 2):
+        raise ParseError("rounds.txt", "12 targets twice", text=text)
+    return found
+
+
+@wraps(mdtest.parse)
+def stonewalled(text: str) -> mdtest.MdtestResult:
+    """A stonewall ended both iterations, of which nothing else in the output tells."""
+    found = mdtest.parse(text)
+    if len(found.reached) != 2:
+        raise ParseError("mdtest output", "two stonewalls", text=text)
+    return found
 
 
 @wraps(load_watch.parse)
@@ -177,8 +215,9 @@ CASES = {
     "ior stonewall": Case(
         "ior/posix_stonewall.json", ior.parse, (1, 1.048576), alone=[".version", ".options", ".read_mb_s[]"]
     ),
+    "ior write only": Case("ior/mpiio_write_only.json", ior.parse, (1, 1.048576), alone=IOR_ALONE),
     "mdtest": Case("mdtest/unique_folders.txt", mdtest.parse, alone=MDTEST_ALONE),
-    "mdtest stonewall": Case("mdtest/files_stonewall.txt", mdtest.parse, alone=MDTEST_ALONE),
+    "mdtest stonewall": Case("mdtest/files_stonewall.txt", stonewalled, alone=MDTEST_ALONE),
     "mdtest folders": Case("mdtest/folders_only.txt", mdtest.parse, alone=MDTEST_ALONE),
     "mdtest files": Case("mdtest/files_only.txt", mdtest.parse, alone=MDTEST_ALONE),
     "bt-io": Case("btio/full_four_ranks.txt", btio.parse),
@@ -191,6 +230,9 @@ CASES = {
         alone=[".options", ".rates[][]"],
     ),
     "lustre": Case("lustre/composed_folder.txt", lustre.parse, alone=[".stripe_count", ".stripe_size_bytes"]),
+    "lustre targets": Case("lustre/composed_osts.txt", targets),
+    "lustre servers": Case("lustre/composed_connections.txt", servers, alone=["[]"]),
+    "lustre rounds": Case("lustre/rounds.txt", turns, alone=["[].node"]),
     "emt": Case("emt/two_ranks.json", emt.parse, alone=EMT_ALONE),
     "emt simulated": Case(
         "emt/simulated.json", emt.parse, alone=[*EMT_ALONE, ".kappa_block_p50_us", ".heaviest_task_us"]

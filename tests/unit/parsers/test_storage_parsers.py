@@ -105,3 +105,12 @@ def test_iozone(recorded):
 def test_iozone_map_with_a_hole(recorded):
     with pytest.raises(ParseError, match="a row for 32768 KiB by 64 KiB"):
         iozone.parse(recorded("iozone/direct.txt"), expect_cells={*CELLS, (32768, 64)})
+
+
+def test_mdtest_made_what_the_fastest_rank_had_reached_at_each_stonewall(recorded):
+    text = recorded("mdtest/files_stonewall.txt")
+    assert mdtest.parse(text).made == 2 * (13177 + 447)
+    once = text.replace("Continue stonewall hit min: 280 max: 447 avg: 363.5 \n", "")
+    assert mdtest.parse(once).made == 2 * 13177 + 100000
+    with pytest.raises(ParseError, match="minimum <= average <= maximum <= 50000"):
+        mdtest.parse(text.replace("max: 13177", "max: 10"))

@@ -1,6 +1,7 @@
 """A plan: the median of what a case took on as many nodes, else what its check says; and what a run then took."""
 
 import json
+from dataclasses import replace
 
 import pytest
 
@@ -9,6 +10,8 @@ from reports.acceptance.series import Series
 from reports.plan import held_against
 from reports.plan.past import Took, past_of, stored_sessions
 from reports.plan.plan import Offered, plan, to_document
+from reports.plan.turns import partitions_of, turns_of
+from reports.plan.turns import to_document as turns_to_document
 
 IOR = Series("IorEasy %scale=two_nodes", "cpu", "io")
 HPL = Series("Hpl %scale=one_node", "cpu", "io")
@@ -42,6 +45,18 @@ def stored(tmp_path):
         return folder
 
     return store
+
+
+def test_single_nodes_take_every_check_of_one_node_so_many_times_on_top():
+    of_one_node = [replace(one, of_one_node=one.series == HPL, partition_nodes=8) for one in OFFERED]
+    planned = plan(of_one_node, {})
+    assert partitions_of(planned) == {"cpu": 8}
+    turns = turns_of(planned, {"cpu": 2}, 3)
+    assert [one.case.check for one in turns.plan.cases] == ["Hpl"] * 6
+    assert turns.plan.node_hours == pytest.approx(6 * 47 / 3600)
+    document = turns_to_document(turns)
+    assert (document["nodes"], document["repeats"], document["seconds"]) == ({"cpu": 2}, 3, 6 * 47)
+    assert turns_of(planned, {}, 3).plan.cases == ()
 
 
 def test_without_a_past_it_is_what_the_checks_say():

@@ -1,0 +1,203 @@
+"""Each object storage target of a Lustre file system by itself: which one is slow, or which server, or which client.
+
+Several nodes write and read, with direct I/O, a file that lies on one target alone (fio, bounded by ``runtime_s`` and
+``phase_mib``), in rounds of targets that share neither server nor node. In each pass every target is in another node's
+hands, so that ``localise/targets.py`` tells a slow target from a slow server and from a slow client. Targets faster
+than a client's own link look alike. Targets that are inactive, gone or on more servers than stated fail the check.
+"""
+
+import math
+import statistics
+
+import reframe as rfm
+import reframe.core.builtins as rfmb
+from reframe.core.backends import getlauncher
+from reframe.core.exceptions import SanityError
+
+from kappa.record.evidence import Finding
+from kappa.vocabulary.storage_targets import STORAGE_TARGETS, swept
+from kappa.vocabulary.tunables import Tunable
+from reframe_checks.base.check import KappaCheck
+from reframe_checks.base.on_storage import OnStorage
+from reframe_checks.base.scaled import Scaled
+from reframe_checks.localise.finding import ranked
+from reframe_checks.localise.targets import Sample, slowness_of, suspects_of_targets
+from reframe_checks.parsers import fio, lustre_targets, ost_rounds
+from reframe_checks.parsers.errors import ParseError
+from reframe_checks.storage.fio_phases import FIO_TUNABLES, START_S, FioPhases
+
+# Phase -> fio's pattern and block size: one remote call of Lustre.
+PHASES = {"write": ("write", "4M"), "read": ("read", "4M")}
+TARGET = ("Index of the target + 1", "")
+
+
+@rfm.simple_test
+class OstSweep(FioPhases, OnStorage, Scaled, KappaCheck):
+    descr = "fio on every object storage target alone, target against target and server against server"
+    family = "storage/ost-sweep"
+    relative = ["target_uniformity", "client_uniformity"]
+    estimated_s = 300
+    needs_environ = ["fio"]
+    target = rfmb.parameter([target for target in STORAGE_TARGETS if swept(target)], loggable=True)
+    scale = rfmb.parameter(["each_node"], loggable=True)
+    modes = ("acceptance",)
+    time_limit = "2h"
+    cache_defeat = "direct I/O, read back from fio's result"
+    hint = "look at the pool, the controller and the rebuilds of what is named, and at its server's load and link"
+
+    PHASES = PHASES
+    runtime_s = 5
+    #: A second of a target of 2 GB/s.
+    phase_mib = 2048
+    file_size_mib = 2048
+    #: Clients: more of them than servers write to none at the same time.
+    most_nodes = 8
+    #: Each by another client; two or more tell a client from a target.
+    passes = rfmb.variable(int, value=3)
+    least_slowdown = rfmb.variable(float, value=1.5)
+    tunable = {
+        **FIO_TUNABLES,
+        "most_nodes": Tunable("whole number", "", "that write and read; more than there are servers have to wait"),
+        "passes": Tunable("whole number", "", "over all targets, each in another node's hands"),
+        "least_slowdown": Tunable("number", "", "times slower than its like, for what is named"),
+    }
+
+    sourcesdir = "src"
+    programs = ["fio"]
+
+    @classmethod
+    def target_features(cls, target, scale):
+        return [*super().target_features(target, scale), swept(target)]
+
+    @classmethod
+    def alternative_features(cls):
+        targets = cls.raw_params["target"].values
+        return [
+            [*features, *(swept(target) for target in targets if STORAGE_TARGETS[target] in features)]
+            for features in super().alternative_features()
+        ]
+
+    @rfmb.run_after("setup")
+    def know_targets(self):
+        where = f"extras/lustre/{self.target}"
+        settings = self.stated(where, self.lustre_settings)
+        self.osts, self.servers = (self.stated(f"{where}/{key}", settings.get(key)) for key in ("osts", "servers"))
+        self.executable = "fio"
+
+    @rfmb.run_before("run")
+    def take_rounds(self):
+        step = [self.launch_command(), "./ost_on_node.sh", '"$round"', '"$folder"', *self.fio_options()]
+        self.prerun_cmds = [*self.prerun_cmds, f'./ost_rounds.sh "$folder" {self.passes}']
+        # ReFrame would start the loop on all nodes.
+        self.job.launcher = getlauncher("local")()
+        self.executable = 'for round in $(seq "$(tail -n 1 rounds.txt | cut -d " " -f 1)"); do'
+        self.executable_opts = [" ".join(step) + "; done"]
+
+    def expected_s(self):
+        rounds = self.passes * -(-self.osts // min(self.servers, self.num_nodes_used))
+        return START_S + rounds * (1 + len(PHASES) * self.runtime_s)
+
+    def most_bytes(self):
+        return self.osts * self.passes * max(self.phase_mib, self.file_size_mib) << 20
+
+    def wrote_bytes(self):
+        return self.written
+
+    @rfmb.sanity_function
+    def read_targets(self):
+        self.require_striping()
+        found = self.parsed(lustre_targets.targets, self.output_text("osts.txt"))
+        server_of = self.parsed(lustre_targets.servers, self.output_text("connections.txt"))
+        plan = self.parsed(ost_rounds.parse, self.output_text("rounds.txt"))
+        self.server_of = {target.name: server_of.get(target.name, "") for target in found}
+        name_of = {target.index: target.name for target in found if target.active}
+        self.require_planned(plan, name_of)
+        self.written, samples, problems = 0, {phase: [] for phase in PHASES}, {}
+        for turn in plan:
+            try:
+                figures = self.figures_of(turn)
+            except (ParseError, SanityError) as err:
+                problems.setdefault(name_of[turn.index], f"{err} on {turn.node}")
+                continue
+            for phase, rate in figures.items():
+                samples[phase].append(Sample(name_of[turn.index], turn.node, rate))
+        problems |= {target.name: "it is inactive" for target in found if not target.active}
+        self.judge(samples, problems)
+        self.require_stated(found)
+        return True
+
+    def require_planned(self, plan, name_of):
+        """Each active target is in each pass once, and no round has two of one server or of one node."""
+        turns = sorted(turn.index for turn in plan)
+        if turns != sorted([*name_of] * self.passes):
+            raise SanityError(f"rounds.txt has the targets {turns}, expected each active one {self.passes} times")
+        for number in {turn.number for turn in plan}:
+            together = [turn for turn in plan if turn.number == number]
+            servers = {self.server_of[name_of[turn.index]] for turn in together}
+            if "" in servers or not len(together) == len(servers) == len({turn.node for turn in together}):
+                raise SanityError(f"round {number} of rounds.txt has two targets of one server, or two of one node")
+
+    def figures_of(self, turn):
+        """MB/s of each phase of a target in a round."""
+        name = f"ost-{turn.index}-{turn.number}"
+        try:
+            result, index = self.output_text(f"{name}.json"), self.output_text(f"{name}.index")
+        except SanityError:
+            lines = self.output_text(f"{name}.err").splitlines()
+            raise SanityError(lines[-1] if lines else "nothing was measured") from None
+        if lustre_targets.index(index) != turn.index:
+            raise SanityError(f"the file was on target {index.strip()}, asked for {turn.index}")
+        jobs = {job.name: job for job in fio.parse(result).jobs}
+        if list(jobs) != list(PHASES) or not all(job.direct for job in jobs.values()):
+            raise SanityError(f"expected the phases {', '.join(PHASES)} with direct I/O")
+        self.written += jobs["write"].write.io_bytes
+        return {"write": jobs["write"].write.bandwidth_mb_s, "read": jobs["read"].read.bandwidth_mb_s}
+
+    def judge(self, samples, problems):
+        findings = [
+            Finding("target", name, (), "write and read", None, None, problem)
+            for name, problem in sorted(problems.items())
+        ]
+        if not all(samples.values()):
+            self.record_findings(findings)
+            raise SanityError("no target could be measured")
+        self.rates, self.client_shares = {}, []
+        for phase, of_phase in samples.items():
+            slowness = slowness_of(of_phase)
+            self.client_shares.append(math.exp(-max(slowness.clients.values())))
+            self.rates[phase] = {
+                name: statistics.median(one.rate for one in of_phase if one.target == name) for name in slowness.targets
+            }
+            by_index = {int(name[-4:], 16) + 1: rate for name, rate in self.rates[phase].items()}
+            self.record_curve(f"{phase}, by target", TARGET, (f"Rate of a {phase}", "MB/s"), by_index, {})
+            findings += suspects_of_targets(phase, of_phase, self.server_of, least_slowdown=self.least_slowdown)
+        self.record_findings(ranked(findings))
+        if problems:
+            told = "; ".join(f"{name}: {problem}" for name, problem in sorted(problems.items())[:8])
+            raise SanityError(f"{len(problems)} targets could not be measured: {told}")
+
+    def require_stated(self, found):
+        numbers = (len(found), len(set(self.server_of.values())))
+        if numbers != (self.osts, self.servers):
+            raise SanityError(
+                f"{numbers[0]} targets on {numbers[1]} servers, the site states {self.osts} on {self.servers}: has one "
+                "gone, or failed over?"
+            )
+
+    @rfmb.performance_function("MB/s")
+    def slowest_target_write(self):
+        return min(self.rates["write"].values())
+
+    @rfmb.performance_function("MB/s")
+    def slowest_target_read(self):
+        return min(self.rates["read"].values())
+
+    @rfmb.performance_function("")
+    def target_uniformity(self):
+        """The slowest target against the median target."""
+        return min(min(rates.values()) / statistics.median(rates.values()) for rates in self.rates.values())
+
+    @rfmb.performance_function("")
+    def client_uniformity(self):
+        """The slowest client against the usual one, by what is left when the targets' part is taken away."""
+        return min(self.client_shares)

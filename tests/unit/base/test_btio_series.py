@@ -1,0 +1,98 @@
+"""BT-IO over nodes, and beside IOR: what is asked for, and what is made of the output."""
+
+import re
+from types import SimpleNamespace
+
+import pytest
+from reframe.core.exceptions import ReframeError, SanityError
+
+from reframe_checks.application.layouts import Layout
+from reframe_checks.storage.btio_base import CLASSES
+from reframe_checks.storage.btio_series import BtIoSeries
+from reframe_checks.storage.btio_share import BtIoShare
+
+
+def laid_out(nodes, asked=()):
+    partition = SimpleNamespace(fullname="site:cpu")
+    check = SimpleNamespace(
+        nodes_of_series=nodes, nodes=list(asked), current_partition=partition, check_class="BtIoSeries",
+        ask_for_all_ranks=lambda: None, choose_class=lambda: None, command=lambda: ["bt"],
+    )  # fmt: skip
+    BtIoSeries.lay_out_series(check)
+    return [(layout.nodes, layout.per_node) for layout in check.laid_out]
+
+
+def test_one_rank_on_each_of_a_square_number_of_nodes():
+    assert laid_out(32) == [(1, 1), (4, 1), (9, 1), (16, 1), (25, 1)]
+    assert laid_out(3) == [(1, 1)]
+    assert laid_out(32, [25, 9]) == [(9, 1), (25, 1)]
+    with pytest.raises(ReframeError, match=r"site:cpu: BtIoSeries.nodes: expected some of \[1, 4\], found \[8, 9\]"):
+        laid_out(8, [4, 8, 9])
+
+
+def read_series(recorded, outputs):
+    """The check after it has read these outputs, by file name, of class W."""
+    check = SimpleNamespace(
+        laid_out=[Layout(1, 1), Layout(4, 1)], rounds=3, problem_class="W", subtype="full", steps=CLASSES["W"].steps,
+        curves={}, scaling=[], require_striping=lambda: None, output_text=outputs.__getitem__,
+        parsed=lambda parse, text: parse(text), file_of=BtIoSeries.file_of,
+        record_curve=lambda name, x, y, points, gated: check.curves.setdefault(name, (points, gated)),
+    )  # fmt: skip
+    for method in ("run_of", "require_asked"):
+        setattr(check, method, getattr(BtIoSeries, method).__get__(check))
+    BtIoSeries.read_results.__wrapped__(check)
+    return check
+
+
+def of_one_rank(text):
+    """The recorded run of four ranks as one of one rank, in the same time."""
+    text, found = re.subn(r"((?:number of processes:|Total processes =|Active procs    =) +)4\b", r"\g<1>1", text)
+    assert found == 3
+    speed = re.search(r"Mop/s total     = +(\S+)", text)[1]
+    return re.sub(r"(Mop/s/process   = +)\S+", rf"\g<1>{speed}", text)
+
+
+def test_the_series_is_drawn_over_nodes_and_gated_on_the_most(recorded):
+    four = recorded("btio/full_four_ranks.txt")
+    one = of_one_rank(four)
+    outputs = {f"{nodes}-nodes-{number}.txt": text for nodes, text in ((1, one), (4, four)) for number in (1, 2, 3)}
+    check = read_series(recorded, outputs)
+    assert [point["ranks"] for point in check.scaling] == [1, 4]
+    assert check.scaling[1]["speedup"] == pytest.approx(1)
+    assert check.scaling[1]["efficiency"] == pytest.approx(0.25)
+    points, gated = check.curves["I/O time"]
+    assert points == {1: check.result.io_s, 4: check.result.io_s}
+    assert gated == {4: "io_time"}
+    assert {name: gated for name, (_, gated) in check.curves.items()} == {
+        "time": {4: "total_time"}, "I/O time": {4: "io_time"}, "I/O share": {4: "io_share"}, "computing": {4: "mop_s"},
+        "I/O": {4: "io_rate"}, "speed-up": {4: "speedup"},
+    }  # fmt: skip
+    with pytest.raises(SanityError, match=r"\('W', 4, 'FULL MPI-IO'\), asked for \('W', 1, 'FULL MPI-IO'\)"):
+        read_series(recorded, {**outputs, "1-nodes-2.txt": four})
+
+
+def share(summary):
+    """The rate that class W on two ranks takes from this summary of IOR."""
+    check = SimpleNamespace(
+        problem_class="W", num_tasks=2, output_text=lambda name: summary, parsed=lambda parse, text: parse(text),
+        summary=BtIoShare.summary,
+    )  # fmt: skip
+    check.sizes = lambda: BtIoShare.sizes(check)
+    return BtIoShare.ior_rate_of(check, 0)
+
+
+def test_ior_moves_at_each_output_what_a_rank_of_bt_does():
+    check = SimpleNamespace(problem_class="W", num_tasks=4)
+    transfer, outputs = BtIoShare.sizes(check)
+    assert (transfer, outputs) == (24**3 * 5 * 8 // 4, 40)
+    assert 4 * transfer * outputs == CLASSES["W"].written_bytes
+    check = SimpleNamespace(problem_class="B", num_tasks=49)
+    transfer, outputs = BtIoShare.sizes(check)
+    assert transfer % 8 == 0
+    assert 0 <= CLASSES["B"].written_bytes - 49 * transfer * outputs < 49 * 8 * outputs
+
+
+def test_ior_that_ran_otherwise_is_refused(recorded):
+    assert share(recorded("ior/mpiio_write_only.json")) > 0
+    with pytest.raises(SanityError, match=r"ran .*'POSIX', 2, .*, asked for \('MPIIO', 2, 276480, 276480, 40, False"):
+        share(recorded("ior/posix_file_per_process.json"))

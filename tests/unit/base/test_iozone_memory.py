@@ -1,0 +1,56 @@
+"""IOzone direct and buffered: what it is told, and that reads which memory may have answered are called so."""
+
+from types import SimpleNamespace
+
+import pytest
+from reframe.core.exceptions import SanityError
+
+from reframe_checks.parsers import iozone
+from reframe_checks.storage.iozone import Iozone, IozoneBuffered
+from tests.unit.parsers.cases import IOZONE_CELLS
+
+
+def read(text, of_class):
+    maps = [([size >> 10 for size, _ in IOZONE_CELLS if _ == 64], [64, 256, 1024])]
+    check = SimpleNamespace(
+        direct=of_class.direct, metric_names=of_class.metric_names, sync="plain", curves={},
+        heat_maps={}, request_sizes_kib=[64, 256, 1024], maps=lambda: maps,
+        require_striping=lambda: None, output_text=lambda: text, parsed=lambda parse, one, **kw: parse(one, **kw),
+        record_heat_map=lambda name, *rest: check.heat_maps.setdefault(name, rest[-1]),
+        record_curve=lambda name, x, y, points, gated: check.curves.setdefault(name, points),
+    )  # fmt: skip
+    check.metric_of = lambda operation: Iozone.metric_of(check, operation)
+    assert Iozone.read_map.__wrapped__(check)
+    return check
+
+
+def buffered(text):
+    """The recorded run as IOzone tells of one without direct I/O."""
+    found = text.replace("\tO_DIRECT feature enabled\n", "").replace(" -I ", " ")
+    assert len(found) < len(text) - 20
+    return found
+
+
+def test_reads_of_memory_have_names_of_their_own_and_one_plot_has_both(recorded):
+    text = recorded("iozone/direct.txt")
+    direct, through_memory = read(text, Iozone), read(buffered(text), IozoneBuffered)
+    assert [*direct.heat_maps] == list(iozone.OPERATIONS)
+    assert [*through_memory.heat_maps] == ["write", "rewrite", "read_memory", "reread_memory"]
+    assert [*through_memory.curves] == [*through_memory.heat_maps]
+    assert direct.curves["read"] == through_memory.curves["read_memory"]
+    assert sorted(direct.curves["read"]) == [4 << 20, 8 << 20, 16 << 20]
+
+
+def test_another_kind_of_io_than_asked_for_is_refused(recorded):
+    text = recorded("iozone/direct.txt")
+    for some, of_class in ((text, IozoneBuffered), (buffered(text), Iozone)):
+        with pytest.raises(SanityError, match=f"IOzone's direct I/O is .*, asked for {of_class.direct}"):
+            read(some, of_class)
+
+
+def test_the_option_is_given_where_asked_for():
+    direct, through_memory = (
+        Iozone.options(SimpleNamespace(direct=direct, sync="o_sync"), [64], [4]) for direct in (True, False)
+    )
+    assert [word for word in direct if word not in through_memory] == ["-I"]
+    assert {"-o", "-e", "-c"} <= {*through_memory}
