@@ -1,7 +1,6 @@
 """A plug-in for benchmarks whose rules say when a result is valid."""
 
 import reframe as rfm
-import reframe.core.builtins as rfmb
 from reframe.core.exceptions import SanityError
 
 
@@ -11,8 +10,6 @@ class Rated(rfm.RegressionTestPlugin):
 
     rules = ""
     must_be_valid = True
-    #: ``valid by RULES``, or what of the rules was broken.
-    validity = rfmb.variable(str, value="", loggable=True)
 
     def judge_by_rules(self, broken):
         """For use in sanity functions.

@@ -40,7 +40,7 @@ class HpcgCheck(Rated, Scaled, KappaCheck):
     executable = "xhpcg"
     rules = "HPCG's rules"
     time_limit = "90m"
-    informational = ["memory_share"]
+    informational = ["memory_bandwidth", "memory_share"]
     hint = "compare with Stream on the same nodes: both follow memory; then with OsuAllreduce, which ends each product"
 
     running_s = rfmb.variable(int)

@@ -202,6 +202,11 @@ def _of_indents(output: Output) -> list[tuple[int, str, str]]:
     return lines
 
 
+def _half_digit(figure: float) -> float:
+    """Half of its sixth digit, as a share of it."""
+    return 0.5 * 10 ** (math.floor(math.log10(figure)) - 5) / figure if figure else 0.0
+
+
 @dataclass(frozen=True)
 class _Report:
     output: Output
@@ -221,14 +226,17 @@ class _Report:
             raise self.output.error(number, f"{path}, a whole number")
         return self.output.positive_integer(number, path, token, quantity)
 
-    def demand(self, path: str, found: float, computed: float) -> None:
-        """To the six digits that HPCG prints, of this figure and of those that it was computed from."""
-        if not math.isclose(found, computed, rel_tol=2e-5, abs_tol=1e-12):
+    def demand(self, path: str, found: float, computed: float, *printed: float) -> None:
+        """``found`` is ``computed`` from figures that were ``printed``, each with six digits."""
+        slack = 1.01 * sum(map(_half_digit, (found, *printed))) + 1e-9
+        if not math.isclose(found, computed, rel_tol=slack, abs_tol=1e-12):
             raise self.output.error(self.lines[path][0], f"{computed:.6g}, which follows from the other figures")
 
-    def follows(self, path: str, quantity: Quantity, computed: float, *, may_be_zero: bool = False) -> float:
+    def follows(
+        self, path: str, quantity: Quantity, computed: float, *printed: float, may_be_zero: bool = False
+    ) -> float:
         found = self.figure(path, quantity, may_be_zero=may_be_zero)
-        self.demand(path, found, computed)
+        self.demand(path, found, computed, *printed)
         return found
 
     def holds(self, path: str, whether: bool, expected: str) -> None:
@@ -262,15 +270,15 @@ def _result(report: _Report, version: str) -> HpcgResult:
     report.holds(f"{_TIMES}::Total", parts_s <= times["Total"] * 1.001, f"at least its parts, {parts_s:.6g} s")
     flops = _operations(report, rows[0], nonzeros, sets, optimized, reference)
     for part in _PARTS:
-        report.follows(f"{_SPEEDS}::Raw {part}", Quantity.GFLOP_S, flops[part] / times[part] / 1e9)
-    raw = report.follows(f"{_SPEEDS}::Raw Total", Quantity.GFLOP_S, flops["Total"] / times["Total"] / 1e9)
+        report.follows(f"{_SPEEDS}::Raw {part}", Quantity.GFLOP_S, flops[part] / times[part] / 1e9, times[part])
+    raw = report.follows(f"{_SPEEDS}::Raw Total", Quantity.GFLOP_S, flops["Total"] / times["Total"] / 1e9, times["Total"])
     corrected = raw * reference / optimized
-    report.follows(f"{_SPEEDS}::Total with convergence overhead", Quantity.GFLOP_S, corrected)
+    report.follows(f"{_SPEEDS}::Total with convergence overhead", Quantity.GFLOP_S, corrected, raw)
     share = times["Total"] / (times["Total"] + sets * (optimization_s + setup_s) / 10)
-    gflops = report.follows(f"{_SPEEDS}::{_OVERHEAD}", Quantity.GFLOP_S, corrected * share)
+    gflops = report.follows(f"{_SPEEDS}::{_OVERHEAD}", Quantity.GFLOP_S, corrected * share, raw, setup_s)
     read, write = (report.figure(f"{_BYTES}::Raw {way} B/W", Quantity.GB_S) for way in ("Read", "Write"))
-    raw_gb_s = report.follows(f"{_BYTES}::Raw Total B/W", Quantity.GB_S, read + write)
-    report.follows(f"{_BYTES}::{_OVERHEAD}", Quantity.GB_S, raw_gb_s * reference / optimized * share)
+    raw_gb_s = report.follows(f"{_BYTES}::Raw Total B/W", Quantity.GB_S, read + write, max(read, write))
+    report.follows(f"{_BYTES}::{_OVERHEAD}", Quantity.GB_S, raw_gb_s * reference / optimized * share, raw_gb_s, setup_s)
     return HpcgResult(
         version=version, ranks=ranks, threads=threads, local_grid=local, equations=rows[0], memory_gb=memory_gb,
         setup_s=setup_s, sets=sets, reference_iterations=reference, optimized_iterations=optimized,
@@ -319,7 +327,7 @@ def _systems(report: _Report, cells: list[int]) -> tuple[list[int], list[int]]:
 def _memory(report: _Report, rows: int) -> float:
     total = report.figure(f"{_MEMORY}::Total memory used for data (Gbytes)", Quantity.GB)
     each = f"{_MEMORY}::Bytes per equation (Total memory / Number of Equations)"
-    report.follows(each, Quantity.BYTES, total * 1e9 / rows)
+    report.follows(each, Quantity.BYTES, total * 1e9 / rows, total)
     levels = report.figure(f"{_MEMORY}::Memory used for linear system and CG (Gbytes)", Quantity.GB)
     levels += report.figure(
         f"{_MEMORY}::Memory used for OptimizeProblem data (Gbytes)", Quantity.GB, may_be_zero=True
@@ -329,7 +337,7 @@ def _memory(report: _Report, rows: int) -> float:
         path = f"{_MEMORY}::Coarse Grids::Grid Level{again}"
         report.holds(path, report.lines[path][1] == str(level), str(level))
         levels += report.figure(f"{_MEMORY}::Coarse Grids::Memory used{again}", Quantity.GB)
-    report.demand(f"{_MEMORY}::Total memory used for data (Gbytes)", total, levels)
+    report.demand(f"{_MEMORY}::Total memory used for data (Gbytes)", total, levels, levels, levels)
     return total
 
 
@@ -396,7 +404,7 @@ def _final(output: Output, lines: list[tuple[int, str, str]], result: HpcgResult
         return value
 
     def number(key: str, computed: float) -> None:
-        if not math.isclose(float(demand(key, _NUMBER.pattern)), computed, rel_tol=2e-5):
+        if float(demand(key, _NUMBER.pattern)) != computed:
             raise output.error(found[key][0], f"{computed:.6g}, as above")
 
     if any("#" in path.rpartition("::")[2] for _, path, _ in lines):
