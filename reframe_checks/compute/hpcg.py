@@ -1,8 +1,8 @@
 """HPCG: conjugate gradients with a multigrid preconditioner on a sparse matrix, limited by memory and its latency.
 
 HPCG's rules: its tests of convergence, symmetry and reproducibility pass; the timed iterations take 1800 s; the problem
-takes a quarter of the nodes' memory. ``Hpcg`` keeps them, and fails if its result is not valid. ``HpcgShort``, for nights,
-solves a smaller problem for a minute: the speed is gated against runs of the same form, and is no rating.
+takes a quarter of the nodes' memory. ``Hpcg`` keeps them, and fails if its result is not valid. ``HpcgShort``, for
+nights, solves a smaller problem for a minute: its speed is gated against runs of the same form, and is no rating.
 
 Ranks have a core each: the reference version's preconditioner, which a plain build runs, has no threads.
 """
@@ -24,7 +24,7 @@ from reframe_checks.parsers import hpcg
 REPORT = "hpcg.txt"
 # HPCG's rule: of main memory.
 LEAST_MEMORY = 0.25
-# HPCG says how many sets of iterations it times by the time of one before: on cores that others use, too, they may take less.
+# HPCG says by the time of one set of iterations how many it times: on cores that others use, too, they may take less.
 MARGIN = 1.05
 # Of its data: the reference's iterations, its tests, and a set to say how many are timed.
 PASSES_BESIDES = 400
@@ -92,7 +92,8 @@ class HpcgCheck(Rated, Scaled, KappaCheck):
         found = (self.result.ranks, self.result.threads, self.result.local_grid)
         if found != (self.num_tasks, self.threads, self.local_grid):
             asked = f"{self.num_tasks} ranks of {self.threads} threads with {self.local_grid} cells"
-            raise SanityError(f"HPCG ran {found[0]} ranks of {found[1]} threads with {found[2]} cells, asked for {asked}")
+            ran = f"{found[0]} ranks of {found[1]} threads with {found[2]} cells"
+            raise SanityError(f"HPCG ran {ran}, asked for {asked}")
         failed = [name for name, passed in self.result.passed.items() if not passed]
         if failed:
             raise SanityError(f"HPCG's test of {', '.join(failed)} FAILED: a node computes wrong results")

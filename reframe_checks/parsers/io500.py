@@ -1,7 +1,7 @@
 """What ``io500`` writes: ``result.txt``, and ``result_summary.txt``, which it also prints.
 
-The score is the root of bandwidth times rate: the geometric means, in GiB/s of the four phases of IOR and in thousands a
-second of the eight of mdtest and find. ``result.txt`` ends with a checksum of version, scores and validity.
+The score is the root of bandwidth times rate: the geometric means, in GiB/s of the four phases of IOR and in thousands
+a second of the eight of mdtest and find. ``result.txt`` ends with a checksum of version, scores and validity.
 """
 
 import math
@@ -27,7 +27,9 @@ _PAIR = re.compile(r"([\w-]{1,40}) *= (.*)")
 _SECTION = re.compile(r"\[([\w-]{1,40})\]")
 _MARKED_SCORE = re.compile(_SCORE + _MARK)
 _SECONDS = re.compile(r"[0-9]{1,9}\.[0-9]{4}")
-_RESULT = re.compile(rf"\[RESULT\] +([\w-]{{1,40}}) +{_SCORE} (GiB/s|kIOPS) +: time ([0-9]{{1,9}}\.[0-9]{{3}}) seconds ?{_MARK}")
+_RESULT = re.compile(
+    rf"\[RESULT\] +([\w-]{{1,40}}) +{_SCORE} (GiB/s|kIOPS) +: time ([0-9]{{1,9}}\.[0-9]{{3}}) seconds ?{_MARK}"
+)
 _TOTAL = re.compile(rf"\[SCORE ?\] Bandwidth {_SCORE} GiB/s +: IOPS {_SCORE} kiops +: TOTAL {_SCORE} ?{_MARK}")
 
 

@@ -1,9 +1,9 @@
 """IO500: IOR and mdtest, easy and hard, and a find over all files, by the rules of the IO500 list.
 
-Phases that write end at a stonewall, with wear-out: each rank goes on to what the fastest had reached. By the rules it is
-300 s, and none of these phases may end sooner because its files were too small. ``Io500`` keeps that, and fails if its
-result is not valid. ``Io500Short``, for nights, has a stonewall of seconds and small files: its figures are gated against
-runs of the same form, and are no score of IO500.
+Phases that write end at a stonewall, with wear-out: each rank goes on to what the fastest had reached. By the rules it
+is 300 s, and none of these phases may end sooner because its files were too small. ``Io500`` keeps that, and fails if
+its result is not valid. ``Io500Short``, for nights, has a stonewall of seconds and small files: its figures are gated
+against runs of the same form, and are no score of IO500.
 """
 
 import math
@@ -27,8 +27,8 @@ HARD_TRANSFER_BYTES, HARD_FILE_BYTES = 47008, 3901
 EASY_TRANSFER_MIB = 2
 # Of what the easy files have, the one of the hard phase, which is written by small parts.
 HARD_SHARE = 0.25
-# The four phases that read or look up what four have written, find, and three that remove: as long as writing, by and large.
-PHASES_OF_STONEWALL = 8
+# What reads, looks up or removes takes as long as writing, by and large; one phase has no score.
+PHASES_BESIDES = 9
 BESIDES_S = 15
 
 
@@ -39,7 +39,7 @@ class Io500Check(Rated, OnStorage, Scaled, KappaCheck):
     executable = "io500"
     executable_opts = [CONFIG]
     rules = "IO500's rules"
-    cache_defeat = "fsync before close; IOR reads what another node wrote (-C -Q 1), mdtest what another rank did (-N 1)"
+    cache_defeat = "fsync before close; IOR reads what another node wrote (-C -Q 1), mdtest what a rank did (-N 1)"
     hint = "compare its phases with IorEasy, IorHard and Mdtest on the same target; look at the metadata server's load"
 
     stonewall_s = rfmb.variable(int)
@@ -49,7 +49,7 @@ class Io500Check(Rated, OnStorage, Scaled, KappaCheck):
     most_items = rfmb.variable(int, value=0)
     tunable = {
         "stonewall_s": Tunable("whole number", "s", "after which phases that write end"),
-        "node_mib": Tunable("whole number", "MiB", "of the easy files of each node, at most; a quarter of it of the hard file"),
+        "node_mib": Tunable("whole number", "MiB", "of a node's easy files, at most; a quarter of it of the hard one"),
         "least_mib": Tunable("whole number", "MiB", "of all easy files, however few the nodes are"),
         "node_items": Tunable("whole number", "", "files of mdtest for each node, at most"),
         "most_items": Tunable("whole number", "", "files of mdtest on all nodes, at most; 0: no bound"),
@@ -88,7 +88,8 @@ class Io500Check(Rated, OnStorage, Scaled, KappaCheck):
             for section, pairs in settings.items()
         )
         pathlib.Path(self.stagedir, SETTINGS).write_text(text, encoding="utf-8")
-        fixed = "[global]\\ntimestamp-datadir = FALSE\\ntimestamp-resultdir = FALSE\\nresultdir = results\\ndatadir = %s/data\\n"
+        settings_of_all = ("timestamp-datadir = FALSE", "timestamp-resultdir = FALSE", "resultdir = results")
+        fixed = "".join(f"{line}\\n" for line in ("[global]", *settings_of_all, "datadir = %s/data"))
         self.prerun_cmds = [
             *self.prerun_cmds, "rm -rf results", f"{{ printf '{fixed}' \"$folder\"; cat {SETTINGS}; }} > {CONFIG}"
         ]  # fmt: skip
@@ -104,7 +105,7 @@ class Io500Check(Rated, OnStorage, Scaled, KappaCheck):
         return easy_mib, math.ceil(HARD_SHARE * easy_mib * 2**20 / HARD_TRANSFER_BYTES), max(items, 1)
 
     def expected_s(self):
-        return BESIDES_S + (len(io500.WRITES) + PHASES_OF_STONEWALL) * self.stonewall_s
+        return BESIDES_S + (len(io500.WRITES) + PHASES_BESIDES) * self.stonewall_s
 
     def most_bytes(self):
         easy_mib, segments, items = self.sizes()

@@ -96,10 +96,11 @@ def test_hpl_solves_for_two_minutes_what_fits_into_the_memory(changes, order):
     assert 30 < expected_s <= 150 or not check.solve_s
 
 
+# Less by what is no whole transfer of a rank.
 @pytest.mark.parametrize(("nodes", "gib"), [(2, 1.25), (32, 10)])
 def test_a_short_io500_writes_its_files_at_most(nodes, gib):
     check = SimpleNamespace(
         num_nodes_used=nodes, num_tasks=nodes * 48, node_mib=256, least_mib=1024, node_items=2000, most_items=16384,
     )  # fmt: skip
     check.sizes = lambda: Io500Check.sizes(check)
-    assert 0.95 * gib < Io500Check.most_bytes(check) / 2**30 < 1.05 * gib + 0.1
+    assert 0.7 * gib < Io500Check.most_bytes(check) / 2**30 < gib + 0.1
