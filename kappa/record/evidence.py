@@ -245,6 +245,7 @@ class Measurement(Figures, frozen=True):
     ``load_by_others`` is by node, or of ``this machine`` where nodes share one; ``robbed`` says why that was too
     much to blame a node. ``hung_on`` are the nodes that kept it from being measured; ``ended_by_slurm`` is the state in
     which Slurm ended the job, which says nothing of a node.
+    ``validity`` says of a benchmark with rules whether its result is valid by these.
     """
 
     curves: dict[str, Curve] = {}
@@ -258,6 +259,7 @@ class Measurement(Figures, frozen=True):
     robbed: str = ""
     hung_on: tuple[str, ...] = ()
     ended_by_slurm: str = ""
+    validity: str = ""
 
     def __post_init__(self) -> None:
         if self.perfvalues is None and any(getattr(self, name) for name in self.__struct_fields__):

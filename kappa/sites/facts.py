@@ -28,6 +28,8 @@ def embedded_cluster(repository: pathlib.Path) -> dict[str, Any]:
         "nodes": nodes,
         "half_of_nodes": nodes // 2,
         "cores_per_node": cores,
+        # Of the machine: any one node may use all of it, and Slurm is told the same.
+        "memory_gib_per_node": os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") / 2**30,
         "peak_gflops_per_core": _peak_gflops_per_core(),
         "gpu_features": ["nvidia"] if pathlib.Path("/dev/nvidia0").exists() else [],
         # Of packages that mode full alone needs, and installs.

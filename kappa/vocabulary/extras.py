@@ -113,7 +113,9 @@ class PartitionExtras(Struct, forbid_unknown_fields=True, frozen=True, kw_only=T
     peak_gflops_per_gpu: Annotated[
         Positive | None, _said("the same of a GPU", "HplNvidia, HplNvidiaScaling", "Gflop/s")
     ] = None
-    memory_gib_per_node: Annotated[Positive | None, _said("for HPL's problem size", "Hpl, HplScaling", "GiB")] = None
+    memory_gib_per_node: Annotated[
+        Positive | None, _said("for the problem sizes of HPL and HPCG", "Hpl, HplScaling, Hpcg", "GiB")
+    ] = None
     gpu_memory_gib: Annotated[
         Positive | None, _said("of one GPU, for HPL's problem size", "HplNvidia, HplNvidiaScaling", "GiB")
     ] = None

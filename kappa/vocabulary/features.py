@@ -95,6 +95,7 @@ ENVIRONMENT_FEATURES = {
     "osu-cuda": EnvironmentFeature("the suite with `-d cuda`: `-c` is demanded here as well"),
     "hpl": EnvironmentFeature("`xhpl` or `hpcc`", "hpl"),
     "hpcc": EnvironmentFeature("`hpcc`"),
+    "hpcg": EnvironmentFeature("`xhpcg`"),
     "stream": EnvironmentFeature("`stream` or `likwid-bench`", "stream"),
     "numactl": EnvironmentFeature("`numactl`"),
     "hpl-nvidia": EnvironmentFeature(
@@ -107,6 +108,7 @@ ENVIRONMENT_FEATURES = {
     "fio": EnvironmentFeature("`fio`"),
     "ior": EnvironmentFeature("`ior`"),
     "mdtest": EnvironmentFeature("`mdtest`"),
+    "io500": EnvironmentFeature("`io500`"),
     "iozone": EnvironmentFeature("`iozone`"),
     "btio": EnvironmentFeature("`bt.CLASS.x.mpi_io_full`, `bt.CLASS.x.mpi_io_simple`, `bt.CLASS.x.ep_io`"),
     "lammps": EnvironmentFeature("`lmp`: LAMMPS with MPI"),

@@ -21,6 +21,8 @@ class Evidence(rfm.RegressionTestPlugin):
     findings = rfmb.variable(list, value=[], loggable=True)
     suspects = rfmb.variable(typ.List[str], value=[], loggable=True)
     hint = rfmb.variable(str, value="", loggable=True)
+    #: Of a benchmark with rules: ``valid by RULES``, or what of them the result does not keep.
+    validity = rfmb.variable(str, value="", loggable=True)
 
     def evidence(self):
         """All of it, by the names of the variables."""

@@ -42,6 +42,8 @@ class Quantity(Enum):
     #: Two hundred exaflop/s; NPB counts operations in the same way.
     MOP_S = "Mop/s", 2e14
     GFLOP_S = "Gflop/s", 2e11
+    #: Floating-point operations of one run: that for a year.
+    OPERATIONS = "operations", 6.4e27
     #: Updates of random words: a thousand times the fastest list of HPC Challenge.
     GUP_S = "GUP/s", 1e6
     TFLOP_S = "Tflop/s", 2e8
@@ -52,6 +54,8 @@ class Quantity(Enum):
     #: Written in one run: as much as the largest file system holds.
     BYTES = "bytes", 9e17
     MB = "MB", 9e11
+    #: Memory of all nodes of a machine: a thousand times the largest.
+    GB = "GB", 1e10
     MIB = "MiB", 9e11
     #: A file system: what 64 bits hold, for those without an end say so (8 EiB of AWS's EFS).
     FILE_SYSTEM_BYTES = "bytes", 2.0**64

@@ -26,7 +26,7 @@ class Listing:
 
 def listings(cases: Sequence[CaseVerdict]) -> list[Listing]:
     """The tables that hold anything."""
-    tables = [_jobs(cases), _machines(cases), _specs(cases), _files(cases), _references(cases)]
+    tables = [_validity(cases), _jobs(cases), _machines(cases), _specs(cases), _files(cases), _references(cases)]
     return [table for table in tables if table.rows]
 
 
@@ -34,6 +34,12 @@ def suite_revisions(cases: Sequence[CaseVerdict]) -> list[str]:
     """Every revision of the suite that these cases came from; more than one is worth a question."""
     recorded = {_fact(verdict, "suite_revision") for verdict in cases if verdict.case.provenance.suite_revision}
     return sorted(recorded | {verdict.case.census.suite_revision for verdict in cases if verdict.case.census})
+
+
+def _validity(cases: Sequence[CaseVerdict]) -> Listing:
+    """Of benchmarks whose rules say when a result is valid: whether it is, or what it lacks."""
+    rows = [(verdict.case.title, one_line(verdict.case.validity, 500)) for verdict in cases if verdict.case.validity]
+    return Listing("By the benchmark's rules", ("Check", "Result"), rows)
 
 
 def _jobs(cases: Sequence[CaseVerdict]) -> Listing:

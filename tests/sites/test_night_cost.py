@@ -12,7 +12,7 @@ from tests.sites.dry_run import EXAMPLES, dry_run
 MOST_NODE_HOURS = 50
 MOST_BYTES = 2 * 2**40
 # Those that write where they measure; all of them are bounded by time, by requests or by a class.
-WRITING = {"BtIo", "Fio", "IorEasy", "IorHard", "IorNode", "Iozone", "Mdtest", "NodeScratch"}
+WRITING = {"BtIo", "Fio", "Io500Short", "IorEasy", "IorHard", "IorNode", "Iozone", "Mdtest", "NodeScratch"}
 
 
 @pytest.fixture(scope="module", params=EXAMPLES)

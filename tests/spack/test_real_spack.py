@@ -1,4 +1,4 @@
-"""Installs `mpi-io` and `app` with a real Spack and runs the checks that they serve on an embedded cluster.
+"""Installs `mpi-io`, `app` and `rated` with a real Spack and runs the checks that they serve on an embedded cluster.
 
 Run by `make test-spack` only. Whatever is already installed and up to date is taken as it is.
 """
@@ -20,12 +20,13 @@ from spack_envs.installer.state import Site, state_root
 pytestmark = pytest.mark.skipif(
     not os.environ.get("KAPPA_SPACK_ROOT"), reason="KAPPA_SPACK_ROOT names no Spack: `make test-spack` says more"
 )
-ENVIRONMENTS = ("mpi-io", "app")
+ENVIRONMENTS = ("mpi-io", "app", "rated")
 RESULTS = table.REPOSITORY / "results/spack"
 CHECKS = {
     "OsuLatency": "mpi-io", "OsuBandwidth": "mpi-io", "OsuAllreduce": "mpi-io", "Hpl": "mpi-io", "Hpcc": "mpi-io",
     "Stream": "mpi-io", "IorEasy": "mpi-io", "IorHard": "mpi-io", "Mdtest": "mpi-io", "Iozone": "mpi-io",
     "BtIo": "mpi-io", "EmtScaling": "app", "EmtCorrectness": "app",
+    "HpcgShort": "rated", "Io500Short": "rated",
 }  # fmt: skip
 
 

@@ -6,6 +6,7 @@ import pytest
 
 from reframe_checks.compute.hpl_base import SolvesOne
 from reframe_checks.storage.fio_phases import FioPhases
+from reframe_checks.storage.io500 import Io500Check
 from reframe_checks.storage.ior import HARD_TRANSFER_BYTES, IorCheck
 from reframe_checks.storage.iozone import Iozone
 from reframe_checks.storage.mdtest import Mdtest
@@ -96,3 +97,13 @@ def test_hpl_solves_for_two_minutes_what_fits_into_the_memory(changes, order):
     assert abs(check.chosen_order() - order) <= 192
     expected_s = SolvesOne.expected_s(check)
     assert 30 < expected_s <= 150 or not check.solve_s
+
+
+# Less by what is no whole transfer of a rank.
+@pytest.mark.parametrize(("nodes", "gib"), [(2, 1.25), (32, 10)])
+def test_a_short_io500_writes_its_files_at_most(nodes, gib):
+    check = SimpleNamespace(
+        num_nodes_used=nodes, num_tasks=nodes * 48, node_mib=256, least_mib=1024, node_items=2000, most_items=16384,
+    )  # fmt: skip
+    check.sizes = lambda: Io500Check.sizes(check)
+    assert 0.7 * gib < Io500Check.most_bytes(check) / 2**30 < gib + 0.1

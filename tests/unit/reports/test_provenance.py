@@ -23,3 +23,10 @@ def test_what_spack_built_is_listed_once_with_compiler_and_mpi(tmp_path):
 
 def test_without_spack_there_is_no_such_table(tmp_path):
     assert "Built by Spack" not in tables(complete(), tmp_path)
+
+
+def test_a_short_form_says_that_it_is_no_valid_result(tmp_path):
+    short = {**latency(), "validity": "not a valid result by HPCG's rules: 60 s of 1800 s"}
+    (row,) = tables(complete(short), tmp_path)["By the benchmark's rules"].rows
+    assert row[1] == short["validity"]
+    assert "By the benchmark's rules" not in tables(complete(), tmp_path)

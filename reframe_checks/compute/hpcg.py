@@ -1,0 +1,144 @@
+"""HPCG: conjugate gradients with a multigrid preconditioner on a sparse matrix, limited by memory and its latency.
+
+HPCG's rules: its tests of convergence, symmetry and reproducibility pass; the timed iterations take 1800 s; the problem
+takes a quarter of the nodes' memory. ``Hpcg`` keeps them, and fails if its result is not valid. ``HpcgShort``, for
+nights, solves a smaller problem for a minute: its speed is gated against runs of the same form, and is no rating.
+
+Ranks have a core each: the reference version's preconditioner, which a plain build runs, has no threads.
+"""
+
+import math
+import pathlib
+
+import reframe as rfm
+import reframe.core.builtins as rfmb
+from reframe.core.exceptions import SanityError
+
+from kappa.vocabulary.tunables import Tunable
+from reframe_checks.base.check import KappaCheck
+from reframe_checks.base.rated import Rated
+from reframe_checks.base.scaled import Scaled
+from reframe_checks.compute.hpcg_input import hpcg_dat, local_grid
+from reframe_checks.parsers import hpcg
+
+REPORT = "hpcg.txt"
+# HPCG's rule: of main memory.
+LEAST_MEMORY = 0.25
+# HPCG says by the time of one set of iterations how many it times: on cores that others use, too, they may take less.
+MARGIN = 1.05
+# Of its data: the reference's iterations, its tests, and a set to say how many are timed.
+PASSES_BESIDES = 400
+# To say how long a case takes: not what a core should reach.
+ASSUMED_CORE_BYTES_S = 2e9
+
+
+class HpcgCheck(Rated, Scaled, KappaCheck):
+    family = "compute/hpcg"
+    needs_partition = ["compute"]
+    needs_environ = ["hpcg"]
+    scale = rfmb.parameter(["one_node", "whole_partition"], loggable=True)
+    executable = "xhpcg"
+    rules = "HPCG's rules"
+    time_limit = "90m"
+    informational = ["memory_bandwidth", "memory_share"]
+    hint = "compare with Stream on the same nodes: both follow memory; then with OsuAllreduce, which ends each product"
+
+    running_s = rfmb.variable(int)
+    memory_fraction = rfmb.variable(float)
+    threads = rfmb.variable(int, value=1)
+    tunable = {
+        "running_s": Tunable("whole number", "s", "of timed iterations"),
+        "memory_fraction": Tunable("number", "", "share of the memory that the problem takes, at least"),
+        "threads": Tunable("whole number", "", "of each rank, for builds whose preconditioner has threads"),
+    }
+
+    @rfmb.run_after("setup")
+    def lay_out_threads(self):
+        if self.threads > 1:
+            nodes, self.num_tasks_per_node = self.num_nodes_used, max(self.cores_per_node // self.threads, 1)
+            self.num_tasks, self.num_cpus_per_task = nodes * self.num_tasks_per_node, self.threads
+        # A site may end a step that hangs, sooner than this one takes.
+        self.env_vars = {"OMP_NUM_THREADS": self.threads, "SLURM_TIMELIMIT": int(self.time_limit) // 60}
+
+    @rfmb.run_before("run")
+    def write_input(self):
+        self.local_grid = local_grid(self.memory_fraction * self.rank_memory_bytes)
+        text = hpcg_dat(self.local_grid, self.asked_s)
+        pathlib.Path(self.stagedir, "hpcg.dat").write_text(text, encoding="utf-8")
+        # HPCG puts the time into the report's name.
+        self.prerun_cmds = [*self.prerun_cmds, "rm -f HPCG-Benchmark*"]
+        self.postrun_cmds = [f"mv HPCG-Benchmark* {REPORT}", *self.postrun_cmds]
+
+    @property
+    def asked_s(self):
+        return math.ceil(self.running_s * MARGIN)
+
+    @property
+    def node_memory_bytes(self):
+        extras = self.current_partition.extras
+        return self.stated("extras/memory_gib_per_node", extras.get("memory_gib_per_node")) * 2**30
+
+    @property
+    def rank_memory_bytes(self):
+        return self.node_memory_bytes / self.num_tasks_per_node
+
+    def expected_s(self):
+        passes = PASSES_BESIDES * self.memory_fraction * self.rank_memory_bytes
+        return self.asked_s + passes / (ASSUMED_CORE_BYTES_S * self.threads)
+
+    @rfmb.sanity_function
+    def tests_passed(self):
+        self.result = self.parsed(hpcg.parse, self.output_text(REPORT))
+        found = (self.result.ranks, self.result.threads, self.result.local_grid)
+        if found != (self.num_tasks, self.threads, self.local_grid):
+            asked = f"{self.num_tasks} ranks of {self.threads} threads with {self.local_grid} cells"
+            ran = f"{found[0]} ranks of {found[1]} threads with {found[2]} cells"
+            raise SanityError(f"HPCG ran {ran}, asked for {asked}")
+        failed = [name for name, passed in self.result.passed.items() if not passed]
+        if failed:
+            raise SanityError(f"HPCG's test of {', '.join(failed)} FAILED: a node computes wrong results")
+        self.share_of_memory = self.result.memory_gb * 1e9 / (self.num_nodes_used * self.node_memory_bytes)
+        self.judge_by_rules(broken_rules(self.result.total_s, self.share_of_memory))
+        return True
+
+    @rfmb.performance_function("Gflop/s")
+    def gflops(self):
+        return self.result.gflops
+
+    @rfmb.performance_function("GB/s")
+    def memory_bandwidth(self):
+        """By HPCG's count of what it reads and writes: of numbers that caches kept, too."""
+        return self.result.raw_gb_s
+
+    @rfmb.performance_function("")
+    def memory_share(self):
+        return self.share_of_memory
+
+
+def broken_rules(total_s, share_of_memory):
+    """What a run whose tests passed lacks of a valid result."""
+    broken = []
+    if total_s < hpcg.OFFICIAL_S:
+        broken.append(f"{total_s:.0f} s of {hpcg.OFFICIAL_S} s")
+    if share_of_memory < LEAST_MEMORY:
+        broken.append(f"{share_of_memory:.1%} of the memory, not {LEAST_MEMORY:.0%}")
+    return broken
+
+
+@rfm.simple_test
+class Hpcg(HpcgCheck):
+    descr = "HPCG by its rules: Gflop/s"
+    modes = ("acceptance",)
+    estimated_s = 2200
+    running_s = hpcg.OFFICIAL_S
+    memory_fraction = LEAST_MEMORY
+
+
+@rfm.simple_test
+class HpcgShort(HpcgCheck):
+    descr = "HPCG for a minute: Gflop/s of a short form, no rating"
+    modes = ("nightly",)
+    must_be_valid = False
+    estimated_s = 90
+    running_s = 60
+    memory_fraction = 0.02

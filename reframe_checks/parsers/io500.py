@@ -1,0 +1,191 @@
+"""What ``io500`` writes: ``result.txt``, and ``result_summary.txt``, which it also prints.
+
+The score is the root of bandwidth times rate: the geometric means, in GiB/s of the four phases of IOR and in thousands
+a second of the eight of mdtest and find. ``result.txt`` ends with a checksum of version, scores and validity.
+"""
+
+import math
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from reframe_checks.parsers.text import INTEGER, Output, Quantity
+
+#: IO500's rules: the stonewall of phases that write, none of which may take less, s.
+STONEWALL_S = 300
+#: Phases with a score, in io500's order.
+PHASES = (
+    "ior-easy-write", "mdtest-easy-write", "ior-hard-write", "mdtest-hard-write", "find", "ior-easy-read",
+    "mdtest-easy-stat", "ior-hard-read", "mdtest-hard-stat", "mdtest-easy-delete", "mdtest-hard-read",
+    "mdtest-hard-delete",
+)  # fmt: skip
+WRITES = tuple(name for name in PHASES if name.endswith("-write"))
+
+_SCORE = r"([0-9]{1,12}\.[0-9]{6})"
+_MARK = r"(?: {1,2}(\[INVALID\]))?"
+_PAIR = re.compile(r"([\w-]{1,40}) *= (.*)")
+_SECTION = re.compile(r"\[([\w-]{1,40})\]")
+_MARKED_SCORE = re.compile(_SCORE + _MARK)
+_SECONDS = re.compile(r"[0-9]{1,9}\.[0-9]{4}")
+_RESULT = re.compile(
+    rf"\[RESULT\] +([\w-]{{1,40}}) +{_SCORE} (GiB/s|kIOPS) +: time ([0-9]{{1,9}}\.[0-9]{{3}}) seconds ?{_MARK}"
+)
+_TOTAL = re.compile(rf"\[SCORE ?\] Bandwidth {_SCORE} GiB/s +: IOPS {_SCORE} kiops +: TOTAL {_SCORE} ?{_MARK}")
+
+
+@dataclass(frozen=True)
+class Phase:
+    """``score`` in GiB/s of IOR's phases, else in thousands a second."""
+
+    score: float
+    seconds: float
+
+
+@dataclass(frozen=True)
+class Io500Result:
+    """``invalid``: io500 says so of the run, for a phase or for another reason."""
+
+    #: This and the number of ranks, ``procs``, are not in the summary.
+    version: str
+    procs: int
+    phases: dict[str, Phase]
+    bandwidth_gib_s: float
+    rate_k_s: float
+    total: float
+    invalid: bool
+
+    def broken_rules(self) -> list[str]:
+        """Why it is no valid result, whatever is written beside the score."""
+        short = [
+            f"{name} {self.phases[name].seconds:.1f} s of {STONEWALL_S} s"
+            for name in WRITES
+            if self.phases[name].seconds < STONEWALL_S
+        ]
+        return short or ["io500 says so"] * self.invalid
+
+
+def parse(text: str) -> Io500Result:
+    """``result.txt``.
+
+    :raises ParseError: a phase missing or twice, a score that does not follow from the others, a checksum of something
+        else.
+    """
+    output = Output.read("IO500's result.txt", text)
+    sections = _sections(output)
+    numbers = {name: number for name, (number, _) in sections.items()}
+
+    def value(section: str, key: str) -> str:
+        number, pairs = sections.get(section, (len(output.lines), {}))
+        if key not in pairs:
+            raise output.error(min(number + 1, len(output.lines)), f"`{key} = VALUE` in [{section}]")
+        return pairs[key]
+
+    phases = {}
+    for name in PHASES:
+        score, seconds = value(name, "score"), value(name, "t_delta")
+        if not re.fullmatch(_SCORE, score) or not _SECONDS.fullmatch(seconds):
+            raise output.error(numbers[name], f"score with six and t_delta with four decimals in [{name}]")
+        phases[name] = _phase(output, numbers[name], name, score, seconds)
+    marked = _MARKED_SCORE.fullmatch(value("SCORE", "SCORE"))
+    if not marked:
+        raise output.error(numbers["SCORE"], "`SCORE = NUMBER`, with [INVALID] or without")
+    version, means = value("run", "version"), [value("SCORE", key) for key in ("BW", "MD")]
+    if not all(re.fullmatch(_SCORE, mean) for mean in means):
+        raise output.error(numbers["SCORE"], "BW and MD with six decimals")
+    procs = value("run", "procs")
+    if not re.fullmatch(INTEGER, procs):
+        raise output.error(numbers["run"], "`procs = NUMBER` in [run]")
+    ranks = output.positive_integer(numbers["run"], "procs", procs, Quantity.RANKS)
+    result = _result(output, numbers["SCORE"], (version, ranks), phases, [*means, marked[1]], bool(marked[2]))
+    hashed = {name: sections[name][1]["score"] for name in PHASES}
+    hashed |= {"version": version, "BW": means[0], "MD": means[1], "SCORE": marked[1]}
+    if value("SCORE", "hash") != checksum(hashed | ({"valid": "NO"} if result.invalid else {})):
+        raise output.error(numbers["SCORE"], "the checksum of version, scores and validity: one was changed")
+    return result
+
+
+def parse_summary(text: str) -> Io500Result:
+    """``result_summary.txt``, or what io500 prints of it.
+
+    :raises ParseError: a phase missing or twice, a score that does not follow from the others.
+    """
+    output = Output.read("IO500's summary", text)
+    phases: dict[str, Phase] = {}
+    marked = False
+    for number, result in output.find(_RESULT):
+        name, score, unit, seconds, mark = result.groups()
+        if name not in PHASES or name in phases or (unit == "GiB/s") != name.startswith("ior"):
+            raise output.error(number, "each phase once, in its unit")
+        phases[name] = _phase(output, number, name, score, seconds)
+        marked |= bool(mark)
+    number, total = output.one(_TOTAL, "`[SCORE ] Bandwidth N GiB/s : IOPS N kiops : TOTAL N`")
+    missing = [name for name in PHASES if name not in phases]
+    if missing:
+        raise output.error(number, f"`[RESULT] {missing[0]} …` before")
+    if marked and not total[4]:
+        raise output.error(number, "[INVALID] behind the total, as behind a phase")
+    return _result(output, number, ("", 0), phases, list(total.groups()[:3]), bool(total[4]))
+
+
+def checksum(pairs: Mapping[str, str]) -> str:
+    """``u_hash_update_key_val`` of io500: over each key and its value, in any order."""
+    combined = 0
+    for key, value in pairs.items():
+        one = 0
+        for char in key + value:
+            one = ((one << 2 | one >> 30) + ord(char)) & 0xFFFFFFFF
+        combined ^= one
+    return f"{combined:X}"
+
+
+def _sections(output: Output) -> dict[str, tuple[int, dict[str, str]]]:
+    """Line and pairs of each section."""
+    sections: dict[str, tuple[int, dict[str, str]]] = {}
+    pairs: dict[str, str] = {}
+    for number, line in enumerate(output.lines, start=1):
+        section, pair = _SECTION.fullmatch(line), _PAIR.fullmatch(line)
+        if section:
+            if section[1] in sections:
+                raise output.error(number, f"[{section[1]}] once")
+            pairs = {}
+            sections[section[1]] = (number, pairs)
+        elif pair:
+            if pair[1] in pairs:
+                raise output.error(number, f"`{pair[1]}` once in its section")
+            pairs[pair[1]] = pair[2].strip()
+        elif line and not line.startswith(";"):
+            raise output.error(number, "`[SECTION]`, `KEY = VALUE` or a comment")
+    return sections
+
+
+def _phase(output: Output, number: int, name: str, score: str, seconds: str) -> Phase:
+    quantity = Quantity.GB_S if name.startswith("ior") else Quantity.IO_S
+    return Phase(
+        output.positive(number, f"score of {name}", score, quantity),
+        output.positive(number, f"time of {name}", seconds, Quantity.RUN_S),
+    )
+
+
+def _result(
+    output: Output, number: int, run: tuple[str, int], phases: dict[str, Phase], scores: list[str], invalid: bool
+) -> Io500Result:
+    bandwidth, rate, total = map(float, scores)
+    for name, stated, of_ior in (("bandwidth", bandwidth, True), ("IOPS", rate, False)):
+        chosen = [phase.score for phase_name, phase in phases.items() if phase_name.startswith("ior") == of_ior]
+        mean = math.exp(math.fsum(map(math.log, chosen)) / len(chosen))
+        # By the last of six decimals of each.
+        slack = 1e-6 + mean * math.fsum(0.5e-6 / score for score in chosen) / len(chosen)
+        if abs(stated - mean) > slack:
+            raise output.error(number, f"{name} of {mean:.6f}, the geometric mean of its phases")
+    computed = math.sqrt(bandwidth * rate)
+    if abs(total - computed) > 1e-6 + computed * 0.25e-6 * (1 / bandwidth + 1 / rate):
+        raise output.error(number, f"a total of {computed:.6f}, by bandwidth and IOPS")
+    return Io500Result(*run, phases, bandwidth, rate, total, invalid)
+
+
+def same_run(result: Io500Result, summary: Io500Result) -> bool:
+    """Whether ``result.txt`` and the summary tell of the same: the times of this have a decimal less."""
+    return (result.total, result.invalid) == (summary.total, summary.invalid) and all(
+        phase.score == summary.phases[name].score and abs(phase.seconds - summary.phases[name].seconds) < 0.0006
+        for name, phase in result.phases.items()
+    )

@@ -1,0 +1,154 @@
+"""IO500: IOR and mdtest, easy and hard, and a find over all files, by the rules of the IO500 list.
+
+Phases that write end at a stonewall, with wear-out: each rank goes on to what the fastest had reached. By the rules it
+is 300 s, and none of these phases may end sooner because its files were too small. ``Io500`` keeps that, and fails if
+its result is not valid. ``Io500Short``, for nights, has a stonewall of seconds and small files: its figures are gated
+against runs of the same form, and are no score of IO500.
+"""
+
+import math
+import pathlib
+
+import reframe as rfm
+import reframe.core.builtins as rfmb
+from reframe.core.exceptions import SanityError
+from reframe.utility import sanity as sn
+
+from kappa.vocabulary.tunables import Tunable
+from reframe_checks.base.check import KappaCheck
+from reframe_checks.base.on_storage import OnStorage
+from reframe_checks.base.rated import Rated
+from reframe_checks.base.scaled import Scaled
+from reframe_checks.parsers import io500
+
+RESULT, SUMMARY = "results/result.txt", "results/result_summary.txt"
+SETTINGS, CONFIG = "phases.ini", "io500.ini"
+HARD_TRANSFER_BYTES, HARD_FILE_BYTES = 47008, 3901
+EASY_TRANSFER_MIB = 2
+# Of what the easy files have, the one of the hard phase, which is written by small parts.
+HARD_SHARE = 0.25
+# What reads, looks up or removes takes as long as writing, by and large; one phase has no score.
+PHASES_BESIDES = 9
+BESIDES_S = 15
+
+
+class Io500Check(Rated, OnStorage, Scaled, KappaCheck):
+    family = "storage/io500"
+    needs_environ = ["io500"]
+    scale = rfmb.parameter(["two_nodes", "whole_partition"], loggable=True)
+    executable = "io500"
+    executable_opts = [CONFIG]
+    rules = "IO500's rules"
+    cache_defeat = "fsync before close; IOR reads what another node wrote (-C -Q 1), mdtest what a rank did (-N 1)"
+    hint = "compare its phases with IorEasy, IorHard and Mdtest on the same target; look at the metadata server's load"
+
+    stonewall_s = rfmb.variable(int)
+    node_mib = rfmb.variable(int)
+    least_mib = rfmb.variable(int, value=0)
+    node_items = rfmb.variable(int)
+    most_items = rfmb.variable(int, value=0)
+    tunable = {
+        "stonewall_s": Tunable("whole number", "s", "after which phases that write end"),
+        "node_mib": Tunable("whole number", "MiB", "of a node's easy files, at most; a quarter of it of the hard one"),
+        "least_mib": Tunable("whole number", "MiB", "of all easy files, however few the nodes are"),
+        "node_items": Tunable("whole number", "", "files of mdtest for each node, at most"),
+        "most_items": Tunable("whole number", "", "files of mdtest on all nodes, at most; 0: no bound"),
+    }
+
+    @rfmb.run_after("init")
+    def declare_metrics(self):
+        self.perf_variables = {
+            **{name.replace("-", "_"): sn.make_performance_function(self.score_of(name),
+               "GiB/s" if name.startswith("ior") else "k/s") for name in io500.PHASES},
+            "bandwidth": sn.make_performance_function(self.value_of("bandwidth_gib_s"), "GiB/s"),
+            "rate": sn.make_performance_function(self.value_of("rate_k_s"), "k/s"),
+            "score": sn.make_performance_function(self.value_of("total"), ""),
+        }  # fmt: skip
+
+    @rfmb.deferrable
+    def score_of(self, phase):
+        return self.result.phases[phase].score
+
+    @rfmb.deferrable
+    def value_of(self, name):
+        return getattr(self.result, name)
+
+    @rfmb.run_before("run")
+    def write_settings(self):
+        easy_mib, segments, items = self.sizes()
+        settings = {
+            "debug": {"stonewall-time": self.stonewall_s},
+            "ior-easy": {"blockSize": f"{easy_mib}m", "transferSize": f"{EASY_TRANSFER_MIB}m"},
+            "ior-hard": {"segmentCount": segments},
+            "mdtest-easy": {"n": items},
+            "mdtest-hard": {"n": items},
+        }
+        text = "".join(
+            f"[{section}]\n" + "".join(f"{key} = {value}\n" for key, value in pairs.items())
+            for section, pairs in settings.items()
+        )
+        pathlib.Path(self.stagedir, SETTINGS).write_text(text, encoding="utf-8")
+        settings_of_all = ("timestamp-datadir = FALSE", "timestamp-resultdir = FALSE", "resultdir = results")
+        fixed = "".join(f"{line}\\n" for line in ("[global]", *settings_of_all, "datadir = %s/data"))
+        self.prerun_cmds = [
+            *self.prerun_cmds, "rm -rf results", f"{{ printf '{fixed}' \"$folder\"; cat {SETTINGS}; }} > {CONFIG}"
+        ]  # fmt: skip
+        # A site may end a step that hangs, sooner than this one takes.
+        self.env_vars = {"SLURM_TIMELIMIT": int(self.time_limit) // 60}
+
+    def sizes(self):
+        """Of each rank: MiB of its easy file, segments of the hard one, and mdtest's files."""
+        easy_mib = max(self.node_mib * self.num_nodes_used, self.least_mib) // self.num_tasks
+        easy_mib = max(easy_mib // EASY_TRANSFER_MIB, 1) * EASY_TRANSFER_MIB
+        items = self.node_items * self.num_nodes_used
+        items = min(items, self.most_items or items) // self.num_tasks
+        return easy_mib, math.ceil(HARD_SHARE * easy_mib * 2**20 / HARD_TRANSFER_BYTES), max(items, 1)
+
+    def expected_s(self):
+        return BESIDES_S + (len(io500.WRITES) + PHASES_BESIDES) * self.stonewall_s
+
+    def most_bytes(self):
+        easy_mib, segments, items = self.sizes()
+        return self.num_tasks * (easy_mib * 2**20 + segments * HARD_TRANSFER_BYTES + items * HARD_FILE_BYTES)
+
+    def wrote_bytes(self):
+        """By bandwidth and time of the phases that wrote; mdtest's small files go without."""
+        phases = (self.result.phases[name] for name in io500.WRITES if name.startswith("ior"))
+        return min(int(sum(phase.score * phase.seconds for phase in phases) * 2**30), self.most_bytes())
+
+    @rfmb.sanity_function
+    def read_results(self):
+        self.require_striping()
+        self.result = self.parsed(io500.parse, self.output_text(RESULT))
+        if not io500.same_run(self.result, self.parsed(io500.parse_summary, self.output_text(SUMMARY))):
+            raise SanityError(f"{RESULT} and {SUMMARY} tell of different runs")
+        if self.result.procs != self.num_tasks:
+            raise SanityError(f"IO500 ran on {self.result.procs} ranks, asked for {self.num_tasks}")
+        self.judge_by_rules(self.result.broken_rules())
+        return True
+
+
+@rfm.simple_test
+class Io500(Io500Check):
+    descr = "IO500 by its rules: its score and that of each phase"
+    modes = ("acceptance",)
+    estimated_s = 3600
+    time_limit = "4h"
+    stonewall_s = io500.STONEWALL_S
+    # What a node does not write in 300 s: else a phase ends before its stonewall, and the result is not valid.
+    node_mib = 3 * 2**20
+    node_items = 10_000_000
+
+
+@rfm.simple_test
+class Io500Short(Io500Check):
+    descr = "IO500's phases for seconds: a short form, no score"
+    modes = ("nightly",)
+    must_be_valid = False
+    estimated_s = 75
+    time_limit = "30m"
+    stonewall_s = 5
+    node_mib = 256
+    least_mib = 1024
+    node_items = 2000
+    most_items = 16384

@@ -1,0 +1,29 @@
+"""A benchmark with rules: what is no valid result fails, unless the check is a short form, which says so."""
+
+from types import SimpleNamespace
+
+import pytest
+from reframe.core.exceptions import SanityError
+
+from reframe_checks.base.rated import Rated
+
+SAID = "not a valid result by HPCG's rules: 60 s of 1800 s"
+
+
+def judged(broken, must_be_valid):
+    check = SimpleNamespace(rules="HPCG's rules", must_be_valid=must_be_valid)
+    Rated.judge_by_rules(check, broken)
+    return check.validity
+
+
+def test_a_result_that_keeps_the_rules_is_valid():
+    assert judged([], True) == judged([], False) == "valid by HPCG's rules"
+
+
+def test_one_that_does_not_fails():
+    with pytest.raises(SanityError, match=SAID):
+        judged(["60 s of 1800 s"], True)
+
+
+def test_a_short_form_says_what_it_lacks():
+    assert judged(["60 s of 1800 s"], False) == SAID
