@@ -74,10 +74,11 @@ class Matrix(Struct, frozen=True):
 
 
 class Finding(Struct, frozen=True):
-    """What a check has against a node, link or switch. ``score`` is how many times the noise it stands out, ``None``
+    """What a check has against a node, link or switch, or against an adapter that is slow on all nodes (``rail``, which
+    blames no ``nodes``). ``score`` is how many times the noise it stands out, ``None``
     where nothing could be measured; ``slowdown`` is how many times slower than its like it is."""
 
-    kind: Literal["node", "link", "switch"]
+    kind: Literal["node", "link", "switch", "rail"]
     name: str
     nodes: tuple[str, ...]
     quantity: str
