@@ -117,6 +117,7 @@ ENVIRONMENT_FEATURES = {
     "mpi-rendezvous": EnvironmentFeature("an MPI that sends long messages in another way when told so", "rendezvous"),
     "mpi-unreliable": EnvironmentFeature("an MPI that takes unreliable datagrams when told so", "unreliable"),
     "mpi-short-queues": EnvironmentFeature("an MPI that keeps short queues when told so", "short_queues"),
+    "mpi-sharp": EnvironmentFeature("an MPI that sums in the network when told so", "sharp"),
     "sweep-build": EnvironmentFeature(
         f"{_BUILT_HERE}, OpenMP, nlohmann-json, CLI11, Eigen, for the suite's own programs", "build_dir"
     ),

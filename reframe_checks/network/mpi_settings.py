@@ -150,7 +150,7 @@ class TagMatching(MpiSettingCheck):
 @rfm.simple_test
 class RendezvousProtocol(MpiSettingCheck):
     descr = "Latency, message rate and bandwidth with another way of long messages, against MPI's own"
-    measured_s = 12
+    measured_s = 13
     needs_environ = ["sweep-build", "mpi-rendezvous"]
     setting = "rendezvous"
     hint = "compare UCX_RNDV_SCHEME and UCX_RNDV_THRESH, or the eager limit, with what MPI takes by itself"
@@ -159,7 +159,7 @@ class RendezvousProtocol(MpiSettingCheck):
 @rfm.simple_test
 class ShortQueues(MpiSettingCheck):
     descr = "Latency, message rate and bandwidth with short queues, against MPI's own"
-    measured_s = 12
+    measured_s = 13
     needs_environ = ["sweep-build", "mpi-short-queues"]
     setting = "short_queues"
     hint = "short queues save memory for each connection; where they cost no rate, they are the better choice"

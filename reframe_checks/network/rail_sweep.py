@@ -30,7 +30,7 @@ from reframe_checks.parsers import ring_traffic
 class RailSweep(SeveralSteps, Scaled, KappaCheck):
     descr = "Bandwidth of every adapter of every node, each alone"
     family = "network/rails"
-    measured_s = 6
+    measured_s = 9
     needs_partition = [RAILS]
     needs_environ = ["sweep-build"]
     # PairSweep, every night, sees what they carry together.

@@ -34,7 +34,7 @@ OF_FEATURE = {
 # SHA-256 of what ran.
 OTHERWISE_KEPT = {
     "hpl-nvidia", "emt-build", "sweep-build", "btio", "mpi-preconnect", "mpi-tag-matching", "mpi-rendezvous",
-    "mpi-unreliable", "mpi-short-queues",
+    "mpi-unreliable", "mpi-short-queues", "mpi-sharp",
 }  # fmt: skip
 
 
