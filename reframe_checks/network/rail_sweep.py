@@ -3,8 +3,8 @@
 MPI is told to use one adapter alone (``only_over`` of the vocabulary), and each node sends to both of its neighbours
 and receives from both, all nodes at the same time (own program, ``src/ring_traffic``). A node's figure over an adapter
 is that to the better neighbour, in the slower direction; of several rounds, in which the adapters take turns, the best
-counts. The adapters' own counters prove that MPI did as it was told. One slow adapter of a node, an adapter that is slow on all
-nodes, and a node that is slow over all adapters are told apart in ``localise/rails.py``.
+counts. The adapters' own counters prove that MPI did as it was told. One slow adapter of a node, an adapter that is
+slow on all nodes, and a node that is slow over all adapters are told apart in ``localise/rails.py``.
 """
 
 import shlex

@@ -1,8 +1,8 @@
 """Which network, adapter and protocol MPI really uses: a fall back to TCP or to fewer rails is a failure that says so.
 
 Every node sends to both of its neighbours (own program, ``src/ring_traffic``) while the adapters' own counters are
-read, and the library is asked to say what it chose (Open MPI, UCX, Intel MPI). The site says what it expects (``transport`` of a
-partition); without that all nodes have to use the same adapters, of RDMA where there is RDMA.
+read, and the library is asked to say what it chose (Open MPI, UCX, Intel MPI). The site says what it expects
+(``transport`` of a partition); without that all nodes have to use the same adapters, of RDMA where there is RDMA.
 """
 
 import pathlib

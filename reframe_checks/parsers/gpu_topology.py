@@ -21,10 +21,7 @@ class GpuTopology:
     def groups(self) -> tuple[tuple[int, ...], ...]:
         """GPUs that a PCIe switch connects without the host, whose links to it they share."""
         gpus = range(len(self.relations))
-        found = {
-            tuple(b for b in gpus if a == b or self.relations[a][b] in _BEHIND_ONE_SWITCH)
-            for a in gpus
-        }  # fmt: skip
+        found = {tuple(b for b in gpus if a == b or self.relations[a][b] in _BEHIND_ONE_SWITCH) for a in gpus}
         return tuple(sorted(found))
 
 
@@ -41,7 +38,8 @@ def parse(text: str, *, expect_gpus: int) -> GpuTopology:
         if not found or int(found[1]) != row or len(relations := found[2].split()[:expect_gpus]) != expect_gpus:
             raise output.error(at, f"GPU{row} and its relation to each of {expect_gpus} GPUs")
         rows.append(tuple(relations))
-    if any((rows[a][b] == _SELF) != (a == b) or rows[a][b] != rows[b][a] for a in range(len(rows)) for b in range(a + 1)):
+    pairs = [(a, b) for a in range(expect_gpus) for b in range(a + 1)]
+    if any((rows[a][b] == _SELF) != (a == b) or rows[a][b] != rows[b][a] for a, b in pairs):
         raise output.error(number + 1, "X on the diagonal, and the same relation both ways")
     if number + expect_gpus < len(output.lines) and output.lines[number + expect_gpus].startswith("GPU"):
         raise output.error(number + 1 + expect_gpus, f"{expect_gpus} GPUs")

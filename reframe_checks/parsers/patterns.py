@@ -75,8 +75,8 @@ class NeighbourExchange(Measured):
 
 @dataclass(frozen=True)
 class PatternAllreduce(Measured):
-    """``times_us`` of the smallest size; ``sizes``: bytes -> times of each iteration. ``cpu_us``: bytes -> CPU time of a
-    rank in an iteration, the mean of all; empty of a simulation, where CPUs take none."""
+    """``times_us`` of the smallest size; ``sizes``: bytes -> times of each iteration. ``cpu_us``: bytes -> CPU time of
+    a rank in an iteration, the mean of all; empty of a simulation, where CPUs take none."""
 
     where: str
     aggregators: int

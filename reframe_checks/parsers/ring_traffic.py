@@ -3,7 +3,6 @@
 It is one JSON object.
 """
 
-import math
 from dataclasses import dataclass
 
 from reframe_checks.parsers.strict_json import Record
@@ -88,7 +87,7 @@ def _rates(node: Record, each_way: int) -> tuple[float, float]:
         seconds = node.number(f"from_{side}_s", Quantity.RUN_S, 0)
         rate = node.number(f"from_{side}_MBps", Quantity.MB_S, 0)
         # Six digits of each are printed.
-        if not math.isclose(rate * seconds, each_way / 1e6, rel_tol=2e-5):
+        if not seconds or f"{rate:.6g}" != f"{each_way / seconds / 1e6:.6g}":
             raise node.error("the bytes each way over the time", f"from_{side}_MBps")
         found.append(rate)
     return found[0], found[1]

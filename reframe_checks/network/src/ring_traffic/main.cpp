@@ -150,7 +150,10 @@ void measure(const sweep::World& world, const Options& options) {
         }
     }
     const auto each_way = options.mib * static_cast<std::int64_t>(kMessage);
-    const auto rate = [each_way](double seconds) { return sweep::rounded(static_cast<double>(each_way) / seconds / 1e6); };
+    // Of the time as it is printed, so that the two confirm each other to the last digit.
+    const auto rate = [each_way](double seconds) {
+        return sweep::rounded(static_cast<double>(each_way) / sweep::rounded(seconds) / 1e6);
+    };
     const json own = {{"rank", world.rank()}, {"node", sweep::own_node_name()}, {"adapters", adapters},
                       {"from_before_s", sweep::rounded(from_before_s)}, {"from_before_MBps", rate(from_before_s)},
                       {"from_next_s", sweep::rounded(from_next_s)}, {"from_next_MBps", rate(from_next_s)}};
