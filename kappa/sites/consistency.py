@@ -14,6 +14,7 @@ from kappa.vocabulary.features import (
     NEEDS_FEATURE,
     NODES_OF_FEATURE,
     PARTITION_FEATURES,
+    RAILS,
     STORAGE_FEATURES,
 )
 from kappa.vocabulary.modes import FULL, MODES
@@ -92,6 +93,8 @@ def _check_feature(file: YamlFile, at: Path, feature: str, partition: Partition,
         file.refuse(at, f"{feature} needs the key placements: {{{placement}: [OPTION, …]}}")
     if feature == "placement_gpus_other_socket" and partition.gpus_of_sockets is None:
         file.refuse(at, f"{feature} needs the key gpus_of_sockets")
+    if feature == RAILS and len(set(partition.rails or ())) < 2:
+        file.refuse(at, f"{feature} needs the key rails: [ADAPTER, ADAPTER, …], each once")
     if feature == "nvidia" and partition.gpus_per_node is None:
         file.refuse(at, f"{feature} needs the key gpus_per_node")
     if feature == "several_gpus" and (partition.gpus_per_node or 0) < 2:

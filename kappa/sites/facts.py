@@ -20,9 +20,10 @@ def embedded_cluster(repository: pathlib.Path) -> dict[str, Any]:
     state = pathlib.Path(os.environ.get("KAPPA_CLUSTER_STATE", repository / ".kappa/cluster"))
     try:
         options = json.loads((state / "run/instance.json").read_text(encoding="utf-8"))["options"]
-        nodes, cores = options["nodes"], options["cpus_per_node"]
+        # Clusters that were started before they had a choice of adapters have one.
+        nodes, cores, adapters = options["nodes"], options["cpus_per_node"], options.get("adapters", 1)
     except FileNotFoundError:
-        nodes, cores = 4, os.cpu_count()
+        nodes, cores, adapters = 4, os.cpu_count(), 2
     libraries = ("libc.so.6", "libmpi.so.40", "libopen-pal.so.40", "libopenblas.so.0", "libaio.so.1")
     return {
         "nodes": nodes,
@@ -30,6 +31,8 @@ def embedded_cluster(repository: pathlib.Path) -> dict[str, Any]:
         "cores_per_node": cores,
         # Of the machine: any one node may use all of it, and Slurm is told the same.
         "memory_gib_per_node": os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") / 2**30,
+        "adapters": [f"eth{number}" for number in range(adapters)] if adapters > 1 else None,
+        "rails": ["rails"] if adapters > 1 else [],
         "peak_gflops_per_core": _peak_gflops_per_core(),
         "gpu_features": ["nvidia"] if pathlib.Path("/dev/nvidia0").exists() else [],
         # Of packages that mode full alone needs, and installs.

@@ -13,6 +13,8 @@ from kappa.vocabulary.storage_targets import STORAGE_TARGETS
 Path = Annotated[str, Meta(pattern=r"^/", description="an absolute path")]
 Count = Annotated[int, Meta(ge=1)]
 Program = Annotated[str, Meta(pattern=r"^[\w./+-]+$", description="a program's name or path")]
+#: Of a job's environment.
+Variables = Annotated[dict[Annotated[str, Meta(pattern=r"^[A-Za-z_]\w*$")], str | int], Meta(min_length=1)]
 Positive = Annotated[float, Meta(gt=0)]
 
 
@@ -155,6 +157,17 @@ class PartitionExtras(Struct, forbid_unknown_fields=True, frozen=True, kw_only=T
             "TransportUsed",
         ),
     ] = None
+    rails: Annotated[
+        Annotated[
+            list[Annotated[str, Meta(pattern=r"^[A-Za-z][\w.-]*(:[0-9]+)?$")]], Meta(min_length=2, max_length=64)
+        ]
+        | None,
+        _said(
+            "`[mlx5_0:1, mlx5_1:1]`: the adapters of each node that are alike, ports of RDMA adapters or network "
+            "interfaces, whether or not MPI uses all of them by itself",
+            "RailSweep",
+        ),
+    ] = None
     also_in: Annotated[
         dict[str, list[str]],
         _said("`{MODE: [Class, …]}`: checks that run in a mode here besides those that say so", "every check"),
@@ -202,12 +215,50 @@ class EnvironmentExtras(Struct, forbid_unknown_fields=True, frozen=True, kw_only
         ),
     ] = None
     preconnect: Annotated[
-        dict[str, str | int],
+        Variables | None,
         _said(
             "`{VARIABLE: VALUE}` that let MPI connect all ranks at the start, as `OMPI_MCA_mpi_preconnect_mpi: 1`",
             "MpiMemoryPreconnected",
         ),
-    ] = {}
+    ] = None
+    tag_matching: Annotated[
+        Variables | None,
+        _said(
+            "`{VARIABLE: VALUE}` that have the adapter match tags, as `UCX_RC_MLX5_TM_ENABLE: y`",
+            "TagMatching, TagMatchingDepth",
+        ),
+    ] = None
+    rendezvous: Annotated[
+        Variables | None,
+        _said(
+            "the same for the way of long messages, as `UCX_RNDV_SCHEME: put_zcopy`, or "
+            "`OMPI_MCA_btl_tcp_eager_limit: 1024`",
+            "RendezvousProtocol",
+        ),
+    ] = None
+    unreliable: Annotated[
+        Variables | None,
+        _said(
+            "the same for unreliable datagrams in place of reliable connections, as `UCX_TLS: ud,sm,self`",
+            "UnreliableDatagrams, MpiMemoryUnreliable",
+        ),
+    ] = None
+    sharp: Annotated[
+        Variables | None,
+        _said(
+            "the same for sums in the network, with a log that says so, as `OMPI_MCA_coll_hcoll_enable: 1` with "
+            "`HCOLL_ENABLE_SHARP: 3` and `SHARP_COLL_LOG_LEVEL: 3`",
+            "OffloadedSums",
+        ),
+    ] = None
+    short_queues: Annotated[
+        Variables | None,
+        _said(
+            "the same for short queues, as `UCX_RC_TX_QUEUE_LEN: 16` with `UCX_RC_RX_QUEUE_LEN: 64`, or "
+            "`OMPI_MCA_btl_tcp_sndbuf: 16384` with `OMPI_MCA_btl_tcp_rcvbuf: 16384`",
+            "ShortQueues",
+        ),
+    ] = None
     cc: Annotated[
         Program | None, _said("C compiler of those programs, as `mpicc.mpich`; by default CMake's own", "CMakeProgram")
     ] = None

@@ -15,6 +15,7 @@ PATTERNS = "patterns"
 LARGE_PUTS = "large_puts"
 CONGESTION = "congestion"
 SHARP = "sharp"
+RAILS = "rails"
 MPI_BEHAVIOUR = "mpi_behaviour"
 #: What no simulated partition has, and most checks need: it is listed by none.
 NODES_THAT_EXIST = "nodes_that_exist"
@@ -65,6 +66,7 @@ PARTITION_FEATURES = {
     LARGE_PUTS: "takes one-sided puts of megabytes between nodes, as RDMA does; over TCP Open MPI's component pt2pt "
     "hangs in them",
     CONGESTION: "has four nodes or more, of which one half is measured while the other loads the network",
+    RAILS: "has several adapters in a node, each of which is measured alone; needs the key `rails`",
     SHARP: "has switches that reduce (SHARP), which its environments' variables switch on",
     MPI_BEHAVIOUR: "has the behaviour of its MPI libraries measured: any source, threads, memory, overlap, matching",
     "compute": "is measured by HPL, STREAM and the EMT application",
@@ -121,6 +123,11 @@ ENVIRONMENT_FEATURES = {
     "emt": EnvironmentFeature("`emt`"),
     "emt-build": EnvironmentFeature(f"{_BUILT_HERE}, and what the EMT application's README lists", "build_dir"),
     "mpi-preconnect": EnvironmentFeature("an MPI that connects all ranks at the start when told so", "preconnect"),
+    "mpi-tag-matching": EnvironmentFeature("an MPI whose adapter matches tags when told so", "tag_matching"),
+    "mpi-rendezvous": EnvironmentFeature("an MPI that sends long messages in another way when told so", "rendezvous"),
+    "mpi-unreliable": EnvironmentFeature("an MPI that takes unreliable datagrams when told so", "unreliable"),
+    "mpi-short-queues": EnvironmentFeature("an MPI that keeps short queues when told so", "short_queues"),
+    "mpi-sharp": EnvironmentFeature("an MPI that sums in the network when told so", "sharp"),
     "sweep-build": EnvironmentFeature(
         f"{_BUILT_HERE}, OpenMP, nlohmann-json, CLI11, Eigen, for the suite's own programs", "build_dir"
     ),

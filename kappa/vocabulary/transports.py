@@ -1,4 +1,5 @@
-"""The one table of UCX settings that GPU communication is compared under.
+"""Which variables tell MPI what to use: the one table of UCX settings that GPU communication is compared under, and the
+choice of one adapter.
 
 A partition lists the features of what its nodes have; variables are those of UCX's own configuration
 (``ucx_info -cf``). ``default`` leaves the choice to UCX.
@@ -43,3 +44,20 @@ TRANSPORTS = {
     "rendezvous_get": Transport({"UCX_RNDV_SCHEME": "get_zcopy"}, (RENDEZVOUS,), between=BOTH),
     "rendezvous_put": Transport({"UCX_RNDV_SCHEME": "put_zcopy"}, (RENDEZVOUS,), between=BOTH),
 }  # fmt: skip
+
+
+def only_over(adapter: str) -> dict[str, str]:
+    """Variables that leave MPI this one adapter between nodes, whichever library it is: each reads its own.
+
+    :param adapter: a port of an RDMA adapter, as ``mlx5_0:1`` or ``hfi1_0:1``, or a network interface, as ``eth1``.
+    """
+    device, _, port = adapter.partition(":")
+    # UCX of Open MPI, MPICH and MVAPICH; it takes ports and interfaces alike.
+    variables = {"UCX_NET_DEVICES": adapter}
+    if device.startswith("hfi1_"):
+        # PSM2 of Omni-Path counts adapters, the first of which is 0.
+        return {"HFI_UNIT": device.removeprefix("hfi1_"), "HFI_PORT": port} if port else variables
+    if port:
+        return variables
+    # Open MPI's TCP, and libfabric's, which MPICH and Intel MPI use.
+    return {**variables, "OMPI_MCA_btl_tcp_if_include": adapter, "FI_TCP_IFACE": adapter}

@@ -10,14 +10,13 @@ import shlex
 
 import reframe.core.builtins as rfmb
 
-from kappa.ground.whole_files import write_atomically
 from kappa.vocabulary.features import MPI_BEHAVIOUR
 from kappa.vocabulary.tunables import Tunable
 from reframe_checks.base.check import KappaCheck
 from reframe_checks.base.cmake_program import CMakeProgram
 from reframe_checks.base.scaled import Scaled
+from reframe_checks.base.several_steps import SeveralSteps, with_variables
 
-SERIES_FILE = "series.sh"
 RESULT_FILE = "result.json"
 
 
@@ -26,7 +25,7 @@ class MpiBehaviourProgram(CMakeProgram):
     program = "mpi_behaviour"
 
 
-class MpiBehaviourCheck(Scaled, KappaCheck):
+class MpiBehaviourCheck(SeveralSteps, Scaled, KappaCheck):
     """``mpi_behaviour SUBCOMMAND``; leaves say the words of each step and read the results."""
 
     needs_partition = [MPI_BEHAVIOUR]
@@ -46,30 +45,22 @@ class MpiBehaviourCheck(Scaled, KappaCheck):
         self.program = self.build.command
         self.executable, self.programs = shlex.quote(self.program), [self.program]
 
-    @rfmb.run_before("run")
-    def take_steps(self):
-        """The last as ReFrame's own, those before it in a file of their own."""
-        *before, (last, last_words) = self.steps().items()
-        if before:
-            launch = self.launch_on(self.num_tasks)
-            lines = [
-                f"{self.settings_of(name)}{launch} {self.executable} {self.words_of(name, words)}\n"
-                for name, words in before
-            ]
-            write_atomically(pathlib.Path(self.stagedir, SERIES_FILE), "".join(lines))
-            self.prerun_cmds = [*self.prerun_cmds, f". ./{SERIES_FILE}"]
-        self.executable_opts = [self.words_of(last, last_words)]
-
-    def words_of(self, name, words):
-        return shlex.join([f"--iterations={self.iterations}", f"--output={name}", *words])
+    def command_lines(self):
+        return [
+            with_variables(
+                self.variables_of(name),
+                [self.program, f"--iterations={self.iterations}", f"--output={name}", *words],
+            )
+            for name, words in self.steps().items()
+        ]
 
     def steps(self):
         """File of the result -> the subcommand and its options."""
         raise NotImplementedError
 
-    def settings_of(self, name):
-        """``NAME=VALUE `` for each variable that is set for this step alone, which cannot be the last one."""
-        return ""
+    def variables_of(self, name):
+        """Environment variables of this step alone."""
+        return {}
 
     @rfmb.sanity_function
     def read_results(self):

@@ -4,7 +4,6 @@ A library that keeps buffers for each connection needs more memory for each rank
 connection with ParTec MPI on HPC-FF, which were 2.2 GB of 3 GB with 4096 ranks. Connected on demand, only peers cost.
 """
 
-import shlex
 import statistics
 
 import reframe as rfm
@@ -75,27 +74,32 @@ class MpiMemory(MpiMemoryCheck):
         return self.over_runs("on_demand", lambda found: found.start_kib + peers * max(0, found.per_peer_kib)) / 1024
 
 
-@rfm.simple_test
-class MpiMemoryPreconnected(MpiMemoryCheck):
-    descr = "Memory of a rank when MPI connects all ranks at the start, against connections on demand"
-    measured_s = 4
-    needs_environ = ["sweep-build", "mpi-preconnect"]
-    hint = "what connecting all ranks costs a program that talks with few: leave connections to be made on demand"
+class MpiMemoryUnderSetting(MpiMemoryCheck):
+    """Leaves say the ``setting``, a key of the environment, and how results under it are called."""
+
+    setting = ""
+    kind = ""
 
     def steps(self):
-        return {name: ["memory"] for name in self.files_of("preconnected")} | super().steps()
+        return {name: ["memory"] for name in self.files_of(self.kind)} | super().steps()
 
-    def settings_of(self, name):
-        if name not in self.files_of("preconnected"):
-            return ""
-        settings = self.current_environ.extras["preconnect"]
-        return "".join(f"{variable}={shlex.quote(str(value))} " for variable, value in sorted(settings.items()))
+    def variables_of(self, name):
+        return self.current_environ.extras[self.setting] if name in self.files_of(self.kind) else {}
 
     def record_series(self):
-        for kind in ("on_demand", "preconnected"):
+        for kind in ("on_demand", self.kind):
             self.record_memory(kind)
         if len({found.mpi for found in self.results.values()}) > 1:
             raise SanityError("the steps ran with different MPI libraries")
+
+
+@rfm.simple_test
+class MpiMemoryPreconnected(MpiMemoryUnderSetting):
+    descr = "Memory of a rank when MPI connects all ranks at the start, against connections on demand"
+    measured_s = 4
+    needs_environ = ["sweep-build", "mpi-preconnect"]
+    setting, kind = "preconnect", "preconnected"
+    hint = "what connecting all ranks costs a program that talks with few: leave connections to be made on demand"
 
     @rfmb.performance_function("MiB")
     def memory_at_start(self):
@@ -116,3 +120,24 @@ class MpiMemoryPreconnected(MpiMemoryCheck):
     def memory_of_full_machine(self):
         """Of a rank when it is connected with all others, one for each core of the partition; extrapolated."""
         return (self.start_kib("on_demand") + (self.full_ranks - 1) * max(0, self.connection_kib())) / 1024
+
+
+@rfm.simple_test
+class MpiMemoryUnreliable(MpiMemoryUnderSetting):
+    descr = "Memory of a rank for each peer with unreliable datagrams, against MPI's own choice"
+    estimated_s = 10
+    needs_environ = ["sweep-build", "mpi-unreliable"]
+    setting, kind = "unreliable", "unreliable"
+    informational = ["memory_saved_per_peer"]
+    hint = "datagrams share one queue among all peers: memory for each of them points at another transport being used"
+
+    def per_peer_kib(self, kind):
+        return self.over_runs(kind, lambda found: found.per_peer_kib)
+
+    @rfmb.performance_function("KiB")
+    def memory_per_peer(self):
+        return self.per_peer_kib("unreliable")
+
+    @rfmb.performance_function("KiB")
+    def memory_saved_per_peer(self):
+        return self.per_peer_kib("on_demand") - self.per_peer_kib("unreliable")

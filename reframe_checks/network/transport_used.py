@@ -1,8 +1,8 @@
 """Which network, adapter and protocol MPI really uses: a fall back to TCP or to fewer rails is a failure that says so.
 
-Every node sends to the next (own program, ``src/ring_traffic``) while the adapters' own counters are read, and the
-library is asked to say what it chose (Open MPI, UCX, Intel MPI). The site says what it expects (``transport`` of a
-partition); without that all nodes have to use the same adapters, of RDMA where there is RDMA.
+Every node sends to both of its neighbours (own program, ``src/ring_traffic``) while the adapters' own counters are
+read, and the library is asked to say what it chose (Open MPI, UCX, Intel MPI). The site says what it expects
+(``transport`` of a partition); without that all nodes have to use the same adapters, of RDMA where there is RDMA.
 """
 
 import pathlib
@@ -46,8 +46,8 @@ class TransportUsed(Scaled, KappaCheck):
     hint = "look at `ucx_info -d`, `ompi_info`, UCX_TLS, UCX_NET_DEVICES, OMPI_MCA_* and the adapters of the node"
     build = rfmb.fixture(RingTrafficBuild, scope="environment")
 
-    mib = rfmb.variable(int, value=64)
-    tunable = {"mib": Tunable("whole number", "MiB", "that each node sends to the next")}
+    mib = rfmb.variable(int, value=32)
+    tunable = {"mib": Tunable("whole number", "MiB", "that each node sends to each of two others")}
 
     @rfmb.run_after("setup")
     def command_line(self):

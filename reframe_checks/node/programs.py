@@ -32,9 +32,12 @@ OF_FEATURE = {
     "openfoam": ["blockMesh", "decomposePar", "icoFoam"],
     "emt": ["emt"],
 }  # fmt: skip
-# A container, what is built here in each revision, a setting of MPI, or names that a site chooses: provenance keeps the
+# A container, what is built here in each revision, settings of MPI, or names that a site chooses: provenance keeps the
 # SHA-256 of what ran.
-OTHERWISE_KEPT = {"hpl-nvidia", "emt-build", "sweep-build", "mumps", "btio", "mpi-preconnect"}
+OTHERWISE_KEPT = {
+    "hpl-nvidia", "emt-build", "sweep-build", "mumps", "btio", "mpi-preconnect", "mpi-tag-matching", "mpi-rendezvous",
+    "mpi-unreliable", "mpi-short-queues", "mpi-sharp",
+}  # fmt: skip
 
 
 def programs_of(features: list[str]) -> list[str]:

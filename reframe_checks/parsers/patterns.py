@@ -75,11 +75,13 @@ class NeighbourExchange(Measured):
 
 @dataclass(frozen=True)
 class PatternAllreduce(Measured):
-    """``times_us`` of the smallest size; ``sizes``: bytes -> times of each iteration."""
+    """``times_us`` of the smallest size; ``sizes``: bytes -> times of each iteration. ``cpu_us``: bytes -> CPU time of
+    a rank in an iteration, the mean of all; empty of a simulation, where CPUs take none."""
 
     where: str
     aggregators: int
     sizes: dict[int, tuple[float, ...]]
+    cpu_us: dict[int, float]
 
     @property
     def median_of_sizes_us(self) -> dict[int, float]:
@@ -136,17 +138,21 @@ def allreduce(text: str, *, expect_ranks: int) -> PatternAllreduce:
     record = pattern_document(text, "allreduce", expect_ranks)
     iterations = record.integer("iterations", 1)
     sizes: dict[int, tuple[float, ...]] = {}
+    cpu_us: dict[int, float] = {}
+    simulated = record.flag("simulated")
     for number, entry in enumerate(record.records("sizes")):
         if entry.integer("bytes", 1, Quantity.BYTES) != 8 << number:
             raise entry.error(f"sizes that double from 8 on, here {8 << number}", "bytes")
         sizes[8 << number] = tuple(entry.numbers("times_us", iterations, Quantity.OPERATION_US))
+        if not simulated:
+            cpu_us[8 << number] = entry.number("cpu_us", Quantity.OPERATION_US, 0)
     if record.integer("largest_bytes", 8, Quantity.BYTES) != 4 << len(sizes):
         raise record.error(f"the largest of the {len(sizes)} sizes", "largest_bytes")
     where = one_of(record, "where", ("host", "in-network"))
     aggregators = record.integer("aggregators", 0, Quantity.RANKS)
     if (aggregators > 0) != (where == "in-network"):
         raise record.error("aggregators in the network, none on hosts", "aggregators")
-    return PatternAllreduce(*common_facts(record), sizes[8], where, aggregators, sizes)
+    return PatternAllreduce(*common_facts(record), sizes[8], where, aggregators, sizes, cpu_us)
 
 
 def pattern_document(text: str, pattern: str, expect_ranks: int) -> Record:

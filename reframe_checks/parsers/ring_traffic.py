@@ -1,4 +1,7 @@
-"""Result of ``ring_traffic``: what each network adapter of each node counted while MPI sent, one JSON object."""
+"""Result of ``ring_traffic``: what each network adapter of each node counted while MPI sent, and how fast that arrived.
+
+It is one JSON object.
+"""
 
 from dataclasses import dataclass
 
@@ -18,10 +21,12 @@ class Adapter:
 
 @dataclass(frozen=True)
 class Traffic:
-    """Every node sent ``payload_bytes``."""
+    """Every node sent ``payload_bytes``, half of them to the next node and half to the one before, in the order of
+    ``nodes``; ``rates_mb_s`` (10^6 bytes a second): what came from the one before, and what came from the next."""
 
     payload_bytes: int
     nodes: dict[str, tuple[Adapter, ...]]
+    rates_mb_s: dict[str, tuple[float, float]]
 
     @property
     def sent_bytes(self) -> dict[str, dict[str, int]]:
@@ -32,6 +37,20 @@ class Traffic:
     def received_bytes(self) -> dict[str, dict[str, int]]:
         """By node and adapter."""
         return {node: {one.name: one.received_bytes for one in adapters} for node, adapters in self.nodes.items()}
+
+    @property
+    def speeds_mb_s(self) -> dict[str, float]:
+        """Of each node: how fast it sends to, and receives from, the better of its two neighbours, whichever is slower.
+
+        A slow neighbour slows one link of a node, a slow adapter all.
+        """
+        ring = list(self.nodes)
+        rates = [self.rates_mb_s[node] for node in ring]
+        speeds = {}
+        for i, node in enumerate(ring):
+            sent = rates[(i + 1) % len(ring)][0], rates[i - 1][1]
+            speeds[node] = min(max(sent), max(rates[i]))
+        return speeds
 
     @property
     def ip_over_infiniband(self) -> frozenset[str]:
@@ -46,15 +65,32 @@ def parse(text: str, *, expect_nodes: int) -> Traffic:
     """
     output = Output.read("ring traffic", text)
     record = Record.parse(output, 1, len(output.lines))
-    if record.text("format") != "kappa-ring-traffic" or record.integer("version") != 1:
-        raise record.error("kappa-ring-traffic, version 1", "format")
+    if record.text("format") != "kappa-ring-traffic" or record.integer("version") != 2:
+        raise record.error("kappa-ring-traffic, version 2", "format")
     if record.integer("ranks", 2, Quantity.RANKS) != expect_nodes:
         raise record.error(f"{expect_nodes} ranks, one on each node", "ranks")
     listed = record.records("nodes")
+    if [node.integer("rank") for node in listed] != list(range(len(listed))):
+        raise record.error("the nodes in the order of their ranks", "nodes")
     nodes = {node.text("node"): _adapters(node) for node in listed}
     if not len(nodes) == len(listed) == expect_nodes:
         raise record.error(f"{expect_nodes} nodes, each once", "nodes")
-    return Traffic(record.integer("bytes", 1, Quantity.BYTES), nodes)
+    payload, each_way = (record.integer(key, 1, Quantity.BYTES) for key in ("bytes", "bytes_each_way"))
+    if payload != 2 * each_way:
+        raise record.error("twice the bytes each way", "bytes")
+    return Traffic(payload, nodes, {node.text("node"): _rates(node, each_way) for node in listed})
+
+
+def _rates(node: Record, each_way: int) -> tuple[float, float]:
+    found = []
+    for side in ("before", "next"):
+        seconds = node.number(f"from_{side}_s", Quantity.RUN_S, 0)
+        rate = node.number(f"from_{side}_MBps", Quantity.MB_S, 0)
+        # Six digits of each are printed.
+        if not seconds or f"{rate:.6g}" != f"{each_way / seconds / 1e6:.6g}":
+            raise node.error("the bytes each way over the time", f"from_{side}_MBps")
+        found.append(rate)
+    return found[0], found[1]
 
 
 def _adapters(node: Record) -> tuple[Adapter, ...]:

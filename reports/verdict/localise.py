@@ -28,14 +28,16 @@ def localise(failed: CaseVerdict, attempts: Sequence[CaseVerdict]) -> Suspicion 
     Nodes that a measurement names come first: the check's own, or another check's if they took part in this case.
     By elimination, a node is suspect when it took part in the failed case and in no passed one of the same class,
     metric, environment and parameters: a pass within one node says nothing of its link. At least one such pass
-    in the same partition is needed, or there would be nothing to compare with. What Slurm ended is nobody's fault.
+    in the same partition is needed, or there would be nothing to compare with. What Slurm ended is nobody's fault, and
+    what is slow over one adapter of all nodes is no node's.
     """
     case = failed.case
     if case.suspects:
         return Suspicion(tuple(sorted(case.suspects)), "named by the check's own measurement")
     if case.findings:
         first = case.findings[0]
-        return Suspicion(tuple(sorted(first.nodes)), f"{first.kind} {first.name}: {first.quantity} {first.evidence}")
+        evidence = f"{first.kind} {first.name}: {first.quantity} {first.evidence}"
+        return Suspicion(tuple(sorted(first.nodes)), evidence) if first.nodes else None
     naming = [
         other.case for other in attempts if not other.case.robbed and case.involved.intersection(other.case.suspects)
     ]

@@ -247,7 +247,7 @@ class TestNodes:
     def test_each_has_its_own_network_and_name(self, cluster: Cluster) -> None:
         for node in ("node1", "node4"):
             assert cluster.on(node, "hostname") == node
-            assert sorted(cluster.on(node, "ls", "/sys/class/net").split()) == ["eth0", "lo"]
+            assert sorted(cluster.on(node, "ls", "/sys/class/net").split()) == ["eth0", "eth1", "lo"]
         assert "10.77.0.4/24" in cluster.on("node4", "ip", "-brief", "address", "show", "eth0")
 
     def test_processes_are_private(self, cluster: Cluster) -> None:

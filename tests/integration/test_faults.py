@@ -91,6 +91,27 @@ def test_bandwidth_limit_is_a_slow_node_of_the_pair_sweep(suite):
     assert "when it sends" in failure_of(verdict, "PairSweep")["operator_line"]
 
 
+def test_slow_adapter_of_one_node_is_named_and_nothing_else(suite):
+    with limited(suite, "node3", "eth1"):
+        status, verdict = suite.run("-n", "RailSweep", "-S", "RailSweep.mib=32")
+    assert status == FAIL
+    failure = failure_of(verdict, "RailSweep")
+    assert "node node3: bandwidth over eth1 is" in failure["operator_line"]
+    assert failure["suspects"] == ["node3"]
+
+
+@long
+def test_adapter_that_is_slow_on_all_nodes_blames_none(suite):
+    with contextlib.ExitStack() as faults:
+        for number in range(1, 5):
+            faults.enter_context(limited(suite, f"node{number}", "eth1"))
+        status, verdict = suite.run("-n", "RailSweep", "-S", "RailSweep.mib=32")
+    assert status == FAIL
+    failure = failure_of(verdict, "RailSweep")
+    assert "rail eth1: bandwidth over eth1 of all nodes is" in failure["operator_line"]
+    assert failure["suspects"] == []
+
+
 def test_bandwidth_limit_to_one_node_is_a_slow_link(suite):
     limit = (
         "tc qdisc add dev eth0 root handle 1: htb default 1; "

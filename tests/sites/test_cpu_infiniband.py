@@ -80,7 +80,7 @@ def test_emt_runs_on_one_core_up_to_all(cpu_infiniband):
 
 def test_no_gpu_and_no_lustre_is_asked_for(cpu_infiniband):
     for script in cpu_infiniband.scripts:
-        assert not re.search(r"\bgres|gpus|-d cuda|UCX_(?!LOG_LEVEL)|\blfs\b", script.text), script.path
+        assert not re.search(r"\bgres|gpus|-d cuda|UCX_(?!LOG_LEVEL|(RC|DC)_MLX5|RNDV_SCHEME|TLS=ud)|\blfs\b", script.text), script.path
 
 
 def test_node_local_disk_is_used_from_one_node_only(cpu_infiniband):
@@ -90,3 +90,18 @@ def test_node_local_disk_is_used_from_one_node_only(cpu_infiniband):
             assert "\n. ./storage_folder.sh /scratch\n" in script.text
     shared = cpu_infiniband.one("IorEasy", target="shared", scale="whole_partition", pattern="collective")
     assert "--nodes=16" in shared.sbatch
+
+
+def test_a_setting_is_set_for_every_second_pair_of_steps(cpu_infiniband):
+    script = cpu_infiniband.one("ShortQueues")
+    assert {"--nodes=2", "--ntasks=2", "--ntasks-per-node=1"} <= script.sbatch
+    steps = [*(script.path.parent / "series.sh").read_text("utf-8").splitlines(), *script.srun]
+    assert len(steps) == 12
+    assert ["UCX_RC_MLX5_TX_QUEUE_LEN=16" in step for step in steps] == [False, False, True, True] * 3
+    assert all(step.startswith("srun ") and "--bandwidth-bytes=" in step for step in steps)
+
+
+def test_mpi_is_asked_which_lanes_it_takes_with_datagrams(cpu_infiniband):
+    lines = (cpu_infiniband.one("UnreliableDatagrams").path.parent / "series.sh").read_text("utf-8").splitlines()
+    assert ["UCX_TLS=ud_mlx5,sm,self" in line and "UCX_LOG_LEVEL=info" in line for line in lines[:2]] == [False, True]
+    assert lines[1].endswith(" > lanes-under-setting.txt 2>&1")

@@ -14,7 +14,8 @@ def program(build):
 def test_every_node_sends_around(program, tmp_path):
     program("--mib=2", ranks=3, cwd=tmp_path)
     traffic = ring_traffic.parse((tmp_path / "ring_traffic.json").read_text(), expect_nodes=3)
-    assert traffic.payload_bytes == 2 << 20
+    assert traffic.payload_bytes == 2 * (2 << 20)
+    assert all(speed > 0 for speed in traffic.speeds_mb_s.values())
     assert list(traffic.sent_bytes) == list(traffic.received_bytes) == ["node0", "node1", "node2"]
     # Within one machine nothing goes over a network.
     assert all("lo" not in own for own in traffic.sent_bytes.values())

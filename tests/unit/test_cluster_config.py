@@ -175,7 +175,7 @@ class TestSwitches:
         assert text.splitlines()[-1] == f"SwitchName=spine Switches={','.join(leaves)}"
 
     def test_every_leaf_is_a_bridge_with_a_link_to_the_spine(self) -> None:
-        lines = switches.render_bridges(ClusterOptions(nodes=4)).splitlines()
+        lines = switches.render_bridges(ClusterOptions(nodes=4, adapters=1)).splitlines()
         assert lines[:5] == [
             "link add switch1 type bridge",
             "link set switch1 arp off up",
@@ -184,6 +184,14 @@ class TestSwitches:
             "link set down-switch1 master spine up",
         ]
         assert len(lines) == 10
+
+    def test_further_adapters_have_a_switch_and_a_network_each(self) -> None:
+        lines = switches.render_bridges(ClusterOptions(nodes=4, adapters=3)).splitlines()
+        assert [line for line in lines if "rail" in line] == [
+            "link add rail1 type bridge", "link set rail1 arp off up",
+            "link add rail2 type bridge", "link set rail2 arp off up",
+        ]  # fmt: skip
+        assert [render.rail_address("node3", rail) for rail in (1, 2)] == ["10.78.0.3", "10.79.0.3"]
 
     def test_names_of_devices_are_short_enough(self) -> None:
         assert len(f"down-{switches.leaf_of(f'node{MAX_NODES}')}") <= 15

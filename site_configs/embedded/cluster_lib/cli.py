@@ -86,6 +86,7 @@ def _parser() -> argparse.ArgumentParser:
         choices=SCRATCH_FILE_SYSTEMS,
         help="ext4: on a loop device with direct I/O (needs root); tmpfs: memory; auto: ext4 if possible (default)",
     )
+    up.add_argument("--adapters", type=int, metavar="N", help="of each node, eth0, eth1, …; MPI uses eth0 (default: 2)")
     up.add_argument("--no-accounting", action="store_true", help="without slurmdbd and MariaDB; sacct has no answers")
     up.add_argument("--timeout", type=float, default=300, metavar="S", help="give up after S seconds (default: 300)")
     up.add_argument("--print-env", action="store_true", help="print the shell command that puts the commands on PATH")
@@ -149,6 +150,7 @@ def _up(layout: StateLayout, arguments: argparse.Namespace) -> int:
         "cpus_per_node": arguments.cpus_per_node,
         "scratch_bytes": arguments.scratch_size,
         "scratch_fs": arguments.scratch_fs,
+        "adapters": arguments.adapters,
         "accounting": False if arguments.no_accounting else None,
     }
     wanted: dict[str, Any] = {name: value for name, value in given.items() if value is not None}

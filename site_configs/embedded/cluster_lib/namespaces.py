@@ -8,7 +8,7 @@ from .errors import ClusterError
 from .instance import DAEMON_ENVIRONMENT, NODE_INIT_SCRIPT, Instance, login_init_of, outer_command
 from .layout import LOGIN
 from .processes import ProcessId, argument_list, child_pids, pid_inside
-from .render import LOGIN_ADDRESS, PREFIX_BITS, node_address
+from .render import LOGIN_ADDRESS, PREFIX_BITS, node_address, rail_address
 from .switches import leaf_of
 
 
@@ -82,15 +82,20 @@ def start_node(instance: Instance, node: str, deadline: Deadline) -> None:
 
 
 def connect_node(instance: Instance, node: str, init: ProcessId, deadline: Deadline) -> None:
-    """A veth pair from the leaf switch to the node's eth0."""
-    link = f"veth-{node}"
-    # The link of a node that was lost goes with its network namespace, a moment later.
-    instance.run_in(LOGIN, ["ip", "link", "delete", link])
-    switch_side = (
-        f"link add {link} type veth peer name eth0 netns {pid_inside(init.pid, 1)}\n"
-        f"link set {link} master {leaf_of(node)} up\n"
-    )
-    node_side = f"link set lo up\naddress add {node_address(node)}/{PREFIX_BITS} dev eth0\nlink set eth0 up\n"
+    """A veth pair from the leaf switch to the node's eth0, and from each further switch to its other adapters."""
+    links = [(f"veth-{node}", leaf_of(node), node_address(node))]
+    links += [
+        (f"rail{rail}-{node}", f"rail{rail}", rail_address(node, rail)) for rail in range(1, instance.options.adapters)
+    ]
+    switch_side, node_side = "", "link set lo up\n"
+    for number, (link, switch, address) in enumerate(links):
+        # The link of a node that was lost goes with its network namespace, a moment later.
+        instance.run_in(LOGIN, ["ip", "link", "delete", link])
+        switch_side += (
+            f"link add {link} type veth peer name eth{number} netns {pid_inside(init.pid, 1)}\n"
+            f"link set {link} master {switch} up\n"
+        )
+        node_side += f"address add {address}/{PREFIX_BITS} dev eth{number}\nlink set eth{number} up\n"
     for place, batch in ((LOGIN, switch_side), (node, node_side)):
         result = instance.run_in(place, ["ip", "-batch", "-"], deadline.remaining_s() + 1, stdin=batch)
         if result.returncode != 0:

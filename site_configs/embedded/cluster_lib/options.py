@@ -11,6 +11,7 @@ from .errors import ClusterError
 SCRATCH_FILE_SYSTEMS = ("auto", "ext4", "tmpfs")
 MIN_SCRATCH_BYTES = 16 << 20  # below this ext4 has no room for its journal
 MAX_NODES = 64
+MAX_ADAPTERS = 8
 _UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
 
 
@@ -34,6 +35,7 @@ class ClusterOptions:
     scratch_bytes: int = 1 << 30
     scratch_fs: str = "auto"
     accounting: bool = True
+    adapters: int = 2
 
     def __post_init__(self) -> None:
         """Raise ClusterError for a cluster that cannot be built."""
@@ -46,6 +48,8 @@ class ClusterOptions:
             raise ClusterError(f"--cpus-per-node {self.cpus_per_node}: give 1 or more")
         if self.scratch_bytes < MIN_SCRATCH_BYTES:
             raise ClusterError(f"--scratch-size {self.scratch_bytes} B: give at least {MIN_SCRATCH_BYTES >> 20}M")
+        if not 1 <= self.adapters <= MAX_ADAPTERS:
+            raise ClusterError(f"--adapters {self.adapters}: give 1 to {MAX_ADAPTERS}")
         if self.scratch_fs not in SCRATCH_FILE_SYSTEMS:
             raise ClusterError(f"--scratch-fs {self.scratch_fs}: give one of {', '.join(SCRATCH_FILE_SYSTEMS)}")
 

@@ -14,6 +14,11 @@ def node_address(node: str) -> str:
     return f"{NETWORK}.{int(node.removeprefix('node'))}"
 
 
+def rail_address(node: str, rail: int) -> str:
+    """Of a node's adapter ``eth<rail>``, which has a network of its own."""
+    return f"10.{77 + rail}.0.{int(node.removeprefix('node'))}"
+
+
 def node_range(first: int, last: int) -> str:
     """Slurm's host list expression for nodes first … last."""
     return f"node{first}" if first == last else f"node[{first}-{last}]"

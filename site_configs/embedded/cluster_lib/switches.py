@@ -5,6 +5,9 @@
     node2 ─┘               │               └─ node4
                          login
 
+Each further adapter of the nodes, ``eth1`` and so on, has one switch for all of them, ``rail1`` and so on, which leads
+nowhere else.
+
 A leaf's uplink is a veth pair of the login namespace, ``up-SWITCH`` at the leaf and ``down-SWITCH`` at the spine:
 what is done to these two is done to all that crosses it.
 """
@@ -37,6 +40,8 @@ def render_topology_conf(options: ClusterOptions) -> str:
 def render_bridges(options: ClusterOptions) -> str:
     """The leaf switches and their uplinks as commands of ip(8), for the login namespace that has the spine."""
     lines = []
+    for rail in range(1, options.adapters):
+        lines += [f"link add rail{rail} type bridge", f"link set rail{rail} arp off up"]
     for leaf in _leaves(options):
         lines += [
             f"link add {leaf} type bridge",

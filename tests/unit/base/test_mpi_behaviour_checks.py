@@ -6,10 +6,11 @@ from types import SimpleNamespace
 import pytest
 from reframe.core.exceptions import SanityError
 
+from reframe_checks.base.several_steps import with_variables
 from reframe_checks.network.mpi_any_source import MpiAnySource
 from reframe_checks.network.mpi_behaviour_base import RESULT_FILE
 from reframe_checks.network.mpi_matching import DEPTHS, MpiMatching
-from reframe_checks.network.mpi_memory import MpiMemory, MpiMemoryPreconnected
+from reframe_checks.network.mpi_memory import MpiMemory, MpiMemoryPreconnected, MpiMemoryUnreliable
 from reframe_checks.network.mpi_overlap import SIZES, MpiOverlap
 from reframe_checks.network.mpi_threads import MpiThreadLevels, MpiThreadMultiple
 from reframe_checks.parsers import mpi_behaviour
@@ -83,9 +84,10 @@ def memory_check(leaf, **starts):
         for name in leaf.files_of(kind)
     }
     check = check_with(results, files_of=leaf.files_of, full_ranks=1025, num_tasks=4)
-    for name in ("over_runs", "record_memory", "start_kib", "connection_kib"):
+    for name in ("over_runs", "record_memory", "start_kib", "connection_kib", "per_peer_kib"):
         if hasattr(leaf, name):
             setattr(check, name, getattr(leaf, name).__get__(check))
+    check.kind = getattr(leaf, "kind", "")
     leaf.record_series(check)
     return check
 
@@ -104,12 +106,19 @@ def test_what_connections_at_the_start_cost():
     assert MpiMemoryPreconnected.memory_of_full_machine(check).evaluate() == 18
 
 
+def test_what_datagrams_save():
+    check = memory_check(MpiMemoryUnreliable, on_demand=2048, unreliable=2048)
+    assert MpiMemoryUnreliable.memory_per_peer(check).evaluate() == pytest.approx(4)
+    assert MpiMemoryUnreliable.memory_saved_per_peer(check).evaluate() == pytest.approx(0)
+
+
 def test_variables_of_the_site_are_set_for_the_preconnected_steps_alone():
     environ = SimpleNamespace(extras={"preconnect": {"B": "two words", "A": 1}})
-    check = SimpleNamespace(current_environ=environ, files_of=MpiMemoryPreconnected.files_of)
-    settings = MpiMemoryPreconnected.settings_of
-    assert settings(check, "preconnected-0.json") == "A=1 B='two words' "
-    assert settings(check, "on_demand-0.json") == ""
+    names = {name: getattr(MpiMemoryPreconnected, name) for name in ("files_of", "setting", "kind")}
+    check = SimpleNamespace(current_environ=environ, **names)
+    variables = MpiMemoryPreconnected.variables_of
+    assert with_variables(variables(check, "preconnected-0.json"), ["mpi"]) == "env A=1 'B=two words' mpi"
+    assert with_variables(variables(check, "on_demand-0.json"), ["mpi", "a b"]) == "mpi 'a b'"
 
 
 def test_hidden_shares_and_matching_costs(recorded):

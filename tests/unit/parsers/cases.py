@@ -13,6 +13,7 @@ from reframe_checks.parsers import (
     emt,
     fio,
     gpu,
+    gpu_topology,
     hang,
     hpcc,
     hpcg,
@@ -84,6 +85,10 @@ COPIES = [
     "host_to_device_memcpy_ce", "device_to_host_memcpy_ce",
     "device_to_device_memcpy_read_ce", "device_to_device_memcpy_write_ce",
 ]  # fmt: skip
+FOUR_TOGETHER = partial(
+    nvbandwidth.parse, expect=[*COPIES[:2], "host_to_all_memcpy_ce", "all_to_host_memcpy_ce"], expect_gpus=4
+)
+
 SEVEN_GPUS = partial(nvbandwidth.parse, expect=COPIES, expect_gpus=7)
 
 
@@ -267,6 +272,7 @@ CASES = {
             ("put_barrier", patterns.put_barrier, []),
             ("particles", patterns.particle_exchange, [".puts", ".packed_bytes", ".pack_us[]", ".put_us[]"]),
             ("neighbour", patterns.neighbour_exchange, [".message_bytes"]),
+            ("allreduce", patterns.allreduce, [".sizes[][]", ".cpu_us[]"]),
             ("simulated_allreduce", patterns.allreduce, [".aggregators", ".sizes[][]"]),
         )
     },
@@ -334,9 +340,11 @@ CASES = {
     "ring traffic": Case(
         "ring_traffic/four_nodes.json",
         partial(ring_traffic.parse, expect_nodes=4),
-        alone=[".payload_bytes", ".nodes[][].name", ".nodes[][].sent_bytes", ".nodes[][].received_bytes"],
+        alone=[".nodes[][].name", ".nodes[][].sent_bytes", ".nodes[][].received_bytes"],
     ),
     "mpi report": Case("mpi_report/ucx_two_rails.txt", rails),
+    "gpu topology": Case("gpu_topology/composed_two_switches.txt", partial(gpu_topology.parse, expect_gpus=4)),
+    "nvbandwidth of all": Case("nvbandwidth/composed_four_gpus_together.txt", FOUR_TOGETHER),
     "sinfo": Case("sinfo/composed_four_nodes.txt", states, alone=["[].name", "[].reason"]),
     "sinfo of all": Case("sinfo/four_nodes_of_three_partitions.txt", all_states),
     "openfoam": Case(

@@ -10,6 +10,7 @@ PARSERS = {
     "put_barrier": patterns.put_barrier,
     "particles": patterns.particle_exchange,
     "neighbour": patterns.neighbour_exchange,
+    "allreduce": patterns.allreduce,
     "simulated_allreduce": patterns.allreduce,
 }
 
@@ -45,6 +46,8 @@ def test_figures_of_the_others(parsed):
     allreduce = parsed("simulated_allreduce")
     assert (allreduce.where, allreduce.aggregators, allreduce.simulated) == ("in-network", 3, True)
     assert list(allreduce.median_of_sizes_us) == [8 << power for power in range(10)]
+    assert not allreduce.cpu_us
+    assert parsed("allreduce").cpu_us.keys() == allreduce.sizes.keys()
 
 
 @pytest.mark.parametrize("name", PARSERS)

@@ -11,7 +11,10 @@
 // stream; only the first waits for the latency.
 //
 // Time = the longest of all ranks from giving its values to having the sum; all start together; the median counts. Every element
-// of every sum is compared with what it has to be.
+// of every sum is compared with what it has to be. CPU time, on a real machine: of all threads of a rank within the sums (clock
+// CLOCK_PROCESS_CPUTIME_ID), over their number; the mean of the ranks. A library that polls takes as long as it waits.
+
+#include <time.h>
 
 #include <algorithm>
 #include <exception>
@@ -20,6 +23,7 @@
 #include <sstream>
 #include <stdexcept>
 
+#include "json_text.hpp"
 #include "programs.hpp"
 
 namespace patterns {
@@ -87,6 +91,13 @@ double element(double of_ranks, double ranks, std::size_t place, int iteration) 
     return of_ranks * static_cast<double>(place % 97 + 1) + ranks * iteration;
 }
 
+// Seconds on a CPU of all threads of this process.
+double on_cpu() {
+    timespec used{};
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &used);
+    return static_cast<double>(used.tv_sec) + 1e-9 * static_cast<double>(used.tv_nsec);
+}
+
 class Reduction {
   public:
     Reduction(const Run& run, const AllReduce& options) : run_(run), options_(options) {
@@ -113,11 +124,12 @@ class Reduction {
     [[nodiscard]] int aggregators() const { return run_.size() - ranks_; }
     [[nodiscard]] bool aggregates() const { return !place_.children.empty(); }
 
-    // The times of each iteration, on rank 0.
+    // The times of each iteration, and CPU time, on rank 0.
     json measured(std::size_t count) {
         std::vector<double> own(count);
         std::vector<double> sum(count);
         std::vector<double> seconds;
+        double cpu_s = 0;
         // The first one warms up.
         for (int iteration = -1; iteration < run_.options().iterations; ++iteration) {
             if (aggregates()) {
@@ -130,6 +142,7 @@ class Reduction {
             std::fill(sum.begin(), sum.end(), -1);
             run_.start_together(peers_);
             const double start = now();
+            const double cpu_start = on_cpu();
             run_.waits_for("the sum of all ranks");
             if (options_.where == "host") {
                 MPI_Allreduce(own.data(), sum.data(), static_cast<int>(count), MPI_DOUBLE, MPI_SUM, peers_);
@@ -139,10 +152,20 @@ class Reduction {
             run_.waits_no_more();
             if (iteration >= 0) {
                 seconds.push_back(now() - start);
+                cpu_s += on_cpu() - cpu_start;
             }
             require_sum(sum, iteration);
         }
-        return aggregates() ? json() : run_.longest_us(seconds, peers_);
+        if (aggregates()) {
+            return {};
+        }
+        json found = {{"bytes", count * sizeof(double)}, {"times_us", run_.longest_us(seconds, peers_)}};
+        if (!kSimulated) {
+            double all_cpu_s = 0;
+            MPI_Reduce(&cpu_s, &all_cpu_s, 1, MPI_DOUBLE, MPI_SUM, 0, peers_);
+            found["cpu_us"] = sweep::rounded(1e6 * all_cpu_s / ranks_ / run_.options().iterations);
+        }
+        return found;
     }
 
   private:
@@ -265,8 +288,7 @@ void allreduce(const Run& run, const AllReduce& options) {
     Reduction reduction(run, options);
     json sizes = json::array();
     for (int bytes = 8; bytes <= options.largest_bytes; bytes *= 2) {
-        const json times = reduction.measured(at(bytes) / sizeof(double));
-        sizes.push_back({{"bytes", bytes}, {"times_us", times}});
+        sizes.push_back(reduction.measured(at(bytes) / sizeof(double)));
     }
     const bool in_network = options.where == "in-network";
     run.write("allreduce",

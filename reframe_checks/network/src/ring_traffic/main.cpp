@@ -1,14 +1,19 @@
-// ring_traffic: which network adapters carry what MPI sends, by the adapters' own counters.
+// ring_traffic: which network adapters carry what MPI sends, by the adapters' own counters, and how fast it arrives.
 //
-// One rank on each node. Every rank sends a number of bytes to the next one, in messages of 1 MiB, and receives as many
-// from the one before. Before and after that it reads, of its node, the bytes sent and received of
+// One rank on each node. Every rank sends a number of bytes to the next one, in messages of 1 MiB of which several are in flight,
+// and receives as many from the one before; then the same the other way round. Before and after that it reads, of its node, the
+// bytes sent and received of
 //   - every network interface (/sys/class/net/NAME/statistics/tx_bytes, rx_bytes), but the loopback's,
 //   - every port of an RDMA adapter (/sys/class/infiniband/NAME/ports/N/counters/port_xmit_data, port_rcv_data, in units
 //     of four bytes), which TCP over the same adapter counts, too.
 // Rank 0 writes the differences of all nodes as JSON, and which interfaces are IP over InfiniBand or Omni-Path: these
 // count what TCP sends, and nothing of RDMA.
+//
+// Rate from a neighbour = bytes / (time from a barrier to the arrival of its last message), all nodes at the same time.
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
+#include <array>
 #include <cstdint>
 #include <filesystem>
 #include <fstream>
@@ -33,6 +38,7 @@ using nlohmann::json;
 namespace fs = std::filesystem;
 
 constexpr std::size_t kMessage = 1 << 20;
+constexpr int kInFlight = 8;  // messages, each way
 // ARPHRD_INFINIBAND of <net/if_arp.h>.
 constexpr std::int64_t kInfiniBand = 32;
 
@@ -76,36 +82,66 @@ bool ip_over_infiniband(const std::string& name) {
     return number_in(fs::path("/sys/class/net") / name / "type") == kInfiniBand;
 }
 
-// The first message brings the connection, which is not counted.
-void send_around(const sweep::World& world, int messages) {
+// Sends messages to one rank while it receives as many from another, neither of which waits for the other. Returns the seconds
+// until the last one arrived.
+double pass_on(const sweep::World& world, int to, int from, int messages) {
     const std::vector<char> out(kMessage, static_cast<char>(world.rank()));
-    std::vector<char> in(kMessage);
-    const int next = (world.rank() + 1) % world.size();
-    const int before = (world.rank() + world.size() - 1) % world.size();
+    const int in_flight = std::min(kInFlight, messages);
+    std::vector<std::vector<char>> in(static_cast<std::size_t>(in_flight), std::vector<char>(kMessage));
+    // First those of what is received, then those of what is sent.
+    std::vector<MPI_Request> requests(2 * in.size(), MPI_REQUEST_NULL);
     heartbeat::phase(sweep::kPatience_s, "sends around the ring");
-    for (int message = 0; message < messages; ++message) {
-        heartbeat::beat();
-        MPI_Sendrecv(out.data(), kMessage, MPI_CHAR, next, 0, in.data(), kMessage, MPI_CHAR, before, 0, MPI_COMM_WORLD,
-                     MPI_STATUS_IGNORE);
-        if (in.front() != static_cast<char>(before) || in.back() != static_cast<char>(before)) {
-            throw std::runtime_error("a message from rank " + std::to_string(before) + " holds something else");
+    world.barrier();
+    const double start = MPI_Wtime();
+    std::array<int, 2> begun = {0, 0};
+    const auto begin = [&](std::size_t slot) {
+        const bool receives = slot < in.size();
+        if (begun[receives ? 0 : 1]++ >= messages) {
+            return;
         }
+        if (receives) {
+            MPI_Irecv(in[slot].data(), kMessage, MPI_CHAR, from, 0, MPI_COMM_WORLD, &requests[slot]);
+        } else {
+            MPI_Isend(out.data(), kMessage, MPI_CHAR, to, 0, MPI_COMM_WORLD, &requests[slot]);
+        }
+    };
+    for (std::size_t slot = 0; slot < requests.size(); ++slot) {
+        begin(slot);
     }
+    double arrived = 0;
+    for (int index = 0; MPI_Waitany(static_cast<int>(requests.size()), requests.data(), &index, MPI_STATUS_IGNORE),
+             index != MPI_UNDEFINED;) {
+        heartbeat::beat();
+        const auto slot = static_cast<std::size_t>(index);
+        if (slot < in.size()) {
+            arrived = MPI_Wtime() - start;
+            if (in[slot].front() != static_cast<char>(from) || in[slot].back() != static_cast<char>(from)) {
+                throw std::runtime_error("a message from rank " + std::to_string(from) + " holds something else");
+            }
+        }
+        begin(slot);
+    }
+    return arrived;
 }
 
 void measure(const sweep::World& world, const Options& options) {
     if (world.size() < 2) {
         throw std::runtime_error("one rank has nobody to send to: start one on each of two nodes or more");
     }
-    send_around(world, 1);
+    const int next = (world.rank() + 1) % world.size();
+    const int before = (world.rank() + world.size() - 1) % world.size();
+    // The first message brings the connection, which is not counted.
+    pass_on(world, next, before, 1);
+    pass_on(world, before, next, 1);
     world.barrier();
-    const auto before = counters();
-    send_around(world, options.mib);
+    const auto first_counters = counters();
+    const double from_before_s = pass_on(world, next, before, options.mib);
+    const double from_next_s = pass_on(world, before, next, options.mib);
     world.barrier();
     json adapters = json::array();
     for (const auto& [name, now] : counters()) {
-        const auto first = before.find(name);
-        if (first != before.end()) {
+        const auto first = first_counters.find(name);
+        if (first != first_counters.end()) {
             adapters.push_back({{"name", name}, {"sent", now.sent - first->second.sent},
                                 {"received", now.received - first->second.received}});
             if (ip_over_infiniband(name)) {
@@ -113,14 +149,21 @@ void measure(const sweep::World& world, const Options& options) {
             }
         }
     }
-    const json own = {{"node", sweep::own_node_name()}, {"adapters", adapters}};
+    const auto each_way = options.mib * static_cast<std::int64_t>(kMessage);
+    // Of the time as it is printed, so that the two confirm each other to the last digit.
+    const auto rate = [each_way](double seconds) {
+        return sweep::rounded(static_cast<double>(each_way) / sweep::rounded(seconds) / 1e6);
+    };
+    const json own = {{"rank", world.rank()}, {"node", sweep::own_node_name()}, {"adapters", adapters},
+                      {"from_before_s", sweep::rounded(from_before_s)}, {"from_before_MBps", rate(from_before_s)},
+                      {"from_next_s", sweep::rounded(from_next_s)}, {"from_next_MBps", rate(from_next_s)}};
     json nodes = json::array();
     for (const std::string& text : sweep::gathered(own.dump(), world)) {
         nodes.push_back(json::parse(text));
     }
     if (world.rank() == 0) {
-        const json document = {{"format", "kappa-ring-traffic"}, {"version", 1}, {"mpi", sweep::World::library()},
-                               {"bytes", options.mib * static_cast<std::int64_t>(kMessage)}, {"ranks", world.size()},
+        const json document = {{"format", "kappa-ring-traffic"}, {"version", 2}, {"mpi", sweep::World::library()},
+                               {"bytes", 2 * each_way}, {"bytes_each_way", each_way}, {"ranks", world.size()},
                                {"nodes", nodes}};
         sweep::write_file(options.output, sweep::in_lines(document, {"nodes"}));
     }
@@ -130,9 +173,9 @@ void measure(const sweep::World& world, const Options& options) {
 
 int main(int argc, char** argv) {
     Options options;
-    CLI::App app{"Which network adapters carry what MPI sends. Start one rank on each node."};
+    CLI::App app{"Which network adapters carry what MPI sends, and how fast. Start one rank on each node."};
     app.add_option("-o,--output", options.output, "the JSON file, written by rank 0")->capture_default_str();
-    app.add_option("--mib", options.mib, "that each rank sends to the next")
+    app.add_option("--mib", options.mib, "that each rank sends to the next, and to the one before")
         ->check(CLI::Range(1, 1 << 20))->capture_default_str();
     CLI11_PARSE(app, argc, argv);
     sweep::in_world("ring_traffic", &argc, &argv, [&options](const sweep::World& world) { measure(world, options); });

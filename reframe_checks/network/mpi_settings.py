@@ -1,0 +1,237 @@
+"""The same measurement with MPI as it is and under a setting of the site, in one job: what the setting is worth.
+
+Between two nodes: latency of 8 B, messages of 8 B a second, bandwidth of 1 MiB (own program, ``src/pair_sweep``). The
+steps take turns, so that what changes with time changes both; of several rounds the best of each counts. Which
+variables make the setting, a site says in its environment; without them it is not provided there.
+"""
+
+import fnmatch
+import shlex
+
+import reframe as rfm
+import reframe.core.builtins as rfmb
+from reframe.core.exceptions import SanityError
+
+from kappa.vocabulary.features import MPI_BEHAVIOUR
+from kappa.vocabulary.tunables import Tunable
+from reframe_checks.base.check import KappaCheck
+from reframe_checks.base.scaled import Scaled
+from reframe_checks.base.several_steps import SeveralSteps, with_variables
+from reframe_checks.network.mpi_behaviour_base import MpiBehaviourCheck
+from reframe_checks.network.mpi_matching import DEEPEST, DEPTH, DEPTHS
+from reframe_checks.network.pair_sweep import PairSweepBuild
+from reframe_checks.network.transport_used import ASKED
+from reframe_checks.parsers import mpi_behaviour, mpi_report, pair_sweep
+
+SHORT_BYTES, LONG_BYTES = 8, 1 << 20
+# In flight: a rate needs many short messages, a bandwidth few long ones.
+WINDOWS = {SHORT_BYTES: 256, LONG_BYTES: 16}
+AS_IS, UNDER = "as-is", "under-setting"
+
+
+class MpiSettingCheck(SeveralSteps, Scaled, KappaCheck):
+    """Leaves say the ``setting``, a key of the environment."""
+
+    family = "network/mpi-settings"
+    needs_partition = [MPI_BEHAVIOUR]
+    # Settings and what they are worth change with software, not overnight.
+    modes = ("acceptance",)
+    scale = rfmb.parameter(["2_nodes"], loggable=True)
+    relative = ["latency_ratio", "rate_ratio", "bandwidth_ratio"]
+    informational = ["latency_8B_as_is", "message_rate_as_is", "bandwidth_1MiB_as_is"]
+    build = rfmb.fixture(PairSweepBuild, scope="environment")
+    setting = ""
+
+    rounds = rfmb.variable(int, value=3)
+    tunable = {"rounds": Tunable("whole number", "", "of steps with and without the setting, of which the best counts")}
+
+    @rfmb.run_after("setup")
+    def take_program(self):
+        self.executable, self.programs = shlex.quote(self.build.command), [self.build.command]
+
+    def command_lines(self):
+        return [
+            self.command_line(kind, message_bytes, number)
+            for number in range(1, self.rounds + 1)
+            for kind in (AS_IS, UNDER)
+            for message_bytes in WINDOWS
+        ]
+
+    def command_line(self, kind, message_bytes, number):
+        words = [
+            self.build.command, f"--output={self.result_file(kind, message_bytes, number)}", "--alone-share=0",
+            f"--latency-bytes={SHORT_BYTES}", f"--bandwidth-bytes={message_bytes}",
+            f"--window={WINDOWS[message_bytes]}",
+        ]  # fmt: skip
+        return with_variables(self.variables_of(kind), words)
+
+    def variables_of(self, kind):
+        return self.current_environ.extras[self.setting] if kind == UNDER else {}
+
+    @staticmethod
+    def result_file(kind, message_bytes, number):
+        return f"{kind}-{message_bytes}B-{number}.json"
+
+    @rfmb.sanity_function
+    def read_results(self):
+        self.best = {kind: self.best_of(kind) for kind in (AS_IS, UNDER)}
+        return True
+
+    def best_of(self, kind):
+        """(latency in us, short messages a second, bandwidth of long ones in MB/s); in the slower direction."""
+        results = {size: [self.result(kind, size, number) for number in range(1, self.rounds + 1)] for size in WINDOWS}
+        latency_us = min(found.latency_us[0][1] for of_size in results.values() for found in of_size)
+        short, long = (
+            max(min(found.bandwidth_mbps[0][1], found.bandwidth_mbps[1][0]) for found in results[size])
+            for size in (SHORT_BYTES, LONG_BYTES)
+        )
+        return latency_us, short * 1e6 / SHORT_BYTES, long
+
+    def result(self, kind, message_bytes, number):
+        name = self.result_file(kind, message_bytes, number)
+        found = self.parsed(pair_sweep.parse, self.output_text(name))
+        self.require_all_nodes(found.nodes)
+        if (found.latency_bytes, found.bandwidth_bytes) != (SHORT_BYTES, message_bytes):
+            raise SanityError(f"{name}: measured {found.latency_bytes} and {found.bandwidth_bytes} B, asked for others")
+        if found.not_measured:
+            raise SanityError(f"{name}: no figure between {' and '.join(found.not_measured[0])}")
+        if any(payloads.wrong for payloads in found.payloads) or any(one.wrong_blocks for one in found.collectives):
+            raise SanityError(f"{name}: wrong payload")
+        return found
+
+    @rfmb.performance_function("us")
+    def latency_8B(self):  # noqa: N802 - as OSU's
+        return self.best[UNDER][0]
+
+    @rfmb.performance_function("1/s")
+    def message_rate(self):
+        """Of messages of 8 B, 256 in flight."""
+        return self.best[UNDER][1]
+
+    @rfmb.performance_function("MB/s")
+    def bandwidth_1MiB(self):  # noqa: N802
+        return self.best[UNDER][2]
+
+    @rfmb.performance_function("us")
+    def latency_8B_as_is(self):  # noqa: N802
+        return self.best[AS_IS][0]
+
+    @rfmb.performance_function("1/s")
+    def message_rate_as_is(self):
+        return self.best[AS_IS][1]
+
+    @rfmb.performance_function("MB/s")
+    def bandwidth_1MiB_as_is(self):  # noqa: N802
+        return self.best[AS_IS][2]
+
+    @rfmb.performance_function("")
+    def latency_ratio(self):
+        """Under the setting over as it is: below one is a gain."""
+        return self.best[UNDER][0] / self.best[AS_IS][0]
+
+    @rfmb.performance_function("")
+    def rate_ratio(self):
+        return self.best[UNDER][1] / self.best[AS_IS][1]
+
+    @rfmb.performance_function("")
+    def bandwidth_ratio(self):
+        return self.best[UNDER][2] / self.best[AS_IS][2]
+
+
+@rfm.simple_test
+class TagMatching(MpiSettingCheck):
+    descr = "Latency, message rate and bandwidth with tags matched in the adapter, against the host"
+    estimated_s = 30
+    needs_environ = ["sweep-build", "mpi-tag-matching"]
+    setting = "tag_matching"
+    hint = "does `ucx_info -d` list tag matching for the adapter? Short messages gain nothing where queues are short"
+
+
+@rfm.simple_test
+class RendezvousProtocol(MpiSettingCheck):
+    descr = "Latency, message rate and bandwidth with another way of long messages, against MPI's own"
+    measured_s = 13
+    needs_environ = ["sweep-build", "mpi-rendezvous"]
+    setting = "rendezvous"
+    hint = "compare UCX_RNDV_SCHEME and UCX_RNDV_THRESH, or the eager limit, with what MPI takes by itself"
+
+
+@rfm.simple_test
+class ShortQueues(MpiSettingCheck):
+    descr = "Latency, message rate and bandwidth with short queues, against MPI's own"
+    measured_s = 13
+    needs_environ = ["sweep-build", "mpi-short-queues"]
+    setting = "short_queues"
+    hint = "short queues save memory for each connection; where they cost no rate, they are the better choice"
+
+
+@rfm.simple_test
+class UnreliableDatagrams(MpiSettingCheck):
+    descr = "Latency, message rate and bandwidth with unreliable datagrams, against reliable connections"
+    estimated_s = 30
+    needs_environ = ["sweep-build", "mpi-unreliable"]
+    setting = "unreliable"
+    hint = "datagrams are of an MTU each: less bandwidth and rate; what they save, MpiMemoryUnreliable says"
+
+    def command_lines(self):
+        """With two steps before, in which MPI says what it uses."""
+        asked = dict(setting.split("=", 1) for setting in ASKED)
+        words = [self.build.command, "--output=lanes.json", "--alone-share=0", "--round-trips=1", "--repeats=1"]
+        lanes = [
+            f"{with_variables(asked | self.variables_of(kind), words)} > {self.lanes_file(kind)} 2>&1"
+            for kind in (AS_IS, UNDER)
+        ]
+        return [*lanes, *super().command_lines()]
+
+    @staticmethod
+    def lanes_file(kind):
+        return f"lanes-{kind}.txt"
+
+    def best_of(self, kind):
+        said = mpi_report.parse(self.output_text(self.lanes_file(kind)))
+        protocols = {lane.protocol for lanes in said.values() for lane in lanes}
+        datagrams = set(fnmatch.filter(protocols, "ud*"))
+        if not protocols or (protocols != datagrams if kind == UNDER else datagrams == protocols):
+            wanted = "datagrams (ud_*) alone" if kind == UNDER else "reliable connections"
+            found = ", ".join(sorted(protocols)) or "nothing said"
+            raise SanityError(f"{self.lanes_file(kind)}: expected {wanted}, found {found}")
+        return super().best_of(kind)
+
+
+@rfm.simple_test
+class TagMatchingDepth(MpiBehaviourCheck):
+    descr = "Round trip behind receives that are posted for others, with tags matched in the adapter and on the host"
+    parse = staticmethod(mpi_behaviour.matching)
+    family = "network/mpi-settings"
+    estimated_s = 20
+    needs_environ = ["sweep-build", "mpi-tag-matching"]
+    scale = rfmb.parameter(["2_nodes"], loggable=True)
+    relative = ["posted_1024_ratio"]
+    hint = "the adapter holds UCX_RC_MLX5_TM_LIST_SIZE receives; what is posted beyond is matched by the host"
+
+    def steps(self):
+        words = ["matching", f"--depths={','.join(map(str, DEPTHS))}"]
+        return {f"{kind}.json": words for kind in (AS_IS, UNDER)}
+
+    def asked(self, name):
+        return {"expect_depths": DEPTHS}
+
+    def variables_of(self, name):
+        return self.current_environ.extras["tag_matching"] if name == f"{UNDER}.json" else {}
+
+    def record_series(self):
+        self.posted = {}
+        for kind, metric in ((AS_IS, ""), (UNDER, "posted_1024")):
+            series = self.results[f"{kind}.json"].series
+            self.posted[kind] = {one.depth: min(one.posted_us) for one in series}
+            gated = {DEEPEST: metric} if metric else {}
+            self.record_curve(f"posted, {kind}", DEPTH, ("Round trip", "us"), self.posted[kind], gated)
+
+    @rfmb.performance_function("us")
+    def posted_1024(self):
+        return self.posted[UNDER][DEEPEST]
+
+    @rfmb.performance_function("")
+    def posted_1024_ratio(self):
+        """Over that with tags matched on the host."""
+        return self.posted[UNDER][DEEPEST] / self.posted[AS_IS][DEEPEST]
