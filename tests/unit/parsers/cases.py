@@ -28,6 +28,7 @@ from reframe_checks.parsers import (
     mpi_report,
     nccl_tests,
     node_links,
+    node_fills,
     node_probe,
     node_sweep,
     nvbandwidth,
@@ -269,6 +270,14 @@ CASES = {
         alone=[
             ".mpi", ".mib_per_core", ".nodes[].node", ".nodes[].cores[]",
             ".nodes[].alone.gflops[]", ".nodes[].together.gflops[]", ".nodes[].together.triad_mbps[]",
+        ],
+    ),
+    "node_fills": Case(
+        "node_fills/two_nodes.json",
+        node_fills.parse,
+        alone=[
+            "[].node", "[].available_mib", "[].spread[].triad_mbps[]",
+            "[].spread[].gflops[]", "[].packed[].gflops[]",
         ],
     ),
     "affinity": Case(
