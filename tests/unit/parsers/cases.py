@@ -247,6 +247,15 @@ CASES = {
                 [".series[].largest_kib"],
             ),
             (
+                "shared_window",
+                partial(
+                    mpi_behaviour.shared_window, expect_ranks=2, expect_sizes=[8, 1 << 10, 1 << 16, 1 << 20],
+                    expect_table_mib=64,
+                ),
+                [".series[].mpi_us[]", ".series[].shared_us[]", ".shared.mib", ".shared.pass_us[]", ".copies.mib",
+                 ".copies.pass_us[]"], [],
+            ),
+            (
                 "persistent", partial(mpi_behaviour.persistent, expect_ranks=2, expect_sizes=[8, 65536]),
                 [".messages", ".series[].nonblocking_us[]", ".series[].persistent_us[]"], [],
             ),

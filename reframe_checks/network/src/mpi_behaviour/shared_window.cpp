@@ -1,0 +1,362 @@
+// Collectives of the ranks of a node through a shared window (MPI_Win_allocate_shared) against MPI's own, and a table of
+// splines that a node holds once against a copy in each rank.
+//
+// Collectives: rank 1 broadcasts, rank 0 gathers, all sum words of 64 bits (exact in any order), of each size. In the window
+// every rank has a slot: a broadcast is a copy into it, a barrier, and a copy out of it by each rank; a gather that in the
+// other direction; a sum has each rank add its part of all slots, a second barrier, and a copy of the whole. Slots and sums
+// are double, so that no rank writes what another one still reads. The barrier counts in the window, one word a rank, and
+// yields the core while it waits. Time: from a barrier to the end on the slowest rank; both ways take turns. All that arrives
+// is compared.
+//
+// Table: pieces of a cubic spline, four coefficients each, of which a pass evaluates all, c0 + x (c1 + x (c2 + x c3)) at
+// x = 1/2. Coefficients are small multiples of 8: the sum of a pass is exact and known. Memory: Pss of all ranks (a page
+// that n processes share counts 1/n for each) after a pass, less that before the table. Time of a pass: of the slowest rank.
+
+#include <sched.h>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <cstring>
+#include <memory>
+#include <new>
+#include <numeric>
+#include <stdexcept>
+
+#include "json_text.hpp"
+#include "programs.hpp"
+
+namespace mpi_behaviour {
+namespace {
+
+using Word = std::uint64_t;
+using Flag = std::atomic<Word>;
+static_assert(Flag::is_always_lock_free, "flags are shared by processes");
+
+constexpr int kMpi = 0;
+constexpr int kWays = 2;
+constexpr int kRoot = 0;
+constexpr int kSender = 1;
+constexpr std::size_t kLine = 64;
+// What all ranks of a collective move in a repeat at most, so that large ones end.
+constexpr double kMostBytes = 256.0 * (1 << 20);
+const std::vector<std::string> kOperations = {"broadcast", "gather", "allreduce"};
+
+// Memory of a window, of which this rank has a part.
+class Window {
+  public:
+    explicit Window(std::size_t own_bytes) {
+        MPI_Win_allocate_shared(static_cast<MPI_Aint>(own_bytes), 1, MPI_INFO_NULL, MPI_COMM_WORLD, &own_, &window_);
+        MPI_Win_lock_all(MPI_MODE_NOCHECK, window_);
+    }
+    ~Window() {
+        MPI_Win_unlock_all(window_);
+        MPI_Win_free(&window_);
+    }
+    Window(const Window&) = delete;
+    Window& operator=(const Window&) = delete;
+
+    [[nodiscard]] char* of(int rank) const {
+        MPI_Aint bytes = 0;
+        int unit = 0;
+        char* begin = nullptr;
+        MPI_Win_shared_query(window_, rank, &bytes, &unit, &begin);
+        return begin;
+    }
+    void sync() const { MPI_Win_sync(window_); }
+
+  private:
+    char* own_ = nullptr;
+    MPI_Win window_ = MPI_WIN_NULL;
+};
+
+// Each rank's part of the window: its flag, two slots, and two places for its copy of the sum, of which rank 0's are used.
+class Shared {
+  public:
+    Shared(const Bench& bench, std::size_t bytes)
+        : bench_(bench), bytes_(bytes), slot_(rounded_up(bytes)), window_(kLine + 4 * slot_) {
+        for (int rank = 0; rank < bench.size(); ++rank) {
+            parts_.push_back(window_.of(rank));
+        }
+        std::memset(parts_[at(bench.rank())], 0, kLine + 4 * slot_);
+        new (parts_[at(bench.rank())]) Flag(0);
+        window_.sync();
+        MPI_Barrier(MPI_COMM_WORLD);
+        window_.sync();
+    }
+
+    void broadcast(char* message) {
+        begin();
+        if (bench_.rank() == kSender) {
+            std::memcpy(slot_of(kSender), message, bytes_);
+        }
+        barrier();
+        if (bench_.rank() != kSender) {
+            std::memcpy(message, slot_of(kSender), bytes_);
+        }
+    }
+    void gather(const char* own, char* all) {
+        begin();
+        std::memcpy(slot_of(bench_.rank()), own, bytes_);
+        barrier();
+        if (bench_.rank() == kRoot) {
+            for (int rank = 0; rank < bench_.size(); ++rank) {
+                std::memcpy(all + at(rank) * bytes_, slot_of(rank), bytes_);
+            }
+        }
+    }
+    void allreduce(const char* own, char* sums) {
+        begin();
+        std::memcpy(slot_of(bench_.rank()), own, bytes_);
+        barrier();
+        const std::size_t words = bytes_ / sizeof(Word);
+        const std::size_t first = words * at(bench_.rank()) / at(bench_.size());
+        const std::size_t end = words * (at(bench_.rank()) + 1) / at(bench_.size());
+        Word* const sum = reinterpret_cast<Word*>(slot_of(kRoot) + 2 * slot_);
+        std::fill(sum + first, sum + end, 0);
+        for (int rank = 0; rank < bench_.size(); ++rank) {
+            const Word* const added = reinterpret_cast<const Word*>(slot_of(rank));
+            for (std::size_t i = first; i < end; ++i) {
+                sum[i] += added[i];
+            }
+        }
+        barrier();
+        std::memcpy(sums, sum, bytes_);
+    }
+
+  private:
+    static std::size_t rounded_up(std::size_t bytes) { return (bytes + kLine - 1) / kLine * kLine; }
+    void begin() { ++operation_; }
+    [[nodiscard]] char* slot_of(int rank) const { return parts_[at(rank)] + kLine + (operation_ % 2) * slot_; }
+    [[nodiscard]] Flag& flag_of(int rank) const { return *std::launder(reinterpret_cast<Flag*>(parts_[at(rank)])); }
+    void barrier() {
+        ++epoch_;
+        flag_of(bench_.rank()).store(epoch_, std::memory_order_release);
+        for (int rank = 0; rank < bench_.size(); ++rank) {
+            for (int spins = 0; flag_of(rank).load(std::memory_order_acquire) < epoch_; ++spins) {
+                if (spins >= 1000) {
+                    sched_yield();
+                }
+            }
+        }
+    }
+
+    const Bench& bench_;
+    std::size_t bytes_;
+    std::size_t slot_;
+    Window window_;
+    std::vector<char*> parts_;
+    std::size_t operation_ = 0;
+    Word epoch_ = 0;
+};
+
+double of_slowest(double seconds) {
+    double slowest = 0;
+    MPI_Allreduce(&seconds, &slowest, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
+    return slowest;
+}
+
+void require_sums(const Bench& bench, const std::vector<char>& sums, int iteration, int part) {
+    Word first = 0;
+    for (int rank = 0; rank < bench.size(); ++rank) {
+        first += sweep::first_word({rank, bench.size(), iteration, part});
+    }
+    const Word stride = sweep::kPayloadStride * static_cast<Word>(bench.size());
+    for (std::size_t i = 0; i < sums.size() / sizeof(Word); ++i, first += stride) {
+        Word found = 0;
+        std::memcpy(&found, sums.data() + i * sizeof(Word), sizeof found);
+        if (found != first) {
+            throw std::runtime_error("wrong payload: the sum of word " + std::to_string(i) + " in iteration " + std::to_string(iteration));
+        }
+    }
+}
+
+class Collective {
+  public:
+    Collective(const Bench& bench, std::string operation, int bytes)
+        : bench_(bench), operation_(std::move(operation)), bytes_(bytes), own_(at(bytes)),
+          all_(at(bytes) * (operation_ == "gather" && bench.rank() == kRoot ? at(bench.size()) : 1)), shared_(bench, at(bytes)) {}
+
+    double run(int way, int iteration) {
+        const int part = way;
+        const int rank = bench_.rank();
+        const bool broadcasts = operation_ == "broadcast";
+        std::fill(all_.begin(), all_.end(), 0);
+        if (!broadcasts || rank == kSender) {
+            sweep::fill(broadcasts ? all_ : own_, {rank, bench_.size(), iteration, part});
+        }
+        MPI_Barrier(MPI_COMM_WORLD);
+        const double start = now();
+        if (way == kMpi) {
+            by_mpi();
+        } else if (broadcasts) {
+            shared_.broadcast(all_.data());
+        } else if (operation_ == "gather") {
+            shared_.gather(own_.data(), all_.data());
+        } else {
+            shared_.allreduce(own_.data(), all_.data());
+        }
+        const double seconds = now() - start;
+        compare(iteration, part);
+        return of_slowest(seconds);
+    }
+
+  private:
+    void by_mpi() {
+        if (operation_ == "broadcast") {
+            MPI_Bcast(all_.data(), bytes_, MPI_BYTE, kSender, MPI_COMM_WORLD);
+        } else if (operation_ == "gather") {
+            MPI_Gather(own_.data(), bytes_, MPI_BYTE, all_.data(), bytes_, MPI_BYTE, kRoot, MPI_COMM_WORLD);
+        } else {
+            MPI_Allreduce(own_.data(), all_.data(), bytes_ / static_cast<int>(sizeof(Word)), MPI_UINT64_T, MPI_SUM, MPI_COMM_WORLD);
+        }
+    }
+    void compare(int iteration, int part) const {
+        if (operation_ == "allreduce") {
+            require_sums(bench_, all_, iteration, part);
+        } else if (operation_ == "broadcast") {
+            sweep::require(all_, {kSender, bench_.size(), iteration, part});
+        } else if (bench_.rank() == kRoot) {
+            for (int rank = 0; rank < bench_.size(); ++rank) {
+                sweep::require({all_.data() + at(rank) * at(bytes_), at(bytes_)}, {rank, bench_.size(), iteration, part});
+            }
+        }
+    }
+
+    const Bench& bench_;
+    std::string operation_;
+    int bytes_;
+    std::vector<char> own_;
+    std::vector<char> all_;
+    Shared shared_;
+};
+
+json collectives(const Bench& bench, const std::vector<int>& sizes) {
+    json series = json::array();
+    for (const std::string& operation : kOperations) {
+        for (const int bytes : sizes) {
+            Collective collective(bench, operation, bytes);
+            const int most = std::max(4, static_cast<int>(kMostBytes / (double(bytes) * bench.size())));
+            Medians medians(kWays);
+            for (int repeat = 0; repeat < bench.options().repeats; ++repeat) {
+                bench.overdue().waits_for(operation + " of " + std::to_string(bytes) + " bytes");
+                for (int iteration = 0; iteration < std::min(bench.options().iterations, most); ++iteration) {
+                    in_turns(iteration, [&](int way) { medians.add(at(way), collective.run(way, iteration)); });
+                }
+                medians.end_of_repeat();
+            }
+            series.push_back({{"operation", operation}, {"bytes", bytes}, {"mpi_us", medians[kMpi]}, {"shared_us", medians[1]}});
+        }
+    }
+    return series;
+}
+
+struct Piece {
+    double c0, c1, c2, c3;
+};
+
+Piece piece(std::size_t number) {
+    const double value = 8 * (1 + static_cast<double>(number % 7));
+    return {value, value, value, value};
+}
+
+void make(Piece* table, std::size_t pieces) {
+    for (std::size_t i = 0; i < pieces; ++i) {
+        table[i] = piece(i);
+    }
+}
+
+double evaluated(const Piece* table, std::size_t pieces) {
+    constexpr double kX = 0.5;
+    // Several sums, for one would wait for each addition; the table is a multiple of them.
+    std::array<double, 8> sums{};
+    for (std::size_t i = 0; i < pieces; i += sums.size()) {
+        for (std::size_t j = 0; j < sums.size(); ++j) {
+            const Piece& p = table[i + j];
+            sums[j] += p.c0 + kX * (p.c1 + kX * (p.c2 + kX * p.c3));
+        }
+    }
+    return std::accumulate(sums.begin(), sums.end(), 0.0);
+}
+
+// Of all ranks together, on all of them.
+double total_memory_kib() {
+    MPI_Barrier(MPI_COMM_WORLD);
+    double own = memory_kib();
+    double all = 0;
+    MPI_Allreduce(&own, &all, 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
+    return all;
+}
+
+// Passes over a table: the memory that it takes, MiB, and the time of a pass for each repeat, µs.
+json passes(const Bench& bench, const char* what, const Piece* table, std::size_t pieces, double before_kib) {
+    double expected = 0;
+    for (std::size_t i = 0; i < pieces; ++i) {
+        expected += 1.875 * piece(i).c0;
+    }
+    constexpr int kPasses = 3;
+    Medians medians(1);
+    double kib = 0;
+    for (int repeat = 0; repeat < bench.options().repeats; ++repeat) {
+        bench.overdue().waits_for(what);
+        for (int pass = 0; pass < kPasses; ++pass) {
+            MPI_Barrier(MPI_COMM_WORLD);
+            const double start = now();
+            const double sum = evaluated(table, pieces);
+            const double seconds = now() - start;
+            if (sum != expected) {
+                throw std::runtime_error(std::string("wrong payload: the sum over ") + what);
+            }
+            medians.add(0, of_slowest(seconds));
+        }
+        medians.end_of_repeat();
+        if (repeat == 0) {
+            kib = total_memory_kib() - before_kib;
+        }
+    }
+    return {{"MiB", sweep::rounded(std::max(kib, 1.0) / 1024)}, {"pass_us", medians[0]}};
+}
+
+json splines(const Bench& bench, int mib) {
+    const std::size_t pieces = (static_cast<std::size_t>(mib) << 20U) / sizeof(Piece);
+    json found = {{"table_MiB", mib}};
+    {
+        const double before_kib = total_memory_kib();
+        const Window window(bench.rank() == kRoot ? pieces * sizeof(Piece) : 0);
+        auto* const table = reinterpret_cast<Piece*>(window.of(kRoot));
+        if (bench.rank() == kRoot) {
+            make(table, pieces);
+        }
+        window.sync();
+        MPI_Barrier(MPI_COMM_WORLD);
+        window.sync();
+        found["shared"] = passes(bench, "the table that all share", table, pieces, before_kib);
+        MPI_Barrier(MPI_COMM_WORLD);
+    }
+    const double before_kib = total_memory_kib();
+    const auto table = std::make_unique_for_overwrite<Piece[]>(pieces);
+    make(table.get(), pieces);
+    found["copies"] = passes(bench, "the table of each rank", table.get(), pieces, before_kib);
+    return found;
+}
+
+}  // namespace
+
+void shared_window(const Bench& bench, const SharedWindow& options) {
+    MPI_Comm of_node = MPI_COMM_NULL;
+    MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &of_node);
+    int here = 0;
+    MPI_Comm_size(of_node, &here);
+    MPI_Comm_free(&of_node);
+    if (here != bench.size()) {
+        throw std::runtime_error("only " + std::to_string(here) + " of " + std::to_string(bench.size()) +
+                                 " ranks are on this node: start all of them on one");
+    }
+    const json series = collectives(bench, options.sizes);
+    const json tables = splines(bench, options.table_mib);
+    sweep::Overdue::waits_no_more();
+    bench.write("shared-window", {{"series", series}, {"splines", tables}});
+}
+
+}  // namespace mpi_behaviour
