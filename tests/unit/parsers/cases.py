@@ -29,6 +29,7 @@ from reframe_checks.parsers import (
     nccl_tests,
     node_links,
     node_fills,
+    node_numa,
     node_probe,
     node_sweep,
     nvbandwidth,
@@ -252,7 +253,7 @@ CASES = {
                     mpi_behaviour.shared_window, expect_ranks=2, expect_sizes=[8, 1 << 10, 1 << 16, 1 << 20],
                     expect_table_mib=64,
                 ),
-                [".series[].mpi_us[]", ".series[].shared_us[]", ".shared.mib", ".shared.pass_us[]", ".copies.mib",
+                [".series[].mpi_us[]", ".series[].shared_us[]", ".shared.mib", ".copies.mib",
                  ".copies.pass_us[]"], [],
             ),
             (
@@ -288,6 +289,11 @@ CASES = {
             "[].node", "[].available_mib", "[].spread[].triad_mbps[]",
             "[].spread[].gflops[]", "[].packed[].gflops[]",
         ],
+    ),
+    "node_numa": Case(
+        "node_numa/two_nodes_of_two_domains.json",
+        node_numa.parse,
+        alone=["", "[].distance", "[].triad_mb_s", "[].latency_ns", "[].correct"],
     ),
     "affinity": Case(
         "affinity/four_nodes.json",
