@@ -17,6 +17,8 @@ class OnMemory:
     correct: bool
 
 
+#: A load takes no longer, wherever its memory is: a thousand times the slowest.
+LONGEST_LOAD_NS = 1e6
 #: Domain of the cores, domain of the memory.
 Pair = tuple[int, int]
 
@@ -56,6 +58,6 @@ def _pairs(record: Record) -> dict[Pair, OnMemory]:
 
 def _on_memory(entry: Record) -> OnMemory:
     triad_mb_s, latency_ns = entry.number("triad_MBps", Quantity.MB_S), entry.number("latency_ns", Quantity.OPERATION_NS)
-    if min(triad_mb_s, latency_ns) <= 0:
-        raise entry.error("a triad and a latency above 0")
+    if triad_mb_s <= 0 or not 0 < latency_ns <= LONGEST_LOAD_NS:
+        raise entry.error(f"a triad above 0, and a latency above 0 and at most {LONGEST_LOAD_NS:g} ns")
     return OnMemory(entry.integer("distance", 10, Quantity.COUNT), triad_mb_s, latency_ns, entry.flag("correct"))

@@ -293,7 +293,7 @@ CASES = {
     "node_numa": Case(
         "node_numa/two_nodes_of_two_domains.json",
         node_numa.parse,
-        alone=["", "[].distance", "[].triad_mb_s", "[].latency_ns", "[].correct"],
+        alone=["", "[][].distance", "[][].triad_mb_s", "[][].latency_ns", "[][].correct"],
     ),
     "affinity": Case(
         "affinity/four_nodes.json",
