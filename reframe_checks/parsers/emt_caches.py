@@ -67,6 +67,8 @@ def _node(record: Record, expect_sizes: int) -> NodeCaches:
     caches = {
         entry.integer("level", 1): entry.integer("bytes", 1, Quantity.BYTES) for entry in record.records("caches")
     }
+    if sorted(caches) != list(range(1, len(caches) + 1)):
+        raise record.error("levels 1, 2, … each once", "caches")
     if sorted(caches.values()) != [caches[level] for level in sorted(caches)]:
         raise record.error("a larger cache at each level", "caches")
     sizes = tuple(map(_size, record.records("sizes")))

@@ -11,6 +11,7 @@ from reframe_checks.parsers import (
     btio,
     congestion,
     emt,
+    emt_caches,
     fio,
     gpu,
     hang,
@@ -293,7 +294,15 @@ CASES = {
     "node_numa": Case(
         "node_numa/two_nodes_of_two_domains.json",
         node_numa.parse,
-        alone=["", "[][].distance", "[][].triad_mb_s", "[][].latency_ns", "[][].correct"],
+        alone=["[][].distance", "[][].latency_ns"],
+    ),
+    "emt_caches": Case(
+        "emt_caches/two_nodes.json",
+        partial(emt_caches.parse, expect_sizes=3),
+        alone=[
+            "[].node", "[].caches[]", "[].sizes[].checksum", "[].sizes[].step_us", "[].sizes[].sigma_us", "[].sizes[].phi_us",
+            "[].sizes[].phi_cached_us",
+        ],
     ),
     "affinity": Case(
         "affinity/four_nodes.json",
