@@ -25,7 +25,8 @@ from reframe_checks.parsers import emt_caches
 
 RESULT = "emt_caches.json"
 MEMORY = ("Memory that a step touches", "B")
-TASK, KAPPA, RISE = ("Work of a task φ", "us"), ("Parallelisation cost κ′(n, 1)", "us"), ("φ over φ in the fastest cache", "")
+TASK, RISE = ("Work of a task φ", "us"), ("φ over φ in the fastest cache", "")
+KAPPA = ("Parallelisation cost κ′(n, 1)", "us")
 
 
 @rfm.simple_test
@@ -49,7 +50,7 @@ class EmtCaches(Scaled, EmtCheck):
     least_slowdown = rfmb.variable(float, value=1.15)
     tunable = {
         "steps": Tunable("whole number", "", "timed, of each network"),
-        "scales": Tunable("whole numbers", "", "copies of the reference network in each problem, 0.3 MB of memory each"),
+        "scales": Tunable("whole numbers", "", "copies of the reference network in each problem, 0.3 MB each"),
         "at_once": Tunable("whole number", "nodes", "measured at the same time; 0 is all"),
         "least_slowdown": Tunable("number", "", "times slower than the median node, to be named"),
     }
@@ -76,7 +77,8 @@ class EmtCaches(Scaled, EmtCheck):
         }
         known = {node: knee for node, knee in self.knees.items() if knee}
         self.record_per_node("knee", "B", known)
-        self.record_per_node("phi_largest", "us", {node: found.sizes[-1].us_per_task for node, found in self.nodes.items()})
+        in_memory = {node: found.sizes[-1].us_per_task for node, found in self.nodes.items()}
+        self.record_per_node("memory_work", "us", in_memory)
         for node, found in self.nodes.items():
             of_node = {one.bytes_touched: one.us_per_task for one in found.sizes}
             self.record_curve(f"work of a task, {node}", MEMORY, TASK, of_node, {})

@@ -2,8 +2,8 @@
 
 One job measures all layouts, bound and unbound where the partition binds ranks. Gated are the median over the rounds
 on all ranks of the largest layout, and what the boundary of a node costs: kappa' of as many ranks on two nodes, whose
-cores then rest in part, less that on one. On a simulated fabric computation is not measured but injected, ``phi_us`` per
-step, and nodes are filled one after the other; nothing varies there, so one round is enough.
+cores then rest in part, less that on one. On a simulated fabric computation is not measured but injected, ``phi_us``
+per step, and nodes are filled one after the other; nothing varies there, so one round is enough.
 """
 
 import statistics

@@ -35,9 +35,11 @@ class EmtWeakScaling(EmtOverLayouts):
     estimated_s = 60
     informational = ["speedup", "phi"]
     hint = (
-        "compare with the strong scaling of EmtSeries: what grows within a node is memory bandwidth and caches that the "
+        "compare with the strong scaling of EmtSeries: what grows within a node is memory bandwidth and caches that "
         "cores share, what grows over nodes is the network"
     )
+    #: As in the paper; what `slack` saves is in EmtSeries.
+    exchange = rfmb.parameter(["step"], loggable=True)
     rounds = 3
     steps = 4000
     #: Every rank reads the whole network, 0.2 MB of JSON and 3 MB of memory for each copy.
@@ -112,7 +114,8 @@ class EmtWeakScaling(EmtOverLayouts):
             kappas = {point.ranks: point.kappa_us for point in points}
             self.record_curve(f"kappa, {title}", RANKS, KAPPA, kappas, dict.fromkeys(gated, "kappa"))
             efficiencies = {point.ranks: point.efficiency for point in points}
-            self.record_curve(f"efficiency, {title}", RANKS, EFFICIENCY, efficiencies, dict.fromkeys(gated, "efficiency"))
+            gates = dict.fromkeys(gated, "efficiency")
+            self.record_curve(f"efficiency, {title}", RANKS, EFFICIENCY, efficiencies, gates)
         self.at_largest = self.point(largest, "")
 
     def point(self, layout, title):

@@ -23,8 +23,8 @@ from reframe_checks.localise.nodes import suspects_of_nodes
 from reframe_checks.parsers import node_fills
 
 RESULT = "node_fills.json"
-CORES, TRIAD, GFLOPS = ("Active cores of a node", ""), ("Triad of a core", "MB/s"), ("Multiply-adds of a core", "Gflop/s")
-MEMORY = ("Memory for each active core", "MiB")
+CORES, TRIAD = ("Active cores of a node", ""), ("Triad of a core", "MB/s")
+GFLOPS, MEMORY = ("Multiply-adds of a core", "Gflop/s"), ("Memory for each active core", "MiB")
 
 
 @rfm.simple_test
@@ -73,7 +73,8 @@ class NodeFills(AllCores, Scaled, KappaCheck):
         wrong = {node: fills.wrong for node, fills in self.nodes.items() if fills.wrong}
         if wrong:
             self.suspects = sorted(wrong)
-            raise SanityError(f"wrong result of {'; '.join(f'cores {cores} of {node}' for node, cores in wrong.items())}")
+            said = [f"cores {', '.join(map(str, cores))} of {node}" for node, cores in wrong.items()]
+            raise SanityError(f"wrong result of {'; '.join(said)}")
         self.record_fills()
         triads = {node: triad_of(fills.spread[self.half]) for node, fills in self.nodes.items()}
         gains = {node: triads[node] / triad_of(fills.spread[every]) for node, fills in self.nodes.items()}

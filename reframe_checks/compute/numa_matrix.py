@@ -2,9 +2,9 @@
 
 Own program (``node_sweep --numa``), which binds threads and memory itself (``set_mempolicy``): STREAM's triad on all
 cores of a domain, and a chain of loads that no prefetcher guesses on one of them. Gated are what remote memory has of
-local memory's bandwidth and how many times its latency; nodes are compared with each other for each pair of domains, and
-a path is held against those of its node that should be alike (``localise/numa.py``): so the node with a link between
-sockets that runs slower is named, and which link.
+local memory's bandwidth and how many times its latency; nodes are compared with each other for each pair of domains,
+and a path is held against those of its node that should be alike (``localise/numa.py``): so the node whose link between
+sockets runs slower is named, and which link.
 """
 
 import shlex
@@ -37,7 +37,7 @@ class NumaMatrix(AllCores, Scaled, KappaCheck):
     scale = rfmb.parameter(["each_node"], loggable=True)
     informational = ["local_latency", "remote_latency", "remote_triad"]
     hint = (
-        "slow from all domains: memory modules of that domain; slow to all memory: its cores; else the link between the "
+        "slow from all domains: memory modules of that domain; slow to all memory: its cores; else the link between "
         "sockets (its width and speed, BIOS settings)"
     )
     build = rfmb.fixture(NodeSweepBuild, scope="environment")

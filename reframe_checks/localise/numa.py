@@ -1,5 +1,5 @@
-"""Which path between two NUMA domains of a node is slow: against the same path of other nodes, and against others of the
-node that should be like it.
+"""Which path between two NUMA domains of a node is slow: against the same path of other nodes, and against others of
+the node that should be like it.
 """
 
 import statistics

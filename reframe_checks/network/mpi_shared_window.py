@@ -1,8 +1,8 @@
 """Collectives of a node through a shared window against MPI's own, and a table that a node holds once.
 
-What FIPC did with segments of System V, applications do today with ``MPI_Win_allocate_shared``: collectives of the ranks
-of a node as copies into and out of a window, and tables of splines (EZspline) once for a node in place of once for each
-rank.
+What FIPC did with segments of System V, applications do today with ``MPI_Win_allocate_shared``: collectives of the
+ranks of a node as copies into and out of a window, and tables of splines (EZspline) once for a node and
+not once for each rank.
 """
 
 import reframe as rfm

@@ -1,8 +1,8 @@
-"""Network bandwidth and message rate of a rank when others of its node rest: a pair of ranks for each core of two nodes,
-for half of them, and one pair.
+"""Network bandwidth and message rate of a rank when others of its node rest: a pair of ranks for each core of two
+nodes, for half of them, and one pair.
 
-One job runs all three in turn. A gain is the figure of a pair over that with all cores: 1 where a core is its own limit,
-as many times as there are fewer pairs where the adapter is.
+One job runs all three in turn. A gain is the figure of a pair over that with all cores: 1 where a core is its own
+limit, as many times as there are fewer pairs where the adapter is.
 """
 
 import reframe as rfm

@@ -57,7 +57,8 @@ def _pairs(record: Record) -> dict[Pair, OnMemory]:
 
 
 def _on_memory(entry: Record) -> OnMemory:
-    triad_mb_s, latency_ns = entry.number("triad_MBps", Quantity.MB_S), entry.number("latency_ns", Quantity.OPERATION_NS)
+    triad_mb_s = entry.number("triad_MBps", Quantity.MB_S)
+    latency_ns = entry.number("latency_ns", Quantity.OPERATION_NS)
     if triad_mb_s <= 0 or not 0 < latency_ns <= LONGEST_LOAD_NS:
         raise entry.error(f"a triad above 0, and a latency above 0 and at most {LONGEST_LOAD_NS:g} ns")
     return OnMemory(entry.integer("distance", 10, Quantity.COUNT), triad_mb_s, latency_ns, entry.flag("correct"))

@@ -33,14 +33,16 @@ def check(recorded):
     base = json.loads(text)
     made = SimpleNamespace(
         simulated=False, exchange=base["exchange"], steps=base["steps"], rounds=3, bindings=[BOUND, UNBOUND],
-        laid_out=[Layout(1, 1), Layout(2, 2), Layout(2, 1)], boundary=(Layout(2, 2), Layout(2, 1)), num_tasks_per_node=2, scaling=[], curves={}, changed={},
+        laid_out=[Layout(1, 1), Layout(2, 2), Layout(2, 1)], boundary=(Layout(2, 2), Layout(2, 1)),
+        num_tasks_per_node=2, scaling=[], curves={}, changed={},
         parsed=lambda parse, output: parse(output),
         point=EmtSeries.point,
     )  # fmt: skip
 
     def output_text(name):
         _, ranks, _, layout, *_, number = name.removesuffix(".json").split("-")
-        return result(text, int(ranks), KAPPA_US[layout][int(number) - 1] + (1 if UNBOUND in name else 0), **made.changed)
+        kappa_us = KAPPA_US[layout][int(number) - 1] + (1 if UNBOUND in name else 0)
+        return result(text, int(ranks), kappa_us, **made.changed)
 
     def record_curve(name, x, y, points, gated):
         made.curves[name] = (points, gated)

@@ -18,7 +18,8 @@ def test_few_nodes_full_and_many_nodes_with_few_ranks():
 
 
 def test_equal_ranks_on_one_node_and_on_more_that_are_filled_in_part():
-    assert {ranks: [str(one) for one in of_nodes.values()] for ranks, of_nodes in over_nodes(every_layout(3, 6)).items()} == {
+    found = over_nodes(every_layout(3, 6))
+    assert {ranks: [str(one) for one in of_nodes.values()] for ranks, of_nodes in found.items()} == {
         2: ["1x2", "2x1"], 4: ["1x4", "2x2"], 6: ["1x6", "2x3", "3x2"], 12: ["2x6", "3x4"],
     }  # fmt: skip
     # Whole nodes of 20 cores are no power of two.

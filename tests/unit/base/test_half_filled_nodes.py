@@ -11,7 +11,6 @@ from reframe_checks.parsers import node_fills, osu
 from reframe_checks.parsers.node_sweep import CoreSpeeds
 
 
-
 def with_evidence(base, methods, **values):
     made = SimpleNamespace(curves={}, per_node={}, findings=[], parsed=lambda parse, text, **more: parse(text, **more))
     made.__dict__.update(values)
@@ -64,7 +63,7 @@ def test_cores_that_are_missing_or_wrong_fail(fills):
 
 @pytest.fixture
 def pairs(recorded):
-    """Recorded output of one pair, and made of it that of two and of four: two have the adapter's rate together, four too."""
+    """Recorded output of one pair, said to be of two and of four, too: the adapter is the limit."""
     text = recorded("osu/osu_mbw_mr.txt")
     outputs = {count: text.replace("[ pairs: 1 ]", f"[ pairs: {count} ]") for count in (1, 2, 4)}
     made = with_evidence(

@@ -12,7 +12,7 @@ from reframe_checks.parsers.node_numa import OnMemory
 
 
 def node(domains=2, slow=None, near=None):
-    """Remote memory has half of the bandwidth; a path of ``slow`` a third of that, one of ``near`` twice the latency."""
+    """Remote memory has half of the bandwidth; a path of ``slow`` a third of it, one of ``near`` twice the latency."""
     paths = {}
     for cores in range(domains):
         for memory in range(domains):
@@ -55,8 +55,8 @@ def test_one_node_has_its_own_paths_to_compare_with():
 def check(recorded):
     text = recorded("node_numa/two_nodes_of_two_domains.json")
     made = SimpleNamespace(
-        nodes=node_numa.parse(text), maps={}, findings=[], suspects=[], least_slowdown=1.15, output_text=lambda name: text,
-        parsed=lambda parse, text: parse(text), require_all_nodes=lambda nodes: True,
+        nodes=node_numa.parse(text), maps={}, findings=[], suspects=[], least_slowdown=1.15,
+        output_text=lambda name: text, parsed=lambda parse, text: parse(text), require_all_nodes=lambda nodes: True,
     )  # fmt: skip
     made.first = made.nodes["node1"]
     made.record_heat_map = lambda name, x, y, z, points: made.maps.update({name: points})

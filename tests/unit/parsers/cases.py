@@ -28,8 +28,8 @@ from reframe_checks.parsers import (
     mpi_behaviour,
     mpi_report,
     nccl_tests,
-    node_links,
     node_fills,
+    node_links,
     node_numa,
     node_probe,
     node_sweep,
@@ -254,8 +254,9 @@ CASES = {
                     mpi_behaviour.shared_window, expect_ranks=2, expect_sizes=[8, 1 << 10, 1 << 16, 1 << 20],
                     expect_table_mib=64,
                 ),
-                [".series[].mpi_us[]", ".series[].shared_us[]", ".shared.mib", ".copies.mib",
-                 ".copies.pass_us[]"], [],
+                [
+                    ".series[].mpi_us[]", ".series[].shared_us[]", ".shared.mib", ".copies.mib", ".copies.pass_us[]",
+                ], [],
             ),
             (
                 "persistent", partial(mpi_behaviour.persistent, expect_ranks=2, expect_sizes=[8, 65536]),
@@ -300,8 +301,8 @@ CASES = {
         "emt_caches/two_nodes.json",
         partial(emt_caches.parse, expect_sizes=3),
         alone=[
-            "[].node", "[].caches[]", "[].sizes[].checksum", "[].sizes[].step_us", "[].sizes[].sigma_us", "[].sizes[].phi_us",
-            "[].sizes[].phi_cached_us",
+            "[].node", "[].caches[]", "[].sizes[].checksum", "[].sizes[].step_us", "[].sizes[].sigma_us",
+            "[].sizes[].phi_us", "[].sizes[].phi_cached_us",
         ],
     ),
     "affinity": Case(
