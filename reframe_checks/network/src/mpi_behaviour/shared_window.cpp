@@ -7,25 +7,18 @@
 // are double, so that no rank writes what another one still reads. The barrier counts in the window, one word a rank, and
 // yields the core while it waits. Time: from a barrier to the end on the slowest rank; both ways take turns. All that arrives
 // is compared.
-//
-// Table: pieces of a cubic spline, four coefficients each, of which a pass evaluates all, c0 + x (c1 + x (c2 + x c3)) at
-// x = 1/2. Coefficients are small multiples of 8: the sum of a pass is exact and known. Memory: Pss of all ranks (a page
-// that n processes share counts 1/n for each) after a pass, less that before the table. Time of a pass: of the slowest rank.
 
 #include <sched.h>
 
 #include <algorithm>
-#include <array>
 #include <atomic>
 #include <cstdint>
 #include <cstring>
-#include <memory>
 #include <new>
-#include <numeric>
 #include <stdexcept>
 
-#include "json_text.hpp"
 #include "programs.hpp"
+#include "window.hpp"
 
 namespace mpi_behaviour {
 namespace {
@@ -42,34 +35,6 @@ constexpr std::size_t kLine = 64;
 // What all ranks of a collective move in a repeat at most, so that large ones end.
 constexpr double kMostBytes = 256.0 * (1 << 20);
 const std::vector<std::string> kOperations = {"broadcast", "gather", "allreduce"};
-
-// Memory of a window, of which this rank has a part.
-class Window {
-  public:
-    explicit Window(std::size_t own_bytes) {
-        MPI_Win_allocate_shared(static_cast<MPI_Aint>(own_bytes), 1, MPI_INFO_NULL, MPI_COMM_WORLD, &own_, &window_);
-        MPI_Win_lock_all(MPI_MODE_NOCHECK, window_);
-    }
-    ~Window() {
-        MPI_Win_unlock_all(window_);
-        MPI_Win_free(&window_);
-    }
-    Window(const Window&) = delete;
-    Window& operator=(const Window&) = delete;
-
-    [[nodiscard]] char* of(int rank) const {
-        MPI_Aint bytes = 0;
-        int unit = 0;
-        char* begin = nullptr;
-        MPI_Win_shared_query(window_, rank, &bytes, &unit, &begin);
-        return begin;
-    }
-    void sync() const { MPI_Win_sync(window_); }
-
-  private:
-    char* own_ = nullptr;
-    MPI_Win window_ = MPI_WIN_NULL;
-};
 
 // Each rank's part of the window: its flag, two slots, and two places for its copy of the sum, of which rank 0's are used.
 class Shared {
@@ -150,12 +115,6 @@ class Shared {
     std::size_t operation_ = 0;
     Word epoch_ = 0;
 };
-
-double of_slowest(double seconds) {
-    double slowest = 0;
-    MPI_Allreduce(&seconds, &slowest, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
-    return slowest;
-}
 
 void require_sums(const Bench& bench, const std::vector<char>& sums, int iteration, int part) {
     Word first = 0;
@@ -250,95 +209,6 @@ json collectives(const Bench& bench, const std::vector<int>& sizes) {
         }
     }
     return series;
-}
-
-struct Piece {
-    double c0, c1, c2, c3;
-};
-
-Piece piece(std::size_t number) {
-    const double value = 8 * (1 + static_cast<double>(number % 7));
-    return {value, value, value, value};
-}
-
-void make(Piece* table, std::size_t pieces) {
-    for (std::size_t i = 0; i < pieces; ++i) {
-        table[i] = piece(i);
-    }
-}
-
-double evaluated(const Piece* table, std::size_t pieces) {
-    constexpr double kX = 0.5;
-    // Several sums, for one would wait for each addition; the table is a multiple of them.
-    std::array<double, 8> sums{};
-    for (std::size_t i = 0; i < pieces; i += sums.size()) {
-        for (std::size_t j = 0; j < sums.size(); ++j) {
-            const Piece& p = table[i + j];
-            sums[j] += p.c0 + kX * (p.c1 + kX * (p.c2 + kX * p.c3));
-        }
-    }
-    return std::accumulate(sums.begin(), sums.end(), 0.0);
-}
-
-// Of all ranks together, on all of them.
-double total_memory_kib() {
-    MPI_Barrier(MPI_COMM_WORLD);
-    double own = memory_kib();
-    double all = 0;
-    MPI_Allreduce(&own, &all, 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
-    return all;
-}
-
-// Passes over a table: the memory that it takes, MiB, and the time of a pass for each repeat, µs.
-json passes(const Bench& bench, const char* what, const Piece* table, std::size_t pieces, double before_kib) {
-    double expected = 0;
-    for (std::size_t i = 0; i < pieces; ++i) {
-        expected += 1.875 * piece(i).c0;
-    }
-    constexpr int kPasses = 3;
-    Medians medians(1);
-    double kib = 0;
-    for (int repeat = 0; repeat < bench.options().repeats; ++repeat) {
-        bench.overdue().waits_for(what);
-        for (int pass = 0; pass < kPasses; ++pass) {
-            MPI_Barrier(MPI_COMM_WORLD);
-            const double start = now();
-            const double sum = evaluated(table, pieces);
-            const double seconds = now() - start;
-            if (sum != expected) {
-                throw std::runtime_error(std::string("wrong payload: the sum over ") + what);
-            }
-            medians.add(0, of_slowest(seconds));
-        }
-        medians.end_of_repeat();
-        if (repeat == 0) {
-            kib = total_memory_kib() - before_kib;
-        }
-    }
-    return {{"MiB", sweep::rounded(std::max(kib, 1.0) / 1024)}, {"pass_us", medians[0]}};
-}
-
-json splines(const Bench& bench, int mib) {
-    const std::size_t pieces = (static_cast<std::size_t>(mib) << 20U) / sizeof(Piece);
-    json found = {{"table_MiB", mib}};
-    {
-        const double before_kib = total_memory_kib();
-        const Window window(bench.rank() == kRoot ? pieces * sizeof(Piece) : 0);
-        auto* const table = reinterpret_cast<Piece*>(window.of(kRoot));
-        if (bench.rank() == kRoot) {
-            make(table, pieces);
-        }
-        window.sync();
-        MPI_Barrier(MPI_COMM_WORLD);
-        window.sync();
-        found["shared"] = passes(bench, "the table that all share", table, pieces, before_kib);
-        MPI_Barrier(MPI_COMM_WORLD);
-    }
-    const double before_kib = total_memory_kib();
-    const auto table = std::make_unique_for_overwrite<Piece[]>(pieces);
-    make(table.get(), pieces);
-    found["copies"] = passes(bench, "the table of each rank", table.get(), pieces, before_kib);
-    return found;
 }
 
 }  // namespace
