@@ -2,11 +2,10 @@
 // splines that a node holds once against a copy in each rank.
 //
 // Collectives: rank 1 broadcasts, rank 0 gathers, all sum words of 64 bits (exact in any order), of each size. In the window
-// every rank has a slot: a broadcast is a copy into it, a barrier, and a copy out of it by each rank; a gather that in the
-// other direction; a sum has each rank add its part of all slots, a second barrier, and a copy of the whole. Slots and sums
-// are double, so that no rank writes what another one still reads. The barrier counts in the window, one word a rank, and
-// yields the core while it waits. Time: from a barrier to the end on the slowest rank; both ways take turns. All that arrives
-// is compared.
+// every rank has two slots, taken in turns, and counts there which operation it has written and which it needs no longer: a
+// broadcast is a copy into a slot, and a copy out of it by each rank that sees the count; a gather that in the other direction;
+// for a sum all write, each rank adds its part of all slots, and all copy the whole. Who waits yields the core. Time: from a
+// barrier to the end on the slowest rank; both ways take turns. All that arrives is compared.
 
 #include <sched.h>
 
@@ -24,7 +23,8 @@ namespace mpi_behaviour {
 namespace {
 
 using Word = std::uint64_t;
-using Flag = std::atomic<Word>;
+using Epoch = std::int64_t;
+using Flag = std::atomic<Epoch>;
 static_assert(Flag::is_always_lock_free, "flags are shared by processes");
 
 constexpr int kMpi = 0;
@@ -32,11 +32,15 @@ constexpr int kWays = 2;
 constexpr int kRoot = 0;
 constexpr int kSender = 1;
 constexpr std::size_t kLine = 64;
+constexpr Epoch kSlots = 2;
+// Flags of a rank: the operation whose part it has written, and that which it needs no longer.
+constexpr std::size_t kWritten = 0;
+constexpr std::size_t kDone = 1;
 // What all ranks of a collective move in a repeat at most, so that large ones end.
 constexpr double kMostBytes = 256.0 * (1 << 20);
 const std::vector<std::string> kOperations = {"broadcast", "gather", "allreduce"};
 
-// Each rank's part of the window: its flag, two slots, and two places for its copy of the sum, of which rank 0's are used.
+// Each rank's part of the window: its flags, two slots, and two places for the sum, of which rank 0's are used.
 class Shared {
   public:
     Shared(const Bench& bench, std::size_t bytes)
@@ -45,36 +49,42 @@ class Shared {
             parts_.push_back(window_.of(rank));
         }
         std::memset(parts_[at(bench.rank())], 0, kLine + 4 * slot_);
-        new (parts_[at(bench.rank())]) Flag(0);
+        new (parts_[at(bench.rank())]) Flag[2]{};
         window_.sync();
         MPI_Barrier(MPI_COMM_WORLD);
         window_.sync();
     }
 
     void broadcast(char* message) {
-        begin();
+        ++epoch_;
         if (bench_.rank() == kSender) {
+            wait_for_all(kDone, epoch_ - kSlots);
             std::memcpy(slot_of(kSender), message, bytes_);
-        }
-        barrier();
-        if (bench_.rank() != kSender) {
+            tell(kWritten);
+        } else {
+            wait_for(kSender, kWritten, epoch_);
             std::memcpy(message, slot_of(kSender), bytes_);
         }
+        tell(kDone);
     }
     void gather(const char* own, char* all) {
-        begin();
+        ++epoch_;
+        wait_for(kRoot, kDone, epoch_ - kSlots);
         std::memcpy(slot_of(bench_.rank()), own, bytes_);
-        barrier();
+        tell(kWritten);
         if (bench_.rank() == kRoot) {
             for (int rank = 0; rank < bench_.size(); ++rank) {
+                wait_for(rank, kWritten, epoch_);
                 std::memcpy(all + at(rank) * bytes_, slot_of(rank), bytes_);
             }
         }
+        tell(kDone);
     }
     void allreduce(const char* own, char* sums) {
-        begin();
+        ++epoch_;
         std::memcpy(slot_of(bench_.rank()), own, bytes_);
-        barrier();
+        tell(kWritten);
+        wait_for_all(kWritten, epoch_);
         const std::size_t words = bytes_ / sizeof(Word);
         const std::size_t first = words * at(bench_.rank()) / at(bench_.size());
         const std::size_t end = words * (at(bench_.rank()) + 1) / at(bench_.size());
@@ -86,24 +96,28 @@ class Shared {
                 sum[i] += added[i];
             }
         }
-        barrier();
+        tell(kDone);
+        wait_for_all(kDone, epoch_);
         std::memcpy(sums, sum, bytes_);
     }
 
   private:
     static std::size_t rounded_up(std::size_t bytes) { return (bytes + kLine - 1) / kLine * kLine; }
-    void begin() { ++operation_; }
-    [[nodiscard]] char* slot_of(int rank) const { return parts_[at(rank)] + kLine + (operation_ % 2) * slot_; }
-    [[nodiscard]] Flag& flag_of(int rank) const { return *std::launder(reinterpret_cast<Flag*>(parts_[at(rank)])); }
-    void barrier() {
-        ++epoch_;
-        flag_of(bench_.rank()).store(epoch_, std::memory_order_release);
-        for (int rank = 0; rank < bench_.size(); ++rank) {
-            for (int spins = 0; flag_of(rank).load(std::memory_order_acquire) < epoch_; ++spins) {
-                if (spins >= 1000) {
-                    sched_yield();
-                }
+    [[nodiscard]] char* slot_of(int rank) const { return parts_[at(rank)] + kLine + at(static_cast<int>(epoch_ % kSlots)) * slot_; }
+    [[nodiscard]] Flag& flag(int rank, std::size_t which) const {
+        return std::launder(reinterpret_cast<Flag*>(parts_[at(rank)]))[which];
+    }
+    void tell(std::size_t which) { flag(bench_.rank(), which).store(epoch_, std::memory_order_release); }
+    void wait_for(int rank, std::size_t which, Epoch epoch) const {
+        for (int spins = 0; flag(rank, which).load(std::memory_order_acquire) < epoch; ++spins) {
+            if (spins >= 1000) {
+                sched_yield();
             }
+        }
+    }
+    void wait_for_all(std::size_t which, Epoch epoch) const {
+        for (int rank = 0; rank < bench_.size(); ++rank) {
+            wait_for(rank, which, epoch);
         }
     }
 
@@ -112,8 +126,7 @@ class Shared {
     std::size_t slot_;
     Window window_;
     std::vector<char*> parts_;
-    std::size_t operation_ = 0;
-    Word epoch_ = 0;
+    Epoch epoch_ = 0;
 };
 
 void require_sums(const Bench& bench, const std::vector<char>& sums, int iteration, int part) {
