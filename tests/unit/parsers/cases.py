@@ -255,7 +255,8 @@ CASES = {
                     expect_table_mib=64,
                 ),
                 [
-                    ".series[].mpi_us[]", ".series[].shared_us[]", ".shared.mib", ".copies.mib", ".copies.pass_us[]",
+                    ".series[].mpi_us[]", ".series[].shared_us[]", ".shared.mib", ".shared.pass_us[]",
+                    ".copies.mib",
                 ], [],
             ),
             (
