@@ -101,11 +101,19 @@ int main(int argc, char** argv) {
     alike->add_option("--isa", alike_options.isa, "kernels to use")->check(CLI::IsMember({"auto", "avx512", "avx2", "portable"}))->capture_default_str();
     alike->add_option("--result", alike_options.result_path, "JSON to write")->capture_default_str();
 
+    emt::CachesOptions caches_options;
+    auto* caches = app.add_subcommand("caches", "every rank runs each case by itself: what a step takes over the memory that it touches, as JSON");
+    caches->add_option("CASES", caches_options.case_paths, "case files (JSON), from small to large")->required();
+    caches->add_option("--steps", caches_options.steps, "time steps of each case")->check(CLI::PositiveNumber)->capture_default_str();
+    caches->add_option("--at-once", caches_options.at_once, "ranks that measure at the same time; 0: all")->check(CLI::NonNegativeNumber)->capture_default_str();
+    caches->add_option("--result", caches_options.result_path, "JSON to write")->capture_default_str();
+
     CLI11_PARSE(app, argc, argv);
     try {
         if (check->parsed()) return emt::check_command(path, as_json);
         if (graph->parsed()) return emt::graph_command(path, graph_ranks);
         if (alike->parsed()) return emt::alike_command(alike_options, argc, argv);
+        if (caches->parsed()) return emt::caches_command(caches_options, argc, argv);
         if (schema->parsed()) return emt::schema_command();
         if (hq->parsed()) return emt::generate_command(generate_options);
         if (matpower->parsed()) return emt::import_command(import_options);

@@ -74,8 +74,8 @@ class Matrix(Struct, frozen=True):
 
 
 class Finding(Struct, frozen=True):
-    """What a check has against a node, link, switch, a file system's target or server, or an adapter that is slow on all
-    nodes (``rail``, which blames no ``nodes``). ``score`` is how many times the noise it stands out, ``None`` where
+    """What a check has against a node, link, switch, a file system's target or server, or an adapter that is slow on
+    all nodes (``rail``, which blames no ``nodes``). ``score`` is how many times the noise it stands out, ``None`` where
     nothing could be measured; ``slowdown`` is how many times slower than its like it is."""
 
     kind: Literal["node", "link", "switch", "target", "server", "rail"]

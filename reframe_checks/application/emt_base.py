@@ -42,13 +42,22 @@ class EmtCheck(KappaCheck):
     }
 
     @rfmb.run_after("setup")
-    def generate_network(self):
+    def generate_networks(self):
         self.program = self.build.command
         self.programs = [self.program]
-        options = f"--network-only --scale {self.network_scale} --seed {self.seed}"
         # What is built for simulations runs in no other way.
         launch = [self.launch_on(1)] if self.simulated else []
         self.prerun_cmds = [
             *self.prerun_cmds,
-            " ".join([*launch, f"{shlex.quote(self.program)} generate hq {options} -o network.json"]),
-        ]
+            *(
+                " ".join([
+                    *launch, shlex.quote(self.program), "generate hq --network-only", f"--scale {scale}",
+                    f"--seed {self.seed} -o {name}",
+                ])
+                for name, scale in self.networks().items()
+            ),
+        ]  # fmt: skip
+
+    def networks(self):
+        """File -> copies of the reference network in it."""
+        return {"network.json": self.network_scale}

@@ -1,11 +1,11 @@
 """Parallelisation cost kappa' of the EMT application over layouts: few nodes full, and many nodes with few ranks.
 
-One job measures all layouts, bound and unbound where the partition binds ranks. Gated is the median over the rounds
-on all ranks of the largest layout. On a simulated fabric computation is not measured but injected, ``phi_us`` per
-step, and nodes are filled one after the other; nothing varies there, so one round is enough.
+One job measures all layouts, bound and unbound where the partition binds ranks. Gated are the median over the rounds
+on all ranks of the largest layout, and what the boundary of a node costs: kappa' of as many ranks on two nodes, whose
+cores then rest in part, less that on one. On a simulated fabric computation is not measured but injected, ``phi_us``
+per step, and nodes are filled one after the other; nothing varies there, so one round is enough.
 """
 
-import shlex
 import statistics
 
 import reframe as rfm
@@ -15,12 +15,10 @@ from reframe.core.exceptions import SanityError
 
 from kappa.record.evidence import Scaling, written
 from kappa.vocabulary.tunables import Tunable
-from reframe_checks.application.emt_base import EmtCheck
-from reframe_checks.application.layout_series import LayoutSeries
-from reframe_checks.application.layouts import filled
-from reframe_checks.parsers import emt
+from reframe_checks.application.emt_over_layouts import KAPPA, RANKS, EmtOverLayouts, middle
+from reframe_checks.application.layouts import filled, over_nodes
 
-RANKS, KAPPA = ("Ranks", ""), ("Parallelisation cost κ′", "us")
+NODES = ("Nodes", "")
 BOUND, UNBOUND = "bound", "unbound"
 # Launcher -> its options for each binding of ranks.
 BINDING = {
@@ -31,31 +29,23 @@ BINDING = {
 
 
 @rfm.simple_test
-class EmtSeries(LayoutSeries, EmtCheck):
+class EmtSeries(EmtOverLayouts):
     descr = "EMT application: parallelisation cost over nodes and ranks on each, bound and unbound"
     family = "application/emt-series"
     measured_s = 40
-    time_limit = "1h"
-    modes = ("acceptance",)
     on_fabrics = True
-    exchange = rfmb.parameter(["step", "slack"], loggable=True)
     informational = ["step_time", "phi", "imbalance", "speedup", "efficiency"]
     hint = "compare kappa' with the OSU latency of the same nodes, and the layouts with each other"
-    #: `message` for MPI libraries to be compared: within a node `auto` does without them.
-    transport = rfmb.variable(str, value="auto")
     #: Of a simulated fabric.
     ranks = rfmb.variable(typ.List[int], value=[1, 2, 4, 8, 16, 32, 48, 64, 96, 128, 150])
     phi_us = rfmb.variable(float, int, value=100)
     simulated_steps = rfmb.variable(int, value=60)
     tunable = {
-        **EmtCheck.tunable,
-        **LayoutSeries.series_tunable,
-        "transport": Tunable("auto or message", "", "`message` for ranks of a node to exchange by MPI, too"),
+        **EmtOverLayouts.tunable,
         "ranks": Tunable("whole numbers", "", "of a simulated fabric, whose nodes are filled one after the other"),
         "phi_us": Tunable("number", "us", "work of a step of all tasks, injected on a simulated fabric"),
         "simulated_steps": Tunable("whole number", "", "of the simulation on a simulated fabric"),
     }
-    scaling = rfmb.variable(list, value=[], loggable=True)
 
     @rfmb.run_after("setup")
     def lay_out_series(self):
@@ -69,26 +59,26 @@ class EmtSeries(LayoutSeries, EmtCheck):
             self.bindings = [BOUND, UNBOUND] if can_bind else [UNBOUND]
         self.executable = self.program
         self.ask_for_all_ranks()
+        #: The most ranks that are on one node and on two: those two layouts.
+        at_boundary = [(found[1], found[2]) for found in over_nodes(self.laid_out).values() if {1, 2} <= {*found}]
+        self.boundary = at_boundary[-1] if at_boundary else None
+        if not self.boundary:
+            del self.perf_variables["node_boundary_cost"]
 
     @rfmb.run_before("run")
     def take_rounds(self):
         self.take_in_turn(
-            self.step(layout, binding, number)
+            self.step_of(layout, binding, number)
             for number in range(self.rounds)
             for binding in self.bindings
             for layout in self.laid_out
         )
 
-    def step(self, layout, binding, number):
+    def step_of(self, layout, binding, number):
         options = BINDING.get(self.job.launcher.registered_name, {}).get(binding, "")
         injected = [f"--inject-phi-us={self.phi_us:g}"] if self.simulated else []
-        words = [
-            self.launch_on(layout.ranks, layout.per_node), options, shlex.quote(self.program), "run", "network.json",
-            f"--steps={self.steps}", f"--warm-up={self.steps // 10}", f"--exchange={self.exchange}",
-            f"--transport={shlex.quote(self.transport)}", *injected,
-            f"--result={self.result_file(layout, binding, number)}",
-        ]  # fmt: skip
-        return " ".join(filter(None, words))
+        result = self.result_file(layout, binding, number)
+        return self.step(layout, "network.json", result, steps=self.steps, options=options, injected=injected)
 
     def result_file(self, layout, binding, number):
         return "-".join(filter(None, ["result", f"{layout.ranks}-ranks", str(layout), binding, f"{number + 1}.json"]))
@@ -96,7 +86,10 @@ class EmtSeries(LayoutSeries, EmtCheck):
     @rfmb.sanity_function
     def read_results(self):
         self.results = {
-            (binding, layout): [self.result(layout, binding, number) for number in range(self.rounds)]
+            (binding, layout): [
+                self.result(self.result_file(layout, binding, number), layout, self.steps)
+                for number in range(self.rounds)
+            ]
             for binding in self.bindings
             for layout in self.laid_out
         }
@@ -107,25 +100,14 @@ class EmtSeries(LayoutSeries, EmtCheck):
         self.largest = self.results[self.bindings[0], self.laid_out[-1]]
         return True
 
-    def result(self, layout, binding, number):
-        name = self.result_file(layout, binding, number)
-        result = self.parsed(emt.parse, self.output_text(name))
-        found = (result.ranks, result.exchange, result.steps, result.simulated)
-        if found != (layout.ranks, self.exchange, self.steps, self.simulated):
-            raise SanityError(
-                f"{name}: {result.steps} steps on {result.ranks} ranks in mode {result.exchange}, "
-                f"asked for {self.steps} on {layout.ranks} in mode {self.exchange}"
-            )
-        return result
-
     def record_series(self, binding):
         """The paper's figures of merit at each layout, and curves of kappa' over ranks: of each number of nodes, and of
-        nodes that are filled one after the other, which is what fabrics predict."""
+        nodes that are filled one after the other, which is what fabrics predict; and over nodes, of equal ranks."""
         added = f", {binding}" if binding != self.bindings[0] else ""
         curves = {}
         for layout in self.laid_out:
             results = self.results[binding, layout]
-            kappas = [result.kappa_block_p50_us for result in results]
+            kappas = kappas_of(results)
             of_nodes = f"{layout.nodes} node{'s' * (layout.nodes > 1)}"
             names = [] if self.simulated else [of_nodes]
             if layout.nodes == 1 or layout.per_node == self.num_tasks_per_node:
@@ -138,6 +120,12 @@ class EmtSeries(LayoutSeries, EmtCheck):
         for name, points in curves.items():
             gated = {largest: "kappa"} if not added and largest in points else {}
             self.record_curve(name, RANKS, KAPPA, points, gated)
+        for ranks, layouts in over_nodes(self.laid_out).items():
+            points = {nodes: self.median_kappa(binding, layout) for nodes, layout in layouts.items()}
+            self.record_curve(f"kappa over nodes, {ranks} ranks{added}", NODES, KAPPA, points, {})
+
+    def median_kappa(self, binding, layout):
+        return statistics.median(kappas_of(self.results[binding, layout]))
 
     @staticmethod
     def point(series, layout, results, kappas):
@@ -147,7 +135,12 @@ class EmtSeries(LayoutSeries, EmtCheck):
 
     @rfmb.performance_function("us")
     def kappa(self):
-        return statistics.median(result.kappa_block_p50_us for result in self.largest)
+        return self.median_kappa(self.bindings[0], self.laid_out[-1])
+
+    @rfmb.performance_function("us")
+    def node_boundary_cost(self):
+        within, over = (self.median_kappa(self.bindings[0], layout) for layout in self.boundary)
+        return over - within
 
     @rfmb.performance_function("us")
     def step_time(self):
@@ -170,6 +163,5 @@ class EmtSeries(LayoutSeries, EmtCheck):
         return middle(self.largest).efficiency
 
 
-def middle(results):
-    """The one with the median step time; of an even number, the slower of two."""
-    return sorted(results, key=lambda result: result.step_block_p50_us)[len(results) // 2]
+def kappas_of(results):
+    return [result.kappa_block_p50_us for result in results]

@@ -26,8 +26,22 @@ class Layout:
 
 
 def every_layout(nodes: int, cores: int) -> list[Layout]:
-    """1, 2, 4, … and all ``nodes``, each with 1, 2, 4, … and all ``cores`` of a node."""
-    return [Layout(some * ranks, ranks) for some in doublings(nodes) for ranks in doublings(cores)]
+    """1, 2, 4, … and all ``nodes``, each with 1, 2, 4, … and all ``cores`` of a node, and with so many that together
+    they are the ranks of one full node."""
+    found = []
+    for some in doublings(nodes):
+        spread = [] if cores % some else [cores // some]
+        found += [Layout(some * ranks, ranks) for ranks in sorted({*doublings(cores), *spread})]
+    return found
+
+
+def over_nodes(layouts: Iterable[Layout]) -> dict[int, dict[int, Layout]]:
+    """Ranks -> number of nodes -> the layout, of ranks that several numbers of nodes have: full ones and such on which
+    cores rest."""
+    found: dict[int, dict[int, Layout]] = {}
+    for layout in layouts:
+        found.setdefault(layout.ranks, {})[layout.nodes] = layout
+    return {ranks: dict(sorted(of_nodes.items())) for ranks, of_nodes in sorted(found.items()) if len(of_nodes) > 1}
 
 
 def stated_layouts(text: str, nodes: int, cores: int) -> list[Layout]:
@@ -63,6 +77,16 @@ def on_full_nodes(layouts: Iterable[Layout]) -> list[Layout]:
     layouts = list(layouts)
     most = {layout.nodes: max(one.per_node for one in layouts if one.nodes == layout.nodes) for layout in layouts}
     return [layout for layout in layouts if layout.nodes == 1 or layout.per_node == most[layout.nodes]]
+
+
+def within_and_over(layouts: Iterable[Layout]) -> dict[str, list[Layout]]:
+    """Title -> the layouts of one node; and those of several, after the one that has as many ranks on one."""
+    layouts = list(layouts)
+    within = [layout for layout in layouts if layout.nodes == 1]
+    over = [layout for layout in layouts if layout.nodes > 1]
+    start = [layout for layout in within if over and layout.per_node == over[0].per_node]
+    found = {"within a node": within, "over nodes": [*start, *over] if over else []}
+    return {title: of_title for title, of_title in found.items() if of_title}
 
 
 def process_box(ranks: int) -> tuple[int, int, int]:

@@ -12,7 +12,7 @@ from reframe.core.exceptions import SanityError
 
 from kappa.record.evidence import written
 from reframe_checks.application.layout_series import LayoutSeries
-from reframe_checks.application.layouts import on_full_nodes
+from reframe_checks.application.layouts import on_full_nodes, within_and_over
 from reframe_checks.application.scaling_laws import STRONG, WEAK, Base
 from reframe_checks.base.check import KappaCheck
 
@@ -67,7 +67,7 @@ class ScaledApplication(LayoutSeries, KappaCheck):
         }
         first = self.laid_out[0]
         base = Base(first.ranks, statistics.median(self.steps_s(first)))
-        for title, layouts in self.groups().items():
+        for title, layouts in within_and_over(self.laid_out).items():
             name = f"{self.series}, {title}"
             points = [base.point(self.series, name, layout.ranks, self.steps_s(layout)) for layout in layouts]
             self.scaling = [*self.scaling, *map(written, points)]
@@ -83,14 +83,6 @@ class ScaledApplication(LayoutSeries, KappaCheck):
     @property
     def largest(self):
         return self.laid_out[-1]
-
-    def groups(self):
-        """The layouts of one node; and those of several, after the one that has as many ranks on one."""
-        within = [layout for layout in self.laid_out if layout.nodes == 1]
-        over = [layout for layout in self.laid_out if layout.nodes > 1]
-        start = [layout for layout in within if over and layout.per_node == over[0].per_node]
-        found = {"within a node": within, "over nodes": [*start, *over] if over else []}
-        return {title: layouts for title, layouts in found.items() if layouts}
 
     def steps_s(self, layout):
         return [result.step_s for result in self.results[str(layout)]]

@@ -150,6 +150,48 @@ class Matching(Measured):
     series: tuple[BehindOthers, ...]
 
 
+#: Collectives that are measured, in this order.
+COLLECTIVES = ("broadcast", "gather", "allreduce")
+#: What else a rank may have taken meanwhile: connections and buffers of MPI.
+OTHER_MIB = 16
+
+
+@dataclass(frozen=True)
+class Collective:
+    """Time of a collective on the slowest rank, by MPI's own and through a window that all ranks share."""
+
+    operation: str
+    message_bytes: int
+    mpi_us: Repeats
+    shared_us: Repeats
+
+    @property
+    def mpi_over_shared(self) -> float:
+        return min(self.mpi_us) / min(self.shared_us)
+
+
+@dataclass(frozen=True)
+class Table:
+    """Of splines: ``mib`` in the memory of all ranks together, and the time of a pass over it on the slowest rank."""
+
+    mib: float
+    pass_us: Repeats
+
+
+@dataclass(frozen=True)
+class SharedWindow(Measured):
+    """``shared``: a table of ``table_mib`` that the node holds once, ``copies``: one in each rank."""
+
+    series: tuple[Collective, ...]
+    table_mib: int
+    shared: Table
+    copies: Table
+
+    def read_mb_s(self, table: Table) -> float:
+        """Of a rank, in its best repeat, 10^6 bytes a second."""
+        return self.table_mib * 2**20 / min(table.pass_us)
+
+
 def any_source(text: str, *, expect_ranks: int) -> AnySource:
     """
     :raises ParseError: no JSON object of this measurement, format and ranks, a key missing or of another type, or
@@ -244,6 +286,37 @@ def matching(text: str, *, expect_ranks: int, expect_depths: Sequence[int]) -> M
     )
     _require_steps(record, [one.depth for one in series], expect_depths, "others")
     return Matching(*measured, record.integer("bytes", 1, Quantity.BYTES), series)
+
+
+def shared_window(text: str, *, expect_ranks: int, expect_sizes: Sequence[int], expect_table_mib: int) -> SharedWindow:
+    """:param expect_sizes: bytes of a rank, in order, of each collective."""
+    record = _document(text, "shared-window", expect_ranks)
+    measured = _measured(record)
+    if measured[2] != 1:
+        raise record.error("one node", "nodes")
+    series = tuple(
+        Collective(
+            one_of(entry, "operation", COLLECTIVES),
+            entry.integer("bytes", 1, Quantity.BYTES),
+            _us(entry, "mpi_us", measured),
+            _us(entry, "shared_us", measured),
+        )
+        for entry in record.records("series")
+    )
+    expected = [(operation, size) for operation in COLLECTIVES for size in expect_sizes]
+    if [(one.operation, one.message_bytes) for one in series] != expected:
+        raise record.error(f"{', '.join(COLLECTIVES)} of {', '.join(map(str, expect_sizes))} bytes each", "series")
+    splines = record.record("splines")
+    if splines.integer("table_MiB", 1, Quantity.MEMORY_MIB) != expect_table_mib:
+        raise splines.error(f"{expect_table_mib} MiB", "table_MiB")
+    tables = []
+    for key, times in (("shared", 1), ("copies", measured[1])):
+        table = splines.record(key)
+        mib = table.number("MiB", Quantity.MEMORY_MIB, 0)
+        if not -1 <= mib - times * expect_table_mib <= OTHER_MIB * measured[1]:
+            raise table.error(f"{times} x {expect_table_mib} MiB, and at most {OTHER_MIB} MiB of a rank besides", "MiB")
+        tables.append(Table(mib, _us(table, "pass_us", measured)))
+    return SharedWindow(*measured, series, expect_table_mib, *tables)
 
 
 _ANY_SOURCE = ("expected_named_us", "expected_any_us", "unexpected_named_us", "unexpected_any_us")

@@ -56,11 +56,11 @@ def _node(record: Record) -> NodeSpeeds:
     wrong = tuple(record.integers("wrong", Quantity.RANKS))
     if not set(wrong) <= set(cores):
         raise record.error("some of the cores", "wrong")
-    alone, together = (_speeds(record.record(key), len(cores)) for key in ("alone", "together"))
+    alone, together = (speeds_of(record.record(key), len(cores)) for key in ("alone", "together"))
     return NodeSpeeds(record.text("node"), cores, alone, together, wrong)
 
 
-def _speeds(record: Record, cores: int) -> CoreSpeeds:
+def speeds_of(record: Record, cores: int) -> CoreSpeeds:
     return CoreSpeeds(
         tuple(record.numbers("triad_MBps", cores, Quantity.MB_S)),
         tuple(record.numbers("gflops", cores, Quantity.GFLOP_S)),

@@ -71,6 +71,25 @@ def test_a_lost_message_is_waited_for_only_so_long(planted, tmp_path, words):
     assert "nothing came for 1 s" in done.stderr
 
 
+def test_the_ranks_of_a_node_share_a_window(program, tmp_path):
+    words = ["shared-window", "--sizes=8,1000", "--table-mib=4"]
+    done = program(*SHORT, *words, ranks=3, ranks_per_node=3, cwd=tmp_path)
+    found = mpi_behaviour.shared_window(done.stdout, expect_ranks=3, expect_sizes=[8, 1000], expect_table_mib=4)
+    assert found.copies.mib > 2 * found.shared.mib
+
+
+def test_a_flipped_bit_of_a_broadcast_is_said(planted, tmp_path):
+    done = planted("flip")(*SHORT, "shared-window", ranks=2, ranks_per_node=2, cwd=tmp_path, ok=False)
+    assert done.returncode != 0
+    assert "wrong payload: " in done.stderr
+
+
+def test_sums_are_of_whole_words(program, tmp_path):
+    done = program("shared-window", "--sizes=1003", ranks=2, ranks_per_node=2, cwd=tmp_path, ok=False)
+    assert done.returncode != 0
+    assert "no multiple of 8" in done.stderr
+
+
 @pytest.mark.parametrize("level", mpi_behaviour.THREAD_LEVELS)
 def test_each_level_of_thread_support_is_asked_for(program, tmp_path, level):
     done = program(*SHORT, "threads", f"--level={level}", "--threads=1,2", ranks=2, cwd=tmp_path)

@@ -2,7 +2,7 @@ import os
 
 import pytest
 
-from reframe_checks.parsers import node_sweep
+from reframe_checks.parsers import node_fills, node_numa, node_sweep
 
 SHORT = ["--mib-per-core=1", "--seconds=0.01"]
 
@@ -23,6 +23,21 @@ def test_every_core_of_every_node(program, tmp_path, at_once):
     assert list(sweep.nodes) == ["node0", "node1", "node2"]
     assert all(speeds.cores == tuple(sorted(os.sched_getaffinity(0))) for speeds in sweep.nodes.values())
     assert all(speeds.wrong == () for speeds in sweep.nodes.values())
+
+
+def test_cores_of_every_node_while_others_rest(program, tmp_path):
+    program(*SHORT, "--fills", ranks=2, cwd=tmp_path)
+    nodes = node_fills.parse((tmp_path / "node_sweep.json").read_text())
+    cores = len(os.sched_getaffinity(0))
+    assert list(nodes) == ["node0", "node1"]
+    assert all(set(fills.spread) == {cores, cores // 2, cores // 4, 1} - {0} for fills in nodes.values())
+
+
+def test_domains_of_every_node(program, tmp_path):
+    program(*SHORT, "--numa", "--latency-mib=1", ranks=2, cwd=tmp_path)
+    nodes = node_numa.parse((tmp_path / "node_sweep.json").read_text())
+    assert list(nodes) == ["node0", "node1"]
+    assert all(one.correct for paths in nodes.values() for one in paths.values())
 
 
 def test_two_ranks_on_a_node_are_refused(program, tmp_path):

@@ -10,7 +10,7 @@ from reframe_checks.application.emt_series import BOUND, UNBOUND, EmtSeries
 from reframe_checks.application.layout_series import LayoutSeries
 from reframe_checks.application.layouts import Layout
 
-KAPPA_US = {1: (0.1, 0.3, 0.2), 2: (5.0, 4.0, 40.0)}
+KAPPA_US = {"1x1": (0.1, 0.3, 0.2), "1x2": (0.7, 0.6, 0.5), "2x1": (5.0, 4.0, 40.0)}
 
 
 def result(recorded, ranks, kappa_us, **values):
@@ -28,25 +28,27 @@ def result(recorded, ranks, kappa_us, **values):
 
 @pytest.fixture
 def check(recorded):
-    """Three rounds of one rank and of two on two nodes; one round of the latter was disturbed."""
+    """Three rounds of one rank, and of two on one node and on two; one round of the latter was disturbed."""
     text = recorded("emt/two_ranks.json")
     base = json.loads(text)
     made = SimpleNamespace(
         simulated=False, exchange=base["exchange"], steps=base["steps"], rounds=3, bindings=[BOUND, UNBOUND],
-        laid_out=[Layout(1, 1), Layout(2, 1)], num_tasks_per_node=1, scaling=[], curves={}, changed={},
+        laid_out=[Layout(1, 1), Layout(2, 2), Layout(2, 1)], boundary=(Layout(2, 2), Layout(2, 1)),
+        num_tasks_per_node=2, scaling=[], curves={}, changed={},
         parsed=lambda parse, output: parse(output),
         point=EmtSeries.point,
     )  # fmt: skip
 
     def output_text(name):
-        ranks, number = int(name.split("-")[1]), int(name.rpartition("-")[2].removesuffix(".json"))
-        return result(text, ranks, KAPPA_US[ranks][number - 1] + (1 if UNBOUND in name else 0), **made.changed)
+        _, ranks, _, layout, *_, number = name.removesuffix(".json").split("-")
+        kappa_us = KAPPA_US[layout][int(number) - 1] + (1 if UNBOUND in name else 0)
+        return result(text, int(ranks), kappa_us, **made.changed)
 
     def record_curve(name, x, y, points, gated):
         made.curves[name] = (points, gated)
 
     made.output_text, made.record_curve = output_text, record_curve
-    for name in ("result", "result_file", "record_series"):
+    for name in ("result", "result_file", "record_series", "median_kappa"):
         setattr(made, name, getattr(EmtSeries, name).__get__(made))
     return made
 
@@ -55,17 +57,23 @@ def test_the_median_of_the_largest_layout_is_gated(check):
     assert EmtSeries.read_results.__wrapped__(check)
     assert EmtSeries.kappa.__wrapped__(check) == 5.0
     assert check.curves["kappa, 2 nodes"] == ({2: 5.0}, {2: "kappa"})
-    assert check.curves["kappa, nodes filled"] == ({1: 0.2, 2: 5.0}, {2: "kappa"})
+    assert check.curves["kappa, nodes filled"] == ({1: 0.2, 2: 0.6}, {2: "kappa"})
+    assert check.curves["kappa over nodes, 2 ranks"] == ({1: 0.6, 2: 5.0}, {})
     assert check.curves["kappa, 2 nodes, unbound"] == ({2: 6.0}, {})
+
+
+def test_the_boundary_of_a_node_costs_what_as_many_ranks_on_two_take_more(check):
+    EmtSeries.read_results.__wrapped__(check)
+    assert EmtSeries.node_boundary_cost.__wrapped__(check) == pytest.approx(4.4)
 
 
 def test_every_round_is_recorded(check):
     EmtSeries.read_results.__wrapped__(check)
     assert [(point["series"], point["ranks"], point["kappa_us"]) for point in check.scaling] == [
-        ("step, 1 node, bound", 1, 0.2), ("step, 2 nodes, bound", 2, 5.0),
-        ("step, 1 node, unbound", 1, 1.2), ("step, 2 nodes, unbound", 2, 6.0),
+        ("step, 1 node, bound", 1, 0.2), ("step, 1 node, bound", 2, 0.6), ("step, 2 nodes, bound", 2, 5.0),
+        ("step, 1 node, unbound", 1, 1.2), ("step, 1 node, unbound", 2, 1.6), ("step, 2 nodes, unbound", 2, 6.0),
     ]  # fmt: skip
-    assert check.scaling[1]["kappa_repeats_us"] == list(KAPPA_US[2])
+    assert check.scaling[2]["kappa_repeats_us"] == list(KAPPA_US["2x1"])
 
 
 @pytest.mark.parametrize(
@@ -88,7 +96,7 @@ def laid_out(nodes=2, cores=4, **extras):
     return Laid(
         simulated=False, partition_nodes=nodes, cores_per_node=cores, current_partition=partition, layouts="",
         most_nodes=0, program="emt", job=SimpleNamespace(launcher=SimpleNamespace(registered_name="srun")),
-        check_class="EmtSeries",
+        check_class="EmtSeries", perf_variables={"kappa": None, "node_boundary_cost": None},
     )  # fmt: skip
 
 
@@ -97,12 +105,15 @@ def test_a_series_goes_up_to_the_nodes_it_is_told():
     check.most_nodes = 1
     EmtSeries.lay_out_series(check)
     assert [(layout.nodes, layout.ranks) for layout in check.laid_out] == [(1, 1), (1, 2), (1, 4)]
+    assert set(check.perf_variables) == {"kappa"}  # there is no boundary to cross
 
 
 def test_both_bindings_where_the_partition_binds():
     check = laid_out()
     EmtSeries.lay_out_series(check)
     assert check.bindings == [BOUND, UNBOUND]
+    assert check.boundary == (Layout(4, 4), Layout(4, 2))
+    assert "node_boundary_cost" in check.perf_variables
     assert (check.num_tasks, check.num_tasks_per_node) == (8, 4)
     check.current_partition.features = []
     EmtSeries.lay_out_series(check)

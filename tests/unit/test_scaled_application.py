@@ -62,7 +62,6 @@ class Made(SimpleNamespace):
     partition_layouts = LayoutSeries.partition_layouts
     ask_for_all_ranks = LayoutSeries.ask_for_all_ranks
     largest = ScaledApplication.largest
-    groups = ScaledApplication.groups
     steps_s = ScaledApplication.steps_s
     step_ms = ScaledApplication.step_ms
     name_of = staticmethod(ScaledApplication.name_of)

@@ -48,16 +48,6 @@ Core own_core() {
     return own;
 }
 
-std::string gathered(const Mpi& mpi, const std::string& own) {
-    int bytes = static_cast<int>(own.size());
-    std::vector<int> count(static_cast<std::size_t>(mpi.size)), start(count);
-    MPI_Allgather(&bytes, 1, MPI_INT, count.data(), 1, MPI_INT, MPI_COMM_WORLD);
-    for (std::size_t i = 1; i < count.size(); ++i) start[i] = start[i - 1] + count[i - 1];
-    std::string all(static_cast<std::size_t>(start.back() + count.back()), '\0');
-    MPI_Gatherv(own.data(), bytes, MPI_CHAR, all.data(), count.data(), start.data(), MPI_CHAR, 0, MPI_COMM_WORLD);
-    return all;
-}
-
 json digests_as_json(const std::map<std::uint64_t, int>& rounds) {
     json out = json::array();
     for (const auto& [digest, count] : rounds) out.push_back({{"digest", sixteen_digits(digest)}, {"rounds", count}});

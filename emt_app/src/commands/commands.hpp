@@ -61,7 +61,15 @@ struct AlikeOptions {
     std::string result_path = "emt_alike.json";
 };
 
+struct CachesOptions {
+    std::vector<std::string> case_paths; // of growing size
+    std::uint64_t steps = 200;           // timed, of each case
+    int at_once = 0;                     // ranks that measure at the same time; 0: all
+    std::string result_path = "emt_caches.json";
+};
+
 int alike_command(const AlikeOptions& options, int argc, char** argv);
+int caches_command(const CachesOptions& options, int argc, char** argv);
 int check_command(const std::string& path, bool as_json);
 /// Prints which of so many ranks exchange waves with each other.
 int graph_command(const std::string& path, int ranks);

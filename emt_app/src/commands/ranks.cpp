@@ -5,6 +5,7 @@
 
 #include <cstdlib>
 #include <iostream>
+#include <vector>
 
 #include "base/heartbeat.hpp"
 #include "base/smpi.hpp"
@@ -45,6 +46,16 @@ void agree_on(const Mpi& mpi, std::uint64_t mine, const std::string& otherwise) 
     std::uint64_t hash = mine;
     MPI_Bcast(&hash, 1, MPI_UINT64_T, 0, MPI_COMM_WORLD);
     agree(mpi, hash == mine ? "" : "rank " + std::to_string(mpi.rank) + " " + otherwise);
+}
+
+std::string gathered(const Mpi& mpi, const std::string& own) {
+    int bytes = static_cast<int>(own.size());
+    std::vector<int> count(static_cast<std::size_t>(mpi.size)), start(count);
+    MPI_Allgather(&bytes, 1, MPI_INT, count.data(), 1, MPI_INT, MPI_COMM_WORLD);
+    for (std::size_t i = 1; i < count.size(); ++i) start[i] = start[i - 1] + count[i - 1];
+    std::string all(static_cast<std::size_t>(start.back() + count.back()), '\0');
+    MPI_Gatherv(own.data(), bytes, MPI_CHAR, all.data(), count.data(), start.data(), MPI_CHAR, 0, MPI_COMM_WORLD);
+    return all;
 }
 
 }  // namespace emt

@@ -24,5 +24,7 @@ public:
 void agree(const Mpi& mpi, const std::string& failure);
 /// All ranks must have the hash of rank 0; `otherwise` says what the others do.
 void agree_on(const Mpi& mpi, std::uint64_t mine, const std::string& otherwise);
+/// The texts of all ranks in their order, at rank 0. Collective.
+[[nodiscard]] std::string gathered(const Mpi& mpi, const std::string& own);
 
 }  // namespace emt

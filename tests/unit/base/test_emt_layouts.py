@@ -2,7 +2,7 @@
 
 import pytest
 
-from reframe_checks.application.layouts import Layout, every_layout, filled, on_cores, stated_layouts
+from reframe_checks.application.layouts import Layout, every_layout, filled, on_cores, over_nodes, stated_layouts
 
 
 def shown(layouts):
@@ -12,9 +12,18 @@ def shown(layouts):
 def test_few_nodes_full_and_many_nodes_with_few_ranks():
     assert shown(every_layout(3, 6)) == [
         ("1x1", 1), ("1x2", 2), ("1x4", 4), ("1x6", 6),
-        ("2x1", 2), ("2x2", 4), ("2x4", 8), ("2x6", 12),
+        ("2x1", 2), ("2x2", 4), ("2x3", 6), ("2x4", 8), ("2x6", 12),
         ("3x1", 3), ("3x2", 6), ("3x4", 12), ("3x6", 18),
     ]  # fmt: skip
+
+
+def test_equal_ranks_on_one_node_and_on_more_that_are_filled_in_part():
+    found = over_nodes(every_layout(3, 6))
+    assert {ranks: [str(one) for one in of_nodes.values()] for ranks, of_nodes in found.items()} == {
+        2: ["1x2", "2x1"], 4: ["1x4", "2x2"], 6: ["1x6", "2x3", "3x2"], 12: ["2x6", "3x4"],
+    }  # fmt: skip
+    # Whole nodes of 20 cores are no power of two.
+    assert {1: Layout(20, 20), 2: Layout(20, 10), 4: Layout(20, 5)} == over_nodes(every_layout(4, 20))[20]
 
 
 def test_what_a_site_states():

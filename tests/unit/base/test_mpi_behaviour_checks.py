@@ -12,8 +12,11 @@ from reframe_checks.network.mpi_behaviour_base import RESULT_FILE
 from reframe_checks.network.mpi_matching import DEPTHS, MpiMatching
 from reframe_checks.network.mpi_memory import MpiMemory, MpiMemoryPreconnected, MpiMemoryUnreliable
 from reframe_checks.network.mpi_overlap import SIZES, MpiOverlap
+from reframe_checks.network.mpi_shared_window import SIZES as SHARED_SIZES
+from reframe_checks.network.mpi_shared_window import MpiSharedWindow
 from reframe_checks.network.mpi_threads import MpiThreadLevels, MpiThreadMultiple
 from reframe_checks.parsers import mpi_behaviour
+from reframe_checks.parsers.errors import ParseError
 from reframe_checks.parsers.mpi_behaviour import THREAD_LEVELS, Memory, OnThreads, Threads, WithMemory
 
 
@@ -132,3 +135,32 @@ def test_hidden_shares_and_matching_costs(recorded):
     MpiMatching.record_series(check)
     slower = min(found.series[-1].posted_us) - min(found.series[0].posted_us)
     assert MpiMatching.posted_per_receive(check).evaluate() == pytest.approx(1000 * slower / 1024)
+
+
+def test_collectives_are_held_against_those_through_a_window(recorded):
+    text = recorded("mpi_behaviour/shared_window.json")
+    found = mpi_behaviour.shared_window(text, expect_ranks=2, expect_sizes=SHARED_SIZES, expect_table_mib=64)
+    check = check_with({RESULT_FILE: found})
+    MpiSharedWindow.record_series(check)
+    ratio = MpiSharedWindow.ratio_of(check, "gather", 8).evaluate()
+    assert ratio == min(found.series[4].mpi_us) / min(found.series[4].shared_us)
+    assert check.curves["gather, mpi over shared"][0][8] == ratio
+    assert MpiSharedWindow.memory_saved(check).evaluate() == pytest.approx(64, abs=1)
+    assert MpiSharedWindow.shared_read(check).evaluate() == pytest.approx(64 * 2**20 / min(found.shared.pass_us))
+    read = MpiSharedWindow.shared_over_copied_read(check).evaluate()
+    assert read == pytest.approx(min(found.copies.pass_us) / min(found.shared.pass_us))
+
+
+@pytest.mark.parametrize(
+    ("said", "other", "message"),
+    [
+        ('"nodes": 1', '"nodes": 2', "one node"),
+        # A table that each rank holds is none that they share.
+        ('"shared":{"MiB":64', '"shared":{"MiB":128', "1 x 64 MiB"),
+        ('"gather","shared_us"', '"broadcast","shared_us"', "broadcast, gather, allreduce of 8, 1024"),
+    ],
+)
+def test_what_shares_no_memory_is_refused(recorded, said, other, message):
+    text = recorded("mpi_behaviour/shared_window.json").replace(said, other)
+    with pytest.raises(ParseError, match=message):
+        mpi_behaviour.shared_window(text, expect_ranks=2, expect_sizes=SHARED_SIZES, expect_table_mib=64)

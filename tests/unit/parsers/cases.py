@@ -11,6 +11,7 @@ from reframe_checks.parsers import (
     btio,
     congestion,
     emt,
+    emt_caches,
     fio,
     gpu,
     gpu_topology,
@@ -31,7 +32,9 @@ from reframe_checks.parsers import (
     mpi_behaviour,
     mpi_report,
     nccl_tests,
+    node_fills,
     node_links,
+    node_numa,
     node_probe,
     node_sweep,
     nvbandwidth,
@@ -301,6 +304,17 @@ CASES = {
                 [".series[].largest_kib"],
             ),
             (
+                "shared_window",
+                partial(
+                    mpi_behaviour.shared_window, expect_ranks=2, expect_sizes=[8, 1 << 10, 1 << 16, 1 << 20],
+                    expect_table_mib=64,
+                ),
+                [
+                    ".series[].mpi_us[]", ".series[].shared_us[]", ".shared.mib", ".shared.pass_us[]",
+                    ".copies.mib",
+                ], [],
+            ),
+            (
                 "persistent", partial(mpi_behaviour.persistent, expect_ranks=2, expect_sizes=[8, 65536]),
                 [".messages", ".series[].nonblocking_us[]", ".series[].persistent_us[]"], [],
             ),
@@ -324,6 +338,27 @@ CASES = {
         alone=[
             ".mpi", ".mib_per_core", ".nodes[].node", ".nodes[].cores[]",
             ".nodes[].alone.gflops[]", ".nodes[].together.gflops[]", ".nodes[].together.triad_mbps[]",
+        ],
+    ),
+    "node_fills": Case(
+        "node_fills/two_nodes.json",
+        node_fills.parse,
+        alone=[
+            "[].node", "[].available_mib", "[].spread[].triad_mbps[]",
+            "[].spread[].gflops[]", "[].packed[].gflops[]",
+        ],
+    ),
+    "node_numa": Case(
+        "node_numa/two_nodes_of_two_domains.json",
+        node_numa.parse,
+        alone=["[][].distance", "[][].latency_ns"],
+    ),
+    "emt_caches": Case(
+        "emt_caches/two_nodes.json",
+        partial(emt_caches.parse, expect_sizes=3),
+        alone=[
+            "[].node", "[].caches[]", "[].sizes[].checksum", "[].sizes[].step_us", "[].sizes[].sigma_us",
+            "[].sizes[].phi_us", "[].sizes[].phi_cached_us",
         ],
     ),
     "affinity": Case(

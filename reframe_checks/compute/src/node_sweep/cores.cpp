@@ -4,7 +4,6 @@
 #include <barrier>
 #include <chrono>
 
-#include "kernels.hpp"
 #include "on_cores.hpp"
 
 namespace {
@@ -36,6 +35,8 @@ double speed(Kernel& kernel, double work_per_pass, double seconds) {
 
 }  // namespace
 
+double triad_mbps(Triad& triad, double seconds) { return speed(triad, triad.bytes_per_pass(), seconds) / 1e6; }
+
 std::vector<CoreSpeeds> measure_cores(const std::vector<int>& cores, std::size_t bytes_per_core, double seconds) {
     std::vector<CoreSpeeds> found(cores.size());
     std::barrier together(static_cast<std::ptrdiff_t>(cores.size()));
@@ -43,7 +44,7 @@ std::vector<CoreSpeeds> measure_cores(const std::vector<int>& cores, std::size_t
         Triad triad(bytes_per_core);
         MultiplyAdd multiply_add;
         together.arrive_and_wait();
-        found[i].triad_mbps = speed(triad, triad.bytes_per_pass(), seconds) / 1e6;
+        found[i].triad_mbps = triad_mbps(triad, seconds);
         together.arrive_and_wait();
         found[i].gflops = speed(multiply_add, MultiplyAdd::flop_per_pass(), seconds) / 1e9;
         found[i].correct = triad.correct() && multiply_add.correct();

@@ -4,11 +4,16 @@
 #include <cstddef>
 #include <vector>
 
+#include "kernels.hpp"
+
 struct CoreSpeeds {
     double triad_mbps;  // 10^6 bytes a second
     double gflops;
     bool correct;
 };
+
+// The best of five windows that together take `seconds`, 10^6 bytes a second.
+double triad_mbps(Triad& triad, double seconds);
 
 // Measures the cores at the same time, a thread bound to each; the best of five windows that together take `seconds`,
 // for each of the two kernels. Throws std::runtime_error when a thread cannot be bound.

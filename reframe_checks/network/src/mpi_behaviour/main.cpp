@@ -19,6 +19,7 @@ struct All {
     Persistent persistent;
     Overlap overlap;
     Matching matching;
+    SharedWindow shared_window;
 };
 
 void define_common(CLI::App& app, Options& options) {
@@ -62,6 +63,13 @@ void define(CLI::App& app, All& all) {
 
     auto* matching = app.add_subcommand("matching", "latency over the depth of the queues of messages and receives");
     matching->add_option("--depths", all.matching.depths)->delimiter(',')->check(CLI::Range(0, 30'000))->capture_default_str();
+
+    auto* shared = app.add_subcommand("shared-window", "collectives of a node through a shared window against MPI's own");
+    shared->add_option("--sizes", all.shared_window.sizes, "bytes of a rank, multiples of 8")->delimiter(',')
+        ->check(CLI::Range(8, 1 << 26))->check(CLI::Validator([](std::string& text) {
+            return std::stol(text) % 8 == 0 ? std::string() : "no multiple of 8: " + text; }, "MULTIPLE OF 8"))->capture_default_str();
+    shared->add_option("--table-mib", all.shared_window.table_mib, "of splines, held once or by each rank")
+        ->check(CLI::Range(1, 1 << 16))->capture_default_str();
 }
 
 // Of the level that is asked for; one is enough where no thread calls MPI.
@@ -82,6 +90,8 @@ void act(const CLI::App& app, const All& all, const sweep::World& world, double 
         persistent(bench, all.persistent);
     } else if (chosen == "overlap") {
         overlap(bench, all.overlap);
+    } else if (chosen == "shared-window") {
+        shared_window(bench, all.shared_window);
     } else {
         matching(bench, all.matching);
     }

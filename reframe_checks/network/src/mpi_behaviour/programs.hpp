@@ -41,4 +41,10 @@ struct Matching {
 };
 void matching(const Bench& bench, const Matching& options);
 
+struct SharedWindow {
+    std::vector<int> sizes = {8, 1 << 10, 1 << 16, 1 << 20};
+    int table_mib = 64;
+};
+void shared_window(const Bench& bench, const SharedWindow& options);
+
 }  // namespace mpi_behaviour

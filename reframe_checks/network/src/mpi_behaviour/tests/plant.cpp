@@ -53,6 +53,13 @@ int MPI_Sendrecv(const void* buffer, int count, MPI_Datatype type, int receiver,
     return PMPI_Sendrecv(buffer, count, type, receiver, tag, into, into_count, into_type, sender, into_tag, comm, status);
 }
 
+int MPI_Bcast(void* buffer, int count, MPI_Datatype type, int root, MPI_Comm comm) {
+    if (planted("flip", count)) {
+        flip(buffer);
+    }
+    return PMPI_Bcast(buffer, count, type, root, comm);
+}
+
 int MPI_Iallreduce(const void* buffer, void* sum, int count, MPI_Datatype type, MPI_Op operation, MPI_Comm comm, MPI_Request* request) {
     if (planted("flip", count)) {
         flip(buffer);

@@ -1,0 +1,49 @@
+// A window that the ranks of a node share, and what both of its measurements need.
+#pragma once
+
+#include <mpi.h>
+
+#include <cstddef>
+
+#include "bench.hpp"
+
+namespace mpi_behaviour {
+
+// Memory of a window, of which this rank has a part.
+class Window {
+  public:
+    explicit Window(std::size_t own_bytes) {
+        MPI_Win_allocate_shared(static_cast<MPI_Aint>(own_bytes), 1, MPI_INFO_NULL, MPI_COMM_WORLD, &own_, &window_);
+        MPI_Win_lock_all(MPI_MODE_NOCHECK, window_);
+    }
+    ~Window() {
+        MPI_Win_unlock_all(window_);
+        MPI_Win_free(&window_);
+    }
+    Window(const Window&) = delete;
+    Window& operator=(const Window&) = delete;
+
+    [[nodiscard]] char* of(int rank) const {
+        MPI_Aint bytes = 0;
+        int unit = 0;
+        char* begin = nullptr;
+        MPI_Win_shared_query(window_, rank, &bytes, &unit, &begin);
+        return begin;
+    }
+    void sync() const { MPI_Win_sync(window_); }
+
+  private:
+    char* own_ = nullptr;
+    MPI_Win window_ = MPI_WIN_NULL;
+};
+
+inline double of_slowest(double seconds) {
+    double slowest = 0;
+    MPI_Allreduce(&seconds, &slowest, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
+    return slowest;
+}
+
+// A table of `mib` MiB that all ranks share, then one in each: memory and time of a pass.
+json splines(const Bench& bench, int mib);
+
+}  // namespace mpi_behaviour

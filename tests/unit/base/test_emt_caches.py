@@ -1,0 +1,68 @@
+"""What the check of caches by the EMT application makes of nodes whose caches are known."""
+
+import dataclasses
+from types import SimpleNamespace
+
+import pytest
+from reframe.core.exceptions import SanityError
+
+from reframe_checks.application.emt_caches import EmtCaches
+from reframe_checks.parsers.emt_caches import NodeCaches, OfSize
+from tests.unit.localise.test_cache_knee import MIB, curve
+
+
+def node(name, cache_mib, **changes):
+    sizes = tuple(
+        OfSize(f"hash{size}", "bits", 100, size, 100 * us * 1.1, 0.0, 100 * us, 5.0)
+        for size, us in curve(cache_mib, **changes).items()
+    )
+    return NodeCaches(name, {2: MIB, 3: 32 * MIB}, sizes)
+
+
+@pytest.fixture
+def check():
+    """Eight nodes with caches of 32 MiB, of one of which only 8 are its own."""
+    nodes = {f"n{number}": node(f"n{number}", 8 if number == 5 else 32) for number in range(8)}
+    made = SimpleNamespace(
+        nodes=nodes, curves={}, per_node={}, findings=[], suspects=[], least_slowdown=1.15, output_text=lambda name: "",
+        perf_variables={"knee": None, "knee_over_cache": None}, networks=lambda: dict.fromkeys(range(9)),
+        require_all_nodes=lambda nodes: True, last_cache=EmtCaches.last_cache,
+    )  # fmt: skip
+    made.parsed = lambda parse, text, **more: made.nodes
+    made.record_curve = lambda name, x, y, points, gated: made.curves.update({name: points})
+    made.record_per_node = lambda name, unit, values: made.per_node.update({name: values})
+    made.record_findings = made.findings.extend
+    for name in ("require_same_bits", "judged", "median_of_nodes", "median_of_nodes_at"):
+        setattr(made, name, getattr(EmtCaches, name).__get__(made))
+    return made
+
+
+def test_the_node_with_the_smaller_cache_is_named_once(check):
+    assert EmtCaches.read_curves(check).evaluate()
+    assert [finding.name for finding in check.findings] == ["n5"]
+    # Where it holds no longer what the others do.
+    assert check.findings[0].quantity == "work of 33.6 MB"
+    assert check.per_node["knee"]["n5"] < 0.4 * check.per_node["knee"]["n1"]
+    assert EmtCaches.knee_over_cache(check).evaluate() == pytest.approx(check.per_node["knee"]["n5"] / (32 * MIB))
+
+
+def test_equal_nodes_are_not_blamed(check):
+    check.nodes["n5"] = node("n5", 32, noise=[0.02, -0.01] * 4 + [0.01])
+    EmtCaches.read_curves(check).evaluate()
+    assert check.findings == []
+    assert EmtCaches.kappa_of_one_rank(check).evaluate() == pytest.approx(0.5)
+
+
+def test_without_a_knee_there_is_none_to_record(check):
+    check.nodes = {name: node(name, 32, slowdown=1.1) for name in check.nodes}
+    EmtCaches.read_curves(check).evaluate()
+    assert check.perf_variables == {}
+    assert check.per_node["knee"] == {}
+
+
+def test_another_solution_blames_the_odd_node(check):
+    first, *others = check.nodes["n2"].sizes
+    check.nodes["n2"] = NodeCaches("n2", {}, (dataclasses.replace(first, checksum="other"), *others))
+    with pytest.raises(SanityError, match="other solutions of the same network on n2"):
+        EmtCaches.read_curves(check).evaluate()
+    assert check.suspects == ["n2"]

@@ -1,0 +1,91 @@
+"""What the checks of half-filled nodes make of results: of recorded ones, and of nodes of many cores."""
+
+from types import SimpleNamespace
+
+import pytest
+from reframe.core.exceptions import SanityError
+
+from reframe_checks.compute.node_fills import NodeFills
+from reframe_checks.network.osu_node_fill import OsuNodeFill
+from reframe_checks.parsers import node_fills, osu
+from reframe_checks.parsers.node_sweep import CoreSpeeds
+
+
+def with_evidence(base, methods, **values):
+    made = SimpleNamespace(curves={}, per_node={}, findings=[], parsed=lambda parse, text, **more: parse(text, **more))
+    made.__dict__.update(values)
+    made.record_curve = lambda name, x, y, points, gated: made.curves.update({name: points})
+    made.record_per_node = lambda name, unit, values: made.per_node.update({name: values})
+    made.record_findings = made.findings.extend
+    made.require_all_nodes = lambda nodes: True
+    for name in methods:
+        setattr(made, name, getattr(base, name).__get__(made))
+    return made
+
+
+@pytest.fixture
+def fills():
+    """Four nodes of eight cores, whose memory half of them fill; the cores of one are slow when half of them rest."""
+
+    def node(name, half):
+        def speeds(active, triad):
+            return CoreSpeeds((triad,) * active, (20.0,) * active)
+
+        spread = {1: speeds(1, 20e3), 2: speeds(2, 20e3), 4: speeds(4, half), 8: speeds(8, 10e3)}
+        packed = {2: speeds(2, 20e3), 4: speeds(4, 10e3)}
+        return node_fills.NodeFills(name, tuple(range(8)), 2, 65536, spread, packed, ())
+
+    nodes = {name: node(name, 12e3 if name == "n3" else 18e3) for name in ("n1", "n2", "n3", "n4")}
+    made = with_evidence(
+        NodeFills, ["record_fills", "median", "memory", "gain"], cores_per_node=8, least_slowdown=1.1,
+        output_text=lambda name: "", nodes=nodes,
+    )  # fmt: skip
+    made.parsed = lambda parse, text: made.nodes
+    return made
+
+
+def test_what_a_core_gains_when_others_rest(fills):
+    assert NodeFills.read_fills(fills).evaluate()
+    assert NodeFills.half_triad_gain(fills).evaluate() == pytest.approx(1.8)
+    assert NodeFills.quarter_triad_gain(fills).evaluate() == pytest.approx(2)
+    assert NodeFills.half_packed_share(fills).evaluate() == pytest.approx(1 / 1.8)
+    assert NodeFills.half_triad(fills).evaluate() == 12e3
+    assert NodeFills.half_memory(fills).evaluate() == 16384
+    assert fills.curves["triad, packed"] == {2: 20e3, 4: 10e3}
+    assert [finding.name for finding in fills.findings] == ["n3"]
+
+
+def test_cores_that_are_missing_or_wrong_fail(fills):
+    fills.cores_per_node = 16
+    with pytest.raises(SanityError, match="not 16 cores on n1, n2, n3, n4"):
+        NodeFills.read_fills(fills).evaluate()
+
+
+@pytest.fixture
+def pairs(recorded):
+    """Recorded output of one pair, said to be of two and of four, too: the adapter is the limit."""
+    text = recorded("osu/osu_mbw_mr.txt")
+    outputs = {count: text.replace("[ pairs: 1 ]", f"[ pairs: {count} ]") for count in (1, 2, 4)}
+    made = with_evidence(
+        OsuNodeFill, ["tables_of", "require_pairs", "output_of", "gain"], repeats=1, num_tasks_per_node=4, fewer=[1, 2],
+        output_text=lambda name=None: outputs[int(name.split("-")[1].split(".")[0]) if name else 4],
+        expected_sizes=lambda: [1 << exponent for exponent in range(23)],
+        validation_demanded=lambda: False, outputs=outputs,
+    )  # fmt: skip
+    made.output_of = OsuNodeFill.output_of
+    made.tables = made.parsed(osu.parse, outputs[4], expect_sizes=made.expected_sizes(), expect_tables=1)
+    return made
+
+
+def test_where_the_adapter_is_the_limit_half_of_the_pairs_have_twice_as_much(pairs):
+    OsuNodeFill.check_tables(pairs, pairs.tables)
+    assert OsuNodeFill.half_bandwidth_gain(pairs).evaluate() == pytest.approx(2)
+    assert OsuNodeFill.half_message_rate_gain(pairs).evaluate() == pytest.approx(2)
+    assert OsuNodeFill.one_pair_bandwidth(pairs).evaluate() == pairs.tables[0].rows[1 << 20][0]
+    assert sorted(pairs.curves["message rate of a pair over pairs"]) == [1, 2, 4]
+
+
+def test_other_pairs_than_asked_for_are_refused(pairs):
+    pairs.outputs[2] = pairs.outputs[1]
+    with pytest.raises(SanityError, match="1 runs of 2 pairs were asked for"):
+        OsuNodeFill.check_tables(pairs, pairs.tables)

@@ -1,0 +1,80 @@
+"""Paths between NUMA domains, of which one is slow."""
+
+from types import SimpleNamespace
+
+import pytest
+from reframe.core.exceptions import SanityError
+
+from reframe_checks.compute.numa_matrix import NumaMatrix
+from reframe_checks.localise.numa import suspects_of_paths
+from reframe_checks.parsers import node_numa
+from reframe_checks.parsers.node_numa import OnMemory
+
+
+def node(domains=2, slow=None, near=None):
+    """Remote memory has half of the bandwidth; a path of ``slow`` a third of it, one of ``near`` twice the latency."""
+    paths = {}
+    for cores in range(domains):
+        for memory in range(domains):
+            remote = cores != memory
+            triad, latency = (50e3, 150.0) if remote else (100e3, 90.0)
+            paths[cores, memory] = OnMemory(
+                21 if remote else 10, triad / (3 if (cores, memory) == slow else 1),
+                latency * (2 if (cores, memory) == near else 1), True,
+            )  # fmt: skip
+    return paths
+
+
+def names(nodes):
+    return [(finding.name, finding.quantity) for finding in suspects_of_paths(nodes, least_slowdown=1.15)]
+
+
+def test_equal_nodes_are_not_blamed():
+    assert names({f"n{number}": node() for number in range(8)}) == []
+    assert names({"n1": node(4)}) == []
+
+
+def test_the_node_with_a_slow_link_is_named_with_its_domains():
+    nodes = {f"n{number}": node(slow=(0, 1) if number == 3 else None) for number in range(8)}
+    assert names(nodes) == [("n3", "triad of the cores of domain 0 on memory of domain 1")]
+
+
+def test_slow_memory_shows_in_its_latency():
+    nodes = {f"n{number}": node(near=(1, 1) if number == 3 else None) for number in range(8)}
+    assert names(nodes) == [("n3", "latency of the cores of domain 1 on memory of domain 1")]
+
+
+def test_one_node_has_its_own_paths_to_compare_with():
+    (finding,) = suspects_of_paths({"n1": node(4, slow=(2, 3))}, least_slowdown=1.15)
+    assert (finding.kind, finding.nodes) == ("link", ("n1",))
+    assert finding.name == "n1: cores of domain 2 on memory of domain 3"
+    assert finding.slowdown == pytest.approx(3)
+
+
+@pytest.fixture
+def check(recorded):
+    text = recorded("node_numa/two_nodes_of_two_domains.json")
+    made = SimpleNamespace(
+        nodes=node_numa.parse(text), maps={}, findings=[], suspects=[], least_slowdown=1.15,
+        output_text=lambda name: text, parsed=lambda parse, text: parse(text), require_all_nodes=lambda nodes: True,
+    )  # fmt: skip
+    made.first = made.nodes["node1"]
+    made.record_heat_map = lambda name, x, y, z, points: made.maps.update({name: points})
+    made.record_findings = made.findings.extend
+    for name in ("median", "worst"):
+        setattr(made, name, getattr(NumaMatrix, name).__get__(made))
+    return made
+
+
+def test_remote_memory_is_held_against_local(check):
+    assert NumaMatrix.read_matrices(check).evaluate()
+    assert NumaMatrix.remote_triad_share(check).evaluate() == pytest.approx(26019.1 / 100947.8)
+    assert NumaMatrix.remote_latency_ratio(check).evaluate() == pytest.approx(151.318 / 92.0512)
+    assert check.maps["latency"][0, 1] == pytest.approx((148.254 + 151.318) / 2)
+    assert [finding.name for finding in check.findings] == ["node2: cores of domain 0 on memory of domain 1"]
+
+
+def test_one_domain_has_no_remote_memory(check):
+    check.parsed = lambda parse, text: {"node1": node(1)}
+    with pytest.raises(SanityError, match="one NUMA domain only on node1"):
+        NumaMatrix.read_matrices(check).evaluate()
