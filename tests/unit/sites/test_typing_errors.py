@@ -19,8 +19,9 @@ ERRORS = 100
 # and mappings below such a key nothing is a name, but for the keys of `storage`, `placements`, `hash_files`, `tuning`.)
 FREE_KEYS = {
     "descr", "access", "path", "env_vars", "image", "options", "arguments", "uniform_files", "gpu_options", "gpu_arch",
-    "prepare_cmds", "preconnect", "tag_matching", "rendezvous", "unreliable", "short_queues", "sharp", "rails", "slurm_job_cancel_reasons", "build_dir", "cc", "cxx", "mpi_version", "working_set",
-    "problem_class", "method", "text", "title",
+    "prepare_cmds", "preconnect", "tag_matching", "rendezvous", "unreliable", "short_queues", "sharp", "rails",
+    "slurm_job_cancel_reasons", "build_dir", "cc", "cxx", "mpi_version", "working_set", "problem_class", "method", "text",
+    "title",
     "why", "adapters", "protocols", "users", "to_build", "parties", "id", "max_pending_time", "slurm_partition",
 }  # fmt: skip
 FREE_VALUES = {"not_provided", "placements", "hash_files"}
