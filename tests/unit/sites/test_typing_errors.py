@@ -19,9 +19,9 @@ ERRORS = 100
 # and mappings below such a key nothing is a name, but for the keys of `storage`, `placements`, `hash_files`, `tuning`.)
 FREE_KEYS = {
     "descr", "access", "path", "env_vars", "image", "options", "arguments", "uniform_files", "gpu_options", "gpu_arch",
-    "prepare_cmds", "preconnect", "tag_matching", "rendezvous", "unreliable", "short_queues", "sharp", "rails",
-    "slurm_job_cancel_reasons", "build_dir", "cc", "cxx", "mpi_version", "working_set", "problem_class", "method", "text",
-    "title",
+    "preconnect", "tag_matching", "rendezvous", "unreliable", "short_queues", "sharp", "rails",
+    "prepare_cmds", "slurm_job_cancel_reasons", "build_dir", "cc", "cxx", "mpi_version", "working_set",
+    "problem_class", "method", "text", "title",
     "why", "adapters", "protocols", "users", "to_build", "parties", "id", "max_pending_time", "slurm_partition",
 }  # fmt: skip
 FREE_VALUES = {"not_provided", "placements", "hash_files"}
@@ -95,7 +95,8 @@ def errors():
 @pytest.fixture(scope="module")
 def copied(tmp_path_factory):
     folder = tmp_path_factory.mktemp("typing") / "site_configs"
-    for site in EXAMPLES:
+    # Beside them the fabrics that their partitions are predicted by.
+    for site in (*EXAMPLES, "simulated"):
         shutil.copytree(SITES / site, folder / site, ignore=shutil.ignore_patterns("spack", "cluster*", "osu"))
     return folder
 
