@@ -88,7 +88,8 @@ def test_reframe_is_offered_the_chosen_one_in_place_of_the_other_installed_or_no
     choose(["ior@3.3.0"])
     name = environment("mpi-io", "cpu-infiniband").name
     assert [one["name"] for one in installed_environments("cpu-infiniband")] == [name]
-    assert [one["name"] for one in planned_environments("cpu-infiniband")] == ["app", "applications", "gpu", name, "rated"]
+    planned = [one["name"] for one in planned_environments("cpu-infiniband")]
+    assert planned == ["app", "applications", "gpu", name, "rated"]
     settings = settings_of(describe(table.REPOSITORY / "site_configs/cpu-infiniband"), state.state_root())
     (partition,) = settings["systems"][0]["partitions"]
     assert name in partition["environs"] and "mpi-io" not in partition["environs"]
