@@ -5,8 +5,6 @@ BYTES_PER_EQUATION = 713
 #: Edges are multiples of 8: each of three coarser grids halves them.
 STEP = 8
 SMALLEST_EDGE = 16
-#: HPCG refuses a grid of cells or of processes that is longer than this, in edges of its shortest side.
-LONGEST_SIDE = 8
 
 
 def local_grid(least_bytes: float) -> tuple[int, int, int]:

@@ -121,7 +121,7 @@ def test_all_gpus_of_all_nodes_are_counted(ibisco_like):
 @pytest.mark.parametrize("check", ["GpuInventory", "PartitionHealth"])
 def test_nodes_are_looked_at_in_the_first_environment_only(ibisco_like, check):
     assert ibisco_like.one(check).environ == "system"
-    assert len({script.environ for script in ibisco_like.find("PartitionState")}) == 6
+    assert len({script.environ for script in ibisco_like.find("PartitionState")}) == 7
 
 
 @pytest.mark.parametrize(("placement", "cpus"), [("same_numa", "0,1"), ("other_socket", "0,24")])

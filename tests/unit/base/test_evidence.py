@@ -17,7 +17,7 @@ from reframe_checks.base.evidence import Evidence
 @pytest.fixture
 def check():
     return SimpleNamespace(curves={}, per_node={}, heat_maps={}, matrices={}, findings=[], suspects=[], hint="look",
-                           load_by_others={}, robbed="", hung_on=[], ended_by_slurm="")  # fmt: skip
+                           load_by_others={}, robbed="", hung_on=[], ended_by_slurm="", validity="")  # fmt: skip
 
 
 def test_what_is_recorded_is_read(check):
