@@ -49,7 +49,7 @@ def test_a_slow_link_is_named_in_the_message(suite):
 
 @long
 def test_what_a_budget_leaves_out_does_not_run_and_is_told(suite, tmp_path):
-    """25 s: the night passes, and nobody can take it for a pass of what did not run."""
+    """The night passes, and nobody can take it for a pass of what did not run."""
     suite = dataclasses.replace(suite, results=tmp_path)
     plan = subprocess.run(
         [KAPPA, "plan", "embedded", "links", "--json=-"],

@@ -40,7 +40,7 @@ def test_check_without_a_script_needs_what_the_site_says_it_lacks(site, cases):
         if case["@class"] in scripted:
             continue
         missing = [
-            need for need in [*case["needs_partition"], *case["needs_environ"]] if not offered & set(need.split("|"))
+            need for need in [*case["case_features"], *case["needs_environ"]] if not offered & set(need.split("|"))
         ]
         assert missing, f"{case['@class']}: nothing is missing, but there is no script"
         assert set(missing) & set(not_provided), f"{case['@class']}: expected.yaml does not say why not: {missing}"
