@@ -33,7 +33,7 @@ KAPPA = ("Parallelisation cost κ′(n, 1)", "us")
 class EmtCaches(Scaled, EmtCheck):
     descr = "EMT application: work of a task over problem sizes around the caches of each node"
     family = "application/emt-caches"
-    estimated_s = 60
+    measured_s = 20
     modes = ("acceptance",)
     needs_partition = ["cores"]
     scale = rfmb.parameter(["each_node"], loggable=True)

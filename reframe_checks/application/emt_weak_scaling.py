@@ -32,7 +32,7 @@ ONE_RANK = Layout(1, 1)
 class EmtWeakScaling(EmtOverLayouts):
     descr = "EMT application: step time of a network that grows with the ranks"
     family = "application/emt-weak-scaling"
-    estimated_s = 60
+    measured_s = 30
     informational = ["speedup", "phi"]
     hint = (
         "compare with the strong scaling of EmtSeries: what grows within a node is memory bandwidth and caches that "

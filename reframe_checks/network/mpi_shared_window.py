@@ -23,7 +23,7 @@ class MpiSharedWindow(MpiBehaviourCheck):
     descr = "Collectives of a node by MPI and through a shared window; memory and speed of a table held once"
     parse = staticmethod(mpi_behaviour.shared_window)
     family = "network/mpi-shared-window"
-    estimated_s = 10
+    measured_s = 6
     scale = rfmb.parameter(["2_ranks", "one_node"], loggable=True)
     informational = ["copied_read"]
     hint = (
