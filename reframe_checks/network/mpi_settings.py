@@ -37,7 +37,6 @@ class MpiSettingCheck(SeveralSteps, Scaled, KappaCheck):
     # Settings and what they are worth change with software, not overnight.
     modes = ("acceptance",)
     scale = rfmb.parameter(["2_nodes"], loggable=True)
-    relative = ["latency_ratio", "rate_ratio", "bandwidth_ratio"]
     informational = ["latency_8B_as_is", "message_rate_as_is", "bandwidth_1MiB_as_is"]
     build = rfmb.fixture(PairSweepBuild, scope="environment")
     setting = ""
@@ -206,7 +205,6 @@ class TagMatchingDepth(MpiBehaviourCheck):
     estimated_s = 20
     needs_environ = ["sweep-build", "mpi-tag-matching"]
     scale = rfmb.parameter(["2_nodes"], loggable=True)
-    relative = ["posted_1024_ratio"]
     hint = "the adapter holds UCX_RC_MLX5_TM_LIST_SIZE receives; what is posted beyond is matched by the host"
 
     def steps(self):

@@ -42,7 +42,6 @@ class OffloadedSums(SeveralSteps, Scaled, KappaCheck):
     needs_environ = ["sweep-build", "mpi-sharp"]
     modes = ("acceptance",)
     scale = rfmb.parameter(["each_node", "whole_partition"], loggable=True)
-    relative = ["ratio_8B", "ratio_1MiB", "cpu_ratio_1MiB"]
     hint = "does the fabric's manager run (sharp_am), and does `sharp_hello` on the nodes get a tree?"
     build = rfmb.fixture(PatternProgram, scope="environment")
 
