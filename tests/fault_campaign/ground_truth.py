@@ -39,7 +39,6 @@ SEEN_BY: dict[str, tuple[str, ...]] = {
     **{kind.name: ("PartitionHealth",) for kind in surroundings.KINDS},
     "small TCP buffers": ("PartitionHealth", "PairSweep"),
     "no way to a node": ("PartitionHealth", "PairSweep"),
-    "firewall": ("PairSweep", "TransportUsed"),
 }
 # The checks that read what the program says, or look at it, where a kind damages one of several.
 READ_BY = {"fio": ("NodeScratch", "SoftwareInventory"), "scontrol": ("PartitionHealth",)}

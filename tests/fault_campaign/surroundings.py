@@ -22,11 +22,6 @@ for last in range(int(sys.argv[1])):
     os.unlink(f"/scratch/left/{last}")
 """
 _ADDRESS = "address=$(getent ahostsv4 \"$1\" | sed 's, .*,,;q')"
-# As a firewall does that was set up for Slurm and forgot MPI, whose ports are any.
-_ONLY_SLURM = (
-    "add table inet fault; add chain inet fault input { type filter hook input priority 0 ; }; "
-    'add rule inet fault input iifname "eth0" ct state new tcp dport != 6818 reject with tcp reset'
-)
 
 
 def limited(option: str, values: range, told: str) -> Fault:
@@ -89,8 +84,6 @@ KINDS = (
     Kind("other congestion control", False, "TCP of the node uses Reno", between(
         "sysctl -q net.ipv4.tcp_congestion_control=reno", "true", "reno")),
     Kind("no way to a node", True, "a route of the node lets what it sends to another vanish", no_way),
-    Kind("firewall", True, "the node refuses what comes to other ports than Slurm's", between(
-        f"nft '{_ONLY_SLURM}'", "nft delete table inet fault", "refused")),
     Kind("busy process", False, "a process outside all jobs keeps a core busy", busy_process),
     Kind("slow names", False, "the node asks a name server first that does not answer", slow_names),
 )  # fmt: skip

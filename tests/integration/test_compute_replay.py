@@ -12,7 +12,7 @@ from tests.waiting import PATIENCE_S
 
 REPOSITORY = Path(__file__).parents[2]
 DATA = REPOSITORY / "tests/data"
-CHECKS = ("BabelStream", "HplNvidia", "NcclAllReduce", "NvBandwidth", "StreamNuma")
+CHECKS = ("BabelStream", "HplNvidia", "NcclAllReduce", "NvBandwidthHost", "NvBandwidthPeers", "StreamNuma")
 
 
 def replay(folder, program, script):
