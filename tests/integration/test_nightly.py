@@ -70,7 +70,7 @@ def test_what_a_budget_leaves_out_does_not_run_and_is_told(suite, tmp_path):
     assert left_out and ran == hours.keys() - left_out
     assert budget >= sum(hours[check] for check in ran)
     status, verdict = suite.judge(report)
-    assert (status, verdict["state"], verdict["gaps"]) == (PASS, "PASS", [])
+    assert (status, verdict["verdict"], verdict["incomplete"]) == (PASS, "PASS", [])
     assert {one["check"] for one in verdict["left_out_by_budget"]} == left_out
     message = (tmp_path / "nightly/message.md").read_text()
     assert re.search(r"passed; \d checks? left out by the budget", message)
