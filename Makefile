@@ -18,7 +18,7 @@ validate: setup  ## run the suite on the embedded cluster, print the verdict, wr
 smoke: setup     ## the same with the checks tagged smoke only
 	.venv/bin/kappa validate embedded smoke
 
-# Three workers on two cores: the tests on a cluster mostly wait for Slurm.
+# Three workers on two cores: the tests on a cluster mostly wait for Slurm. Two for the long ones, which also look for hangs.
 PYTEST := .venv/bin/pytest -n 3
 
 validate-simulated: .venv/simulated.stamp ## run the checks on simulated fabrics, without Slurm: under 5 minutes; MODE=full runs all fabrics
@@ -36,7 +36,7 @@ test-unit: setup-tests ## what needs no cluster: under 90 s
 	$(PYTEST) -m "not long" tests/unit
 
 test-long: setup-tests ## what takes longer, and what `test` repeats a few times only
-	$(PYTEST) -m long
+	$(PYTEST) -n 2 -m long
 	KAPPA_EVERY_MUTATION=1 KAPPA_TEST_REFRAMES=1 $(PYTEST) tests/unit/parsers/test_mutation.py tests/unit/base/test_reframe_internals.py
 
 test-times: setup-tests ## run all tests and write into docs/tests.md which take long
