@@ -56,7 +56,7 @@ def odd(name, *values, expected=None):
         ("identity.machine_id", ("a", "b"), []),
         ("identity.machine_id", (None, None, "a"), []),
         ("kernel.options", ("quiet", "quiet", "quiet mitigations=off"), [("n3",)]),
-        ("left.temporary_free_share", (0.9, 0.4, 0.3), []),
+        ("left.temporary_free_share", (0.9, 0.9, 0.3), []),
         ("left.temporary_free_share", (0.9, 0.04, 0.9), [("n2",)]),
         ("left.temporary_free_share", (0.02, 0.03, 0.04), []),
         ("mount./scratch.free_inode_share", (1.0, 1.0, 0.0), [("n3",)]),
