@@ -365,6 +365,7 @@ CASES = {
             "[].node", "[].caches[]", "[].sizes[].checksum", "[].sizes[].step_us", "[].sizes[].sigma_us",
             "[].sizes[].phi_us", "[].sizes[].phi_cached_us",
         ],
+        exchangeable=True,
     ),
     "affinity": Case(
         "affinity/four_nodes.json",

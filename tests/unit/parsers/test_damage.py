@@ -5,7 +5,8 @@ value is the one read from the whole text, or it stands on a line that the damag
 there as before. So a figure is never made from pieces of two lines, taken from the wrong line, or left out.
 Undetectable, and so not claimed: a digit that becomes another digit, where no second figure depends on it; what a
 program prints or not (``may_vanish``); and two whole lines of equal key exchanged (``exchangeable``: tables of one
-message size behind one another). In fio's JSON of several jobs that would be so, too (one job is used here).
+message size behind one another, the same networks on several nodes). In fio's JSON of several jobs that would be so,
+too (one job is used here).
 """
 
 import pytest
