@@ -107,7 +107,12 @@ class YamlFile:
         missing = [field.encode_name for field in fields if field.required and field.encode_name not in value]
         if missing:
             self.refuse(path, f"expected the key {missing[0]}")
-        return None if missing else kind(**given)
+            return None
+        try:
+            return kind(**given)
+        except ValueError as err:  # of what its keys are together
+            self.refuse(path, str(err))
+            return None
 
     def _require_once(self, value: list[Any], path: Path) -> None:
         seen: list[Any] = []

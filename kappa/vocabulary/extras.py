@@ -248,7 +248,7 @@ class EnvironmentExtras(Struct, forbid_unknown_fields=True, frozen=True, kw_only
         _said(
             "the same for sums in the network, with a log that says so, as `OMPI_MCA_coll_hcoll_enable: 1` with "
             "`HCOLL_ENABLE_SHARP: 3` and `SHARP_COLL_LOG_LEVEL: 3`",
-            "OffloadedSums",
+            "OffloadedSums, LammpsOffloaded, OpenFoamOffloaded",
         ),
     ] = None
     short_queues: Annotated[

@@ -128,6 +128,7 @@ ENVIRONMENT_FEATURES = {
     "mpi-unreliable": EnvironmentFeature("an MPI that takes unreliable datagrams when told so", "unreliable"),
     "mpi-short-queues": EnvironmentFeature("an MPI that keeps short queues when told so", "short_queues"),
     "mpi-sharp": EnvironmentFeature("an MPI that sums in the network when told so", "sharp"),
+    "mpi-cuda": EnvironmentFeature("an MPI that takes and sends what lies in the memory of GPUs"),
     "sweep-build": EnvironmentFeature(
         f"{_BUILT_HERE}, OpenMP, nlohmann-json, CLI11, Eigen, for the suite's own programs", "build_dir"
     ),

@@ -47,12 +47,17 @@ class ScaledApplication(LayoutSeries, KappaCheck):
 
     @rfmb.run_before("run")
     def take_rounds(self):
-        self.take_in_turn(
-            " ".join([self.launch_on(layout.ranks, layout.per_node), *self.command_of(layout, name)])
-            for number in range(self.rounds)
-            for layout in self.laid_out
-            for name in [self.name_of(layout, number)]
-        )
+        self.take_in_turn(self.runs_in_turn())
+
+    def runs_in_turn(self):
+        return [self.run_line(*one) for number in range(self.rounds) for one in self.round_of(number)]
+
+    def run_line(self, layout, name):
+        return " ".join([self.launch_on(layout.ranks, layout.per_node), *self.command_of(layout, name)])
+
+    def round_of(self, number):
+        """Layouts and names of its runs, in turn."""
+        return [(layout, self.name_of(layout, number)) for layout in self.laid_out]
 
     @staticmethod
     def name_of(layout, number):
@@ -60,6 +65,10 @@ class ScaledApplication(LayoutSeries, KappaCheck):
 
     @rfmb.sanity_function
     def read_results(self):
+        self.read_series()
+        return True
+
+    def read_series(self):
         # By text: ReFrame writes what a check keeps into its report.
         self.results = {
             str(layout): [self.measured(layout, self.name_of(layout, number)) for number in range(self.rounds)]
@@ -78,7 +87,6 @@ class ScaledApplication(LayoutSeries, KappaCheck):
             efficiencies = {point.ranks: point.efficiency for point in points}
             self.record_curve(f"efficiency, {title}", RANKS, EFFICIENCY, efficiencies, gated)
         self.point = base.point(self.series, self.series, self.largest.ranks, self.steps_s(self.largest))
-        return True
 
     @property
     def largest(self):

@@ -18,12 +18,19 @@ from reframe_checks.localise.finding import Finding, Floats, least_score, noise,
 
 
 def suspects_of_rails(
-    quantity: str, nodes: Sequence[str], rails: Sequence[str], slowness: Floats, *, least_slowdown: float
+    quantity: str,
+    nodes: Sequence[str],
+    rails: Sequence[str],
+    slowness: Floats,
+    *,
+    least_slowdown: float,
+    what: str = "adapters",
 ) -> list[Finding]:
     """Ranked findings, the strongest evidence first. A slow adapter of a node is a finding against the node.
 
     :param quantity: what was measured, for people.
     :param rails: adapters (or GPUs) by their names on every node, two or more.
+    :param what: what the rails are, for people.
     :param slowness: a row for each node, a column for each adapter, any unit of time; NaN where nothing was measured.
     :param least_slowdown: what is less times slower than its like is no suspect.
     """
@@ -43,14 +50,14 @@ def suspects_of_rails(
     found += [
         Finding(
             "node", nodes[i], (nodes[i],), quantity, score, float(np.exp(effect)),
-            f"over its {len(rails)} adapters is {np.exp(effect):.2f} times slower than the median node's",
+            f"over its {len(rails)} {what} is {np.exp(effect):.2f} times slower than the median node's",
         )
         for (i,), effect, score in _outstanding(node - _middle(node), least, noise(node))
     ]  # fmt: skip
     found += [
         Finding(
             "node", nodes[i], (nodes[i],), quantity, score, float(np.exp(effect)),
-            f"over {rails[r]} is {np.exp(effect):.2f} times slower than over its other adapters",
+            f"over {rails[r]} is {np.exp(effect):.2f} times slower than over its other {what}",
         )
         for (i, r), effect, score in _outstanding(own, least, noise(own))
     ]  # fmt: skip

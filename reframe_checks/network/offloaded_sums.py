@@ -33,6 +33,11 @@ def tree_granted(log):
     return bool(_GRANTED.search(log))
 
 
+def logging_alone(variables):
+    """Those of a site's ``sharp`` that have libsharp write its log, and ask for nothing."""
+    return {name: value for name, value in variables.items() if "LOG" in name}
+
+
 @rfm.simple_test
 class OffloadedSums(SeveralSteps, Scaled, KappaCheck):
     descr = "Time and CPU time of sums over all ranks, in the network against by the hosts"
@@ -65,7 +70,8 @@ class OffloadedSums(SeveralSteps, Scaled, KappaCheck):
             self.build.command, f"--ranks-per-node={self.num_tasks_per_node}", f"--iterations={self.iterations}",
             f"--output={name}.json", "allreduce", "--where=host", f"--largest-bytes={LARGE_BYTES}",
         ]  # fmt: skip
-        variables = self.current_environ.extras["sharp"] if kind == NETWORK else {}
+        sharp = self.current_environ.extras["sharp"]
+        variables = sharp if kind == NETWORK else logging_alone(sharp)
         return f"{with_variables(variables, words)} > {name}.log 2>&1"
 
     @rfmb.sanity_function

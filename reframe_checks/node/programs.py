@@ -36,7 +36,7 @@ OF_FEATURE = {
 # SHA-256 of what ran.
 OTHERWISE_KEPT = {
     "hpl-nvidia", "emt-build", "sweep-build", "mumps", "btio", "mpi-preconnect", "mpi-tag-matching", "mpi-rendezvous",
-    "mpi-unreliable", "mpi-short-queues", "mpi-sharp",
+    "mpi-unreliable", "mpi-short-queues", "mpi-sharp", "mpi-cuda",
 }  # fmt: skip
 
 

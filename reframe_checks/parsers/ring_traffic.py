@@ -20,13 +20,32 @@ class Adapter:
 
 
 @dataclass(frozen=True)
+class Gpu:
+    """``ordinal`` among those of its node, and where it is on PCIe, as ``0000:3b:00.0``."""
+
+    ordinal: int
+    pci: str
+
+
+@dataclass(frozen=True)
 class Traffic:
     """Every node sent ``payload_bytes``, half of them to the next node and half to the one before, in the order of
-    ``nodes``; ``rates_mb_s`` (10^6 bytes a second): what came from the one before, and what came from the next."""
+    ``nodes``; ``rates_mb_s`` (10^6 bytes a second): what came from the one before, and what came from the next.
+    ``gpus``: in whose memory messages lay, of each node, if they did."""
 
     payload_bytes: int
     nodes: dict[str, tuple[Adapter, ...]]
     rates_mb_s: dict[str, tuple[float, float]]
+    gpus: dict[str, Gpu]
+
+    @property
+    def links_mb_s(self) -> list[tuple[str, str, float]]:
+        """Each node with the next, and the rate between them in the slower direction."""
+        ring = list(self.nodes)
+        return [
+            (node, after, min(self.rates_mb_s[after][0], self.rates_mb_s[node][1]))
+            for node, after in zip(ring, [*ring[1:], ring[0]], strict=True)
+        ]
 
     @property
     def sent_bytes(self) -> dict[str, dict[str, int]]:
@@ -58,10 +77,11 @@ class Traffic:
         return frozenset(one.name for adapters in self.nodes.values() for one in adapters if one.ip_over_infiniband)
 
 
-def parse(text: str, *, expect_nodes: int) -> Traffic:
+def parse(text: str, *, expect_nodes: int, expect_gpus: tuple[int, int] | None = None) -> Traffic:
     """
+    :param expect_gpus: which GPU nodes of even, and of odd, numbers were to take; None: messages in the host's memory.
     :raises ParseError: not one JSON object of this format and version, a key missing or of another type, or a node
-        missing, or it or an adapter there twice.
+        missing, or it or an adapter there twice, or another GPU than expected.
     """
     output = Output.read("ring traffic", text)
     record = Record.parse(output, 1, len(output.lines))
@@ -78,7 +98,18 @@ def parse(text: str, *, expect_nodes: int) -> Traffic:
     payload, each_way = (record.integer(key, 1, Quantity.BYTES) for key in ("bytes", "bytes_each_way"))
     if payload != 2 * each_way:
         raise record.error("twice the bytes each way", "bytes")
-    return Traffic(payload, nodes, {node.text("node"): _rates(node, each_way) for node in listed})
+    rates = {node.text("node"): _rates(node, each_way) for node in listed}
+    if expect_gpus is None and any("gpu" in node for node in listed):
+        raise record.error("messages in the host's memory", "nodes")
+    gpus = {node.text("node"): _gpu(node, expect_gpus) for node in listed} if expect_gpus else {}
+    return Traffic(payload, nodes, rates, gpus)
+
+
+def _gpu(node: Record, expected: tuple[int, int]) -> Gpu:
+    gpu = node.record("gpu")
+    if gpu.integer("ordinal", 0) != expected[node.integer("rank") % 2]:
+        raise gpu.error(f"{expected[node.integer('rank') % 2]}", "ordinal")
+    return Gpu(gpu.integer("ordinal", 0), gpu.text("pci"))
 
 
 def _rates(node: Record, each_way: int) -> tuple[float, float]:

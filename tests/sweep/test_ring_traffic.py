@@ -1,9 +1,12 @@
 import copy
 import os
+import pathlib
+import subprocess
 
 import pytest
 
 from reframe_checks.parsers import ring_traffic
+from reframe_checks.parsers.errors import ParseError
 
 
 @pytest.fixture(scope="module")
@@ -35,6 +38,42 @@ def test_ip_over_infiniband_is_told_by_the_kind_of_the_interface(program, tmp_pa
     traffic = ring_traffic.parse((tmp_path / "ring_traffic.json").read_text(), expect_nodes=2)
     assert traffic.ip_over_infiniband == {"ib0"}
     assert set(traffic.sent_bytes["node1"]) >= {"eth0", "ib0"}
+
+
+@pytest.fixture
+def two_gpus(tmp_path, monkeypatch):
+    """A driver of CUDA on this machine, which has two GPUs."""
+    source = pathlib.Path(__file__).parent / "memory_as_cuda.c"
+    subprocess.run(["cc", "-shared", "-fPIC", "-o", tmp_path / "libcuda.so.1", source], check=True)
+    monkeypatch.setenv("LD_LIBRARY_PATH", str(tmp_path))
+
+
+@pytest.mark.usefixtures("two_gpus")
+def test_messages_lie_on_the_gpu_that_a_node_is_told(program, tmp_path):
+    program("--mib=2", "--gpus", "1", "0", ranks=3, cwd=tmp_path)
+    text = (tmp_path / "ring_traffic.json").read_text()
+    traffic = ring_traffic.parse(text, expect_nodes=3, expect_gpus=(1, 0))
+    first, second = ring_traffic.Gpu(0, "0000:3b:00.0"), ring_traffic.Gpu(1, "0000:3c:00.0")
+    assert traffic.gpus == {"node0": second, "node1": first, "node2": second}
+    assert [(one, other) for one, other, rate in traffic.links_mb_s if rate > 0] == [
+        ("node0", "node1"), ("node1", "node2"), ("node2", "node0"),
+    ]  # fmt: skip
+    for wrong in ((0, 1), None):
+        with pytest.raises(ParseError):
+            ring_traffic.parse(text, expect_nodes=3, expect_gpus=wrong)
+
+
+@pytest.mark.usefixtures("two_gpus")
+def test_a_gpu_that_is_not_there_is_told(program, tmp_path):
+    done = program("--gpus", "0", "2", ranks=2, cwd=tmp_path, ok=False)
+    assert done.returncode != 0
+    assert "cuDeviceGet of the CUDA driver: error 101" in done.stderr
+
+
+def test_a_node_without_a_driver_is_told(program, tmp_path):
+    done = program("--gpus", "0", "1", ranks=2, cwd=tmp_path, ok=False)
+    assert done.returncode != 0
+    assert "no CUDA driver on this node" in done.stderr
 
 
 def test_one_rank_is_refused(program, tmp_path):

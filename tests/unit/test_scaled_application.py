@@ -64,6 +64,7 @@ class Made(SimpleNamespace):
     largest = ScaledApplication.largest
     steps_s = ScaledApplication.steps_s
     step_ms = ScaledApplication.step_ms
+    read_series = ScaledApplication.read_series
     name_of = staticmethod(ScaledApplication.name_of)
 
     def record_curve(self, name, x, y, points, gated):

@@ -383,6 +383,11 @@ CASES = {
         partial(ring_traffic.parse, expect_nodes=4),
         alone=[".nodes[][].name", ".nodes[][].sent_bytes", ".nodes[][].received_bytes"],
     ),
+    "ring traffic of GPUs": Case(
+        "ring_traffic/four_nodes_of_gpus.json",
+        partial(ring_traffic.parse, expect_nodes=4, expect_gpus=(0, 1)),
+        alone=[".nodes[][].name", ".gpus[].pci"],
+    ),
     "mpi report": Case("mpi_report/ucx_two_rails.txt", rails),
     "gpu topology": Case("gpu_topology/composed_two_switches.txt", partial(gpu_topology.parse, expect_gpus=4)),
     "nvbandwidth of all": Case("nvbandwidth/composed_four_gpus_together.txt", FOUR_TOGETHER),

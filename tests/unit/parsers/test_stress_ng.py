@@ -91,8 +91,10 @@ def flip_bits(memory, begin, end, draw):
     try:
         with open(memory, "r+b", buffering=0) as file:
             for place in (draw.randrange(begin, end) for _ in range(50)):
-                byte = os.pread(file.fileno(), 1, place)[0]
-                os.pwrite(file.fileno(), bytes([byte ^ 1 << draw.randrange(8)]), place)
+                byte = os.pread(file.fileno(), 1, place)
+                if not byte:
+                    return  # it is ending
+                os.pwrite(file.fileno(), bytes([byte[0] ^ 1 << draw.randrange(8)]), place)
     except PermissionError:
         pytest.skip("not provided here: writing to the memory of another process")
     except OSError:

@@ -76,6 +76,10 @@ def site(tmp_path):
         ("{shared: {path: /shared", "{scratch: {path: /shared", 10, "scratch is what a node has to itself; all"),
         ("    hpl: xhpl", "    hpl: xhpl\n    modules: [openmpi/5]", 16, "no modules system would load them: set"),
         ("path: /shared", "path: shared", 10, "storage.shared.path: Expected str matching regex '^/'"),
+        (
+            "path: /shared", "path: /shared, lustre: {stripe_count: 1, stripe_size: 65536, osst: 8, servers: 2}", 10,
+            "storage.shared.lustre: expected both of osts and servers, or none of them",
+        ),
         ("{shared: {", "{shard: {", 10, "unknown storage target 'shard': did you mean 'shared'?"),
         ("environments: [system]", "environments: [sytem]", 7, "unknown environment 'sytem': did you mean 'system'?"),
         ("per_node: 8", "per_node: 9", 3, "expected a divisor of per_node, 9, found 2"),

@@ -9,6 +9,9 @@
 // Rank 0 writes the differences of all nodes as JSON, and which interfaces are IP over InfiniBand or Omni-Path: these
 // count what TCP sends, and nothing of RDMA.
 //
+// With --gpus FIRST SECOND messages lie in the memory of GPUs: of ranks with an even number in that of the GPU FIRST, of the
+// others in that of SECOND; then the JSON says which GPU each node took, and where it is on PCIe.
+//
 // Rate from a neighbour = bytes / (time from a barrier to the arrival of its last message), all nodes at the same time.
 
 #include <CLI/CLI.hpp>
@@ -18,16 +21,19 @@
 #include <filesystem>
 #include <fstream>
 #include <map>
+#include <memory>
 #include <nlohmann/json.hpp>
 #include <stdexcept>
 #include <string>
 #include <system_error>
+#include <utility>
 #include <vector>
 
 #include "gathered.hpp"
 #include "heartbeat.hpp"
 #include "in_world.hpp"
 #include "json_text.hpp"
+#include "message_memory.hpp"
 #include "node_names.hpp"
 #include "world.hpp"
 #include "write_file.hpp"
@@ -45,6 +51,7 @@ constexpr std::int64_t kInfiniBand = 32;
 struct Options {
     int mib = 64;
     fs::path output = "ring_traffic.json";
+    std::vector<int> gpus;  // none, or of even and of odd ranks
 };
 
 struct Bytes {
@@ -82,12 +89,24 @@ bool ip_over_infiniband(const std::string& name) {
     return number_in(fs::path("/sys/class/net") / name / "type") == kInfiniBand;
 }
 
+// What a rank sends, and where it receives; before something arrives, that holds what no rank sends to it.
+struct Buffers {
+    Buffers(std::unique_ptr<ring::MessageMemory> where, int rank)
+        : memory(std::move(where)), out(memory->filled(kMessage, static_cast<char>(rank))) {
+        for (int slot = 0; slot < kInFlight; ++slot) {
+            in.push_back(memory->filled(kMessage, static_cast<char>(rank)));
+        }
+    }
+    std::unique_ptr<ring::MessageMemory> memory;
+    const char* out;
+    std::vector<char*> in;
+};
+
 // Sends messages to one rank while it receives as many from another, neither of which waits for the other. Returns the seconds
 // until the last one arrived.
-double pass_on(const sweep::World& world, int to, int from, int messages) {
-    const std::vector<char> out(kMessage, static_cast<char>(world.rank()));
-    const int in_flight = std::min(kInFlight, messages);
-    std::vector<std::vector<char>> in(static_cast<std::size_t>(in_flight), std::vector<char>(kMessage));
+double pass_on(const sweep::World& world, const Buffers& buffers, int to, int from, int messages) {
+    const char* const out = buffers.out;
+    const std::vector<char*> in(buffers.in.begin(), buffers.in.begin() + std::min(kInFlight, messages));
     // First those of what is received, then those of what is sent.
     std::vector<MPI_Request> requests(2 * in.size(), MPI_REQUEST_NULL);
     heartbeat::phase(sweep::kPatience_s, "sends around the ring");
@@ -100,9 +119,9 @@ double pass_on(const sweep::World& world, int to, int from, int messages) {
             return;
         }
         if (receives) {
-            MPI_Irecv(in[slot].data(), kMessage, MPI_CHAR, from, 0, MPI_COMM_WORLD, &requests[slot]);
+            MPI_Irecv(in[slot], kMessage, MPI_CHAR, from, 0, MPI_COMM_WORLD, &requests[slot]);
         } else {
-            MPI_Isend(out.data(), kMessage, MPI_CHAR, to, 0, MPI_COMM_WORLD, &requests[slot]);
+            MPI_Isend(out, kMessage, MPI_CHAR, to, 0, MPI_COMM_WORLD, &requests[slot]);
         }
     };
     for (std::size_t slot = 0; slot < requests.size(); ++slot) {
@@ -115,7 +134,8 @@ double pass_on(const sweep::World& world, int to, int from, int messages) {
         const auto slot = static_cast<std::size_t>(index);
         if (slot < in.size()) {
             arrived = MPI_Wtime() - start;
-            if (in[slot].front() != static_cast<char>(from) || in[slot].back() != static_cast<char>(from)) {
+            const char expected = static_cast<char>(from);
+            if (buffers.memory->at(in[slot]) != expected || buffers.memory->at(in[slot] + kMessage - 1) != expected) {
                 throw std::runtime_error("a message from rank " + std::to_string(from) + " holds something else");
             }
         }
@@ -130,13 +150,24 @@ void measure(const sweep::World& world, const Options& options) {
     }
     const int next = (world.rank() + 1) % world.size();
     const int before = (world.rank() + world.size() - 1) % world.size();
+    json gpu;
+    std::unique_ptr<ring::MessageMemory> memory;
+    if (options.gpus.empty()) {
+        memory = std::make_unique<ring::HostMemory>();
+    } else {
+        const int ordinal = options.gpus[static_cast<std::size_t>(world.rank() % 2)];
+        auto own = std::make_unique<ring::GpuMemory>(ordinal);
+        gpu = {{"ordinal", ordinal}, {"pci", own->bus()}};
+        memory = std::move(own);
+    }
+    const Buffers buffers(std::move(memory), world.rank());
     // The first message brings the connection, which is not counted.
-    pass_on(world, next, before, 1);
-    pass_on(world, before, next, 1);
+    pass_on(world, buffers, next, before, 1);
+    pass_on(world, buffers, before, next, 1);
     world.barrier();
     const auto first_counters = counters();
-    const double from_before_s = pass_on(world, next, before, options.mib);
-    const double from_next_s = pass_on(world, before, next, options.mib);
+    const double from_before_s = pass_on(world, buffers, next, before, options.mib);
+    const double from_next_s = pass_on(world, buffers, before, next, options.mib);
     world.barrier();
     json adapters = json::array();
     for (const auto& [name, now] : counters()) {
@@ -154,9 +185,12 @@ void measure(const sweep::World& world, const Options& options) {
     const auto rate = [each_way](double seconds) {
         return sweep::rounded(static_cast<double>(each_way) / sweep::rounded(seconds) / 1e6);
     };
-    const json own = {{"rank", world.rank()}, {"node", sweep::own_node_name()}, {"adapters", adapters},
+    json own = {{"rank", world.rank()}, {"node", sweep::own_node_name()}, {"adapters", adapters},
                       {"from_before_s", sweep::rounded(from_before_s)}, {"from_before_MBps", rate(from_before_s)},
                       {"from_next_s", sweep::rounded(from_next_s)}, {"from_next_MBps", rate(from_next_s)}};
+    if (!gpu.is_null()) {
+        own["gpu"] = gpu;
+    }
     json nodes = json::array();
     for (const std::string& text : sweep::gathered(own.dump(), world)) {
         nodes.push_back(json::parse(text));
@@ -177,6 +211,8 @@ int main(int argc, char** argv) {
     app.add_option("-o,--output", options.output, "the JSON file, written by rank 0")->capture_default_str();
     app.add_option("--mib", options.mib, "that each rank sends to the next, and to the one before")
         ->check(CLI::Range(1, 1 << 20))->capture_default_str();
+    app.add_option("--gpus", options.gpus, "GPU of the ranks with even numbers, and of those with odd ones: messages lie there")
+        ->expected(2)->check(CLI::NonNegativeNumber);
     CLI11_PARSE(app, argc, argv);
     sweep::in_world("ring_traffic", &argc, &argv, [&options](const sweep::World& world) { measure(world, options); });
     return 0;
