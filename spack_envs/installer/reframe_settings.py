@@ -1,5 +1,6 @@
 """What a site's ``settings.py`` takes from here: ReFrame's environments for what Spack installs."""
 
+import shlex
 from typing import Any
 
 from spack_envs.installer import table
@@ -39,6 +40,7 @@ def _described(environment: Environment) -> dict[str, Any]:
         "name": environment.name,
         "features": features,
         "extras": {**environment.table.extras, "hash_files": hash_files},
+        "prepare_cmds": [f". {shlex.quote(str(environment.view / script))}" for script in environment.table.settings],
         "env_vars": [["PATH", f"{path}:$PATH"]],
     }
 

@@ -15,12 +15,14 @@ class TableError(ValueError):
 
 @dataclass(frozen=True)
 class Table:
-    """``features``: feature -> programs; ``path``: folders of the view; ``sources``: folders of this repository."""
+    """``features``: feature -> programs; ``path``: folders of the view, or patterns of such; ``settings``: scripts of the
+    view that a job sources before its programs; ``sources``: folders of this repository."""
 
     name: str
     path: tuple[str, ...]
     features: dict[str, tuple[str, ...]]
     extras: dict[str, str]
+    settings: tuple[str, ...]
     sources: tuple[str, ...]
 
     @property
@@ -28,8 +30,9 @@ class Table:
         return sorted({program for programs in self.features.values() for program in programs})
 
     def folders(self, view: Path) -> list[Path]:
-        """The folders that go on PATH."""
-        return [view / folder for folder in self.path]
+        """The folders that go on PATH; of a pattern, those that are there."""
+        found = ([view / folder] if "*" not in folder else sorted(view.glob(folder)) for folder in self.path)
+        return [folder for folders in found for folder in folders]
 
 
 def names() -> list[str]:
@@ -54,7 +57,7 @@ def read(name: str, environments: Path = ENVIRONMENTS) -> Table:
         raise TableError(f"no environment {name!r}: there are {', '.join(names())}") from None
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as err:
         raise TableError(f"{file}: {err}") from err
-    unknown = set(document) - {"path", "features", "extras", "sources"}
+    unknown = set(document) - {"path", "features", "extras", "settings", "sources"}
     if unknown:
         raise TableError(f"{file}: unknown key {sorted(unknown)[0]!r}")
     features, extras = (_mapping(file, document, key) for key in ("features", "extras"))
@@ -65,6 +68,7 @@ def read(name: str, environments: Path = ENVIRONMENTS) -> Table:
         path=_strings(file, "path", document.get("path")),
         features={key: _strings(file, f"features.{key}", value) for key, value in features.items()},
         extras={key: str(value) for key, value in extras.items()},
+        settings=_strings(file, "settings", document.get("settings", [])),
         sources=_strings(file, "sources", document.get("sources", [])),
     )
 

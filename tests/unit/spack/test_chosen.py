@@ -89,7 +89,7 @@ def test_reframe_is_offered_the_chosen_one_in_place_of_the_other_installed_or_no
     name = environment("mpi-io", "cpu-infiniband").name
     assert [one["name"] for one in installed_environments("cpu-infiniband")] == [name]
     planned = [one["name"] for one in planned_environments("cpu-infiniband")]
-    assert planned == ["app", "applications", "gpu", name, "rated"]
+    assert planned == ["app", "applications", "gpu", name, "openfoam", "rated"]
     settings = settings_of(describe(table.REPOSITORY / "site_configs/cpu-infiniband"), state.state_root())
     (partition,) = settings["systems"][0]["partitions"]
     assert name in partition["environs"] and "mpi-io" not in partition["environs"]

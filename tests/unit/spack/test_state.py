@@ -57,6 +57,19 @@ def test_what_is_complete_becomes_an_environment_of_reframe(app, capsys):
     assert environment["extras"] == {"hash_files": {"emt": [str(app.lock_file)]}}
 
 
+def test_programs_in_a_folder_of_their_platform_are_found_and_settings_sourced(app):
+    openfoam = app.site.environment(table.read("openfoam"))
+    assert openfoam.missing_programs() == ["blockMesh", "decomposePar", "icoFoam"]
+    folder = openfoam.view / "platforms/linux64GccDPInt32-spack/bin"
+    folder.mkdir(parents=True)
+    for program in openfoam.missing_programs():
+        (folder / program).touch(0o755)
+    openfoam.write_record(digest=openfoam.digest())
+    (environment,) = installed_environments("embedded")
+    assert environment["env_vars"] == [["PATH", f"{openfoam.view}/bin:{folder}:$PATH"]]
+    assert environment["prepare_cmds"] == [f". {openfoam.view}/etc/bashrc"]
+
+
 def test_changed_facts_make_it_out_of_date_but_still_usable(app, tmp_path, monkeypatch, capsys):
     put_program(app)
     more = tmp_path / "more"

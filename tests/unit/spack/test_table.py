@@ -4,7 +4,7 @@ from spack_envs.installer import table
 
 
 def test_every_table_of_the_suite_can_be_read():
-    assert table.names() == ["app", "applications", "gpu", "mpi-io", "rated"]
+    assert table.names() == ["app", "applications", "gpu", "mpi-io", "openfoam", "rated"]
     assert table.read("app").programs == ["emt"]
     read = table.read("mpi-io")
     assert {"osu", "osu-suite", "hpl", "hpcc", "stream", "ior", "mdtest", "iozone", "btio"} == set(read.features)
@@ -33,6 +33,6 @@ def test_a_bad_table_is_named_with_its_key(tmp_path, text, complaint):
 
 
 def test_an_unknown_environment_is_answered_with_those_there_are():
-    known = "app, applications, gpu, mpi-io, rated"
+    known = "app, applications, gpu, mpi-io, openfoam, rated"
     with pytest.raises(table.TableError, match=f"no environment 'nope': there are {known}"):
         table.read("nope")
