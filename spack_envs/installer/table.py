@@ -15,8 +15,8 @@ class TableError(ValueError):
 
 @dataclass(frozen=True)
 class Table:
-    """``features``: feature -> programs; ``path``: folders of the view, or patterns of such; ``settings``: scripts of the
-    view that a job sources before its programs; ``sources``: folders of this repository."""
+    """``features``: feature -> programs; ``path``: folders of the view, or patterns of such; ``settings``: scripts
+    there that a job sources before its programs; ``sources``: folders of this repository."""
 
     name: str
     path: tuple[str, ...]
