@@ -118,10 +118,24 @@ def test_all_gpus_of_all_nodes_are_counted(ibisco_like):
     assert {"--nodes=32", "--ntasks=32", "--gres=gpu:4"} <= ibisco_like.one("GpuInventory").sbatch
 
 
+def test_every_gpu_meets_every_gpu_of_the_neighbours(ibisco_like):
+    script = ibisco_like.one("GpuPairs")
+    assert {"--nodes=32", "--ntasks=32", "--gres=gpu:4"} <= script.sbatch
+    steps = [*(script.path.parent / "series.sh").read_text("utf-8").splitlines(), *script.srun]
+    pairs = [re.search(r" --gpus (\d) (\d)$", line).groups() for line in steps]
+    assert sorted(pairs) == sorted(2 * [(str(g), str(h)) for g in range(4) for h in range(4)])
+
+
+def test_openfoam_of_spack_has_its_settings(ibisco_like):
+    script = ibisco_like.one("OpenFoam", series="strong")
+    assert script.environ == "openfoam"
+    assert re.search(r"^\. \S+/ibisco-like/openfoam/view/etc/bashrc \|\| true$", script.text, re.MULTILINE)
+
+
 @pytest.mark.parametrize("check", ["GpuInventory", "PartitionHealth"])
 def test_nodes_are_looked_at_in_the_first_environment_only(ibisco_like, check):
     assert ibisco_like.one(check).environ == "system"
-    assert len({script.environ for script in ibisco_like.find("PartitionState")}) == 7
+    assert len({script.environ for script in ibisco_like.find("PartitionState")}) == 8
 
 
 @pytest.mark.parametrize(("placement", "cpus"), [("same_numa", "0,1"), ("other_socket", "0,24")])
