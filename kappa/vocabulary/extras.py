@@ -80,6 +80,14 @@ class PartitionExtras(Struct, forbid_unknown_fields=True, frozen=True, kw_only=T
     slurm_partition: Annotated[str | None, _said("the partition's name in Slurm, if it differs", "PartitionState")] = (
         None
     )
+    slurm_nodes: Annotated[
+        str | None,
+        _said(
+            "`n[1-8]`: the nodes of that partition that this one stands for, where it holds others, too; `access` then "
+            "gets these alone",
+            "PartitionState",
+        ),
+    ] = None
     storage: Annotated[
         dict[str, StorageTarget],
         _said(

@@ -32,9 +32,11 @@ class PartitionState(SystemCheck):
     @rfmb.run_after("setup")
     def ask_slurm(self):
         partition = self.current_partition.extras.get("slurm_partition", self.current_partition.name)
+        nodes = self.current_partition.extras.get("slurm_nodes")
         self.executable = "sinfo"
         self.executable_opts = [
-            "--Node", "--noheader", f"--partition={shlex.quote(partition)}", f"--format={shlex.quote(sinfo.FORMAT)}"
+            "--Node", "--noheader", f"--partition={shlex.quote(partition)}", f"--format={shlex.quote(sinfo.FORMAT)}",
+            *([f"--nodes={shlex.quote(nodes)}"] if nodes else []),
         ]  # fmt: skip
         self.census = written(take_census(suite_revision()))
 

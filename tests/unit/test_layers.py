@@ -13,6 +13,7 @@ LAYERS = (
     ("spack_envs",),
     ("kappa.sites",),
     ("reframe_checks", "reports"),
+    ("kappa.survey",),
     ("kappa.conduct",),
     ("kappa.command",),
 )

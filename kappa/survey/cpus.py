@@ -1,0 +1,75 @@
+"""The CPUs of a node as ``site.yaml`` has them, and what one core can do by its maker's word."""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from kappa.survey.probe import Cpu, Probe
+
+# Double-precision operations a cycle of one core, by the widest unit that the flags name: a fused multiply-add is two,
+# for each of two units. AMD's family 25 (Zen 3, 4) splits 512 bits in two; its family 23 before Zen 2 (models below 48)
+# splits 256. Intel 64 and IA-32 Optimization Reference Manual; AMD, Software Optimization Guides of families 17h, 19h,
+# 1Ah.
+_AMD, _INTEL = "AuthenticAMD", "GenuineIntel"
+
+
+def cores_or_processor(cpus: Sequence[Cpu]) -> tuple[str, dict[str, Any]]:
+    """``cores`` where physical cores are numbered one after the other in equal parts, else ``processor``."""
+    by_core = _groups(cpus, lambda cpu: (cpu.socket, cpu.core))
+    sockets, domains = _groups(cpus, lambda cpu: cpu.socket), _groups(cpus, lambda cpu: cpu.numa)
+    if len(by_core) == len(cpus) and _one_after_the_other(sockets) and _one_after_the_other(domains):
+        return "cores", {"per_node": len(cpus), "sockets": len(sockets), "numa_domains": len(domains)}
+    masks = {name: [_mask(part) for part in parts] for name, parts in
+             (("cores", by_core), ("sockets", sockets), ("numa_nodes", domains))}  # fmt: skip
+    return "processor", {
+        "num_cpus": len(cpus),
+        "num_cpus_per_core": max(len(part) for part in by_core),
+        "num_sockets": len(sockets),
+        "num_cpus_per_socket": len(cpus) // len(sockets),
+        "topology": masks,
+    }
+
+
+def numa_domains(cpus: Sequence[Cpu]) -> int:
+    return len({cpu.numa for cpu in cpus})
+
+
+def cores_of(cpus: Sequence[Cpu]) -> int:
+    return len({(cpu.socket, cpu.core) for cpu in cpus})
+
+
+def flop_per_cycle(probe: Probe) -> int | None:
+    """Of one core in double precision; ``None`` where this table does not know the processor."""
+    flags = set(probe.lscpu.get("Flags", "").split())
+    vendor, family, model = (probe.lscpu.get(key, "") for key in ("Vendor ID", "CPU family", "Model"))
+    if not (family.isdecimal() and model.isdecimal()):
+        return None
+    if vendor == _AMD:
+        if int(family) >= 26 and "avx512f" in flags:
+            return 32
+        if "fma" in flags:
+            return 8 if int(family) == 23 and int(model) < 48 else 16
+    if vendor == _INTEL and int(family) == 6:
+        return 32 if "avx512f" in flags else 16 if "fma" in flags else 8 if "avx" in flags else 4
+    return None
+
+
+def peak_gflops_per_core(probe: Probe) -> float | None:
+    """The stated clock x operations a cycle, Gflop/s; ``None`` where one of them is not known."""
+    operations = flop_per_cycle(probe)
+    return round(operations * probe.base_ghz, 1) if operations and probe.base_ghz else None
+
+
+def _groups(cpus: Sequence[Cpu], key: Callable[[Cpu], Any]) -> list[list[int]]:
+    found: dict[Any, list[int]] = {}
+    for cpu in cpus:
+        found.setdefault(key(cpu), []).append(cpu.number)
+    return [sorted(numbers) for _, numbers in sorted(found.items())]
+
+
+def _one_after_the_other(parts: Sequence[Sequence[int]]) -> bool:
+    numbers = [number for part in parts for number in part]
+    return numbers == list(range(len(numbers))) and len({len(part) for part in parts}) == 1
+
+
+def _mask(numbers: Sequence[int]) -> str:
+    return hex(sum(1 << number for number in numbers))

@@ -1,0 +1,267 @@
+"""What was found of a cluster: typed, so that it can be kept beside the site and held against the next look."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from msgspec import Struct, json, structs
+
+from kappa.ground.node_lists import folded
+from kappa.survey import cpus
+from kappa.survey.kinds import Part
+from kappa.survey.probe import Adapter, Probe
+from kappa.survey.slurm import CONFIG, MPI_TYPES, NODES, PARTITIONS, TOPOLOGY, Switch
+from kappa.survey.storage import FileSystem, file_systems
+
+_INFINIBAND = "InfiniBand"
+
+
+class Gpus(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Those of a node, by nvidia-smi; ``models`` are names, each once."""
+
+    count: int
+    models: list[str]
+    memory_gib: float
+    arch: str
+    mig: bool
+    slices: int
+
+
+class Told(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What nodes of a kind told of themselves. ``processor``: the value of the key ``cpu_key`` of site.yaml."""
+
+    by: list[str]
+    model: str
+    cpu_key: str
+    processor: dict[str, Any]
+    cores: int
+    numa_domains: int
+    memory_gib: float
+    peak_gflops_per_core: float | None
+    hypervisor: str
+    os: str
+    gpus: Gpus | None
+    amd_gpus: int
+    adapters: list[str]
+    link_gbit_per_s: float
+    link: str
+    file_systems: list[FileSystem]
+    programs: dict[str, str]
+    versions: dict[str, str]
+    memlock: str
+
+
+class FoundPart(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Alike nodes of one partition of Slurm; ``options`` is ``None`` where no option of a job gets them alone."""
+
+    slurm_partition: str
+    nodes: str
+    count: int
+    out_of_service: str
+    whole: bool
+    options: list[str] | None
+    most_nodes: int | None
+    sockets: int
+    cores_per_socket: int
+    threads_per_core: int
+    memory_mib: int
+    gres: list[str]
+    features: list[str]
+    switches: int
+    told: Told | None
+    why_not_told: str = ""
+
+
+class Login(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """``shares_machine``: the nodes run on the kernel of this machine. ``can_build``: the suite's own programs."""
+
+    shares_machine: bool
+    can_build: bool
+    lacks_to_build: list[str]
+    modules_system: str
+    modules: list[str]
+
+
+class Survey(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """All that was found; ``access`` and ``path`` are what was given."""
+
+    cluster: str
+    slurm: str
+    mpi_default: str
+    mpi_types: list[str]
+    task_plugin: str
+    accounting: str
+    leaf_switches: int
+    unreachable: str
+    login: Login
+    access: list[str]
+    path: list[str]
+    parts: dict[str, FoundPart]
+
+
+class Fact(NamedTuple):
+    what: str
+    value: str
+    source: str
+
+
+_BUILDERS = ("cmake", "c++", "mpicxx")
+_HEADERS = ("nlohmann/json.hpp", "CLI/CLI.hpp", "Eigen/Dense")
+
+
+def told(probes: Sequence[Probe], login: Probe | None) -> Told:
+    """Of probes of one kind: the first stands for all, in what they have in common."""
+    node = probes[0]
+    key, processor = cpus.cores_or_processor(node.cpus)
+    active = [adapter for adapter in node.adapters if adapter.active]
+    fastest = max((adapter.gbit_per_s for adapter in active), default=0.0)
+    rdma = [adapter for adapter in active if adapter.gbit_per_s == fastest]
+    wired = max((one.gbit_per_s for one in node.interfaces if one.up and not one.virtual), default=0.0)
+    return Told(
+        by=[probe.name for probe in probes],
+        model=node.lscpu.get("Model name", ""),
+        cpu_key=key,
+        processor=processor,
+        cores=cpus.cores_of(node.cpus),
+        numa_domains=cpus.numa_domains(node.cpus),
+        memory_gib=round(node.memory_kib / 2**20, 1),
+        peak_gflops_per_core=cpus.peak_gflops_per_core(node),
+        hypervisor=node.lscpu.get("Hypervisor vendor", ""),
+        os=node.os,
+        gpus=_gpus(node),
+        amd_gpus=node.amd_gpus,
+        adapters=[adapter.port for adapter in rdma],
+        link_gbit_per_s=fastest or wired,
+        link=_link(rdma, wired),
+        file_systems=file_systems(probes, login),
+        programs={name: place for name, place in node.programs.items() if all(name in one.programs for one in probes)},
+        versions=dict(node.versions),
+        memlock=node.limits.get("memlock", ""),
+    )
+
+
+def _link(rdma: Sequence[Adapter], wired: float) -> str:
+    if rdma:
+        return _INFINIBAND if rdma[0].link_layer == _INFINIBAND else "RoCE"
+    return "Ethernet" if wired else ""
+
+
+def _gpus(node: Probe) -> Gpus | None:
+    if not node.gpus:
+        return None
+    first = node.gpus[0]
+    return Gpus(
+        count=len(node.gpus),
+        models=list(dict.fromkeys(gpu.name for gpu in node.gpus)),
+        memory_gib=round(min(gpu.memory_mib for gpu in node.gpus) / 1024, 1),
+        arch=first.arch,
+        mig=any(gpu.mig for gpu in node.gpus),
+        slices=len(node.migs),
+    )
+
+
+def found_part(part: Part, switches: Sequence[Switch], most_nodes: int | None, seen: Told | str) -> FoundPart:
+    """``seen``: what its nodes told, or why they told nothing."""
+    first = part.nodes[0]
+    names = {node.name for node in part.nodes}
+    return FoundPart(
+        slurm_partition=part.slurm_partition,
+        nodes=folded(names),
+        count=len(part.nodes),
+        out_of_service=folded(node.name for node in part.nodes if not node.usable),
+        whole=part.whole,
+        options=None if part.options is None else list(part.options),
+        most_nodes=most_nodes,
+        sockets=first.sockets,
+        cores_per_socket=first.cores_per_socket,
+        threads_per_core=first.threads_per_core,
+        memory_mib=min(node.memory_mib for node in part.nodes),
+        gres=[":".join(word for word in (one.name, one.type, str(one.number)) if word) for one in first.gres],
+        features=sorted(frozenset.intersection(*(frozenset(node.features) for node in part.nodes))),
+        switches=sum(bool(switch.nodes & names) for switch in switches if switch.level == 0),
+        told=None if isinstance(seen, str) else seen,
+        why_not_told=seen if isinstance(seen, str) else "",
+    )
+
+
+def login_of(probe: Probe | None, nodes: Sequence[Probe], environment: Mapping[str, str]) -> Login:
+    """What this machine has, where programs are built and jobs are sent from; ``environment`` is its user's."""
+    lacks = [name for name in _BUILDERS if not probe or name not in probe.programs]
+    lacks += [f"<{header}>" for header in _HEADERS if not probe or header not in probe.headers]
+    lmod, tcl = "LMOD_CMD" in environment, "MODULESHOME" in environment
+    return Login(
+        shares_machine=bool(probe and nodes and all(node.boot_id == probe.boot_id for node in nodes)),
+        can_build=not lacks,
+        lacks_to_build=lacks,
+        modules_system="lmod" if lmod else "tmod4" if tcl else "nomod",
+        modules=[name for name in environment.get("LOADEDMODULES", "").split(":") if name],
+    )
+
+
+def facts(survey: Survey) -> list[Fact]:
+    """Everything that was found, each with where it comes from."""
+    return [Fact(what, value, source) for what, value, source in _facts(survey)]
+
+
+def _facts(survey: Survey) -> Iterator[tuple[str, str, str]]:
+    sources = {
+        "cluster": CONFIG, "slurm": CONFIG, "mpi_default": CONFIG, "task_plugin": CONFIG, "accounting": CONFIG,
+        "mpi_types": MPI_TYPES, "leaf_switches": TOPOLOGY, "unreachable": PARTITIONS, "access": "--access",
+        "path": "--path",
+    }  # fmt: skip
+    for name, source in sources.items():
+        yield name, _shown(getattr(survey, name)), source
+    for field in structs.fields(Login):
+        yield f"login.{field.name}", _shown(getattr(survey.login, field.name)), "this machine"
+    for title, part in survey.parts.items():
+        for field in structs.fields(FoundPart):
+            if field.name != "told":
+                source = PARTITIONS if field.name in ("slurm_partition", "whole", "most_nodes") else NODES
+                source = TOPOLOGY if field.name == "switches" else source
+                yield f"{title}.{field.name}", _shown(getattr(part, field.name)), source
+        if part.told:
+            yield from _facts_told(title, part.told)
+
+
+def _facts_told(title: str, told: Told) -> Iterator[tuple[str, str, str]]:
+    source = f"probe of {folded(told.by)}"
+    for name in (field.name for field in structs.fields(Told) if field.name != "by"):
+        value = getattr(told, name)
+        inside: dict[str, object] = {}
+        if name == "file_systems":
+            inside = {one.point: structs.asdict(one) for one in value}
+        elif name in ("programs", "versions"):
+            inside = value
+        else:
+            yield f"{title}.{name}", _shown(structs.asdict(value) if isinstance(value, Struct) else value), source
+        for key, inner in inside.items():
+            yield f"{title}.{name}.{key}", _shown(inner), source
+
+
+def _shown(value: object) -> str:
+    if isinstance(value, dict):
+        return ", ".join(f"{key}: {_shown(inner)}" for key, inner in value.items() if inner not in ("", 0, [], None))
+    if isinstance(value, list):
+        return " ".join(map(_shown, value)) or "none"
+    if value is None or value == "":
+        return "none"
+    return {True: "yes", False: "no"}.get(value, str(value)) if isinstance(value, bool) else str(value)
+
+
+def kept(survey: Survey) -> str:
+    """The survey as text, for the file beside the site."""
+    return json.format(json.encode(survey), indent=1).decode() + "\n"
+
+
+def changes(before: Survey, now: Survey) -> list[str]:
+    """A line for each fact that is another now."""
+    old, new = ({fact.what: fact for fact in facts(one)} for one in (before, now))
+    found = []
+    for what in dict.fromkeys([*old, *new]):
+        was, is_now = old.get(what), new.get(what)
+        if was is None and is_now:
+            found.append(f"+ {what}: {is_now.value} ({is_now.source})")
+        elif is_now is None and was:
+            found.append(f"- {what}: {was.value}")
+        elif was and is_now and was.value != is_now.value:
+            found.append(f"~ {what}: {was.value} -> {is_now.value} ({is_now.source})")
+    return found

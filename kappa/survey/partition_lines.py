@@ -1,0 +1,163 @@
+"""A partition of ``site.yaml``, made from what was found of its nodes."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from kappa.survey.features import (
+    ENVIRONMENT,
+    gpus_by_slurm,
+    partition_features,
+    placements,
+    storage_targets,
+    whole_gpus,
+)
+from kappa.survey.found import FoundPart, Survey
+from kappa.survey.lines import Line, ask
+from kappa.survey.mpi import mpi_of
+from kappa.survey.slurm import NODES, PARTITIONS, TOPOLOGY
+from kappa.survey.yaml_text import flow
+from kappa.vocabulary.storage_targets import OF_ONE_NODE
+
+# What others may take of a machine that all nodes share before a measurement counts as robbed.
+_SHARED_HOST = {"cores_share": 0.15, "disk_mb_per_s": 20}
+
+
+def partition_lines(title: str, part: FoundPart, survey: Survey) -> Iterator[Line]:
+    told, probe = part.told, f"probe of {', '.join(part.told.by)}" if part.told else ""
+    yield Line(1, f"{flow(title)}:")
+    if told is None:
+        yield ask(
+            2,
+            f"{title}: {part.why_not_told}: what stands here is Slurm's; run `kappa site new` again when nodes are in "
+            "service",
+        )
+    yield Line(2, f"descr: {flow(f'{part.nodes}: {told.model}' if told and told.model else part.nodes)}", NODES)
+    yield Line(
+        2,
+        f"nodes: {part.count}",
+        NODES + (f"; out of service now: {part.out_of_service}" if part.out_of_service else ""),
+    )
+    if title != part.slurm_partition:
+        yield Line(2, f"slurm_partition: {flow(part.slurm_partition)}", PARTITIONS)
+    if not part.whole:
+        yield Line(2, f"slurm_nodes: {flow(part.nodes)}", f"{NODES}: the partition holds others, too")
+    if part.options is None:
+        yield ask(
+            2,
+            f"{title}: no feature of Slurm tells these nodes from the others of {part.slurm_partition}: access that "
+            "gets them alone, then features",
+        )
+    if access := [*(part.options or ()), *survey.access]:
+        yield Line(2, f"access: {flow(access)}", "--access" if survey.access else f"{NODES}: features")
+    yield Line(2, f"environments: [{ENVIRONMENT}]")
+    if told and mpi_of(told, survey).launcher:
+        yield Line(2, f"launcher: {mpi_of(told, survey).launcher}", mpi_of(told, survey).why)
+    yield from _cpus(part, probe)
+    yield Line(2, f"features: {flow(partition_features(survey, part))}")
+    if ways := placements(part):
+        yield Line(2, f"placements: {flow(ways)}", f"{TOPOLOGY}: {part.switches} leaf switches")
+    if survey.login.shares_machine:
+        yield Line(2, f"shared_host: {flow(_SHARED_HOST)}", "boot_id of nodes and of this machine: one kernel")
+        yield Line(2, "max_jobs: 1")
+    yield from _gpus(title, part, probe)
+    yield from _network(part, probe)
+    yield from _storage(title, part, probe)
+
+
+def _cpus(part: FoundPart, probe: str) -> Iterator[Line]:
+    told = part.told
+    if told:
+        yield Line(2, f"{told.cpu_key}: {flow(told.processor)}", f"{probe}: lscpu")
+        yield Line(2, f"memory_gib_per_node: {flow(told.memory_gib)}", f"{probe}: MemTotal")
+        if told.peak_gflops_per_core:
+            why = "stated clock x operations a cycle" + (f", under {told.hypervisor}" if told.hypervisor else "")
+            yield Line(2, f"peak_gflops_per_core: {flow(told.peak_gflops_per_core)}", f"{probe}: {why}")
+        else:
+            yield ask(2, "peak_gflops_per_core: clock in GHz x double-precision operations a cycle of one core")
+        return
+    cores = part.sockets * part.cores_per_socket
+    if part.threads_per_core == 1:
+        yield Line(2, f"cores: {flow({'per_node': cores, 'sockets': part.sockets})}", NODES)
+    else:
+        threads = part.threads_per_core
+        shape = {
+            "num_cpus": cores * threads,
+            "num_cpus_per_core": threads,
+            "num_sockets": part.sockets,
+            "num_cpus_per_socket": part.cores_per_socket * threads,
+        }
+        yield Line(2, f"processor: {flow(shape)}", NODES)
+    yield Line(2, f"memory_gib_per_node: {flow(round(part.memory_mib / 1024, 1))}", NODES)
+
+
+def _gpus(title: str, part: FoundPart, probe: str) -> Iterator[Line]:
+    gpus = part.told.gpus if part.told else None
+    if gpus and whole_gpus(part):
+        yield Line(2, f"gpus_per_node: {gpus.count}", f"{probe}: nvidia-smi, {', '.join(gpus.models)}")
+        yield Line(
+            2, f"gpu_options: {flow(['--gres=gpu:{num_gpus_per_node}'])}", f"{NODES}: Gres={','.join(part.gres)}"
+        )
+        if gpus.arch:
+            yield Line(2, f"gpu_arch: {gpus.arch}", f"{probe}: nvidia-smi")
+        yield Line(2, f"gpu_memory_gib: {flow(gpus.memory_gib)}", f"{probe}: nvidia-smi")
+        if gpus.count != gpus_by_slurm(part):
+            yield ask(
+                2,
+                f"{title}: Slurm gives {gpus_by_slurm(part)} GPUs of a node, nvidia-smi lists {gpus.count}: which is "
+                "right?",
+            )
+    elif gpus:
+        yield Line(2, f"# {gpus.count} GPUs in {gpus.slices} slices (MIG): the checks take whole ones.", probe)
+    elif gpus_by_slurm(part):
+        amd = (
+            f", and {part.told.amd_gpus} AMD GPUs are there, which no check knows"
+            if part.told and part.told.amd_gpus
+            else ""
+        )
+        yield ask(
+            2,
+            f"{title}: Slurm gives Gres={','.join(part.gres)}, nvidia-smi lists no GPU{amd}: gpus_per_node with the "
+            "feature nvidia, or remove node/gpu from expected.yaml",
+        )
+
+
+def _network(part: FoundPart, probe: str) -> Iterator[Line]:
+    told = part.told
+    if told and told.adapters:
+        yield Line(
+            2,
+            f"transport: {flow({'adapters': told.adapters})}",
+            f"{probe}: {told.link}, {told.link_gbit_per_s:g} Gbit/s each",
+        )
+        if len(told.adapters) > 1:
+            yield Line(2, f"rails: {flow(told.adapters)}", probe)
+
+
+def _storage(title: str, part: FoundPart, probe: str) -> Iterator[Line]:
+    chosen = storage_targets(part)
+    usable = {target: one for target, one in chosen.items() if one.folder}
+    if usable:
+        yield Line(2, "storage:")
+    for target, one in usable.items():
+        entry: dict[str, Any] = {"path": one.folder}
+        if one.shared and target not in OF_ONE_NODE:
+            entry["parallel"] = True
+        if one.stripe_size:
+            entry["lustre"] = {"stripe_count": one.stripe_count or -1, "stripe_size": one.stripe_size}
+        osts = f", {one.osts} object storage targets" if one.osts else ""
+        yield Line(3, f"{target}: {flow(entry)}", f"{probe}: {one.kind} {one.source} at {one.point}{osts}; {one.why}")
+    for target, one in chosen.items():
+        if not one.folder:
+            yield ask(
+                2,
+                f"{title}: storage {target}: a folder on {one.point} ({one.kind}) in which you may write; none was "
+                "found",
+            )
+    if part.told and not chosen:
+        yield ask(
+            2,
+            f"{title}: storage: no file system for jobs was recognised; a path that all nodes share, or a disk of each",
+        )
+    left = [one for one in part.told.file_systems if one not in chosen.values()] if part.told else []
+    for one in left:
+        yield Line(2, f"# Not measured: {one.kind} at {one.point}; another has its place.", probe)

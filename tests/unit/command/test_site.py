@@ -1,0 +1,84 @@
+"""`kappa site new`: the first time, again, and over a site of somebody's own."""
+
+import pytest
+
+from kappa.command import site
+from kappa.command.main import main
+from tests.unit.survey.clusters import Recorded, surveyed
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    (tmp_path / "site_configs").mkdir()
+    monkeypatch.chdir(tmp_path)
+    return tmp_path / "site_configs/mine"
+
+
+@pytest.fixture
+def asked_of(monkeypatch):
+    """What the cluster says from now on."""
+
+    def say(cluster):
+        monkeypatch.setattr(site, "survey", lambda _asker, path, access, _tell: surveyed(cluster, path, access))
+
+    say(Recorded())
+    return say
+
+
+def one_node_down():
+    cluster = Recorded()
+    command = next(one for one in cluster.said if "show node" in one)
+    cluster.said[command] = cluster.said[command].replace("State=IDLE", "State=DOWN", 1)
+    return cluster
+
+
+def files(folder):
+    return {path: path.read_text() for path in folder.rglob("*") if path.is_file()}
+
+
+def test_the_first_time_writes_and_shows_where_all_comes_from(folder, asked_of, capsys):
+    assert main(["site", "new", "mine", "--access=--account=a"]) == 0
+    said = capsys.readouterr().out
+    assert "mpi_default: pmix  (scontrol show config)" in said
+    assert "cpu.model: AMD EPYC  (probe of node[1-2])" in said
+    assert "FILL IN: gpu: Slurm gives Gres=gpu:placeholder:1" in said
+    assert 'access: ["--account=a"]' in (folder / "site.yaml").read_text()
+
+
+def test_again_changes_nothing_unasked(folder, asked_of, capsys):
+    main(["site", "new", "mine", "--access=--account=a"])
+    before = files(folder)
+    capsys.readouterr()
+    assert main(["site", "new", "mine"]) == 0
+    assert "nothing has changed" in capsys.readouterr().out
+    asked_of(one_node_down())
+    assert main(["site", "new", "mine"]) == 1
+    said = capsys.readouterr().out
+    assert "~ cpu.out_of_service: none -> node1" in said and "out of service now: node1" in said
+    assert files(folder) == before
+
+
+def test_what_somebody_edited_is_left_and_named(folder, asked_of, capsys):
+    main(["site", "new", "mine"])
+    edited = (folder / "site.yaml").read_text().replace("max_jobs: 1", "max_jobs: 2")
+    (folder / "site.yaml").write_text(edited)
+    asked_of(one_node_down())
+    assert main(["site", "new", "mine", "--write"]) == 1
+    assert "site.yaml was edited" in capsys.readouterr().out
+    assert (folder / "site.yaml").read_text() == edited
+    assert main(["site", "new", "mine"]) == 0
+
+
+def test_a_site_of_somebodys_own_is_not_touched(folder, asked_of, capsys):
+    folder.mkdir()
+    (folder / "site.yaml").write_text("descr: mine\n")
+    assert main(["site", "new", "mine", "--write"]) == 2
+    assert "was not written by `kappa site new`" in capsys.readouterr().err
+    assert len(files(folder)) == 1
+
+
+def test_without_slurm_the_remedy_is_said(folder, monkeypatch, capsys):
+    monkeypatch.setenv("PATH", "/nonexistent")
+    assert main(["site", "new", "mine"]) == 2
+    assert "load Slurm's module" in capsys.readouterr().err
+    assert not folder.exists()

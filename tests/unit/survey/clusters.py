@@ -1,0 +1,137 @@
+"""Clusters as their commands would show them.
+
+``recorded`` is the embedded cluster; the others are written after Slurm's manual pages (scontrol(1), topology.conf(5),
+gres.conf(5), mpi_guide; versions 22.05 to 25.05), lscpu(1), proc(5) for mountinfo, and the documentation of nvidia-smi.
+"""
+
+import pathlib
+from dataclasses import dataclass, field
+
+from kappa.conduct.surveying import survey
+from kappa.survey.kinds import Part
+from kappa.survey.probe import parse, parse_labelled
+from kappa.survey.records import SurveyError
+from kappa.survey.slurm import CONFIG, MPI_TYPES, NODES, PARTITIONS, TOPOLOGY
+
+DATA = pathlib.Path(__file__).parents[2] / "data/survey"
+CONFIG_TEXT = """\
+Configuration data as of 2026-01-01T00:00:00
+ClusterName             = shape
+MpiDefault              = {mpi}
+SLURM_VERSION           = 24.05.4
+TaskPlugin              = task/cgroup,task/affinity
+TopologyPlugin          = {topology}
+AccountingStorageType   = accounting_storage/slurmdbd
+"""
+MPI_TEXT = (
+    "MPI plugin types are...\n\tnone\n\tcray_shasta\n\tpmi2\n\tpmix\nspecific pmix plugin versions available: pmix_v4\n"
+)
+ROOT = "20 1 8:1 / / rw - xfs /dev/sda1 rw"
+
+
+def node(
+    name, partitions="batch", sockets=2, cores=32, threads=1, memory=257000, gres="(null)", features="", state="IDLE"
+):
+    said = features or "(null)"
+    return (
+        f"NodeName={name} Arch=x86_64 CoresPerSocket={cores}  CPUAlloc=0 CPUEfctv=1 CPUTot=1 CPULoad=0.10"
+        f" AvailableFeatures={said} ActiveFeatures={said} Gres={gres} NodeAddr={name} NodeHostName={name}"
+        f" Version=24.05.4 OS=Linux 5.14.0 #1 SMP RealMemory={memory} AllocMem=0 FreeMem=1 Sockets={sockets} Boards=1 State={state}"
+        f" ThreadsPerCore={threads} TmpDisk=0 Weight=1 Owner=N/A MCS_label=N/A Partitions={partitions}  BootTime=None"
+        + (" Reason=disk a=b failed [root@2026-01-01T00:00:00]" if "DRAIN" in state else "")
+    )
+
+
+def partition(name, nodes, **more):
+    said = {"Default": "YES", "MaxTime": "1-00:00:00", "MaxNodes": "UNLIMITED", "State": "UP", **more}
+    return f"PartitionName={name} AllowGroups=ALL " + " ".join(f"{k}={v}" for k, v in said.items()) + f" Nodes={nodes}"
+
+
+def probe(
+    name,
+    sockets=2,
+    cores=32,
+    threads=1,
+    domains=2,
+    gpus=(),
+    migs=(),
+    adapters=(),
+    mounts=(),
+    folders=(),
+    lustre=(),
+    programs=(),
+):
+    """Cores are numbered socket by socket, second threads after all of them, as Linux does."""
+    total = sockets * cores
+    cpus = [f"{t * total + c},{c},{c // cores},{c * domains // total}" for t in range(threads) for c in range(total)]
+    sections = {
+        "host": [f"name={name}", f"boot_id={name}", "os=rocky 9.4", "MemTotal: 263000000 kB", "base_khz="],
+        "lscpu": ["Architecture: x86_64", "Vendor ID: GenuineIntel", "Model name: Intel(R) Xeon(R) CPU @ 2.00GHz",
+                  "CPU family: 6", "Model: 106", "Flags: fma avx2 avx512f"],
+        "cpus": cpus, "gpus": gpus, "migs": migs, "amd_gpus": [], "adapters": adapters,
+        "interfaces": ["eno1|up|25000|device"], "mounts": [ROOT, *mounts],
+        "folders": [f"8:1|{folder}" for folder in folders], "lustre": lustre, "limits": ["memlock=unlimited"],
+        "programs": [f"{one}|/usr/bin/{one}" for one in programs], "versions": ["mpirun|mpirun (Open MPI) 5.0.3"],
+        "end": [],
+    }  # fmt: skip
+    return "\n".join(line for name, lines in sections.items() for line in [f"## {name}", *lines])
+
+
+@dataclass
+class Cluster:
+    """Answers as the commands on it would; a partition whose kind has no probe fails as a job would."""
+
+    nodes: str
+    partitions: str
+    probes: dict[str, str] = field(default_factory=dict)
+    topology: str | None = None
+    mpi: str = "none"
+    login: str = ""
+
+    def slurm(self, command):
+        plug_in = "topology/default" if self.topology is None else "topology/tree"
+        return {
+            CONFIG: CONFIG_TEXT.format(mpi=self.mpi, topology=plug_in), NODES: self.nodes, PARTITIONS: self.partitions,
+            TOPOLOGY: self.topology, MPI_TYPES: MPI_TEXT,
+        }[command]  # fmt: skip
+
+    def probed(self, part: Part):
+        nodes = part.to_probe(2)
+        if not nodes:
+            raise SurveyError("none of its nodes takes jobs now")
+        text = self.probes[part.name]
+        lines = [
+            f"{rank}: {line}" for rank, one in enumerate(nodes) for line in text.replace("NAME", one.name).splitlines()
+        ]
+        return parse_labelled("\n".join(lines))
+
+    def here(self):
+        return parse(self.login) if self.login else None
+
+
+class Recorded(Cluster):
+    def __init__(self):
+        said = {
+            command: (DATA / f"embedded-{name}.txt").read_text()
+            for name, command in {
+                "config": CONFIG,
+                "node": NODES,
+                "partition": PARTITIONS,
+                "topology": TOPOLOGY,
+                "mpi": MPI_TYPES,
+            }.items()
+        }
+        self.said = said
+
+    def slurm(self, command):
+        return self.said[command]
+
+    def probed(self, part):
+        return parse_labelled((DATA / f"embedded-probe-{part.name}.txt").read_text())
+
+    def here(self):
+        return parse((DATA / "embedded-probe-login.txt").read_text())
+
+
+def surveyed(cluster, path=(), access=()):
+    return survey(cluster, path, access, lambda _: None)
