@@ -36,8 +36,9 @@ def node(
     return (
         f"NodeName={name} Arch=x86_64 CoresPerSocket={cores}  CPUAlloc=0 CPUEfctv=1 CPUTot=1 CPULoad=0.10"
         f" AvailableFeatures={said} ActiveFeatures={said} Gres={gres} NodeAddr={name} NodeHostName={name}"
-        f" Version=24.05.4 OS=Linux 5.14.0 #1 SMP RealMemory={memory} AllocMem=0 FreeMem=1 Sockets={sockets} Boards=1 State={state}"
-        f" ThreadsPerCore={threads} TmpDisk=0 Weight=1 Owner=N/A MCS_label=N/A Partitions={partitions}  BootTime=None"
+        f" Version=24.05.4 OS=Linux 5.14.0 #1 SMP RealMemory={memory} AllocMem=0 FreeMem=1 Sockets={sockets} Boards=1"
+        f" State={state} ThreadsPerCore={threads} TmpDisk=0 Weight=1 Owner=N/A MCS_label=N/A"
+        f" Partitions={partitions}  BootTime=None"
         + (" Reason=disk a=b failed [root@2026-01-01T00:00:00]" if "DRAIN" in state else "")
     )
 

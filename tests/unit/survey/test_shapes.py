@@ -1,14 +1,17 @@
 """Clusters of several shapes: what is found of them is a site that the suite's own loader takes."""
 
 import datetime
+import pathlib
 
 import msgspec
 import pytest
+from msgspec import structs
 
 from kappa.sites.expected import load_site
 from kappa.survey.found import Survey, changes, kept
+from kappa.survey.mpi import mpi_of
 from kappa.survey.records import SurveyError
-from kappa.survey.site_files import asked, site_files
+from kappa.survey.site_files import SETTINGS, asked, site_files
 from kappa.survey.slurm import parse_gres, parse_mpi_types, parse_nodes
 from tests.unit.survey.clusters import Cluster, Recorded, node, partition, probe, surveyed
 
@@ -210,3 +213,27 @@ def test_a_probe_cut_off_is_refused():
     cluster = Cluster(node("n1"), partition("batch", "n1"), {"batch": probe("NAME").partition("## limits")[0]})
     found = surveyed(cluster)
     assert "no section `limits`" in found.parts["batch"].why_not_told
+
+
+def test_settings_are_those_of_any_site():
+    embedded = pathlib.Path(__file__).parents[3] / "site_configs/embedded/settings.py"
+    assert embedded.read_text() == SETTINGS
+
+
+def test_how_ranks_are_started_fits_the_library():
+    found = surveyed(Recorded())
+    told = found.parts["cpu"].told
+    for version, default, variables, launcher in (
+        ("mpirun (Open MPI) 5.0.3", "none", {"SLURM_MPI_TYPE": "pmix"}, ""),
+        ("mpirun (Open MPI) 5.0.3", "pmix_v4", {}, ""),
+        ("HYDRA build details:", "none", {"SLURM_MPI_TYPE": "pmi2"}, ""),
+        ("Intel(R) MPI Library for Linux* OS, Version 2021.13", "pmix", {"SLURM_MPI_TYPE": "pmi2"}, ""),
+    ):
+        survey = structs.replace(found, mpi_default=default, login=structs.replace(found.login, shares_machine=False))
+        one = mpi_of(structs.replace(told, versions={"mpirun": version}), survey)
+        assert (one.variables, one.launcher) == (variables, launcher), version
+    without = structs.replace(found, mpi_types=["cray_shasta"], mpi_default="none")
+    assert (
+        mpi_of(structs.replace(told, versions={"mpirun": "mpirun (Open MPI) 5.0.3"}), without).launcher
+        == "mpirun-openmpi"
+    )

@@ -2,7 +2,7 @@
 
 import pytest
 
-from kappa.command import site
+from kappa.command import describe_site
 from kappa.command.main import main
 from tests.unit.survey.clusters import Recorded, surveyed
 
@@ -19,7 +19,9 @@ def asked_of(monkeypatch):
     """What the cluster says from now on."""
 
     def say(cluster):
-        monkeypatch.setattr(site, "survey", lambda _asker, path, access, _tell: surveyed(cluster, path, access))
+        monkeypatch.setattr(
+            describe_site, "survey", lambda _asker, path, access, _tell: surveyed(cluster, path, access)
+        )
 
     say(Recorded())
     return say
