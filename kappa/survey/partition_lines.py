@@ -20,6 +20,8 @@ from kappa.vocabulary.storage_targets import OF_ONE_NODE
 
 # What others may take of a machine that all nodes share before a measurement counts as robbed.
 _SHARED_HOST = {"cores_share": 0.15, "disk_mb_per_s": 20}
+# Files for a share of a disk: by default they have gigabytes.
+_TUNING = {check: {"file_size_mib": 64, "runtime_s": 1, "phase_mib": 512} for check in ("NodeScratch", "Fio")}
 
 
 def partition_lines(title: str, part: FoundPart, survey: Survey) -> Iterator[Line]:
@@ -59,6 +61,7 @@ def partition_lines(title: str, part: FoundPart, survey: Survey) -> Iterator[Lin
     if survey.login.shares_machine:
         yield Line(2, f"shared_host: {flow(_SHARED_HOST)}", "boot_id of nodes and of this machine: one kernel")
         yield Line(2, "max_jobs: 1")
+        yield Line(2, f"tuning: {flow(_TUNING)}", "nodes share one machine and its disk")
     yield from _gpus(title, part, probe)
     yield from _network(part, probe)
     yield from _storage(title, part, probe)

@@ -42,6 +42,7 @@ def test_the_embedded_cluster_as_recorded(loaded):
     assert {name: one.nodes for name, one in made.items()} == {"cpu": 2, "gpu": 2}
     assert made["cpu"].storage["shared"].parallel and made["cpu"].storage["scratch"].path == "/scratch"
     assert made["cpu"].shared_host and "scale_whole_partition" not in made["cpu"].features
+    assert made["cpu"].tuning["NodeScratch"]["file_size_mib"] < 1024
     [words] = [words for words in asked(found) if "gpu" in words]
     assert "Gres=gpu:placeholder:1" in words
     assert msgspec.json.decode(kept(found), type=Survey) == found
