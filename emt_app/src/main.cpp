@@ -4,14 +4,18 @@
 
 #include <filesystem>
 #include <iostream>
+#include <limits>
 
 #include "commands/commands.hpp"
 
 namespace {
 
+void add_steps(CLI::App& app, std::uint64_t& steps) {
+    app.add_option("--steps", steps, "time steps to simulate and time")->check(CLI::PositiveNumber)->capture_default_str();
+}
+
 void add_run_options(CLI::App& app, emt::RunOptions& o) {
     app.add_option("CASE", o.case_path, "case file (JSON)")->required();
-    app.add_option("--steps", o.steps, "time steps to simulate and time")->check(CLI::PositiveNumber)->capture_default_str();
     app.add_option("--warm-up", o.warm_up, "steps before the timed ones")->capture_default_str();
     app.add_option("--exchange", o.exchange, "step: exchange at every step; slack: only when a wave is needed, in batches")
         ->check(CLI::IsMember({"step", "slack"}))->capture_default_str();
@@ -31,6 +35,11 @@ int main(int argc, char** argv) {
     auto* check = app.add_subcommand("check", "validate a case file and show what it holds");
     check->add_option("CASE", path, "case file (JSON)")->required();
     check->add_flag("--json", as_json, "print JSON");
+
+    std::vector<std::string> patterns;
+    auto* channels = app.add_subcommand("channels", "print name and unit of all that --probe, --channels and --signal can show of a case");
+    channels->add_option("CASE", path, "case file (JSON)")->required();
+    channels->add_option("PATTERN", patterns, "only names that match, with *, ? and [...] as in the shell");
 
     int graph_ranks = 2;
     auto* graph = app.add_subcommand("graph", "print which ranks exchange how much in a step: RANK RANK LINES BYTES");
@@ -65,15 +74,38 @@ int main(int argc, char** argv) {
     emt::RunOptions run_options;
     auto* run = app.add_subcommand("run", "simulate a case; launch with mpirun or srun for several ranks");
     add_run_options(*run, run_options);
+    std::string steps = std::to_string(run_options.steps);
+    run->add_option("--steps", steps, "time steps to simulate and time, or `unlimited`: until SIGINT or SIGTERM, which end the run as after its last step")
+        ->check(CLI::PositiveNumber | CLI::IsMember({"unlimited"}))->capture_default_str();
+    run->add_option("--pace", run_options.pace, "real-time: hold each step to its time of wall time, and count those that are late; skips the replay")
+        ->check(CLI::IsMember({"none", "real-time"}))->capture_default_str();
+    auto* snapshot = run->add_option("--snapshot", run_options.snapshot_path, "write the state to this file at the end and as --snapshot-every says; SIGINT and SIGTERM then end "
+                    "the run as after its last step");
+    run->add_option("--snapshot-every", run_options.snapshot_every, "steps, as 10000, or seconds of wall time, as 30s")->needs(snapshot);
+    run->add_option("--restart", run_options.restart_path, "go on from this snapshot of the same case; steps are counted from the beginning of the study");
     run->add_option("--map", run_options.map, "auto, or a JSON file with rank_of_task")->capture_default_str();
     run->add_option("--result", run_options.result_path, "write the result as JSON");
     run->add_option("--dt", run_options.dt_s, "time step in seconds instead of the case's")->check(CLI::PositiveNumber);
     auto* csv = run->add_option("--csv", run_options.csv_path, "write what is probed as CSV");
     auto* probe = run->add_option("--probe", run_options.probes, "what goes to --csv; repeat for more: a node (V), a signal, or of an element NAME.i (A), of three phases NAME.a.i; also "
+                    "NAME.u, its voltage (V), where it has two terminals, "
                     "NAME.energy of an arrester (J), NAME.flux of a saturable inductor (Wb), NAME.from.a.i and NAME.to.a.i of a line, "
                     "NAME.a.i1, .i2, .im and .flux of a transformer, NAME.ab.i of a fault between phases")->needs(csv);
     csv->needs(probe);
     run->add_option("--every", run_options.csv_every, "steps between rows of --csv")->check(CLI::PositiveNumber)->capture_default_str();
+    auto* waveforms = run->add_option("--waveforms", run_options.waveforms_path, "write channels as COMTRADE (FILE.cff) or HDF5 (FILE.h5); the ranks write in parallel");
+    run->add_option("--channels", run_options.channels, "names of what goes to --waveforms, with *, ? and [...] as in the shell; repeat for more. "
+                    "Without it all that the case has: emt channels")->needs(waveforms);
+    run->add_option("--decimate", run_options.decimate, "steps between records of --waveforms")->check(CLI::PositiveNumber)->capture_default_str()->needs(waveforms);
+    run->add_option("--waveform-files", run_options.waveform_files, "shared: one file of all ranks; rank: one of each, FILE.rank0000 and so on")
+        ->check(CLI::IsMember({"shared", "rank"}))->capture_default_str()->needs(waveforms);
+    run->add_option("--waveform-io", run_options.waveform_io, "how ranks write a shared file: together, or each by itself")
+        ->check(CLI::IsMember({"collective", "independent"}))->capture_default_str()->needs(waveforms);
+    run->add_option("--waveform-buffer", run_options.waveform_buffer_mib, "MiB of records of all ranks together that wait in memory between two writings")
+        ->check(CLI::Range(1, 1 << 24))->capture_default_str()->needs(waveforms);
+    run->add_option("--verify-waveforms", run_options.verify_waveforms, "read the files back at the end and compare; each rank reads what it wrote itself (own) or what another, "
+                    "if possible of another node, wrote (other)")
+        ->check(CLI::IsMember({"none", "own", "other"}))->capture_default_str()->needs(waveforms);
     run->add_option("--progress", run_options.progress, "auto: on a terminal; always: also as lines, for instance under mpirun")
         ->check(CLI::IsMember({"auto", "always", "never"}))->capture_default_str();
     run->add_option("--message", run_options.message, "what a message holds: all lines between two ranks (pair), or each line its own (line)")
@@ -84,9 +116,20 @@ int main(int argc, char** argv) {
     auto* skip = run->add_flag("--no-replay", no_replay, "skip the replay that measures phi")->excludes(inject);
     run->add_flag("--profile", run_options.profile, "show how phi divides among kinds of element and parts of the solution")->excludes(skip)->excludes(inject);
 
+    run->add_option("--live", run_options.live_path, "Unix socket at which `emt watch` and others look at signals while the run goes on");
+
+    emt::WatchOptions watch_options;
+    auto* watch = app.add_subcommand("watch", "show signals of a run with --live as CSV while it goes on");
+    watch->add_option("SOCKET", watch_options.socket_path, "of the run")->required();
+    watch->add_option("--signal", watch_options.signals, "names as --probe has them, or patterns as the shell's; repeat for more")->required();
+    watch->add_option("--decimate", watch_options.decimate, "steps between rows")->check(CLI::Range(std::uint64_t{1}, std::uint64_t{1} << 40))->capture_default_str();
+    watch->add_option("--rows", watch_options.rows, "end after so many; 0: with the run")->capture_default_str();
+    watch->add_option("--csv", watch_options.csv_path, "file to write, in place of standard output");
+
     emt::ScaleOptions scale_options;
     auto* scaling = app.add_subcommand("scale", "run a case with 1, 2, ... ranks; speed-up, efficiency, Karp-Flatt and kappa' as JSON and SVG");
     add_run_options(*scaling, scale_options.run);
+    add_steps(*scaling, scale_options.run.steps);
     scaling->add_option("--ranks", scale_options.ranks, "rank counts (default: 1, 2, 4, ... and all cores of this machine)")->delimiter(',')->check(CLI::PositiveNumber);
     scaling->add_option("--launcher", scale_options.launcher, "command that starts {ranks} ranks")->capture_default_str();
     scaling->add_option("--result", scale_options.json_path, "JSON to write")->capture_default_str();
@@ -108,12 +151,19 @@ int main(int argc, char** argv) {
     caches->add_option("--at-once", caches_options.at_once, "ranks that measure at the same time; 0: all")->check(CLI::NonNegativeNumber)->capture_default_str();
     caches->add_option("--result", caches_options.result_path, "JSON to write")->capture_default_str();
 
+    auto* plot = app.add_subcommand("plot", "draw waveforms to PNG or HTML, by the program emt-plot: emt plot --help");
+    plot->prefix_command();
+    plot->set_help_flag();
+
     CLI11_PARSE(app, argc, argv);
     try {
         if (check->parsed()) return emt::check_command(path, as_json);
+        if (channels->parsed()) return emt::channels_command(path, patterns);
         if (graph->parsed()) return emt::graph_command(path, graph_ranks);
         if (alike->parsed()) return emt::alike_command(alike_options, argc, argv);
         if (caches->parsed()) return emt::caches_command(caches_options, argc, argv);
+        if (watch->parsed()) return emt::watch_command(watch_options);
+        if (plot->parsed()) emt::plot_command(plot->remaining());
         if (schema->parsed()) return emt::schema_command();
         if (hq->parsed()) return emt::generate_command(generate_options);
         if (matpower->parsed()) return emt::import_command(import_options);
@@ -121,7 +171,12 @@ int main(int argc, char** argv) {
             scale_options.program = std::filesystem::read_symlink("/proc/self/exe").string();
             return emt::scale_command(scale_options);
         }
-        run_options.measure = !no_replay;
+        run_options.measure = !no_replay && run_options.pace == "none";
+        run_options.unlimited = steps == "unlimited";
+        if (run_options.unlimited)
+            run_options.steps = std::numeric_limits<std::uint64_t>::max() / 2;
+        else if (!CLI::detail::lexical_cast(steps, run_options.steps))
+            throw std::runtime_error("--steps: '" + steps + "' is neither a whole number nor 'unlimited'");
         return emt::run_command(run_options, argc, argv);
     } catch (const std::exception& e) {
         std::cerr << "emt: error: " << e.what() << std::endl;

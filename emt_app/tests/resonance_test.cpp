@@ -104,7 +104,7 @@ Growth growth(double dt) {
     EXPECT_LT(model.rest(), 1e-9);
     const Complex worst = model.worst();
     // The mode's part of the shaft's position and speed: its length grows as exp(σt).
-    const auto shape = benchmark_modes().eigenvectors().col(2);
+    const Eigen::VectorXd shape = benchmark_modes().eigenvectors().col(2);
     const auto length = [&] {
         double sum = 0;
         const int periods = 20, steps = static_cast<int>(std::lround(periods * 2 * std::numbers::pi / std::abs(worst.imag()) / dt));

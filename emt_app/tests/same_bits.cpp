@@ -4,13 +4,15 @@
 // RESULT  {"instruction_sets": [those of this processor], "cases": [[what each run gave, …], …]}
 //
 // SETTINGS has "ranks" (1 … P), "exchange", "transport" and "isa" as `emt run` takes them, "mapping", which is "own" or the
-// seed of a random one, and perhaps "watch": true, with which the digest of each task and what happened are told, too.
+// seed of a random one, and perhaps "restart": {"file", "after_step", "mapping"}, to go on from a snapshot with another random mapping
+// and in the other exchange mode, and "watch": true, with which the digest of each task and what happened are told, too.
 #include <algorithm>
 #include <array>
 #include <fstream>
 #include <functional>
 #include <iostream>
 #include <map>
+#include <memory>
 #include <nlohmann/json.hpp>
 #include <numeric>
 #include <random>
@@ -19,6 +21,7 @@
 #include "case/case_file.hpp"
 #include "commands/commands.hpp"
 #include "measure/checksum.hpp"
+#include "snapshot/snapshot.hpp"
 
 namespace emt {
 namespace {
@@ -91,6 +94,25 @@ private:
     long poles_ = 0, segments_ = 0, together_ = 0;
 };
 
+/// Another engine that goes on from a snapshot of this one, in the other exchange mode and with tasks elsewhere.
+std::unique_ptr<Engine> restarted(MPI_Comm comm, const Loaded& loaded, std::unique_ptr<Engine> engine, EngineOptions options, const json& how) {
+    const Network& net = loaded.study.network;
+    const std::string path = how.at("file");
+    const StudyId id{loaded.study.hash, net.dt_s, loaded.parts.tasks.size(), net.lines.size()};
+    while (engine->steps() < how.at("after_step")) engine->step();
+    write_snapshot(comm, path, id, *engine, {});
+    engine->drain();
+    engine.reset();
+    MPI_Barrier(comm);
+    int rank = 0, ranks = 0;
+    MPI_Comm_rank(comm, &rank);
+    MPI_Comm_size(comm, &ranks);
+    const Snapshot snapshot(comm, path, id);
+    options.resume = [&](Engine& next) { snapshot.into(next, rank == 0); };
+    options.exchange = options.exchange == ExchangeMode::step ? ExchangeMode::slack : ExchangeMode::step;
+    return std::make_unique<Engine>(comm, net, loaded.parts, random_mapping(loaded.parts.tasks.size(), ranks, how.at("mapping")), options);
+}
+
 /// What a run gave, at rank 0 of `comm`.
 json simulate(MPI_Comm comm, const Loaded& loaded, std::uint64_t steps, const json& settings) {
     const Network& net = loaded.study.network;
@@ -101,8 +123,11 @@ json simulate(MPI_Comm comm, const Loaded& loaded, std::uint64_t steps, const js
     const Kernels* kernels = find_kernels(isa.c_str());
     if (kernels == nullptr) throw std::runtime_error("this processor has no '" + isa + "' kernels");
     const json& mapping = settings.at("mapping");
-    Engine engine(comm, net, loaded.parts, mapping == "own" ? map_tasks(net, loaded.parts, ranks) : random_mapping(tasks.size(), ranks, mapping),
-                  {exchange_mode(settings.at("exchange")), transport(settings.at("transport")), kernels});
+    const EngineOptions options{exchange_mode(settings.at("exchange")), transport(settings.at("transport")), kernels};
+    auto first = std::make_unique<Engine>(
+        comm, net, loaded.parts, mapping == "own" ? map_tasks(net, loaded.parts, ranks) : random_mapping(tasks.size(), ranks, mapping), options);
+    if (settings.contains("restart")) first = restarted(comm, loaded, std::move(first), options, settings.at("restart"));
+    Engine& engine = *first;
     const bool watched = settings.value("watch", false);
     Watch watch(engine);
     while (engine.steps() < steps) {

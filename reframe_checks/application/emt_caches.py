@@ -124,9 +124,7 @@ class EmtCaches(Scaled, EmtCheck):
     def median_of_nodes(self, value):
         """Bytes -> the median over nodes."""
         first = next(iter(self.nodes.values()))
-        return {
-            one.bytes_touched: self.median_of_nodes_at(size, value) for size, one in enumerate(first.sizes)
-        }
+        return {one.bytes_touched: self.median_of_nodes_at(size, value) for size, one in enumerate(first.sizes)}
 
     @staticmethod
     def last_cache(found):

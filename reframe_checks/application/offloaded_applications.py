@@ -27,7 +27,6 @@ HINT = "compare with OffloadedSums: where sums gain and the application does not
 class OffloadedApplication(rfm.RegressionTestPlugin):
     """A leaf is this and an application's check; what it is and needs it says anew: ReFrame takes that of one base."""
 
-
     def runs_in_turn(self):
         proofs = [
             f"{{ {self.run_line(self.largest, name)}; }} > {name}.out 2>&1"

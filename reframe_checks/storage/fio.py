@@ -10,6 +10,7 @@ from reframe.core.exceptions import SanityError
 
 from kappa.vocabulary.scales import SCALES
 from reframe_checks.base.check import KappaCheck
+from reframe_checks.base.many_nodes import ManyNodes
 from reframe_checks.base.on_storage import OnStorage
 from reframe_checks.parsers import fio
 from reframe_checks.storage.fio_phases import FIO_TUNABLES, FioPhases
@@ -24,7 +25,7 @@ PHASES = {
 
 
 @rfm.simple_test
-class Fio(FioPhases, OnStorage, KappaCheck):
+class Fio(ManyNodes, FioPhases, OnStorage, KappaCheck):
     descr = "fio: sequential and random I/O of one node"
     family = "storage/fio"
     measured_s = 6

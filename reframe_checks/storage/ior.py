@@ -17,6 +17,7 @@ from reframe.core.exceptions import SanityError
 
 from kappa.vocabulary.tunables import Tunable
 from reframe_checks.base.check import KappaCheck
+from reframe_checks.base.many_nodes import ManyNodes
 from reframe_checks.base.on_storage import OnStorage
 from reframe_checks.base.scaled import Scaled
 from reframe_checks.parsers import ior
@@ -151,7 +152,7 @@ class IorCheck(OnStorage, Scaled, KappaCheck):
 
 
 @rfm.simple_test
-class IorNode(IorCheck):
+class IorNode(ManyNodes, IorCheck):
     descr = "IOR from one node, direct I/O, large transfers"
     scale = rfmb.parameter(["one_core", "one_node"], loggable=True)
     pattern = rfmb.parameter(["file_per_process", "shared_file"], loggable=True)

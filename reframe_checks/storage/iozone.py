@@ -22,6 +22,7 @@ from reframe.utility import sanity as sn
 from kappa.vocabulary.scales import SCALES
 from kappa.vocabulary.tunables import Tunable
 from reframe_checks.base.check import KappaCheck
+from reframe_checks.base.many_nodes import ManyNodes
 from reframe_checks.base.on_storage import OnStorage
 from reframe_checks.parsers import iozone
 from reframe_checks.parsers.text import Output
@@ -41,7 +42,7 @@ def split_runs(text: str) -> list[str]:
     return ["\n".join(lines[first:last]) + "\n" for first, last in zip(starts, [*starts[1:], len(lines)], strict=True)]
 
 
-class IozoneCheck(OnStorage, KappaCheck):
+class IozoneCheck(ManyNodes, OnStorage, KappaCheck):
     family = "storage/iozone"
     needs_environ = ["iozone"]
     sync = rfmb.parameter(SYNC, loggable=True)

@@ -15,6 +15,7 @@ from reframe.utility import sanity as sn
 
 from kappa.vocabulary.tunables import Tunable
 from reframe_checks.base.check import KappaCheck
+from reframe_checks.base.many_nodes import ManyNodes
 from reframe_checks.base.on_storage import OnStorage
 from reframe_checks.base.scaled import Scaled
 from reframe_checks.parsers import mdtest
@@ -39,7 +40,7 @@ OPERATIONS = {
 
 
 @rfm.simple_test
-class Mdtest(OnStorage, Scaled, KappaCheck):
+class Mdtest(ManyNodes, OnStorage, Scaled, KappaCheck):
     descr = "mdtest: rates of metadata operations"
     family = "storage/mdtest"
     estimated_s = 150

@@ -4,7 +4,6 @@ Sequential write and read and random write, direct I/O. A node's figure is compa
 run, so that a busy site blames nobody. A node on which fio fails, for instance on a full disk, is a suspect.
 """
 
-import shlex
 import statistics
 
 import reframe as rfm
@@ -14,6 +13,7 @@ from reframe.core.exceptions import SanityError
 from kappa.vocabulary.storage_targets import stated_folder
 from kappa.vocabulary.tunables import Tunable
 from reframe_checks.base.check import KappaCheck
+from reframe_checks.base.job_files import sourced
 from reframe_checks.base.scaled import Scaled
 from reframe_checks.parsers import fio
 from reframe_checks.parsers.errors import ParseError
@@ -46,18 +46,15 @@ class NodeScratch(FioPhases, Scaled, KappaCheck):
         "suspect_share": Tunable("number", "", "of the median node, below which a node is a suspect"),
     }
 
-    sourcesdir = "src"
     programs = ["fio"]
 
     @rfmb.run_after("setup")
     def command_line(self):
         stated = stated_folder(self.current_partition.extras, TARGET)
-        folder = self.stated(f"extras/storage/{TARGET}, an absolute path", stated)
-        file = f"{shlex.quote(str(folder))}/kappa.$SLURM_JOB_ID"
-        # When fio fails on one node, Slurm kills the others' at once, and with them what would remove their files.
-        self.prerun_cmds = [*self.prerun_cmds, f"scratch_file={file}", "trap 'srun rm -f \"$scratch_file\"' EXIT"]
-        self.executable = "./fio_on_node.sh"
-        self.executable_opts = ['"$scratch_file"', *self.fio_options()]
+        path = self.stated(f"extras/storage/{TARGET}, an absolute path", stated)
+        self.prerun_cmds = [*self.prerun_cmds, sourced(self, "node_folder.sh", path)]
+        self.executable = "fio"
+        self.executable_opts = ['--filename="$folder/file"', *self.fio_options()]
         self.job.launcher.options += ["--output=fio-%N.json"]
 
     @rfmb.sanity_function

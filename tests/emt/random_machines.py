@@ -142,5 +142,3 @@ def strong_source(values: Random, study: Study, bus: Bus, name: str) -> Element:
     keys: Element = {"type": "source", "name": name, "bus": bus.name}
     keys |= {"amplitude": bus.peak_v * values.uniform(0.97, 1.03), "phase": values.uniform(-180, 180)}
     return keys | {"r1": 0.005 * bus.z_ohm, "l1": 0.05 * bus.z_ohm / study.angular}
-
-

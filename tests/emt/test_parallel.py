@@ -222,8 +222,20 @@ def works(process: psutil.Process) -> bool:
 @pytest.mark.parametrize("transport", ["message", "shared"])
 def test_a_killed_rank_ends_the_run(emt: Emt, hq: Path, transport: str) -> None:
     run = subprocess.Popen(
-        ["mpirun", "-n", "2", str(emt.program), "run", str(hq), "--steps", "1000000000", "--transport", transport,
-         "--progress", "always"],
+        [
+            "mpirun",
+            "-n",
+            "2",
+            str(emt.program),
+            "run",
+            str(hq),
+            "--steps",
+            "1000000000",
+            "--transport",
+            transport,
+            "--progress",
+            "always",
+        ],
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,

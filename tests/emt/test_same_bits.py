@@ -69,6 +69,7 @@ def simulated(program: Path, sets: list[str], tmp_path_factory: pytest.TempPathF
     return Simulated(networks, simulate(program, networks, folder))
 
 
+@long
 def test_random_networks_in_all_pairs_of_settings(simulated: Simulated) -> None:
     assert [len(runs) for runs in simulated.runs] == [9] * NETWORKS
     different = {
@@ -119,6 +120,7 @@ def test_every_pair_of_settings_is_tested(sets: list[str], isa: str) -> None:
     assert all(len(settings) == 8 for settings in of_networks)
 
 
+@long
 def test_something_happens_in_every_network(simulated: Simulated) -> None:
     happened = [runs[0]["happened"] for runs in simulated.runs]
     assert all(what["poles"] > 0 for what in happened)

@@ -22,8 +22,21 @@ struct RunOptions {
     std::string csv_path;
     std::uint64_t csv_every = 1;
     std::string progress = "auto";
+    std::string waveforms_path;          // empty: none
+    std::vector<std::string> channels;   // patterns of their names; none: all
+    std::uint64_t decimate = 1;
+    std::string waveform_files = "shared";
+    std::string waveform_io = "collective";
+    std::uint64_t waveform_buffer_mib = 8;
+    std::string verify_waveforms = "none";
     bool measure = true;
     bool profile = false;                // time of each part of a step
+    bool unlimited = false;              // steps until a signal ends the run
+    std::string pace = "none";
+    std::string snapshot_path;
+    std::string snapshot_every;          // steps, or seconds with an s; empty: at the end only
+    std::string restart_path;
+    std::string live_path;
 };
 
 struct ScaleOptions {
@@ -68,15 +81,28 @@ struct CachesOptions {
     std::string result_path = "emt_caches.json";
 };
 
+struct WatchOptions {
+    std::string socket_path;
+    std::vector<std::string> signals;    // patterns of the shell
+    std::uint64_t decimate = 1;
+    std::uint64_t rows = 0;              // 0: until the run ends
+    std::string csv_path;                // empty: standard output
+};
+
 int alike_command(const AlikeOptions& options, int argc, char** argv);
 int caches_command(const CachesOptions& options, int argc, char** argv);
+/// Prints name and unit of all that a case can show, or of what the patterns match.
+int channels_command(const std::string& path, const std::vector<std::string>& patterns);
 int check_command(const std::string& path, bool as_json);
+/// Becomes the program `emt-plot`, found beside this one or on PATH, with these words. Returns only by std::runtime_error.
+[[noreturn]] void plot_command(const std::vector<std::string>& words);
 /// Prints which of so many ranks exchange waves with each other.
 int graph_command(const std::string& path, int ranks);
 int schema_command();
 int generate_command(const GenerateOptions& options);
 int import_command(const ImportOptions& options);
 int run_command(const RunOptions& options, int argc, char** argv);
+int watch_command(const WatchOptions& options);
 int scale_command(const ScaleOptions& options);
 
 /// Writes a file completely or not at all. Throws std::runtime_error that names it.

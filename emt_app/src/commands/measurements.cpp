@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <numeric>
+#include <sstream>
 
 #include "base/heartbeat.hpp"
 #include "base/smpi.hpp"
@@ -76,40 +77,70 @@ json profile(std::vector<PartTime> parts) {
     return out;
 }
 
+/// Of each rank, and of the one with most for each figure; at rank 0.
+json pace_json(const Mpi& mpi, const Pace& pace) {
+    char name[MPI_MAX_PROCESSOR_NAME];
+    int length = 0;
+    MPI_Get_processor_name(name, &length);
+    const json own{{"rank", mpi.rank}, {"node", std::string(name, static_cast<std::size_t>(length))}, {"overruns", pace.overruns()},
+                   {"in_time", pace.steps() - pace.overruns()}, {"episodes", pace.episodes()},
+                   {"late_p999_us", rounded(pace.late_p999_us())}, {"late_worst_us", rounded(pace.worst_us())}};
+    std::istringstream lines(gathered(mpi, own.dump() + "\n"));
+    if (mpi.rank != 0) return {};
+    json out{{"steps", pace.steps()}, {"per_rank", json::array()}};
+    for (std::string line; std::getline(lines, line);) out["per_rank"].push_back(json::parse(line));
+    for (const char* key : {"overruns", "episodes", "late_p999_us", "late_worst_us"})
+        for (const json& rank : out["per_rank"])
+            if (!out.contains(key) || rank[key] > out[key]) out[key] = rank[key];
+    return out;
+}
+
 }  // namespace
 
 double rounded(double x) { return std::round(x * 1e4) / 1e4 + 0.0; }  // no -0
 
-Timing simulate(const Mpi& mpi, Engine& engine, Probes& probes, const RunOptions& o) {
-    Timing t{.histogram = {}, .blocks = BlockTimes(o.steps)};
+Timing simulate(const Mpi& mpi, Engine& engine, Probes& probes, Waveforms& waveforms, Meetings& meetings, LiveSignals* live, const RunOptions& o) {
+    Timing t{.histogram = {}, .blocks = BlockTimes(o.steps), .pace = {}};
+    const std::vector<Observed*> observed = {probes.observed(), waveforms.observed()};
     heartbeat::phase(kPatience_s, "steps before the timed ones");
     for (std::uint64_t i = 0; i < o.warm_up; ++i) {
         probes.record(engine);
+        waveforms.record(engine);
         engine.step();
         heartbeat::beat();
     }
     MPI_Barrier(MPI_COMM_WORLD);
     heartbeat::phase(kPatience_s, "steps");
     const Ticks ticks;
-    const double start = clock_s();
+    const double start = clock_s(), written_before_s = waveforms.io_s();
+    if (o.pace == "real-time") t.pace.emplace(engine.dt_s());
     {
         Progress progress(mpi.rank == 0 ? o.progress : "never", o.steps);
         std::uint64_t last = Ticks::now();
         for (std::uint64_t i = 0; i < o.steps; ++i) {
             probes.record(engine);
+            if (waveforms.record(engine)) last += waveforms.last_write_ticks();
             engine.step();
             heartbeat::beat();
+            if (live != nullptr) live->publish(engine);
             const std::uint64_t now = Ticks::now();
             t.histogram.add(now - last);
             t.blocks.add(now - last);
             last = now;
+            ++t.steps;
+            const bool meets = engine.steps() >= meetings.next();
+            if (meets && !meetings.meet(engine, observed)) break;
+            if (t.pace) t.pace->hold();
+            if (meets || t.pace) last = Ticks::now();
             if ((i & 1023U) == 1023U) progress(i + 1);
         }
     }
-    t.total_us = (clock_s() - start) * 1e6;
+    t.total_us = (clock_s() - start - (t.pace ? 0 : meetings.seconds() + waveforms.io_s() - written_before_s)) * 1e6;
+    meetings.finish(engine, observed);
     heartbeat::phase(120, "measures the work, gathers the figures");
     t.us_per_tick = ticks.microseconds_per_tick();
     probes.record(engine);
+    waveforms.record(engine);
     return t;
 }
 
@@ -120,7 +151,7 @@ json measurements(const Mpi& mpi, Engine& engine, const Timing& t, const RunOpti
     double us_per_tick = t.us_per_tick;
     MPI_Bcast(&us_per_tick, 1, MPI_DOUBLE, 0, MPI_COMM_WORLD);
     const auto bins = merged_bins(t, us_per_tick);
-    const double mean = reduce(t.total_us, MPI_MAX) / static_cast<double>(o.steps);
+    const double mean = reduce(t.total_us, MPI_MAX) / static_cast<double>(t.steps);
     const double p50 = Histogram::quantile(bins, 0.5) * us_per_tick, block_p50 = block_median_us(t);
     r["step_us"] = {{"mean", rounded(mean)}, {"block_p50", rounded(block_p50)}, {"p50", rounded(p50)},
                     {"p99", rounded(Histogram::quantile(bins, 0.99) * us_per_tick)},
@@ -140,6 +171,7 @@ json measurements(const Mpi& mpi, Engine& engine, const Timing& t, const RunOpti
     r["bytes_touched"] = reduce(static_cast<double>(engine.bytes_touched()), MPI_SUM);
     r["bytes_written"] = reduce(static_cast<double>(engine.bytes_written()), MPI_SUM);
     r["ring_bytes"] = reduce(static_cast<double>(engine.lines().ring_bytes()), MPI_SUM);
+    if (t.pace) r["pace"] = pace_json(mpi, *t.pace);
     for (const char* key : {"sigma_us", "phi_us", "phi_by", "kappa_us", "kappa_block_p50_us", "imbalance_us", "speedup", "efficiency", "karp_flatt", "phi_per_rank_us", "phi_cached_us", "exchange_us", "exchange_p50_us"}) r[key] = nullptr;
     if (!o.measure) return r;
     const bool injected = o.inject_phi_us > 0;

@@ -1,12 +1,17 @@
 // What a run measures: step times while it simulates, then the paper's metrics (README.md, "Measuring").
 #pragma once
 #include <nlohmann/json.hpp>
+#include <optional>
 
 #include "commands/commands.hpp"
+#include "commands/live_signals.hpp"
+#include "commands/meetings.hpp"
 #include "commands/probes.hpp"
 #include "commands/ranks.hpp"
+#include "commands/waveforms.hpp"
 #include "measure/block_times.hpp"
 #include "measure/histogram.hpp"
+#include "measure/pace.hpp"
 #include "parallel/engine.hpp"
 
 namespace emt {
@@ -16,10 +21,14 @@ struct Timing {
     BlockTimes blocks;
     double total_us = 0;
     double us_per_tick = 0;
+    std::uint64_t steps = 0;
+    std::optional<Pace> pace;
 };
 
-/// Takes the warm-up steps and the timed ones. Collective.
-[[nodiscard]] Timing simulate(const Mpi& mpi, Engine& engine, Probes& probes, const RunOptions& options);
+/// Takes the warm-up steps and the timed ones; `meetings` are held and `waveforms` written between them, and their time counts for none
+/// unless steps are held to wall time. Collective.
+[[nodiscard]] Timing simulate(const Mpi& mpi, Engine& engine, Probes& probes, Waveforms& waveforms, Meetings& meetings, LiveSignals* live,
+                              const RunOptions& options);
 /// Everything that is measured, as in schema/result.schema.json; collective, complete at rank 0.
 [[nodiscard]] nlohmann::json measurements(const Mpi& mpi, Engine& engine, const Timing& timing, const RunOptions& options, std::size_t tasks);
 /// Four decimals.

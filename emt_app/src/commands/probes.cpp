@@ -1,5 +1,6 @@
 #include "commands/probes.hpp"
 
+#include <fnmatch.h>
 #include <mpi.h>
 
 #include <algorithm>
@@ -25,31 +26,21 @@ std::size_t distance(const std::string& a, const std::string& b) {
     return row.back();
 }
 
-/// All that can be asked for.
-std::vector<std::string> known(const Network& net) {
-    std::vector<std::string> names = net.node_names;
-    for (const Signals::Signal& s : net.signals.all())
-        if (!s.makers.empty()) names.push_back(s.name);
-    for (const Channel& c : net.channels.all()) names.push_back(c.name);
-    return names;
-}
-
 /// What may be meant by a name: what its bus or element has, or the most similar names.
-std::string offered(const Network& net, const std::string& name) {
+std::string offered(const std::vector<Known>& all, const std::string& name) {
     constexpr std::size_t kOfElement = 12, kSimilar = 5;
-    const std::vector<std::string> all = known(net);
     std::vector<std::string> close;
     for (std::size_t length = name.size(); length != 0 && length != std::string::npos && close.empty(); length = name.rfind('.', length - 1))
-        for (const std::string& n : all)
-            if (n.starts_with(name.substr(0, length) + ".")) close.push_back(n);
+        for (const Known& k : all)
+            if (k.name.starts_with(name.substr(0, length) + ".")) close.push_back(k.name);
     const bool of_element = !close.empty();
     std::size_t shown = std::min(kOfElement, close.size());
     if (!of_element) {
         std::vector<std::pair<std::size_t, std::size_t>> ranked;  // distance and place
-        for (std::size_t i = 0; i < all.size(); ++i) ranked.emplace_back(distance(name, all[i]), i);
+        for (std::size_t i = 0; i < all.size(); ++i) ranked.emplace_back(distance(name, all[i].name), i);
         shown = std::min(kSimilar, ranked.size());
         std::partial_sort(ranked.begin(), ranked.begin() + static_cast<std::ptrdiff_t>(shown), ranked.end());
-        for (std::size_t i = 0; i < shown; ++i) close.push_back(all[ranked[i].second]);
+        for (std::size_t i = 0; i < shown; ++i) close.push_back(all[ranked[i].second].name);
     }
     std::string text;
     for (std::size_t i = 0; i < shown; ++i) text += (i > 0 ? ", '" : "'") + close[i] + "'";
@@ -69,6 +60,31 @@ std::vector<int> take_channels(std::vector<Probe>& probes) {
 
 }  // namespace
 
+std::vector<Known> known(const Network& net) {
+    std::vector<Known> out;
+    for (const std::string& name : net.node_names) out.push_back({name, "V", {Probe::Of::node, static_cast<int>(out.size())}});
+    const std::vector<Signals::Signal>& signals = net.signals.all();
+    for (std::size_t i = 0; i < signals.size(); ++i)
+        if (!signals[i].makers.empty()) out.push_back({signals[i].name, "", {Probe::Of::signal, static_cast<int>(i)}});
+    const std::vector<Channel>& channels = net.channels.all();
+    for (std::size_t i = 0; i < channels.size(); ++i) out.push_back({channels[i].name, channels[i].unit(), {Probe::Of::channel, static_cast<int>(i)}});
+    return out;
+}
+
+std::vector<Known> matching(const std::vector<Known>& all, const std::vector<std::string>& patterns) {
+    std::vector<char> taken(all.size(), patterns.empty());
+    for (const std::string& pattern : patterns) {
+        bool any = false;
+        for (std::size_t i = 0; i < all.size(); ++i)
+            if (fnmatch(pattern.c_str(), all[i].name.c_str(), 0) == 0) taken[i] = any = true;
+        if (!any) throw std::runtime_error("--channels: no node, no signal and no channel matches '" + pattern + "'; " + offered(all, pattern));
+    }
+    std::vector<Known> out;
+    for (std::size_t i = 0; i < all.size(); ++i)
+        if (taken[i] != 0) out.push_back(all[i]);
+    return out;
+}
+
 std::vector<Probe> find_probes(const Network& net, const std::vector<std::string>& names) {
     std::vector<Probe> out;
     const std::vector<Signals::Signal>& signals = net.signals.all();
@@ -84,31 +100,63 @@ std::vector<Probe> find_probes(const Network& net, const std::vector<std::string
         else if (channel != channels.end())
             out.push_back({Probe::Of::channel, static_cast<int>(channel - channels.begin())});
         else
-            throw std::runtime_error("--probe: there is no node, no signal and no channel '" + name + "'; " + offered(net, name));
+            throw std::runtime_error("--probe: there is no node, no signal and no channel '" + name + "'; " + offered(known(net), name));
     }
     return out;
 }
 
-Probes::Probes(const Network& net, const Decomposition& parts, const Engine& engine, const RunOptions& o)
-    : options_(o), probes_(find_probes(net, o.probes)), outputs_(net, parts, engine, take_channels(probes_)) {
-    for (Probe& p : probes_) p.owned = p.of == Probe::Of::channel || (p.of == Probe::Of::signal ? engine.owns_signal(p.number) : engine.owns(p.number));
+Observed::Observed(const Network& net, const Decomposition& parts, const Engine& engine, std::vector<Probe> probes)
+    : probes_(std::move(probes)), channels_(take_channels(probes_)), outputs_(net, parts, engine, channels_) {
+    for (Probe& p : probes_) p.owned = p.of == Probe::Of::channel ? outputs_.owns(static_cast<std::size_t>(p.number))
+                                       : p.of == Probe::Of::signal ? engine.owns_signal(p.number) : engine.owns(p.number);
 }
 
-double Probes::value(const Engine& engine, const Probe& p) const {
+double Observed::value(const Engine& engine, const Probe& p) const {
     if (!p.owned) return 0;
     if (p.of == Probe::Of::channel) return outputs_.value(static_cast<std::size_t>(p.number));
     return p.of == Probe::Of::signal ? engine.signal(p.number) : engine.voltage(p.number);
 }
 
+void Observed::resume(const Snapshot& snapshot) {
+    for (std::size_t k = 0; k < channels_.size(); ++k) {
+        if (Archive none; !outputs_.visit(k, none)) continue;
+        if (!snapshot.recall(channels_[k], [&](Archive& archive) { outputs_.visit(k, archive); }))
+            throw std::runtime_error("an energy is a sum over all steps, and the snapshot has none of channel " + std::to_string(channels_[k]) +
+                                     ": give the same --probe and --channels to the run that writes it, from its beginning");
+    }
+}
+
+Keepsakes energies(const std::vector<Observed*>& all) {
+    Keepsakes out;
+    for (Observed* observed : all)
+        for (std::size_t k = 0; k < observed->channels_.size(); ++k) {
+            const int number = observed->channels_[k];
+            const bool kept = std::find(out.numbers.begin(), out.numbers.end(), number) != out.numbers.end();
+            if (Archive none; !kept && observed->outputs_.visit(k, none)) out.numbers.push_back(number);
+        }
+    out.keep = [all](int number, Archive& archive) {
+        for (Observed* observed : all) {
+            const auto k = std::find(observed->channels_.begin(), observed->channels_.end(), number) - observed->channels_.begin();
+            if (static_cast<std::size_t>(k) < observed->channels_.size() && observed->outputs_.visit(static_cast<std::size_t>(k), archive)) return;
+        }
+    };
+    return out;
+}
+
+Probes::Probes(const Network& net, const Decomposition& parts, const Engine& engine, const RunOptions& o)
+    : options_(o), observed_(net, parts, engine, find_probes(net, o.probes)) {}
+
 void Probes::record(const Engine& engine) {
-    if (probes_.empty()) return;
-    outputs_.observe(engine);  // at every step: energies are sums
+    if (options_.probes.empty()) return;
+    observed_.observe(engine);
     if (engine.steps() % options_.csv_every != 0) return;
-    for (const Probe& p : probes_) values_.push_back(value(engine, p));
+    if (values_.empty()) first_ = engine.steps();
+    for (const Probe& p : observed_.probes()) values_.push_back(observed_.value(engine, p));
 }
 
 void Probes::write(const Mpi& mpi, double dt_s) {
-    if (probes_.empty()) return;
+    if (options_.probes.empty()) return;
+    const std::size_t columns = options_.probes.size();
     MPI_Reduce(mpi.rank == 0 ? MPI_IN_PLACE : values_.data(), values_.data(), static_cast<int>(values_.size()), MPI_DOUBLE,
                MPI_SUM, 0, MPI_COMM_WORLD);
     if (mpi.rank != 0) return;
@@ -116,8 +164,8 @@ void Probes::write(const Mpi& mpi, double dt_s) {
     for (const std::string& name : options_.probes) text.append(",").append(csv_cell(name));
     char number[40];
     for (std::size_t i = 0; i < values_.size(); ++i) {
-        if (i % probes_.size() == 0) {
-            std::snprintf(number, sizeof number, "\n%.12g", static_cast<double>(i / probes_.size() * options_.csv_every) * dt_s);
+        if (i % columns == 0) {
+            std::snprintf(number, sizeof number, "\n%.12g", static_cast<double>(first_ + i / columns * options_.csv_every) * dt_s);
             text += number;
         }
         std::snprintf(number, sizeof number, ",%.17g", values_[i]);

@@ -3,6 +3,7 @@
 #include "commands/commands.hpp"
 #include "commands/ranks.hpp"
 #include "parallel/outputs.hpp"
+#include "snapshot/snapshot.hpp"
 
 namespace emt {
 
@@ -12,24 +13,53 @@ struct Probe {
     int number;          // of a channel: its place in Outputs
     bool owned = false;  // its task is on this rank
 };
+/// All that can be asked for, by name and as what.
+struct Known {
+    std::string name, unit;
+    Probe probe;
+};
+[[nodiscard]] std::vector<Known> known(const Network& net);
+/// Those that a pattern of the shell matches (fnmatch), each once, in the order of `all`; without patterns all. Throws
+/// std::runtime_error for a pattern that matches none, and names what is near it.
+[[nodiscard]] std::vector<Known> matching(const std::vector<Known>& all, const std::vector<std::string>& patterns);
 /// Throws std::runtime_error when a name is neither a node nor a signal nor a channel of an element, and says what there is.
 [[nodiscard]] std::vector<Probe> find_probes(const Network& net, const std::vector<std::string>& names);
+
+/// Probes whose channels are observed, and their values on the rank that has them.
+class Observed {
+public:
+    Observed(const Network& net, const Decomposition& parts, const Engine& engine, std::vector<Probe> probes);
+    /// Call at every step: energies are sums.
+    void observe(const Engine& engine) { outputs_.observe(engine); }
+    /// 0 when another rank has it.
+    [[nodiscard]] double value(const Engine& engine, const Probe& probe) const;
+    [[nodiscard]] const std::vector<Probe>& probes() const { return probes_; }
+    /// Takes energies up again. Throws std::runtime_error when one of this rank's was not observed in the run that wrote the snapshot.
+    void resume(const Snapshot& snapshot);
+    /// What a snapshot keeps of all of them, each channel once; they must outlive it.
+    friend Keepsakes energies(const std::vector<Observed*>& all);
+
+private:
+    std::vector<Probe> probes_;
+    std::vector<int> channels_;  // their numbers in the network, by their places in outputs_
+    Outputs outputs_;
+};
+[[nodiscard]] Keepsakes energies(const std::vector<Observed*>& all);
 
 class Probes {
 public:
     /// The names are known to be good. `net`, `parts` and `options` must outlive this.
     Probes(const Network& net, const Decomposition& parts, const Engine& engine, const RunOptions& options);
     void record(const Engine& engine);
+    [[nodiscard]] Observed* observed() { return &observed_; }
     /// Collective; rank 0 writes.
     void write(const Mpi& mpi, double dt_s);
 
 private:
-    [[nodiscard]] double value(const Engine& engine, const Probe& probe) const;
-
     const RunOptions& options_;
-    std::vector<Probe> probes_;
-    Outputs outputs_;
+    Observed observed_;
     std::vector<double> values_;
+    std::uint64_t first_ = 0;  // step of the first row
 };
 
 }  // namespace emt

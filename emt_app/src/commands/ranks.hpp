@@ -7,6 +7,8 @@ namespace emt {
 
 /// A step takes microseconds; somebody should look when one takes so long.
 constexpr double kPatience_s = 20;
+/// What a buffer of files may take on a disk that is slow, which is not to be taken for a rank that hangs.
+constexpr double kFilePatience_s = 300;
 
 class Mpi {
 public:

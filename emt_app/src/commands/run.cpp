@@ -1,5 +1,6 @@
 // `emt run`: load, map, simulate, measure, report.
 #include <algorithm>
+#include <optional>
 
 #include "base/fnv1a.hpp"
 #include "base/smpi.hpp"
@@ -18,7 +19,7 @@ Case load_everywhere(const Mpi& mpi, const RunOptions& options) {
     Case c;
     std::string failure;
     try {
-        c = load_case(options.case_path, options.dt_s, !options.probes.empty());
+        c = load_case(options.case_path, options.dt_s, !options.probes.empty() || !options.live_path.empty() || !options.waveforms_path.empty());
     } catch (const CaseError& e) {
         failure = e.brief();
     } catch (const std::exception& e) {
@@ -39,9 +40,36 @@ std::string no_work(const RunOptions& o) {
     return "";
 }
 
-void simulate_and_report(const Mpi& mpi, const RunOptions& o, int argc, char** argv) {
+/// Why what is asked for does not go together, or nothing.
+std::string contradiction(const RunOptions& o) {
+    if (kSimulated && o.pace != "none") return "--pace holds steps to wall time, of which a simulated machine knows nothing";
+    if (kSimulated && !o.live_path.empty()) return "--live shows a run as it goes on, and of a simulated machine there is no such time";
+    if (o.unlimited && !o.csv_path.empty()) return "--csv keeps every row until the end, and --steps unlimited has none: look with --live";
+    if (o.unlimited && !o.waveforms_path.empty()) return "--waveforms says at its beginning how many records there are, and --steps unlimited has no end: look with --live";
+    try {
+        static_cast<void>(SnapshotEvery(o.snapshot_every));
+    } catch (const std::exception& e) {
+        return e.what();
+    }
+    return "";
+}
+
+/// The options for what is left of the study after this step; in `failure` why nothing is.
+RunOptions left_of(RunOptions o, std::uint64_t step, std::string& failure) {
+    const std::uint64_t end = o.unlimited ? o.steps : o.warm_up + o.steps;
+    if (step >= end)
+        failure = o.restart_path + " is the state after step " + std::to_string(step) + ", and this run ends with step " + std::to_string(end) +
+                  ": give more --steps, which are counted from the beginning of the study";
+    o.steps = end - std::max(step, std::min(o.warm_up, end));
+    o.warm_up -= std::min(o.warm_up, step);
+    return o;
+}
+
+void simulate_and_report(const Mpi& mpi, const RunOptions& given, int argc, char** argv) {
+    RunOptions o = given;
     const Kernels* kernels = find_kernels(o.isa.c_str());
     std::string failure = no_work(o);
+    if (failure.empty()) failure = contradiction(o);
     if (kernels == nullptr) failure = "this processor has no '" + o.isa + "' kernels";
     agree(mpi, failure);
     const Case c = load_everywhere(mpi, o);
@@ -52,19 +80,48 @@ void simulate_and_report(const Mpi& mpi, const RunOptions& o, int argc, char** a
         mapping = o.map == "auto" ? map_tasks(c.network, parts, mpi.size, injected_us)
                                   : load_mapping(o.map, static_cast<int>(parts.tasks.size()), mpi.size);
         static_cast<void>(find_probes(c.network, o.probes));
+        check_waveforms(c.network, o, mpi.rank == 0);
     } catch (const std::exception& e) {
         failure = e.what();
     }
     agree(mpi, failure);
     agree_on(mpi, fnv1a(mapping.rank_of_task.data(), mapping.rank_of_task.size() * sizeof mapping.rank_of_task[0]),
              "maps the tasks otherwise than rank 0 (--map " + o.map + "): give every node the same file and program");
+    const StudyId id{c.hash, c.network.dt_s, parts.tasks.size(), c.network.lines.size()};
+    std::optional<Snapshot> begin;
+    if (!o.restart_path.empty()) {
+        try {
+            begin.emplace(MPI_COMM_WORLD, o.restart_path, id);
+            o = left_of(given, begin->step(), failure);
+        } catch (const std::exception& e) {
+            failure = e.what();
+        }
+        agree(mpi, failure);
+    }
+    std::optional<LiveSignals> live;
+    if (!o.live_path.empty()) live.emplace(mpi, c.network, parts, o.live_path);
+    const auto resume = [&](Engine& engine) { begin->into(engine, mpi.rank == 0); };
     Engine engine(MPI_COMM_WORLD, c.network, parts, mapping,
-                  {exchange_mode(o.exchange), transport(o.transport), kernels, message(o.message), injected_us});
+                  {exchange_mode(o.exchange), transport(o.transport), kernels, message(o.message), injected_us,
+                   begin ? std::function<void(Engine&)>(resume) : nullptr});
     json result;
     try {
         Probes probes(c.network, parts, engine, o);
-        const Timing timing = simulate(mpi, engine, probes, o);
+        Waveforms waveforms(mpi, c, parts, engine, o);
+        if (begin)
+            for (Observed* observed : {probes.observed(), waveforms.observed()}) observed->resume(*begin);
+        Meetings meetings(mpi, o, id);
+        const Timing timing = simulate(mpi, engine, probes, waveforms, meetings, live ? &*live : nullptr, o);
+        waveforms.finish();
+        const std::uint64_t last_step = engine.steps();  // the replay takes more
         result = measurements(mpi, engine, timing, o, parts.tasks.size());
+        result["steps"] = timing.steps;
+        if (waveforms.wanted()) result["waveforms"] = waveforms.result();
+        meetings.tell(result);
+        if (live) live->end(result);
+        if (begin)
+            result["restart"] = {{"file", o.restart_path}, {"after_step", begin->step()}, {"last_step", last_step},
+                                 {"measured", "times and counts are of the steps after the restart, the checksum is of all since the study began"}};
         if (!o.measure) engine.drain();
         probes.write(mpi, c.network.dt_s);
     } catch (const std::exception& e) {
@@ -75,7 +132,7 @@ void simulate_and_report(const Mpi& mpi, const RunOptions& o, int argc, char** a
     const json origin = provenance(MPI_COMM_WORLD);
     if (mpi.rank != 0) return;
     result.update({{"format", "kappa-emt-result"}, {"version", 1}, {"title", c.title.empty() ? o.case_path : c.title}, {"case", o.case_path},
-                   {"case_hash", sixteen_digits(c.hash)}, {"steps", o.steps}, {"warm_up", o.warm_up}, {"dt_us", c.network.dt_s * 1e6}, {"ranks", mpi.size},
+                   {"case_hash", sixteen_digits(c.hash)}, {"warm_up", o.warm_up}, {"dt_us", c.network.dt_s * 1e6}, {"ranks", mpi.size},
                    {"tasks", parts.tasks.size()}, {"islands", parts.islands}, {"nodes", c.census.nodes}, {"exchange", o.exchange},
                    {"transport", o.transport}, {"message", o.message}, {"simulated", kSimulated}, {"map", mapping.method}, {"modelled_step_us", rounded(mapping.modelled_step_us)},
                    {"isa", kernels->name}, {"simplified", c.simplified}, {"provenance", origin}});

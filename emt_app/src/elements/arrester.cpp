@@ -8,8 +8,8 @@ public:
     explicit Arrester(Reader& in) : ends_(in.terminals()) { in.curve("curve", v_, i_); }
     void lower(Network& net, Reporter&) const override {
         for (const Nodes2& ends : ends_) net.piecewise.push_back({ends, false, v_, i_});
-        for (const auto& [what, quantity] : {std::pair("i", Channel::Quantity::current), std::pair("energy", Channel::Quantity::energy)})
-            net.channels.add(what, quantity, Carried::By::piecewise, net.piecewise.size(), ends_.size());
+        net.channels.add_branches(Carried::By::piecewise, net.piecewise.size(), ends_.size());
+        net.channels.add("energy", Channel::Quantity::energy, Carried::By::piecewise, net.piecewise.size(), ends_.size());
     }
     [[nodiscard]] Census census() const override { return {.nonlinear = static_cast<long>(ends_.size())}; }
 

@@ -28,8 +28,10 @@ public:
             const int q = grounded ? kGround : phases[(k + 1) % phases.size()];
             net.switches.push_back({{phases[k], q}, 1 / r_, 0, false, true, times, name_});
             // A path is named after its phases: F.a.i to ground, F.ab.i between two.
-            net.channels.add(std::string(1, kind_[k]) + (grounded ? "" : std::string(1, kind_[(k + 1) % phases.size()])) + ".i",
-                             Channel::Quantity::current, {{Carried::By::pole, net.switches.size() - 1}});
+            const std::string path = std::string(1, kind_[k]) + (grounded ? "" : std::string(1, kind_[(k + 1) % phases.size()]));
+            for (const auto& [what, quantity] : {std::pair(".i", Channel::Quantity::current), std::pair(".u", Channel::Quantity::voltage),
+                                                 std::pair(".state", Channel::Quantity::state)})
+                net.channels.add(path + what, quantity, {{Carried::By::pole, net.switches.size() - 1}});
         }
     }
     [[nodiscard]] Census census() const override { return {}; }

@@ -21,7 +21,7 @@ public:
             }
         }
         const auto [by, size] = r_ == 0 ? std::pair(Carried::By::reactance, net.reactives.size()) : std::pair(Carried::By::branch, net.branches.size());
-        net.channels.add("i", Channel::Quantity::current, by, size, ends_.size());
+        net.channels.add_branches(by, size, ends_.size());
     }
     [[nodiscard]] Census census() const override { return {.rlc = static_cast<long>(ends_.size())}; }
 

@@ -8,7 +8,7 @@ public:
     explicit Resistor(Reader& in) : ends_(in.terminals()), r_(in.number("r", Reader::Range::positive)) {}
     void lower(Network& net, Reporter&) const override {
         for (const Nodes2& ends : ends_) net.conductances.push_back({ends, 1 / r_});
-        net.channels.add("i", Channel::Quantity::current, Carried::By::conductance, net.conductances.size(), ends_.size());
+        net.channels.add_branches(Carried::By::conductance, net.conductances.size(), ends_.size());
     }
     [[nodiscard]] Census census() const override { return {.rlc = static_cast<long>(ends_.size())}; }
 

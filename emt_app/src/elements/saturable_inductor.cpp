@@ -8,8 +8,8 @@ public:
     explicit SaturableInductor(Reader& in) : ends_(in.terminals()), flux0_(in.initial("flux", ends_.size())) { in.curve("curve", flux_, i_); }
     void lower(Network& net, Reporter&) const override {
         for (std::size_t k = 0; k < ends_.size(); ++k) net.piecewise.push_back({ends_[k], true, flux_, i_, flux0_[k]});
-        for (const auto& [what, quantity] : {std::pair("i", Channel::Quantity::current), std::pair("flux", Channel::Quantity::flux)})
-            net.channels.add(what, quantity, Carried::By::piecewise, net.piecewise.size(), ends_.size());
+        net.channels.add_branches(Carried::By::piecewise, net.piecewise.size(), ends_.size());
+        net.channels.add("flux", Channel::Quantity::flux, Carried::By::piecewise, net.piecewise.size(), ends_.size());
     }
     [[nodiscard]] Census census() const override { return {.nonlinear = static_cast<long>(ends_.size())}; }
 

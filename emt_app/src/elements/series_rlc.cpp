@@ -14,7 +14,7 @@ public:
     void lower(Network& net, Reporter&) const override {
         const double zl = 2 * l_ / net.dt_s, zc = net.dt_s / (2 * c_);
         for (const Nodes2& ends : ends_) net.rlcs.push_back({ends, 1 / (r_ + zl + zc), zl, zc});
-        net.channels.add("i", Channel::Quantity::current, Carried::By::rlc, net.rlcs.size(), ends_.size());
+        net.channels.add_branches(Carried::By::rlc, net.rlcs.size(), ends_.size());
     }
     [[nodiscard]] Census census() const override { return {.rlc = static_cast<long>(ends_.size())}; }
 

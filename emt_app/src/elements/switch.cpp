@@ -19,7 +19,8 @@ public:
     void lower(Network& net, Reporter&) const override {
         for (const Nodes2& ends : ends_)
             net.switches.push_back({ends, 1 / r_on_, r_off_ > 0 ? 1 / r_off_ : 0, closed_, zero_, operations_, name_});
-        net.channels.add("i", Channel::Quantity::current, Carried::By::pole, net.switches.size(), ends_.size());
+        net.channels.add_branches(Carried::By::pole, net.switches.size(), ends_.size());
+        net.channels.add("state", Channel::Quantity::state, Carried::By::pole, net.switches.size(), ends_.size());
     }
     [[nodiscard]] Census census() const override { return {.switches = static_cast<long>(ends_.size())}; }
 

@@ -44,7 +44,8 @@ public:
         const int gate = gate_.empty() ? kNoSignal : net.signals.read(gate_, name_);
         for (const Nodes2& ends : ends_)
             net.switches.push_back({ends, 1 / r_on_, r_off_ > 0 ? 1 / r_off_ : 0, false, false, {}, name_, valve_, firing, {gate}, gentle_below_});
-        net.channels.add("i", Channel::Quantity::current, Carried::By::pole, net.switches.size(), ends_.size());
+        net.channels.add_branches(Carried::By::pole, net.switches.size(), ends_.size());
+        net.channels.add("state", Channel::Quantity::state, Carried::By::pole, net.switches.size(), ends_.size());
     }
     [[nodiscard]] Census census() const override { return {}; }
 

@@ -13,6 +13,7 @@ class BlockTimes {
 public:
     static constexpr std::uint64_t kSteps = 256;    // longer than any batch of waves, and about a millisecond
     static constexpr std::uint64_t kLeastBlocks = 8;
+    static constexpr std::size_t kKept = 65536;     // the last ones: a run may have no end
 
     /// A run too short for eight whole blocks has shorter ones: eight, or one for each step of fewer than eight.
     explicit BlockTimes(std::uint64_t steps) : length_(std::clamp(steps / kLeastBlocks, std::uint64_t{1}, kSteps)) {}
@@ -20,7 +21,11 @@ public:
     void add(std::uint64_t step_ticks) {
         sum_ += step_ticks;
         if (++filled_ < length_) return;
-        ticks_.push_back(sum_);
+        if (ticks_.size() < kKept)
+            ticks_.push_back(sum_);
+        else
+            ticks_[whole_ % kKept] = sum_;
+        ++whole_;
         sum_ = filled_ = 0;
     }
     /// Steps of a block.
@@ -34,8 +39,8 @@ public:
     }
 
 private:
-    std::uint64_t length_, filled_ = 0, sum_ = 0;
-    std::vector<std::uint64_t> ticks_;  // of whole blocks
+    std::uint64_t length_, filled_ = 0, sum_ = 0, whole_ = 0;
+    std::vector<std::uint64_t> ticks_;  // of whole blocks, the last kKept
 };
 
 /// Of at least one value; the mean of the middle two of an even number.

@@ -19,13 +19,16 @@ struct Carried {
 
 struct Channel {
     /// Current, A, positive from the first terminal to the second, out of a source and into a transformer's primary winding and a line.
-    /// Flux linkage, Wb. Energy taken since t = 0, J.
-    enum class Quantity { current, flux, energy };
+    /// Voltage, V, of the first terminal against the second. Flux linkage, Wb. Energy taken since t = 0, J. State of a switch: 1 closed, 0 open.
+    enum class Quantity { current, voltage, flux, energy, state };
     std::string name;
     Quantity quantity;
     std::vector<Carried> sum;
 
-    [[nodiscard]] const char* unit() const { return quantity == Quantity::current ? "A" : quantity == Quantity::flux ? "Wb" : "J"; }
+    [[nodiscard]] const char* unit() const {
+        constexpr const char* kUnits[] = {"A", "V", "Wb", "J", ""};
+        return kUnits[static_cast<std::size_t>(quantity)];
+    }
 };
 
 class Channels {
@@ -48,6 +51,12 @@ public:
     /// Of each of the last `phases` primitives of a list that has `size` now.
     void add(const char* what, Quantity quantity, Carried::By by, std::size_t size, std::size_t phases) {
         for (std::size_t k = 0; k < phases; ++k) add(k, phases, what, quantity, {{by, size - phases + k}});
+    }
+
+    /// Current and voltage of each of the last `phases` primitives of two terminals of such a list.
+    void add_branches(Carried::By by, std::size_t size, std::size_t phases) {
+        add("i", Quantity::current, by, size, phases);
+        add("u", Quantity::voltage, by, size, phases);
     }
 
     [[nodiscard]] const std::vector<Channel>& all() const { return all_; }

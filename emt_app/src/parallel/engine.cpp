@@ -67,10 +67,13 @@ Engine::Engine(MPI_Comm comm, const Network& net, const Decomposition& parts, co
     }
     lines_ = std::make_unique<LineStore>(net, parts, batches_, mapping.rank_of_task, phasors);
     make_calendar();
-    meet_fronts(0, batches_.size(), 0);
+    if (options.resume)
+        options.resume(*this);
+    else
+        meet_fronts(0, batches_.size(), 0);
     // After all that may throw: to take the exchange down is collective, and other ranks would not do it.
-    exchange_ = std::make_unique<Exchange>(comm, lines_->cut_lines(), options.exchange, options.transport, options.message);
-    exchange_->post(0);
+    exchange_ = std::make_unique<Exchange>(comm, lines_->cut_lines(), options.exchange, options.transport, options.message, step_);
+    exchange_->post(step_);
 }
 
 double Engine::instant(std::uint64_t step, double part) const { return (static_cast<double>(step) + part) * net_.dt_s; }

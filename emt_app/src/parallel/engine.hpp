@@ -14,6 +14,9 @@
 
 namespace emt {
 
+class Archive;
+class Engine;
+
 /// The simulation cannot go on: a solution that is not finite, or a node left without a path to ground.
 struct SimulationError : std::runtime_error {
     using std::runtime_error::runtime_error;
@@ -29,6 +32,8 @@ struct EngineOptions {
     Message message = Message::pair;
     /// Of each task when its time is injected (simulated machines only), else empty.
     std::vector<double> injected_us = {};
+    /// Puts a state in place of the start; called before anything is sent.
+    std::function<void(Engine&)> resume = {};
 };
 
 class Engine {
@@ -53,12 +58,20 @@ public:
     /// Digest of all node voltages at all steps so far, per task, as (task, digest).
     [[nodiscard]] std::vector<std::pair<int, std::uint64_t>> digests() const;
 
+    /// State of a task, and what an end of a line has sent that is still under way, written or read back (engine_state.cpp); false
+    /// when it is on another rank. To read: first resume_at(), in EngineOptions::resume only.
+    bool visit_task(int task, Archive& archive);
+    bool visit_line(int line, int end, Archive& archive);
+    /// The state that follows is that of this step; so many solutions before it were `unsettled` on this rank.
+    void resume_at(std::uint64_t step, long unsettled);
+
     /// A task's place in a batch of this rank; the batch is null when the task is on another.
     struct Seat {
         const Batch* batch;
         int lane;
     };
     [[nodiscard]] Seat seat(int task) const;
+    [[nodiscard]] double dt_s() const { return net_.dt_s; }
     /// Time of the last solution, s.
     [[nodiscard]] double time() const { return instant(step_); }
     /// Whether the last step of a task was taken as two half steps, because it began with a discontinuity.

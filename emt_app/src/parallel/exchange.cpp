@@ -38,8 +38,8 @@ struct Exchange::Neighbour {
     [[nodiscard]] int doubles() const { return batch * kModes * static_cast<int>(lines.size()); }
 };
 
-Exchange::Exchange(MPI_Comm comm, std::vector<CutLine> lines, ExchangeMode mode, Transport transport, Message message)
-    : mode_(mode), comm_(comm) {
+Exchange::Exchange(MPI_Comm comm, std::vector<CutLine> lines, ExchangeMode mode, Transport transport, Message message, std::uint64_t first)
+    : mode_(mode), first_(first), comm_(comm) {
     if (kSimulated && transport == Transport::shared)
         throw std::runtime_error("transport 'shared' was asked for, but simulated ranks share no memory: use --transport auto or message");
     std::map<std::pair<int, int>, std::unique_ptr<Neighbour>> of_rank;  // and of the line that has a message of its own
@@ -133,7 +133,7 @@ Exchange::~Exchange() {
 void Exchange::post(std::uint64_t step) {
     for (auto& n : neighbours_) {
         const auto batch = static_cast<std::uint64_t>(n->batch);
-        const std::uint64_t message = step / batch, place = step % batch;
+        const std::uint64_t message = (step - first_) / batch, place = (step - first_) % batch;
         if (place == 0) n->out = n->sender->begin(message);
         double* out = n->out + place * kModes * n->lines.size();
         for (const CutLine& l : n->lines) {
@@ -147,7 +147,7 @@ void Exchange::post(std::uint64_t step) {
 void Exchange::take(Neighbour& n) {
     const double* in = n.receiver->receive(n.taken);
     for (int b = 0; b < n.batch; ++b) {
-        const auto step = static_cast<unsigned>(n.taken * static_cast<std::uint64_t>(n.batch)) + static_cast<unsigned>(b);
+        const auto step = static_cast<unsigned>(first_ + n.taken * static_cast<std::uint64_t>(n.batch)) + static_cast<unsigned>(b);
         for (const CutLine& l : n.lines) {
             const int end = 1 - l.local_end;
             l.job->ring0[static_cast<std::size_t>(step & l.job->mask0) * 2 + static_cast<std::size_t>(end)] = in[0];
@@ -167,15 +167,15 @@ void Exchange::expect() {
 void Exchange::await(std::uint64_t step) {
     for (auto& n : neighbours_) {
         const std::uint64_t lag = mode_ == ExchangeMode::step ? 1 : static_cast<std::uint64_t>(n->slack);
-        if (step < lag) continue;
-        const std::uint64_t needed = (step - lag) / static_cast<std::uint64_t>(n->batch);
+        if (step < first_ + lag) continue;
+        const std::uint64_t needed = (step - first_ - lag) / static_cast<std::uint64_t>(n->batch);
         while (n->taken <= needed) take(*n);
     }
 }
 
 void Exchange::drain(std::uint64_t last) {
     for (auto& n : neighbours_)
-        while (n->taken < (last + 1) / static_cast<std::uint64_t>(n->batch)) take(*n);
+        while (n->taken < (last + 1 - first_) / static_cast<std::uint64_t>(n->batch)) take(*n);
 }
 
 }  // namespace emt

@@ -48,7 +48,8 @@ struct ExchangeCounts {
 
 class Exchange {
 public:
-    Exchange(MPI_Comm comm, std::vector<CutLine> lines, ExchangeMode mode, Transport transport, Message message);
+    /// `first` is the step of which waves are sent first; those before it are in the rings.
+    Exchange(MPI_Comm comm, std::vector<CutLine> lines, ExchangeMode mode, Transport transport, Message message, std::uint64_t first = 0);
     ~Exchange();
     Exchange(const Exchange&) = delete;
     Exchange& operator=(const Exchange&) = delete;
@@ -70,6 +71,7 @@ private:
 
     std::vector<std::unique_ptr<Neighbour>> neighbours_;
     ExchangeMode mode_;
+    std::uint64_t first_;
     ExchangeCounts counts_;
     MPI_Comm comm_;
     MPI_Win window_ = MPI_WIN_NULL;

@@ -55,7 +55,7 @@ LineStore::LineStore(const Network& net, const Decomposition& parts, std::vector
         doubles += 4 * ring_length(net.lines[i].mode[1]) + (2 * ring_length(net.lines[i].mode[0]) + 7) / 8 * 8;
     rings_ = AlignedDoubles(doubles);
     double* next = rings_.data();
-    std::vector<std::size_t> cut_index;
+    std::vector<std::size_t> cut_index, local_index;
     for (const std::size_t i : order) {
         const Line& line = net.lines[i];
         LineJob job{};
@@ -76,10 +76,13 @@ LineStore::LineStore(const Network& net, const Decomposition& parts, std::vector
         next = job.ring0 + (2 * static_cast<std::size_t>(job.mask0 + 1) + 7) / 8 * 8;
         if (!phasors.empty()) fill_past(line, job, phasors, step_operator(net));
         const bool local = job.wave[0] != nullptr && job.wave[1] != nullptr;
-        if (!local) cut_index.push_back(i);
+        (local ? local_index : cut_index).push_back(i);
         (local ? local_ : cut_).push_back(job);
     }
+    job_of_line_.resize(net.lines.size());
+    for (std::size_t i = 0; i < local_.size(); ++i) job_of_line_[local_index[i]] = &local_[i];
     for (std::size_t c = 0; c < cut_.size(); ++c) {
+        job_of_line_[cut_index[c]] = &cut_[c];
         const Line& line = net.lines[cut_index[c]];
         const int end = cut_[c].wave[0] != nullptr ? 0 : 1;
         const int other = rank_of_task[static_cast<std::size_t>(parts.task_of_line[cut_index[c]][static_cast<std::size_t>(1 - end)])];

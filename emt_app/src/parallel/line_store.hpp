@@ -18,6 +18,8 @@ public:
     [[nodiscard]] const std::vector<LineJob>& local() const { return local_; }
     [[nodiscard]] const std::vector<LineJob>& cut() const { return cut_; }
     [[nodiscard]] const std::vector<CutLine>& cut_lines() const { return cut_lines_; }
+    /// Of a line by its number in the case; null when it does not touch this rank.
+    [[nodiscard]] const LineJob* job_of(int line) const { return job_of_line_[static_cast<std::size_t>(line)]; }
     /// Past waves of all lines.
     [[nodiscard]] const AlignedDoubles& rings() const { return rings_; }
     /// Bytes that one step moves: descriptors, and the cache lines of ring entries.
@@ -31,6 +33,7 @@ private:
     AlignedDoubles rings_;
     std::vector<LineJob> local_, cut_;
     std::vector<CutLine> cut_lines_;
+    std::vector<const LineJob*> job_of_line_;
 };
 
 }  // namespace emt

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "base/archive.hpp"
+
 namespace emt {
 namespace {
 
@@ -44,10 +46,13 @@ std::pair<int, Outputs::Read> Outputs::find(const Carried& c) const {
     const auto current = [branch = c.branch](const auto& e, const auto& rows, const LaneNow& now, int slot) {
         return Sample{e.carried(now, rows, slot, branch), 0, 0};
     };
+    const auto two_terminals = [](const auto& e, const auto& rows, const LaneNow& now, int slot) {
+        return Sample{e.carried(now, rows, slot, 0), 0, now.across(e.node)};
+    };
     using By = Carried::By;
     switch (c.by) {
-        case By::branch: return primitive(&Primitives::branches, &BatchView::branches, current);
-        case By::rlc: return primitive(&Primitives::rlcs, &BatchView::rlcs, current);
+        case By::branch: return primitive(&Primitives::branches, &BatchView::branches, two_terminals);
+        case By::rlc: return primitive(&Primitives::rlcs, &BatchView::rlcs, two_terminals);
         case By::coupled: return primitive(&Primitives::coupled, &BatchView::coupled, current);
         case By::transformer: return primitive(&Primitives::transformers, &BatchView::transformers, current);
         case By::machine: return primitive(&Primitives::machines, &BatchView::machines, current);
@@ -59,7 +64,7 @@ std::pair<int, Outputs::Read> Outputs::find(const Carried& c) const {
         case By::conductance: {
             const auto [task, local] = home(parts_, net_.conductances[c.index].node);
             const Conductance here{local, net_.conductances[c.index].g};
-            return {task, [here](const Batch&, const LaneNow& now) { return Sample{here.carried(now), 0, 0}; }};
+            return {task, [here](const Batch&, const LaneNow& now) { return Sample{here.carried(now), 0, now.across(here.node)}; }};
         }
         case By::pole: {
             const auto [task, local] = home(parts_, net_.switches[c.index].node);
@@ -67,7 +72,8 @@ std::pair<int, Outputs::Read> Outputs::find(const Carried& c) const {
             const Task& of = parts_.tasks[static_cast<std::size_t>(task)];
             const auto slot = static_cast<std::size_t>(slot_of(net_.switches, c.index, of.switches, local));
             return {task, [&pole = of.switches[slot], slot](const Batch& b, const LaneNow& now) {
-                        return Sample{pole.carried(now, b.lane(now.lane).topology.closed[slot] != 0), 0, 0};
+                        const bool closed = b.lane(now.lane).topology.closed[slot] != 0;
+                        return Sample{pole.carried(now, closed), closed ? 1.0 : 0.0, now.across(pole.node)};
                     }};
         }
         case By::line: {
@@ -96,8 +102,8 @@ std::pair<int, Outputs::Read> Outputs::find(const Carried& c) const {
     if (node[1] == kGround) {
         const NodeReactance& merged = of.reactances[static_cast<std::size_t>(node[0])];
         const double share = own.g / (capacitive ? merged.capacitive : merged.inductive), i0 = capacitive ? 0 : sign * own.i0 - share * merged.i0;
-        return {task, [=, &merged](const Batch& b, const LaneNow& now) {
-                    return Sample{sign * (share * merged.carried(now, b.view().reactances, node[0], capacitive) + i0), 0, 0};
+        return {task, [=, local = local, &merged](const Batch& b, const LaneNow& now) {
+                    return Sample{sign * (share * merged.carried(now, b.view().reactances, node[0], capacitive) + i0), 0, now.across(local)};
                 }};
     }
     const auto it = std::find_if(of.branches.rbegin(), of.branches.rend(), [&](const Branch& b) {  // after all others of these nodes
@@ -105,8 +111,8 @@ std::pair<int, Outputs::Read> Outputs::find(const Carried& c) const {
     });
     const Branch& merged = *it;
     const double share = own.g / merged.g, i0 = sign * own.i0 - share * merged.i0;
-    return {task, [=, &merged, slot = static_cast<int>(of.branches.rend() - it) - 1](const Batch& b, const LaneNow& now) {
-                return Sample{sign * (share * merged.carried(now, b.view().branches, slot, 0) + i0), 0, 0};
+    return {task, [=, local = local, &merged, slot = static_cast<int>(of.branches.rend() - it) - 1](const Batch& b, const LaneNow& now) {
+                return Sample{sign * (share * merged.carried(now, b.view().branches, slot, 0) + i0), 0, now.across(local)};
             }};
 }
 
@@ -122,6 +128,15 @@ Outputs::Outputs(const Network& net, const Decomposition& parts, const Engine& e
         }
         all_.push_back(std::move(out));
     }
+}
+
+bool Outputs::visit(std::size_t k, Archive& archive) {
+    Output& out = all_[k];
+    if (out.quantity != Channel::Quantity::energy || out.sum.empty()) return false;
+    archive(out.value);
+    archive(out.last);
+    if (archive.reads()) begun_ = true;
+    return true;
 }
 
 void Outputs::observe(const Engine& engine) {
@@ -142,7 +157,7 @@ void Outputs::observe(const Engine& engine) {
             const Sample& old = engine.restarted(out.task) ? sample : out.last;
             if (begun_) out.value += net_.dt_s * (sample.voltage + old.voltage) / 2 * (sample.current + old.current) / 2;
         } else {
-            out.value = out.quantity == Channel::Quantity::current ? sample.current : sample.argument;
+            out.value = out.quantity == Channel::Quantity::current ? sample.current : out.quantity == Channel::Quantity::voltage ? sample.voltage : sample.argument;
         }
         out.last = sample;
     }

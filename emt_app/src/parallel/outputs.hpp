@@ -15,10 +15,14 @@ public:
     void observe(const Engine& engine);
     /// Of the k-th channel asked for, at the last call of observe().
     [[nodiscard]] double value(std::size_t k) const { return all_[k].value; }
+    /// What the k-th has summed up, written or read back; false when there is nothing: it is no energy, or on another rank.
+    bool visit(std::size_t k, Archive& archive);
+    /// Whether its task is on this rank.
+    [[nodiscard]] bool owns(std::size_t k) const { return !all_[k].sum.empty(); }
 
 private:
     struct Sample {
-        double current = 0, argument = 0, voltage = 0;  // A; V or Wb; V
+        double current = 0, argument = 0, voltage = 0;  // A; V, Wb or 1 of a closed switch; V
     };
     using Read = std::function<Sample(const Batch&, const LaneNow&)>;
     struct Output {

@@ -14,6 +14,8 @@
 
 namespace emt {
 
+class Archive;
+
 /// Calls visit(list of a task, its rows) for each kind that has rows in a batch, as pointers to members.
 template <class Visit>
 void for_each_batched(Visit&& visit) {
@@ -49,6 +51,8 @@ public:
     void between(int lane, const AlignedDoubles& from, const AlignedDoubles& until, double w, AlignedDoubles& to) const;
     /// Takes all rows of one lane from another copy of the state.
     void take_lane(int lane, const AlignedDoubles& from);
+    /// All state of one lane, in an order and of a size that do not depend on its neighbours (lane_state.cpp).
+    void visit_lane(int lane, Archive& archive);
     [[nodiscard]] AlignedDoubles& constants() { return constants_; }
     [[nodiscard]] int lanes() const { return static_cast<int>(lane_.size()); }
     [[nodiscard]] LaneTask& lane(int l) { return lane_[static_cast<std::size_t>(l)]; }

@@ -1,0 +1,41 @@
+// A walk over state that writes it or reads it back: one function tells both, so that they cannot differ in their order.
+#pragma once
+#include <cstring>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <type_traits>
+
+namespace emt {
+
+class Archive {
+public:
+    /// Writes: what it is called with is appended to bytes().
+    Archive() = default;
+    /// Reads from these bytes, which must outlive it.
+    explicit Archive(std::string_view from) : from_(from), reads_(true) {}
+
+    /// Throws std::runtime_error when there is nothing left to read.
+    template <class T>
+    void operator()(T& value) {
+        static_assert(std::is_trivially_copyable_v<T>);
+        if (!reads_) {
+            bytes_.append(reinterpret_cast<const char*>(&value), sizeof value);
+        } else {
+            if (from_.size() < sizeof value) throw std::runtime_error("ends too early");
+            std::memcpy(&value, from_.data(), sizeof value);
+            from_.remove_prefix(sizeof value);
+        }
+    }
+    [[nodiscard]] const std::string& bytes() const { return bytes_; }
+    [[nodiscard]] bool reads() const { return reads_; }
+    /// What is left to read.
+    [[nodiscard]] std::size_t left() const { return from_.size(); }
+
+private:
+    std::string bytes_;
+    std::string_view from_;
+    bool reads_ = false;
+};
+
+}  // namespace emt

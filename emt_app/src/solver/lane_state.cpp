@@ -1,0 +1,58 @@
+// The state of one lane of a batch as it is without the batch: the same bytes whatever tasks lie beside it.
+#include "base/archive.hpp"
+#include "solver/batch.hpp"
+
+namespace emt {
+namespace {
+
+/// In the place of a Layout: walks the rows that hold state, of one lane.
+struct LaneRows {
+    int lane;
+    Archive& archive;
+    void rows(double* first, int count) {
+        for (int i = 0; i < count; ++i) archive(cell(first, i, lane));
+    }
+    void written(double* first, int count) { rows(first, count); }
+    void state(double* first, int count) { rows(first, count); }
+    void constant(const double*, int) {}
+    void step(const StepRows&, int) {}
+};
+
+}  // namespace
+
+void Batch::visit_lane(int l, Archive& archive) {
+    LaneTask& own = lane(l);
+    const Task& task = *own.task;
+    const int n = task.size();
+    for (char& closed : own.topology.closed) archive(closed);
+    for (int& segment : own.topology.segment) archive(segment);
+    archive(own.updates);
+    LaneRows walk{l, archive};
+    walk.rows(view_.v, n);
+    view_.reactances.lay_out(walk, n);
+    for (int i = 0; i < n; ++i) archive(view_.digest[static_cast<std::ptrdiff_t>(i) * kLanes + l]);
+    // Not computed afresh: updates of rank one have left their rounding in it.
+    for (int i = 0; i < n && !sparse_; ++i) walk.rows(view_.inverse + static_cast<std::ptrdiff_t>(i) * view_.n * kLanes, n);
+    walk.rows(view_.blocks.published, static_cast<int>(task.blocks.size()));
+    for (std::size_t s = 0; s < task.blocks.size(); ++s) {
+        const BlockSlot& slot = view_.blocks.slot[s];
+        const auto has = [parts = task.blocks[s].parts()](BlockPart part) { return (parts >> part & 1U) != 0; };
+        const auto part = [&](int first, int count) { walk.rows(view_.blocks.state + static_cast<std::ptrdiff_t>(first) * kLanes, count); };
+        if (has(kFilter)) part(slot.history, 1);
+        if (has(kRate)) part(slot.rate, 2);
+        if (has(kComparison)) part(slot.on, 1);
+        if (has(kPrediction)) part(slot.prediction, 1);
+    }
+    // Every kind keeps its slots one after the other, so those of the task alone are the first.
+    for_each_batched([&](auto list, auto rows) {
+        auto alone = view_.*rows;
+        alone.at.count = static_cast<int>((task.*list).size());
+        alone.lay_out(walk);
+    });
+    if (!archive.reads() || !sparse_) return;
+    const int updates = own.updates;
+    refactor(l, view_);
+    own.updates = updates;
+}
+
+}  // namespace emt

@@ -1,0 +1,16 @@
+// What an MPI library says of a status of its own.
+#pragma once
+#include <mpi.h>
+
+#include <string>
+
+namespace emt {
+
+[[nodiscard]] inline std::string mpi_text(int status) {
+    char text[MPI_MAX_ERROR_STRING];
+    int length = 0;
+    MPI_Error_string(status, text, &length);
+    return {text, static_cast<std::size_t>(length)};
+}
+
+}  // namespace emt

@@ -1,0 +1,26 @@
+// What one rank has of each record of a file of waveforms.
+#pragma once
+#include <mpi.h>
+
+#include "waveforms/record_layout.hpp"
+
+namespace emt {
+
+class Share {
+public:
+    /// The values of the columns of this rank, and with `stamps` the stamp before them.
+    Share(const RecordLayout& layout, const std::vector<Column>& columns, int rank, bool stamps);
+    /// Of a record.
+    [[nodiscard]] std::size_t bytes() const { return bytes_; }
+    /// Lets an open file show this share of its records alone, one after the other. Collective over the file's ranks; returns MPI's status.
+    [[nodiscard]] int set_view(MPI_File file, const RecordLayout& layout, std::uint64_t record_bytes) const;
+
+private:
+    void take(std::size_t at, std::size_t bytes);
+
+    std::vector<int> lengths_;
+    std::vector<MPI_Aint> starts_;
+    std::size_t bytes_ = 0;
+};
+
+}  // namespace emt
