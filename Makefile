@@ -7,7 +7,7 @@ MODE := nightly
 RUNS := 10
 BUSY := 5
 
-.PHONY: help validate smoke validate-simulated tables-simulated test test-unit test-long test-times test-repeat test-docs test-spack test-builds fuzz fault-campaign lint catalogue pictures setup setup-tests clean
+.PHONY: help validate smoke validate-simulated tables-simulated scale-table test test-unit test-long test-times test-repeat test-docs test-spack test-builds fuzz fault-campaign lint catalogue pictures setup setup-tests clean
 
 help:            ## this list
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 16
@@ -19,7 +19,7 @@ smoke: setup     ## the same with the checks tagged smoke only
 	.venv/bin/kappa validate embedded smoke
 
 # Three workers on two cores: the tests on a cluster mostly wait for Slurm. Two for the long ones, which also look for hangs.
-PYTEST := .venv/bin/pytest -n 3
+PYTEST := .venv/bin/pytest -n 3 --durations=30 --durations-min=5
 
 validate-simulated: .venv/simulated.stamp ## run the checks on simulated fabrics, without Slurm: under 5 minutes; MODE=full runs all fabrics
 	$(SITE)/install-packages --simulated
@@ -36,8 +36,11 @@ test-unit: setup-tests ## what needs no cluster: under 90 s
 	$(PYTEST) -m "not long" tests/unit
 
 test-long: setup-tests ## what takes longer, and what `test` repeats a few times only
-	$(PYTEST) -n 2 -m long
 	KAPPA_EVERY_MUTATION=1 KAPPA_TEST_REFRAMES=1 $(PYTEST) tests/unit/parsers/test_mutation.py tests/unit/base/test_reframe_internals.py
+	$(PYTEST) -n 2 -m long
+
+scale-table: setup-tests ## measure the suite's own time and memory on 4 to 512 light nodes, and 10,000 made up: docs/scaling.md; 15 minutes
+	.venv/bin/python -m tests.scale --page docs/scaling.md
 
 test-times: setup-tests ## run all tests and write into docs/tests.md which take long
 	mkdir -p .kappa
@@ -80,8 +83,7 @@ pictures: setup-tests ## docs/report.png anew, of the newest run of the embedded
 	.venv/bin/python -m tests.pictures "$$(ls -td results/embedded/runs/* | head -n 1)"
 
 setup: .venv/embedded.stamp
-	$(SITE)/install-packages $(if $(filter full,$(MODE)),--applications)
-	$(SITE)/osu/install "$(CURDIR)/.kappa/osu" .venv/bin/python
+	$(SITE)/setup "$(CURDIR)" .venv/bin/python $(if $(filter full,$(MODE)),--applications)
 
 setup-tests: setup .venv/test.stamp
 	$(SITE)/install-packages --tests

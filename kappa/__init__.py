@@ -3,3 +3,5 @@
 ``ground`` is what any program needs (whole files, bounded reading, clean text); ``vocabulary`` the tables of names that
 sites and checks share; ``record`` what a check leaves behind; ``sites`` what a site says.
 """
+
+__version__ = "0.1.0"

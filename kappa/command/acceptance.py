@@ -13,7 +13,7 @@ from kappa.ground.errors import InputError
 from kappa.ground.processes import StoppedError, stopping
 from kappa.sites.contract import FILE, Contract, load_contract
 from kappa.sites.expected import load_site
-from kappa.sites.places import SITES, results_folder, root
+from kappa.sites.places import only_site, plain_name, results_folder
 from kappa.sites.site_file import FILE as DESCRIPTION
 from reports.acceptance.campaign import Campaign
 from reports.acceptance.judge import judge
@@ -180,8 +180,9 @@ def _sign(options: argparse.Namespace) -> int:
 
 
 def _site(options: argparse.Namespace) -> tuple[pathlib.Path, Contract]:
-    named = root() / SITES / options.site
-    site = options.site if (options.site / "settings.py").is_file() or not named.is_dir() else named
+    site = options.site
+    if not (site / "settings.py").is_file():
+        site = only_site(plain_name(str(site))) or site
     if not (site / "settings.py").is_file():
         raise InputError(f"{clean(str(options.site))}: expected {_SITE_HELP}")
     # A folder without a description holds no names to compare with.

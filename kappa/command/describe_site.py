@@ -1,4 +1,4 @@
-"""``kappa site``: ``new``."""
+"""``kappa site``: ``new`` and ``list``."""
 
 import argparse
 import datetime
@@ -11,16 +11,17 @@ from kappa.conduct.surveying import Asker, survey
 from kappa.ground.clean_text import clean
 from kappa.ground.errors import InputError
 from kappa.ground.figures import counted
+from kappa.ground.folders import known_sites, own_sites
 from kappa.ground.processes import stopping
 from kappa.ground.typed import load_json
 from kappa.ground.whole_files import make_folder, write_atomically
 from kappa.sites.expected import load_site
-from kappa.sites.places import SITES, root
+from kappa.sites.places import only_site
 from kappa.survey.found import Survey, changes, facts, kept
 from kappa.survey.site_files import asked, site_files
 
 _DESCRIPTION = """\
-Ask the cluster of this login node what it has, and write site_configs/NAME: Slurm's nodes, partitions, switches and
+Ask the cluster of this login node what it has, and write the site NAME: Slurm's nodes, partitions, switches and
 settings, then one job of seconds for each kind of nodes. Everything that is found is shown with where it comes from.
 What cannot be found is marked FILL IN in site.yaml, and makes a verdict INCOMPLETE until it is.
 
@@ -42,7 +43,9 @@ _READABLE = 0o644
 
 def run(arguments: list[str]) -> int:
     options = _parse(arguments)
-    folder = root() / SITES / options.site
+    if options.action == "list":
+        return _list()
+    folder = only_site(options.site) or own_sites() / options.site
     before = load_json(folder / FOUND, Survey) if (folder / FOUND).is_file() else None
     if before is None and folder.exists():
         raise InputError(f"{clean(str(folder))} is there, and was not written by `kappa site new`: choose another name")
@@ -64,7 +67,7 @@ def _parse(arguments: list[str]) -> argparse.Namespace:
         "new", help="write a site by asking the cluster", description=_DESCRIPTION, epilog=f"examples:\n{_EXAMPLES}",
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )  # fmt: skip
-    new.add_argument("site", metavar="NAME", type=name, help="of the new folder in site_configs")
+    new.add_argument("site", metavar="NAME", type=name, help="of the new folder, in site_configs or where --sites says")
     new.add_argument(
         "--path", metavar="FOLDER", action="append", default=[], help="with benchmark programs, goes first on PATH"
     )
@@ -75,8 +78,15 @@ def _parse(arguments: list[str]) -> argparse.Namespace:
     new.add_argument(
         "--wait", metavar="S", type=float, default=_JOB_S, help=f"for the job of each kind (default: {_JOB_S:g})"
     )
+    actions.add_parser("list", help="the sites there are, and their folders")
     new.add_argument("--write", action="store_true", help="change the files of a site that is there")
     return words.parse_args(arguments)
+
+
+def _list() -> int:
+    for site, folder in sorted(known_sites().items()):
+        _say(f"{site}: {folder}")
+    return 0
 
 
 def _first(folder: pathlib.Path, found: Survey, today: datetime.date) -> int:
@@ -93,7 +103,7 @@ def _first(folder: pathlib.Path, found: Survey, today: datetime.date) -> int:
         _say(f"{counted(len(open_ends), 'place')} to fill in:")
     for words in open_ends:
         _say(f"  {words}")
-    _say(f"next: kappa validate {folder.name} smoke")
+    _say(f"next: kappa doctor {folder.name}, then kappa validate {folder.name} smoke")
     return 0
 
 

@@ -16,7 +16,7 @@ from kappa.ground.errors import InputError
 from kappa.ground.figures import figure
 from kappa.ground.processes import stopping
 from kappa.ground.whole_files import write_atomically
-from kappa.sites.places import SIMULATED_SITE, SITES, results_folder, root
+from kappa.sites.places import SIMULATED_SITE, results_folder, site_folder
 
 TABLES = pathlib.Path("docs/simulated-tables.md")
 
@@ -47,7 +47,7 @@ def run(arguments: list[str]) -> int:
         actions.add_parser(name, help=summary).add_argument("name", metavar="NAME", help="a fabric")
     _add_options(actions.choices["platform"], actions.choices["hosts"])
     options = words.parse_args(arguments)
-    folder = options.folder or root() / SITES / "simulated" / "fabrics"
+    folder = options.folder or site_folder(SIMULATED_SITE) / "fabrics"
     if options.action == "list":
         return _list(folder)
     if options.action == "tables":

@@ -10,7 +10,7 @@ from kappa.command.json_output import alone, write_json
 from kappa.ground.whole_files import write_atomically
 from kappa.record.actions import load_actions
 from kappa.sites.expected import check_site
-from kappa.sites.places import SITES, history_folder, root
+from kappa.sites.places import history_folder, only_site
 from reports.history.gate import exit_status, judge_history
 from reports.history.history_json import to_document
 from reports.history.listing import show
@@ -43,7 +43,7 @@ def run(arguments: list[str]) -> int:
         help="how often a quiet series may be reported (default: 0.001)",
     )  # fmt: skip
     options = words.parse_args(arguments)
-    check_site(root() / SITES / options.site)
+    check_site(only_site(options.site))
     actions = [one for one in load_actions(history_folder(options.site)) if one.time >= options.since]
     history = History(history_folder(options.site))
     judged = judge_history(history, options.newest, options.false_alarms, options.since, options.across_nodes)

@@ -14,8 +14,9 @@ from kappa.command.arguments import add_json, add_site, parser, probability
 from kappa.command.json_output import alone, write_json
 from kappa.ground.clean_text import clean
 from kappa.ground.errors import InputError
+from kappa.ground.folders import own_sites
 from kappa.sites.expected import check_site
-from kappa.sites.places import SITES, history_folder, root
+from kappa.sites.places import history_folder, only_site
 from reports.history import dataset
 from reports.history.query import History
 from reports.learn.check import Checked, check_references
@@ -41,7 +42,8 @@ _EXAMPLES = """\
 def run(arguments: list[str]) -> int:
     options = _parse(arguments)
     # As the diff, which is applied here, names it.
-    folder = options.references or pathlib.Path(os.path.relpath(root() / SITES / options.site / "references"))
+    site = only_site(options.site) or own_sites() / options.site
+    folder = options.references or pathlib.Path(os.path.relpath(site / "references"))
     check_site(folder.parent)
     documents = read_references(folder)
     today = datetime.datetime.now(datetime.UTC).date()

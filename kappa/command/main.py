@@ -1,14 +1,18 @@
 """``kappa COMMAND …``: finds the command, loads it alone, and turns what goes wrong into a message and status 2."""
 
 import argparse
+import gc
 import importlib
 import os
+import pathlib
 import sys
 import traceback
 
+from kappa import __version__
 from kappa.command.table import COMMANDS
 from kappa.ground.clean_text import clean
 from kappa.ground.errors import InputError
+from kappa.ground.folders import SITES_VARIABLE
 from kappa.ground.processes import StoppedError
 from kappa.ground.whole_files import private
 
@@ -28,14 +32,22 @@ examples:
   kappa acceptance run mycluster acceptance-2026
 
 environment:
+  KAPPA_SITES    the folder of your own sites, as --sites
+  KAPPA_HOME     the folder of results/ and .kappa/
   KAPPA_RESULTS  the site's results, in place of results/SITE
+
+The first two may stand in ~/.config/kappa/config.toml: sites = "FOLDER", home = "FOLDER".
 """
 ERROR = 2
+# Objects, and collections of the generation before, after which Python looks for cycles: by default 700, 10, 10.
+_SELDOM = 100_000, 50, 100
 
 
 def main(arguments: list[str] | None = None) -> int:
     """Run one command and return its exit status."""
     given = sys.argv[1:] if arguments is None else arguments
+    # A report of thousands of nodes is millions of objects: looking through them for cycles took a third of the time.
+    gc.set_threshold(*_SELDOM)
     try:
         # Results tell of the inside of the cluster: for the owner alone. Slurm takes this over for a job's output.
         with private():
@@ -64,16 +76,33 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def _run(given: list[str]) -> int:
+    given = _without_sites(given)
     if not given or given[0] not in COMMANDS:
         _parser().parse_args(given)
     module = importlib.import_module(COMMANDS[given[0]].module)
     return int(module.run(given[1:]))
 
 
+def _without_sites(given: list[str]) -> list[str]:
+    """What follows ``--sites``, of which every command, and ReFrame, learns by the variable."""
+    if given[:1] == ["--sites"] and len(given) > 1:
+        _, folder, *given = given
+    elif given and given[0].startswith("--sites="):
+        folder, *given = given[0].removeprefix("--sites="), *given[1:]
+    else:
+        return given
+    if not pathlib.Path(folder).is_dir():
+        raise InputError(f"--sites: expected a folder of sites, found {clean(repr(folder))}")
+    os.environ[SITES_VARIABLE] = str(pathlib.Path(folder).absolute())
+    return given
+
+
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         "kappa", description=_DESCRIPTION, epilog=_EPILOG, formatter_class=argparse.RawDescriptionHelpFormatter
     )
+    parser.add_argument("--version", action="version", version=f"kappa {__version__}")
+    parser.add_argument("--sites", metavar="FOLDER", help="the folder of your own sites, beside those of the suite")
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND", title="commands")
     for name, command in COMMANDS.items():
         commands.add_parser(name, help=command.summary, add_help=False)

@@ -1,8 +1,10 @@
 """``kappa nightly``: ``run``, ``schedule`` and ``report``."""
 
 import argparse
+import contextlib
 import datetime
 import functools
+import os
 import pathlib
 import re
 import sys
@@ -11,11 +13,14 @@ from kappa.command.arguments import REPEATS, add_site, name, nights, node_hours,
 from kappa.conduct.night import BusyError, conduct, only_one
 from kappa.conduct.night_install import install, submit_next
 from kappa.conduct.night_schedule import SCHEDULES, night_command
+from kappa.conduct.node_commands import NodeCommands
 from kappa.conduct.own_cluster import cluster_up
 from kappa.conduct.preflight import require_sense
 from kappa.ground.clean_text import clean
 from kappa.ground.errors import InputError
-from kappa.sites.places import results_folder, root, site_folder
+from kappa.ground.folders import home
+from kappa.sites.places import results_folder, site_folder
+from kappa.sites.site_file import FILE, describe
 from reports.nightly.publish import publish
 
 _DESCRIPTION = """\
@@ -167,6 +172,9 @@ def _run(options: argparse.Namespace) -> int:
         require_sense(site, results, options.mode, options.reframe)
     try:
         with cluster_up(site):
+            # What is wrong with the site this night tells, and the next one may find mended.
+            with contextlib.suppress(InputError):
+                _reach_slurm(site)
             # First of all, so that nothing that happens to this night ends the chain.
             problem = _submit_next(options, results) if options.resubmit else ""
             with only_one(results) as lock:
@@ -191,12 +199,19 @@ def _submit_next(options: argparse.Namespace, results: pathlib.Path) -> str:
 def _schedule(options: argparse.Namespace) -> int:
     site = site_folder(options.site)
     require_sense(site, results_folder(options.site), options.mode, options.reframe)
+    _reach_slurm(site)
     if options.dry_run or options.schedule == "systemd":
-        install(options, _command(options), root(), results_folder(options.site))
+        install(options, _command(options), home(), results_folder(options.site))
         return 0
     with cluster_up(site, stays=True):
-        install(options, _command(options), root(), results_folder(options.site))
+        install(options, _command(options), home(), results_folder(options.site))
     return 0
+
+
+def _reach_slurm(site: pathlib.Path) -> None:
+    """Have Slurm's commands found, and asked about the cluster, as ``path`` and ``cluster`` of site.yaml say."""
+    if (site / FILE).is_file():
+        os.environ.update(NodeCommands(describe(site)).environment)
 
 
 def _report(options: argparse.Namespace) -> int:

@@ -4,7 +4,7 @@ from kappa.command.arguments import add_site, parser
 from kappa.ground.clean_text import clean
 from kappa.record.software import changes, kept_in
 from kappa.sites.expected import check_site
-from kappa.sites.places import SITES, results_folder, root
+from kappa.sites.places import only_site, results_folder
 
 _DESCRIPTION = """\
 What programs and libraries ran on a site: which of them are others than those accepted. SoftwareInventory fails for
@@ -18,7 +18,7 @@ def run(arguments: list[str]) -> int:
     add_site(words)
     words.add_argument("--accept", action="store_true", help="accept what the newest run found")
     options = words.parse_args(arguments)
-    check_site(root() / SITES / options.site)
+    check_site(only_site(options.site))
     changed = False
     for kept in kept_in(results_folder(options.site)):
         accepted, found = kept.accepted(), kept.found()

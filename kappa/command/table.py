@@ -11,6 +11,7 @@ class Command(NamedTuple):
 
 COMMANDS = {
     "site": Command("kappa.command.describe_site", "describe a cluster as a site by asking it"),
+    "doctor": Command("kappa.command.doctor", "say whether a site can run what it promises, with the remedies"),
     "validate": Command("kappa.command.validate", "run the suite on a site and judge it"),
     "plan": Command("kappa.command.plan", "say what a run takes and writes: node-hours and bytes, by check"),
     "verdict": Command("kappa.command.verdict", "print PASS, FAIL or INCOMPLETE and why"),

@@ -26,8 +26,9 @@ def add_accounting(report: pathlib.Path, site: pathlib.Path) -> None:
     # It is informational: without an answer the report stays as it is.
     with contextlib.suppress(InputError):
         fields = "JobIDRaw,ElapsedRaw,NNodes,ConsumedEnergyRaw"
-        command = ["sacct", "-n", "-P", "-X", "-o", fields, "-j", ",".join(cases)]
-        found = accounts(NodeCommands(describe(site)).run(command, ANSWER_S))
+        commands = NodeCommands(describe(site))
+        command = [*commands.sacct, "-n", "-P", "-X", "-o", fields, "-j", ",".join(cases)]
+        found = accounts(commands.run(command, ANSWER_S))
         for job in found.keys() & cases.keys():
             cases[job].update(found[job])
         if found:

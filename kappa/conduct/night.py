@@ -23,6 +23,8 @@ from kappa.ground.errors import InputError
 from kappa.ground.locks import LockedError, locked
 from kappa.ground.processes import StoppedError, stopping
 from kappa.ground.whole_files import make_folder, write_atomically
+from kappa.vocabulary.many_nodes import TAG, shares
+from kappa.vocabulary.scales import ONE_NODE
 from reports.nightly.publish import publish
 from reports.nightly.turns import turns
 from reports.plan.listing import show_selection
@@ -109,13 +111,13 @@ def conduct(
             keep(folder, record)
             print(f"one by one: {', '.join(record['planned']) or 'no node'}", flush=True)
             for partition, nodes in planned.items():
-                place = folder / "rotation" / partition
-                make_folder(place)
-                select = [*rotation(site.name, partition, nodes, options.repeats), *options.reframe]
-                # A run by hand is waited for.
-                with _part_of_night(log), using(results, waiting=stop.check) as own:
-                    turn = Validation(site, options.mode, select, place)
-                    turn.measure(Conductor(stop, [lock, own], log, PATIENCE_S))
+                for name, select in rotation(site.name, partition, nodes, options.repeats).items():
+                    place = folder / "rotation" / name
+                    make_folder(place)
+                    # A run by hand is waited for.
+                    with _part_of_night(log), using(results, waiting=stop.check) as own:
+                        turn = Validation(site, options.mode, [*select, *options.reframe], place)
+                        turn.measure(Conductor(stop, [lock, own], log, PATIENCE_S))
         cut = stop.why
         keep(folder, {**record, "cut": cut})
         with _part_of_night(log):
@@ -140,15 +142,25 @@ def _part_of_night(log: IO[str]) -> Iterator[None]:
         log.flush()
 
 
-def rotation(site: str, partition: str, nodes: list[str], repeats: int) -> list[str]:
-    """What selects every check of one node, ``repeats`` times on each of ``nodes``, each time in a job of its own.
+def rotation(site: str, partition: str, nodes: list[str], repeats: int) -> dict[str, list[str]]:
+    """Folder of a session -> what selects in it every check of one node, ``repeats`` times on each of ``nodes``.
 
+    Checks that measure many nodes in one job do so, some dozens at a time; the others have a job for each node.
     One partition at a time: ReFrame 4.10 distributes a check over the nodes of its first partition only.
     """
-    return [
-        "-t", "scale_one_node", "--distribute=all", f"--repeat={repeats}", f"--system={site}:{partition}",
-        "-J", f"nodelist={','.join(nodes)}",
-    ]  # fmt: skip
+    common = [f"--repeat={repeats}", f"--system={site}:{partition}"]
+    if len(nodes) < 2:
+        return {partition: ["-t", ONE_NODE, "--distribute=all", *common, *on(nodes)]}
+    alone = {partition: ["-t", ONE_NODE, "-T", TAG, "--distribute=all", *common, *on(nodes)]}
+    together = {
+        f"{partition}-together-{number}": ["-t", ONE_NODE, "-t", TAG, *common, *on(share)]
+        for number, share in enumerate(shares(nodes), start=1)
+    }
+    return alone | together
+
+
+def on(nodes: list[str]) -> list[str]:
+    return ["-J", f"nodelist={','.join(nodes)}"]
 
 
 def keep(folder: pathlib.Path, record: dict[str, Any]) -> None:

@@ -2,6 +2,7 @@
 
 import argparse
 import datetime
+import os
 import pathlib
 import shlex
 import subprocess
@@ -11,6 +12,7 @@ from kappa.conduct import night_schedule as schedule
 from kappa.ground.errors import InputError
 from kappa.ground.user_name import user_name
 from kappa.ground.whole_files import make_folder
+from kappa.sites.site_file import CLUSTER_VARIABLE
 
 
 def install(options: argparse.Namespace, command: list[str], folder: pathlib.Path, results: pathlib.Path) -> None:
@@ -32,14 +34,16 @@ def submit_next(options: argparse.Namespace, command: list[str], log: pathlib.Pa
     now = datetime.datetime.now()
     call = schedule.sbatch(options, command, log, now)
     if options.dry_run:
-        print(shlex.join(call))
+        cluster = os.environ.get(CLUSTER_VARIABLE)
+        print(shlex.join([*(["env", f"{CLUSTER_VARIABLE}={cluster}"] if cluster else []), *call]))
         return
     name = schedule.job_name(options.site)
     pending = _output("squeue", "--me", "--noheader", "--states=PENDING", f"--name={name}", "--format=%i").split()
     if pending:
         print(f"the next night waits already: job {', '.join(pending)} (scancel it to schedule anew)")
         return
-    job = _output(*call).strip()
+    # With the cluster's name behind it where there are several.
+    job = _output(*call).strip().partition(";")[0]
     print(f"night submitted: job {job}, begins {schedule.next_begin(now, options.at):%Y-%m-%d %H:%M}, submits the next")
 
 

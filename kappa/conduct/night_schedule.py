@@ -2,10 +2,12 @@
 
 import argparse
 import datetime
+import os
 import pathlib
 import shlex
 
 from kappa.ground.errors import InputError
+from kappa.ground.folders import SITES_VARIABLE
 
 SCHEDULES = ("scrontab", "sbatch", "systemd")
 # Seconds before the walltime at which Slurm warns the night, which should have ended by itself before.
@@ -29,7 +31,10 @@ def walltime(seconds: int) -> str:
 
 def night_command(options: argparse.Namespace, program: pathlib.Path) -> list[str]:
     """The command of one night, by ``program``, the ``kappa`` of a Python environment."""
-    command = [str(program), "nightly", "run", options.site]
+    sites = os.environ.get(SITES_VARIABLE)
+    # A scheduler does not know this shell's variables.
+    command = [str(program), *([f"--sites={pathlib.Path(sites).absolute()}"] if sites else [])]
+    command += ["nightly", "run", options.site]
     command += [f"--limit={options.limit}s", f"--nights={options.nights}", f"--repeats={options.repeats}"]
     command += [f"--mode={options.mode}"]
     command += [f"--budget={options.budget:g}"] if options.budget is not None else []

@@ -2,6 +2,7 @@
 
 import errno
 import os
+import re
 import subprocess
 import time
 from collections.abc import Callable, Sequence
@@ -11,7 +12,7 @@ from kappa.ground.errors import InputError
 from kappa.ground.processes import end
 from kappa.ground.user_name import user_name
 from kappa.sites.quarantine import filled
-from kappa.sites.site_file import SiteDescription
+from kappa.sites.site_file import CLUSTER_VARIABLE, SiteDescription
 from reframe_checks.parsers import sinfo
 from reframe_checks.parsers.errors import ParseError
 from reports.quarantine.standing import NodeNow
@@ -23,6 +24,8 @@ _POLL_S = 0.5
 _STATES = ("sinfo", "--all", "--Node", "--noheader", f"--format={sinfo.FORMAT_OF_ALL}")
 # What sinfo has for a node in a reservation; the flag is that of one with MAINT.
 _RESERVED, _MAINTAINED = ("maint", "reserved"), "$"
+# Of the job in which this may run, as a night does: srun would start a step of it, on its nodes, in place of a job.
+_OF_JOB = re.compile(r"SLURM_(JOB|STEP|TASK|NNODES|NODE|NTASKS|NPROCS|CPU|MEM|TRES|GPU|GRES|DISTRIBUTION|THREADS)")
 _DENIED = ("denied", "permission", "not authorized", "invalid user", "privilege")
 
 
@@ -34,8 +37,14 @@ class NodeCommands:
     """Runs the commands of a site."""
 
     def __init__(self, site: SiteDescription) -> None:
-        folders = [str(site.repository / folder) for folder in site.described.path]
-        self._environment = {**os.environ, "PATH": os.pathsep.join([*folders, os.environ.get("PATH", os.defpath)])}
+        folders = [str(site.base / folder) for folder in site.described.path]
+        around = {name: value for name, value in os.environ.items() if not _OF_JOB.match(name)}
+        self.environment = {**around, "PATH": os.pathsep.join([*folders, os.environ.get("PATH", os.defpath)])}
+        cluster = site.described.cluster
+        if cluster:
+            self.environment[CLUSTER_VARIABLE] = cluster
+        self.sacct = ("sacct", *([f"--clusters={cluster}"] if cluster else []))
+        """The beginning of each question to it: the one command that does not take the cluster from the variable."""
 
     def run(self, command: Sequence[str], patience_s: float | None = None) -> str:
         """Its standard output.
@@ -46,7 +55,7 @@ class NodeCommands:
         shown = clean(" ".join(command[:3]))
         try:
             child = subprocess.Popen(
-                command, env=self._environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                command, env=self.environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE, text=True, errors="replace", start_new_session=True,
             )  # fmt: skip
         except OSError as err:

@@ -1,31 +1,31 @@
 """ReFrame sessions: started with a site's settings, ended when this program is told to, their reports kept whole."""
 
 import contextlib
+import dataclasses
 import json
 import os
 import pathlib
 import subprocess
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import IO
 
 from kappa.conduct.job_accounting import add_accounting
 from kappa.ground.clean_text import clean
 from kappa.ground.errors import InputError
+from kappa.ground.folders import HOME_VARIABLE, SUITE, home
 from kappa.ground.processes import Stop, Tell, silent, wait
-from kappa.ground.whole_files import sync_folder
+from kappa.ground.whole_files import make_folder, sync_folder
 from kappa.record.raw_output import OUTPUT, STAGE, raw_folder
-from kappa.sites.places import REPOSITORY
 
-CHECKS = REPOSITORY / "reframe_checks"
+CHECKS = SUITE / "reframe_checks"
 
 
 class NoReportError(InputError):
     """ReFrame left no report, or none that is whole."""
 
 
-@dataclass(frozen=True)
+@dataclasses.dataclass(frozen=True)
 class Conductor:
     """Runs sessions, one after the other, until there is a reason to ``stop``.
 
@@ -43,7 +43,7 @@ class Conductor:
         print(clean(line), file=self.said or sys.stdout, flush=True)
 
 
-@dataclass(frozen=True)
+@dataclasses.dataclass(frozen=True)
 class Session:
     """``options`` are ReFrame's, ``checks`` what it has to load, ``folder`` where it runs.
 
@@ -54,7 +54,7 @@ class Session:
     report: pathlib.Path
     options: Sequence[str]
     checks: pathlib.Path = CHECKS
-    folder: pathlib.Path = REPOSITORY
+    folder: pathlib.Path = dataclasses.field(default_factory=home)
     tell: Tell = silent
     """Called every few seconds with those that have passed: what ReFrame prints may go elsewhere."""
 
@@ -73,9 +73,11 @@ class Session:
             str(reframe()), "-C", str(self.settings.resolve()), "-c", str(self.checks), "-R",
             f"--stage={raw / STAGE}", f"--output={raw / OUTPUT}", *self.options,
         ]  # fmt: skip
+        make_folder(self.folder)
         child = subprocess.Popen(
             [*command, f"--report-file={part}"], stdin=subprocess.DEVNULL, stdout=conductor.said,
             stderr=conductor.said, cwd=self.folder, pass_fds=conductor.locks,
+            env={**os.environ, HOME_VARIABLE: str(home())},
             # So that Ctrl-C reaches this process alone, which passes it on once.
             start_new_session=True,
         )  # fmt: skip

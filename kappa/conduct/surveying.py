@@ -3,8 +3,9 @@
 import os
 import pathlib
 import subprocess
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
+from kappa.conduct.preflight import no_accounting
 from kappa.ground.clean_text import clean, one_line
 from kappa.ground.errors import InputError
 from kappa.ground.node_lists import folded
@@ -20,6 +21,8 @@ from kappa.survey.slurm import (
     NODES,
     PARTITIONS,
     TOPOLOGY,
+    Switch,
+    keeps_accounting,
     parse_config,
     parse_mpi_types,
     parse_nodes,
@@ -50,12 +53,19 @@ class Asker:
 
         :raises InputError: it is not there, fails, or does not answer.
         """
-        output, problem, status = self._run(command.split(), "", ANSWER_S)
+        return self._said(command.split(), ANSWER_S)
+
+    def no_accounting(self) -> str:
+        """Why sacct does not tell how jobs go; nothing when it does."""
+        return no_accounting(self._said)
+
+    def _said(self, command: Sequence[str], patience_s: float) -> str:
+        output, problem, status = self._run(command, "", patience_s)
         if status:
             said = one_line(clean(f"{problem} {output}"), 300) or "nothing"
             remedy = remedy_of(said)
             raise InputError(
-                f"`{command}` ended with status {status} and said: {said}{f'; {remedy}' if remedy else ''}"
+                f"`{' '.join(command)}` ended with status {status} and said: {said}{f'; {remedy}' if remedy else ''}"
             )
         # `srun --mpi=list` speaks on standard error before Slurm 21.08.
         return output or problem
@@ -111,14 +121,26 @@ class Asker:
             return output, problem, child.returncode
 
 
+def _switches(asker: Asker, config: Mapping[str, str]) -> list[Switch]:
+    """What a ``topology.yaml`` (25.05) says, TopologyPlugin does not: `topology/flat` may have switches."""
+    try:
+        said = asker.slurm(TOPOLOGY)
+    except InputError:
+        if "tree" in config.get("TopologyPlugin", ""):
+            raise
+        return []
+    return parse_topology(said)
+
+
 def survey(asker: Asker, path: Sequence[str], access: Sequence[str], tell: Callable[[str], None]) -> Survey:
     """All that there is to find.
 
     :raises InputError: Slurm does not answer, or says nothing that can be read.
     """
     config = parse_config(asker.slurm(CONFIG))
+    accounting = config.get("AccountingStorageType", "")
     nodes, partitions = parse_nodes(asker.slurm(NODES)), parse_partitions(asker.slurm(PARTITIONS))
-    switches = parse_topology(asker.slurm(TOPOLOGY)) if "tree" in config.get("TopologyPlugin", "") else []
+    switches = _switches(asker, config)
     mpi_types = parse_mpi_types(asker.slurm(MPI_TYPES))
     found, unreachable = parts(kinds(nodes, switches), nodes, partitions)
     if not found:
@@ -126,7 +148,7 @@ def survey(asker: Asker, path: Sequence[str], access: Sequence[str], tell: Calla
             f"Slurm has {len(nodes)} nodes and no partition in which you may use one: `sinfo -s` lists them"
         )
     login = asker.here()
-    most = {partition.name: partition.most_nodes for partition in partitions}
+    limits = {partition.name: partition for partition in partitions}
     probes: list[Probe] = []
     described: dict[str, FoundPart] = {}
     for part in found:
@@ -139,14 +161,15 @@ def survey(asker: Asker, path: Sequence[str], access: Sequence[str], tell: Calla
         except SurveyError as err:
             seen = str(err)
             tell(f"{part.name}: not probed: {seen}")
-        described[part.name] = found_part(part, switches, most[part.slurm_partition], seen)
+        described[part.name] = found_part(part, switches, limits[part.slurm_partition], seen)
     return Survey(
         cluster=config.get("ClusterName", ""),
         slurm=config.get("SLURM_VERSION", ""),
         mpi_default=config.get("MpiDefault", ""),
         mpi_types=list(mpi_types),
         task_plugin=config.get("TaskPlugin", ""),
-        accounting=config.get("AccountingStorageType", ""),
+        accounting=accounting,
+        sacct_fails=asker.no_accounting() if keeps_accounting(accounting) else "",
         leaf_switches=sum(switch.level == 0 for switch in switches),
         unreachable=folded(node.name for node in unreachable),
         login=login_of(login, probes, os.environ),

@@ -14,6 +14,15 @@ def read_text(path: Path, limit_bytes: int, errors: str = "strict") -> str:
         ``limit_bytes``; ``strerror`` says which.
     :raises UnicodeDecodeError: it is not UTF-8.
     """
+    # As text files are read elsewhere: one kind of line end.
+    return _one_kind_of_line_end(read_bytes(path, limit_bytes).decode("utf-8", errors))
+
+
+def read_bytes(path: Path, limit_bytes: int) -> bytes:
+    """All that is in the file.
+
+    :raises OSError: as ``read_text``.
+    """
     with _opened(path) as file:
         size = min(os.fstat(file.fileno()).st_size, limit_bytes)
         content = file.read(size + 1)
@@ -21,8 +30,7 @@ def read_text(path: Path, limit_bytes: int, errors: str = "strict") -> str:
             content += file.read(limit_bytes - size)
     if len(content) > limit_bytes:
         raise OSError(errno.EFBIG, f"larger than {limit_bytes:,} bytes", str(path))
-    # As text files are read elsewhere: one kind of line end.
-    return _one_kind_of_line_end(content.decode("utf-8", errors))
+    return content
 
 
 def read_end(path: Path, limit_bytes: int) -> str:

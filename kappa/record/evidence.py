@@ -58,18 +58,40 @@ class PerNode(Struct, frozen=True):
     values: dict[str, float]
 
 
+class MatrixFile(Struct, frozen=True):
+    """Where the values of a large matrix lie, and what is known of them without it.
+
+    ``name`` is the file's in the folder ``matrices`` beside the report, ``missing`` counts the pairs without a figure.
+    """
+
+    name: str
+    sha256: str
+    lowest: float | None
+    median: float | None
+    highest: float | None
+    missing: int
+
+
 class Matrix(Struct, frozen=True):
-    """A figure for each pair of nodes: a row and a column for each of ``nodes``; ``None`` where there is none."""
+    """A figure for each pair of ``nodes``, or of groups of them: a row and a column for each; ``None`` where there is
+    none.
+
+    ``values``, or the ``file`` with these: one of them is there.
+    """
 
     unit: str
     nodes: tuple[str, ...]
-    values: tuple[tuple[float | None, ...], ...]
+    values: tuple[tuple[float | None, ...], ...] | None = None
+    file: MatrixFile | None = None
+    of: Literal["nodes", "groups of nodes"] = "nodes"
 
     def __post_init__(self) -> None:
         size = len(self.nodes)
         if len(set(self.nodes)) < size:
             raise ValueError("expected each of the nodes once")
-        if len(self.values) != size or any(len(row) != size for row in self.values):
+        if self.values is None and self.file is None:
+            raise ValueError("'values' is a required property where there is no 'file'")
+        if self.values is not None and (len(self.values) != size or any(len(row) != size for row in self.values)):
             raise ValueError(f"expected {size} lists of {size} as values, a row and a column for each node")
 
 
@@ -237,19 +259,25 @@ class Figures(Struct, frozen=True):
     perfvalues: dict[str, Figure] | None = None
 
 
-class Measurement(Figures, frozen=True):
+class FiguresOfNodes(Figures, frozen=True):
+    """And the figures of each node."""
+
+    per_node: dict[str, PerNode] = {}
+
+
+class Measurement(FiguresOfNodes, frozen=True):
     """All that a check measured; twice when it was measured again in the same allocation.
 
     ``suspects`` are nodes that the check's own measurement points at, ``findings`` ranked evidence against nodes,
     links, switches and storage, ``hint`` the one line that an operator needs first when the check fails.
     ``load_by_others`` is by node, or of ``this machine`` where nodes share one; ``robbed`` says why that was too
     much to blame a node. ``hung_on`` are the nodes that kept it from being measured; ``ended_by_slurm`` is the state in
-    which Slurm ended the job, which says nothing of a node.
+    which Slurm ended the job, NO_STEP where it did not start a step, or FORGOTTEN where it lists the job no more; all
+    say nothing of a node.
     ``validity`` says of a benchmark with rules whether its result is valid by these.
     """
 
     curves: dict[str, Curve] = {}
-    per_node: dict[str, PerNode] = {}
     heat_maps: dict[str, HeatMap] = {}
     matrices: dict[str, Matrix] = {}
     findings: tuple[Finding, ...] = ()

@@ -15,7 +15,7 @@ from kappa.ground.typed import fit, json_text, parse_json
 from kappa.record.evidence import Measurement
 from kappa.record.model import SAME_ALLOCATION, Case, Session
 from kappa.record.parameters import added_parameters, own_parameters, pinned_node
-from kappa.record.raw_output import CONFIRMATIONS, FIRST_FOLDER, OUTPUT, STAGE, as_it_lies, raw_folder
+from kappa.record.raw_output import CONFIRMATIONS, FIRST_FOLDER, MATRICES, OUTPUT, STAGE, as_it_lies, raw_folder
 from kappa.record.report import KAPPA_FIELDS, RecordedCase, Report, SessionInfo
 
 T = TypeVar("T")
@@ -115,6 +115,12 @@ def _dicts(value: Any) -> list[dict[str, Any]]:
     return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []
 
 
+def _matrix_folders(info: SessionInfo, raw: pathlib.Path) -> tuple[str, ...]:
+    """Beside the report, or where the session had its raw output: ReFrame alone may write its report elsewhere."""
+    written = [pathlib.Path(info.prefix_output).parent] if info.prefix_output else []
+    return tuple(str(folder / MATRICES) for folder in (raw, *written))
+
+
 def _case(entry: RecordedCase, run: int, info: SessionInfo, raw: pathlib.Path) -> Case:
     foreign = KAPPA_FIELDS if entry.check_class is None else ()
     fields = {name: value for name, value in asdict(entry).items() if name not in foreign and value is not None}
@@ -129,6 +135,7 @@ def _case(entry: RecordedCase, run: int, info: SessionInfo, raw: pathlib.Path) -
         purpose=info.purpose,
         # A comma separates ReFrame's session extras.
         asked_nodes=tuple(filter(None, info.nodes.split(":"))),
+        matrix_folders=_matrix_folders(info, raw),
         pinned=pinned_node(added_parameters(entry.display_name)),
     )
     if case.first_measurement.perfvalues is None:

@@ -51,6 +51,8 @@ class Case(RecordedCase, frozen=True, kw_only=True, dict=True):
     """When it was measured again: the nodes that it had to take or to avoid; empty when not known."""
     first: "Case | None" = None
     """As its job measured first, when that was out of bounds and was measured again in the same allocation."""
+    matrix_folders: tuple[str, ...] = ()
+    """Where the files of its matrices may lie."""
     pinned: str = ""
     """The node that ReFrame's ``--distribute`` put it on, else empty."""
 
@@ -112,7 +114,7 @@ class Case(RecordedCase, frozen=True, kw_only=True, dict=True):
         """The nodes of the job and those that it measured: Slurm's list of a job that is ending leaves nodes out."""
         return frozenset(self.nodes).union(
             *(figures.values for figures in self.per_node.values()),
-            *(matrix.nodes for matrix in self.matrices.values()),
+            *(matrix.nodes for matrix in self.matrices.values() if matrix.of == "nodes"),
         )
 
     @property

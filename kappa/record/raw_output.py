@@ -10,6 +10,8 @@ CONFIRMATIONS = "confirmations"
 STAGE, OUTPUT = "stage", "output"
 # Beside the output of what was measured again in the same allocation: that of the first measurement.
 FIRST_FOLDER = "first_measurement"
+# Beside them, and not removed with them: figures of pairs, too many for the report.
+MATRICES = "matrices"
 # The page beside a report that leads to its raw output.
 PAGE = "report.html"
 

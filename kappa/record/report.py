@@ -8,7 +8,7 @@ from kappa.record.evidence import (
     Census,
     Curve,
     Figure,
-    Figures,
+    FiguresOfNodes,
     Finding,
     HeatMap,
     LoadByOthers,
@@ -55,7 +55,9 @@ class CaseFacts(ReframeFacts, frozen=True, kw_only=True):
     per_node: dict[str, PerNode] = {}
     simulation: Simulation | None = None
     """``None`` for what was measured."""
-    first_measurement: Figures = Figures()
+    first_measurement: FiguresOfNodes = FiguresOfNodes()
+    nodes_of_job: int = 1
+    """More than one when each of them was measured as if it were alone: the metrics are those of the worst."""
 
     @property
     def nodes(self) -> tuple[str, ...]:

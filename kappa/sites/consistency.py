@@ -24,6 +24,8 @@ from kappa.vocabulary.storage_targets import OF_ONE_NODE, STORAGE_TARGETS
 from kappa.vocabulary.tunables import TYPES
 from spack_envs.installer import table
 
+# Those that call one program of an image by the same options.
+RUN_IMAGES = ("Apptainer", "Singularity")
 # Feature -> the least numbers of sockets and NUMA domains of a node with it.
 _PARTS = {
     "placement_same_numa": (1, 1),
@@ -35,7 +37,12 @@ _PARTS = {
 
 
 def check_partition(
-    file: YamlFile, name: str, partition: Partition, environments: Collection[str], by_fact: Collection[Path]
+    file: YamlFile,
+    name: str,
+    partition: Partition,
+    environments: Collection[str],
+    by_fact: Collection[Path],
+    with_image: Collection[str],
 ) -> None:
     """Note what is unknown or contradictory in a partition; ``by_fact`` are paths of what the machine has told."""
     here: Path = ("partitions", name)
@@ -46,7 +53,9 @@ def check_partition(
         elif file.require_known(at, feature, PARTITION_FEATURES, "partition feature"):
             _check_feature(file, at, feature, partition, (*here, "nodes") in by_fact)
     for number, environment in enumerate(partition.environments):
-        file.require_known((*here, "environments", number), environment, environments, "environment")
+        at = (*here, "environments", number)
+        if file.require_known(at, environment, environments, "environment") and environment in with_image:
+            _check_runtime(file, at, environment, partition)
     for placement in partition.placements:
         at = (*here, "placements", placement)
         if file.require_known(at, placement, SWITCH_PLACEMENTS, "placement"):
@@ -67,6 +76,12 @@ def check_partition(
     _check_simulated(file, here, partition)
     _check_modes(file, (*here, "also_in"), partition.also_in)
     _check_modes(file, (*here, "not_in"), partition.not_in)
+
+
+def _check_runtime(file: YamlFile, at: Path, environment: str, partition: Partition) -> None:
+    if partition.container not in RUN_IMAGES:
+        can = " or ".join(RUN_IMAGES)
+        file.refuse(at, f"{environment} has an image, which needs `container: {can}` of the partition")
 
 
 def _check_simulated(file: YamlFile, here: Path, partition: Partition) -> None:
@@ -177,6 +192,10 @@ def check_environments(file: YamlFile, described: SiteFile) -> None:
             file.refuse((*here, "modules"), "no modules system would load them: set modules_system, as to lmod")
         if name in table.names():
             file.refuse(here, "is the name of an environment of the suite that Spack builds: choose another")
+        if environment.image and environment.build_dir:
+            file.refuse(
+                (*here, "build_dir"), "what is built runs outside of the image: list it in an environment of its own"
+            )
         for number, feature in enumerate(environment.features):
             if file.require_known((*here, "features", number), feature, ENVIRONMENT_FEATURES, "environment feature"):
                 extra = ENVIRONMENT_FEATURES[feature].extra

@@ -7,14 +7,17 @@ from typing import Annotated, Any, Literal
 
 from msgspec import Meta, Struct
 
+from kappa.sites.formats import OLDEST
 from kappa.vocabulary.extras import Count, EnvironmentExtras, PartitionExtras, Positive
 from kappa.vocabulary.keep import Keep
 from kappa.vocabulary.quarantine import Quarantine
 
 Name = Annotated[str, Meta(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$")]
-Launcher = Literal["srun", "srunalloc", "mpirun", "mpirun-openmpi", "mpirun-intelmpi", "mpiexec", "ibrun", "smpirun"]
+Launcher = Literal[
+    "srun", "srunalloc", "mpirun", "mpirun-openmpi", "mpirun-intelmpi", "mpiexec", "mpiexec.hydra", "ibrun", "smpirun"
+]
 Runtime = Literal["Apptainer", "Docker", "Sarus", "Shifter", "Singularity"]
-ModulesSystem = Literal["nomod", "lmod", "tmod", "tmod31", "tmod32", "tmod4", "spack"]
+ModulesSystem = Literal["nomod", "lmod", "tmod", "tmod31", "tmod32", "tmod4", "envmod", "spack"]
 Mask = Annotated[str, Meta(pattern=r"^0x[0-9a-f]+$")]
 
 
@@ -63,8 +66,9 @@ class Partition(PartitionExtras, forbid_unknown_fields=True, frozen=True, kw_onl
     features: list[str]
     environments: Annotated[list[str], Meta(min_length=1)]
     """Of this file, or those of the suite that Spack builds."""
-    scheduler: Literal["slurm", "local"] = "slurm"
-    """``local`` for jobs that run where ReFrame does, as simulations."""
+    scheduler: Literal["slurm", "squeue", "local"] = "slurm"
+    """``squeue`` for a Slurm whose accounting is off or denied; ``local`` for jobs that run where ReFrame does, as
+    simulations."""
     launcher: Launcher = "srun"
     access: list[str] = []
     """Options of every job besides ``--partition``."""
@@ -122,9 +126,13 @@ class SiteFile(Struct, forbid_unknown_fields=True, frozen=True, kw_only=True):
     """``site.yaml``; the site's name is that of its folder."""
 
     descr: str
+    format: Count = OLDEST
+    """Of this file, as `kappa.sites.formats` counts them."""
     facts: str | None = None
     path: list[str] = []
     """Folders that go first on PATH of ReFrame, for instance that of Slurm's commands."""
+    cluster: Name | None = None
+    """Of Slurm, where several are reached from here (``-M``)."""
     modules_system: ModulesSystem = "nomod"
     poll_rate_min: Positive | None = None
     poll_rate_max: Positive | None = None

@@ -8,10 +8,12 @@ from typing import Annotated
 from msgspec import Meta, Struct
 
 from kappa.ground.clean_text import clean, one_line
+from kappa.ground.folders import SITES
 from kappa.ground.yaml_file import YamlFile, require_sound
 from kappa.ground.yaml_lines import Path
 from kappa.sites import site_file
 from kappa.sites.folder import check_files
+from kappa.sites.places import only_site
 from kappa.sites.site_file import SiteDescription, describe
 from kappa.vocabulary.checks import families
 from kappa.vocabulary.features import (
@@ -23,7 +25,6 @@ from kappa.vocabulary.features import (
 from kappa.vocabulary.modes import MODES
 
 FILE = "expected.yaml"
-SITES = pathlib.Path("site_configs")
 _SITE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 
 Partitions = Annotated[list[str], Meta(min_length=1)]
@@ -78,8 +79,9 @@ class SiteUnknownError(LookupError):
 
 
 def find_site(systems: tuple[str, ...]) -> pathlib.Path:
-    """The folder of the site whose cases a report holds, below the working directory or beside this package.
+    """The folder of the site whose cases a report holds, where sites are looked for.
 
+    :raises InputError: there are two.
     :raises SiteUnknownError: there is none.
     """
     if len(systems) != 1:
@@ -87,10 +89,11 @@ def find_site(systems: tuple[str, ...]) -> pathlib.Path:
     name = systems[0]
     if not _SITE_NAME.fullmatch(name):
         raise SiteUnknownError(f"the system's name {one_line(name, 60)!r} cannot be a folder's name")
-    for root in (pathlib.Path(), pathlib.Path(__file__).parents[2]):
-        if (root / SITES / name).is_dir():
-            return root / SITES / name
-    raise SiteUnknownError(f"no folder {SITES / name}")
+    folder = only_site(name)
+    if folder is None:
+        raise SiteUnknownError(f"no folder {SITES}/{name}")
+    here = pathlib.Path.cwd()
+    return folder.relative_to(here) if folder.is_relative_to(here) else folder
 
 
 def load_site(folder: pathlib.Path) -> Site:
@@ -121,13 +124,13 @@ def load_site(folder: pathlib.Path) -> Site:
     )
 
 
-def check_site(folder: pathlib.Path) -> None:
+def check_site(folder: pathlib.Path | None) -> None:
     """Hold the files of a site against the vocabulary; for a command that needs none of them, and nothing to do for a
     site that is described elsewhere.
 
     :raises InputError: as `load_site`.
     """
-    if (folder / site_file.FILE).is_file():
+    if folder and (folder / site_file.FILE).is_file():
         load_site(folder)
 
 

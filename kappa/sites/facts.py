@@ -14,20 +14,28 @@ from typing import Any
 
 Provider = Callable[[pathlib.Path], dict[str, Any]]
 
+# Of Debian 12, and of 13 and Ubuntu 24.04 where they have another name there.
+_LIBRARIES = (
+    ("libc.so.6",), ("libmpi.so.40",), ("libopen-pal.so.40", "libopen-pal.so.80"), ("libopenblas.so.0",),
+    ("libaio.so.1", "libaio.so.1t64"),
+)  # fmt: skip
 
-def embedded_cluster(repository: pathlib.Path) -> dict[str, Any]:
+
+def embedded_cluster(base: pathlib.Path) -> dict[str, Any]:
     """The cluster of virtual nodes that ``site_configs/embedded/cluster up`` started, or would by its defaults."""
-    state = pathlib.Path(os.environ.get("KAPPA_CLUSTER_STATE", repository / ".kappa/cluster"))
+    state = pathlib.Path(os.environ.get("KAPPA_CLUSTER_STATE", base / ".kappa/cluster"))
     try:
         options = json.loads((state / "run/instance.json").read_text(encoding="utf-8"))["options"]
         # Clusters that were started before they had a choice of adapters have one.
         nodes, cores, adapters = options["nodes"], options["cpus_per_node"], options.get("adapters", 1)
+        light = options.get("light", False)
     except FileNotFoundError:
-        nodes, cores, adapters = 4, os.cpu_count(), 2
-    libraries = ("libc.so.6", "libmpi.so.40", "libopen-pal.so.40", "libopenblas.so.0", "libaio.so.1")
+        nodes, cores, adapters, light = 4, os.cpu_count(), 2, False
     return {
         "nodes": nodes,
         "half_of_nodes": nodes // 2,
+        # On light nodes nothing is measured.
+        "jobs_at_once": nodes if light else 8,
         "cores_per_node": cores,
         # Of the machine: any one node may use all of it, and Slurm is told the same.
         "memory_gib_per_node": os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") / 2**30,
@@ -38,9 +46,18 @@ def embedded_cluster(repository: pathlib.Path) -> dict[str, Any]:
         # Of packages that mode full alone needs, and installs.
         "applications": ["applications"] if all(map(shutil.which, ("lmp", "icoFoam"))) else [],
         # What the jobs of Debian's packages load.
-        "debian_libraries": [f"/usr/lib/{os.uname().machine}-linux-gnu/{name}" for name in libraries],
+        "debian_libraries": _debian_libraries(),
         "slurm_commands": str(state / "bin"),
     }
+
+
+def _debian_libraries() -> list[str]:
+    """Each by the name that it has in this release, or in the first, in which its lack is said."""
+    folder = pathlib.Path(f"/usr/lib/{os.uname().machine}-linux-gnu")
+    return [
+        str(next((folder / name for name in names if (folder / name).exists()), folder / names[0]))
+        for names in _LIBRARIES
+    ]
 
 
 def _peak_gflops_per_core() -> float:

@@ -1,14 +1,13 @@
-"""Where a site and its results are: in the working directory if it holds ``site_configs``, else beside this package."""
+"""Where a site and its results are."""
 
 import os
 import pathlib
 import re
 
-from kappa.ground.clean_text import one_line
+from kappa.ground.clean_text import clean, one_line
 from kappa.ground.errors import InputError
+from kappa.ground.folders import SITES_VARIABLE, folders_of_sites, home, known_sites, sites_called
 
-REPOSITORY = pathlib.Path(__file__).resolve().parents[2]
-SITES = "site_configs"
 #: The site of machines that do not exist.
 SIMULATED_SITE = "simulated"
 _PLAIN = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
@@ -24,18 +23,29 @@ def plain_name(text: str) -> str:
     return text
 
 
-def root() -> pathlib.Path:
-    here = pathlib.Path.cwd()
-    return here if (here / SITES).is_dir() else REPOSITORY
-
-
 def site_folder(site: str) -> pathlib.Path:
-    """:raises InputError: there is no such site; names those there are."""
-    folder = root() / SITES / plain_name(site)
-    if not (folder / "settings.py").is_file():
-        known = sorted(path.parent.name for path in (root() / SITES).glob("*/settings.py"))
-        raise InputError(f"there is no {folder / 'settings.py'}; the sites are {', '.join(known) or 'none'}")
+    """:raises InputError: there is no such site, or there are two; names where was looked, and the sites there are."""
+    folder = only_site(plain_name(site))
+    if folder is None or not (folder / "settings.py").is_file():
+        where = ", ".join(clean(str(place)) for place in folders_of_sites())
+        known = ", ".join(sorted(known_sites()))
+        raise InputError(
+            f"there is no {site}/settings.py in {where}; the sites are {known or 'none'}"
+            f" (sites of your own: kappa --sites FOLDER, or {SITES_VARIABLE})"
+        )
     return folder
+
+
+def only_site(name: str) -> pathlib.Path | None:
+    """The folder of this name, if there is one.
+
+    :raises InputError: there are two.
+    """
+    found = sites_called(name)
+    if len(found) > 1:
+        places = " and ".join(clean(str(folder)) for folder in found)
+        raise InputError(f"the site {name} is in two places, {places}: rename or remove one")
+    return found[0] if found else None
 
 
 def results_folder(site: str) -> pathlib.Path:
@@ -43,9 +53,19 @@ def results_folder(site: str) -> pathlib.Path:
 
     :raises InputError: ``site`` is no plain name.
     """
-    return pathlib.Path(os.environ.get("KAPPA_RESULTS") or root() / "results" / plain_name(site)).absolute()
+    return pathlib.Path(os.environ.get("KAPPA_RESULTS") or home() / "results" / plain_name(site)).absolute()
 
 
 def history_folder(site: str) -> pathlib.Path:
     """:raises InputError: ``site`` is no plain name."""
     return results_folder(plain_name(site)) / "history"
+
+
+def fabrics_beside(site: pathlib.Path) -> pathlib.Path | None:
+    """The fabrics of the simulated site: beside ``site``, or the suite's; ``None`` without any.
+
+    :raises InputError: there are two simulated sites.
+    """
+    beside = site.resolve().parent / SIMULATED_SITE
+    simulated = beside if beside.is_dir() else only_site(SIMULATED_SITE)
+    return simulated / "fabrics" if simulated and (simulated / "fabrics").is_dir() else None

@@ -12,7 +12,7 @@ from kappa.sites.description import Cores, Environment, Partition
 from kappa.sites.expected import FILE as EXPECTED
 from kappa.sites.expected import load_site
 from kappa.sites.folder import check_files
-from kappa.sites.site_file import SiteDescription, describe
+from kappa.sites.site_file import CLUSTER_VARIABLE, SiteDescription, describe
 from kappa.vocabulary.extras import EnvironmentExtras, PartitionExtras
 from kappa.vocabulary.modes import reframe_modes
 from spack_envs.installer.reframe_settings import environment_names, installed_environments, planned_environments
@@ -33,14 +33,16 @@ def site_configuration_of(folder: pathlib.Path) -> dict[str, Any]:
 
     try:
         site = _sound(folder)
-        results = pathlib.Path(os.environ.get("KAPPA_RESULTS", site.repository / "results" / site.name))
+        results = pathlib.Path(os.environ.get("KAPPA_RESULTS") or site.base / "results" / site.name)
         settings = settings_of(site, results)
     except InputError as err:
         raise ConfigError(f"the site {folder.name} cannot be used\n{err}") from None
     # ReFrame 4.10 knows general/reference_prefix, but its schema refuses it in a settings file.
     os.environ.setdefault("RFM_REFERENCE_PREFIX", str(folder / "references"))
-    for path in site.described.path:
-        os.environ["PATH"] = f"{site.repository / path}{os.pathsep}{os.environ['PATH']}"
+    for path in reversed(site.described.path):
+        os.environ["PATH"] = f"{site.base / path}{os.pathsep}{os.environ['PATH']}"
+    if site.described.cluster:
+        os.environ[CLUSTER_VARIABLE] = site.described.cluster
     return settings
 
 
@@ -59,8 +61,12 @@ def settings_of(site: SiteDescription, results: pathlib.Path) -> dict[str, Any]:
     environments = _environments(site)
     offered = [environment["name"] for environment in environments]
     mode = os.environ.get(MODE_VARIABLE)
-    if any(one.launcher == "smpirun" for one in described.partitions.values()):
-        from kappa.sites import smpirun  # noqa: F401, PLC0415  # ReFrame then knows the launcher
+    # ReFrame then knows the launcher.
+    launchers = {one.launcher for one in described.partitions.values()}
+    if "smpirun" in launchers:
+        from kappa.sites import smpirun  # noqa: F401, PLC0415
+    if "mpiexec.hydra" in launchers:
+        from kappa.sites import hydra  # noqa: F401, PLC0415
     names = environment_names(site.name)
     polling = {key: getattr(described, key) for key in ("poll_rate_min", "poll_rate_max")}
     return {
@@ -110,18 +116,32 @@ def _partition(site: SiteDescription, name: str, offered: list[str], names: Mapp
         "descr": stated.descr or name,
         "scheduler": stated.scheduler,
         "launcher": stated.launcher,
-        "access": [f"--partition={stated.slurm_partition or name}", *stated.access]
-        if stated.scheduler == "slurm"
+        # A job that Slurm ended has ended for ReFrame: run anew, as JobRequeue=1 has it, it would be nobody's.
+        # On one line: job scripts are short.
+        "access": [f"--partition={stated.slurm_partition or name} --no-requeue", *stated.access]
+        if stated.scheduler != "local"
         else stated.access,
         "environs": [one for listed in stated.environments if (one := names.get(listed, listed)) in offered],
         "max_jobs": stated.max_jobs,
         "features": site.features_of(name),
         "processor": msgspec.to_builtins(stated.processor) if stated.processor else _processor(stated.cores),
-        "sched_options": {"use_nodes_option": True, **msgspec.to_builtins(stated.sched_options)},
+        "sched_options": _scheduler_options(site, stated) if stated.scheduler != "local" else {},
         "prepare_cmds": stated.prepare_cmds,
         "extras": _partition_extras(stated),
         **_stated({"resources": options, "devices": devices if stated.gpu_arch else None}),
         **({"container_platforms": [{"type": stated.container}]} if stated.container else {}),
+    }
+
+
+def _scheduler_options(site: SiteDescription, stated: Partition) -> dict[str, Any]:
+    options = stated.sched_options
+    return {
+        "use_nodes_option": True,
+        **msgspec.to_builtins(options),
+        # Those that end no waiting are known without ReFrame's default.
+        "slurm_job_cancel_reasons": options.slurm_job_cancel_reasons,
+        # sacct alone does not look at the variable.
+        **({"slurm_multi_cluster_mode": [site.described.cluster]} if site.described.cluster else {}),
     }
 
 
@@ -175,12 +195,15 @@ def _environments(site: SiteDescription) -> list[dict[str, Any]]:
 
 def _environment(site: SiteDescription, name: str, stated: Environment) -> dict[str, Any]:
     extras = {key: msgspec.to_builtins(getattr(stated, key)) for key in _ENVIRONMENT_EXTRAS}
-    extras["build_dir"] = str(site.repository / stated.build_dir) if stated.build_dir else None
-    extras["hash_files"] = {
-        feature: [file for path in paths for file in _files(site.repository, path)]
+    extras["build_dir"] = str(site.base / stated.build_dir) if stated.build_dir else None
+    image = str(site.base / stated.image) if stated.image else None
+    hashed = {
+        feature: [file for path in paths for file in _files(site.base, path)]
         for feature, paths in stated.hash_files.items()
-    } or None
-    path = ":".join(str(site.repository / folder) for folder in stated.path)
+    }
+    of_image = {feature: [*hashed.get(feature, []), image] for feature in stated.features} if image else {}
+    extras["image"], extras["hash_files"] = image, {**hashed, **of_image} or None
+    path = ":".join(str(site.base / folder) for folder in stated.path)
     return {
         "name": name,
         "features": stated.features,
@@ -196,12 +219,12 @@ def _environment(site: SiteDescription, name: str, stated: Environment) -> dict[
     }
 
 
-def _files(repository: pathlib.Path, path: str) -> list[str]:
+def _files(base: pathlib.Path, path: str) -> list[str]:
     """What the pattern matches now, or itself."""
     if "*" not in path:
-        return [str(repository / path)]
-    base = pathlib.Path("/") if path.startswith("/") else repository
-    return sorted(map(str, base.glob(path.lstrip("/"))))
+        return [str(base / path)]
+    start = pathlib.Path("/") if path.startswith("/") else base
+    return sorted(map(str, start.glob(path.lstrip("/"))))
 
 
 def _pairs(variables: Mapping[str, str | int]) -> list[list[str]]:

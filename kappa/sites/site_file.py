@@ -6,18 +6,24 @@ from dataclasses import dataclass
 from typing import Any
 
 from kappa.fabrics.description import fabric_names
+from kappa.ground.clean_text import clean
+from kappa.ground.errors import InputError
+from kappa.ground.folders import base_of
 from kappa.ground.yaml_file import YamlFile, require_sound
 from kappa.ground.yaml_lines import Path
 from kappa.sites.consistency import check_environments, check_partition
 from kappa.sites.description import Partition, SiteFile
 from kappa.sites.fabric_partitions import put_fabrics
 from kappa.sites.facts import PROVIDERS
-from kappa.sites.places import SIMULATED_SITE
+from kappa.sites.formats import read_as_current
+from kappa.sites.places import fabrics_beside
 from kappa.sites.quarantine import check_quarantine
 from kappa.vocabulary.storage_targets import STORAGE_TARGETS, parallel, swept
 from spack_envs.installer import table
 
 FILE = "site.yaml"
+#: Of Slurm, whose commands all but sacct take the cluster from it.
+CLUSTER_VARIABLE = "SLURM_CLUSTERS"
 
 
 @dataclass(frozen=True)
@@ -33,9 +39,9 @@ class SiteDescription:
         return self.folder.resolve().name
 
     @property
-    def repository(self) -> pathlib.Path:
+    def base(self) -> pathlib.Path:
         """Where relative paths of the site begin."""
-        return self.folder.resolve().parents[1]
+        return base_of(self.folder)
 
     @property
     def environment_names(self) -> list[str]:
@@ -70,15 +76,19 @@ def describe(folder: pathlib.Path) -> SiteDescription:
 
     :raises InputError: it cannot be used; names the file, and of each problem the line, the key and what was expected.
     """
+    _require_description(folder)
     file = YamlFile(folder / FILE)
+    read_as_current(file)
+    require_sound([file])
     put_fabrics(file, folder)
     _put_defaults(file)
     by_fact = frozenset(_put_facts(file, folder))
     described = file.decode(SiteFile)
     require_sound([file])
     known = [*described.environments, *table.names()]
+    with_image = [name for name, one in described.environments.items() if one.image]
     for name, partition in described.partitions.items():
-        check_partition(file, name, partition, known, by_fact)
+        check_partition(file, name, partition, known, by_fact, with_image)
     _check_predictions(file, folder, described)
     check_environments(file, described)
     if described.quarantine:
@@ -89,11 +99,18 @@ def describe(folder: pathlib.Path) -> SiteDescription:
     return SiteDescription(folder, described, by_fact)
 
 
+def _require_description(folder: pathlib.Path) -> None:
+    if not (folder / FILE).exists() and (folder / "settings.py").is_file():
+        raise InputError(
+            f"{clean(str(folder))}: expected {FILE}; a site of Kappa 0.1.0 was code in settings.py, since then {FILE}"
+            " says what there is, and settings.py is the same everywhere (docs/site.md)"
+        )
+
+
 def _check_predictions(file: YamlFile, folder: pathlib.Path, described: SiteFile) -> None:
-    """The fabrics by which partitions are predicted are there; a folder without the simulated site cannot tell."""
-    fabrics = folder.resolve().parent / SIMULATED_SITE / "fabrics"
-    for name, partition in described.partitions.items() if fabrics.is_dir() else ():
-        if partition.predicted_by is not None:
+    """The fabrics by which partitions are predicted are there; without a simulated site nothing can tell."""
+    for name, partition in described.partitions.items():
+        if partition.predicted_by is not None and (fabrics := fabrics_beside(folder)):
             at = ("partitions", name, "predicted_by")
             file.require_known(at, partition.predicted_by, fabric_names(fabrics), "fabric")
 
@@ -129,7 +146,7 @@ def _put_facts(file: YamlFile, folder: pathlib.Path) -> list[Path]:
     provider = file.value.get("facts") if isinstance(file.value, Mapping) else None
     facts: dict[str, Any] = {}
     if provider is not None and file.require_known(("facts",), provider, PROVIDERS, "provider of facts"):
-        facts = PROVIDERS[provider](folder.resolve().parents[1])
+        facts = PROVIDERS[provider](base_of(folder))
     places: list[Path] = []
 
     def put(value: Any, path: Path) -> Any:

@@ -21,9 +21,14 @@ _STRESS_NG = (0, 15)
 _BUILT = ("emt-build", "sweep-build")
 _MEASURED = ("network", "collectives", "links", "cores", "compute", PATTERNS, MPI_BEHAVIOUR)
 
+#: Container runtimes as ReFrame calls them, by their commands; those that users may run first.
+CONTAINERS = {"apptainer": "Apptainer", "singularity": "Singularity", "sarus": "Sarus", "shifter": "Shifter"}
+#: What builds programs, by which Spack's externals are found.
+BUILDERS = ("mpicc", "mpicxx", "cmake", "c++", "gcc", "g++", "gfortran")
+
 #: The programs that the probe looks for.
 PROGRAMS = sorted(
-    {program for programs in OF_FEATURE.values() for program in programs} | {"mpicc", "mpicxx", "cmake", "c++", "srun"}
+    {program for programs in OF_FEATURE.values() for program in programs} | {*CONTAINERS, *BUILDERS, "srun"}
 )
 
 

@@ -8,8 +8,9 @@ from msgspec import Struct, json, structs
 from kappa.ground.node_lists import folded
 from kappa.survey import cpus
 from kappa.survey.kinds import Part
+from kappa.survey.memory_channels import memory_gb_per_s
 from kappa.survey.probe import Adapter, Probe
-from kappa.survey.slurm import CONFIG, MPI_TYPES, NODES, PARTITIONS, TOPOLOGY, Switch
+from kappa.survey.slurm import CONFIG, MPI_TYPES, NODES, PARTITIONS, TOPOLOGY, SlurmPartition, Switch, keeps_accounting
 from kappa.survey.storage import FileSystem, file_systems
 
 _INFINIBAND = "InfiniBand"
@@ -48,6 +49,12 @@ class Told(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     programs: dict[str, str]
     versions: dict[str, str]
     memlock: str
+    modules: list[str] = []
+    """Those of MPI libraries, compilers and benchmarks that there are to load."""
+    hwloc: dict[str, int] = {}
+    """What it counts on the node, by type of object; empty where it is not there."""
+    memory_gb_per_s: float | None = None
+    """Of all channels at the highest speed that the maker states."""
 
 
 class FoundPart(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -69,6 +76,8 @@ class FoundPart(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     switches: int
     told: Told | None
     why_not_told: str = ""
+    longest_s: int | None = None
+    """What Slurm gives a job of the partition, ``None`` without a limit."""
 
 
 class Login(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -96,6 +105,15 @@ class Survey(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     access: list[str]
     path: list[str]
     parts: dict[str, FoundPart]
+    sacct_fails: str = ""
+    """Why it does not tell how jobs go, where Slurm keeps accounts; empty where it does."""
+
+    @property
+    def why_squeue(self) -> str:
+        """Why jobs are asked for with ``scheduler: squeue``; empty where accounting tells of them."""
+        if keeps_accounting(self.accounting):
+            return self.sacct_fails
+        return f"{CONFIG}: AccountingStorageType={self.accounting}"
 
 
 class Fact(NamedTuple):
@@ -104,6 +122,7 @@ class Fact(NamedTuple):
     source: str
 
 
+_OF_PARTITION = ("slurm_partition", "whole", "most_nodes", "longest_s")
 _BUILDERS = ("cmake", "c++", "mpicxx")
 _HEADERS = ("nlohmann/json.hpp", "CLI/CLI.hpp", "Eigen/Dense")
 
@@ -136,6 +155,9 @@ def told(probes: Sequence[Probe], login: Probe | None) -> Told:
         programs={name: place for name, place in node.programs.items() if all(name in one.programs for one in probes)},
         versions=dict(node.versions),
         memlock=node.limits.get("memlock", ""),
+        modules=[name for name in node.modules if all(name in one.modules for one in probes)],
+        hwloc=dict(node.hwloc),
+        memory_gb_per_s=memory_gb_per_s(node),
     )
 
 
@@ -159,7 +181,7 @@ def _gpus(node: Probe) -> Gpus | None:
     )
 
 
-def found_part(part: Part, switches: Sequence[Switch], most_nodes: int | None, seen: Told | str) -> FoundPart:
+def found_part(part: Part, switches: Sequence[Switch], limits: SlurmPartition, seen: Told | str) -> FoundPart:
     """``seen``: what its nodes told, or why they told nothing."""
     first = part.nodes[0]
     names = {node.name for node in part.nodes}
@@ -170,7 +192,8 @@ def found_part(part: Part, switches: Sequence[Switch], most_nodes: int | None, s
         out_of_service=folded(node.name for node in part.nodes if not node.usable),
         whole=part.whole,
         options=None if part.options is None else list(part.options),
-        most_nodes=most_nodes,
+        most_nodes=limits.most_nodes,
+        longest_s=limits.longest_s,
         sockets=first.sockets,
         cores_per_socket=first.cores_per_socket,
         threads_per_core=first.threads_per_core,
@@ -192,7 +215,7 @@ def login_of(probe: Probe | None, nodes: Sequence[Probe], environment: Mapping[s
         shares_machine=bool(probe and nodes and all(node.boot_id == probe.boot_id for node in nodes)),
         can_build=not lacks,
         lacks_to_build=lacks,
-        modules_system="lmod" if lmod else "tmod4" if tcl else "nomod",
+        modules_system="lmod" if lmod else "envmod" if tcl else "nomod",
         modules=[name for name in environment.get("LOADEDMODULES", "").split(":") if name],
     )
 
@@ -206,7 +229,7 @@ def _facts(survey: Survey) -> Iterator[tuple[str, str, str]]:
     sources = {
         "cluster": CONFIG, "slurm": CONFIG, "mpi_default": CONFIG, "task_plugin": CONFIG, "accounting": CONFIG,
         "mpi_types": MPI_TYPES, "leaf_switches": TOPOLOGY, "unreachable": PARTITIONS, "access": "--access",
-        "path": "--path",
+        "sacct_fails": "sacct", "path": "--path",
     }  # fmt: skip
     for name, source in sources.items():
         yield name, _shown(getattr(survey, name)), source
@@ -215,7 +238,7 @@ def _facts(survey: Survey) -> Iterator[tuple[str, str, str]]:
     for title, part in survey.parts.items():
         for field in structs.fields(FoundPart):
             if field.name != "told":
-                source = PARTITIONS if field.name in ("slurm_partition", "whole", "most_nodes") else NODES
+                source = PARTITIONS if field.name in _OF_PARTITION else NODES
                 source = TOPOLOGY if field.name == "switches" else source
                 yield f"{title}.{field.name}", _shown(getattr(part, field.name)), source
         if part.told:

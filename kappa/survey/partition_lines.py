@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from kappa.survey.features import (
+    CONTAINERS,
     ENVIRONMENT,
     gpus_by_slurm,
     partition_features,
@@ -11,10 +12,10 @@ from kappa.survey.features import (
     storage_targets,
     whole_gpus,
 )
-from kappa.survey.found import FoundPart, Survey
+from kappa.survey.found import FoundPart, Survey, Told
 from kappa.survey.lines import Line, ask
 from kappa.survey.mpi import mpi_of
-from kappa.survey.slurm import NODES, PARTITIONS, TOPOLOGY
+from kappa.survey.slurm import CHECKS_ASK_S, NODES, PARTITIONS, TOPOLOGY, UNSTATED_MEMORY_MIB, max_time
 from kappa.survey.yaml_text import flow
 from kappa.vocabulary.storage_targets import OF_ONE_NODE
 
@@ -51,9 +52,15 @@ def partition_lines(title: str, part: FoundPart, survey: Survey) -> Iterator[Lin
         )
     if access := [*(part.options or ()), *survey.access]:
         yield Line(2, f"access: {flow(access)}", "--access" if survey.access else f"{NODES}: features")
+    if survey.why_squeue:
+        yield Line(2, "scheduler: squeue", survey.why_squeue)
+    if part.longest_s is not None and part.longest_s < CHECKS_ASK_S:
+        yield Line(2, f"max_time: {max_time(part.longest_s)}", f"{PARTITIONS}: MaxTime, checks ask for more")
     yield Line(2, f"environments: [{ENVIRONMENT}]")
     if told and mpi_of(told, survey).launcher:
         yield Line(2, f"launcher: {mpi_of(told, survey).launcher}", mpi_of(told, survey).why)
+    if told and (runtime := next((CONTAINERS[one] for one in CONTAINERS if one in told.programs), None)):
+        yield Line(2, f"container: {runtime}", f"{probe}: PATH")
     yield from _cpus(part, probe)
     yield Line(2, f"features: {flow(partition_features(survey, part))}")
     if ways := placements(part):
@@ -70,7 +77,9 @@ def partition_lines(title: str, part: FoundPart, survey: Survey) -> Iterator[Lin
 def _cpus(part: FoundPart, probe: str) -> Iterator[Line]:
     told = part.told
     if told:
-        yield Line(2, f"{told.cpu_key}: {flow(told.processor)}", f"{probe}: lscpu")
+        yield Line(2, f"{told.cpu_key}: {flow(told.processor)}", f"{probe}: lscpu{' and hwloc' * bool(told.hwloc)}")
+        if other := _otherwise_by_hwloc(told):
+            yield Line(2, f"# {other}: which is right? Look at the firmware and at cores that are off.")
         yield Line(2, f"memory_gib_per_node: {flow(told.memory_gib)}", f"{probe}: MemTotal")
         if told.peak_gflops_per_core:
             why = "stated clock x operations a cycle" + (f", under {told.hypervisor}" if told.hypervisor else "")
@@ -90,7 +99,18 @@ def _cpus(part: FoundPart, probe: str) -> Iterator[Line]:
             "num_cpus_per_socket": part.cores_per_socket * threads,
         }
         yield Line(2, f"processor: {flow(shape)}", NODES)
-    yield Line(2, f"memory_gib_per_node: {flow(round(part.memory_mib / 1024, 1))}", NODES)
+    if part.memory_mib > UNSTATED_MEMORY_MIB:
+        yield Line(2, f"memory_gib_per_node: {flow(round(part.memory_mib / 1024, 1))}", NODES)
+
+
+def _otherwise_by_hwloc(told: Told) -> str:
+    """What hwloc counts otherwise than lscpu."""
+    by_lscpu = {"core": told.cores, "numanode": told.numa_domains}
+    return ", ".join(
+        f"lscpu counts {number} of {name}, hwloc {told.hwloc[name]}"
+        for name, number in by_lscpu.items()
+        if told.hwloc.get(name, number) != number
+    )
 
 
 def _gpus(title: str, part: FoundPart, probe: str) -> Iterator[Line]:

@@ -10,6 +10,8 @@ from kappa.survey.records import SurveyError
 
 _LABEL = re.compile(r"^ *(\d+): ?(.*)$")
 _SECTION = re.compile(r"^## (\w+)$")
+# `gcc/12.2(default)`, no folder of modules and no heading.
+_MODULE = re.compile(r"([\w.+-]+(?:/[\w.+-]+)*)(?:\(\w+\))?")
 _OCTAL = re.compile(r"\\([0-7]{3})")
 
 
@@ -68,7 +70,10 @@ class Striping(NamedTuple):
 
 
 class Probe(NamedTuple):
-    """``folders``: those that the user may write to, each with what identifies it on this kernel, DEVICE:INODE."""
+    """``folders``: those that the user may write to, each with what identifies it on this kernel, DEVICE:INODE.
+
+    ``hwloc``: how many objects of a type it counts on the node; empty where it is not there.
+    """
 
     name: str
     boot_id: str
@@ -89,6 +94,8 @@ class Probe(NamedTuple):
     programs: Mapping[str, str]
     versions: Mapping[str, str]
     headers: tuple[str, ...]
+    modules: tuple[str, ...] = ()
+    hwloc: Mapping[str, int] = {}
 
 
 def script() -> str:
@@ -139,6 +146,8 @@ def parse(text: str) -> Probe:
         dict(_split(line, "|") for line in sections["programs"] if "|" in line),
         {name: said for name, said in _named(sections["versions"]) if name != "header"},
         tuple(said for name, said in _named(sections["versions"]) if name == "header"),
+        tuple(match[1] for line in sections.get("modules", ()) if (match := _MODULE.fullmatch(line.strip()))),
+        {key: int(said) for key, said in _pairs(sections.get("hwloc", ())).items() if said.isdecimal()},
     )
 
 

@@ -9,6 +9,8 @@ from kappa.ground.errors import InputError
 
 # A value may hold blanks, as the reason of a drained node; a key never does.
 _KEY = re.compile(r"(?:^|(?<=\s))([A-Za-z][A-Za-z0-9_:/]*)=")
+# Who drained a node may have written anything; Slurm puts the user and the time behind it.
+_REASON = re.compile(r"(?<=\sReason=).*?\[[^\]\s]+@\d{4}-\d\d-\d\dT[\d:]+\]")
 #: What scontrol writes for nothing.
 NOTHING = ("(null)", "N/A", "n/a", "None", "NONE", "")
 
@@ -26,7 +28,8 @@ def records(text: str, command: str, first: str) -> list[dict[str, str]]:
     """
     found = []
     for number, line in enumerate(clean(text).splitlines(), 1):
-        keys = list(_KEY.finditer(line))
+        said = _REASON.search(line)
+        keys = [key for key in _KEY.finditer(line) if not said or not said.start() <= key.start() < said.end()]
         if not keys:
             continue
         if keys[0][1] != first:

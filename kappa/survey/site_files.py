@@ -6,6 +6,8 @@ What could not be found is marked ``FILL IN``; until that is done the verdict is
 import datetime
 from collections.abc import Iterator
 
+from kappa.ground.node_lists import folded
+from kappa.sites.formats import CURRENT, KEY
 from kappa.survey.expectations import expected, not_provided, scales_left_out
 from kappa.survey.features import (
     ENVIRONMENT,
@@ -18,6 +20,7 @@ from kappa.survey.lines import MARK, Line, ask
 from kappa.survey.mpi import mpi_of
 from kappa.survey.partition_lines import partition_lines
 from kappa.survey.slurm import CONFIG
+from kappa.survey.spack_externals import PACKAGES, external_lines
 from kappa.survey.theory import Reference, references
 from kappa.survey.yaml_text import flow
 from kappa.vocabulary.checks import families as known_families
@@ -39,6 +42,8 @@ def site_files(name: str, survey: Survey, date: datetime.date) -> dict[str, str]
         "expected.yaml": _text(_expected(survey)),
         "settings.py": SETTINGS,
     }
+    if externals := external_lines(survey):
+        found[PACKAGES] = _text(iter(externals))
     return found | _references(name, survey, date)
 
 
@@ -57,6 +62,7 @@ def _site(name: str, survey: Survey) -> Iterator[Line]:
         f"# Written by `kappa site new {name}`: each value with where it comes from; docs/site.md says what it means.",
     )
     yield Line(0, f"descr: {flow(f'cluster {survey.cluster}, Slurm {survey.slurm}')}", CONFIG)
+    yield Line(0, f"{KEY}: {CURRENT}")
     if survey.login.modules_system != "nomod":
         yield Line(0, f"modules_system: {survey.login.modules_system}", "environment of this machine")
     if survey.unreachable:
@@ -96,9 +102,13 @@ def _environment(name: str, survey: Survey) -> Iterator[Line]:
     if "osu" not in features:
         yield ask(
             2,
-            "the OSU Micro-Benchmarks are not on PATH of the nodes: `kappa site new --path FOLDER`, or Spack's "
-            "environment `app` (docs/spack.md)",
+            "the OSU Micro-Benchmarks are not on PATH of the nodes: `kappa site new --path FOLDER`, a module of them "
+            "that is loaded before it, or Spack's environment `mpi-io` (docs/spack.md)",
         )
+    others = [name for name in told.modules if name not in survey.login.modules] if told else []
+    if told and others:
+        yield Line(1, "# Modules for more environments: each a name with `features`, and `modules` of these.")
+        yield Line(1, f"# {' '.join(others)}", f"probe of {folded(told.by)}: module avail")
 
 
 def _expected(survey: Survey) -> Iterator[Line]:

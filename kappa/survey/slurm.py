@@ -15,13 +15,19 @@ TOPOLOGY = "scontrol show topology"
 CONFIG = "scontrol show config"
 MPI_TYPES = "srun --mpi=list"
 
+#: What a check asks for unless it says more, s: ``time_limit`` of the base of all checks.
+CHECKS_ASK_S = 600
+#: MiB of memory that Slurm has for a node of which slurm.conf says nothing.
+UNSTATED_MEMORY_MIB = 1
 #: Flags of a state, or states, in which a node takes no job.
 _OUT = {
     "DOWN", "DRAIN", "DRAINED", "DRAINING", "FAIL", "FAILING", "ERROR", "MAINT", "MAINTENANCE", "NOT_RESPONDING",
-    "POWERED_DOWN", "POWERING_DOWN", "POWER_DOWN", "REBOOT_REQUESTED", "REBOOT_ISSUED", "REBOOT", "UNKNOWN", "RESERVED",
+    "POWERING_DOWN", "POWER_DOWN", "REBOOT_REQUESTED", "REBOOT_ISSUED", "REBOOT", "UNKNOWN", "RESERVED",
     "INVAL", "INVALID_REG", "NO_RESPOND",
 }  # fmt: skip
 _FUTURE = "FUTURE"
+# Slurm powers such a node up for a job, which takes minutes.
+_ASLEEP = "POWERED_DOWN"
 
 
 class Gres(NamedTuple):
@@ -54,7 +60,8 @@ class Node(NamedTuple):
 
     @property
     def idle(self) -> bool:
-        return self.usable and "IDLE" in self.state
+        """Awake, too."""
+        return self.usable and "IDLE" in self.state and _ASLEEP not in self.state
 
 
 class SlurmPartition(NamedTuple):
@@ -153,12 +160,23 @@ def parse_config(text: str) -> dict[str, str]:
     return {name.strip(): value.strip() for name, sign, value in pairs if sign and re.fullmatch(r"\w+", name.strip())}
 
 
+def keeps_accounting(storage_type: str) -> bool:
+    """Whether Slurm keeps jobs' accounts, by ``AccountingStorageType``: without, 23.11 and later say ``(null)``."""
+    return storage_type not in NOTHING and not storage_type.endswith("/none")
+
+
 def parse_mpi_types(text: str) -> tuple[str, ...]:
     """The plug-ins of ``srun --mpi=list``: a word on each line (since 21.08), or after ``srun: `` (before)."""
     lines = [line.strip().removeprefix("srun: ").strip() for line in clean(text).splitlines()]
     types = [line for line in lines if re.fullmatch(r"[a-z][\w-]*", line)]
     versions = [word for line in lines for word in re.findall(r"\bpmix_v\d+\b", line)]
     return tuple(dict.fromkeys(word for word in [*types, *versions] if word != "none"))
+
+
+def max_time(limit_s: int) -> str:
+    """A partition's limit as ``max_time`` of site.yaml has it: whole hours or minutes, else seconds."""
+    unit, unit_s = next(one for one in (("h", 3600), ("m", 60), ("s", 1)) if limit_s % one[1] == 0)
+    return f"{limit_s // unit_s}{unit}"
 
 
 def _state(said: str) -> frozenset[str]:

@@ -12,12 +12,17 @@ from kappa.survey.found import FoundPart, Survey
 from kappa.vocabulary.checks import catalogue
 
 _MB_PER_GBIT = 125.0
+_MB_PER_GB = 1000.0
 _EVERYWHERE = (
     "every node is in service, equal to the others, NTP keeps clocks within milliseconds, and a full file system stops "
     "jobs"
 )
 _SAME = "the solution does not depend on the number of ranks"
 _PEAK = "stated clock x double-precision operations a cycle x cores; half of it, as wide vectors lower the clock"
+_MEMORY = (
+    "sockets x channels x transfers a second x 8 bytes, all channels populated at the maker's highest speed; half of "
+    "it, as STREAM does not count what a store reads first: fewer or slower memory modules are something to look at"
+)
 _LINK = "half of the link's stated rate, each way"
 _LOSS = (
     "credits of InfiniBand let no buffer overflow, so what is lost was damaged; one packet in 10 000 is room for a "
@@ -82,6 +87,8 @@ def _of_part(place: str, part: FoundPart, survey: Survey) -> Iterator[Reference]
         one_node = ("$partition", "scale"), (place, "one_node")
         yield Reference("Hpl", *one_node, "gflops", peak, -0.5, None, _PEAK)
         yield Reference("Hpl", *one_node, "fraction_of_peak", 1, -0.5, None, _PEAK)
+    if told.memory_gb_per_s and not told.hypervisor:
+        yield from _of_memory(place, told.memory_gb_per_s * _MB_PER_GB, told.numa_domains)
     if told.link_gbit_per_s and part.count > 1:
         rate = told.link_gbit_per_s * _MB_PER_GBIT
         two_nodes = ("$partition", "placement"), (place, "two_nodes")
@@ -90,3 +97,13 @@ def _of_part(place: str, part: FoundPart, survey: Survey) -> Iterator[Reference]
         yield Reference("NodeLinks", *on_nodes, "slowest_node_bandwidth", 2 * rate, -0.5, None, _LINK)
     if told.link == "InfiniBand":
         yield Reference("PairSweep", *on_nodes, "worst_loss", 0, None, 0.01, _LOSS)
+
+
+def _of_memory(place: str, node: float, domains: int) -> Iterator[Reference]:
+    """``node``: MB/s of all its memory, of which each NUMA domain has an equal part."""
+    of_node = {("Stream", "one_node"): "triad", ("NodeSweep", "each_node"): "slowest_node_triad"}
+    of_domain = {("StreamNuma", "one_node"): "local_triad", ("NumaMatrix", "each_node"): "local_triad"}
+    for metrics, parts in [(of_node, 1), *([(of_domain, domains)] if domains > 1 else [])]:
+        for (check, scale), metric in metrics.items():
+            rate = round(node / parts, 1)
+            yield Reference(check, ("$partition", "scale"), (place, scale), metric, rate, -0.5, None, _MEMORY)

@@ -75,7 +75,14 @@ class PartitionExtras(Struct, forbid_unknown_fields=True, frozen=True, kw_only=T
     nodes: Annotated[Count, _said("number of nodes; a node fewer is a failure", "every check")]
     max_pending_time: Annotated[
         Annotated[str, Meta(pattern=r"^(\d+d)?(\d+h)?(\d+m)?(\d+s)?$", min_length=2)] | None,
-        _said("a job that waits for longer fails, for instance `10m`", "every check"),
+        _said("a job that waits for longer is cancelled, and the run INCOMPLETE, for instance `10m`", "every check"),
+    ] = None
+    max_time: Annotated[
+        Annotated[str, Meta(pattern=r"^(\d+d)?(\d+h)?(\d+m)?(\d+s)?$", min_length=2)] | None,
+        _said(
+            "no job asks for longer, as `30m`: Slurm's MaxTime or MaxWall; a case that takes longer is skipped",
+            "every check",
+        ),
     ] = None
     slurm_partition: Annotated[str | None, _said("the partition's name in Slurm, if it differs", "PartitionState")] = (
         None
@@ -166,9 +173,7 @@ class PartitionExtras(Struct, forbid_unknown_fields=True, frozen=True, kw_only=T
         ),
     ] = None
     rails: Annotated[
-        Annotated[
-            list[Annotated[str, Meta(pattern=r"^[A-Za-z][\w.-]*(:[0-9]+)?$")]], Meta(min_length=2, max_length=64)
-        ]
+        Annotated[list[Annotated[str, Meta(pattern=r"^[A-Za-z][\w.-]*(:[0-9]+)?$")]], Meta(min_length=2, max_length=64)]
         | None,
         _said(
             "`[mlx5_0:1, mlx5_1:1]`: the adapters of each node that are alike, ports of RDMA adapters or network "
@@ -278,6 +283,16 @@ class EnvironmentExtras(Struct, forbid_unknown_fields=True, frozen=True, kw_only
             "compiler of MPI on every node",
             "SoftwareInventory",
         ),
+    ] = []
+    image: Annotated[
+        str | None,
+        _said(
+            "of a container, in which its programs lie, as `/apps/kappa.sif`: see [containers](#containers)",
+            "every check of its programs",
+        ),
+    ] = None
+    image_options: Annotated[
+        list[str], _said("more options of `apptainer exec`, as `[--bind, /var/spool/slurmd]`", "the same")
     ] = []
     mpi_version: Annotated[str | None, _said("command, by default `mpirun --version`", "provenance")] = None
     hash_files: Annotated[

@@ -170,11 +170,12 @@ NODE_FACTS = {
         "header or library that builds need", Rule.THERE, hint="install the development package on the node"
     ),
     "user.*": Fact("the job's user: name, numbers, groups, home, shell", Rule.EQUAL, hint=_NAMES),
-    "lookup.slowest_ms": Fact("longest time to resolve the name of a node", Rule.MUCH, "ms", _NAMES),
+    "lookup.median_ms": Fact("time to resolve the name of a node", Rule.MUCH, "ms", _NAMES),
+    "lookup.names": Fact("how many names of nodes it looks up", Rule.EQUAL, hint=_NAMES),
     "way.*": Fact(
         "why nothing is sent to another node of the job", Rule.NONE, hint="look at the node's routes (`ip route`)"
     ),
-    "host.*": Fact("address of another node of the job", Rule.EQUAL, hint=_NAMES),
+    "host.*": Fact("address of another node of the job, of more than 64 that of 64", Rule.EQUAL, hint=_NAMES),
 }
 
 # What not every machine has -> the facts by which a node tells of it.

@@ -92,6 +92,20 @@ def as_json(cases: list[dict]) -> str:
     return "{\n" + ",\n".join(lines) + "\n}\n"
 
 
+def _checks_file() -> pathlib.Path:
+    return pathlib.Path(checks.__file__).parent / checks.FILE
+
+
+def renew(cases: list[dict]) -> None:
+    """Write ``checks.json`` before all else: the sites of which pages tell are held against it, and may name what is
+    new already."""
+    described = as_json(cases)
+    if not _checks_file().is_file() or _checks_file().read_text(encoding="utf-8") != described:
+        write_atomically(_checks_file(), described, 0o644)
+    for known in (checks.catalogue, checks.uncatalogued, checks.families):
+        known.cache_clear()
+
+
 def generated(cases: list[dict]) -> dict[pathlib.Path, str]:
     """Every file that is made from the suite, with the text that it has to have.
 
@@ -100,7 +114,7 @@ def generated(cases: list[dict]) -> dict[pathlib.Path, str]:
     """
     described = as_json(cases)
     known = checks.decoded(described.encode())
-    wanted = {pathlib.Path(checks.__file__).with_name(checks.FILE): described}
+    wanted = {_checks_file(): described}
     of_file = {
         "docs/catalogue.md": {CATALOGUE: tables.as_markdown([HEADER, *rows(cases)])},
         "docs/site.md": tables.of_site(known),
@@ -136,7 +150,10 @@ def main() -> int:
     parser.add_argument("--check", action="store_true", help="write nothing; status 1 when a file is out of date")
     options = parser.parse_args()
     try:
-        wanted = generated(described_cases())
+        cases = described_cases()
+        if not options.check:
+            renew(cases)
+        wanted = generated(cases)
     except (ValueError, InputError) as err:
         sys.exit(str(err))
     stale = [path for path, text in wanted.items() if not path.is_file() or path.read_text(encoding="utf-8") != text]

@@ -64,9 +64,7 @@ def _entry(name, cls, offers):
     real = set() if cls.on_fabrics else {NODES_THAT_EXIST}
     missing = min(
         (
-            sorted(
-                (alternative - partition) | (real if SIMULATED in partition else set()) | (set(choice) - environ)
-            )
+            sorted((alternative - partition) | (real if SIMULATED in partition else set()) | (set(choice) - environ))
             for alternative in alternatives
             for choice in feature_choices(cls.needs_environ)
             for partition, environ in offers

@@ -12,19 +12,27 @@ import reframe.utility.typecheck as typ
 from reframe.core.exceptions import ReframeError, SanityError
 from reframe.core.runtime import runtime
 
-from kappa.ground.bounded_file import read_text
+from kappa.ground.bounded_file import read_bytes, read_text
 from kappa.vocabulary.features import SIMULATED
 from kappa.vocabulary.modes import FULL, MODES
 from reframe_checks.base.case_register import Registered
 from reframe_checks.base.evidence import Evidence
 from reframe_checks.base.hang_watch import HangWatch
+from reframe_checks.base.in_image import InImage
+from reframe_checks.base.job_limit import wait_at_limit
 from reframe_checks.base.launching import Launching
 from reframe_checks.base.load_watch import LoadWatch
 from reframe_checks.base.parameters import Parameters
+from reframe_checks.base.patient_slurm import outlast_slurm
 from reframe_checks.base.provenance import Provenance
 from reframe_checks.base.references import References
-from reframe_checks.base.reframe_internals import look_for_who_is_warned_only_to_warn, require_tested
+from reframe_checks.base.reframe_internals import (
+    ask_slurm_less,
+    look_for_who_is_warned_only_to_warn,
+    require_tested,
+)
 from reframe_checks.base.same_allocation import SameAllocation
+from reframe_checks.base.sees_folder import SeesFolder
 from reframe_checks.base.simulated import Simulated
 from reframe_checks.base.spack import SpackPrograms
 from reframe_checks.base.stated_cost import StatedCost
@@ -34,6 +42,9 @@ from reframe_checks.parsers.errors import ParseError
 
 require_tested(rfm.VERSION)
 look_for_who_is_warned_only_to_warn()
+ask_slurm_less()
+outlast_slurm()
+wait_at_limit()
 
 # Modes in which a check runs unless it says otherwise; a check tags itself for the others.
 EVERY_MODE = ("nightly", "acceptance")
@@ -47,8 +58,8 @@ def feature_choices(needs):
 
 
 class SystemCheck(
-    rfm.RunOnlyRegressionTest, Parameters, Strictness, References, Evidence, Provenance, Tuning, LoadWatch, HangWatch,
-    SameAllocation, Simulated, Launching, Registered, StatedCost,
+    rfm.RunOnlyRegressionTest, InImage, Parameters, Strictness, References, Evidence, Provenance, Tuning, LoadWatch,
+    HangWatch, SameAllocation, Simulated, Launching, Registered, StatedCost, SeesFolder,
     special=True,
 ):  # fmt: skip
     """A run-only check of the system itself, which runs no program of an environment.
@@ -129,6 +140,8 @@ class SystemCheck(
         self.partition_size = extras.get("nodes", 0)
         if "max_pending_time" in extras:
             self.max_pending_time = extras["max_pending_time"]
+        if "max_time" in extras:
+            self.no_longer_than(extras["max_time"])
         scale = self.chosen_scale()
         if scale is None:
             return
@@ -163,8 +176,10 @@ class SystemCheck(
             raise SanityError(f"no figure from {', '.join(sorted(missing))}")
         return True
 
+    # After what the plug-ins of every check add, and before what a leaf does.
     @rfmb.run_before("run")
     def repeat_command(self):
+        self.commands_of_job = list(self.prerun_cmds)
         command = " ".join([self.launch_command(), self.executable, *self.executable_opts])
         self.postrun_cmds = [*self.postrun_cmds, *[command] * (self.repeats - 1)]
 
@@ -177,14 +192,25 @@ class SystemCheck(
 
     def output_text(self, name=None):
         """The text of the job's standard output, or of the file ``name`` in the stage folder, which is then kept."""
-        path = pathlib.Path(self.stagedir) / (name or str(self.stdout))
-        if name:
-            # Figures have to be provable later. ReFrame copies what is there, and leaves the stage of a failed check.
-            self.keep_files = [*self.keep_files, name]
+        if not name:
+            return self.what_is_in(str(self.stdout), read_text, errors="replace")
+        return self.what_is_in(self.kept(name), read_text, errors="replace")
+
+    def output_bytes(self, name):
+        """What is in the file ``name`` in the stage folder, which is then kept."""
+        return self.what_is_in(self.kept(name), read_bytes)
+
+    def kept(self, name):
+        """``name``, a file in the stage folder that ReFrame shall keep: figures have to be provable later."""
+        # ReFrame copies what is there, and leaves the stage of a failed check.
+        self.keep_files = [*self.keep_files, name]
+        return name
+
+    def what_is_in(self, name, read, **how):
         try:
-            return read_text(path, MAX_OUTPUT_BYTES, errors="replace")
+            return read(pathlib.Path(self.stagedir, name), MAX_OUTPUT_BYTES, **how)
         except OSError as err:
-            raise SanityError(f"cannot read {path.name}: {err.strerror}") from err
+            raise SanityError(f"cannot read {name}: {err.strerror}") from err
 
     def parsed(self, parse, text, **kwargs):
         """``parse(text)``, with a parser's complaint made the reason why the check failed."""

@@ -4,11 +4,17 @@ All is written through the structures of ``kappa.record.evidence``, by which rep
 fails the check that records it, by name.
 """
 
+import pathlib
+
+import numpy as np
 import reframe as rfm
 import reframe.core.builtins as rfmb
 import reframe.utility.typecheck as typ
+from reframe.core.runtime import runtime
 
-from kappa.record.evidence import Curve, Figures, HeatMap, Matrix, Measurement, PerNode, written
+from kappa.record.evidence import Curve, Figures, HeatMap, Measurement, PerNode, written
+from kappa.record.matrices import recorded
+from kappa.record.raw_output import MATRICES
 
 
 class Evidence(rfm.RegressionTestPlugin):
@@ -28,6 +34,11 @@ class Evidence(rfm.RegressionTestPlugin):
         """All of it, by the names of the variables."""
         names = [name for name in Measurement.__struct_fields__ if name not in Figures.__struct_fields__]
         return {name: getattr(self, name) for name in names}
+
+    @property
+    def matrix_folder(self):
+        """For the files of large matrices: beside the session's raw output, which is removed one day."""
+        return pathlib.Path(runtime().output_prefix).parent / MATRICES
 
     def record_curve(self, name, x, y, points, gated):
         """Keep a whole curve.
@@ -52,9 +63,10 @@ class Evidence(rfm.RegressionTestPlugin):
         """Keep one figure for each node: mapping node -> value."""
         self.per_node = {**self.per_node, metric: written(PerNode(unit, dict(sorted(values.items()))))}
 
-    def record_matrix(self, name, unit, nodes, values):
-        """Keep a figure for each pair of nodes: a row for each node."""
-        self.matrices = {**self.matrices, name: written(Matrix(unit, nodes, values))}
+    def record_matrix(self, name, unit, nodes, values, of="nodes"):
+        """Keep a figure for each pair of nodes, or of groups of them: n x n, NaN where there is none."""
+        values = np.array(values, dtype=float)
+        self.matrices = {**self.matrices, name: written(recorded(unit, nodes, values, self.matrix_folder, of))}
 
     def record_findings(self, findings):
         """Keep what speaks against nodes, links and switches; the strongest becomes the operator's hint."""

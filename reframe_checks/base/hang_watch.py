@@ -7,8 +7,8 @@ another reason, as its time limit, is no node's fault.
 
 import contextlib
 import os
-import subprocess
-import time
+import pathlib
+import re
 
 import reframe as rfm
 import reframe.core.builtins as rfmb
@@ -16,21 +16,41 @@ import reframe.utility.typecheck as typ
 from reframe.core.exceptions import SanityError
 from reframe.core.logging import getlogger
 
+from kappa.ground.bounded_file import read_end
+from kappa.ground.clean_text import clean, one_line
 from kappa.record.evidence import RANK_CRASHED, Finding
+from reframe_checks.base.first_nodes import FIRST_NODES, nodes_down
 from reframe_checks.base.job_files import in_stage, runs_in_slurm, sourced
+from reframe_checks.base.many_nodes import FOLDER
+from reframe_checks.base.patient_slurm import end_unseen, ended_with
+from reframe_checks.base.provenance import PROVENANCE_FILE
 from reframe_checks.base.reframe_internals import forget_resizing
 from reframe_checks.parsers import hang
 
+MOST_BYTES = 1 << 20
 # As in `src/job/watch_nodes.py`.
 HANG_FILE, LOG_FILE = "hang.json", "watch.err"
+# As in `src/job/hold_nodes.sh`.
+ENDED_FILE = "kappa_ended"
 PARTS = ("watch_nodes.py", "search.py", "steps.py", "halves.py", "crashed.py", "look_at_node.py", "start_mpi.py")
-#: Between two questions for the state of a job's first node.
-ASK_EVERY_S = 10
 #: States of a job that Slurm has ended, which says nothing of its nodes.
 ENDED_BY_SLURM = ("TIMEOUT", "CANCELLED", "PREEMPTED", "DEADLINE", "NODE_FAIL", "BOOT_FAIL")
+#: In its place where Slurm did not start a step of the job, as when its controller did not answer.
+NO_STEP = "NO_STEP"
+#: Where Slurm lists the job no more, or has started it twice, and the job has not come to its end.
+FORGOTTEN = "FORGOTTEN"
+#: With which slurmctld ends a job that it has forgotten to have started: its node takes it no second time.
+STARTED_TWICE = ("FAILED", 1)
+# Of what srun says when Slurm refuses it a step: why; and that its controller did not answer, or has forgotten the job.
+_REFUSED = re.compile(r"srun: error: (?:Unable to (?:create step|confirm allocation) for job|SLURM job) \d+:? (.+)")
+_OF_CONTROLLER = re.compile(
+    "Unable to contact slurm controller|Socket timed out|Zero Bytes|Communication"
+    "|Invalid job id|Job is pending|Job/step already complet|has expired"
+)
 HINTS = {
     "stopped": "find out who stopped the process: a debugger, a user, a tool of the site",
     "blocked": "look at `dmesg` and the file systems there; /proc/PID/stack says what the process waits for",
+    "unseen": "mount it there; or put results where all nodes see them: KAPPA_RESULTS, or `home` (KAPPA_HOME)",
     "silent": "is it up? look at its console, at slurmd's log there and at its network",
     "lost": "look at `scontrol show node`, its console and slurmd's log",
     "mpi": "start MPI on it alone; compare its MPI and PMIx packages, their configuration files and its firewall",
@@ -50,7 +70,7 @@ class HangWatch(rfm.RegressionTestPlugin):
 
     @rfmb.run_before("run")
     def watch_for_hangs(self):
-        self.hung_on, self.ended_by_slurm, self._lost_nodes, self._asked_s = [], "", (), time.monotonic()
+        self.hung_on, self.ended_by_slurm, self._lost_nodes = [], "", ()
         if not self.watch_hangs or not runs_in_slurm(self):
             return
         for name in PARTS:
@@ -67,13 +87,10 @@ class HangWatch(rfm.RegressionTestPlugin):
     def look_for_first_node(self):
         """Cancel a job whose first node Slurm has given up: with ``--no-kill`` it would stay until its time limit."""
         forget_resizing(self.job)
-        if not runs_in_slurm(self) or self._lost_nodes or time.monotonic() < self._asked_s + ASK_EVERY_S:
+        if not runs_in_slurm(self) or self._lost_nodes or self.job.state != "RUNNING":
             return
-        self._asked_s = time.monotonic()
-        if self.job.state != "RUNNING":
-            return
-        first = next(iter(asked("squeue", "--noheader", f"--jobs={self.job.jobid}", "--format=%B")), "")
-        if first and first in nodes_down([first]):
+        first = FIRST_NODES.lost(str(self.job.jobid))
+        if first:
             self._lost_nodes = (first,)
             getlogger().warning(f"{self.name}: {first}, the first node of job {self.job.jobid}, is down: cancelled")
             self.job.cancel()
@@ -84,20 +101,48 @@ class HangWatch(rfm.RegressionTestPlugin):
             return
         forget_resizing(self.job)
         state = next((state for state in ENDED_BY_SLURM if state in str(self.job.state)), "")
-        if state == "NODE_FAIL" and not self._lost_nodes:
-            self._lost_nodes = tuple(nodes_down(self.provenance["nodelist"]))
+        refused = self.refused_step()
+        if (refused or state == "NODE_FAIL") and not self._lost_nodes:
+            self._lost_nodes = tuple(nodes_down(self.provenance.get("nodelist") or self.job.nodelist))
         files = os.listdir(self.stagedir)
         if LOG_FILE in files:
             self.keep_files = [*self.keep_files, LOG_FILE]
         if HANG_FILE in files:
             found = self.parsed(hang.parse, self.output_text(HANG_FILE))
-            self.blame(found.how, {named.node: (named.reason, said(named)) for named in found.named})
+            named = {named.node: (named.reason, said(named, self.stagedir)) for named in found.named}
+            self.blame(found.how, named)
         if self._lost_nodes:
             self.blame("hang", {node: ("lost", "Slurm has given it up") for node in self._lost_nodes})
         if state:
             self.ended_by_slurm = state
             self.hint = "nothing speaks against a node: was the machine busy, the limit too short, was it cancelled?"
             raise SanityError(f"Slurm ended the job before it was done: {state}")
+        twice = PROVENANCE_FILE in files and (self.job.state, self.job.exitcode) == STARTED_TWICE
+        if (twice or end_unseen(self.job)) and not self.came_to_its_end(files):
+            self.ended_by_slurm, self.hint = FORGOTTEN, "nothing speaks against a node: was slurmctld killed?"
+            how = "Slurm has started the job twice" if twice else "Slurm knows the job no more"
+            raise SanityError(f"{how}, and it has not come to its end")
+        if refused:
+            self.ended_by_slurm, self.hint = NO_STEP, "nothing speaks against a node: was slurmctld up? `scontrol ping`"
+            raise SanityError(f"Slurm did not start a step of the job: {refused}")
+
+    def came_to_its_end(self, files):
+        """Whether the job script has written how it ended, which then counts."""
+        return ENDED_FILE in files and ended_with(self.job, self.output_text(ENDED_FILE))
+
+    def refused_step(self):
+        """Why Slurm refused a step of the job, or of a node's part of it, which would else look like faults of nodes.
+
+        A controller that did not answer, or has forgotten the job, always counts. Another reason, as what the step
+        asked for, counts only if the job failed: it may do without the step.
+        """
+        stage, error = pathlib.Path(self.stagedir), str(self.job.stderr)
+        for path in (stage / error, *stage.glob(f"{FOLDER}/*/{error}")):
+            with contextlib.suppress(OSError):
+                for why in _REFUSED.findall(read_end(path, MOST_BYTES)):
+                    if self.job.state == "FAILED" or _OF_CONTROLLER.match(why):
+                        return one_line(clean(why), 200)
+        return ""
 
     def blame(self, how, nodes):
         """:raises SanityError: always; each of the nodes has a finding. ``nodes``: name -> (reason, evidence)."""
@@ -112,8 +157,8 @@ class HangWatch(rfm.RegressionTestPlugin):
         raise SanityError(f"{how} on {'; '.join(f'{node}: {evidence}' for node, (_, evidence) in nodes.items())}")
 
 
-def said(named: hang.Named) -> str:
-    """Why a node is named."""
+def said(named: hang.Named, folder: str = "the job's folder") -> str:
+    """Why a node is named, of a job in ``folder``."""
     process = named.process
     where = ""
     if process:
@@ -128,22 +173,11 @@ def said(named: hang.Named) -> str:
             return f"{who} waits in the kernel and moves nothing (state D){where}"
         case "mpi":
             return "MPI does not start with it, but on all other nodes" + (f"; {who} stands{where}" if process else "")
-        case "silent":
-            return "no step starts there, but on the other nodes"
         case "crashed":
             return f"its tasks crashed first: {named.said}"
-    return "Slurm has given it up"
-
-
-def nodes_down(nodes) -> list[str]:
-    """Those of the nodes that Slurm has given up."""
-    lines = asked("sinfo", "--noheader", "--Node", f"--nodes={','.join(nodes)}", "--format=%N %T")
-    return sorted({node for node, _, state in (line.partition(" ") for line in lines) if state.startswith("down")})
-
-
-def asked(*command: str) -> list[str]:
-    """What a command of Slurm's says; nothing when it fails: a controller that does not answer is no node's fault."""
-    with contextlib.suppress(OSError, subprocess.SubprocessError):
-        done = subprocess.run(command, capture_output=True, text=True, timeout=ASK_EVERY_S, check=True)
-        return done.stdout.splitlines()
-    return []
+    others = {
+        "lost": "Slurm has given it up",
+        "unseen": f"does not see {folder}, or may not write there",
+        "silent": "no step starts there, but on the other nodes",
+    }
+    return others[named.reason]

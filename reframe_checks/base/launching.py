@@ -16,6 +16,7 @@ PER_NODE = {
     "srunalloc": "--ntasks-per-node={}",
     "mpirun-openmpi": "-npernode {}",
     "mpirun-intelmpi": "-ppn {}",
+    "mpiexec.hydra": "-ppn {}",
 }
 SLURMS = ("srun", "srunalloc")
 

@@ -48,9 +48,16 @@ class OnStorage(rfm.RegressionTestPlugin):
     def make_folder(self):
         extras = self.current_partition.extras
         path = self.stated(f"extras/storage/{self.target}, an absolute path", stated_folder(extras, self.target))
-        self.lustre_settings = extras.get("lustre", {}).get(self.target)
-        folder = sourced(self, "storage_folder.sh", path)
-        self.prerun_cmds = [*self.prerun_cmds, folder, *self.striping_commands()]
+        self.lustre_settings = self.stated_striping(extras.get("lustre", {}).get(self.target))
+        self.prerun_cmds = [*self.prerun_cmds, *self.folder_commands(path), *self.striping_commands()]
+
+    def folder_commands(self, path):
+        """What makes ``$folder`` and has it removed."""
+        return [sourced(self, "storage_folder.sh", path)]
+
+    def stated_striping(self, settings):
+        """What the site states of a Lustre target, ``None`` of others; a leaf may ask for something else."""
+        return settings
 
     def striping_commands(self):
         if self.lustre_settings is None:

@@ -1,11 +1,11 @@
 """What ran where: kept with each result, collected by the job itself on its first node."""
 
+import contextlib
 import dataclasses
 import functools
 import pathlib
 import shlex
 import subprocess
-from importlib.metadata import version
 
 import msgspec
 import reframe as rfm
@@ -13,8 +13,10 @@ import reframe.core.builtins as rfmb
 import reframe.utility.typecheck as typ
 from reframe.core.exceptions import SanityError
 
+from kappa import __version__
 from kappa.ground.bounded_file import read_text
 from kappa.ground.clean_text import clean
+from kappa.ground.folders import installed
 from kappa.record import evidence
 from reframe_checks.base.job_files import sourced
 from reframe_checks.parsers import node_list
@@ -45,7 +47,8 @@ class Provenance(rfm.RegressionTestPlugin):
             sourced(self, "record_provenance.sh"),
             f'"$({version} 2>/dev/null | head -n 1)"',
             *(f'"$(command -v {shlex.quote(program)})"' for program in self.programs or [self.executable]),
-            *(
+            # Each once: an image has all features.
+            *dict.fromkeys(
                 shlex.quote(path)
                 for need in self.needs_environ
                 for feature in need.split("|")
@@ -63,6 +66,7 @@ class Provenance(rfm.RegressionTestPlugin):
         try:
             text = read_text(path, MAX_BYTES, errors="replace")
         except OSError as err:
+            self.say_who_hangs()  # or that Slurm has ended the job before
             said = f"the job wrote no {PROVENANCE_FILE} ({err.strerror}): did it start?"
             raise SanityError(self.failed_command() or said) from None
         try:
@@ -70,6 +74,7 @@ class Provenance(rfm.RegressionTestPlugin):
         except ValueError as err:
             raise SanityError(f"{PROVENANCE_FILE}, nodelist: expected {err}") from None
         if "nodelist" not in facts:
+            self.say_who_hangs()
             raise SanityError(f"{PROVENANCE_FILE}: expected the line nodelist=…; was the job cut off?")
         spec = built_spec(pathlib.Path(facts.get("executable", "")))
         found = {
@@ -82,13 +87,17 @@ class Provenance(rfm.RegressionTestPlugin):
 
     def failed_command(self):
         """What the job script's trap said, as of a module that does not load; the script runs on the first node."""
+        said = self.trapped()
+        where = f" on {self.job.nodelist[0]}" if self.job.nodelist else ""
+        return f"the job script{where} {said}; see the job's standard error" if said else ""
+
+    def trapped(self):
+        """The first line that a trap for failed commands wrote to standard output."""
         try:
             text = read_text(pathlib.Path(self.stagedir) / str(self.stdout), MAX_BYTES, errors="replace")
         except (OSError, ValueError):
             return ""
-        said = [clean(line) for line in text.splitlines() if line.startswith("failed (exit code")]
-        where = f" on {self.job.nodelist[0]}" if self.job.nodelist else ""
-        return f"the job script{where} {said[0]}; see the job's standard error" if said else ""
+        return next((clean(line) for line in text.splitlines() if line.startswith("failed (exit code")), "")
 
 
 def parse_provenance(text: str) -> dict:
@@ -118,15 +127,14 @@ def parse_provenance(text: str) -> dict:
 @functools.cache
 def suite_revision() -> str:
     """``git describe`` of this suite, or the version of the installed package when it is not a checkout."""
-    here = pathlib.Path(__file__).parent
-    try:
-        described = subprocess.run(
-            ["git", "-C", str(here), "describe", "--always", "--dirty", "--abbrev=12"],
-            capture_output=True,
-            text=True,
-            timeout=10,
-            check=True,
-        )
-        return described.stdout.strip()
-    except (OSError, subprocess.SubprocessError):
-        return f"kappa-validation {version('kappa-validation')}"
+    if not installed():  # which may be inside of another checkout
+        with contextlib.suppress(OSError, subprocess.SubprocessError):
+            described = subprocess.run(
+                ["git", "-C", str(pathlib.Path(__file__).parent), "describe", "--always", "--dirty", "--abbrev=12"],
+                capture_output=True,
+                text=True,
+                timeout=10,
+                check=True,
+            )
+            return described.stdout.strip()
+    return f"kappa-validation {__version__}"

@@ -17,6 +17,7 @@ value, see ReFrame's manual, "External references") and one list of our own that
         method: why this value
 """
 
+import math
 import pathlib
 
 import msgspec
@@ -80,13 +81,18 @@ class References(rfm.RegressionTestPlugin):
         if without and not self.reference_problem:
             self.reference_problem = f"{self.reference_file}: no $sources entry matches {where}.{without[0]}"
 
-    def out_of_bounds(self, metric, value):
-        """Whether the metric would fail with this value; without a usable reference nothing does."""
+    def bounds_of(self, metric):
+        """The least and the largest value with which the metric passes; infinite without a usable reference."""
         entry = {} if self.reference_problem else self._reference_entry()[0]
         try:
             lower, upper = map(float, reference_bounds(*entry[metric][:3]))
         except (KeyError, ValueError):
-            return False
+            return -math.inf, math.inf
+        return lower, upper
+
+    def out_of_bounds(self, metric, value):
+        """Whether the metric would fail with this value; without a usable reference nothing does."""
+        lower, upper = self.bounds_of(metric)
         return not lower <= value <= upper
 
     def _reference_entry(self):

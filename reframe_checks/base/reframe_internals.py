@@ -5,6 +5,7 @@ The recipe of a case's hash code is used where nothing of ReFrame may be importe
 ``KAPPA_TEST_REFRAMES=1`` against the oldest and the newest of the range.
 """
 
+import contextlib
 import copy
 import re
 import sys
@@ -13,7 +14,11 @@ import warnings
 import reframe as rfm
 from reframe.core import fields, variables
 from reframe.core.exceptions import ReframeFatalError
+from reframe.core.launchers import mpi
+from reframe.core.schedulers import slurm
 from reframe.core.warnings import ReframeDeprecationWarning, user_deprecation_warning
+
+from reframe_checks.parsers import node_list
 
 #: The first version that is tested, and the first that is not: the range in ``pyproject.toml``.
 TESTED_FROM, TESTED_BELOW = (4, 10, 2), (4, 11)
@@ -39,16 +44,16 @@ def registered_checks() -> dict[str, type]:
     return found
 
 
-def begin_job_script(job, commands) -> None:
-    """Put ``commands`` before all others of the job script, also before what the site's settings prepare.
+#: What ReFrame's ``trap_job_errors`` asks for, in one line instead of nine.
+TRAP_ERRORS = """trap 'exitcode=$?; echo "failed (exit code: $exitcode): $BASH_COMMAND"; exit $exitcode' ERR"""
 
-    What ReFrame's ``trap_job_errors`` asks for takes one line instead of nine.
-    """
+
+def begin_job_script(job, commands) -> None:
+    """Put ``commands`` before all others of the job script, also before what the site's settings prepare."""
     prepare = job.prepare
-    trap = """trap 'exitcode=$?; echo "failed (exit code: $exitcode): $BASH_COMMAND"; exit $exitcode' ERR"""
 
     def prepare_with(body, environs=None, prepare_cmds=None, *others, trap_errors=False, **options):
-        first = [*([trap] if trap_errors else []), *commands]
+        first = [*([TRAP_ERRORS] if trap_errors else []), *commands]
         prepare(body, environs, [*first, *(prepare_cmds or [])], *others, **options)
 
     job.prepare = prepare_with
@@ -74,6 +79,30 @@ def copy_of_ended(check):
     return copy.deepcopy(check, {id(check.job): job, **{id(one): one for one in shared}})
 
 
+def judge_by(check, function) -> None:
+    """Have ``function``, a deferrable method of ``check``, judge it instead of its class's sanity function."""
+    check._rfm_sanity = function
+
+
+def to_be_judged_in(check, folder: str) -> None:
+    """Have a copy of a check judged by its class's own functions on what lies in ``folder``, without references."""
+    for name in ("_rfm_sanity", "sanity_patterns"):
+        vars(check).pop(name, None)
+    check._stagedir, check.reference = folder, {}
+
+
+def pinned(check) -> bool:
+    """Whether ReFrame's ``--distribute`` has put the case on a node."""
+    return hasattr(check, ".nid")
+
+
+def nodes_asked_for(job) -> int:
+    """How many nodes ReFrame was told to take by ``-J nodelist=…``; 0 when it was not."""
+    found = [option.partition("=")[2] for option in job.cli_options if option.startswith("--nodelist=")]
+    found += [option.removeprefix("-w ") for option in job.cli_options if option.startswith("-w ")]
+    return len(node_list.expand(found[-1])) if found else 0
+
+
 def look_for_who_is_warned_only_to_warn() -> None:
     """ReFrame walks its whole stack, which takes milliseconds, to say who uses what is deprecated; twice for each case
     it does so where it has told itself not to say it: most of the time that loading the suite takes."""
@@ -85,3 +114,31 @@ def _unless_told_not_to(*arguments) -> None:
     action, _, category, *_ = warnings.filters[0]
     if (action, category) != ("ignore", ReframeDeprecationWarning):
         user_deprecation_warning(*arguments)
+
+
+def ask_slurm_less() -> None:
+    """ReFrame starts `srun --version` for each job, and `scontrol show hostname` whenever someone looks where one ran:
+    three programs for each case, whose answers are known."""
+    slurm._SlurmJob.nodelist = property(_nodes_of)
+    mpi.SrunLauncher.__init__ = _first_only(mpi.SrunLauncher.__init__)
+
+
+def _first_only(init):
+    """``init`` of a launcher, run once; all others get what that set."""
+    found: dict = {}
+
+    def as_the_first(self):
+        if not found:
+            init(self)
+            found.update(copy.deepcopy(vars(self)))
+        vars(self).update(copy.deepcopy(found))
+
+    return as_the_first
+
+
+def _nodes_of(job) -> list[str]:
+    """Where a job of Slurm's ran, once it has ended; nowhere when Slurm gave it no node ("None assigned")."""
+    if not job._nodelist and slurm.slurm_state_completed(job.state):
+        with contextlib.suppress(ValueError):
+            job._nodelist = node_list.expand(job._nodespec or "")
+    return job._nodelist

@@ -9,13 +9,14 @@ from reframe.core.exceptions import SanityError
 
 from kappa.vocabulary.tunables import Tunable
 from reframe_checks.base.check import KappaCheck
+from reframe_checks.base.many_nodes import ManyNodes
 from reframe_checks.base.on_gpus import OnGpus
 from reframe_checks.base.scaled import Scaled
 from reframe_checks.parsers import babelstream
 
 
 @rfm.simple_test
-class BabelStream(OnGpus, Scaled, KappaCheck):
+class BabelStream(ManyNodes, OnGpus, Scaled, KappaCheck):
     descr = "BabelStream triad: memory bandwidth of each GPU"
     family = "compute/gpu-memory"
     estimated_s = 60

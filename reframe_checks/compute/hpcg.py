@@ -16,6 +16,7 @@ from reframe.core.exceptions import SanityError
 
 from kappa.vocabulary.tunables import Tunable
 from reframe_checks.base.check import KappaCheck
+from reframe_checks.base.many_nodes import ManyNodes
 from reframe_checks.base.rated import Rated
 from reframe_checks.base.scaled import Scaled
 from reframe_checks.compute.hpcg_input import hpcg_dat, local_grid
@@ -32,7 +33,7 @@ PASSES_BESIDES = 400
 ASSUMED_CORE_BYTES_S = 2e9
 
 
-class HpcgCheck(Rated, Scaled, KappaCheck):
+class HpcgCheck(ManyNodes, Rated, Scaled, KappaCheck):
     family = "compute/hpcg"
     needs_partition = ["compute"]
     needs_environ = ["hpcg"]

@@ -8,6 +8,7 @@ has both programs, ``Hpl`` runs plain HPL, and ``Hpcc`` the other for what only 
 import reframe as rfm
 import reframe.core.builtins as rfmb
 
+from reframe_checks.base.many_nodes import ManyNodes
 from reframe_checks.base.scaled import Scaled
 from reframe_checks.compute.hpl_base import ONE_TUNABLE, HplCheck, SolvesOne
 from reframe_checks.parsers import hpcc
@@ -16,7 +17,7 @@ _OF_RINGS = ("random_ring_latency", "random_ring_bandwidth")
 _OF_HPCC = ("ptrans", "fft", "random_access", "star_stream_triad")
 
 
-class SolvesOnce(Scaled, SolvesOne, HplCheck):
+class SolvesOnce(ManyNodes, Scaled, SolvesOne, HplCheck):
     """One system of equations, and what HPC Challenge measures besides."""
 
     scale = rfmb.parameter(["one_node", "whole_partition"], loggable=True)
@@ -39,7 +40,8 @@ class SolvesOnce(Scaled, SolvesOne, HplCheck):
             self.others = self.parsed(hpcc.parse, text)
         return True
 
-    @rfmb.run_before("performance")
+    # Before metrics are declared.
+    @rfmb.run_after("sanity")
     def leave_out_what_did_not_run(self):
         """HPC Challenge measures more than HPL, and its ring only with several ranks."""
         left_out = [] if self.executable == "hpcc" and self.num_tasks > 1 else _OF_RINGS

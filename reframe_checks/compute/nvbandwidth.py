@@ -10,6 +10,7 @@ import reframe.core.builtins as rfmb
 
 from kappa.vocabulary.tunables import Tunable
 from reframe_checks.base.check import KappaCheck
+from reframe_checks.base.many_nodes import ManyNodes
 from reframe_checks.base.on_gpus import SEVERAL_GPUS, OnGpus
 from reframe_checks.base.scaled import Scaled
 from reframe_checks.parsers import gpu_topology, nvbandwidth
@@ -17,7 +18,7 @@ from reframe_checks.parsers import gpu_topology, nvbandwidth
 TOPOLOGY_FILE = "gpu_topology.txt"
 
 
-class NvBandwidth(OnGpus, Scaled, KappaCheck):
+class NvBandwidth(ManyNodes, OnGpus, Scaled, KappaCheck):
     family = "compute/gpu-copy"
     needs_environ = ["nvbandwidth"]
     scale = rfmb.parameter(["one_node"], loggable=True)

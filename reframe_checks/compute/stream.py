@@ -3,12 +3,13 @@
 import reframe as rfm
 import reframe.core.builtins as rfmb
 
+from reframe_checks.base.many_nodes import ManyNodes
 from reframe_checks.base.scaled import Scaled
 from reframe_checks.compute.stream_base import StreamCheck
 
 
 @rfm.simple_test
-class Stream(Scaled, StreamCheck):
+class Stream(ManyNodes, Scaled, StreamCheck):
     descr = "STREAM triad: memory bandwidth of a node"
     family = "compute/stream"
     measured_s = 9

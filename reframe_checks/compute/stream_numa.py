@@ -9,12 +9,13 @@ import reframe as rfm
 import reframe.core.builtins as rfmb
 from reframe.core.exceptions import ReframeError
 
+from reframe_checks.base.many_nodes import ManyNodes
 from reframe_checks.base.scaled import Scaled
 from reframe_checks.compute.stream_base import StreamCheck
 
 
 @rfm.simple_test
-class StreamNuma(Scaled, StreamCheck):
+class StreamNuma(ManyNodes, Scaled, StreamCheck):
     descr = "STREAM triad on local and remote NUMA domains"
     family = "compute/stream-numa"
     estimated_s = 60

@@ -73,6 +73,11 @@ def one_direction(bandwidth: Floats, node: int, *, least_ratio: float) -> str:
     :param bandwidth: n x n, the row sends to the column.
     """
     sends, receives = np.nanmedian(bandwidth[node]), np.nanmedian(bandwidth[:, node])
+    return slower_side(float(sends), float(receives), least_ratio=least_ratio)
+
+
+def slower_side(sends: float, receives: float, *, least_ratio: float) -> str:
+    """As above, of what a node typically sends and receives."""
     if receives >= least_ratio * sends:
         return "when it sends"
     return "when it receives" if sends >= least_ratio * receives else ""

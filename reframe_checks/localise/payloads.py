@@ -5,13 +5,12 @@ Of collectives, an all-to-all of large blocks tells its pairs, as each block is 
 others pass blocks on: there the node is named that alone of three or more got wrong data.
 """
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 
-import numpy as np
-
 from kappa.record.evidence import Finding
-from reframe_checks.localise.finding import Floats, ranked
-from reframe_checks.localise.losses import blamed, cover
+from reframe_checks.localise.cover import Pair, blamed, cover
+from reframe_checks.localise.finding import ranked
 from reframe_checks.parsers.pair_sweep import Collective, Payloads
 
 QUANTITY = "wrong payload"
@@ -19,14 +18,18 @@ SENT_DIRECTLY = "all-to-all"
 
 
 def suspects_of_payloads(
-    nodes: Sequence[str], payloads: Iterable[Payloads], collectives: Iterable[Collective]
+    nodes: Sequence[str],
+    payloads: Iterable[Payloads],
+    collectives: Iterable[Collective],
+    partners: Sequence[int] | None = None,
 ) -> list[Finding]:
-    """Findings, the most wrong messages first; ``score`` is their number."""
-    wrong = np.zeros((len(nodes), len(nodes)))
+    """Findings, the most wrong messages first; ``score`` is their number.
+
+    :param partners: with how many others each node was measured; all, if not given.
+    """
+    wrong: Counter[Pair] = Counter()
     for each in payloads:
-        i, j = each.pair
-        wrong[i, j] += each.wrong
-        wrong[j, i] += each.wrong
+        wrong[each.pair] += each.wrong
     findings = []
     for collective in collectives:
         if collective.operation != SENT_DIRECTLY:
@@ -34,12 +37,10 @@ def suspects_of_payloads(
             continue
         for sender, receiver in collective.wrong_blocks:
             if sender != receiver:
-                wrong[sender, receiver] += 1
-                wrong[receiver, sender] += 1
-    findings += [
-        Finding(*blamed(nodes, members), QUANTITY, float(wrong[explained].sum()), None, _told(wrong[explained]))
-        for members, explained in cover(wrong > 0, wrong)
-    ]
+                wrong[min(sender, receiver), max(sender, receiver)] += 1
+    for members, explained in cover(+wrong, partners or [len(nodes) - 1] * len(nodes)):
+        count = sum(wrong[pair] for pair in explained)
+        findings.append(Finding(*blamed(nodes, members), QUANTITY, float(count), None, _told(count, len(explained))))
     return ranked(findings)
 
 
@@ -52,8 +53,8 @@ def _alone(nodes: Sequence[str], collective: Collective) -> list[Finding]:
     return [Finding("node", node, (node,), QUANTITY, float(len(collective.wrong_blocks)), None, evidence)]
 
 
-def _told(wrong: Floats) -> str:
-    return f"in {wrong.sum():.0f} of all messages" + (f", with {len(wrong)} nodes" if len(wrong) > 1 else "")
+def _told(wrong: int, pairs: int) -> str:
+    return f"in {wrong} of all messages" + (f", with {pairs} nodes" if pairs > 1 else "")
 
 
 def complaints(nodes: Sequence[str], payloads: Iterable[Payloads], collectives: Iterable[Collective]) -> list[str]:

@@ -93,9 +93,7 @@ class GpuPairs(SeveralSteps, OnGpus, Scaled, KappaCheck):
             "bandwidth between GPUs", ("GPU", ""), ("GPU of a neighbour", ""), ("Bandwidth", "MB/s"), self.of_kinds()
         )
         self.record_findings(
-            suspects_of_gpus(
-                "bandwidth", nodes, self.gpus_per_node, self.rates, least_slowdown=self.least_slowdown
-            )
+            suspects_of_gpus("bandwidth", nodes, self.gpus_per_node, self.rates, least_slowdown=self.least_slowdown)
         )
         return True
 

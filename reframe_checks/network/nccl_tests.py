@@ -8,6 +8,7 @@ import reframe.core.builtins as rfmb
 
 from kappa.vocabulary.tunables import Tunable
 from reframe_checks.base.check import KappaCheck
+from reframe_checks.base.many_nodes import ManyNodes
 from reframe_checks.base.on_gpus import SEVERAL_GPUS, OnGpus
 from reframe_checks.base.scaled import Scaled
 from reframe_checks.parsers import nccl_tests
@@ -15,7 +16,7 @@ from reframe_checks.parsers import nccl_tests
 MIB = 1 << 20
 
 
-class NcclCheck(OnGpus, Scaled, KappaCheck):
+class NcclCheck(ManyNodes, OnGpus, Scaled, KappaCheck):
     family = "network/nccl"
     needs_partition = ["nvidia"]
     needs_environ = ["nccl-tests"]

@@ -7,6 +7,7 @@ is the overall time, with the computation that it overlaps.
 import reframe as rfm
 import reframe.core.builtins as rfmb
 
+from reframe_checks.base.many_nodes import ManyNodes
 from reframe_checks.base.scaled import OnRanks, Scaled
 from reframe_checks.network import osu_programs
 from reframe_checks.network.osu_base import OsuCheck
@@ -50,7 +51,7 @@ class OsuCollectiveCheck(OsuCheck):
         return {size: suffix for size, suffix in super().gated_sizes().items() if size > 8 or not only_large}
 
 
-class OsuCollective(Scaled, OsuCollectiveCheck):
+class OsuCollective(ManyNodes, Scaled, OsuCollectiveCheck):
     scale = rfmb.parameter(["one_node", "two_nodes", "whole_partition"], loggable=True)
 
 

@@ -3,6 +3,7 @@
 import reframe as rfm
 import reframe.core.builtins as rfmb
 
+from reframe_checks.base.many_nodes import ManyNodes
 from reframe_checks.base.scaled import Scaled
 from reframe_checks.network.osu_base import BANDWIDTH, OsuCheck
 from reframe_checks.parsers import osu
@@ -10,7 +11,7 @@ from reframe_checks.parsers import osu
 RATE_BYTES = 8
 
 
-class OsuMultiPair(Scaled, OsuCheck):
+class OsuMultiPair(ManyNodes, Scaled, OsuCheck):
     family = "network/osu-multi-pair"
     needs_environ = ["osu-suite"]
     scale = rfmb.parameter(["one_node", "two_nodes"], loggable=True)

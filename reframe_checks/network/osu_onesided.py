@@ -7,11 +7,12 @@ from night to night, and point-to-point shows it; where inside a node the ranks 
 import reframe as rfm
 import reframe.core.builtins as rfmb
 
+from reframe_checks.base.many_nodes import ManyNodes
 from reframe_checks.base.scaled import Placed
 from reframe_checks.network.osu_base import BANDWIDTH, OsuCheck
 
 
-class OsuOneSided(Placed, OsuCheck):
+class OsuOneSided(ManyNodes, Placed, OsuCheck):
     family = "network/osu-onesided"
     needs_environ = ["osu-suite"]
     modes = ("acceptance",)

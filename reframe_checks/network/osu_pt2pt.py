@@ -7,11 +7,12 @@ import reframe as rfm
 import reframe.core.builtins as rfmb
 
 from kappa.vocabulary.tunables import Tunable
+from reframe_checks.base.many_nodes import ManyNodes
 from reframe_checks.base.scaled import Placed
 from reframe_checks.network.osu_base import BANDWIDTH, OsuCheck
 
 
-class OsuPointToPoint(Placed, OsuCheck):
+class OsuPointToPoint(ManyNodes, Placed, OsuCheck):
     family = "network/osu-pt2pt"
 
     def check_tables(self, tables):

@@ -7,8 +7,13 @@ and switches are told apart by a robust fit over all pairs (``localise/pairs.py`
 worst pair against the median. What the adapters count as lost meanwhile (TCP's segments sent again, errors of RDMA
 ports) shows a bad cable long before it costs bandwidth (``localise/losses.py``). Every message is compared with what
 was sent, and so are the results of collectives over all nodes (``localise/payloads.py``).
+
+Of more nodes than ``sample_above`` only a sample of the pairs is measured: those within each leaf switch, then random
+ones between leaf switches (``localise/sampled_pairs.py``). The figures of a pair are then those of each node with a
+typical one, and of what is slow when it is measured alone, too.
 """
 
+import math
 import pathlib
 import shlex
 
@@ -22,16 +27,35 @@ from reframe.core.exceptions import SanityError
 from kappa.vocabulary.tunables import Tunable
 from reframe_checks.base.check import KappaCheck
 from reframe_checks.base.cmake_program import CMakeProgram
+from reframe_checks.base.job_files import in_stage
 from reframe_checks.base.scaled import SHOW_TOPOLOGY, TOPOLOGY_FILE, Scaled
 from reframe_checks.localise.finding import ranked
 from reframe_checks.localise.losses import loss_counts, loss_shares, suspects_of_losses
 from reframe_checks.localise.pairs import clear_pairs, one_direction, suspects_of_pairs
 from reframe_checks.localise.payloads import complaints, suspects_of_payloads
-from reframe_checks.parsers import pair_sweep, topology
+from reframe_checks.localise.sampled_sweep import SampledSweep
+from reframe_checks.parsers import pair_samples, pair_sweep, topology
 
-RESULT = "pair_sweep.json"
+RESULT, FIGURES, LEAVES = "pair_sweep.json", "pair_sweep.bin", "leaves.txt"
+MOST_ROUNDS = 1000
 # A median pair that sent fewer packets is not seen by the counters that are read.
 LEAST_SENT = 100
+
+
+def rounds_of_sample(nodes):
+    """All nodes together have n log n measurements; at 10,000 nodes 160 rounds."""
+    return min(math.ceil(12 * math.log2(nodes)), MOST_ROUNDS)
+
+
+def require_measured(sweep):
+    """:raises SanityError: a pair has no figure."""
+    if sweep.not_measured:
+        raise SanityError(f"no figure between {', '.join('-'.join(pair) for pair in sweep.not_measured[:8])}")
+
+
+def known(nodes, values):
+    """The figures of those nodes that have one: too few pairs of a node may have been measured to tell."""
+    return {node: value for node, value in zip(nodes, values, strict=True) if np.isfinite(value)}
 
 
 class PairSweepBuild(CMakeProgram):
@@ -48,8 +72,8 @@ class PairSweep(Scaled, KappaCheck):
     needs_environ = ["sweep-build"]
     scale = rfmb.parameter(["each_node"], loggable=True)
     tags = {"smoke"}
-    informational = ["slow_only_under_load", "bandwidth_across_switches"]
-    relative = ["bandwidth_uniformity", "latency_uniformity", "bandwidth_across_switches"]
+    informational = ["slow_only_under_load", "bandwidth_across_switches", "leaf_uniformity"]
+    relative = ["bandwidth_uniformity", "latency_uniformity", "bandwidth_across_switches", "leaf_uniformity"]
     hint = "look at cable, port counters, link speed and MTU of what is named, or of the switches' uplinks"
     build = rfmb.fixture(PairSweepBuild, scope="environment")
 
@@ -67,6 +91,10 @@ class PairSweep(Scaled, KappaCheck):
     least_loss = rfmb.variable(float, value=0.001)
     #: False where no counter of the nodes sees the fabric's packets.
     count_packets = rfmb.variable(typ.Bool, value=True)
+    #: Of more nodes a sample of the pairs is measured.
+    sample_above = rfmb.variable(int, value=512)
+    #: Of a sample; 0: as many as the number of nodes asks for.
+    rounds = rfmb.variable(int, value=0)
     tunable = {
         "latency_bytes": Tunable("whole number", "B", "message of the latency"),
         "round_trips": Tunable("whole number", "", "of each latency"),
@@ -78,6 +106,8 @@ class PairSweep(Scaled, KappaCheck):
         "least_slowdown": Tunable("number", "", "times slower than its like, for a node, link or switch to be named"),
         "least_loss": Tunable("number", "", "share of a pair's packets that gets lost, for it to be named"),
         "count_packets": Tunable("yes or no", "", "no where no counter of the nodes sees the fabric's packets"),
+        "sample_above": Tunable("whole number", "nodes", "of more, a sample of the pairs is measured"),
+        "rounds": Tunable("whole number", "", "of a sample, at most 1000; 0: 12 times the nodes' binary logarithm"),
     }
 
     @rfmb.run_after("setup")
@@ -93,19 +123,40 @@ class PairSweep(Scaled, KappaCheck):
         if not self.count_packets:
             del self.perf_variables["worst_loss"]
         self.prerun_cmds = [*self.prerun_cmds, SHOW_TOPOLOGY]
+        if self.samples:
+            self.executable_opts += [
+                f"--sample-above={self.sample_above}", f"--rounds={self.sampled_rounds}", f"--leaves={LEAVES}",
+                # Other pairs every night.
+                "--seed=${SLURM_JOB_ID:-1}",
+            ]  # fmt: skip
+            self.prerun_cmds += [f"bash {in_stage(self, 'leaves_of_nodes.sh')} {TOPOLOGY_FILE} > {LEAVES}"]
+        else:
+            del self.perf_variables["leaf_uniformity"]
+
+    @property
+    def samples(self):
+        """Whether it measures a sample of the pairs."""
+        return self.num_nodes_used > self.sample_above
+
+    @property
+    def sampled_rounds(self):
+        return self.rounds or rounds_of_sample(self.num_nodes_used)
 
     @rfmb.sanity_function
     def read_pairs(self):
-        sweep = self.parsed(pair_sweep.parse, self.output_text(RESULT))
         self.switch_of = self.parsed(topology.leaf_switches, self.output_text(TOPOLOGY_FILE))
+        return self.read_sample() if self.samples else self.read_all_pairs()
+
+    def read_all_pairs(self):
+        sweep = self.parsed(pair_sweep.parse, self.output_text(RESULT))
         nodes = sorted(sweep.nodes, key=lambda node: (self.switch_of.get(node, ""), node))
         order = [sweep.nodes.index(node) for node in nodes]
         latency_us, bandwidth = (
             np.array(matrix, dtype=float)[np.ix_(order, order)] for matrix in (sweep.latency_us, sweep.bandwidth_mbps)
         )
         self.note_switches(nodes)
-        self.record_matrix("latency", "us", nodes, as_lists(latency_us))
-        self.record_matrix("bandwidth", "MB/s", nodes, as_lists(bandwidth))
+        self.record_matrix("latency", "us", nodes, latency_us)
+        self.record_matrix("bandwidth", "MB/s", nodes, bandwidth)
         self.count_alone(nodes, sweep.alone, latency_us, np.fmin(bandwidth, bandwidth.T))
         shares = loss_shares(*loss_counts(sweep.packets, len(nodes)), least_loss=self.least_loss)
         self.loss_percent = 100 * shares[np.ix_(order, order)]
@@ -114,14 +165,51 @@ class PairSweep(Scaled, KappaCheck):
             self.record_findings(suspects_of_payloads(sweep.nodes, sweep.payloads, sweep.collectives))
             raise SanityError(f"wrong payload: {'; '.join(wrong[:8])}")
         self.record_findings(self.judged(nodes, bandwidth))
-        if sweep.not_measured:
-            raise SanityError(f"no figure between {', '.join('-'.join(pair) for pair in sweep.not_measured[:8])}")
-        if self.count_packets and np.median([packets.sent for packets in sweep.packets]) < LEAST_SENT:
+        require_measured(sweep)
+        self.require_counters(np.median([packets.sent for packets in sweep.packets]))
+        return self.require_all_nodes(nodes)
+
+    def require_counters(self, sent):
+        """:param sent: packets of the median pair."""
+        if self.count_packets and sent < LEAST_SENT:
             raise SanityError(
                 "no counter sees the packets (OutSegs of /proc/net/snmp, port_xmit_packets of /sys/class/infiniband);"
                 " where that is so for good, the site sets extras/tuning/PairSweep/count_packets to False"
             )
-        return self.require_all_nodes(nodes)
+
+    def read_sample(self):
+        figures = self.output_bytes(FIGURES)
+        samples = self.parsed(pair_samples.parse, self.output_text(RESULT), figures=figures)
+        sweep = SampledSweep(samples, self.switch_of, self.least_slowdown, self.least_loss)
+        wrong, blamed = sweep.wrong_payloads()
+        if wrong:
+            self.record_findings(blamed)
+            raise SanityError(f"wrong payload: {'; '.join(wrong[:8])}")
+        self.record_sample(sweep)
+        require_measured(samples)
+        self.require_counters(sweep.median_sent)
+        return self.require_all_nodes(set.intersection(*(set(told["values"]) for told in self.per_node.values())))
+
+    def record_sample(self, sweep):
+        """Sets the figures that count and keeps the evidence."""
+        nodes, (groups, _) = sweep.samples.nodes, sweep.groups
+        self.record_per_node("latency", "us", known(nodes, sweep.latency.slowness))
+        self.record_per_node("bandwidth", "MB/s", known(nodes, 1 / sweep.bandwidth.slowness))
+        self.record_matrix("latency", "us", groups, sweep.latency_of_groups(), of="groups of nodes")
+        self.record_matrix("bandwidth", "MB/s", groups, sweep.bandwidth_of_groups(), of="groups of nodes")
+        self.record_findings(sweep.findings())
+        self.latency_us = sweep.slowness_of_ways(sweep.latency, 0)
+        self.slower_mbps = 1 / sweep.slowness_of_ways(sweep.bandwidth, 1)
+        self.loss_percent = 100 * sweep.loss_shares
+        self.pairs_slow_under_load = sweep.slow_only_under_load
+        fitted, leaves = sweep.bandwidth.fitted, sweep.bandwidth.leaf_slowness
+        self.across_against_within = math.exp(fitted.level_within - fitted.level_between)
+        if math.isnan(self.across_against_within):
+            del self.perf_variables["bandwidth_across_switches"]
+        if np.isfinite(leaves).sum() < 2:
+            del self.perf_variables["leaf_uniformity"]
+        else:
+            self.leaf_against_typical = float(np.nanmedian(leaves) / np.nanmax(leaves))
 
     def note_switches(self, nodes):
         """Sets which pairs are on one leaf switch, and which on two."""
@@ -147,7 +235,10 @@ class PairSweep(Scaled, KappaCheck):
             least_slowdown=self.least_slowdown,
         )
         self.slower_mbps = 1 / slowness
-        self.slow_under_load = {*slow_latency, *slow_bandwidth}
+        self.pairs_slow_under_load = len({*slow_latency, *slow_bandwidth})
+        if self.across.any() and self.within.any():
+            across, within = (np.nanmedian(self.slower_mbps[pairs]) for pairs in (self.across, self.within))
+            self.across_against_within = float(across / within)
 
     def judged(self, nodes, bandwidth):
         """Findings of packets, latency and bandwidth, the strongest first."""
@@ -165,7 +256,7 @@ class PairSweep(Scaled, KappaCheck):
 
     @rfmb.performance_function("pairs")
     def slow_only_under_load(self):
-        return len(self.slow_under_load)
+        return self.pairs_slow_under_load
 
     @rfmb.performance_function("%")
     def worst_loss(self):
@@ -187,13 +278,14 @@ class PairSweep(Scaled, KappaCheck):
     @rfmb.performance_function("")
     def bandwidth_across_switches(self):
         """Median pair on two leaf switches against the median pair on one."""
-        return float(np.nanmedian(self.slower_mbps[self.across]) / np.nanmedian(self.slower_mbps[self.within]))
+        return self.across_against_within
+
+    @rfmb.performance_function("")
+    def leaf_uniformity(self):
+        """Slowest leaf switch against the median one: bandwidth of pairs between leaf switches, of a sample."""
+        return self.leaf_against_typical
 
     @rfmb.performance_function("")
     def latency_uniformity(self):
         """Median pair against the slowest."""
         return float(np.nanmedian(self.latency_us) / np.nanmax(self.latency_us))
-
-
-def as_lists(matrix):
-    return [[None if np.isnan(value) else float(value) for value in row] for row in matrix]

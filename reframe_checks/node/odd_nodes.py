@@ -3,8 +3,7 @@
 import fnmatch
 import math
 import statistics
-from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 
@@ -13,6 +12,8 @@ from kappa.vocabulary.node_facts import Bound, Rule, Value, fact_of
 #: Of one fact, by node.
 Column = Mapping[str, Value]
 
+#: Facts about other nodes, which not every node tells of each.
+OF_OTHERS = ("host.", "way.")
 CLOSE_SHARE = 0.02
 FEW_TIMES, FEW = 10, 10
 #: 1 GiB, and 1 s, in the units that facts have.
@@ -47,13 +48,16 @@ def oddities(
     :param shared: paths where all nodes are to see the same: their source is compared, too, and no node has them on its
         root disk.
     """
-    names = dict.fromkeys(name for of_node in facts.values() for name in of_node)
+    told: dict[str, dict[str, Value]] = {}
+    for node, of_node in facts.items():
+        for name, value in of_node.items():
+            told.setdefault(name, {})[node] = value
     sources = {f"mount.{path}.source" for path in shared}
     points = {f"mount.{path}.point" for path in shared if path != "/"}
-    unseen = [pattern for pattern in expected if not fnmatch.filter(names, pattern)]
-    for name in (*names, *unseen):
-        # A node may know itself by another address than the others do.
-        column = {node: of_node.get(name) for node, of_node in facts.items() if name != f"host.{node}"}
+    unseen = [pattern for pattern in expected if not fnmatch.filter(told, pattern)]
+    for name in (*told, *unseen):
+        asked: Iterable[str] = told[name] if name.startswith(OF_OTHERS) else facts
+        column = {node: facts[node].get(name) for node in asked}
         stated = [value for pattern, value in expected.items() if fnmatch.fnmatchcase(name, pattern) or pattern == name]
         for value in stated:
             yield from _not_as_expected(name, column, value)
@@ -215,13 +219,8 @@ def _misnamed(facts: Mapping[str, Mapping[str, Value]]) -> Iterator[Oddity]:
 
 def _not_as_slurm_believes(facts: Mapping[str, Mapping[str, Value]]) -> Iterator[Oddity]:
     for node, of_node in facts.items():
-        if "slurm.cpus" not in of_node:
-            continue  # it was asked of something else
         cpus, believed = of_node.get("cpu.count"), of_node.get("slurm.cpus")
-        if believed is None:
-            yield Oddity("slurm.cpus", (node,), "`scontrol show node` does not answer")
-            continue
-        if cpus != believed:
+        if believed is not None and cpus != believed:
             yield Oddity("slurm.cpus", (node,), f"Slurm counts {believed} CPUs, the machine has {cpus}")
         promised, kib = of_node.get("slurm.memory_mib"), of_node.get("memory.total_kib")
         if isinstance(promised, int) and isinstance(kib, int) and promised * 1024 > kib:
@@ -236,15 +235,19 @@ def figures(facts: Mapping[str, Mapping[str, Value]]) -> Iterator[tuple[str, str
     """(name, unit, number of each node) of the facts that are figures and that every node tells."""
     for name in dict.fromkeys(name for of_node in facts.values() for name in of_node):
         fact = fact_of(name)
+        if fact is None or not fact.is_figure:
+            continue
         numbers = _numbers({node: of_node.get(name) for node, of_node in facts.items()})
-        if fact is not None and fact.is_figure and len(numbers) == len(facts):
+        if len(numbers) == len(facts):
             yield name, fact.unit, numbers
 
 
 def _by_value(column: Column) -> dict[str, tuple[str, ...]]:
     """Nodes by what they say, as it is shown."""
-    counted = Counter(map(repr, column.values()))
-    return {value: tuple(node for node, said in column.items() if repr(said) == value) for value in counted}
+    found: dict[str, list[str]] = {}
+    for node, value in column.items():
+        found.setdefault(repr(value), []).append(node)
+    return {value: tuple(nodes) for value, nodes in found.items()}
 
 
 def _numbers(column: Column) -> dict[str, float]:

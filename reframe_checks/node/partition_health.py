@@ -1,7 +1,8 @@
 """Are the nodes of a partition alike, as the site promises them, and clean? One job, one task on each node.
 
-Each node tells what it is (``src/node_facts``, a room for each concern); ``kappa.vocabulary.node_facts`` says how nodes
-are compared by it, and the site's ``node_facts`` what they have to be whatever most of them are. The clocks are held
+Each node tells what it is (``src/node_facts``, a room for each concern), and Slurm what it believes of them, asked once
+for all; ``kappa.vocabulary.node_facts`` says how nodes are compared by it, and the site's ``node_facts`` what they have
+to be whatever most of them are. The clocks are held
 against their median (Cristian 1989: the round trip with the least delay bounds the offset by half of it).
 """
 
@@ -17,14 +18,17 @@ from reframe.core.exceptions import SanityError
 from kappa.vocabulary.node_facts import Bound, fact_of, kinds_not_told
 from kappa.vocabulary.storage_targets import parallel
 from reframe_checks.base.check import SystemCheck
+from reframe_checks.base.job_files import runs_in_slurm
 from reframe_checks.base.once import OncePerPartition
 from reframe_checks.base.scaled import Scaled
 from reframe_checks.node import login_node
 from reframe_checks.node.odd_nodes import figures, oddities
-from reframe_checks.parsers import node_probe
+from reframe_checks.parsers import node_probe, slurm_nodes
 
 # Where free space is out of bounds, a node with less than this share of the median node's there is a suspect.
 SUSPECT_FREE_SHARE = 0.5
+SLURM_FILE = "slurm_nodes.txt"
+SHOW_NODES = f'timeout 60 scontrol --oneliner show node "$SLURM_JOB_NODELIST" > {SLURM_FILE} || true'
 # Facts of the machine, which virtual nodes share.
 OF_THE_MACHINE = ("identity.boot_id",)
 
@@ -43,6 +47,8 @@ class PartitionHealth(OncePerPartition, Scaled, SystemCheck):
 
     @rfmb.run_after("setup")
     def command_line(self):
+        if runs_in_slurm(self):
+            self.prerun_cmds = [*self.prerun_cmds, SHOW_NODES]
         self.executable = "python3 ./node_probe.py"
         self.executable_opts = [
             *(option for path in self.mounts() for option in ("--mount", shlex.quote(path))),
@@ -68,6 +74,9 @@ class PartitionHealth(OncePerPartition, Scaled, SystemCheck):
     def nodes_agree(self):
         nodes = self.parsed(node_probe.parse, self.output_text(), expect_nodes=self.num_tasks)
         self.facts = {node.host: node.facts for node in nodes}
+        believed = self.believed_by_slurm()
+        for node, told in believed.items():
+            self.facts[node].update(told)
         self.clocks = {node.host: node for node in nodes}
         usual_us = statistics.median(node.clock_offset_us for node in nodes)
         self.clock_offsets_us = {node.host: node.clock_offset_us - usual_us for node in nodes}
@@ -85,7 +94,16 @@ class PartitionHealth(OncePerPartition, Scaled, SystemCheck):
             hints = dict.fromkeys(fact.hint for odd in found if (fact := fact_of(odd.name)) and fact.hint)
             self.hint = "; ".join(hints) or self.hint
             raise SanityError("; ".join(map(str, found)))
+        if not believed and runs_in_slurm(self):
+            # ReFrame records no reason of a skip.
+            self.hint = "Slurm does not tell what it believes of the nodes (`scontrol show node`)"
+            self.skip(self.hint)
         return True
+
+    def believed_by_slurm(self):
+        """Facts by node; none where Slurm did not answer, which is no node's fault."""
+        text = self.output_text(SLURM_FILE) if runs_in_slurm(self) else ""
+        return self.parsed(slurm_nodes.parse, text, expect_nodes=[*self.facts]) if text else {}
 
     @rfmb.run_before("performance")
     def nodes_out_of_bounds(self):

@@ -38,20 +38,18 @@ class SoftwareInventory(Scaled, KappaCheck):
     sourcesdir = "src"
     programs = ["./node_probe.py"]
     informational = ["files"]
-    # Minutes, when hundreds of nodes begin to read from one server.
-    meeting_s = 300
 
     @rfmb.run_after("setup")
     def command_line(self):
         environ = self.current_environ
-        hashed = [path for paths in environ.extras.get("hash_files", {}).values() for path in paths]
+        hashed = dict.fromkeys(path for paths in environ.extras.get("hash_files", {}).values() for path in paths)
         asked = {
             "program": programs_of(environ.features), "file": hashed, "module": self.modules_by_name(),
             "to-build": environ.extras.get("to_build", []),
         }  # fmt: skip
         self.executable = "python3 ./node_probe.py"
         self.executable_opts = [
-            "--software", f"--timeout={self.meeting_s}",
+            "--software",
             *(f"--{option}={shlex.quote(word)}" for option, words in asked.items() for word in words),
             f"> {RESULT}",  # ReFrame shows the end of what a failed job prints, here 40 KiB a node
         ]  # fmt: skip

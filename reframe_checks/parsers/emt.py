@@ -69,9 +69,8 @@ def parse(text: str) -> EmtResult:
             raise record.error(f"{of} - sigma - phi / ranks", key)
     speedup, efficiency = record.number("speedup", Quantity.RANKS, 0), record.number("efficiency", Quantity.RANKS, 0)
     rounded_mean = LAST_DIGIT * (1 + (2 + speedup) / mean)
-    if (
-        abs((sigma_us + phi_us) / mean - speedup) > rounded_mean
-        or abs(speedup / ranks - efficiency) > LAST_DIGIT * (1 + 1 / ranks)
+    if abs((sigma_us + phi_us) / mean - speedup) > rounded_mean or abs(speedup / ranks - efficiency) > LAST_DIGIT * (
+        1 + 1 / ranks
     ):
         raise record.error("(sigma + phi) / mean step time, and efficiency a rank's share of it", "speedup")
     karp_flatt = record.optional("karp_flatt", lambda key: record.number(key, Quantity.RANKS))

@@ -82,9 +82,7 @@ def _size(record: Record) -> OfSize:
     if not record.flag("replay_exact"):
         raise record.error("true: the replay that measures phi gave other bits", "replay_exact")
     us = Quantity.OPERATION_US
-    step, sigma, phi, cached = (
-        record.number(key, us, 0) for key in ("step_us", "sigma_us", "phi_us", "phi_cached_us")
-    )
+    step, sigma, phi, cached = (record.number(key, us, 0) for key in ("step_us", "sigma_us", "phi_us", "phi_cached_us"))
     if min(step, phi, cached) <= LAST_DIGIT:
         raise record.error("a step, its work and its work in the cache that take time", "step_us")
     return OfSize(

@@ -9,7 +9,7 @@ from reframe_checks.parsers.text import Output, Quantity
 
 HOW = ("hang", "crash")
 #: Of a process that is the reason: stopped, or waiting in the kernel; of a node: see the watch.
-PROCESS_REASONS, NODE_REASONS = ("stopped", "blocked"), ("lost", "silent", "mpi", "crashed")
+PROCESS_REASONS, NODE_REASONS = ("stopped", "blocked"), ("lost", "unseen", "silent", "mpi", "crashed")
 
 
 @dataclass(frozen=True)

@@ -152,9 +152,7 @@ def parse(text: str) -> HpcgResult:
     return result
 
 
-def _in_order(
-    output: Output, order: list[str], lines: list[tuple[int, str, str]]
-) -> dict[str, tuple[int, str]]:
+def _in_order(output: Output, order: list[str], lines: list[tuple[int, str, str]]) -> dict[str, tuple[int, str]]:
     """The lines of these paths, in this order; builds of vendors have lines of their own between them."""
     known = {path: (number, value) for number, path, value in lines if path in set(order)}
     for number, path, _ in lines:
@@ -331,9 +329,7 @@ def _memory(report: _Report, rows: int) -> float:
     each = f"{_MEMORY}::Bytes per equation (Total memory / Number of Equations)"
     report.follows(each, Quantity.BYTES, total * 1e9 / rows, total)
     levels = report.figure(f"{_MEMORY}::Memory used for linear system and CG (Gbytes)", Quantity.GB)
-    levels += report.figure(
-        f"{_MEMORY}::Memory used for OptimizeProblem data (Gbytes)", Quantity.GB, may_be_zero=True
-    )
+    levels += report.figure(f"{_MEMORY}::Memory used for OptimizeProblem data (Gbytes)", Quantity.GB, may_be_zero=True)
     for level in range(1, _LEVELS):
         again = f" #{level}" if level > 1 else ""
         path = f"{_MEMORY}::Coarse Grids::Grid Level{again}"

@@ -8,6 +8,7 @@ from reframe_checks.parsers.text import Output, Quantity
 
 # Row by row; ``None`` on the diagonal and where nothing was measured.
 Matrix = tuple[tuple[float | None, ...], ...]
+OPERATIONS = ("broadcast", "all-gather", "all-to-all", "all-reduce")
 
 
 @dataclass(frozen=True)
@@ -102,8 +103,8 @@ def parse(text: str) -> PairSweep:
         round_seconds=round_seconds,
         packets=packets,
         payloads=payloads,
-        alone=tuple(sorted(_alone(record, nodes), key=lambda alone: alone.pair)),
-        collectives=_collectives(record, len(nodes)),
+        alone=tuple(sorted(read_alone(record, nodes), key=lambda alone: alone.pair)),
+        collectives=read_collectives(record, len(nodes)),
     )
 
 
@@ -139,30 +140,33 @@ def _rounds(record: Record, nodes: int) -> tuple[tuple[float, ...], tuple[Packet
     return tuple(seconds), tuple(packets), tuple(payloads)
 
 
-def _collectives(record: Record, nodes: int) -> tuple[Collective, ...]:
+def read_collectives(record: Record, nodes: int) -> tuple[Collective, ...]:
     found = []
     for entry in record.records("collectives"):
         blocks = tuple(entry.ordered_pairs("from_to", nodes))
         if len(blocks) != entry.integer("wrong_blocks"):
             raise entry.error("as many as wrong_blocks says", "from_to")
+        if entry.text("operation") not in OPERATIONS:
+            raise entry.error(f"one of {', '.join(OPERATIONS)}", "operation")
         found.append(Collective(entry.text("operation"), blocks))
     if len({each.operation for each in found}) != len(found) or len(found) != record.integer("operations"):
         raise record.error("as many as operations says, each once", "collectives")
     return tuple(sorted(found, key=lambda each: each.operation))
 
 
-def _alone(record: Record, nodes: tuple[str, ...]) -> list[Alone]:
-    possible = set(combinations(nodes, 2))
+def read_alone(record: Record, nodes: tuple[str, ...]) -> list[Alone]:
+    place = {node: number for number, node in enumerate(nodes)}
     found: dict[tuple[str, str], Alone] = {}
     for entry in record.records("alone"):
         pair = (entry.text("first"), entry.text("second"))
-        if pair not in possible or pair in found:
+        first, second = (place.get(node, len(nodes)) for node in pair)
+        if not first < second < len(nodes) or pair in found:
             raise entry.error("two of the nodes, in their order, each pair once")
-        found[pair] = Alone(
-            pair,
-            entry.number("latency_us", Quantity.OPERATION_US, 0),
-            (entry.number("to_second_MBps", Quantity.MB_S, 0), entry.number("to_first_MBps", Quantity.MB_S, 0)),
-        )
+        latency_us = entry.number("latency_us", Quantity.OPERATION_US, 0)
+        bandwidths = tuple(entry.number(key, Quantity.MB_S, 0) for key in ("to_second_MBps", "to_first_MBps"))
+        if not (latency_us and all(bandwidths)):
+            raise entry.error("figures above 0")
+        found[pair] = Alone(pair, latency_us, (bandwidths[0], bandwidths[1]))
     if len(found) != record.integer("alone_pairs"):
         raise record.error(f"as many pairs as alone_pairs says, found {len(found)}", "alone")
     return list(found.values())

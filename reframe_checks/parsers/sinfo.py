@@ -13,11 +13,13 @@ FORMAT_OF_ALL = f"%R|{FORMAT}"
 
 _NAME = re.compile(r"[A-Za-z0-9._-]{1,255}")
 
-# Base states in which a node takes jobs or runs one (sinfo's manual, NODE STATE CODES).
+# Base states in which a node takes jobs or runs one (sinfo's manual, NODE STATE CODES; node_state_string of Slurm's
+# slurm_protocol_defs.c).
 _USABLE = {"idle", "mixed", "allocated", "completing", "planned", "reserved"}
 _KNOWN = _USABLE | {
     "down", "drained", "draining", "fail", "failing", "unknown", "maint", "reboot", "rebooting", "powering_down",
     "powered_down", "powering_up", "power_down", "power_up", "future", "inval", "perfctrs", "blocked", "cloud",
+    "external", "reboot_issued", "cancel_reboot", "dynamic_future", "dynamic_norm", "undrain", "resume",
 }  # fmt: skip
 
 

@@ -79,6 +79,8 @@ class Quantity(Enum):
     PORTS = "ports", 255
     #: Processes of a node that want to run, of which Linux numbers four million.
     LOAD = "processes", 1e8
+    #: Of a node: a hundred times one of eight GPUs.
+    WATTS = "W", 1e6
     PERCENT = "%", 100
     FLAG = "(0 or 1)", 1
 

@@ -12,7 +12,8 @@ from reframe_checks.parsers.text import Output
 
 # Names of all lines together: scontrol repeats a node for each level of switches above it.
 MAX_NAMES = 5 * node_list.MAX_NAMES
-_FIELD = re.compile(r"([A-Za-z]{1,40})=(\S+)")
+# Slurm 24.05 and later lists switches and blocks whose nodes are still to come, with an empty list.
+_FIELD = re.compile(r"([A-Za-z]{1,40})=(\S*)")
 _NAMES = ("switchname", "blockname", "aggregatedblock")
 _LISTS = {"nodes": "nodes", "switches": "children", "aggregatedblock": "children"}
 
@@ -38,8 +39,10 @@ def leaf_switches(text: str) -> dict[str, str]:
         lists = {
             kind: _expanded(output, number, fields[key], MAX_NAMES - names)
             for key, kind in _LISTS.items()
-            if key in fields
+            if fields.get(key)
         }
+        if "nodes" in fields and not lists:
+            lists = {"nodes": []}
         named = [fields[key] for key in _NAMES if key in fields]
         if len(named) != 1 or not lists:
             raise output.error(number, "SwitchName=NAME with Nodes=LIST or Switches=LIST, or BlockName=NAME Nodes=LIST")

@@ -13,8 +13,8 @@ from msgspec import structs
 from kappa.ground import figures, node_lists
 from kappa.ground.errors import InputError
 from kappa.ground.figures import NOTHING, figure
+from kappa.ground.folders import SUITE
 from kappa.record.model import Case
-from kappa.sites.places import REPOSITORY
 from reports.acceptance.campaign import ATTEMPTS
 from reports.acceptance.chart import chart_of
 from reports.acceptance.judge import Acceptance, ClauseVerdict, Outcome, Verdict
@@ -118,9 +118,9 @@ def _mandatory(verdict: Verdict, outcome: Outcome) -> int:
 def renderer() -> str:
     """What made a page: a SHA-256 over this version of what judges and shows."""
     digest = hashlib.sha256()
-    for path in sorted(path for top in ("kappa", "reports") for path in (REPOSITORY / top).rglob("*")):
+    for path in sorted(path for top in ("kappa", "reports") for path in (SUITE / top).rglob("*")):
         if path.suffix in (".py", ".j2", ".css"):
-            digest.update(f"{path.relative_to(REPOSITORY)}\0".encode() + path.read_bytes())
+            digest.update(f"{path.relative_to(SUITE)}\0".encode() + path.read_bytes())
     return f"Kappa {digest.hexdigest()[:16]}"
 
 

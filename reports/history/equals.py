@@ -28,8 +28,10 @@ def with_equals(series: Sequence[Series]) -> Iterator[tuple[Series, list[Series]
     for one in series:
         same[one.key if one.of_one_node else ()].append(one)
     for key, members in same.items():
+        # Those after it, then from the first on.
+        around, most = [*members, *members[:_MOST_EQUALS]], min(_MOST_EQUALS, len(members) - 1)
         for at, one in enumerate(members):
-            yield one, [*members[at + 1 :], *members[:at]][:_MOST_EQUALS] if key else []
+            yield one, around[at + 1 : at + 1 + most] if key else []
 
 
 def find_odd(series: Series, equals: Sequence[Series], false_alarms: float) -> Finding | None:
@@ -41,9 +43,11 @@ def find_odd(series: Series, equals: Sequence[Series], false_alarms: float) -> F
     nights = nights_of(series.times)
     start = int(np.searchsorted(nights, nights[-1] - NIGHTS + 1))
     newest, since = series.values[start:], series.times[start] - NIGHT_S
+    if not series.sign or len(newest) < _LEAST_VALUES:
+        return None
     others = [other.values[other.times >= since] for other in equals]
     others = [values for values in others if len(values) >= _LEAST_VALUES]
-    if not series.sign or len(newest) < _LEAST_VALUES or len(others) < LEAST_EQUALS:
+    if len(others) < LEAST_EQUALS:
         return None
     pool = np.concatenate(others)
     if len(pool) < LEAST_EARLIER:

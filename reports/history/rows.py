@@ -5,13 +5,14 @@ import functools
 import hashlib
 import json
 import math
+from collections.abc import Collection
 from typing import Any
 
 import pyarrow as pa
 
 from kappa.ground.clean_text import one_line
 from kappa.ground.errors import InputError
-from kappa.record.evidence import Figure
+from kappa.record.evidence import Figure, PerNode
 from kappa.record.model import SAME_ALLOCATION
 from kappa.record.report import CaseFacts
 from reports.history.direction import worse_sign
@@ -86,12 +87,37 @@ class Rows:
                 if case.check_class is None:
                     continue
                 facts = {**common, "run": number, **_facts(case, node_checks)}
-                if first := case.first_measurement.perfvalues:
-                    self._measured({**facts, "verdict": "fail"}, _metrics(case, first))
+                alone = case.nodes_of_job > 1
+                of_nodes = {node: _own_facts(node, case, node_checks) for node in case.nodes} if alone else None
+                first = case.first_measurement
+                if first.perfvalues:
+                    failed = {**facts, "verdict": "fail"}
+                    self._case(failed, of_nodes, _metrics(case, first.perfvalues), first.per_node)
                     facts |= {"purpose": SAME_ALLOCATION, "confirms": info.uuid}
-                self._measured(facts, _metrics(case, case.perfvalues or {}))
+                self._case(facts, of_nodes, _metrics(case, case.perfvalues or {}), case.per_node)
                 for node, figures in _of_nodes(case).items():
                     self._measured({**facts, "nodes": node}, figures)
+
+    def _case(
+        self,
+        facts: dict[str, Any],
+        of_nodes: dict[str, dict[str, Any]] | None,
+        metrics: list[dict[str, Any]],
+        per_node: dict[str, PerNode],
+    ) -> None:
+        """Add the metrics of a case; of nodes that were each measured alone (``of_nodes``: what differs between their
+        facts), as if each had been a case."""
+        if of_nodes is None:
+            self._measured(facts, metrics)
+            return
+        for node, own in of_nodes.items():
+            alone = [
+                {**metric, "value": per_node[metric["metric"]].values[node]}
+                for metric in metrics
+                if metric["metric"] in per_node and node in per_node[metric["metric"]].values
+            ]
+            sound = all(metric["lower"] <= metric["value"] <= metric["upper"] for metric in alone)
+            self._measured({**facts, **own, "verdict": "pass" if sound else "fail"}, alone)
 
     def _measured(self, facts: dict[str, Any], metrics: list[dict[str, Any]]) -> None:
         if metrics:
@@ -128,7 +154,7 @@ def _facts(case: CaseFacts, node_checks: list[CaseFacts]) -> dict[str, Any]:
         "environ": case.environ,
         "nodes": ",".join(case.nodes),
         "verdict": case.result,
-        "node_check": node_check_state(case, node_checks),
+        "node_check": node_check_state(case.partition, case.nodes, node_checks),
         "job_id": case.job_id,
         "kernel": _short(provenance.kernel),
         "driver": _short(provenance.driver),
@@ -137,6 +163,10 @@ def _facts(case: CaseFacts, node_checks: list[CaseFacts]) -> dict[str, Any]:
         "files": _files_hash(tuple(provenance.files.items())),
         "suite_revision": _short(provenance.suite_revision),
     }
+
+
+def _own_facts(node: str, case: CaseFacts, node_checks: list[CaseFacts]) -> dict[str, Any]:
+    return {"nodes": node, "node_check": node_check_state(case.partition, (node,), node_checks)}
 
 
 def _metrics(case: CaseFacts, perfvalues: dict[str, Figure]) -> list[dict[str, Any]]:
@@ -158,7 +188,8 @@ def _metrics(case: CaseFacts, perfvalues: dict[str, Figure]) -> list[dict[str, A
 def _of_nodes(case: CaseFacts) -> dict[str, list[dict[str, Any]]]:
     """Node -> the figures that a comparison of nodes has of it, where one way is worse; what nodes tell is no speed."""
     found: dict[str, list[dict[str, Any]]] = {}
-    for name, figures in case.per_node.items() if not case.family.startswith(NODE_FAMILY) else ():
+    left_out = case.family.startswith(NODE_FAMILY) or (case.nodes_of_job > 1 and case.perfvalues)
+    for name, figures in case.per_node.items() if not left_out else ():
         if worse_sign(-math.inf, math.inf, figures.unit):
             common = {"metric": name, "unit": figures.unit, "lower": -math.inf, "upper": math.inf}
             for node, value in figures.values.items():
@@ -186,14 +217,14 @@ def _files_hash(files: tuple[tuple[str, str], ...]) -> str:
     return hashlib.sha256(json.dumps(contents).encode()).hexdigest() if contents else ""
 
 
-def node_check_state(case: CaseFacts, node_checks: list[CaseFacts]) -> str:
-    """``failed`` when a node check of the same session points at a node of ``case``, else ``passed`` or ``none``.
+def node_check_state(partition: str, nodes: Collection[str], node_checks: list[CaseFacts]) -> str:
+    """``failed`` when a node check of the same session points at one of ``nodes``, else ``passed`` or ``none``.
 
     A node may be in several partitions. A failed node check that names no node counts for all nodes of its own.
     """
     for check in node_checks:
         if check.result in {"fail", "abort"}:
             blamed = set(check.suspects)
-            if blamed & set(case.nodes) or (not blamed and check.partition == case.partition):
+            if not blamed.isdisjoint(nodes) or (not blamed and check.partition == partition):
                 return "failed"
-    return "passed" if any(check.partition == case.partition for check in node_checks) else "none"
+    return "passed" if any(check.partition == partition for check in node_checks) else "none"

@@ -2,7 +2,7 @@
 
 import dataclasses
 import pathlib
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Sequence
 
 from kappa.ground.clean_text import one_line
@@ -10,7 +10,7 @@ from kappa.ground.errors import InputError
 from kappa.ground.figures import counted
 from kappa.ground.node_lists import folded
 from kappa.record.load import load_session
-from kappa.record.model import Session
+from kappa.record.model import Case, Session
 from kappa.sites.expected import Site
 from kappa.vocabulary.scales import ONE_NODE, PLACEMENTS, SCALES
 from reports.nightly.night import Night, Problem
@@ -42,6 +42,8 @@ class Judged:
     sessions: tuple[Session, ...]
     cases: tuple[CaseVerdict, ...]
     gaps: tuple[Gap, ...]
+    covered: tuple[str, ...]
+    """The nodes that came to a result in their turn."""
 
 
 def judge_night(folder: pathlib.Path, record: Record, site: Site) -> Judged:
@@ -71,9 +73,10 @@ def judge_night(folder: pathlib.Path, record: Record, site: Site) -> Judged:
         else:
             gaps.append(Gap("a report of single nodes cannot be read", RERUN, problem))
     gaps += [gap for case in turn for gap in case.gaps]
-    if missed := set(record.planned) - set(covered(turn)):
+    came_to_a_result = tuple(covered(turn, cases))
+    if missed := set(record.planned) - set(came_to_a_result):
         gaps.append(Gap("not every node whose turn it was came to a result", RERUN, folded(missed)))
-    return Judged(main, tuple(sessions), (*cases, *turn), tuple(gaps))
+    return Judged(main, tuple(sessions), (*cases, *turn), tuple(gaps), came_to_a_result)
 
 
 def _session(report: pathlib.Path) -> tuple[Session | None, str]:
@@ -102,13 +105,49 @@ def _not_blamed_for_the_cut(case: CaseVerdict, record: Record) -> CaseVerdict:
     return dataclasses.replace(case, state=State.INCOMPLETE, gaps=(gap,), suspicion=None)
 
 
-def covered(turn: Sequence[CaseVerdict]) -> list[str]:
-    """The nodes on which every case that was pinned to them was measured, with a reference or without."""
-    measured: dict[str, list[bool]] = {}
+def covered(turn: Sequence[CaseVerdict], cases: Sequence[CaseVerdict]) -> list[str]:
+    """The nodes on which every case of their turn was measured, with a reference or without.
+
+    :param cases: of the mode. One of one node that no session of the turn has on a node is not measured there: its
+        session left no report, or was not begun.
+    """
+    due, seen = _due(cases), defaultdict[str, set[tuple[str, ...]]](set)
+    measured = defaultdict[str, list[bool]](list)
     for found in turn:
-        if found.case.pinned:
-            measured.setdefault(found.case.pinned, []).append(_measured(found))
-    return sorted(node for node, ran in measured.items() if all(ran))
+        for node in _on_each_of(found.case):
+            seen[node].add(found.case.selected)
+            measured[node].append(_measured(found) and _told_of(node, found.case))
+    return sorted(node for node, ran in measured.items() if all(ran) and due[node] <= seen[node])
+
+
+def _due(cases: Sequence[CaseVerdict]) -> defaultdict[str, set[tuple[str, ...]]]:
+    """Node -> the cases of one node that the mode ran on its partitions."""
+    due = defaultdict[str, set[tuple[str, ...]]](set)
+    for partition, nodes in single_nodes(cases, usable=True).items():
+        selected = {
+            found.case.selected for found in cases if found.case.partition == partition and _of_one_node(found.case)
+        }
+        for node in nodes:
+            due[node] |= selected
+    return due
+
+
+def _of_one_node(case: Case) -> bool:
+    return not _OF_ONE_NODE.isdisjoint(case.parameters.values())
+
+
+def _on_each_of(case: Case) -> tuple[str, ...]:
+    """The nodes of a case that measures each by itself."""
+    if case.pinned:
+        return (case.pinned,)
+    return case.nodes if _of_one_node(case) else ()
+
+
+def _told_of(node: str, case: Case) -> bool:
+    """Of many nodes one may have failed: it is a suspect, and has no figure. One on which the job hung kept the others
+    from being measured. Where all failed alike none is a suspect."""
+    told = {*case.suspects}.union(*(per_node.values for per_node in case.per_node.values()))
+    return not told or node in told
 
 
 def _measured(found: CaseVerdict) -> bool:
@@ -134,9 +173,7 @@ def nodes_of(cases: Sequence[CaseVerdict], usable: bool = False) -> dict[str, li
 
 def single_nodes(cases: Sequence[CaseVerdict], usable: bool = False) -> dict[str, list[str]]:
     """``nodes_of`` those partitions on which the mode ran a check of one node: on the others' nothing can be put."""
-    partitions = {
-        found.case.partition for found in cases if not _OF_ONE_NODE.isdisjoint(found.case.parameters.values())
-    }
+    partitions = {found.case.partition for found in cases if _of_one_node(found.case)}
     return {partition: nodes for partition, nodes in nodes_of(cases, usable).items() if partition in partitions}
 
 
@@ -172,7 +209,7 @@ def summarise(folder: pathlib.Path, record: Record, site: Site) -> Night:
             for one in suspects if one.failures
         },
         planned=record.planned,
-        covered=tuple(node for node in record.planned if node in covered(judged.cases)),
+        covered=tuple(node for node in record.planned if node in judged.covered),
         nodes=tuple(sorted({node for nodes in nodes_of(judged.cases).values() for node in nodes})),
         nights=record.nights,
         drain=tuple(drain_suggestions(ranked_evidence(failed), {one.node for one in record.actions})),

@@ -7,7 +7,7 @@ from kappa.fabrics.description import find_fabric
 from kappa.ground.errors import InputError
 from kappa.record.load import load_session
 from kappa.record.model import Case
-from kappa.sites.places import SIMULATED_SITE
+from kappa.sites.places import SIMULATED_SITE, fabrics_beside
 from kappa.sites.site_file import SiteDescription
 from reports.predicted.pairs import Pair, pairs
 from reports.verdict.judge import Verdict
@@ -60,4 +60,5 @@ def _reports(report: pathlib.Path, site: str) -> Iterator[pathlib.Path]:
 
 def _error(site: SiteDescription, fabric: str) -> float | None:
     """The fabric's error on what was held out, as a factor; ``None`` where it is known from specifications alone."""
-    return find_fabric(site.folder.resolve().parent / SIMULATED_SITE / "fabrics", fabric).error
+    fabrics = fabrics_beside(site.folder)
+    return find_fabric(fabrics, fabric).error if fabrics else None

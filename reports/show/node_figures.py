@@ -4,6 +4,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 
@@ -18,8 +19,7 @@ FROM_CASES = 4
 _CLOSE = 1e-9
 
 
-@dataclass(frozen=True)
-class NodeFigure:
+class NodeFigure(NamedTuple):
     node: str
     value: float
     suspect: bool
@@ -52,7 +52,7 @@ class Equals:
         return sorted(found, key=lambda one: (not one.suspect, -abs(one.value - middle)))
 
     def divided(self, divisor: float) -> "Equals":
-        figures = tuple(replace(one, value=one.value / divisor) for one in self.figures)
+        figures = tuple(NodeFigure(node, value / divisor, suspect) for node, value, suspect in self.figures)
         return Equals(self.label, figures, tuple(bound / divisor for bound in self.bounds))
 
 

@@ -7,6 +7,7 @@ per mille of the strip's width and height: it is as wide as its place, and its t
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from kappa.ground.figures import counted, figure
 from reports.show.node_figures import Equals, NodeFigure, NodeFigures, node_figures
@@ -29,8 +30,7 @@ _FAR = 1.5
 _GAP = 80
 
 
-@dataclass(frozen=True)
-class Mark:
+class Mark(NamedTuple):
     """A node; ``kind`` is ``usual``, ``odd`` or ``suspect``."""
 
     x: float

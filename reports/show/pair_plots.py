@@ -12,8 +12,10 @@ from bokeh.models import ColumnDataSource, FixedTicker, HoverTool, LinearColorMa
 from bokeh.palettes import Oranges256
 from numpy.typing import NDArray
 
+from kappa.ground.errors import InputError
 from kappa.ground.figures import counted, figure
 from kappa.record.evidence import Matrix
+from kappa.record.matrices import Floats, values_of
 from reports.show.plot import FONT, INK, SOFT, Plot, colour_bar, new_figure, with_unit
 from reports.verdict.case_verdict import CaseVerdict
 
@@ -26,45 +28,76 @@ ROWS_LIMIT, TICKS, PIXELS_LIMIT = 50, 20, 512
 PALETTE = tuple(reversed(Oranges256))[1:]
 CAPTION = "The row's node sends to the column's. The darker, the slower."
 
-Floats = NDArray[np.float64]
-
 
 @dataclass(frozen=True)
 class Cell:
     row: str
     column: str
-    value: float | None
+    value: float
     slowdown: float
 
 
-def pair_plots(cases: Sequence[CaseVerdict]) -> list[Plot]:
-    """One heat map for each case and matrix that has a figure."""
-    return [
-        _plot(verdict, name, matrix)
-        for verdict in cases
-        for name, matrix in verdict.case.matrices.items()
-        if np.isfinite(_slowdowns(matrix)).any()
-    ]
+@dataclass(frozen=True)
+class Pairs:
+    """A matrix that has a figure; ``values`` and ``slowdowns`` are n x n, NaN where there is none."""
+
+    matrix: Matrix
+    values: Floats
+    slowdowns: Floats
+
+    @classmethod
+    def of(cls, matrix: Matrix, values: Floats) -> "Pairs":
+        return cls(matrix, values, _slowdowns(matrix, values))
+
+    def shows(self, i: int, j: int) -> bool:
+        """A node has no pair with itself, a group has."""
+        return i != j or not math.isnan(self.values[i, j])
 
 
-def _slowdowns(matrix: Matrix) -> Floats:
+def pair_plots(cases: Sequence[CaseVerdict]) -> tuple[list[Plot], list[str]]:
+    """One heat map for each case and matrix that has a figure, and what is to be said of those that are not kept."""
+    plots, notes = [], []
+    for verdict in cases:
+        for name, matrix in verdict.case.matrices.items():
+            try:
+                pairs = Pairs.of(matrix, values_of(matrix, verdict.case.matrix_folders))
+            except InputError as err:
+                notes.append(f"{_title(verdict, name, matrix)}: {err}{_summary(matrix)}")
+                continue
+            if np.isfinite(pairs.slowdowns).any():
+                plots.append(_plot(verdict, name, pairs))
+    return plots, notes
+
+
+def _title(verdict: CaseVerdict, name: str, matrix: Matrix) -> str:
+    return f"{verdict.case.check_class}: {name} between {matrix.of} of {verdict.case.partition}"
+
+
+def _summary(matrix: Matrix) -> str:
+    file = matrix.file
+    if file is None or file.lowest is None or file.median is None or file.highest is None:
+        return ""
+    low, middle, high = (figure(value) for value in (file.lowest, file.median, file.highest))
+    return f". Of its figures, the median was {middle} {matrix.unit}, the least {low} and the most {high}"
+
+
+def _slowdowns(matrix: Matrix, values: Floats) -> Floats:
     """n x n: how many times slower than the median pair; NaN where there is no figure, or none above 0."""
-    values = np.array(matrix.values, dtype=float)
-    values[~(np.isfinite(values) & (values > 0))] = np.nan
+    values = np.where(np.isfinite(values) & (values > 0), values, np.nan)
     ratio = values / np.median(values[np.isfinite(values)]) if np.isfinite(values).any() else values
     # Of a rate, less is slower; everything else is a time.
     return 1 / ratio if matrix.unit.endswith("/s") else ratio
 
 
-def _plot(verdict: CaseVerdict, name: str, matrix: Matrix) -> Plot:
-    slowdowns = _slowdowns(matrix)
+def _plot(verdict: CaseVerdict, name: str, pairs: Pairs) -> Plot:
+    matrix = pairs.matrix
     size = len(matrix.nodes)
-    missing = sum(value is None for i, row in enumerate(matrix.values) for j, value in enumerate(row) if i != j)
-    worst = _worst(matrix, slowdowns)
+    missing = int((np.isnan(pairs.values) & ~np.eye(size, dtype=bool)).sum())
+    worst = _worst(pairs)
     shown = f"the worst {ROWS_LIMIT} of {size * (size - 1)}" if size * (size - 1) > ROWS_LIMIT else ""
     pixels = f"A pixel is the worst pair of several nodes: there are more than {PIXELS_LIMIT}."
     return Plot(
-        title=f"{verdict.case.check_class}: {name} between nodes of {verdict.case.partition}",
+        title=_title(verdict, name, matrix),
         caption=" ".join(
             part for part in (
                 f"Figures in {matrix.unit}." if matrix.unit and size <= FIGURES_LIMIT else "",
@@ -76,39 +109,42 @@ def _plot(verdict: CaseVerdict, name: str, matrix: Matrix) -> Plot:
             ) if part
         ),
         legend=[],
-        item=json_item(_draw(matrix, slowdowns)),
+        item=json_item(_draw(pairs)),
         header=("From", "To", with_unit(name, matrix.unit), "Times slower than the median pair"),
         rows=[
-            (cell.row, cell.column, "not measured" if cell.value is None else figure(cell.value),
+            (cell.row, cell.column, "not measured" if math.isnan(cell.value) else figure(cell.value),
              "" if math.isnan(cell.slowdown) else figure(cell.slowdown, 3))
             for cell in worst
         ],
     )  # fmt: skip
 
 
-def _worst(matrix: Matrix, slowdowns: Floats) -> list[Cell]:
+def _worst(found: Pairs) -> list[Cell]:
     """The first ``ROWS_LIMIT`` pairs: those without a figure, then the slowest."""
+    slowdowns, size = found.slowdowns, len(found.matrix.nodes)
     order = np.argsort(-np.where(np.isnan(slowdowns), np.inf, slowdowns), axis=None, kind="stable")
-    places = (divmod(int(place), len(matrix.nodes)) for place in order)
-    pairs = ((i, j) for i, j in places if i != j)
-    return [_cell(matrix, slowdowns, i, j) for i, j in itertools.islice(pairs, ROWS_LIMIT)]
+    places = (divmod(int(place), size) for place in order)
+    pairs = ((i, j) for i, j in places if found.shows(i, j))
+    return [_cell(found, i, j) for i, j in itertools.islice(pairs, ROWS_LIMIT)]
 
 
-def _cells(matrix: Matrix, slowdowns: Floats) -> list[Cell]:
-    places = itertools.permutations(range(len(matrix.nodes)), 2)
-    return [_cell(matrix, slowdowns, i, j) for i, j in places]
+def _cells(pairs: Pairs) -> list[Cell]:
+    places = itertools.product(range(len(pairs.matrix.nodes)), repeat=2)
+    return [_cell(pairs, i, j) for i, j in places if pairs.shows(i, j)]
 
 
-def _cell(matrix: Matrix, slowdowns: Floats, i: int, j: int) -> Cell:
-    return Cell(matrix.nodes[i], matrix.nodes[j], matrix.values[i][j], float(slowdowns[i, j]))
+def _cell(pairs: Pairs, i: int, j: int) -> Cell:
+    names = pairs.matrix.nodes
+    return Cell(names[i], names[j], float(pairs.values[i, j]), float(pairs.slowdowns[i, j]))
 
 
-def _draw(matrix: Matrix, slowdowns: Floats) -> Any:
+def _draw(pairs: Pairs) -> Any:
+    matrix, slowdowns = pairs.matrix, pairs.slowdowns
     known = slowdowns[np.isfinite(slowdowns)]
     mapper = LogColorMapper(palette=PALETTE, low=1.0, high=max(float(known.max()), LEAST_SPAN), nan_color=SOFT)
     small = len(matrix.nodes) <= CELLS_LIMIT
     draw = _draw_cells if small else _draw_image
-    plot = draw(matrix, slowdowns, mapper)
+    plot = draw(pairs, mapper)
     plot.grid.visible = False
     plot.xaxis.axis_label, plot.yaxis.axis_label = "to", "from"
     plot.xaxis.major_label_orientation = "horizontal" if len(matrix.nodes) <= FIGURES_LIMIT else "vertical"
@@ -116,21 +152,21 @@ def _draw(matrix: Matrix, slowdowns: Floats) -> Any:
     return plot
 
 
-def _draw_cells(matrix: Matrix, slowdowns: Floats, mapper: Any) -> Any:
-    names, cells = list(matrix.nodes), _cells(matrix, slowdowns)
+def _draw_cells(pairs: Pairs, mapper: Any) -> Any:
+    names, unit, cells = list(pairs.matrix.nodes), pairs.matrix.unit, _cells(pairs)
     plot = new_figure(380, x_range=names, y_range=names[::-1])
     for missing in (False, True):
-        shown = [cell for cell in cells if (cell.value is None) is missing]
+        shown = [cell for cell in cells if math.isnan(cell.value) is missing]
         source = ColumnDataSource(
             {
                 "row": [cell.row for cell in shown],
                 "column": [cell.column for cell in shown],
                 "slowdown": [cell.slowdown for cell in shown],
                 "ink": ["white" if cell.slowdown > math.sqrt(mapper.high) else INK for cell in shown],
-                "figure": ["–" if cell.value is None else figure(cell.value, 3) for cell in shown],
+                "figure": ["–" if math.isnan(cell.value) else figure(cell.value, 3) for cell in shown],
                 "text": [
-                    "not measured" if cell.value is None
-                    else f"{figure(cell.value)} {matrix.unit}, {figure(cell.slowdown, 3)} × slower than the median pair"
+                    "not measured" if math.isnan(cell.value)
+                    else f"{figure(cell.value)} {unit}, {figure(cell.slowdown, 3)} × slower than the median pair"
                     for cell in shown
                 ],
             }
@@ -147,17 +183,17 @@ def _draw_cells(matrix: Matrix, slowdowns: Floats, mapper: Any) -> Any:
     return plot
 
 
-def _draw_image(matrix: Matrix, slowdowns: Floats, mapper: Any) -> Any:
-    size = len(matrix.nodes)
+def _draw_image(pairs: Pairs, mapper: Any) -> Any:
+    names, size = pairs.matrix.nodes, len(pairs.matrix.nodes)
     plot = new_figure(560, vector=False, x_range=(0, size), y_range=(size, 0))
-    image = _shades(_worst_of_blocks(slowdowns), mapper)
+    image = _shades(_worst_of_blocks(pairs.slowdowns), mapper)
     # A byte for each pixel: of 512 nodes the plain figures would be most of the page.
     shades = LinearColorMapper(palette=[*mapper.palette, SOFT], low=-0.5, high=len(mapper.palette) + 0.5)
     plot.image([image], x=0, y=0, dw=size, dh=size, color_mapper=shades)
     ticks = list(range(0, size, max(1, math.ceil(size / TICKS))))
     for axis in (plot.xaxis, plot.yaxis):
         axis.ticker = FixedTicker(ticks=[tick + 0.5 for tick in ticks])
-        axis.major_label_overrides = {tick + 0.5: matrix.nodes[tick] for tick in ticks}
+        axis.major_label_overrides = {tick + 0.5: names[tick] for tick in ticks}
     return plot
 
 

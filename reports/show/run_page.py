@@ -54,7 +54,7 @@ def render(verdict: Verdict, past: Past = NO_PAST, folder: pathlib.Path | None =
     """
     run = pathlib.Path(verdict.session.path).parent
     curves = [*curve_plots(verdict.cases), *heat_map_plots(verdict.cases), *scaling_plots(verdict.cases)]
-    pairs = pair_plots(verdict.cases)
+    pairs, not_kept = pair_plots(verdict.cases)
     predicted = predicted_pairs(verdict)
     predictions = predicted_plots(predicted)
     evidence = ranked_evidence(verdict.cases)
@@ -72,6 +72,7 @@ def render(verdict: Verdict, past: Past = NO_PAST, folder: pathlib.Path | None =
         curves=curves,
         strips=node_strips(verdict.cases),
         pairs=pairs,
+        pairs_not_kept=not_kept,
         libraries=library_listings([found.case for found in verdict.cases]),
         predicted=predicted,
         predicted_plots=predictions,

@@ -36,6 +36,8 @@ def latest_attempts(session: Session) -> tuple[CaseVerdict, ...]:
 
 def _last(attempts: Sequence[CaseVerdict]) -> CaseVerdict:
     """The last of ``attempts`` that came to a result, with the others."""
+    if len(attempts) == 1:
+        return attempts[0]
     last = next((attempt for attempt in reversed(attempts) if executed(attempt.case)), attempts[-1])
     return replace(last, other_attempts=tuple(attempt for attempt in attempts if attempt is not last))
 

@@ -1,5 +1,6 @@
 """One attempt at a case: what ReFrame concluded, held against what was recorded."""
 
+import re
 from dataclasses import dataclass, replace
 
 from kappa.ground.clean_text import one_line
@@ -18,6 +19,14 @@ _REMEDIES = {
     metric_verdict.UNEXPECTED_PASS: "if the cause is mended, remove the xfail mark",
 }
 REASON_CHARS = 300
+# What ReFrame puts before its errors of jobs.
+_PREFIX = re.compile(r"^[a-z ]*error: \[jobid=\d+\] ")
+# Of ReFrame and of `patient_slurm.py`; JobError itself is that of a program that hangs where there is no Slurm.
+_WITHOUT_END = ("JobBlockedError", "UntoldError")
+# How Slurm ends a job for another, or for want of a node: where the check names none, none is down.
+_TAKEN_AWAY = ("PREEMPTED", "NODE_FAIL")
+# As in `reframe_checks/base/hang_watch.py`.
+_NO_STEP, _FORGOTTEN = "NO_STEP", "FORGOTTEN"
 # To be mended in the file that the check takes its references from.
 _IN_REFERENCES = (metric_verdict.NO_REFERENCE, metric_verdict.INVALID_BOUNDS, metric_verdict.TOO_FEW_EQUALS)
 
@@ -83,9 +92,21 @@ def without_a_job(case: Case) -> bool:
     return case.result == "fail" and case.fail_phase in ("setup", "run") and case.job_id is None
 
 
+def never_told(case: Case) -> bool:
+    """Its job was cancelled while it waited, or Slurm no longer says what became of it: neither is a node's doing."""
+    return case.result == "fail" and case.error_type in _WITHOUT_END and not case.suspects
+
+
+def taken_away(case: Case) -> bool:
+    """Slurm ended its job, and no node of it is down: it was preempted, or slurmctld took nodes for failed in vain; or
+    slurmctld did not answer when the job wanted to go on, or forgot the job."""
+    return case.result == "fail" and case.ended_by_slurm in (*_TAKEN_AWAY, _NO_STEP, _FORGOTTEN) and not case.suspects
+
+
 def executed(case: Case) -> bool:
-    """True when the case came to a result: it had a job, was not skipped, and not aborted before that had nodes."""
-    if without_a_job(case):
+    """True when the case came to a result: it had a job that began, whose end is known and not of Slurm's making, was
+    not skipped, and not aborted before that had nodes."""
+    if without_a_job(case) or never_told(case) or taken_away(case):
         return False
     if case.result == "abort":
         return bool(case.nodes)
@@ -122,9 +143,18 @@ def _robbed(case: Case) -> Gap:
 def _not_executed(case: Case) -> Gap:
     if case.result == "pass":
         return Gap("no job ran, although the result is a pass", "run it without --dry-run", case.title)
-    if without_a_job(case):
+    if without_a_job(case) or never_told(case):
         said = _said_by_sbatch(case.fail_reason)
         return Gap(f"no job ran: {said}", remedy_of(said) or "no node is to blame: mend it and run again", case.title)
+    if taken_away(case):
+        what = f"Slurm ended the job before it was done: {case.ended_by_slurm}"
+        if case.ended_by_slurm == _NO_STEP:
+            refused = "Slurm did not start a step of the job"
+            why = one_line(case.fail_reason.rpartition(f"{refused}: ")[2], 200)
+            return Gap(refused, "is slurmctld up? `scontrol ping`", case.title, why)
+        if case.ended_by_slurm == _FORGOTTEN:
+            return Gap("Slurm forgot the job before it was done", "was slurmctld killed? run it again", case.title)
+        return Gap(what, "no node of it is down: was it preempted, or slurmctld restarted? run it again", case.title)
     how = {
         "abort": "aborted before it ran",
         "fail_deps": "skipped, because a case that it needs failed",
@@ -137,7 +167,8 @@ def _not_executed(case: Case) -> Gap:
 def _said_by_sbatch(reason: str) -> str:
     """What it said of its error, or else all of ``reason``."""
     told = [line.partition("error:")[2] for line in reason[:10_000].splitlines() if line.startswith("sbatch: error:")]
-    return one_line(" ".join(told).replace("Batch job submission failed:", "") or reason, REASON_CHARS)
+    said = " ".join(told).replace("Batch job submission failed:", "") or _PREFIX.sub("", reason)
+    return one_line(said, REASON_CHARS)
 
 
 def _passed_unexpectedly(case: Case) -> bool:

@@ -8,18 +8,19 @@ from pathlib import Path
 
 from kappa.ground.clean_text import clean
 from kappa.ground.errors import InputError
+from kappa.ground.folders import known_sites
 from spack_envs.installer import mirror, table
 from spack_envs.installer.chosen import choose
 from spack_envs.installer.installation import ensure, exclusive, keep_artefacts, prepare
 from spack_envs.installer.spack import InstallError
 from spack_envs.installer.state import Environment, Site, state_root
-from spack_envs.installer.table import REPOSITORY, TableError
+from spack_envs.installer.table import TableError
 
 _EPILOG = """\
 environment variables:
   KAPPA_SPACK_ROOT    an existing Spack (0.23 or 1.x); without it the release of release.toml is cloned
   KAPPA_SPACK_CONFIG  folders of Spack configuration on top of the site's, separated by colons (a mirror, for instance)
-  KAPPA_SPACK_STATE   where everything is installed, seen by compute nodes too (default: .kappa/spack here)
+  KAPPA_SPACK_STATE   where everything is installed, seen by compute nodes too (default: .kappa/spack)
   KAPPA_SPACK_SPEC    as --spec, several separated by semicolons
   SPACK_PYTHON        the Python that runs Spack
 
@@ -46,8 +47,8 @@ def main(
     if options.list:
         return _list()
     if not options.site:
-        parser.error("SITE is missing: the name of a folder in site_configs/")
-    check_site(REPOSITORY / "site_configs" / options.site)
+        parser.error("SITE is missing: the name of a folder of sites")
+    check_site(Site(options.site).facts.parent)
     try:
         if options.spec:
             choose(options.spec)
@@ -66,7 +67,7 @@ def _parser(program: str) -> argparse.ArgumentParser:
         epilog=_EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("site", nargs="?", metavar="SITE", help="a folder in site_configs/ that has a folder spack/")
+    parser.add_argument("site", nargs="?", metavar="SITE", help="a folder of site_configs that has a folder spack/")
     parser.add_argument("environments", nargs="*", metavar="ENV", help="default: all that the suite has")
     parser.add_argument("--list", action="store_true", help="the environments and what they promise, then exit")
     parser.add_argument("--verify", action="store_true", help="install nothing, only check")
@@ -90,9 +91,9 @@ def _parser(program: str) -> argparse.ArgumentParser:
 
 def _act(options: argparse.Namespace) -> int:
     site = Site(options.site)
-    if not (REPOSITORY / "site_configs" / site.name / "settings.py").is_file() and not site.facts.is_dir():
-        known = sorted(path.parent.name for path in (REPOSITORY / "site_configs").glob("*/settings.py"))
-        raise InstallError(f"no site {site.name!r} in site_configs/: there are {', '.join(known)}")
+    if not (site.facts.parent / "settings.py").is_file() and not site.facts.is_dir():
+        known = sorted(known_sites())
+        raise InstallError(f"no site {site.name!r}: there are {', '.join(known)}")
     chosen = [site.environment(table.read(name)) for name in options.environments or table.names()]
     if options.run:
         if len(chosen) != 1:

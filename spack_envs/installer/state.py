@@ -1,6 +1,6 @@
 """Where things lie for a site, whether an environment is installed, and from what it was installed.
 
-``$KAPPA_SPACK_STATE`` (default ``.kappa/spack`` of this repository) holds one folder for each site.
+``$KAPPA_SPACK_STATE`` (default ``.kappa/spack``) holds one folder for each site.
 """
 
 import hashlib
@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from kappa.ground.bounded_file import read_text
+from kappa.ground.folders import home, own_sites, sites_called
 from kappa.ground.whole_files import make_folder, write_atomically
 from spack_envs.installer.chosen import VARIABLE, changed_roots
 from spack_envs.installer.digest import digest_of
@@ -25,7 +26,7 @@ _RECORD_LIMIT = 1 << 20
 
 
 def state_root() -> Path:
-    return Path(os.environ.get("KAPPA_SPACK_STATE") or REPOSITORY / ".kappa/spack").resolve()
+    return Path(os.environ.get("KAPPA_SPACK_STATE") or home() / ".kappa/spack").resolve()
 
 
 @dataclass(frozen=True)
@@ -34,8 +35,8 @@ class Site:
 
     @property
     def facts(self) -> Path:
-        """The site's part of Spack's configuration, in the repository."""
-        return REPOSITORY / "site_configs" / self.name / "spack"
+        """The site's part of Spack's configuration."""
+        return next(iter(sites_called(self.name)), own_sites() / self.name) / "spack"
 
     @property
     def prepared(self) -> Path:

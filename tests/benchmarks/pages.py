@@ -6,10 +6,14 @@ checks run on each node by itself, as ``--distribute=all`` makes them. One node 
 
 import argparse
 import io
+import json
 import pathlib
+import re
 import shutil
 import subprocess
 import tempfile
+from collections.abc import Sequence
+from dataclasses import dataclass
 
 import msgspec
 import numpy as np
@@ -19,6 +23,7 @@ from msgspec.structs import replace
 from kappa.record.evidence import Figure, Finding, Matrix, PerNode, ReferenceSource
 from kappa.record.report import RecordedCase, Report, Run
 from tests.benchmarks.history import timed
+from tests.integration.browser import without_policy
 
 RECORDED = pathlib.Path(__file__).parents[1] / "data/reports/campaign.json"
 SLOW, SLOW_NODE = 0.55, 300
@@ -40,8 +45,11 @@ LOWEST = 0.9
 COMPUTES = ("NodeSweep", "Stream", "Hpl")
 
 
-def large_report(nodes: int, seed: int = 1) -> Report:
-    """A run of a partition ``cpu`` of so many nodes, named ``node0001`` on; ``SLOW_NODE`` computes ``SLOW`` as fast."""
+def large_report(nodes: int, seed: int = 1, pairs: bool = True) -> Report:
+    """A run of a partition ``cpu`` of so many nodes, named ``node0001`` on; ``SLOW_NODE`` computes ``SLOW`` as fast.
+
+    :param pairs: with figures of every pair, which grow with the square of the nodes.
+    """
     rng = np.random.default_rng(seed)
     recorded = msgspec.json.decode(RECORDED.read_bytes(), type=Report)
     names = tuple(f"node{number:04}" for number in range(1, nodes + 1))
@@ -54,7 +62,11 @@ def large_report(nodes: int, seed: int = 1) -> Report:
         for number in range(nodes)
     ]
     info = replace(recorded.session_info, user="operator", hostname="login1", command_line="reframe -r")
-    return Report(info, (Run((*few, *sweeps, _pairs(names, rng), *single)),))
+    return Report(info, (Run((*few, *sweeps, *([_pairs(names, rng)] if pairs else []), *single)),))
+
+
+def slow_node(names: Sequence[str]) -> str:
+    return names[SLOW_NODE - 1]
 
 
 def _renamed(case: RecordedCase) -> RecordedCase:
@@ -67,7 +79,9 @@ def _slowed(check: str, number: int) -> float:
     return SLOW if number == SLOW_NODE - 1 and check in COMPUTES else 1.0
 
 
-def _case(check: str, family: str, nodes: tuple[str, ...], figures: dict[str, Figure], **more: object) -> RecordedCase:
+def recorded_case(
+    check: str, family: str, nodes: tuple[str, ...], figures: dict[str, Figure], **more: object
+) -> RecordedCase:
     failed = any(figure.result == "fail" for figure in figures.values())
     return RecordedCase(
         **{
@@ -114,7 +128,7 @@ def _sweep(check: str, family: str, metrics: dict[str, tuple[float, str]], nodes
     found = [Finding("node", node, slow, "triad", 45.0, 1 / SLOW, "1.82 times slower than the median node")
              for node in slow]  # fmt: skip
     more = {"name": f"{check} %scale=each_node", "parameters": {"scale": "each_node"}}
-    return _case(check, family, nodes, figures, per_node=per_node, suspects=slow, findings=tuple(found), **more)
+    return recorded_case(check, family, nodes, figures, per_node=per_node, suspects=slow, findings=tuple(found), **more)
 
 
 def _pairs(nodes: tuple[str, ...], rng: np.random.Generator) -> RecordedCase:
@@ -126,7 +140,7 @@ def _pairs(nodes: tuple[str, ...], rng: np.random.Generator) -> RecordedCase:
         matrices[name] = Matrix(unit, nodes, rows)
     figures["embedded:cpu:worst_bandwidth"] = Figure(21_000.0, 20_000.0, 0, None, "MB/s", "pass")
     more = {"name": "PairSweep %scale=each_node", "parameters": {"scale": "each_node"}}
-    return _case("PairSweep", "network/pair-sweep", nodes, figures, matrices=matrices, **more)
+    return recorded_case("PairSweep", "network/pair-sweep", nodes, figures, matrices=matrices, **more)
 
 
 def _single(check: str, family: str, metrics: dict[str, tuple[float, str]], nodes: tuple[str, ...], number: int,
@@ -138,7 +152,7 @@ def _single(check: str, family: str, metrics: dict[str, tuple[float, str]], node
     scale = f"{check} %scale=one_node"
     more = {"name": scale, "display_name": f"{scale} %.nid={nodes[number]}", "parameters": {"scale": "one_node"}}
     ran = {"job": str(5000 + number), "partition_size": len(nodes)}
-    return _case(check, family, (nodes[number],), figures, **more, **ran)
+    return recorded_case(check, family, (nodes[number],), figures, **more, **ran)
 
 
 def main() -> None:
@@ -155,19 +169,63 @@ def main() -> None:
         print(f"{page.stat().st_size / 1e6:.2f} MB")
         if chromium := shutil.which("chromium"):
             print(f"{sheets(chromium, page)} sheets of A4")
+            seen = opened(chromium, page)
+            print(f"opens: something is seen after {seen.first_paint_s:.2f} s, all after {seen.load_s:.2f} s")
         if chosen.output:
             shutil.copyfile(page, chosen.output)
 
 
 def sheets(chromium: str, page: pathlib.Path) -> int:
     """How many sheets of A4 Chromium prints the page on."""
-    pdf = page.with_suffix(".pdf")
-    command = [
+    subprocess.run(print_command(chromium, page), check=True, capture_output=True)
+    return len(pypdf.PdfReader(io.BytesIO(page.with_suffix(".pdf").read_bytes())).pages)
+
+
+@dataclass(frozen=True)
+class Opened:
+    """Seconds after the browser began to read the page: something is seen, and all is there (``load``)."""
+
+    first_paint_s: float
+    load_s: float
+
+
+_TELLS = """<script>addEventListener("load", () => requestAnimationFrame(() => setTimeout(() => {
+  const [page] = performance.getEntriesByType("navigation");
+  const [paint] = performance.getEntriesByName("first-contentful-paint");
+  console.log("opened " + JSON.stringify([paint.startTime, page.loadEventEnd]) + " ms");
+}, 0)));</script>"""
+
+
+def opened(chromium: str, page: pathlib.Path) -> Opened:
+    """How long Chromium takes to open the page from a file.
+
+    :raises RuntimeError: it did not say so.
+    """
+    with tempfile.TemporaryDirectory() as folder:
+        told = pathlib.Path(folder, "page.html")
+        told.write_text(without_policy(page.read_text(encoding="utf-8")) + _TELLS, encoding="utf-8")
+        done = subprocess.run(
+            [
+                chromium, "--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--timeout=60000",
+                "--enable-logging=stderr", f"--user-data-dir={folder}/profile", f"--screenshot={folder}/seen.png",
+                told.as_uri(),
+            ],
+            capture_output=True, text=True, check=True, timeout=300,
+        )  # fmt: skip
+    found = re.search(r"opened (\[.*\]) ms", done.stderr)
+    if not found:
+        raise RuntimeError(f"Chromium: {done.stderr[-3000:]}")
+    first_paint_ms, load_ms = json.loads(found[1])
+    return Opened(first_paint_ms / 1000, load_ms / 1000)
+
+
+def print_command(chromium: str, page: pathlib.Path) -> list[str]:
+    """Has Chromium print the page into a PDF beside it."""
+    return [
         chromium, "--headless", "--no-sandbox", "--disable-gpu", "--virtual-time-budget=8000",
-        f"--user-data-dir={page.parent / 'profile'}", "--no-pdf-header-footer", f"--print-to-pdf={pdf}",
+        f"--user-data-dir={page.parent / 'profile'}", "--no-pdf-header-footer",
+        f"--print-to-pdf={page.with_suffix('.pdf')}", page.as_uri(),
     ]  # fmt: skip
-    subprocess.run([*command, page.as_uri()], check=True, capture_output=True)
-    return len(pypdf.PdfReader(io.BytesIO(pdf.read_bytes())).pages)
 
 
 if __name__ == "__main__":

@@ -75,9 +75,13 @@ def names(text: str) -> tuple[str, ...]:
 
 
 @contextlib.contextmanager
-def beside(loads: Sequence[str], folder: pathlib.Path, seconds: float = LONGEST_S) -> Iterator[None]:
-    """The loads, each in a process group of its own, while the context lasts; what they write lies below ``folder``."""
+def beside(loads: Sequence[str], folder: pathlib.Path, seconds: float = LONGEST_S) -> Iterator[list[int]]:
+    """The loads, each in a process group of its own, while the context lasts; what they write lies below ``folder``.
+
+    :returns: their process IDs.
+    """
     with tempfile.TemporaryDirectory(prefix="beside-", dir=folder) as place, contextlib.ExitStack() as stack:
+        running = []
         for name in loads:
             own = pathlib.Path(place, name)
             own.mkdir()
@@ -86,7 +90,8 @@ def beside(loads: Sequence[str], folder: pathlib.Path, seconds: float = LONGEST_
                 ["setpriv", "--pdeathsig", "TERM", *command], cwd=REPOSITORY, start_new_session=True
             )
             stack.callback(_end, name, started)
-        yield
+            running.append(started.pid)
+        yield running
 
 
 def _end(name: str, process: subprocess.Popen[bytes]) -> None:

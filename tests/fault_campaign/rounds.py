@@ -23,10 +23,11 @@ from tests.fault_campaign.time_to_name import forget_fault, seconds_to_name
 
 KAPPA = pathlib.Path(sys.executable).with_name("kappa")
 EXPECTATIONS = pathlib.Path(__file__).parent / "site"
-MODE = "smoke"
+# The smallest that has all of these checks.
+MODE = "nightly"
 CHECKS = (
     "PartitionState", "PartitionHealth", "SoftwareInventory", "Affinity", "TransportUsed", "PairSweep", "NodeSweep",
-    "BitSweep", "NodeScratch",
+    "BitSweep", "NodeScratch", "EmtIoEachNode",
 )  # fmt: skip
 # Sees what kinds that preload a library are made of, not what they do; and its family in the expectations.
 SEES_LIBRARIES, ITS_FAMILY = "SoftwareInventory", "node/software"

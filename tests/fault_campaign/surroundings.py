@@ -55,7 +55,7 @@ def slow_names(cluster: Cluster, node: str, draw: random.Random) -> Iterator[str
     try:
         with (
             replaced(cluster, node, "/etc/resolv.conf", f"printf '{server}' > \"$fake\""),
-            replaced(cluster, node, "/etc/nsswitch.conf", "sed 's/^hosts:.*/hosts: dns files/' \"$path\" > \"$fake\""),
+            replaced(cluster, node, "/etc/nsswitch.conf", 'sed \'s/^hosts:.*/hosts: dns files/\' "$path" > "$fake"'),
         ):
             yield f"{seconds} s a name"
     finally:

@@ -50,7 +50,7 @@ def reframe(tree, in_turn):
     script = tree / ".venv/bin/reframe"
     script.write_text(
         f"#!/bin/bash\n{REPORT}cd {tree}\nmade=mode\n"
-        f"case $* in *--distribute*) made=rotation; {in_turn} ;; esac\n"
+        f"case $* in *scale_one_node*) made=rotation; {in_turn} ;; esac\n"
         'sed "s:a93313ed[^:\\"]*:${report//[^[:alnum:]]/-}:" "$made.json" > "$report.made"\n'
         'split -n 40 --filter=cat "$report.made" > "$report"\n'
     )

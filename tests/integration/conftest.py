@@ -1,5 +1,6 @@
 """One embedded cluster for the integration tests of the suite, and the commands that people use on it."""
 
+import contextlib
 import json
 import os
 import pathlib
@@ -65,7 +66,13 @@ class Suite:
         )
 
     def judge(self, report):
-        """Exit status of ``reports verdict`` and what it says as JSON (``None`` when it could not judge)."""
+        """Exit status of ``reports verdict`` and what it says as JSON (``None`` when it could not judge).
+
+        Why cases failed is printed, for who looks at a test that fails.
+        """
+        with contextlib.suppress(OSError, ValueError):
+            cases = [case for run in json.loads(report.read_text())["runs"] for case in run["testcases"]]
+            print(*(f"{case['name']}: {case['fail_reason']}" for case in cases if case.get("fail_reason")), sep="\n")
         said = report.with_suffix(".verdict.json")
         done = subprocess.run(
             [KAPPA, "verdict", report, "--json", said],

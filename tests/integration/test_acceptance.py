@@ -88,11 +88,11 @@ def test_a_small_contract(suite, contract, tmp_path):
             env=environment, cwd=REPOSITORY, capture_output=True, text=True, timeout=2 * PATIENCE_S, check=False,
         )  # fmt: skip
 
-    def run_until_a_job_waits(others):
-        """Start the run; returns it as soon as its second session has submitted its job."""
+    def run_until_a_job_waits():
+        """Start the run; returns it as soon as its second session has submitted its job, not the preflight its own."""
         process = subprocess.Popen(started, env=environment, cwd=REPOSITORY, stdout=subprocess.PIPE, text=True)
         assert any("[2/3] OsuLatency" in line for line in process.stdout)
-        until(lambda: len(suite.jobs()) > others, "the session has submitted its job")
+        until(lambda: any(" rfm_" in line for line in suite.jobs()), "the session has submitted its job")
         return process
 
     planned = call(*command("acceptance", "plan", SITE, "--contract", contract))
@@ -102,13 +102,13 @@ def test_a_small_contract(suite, contract, tmp_path):
     assert "D1 INCOMPLETE: the site offers nothing" in planned.stdout
 
     with occupied(suite) as others:
-        stopped = run_until_a_job_waits(others)
+        stopped = run_until_a_job_waits()
         stopped.terminate()
         assert "stopped by SIGTERM" in stopped.stdout.read()
         assert stopped.wait(PATIENCE_S) == 2
         assert len(suite.jobs()) == others, "no job is left behind"
 
-        killed = run_until_a_job_waits(others)
+        killed = run_until_a_job_waits()
         killed.kill()
         killed.wait()
         refused = call(*started)

@@ -1,6 +1,7 @@
 """Faults of one node, seen by a check of one node, through the whole of `kappa validate`."""
 
 import contextlib
+import json
 import os
 import shutil
 import subprocess
@@ -42,6 +43,21 @@ def test_a_slow_disk_is_bound_to_its_node(suite):
     ]  # fmt: skip
     assert len({attempt["job_id"] for attempt in (bound, bound["repeated"][0])}) == 1
     assert [suspect["node"] for suspect in verdict["suspects"]] == ["node2"]
+
+
+@long
+def test_of_nodes_measured_by_one_job_the_one_with_the_slow_disk_is_named_alone(suite):
+    cluster = Cluster(suite.state, suite.results)
+    device = cluster.on("node2", "findmnt --noheadings --output MAJ:MIN --target /scratch").strip()
+    with limited(cluster, "node2", *disk_limit(device, 10 * 10**6)):
+        done = validate_fio(suite, "-S", "Fio.nodes_at_once=4", *WHATEVER_RUNS_BESIDE)
+    assert done.returncode == FAIL, done.stdout + done.stderr
+    report = max(suite.results.glob("runs/*-smoke/run-report.json"))
+    [slow] = (case for case in suite.judge(report)[1]["cases"] if case["check_class"] == "Fio")
+    assert (sorted(slow["nodes"]), slow["suspects"]) == (["node1", "node2", "node3", "node4"], ["node2"])
+    [case] = json.loads(report.read_text())["runs"][0]["testcases"]
+    written = case["per_node"]["sequential_write"]["values"]
+    assert min(written, key=written.get) == "node2" and len(written) == 4
 
 
 # The first fio on the node is slow, each later one is as fast as the disk.

@@ -7,6 +7,10 @@ import threading
 
 import pytest
 
+from kappa.ground.node_lists import folded
+from tests.fault_campaign.cluster import Cluster
+from tests.fault_campaign.control_group import disk_limit
+from tests.fault_campaign.control_group import limited as limited_processes
 from tests.tiers import long
 from tests.waiting import PATIENCE_S, until
 
@@ -60,7 +64,8 @@ def test_bandwidth_limit_on_one_link_names_the_node(suite):
         )  # fmt: skip
     assert status == FAIL
     assert named_first(verdict, 1) == {"node2"}
-    assert "node2" in failure_of(verdict, "NodeLinks")["operator_line"]
+    failure = failure_of(verdict, "NodeLinks")
+    assert f"suspect {folded(failure['suspects'])}" in failure["operator_line"] and "node2" in failure["suspects"]
 
 
 @long
@@ -89,6 +94,16 @@ def test_bandwidth_limit_is_a_slow_node_of_the_pair_sweep(suite):
     assert status == FAIL
     assert named_first(verdict, 1) == {"node3"}
     assert "when it sends" in failure_of(verdict, "PairSweep")["operator_line"]
+
+
+@long
+def test_bandwidth_limit_is_a_slow_node_of_a_sample_of_the_pairs(suite):
+    with limited(suite, "node3", "eth0"):
+        status, verdict = suite.run("-n", "PairSweep", "-S", "PairSweep.seconds=0.5", "-S", "PairSweep.sample_above=2")
+    assert status == FAIL
+    assert named_first(verdict, 1) == {"node3"}
+    line = failure_of(verdict, "PairSweep")["operator_line"]
+    assert "by a sample of its pairs" in line and "when it sends" in line
 
 
 def test_slow_adapter_of_one_node_is_named_and_nothing_else(suite):
@@ -187,8 +202,28 @@ def test_killed_slurmd_names_the_node(suite):
     assert failure_of(verdict, "PartitionState")["suspects"] == ["node4"]
 
 
-@pytest.mark.parametrize("check, node", [("Fio", "node1"), pytest.param("NodeScratch", "node4", marks=long)])
-def test_cancelled_job_leaves_no_files_and_fails(suite, check, node):
+@long
+def test_slow_disk_is_named_by_what_an_application_writes(suite):
+    cluster = Cluster(suite.state, suite.results)
+    device = cluster.on("node3", "findmnt --noheadings --output MAJ:MIN --target /scratch").strip()
+    with limited_processes(cluster, "node3", *disk_limit(device, 20 * 10**6)):
+        status, verdict = suite.run("-n", "EmtIoEachNode%target=scratch", "--system=embedded:scratch")
+    assert status == FAIL
+    failure = failure_of(verdict, "EmtIoEachNode")
+    assert failure["suspects"] == ["node3"]
+    assert "node node3: write" in failure["operator_line"] or "node node3: read" in failure["operator_line"]
+    assert suite.cluster("exec", "node3", "sh", "-c", "ls -d /scratch/kappa.* || true").stdout == ""
+
+
+@pytest.mark.parametrize(
+    "check, name, setting, node",
+    [
+        ("Fio", "Fio%target=scratch", "file_size_mib=256", "node1"),
+        pytest.param("NodeScratch", "NodeScratch", "file_size_mib=256", "node4", marks=long),
+        pytest.param("EmtIoEachNode", "EmtIoEachNode%target=scratch", "node_mib=1024", "node3", marks=long),
+    ],
+)
+def test_cancelled_job_leaves_no_files_and_fails(suite, check, name, setting, node):
     def left():
         return suite.cluster("exec", node, "sh", "-c", "ls -d /scratch/kappa.* || true").stdout.split()
 
@@ -196,14 +231,7 @@ def test_cancelled_job_leaves_no_files_and_fails(suite, check, node):
     report.unlink(missing_ok=True)
     running = threading.Thread(
         target=suite.reframe,
-        args=(
-            "-r",
-            f"--report-file={report}",
-            "-n",
-            f"{check}%(target=scratch|scale)",
-            "-S",
-            f"{check}.file_size_mib=256",
-        ),
+        args=("-r", f"--report-file={report}", "-n", name, "-S", f"{check}.{setting}"),
     )
     running.start()
     until(left, "the job has made a file")
@@ -213,7 +241,8 @@ def test_cancelled_job_leaves_no_files_and_fails(suite, check, node):
     until(lambda: not left(), "the job has removed its files")
     status, verdict = suite.judge(report)
     assert status == FAIL
-    assert {case["check_class"] for case in verdict["cases"]} == {check}
+    # A program's build is none of a check of ours.
+    assert {case["check_class"] for case in verdict["cases"]} - {None} == {check}
     assert verdict["suspects"] == []
 
 

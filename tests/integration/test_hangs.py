@@ -60,6 +60,7 @@ def measured_on_the_rest(case):
     ]
 
 
+@long
 def test_a_stopped_rank_is_named_and_the_other_nodes_are_measured(suite):
     cluster = Cluster(suite.state, suite.results)
 

@@ -146,4 +146,3 @@ def show(suite, job):
 
 def node_of(suite, job):
     return re.search(r"^ +NodeList=(\S+)", show(suite, job), re.MULTILINE)[1]
-

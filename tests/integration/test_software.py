@@ -1,4 +1,4 @@
-"""What runs on a node and differs from the others is named with the node; modules load by Lmod itself."""
+"""What runs on a node and differs from the others is named with the node; modules load by Lmod, or as Tcl modules."""
 
 import pathlib
 import random
@@ -17,14 +17,14 @@ SITE_WITH_MODULES = """\
 descr: the embedded cluster with a tree of modules
 facts: embedded-cluster
 path: [{fact: slurm_commands}]
-modules_system: lmod
+modules_system: MODULES_SYSTEM
 partitions:
   scratch:
     nodes: {fact: nodes}
     cores: {per_node: {fact: cores_per_node}}
     environments: [demo]
     features: [scale_each_node]
-    prepare_cmds: [source /etc/profile.d/lmod.sh]
+    prepare_cmds: [source /etc/profile.d/PROFILE]
 environments:
   demo: {features: [fio], modules: [demo/1.0]}
 """
@@ -46,15 +46,28 @@ def test_what_runs_is_compared(suite, kind):
 
 
 @long
-def test_modules_load_on_every_node(suite, tmp_path):
+@pytest.mark.parametrize(
+    ("system", "profile", "file", "text", "unknown"),
+    [
+        ("lmod", "lmod.sh", "1.0.lua", 'prepend_path("PATH", "/opt/demo/bin")\n', 'unknown: "demo/1.0"'),
+        pytest.param(
+            "envmod", "modules.sh", "1.0", "#%Module\nprepend-path PATH /opt/demo/bin\n", "locate a modulefile for",
+            marks=pytest.mark.skipif(LMOD.exists(), reason="Debian has environment-modules only in the place of Lmod"),
+        ),
+    ],
+)  # fmt: skip
+def test_modules_load_on_every_node(suite, tmp_path, system, profile, file, text, unknown):
     tree, site = tmp_path / "modulefiles", tmp_path / "site_configs/with-modules"
     (tree / "demo").mkdir(parents=True)
-    (tree / "demo/1.0.lua").write_text('prepend_path("PATH", "/opt/demo/bin")\n')
+    (tree / "demo" / file).write_text(text)
     (site / "references").mkdir(parents=True)
     (site / "references/node.yaml").write_text("$sources: []\n")
-    (site / "site.yaml").write_text(SITE_WITH_MODULES)
+    described = SITE_WITH_MODULES.replace("MODULES_SYSTEM", system).replace("PROFILE", profile)
+    (site / "site.yaml").write_text(described)
     shutil.copy(SITE / "settings.py", site)
-    assert LMOD.exists(), "apt install lmod, as site_configs/embedded/install-packages --tests does"
+    assert pathlib.Path("/etc/profile.d", profile).exists(), (
+        "site_configs/embedded/install-packages --tests installs it"
+    )
     modules = {"LMOD_CMD": str(LMOD), "MODULEPATH": str(tree)}
 
     def run():
@@ -67,4 +80,4 @@ def test_modules_load_on_every_node(suite, tmp_path):
     finally:
         suite.cluster("exec", "node2", "umount", "--lazy", str(tree))
     assert (is_failed, suspects) == (True, ["node2"]), said
-    assert 'unknown: "demo/1.0"' in said.replace("\\", "")
+    assert unknown in said.replace("\\", "")

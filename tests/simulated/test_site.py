@@ -12,7 +12,7 @@ import sys
 
 import pytest
 
-from kappa.sites.places import REPOSITORY
+from kappa.ground.folders import SUITE as REPOSITORY
 
 KAPPA = pathlib.Path(sys.executable).with_name("kappa")
 CHECKS = ("Fabric", "RandomRing.*isend", "PutBarrier", "NeighbourExchange.*pair", "PatternAllreduce")

@@ -7,6 +7,7 @@ import pytest
 
 from kappa.record.load import load_session
 from kappa.sites.contract import load_contract
+from reframe_checks.storage.emt_io import CHANNELS_OF_COPY
 from tests.sites.dry_run import SITES
 
 TRANSPORTS = {
@@ -151,7 +152,7 @@ STRIPING = {
 
 
 @pytest.mark.parametrize("target", STRIPING)
-@pytest.mark.parametrize("check", ["IorNode", "IorEasy", "IorHard", "Mdtest", "Iozone", "BtIo", "Fio"])
+@pytest.mark.parametrize("check", ["IorNode", "IorEasy", "IorHard", "Mdtest", "Iozone", "BtIo", "EmtIo", "Fio"])
 def test_striping_is_set_and_read_back_before_the_benchmark(ibisco_like, check, target):
     path, setstripe = STRIPING[target]
     scripts = ibisco_like.find(check, target=target)
@@ -171,12 +172,44 @@ def test_striping_is_set_and_read_back_before_the_benchmark(ibisco_like, check, 
 
 def test_local_nvme_has_no_striping_and_one_node(ibisco_like):
     scripts = [script for script in ibisco_like.scripts if script.parameters.get("target") == "nvme"]
-    checks = {"IorNode", "Mdtest", "Iozone", "IozoneBuffered", "BtIo", "BtIoShare", "Fio"}
-    assert {script.check for script in scripts} == checks
+    checks = {"IorNode", "Mdtest", "Iozone", "IozoneBuffered", "BtIo", "BtIoShare", "EmtIoNode", "Fio"}
+    assert {script.check for script in scripts} == checks | {"EmtIoEachNode"}
     for script in scripts:
+        if script.check == "EmtIoEachNode":
+            continue
         assert "--nodes=1" in script.sbatch
         assert "\n. ./storage_folder.sh /nvme\n" in script.text
         assert "lfs" not in script.text
+
+
+def test_waveforms_of_every_node_go_to_its_own_disk_and_are_read_there(ibisco_like):
+    script = ibisco_like.one("EmtIoEachNode", target="nvme")
+    assert {"--nodes=32", "--ntasks=32", "--ntasks-per-node=1"} <= script.sbatch
+    assert "\n. ./node_folder.sh /nvme\n" in script.text
+    assert len(script.srun) == 2
+    for number, step in enumerate(script.srun, 1):
+        for word in ("$folder/waves.cff", "--waveform-files=rank", "--verify-waveforms=own", f"result-{number}.json"):
+            assert word in step
+    shared = ibisco_like.one("EmtIoEachNode", target="lustre_ssd")
+    assert "--verify-waveforms=other" in shared.srun[0] and "\n. ./storage_folder.sh" in shared.text
+
+
+@pytest.mark.parametrize("files", ["shared", "rank"])
+def test_waveforms_of_all_ranks_are_of_a_network_that_has_work_for_them(ibisco_like, files):
+    script = ibisco_like.one("EmtIo", target="lustre_ssd", scale="whole_partition", files=files)
+    assert "--ntasks=1536" in script.sbatch
+    assert "generate hq --network-only --scale 48 " in script.text
+    # 4 GiB of records of all channels.
+    bytes_of_steps = 4 * CHANNELS_OF_COPY * 48 * int(re.search(r"--steps=(\d+)", script.srun[0])[1])
+    assert 0.99 * 2**32 < bytes_of_steps <= 2**32
+    assert f"--waveform-buffer={4 * 1536}" in script.srun[0] and f"--waveform-files={files}" in script.srun[0]
+
+
+@pytest.mark.parametrize(("stripes", "count"), [("1", "1"), ("4", "4"), ("all", "-1")])
+def test_a_shared_file_of_waveforms_has_the_stripes_of_its_case(ibisco_like, stripes, count):
+    script = ibisco_like.one("EmtIoStriped", target="lustre_hdd", stripes=stripes)
+    assert f"lfs setstripe --stripe-count {count} --stripe-size 1048576" in script.text
+    assert "--waveform-files=shared" in script.srun[0] and "--waveform-io=collective" in script.srun[0]
 
 
 @pytest.mark.parametrize("target", STRIPING)

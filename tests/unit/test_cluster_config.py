@@ -9,6 +9,7 @@ import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -19,7 +20,8 @@ from site_configs.embedded.cluster_lib.errors import ClusterError
 from site_configs.embedded.cluster_lib.files import write_whole
 from site_configs.embedded.cluster_lib.instance import Instance, find_outer, outer_command
 from site_configs.embedded.cluster_lib.layout import StateLayout
-from site_configs.embedded.cluster_lib.lock import state_lock
+from site_configs.embedded.cluster_lib.light_nodes import check_memory
+from site_configs.embedded.cluster_lib.lock import remove_state, state_lock
 from site_configs.embedded.cluster_lib.nodes_state import NodeState, parse_sinfo
 from site_configs.embedded.cluster_lib.options import MAX_NODES, ClusterOptions, find_gpu_devices, parse_size
 from site_configs.embedded.cluster_lib.processes import EXITING, ProcessId, boot_id
@@ -101,10 +103,10 @@ class TestSlurmConf:
         text = render.render_slurm_conf(ClusterOptions(nodes=4), (), 2048)
         lines = [line for line in text.splitlines() if line.startswith("NodeName=node")]
         assert lines == [
-            "NodeName=node1 NodeAddr=10.77.0.1 Feature=switch1",
-            "NodeName=node2 NodeAddr=10.77.0.2 Feature=switch1",
-            "NodeName=node3 NodeAddr=10.77.0.3 Feature=switch2 Gres=gpu:placeholder:1",
-            "NodeName=node4 NodeAddr=10.77.0.4 Feature=switch2 Gres=gpu:placeholder:1",
+            "NodeName=node1 NodeAddr=10.77.0.1 Port=6818 Feature=switch1",
+            "NodeName=node2 NodeAddr=10.77.0.2 Port=6818 Feature=switch1",
+            "NodeName=node3 NodeAddr=10.77.0.3 Port=6818 Feature=switch2 Gres=gpu:placeholder:1",
+            "NodeName=node4 NodeAddr=10.77.0.4 Port=6818 Feature=switch2 Gres=gpu:placeholder:1",
         ]
 
     def test_settings(self) -> None:
@@ -194,7 +196,48 @@ class TestSwitches:
         assert [render.rail_address("node3", rail) for rail in (1, 2)] == ["10.78.0.3", "10.79.0.3"]
 
     def test_names_of_devices_are_short_enough(self) -> None:
-        assert len(f"down-{switches.leaf_of(f'node{MAX_NODES}')}") <= 15
+        options = ClusterOptions(nodes=MAX_NODES)
+        assert len(f"down-{switches.leaf_of(options.node_names[-1], options)}") <= 15
+
+
+def light(nodes: int) -> ClusterOptions:
+    return ClusterOptions(nodes=nodes, light=True, adapters=1, scratch_fs="tmpfs")
+
+
+class TestLightNodes:
+    def test_they_share_an_address_and_have_a_port_each(self) -> None:
+        text = render.render_slurm_conf(light(512), (), 2048)
+        nodes = [line.split() for line in text.splitlines() if line.startswith("NodeName=node")]
+        assert {words[1] for words in nodes} == {"NodeAddr=10.77.0.254"}
+        assert len({words[2] for words in nodes}) == len({words[0] for words in nodes}) == 512
+        assert {"10.77.0.254"} == {row.split()[0] for row in render.render_hosts(light(512)).splitlines()[1:]}
+        # Jobs of all nodes run at once: nothing is measured.
+        assert settings_of(text)["Licenses"] == "machine:512"
+
+    def test_a_leaf_has_sixteen_and_the_smallest_cluster_two_leaves(self) -> None:
+        leaves = leaf_switches(switches.render_topology_conf(light(64)))
+        assert [leaves[f"node{number}"] for number in (1, 16, 17, 64)] == ["switch1", "switch1", "switch2", "switch4"]
+        assert {*leaf_switches(switches.render_topology_conf(light(2))).values()} == {"switch1", "switch2"}
+
+    @pytest.mark.parametrize(
+        ("wanted", "message"),
+        [
+            ({"nodes": 1026, "light": True, "adapters": 1, "scratch_fs": "tmpfs"}, "even number from 2 to 1024"),
+            ({"nodes": 512}, "from 2 to 64; with --light up to 1024"),
+            ({"nodes": 8, "light": True, "scratch_fs": "tmpfs"}, "one adapter"),
+            ({"nodes": 8, "light": True, "adapters": 1, "scratch_fs": "ext4"}, "tmpfs on /scratch"),
+        ],
+    )
+    def test_what_cannot_be(self, wanted: dict[str, Any], message: str) -> None:
+        with pytest.raises(ClusterError, match=message):
+            ClusterOptions(**wanted)
+
+    def test_nodes_without_memory_are_refused_with_how_many_fit(self, tmp_path: Path) -> None:
+        meminfo = tmp_path / "meminfo"
+        meminfo.write_text("MemTotal: 9000000 kB\nMemAvailable:   1048576 kB\n")
+        check_memory(128, meminfo)
+        with pytest.raises(ClusterError, match=r"needs 1040 MiB .* 1024 MiB are available: give at most --nodes 128"):
+            check_memory(130, meminfo)
 
 
 class TestProcessId:
@@ -320,11 +363,41 @@ class TestLock:
             thread.start()
             time.sleep(0.2)
             assert not entered.is_set()
-            layout.lock.unlink()
-            layout.state.rmdir()
+            (layout.state / "node1").mkdir()
+            remove_state(layout)
         thread.join()
         assert entered.is_set()
+        assert [*layout.state.iterdir()] == [layout.lock]
+
+    def test_what_begins_between_the_removal_of_lock_and_folder_keeps_both(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        layout = StateLayout(tmp_path / "state")
+        remove = os.rmdir
+
+        def late(folder: Path) -> None:
+            layout.lock.touch()
+            remove(folder)
+
+        with state_lock(layout, Deadline(0), Progress()):
+            monkeypatch.setattr(os, "rmdir", late)
+            remove_state(layout)
         assert layout.lock.exists()
+
+    def test_a_folder_that_goes_before_the_lock_is_made_is_made_again(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        layout = StateLayout(tmp_path / "state")
+        make, gone = Path.mkdir, iter([True])
+
+        def removed_at_once(folder: Path, *how: Any, **more: Any) -> None:
+            make(folder, *how, **more)
+            if next(gone, False):
+                folder.rmdir()
+
+        monkeypatch.setattr(Path, "mkdir", removed_at_once)
+        with state_lock(layout, Deadline(0), Progress()):
+            assert layout.lock.exists()
 
 
 class TestNodesState:

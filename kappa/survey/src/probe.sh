@@ -16,10 +16,20 @@ grep MemTotal /proc/meminfo
 of base_khz /sys/devices/system/cpu/cpu0/cpufreq/base_frequency
 
 section lscpu
-lscpu 2>/dev/null | grep -E '^(Architecture|Vendor ID|Model name|CPU family|Model|Stepping|Thread|Core|Socket|NUMA node\(s\)|BogoMIPS|CPU max MHz|Hypervisor vendor|Flags)'
+lscpu 2>/dev/null | grep -E '^(Architecture|Vendor ID|Model name|BIOS Model name|CPU family|Model|Stepping|Thread|Core|Socket|NUMA node\(s\)|BogoMIPS|CPU max MHz|Hypervisor vendor|Flags)'
 
 section cpus
 lscpu -p=CPU,CORE,SOCKET,NODE 2>/dev/null | grep -v '^#'
+
+section hwloc
+# Of the whole node, whatever of it the job may use; version 1 has another word for that.
+for whole in --disallowed --whole-system; do
+  hwloc-calc "$whole" --number-of core machine:0 >/dev/null 2>&1 || continue
+  for object in package numanode core pu l3cache; do
+    printf '%s=%s\n' "$object" "$(hwloc-calc "$whole" --number-of "$object" machine:0 2>/dev/null)"
+  done
+  break
+done
 
 section gpus
 command -v nvidia-smi >/dev/null 2>&1 && timeout 20 nvidia-smi --query-gpu=index,name,memory.total,compute_cap,mig.mode.current --format=csv,noheader,nounits 2>/dev/null
@@ -66,7 +76,7 @@ if command -v lfs >/dev/null 2>&1; then
 fi
 
 section limits
-printf 'memlock=%s\nnofile=%s\nstack=%s\n' "$(ulimit -l)" "$(ulimit -n)" "$(ulimit -s)"
+printf 'memlock=%s\n' "$(ulimit -l)"
 
 section programs
 for program in "$@"; do
@@ -77,8 +87,14 @@ section versions
 for program in mpirun stress-ng cmake c++; do
   command -v "$program" >/dev/null 2>&1 && printf '%s|%s\n' "$program" "$(timeout 10 "$program" --version 2>&1 | head -1)"
 done
+# Cray's MPI has no mpirun; its module says which it is.
+[ -n "${CRAY_MPICH_VERSION:-}" ] && printf 'mpirun|CRAY MPICH version %s\n' "$CRAY_MPICH_VERSION"
 for header in nlohmann/json.hpp CLI/CLI.hpp Eigen/Dense; do
   printf '#include <%s>\n' "$header" | timeout 20 c++ -I/usr/include/eigen3 -x c++ -E - >/dev/null 2>&1 && printf 'header|%s\n' "$header"
 done
+
+section modules
+type module >/dev/null 2>&1 && timeout 30 bash -c 'module -t avail' 2>&1 |
+  grep -iE 'mpi|mvapich|hpcx|ucx|osu|hpl|hpcc|hpcg|fio|ior|gcc|cuda|nvhpc|oneapi|lammps|openfoam' | grep -v ':$' | head -200
 
 section end

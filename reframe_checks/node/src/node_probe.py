@@ -211,7 +211,12 @@ def main():
         "--folder", default=".", metavar="DIR", help="where the tasks meet, a folder shared by the nodes (%(default)s)"
     )
     parser.add_argument(
-        "--timeout", type=float, default=60, metavar="S", help="wait S seconds for the other tasks (%(default)s)"
+        # Minutes, when hundreds of nodes begin to read from one server.
+        "--timeout",
+        type=float,
+        default=300,
+        metavar="S",
+        help="wait S seconds for the other tasks (%(default)s)",
     )
     arguments = parser.parse_args()
 

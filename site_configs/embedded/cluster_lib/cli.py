@@ -3,18 +3,18 @@
 import argparse
 import os
 import shlex
-import shutil
 import sys
 from pathlib import Path
 from typing import Any, NoReturn
 
 from kappa.ground.errors import InputError
+from kappa.ground.folders import base_of
 
 from .console import Deadline, Progress
 from .errors import ClusterError
 from .instance import Instance, find_outer
 from .layout import LOGIN, StateLayout
-from .lock import state_lock
+from .lock import remove_state, state_lock
 from .options import SCRATCH_FILE_SYSTEMS, ClusterOptions, parse_size
 from .status import DEGRADED, HEALTHY, NOT_UP, examine, render_json, render_table
 from .stop import stop_cluster
@@ -22,7 +22,6 @@ from .up import bring_up
 from .wrappers import HOST_VARIABLES
 
 MANAGER = Path(__file__).resolve().parent.parent / "cluster"
-REPOSITORY = MANAGER.parent.parent.parent
 STATE_VARIABLE = "KAPPA_CLUSTER_STATE"
 
 _DESCRIPTION = """\
@@ -38,6 +37,7 @@ examples:
   cluster exec node1                         a shell on a node
   cluster exec node2 pkill -9 slurmd         break something; `cluster up` mends it
   cluster logs slurmctld -f                  follow a daemon's log
+  cluster up --nodes 512 --light             hundreds of nodes, on which all but benchmarks is real
   cluster down --purge                       end it and remove all its files
 """
 _PARTITIONS = """\
@@ -61,7 +61,7 @@ def _parser() -> argparse.ArgumentParser:
         metavar="DIR",
         type=Path,
         default=argparse.SUPPRESS,
-        help=f"folder of all that the cluster writes (default: ${STATE_VARIABLE}, or .kappa/cluster in the repository)",
+        help=f"folder of all that the cluster writes (default: ${STATE_VARIABLE}, or .kappa/cluster)",
     )
     formatter = argparse.RawDescriptionHelpFormatter
     parser = argparse.ArgumentParser(
@@ -79,6 +79,12 @@ def _parser() -> argparse.ArgumentParser:
         epilog=_PARTITIONS,
     )
     up.add_argument("--nodes", type=int, metavar="N", help="number of nodes, even (default: 4)")
+    up.add_argument(
+        "--light",
+        action="store_true",
+        help="hundreds of nodes, to try all but benchmarks: they share one network, their processes and the storage "
+        "but /dev/shm and /scratch, which is memory",
+    )
     up.add_argument("--cpus-per-node", type=int, metavar="N", help="cores each node claims (default: the host's)")
     up.add_argument("--scratch-size", type=_size, metavar="SIZE", help="room on each node's /scratch (default: 1G)")
     up.add_argument(
@@ -133,7 +139,8 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _layout(arguments: argparse.Namespace) -> StateLayout:
-    chosen = getattr(arguments, "state", None) or os.environ.get(STATE_VARIABLE) or REPOSITORY / ".kappa" / "cluster"
+    stated = getattr(arguments, "state", None) or os.environ.get(STATE_VARIABLE)
+    chosen = stated or base_of(MANAGER.parent) / ".kappa/cluster"
     return StateLayout(Path(chosen).expanduser().resolve())
 
 
@@ -154,6 +161,8 @@ def _up(layout: StateLayout, arguments: argparse.Namespace) -> int:
         "accounting": False if arguments.no_accounting else None,
     }
     wanted: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
+    if arguments.light:
+        wanted = {"light": True, "adapters": 1, "scratch_fs": "tmpfs", **wanted}
     ClusterOptions(**wanted)
     progress = Progress()
     bring_up(layout, wanted, arguments.timeout, progress, MANAGER)
@@ -174,7 +183,7 @@ def _down(layout: StateLayout, arguments: argparse.Namespace) -> int:
         if not stop_cluster(layout, progress):
             progress.say("was not up")
         if arguments.purge:
-            shutil.rmtree(layout.state)
+            remove_state(layout)
             progress.say(f"removed {layout.state}")
     return 0
 

@@ -14,6 +14,7 @@ from .errors import ClusterError
 from .instance import DAEMON_ENVIRONMENT, Instance
 from .layout import INSIDE, LOGIN
 from .processes import MemberProcess, ProcessId, members
+from .render import slurmd_port
 from .wrappers import find_program
 
 MUNGE_SOCKET = "/run/munge/munge.socket.2"
@@ -62,13 +63,14 @@ def login_daemons(instance: Instance) -> list[Daemon]:
     return [*daemons, Daemon("slurmctld", LOGIN, ("-i",), port=6817)]
 
 
-def node_daemons(node: str) -> list[Daemon]:
+def node_daemons(instance: Instance, node: str) -> list[Daemon]:
     # -b: a job that this node was running when it was lost does not run any more.
-    return [_munged(node), Daemon("slurmd", node, ("-b",), port=6818)]
+    slurmd = Daemon("slurmd", node, ("-b",), port=slurmd_port(node, instance.options))
+    return [slurmd] if instance.options.light else [_munged(node), slurmd]
 
 
 def all_daemons(instance: Instance) -> list[Daemon]:
-    return login_daemons(instance) + [d for node in instance.options.node_names for d in node_daemons(node)]
+    return login_daemons(instance) + [d for node in instance.options.node_names for d in node_daemons(instance, node)]
 
 
 def process_of(daemon: Daemon, processes: list[MemberProcess]) -> ProcessId | None:

@@ -10,8 +10,11 @@ from .errors import ClusterError
 from .layout import INSIDE, StateLayout
 from .wrappers import find_program
 
-_SQL_FOLDERS = (Path("/usr/share/mysql"), Path("/usr/share/mariadb"))
-_SYSTEM_TABLES = ("mysql_system_tables.sql", "mysql_system_tables_data.sql")
+# Of MariaDB 10, and of 11 from Debian 13 on.
+_SYSTEM_TABLES = tuple(
+    tuple(Path("/usr/share", f"{folder}_system_tables{part}.sql") for part in ("", "_data"))
+    for folder in ("mysql/mysql", "mariadb/mysql", "mariadb/mariadb")
+)
 # Format of the files: equal for the first and all later starts.
 _FILE_OPTIONS = [
     "--innodb-data-file-path=ibdata1:4M:autoextend",
@@ -58,12 +61,12 @@ def create_database(layout: StateLayout) -> bool:
     """
     if layout.database.exists():
         return False
-    sql = next((folder for folder in _SQL_FOLDERS if (folder / _SYSTEM_TABLES[0]).exists()), None)
+    sql = next((files for files in _SYSTEM_TABLES if files[0].exists()), None)
     mariadbd = find_program("mariadbd")
     if sql is None or mariadbd is None:
         raise ClusterError("MariaDB's server files are missing: install the Debian package mariadb-server-core")
     statements = "create database mysql;\nuse mysql;\nset @auth_root_socket='root';\nset @skip_auth_anonymous=1;\n"
-    statements += "".join((sql / name).read_text() for name in _SYSTEM_TABLES)
+    statements += "".join(file.read_text() for file in sql)
     unfinished = layout.database.with_suffix(".new")
     shutil.rmtree(unfinished, ignore_errors=True)
     unfinished.mkdir(mode=0o700)

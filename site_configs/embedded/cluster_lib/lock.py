@@ -1,8 +1,10 @@
 """One `up` or `down` at a time on a state directory."""
 
 import contextlib
+import errno
 import fcntl
 import os
+import shutil
 from collections.abc import Iterator
 
 from .console import Deadline, Progress
@@ -16,10 +18,13 @@ def state_lock(layout: StateLayout, deadline: Deadline, progress: Progress) -> I
 
     Raises ClusterError when it is not free in time.
     """
-    layout.state.mkdir(parents=True, exist_ok=True)
     told = False
     while True:
-        handle = os.open(layout.lock, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        layout.state.mkdir(parents=True, exist_ok=True)
+        try:
+            handle = os.open(layout.lock, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        except FileNotFoundError:  # `down --purge` removed the directory since
+            continue
         try:
             if _try_lock(handle) and _is_current(handle, layout):
                 yield
@@ -33,6 +38,23 @@ def state_lock(layout: StateLayout, deadline: Deadline, progress: Progress) -> I
             raise ClusterError(
                 f"another `cluster up` or `down` still works on {layout.state} after {deadline.timeout_s:.0f} s"
             )
+
+
+def remove_state(layout: StateLayout) -> None:
+    """Remove the state directory, whose lock the caller holds; what waits for the lock may make both anew meanwhile."""
+    for entry in layout.state.iterdir():
+        if entry == layout.lock:
+            continue
+        if entry.is_dir() and not entry.is_symlink():
+            shutil.rmtree(entry)
+        else:
+            entry.unlink()
+    layout.lock.unlink()
+    try:
+        layout.state.rmdir()
+    except OSError as err:
+        if err.errno != errno.ENOTEMPTY:
+            raise
 
 
 def _try_lock(handle: int) -> bool:
@@ -55,7 +77,6 @@ def _is_free(layout: StateLayout) -> bool:
     try:
         handle = os.open(layout.lock, os.O_RDWR | os.O_CLOEXEC)
     except FileNotFoundError:
-        layout.state.mkdir(parents=True, exist_ok=True)
         return True
     try:
         return _try_lock(handle)

@@ -83,9 +83,10 @@ def start_node(instance: Instance, node: str, deadline: Deadline) -> None:
 
 def connect_node(instance: Instance, node: str, init: ProcessId, deadline: Deadline) -> None:
     """A veth pair from the leaf switch to the node's eth0, and from each further switch to its other adapters."""
-    links = [(f"veth-{node}", leaf_of(node), node_address(node))]
+    options = instance.options
+    links = [(f"veth-{node}", leaf_of(node, options), node_address(node))]
     links += [
-        (f"rail{rail}-{node}", f"rail{rail}", rail_address(node, rail)) for rail in range(1, instance.options.adapters)
+        (f"rail{rail}-{node}", f"rail{rail}", rail_address(node, rail)) for rail in range(1, options.adapters)
     ]
     switch_side, node_side = "", "link set lo up\n"
     for number, (link, switch, address) in enumerate(links):

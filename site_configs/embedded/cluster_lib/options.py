@@ -11,6 +11,7 @@ from .errors import ClusterError
 SCRATCH_FILE_SYSTEMS = ("auto", "ext4", "tmpfs")
 MIN_SCRATCH_BYTES = 16 << 20  # below this ext4 has no room for its journal
 MAX_NODES = 64
+MAX_LIGHT_NODES = 1024
 MAX_ADAPTERS = 8
 _UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
 
@@ -36,14 +37,19 @@ class ClusterOptions:
     scratch_fs: str = "auto"
     accounting: bool = True
     adapters: int = 2
+    light: bool = False  # nodes share network, processes and munged, and have no storage of their own but memory
 
     def __post_init__(self) -> None:
         """Raise ClusterError for a cluster that cannot be built."""
-        if not 2 <= self.nodes <= MAX_NODES or self.nodes % 2:
+        most = MAX_LIGHT_NODES if self.light else MAX_NODES
+        if not 2 <= self.nodes <= most or self.nodes % 2:
+            more = "" if self.light else f"; with --light up to {MAX_LIGHT_NODES}"
             raise ClusterError(
                 f"--nodes {self.nodes}: the partitions cpu and gpu take half of the nodes each, "
-                f"so give an even number from 2 to {MAX_NODES}"
+                f"so give an even number from 2 to {most}{more}"
             )
+        if self.light and (self.adapters, self.scratch_fs) != (1, "tmpfs"):
+            raise ClusterError("--light: such nodes have one adapter, and tmpfs on /scratch")
         if self.cpus_per_node < 1:
             raise ClusterError(f"--cpus-per-node {self.cpus_per_node}: give 1 or more")
         if self.scratch_bytes < MIN_SCRATCH_BYTES:
@@ -57,6 +63,11 @@ class ClusterOptions:
     def node_names(self) -> tuple[str, ...]:
         """node1 … nodeN."""
         return tuple(f"node{i}" for i in range(1, self.nodes + 1))
+
+    @property
+    def nodes_of_a_leaf(self) -> int:
+        """Nodes on one leaf switch."""
+        return min(16, self.nodes // 2) if self.light else 2
 
     def conflicts(self, wanted: dict[str, Any]) -> list[str]:
         """One line for each wanted option that differs from this cluster's."""

@@ -137,10 +137,11 @@ def _all_pids() -> Iterator[int]:
             yield int(name)
 
 
-def pid_namespace(pid: int) -> int | None:
-    """Inode number that identifies the process's pid namespace; None when it is gone or not ours to see."""
+def host_namespace(pid: int) -> int | None:
+    """Inode number that identifies the process's UTS namespace, of which each place has one, also where processes are
+    shared; None when it is gone or not ours to see."""
     try:
-        return os.stat(PROC / str(pid) / "ns/pid").st_ino
+        return os.stat(PROC / str(pid) / "ns/uts").st_ino
     except OSError:
         return None
 
@@ -155,12 +156,12 @@ class MemberProcess:
 
 
 def members(inits: Mapping[str, ProcessId]) -> list[MemberProcess]:
-    """Every process in the pid namespaces whose first processes are given by place."""
-    places = {pid_namespace(init.pid): place for place, init in inits.items()}
+    """Every process in the places, whose first processes are given."""
+    places = {host_namespace(init.pid): place for place, init in inits.items()}
     places.pop(None, None)
     found = []
     for pid in _all_pids():
-        place = places.get(pid_namespace(pid))
+        place = places.get(host_namespace(pid))
         process = ProcessId.of(pid) if place else None
         if place and process:
             found.append(MemberProcess(process, place, command_name(pid)))

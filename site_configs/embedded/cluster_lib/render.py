@@ -8,10 +8,20 @@ NETWORK = "10.77.0"
 LOGIN_ADDRESS = f"{NETWORK}.254"
 PREFIX_BITS = 24
 DATABASE_NAME = "slurm_acct_db"
+# Of slurmd, one for each light node from here on: they share an address.
+SLURMD_PORT, FIRST_LIGHT_PORT = 6818, 7000
 
 
 def node_address(node: str) -> str:
     return f"{NETWORK}.{int(node.removeprefix('node'))}"
+
+
+def slurmd_port(node: str, options: ClusterOptions) -> int:
+    return FIRST_LIGHT_PORT + int(node.removeprefix("node")) if options.light else SLURMD_PORT
+
+
+def slurm_address(node: str, options: ClusterOptions) -> str:
+    return LOGIN_ADDRESS if options.light else node_address(node)
 
 
 def rail_address(node: str, rail: int) -> str:
@@ -34,7 +44,7 @@ def gpu_shares(node_count: int, devices: tuple[str, ...]) -> list[tuple[str, ...
 
 def render_hosts(options: ClusterOptions) -> str:
     rows = [("127.0.0.1", "localhost"), (LOGIN_ADDRESS, LOGIN)]
-    rows += [(node_address(node), node) for node in options.node_names]
+    rows += [(slurm_address(node, options), node) for node in options.node_names]
     return "".join(f"{address}\t{name}\n" for address, name in rows)
 
 
@@ -98,7 +108,8 @@ def render_slurm_conf(options: ClusterOptions, gpu_devices: tuple[str, ...], mem
         accounting = "AccountingStorageType=accounting_storage/none\n"
     # Its leaf switch is a node's feature, so that a job can ask for nodes of different ones.
     nodes = "\n".join(
-        f"NodeName={node} NodeAddr={node_address(node)} Feature={leaf_of(node)}{f' Gres={gres}' if i >= half else ''}"
+        f"NodeName={node} NodeAddr={slurm_address(node, options)} Port={slurmd_port(node, options)} "
+        f"Feature={leaf_of(node, options)}{f' Gres={gres}' if i >= half else ''}"
         for i, node in enumerate(options.node_names)
     )
     return f"""\
@@ -111,7 +122,7 @@ SlurmUser=root
 SlurmdUser=root
 
 SlurmctldPidFile=/run/slurm/slurmctld.pid
-SlurmdPidFile=/run/slurm/slurmd.pid
+SlurmdPidFile=/run/slurm/slurmd-%n.pid
 SlurmctldLogFile={INSIDE}/log/slurmctld.log
 SlurmdLogFile={INSIDE}/log/slurmd-%n.log
 StateSaveLocation={INSIDE}/slurmctld
@@ -125,8 +136,8 @@ JobAcctGatherType=jobacct_gather/none
 MpiDefault=pmix
 SlurmdParameters=config_overrides
 GresTypes=gpu
-# A job that asks for the licence has the machine to itself.
-Licenses=machine:1
+# A job that asks for the licence has the machine to itself; on light nodes nothing is measured.
+Licenses=machine:{options.nodes if options.light else 1}
 
 TopologyPlugin=topology/tree
 SelectType=select/cons_tres
@@ -140,7 +151,7 @@ MinJobAge=300
 
 ReturnToService=2
 SlurmctldTimeout=30
-SlurmdTimeout=20
+SlurmdTimeout={120 if options.light else 20}
 MessageTimeout=20
 BatchStartTimeout=60
 InactiveLimit=0

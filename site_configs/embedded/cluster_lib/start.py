@@ -11,10 +11,17 @@ from .errors import ClusterError
 from .instance import Instance
 from .jobs import cancel_all_jobs, no_jobs
 from .layout import LOGIN
+from .light_nodes import start_light_nodes
 from .namespaces import start_login, start_node
 from .nodes_state import NodeState, query_nodes
 
 _DATABASE_DAEMONS = ("mariadbd", "slurmdbd")
+
+
+def _few(what: list[str]) -> str:
+    """What to show of a list that may have hundreds of entries."""
+    more = [f"and {len(what) - 8} more"] if len(what) > 8 else []
+    return ", ".join([*what[:8], *more]) or "no answer"
 
 
 class Starter:
@@ -34,14 +41,18 @@ class Starter:
         """
         if not self._is_new:
             self._end_lost_nodes()
-        with ThreadPoolExecutor(max_workers=self._instance.options.nodes + 2) as pool:
-            database = pool.submit(self._ensure_database_files) if self._instance.options.accounting else None
+        options = self._instance.options
+        with ThreadPoolExecutor(max_workers=(1 if options.light else options.nodes) + 2) as pool:
+            database = pool.submit(self._ensure_database_files) if options.accounting else None
             if self._is_new:
                 since = time.monotonic()
                 start_login(self._instance, self._deadline)
                 self._note("login namespace", since)
             controller = pool.submit(self._ensure_login_daemons, database)
-            nodes = [pool.submit(self._ensure_node, node, controller) for node in self._instance.options.node_names]
+            if options.light:
+                nodes = [pool.submit(self._ensure_light_nodes, controller)]
+            else:
+                nodes = [pool.submit(self._ensure_node, node, controller) for node in options.node_names]
             for part in (controller, *nodes):
                 part.result()
         self._await_ready()
@@ -50,7 +61,7 @@ class Starter:
         """End each node that runs but is cut off (link, key, hung daemon), so that it starts afresh."""
         for node in query_nodes(self._instance):
             init = self._instance.init_of(node.name)
-            if node.is_lost and init and find_process(self._instance, node_daemons(node.name)[-1]):
+            if node.is_lost and init and find_process(self._instance, node_daemons(self._instance, node.name)[-1]):
                 self._progress.say(f"{node.name} runs but slurmctld cannot reach it: starting it afresh")
                 init.send(signal.SIGKILL)
                 init.wait_gone(self._deadline.remaining_s())
@@ -85,12 +96,20 @@ class Starter:
             since = time.monotonic()
             start_node(self._instance, node, self._deadline)
             self._note(f"{node} namespaces", since)
-        munged, slurmd = node_daemons(node)
+        munged, slurmd = node_daemons(self._instance, node)
         self._ensure_daemon(munged)
         # A slurmd that finds no controller tries again seconds later only.
         wait([controller])
         if controller.exception() is None:
             self._ensure_daemon(slurmd)
+
+    def _ensure_light_nodes(self, controller: "Future[None]") -> None:
+        wait([controller])
+        missing = [node for node in self._instance.options.node_names if self._instance.init_of(node) is None]
+        if missing and controller.exception() is None:
+            since = time.monotonic()
+            start_light_nodes(self._instance, missing, self._deadline)
+            self._note(f"{len(missing)} light nodes" if len(missing) > 1 else missing[0], since)
 
     def _ensure_daemon(self, daemon: Daemon) -> None:
         init = self._instance.init_of(daemon.place)
@@ -134,7 +153,7 @@ class Starter:
             return len(nodes) == self._instance.options.nodes and all(node.in_service for node in nodes)
 
         if not self._deadline.poll(nodes_ready, interval_s=0.1):
-            seen = ", ".join(f"{node.name} {node.state} {node.reason}".rstrip() for node in nodes) or "no answer"
+            seen = _few([f"{node.name} {node.state} {node.reason}".rstrip() for node in nodes if not node.in_service])
             raise failure(
                 f"the nodes were not ready within {self._deadline.timeout_s:.0f} s: {seen}",
                 self._instance.layout.log_of("slurmctld"),

@@ -15,18 +15,19 @@ what is done to these two is done to all that crosses it.
 from .options import ClusterOptions
 
 SPINE = "spine"
-NODES_OF_A_LEAF = 2
+# Of the adapter of all light nodes.
+LIGHT_ADDRESS = "10.77.0.253"
 
 
-def leaf_of(node: str) -> str:
+def leaf_of(node: str, options: ClusterOptions) -> str:
     """The leaf switch that a node is on."""
-    return f"switch{(int(node.removeprefix('node')) - 1) // NODES_OF_A_LEAF + 1}"
+    return f"switch{(int(node.removeprefix('node')) - 1) // options.nodes_of_a_leaf + 1}"
 
 
 def _leaves(options: ClusterOptions) -> dict[str, list[str]]:
     leaves: dict[str, list[str]] = {}
     for node in options.node_names:
-        leaves.setdefault(leaf_of(node), []).append(node)
+        leaves.setdefault(leaf_of(node, options), []).append(node)
     return leaves
 
 
@@ -38,7 +39,12 @@ def render_topology_conf(options: ClusterOptions) -> str:
 
 
 def render_bridges(options: ClusterOptions) -> str:
-    """The leaf switches and their uplinks as commands of ip(8), for the login namespace that has the spine."""
+    """The leaf switches and their uplinks as commands of ip(8), for the login namespace that has the spine.
+
+    Light nodes share the network of the login namespace, and with it the adapter that MPI is told to use.
+    """
+    if options.light:
+        return f"link add eth0 type bridge\naddress add {LIGHT_ADDRESS}/32 dev eth0\nlink set eth0 up\n"
     lines = []
     for rail in range(1, options.adapters):
         lines += [f"link add rail{rail} type bridge", f"link set rail{rail} arp off up"]

@@ -11,6 +11,7 @@ from .errors import ClusterError
 from .files import write_whole
 from .instance import Instance, find_outer
 from .layout import LOGIN, StateLayout
+from .light_nodes import check_memory
 from .lock import state_lock
 from .options import ClusterOptions, find_gpu_devices
 from .precheck import check_place, check_programs, needs_user_namespace
@@ -61,6 +62,8 @@ def _start_new(
     if find_outer(layout) or layout.run.exists():
         # What a crash left behind, or a start that was killed.
         stop_cluster(layout, progress)
+    if options.light:
+        check_memory(options.nodes)
     instance = Instance(layout, options, rootless, find_gpu_devices())
     try:
         _write_files(instance, manager)

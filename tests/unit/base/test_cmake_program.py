@@ -1,9 +1,11 @@
 """Programs are built by the compilers that their environment names."""
 
+import subprocess
 from types import SimpleNamespace
 
 import pytest
 
+from kappa.ground.folders import SUITE
 from reframe_checks.base.cmake_program import CMakeProgram
 
 
@@ -22,3 +24,15 @@ def test_the_compilers_of_an_environment(stated, named):
     configure = check.prerun_cmds[1].split()
     assert [word for word in configure if "COMPILER" in word] == named
     assert check.command == "/built/emt/emt"
+
+
+@pytest.mark.parametrize(
+    ("version", "said"), [("8.5.0", "GCC 8.5.0 (/usr/bin/g++) is too old for C++20"), ("11.3.0", "")]
+)
+def test_a_compiler_that_is_too_old_is_said_at_once(version, said):
+    compiler = {"ID": "GNU", "VERSION": version}
+    named = [f"-DCMAKE_CXX_COMPILER_{key}={value}" for key, value in compiler.items()]
+    command = ["cmake", "-DCMAKE_CXX_COMPILER=/usr/bin/g++", *named, "-P", str(SUITE / "emt_app/cxx20.cmake")]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert (done.returncode != 0) == bool(said)
+    assert said in " ".join(done.stderr.split())

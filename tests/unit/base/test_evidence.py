@@ -15,9 +15,10 @@ from reframe_checks.base.evidence import Evidence
 
 
 @pytest.fixture
-def check():
+def check(tmp_path):
     return SimpleNamespace(curves={}, per_node={}, heat_maps={}, matrices={}, findings=[], suspects=[], hint="look",
-                           load_by_others={}, robbed="", hung_on=[], ended_by_slurm="", validity="")  # fmt: skip
+                           load_by_others={}, robbed="", hung_on=[], ended_by_slurm="", validity="",
+                           matrix_folder=tmp_path / "matrices")  # fmt: skip
 
 
 def test_what_is_recorded_is_read(check):
@@ -43,6 +44,8 @@ def test_a_wrong_type_fails_at_once_and_by_name(check):
         Evidence.record_curve(check, "latency", ("Size", "B"), ("Latency", "us"), {8: None}, {})
     with pytest.raises(ValueError, match="expected 2 lists of 2"):
         Evidence.record_matrix(check, "bandwidth", "MB/s", ["n1", "n2"], [[1.0]])
+    with pytest.raises(ValueError, match="expected 65 lists of 65"):
+        Evidence.record_matrix(check, "bandwidth", "MB/s", [f"n{number}" for number in range(65)], [[1.0]])
 
 
 def test_a_case_has_all_that_was_measured():

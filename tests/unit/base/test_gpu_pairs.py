@@ -34,9 +34,7 @@ def document(pair, mb_s, bus):
 def swept(rate, bus=lambda node, gpu: f"0000:{gpu:02x}:00.0"):
     """A check whose GPUs sent at ``rate``, judged."""
     pairs = list(itertools.product(range(GPUS), repeat=2))
-    texts = {
-        GpuPairs.result_file(number, pair): document(pair, rate, bus) for number in (1, 2) for pair in pairs
-    }
+    texts = {GpuPairs.result_file(number, pair): document(pair, rate, bus) for number in (1, 2) for pair in pairs}
     check = SimpleNamespace(
         gpus_per_node=GPUS, rounds=2, least_slowdown=1.25, num_tasks=len(NODES), provenance={"nodelist": NODES},
         per_node={}, findings=[], heat_maps={}, output_text=texts.__getitem__, require_all_nodes=lambda nodes: True,

@@ -1,12 +1,15 @@
 """What the check itself makes of a job whose node is lost, or that Slurm has ended."""
 
 import types
+from contextlib import nullcontext
 
 import pytest
 from reframe.core.exceptions import SanityError
 
-from reframe_checks.base import hang_watch
-from reframe_checks.base.hang_watch import HangWatch, nodes_down
+from reframe_checks.base import first_nodes, hang_watch
+from reframe_checks.base.first_nodes import nodes_down
+from reframe_checks.base.hang_watch import HangWatch
+from reframe_checks.base.provenance import PROVENANCE_FILE, Provenance
 from reframe_checks.base.reframe_internals import forget_resizing
 
 
@@ -32,8 +35,9 @@ def test_other_states_are_left_alone():
 
 def test_only_what_slurm_has_given_up_is_down(monkeypatch):
     said = ["node1 mixed", "node2 down*", "node2 down*", "node3 mixed*", "node4 draining", ""]
-    monkeypatch.setattr(hang_watch, "asked", lambda *_: said)
+    monkeypatch.setattr(first_nodes, "asked", lambda *_: said)
     assert nodes_down(["node1", "node2", "node3", "node4"]) == ["node2"]
+    assert nodes_down([]) == []
 
 
 def test_a_controller_that_does_not_answer_is_no_nodes_fault(monkeypatch, tmp_path):
@@ -50,7 +54,7 @@ def check(tmp_path, monkeypatch):
     monkeypatch.setattr(hang_watch, "runs_in_slurm", lambda _: True)
     return types.SimpleNamespace(
         is_dry_run=lambda: False, job=job("TIMEOUT"), stagedir=str(tmp_path), keep_files=[], hint="look at the cable",
-        ended_by_slurm="", _lost_nodes=(), provenance={"nodelist": ["node1", "node2"]},
+        ended_by_slurm="", _lost_nodes=(), refused_step=lambda: "", provenance={"nodelist": ["node1", "node2"]},
     )  # fmt: skip
 
 
@@ -59,6 +63,81 @@ def test_what_slurm_ended_is_said_and_no_cable_suggested(check):
         HangWatch.say_who_hangs(check)
     assert check.ended_by_slurm == "TIMEOUT"
     assert "cable" not in check.hint
+
+
+def test_a_job_that_slurm_ended_before_it_wrote_anything_did_not_just_not_start(check, monkeypatch):
+    check.job, check.provenance = types.SimpleNamespace(**vars(job("NODE_FAIL")), nodelist=["node1"]), {}
+    check.say_who_hangs = lambda: HangWatch.say_who_hangs(check)
+    monkeypatch.setattr(hang_watch, "nodes_down", lambda nodes: [])
+    with pytest.raises(SanityError, match="Slurm ended the job before it was done: NODE_FAIL"):
+        Provenance.read_provenance(check)
+
+
+@pytest.mark.parametrize(
+    ("state", "unseen", "said"),
+    [("COMPLETED", True, "knows the job no more"), ("FAILED", False, "started the job twice")],
+)
+def test_a_job_that_the_controller_forgot_is_judged_only_if_it_came_to_its_end(check, tmp_path, state, unseen, said):
+    check.job = types.SimpleNamespace(**vars(job(state)), end_unseen=unseen, exitcode=1)
+    check.output_text = lambda name: (tmp_path / name).read_text()
+    check.came_to_its_end = lambda files: HangWatch.came_to_its_end(check, files)
+    (tmp_path / PROVENANCE_FILE).touch()
+    with pytest.raises(SanityError, match=f"{said}, and it has not come to its end"):
+        HangWatch.say_who_hangs(check)
+    assert check.ended_by_slurm == "FORGOTTEN" and "cable" not in check.hint
+    (tmp_path / hang_watch.ENDED_FILE).touch()
+    with pytest.raises(SanityError, match="not come to its end"):
+        HangWatch.say_who_hangs(check)
+    check.ended_by_slurm = ""
+    (tmp_path / hang_watch.ENDED_FILE).write_text("3\n")
+    HangWatch.say_who_hangs(check)
+    assert (check.ended_by_slurm, check.job._exitcode) == ("", 3)
+
+
+def test_a_job_that_failed_before_it_began_was_not_started_twice(check):
+    check.job = types.SimpleNamespace(**vars(job("FAILED")), exitcode=1)
+    HangWatch.say_who_hangs(check)
+    assert check.ended_by_slurm == ""
+
+
+ASKED_TOO_MUCH = "Unable to create step for job 61: Invalid generic resource (gres) specification"
+
+
+@pytest.mark.parametrize("place", [".", "nodes/node2"])
+@pytest.mark.parametrize(
+    ("state", "said", "why"),
+    [
+        ("COMPLETED", ASKED_TOO_MUCH, ""),
+        ("FAILED", ASKED_TOO_MUCH, "Invalid generic"),
+        ("COMPLETED", "Unable to create step for job 61: Unable to contact slurm controller (connect failure)", "Una"),
+        ("COMPLETED", "Unable to confirm allocation for job 61: Invalid job id specified", "Invalid job id"),
+        ("COMPLETED", "Unable to confirm allocation for job 61: Job is pending execution", "Job is pending"),
+        ("COMPLETED", "Unable to create step for job 61: Job/step already completing or completed", "Job/step"),
+        ("COMPLETED", "SLURM job 61 has expired", "has expired"),
+        ("FAILED", "node2: task 1: Exited with exit code 1", ""),
+    ],
+)
+def test_a_step_that_slurm_did_not_start_blames_no_node(check, monkeypatch, tmp_path, place, state, said, why):
+    """A part of a job of many nodes, too, of which some were done before the controller died."""
+    monkeypatch.setattr(hang_watch, "nodes_down", lambda nodes: [])
+    check.job = types.SimpleNamespace(**vars(job(state)), exitcode=0, stderr="rfm_job.err")
+    check.refused_step = lambda: HangWatch.refused_step(check)
+    file = tmp_path / place / "rfm_job.err"
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(f"srun: error: {said}\n")
+    with pytest.raises(SanityError, match=f"Slurm did not start a step of the job: {why}") if why else nullcontext():
+        HangWatch.say_who_hangs(check)
+    assert check.ended_by_slurm == ("NO_STEP" if why else "")
+
+
+def test_a_step_that_slurm_did_not_start_for_a_node_that_is_down_names_it(check, monkeypatch):
+    check.job, check.refused_step = job("FAILED"), lambda: "Required node not available (down, drained or reserved)"
+    monkeypatch.setattr(hang_watch, "nodes_down", lambda nodes: nodes[1:])
+    check.blame = lambda how, nodes: HangWatch.blame(check, how, nodes)
+    check.record_findings = lambda findings: None
+    with pytest.raises(SanityError, match="hang on node2: Slurm has given it up"):
+        HangWatch.say_who_hangs(check)
+    assert check.hung_on == ["node2"]
 
 
 def test_what_ended_well_is_left_to_the_check(check):

@@ -7,8 +7,10 @@ import pathlib
 import pwd
 import socket
 import threading
+from collections import Counter
 
 import pytest
+from ClusterShell.NodeSet import expand
 
 from kappa.vocabulary.node_facts import fact_of, known_fact
 from tests.waiting import until
@@ -182,23 +184,38 @@ def test_memory_that_slurm_promises(room, monkeypatch, promise, mib):
 
 
 @pytest.mark.parametrize(
-    ("script", "answer_s", "told"),
+    ("listed", "names"),
     [
-        ("echo 'NodeName=n1 CPUTot=64 RealMemory=257000 CurrentWatts=n/s'", 60, (64, 257000, None)),
-        ("echo 'NodeName=n1 CPUTot=64 RealMemory=257000 CurrentWatts=412 AveWatts=398'", 60, (64, 257000, 412)),
-        ("echo 'slurm_load_node error: Unable to contact slurm controller'; exit 1", 60, (None, None, None)),
-        ("exec sleep 600", 0.2, (None, None, None)),
+        ("", []),
+        ("n1", ["n1"]),
+        ("n[1-3,7],login", ["n1", "n2", "n3", "n7", "login"]),
+        ("r[1-2]c[08-10]", ["r1c08", "r1c09", "r1c10", "r2c08", "r2c09", "r2c10"]),
+        ("a-b[9-11]x,c[1,3]", ["a-b9x", "a-b10x", "a-b11x", "c1", "c3"]),
     ],
 )
-def test_what_slurm_says(room, tmp_path, monkeypatch, script, answer_s, told):
-    scontrol = tmp_path / "scontrol"
-    scontrol.write_text(f"#!/bin/sh\n{script}\n")
-    scontrol.chmod(0o755)
-    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
-    monkeypatch.setenv("SLURMD_NODENAME", "n1")
-    slurm = room("slurm")
-    monkeypatch.setattr(slurm, "ANSWER_SECONDS", answer_s)
-    assert tuple(slurm.facts().values()) == told
+def test_nodes_of_slurms_list(room, listed, names, monkeypatch):
+    monkeypatch.setenv("SLURM_STEP_NODELIST", listed)
+    monkeypatch.delenv("SLURM_JOB_NODELIST", raising=False)
+    assert room("names").nodes_of_job() == names
+    assert sorted(names) == sorted(expand(listed))
+
+
+@pytest.mark.parametrize(("took_s", "told_ms"), [((0, 5, 0.001), 1), ((0, 5, 4), 4000), ((), 0)])
+def test_one_slow_lookup_is_no_slow_resolver(room, monkeypatch, took_s, told_ms):
+    names = room("names")
+    clock = iter([time for one in took_s for time in (0.0, one)])
+    monkeypatch.setattr(names, "nodes_of_job", lambda: ["localhost"] * len(took_s))
+    monkeypatch.setattr(names.time, "monotonic", lambda: next(clock))
+    monkeypatch.setattr(names, "address", lambda name: None)
+    assert dict(names.hosts())["lookup.median_ms"] == told_ms
+
+
+@pytest.mark.parametrize(("nodes", "each"), [(1, 1), (64, 64), (65, 64), (500, 64)])
+def test_of_many_nodes_each_looks_some_up_and_each_is_looked_up_by_as_many(room, nodes, each):
+    names = room("names")
+    listed = [f"n{number}" for number in range(nodes)]
+    looked_up = Counter(name for own in listed for name in set(names.asked(own, listed)))
+    assert set(looked_up.values()) == {each}
 
 
 def test_a_file_system_that_does_not_answer(room, monkeypatch):
@@ -432,6 +449,14 @@ def test_what_runs_in_no_job(room, monkeypatch):
     assert left.outside_jobs([*left.seen_processes()]) == {"eve": ["solver (100)"]}
     monkeypatch.delenv("SLURM_JOB_ID")
     assert left.outside_jobs([*left.seen_processes()]) == {}
+
+
+@pytest.mark.parametrize(("hosts", "seen"), [("aab", ["1", "2"]), ("aaa", ["1", "2", "3"])])
+def test_processes_of_other_nodes_on_the_same_machine_are_theirs(room, monkeypatch, hosts, seen):
+    left = room("leftovers")
+    monkeypatch.setattr(left, "read", lambda *names: "slurmd\n" if names[1] != "2" else "solver\n")
+    monkeypatch.setattr(left, "host_of", lambda pid: hosts[0] if pid == "self" else hosts[int(pid) - 1])
+    assert left.of_this_node(["1", "2", "3"]) == seen
 
 
 @pytest.mark.parametrize("pattern", ["net.eth0.mtu", "net.*.mtu", "ib.*.rate", "mount./scratch.type", "cpu.governor"])

@@ -10,6 +10,7 @@ from reframe.utility.sanity import evaluate
 from reframe_checks.base.references import References
 from reframe_checks.node import login_node
 from reframe_checks.node.partition_health import PartitionHealth
+from reframe_checks.parsers import slurm_nodes
 from reframe_checks.parsers.node_probe import NodeFacts
 
 REFERENCES = {"clock_offset_max": [0, None, 5000, "us"], "free_space_min": [0.02, 0, None, ""]}
@@ -41,6 +42,9 @@ class Health(SimpleNamespace):
 
     def parsed(self, *_, **__):
         return self.nodes
+
+    def is_local(self):
+        return True
 
     def output_text(self):
         return ""
@@ -98,6 +102,45 @@ def test_figures_blame_whose_is_out_of_bounds(monkeypatch, of_n3, of_n4, suspect
     assert evaluate(health.nodes_agree()) and health.suspects == []
     health.nodes_out_of_bounds()
     assert health.suspects == suspects
+
+
+class InSlurm(Health):
+    current_partition = SimpleNamespace(scheduler=SimpleNamespace(registered_name="slurm"))
+
+    def __init__(self, *rest, believed):
+        super().__init__(*rest)
+        self.believed, self.skipped = believed, ""
+
+    def is_local(self):
+        return False
+
+    def output_text(self, name=""):
+        return self.believed if name else ""
+
+    def parsed(self, parse, text, **kwargs):
+        return slurm_nodes.parse(text, **kwargs) if parse is slurm_nodes.parse else self.nodes
+
+    def skip(self, why):
+        self.skipped = why
+
+
+def test_nodes_are_as_slurm_believes_or_named(monkeypatch):
+    lines = "NodeName=n1 CPUTot=64 RealMemory=9 CurrentWatts=412\nNodeName=n2 CPUTot=32 RealMemory=9 CurrentWatts=n/s\n"
+    nodes = {"n1": ({"cpu.count": 64}, 0.5, 0.0), "n2": ({"cpu.count": 64}, 0.5, 0.0)}
+    health = InSlurm(monkeypatch, nodes, believed=lines)
+    with pytest.raises(SanityError, match="n2: Slurm counts 32 CPUs, the machine has 64"):
+        evaluate(health.nodes_agree())
+    assert (health.facts["n1"]["slurm.power_w"], health.facts["n2"]["slurm.power_w"]) == (412, None)
+
+
+def test_where_slurm_does_not_answer_no_node_is_suspected_for_it_and_others_are(monkeypatch):
+    health = InSlurm(monkeypatch, {name: SOUND for name in ("n1", "n2")}, believed="")
+    assert evaluate(health.nodes_agree())
+    assert "scontrol show node" in health.skipped and not health.suspects
+    alike, odd = ({"net.eth0.mtu": 9000}, 0.5, 0.0), ({"net.eth0.mtu": 1280}, 0.5, 0.0)
+    health = InSlurm(monkeypatch, {"n1": alike, "n2": odd, "n3": alike}, believed="")
+    with pytest.raises(SanityError, match=r"^n2: net"):
+        evaluate(health.nodes_agree())
 
 
 def test_what_no_node_has_is_not_provided_here_and_no_fault(monkeypatch):

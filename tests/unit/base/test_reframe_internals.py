@@ -12,11 +12,14 @@ import pytest
 import reframe
 from reframe.core import fields, variables
 from reframe.core.exceptions import ReframeFatalError
+from reframe.core.launchers import mpi
+from reframe.core.schedulers import slurm
 from reframe.core.warnings import ReframeDeprecationWarning, suppress_deprecations
 
 from reframe_checks.base.reframe_internals import (
     TESTED_BELOW,
     TESTED_FROM,
+    ask_slurm_less,
     look_for_who_is_warned_only_to_warn,
     require_tested,
 )
@@ -167,3 +170,26 @@ def test_a_deprecation_is_said_and_a_suppressed_one_costs_nothing(module, monkey
     with pytest.warns(ReframeDeprecationWarning, match="old"):
         module.user_deprecation_warning("old")
     assert walks
+
+
+def test_where_a_job_ran_is_told_without_asking_slurm(monkeypatch):
+    ask_slurm_less()
+    monkeypatch.setattr(slurm.osext, "run_command", lambda *_, **__: pytest.fail("a program was started"))
+    job = slurm._SlurmJob("name")
+    job._nodespec = "node[9-11],login1"
+    assert job.nodelist == []
+    job._state = "COMPLETED"
+    assert job.nodelist == ["node9", "node10", "node11", "login1"]
+    job._nodelist, job._state, job._nodespec = [], "CANCELLED", "None assigned"
+    assert job.nodelist == []
+
+
+def test_srun_is_asked_for_its_version_once(monkeypatch):
+    said = []
+    told = lambda self: said.append(self) or vars(self).update(options=["a"])  # noqa: E731
+    monkeypatch.setattr(mpi.SrunLauncher, "__init__", told)
+    ask_slurm_less()
+    first, second = mpi.SrunLauncher(), mpi.SrunLauncher()
+    assert said == [first]
+    first.options.append("b")
+    assert second.options == mpi.SrunLauncher().options == ["a"]

@@ -8,6 +8,7 @@ import subprocess
 
 import pytest
 
+from reframe_checks.base.hang_watch import ENDED_FILE
 from reframe_checks.base.job_files import FOLDER
 from reframe_checks.base.same_allocation import ANSWER_FILE, FIRST_FOLDER, MEASURED_FILE
 from tests.waiting import PATIENCE_S, until
@@ -85,6 +86,7 @@ def test_without_an_answer_the_nodes_are_given_back(job, tmp_path):
 def test_not_held(job, tmp_path, measure, limit_s, status):
     assert job(f"{measure}\n", limit_s=limit_s).wait(timeout=PATIENCE_S) == status
     assert not (tmp_path / MEASURED_FILE).exists()
+    assert lines(tmp_path / ENDED_FILE) == [str(status)]
 
 
 def test_output_that_cannot_be_moved_stays(job, tmp_path):
@@ -116,6 +118,7 @@ def test_the_watch_is_ended_with_a_job_that_is_cancelled(job, tmp_path):
     process.send_signal(signal.SIGTERM)
     process.wait(timeout=PATIENCE_S)
     assert lines(tmp_path / "watch") == ["ended"]
+    assert not (tmp_path / ENDED_FILE).exists()
 
 
 def test_jobs_of_an_array_share_the_folder_and_are_not_held(job, tmp_path, monkeypatch):
@@ -125,12 +128,12 @@ def test_jobs_of_an_array_share_the_folder_and_are_not_held(job, tmp_path, monke
 
 
 def test_what_an_earlier_job_left_is_no_answer(job, tmp_path):
-    for name in (MEASURED_FILE, ANSWER_FILE):
+    for name in (MEASURED_FILE, ANSWER_FILE, ENDED_FILE):
         (tmp_path / name).write_text("again\njob.out\n")
     (tmp_path / FIRST_FOLDER).mkdir()
     process = job("until [[ -e go ]]; do sleep 0.01; done\necho measured >> log\n")
     until(lambda: not (tmp_path / FIRST_FOLDER).exists(), "what was left is gone")
-    assert not (tmp_path / ANSWER_FILE).exists()
+    assert not (tmp_path / ANSWER_FILE).exists() and not (tmp_path / ENDED_FILE).exists()
     (tmp_path / "go").touch()
     answer(tmp_path, "enough\n")
     assert process.wait(timeout=PATIENCE_S) == 0

@@ -9,7 +9,7 @@ import sys
 
 import pytest
 
-from kappa.sites.places import REPOSITORY
+from kappa.ground.folders import SUITE as REPOSITORY
 from tests.waiting import PATIENCE_S
 
 KAPPA = ["-c", "import sys; from kappa.command.main import main; sys.exit(main())"]

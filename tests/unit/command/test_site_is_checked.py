@@ -35,7 +35,6 @@ def test_a_typing_error_is_refused_by_name(words, tmp_path, monkeypatch, capsys)
     site.write_text(site.read_text().replace("scale_two_nodes", "scale_two_node", 1))
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("KAPPA_RESULTS", raising=False)
-    monkeypatch.setattr("spack_envs.installer.cli.REPOSITORY", tmp_path)
     assert command.main(words) == 2
     said = capsys.readouterr()
     assert "site.yaml" in said.err + said.out and "scale_two_node'" in said.err + said.out, said

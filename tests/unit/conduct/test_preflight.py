@@ -7,8 +7,10 @@ import pytest
 import yaml
 
 from kappa.conduct import preflight
+from kappa.conduct.node_commands import NodeCommands
 from kappa.ground.errors import InputError
-from kappa.sites.places import REPOSITORY
+from kappa.ground.folders import SUITE as REPOSITORY
+from kappa.sites.site_file import describe
 
 
 @pytest.fixture
@@ -37,6 +39,9 @@ def sbatch(tmp_path, monkeypatch):
         (folder / "sbatch").chmod(0o755)
         return called
 
+    for name in ("sacct", "squeue"):
+        (folder / name).write_text("#!/bin/sh\n")
+        (folder / name).chmod(0o755)
     return put
 
 
@@ -75,6 +80,61 @@ def test_equal_reasons_are_one_line_with_the_remedy(sbatch, site, said, remedy):
     assert f"Slurm takes no job in cpu, large: {said}; " in line and remedy in line
 
 
+@pytest.mark.parametrize("limit", ["AssocMaxSubmitJobLimit", "QOSMaxSubmitJobPerUserLimit", "QOSGrpSubmitJobsLimit"])
+def test_at_the_limit_of_ones_jobs_the_run_waits_for_those_that_end(sbatch, site, tmp_path, limit):
+    """As Slurm 22.05 says it, of an association or of a QOS."""
+    said = "Job violates accounting/QOS policy (job submit limit, user's size and/or time limits)"
+    sbatch(f'echo "sbatch: error: {limit}\nallocation failure: {said}" >&2; exit 1')
+    [line] = complaint(site)
+    assert f"in cpu, large: {limit}: {said}; " in line and "`max_jobs`" in line
+    (tmp_path / "bin/squeue").write_text("#!/bin/sh\necho 12\n")
+    preflight.require_ready(site, site, "nightly", [])
+
+
+@pytest.mark.parametrize(
+    ("answer", "said"),
+    [
+        ("echo 'sacct: error: Problem talking to the database: Connection refused' >&2; exit 1", "Connection refused"),
+        ("echo 'Slurm accounting storage is disabled' >&2; exit 1", "accounting storage is disabled"),
+        ("echo 'sacct: error: Access/permission denied' >&2; exit 1", "sacct: error: Access/permission denied; `sch"),
+        ("exec sleep 60", "did not end within 0.2 s"),
+    ],
+)
+def test_without_accounting_nothing_is_submitted_that_sacct_would_tell_of(
+    sbatch, site, tmp_path, monkeypatch, answer, said
+):
+    sbatch("sleep 0")
+    (tmp_path / "bin/sacct").write_text(f"#!/bin/sh\n{answer}\n")
+    monkeypatch.setattr(preflight, "ANSWER_S", 0.2)
+    [line] = complaint(site)
+    assert "accounting does not tell how jobs go: " in line and said in line and "`scheduler: squeue`" in line
+    assert "scontrol ping" not in line
+    path = site / "site.yaml"
+    document = yaml.safe_load(path.read_text())
+    for partition in document["partitions"].values():
+        partition["scheduler"] = "squeue"
+    path.write_text(yaml.safe_dump(document))
+    preflight.require_ready(site, site, "nightly", [])
+
+
+@pytest.mark.parametrize("option", ["-M far", "-Mfar", "--clusters=far", "--cluster far"])
+def test_another_cluster_is_not_for_access_alone(sbatch, site, option):
+    called = sbatch('echo "$SLURM_CLUSTERS"')
+    text = (site / "site.yaml").read_text()
+    (site / "site.yaml").write_text(text.replace("--account=p2 --exclusive", option))
+    [line] = complaint(site)
+    assert "`access` of large names a cluster" in line and "`cluster: NAME`" in line
+    assert not called.exists()
+
+
+def test_every_command_is_told_the_cluster(sbatch, site, tmp_path):
+    sbatch("[ $SLURM_CLUSTERS = far ]")
+    (tmp_path / "bin/sacct").write_text('#!/bin/sh\n[ "$1" = --clusters=far ] || { echo "no: $*"; exit 1; }\n')
+    path = site / "site.yaml"
+    path.write_text(f"cluster: far\n{path.read_text()}")
+    preflight.require_ready(site, site, "nightly", [])
+
+
 def test_what_one_partition_refuses_is_said_of_that_one(sbatch, site):
     said = "allocation failure: Invalid qos specification"
     sbatch(f'case "$*" in *--partition=big*) echo "{said}" >&2; exit 1; esac')
@@ -103,6 +163,45 @@ def test_without_slurm(site, tmp_path, monkeypatch):
     assert "no such program" in line and "`path` of site.yaml" in line
 
 
+@pytest.fixture
+def srun(sbatch, tmp_path):
+    """Gives what has nodes answer: of each partition ``sees``, ``lacks`` or nothing; srun runs the look itself."""
+    sbatch("exit 0")
+
+    def answer(**nodes: str) -> None:
+        branches = "".join(f'*--partition={partition}" "*) nodes="{said}" ;;' for partition, said in nodes.items())
+        script = f"""#!/bin/bash
+case "$* " in {branches} esac
+[[ $nodes ]] || {{ echo "srun: error: Unable to allocate resources: Requested nodes are busy" >&2; exit 1; }}
+while [[ $1 != sh ]]; do shift; done
+echo "a site's profile says hello"
+for node in $nodes; do
+    look=("$@")
+    case $node in lacks*) look[4]=/nowhere/file ;; esac
+    SLURMD_NODENAME=$node "${{look[@]}}"
+done
+"""
+        (tmp_path / "bin/srun").write_text(script)
+        (tmp_path / "bin/srun").chmod(0o755)
+
+    return answer
+
+
+def test_results_that_no_node_sees_are_said_before_any_job(srun, site):
+    srun(cpu="lacks1 lacks2", big="lacks3")
+    [line] = complaint(site)
+    assert f"do not see {site}, where jobs run (asked: lacks1, lacks2, lacks3)" in line and "KAPPA_RESULTS" in line
+
+
+@pytest.mark.parametrize(
+    "nodes", [{"cpu": "lacks1 sees1"}, {"cpu": "lacks1", "big": "sees1"}, {"cpu": "lacks1"}, {}],
+)  # fmt: skip
+def test_a_node_that_lacks_them_is_the_checks_to_name(srun, site, nodes):
+    srun(**nodes)
+    preflight.require_ready(site, site / "results", "nightly", [])
+    assert not list(site.glob(".seen-by-nodes-*"))
+
+
 def test_an_unknown_mode_and_a_full_disk_are_said_together(site, monkeypatch):
     monkeypatch.setattr(shutil, "disk_usage", lambda folder: shutil._ntuple_diskusage(100 << 30, 99 << 30, 12 << 20))
     mode, disk = complaint(site, mode="nightli")
@@ -126,3 +225,12 @@ def test_an_unknown_fabric_is_named_with_the_nearest(tmp_path):
     site = REPOSITORY / "site_configs/simulated"
     with pytest.raises(InputError, match="no partition 'hdr-9', did you mean 'hdr-8'"):
         preflight.require_sense(site, tmp_path, "nightly", ["--system=simulated:hdr-9"])
+
+
+def test_nodes_are_asked_by_a_job_of_their_own_in_a_job_too(site, monkeypatch):
+    """A night that Slurm starts is a job on another node."""
+    for name in ("SLURM_JOB_ID", "SLURM_JOB_NODELIST", "SLURM_NNODES", "SLURM_NTASKS", "SLURM_CPUS_PER_TASK"):
+        monkeypatch.setenv(name, "1")
+    monkeypatch.setenv("SLURM_CONF", "/etc/slurm/slurm.conf")
+    commands = NodeCommands(describe(site))
+    assert commands.run(["sh", "-c", "env | grep ^SLURM_"]) == "SLURM_CONF=/etc/slurm/slurm.conf\n"

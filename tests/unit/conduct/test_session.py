@@ -10,9 +10,9 @@ import pytest
 
 from kappa.conduct.session import Conductor, NoReportError, Session, recover, reframe
 from kappa.ground.errors import InputError
+from kappa.ground.folders import SUITE as REPOSITORY
 from kappa.ground.locks import LockedError, locked
 from kappa.ground.processes import Stop, StoppedError
-from kappa.sites.places import REPOSITORY
 from tests.waiting import PATIENCE_S, late_when
 
 REPORT = "for word; do case $word in --report-file=*) report=${word#*=} ;; esac; done\n"

@@ -4,7 +4,7 @@ import pytest
 
 from kappa.fabrics.description import fabric_names, find_fabric, load_fabric, numbers
 from kappa.ground.errors import InputError
-from kappa.sites.places import REPOSITORY
+from kappa.ground.folders import SUITE as REPOSITORY
 from tests.unit.fabrics.conftest import SHIPPED, number
 
 

@@ -98,6 +98,22 @@ def test_a_node_that_starts_no_step_is_named_and_so_is_one_that_slurm_gave_up(se
     assert search(left=NODES, down=["node4"]) == [("node4", "lost")]
 
 
+def test_a_node_that_does_not_see_the_jobs_folder_is_named_for_that(search):
+    assert search(node3={"unseen": True}) == [("node3", "unseen")]
+
+
+def test_a_folder_that_no_node_sees_names_nobody(search):
+    assert search(**{node: {"unseen": True} for node in NODES}) == []
+
+
+def test_a_running_job_whose_nodes_cannot_be_listed_has_lost_none(monkeypatch):
+    """scontrol is slow or cannot be started, as where it lies on a file system that hangs."""
+    steps = importlib.import_module("steps")
+    monkeypatch.setenv("SLURM_JOB_ID", "61")
+    monkeypatch.setattr(steps, "asked", lambda program, *_: {"squeue": ["RUNNING node[1-4]"]}.get(program))
+    assert steps.nodes_left() is None
+
+
 def test_where_no_node_answers_nobody_is_named(search):
     assert search(**dict.fromkeys(NODES)) == []
 

@@ -6,6 +6,7 @@ import pytest
 
 from kappa.ground.errors import InputError
 from kappa.record.load import load_session
+from kappa.record.model import SAME_ALLOCATION
 from reports.history import dataset
 from reports.history import ingest as module
 from reports.history.dataset import files, sessions
@@ -161,6 +162,33 @@ def test_what_a_comparison_of_nodes_has_of_each_is_a_series_of_its_own(tmp_path)
         ("triad", "node1", [10.0]), ("triad", "node2", [9.0]),
     ]  # fmt: skip
     assert all(one.gates and one.sign == -1 for one in found if one.of_node)
+
+
+def test_nodes_that_one_job_measured_each_alone_are_as_cases_of_their_own(tmp_path):
+    per_node = {"latency_8B": {"unit": "us", "values": {"node1": 900.0, "node2": 7.0}}}
+    first = {"perfvalues": latency(value=901)["perfvalues"],
+             "per_node": {"latency_8B": {"unit": "us", "values": {"node1": 901.0, "node2": 8.0}}}}  # fmt: skip
+    many = latency(value=900, per_node=per_node, nodes_of_job=2, job_nodelist=["node1", "node2"], suspects=["node1"],
+                   first_measurement=first)  # fmt: skip
+    history = history_of(tmp_path, [[many]])
+    found = [(row["nodes"], row["value"], row["verdict"], row["purpose"], row["of_node"]) for row in rows(history)]
+    assert found == [
+        ("node1", 901.0, "fail", "", False), ("node2", 8.0, "pass", "", False),
+        ("node1", 900.0, "fail", SAME_ALLOCATION, False), ("node2", 7.0, "pass", SAME_ALLOCATION, False),
+    ]  # fmt: skip
+    series = History(history).series(10)
+    assert [(one.nodes, one.values.tolist(), one.bounded) for one in series] == [
+        ("node1", [901.0], True), ("node2", [8.0], True),
+    ]  # fmt: skip
+
+
+def test_a_node_check_speaks_against_its_node_alone_of_those_that_one_job_measured(tmp_path):
+    per_node = {"latency_8B": {"unit": "us", "values": {"node1": 7.0, "node2": 8.0}}}
+    many = latency(value=8, per_node=per_node, nodes_of_job=2, job_nodelist=["node1", "node2"])
+    bad = case("PartitionState", family="node/state", result="fail", suspects=["node1"], perfvalues={})
+    history = history_of(tmp_path, [[bad, many, latency()]])
+    found = [(row["nodes"], row["node_check"]) for row in rows(history)]
+    assert found == [("node1", "failed"), ("node2", "passed"), ("node1,node2", "failed")]
 
 
 def test_control_sequences_do_not_get_in(tmp_path):

@@ -44,15 +44,20 @@ def records(tmp_path):
 
 
 def test_the_mode_and_then_the_nodes_whose_turn_it_is(called, tmp_path):
-    mode, cpu, gpu = called("--", "-S", "A.a=1")
+    mode, cpu, together, gpu = called("--", "-S", "A.a=1")
     [folder] = (tmp_path / "results/nights").iterdir()
     assert mode[-5:] == ["-r", "--mode=nightly", "-S", "A.a=1", f"--report-file={folder}/run-report.json.part"]
-    select = ["-t", "scale_one_node", "--distribute=all", "--repeat=3"]
+    on_nodes = ["--repeat=3", "--system=here:cpu", "-J", "nodelist=node1,node2", "-S", "A.a=1"]
     assert cpu[cpu.index("-t") :] == [
-        *select, "--system=here:cpu", "-J", "nodelist=node1,node2", "-S", "A.a=1",
+        "-t", "scale_one_node", "-T", "many_nodes", "--distribute=all", *on_nodes,
         f"--report-file={folder}/rotation/cpu/run-report.json.part",
     ]  # fmt: skip
-    assert gpu[gpu.index("-t") + 4 :][:3] == ["--system=here:gpu", "-J", "nodelist=node3"]
+    assert together[together.index("-t") :] == [
+        "-t", "scale_one_node", "-t", "many_nodes", *on_nodes,
+        f"--report-file={folder}/rotation/cpu-together-1/run-report.json.part",
+    ]  # fmt: skip
+    alone = ["-t", "scale_one_node", "--distribute=all", "--repeat=3", "--system=here:gpu", "-J", "nodelist=node3"]
+    assert gpu[gpu.index("-t") :][: len(alone)] == alone
     [record] = records(tmp_path)
     assert (record["planned"], record["cut"]) == (["node1", "node2", "node3"], "")
     assert (folder / "run-report.json").exists() and (folder / "rotation/gpu/run-report.json").exists()
@@ -70,8 +75,8 @@ def test_the_limit_cuts_a_night_and_nothing_more_is_run(called, tmp_path, monkey
 
 
 def test_a_session_without_a_report_ends_no_night(called, tmp_path):
-    assert len(called(does="exit 1")) == 3
-    assert (next(tmp_path.glob("results/nights/*/night.log"))).read_text().count("ReFrame wrote no report") == 3
+    assert len(called(does="exit 1")) == 4
+    assert (next(tmp_path.glob("results/nights/*/night.log"))).read_text().count("ReFrame wrote no report") == 4
 
 
 def test_what_a_killed_night_left_is_kept(called, tmp_path):

@@ -1,7 +1,9 @@
 """Nights are put into a scrontab beside what is there, and the chain of ``sbatch`` is mended where it can be."""
 
+import os
 import re
 import subprocess
+from unittest import mock
 
 import pytest
 
@@ -21,6 +23,21 @@ esac
 """
 OFF = "#!/bin/sh\necho 'scrontab: error: scrontab is disabled on this cluster' >&2\nexit 1\n"
 INCOMPLETE, BUSY = 2, 75
+FAR = """\
+descr: a cluster of several
+cluster: beyond
+path: [{bin}]
+environments: {{gnu: {{features: []}}}}
+partitions:
+  cpu: {{nodes: 2, cores: {{per_node: 4}}, features: [], environments: [gnu]}}
+"""
+
+
+@pytest.fixture(autouse=True)
+def environment():
+    """In which a command leaves where Slurm's are."""
+    with mock.patch.dict(os.environ):
+        yield
 
 
 @pytest.fixture
@@ -64,6 +81,25 @@ def test_a_cluster_without_scrontab(scrontab, tmp_path, monkeypatch):
     scrontab.write_text(OFF)
     with pytest.raises(InputError, match=r"is disabled .* is ScronParameters=enable set"):
         install_nights(tmp_path)
+
+
+def test_the_chain_goes_to_the_cluster_of_the_site_by_its_commands(tmp_path, monkeypatch, capsys):
+    site = tmp_path / "sites/far"
+    site.mkdir(parents=True)
+    (site / "settings.py").touch()
+    (site / "site.yaml").write_text(FAR.format(bin=tmp_path / "bin"))
+    (tmp_path / "bin").mkdir()
+    for name, says in (("squeue", ""), ("sbatch", "61;$SLURM_CLUSTERS")):
+        (tmp_path / "bin" / name).write_text(f'#!/bin/sh\necho "{says}"\necho "$SLURM_CLUSTERS" >>{tmp_path}/asked\n')
+        (tmp_path / "bin" / name).chmod(0o755)
+    monkeypatch.setenv("KAPPA_SITES", str(site.parent))
+    monkeypatch.setenv("KAPPA_RESULTS", str(tmp_path / "results"))
+    assert nightly.run(["schedule", "far", "sbatch"]) == 0
+    assert nightly.run(["schedule", "far", "sbatch", "--dry-run"]) == 0
+    assert (tmp_path / "asked").read_text() == "beyond\nbeyond\n"
+    submitted, shown = capsys.readouterr().out.splitlines()
+    assert submitted.startswith("night submitted: job 61, begins ")
+    assert shown.startswith("env SLURM_CLUSTERS=beyond sbatch --parsable ")
 
 
 @pytest.mark.parametrize(("failures", "late"), [(0, ""), (1, ""), (2, "Slurm is down")])

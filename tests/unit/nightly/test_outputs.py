@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
-from kappa.sites.places import REPOSITORY
+from kappa.ground.folders import SUITE as REPOSITORY
 from reports.history.findings import Finding, Kind
 from reports.history.gate import Judged
 from reports.nightly.archive import Archive
@@ -161,7 +161,7 @@ def test_junit_tells_what_was_out_of_bounds_at_first(tmp_path):
 
 def test_junit_has_the_history_in_a_suite_of_its_own():
     thin = Judged(series([1.0]), Finding(Kind.THIN, 1.0, 1.0, 0.0, 0, ()), False)
-    nothing = JudgedNight(None, (), (), ())
+    nothing = JudgedNight(None, (), (), (), ())
     found = [stepped(5), stepped(5, worse=False), thin]
     tests, past = ET.fromstring(junit("embedded", night(), nothing, found, "damaged"))
     assert [suite.get("tests") for suite in (tests, past)] == ["0", "4"]

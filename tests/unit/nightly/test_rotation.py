@@ -4,6 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from kappa.vocabulary.many_nodes import shares
 from reports.nightly.rotation import tonight
 
 NODES = st.sets(st.integers(1, 300).map("node{}".format), min_size=1, max_size=60)
@@ -73,3 +74,11 @@ def test_nodes_that_are_gone_do_not_take_a_place():
 def test_no_nights_is_refused():
     with pytest.raises(ValueError, match="at least 1"):
         tonight(["node1"], {}, {}, 0)
+
+
+@pytest.mark.parametrize(("count", "jobs"), [(1, [1]), (64, [64]), (65, [33, 32]), (200, [50, 50, 50, 50])])
+def test_a_turn_is_shared_among_few_jobs(count, jobs):
+    nodes = [f"node{number}" for number in range(count)]
+    found = shares(nodes)
+    assert [len(share) for share in found] == jobs
+    assert sorted(node for share in found for node in share) == sorted(nodes)

@@ -170,4 +170,4 @@ def test_a_scheduled_night_without_its_python_environment_says_so(tmp_path, pyth
 def test_an_unknown_site_is_named():
     done = nightly("run", "nowhere")
     assert done.returncode == 2
-    assert "nowhere/settings.py; the sites are" in done.stderr
+    assert "there is no nowhere/settings.py in " in done.stderr and "; the sites are " in done.stderr

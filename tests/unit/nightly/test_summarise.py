@@ -54,6 +54,50 @@ def test_a_failure_on_one_of_the_single_nodes_names_it_and_not_the_other(tmp_pat
     assert "node2" in night.problems[0].case
 
 
+def test_nodes_measured_by_one_job_are_each_covered_but_for_those_that_gave_nothing(tmp_path):
+    keep_report(tmp_path, complete())
+    keep_report(tmp_path, report([pinned(latency(), node) for node in ("node1", "node2", "node3")]), SINGLE)
+    many = latency(
+        name="Stream %scale=one_node",
+        check_class="Stream",
+        parameters={"scale": "one_node"},
+        job_nodelist=["node1", "node2", "node3"],
+        per_node={"latency_8B": {"unit": "us", "values": {"node1": 5.0, "node2": 6.0}}},
+        value=900,
+        suspects=["node2"],
+    )
+    keep_report(tmp_path, report([many]), "rotation/cpu-together-1/run-report.json")
+    night = summarise(tmp_path, record(planned=("node1", "node2", "node3")), SITE)
+    assert night.covered == ("node1", "node2")
+    assert "not every node whose turn it was came to a result: node3" in gaps(night)
+    assert list(night.suspects) == ["node2"]
+
+
+def test_a_node_on_which_the_job_of_many_hung_leaves_the_others_uncovered(tmp_path):
+    keep_report(tmp_path, complete())
+    hung = latency(
+        name="Stream %scale=one_node", check_class="Stream", parameters={"scale": "one_node"}, result="fail",
+        job_nodelist=["node1", "node2"], suspects=["node2"], hung_on=["node2"], fail_phase="sanity", perfvalues={},
+    )  # fmt: skip
+    keep_report(tmp_path, report([hung]), "rotation/cpu-together-1/run-report.json")
+    night = summarise(tmp_path, record(planned=("node1", "node2")), SITE)
+    assert night.covered == ("node2",)
+    assert "not every node whose turn it was came to a result: node1" in gaps(night)
+
+
+@pytest.mark.parametrize("together", [True, False])
+def test_a_node_is_not_covered_when_the_session_of_a_check_left_no_report(tmp_path, together):
+    stream = latency(name="Stream %scale=one_node", check_class="Stream", parameters={"scale": "one_node"})
+    keep_report(tmp_path, complete(stream))
+    keep_report(tmp_path, report([pinned(latency(), node) for node in ("node1", "node2")]), SINGLE)
+    if together:
+        many = stream | {"job_nodelist": ["node1", "node2"]}
+        keep_report(tmp_path, report([many]), "rotation/cpu-together-1/run-report.json")
+    night = summarise(tmp_path, record(planned=("node1", "node2")), SITE)
+    assert night.covered == (("node1", "node2") if together else ())
+    assert ("not every node whose turn it was came to a result: node[1-2]" in gaps(night)) is not together
+
+
 def test_a_retry_counts_for_its_own_node(tmp_path):
     keep_report(tmp_path, complete())
     first = [pinned(latency(), "node1"), pinned(latency(value=900), "node2")]

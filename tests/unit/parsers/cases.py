@@ -1,8 +1,9 @@
 """A recorded output of every parser, and what may be read from it."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial, wraps
+from typing import Any
 
 from reframe_checks.parsers import (
     affinity,
@@ -12,6 +13,8 @@ from reframe_checks.parsers import (
     congestion,
     emt,
     emt_caches,
+    emt_io,
+    emt_pace,
     fio,
     gpu,
     gpu_topology,
@@ -41,17 +44,20 @@ from reframe_checks.parsers import (
     openfoam,
     ost_rounds,
     osu,
+    pair_samples,
     pair_sweep,
     patterns,
     placement,
     ring_traffic,
     sinfo,
+    slurm_nodes,
     sparse_direct,
     stream,
     stress_ng,
     topology,
 )
 from reframe_checks.parsers.errors import ParseError
+from tests.unit.conftest import DATA
 
 
 @dataclass(frozen=True)
@@ -93,6 +99,14 @@ FOUR_TOGETHER = partial(
 )
 
 SEVEN_GPUS = partial(nvbandwidth.parse, expect=COPIES, expect_gpus=7)
+
+
+@wraps(pair_samples.parse)
+def sampled(text: str) -> pair_samples.PairSamples:
+    """All but the figures of the file beside it, of which every byte counts in the checksum."""
+    figures = (DATA / "pair_samples/four_nodes_limited.bin").read_bytes()
+    nothing: Any = None
+    return replace(pair_samples.parse(text, figures), pairs=nothing, round_of=nothing)
 
 
 @wraps(sinfo.parse)
@@ -262,12 +276,20 @@ CASES = {
         link_use.parse,
         alone=[".links_used", ".busiest[].link", ".busiest[].messages"],
     ),
+    "pair_samples": Case(
+        "pair_samples/four_nodes_limited.json",
+        sampled,
+        alone=[
+            ".mpi", ".ranks_per_node", ".latency_bytes", ".bandwidth_bytes", ".rounds_within_leaves",
+            ".round_seconds[]", ".alone[].latency_us", ".alone[].bandwidths_mbps[]", ".payloads_alone[].messages",
+        ],
+    ),
     "pair_sweep": Case(
         "pair_sweep/eight_nodes_limited.json",
         pair_sweep.parse,
         alone=[
             ".mpi", ".ranks_per_node", ".latency_bytes", ".bandwidth_bytes", ".bandwidth_mbps[][]", ".round_seconds[]",
-            ".packets[].sent", ".packets[].lost", ".payloads[].messages", ".collectives[].operation",
+            ".packets[].sent", ".packets[].lost", ".payloads[].messages",
             ".alone[].latency_us", ".alone[].bandwidths_mbps[]",
         ],
     ),
@@ -367,6 +389,18 @@ CASES = {
         ],
         exchangeable=True,
     ),
+    **{
+        f"emt_io {files}": Case(
+            f"emt_io/two_nodes_{files}.json", emt_io.parse, (1, 1.048576),
+            alone=[".checksum", ".step_us", ".io", ".ranks[].node"],
+        )
+        for files in ("shared", "rank")
+    },
+    "emt_pace": Case(
+        "emt_pace/two_ranks.json",
+        emt_pace.parse,
+        alone=[".checksum", ".ranks[].episodes", ".ranks[].late_p999_us", ".ranks[].late_worst_us"],
+    ),
     "affinity": Case(
         "affinity/four_nodes.json",
         partial(affinity.parse, expect_ranks=4),
@@ -391,6 +425,11 @@ CASES = {
     "mpi report": Case("mpi_report/ucx_two_rails.txt", rails),
     "gpu topology": Case("gpu_topology/composed_two_switches.txt", partial(gpu_topology.parse, expect_gpus=4)),
     "nvbandwidth of all": Case("nvbandwidth/composed_four_gpus_together.txt", FOUR_TOGETHER),
+    "nodes of Slurm": Case(
+        "survey/embedded-node.txt",
+        partial(slurm_nodes.parse, expect_nodes=["node1", "node2", "node3", "node4"]),
+        alone=["[][]"],
+    ),
     "sinfo": Case("sinfo/composed_four_nodes.txt", states, alone=["[].name", "[].reason"]),
     "sinfo of all": Case("sinfo/four_nodes_of_three_partitions.txt", all_states),
     "openfoam": Case(

@@ -15,6 +15,14 @@ def test_a_node_that_does_not_respond_is_not_usable():
     assert not sinfo.parse("node1|idle*|none\n")[0].usable
 
 
+def test_every_state_of_any_version_is_known(recorded):
+    nodes = sinfo.parse(recorded("sinfo/composed_all_states.txt"))
+    assert {node.state for node in nodes if node.usable} == {
+        "idle", "mixed", "allocated", "completing", "planned", "reserved"
+    }  # fmt: skip
+    assert {node.flags for node in nodes} == {"", *"*~#!%$@^-+"}
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [

@@ -16,6 +16,11 @@ def test_topology_conf_of_the_manual(recorded):
     assert (found["dev0"], found["dev6"], found["dev17"]) == ("s0", "s1", "s2")
 
 
+def test_a_leaf_without_nodes_is_none_of_any_node(recorded):
+    assert leaf_switches(recorded("topology/composed_emptied_leaf.txt")) == {"node1": "leaf1", "node2": "leaf1"}
+    assert leaf_switches("BlockName=b0 BlockIndex=0 Nodes= BlockSize=4\n") == {}
+
+
 def test_a_block_is_a_leaf_and_a_block_of_blocks_is_none(recorded):
     found = leaf_switches(recorded("topology/composed_blocks.txt"))
     assert found == {f"node{number}": f"block{(number + 3) // 4}" for number in range(1, 9)}

@@ -76,6 +76,64 @@ def test_what_had_no_job_names_nobody(tmp_path):
 
 
 @pytest.mark.parametrize(
+    ("error", "said", "remedy"),
+    [
+        ("JobBlockedError", "Slurm would not have started the job: PartitionTimeLimit", "`max_time`"),
+        ("JobBlockedError", "Slurm would not have started the job: QOSMaxWallDurationPerJobLimit", "`max_time`"),
+        ("JobBlockedError", "Slurm would not have started the job: AccountNotAllowed", "-J account="),
+        ("JobBlockedError", "Slurm would not have started the job: ReqNodeNotAvail", "no node is to blame"),
+        ("JobBlockedError", "Slurm would not have started the job: launch failed requeued held", "prolog"),
+        ("UntoldError", "Slurm has told nothing of the job for 1 min: Unable to contact slurm controller", "scontrol"),
+    ],
+)
+def test_a_job_that_never_began_or_is_not_known_to_have_ended_names_nobody(tmp_path, error, said, remedy):
+    never = latency(
+        result="fail", fail_phase="run", fail_reason=f"job blocked error: [jobid=61] {said}", perfvalues={},
+        fail_info={"exc_type": error}, job_nodelist=[],
+    )  # fmt: skip
+    found = judge_case(loaded(report([never]), tmp_path).runs[0][0])
+    assert (found.state, found.suspicion) == (State.INCOMPLETE, None)
+    [gap] = found.gaps
+    assert gap.what == f"no job ran: {said}" and remedy in gap.remedy
+
+
+@pytest.mark.parametrize(("suspects", "state"), [([], State.INCOMPLETE), (["node2"], State.FAIL)])
+@pytest.mark.parametrize("ended", ["PREEMPTED", "NODE_FAIL"])
+def test_what_slurm_took_its_nodes_from_is_no_fault_unless_one_is_down(tmp_path, ended, suspects, state):
+    """As after a restart of slurmctld that takes nodes for failed that work."""
+    cut = {"result": "fail", "fail_phase": "sanity", "perfvalues": {}, "ended_by_slurm": ended, "suspects": suspects}
+    found = judge_case(loaded(report([latency(**cut)]), tmp_path).runs[0][0])
+    assert found.state is state
+    if state is State.INCOMPLETE:
+        [gap] = found.gaps
+        assert gap.what == f"Slurm ended the job before it was done: {ended}" and "slurmctld" in gap.remedy
+
+
+@pytest.mark.parametrize(
+    ("ended", "what", "said"),
+    [
+        ("NO_STEP", "Slurm did not start a step of the job", "Invalid job id specified"),
+        ("FORGOTTEN", "Slurm forgot the job before it was done", ""),
+    ],
+)
+def test_what_a_controller_did_not_start_or_forgot_is_no_fault(tmp_path, ended, what, said):
+    cut = {"result": "fail", "fail_phase": "sanity", "perfvalues": {}, "ended_by_slurm": ended}
+    cut |= {"fail_reason": f"sanity error: {what}: {said}"}
+    found = judge_case(loaded(report([latency(**cut)]), tmp_path).runs[0][0])
+    assert found.state is State.INCOMPLETE
+    assert [(gap.what, gap.detail) for gap in found.gaps] == [(what, said)]
+
+
+def test_a_program_that_hangs_where_there_is_no_slurm_fails(tmp_path):
+    """ReFrame's local scheduler ends it at its time limit with a JobError."""
+    hung = latency(
+        result="fail", fail_phase="run", fail_reason="job error: [jobid=61] job timed out (60.1s > 60.0s)",
+        perfvalues={}, fail_info={"exc_type": "JobError"},
+    )  # fmt: skip
+    assert judge_case(loaded(report([hung]), tmp_path).runs[0][0]).state is State.FAIL
+
+
+@pytest.mark.parametrize(
     ("changes", "what"),
     [
         ({"result": "fail_deps"}, "skipped, because a case that it needs failed"),

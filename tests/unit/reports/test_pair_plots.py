@@ -8,7 +8,9 @@ from tests.unit.reports.samples import case, judged, report
 
 def plots_of(tmp_path, nodes, values, unit="MB/s"):
     matrices = {"bandwidth": {"unit": unit, "nodes": nodes, "values": values}}
-    return pair_plots(judged(report([case("NodeLinks", "scratch", matrices=matrices)]), tmp_path).cases)
+    plots, notes = pair_plots(judged(report([case("NodeLinks", "scratch", matrices=matrices)]), tmp_path).cases)
+    assert notes == []
+    return plots
 
 
 def test_less_bandwidth_is_slower(tmp_path):

@@ -6,8 +6,8 @@ import pytest
 import yaml
 
 from kappa.ground.errors import InputError
+from kappa.ground.folders import SUITE as REPOSITORY
 from kappa.sites.fabric_partitions import MORE_FABRICS
-from kappa.sites.places import REPOSITORY
 from kappa.sites.reframe_settings import MODE_VARIABLE, settings_of
 from kappa.sites.site_file import describe
 

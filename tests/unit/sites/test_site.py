@@ -77,7 +77,9 @@ def site(tmp_path):
         ("    hpl: xhpl", "    hpl: xhpl\n    modules: [openmpi/5]", 16, "no modules system would load them: set"),
         ("path: /shared", "path: shared", 10, "storage.shared.path: Expected str matching regex '^/'"),
         (
-            "path: /shared", "path: /shared, lustre: {stripe_count: 1, stripe_size: 65536, osst: 8, servers: 2}", 10,
+            "path: /shared",
+            "path: /shared, lustre: {stripe_count: 1, stripe_size: 65536, osst: 8, servers: 2}",
+            10,
             "storage.shared.lustre: expected both of osts and servers, or none of them",
         ),
         ("{shared: {", "{shard: {", 10, "unknown storage target 'shard': did you mean 'shared'?"),
@@ -155,7 +157,7 @@ def test_what_reframe_is_given(site, tmp_path):
     made = settings_of(describe(site()), tmp_path / "results")
     [partition] = made["systems"][0]["partitions"]
     assert made["systems"][0]["name"] == "here"
-    assert partition["access"] == ["--partition=cpu"]
+    assert partition["access"] == ["--partition=cpu --no-requeue"]
     assert {"scale_two_nodes", "storage_shared", "parallel_shared"} <= set(partition["features"])
     assert partition["extras"]["storage"] == {"shared": "/shared"}
     assert partition["processor"]["topology"]["numa_nodes"] == ["0xf", "0xf0"]

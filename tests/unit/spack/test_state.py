@@ -114,7 +114,7 @@ def test_an_artefact_that_is_not_there_is_named(app, tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "complaint"),
     [
-        (["nowhere"], "no site 'nowhere' in site_configs/: there are "),
+        (["nowhere"], "no site 'nowhere': there are "),
         (["embedded", "nope"], "no environment 'nope'"),
         (["embedded", "--run", "find"], "--run needs exactly one ENV"),
     ],

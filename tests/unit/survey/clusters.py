@@ -1,7 +1,8 @@
 """Clusters as their commands would show them.
 
-``recorded`` is the embedded cluster; the others are written after Slurm's manual pages (scontrol(1), topology.conf(5),
-gres.conf(5), mpi_guide; versions 22.05 to 25.05), lscpu(1), proc(5) for mountinfo, and the documentation of nvidia-smi.
+``Recorded`` is the embedded cluster, in the shape in which it was recorded; the others are written after Slurm's manual
+pages (scontrol(1), topology.conf(5), gres.conf(5), mpi_guide; versions 22.05 to 25.05), lscpu(1), proc(5) for
+mountinfo, and the documentation of nvidia-smi.
 """
 
 import pathlib
@@ -21,7 +22,7 @@ MpiDefault              = {mpi}
 SLURM_VERSION           = 24.05.4
 TaskPlugin              = task/cgroup,task/affinity
 TopologyPlugin          = {topology}
-AccountingStorageType   = accounting_storage/slurmdbd
+AccountingStorageType   = {accounting}
 """
 MPI_TEXT = (
     "MPI plugin types are...\n\tnone\n\tcray_shasta\n\tpmi2\n\tpmix\nspecific pmix plugin versions available: pmix_v4\n"
@@ -61,6 +62,7 @@ def probe(
     folders=(),
     lustre=(),
     programs=(),
+    hwloc=(),
 ):
     """Cores are numbered socket by socket, second threads after all of them, as Linux does."""
     total = sockets * cores
@@ -69,7 +71,7 @@ def probe(
         "host": [f"name={name}", f"boot_id={name}", "os=rocky 9.4", "MemTotal: 263000000 kB", "base_khz="],
         "lscpu": ["Architecture: x86_64", "Vendor ID: GenuineIntel", "Model name: Intel(R) Xeon(R) CPU @ 2.00GHz",
                   "CPU family: 6", "Model: 106", "Flags: fma avx2 avx512f"],
-        "cpus": cpus, "gpus": gpus, "migs": migs, "amd_gpus": [], "adapters": adapters,
+        "cpus": cpus, "hwloc": hwloc, "gpus": gpus, "migs": migs, "amd_gpus": [], "adapters": adapters,
         "interfaces": ["eno1|up|25000|device"], "mounts": [ROOT, *mounts],
         "folders": [f"8:1|{folder}" for folder in folders], "lustre": lustre, "limits": ["memlock=unlimited"],
         "programs": [f"{one}|/usr/bin/{one}" for one in programs], "versions": ["mpirun|mpirun (Open MPI) 5.0.3"],
@@ -88,13 +90,22 @@ class Cluster:
     topology: str | None = None
     mpi: str = "none"
     login: str = ""
+    accounting: str = "accounting_storage/slurmdbd"
+    sacct_fails: str = ""
 
     def slurm(self, command):
         plug_in = "topology/default" if self.topology is None else "topology/tree"
+        config = CONFIG_TEXT.format(mpi=self.mpi, topology=plug_in, accounting=self.accounting)
         return {
-            CONFIG: CONFIG_TEXT.format(mpi=self.mpi, topology=plug_in), NODES: self.nodes, PARTITIONS: self.partitions,
-            TOPOLOGY: self.topology, MPI_TYPES: MPI_TEXT,
-        }[command]  # fmt: skip
+            CONFIG: config,
+            NODES: self.nodes,
+            PARTITIONS: self.partitions,
+            TOPOLOGY: self.topology or "No topology information available\n",
+            MPI_TYPES: MPI_TEXT,
+        }[command]
+
+    def no_accounting(self):
+        return self.sacct_fails
 
     def probed(self, part: Part):
         nodes = part.to_probe(2)
@@ -111,9 +122,12 @@ class Cluster:
 
 
 class Recorded(Cluster):
-    def __init__(self):
-        said = {
-            command: (DATA / f"embedded-{name}.txt").read_text()
+    """``shape``: what the names of the recorded files begin with."""
+
+    def __init__(self, shape="embedded-"):
+        self.shape = shape
+        self.said = {
+            command: self.text(name)
             for name, command in {
                 "config": CONFIG,
                 "node": NODES,
@@ -122,16 +136,20 @@ class Recorded(Cluster):
                 "mpi": MPI_TYPES,
             }.items()
         }
-        self.said = said
+
+    def text(self, name):
+        return (DATA / f"{self.shape}{name}.txt").read_text()
 
     def slurm(self, command):
         return self.said[command]
 
     def probed(self, part):
-        return parse_labelled((DATA / f"embedded-probe-{part.name}.txt").read_text())
+        if not part.to_probe(2):
+            raise SurveyError("none of its nodes takes jobs now")
+        return parse_labelled(self.text(f"probe-{part.name}"))
 
     def here(self):
-        return parse((DATA / "embedded-probe-login.txt").read_text())
+        return parse(self.text("probe-login"))
 
 
 def surveyed(cluster, path=(), access=()):

@@ -2,17 +2,31 @@
 
 import datetime
 import pathlib
+import subprocess
 
 import msgspec
 import pytest
+import yaml
 from msgspec import structs
 
 from kappa.sites.expected import load_site
-from kappa.survey.found import Survey, changes, kept
+from kappa.survey.found import Survey, Told, changes, facts, kept
+from kappa.survey.memory_channels import memory_gb_per_s
 from kappa.survey.mpi import mpi_of
+from kappa.survey.probe import parse, script
 from kappa.survey.records import SurveyError
 from kappa.survey.site_files import SETTINGS, asked, site_files
-from kappa.survey.slurm import parse_gres, parse_mpi_types, parse_nodes
+from kappa.survey.slurm import (
+    NODES,
+    PARTITIONS,
+    TOPOLOGY,
+    parse_gres,
+    parse_mpi_types,
+    parse_nodes,
+    parse_partitions,
+    parse_topology,
+)
+from kappa.survey.theory import references
 from tests.unit.survey.clusters import Cluster, Recorded, node, partition, probe, surveyed
 
 DAY = datetime.date(2026, 1, 1)
@@ -48,6 +62,51 @@ def test_the_embedded_cluster_as_recorded(loaded):
     assert msgspec.json.decode(kept(found), type=Survey) == found
 
 
+def test_three_hundred_recorded_nodes_of_which_some_are_drained_and_one_is_down(loaded):
+    cluster = Recorded("three-hundred/")
+    nodes = {one.name: one for one in parse_nodes(cluster.slurm(NODES))}
+    assert len(nodes) == 300
+    assert nodes["node37"].state == {"IDLE", "DRAIN"} and nodes["node151"].state == {"DOWN"}
+    assert nodes["node37"].reason.startswith("EDAC: 1204 corrected errors, DIMM=A3 node37 [root@")
+    assert len(parse_topology(cluster.slurm(TOPOLOGY))) == 20
+    found = surveyed(cluster)
+    assert {name: (one.nodes, one.count, one.out_of_service, one.switches) for name, one in found.parts.items()} == {
+        "cpu": ("node[1-150]", 150, "node[37-38]", 10),
+        "gpu": ("node[151-300]", 150, "node[151,222]", 10),
+    }
+    assert (found.leaf_switches, found.unreachable) == (19, "")
+    made = partitions_of(loaded(found))
+    assert {name: (one.nodes, one.access, one.scheduler) for name, one in made.items()} == {
+        "cpu": (150, [], "slurm"),
+        "gpu": (150, [], "slurm"),
+    }
+
+
+def test_recorded_kinds_in_one_partition_with_limits_and_neither_topology_nor_accounting(loaded):
+    cluster = Recorded("several-kinds/")
+    assert parse_topology(cluster.slurm(TOPOLOGY)) == []
+    batch, debug, admin, old = parse_partitions(cluster.slurm(PARTITIONS))
+    assert (batch.longest_s, batch.most_nodes, batch.default) == (86400, 32, True)
+    assert (debug.longest_s, debug.most_nodes, len(debug.nodes)) == (1800, 2, 4)
+    assert not admin.open_to_users and not old.open_to_users
+    found = surveyed(cluster)
+    assert {
+        name: (one.nodes, one.options, one.out_of_service, one.memory_mib) for name, one in found.parts.items()
+    } == {
+        "batch": ("node[17-40]", None, "node20", 24105),
+        "batch-icelake": ("node[1-16]", ["--constraint=icelake"], "", 24105),
+        "batch-bigmem": ("node[41-46]", ["--constraint=bigmem"], "node[41-46]", 96420),
+    }
+    assert (found.leaf_switches, found.unreachable) == (0, "node[47-48]")
+    assert all(one.most_nodes == 32 and one.switches == 0 for one in found.parts.values())
+    made = partitions_of(loaded(found))
+    assert {name: one.scheduler for name, one in made.items()} == dict.fromkeys(found.parts, "squeue")
+    assert made["batch-bigmem"].memory_gib_per_node == 94.2
+    said = " ".join(asked(found))
+    assert "none of its nodes takes jobs now" in said and "no feature of Slurm tells these nodes" in said
+    assert "no partition that users may use holds node[47-48]" in said
+
+
 def large():
     names = [f"r{rack}n{number:02}" for rack in range(20) for number in range(32)]
     nodes = [
@@ -68,6 +127,52 @@ def large():
     )  # fmt: skip
 
 
+@pytest.mark.parametrize("none", ["accounting_storage/none", "(null)", ""])
+def test_without_accounting_squeue_tells_how_jobs_go(loaded, none):
+    cluster = large()
+    assert partitions_of(loaded(surveyed(cluster)))["batch"].scheduler == "slurm"
+    cluster.accounting = none
+    found = surveyed(cluster)
+    assert partitions_of(loaded(found))["batch"].scheduler == "squeue"
+    assert f"AccountingStorageType={none}" in site_files("made", found, DAY)["site.yaml"]
+
+
+def test_where_sacct_is_denied_squeue_tells_how_jobs_go(loaded):
+    cluster = large()
+    cluster.sacct_fails = "`sacct` ended with status 1 and said: sacct: error: Access/permission denied"
+    found = surveyed(cluster)
+    assert partitions_of(loaded(found))["batch"].scheduler == "squeue"
+    assert f"scheduler: squeue  # {cluster.sacct_fails}\n" in site_files("made", found, DAY)["site.yaml"]
+    cluster.accounting = "accounting_storage/none"
+    assert not surveyed(cluster).sacct_fails
+
+
+@pytest.mark.parametrize(
+    ("limit", "written"),
+    [("00:05:00", "5m"), ("00:01:30", "90s"), ("00:10:00", None), ("1-00:00:00", None), ("UNLIMITED", None)],
+)
+def test_a_partition_for_short_jobs_has_checks_ask_for_no_more(loaded, limit, written):
+    found = surveyed(Cluster(node("n1"), partition("batch", "n1", MaxTime=limit), {"batch": probe("NAME")}))
+    assert partitions_of(loaded(found))["batch"].max_time == written
+    line = f"    max_time: {written}  # scontrol --oneliner show partition: MaxTime"
+    assert (line in site_files("made", found, DAY)["site.yaml"]) == bool(written)
+
+
+def test_every_limit_that_a_node_tells_is_shown():
+    section = script().partition("section limits\n")[2].partition("\nsection ")[0]
+    said = subprocess.run(["bash", "-c", section], capture_output=True, text=True, check=True).stdout.splitlines()
+    names = {line.partition("=")[0] for line in said}
+    assert names and names <= {*Told.__struct_fields__}
+
+
+def test_what_was_found_before_limits_and_sacct_were_asked_for_is_read():
+    found = surveyed(large())
+    then = msgspec.json.decode(kept(found))
+    del then["sacct_fails"], then["parts"]["batch"]["longest_s"]
+    before = msgspec.convert(then, Survey)
+    assert changes(before, found) == ["~ batch.longest_s: none -> 86400 (scontrol --oneliner show partition)"]
+
+
 def test_hundreds_of_nodes_by_rack_and_number_with_smt_and_sub_numa_clustering(loaded):
     found = surveyed(large())
     site = loaded(found)
@@ -80,6 +185,70 @@ def test_hundreds_of_nodes_by_rack_and_number_with_smt_and_sub_numa_clustering(l
     assert {"numa_domains", "placement_same_switch", "congestion", "large_puts"} <= set(made.features)
     assert loaded(found).description.described.environments["system"].env_vars["SLURM_MPI_TYPE"] == "pmix"
     assert "[25000, -0.5, null, MB/s]" in site_files("made", found, DAY)["references/network.yaml"].replace('"', "")
+
+
+@pytest.mark.parametrize(
+    ("model", "gb_per_s"),
+    [
+        ("Intel(R) Xeon(R) Gold 6148 CPU @ 2.40GHz", 255.9),
+        ("Intel(R) Xeon(R) Platinum 8280 CPU @ 2.70GHz", 281.6),
+        ("Intel(R) Xeon(R) Platinum 9242 CPU @ 2.30GHz", 563.1),
+        ("Intel(R) Xeon(R) Platinum 8380 CPU @ 2.30GHz", 409.6),
+        ("Intel(R) Xeon(R) Gold 6330 CPU @ 2.00GHz", 375.4),
+        ("INTEL(R) XEON(R) PLATINUM 8480+", 614.4),
+        ("Intel(R) Xeon(R) CPU Max 9480", 614.4),
+        ("INTEL(R) XEON(R) PLATINUM 8592+", 716.8),
+        ("Intel(R) Xeon(R) 6980P", 1228.8),
+        ("AMD EPYC 7601 32-Core Processor", 341.2),
+        ("AMD EPYC 7H12 64-Core Processor", 409.6),
+        ("AMD EPYC 7A53 64-Core Processor", 409.6),
+        ("AMD EPYC 75F3 32-Core Processor", 409.6),
+        ("AMD EPYC 9654 96-Core Processor", 921.6),
+        ("AMD EPYC 9755 128-Core Processor", 1152),
+        ("Ampere(R) Altra(R) Max Processor M128-30 CPU @ 3.0GHz", 409.6),
+        ("AWS Graviton3 AWS Graviton3 CPU @ 2.6GHz", 614.4),
+        ("A64FX", 2048),
+        # Two chiplets of cores; a maker's name of a core; a virtual processor; models of which speeds differ.
+        ("AMD EPYC 7282 16-Core Processor", None),
+        ("AMD EPYC 9115 16-Core Processor", None),
+        ("Neoverse-V2", None),
+        ("Intel(R) Xeon(R) Processor @ 2.60GHz", None),
+        ("Intel(R) Xeon(R) Platinum 8380H CPU @ 2.90GHz", None),
+        ("Intel(R) Xeon(R) CPU E5-2690 v4 @ 2.60GHz", None),
+    ],
+)
+def test_what_memory_channels_carry_by_the_model_of_the_processor(model, gb_per_s):
+    assert memory_gb_per_s(parse(with_model(model))) == gb_per_s
+
+
+def with_model(model, **more):
+    return probe("NAME", **more).replace("Intel(R) Xeon(R) CPU @ 2.00GHz", model)
+
+
+def test_the_firmware_names_a_processor_whose_core_several_makers_have():
+    text = with_model("Neoverse-V2\nBIOS Model name: NVIDIA Grace CPU Superchip CPU @ 3.4GHz")
+    assert memory_gb_per_s(parse(text)) == 1024
+
+
+def references_of_memory(text):
+    return [
+        (one.check, one.metric, one.value, one.lower, one.upper, one.unit)
+        for one in references("made", surveyed(Cluster(node("n1"), partition("batch", "n1"), {"batch": text})))
+        if "channels" in one.method
+    ]
+
+
+def test_half_of_what_memory_channels_carry_is_a_first_reference_but_of_virtual_nodes():
+    model = "AMD EPYC 7763 64-Core Processor"
+    of_node = [(check, metric, 409600, -0.5, None, "MB/s")
+               for check, metric in (("Stream", "triad"), ("NodeSweep", "slowest_node_triad"))]  # fmt: skip
+    of_domain = [(check, "local_triad", 51200, -0.5, None, "MB/s") for check in ("StreamNuma", "NumaMatrix")]
+    assert references_of_memory(with_model(model, domains=8)) == of_node + of_domain
+    assert references_of_memory(with_model(model, sockets=1, domains=1)) == [
+        (check, metric, 204800, *rest) for check, metric, _, *rest in of_node
+    ]
+    assert references_of_memory(with_model(f"{model}\nHypervisor vendor: KVM")) == []
+    assert references_of_memory(probe("NAME")) == []
 
 
 def test_three_generations_in_one_partition(loaded):
@@ -133,6 +302,15 @@ def test_mig_and_gpus_of_two_kinds(loaded):
     assert made["mixed"].gpus_per_node == 4 and {"nvidia", "several_gpus"} <= set(made["mixed"].features)
 
 
+@pytest.mark.parametrize(("domains", "said"), [(2, ""), (4, "lscpu counts 2 of numanode, hwloc 4: which is right?")])
+def test_hwloc_is_a_second_witness_of_cores_and_numa_domains(domains, said):
+    counted = ["package=2", f"numanode={domains}", "core=64", "pu=64", "l3cache=2"]
+    found = surveyed(Cluster(node("n1"), partition("batch", "n1"), {"batch": probe("NAME", hwloc=counted)}))
+    assert found.parts["batch"].told.hwloc["l3cache"] == 2
+    text = site_files("made", found, DAY)["site.yaml"]
+    assert "lscpu and hwloc" in text and (said in text if said else "which is right" not in text)
+
+
 def test_drained_nodes_do_not_stop_it(loaded):
     nodes = [node("n1", state="IDLE+DRAIN"), node("n2", state="DOWN*"), node("m1", "other")]
     found = surveyed(
@@ -171,6 +349,52 @@ def test_without_a_folder_to_write_in_storage_is_asked_for_and_expected(loaded):
     found = surveyed(Cluster(node("n1"), partition("batch", "n1"), {"batch": probe("NAME", mounts=[LUSTRE])}))
     assert any("storage shared" in words for words in asked(found))
     assert loaded(found).modes["smoke"]["storage/fio"] == ("batch",)
+
+
+def with_modules(place="/apps/ompi/5.0.3"):
+    text = probe("NAME", programs=["gcc", "g++", "gfortran", "c++", "cmake", "apptainer"])
+    more = ["c++|c++ (GCC) 13.2.0", "cmake|cmake version 3.26.5"]
+    text = text.replace("## versions", f"mpicc|{place}/bin/mpicc\n## versions\n" + "\n".join(more))
+    listed = ["/apps/modules:", "gcc/13.2.0(default)", "openmpi/5.0.3", "Modules with a note"]
+    return text.replace("## end", "\n".join(["## modules", *listed, "## end"]))
+
+
+def test_modules_containers_and_what_spack_need_not_build(loaded):
+    found = surveyed(Cluster(node("n1"), partition("batch", "n1"), {"batch": with_modules()}))
+    assert partitions_of(loaded(found))["batch"].container == "Apptainer"
+    files = site_files("made", found, DAY)
+    assert "# gcc/13.2.0 openmpi/5.0.3  # probe of n1: module avail" in files["site.yaml"]
+    packages = yaml.safe_load(files["spack/packages.yaml"])["packages"]
+    [gcc] = packages["gcc"]["externals"]
+    assert gcc["spec"] == "gcc@13.2.0 languages='c,c++,fortran'"
+    assert gcc["extra_attributes"]["compilers"]["fortran"] == "/usr/bin/gfortran"
+    assert packages["openmpi"]["externals"] == [{"spec": "openmpi@5.0.3", "prefix": "/apps/ompi/5.0.3"}]
+    assert packages["mpi"] == {"require": "openmpi"} and packages["cmake"]["buildable"] is False
+
+
+def test_an_mpi_library_without_a_prefix_of_its_own_is_left_to_spack():
+    cluster = Cluster(node("n1"), partition("batch", "n1"), {"batch": with_modules("/usr")})
+    packages = site_files("made", surveyed(cluster), DAY)["spack/packages.yaml"]
+    assert "openmpi" not in yaml.safe_load(packages)["packages"] and "# Open MPI: /usr/bin/mpicc" in packages
+
+
+def test_what_an_older_version_found_is_read():
+    now = msgspec.json.decode(kept(surveyed(Recorded())))
+    for part in now["parts"].values():
+        del part["told"]["modules"], part["told"]["memory_gb_per_s"]
+    before = msgspec.convert(now, Survey).parts["cpu"].told
+    assert (before.modules, before.memory_gb_per_s) == ([], None)
+
+
+def test_what_memory_channels_carry_is_among_the_facts_and_in_the_references(loaded):
+    text = with_model("AMD EPYC 7763 64-Core Processor")
+    found = surveyed(Cluster(node("n1"), partition("batch", "n1"), {"batch": text}))
+    assert ("batch.memory_gb_per_s", "409.6", "probe of n1") in facts(found)
+    written = yaml.safe_load(site_files("made", found, DAY)["references/compute.yaml"])
+    assert written["Stream"]["made:batch"]["one_node"]["triad"] == [409600.0, -0.5, None, "MB/s"]
+    [source] = [one for one in written["$sources"] if one["match"] == "Stream.*.triad"]
+    assert source["source"] == "theoretical" and "all channels populated" in source["method"]
+    loaded(found)
 
 
 def test_again_tells_what_changed_on_the_cluster():
@@ -228,7 +452,6 @@ def test_how_ranks_are_started_fits_the_library():
         ("mpirun (Open MPI) 5.0.3", "none", {"SLURM_MPI_TYPE": "pmix"}, ""),
         ("mpirun (Open MPI) 5.0.3", "pmix_v4", {}, ""),
         ("HYDRA build details:", "none", {"SLURM_MPI_TYPE": "pmi2"}, ""),
-        ("Intel(R) MPI Library for Linux* OS, Version 2021.13", "pmix", {"SLURM_MPI_TYPE": "pmi2"}, ""),
     ):
         survey = structs.replace(found, mpi_default=default, login=structs.replace(found.login, shares_machine=False))
         one = mpi_of(structs.replace(told, versions={"mpirun": version}), survey)

@@ -18,7 +18,7 @@ measure() {
     while kill -0 "$watch" 2>/dev/null; do sleep 0.05; done
     rm -f kappa_watch
 }
-rm -rf kappa_measured kappa_answer kappa_watch first_measurement
+rm -rf kappa_measured kappa_answer kappa_watch kappa_ended first_measurement
 ended='' said=''
 # Slurm ends a job by a signal to all of its processes, or to the script alone (`sbatch --signal=B:…`): the measurement
 # gets it and cleans up, and only then the script ends.
@@ -44,4 +44,6 @@ if [[ $said == again && -z $ended ]]; then
         rmdir first_measurement || true
     fi
 fi
+# Of a job that Slurm lists no more this says that it was not forgotten, and how it ended.
+if [[ -z $ended ]]; then echo "$status" > kappa_ended || true; fi
 exit "$status"

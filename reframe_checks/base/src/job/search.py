@@ -1,6 +1,7 @@
 """What speaks against which node of a job that hangs or has failed. Each finding is one that a slow node does not give:
 
 - ``lost``: Slurm has taken the node out of the job, or has given it up;
+- ``unseen``: the job's folder is not seen there, but is on others;
 - ``silent``: a step does not start there, twice, but does on others;
 - ``stopped``: a process of the job is stopped there, and not on every node, as when all of the job is suspended;
 - ``blocked``: a process has waited in the kernel from one look to the next without having moved a byte, and on most
@@ -40,6 +41,11 @@ class Search:
         found = [{"node": node, "reason": "lost"} for node in lost]
         nodes = [node for node in left if node not in lost]
         [told] = steps.looks([nodes], 1) if nodes else [{}]
+        unseen = sorted(node for node, look in told.items() if look.get("unseen"))
+        # What no node sees is gone, or its server is.
+        found += [{"node": node, "reason": "unseen"} for node in unseen if len(unseen) < len(told)]
+        nodes = [node for node in nodes if node not in unseen]
+        told = {node: look for node, look in told.items() if node not in unseen}
         found += [{"node": node, "reason": "silent"} for node in silent(nodes, told)]
         found += standing(stopped(told)) + standing(self.still_blocked(told))
         self.library = next((look["library"] for look in told.values() if look["library"]), self.library)

@@ -13,6 +13,9 @@ import time
 # How long a step may take that nobody else has finished, and beside others: at least, and times the quickest.
 ALONE_S, BESIDE_S, TIMES_QUICKEST = 15, 8, 5
 ASKING_S = 10
+# Where a node does not see the job's folder, Slurm starts the step in another one.
+LOOK = """[ -r look_at_node.py ] && exec python3 ./look_at_node.py
+printf 'kappa-look {"node": "%s", "unseen": true}\\n' "$SLURMD_NODENAME\""""
 NOT_FOR_STEPS = ("SLURM_TASK_PROLOG", "SLURM_KILL_BAD_EXIT", "SLURM_NTASKS", "SLURM_NPROCS", "SLURM_NNODES")
 
 
@@ -34,7 +37,8 @@ def nodes_left():
     """The nodes that the job still has; ``None`` when Slurm does not say so, or has suspended the job."""
     answer = asked("squeue", "--noheader", "--jobs=" + os.environ["SLURM_JOB_ID"], "--format=%T %N")
     state, _, nodes = (answer or [""])[0].partition(" ")
-    return names(nodes) if state == "RUNNING" else None
+    # A running job has nodes: where none can be told, scontrol has not answered.
+    return names(nodes) or None if state == "RUNNING" else None
 
 
 def nodes_down(nodes):
@@ -45,7 +49,7 @@ def nodes_down(nodes):
 
 def looks(groups, patience):
     """For each group of nodes, what ``look_at_node.py`` tells of each that answers, by its name."""
-    commands = [[*_step(group, "none"), "python3", "./look_at_node.py"] for group in groups]
+    commands = [[*_step(group, "none"), "sh", "-c", LOOK] for group in groups]
     found = _run(commands, [len(group) for group in groups], "kappa-look ", patience)
     return [{look["node"]: look for look in map(_whole, lines) if look} for lines in found]
 
@@ -68,9 +72,9 @@ def starts_of_mpi(groups, patience, library, launcher):
         start = ["env", "SLURM_OVERLAP=1", launcher[0]]
         commands = [[*start, "-np", str(len(group)), "-host", ",".join(group)] for group in groups]
     program = ["python3", os.path.abspath("start_mpi.py"), library]
-    sizes = [len(group) for group in groups]
-    found = _run([command + program for command in commands], sizes, "kappa-mpi ", patience)
-    return [len(lines) == sizes[number] for number, lines in enumerate(found)]
+    # One rank that has left the barrier has met all others there.
+    found = _run([command + program for command in commands], [1] * len(groups), "kappa-mpi ", patience)
+    return [any(line.endswith(f" of {len(groups[number])}") for line in lines) for number, lines in enumerate(found)]
 
 
 def _step(nodes, mpi):

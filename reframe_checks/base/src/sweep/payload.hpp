@@ -10,15 +10,9 @@
 #include <stdexcept>
 #include <string>
 
-namespace sweep {
+#include "split_mix.hpp"
 
-// SplitMix64's output function (Steele, Lea and Flood 2014): neighbouring numbers have nothing in common.
-constexpr std::uint64_t mixed(std::uint64_t bits) {
-    bits += 0x9e3779b97f4a7c15ULL;
-    bits = (bits ^ (bits >> 30U)) * 0xbf58476d1ce4e5b9ULL;
-    bits = (bits ^ (bits >> 27U)) * 0x94d049bb133111ebULL;
-    return bits ^ (bits >> 31U);
-}
+namespace sweep {
 
 // Of what a message carries: where from and where to, in which iteration, and which of several.
 struct Label {
@@ -28,9 +22,6 @@ struct Label {
     int part = 0;
 };
 
-// Odd, so that no two words of a message are the same.
-constexpr std::uint64_t kPayloadStride = 0x9e3779b97f4a7c15ULL;
-
 inline std::uint64_t first_word(const Label& label) {
     const auto number = [](int value) { return static_cast<std::uint64_t>(value); };
     return mixed(mixed(mixed(mixed(number(label.sender)) + number(label.receiver)) + number(label.iteration)) + number(label.part));
@@ -39,7 +30,7 @@ inline std::uint64_t first_word(const Label& label) {
 inline void fill(std::span<char> message, const Label& label) {
     std::uint64_t word = first_word(label);
     std::size_t place = 0;
-    for (; place + sizeof word <= message.size(); place += sizeof word, word += kPayloadStride) {
+    for (; place + sizeof word <= message.size(); place += sizeof word, word += kStride) {
         std::memcpy(message.data() + place, &word, sizeof word);
     }
     if (place < message.size()) {
@@ -52,7 +43,7 @@ inline void require(std::span<const char> message, const Label& label) {
     std::uint64_t word = first_word(label);
     std::size_t wrong = 0;
     std::size_t first = 0;
-    for (std::size_t place = 0; place < message.size(); place += sizeof word, word += kPayloadStride) {
+    for (std::size_t place = 0; place < message.size(); place += sizeof word, word += kStride) {
         const std::size_t bytes = std::min(sizeof word, message.size() - place);
         if (std::memcmp(message.data() + place, &word, bytes) == 0) {
             continue;

@@ -1,4 +1,5 @@
 # What the programs that measure every node or pair of nodes share.
+include(${CMAKE_CURRENT_LIST_DIR}/../../../../emt_app/cxx20.cmake)
 if(NOT CMAKE_BUILD_TYPE)
   set(CMAKE_BUILD_TYPE Release CACHE STRING "Release, Debug, RelWithDebInfo" FORCE)
 endif()

@@ -134,7 +134,7 @@ void require_sums(const Bench& bench, const std::vector<char>& sums, int iterati
     for (int rank = 0; rank < bench.size(); ++rank) {
         first += sweep::first_word({rank, bench.size(), iteration, part});
     }
-    const Word stride = sweep::kPayloadStride * static_cast<Word>(bench.size());
+    const Word stride = sweep::kStride * static_cast<Word>(bench.size());
     for (std::size_t i = 0; i < sums.size() / sizeof(Word); ++i, first += stride) {
         Word found = 0;
         std::memcpy(&found, sums.data() + i * sizeof(Word), sizeof found);

@@ -13,45 +13,53 @@ constexpr int kMostRoots = 8;
 
 class Checker {
   public:
-    Checker(const sweep::World& world, int bytes) : world_(world), bytes_(bytes), block_(static_cast<std::size_t>(bytes)) {}
+    Checker(const sweep::World& world, int bytes, int group)
+        : first_(world.rank() / group * group), world_(world), bytes_(bytes), block_(static_cast<std::size_t>(bytes)) {
+        MPI_Comm_split(MPI_COMM_WORLD, first_, world.rank(), &group_);
+        MPI_Comm_rank(group_, &rank_);
+        MPI_Comm_size(group_, &size_);
+    }
+    ~Checker() { MPI_Comm_free(&group_); }
+    Checker(const Checker&) = delete;
+    Checker& operator=(const Checker&) = delete;
 
     // What each of these calls adds to `wrong_` is of this rank.
     void broadcast(std::uint64_t number) {
-        for (int root = 0; root < std::min(world_.size(), kMostRoots); ++root) {
+        for (int root = 0; root < std::min(size_, kMostRoots); ++root) {
             std::vector<char> block(block_);
-            if (root == world_.rank()) {
+            if (root == rank_) {
                 fill(block, id(root), number);
             }
-            MPI_Bcast(block.data(), bytes_, MPI_CHAR, root, MPI_COMM_WORLD);
+            MPI_Bcast(block.data(), bytes_, MPI_CHAR, root, group_);
             compare(block, root, number);
         }
     }
     void all_gather(std::uint64_t number) {
-        std::vector<char> own(block_), all(block_ * id(world_.size()));
-        fill(own, id(world_.rank()), number);
-        MPI_Allgather(own.data(), bytes_, MPI_CHAR, all.data(), bytes_, MPI_CHAR, MPI_COMM_WORLD);
+        std::vector<char> own(block_), all(block_ * id(size_));
+        fill(own, id(rank_), number);
+        MPI_Allgather(own.data(), bytes_, MPI_CHAR, all.data(), bytes_, MPI_CHAR, group_);
         compare_all(all, [number](int) { return number; });
     }
     void all_to_all(std::uint64_t number) {
         const auto to = [&](int receiver) { return number + id(receiver); };
-        std::vector<char> own(block_ * id(world_.size())), all(own.size());
-        for (int receiver = 0; receiver < world_.size(); ++receiver) {
-            fill(std::span(own).subspan(id(receiver) * block_, block_), id(world_.rank()), to(receiver));
+        std::vector<char> own(block_ * id(size_)), all(own.size());
+        for (int receiver = 0; receiver < size_; ++receiver) {
+            fill(std::span(own).subspan(id(receiver) * block_, block_), id(rank_), to(receiver));
         }
-        MPI_Alltoall(own.data(), bytes_, MPI_CHAR, all.data(), bytes_, MPI_CHAR, MPI_COMM_WORLD);
-        compare_all(all, [&](int) { return to(world_.rank()); });
+        MPI_Alltoall(own.data(), bytes_, MPI_CHAR, all.data(), bytes_, MPI_CHAR, group_);
+        compare_all(all, [&](int) { return to(rank_); });
     }
     // Sums of integers are the same in any order.
     void all_reduce(std::uint64_t number) {
         std::vector<std::uint64_t> own(block_ / sizeof(std::uint64_t)), sums(own.size());
-        std::iota(own.begin(), own.end(), number + id(world_.rank()));
-        MPI_Allreduce(own.data(), sums.data(), static_cast<int>(own.size()), MPI_UINT64_T, MPI_SUM, MPI_COMM_WORLD);
-        const std::uint64_t ranks = id(world_.size());
+        std::iota(own.begin(), own.end(), number + id(rank_));
+        MPI_Allreduce(own.data(), sums.data(), static_cast<int>(own.size()), MPI_UINT64_T, MPI_SUM, group_);
+        const std::uint64_t ranks = id(size_);
         bool right = true;
         for (std::uint64_t place = 0; place < sums.size(); ++place) {
             right = right && sums[place] == ranks * (number + place) + ranks * (ranks - 1) / 2;
         }
-        note(right, world_.rank());
+        note(right, rank_);
     }
     // The wrong blocks of all ranks since the last call, on rank 0.
     std::vector<WrongBlock> collect() {
@@ -69,7 +77,7 @@ class Checker {
     static std::size_t id(int rank) { return static_cast<std::size_t>(rank); }
     void note(bool right, int sender) {
         if (!right) {
-            wrong_.push_back({sender, world_.rank()});
+            wrong_.push_back({first_ + sender, world_.rank()});
         }
     }
     void compare(std::span<const char> block, int sender, std::uint64_t number) {
@@ -77,11 +85,14 @@ class Checker {
     }
     template <typename NumberOf>
     void compare_all(const std::vector<char>& all, const NumberOf& number_of) {
-        for (int sender = 0; sender < world_.size(); ++sender) {
+        for (int sender = 0; sender < size_; ++sender) {
             compare(std::span(all).subspan(id(sender) * block_, block_), sender, number_of(sender));
         }
     }
 
+    int first_;  // rank of the world that is rank 0 of the group
+    int rank_ = 0, size_ = 0;
+    MPI_Comm group_ = MPI_COMM_NULL;
     const sweep::World& world_;
     int bytes_;
     std::size_t block_;
@@ -90,9 +101,9 @@ class Checker {
 
 }  // namespace
 
-std::vector<CollectiveResult> check_collectives(const sweep::World& world, int bytes, int repeats) {
+std::vector<CollectiveResult> check_collectives(const sweep::World& world, int bytes, int repeats, int group) {
     static_assert(sizeof(WrongBlock) == 2 * sizeof(int));
-    Checker checker(world, bytes);
+    Checker checker(world, bytes, group);
     std::vector<CollectiveResult> found;
     const auto check = [&](const char* operation, void (Checker::*call)(std::uint64_t)) {
         heartbeat::phase(sweep::kPatience_s, operation);

@@ -17,5 +17,6 @@ struct CollectiveResult {
 };
 
 // Broadcast from at most eight ranks in turn, all-gather, all-to-all, and all-reduce (sum of integers), each `repeats` times
-// with blocks of `bytes`, of which every word is compared. Every rank has to call it.
-std::vector<CollectiveResult> check_collectives(const sweep::World& world, int bytes, int repeats);
+// with blocks of `bytes`, of which every word is compared. Every rank has to call it. Groups of `group` neighbouring ranks each
+// make their own at the same time: of all with all, what each rank sends and stores would grow with the machine.
+std::vector<CollectiveResult> check_collectives(const sweep::World& world, int bytes, int repeats, int group);

@@ -1,7 +1,7 @@
 #include "layout.hpp"
 
-#include <algorithm>
 #include <stdexcept>
+#include <unordered_map>
 
 int Layout::partner(int node) const {
     return ranks[static_cast<std::size_t>(node)][static_cast<std::size_t>(own_slot)];
@@ -9,11 +9,12 @@ int Layout::partner(int node) const {
 
 Layout lay_out(const std::vector<std::string>& node_of_rank, int own_rank) {
     Layout layout{};
+    std::unordered_map<std::string, std::size_t> numbers;
     for (int rank = 0; rank < static_cast<int>(node_of_rank.size()); ++rank) {
         const std::string& name = node_of_rank[static_cast<std::size_t>(rank)];
-        const auto known = std::find(layout.nodes.begin(), layout.nodes.end(), name);
-        const auto node = static_cast<std::size_t>(known - layout.nodes.begin());
-        if (known == layout.nodes.end()) {
+        const auto [known, is_new] = numbers.emplace(name, layout.nodes.size());
+        const std::size_t node = known->second;
+        if (is_new) {
             layout.nodes.push_back(name);
             layout.ranks.emplace_back();
         }

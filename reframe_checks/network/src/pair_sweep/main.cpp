@@ -1,4 +1,5 @@
-// pair_sweep: latency and bandwidth between every pair of nodes, in rounds of disjoint pairs at the same time.
+// pair_sweep: latency and bandwidth between every pair of nodes, in rounds of disjoint pairs at the same time. Of more nodes
+// than are asked for as the most, a sample of the pairs (sampled_schedule.hpp).
 //
 // Every message is compared with what its sender has sent, outside of what is timed, and so are the results of collectives
 // over all ranks after the pairs.
@@ -7,13 +8,19 @@
 #include <cstdint>
 #include <cstdio>
 #include <filesystem>
+#include <limits>
 #include <nlohmann/json.hpp>
+#include <span>
 #include <string>
+#include <vector>
 
 #include "collectives.hpp"
+#include "crc32.hpp"
 #include "in_world.hpp"
 #include "json_text.hpp"
 #include "node_names.hpp"
+#include "sampled_schedule.hpp"
+#include "sampled_sweep.hpp"
 #include "sweep_all.hpp"
 #include "world.hpp"
 #include "write_file.hpp"
@@ -24,12 +31,18 @@ using nlohmann::json;
 
 constexpr int kAloneRepeats = 3;  // of which the best counts
 constexpr int kCollectiveRepeats = 5;
+constexpr int kCollectiveGroup = 64;  // ranks that make collectives together where pairs are sampled
 
 struct Options {
     Settings settings;
     double alone_share = 0.5;
     int alone_most = 32;
     int block_bytes = 1 << 16;
+    int sample_above = std::numeric_limits<int>::max();
+    int rounds = 200;
+    std::uint64_t seed = 1;
+    std::filesystem::path leaves;
+    int schedule_only = 0;
     std::filesystem::path output = "pair_sweep.json";
 };
 
@@ -55,6 +68,38 @@ void define(CLI::App& app, Options& options) {
         ->check(CLI::Range(8, 1 << 24))->capture_default_str();
     app.add_option("--alone-most", options.alone_most, "at most so many pairs alone, the worst")
         ->check(CLI::Range(0, 500))->capture_default_str();
+    app.add_option("--sample-above", options.sample_above,
+                   "measure a sample of the pairs where there are more nodes than this; figures go into a file beside the output, "
+                   "with the suffix .bin")
+        ->check(CLI::Range(1, std::numeric_limits<int>::max()));
+    app.add_option("--rounds", options.rounds, "rounds of a sample, a quarter of them at most within leaf switches")
+        ->check(CLI::Range(1, 1000))->capture_default_str();
+    app.add_option("--seed", options.seed, "of a sample: another number, other pairs")->capture_default_str();
+    app.add_option("--leaves", options.leaves, "of a sample: file with the leaf switch of each node, lines of NODE LEAF; without it "
+                   "all rounds are of random pairs");
+    app.add_option("--schedule-only", options.schedule_only,
+                   "measure nothing, print the rounds of a sample of nodes 0 to N-1: a line each, FIRST-SECOND of every pair")
+        ->check(CLI::Range(2, 1'000'000));
+}
+
+SampledSchedule schedule_of(const Options& options, const std::vector<std::string>& nodes) {
+    const std::vector<int> leaves = options.leaves.empty() ? std::vector<int>(nodes.size(), kNoLeaf) : read_leaves(options.leaves, nodes);
+    return {leaves, options.rounds, options.seed};
+}
+
+void print_schedule(const Options& options) {
+    std::vector<std::string> nodes;
+    for (int node = 0; node < options.schedule_only; ++node) {
+        nodes.push_back(std::to_string(node));
+    }
+    const SampledSchedule schedule = schedule_of(options, nodes);
+    for (int number = 0; number < schedule.rounds(); ++number) {
+        std::string line;
+        for (const Pair& pair : schedule.round(number)) {
+            line += (line.empty() ? "" : " ") + std::to_string(pair.first) + "-" + std::to_string(pair.second);
+        }
+        std::puts(line.c_str());
+    }
 }
 
 json rows(const std::vector<double>& values, std::size_t nodes) {
@@ -108,7 +153,7 @@ json measured_in_rounds(Sweep& sweep, const Layout& layout, bool speaks) {
 }
 
 // The nodes of the blocks that did not arrive as they should.
-json checked_collectives(const sweep::World& world, const Layout& layout, const Options& options) {
+json checked_collectives(const sweep::World& world, const Layout& layout, const Options& options, int group) {
     std::vector<int> node_of(static_cast<std::size_t>(world.size()));
     for (std::size_t node = 0; node < layout.nodes.size(); ++node) {
         for (const int rank : layout.ranks[node]) {
@@ -117,7 +162,7 @@ json checked_collectives(const sweep::World& world, const Layout& layout, const 
     }
     const auto node = [&node_of](int rank) { return node_of[static_cast<std::size_t>(rank)]; };
     json found = json::array();
-    for (const auto& [operation, wrong] : check_collectives(world, options.block_bytes, kCollectiveRepeats)) {
+    for (const auto& [operation, wrong] : check_collectives(world, options.block_bytes, kCollectiveRepeats, group)) {
         json blocks = json::array();
         for (const WrongBlock& block : wrong) {
             blocks.push_back({node(block.sender), node(block.receiver)});
@@ -127,12 +172,11 @@ json checked_collectives(const sweep::World& world, const Layout& layout, const 
     return found;
 }
 
-json measured_alone(Sweep& sweep, const Matrices& matrices, Matrices& at_end, const Layout& layout, const Options& options,
-                    int rank) {
+// Of what rank 0 has found, measures again alone what stands out; every rank then knows these pairs.
+std::vector<Pair> measure_alone(Sweep& sweep, const std::vector<PairFigures>& figures, const Options& options, int rank) {
     std::vector<Pair> pairs;
     if (rank == 0 && options.alone_share > 0) {
-        pairs = outstanding(matrices, static_cast<int>(layout.nodes.size()), options.alone_share,
-                            static_cast<std::size_t>(options.alone_most));
+        pairs = outstanding(figures, options.alone_share, static_cast<std::size_t>(options.alone_most));
     }
     auto count = static_cast<int>(pairs.size());
     MPI_Bcast(&count, 1, MPI_INT, 0, MPI_COMM_WORLD);
@@ -144,22 +188,75 @@ json measured_alone(Sweep& sweep, const Matrices& matrices, Matrices& at_end, co
             sweep.run({pair});
         }
     }
-    at_end = sweep.collect();
-    const Matrices& alone = at_end;
-    json found = json::array();
-    if (rank == 0) {
-        for (const Pair& pair : pairs) {
-            const auto nodes = static_cast<int>(layout.nodes.size());
-            const auto there = static_cast<std::size_t>(pair.first * nodes + pair.second);
-            const auto back = static_cast<std::size_t>(pair.second * nodes + pair.first);
-            found.push_back({{"first", layout.nodes[static_cast<std::size_t>(pair.first)]},
-                             {"second", layout.nodes[static_cast<std::size_t>(pair.second)]},
-                             {"latency_us", sweep::rounded(alone.latency_us[there])},
-                             {"to_second_MBps", sweep::rounded(alone.bandwidth_mbps[there])},
-                             {"to_first_MBps", sweep::rounded(alone.bandwidth_mbps[back])}});
-        }
+    return pairs;
+}
+
+json alone_entry(const Layout& layout, const PairFigures& figures) {
+    return {{"first", layout.nodes[static_cast<std::size_t>(figures.pair.first)]},
+            {"second", layout.nodes[static_cast<std::size_t>(figures.pair.second)]},
+            {"latency_us", sweep::rounded(figures.latency_us)},
+            {"to_second_MBps", sweep::rounded(figures.to_second_mbps)},
+            {"to_first_MBps", sweep::rounded(figures.to_first_mbps)}};
+}
+
+// What every document has: how it was measured, on which nodes.
+json head(const char* format, int version, const Layout& layout, const Options& options) {
+    return {
+        {"format", format},
+        {"version", version},
+        {"mpi", sweep::World::library()},
+        {"nodes", layout.nodes},
+        {"ranks_per_node", layout.slots},
+        {"latency_bytes", options.settings.latency_bytes},
+        {"bandwidth_bytes", options.settings.bandwidth_bytes},
+        {"window", options.settings.window},
+    };
+}
+
+/// Of the names, each with an end of line: a figure is of the node whose number it has, so their order counts.
+std::uint32_t checksum_of(const std::vector<std::string>& nodes) {
+    Crc32 checksum;
+    for (const std::string& node : nodes) {
+        const std::string line = node + '\n';
+        checksum.add(std::as_bytes(std::span(line)));
     }
-    return found;
+    return checksum.value();
+}
+
+void measure_sample(const sweep::World& world, const Layout& layout, const Options& options) {
+    const SampledSchedule schedule = schedule_of(options, layout.nodes);
+    std::filesystem::path file = options.output;
+    file.replace_extension(".bin");
+    Sweep sweep(world, layout, options.settings);
+    const Samples samples = measure_samples(sweep, world, layout, schedule, file);
+    const std::vector<Pair> again = measure_alone(sweep, samples.figures, options, world.rank());
+    json alone = json::array();
+    for (const PairFigures& figures : sweep.take(again)) {
+        alone.push_back(alone_entry(layout, figures));
+        alone.back().update({{"messages", static_cast<std::uint64_t>(figures.messages)},
+                             {"wrong_messages", static_cast<std::uint64_t>(figures.wrong_messages)}});
+    }
+    const json collectives = checked_collectives(world, layout, options, std::min(world.size(), kCollectiveGroup));
+    if (world.rank() != 0) {
+        return;
+    }
+    json rounds = json::array();
+    for (const SampledRound& round : samples.rounds) {
+        rounds.push_back({{"round", rounds.size() + 1}, {"pairs", round.pairs}, {"seconds", sweep::rounded(round.seconds)}});
+    }
+    json document = head("kappa-pair-samples", 1, layout, options);
+    document.update({
+        {"seed", std::to_string(options.seed)},
+        {"rounds_within_leaves", schedule.rounds_within()},
+        {"rounds", rounds},
+        {"figures_crc32", samples.crc32},
+        {"nodes_crc32", checksum_of(layout.nodes)},
+        {"alone_pairs", alone.size()},
+        {"alone", alone},
+        {"operations", collectives.size()},
+        {"collectives", collectives},
+    });
+    sweep::write_file(options.output, sweep::in_lines(document, {"nodes", "rounds", "alone", "collectives"}));
 }
 
 void measure(const sweep::World& world, const Options& options) {
@@ -168,25 +265,30 @@ void measure(const sweep::World& world, const Options& options) {
     if (layout.nodes.size() < 2) {
         throw std::runtime_error("all ranks are on " + layout.nodes.front() + ": start at least one on each of two nodes");
     }
+    if (layout.nodes.size() > static_cast<std::size_t>(options.sample_above)) {
+        measure_sample(world, layout, options);
+        return;
+    }
     Sweep sweep(world, layout, options.settings);
     json rounds = measured_in_rounds(sweep, layout, world.rank() == 0);
     const Matrices matrices = sweep.collect();
-    Matrices at_end;
-    const json alone = measured_alone(sweep, matrices, at_end, layout, options, world.rank());
-    const json collectives = checked_collectives(world, layout, options);
+    const auto nodes = static_cast<int>(layout.nodes.size());
+    const bool leads = world.rank() == 0;
+    const auto pairs = measure_alone(sweep, leads ? figures_of_pairs(matrices, nodes) : std::vector<PairFigures>{}, options, world.rank());
+    const Matrices at_end = sweep.collect();
+    const json collectives = checked_collectives(world, layout, options, world.size());
     if (world.rank() != 0) {
         return;
     }
     add_counts(rounds, matrices, at_end, layout.nodes.size());
-    const json document = {
-        {"format", "kappa-pair-sweep"},
-        {"version", 3},
-        {"mpi", sweep::World::library()},
-        {"nodes", layout.nodes},
-        {"ranks_per_node", layout.slots},
-        {"latency_bytes", options.settings.latency_bytes},
-        {"bandwidth_bytes", options.settings.bandwidth_bytes},
-        {"window", options.settings.window},
+    json alone = json::array();
+    for (const Pair& pair : pairs) {
+        const auto there = static_cast<std::size_t>(pair.first * nodes + pair.second);
+        const auto back = static_cast<std::size_t>(pair.second * nodes + pair.first);
+        alone.push_back(alone_entry(layout, {pair, at_end.latency_us[there], at_end.bandwidth_mbps[there], at_end.bandwidth_mbps[back]}));
+    }
+    json document = head("kappa-pair-sweep", 3, layout, options);
+    document.update({
         {"rounds", rounds},
         {"latency_us", rows(matrices.latency_us, layout.nodes.size())},
         {"bandwidth_MBps", rows(matrices.bandwidth_mbps, layout.nodes.size())},
@@ -195,7 +297,7 @@ void measure(const sweep::World& world, const Options& options) {
         {"alone", alone},
         {"operations", collectives.size()},
         {"collectives", collectives},
-    };
+    });
     sweep::write_file(options.output, sweep::in_lines(document, {"rounds", "latency_us", "bandwidth_MBps", "collectives"}));
 }
 
@@ -207,6 +309,10 @@ int main(int argc, char** argv) {
                  "Start the same number of MPI ranks on every node, for instance: srun --ntasks-per-node=1 pair_sweep"};
     define(app, options);
     CLI11_PARSE(app, argc, argv);
+    if (options.schedule_only > 0) {
+        print_schedule(options);
+        return 0;
+    }
     sweep::in_world("pair_sweep", &argc, &argv, [&options](const sweep::World& world) { measure(world, options); });
     return 0;
 }

@@ -3,14 +3,12 @@
 #include <algorithm>
 #include <cstring>
 
+#include "split_mix.hpp"
+
 namespace {
 
-// SplitMix64's output function (Steele, Lea and Flood 2014): neighbouring numbers have nothing in common.
 std::uint64_t word(std::uint64_t sender, std::uint64_t number, std::uint64_t place) {
-    std::uint64_t bits = (sender << 40U) + (number << 20U) + place + 0x9e3779b97f4a7c15ULL;
-    bits = (bits ^ (bits >> 30U)) * 0xbf58476d1ce4e5b9ULL;
-    bits = (bits ^ (bits >> 27U)) * 0x94d049bb133111ebULL;
-    return bits ^ (bits >> 31U);
+    return sweep::mixed((sender << 40U) + (number << 20U) + place);
 }
 
 template <typename Act>

@@ -2,28 +2,41 @@
 
 #include <algorithm>
 
-std::vector<Round> tournament(int nodes) {
-    if (nodes < 2) {
-        return {};
-    }
-    // An odd number gets a bye: who meets it is idle.
-    const int seats = nodes + nodes % 2;
-    const int ring = seats - 1;
-    std::vector<Round> rounds(static_cast<std::size_t>(ring));
-    for (int turn = 0; turn < ring; ++turn) {
-        Round& round = rounds[static_cast<std::size_t>(turn)];
-        const auto meet = [&round, nodes](int a, int b) {
-            const auto [first, second] = std::minmax(a, b);
-            if (second == nodes) {
-                round.idle = first;
-            } else {
-                round.pairs.push_back({first, second});
-            }
-        };
-        meet(turn, ring);
-        for (int step = 1; step < seats / 2; ++step) {
-            meet((turn + step) % ring, (turn - step + ring) % ring);
+namespace {
+
+// An odd number gets a bye: who meets it is idle.
+int seats(int nodes) {
+    return nodes + nodes % 2;
+}
+
+}  // namespace
+
+int tournament_rounds(int nodes) {
+    return nodes < 2 ? 0 : seats(nodes) - 1;
+}
+
+Round tournament_round(int nodes, int number) {
+    Round round;
+    const auto meet = [&round, nodes](int a, int b) {
+        const auto [first, second] = std::minmax(a, b);
+        if (second == nodes) {
+            round.idle = first;
+        } else {
+            round.pairs.push_back({first, second});
         }
+    };
+    const int ring = seats(nodes) - 1;
+    meet(number, ring);
+    for (int step = 1; step < seats(nodes) / 2; ++step) {
+        meet((number + step) % ring, (number - step + ring) % ring);
+    }
+    return round;
+}
+
+std::vector<Round> tournament(int nodes) {
+    std::vector<Round> rounds;
+    for (int number = 0; number < tournament_rounds(nodes); ++number) {
+        rounds.push_back(tournament_round(nodes, number));
     }
     return rounds;
 }

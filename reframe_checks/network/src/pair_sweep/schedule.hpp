@@ -17,3 +17,7 @@ struct Round {
 // Circle method (round-robin tournament, Kirkman 1847): n - 1 rounds for even n, n rounds for odd n.
 // In each pair first < second. Fewer than two nodes have no round.
 std::vector<Round> tournament(int nodes);
+
+// One of its rounds alone; there are tournament_rounds(nodes) of them.
+Round tournament_round(int nodes, int number);
+int tournament_rounds(int nodes);

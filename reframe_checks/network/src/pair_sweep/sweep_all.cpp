@@ -125,41 +125,81 @@ Matrices Sweep::collect() {
     return matrices;
 }
 
-std::vector<Pair> outstanding(const Matrices& matrices, int nodes, double share, std::size_t most) {
-    struct Figures {
-        Pair pair;
-        double latency_us;
-        double bandwidth_mbps;
+OwnFigures Sweep::take(int partner) {
+    const auto column = static_cast<std::size_t>(partner);
+    return {std::exchange(latency_us_[column], kNothing),  std::exchange(bandwidth_mbps_[column], kNothing),
+            std::exchange(packets_sent_[column], 0),       std::exchange(packets_lost_[column], 0),
+            std::exchange(messages_[column], 0),           std::exchange(wrong_messages_[column], 0)};
+}
+
+std::vector<PairFigures> Sweep::take(const std::vector<Pair>& pairs) {
+    heartbeat::phase(sweep::kPatience_s, "gathers the figures");
+    constexpr std::size_t kSums = 4;  // there, back, messages, wrong messages
+    std::vector<double> latencies(pairs.size(), -1), sums(kSums * pairs.size(), 0);
+    for (std::size_t i = 0; i < pairs.size(); ++i) {
+        const bool first = pairs[i].first == layout_.own_node;
+        if (!first && pairs[i].second != layout_.own_node) {
+            continue;
+        }
+        const OwnFigures own = take(first ? pairs[i].second : pairs[i].first);
+        latencies[i] = std::isnan(own.latency_us) ? -1 : own.latency_us;
+        sums[kSums * i + (first ? 0 : 1)] = own.bandwidth_mbps;
+        sums[kSums * i + 2] = own.messages;
+        sums[kSums * i + 3] = own.wrong_messages;
+    }
+    const bool whole = world_.rank() == 0;
+    const auto reduce = [whole](std::vector<double>& values, MPI_Op operation) {
+        const auto count = static_cast<int>(values.size());
+        MPI_Reduce(whole ? MPI_IN_PLACE : values.data(), values.data(), count, MPI_DOUBLE, operation, 0, MPI_COMM_WORLD);
     };
-    std::vector<Figures> figures;
-    std::vector<double> latencies;
-    std::vector<double> bandwidths;
+    reduce(latencies, MPI_MAX);
+    reduce(sums, MPI_SUM);
+    std::vector<PairFigures> found;
+    for (std::size_t i = 0; whole && i < pairs.size(); ++i) {
+        const double* const sum = &sums[kSums * i];
+        found.push_back({pairs[i], latencies[i], sum[0], sum[1], sum[2], sum[3]});
+    }
+    return found;
+}
+
+std::vector<PairFigures> figures_of_pairs(const Matrices& matrices, int nodes) {
+    std::vector<PairFigures> figures;
     for (int i = 0; i < nodes; ++i) {
         for (int j = i + 1; j < nodes; ++j) {
             const auto there = static_cast<std::size_t>(i * nodes + j);
             const auto back = static_cast<std::size_t>(j * nodes + i);
-            const double slower = std::min(matrices.bandwidth_mbps[there], matrices.bandwidth_mbps[back]);
-            figures.push_back({{i, j}, matrices.latency_us[there], slower});
-            latencies.push_back(matrices.latency_us[there]);
-            bandwidths.push_back(slower);
+            figures.push_back({{i, j}, matrices.latency_us[there], matrices.bandwidth_mbps[there], matrices.bandwidth_mbps[back]});
         }
     }
+    return figures;
+}
+
+std::vector<Pair> outstanding(const std::vector<PairFigures>& figures, double share, std::size_t most) {
     if (figures.empty()) {
         return {};
     }
-    const double latency = sweep::median(latencies);
-    const double bandwidth = sweep::median(bandwidths);
+    const auto slower = [](const PairFigures& each) { return std::min(each.to_second_mbps, each.to_first_mbps); };
+    std::vector<double> latencies, bandwidths;
+    for (const PairFigures& each : figures) {
+        latencies.push_back(each.latency_us);
+        bandwidths.push_back(slower(each));
+    }
+    const double latency = sweep::median(std::move(latencies));
+    const double bandwidth = sweep::median(std::move(bandwidths));
     std::vector<std::pair<double, Pair>> worse;
-    for (const Figures& each : figures) {
-        const double factor = std::max(each.latency_us / latency, bandwidth / each.bandwidth_mbps);
+    for (const PairFigures& each : figures) {
+        const double factor = std::max(each.latency_us / latency, bandwidth / slower(each));
         if (factor * share > 1) {
             worse.emplace_back(factor, each.pair);
         }
     }
     std::stable_sort(worse.begin(), worse.end(), [](const auto& a, const auto& b) { return a.first > b.first; });
     std::vector<Pair> pairs;
-    for (std::size_t i = 0; i < std::min(most, worse.size()); ++i) {
-        pairs.push_back(worse[i].second);
+    for (const auto& [factor, pair] : worse) {
+        const auto same = [&pair](const Pair& other) { return other.first == pair.first && other.second == pair.second; };
+        if (pairs.size() < most && std::none_of(pairs.begin(), pairs.end(), same)) {
+            pairs.push_back(pair);
+        }
     }
     return pairs;
 }

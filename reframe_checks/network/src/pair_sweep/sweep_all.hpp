@@ -18,6 +18,26 @@ struct Matrices {
     std::vector<double> wrong_messages;
 };
 
+// Of a pair of nodes; NaN where nothing was measured.
+struct PairFigures {
+    Pair pair;
+    double latency_us;
+    double to_second_mbps;
+    double to_first_mbps;
+    double messages = 0;
+    double wrong_messages = 0;
+};
+
+// What one rank measured with its partner; NaN where it measured nothing.
+struct OwnFigures {
+    double latency_us;
+    double bandwidth_mbps;
+    double packets_sent;
+    double packets_lost;
+    double messages;
+    double wrong_messages;
+};
+
 class Sweep {
   public:
     Sweep(const sweep::World& world, const Layout& layout, const Settings& settings);
@@ -26,6 +46,10 @@ class Sweep {
     double run(const std::vector<Pair>& pairs);
     // The best that was measured of each pair since the last call; every rank has to call it.
     Matrices collect();
+    // Of its partner, the best since it was last taken; that is then forgotten.
+    OwnFigures take(int partner);
+    // The best of these pairs since they were last taken, on rank 0; every rank has to call it.
+    std::vector<PairFigures> take(const std::vector<Pair>& pairs);
 
   private:
     const sweep::World& world_;
@@ -40,6 +64,9 @@ class Sweep {
     std::vector<double> wrong_messages_;
 };
 
-// The pairs of which a figure is worse than the median of all by more than the factor 1 / share, worst first,
+// Every pair of nodes.
+std::vector<PairFigures> figures_of_pairs(const Matrices& matrices, int nodes);
+
+// The pairs of which a figure is worse than the median of all by more than the factor 1 / share, worst first, each once,
 // at most `most` of them.
-std::vector<Pair> outstanding(const Matrices& matrices, int nodes, double share, std::size_t most);
+std::vector<Pair> outstanding(const std::vector<PairFigures>& figures, double share, std::size_t most);

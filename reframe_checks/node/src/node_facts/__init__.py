@@ -19,13 +19,12 @@ from node_facts import (
     mounts,
     names,
     power,
-    slurm,
     software,
     system,
     tcp,
 )
 
-ROOMS = (identity, slurm, system, memory, limits, links, tcp, devices, errors, leftovers, names, power)
+ROOMS = (identity, system, memory, limits, links, tcp, devices, errors, leftovers, names, power)
 
 
 def of_node(paths, files, users):

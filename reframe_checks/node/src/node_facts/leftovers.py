@@ -117,8 +117,8 @@ def seen_processes():
     own = os.environ.get("SLURM_JOB_ID")
     # Of the virtual nodes that a job has on a cluster, this is that job, and tells nothing.
     around = {job_by_group("self")} - {own}
-    for pid in entries("/proc"):
-        status = read("/proc", pid, "status") if pid.isdigit() else None
+    for pid in of_this_node(filter(str.isdigit, entries("/proc"))):
+        status = read("/proc", pid, "status")
         if status is None:
             continue
         fields = dict(line.split(":\t", 1) for line in status.splitlines() if ":\t" in line)
@@ -134,6 +134,21 @@ def seen_processes():
             "user": int(fields.get("Uid", "0").split()[0]),
             "job": job,
         }
+
+
+def of_this_node(pids):
+    """Where several nodes of Slurm share a machine, each with a host name of its own, those of this one only."""
+    pids = list(pids)
+    hosts = {host_of(pid) for pid in pids if (read("/proc", pid, "comm") or "").strip() == "slurmd"}
+    return [pid for pid in pids if host_of(pid) == host_of("self")] if len(hosts) > 1 else pids
+
+
+def host_of(pid):
+    """The name space in which the process has its host name."""
+    try:
+        return os.readlink(f"/proc/{pid}/ns/uts")
+    except OSError:
+        return None
 
 
 def job_by_group(pid):

@@ -8,6 +8,8 @@ class EmtApp(CMakePackage):
 
     version("1.0.0")
 
+    variant("hdf5", default=False, description="Waveforms as HDF5, too")
+
     depends_on("c", type="build")
     depends_on("cxx", type="build")
     depends_on("cmake@3.20:", type="build")
@@ -16,6 +18,7 @@ class EmtApp(CMakePackage):
     depends_on("cli11")
     depends_on("eigen@3.3:")
     depends_on("metis")
+    depends_on("hdf5~mpi", when="+hdf5")
 
     @property
     def build_directory(self):
@@ -23,4 +26,4 @@ class EmtApp(CMakePackage):
         return join_path(self.stage.source_path, "spack-build")
 
     def cmake_args(self):
-        return [self.define("EMT_TESTS", False)]
+        return [self.define("EMT_TESTS", False), self.define_from_variant("EMT_HDF5", "hdf5")]

@@ -1,0 +1,220 @@
+"""A plug-in for checks of one node that one job may do on many, each by itself.
+
+A job for each node costs the scheduler and the suite as many jobs. Here one step starts on every node what the job of
+one node would do: its commands before, between and after the launches, in a folder of its own; what they launch are
+steps on that node alone. The check then judges each node as if it were the only one, on a copy of itself.
+"""
+
+import math
+import pathlib
+from collections import Counter
+
+import reframe as rfm
+import reframe.core.builtins as rfmb
+from reframe.core.exceptions import PerformanceError, ReframeError, SanityError
+from reframe.core.runtime import runtime
+from reframe.utility import sanity as sn
+
+from kappa.ground.whole_files import write_atomically
+from kappa.vocabulary.many_nodes import TAG
+from kappa.vocabulary.scales import LAYOUTS, PLACEMENTS
+from kappa.vocabulary.storage_targets import OF_ONE_NODE
+from kappa.vocabulary.tunables import Tunable
+from reframe_checks.base.job_files import in_stage
+from reframe_checks.base.launching import SLURMS
+from reframe_checks.base.reframe_internals import (
+    TRAP_ERRORS,
+    copy_of_ended,
+    judge_by,
+    nodes_asked_for,
+    pinned,
+    to_be_judged_in,
+)
+
+# As in `src/job/on_node.sh`.
+SCRIPT, FOLDER, STATUS = "on_node.sh", "nodes", "exit_status"
+PART = "part_of_node.sh"
+NODES_AT_ONCE = Tunable("whole number", "nodes", "measured by one job, each by itself; 1: one, in turns, too")
+# Of what nothing bounds, the node with the longest time counts, else the one with the least.
+_TIMES = ("s", "ms", "us", "ns")
+# Set beside what a leaf reads.
+_NOT_READ = ("keep_files", "sanity_patterns", "written_bytes")
+
+
+class ManyNodes(rfm.RegressionTestPlugin):
+    """Put this first in the bases; the leaf sees one node."""
+
+    #: 0: one, or those that ReFrame is told to take (``-J nodelist=…``), as in the turns of a night.
+    nodes_at_once = rfmb.variable(int, value=0)
+    #: How many nodes the job measures, each by itself.
+    nodes_of_job = rfmb.variable(int, value=1, loggable=True)
+
+    @rfmb.run_after("init")
+    def offer_many_nodes(self):
+        """A case of one node that can take more on every partition of this session has the tag."""
+        if self.has_cases_of_one_node():
+            self.tunable = {**self.tunable, "nodes_at_once": NODES_AT_ONCE}
+        scale, needed = self.chosen_scale(), {*self.case_features}
+        partitions = [one for one in runtime().system.partitions if needed <= {*one.features}]
+        if scale and scale.nodes == 1 and partitions and all(map(self.takes_more, partitions)):
+            self.tags |= {TAG}
+
+    @classmethod
+    def has_cases_of_one_node(cls):
+        named = [cls.raw_params[name].values for name in ("scale", "placement") if name in cls.raw_params]
+        return not named or any((LAYOUTS | PLACEMENTS)[one].nodes == 1 for values in named for one in values)
+
+    def takes_more(self, partition):
+        own = partition.extras.get("tuning", {}).get(type(self).__name__, {})
+        at_once = own.get("nodes_at_once", self.nodes_at_once)
+        return at_once != 1 and not self.on_shared_target() and partition.launcher_type.registered_name in SLURMS
+
+    def on_shared_target(self):
+        """Then a job has one node, whatever is asked for: all at once would measure what they share."""
+        target = getattr(self, "target", None)
+        return target is not None and target not in OF_ONE_NODE
+
+    @rfmb.run_after("setup", always_last=True)
+    def take_many_nodes(self):
+        """:raises ReframeError: no number of nodes, or a launcher that cannot be told on which node a step is."""
+        if self.nodes_at_once < 0:
+            raise ReframeError(f"nodes_at_once: expected 1 or more, found {self.nodes_at_once}")
+        # ReFrame's --distribute gives each node a case of its own.
+        alone = self.nodes_at_once == 1 or self.num_nodes_used != 1 or pinned(self)
+        if alone or self.simulated or self.on_shared_target():
+            return
+        launcher = self.job.launcher.registered_name
+        nodes = min(self.nodes_at_once or 1, self.partition_nodes)
+        if launcher in SLURMS:
+            nodes = nodes_asked_for(self.job) or nodes
+        elif nodes > 1:
+            raise ReframeError(f"nodes_at_once: the launcher {launcher} cannot be used, {' and '.join(SLURMS)} can")
+        if nodes == 1:
+            return
+        self.nodes_of_job = nodes
+        ranks = self.num_tasks
+        # First: what a check has to start before its program stands last.
+        self.job.launcher.options[:0] = [
+            "--overlap", "--nodes=1", '--nodelist="$SLURMD_NODENAME"',
+            f"--ntasks={ranks}", f"--ntasks-per-node={ranks}",
+        ]  # fmt: skip
+        # Those of the node; what the job itself does before comes later.
+        self._first_on_node, self.prerun_cmds = self.prerun_cmds, []
+
+    @rfmb.run_before("run", always_last=True)
+    def give_each_node_its_part(self):
+        """After the leaf has said all that one node does, and before the job's last look at the nodes."""
+        if self.nodes_of_job == 1:
+            return
+        on_node = [command for command in self.prerun_cmds if command not in self.commands_of_job]
+        launched = " ".join([self.launch_command(), self.executable, *self.executable_opts])
+        part = [TRAP_ERRORS, *self._first_on_node, *on_node, launched, *self.postrun_cmds]
+        write_atomically(pathlib.Path(self.stagedir, PART), "".join(f"{line}\n" for line in part))
+        # Before there is output: it is not moved aside for a second measurement.
+        self.keep_files = [*self.keep_files, PART]
+        self._of_node = {name: getattr(self, name) for name in ("executable", "executable_opts", "num_tasks")}
+        self.prerun_cmds, self.postrun_cmds = self.commands_of_job, []
+        self.executable = "bash"
+        self.executable_opts = [in_stage(self, SCRIPT), PART, str(self.job.stdout), str(self.job.stderr)]
+        nodes = self.nodes_of_job
+        # PMIx would end all tasks with one that ends before it has said that it does. A limit is one of a node's steps.
+        self.job.launcher.options = [
+            "--mpi=none", "--kill-on-bad-exit=0", "--no-kill", "--time=0",
+            f"--nodes={nodes}", f"--ntasks={nodes}", "--ntasks-per-node=1",
+        ]  # fmt: skip
+        self.num_tasks *= nodes
+        self.stated_bytes *= nodes
+
+    @rfmb.run_before("sanity", always_last=True)
+    def judge_each_node(self):
+        if self.nodes_of_job > 1 and not self.is_dry_run():
+            self.executable = self._of_node["executable"]
+            self.keep_files = [*self.keep_files, FOLDER]
+            judge_by(self, self.every_node_is_sound)
+
+    @rfmb.deferrable
+    def every_node_is_sound(self):
+        """:raises SanityError: what is wrong on which nodes; these are the suspects, unless it is all of them."""
+        judged, problems = {}, {}
+        for node in self.provenance["nodelist"]:
+            try:
+                judged[node] = self.judged_alone(node)
+            except (SanityError, PerformanceError) as err:
+                problems[node] = str(err)
+        self._alone = judged
+        units = {name: function.unit for one in judged.values() for name, function in one.perf_variables.items()}
+        for metric, unit in units.items():
+            self.record_per_node(metric, unit, {node: one.figures[metric] for node, one in judged.items()})
+        if problems:
+            self.suspects = sorted(problems) if judged else []
+            raise SanityError("; ".join(f"{node}: {problem}" for node, problem in sorted(problems.items())))
+        self.take_over(next(iter(judged.values())))
+        return True
+
+    def judged_alone(self, node):
+        """A copy of the check that has measured this node only, with the ``figures`` of its metrics.
+
+        :raises SanityError: its part did not come to a sound end, :raises PerformanceError: a figure is missing.
+        """
+        one = copy_of_ended(self)
+        to_be_judged_in(one, str(pathlib.Path(self.stagedir, FOLDER, node)))
+        one.nodes_of_job, one.keep_files, one.provenance = 1, [], {**self.provenance, "nodelist": [node]}
+        for name, value in self._of_node.items():
+            setattr(one, name, value)
+        try:
+            status = one.output_text(STATUS).strip()
+        except SanityError:
+            raise SanityError("it did not come to its end there") from None
+        if status != "0":
+            raise SanityError(one.trapped() or f"it ended with status {status}")
+        before = dict(vars(one))
+        one.sanity()
+        # What the leaf has read there.
+        one.found = {
+            name: value
+            for name, value in vars(one).items()
+            if name[0] != "_" and name not in _NOT_READ and before.get(name, one) is not value
+        }
+        one.performance()
+        one.figures = {key.rpartition(":")[2]: value for key, (value, *_) in one.perfvalues.items()}
+        return one
+
+    def take_over(self, one):
+        """Have what this node gave besides figures stand for all: curves, maps, hints, validity."""
+        for name, value in one.found.items():
+            setattr(self, name, value)
+
+    @rfmb.run_after("sanity")
+    def add_up_written(self):
+        if self.nodes_of_job > 1 and not self.is_dry_run():
+            self.written_bytes = sum(one.written_bytes for one in self._alone.values())
+
+    @rfmb.run_before("performance", always_last=True)
+    def show_the_worst_node(self):
+        """Its figure is the metric; all that are out of its bounds are suspects."""
+        if self.nodes_of_job == 1 or self.is_dry_run():
+            return
+        # What a check leaves out by its number of ranks is left out by that of a node.
+        for metric in {*self.perf_variables} - {*self.per_node}:
+            del self.perf_variables[metric]
+        self.declared_metrics = sorted(self.perf_variables)
+        outside, worst = set(), Counter()
+        for metric, recorded in self.per_node.items():
+            figures = recorded["values"]
+            node = self.worst_of(metric, recorded["unit"], figures)
+            worst[node] += 1
+            outside |= {node for node, figure in figures.items() if self.out_of_bounds(metric, figure)}
+            self.perf_variables[metric] = sn.make_performance_function(sn.defer(figures[node]), recorded["unit"])
+        self.take_over(self._alone[worst.most_common(1)[0][0]])
+        self.suspects = sorted({*self.suspects, *outside})
+
+    def worst_of(self, metric, unit, figures):
+        """The node whose figure is worst: furthest beyond a bound, else nearest to one."""
+        lower, upper = self.bounds_of(metric)
+
+        def headroom(figure):
+            if math.isinf(lower) and math.isinf(upper):
+                return -figure if unit in _TIMES else figure
+            return min(figure - lower, upper - figure)
+
+        return min(figures, key=lambda node: headroom(figures[node]))

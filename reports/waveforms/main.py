@@ -1,0 +1,66 @@
+"""``emt plot``, or ``emt-plot`` by itself: draws waveforms of runs of the EMT application."""
+
+import argparse
+import sys
+from pathlib import Path
+
+from kappa.ground.errors import InputError
+from reports.waveforms.panels import between, panels, prefixed
+from reports.waveforms.recording import read_run
+
+_EPILOG = """\
+examples:
+  emt plot run.cff -o run.html                                all channels, to zoom into
+  emt plot run.cff --channels 'S30.*' --from 0.95 --to 1.25 -o fault.png
+  emt plot slack.cff step.csv --difference -o change.html     two runs over each other, and the second less the first
+"""
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Write the picture and return the exit status: 0, or 2 with a message on standard error."""
+    options = _parser().parse_args(arguments)
+    try:
+        drawn = panels([read_run(path) for path in options.run], options.channels, difference=options.difference)
+        drawn = [prefixed(panel) for panel in between(drawn, options.begin_s, options.end_s)]
+        # Each takes a second to load.
+        if options.output.suffix.lower() == ".png":
+            from reports.waveforms.png_picture import write_png  # noqa: PLC0415
+
+            write_png(options.output, drawn)
+        elif options.output.suffix.lower() in (".html", ".htm"):
+            from reports.waveforms.html_page import write_html  # noqa: PLC0415
+
+            write_html(options.output, ", ".join(options.run), drawn)
+        else:
+            raise InputError(f"{options.output}: expected a file that ends in .png or .html")
+    except InputError as err:
+        print(f"emt plot: error: {err}", file=sys.stderr)
+        return 2
+    except OSError as err:
+        print(f"emt plot: error: {err.filename or options.output}: {err.strerror or err}", file=sys.stderr)
+        return 2
+    return 0
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="emt plot", description="Draw channels of waveforms to PNG or to HTML that can be zoomed into.",
+        epilog=_EPILOG, formatter_class=argparse.RawDescriptionHelpFormatter,
+    )  # fmt: skip
+    parser.add_argument(
+        "run", nargs="+", metavar="RUN",
+        help="COMTRADE (.cff, .cfg beside its .dat), HDF5 (.h5, .hdf5) or the CSV of probes; of a run with a file for "
+        "each rank the name that it was given",
+    )  # fmt: skip
+    parser.add_argument("-o", "--output", required=True, type=Path, metavar="FILE", help=".png or .html")
+    parser.add_argument(
+        "--channels", action="append", default=[], metavar="PATTERN", help="as of a shell; repeat for more; default all"
+    )
+    parser.add_argument("--difference", action="store_true", help="of two runs: the second less the first, below each")
+    parser.add_argument("--from", dest="begin_s", type=float, metavar="S", help="seconds; default: the beginning")
+    parser.add_argument("--to", dest="end_s", type=float, metavar="S", help="seconds; default: the end")
+    return parser
+
+
+if __name__ == "__main__":
+    sys.exit(main())

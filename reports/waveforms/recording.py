@@ -1,0 +1,125 @@
+"""A run's waveforms as they are read from a file: COMTRADE, HDF5, or the CSV of the EMT application's probes."""
+
+import csv
+import glob
+import math
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+import comtrade
+import numpy as np
+from numpy.typing import NDArray
+
+from kappa.ground.errors import InputError
+
+Values = NDArray[np.float64]
+# Of rank 3 of a run with a file for each: NAME.rank0003.cff.
+_OF_RANK = re.compile(r".+\.rank(\d+)", re.DOTALL)
+# What COMTRADE of the EMT application calls a number per unit or without one.
+_NO_UNIT = "NONE"
+
+
+@dataclass(frozen=True)
+class Channel:
+    """``unit`` is empty where the file does not say one; ``seconds`` rise."""
+
+    name: str
+    unit: str
+    seconds: Values
+    values: Values
+
+
+@dataclass(frozen=True)
+class Recording:
+    name: str
+    channels: dict[str, Channel]
+
+
+def read_run(path: str) -> Recording:
+    """
+    :param path: a file; or, of a run with a file for each rank, the name without the rank.
+    :raises InputError: a file that is missing or cannot be read, or a channel that is there twice; it names the file.
+    """
+    files = [Path(path)] if Path(path).is_file() else _of_ranks(Path(path))
+    if not files:
+        raise InputError(f"{path}: no such file, and none of a rank, as {Path(path).stem}.rank0000{Path(path).suffix}")
+    channels: dict[str, Channel] = {}
+    for file in files:
+        for channel in _read(file):
+            if channel.name in channels:
+                raise InputError(f"{file}: channel {channel.name!r} is there twice")
+            channels[channel.name] = channel
+    return Recording(path, channels)
+
+
+def _of_ranks(path: Path) -> list[Path]:
+    names = f"{glob.escape(path.stem)}.rank*{glob.escape(path.suffix)}"
+    numbered = {int(match[1]): file for file in path.parent.glob(names) if (match := _OF_RANK.fullmatch(file.stem))}
+    return [numbered[rank] for rank in sorted(numbered)]
+
+
+def _read(path: Path) -> list[Channel]:
+    readers = {".cff": _comtrade, ".cfg": _comtrade, ".csv": _csv, ".h5": _hdf5, ".hdf5": _hdf5}
+    reader = readers.get(path.suffix.lower())
+    if reader is None:
+        raise InputError(f"{path}: expected a file that ends in {', '.join(readers)}")
+    channels = reader(path)
+    for channel in channels:
+        if len(channel.seconds) != len(channel.values):
+            raise InputError(f"{path}: {channel.name}: {len(channel.values)} values at {len(channel.seconds)} times")
+    return channels
+
+
+def _comtrade(path: Path) -> list[Channel]:
+    try:
+        # In double precision: its default keeps times in single, of which 10 s at 50 µs have too many.
+        found = comtrade.load(str(path), use_numpy_arrays=True, use_double_precision=True)
+    # What a damaged file makes of the library: it checks little itself.
+    except (comtrade.ComtradeError, OSError, ValueError, IndexError, TypeError, UnicodeDecodeError) as err:
+        raise InputError(f"{path}: not a COMTRADE file that can be read: {err}") from None
+    seconds = np.asarray(found.time, dtype=np.float64)
+    return [
+        Channel(described.name, described.uu.replace(_NO_UNIT, ""), seconds, np.asarray(values, dtype=np.float64))
+        for described, values in zip(found.cfg.analog_channels, found.analog, strict=True)
+    ]
+
+
+def _csv(path: Path) -> list[Channel]:
+    """Rows in which a probe has no value yet have none here."""
+    with path.open(newline="", encoding="utf-8") as file:
+        rows = csv.reader(file)
+        names = next(rows, [])
+        if len(names) < 2 or names[0] != "time" or len(set(names)) != len(names):
+            raise InputError(f"{path}: line 1: expected `time` and names of channels, each once")
+        table: list[list[float]] = []
+        for row in rows:
+            if len(row) != len(names):
+                raise InputError(f"{path}: line {rows.line_num}: expected {len(names)} values, found {len(row)}")
+            try:
+                table.append([float(cell) if cell else math.nan for cell in row])
+            except ValueError as err:
+                raise InputError(f"{path}: line {rows.line_num}: {err}") from None
+    columns = np.array(table, dtype=np.float64).reshape(-1, len(names)).T
+    return [Channel(name, "", columns[0], values) for name, values in zip(names[1:], columns[1:], strict=True)]
+
+
+def _hdf5(path: Path) -> list[Channel]:
+    """As the EMT application writes it: ``values``, records × columns, first the time in s; ``names``, ``units``."""
+    try:
+        import h5py  # noqa: PLC0415
+    except ImportError:
+        raise InputError(f"{path}: HDF5 is read with h5py, which is not here: `pip install h5py`") from None
+    try:
+        with h5py.File(path, "r") as file:
+            for wanted in ("values", "names", "units"):
+                if not hasattr(file.get(wanted), "dtype"):
+                    raise InputError(f"{path}: expected a data set `{wanted}`")
+            values = np.asarray(file["values"], dtype=np.float64)
+            names, units = (file[of].asstr()[()].ravel().tolist() for of in ("names", "units"))
+    except (OSError, TypeError, ValueError) as err:
+        raise InputError(f"{path}: not an HDF5 file that can be read: {err}") from None
+    if values.ndim != 2 or not values.shape[1] == len(names) == len(units) > 0:
+        raise InputError(f"{path}: expected `values` with a column for each name and unit, found {values.shape}")
+    described = list(zip(names, units, strict=True))[1:]
+    return [Channel(*each, values[:, 0], values[:, i]) for i, each in enumerate(described, start=1)]

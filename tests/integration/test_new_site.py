@@ -1,0 +1,46 @@
+"""As a new user would: a site by asking the cluster, looked at by the doctor, and its first verdict. Three minutes."""
+
+import json
+import subprocess
+
+import pytest
+
+from tests.waiting import PATIENCE_S
+
+from .conftest import KAPPA, REPOSITORY
+
+pytestmark = pytest.mark.long
+PASS, INCOMPLETE = 0, 2
+#: What `kappa site new` asks for here: its GPU is a placeholder.
+ASKED = "gpu: Slurm gives Gres=gpu:placeholder:1"
+
+
+def test_from_nothing_to_a_first_verdict(suite, tmp_path):
+    def kappa(*arguments):
+        environment = suite.environment(
+            PATH=f"{suite.state}/bin:{suite.environment()['PATH']}", KAPPA_HOME=str(tmp_path),
+            KAPPA_RESULTS=str(tmp_path / "results"),
+        )  # fmt: skip
+        return subprocess.run(
+            [KAPPA, "--sites", tmp_path, *arguments],
+            env=environment, capture_output=True, text=True, timeout=10 * PATIENCE_S, check=False,
+        )  # fmt: skip
+
+    made = kappa("site", "new", "mine", "--path", str(REPOSITORY / ".kappa/osu/bin"))
+    assert made.returncode == 0, made.stderr
+    [asked] = [line for line in made.stdout.splitlines() if line.strip().startswith("FILL IN")]
+    assert ASKED in asked
+    site, expected = tmp_path / "mine/site.yaml", tmp_path / "mine/expected.yaml"
+    site.write_text("".join(line for line in site.read_text().splitlines(True) if ASKED not in line))
+    expected.write_text("".join(line for line in expected.read_text().splitlines(True) if "node/gpu" not in line))
+
+    looked = kappa("doctor", "mine")
+    assert looked.returncode == PASS, looked.stdout
+    judged = kappa("validate", "mine", "smoke")
+    assert judged.returncode in (PASS, INCOMPLETE), judged.stdout + judged.stderr
+    said = tmp_path / "verdict.json"
+    kappa("verdict", str(next(tmp_path.glob("results/runs/*/run-report.json"))), "--json", str(said))
+    verdict = json.loads(said.read_text())
+    assert verdict["counts"]["failed"] == 0 and verdict["counts"]["passed"] > 20
+    # Nothing is missing but references, which a new site has from theory alone.
+    assert {one["what"] for one in verdict["incomplete"]} <= {"no reference"}, verdict["incomplete"]

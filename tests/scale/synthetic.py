@@ -1,0 +1,53 @@
+"""What the reports take of a run of so many nodes that its writer has made up: figures of nodes, none of pairs."""
+
+import os
+import shutil
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+import msgspec
+
+from tests.benchmarks.pages import Opened, large_report, opened, print_command
+from tests.scale.processes import Took, took
+from tests.scale.real import BIN, REPOSITORY, SITE
+
+
+@dataclass(frozen=True)
+class Synthetic:
+    nodes: int
+    report_mib: float
+    page_mb: float
+    steps: dict[str, Took]
+    opened: Opened | None
+    """In Chromium, where there is one."""
+
+
+def measure(nodes: int, folder: Path) -> Synthetic:
+    """:raises RuntimeError: a command could not be done; it says why."""
+    results, log = folder / "results", folder / "log.txt"
+    results.mkdir(parents=True)
+    environment = {**os.environ, "KAPPA_RESULTS": str(results), "PYTHONPATH": str(REPOSITORY)}
+    report, page = results / "run-report.json", folder / "page.html"
+    report.write_bytes(msgspec.json.encode(large_report(nodes, pairs=False)))
+    commands = {
+        "verdict": ("verdict", report, "--site", SITE),
+        "html": ("html", report, "--site", SITE, "-o", page),
+        "ingest": ("ingest", "embedded"),
+        "history": ("history", "embedded"),
+    }
+    steps = {}
+    for name, words in commands.items():
+        steps[name] = took([BIN / "kappa", *words], environment, log, results)
+        if steps[name].status not in (0, 1, 2) or (name == "html" and not page.exists()):
+            raise RuntimeError(f"kappa {words[0]}: {log.read_text()[-3000:]}")
+    steps["localise"] = took([sys.executable, "-m", "tests.scale.localised", report], environment, log, results)
+    if steps["localise"].status:
+        raise RuntimeError(f"localisation: {log.read_text()[-3000:]}")
+    seen = None
+    if chromium := shutil.which("chromium"):
+        seen = opened(chromium, page)
+        steps["pdf"] = took(print_command(chromium, page), environment, log, results)
+        if not page.with_suffix(".pdf").exists():
+            raise RuntimeError(f"Chromium: {log.read_text()[-3000:]}")
+    return Synthetic(nodes, report.stat().st_size / 2**20, page.stat().st_size / 1e6, steps, seen)

@@ -1,0 +1,58 @@
+"""A job without an output: its first node does not see the folder, or nobody can write there."""
+
+import types
+
+import pytest
+from reframe.core.exceptions import SanityError
+
+from kappa.ground.errors import InputError
+from reframe_checks.base import sees_folder
+from reframe_checks.base.sees_folder import SeesFolder
+
+
+@pytest.fixture
+def ended(tmp_path, monkeypatch):
+    """ended(**changes): the hook on a check whose job failed on node3 and node4 and left no output."""
+    monkeypatch.setattr(sees_folder, "runs_in_slurm", lambda _: True)
+    blamed = []
+
+    def look(state="FAILED", nodelist=("node3", "node4")):
+        job = types.SimpleNamespace(stdout="rfm_job.out", nodelist=list(nodelist), state=state)
+        check = types.SimpleNamespace(
+            stagedir=str(tmp_path), job=job, is_dry_run=lambda: False, blame=lambda how, nodes: blamed.append(nodes),
+            has_output=lambda: SeesFolder.has_output(check),
+        )  # fmt: skip
+        SeesFolder.say_who_does_not_see_the_folder(check)
+        return blamed
+
+    return look
+
+
+@pytest.mark.parametrize("state", ["FAILED", "COMPLETED"])
+def test_the_first_node_of_a_job_without_output_is_named(ended, tmp_path, state):
+    assert ended(state) == [{"node3": ("unseen", f"does not see {tmp_path}, or may not write there")}]
+
+
+def test_a_job_that_began_or_never_got_a_node_names_nobody(ended, tmp_path):
+    assert ended(state="CANCELLED") == ended(nodelist=()) == []
+    (tmp_path / "rfm_job.out").touch()
+    assert ended() == []
+
+
+def test_a_folder_that_is_full_for_all_names_nobody(ended, monkeypatch):
+    def full(*_):
+        raise InputError("written_here: No space left on device")
+
+    monkeypatch.setattr(sees_folder, "write_atomically", full)
+    with pytest.raises(SanityError, match=r"nor can this machine: .*No space left"):
+        ended()
+
+
+def test_a_listing_that_is_old_names_nobody(ended, monkeypatch, tmp_path):
+    """As a client of NFS keeps it until it changes the folder itself."""
+
+    def write(*_):
+        (tmp_path / "rfm_job.out").touch()
+
+    monkeypatch.setattr(sees_folder, "write_atomically", write)
+    assert ended() == []

@@ -1,0 +1,314 @@
+"""What `kappa doctor` reads of machines, quotas and MPI programs, and what it makes of it."""
+
+import pathlib
+
+import pytest
+
+from kappa.sites.description import Cores, Partition
+from kappa.survey.doctor import matters, nodes, promises, quotas, told, worlds
+from kappa.survey.doctor.matters import RIGHT, UNTOLD, WRONG
+from kappa.survey.doctor.nodes import Asked, Offset
+from kappa.survey.slurm import parse_mpi_types, parse_nodes, parse_partitions
+from tests.unit.survey.clusters import node, partition
+
+DATA = pathlib.Path(__file__).parents[2] / "data/survey"
+TOKEN = "0123456789abcdef"
+ASKED = [
+    Asked("work", "/w/kappa-doctor", ".kappa", "/w"),
+    Asked("own", "/scratch", "scratch", "/scratch"),
+    Asked("parallel", "/scratch", "shared", "/scratch"),
+    Asked("parallel", "/shared", "lustre_hdd", "/shared"),
+    Asked("any", "/missing", "nvme", "/missing"),
+]
+OPEN_MPI = "mpirun (Open MPI) 4.1.4"
+RECORDED = (DATA / "doctor/embedded-nodes.txt").read_text().splitlines()
+
+
+def recorded(change=lambda line: line):
+    """Both nodes of the recorded job, each line after ``change``."""
+    return [told.parse(change(line[3:]) for line in RECORDED if line.startswith(f"{task}: ")) for task in (0, 1)]
+
+
+def judged(machines, here=("node1", "node2")):
+    found = nodes.folder_matters(ASKED, machines, "0", {ASKED[0].path: here}, TOKEN, ["cpu"])
+    return {one.subject: one for one in found}
+
+
+def test_what_nodes_tell_of_folders():
+    first, second = recorded()
+    assert (first.node, second.node, first.ended) == ("node1", "node2", True)
+    assert first.user == ("0", "0", "root")
+    work, own = first.folders[:2]
+    assert (work.token, work.runs, work.writes, own.mount[0], own.sees) == (TOKEN, "runs", "yes", "ext4", 1)
+    found = judged([first, second])
+    assert {subject: one.state for subject, one in found.items() if one.state != RIGHT} == {
+        "storage shared": WRONG, "storage nvme": WRONG,
+    }  # fmt: skip
+    assert "node[1-2] does not see what other nodes write into /scratch (ext4)" in found["storage shared"].found
+    assert "node[1-2] has no folder /missing" in found["storage nvme"].found
+
+
+@pytest.mark.parametrize(
+    ("was", "now", "words", "remedy"),
+    [
+        (f"token|{TOKEN}", "token|head: cannot open", "what this machine wrote into /w (head: cannot open)", "HOME"),
+        ("owner|0:0", "owner|65534:65534", "belongs to 65534", "root_squash"),
+        ("runs|runs", "runs|bash: /w/run: Permission denied", "does not run on node[1-2]: bash", "noexec"),
+        ("folder|0|writes|yes", "folder|0|writes|mkdir: Read-only file system", "may not write there", "mount it"),
+    ],
+)
+def test_a_work_folder_that_nodes_cannot_use(was, now, words, remedy):
+    one = judged(recorded(lambda line: line.replace(was, now)))["folder .kappa"]
+    assert one.state == WRONG and words in one.found and remedy in one.remedy
+
+
+def test_what_a_node_wrote_and_this_machine_does_not_see():
+    one = judged(recorded(), here=["node1"])["folder .kappa"]
+    assert one.state == WRONG and one.found.startswith("what node2 wrote into /w")
+
+
+def test_a_folder_that_hangs_is_named():
+    lines = [line[3:] for line in RECORDED if line.startswith("0: ")]
+    cut = lines[: next(number for number, line in enumerate(lines) if line.startswith("folder|1|mount"))]
+    found = judged([told.parse(cut), recorded()[1]])
+    assert found["folder .kappa"].state == RIGHT
+    assert "node1 did not answer there in time: /scratch" in found["storage scratch"].found
+
+
+@pytest.mark.parametrize(
+    ("offsets", "state", "words"),
+    [
+        ({"n1": Offset(-0.01, 0.02), "n2": Offset(-0.4, 0.5)}, RIGHT, "within 1 s"),
+        ({"n1": Offset(-0.01, 0.02), "n2": Offset(1.2, 1.3)}, WRONG, "n2 is 1.2 s or more ahead of this machine"),
+        ({"n1": Offset(-65.0, -64.0)}, WRONG, "n1 is 64.0 s or more behind this machine"),
+        ({"n1": Offset(0.8, 0.9), "n2": Offset(-0.9, -0.8)}, WRONG, "n1 is 1.6 s or more ahead of n2"),
+        # However slowly a node answers it is not blamed for that.
+        ({"n1": Offset(-9.0, 0.1)}, UNTOLD, "n1 answered too slowly"),
+        ({"n1": None}, UNTOLD, "n1 answered too slowly"),
+    ],
+)
+def test_clocks(offsets, state, words):
+    one = nodes.clock_matter(offsets, ["cpu"])
+    assert one.state == state and words in one.found
+
+
+def test_a_user_of_another_number():
+    there = recorded(lambda line: line.replace("user|0|0", "user|1005|100"))
+    one = nodes.user_matter(there, ("1004", "100", "root"), ["cpu"])
+    assert one.state == WRONG and "root 1005:100, as node1 has it, here root 1004:100" in one.found
+    assert nodes.user_matter(there, ("1005", "100", "root"), ["cpu"]).state == RIGHT
+    silent = [there[0], told.parse(["node|node2"])]
+    one = nodes.user_matter(silent, ("1005", "100", "root"), ["cpu"])
+    assert one.state == UNTOLD and "node2 did not say" in one.found
+
+
+@pytest.mark.parametrize(
+    ("kind", "options", "said", "state", "words"),
+    [
+        ("ext4", "rw,relatime", None, RIGHT, "none is in force"),
+        ("xfs", "rw,usrquota", None, UNTOLD, "no command `quota`"),
+        ("lustre", "rw", None, UNTOLD, "no command `lfs`"),
+        ("nfs4", "rw", "Disk quotas for user ann (uid 1004): none", RIGHT, "none"),
+        # Linux quota tools, quotasys.c.
+        ("ext4", "rw,relatime", "quota: Mountpoint (or device) /p not found or has no quota enabled. quota: Not all"
+         " specified mountpoints are using quota.", RIGHT, "none is in force"),
+        # As of a server of quotas that does not answer.
+        ("nfs4", "rw", "", UNTOLD, "said nothing"),
+        # quota(1), repquota's raw grace: blocks and files, each used, quota, limit, grace.
+        ("nfs4", "rw", "Disk quotas for user ann (uid 1004):  Filesystem blocks quota limit grace files quota limit"
+         " grace server:/home 98000 100000 110000 0 512 0 0 0", WRONG, "98000 of 100000 KiB"),
+        # Lustre manual, `lfs quota -q`: the same columns, a star at what is over.
+        ("lustre", "rw", "/lustre 300 0 2048 - 10001* 10000 11000 6d23h", WRONG, "10001 of 10000 files"),
+        ("lustre", "rw", "/lustre 300 0 2048 - 10 0 0 -", RIGHT, "not used up"),
+        ("lustre", "rw", "quotactl failed: Operation not permitted", UNTOLD, "quotactl failed"),
+    ],
+)  # fmt: skip
+def test_quotas(kind, options, said, state, words):
+    space = told.Space(1 << 40, 1 << 39, 1000, 900)
+    folder = told.Folder(there=True, mount=(kind, "s", "/p", options), space=space, quota=said)
+    one = quotas.room(folder, "results", ["cpu"])[1]
+    assert one.state == state and words in one.found
+
+
+@pytest.mark.parametrize(
+    ("space", "words"),
+    [((1 << 41, 1 << 30, 0, 0), "1 GiB free of 2 TiB"), ((1 << 40, 1 << 39, 1000, 3), "only 3 of 1000 inodes")],
+)
+def test_a_full_file_system(space, words):
+    one = quotas.room(told.Folder(space=told.Space(*space)), "results", ["cpu"])[0]
+    assert one.state == WRONG and words in one.found
+
+
+def test_a_hundredth_of_petabytes_is_room():
+    one = quotas.room(told.Folder(space=told.Space(5 << 50, 50 << 40, 10**10, 10**8)), "results", ["cpu"])[0]
+    assert one.state == RIGHT
+
+
+def world(ranks, status=0, version=OPEN_MPI, offers="embedded-mpi", plug_in="pmix", launcher="srun", words=""):
+    text = "\n".join(
+        ["## system", f"mpirun|{version}", *(f"kappa-rank|{'|'.join(map(str, one))}" for one in ranks), words,
+         *([f"status|{status}"] if status is not None else []), "## end"]
+    )  # fmt: skip
+    offered = parse_mpi_types((DATA / f"{offers}.txt").read_text())
+    started = worlds.Started(launcher, launcher, offered, plug_in, 2, 4)
+    return worlds.world_matter(worlds.parse(text)["system"], started, ["cpu+system"])
+
+
+TOGETHER = [(rank, 4, 4, f"n{rank // 2}") for rank in range(4)]
+ALONE = [(0, 1, 1, f"n{rank // 2}") for rank in range(4)]
+
+
+def test_ranks_in_one_world():
+    one = world(TOGETHER)
+    assert one.state == RIGHT and "4 ranks on 2 nodes into one world (mpirun (Open MPI) 4.1.4)" in one.found
+
+
+@pytest.mark.parametrize(
+    ("given", "found", "remedy"),
+    [
+        ({"ranks": ALONE, "plug_in": "none"}, "4 worlds of one rank each", "SLURM_MPI_TYPE: pmix"),
+        ({"ranks": ALONE, "version": "HYDRA build details:"}, "MPICH does not find", "SLURM_MPI_TYPE: pmi2"),
+        ({"ranks": ALONE, "offers": "mpi-list/without-pmi", "plug_in": "none"}, "4 worlds", "launcher: mpirun-openmpi"),
+        ({"ranks": ALONE, "version": "HYDRA build details:", "offers": "mpi-list/without-pmi", "plug_in": "none"},
+         "4 worlds", "launcher: mpiexec.hydra"),
+        ({"ranks": [], "status": 124}, "hangs with Open MPI", "srun --mpi=list"),
+        ({"ranks": [], "status": 1, "words": "OMPI was not built with SLURM's PMI support"}, "status 1, 0 of 4 ranks "
+         "spoke: OMPI was not built", "srun --mpi=list"),
+        ({"ranks": [(rank % 2, 2, 2, f"n{rank // 2}") for rank in range(4)]}, "several worlds, of 2 ranks", "srun"),
+        ({"ranks": [(rank, 4, 4, "n0") for rank in range(4)], "launcher": "mpirun-openmpi"}, "all ranks ran on n0",
+         "does not know Slurm's nodes"),
+    ],
+)  # fmt: skip
+def test_ranks_that_are_not(given, found, remedy):
+    one = world(**given)
+    assert one.state == WRONG and found in one.found and remedy in one.remedy
+
+
+def test_where_no_mpi_program_could_be_made_nothing_is_right():
+    assert world([], status=None).state == UNTOLD
+
+
+def test_modules_and_programs_of_an_environment():
+    lmods = "Lmod has detected the following error: unknown module gcc/99"
+    text = f"## a\nmodule|gcc/99\n{lmods}\nprogram|fio|\nprogram|x|/x\n"
+    heard = worlds.parse(text)["a"]
+    one = worlds.module_matter(heard, ["gcc/99"], ["cpu+a"])
+    assert one.state == WRONG and "unknown module" in one.found
+    assert "no fio on PATH" in worlds.program_matter(heard, {"fio": ["fio"]}, ["cpu+a"]).found
+    assert worlds.program_matter(heard, {"one": ["fio", "x"]}, ["cpu+a"]).state == RIGHT
+    assert "do not load" in worlds.compiler_matter(heard, "mpicc", "mpicxx", ["a"]).found
+
+
+BUILDERS = ("mpicc", "mpicxx", "cmake")
+
+
+def heard(name, change=lambda text: text):
+    return worlds.parse(change((DATA / f"doctor/embedded-{name}.txt").read_text()))
+
+
+def of_compilers(change=lambda text: text, needed=(), env="system", builders=BUILDERS):
+    there, here = heard("trial", change)[env], heard("compilers-here")[env]
+    return worlds.node_compiler_matter(there, here, builders, needed, [f"cpu+{env}"])
+
+
+def test_compilers_that_a_node_has_as_this_machine():
+    there = heard("trial")["system"]
+    assert (there.programs["cmake"], there.compilers["cmake"]) == ("/usr/bin/cmake", "cmake version 3.25.1")
+    assert of_compilers(needed=BUILDERS[:2]).line == (
+        "✔ compilers on nodes (cpu+system): mpicc, mpicxx, cmake are on PATH of a node"
+    )
+
+
+def test_another_version_of_a_compiler_on_a_node_is_told():
+    other = of_compilers(lambda text: text.replace("g++ (Debian 12.2.0-14+deb12u1) 12.2.0", "g++ (GCC) 8.5.0"))
+    assert other.state == RIGHT
+    assert "mpicxx is g++ (GCC) 8.5.0 there, g++ (Debian 12.2.0-14+deb12u1) 12.2.0 here" in other.found
+    assert "mpicc is" not in other.found
+
+
+def test_a_node_needs_no_compiler_but_where_users_build_on_it():
+    def without(text):
+        return text.replace("program|cmake|/usr/bin/cmake", "program|cmake|").replace("cmake version 3.25.1", "")
+
+    one = of_compilers(without)
+    assert one.state == matters.NOT_APPLICABLE and "built on this machine, and a node has no cmake" in one.found
+    assert of_compilers(without, needed=BUILDERS[:2]).state == matters.NOT_APPLICABLE
+    builders = ("mpicc.none", *BUILDERS[1:])
+    one = of_compilers(env="mpich", builders=builders, needed=builders[:2])
+    assert one.state == WRONG and "there is no mpicc.none on PATH of a node" in one.found and "`path`" in one.remedy
+
+
+def described(**more):
+    return Partition(features=["scale_whole_partition"], environments=["system"], **{"nodes": 3, **more})
+
+
+def test_a_partition_against_slurm():
+    text = "\n".join([node("n1"), node("n2", state="IDLE+DRAIN"), node("n3", cores=16)])
+    slurm = parse_partitions(partition("batch", "n[1-3]", MaxTime="00:05:00", MaxNodes="2"))
+    stated = described(cores=Cores(per_node=64), memory_gib_per_node=512, gpus_per_node=4)
+    mine = promises.nodes_of("batch", stated, parse_nodes(text), slurm)
+    found = {one.subject: one for one in promises.described_matters("batch", stated, mine)}
+    found |= {one.subject: one for one in promises.limit_matters("batch", stated, slurm[0])}
+    assert found["nodes"].state == RIGHT and "out of service: n2" in found["nodes"].found
+    assert "Slurm 32 of n3" in found["cores"].found
+    assert {one.subject for one in found.values() if one.state == WRONG} == {
+        "cores", "memory", "GPUs", "largest job", "longest job",
+    }  # fmt: skip
+    [gone] = promises.described_matters("other", stated, promises.nodes_of("other", stated, parse_nodes(text), slurm))
+    assert gone.state == WRONG and "`slurm_partition`" in gone.remedy
+
+
+@pytest.mark.parametrize(
+    ("limit", "most", "state", "found", "remedy"),
+    [
+        ("UNLIMITED", "30m", RIGHT, "Slurm's limit: none", ""),
+        ("00:10:00", None, RIGHT, "Slurm's limit: 10m", ""),
+        ("00:05:00", "4m", RIGHT, "Slurm's limit: 5m; jobs ask for 4m at most (`max_time`)", ""),
+        ("00:05:00", "5m", RIGHT, "jobs ask for 5m", ""),
+        ("00:05:00", "5m1s", WRONG, "`max_time` lets jobs ask for 5m1s", "`max_time: 5m`"),
+        ("01:00:00", "1h30m", WRONG, "`max_time` lets jobs ask for 1h30m", "`max_time: 1h`"),
+        ("00:05:00", None, WRONG, "Slurm's limit is 5m (scontrol", "`max_time: 5m` in site.yaml has them ask for no"),
+        ("00:01:30", None, WRONG, "checks ask for 10m", "`max_time: 90s`"),
+    ],
+)
+def test_what_jobs_may_ask_for_against_slurms_limit(limit, most, state, found, remedy):
+    [mine] = parse_partitions(partition("batch", "n1", MaxTime=limit))
+    [one] = promises.limit_matters("batch", described(max_time=most), mine)
+    assert one.state == state and found in one.found and one.remedy.startswith(remedy)
+
+
+def test_accounting_is_asked_where_jobs_are_asked_for_with_it():
+    denied = "`sacct` ended with status 1 and said: sacct: error: Access/permission denied"
+    both = {"cpu": described(), "gpu": described(scheduler="squeue")}
+    off, wrong = promises.accounting_matters(both, lambda: denied)
+    assert (off.state, off.places, wrong.state, wrong.places) == (matters.NOT_APPLICABLE, ("gpu",), WRONG, ("cpu",))
+    assert denied in wrong.found and wrong.remedy.startswith("`scheduler: squeue` in site.yaml does without")
+    assert [one.state for one in promises.accounting_matters({"cpu": both["cpu"]}, str)] == [RIGHT]
+    [off] = promises.accounting_matters({"gpu": both["gpu"]}, lambda: pytest.fail("asked for nobody"))
+    assert off.state == matters.NOT_APPLICABLE
+
+
+def test_more_jobs_than_an_account_may_have():
+    config, stated = {"AccountingStorageEnforce": "associations,limits"}, {"cpu": described(access=["--account=hpc"])}
+    assert promises.submit_matter({"AccountingStorageEnforce": "none"}, None, stated).state == matters.NOT_APPLICABLE
+    assert promises.submit_matter(config, None, stated).state == UNTOLD
+    one = promises.submit_matter(config, "hpc|4\nother|1\n", stated)
+    assert one.state == WRONG and one.remedy.startswith("`max_jobs: 4`")
+    assert promises.submit_matter(config, "hpc|\n", stated).state == RIGHT
+    for access in (["-A", "other"], ["-A other"], ["--account other"]):
+        one = promises.submit_matter(config, "hpc|4\nother|1\n", {"cpu": described(access=access)})
+        assert one.remedy.startswith("`max_jobs: 1`")
+    assert promises.submit_matter(config, "hpc|0\n", stated).state == WRONG
+    # Either may be the user's own.
+    assert promises.submit_matter(config, "hpc|\nother|1\n", {"cpu": described()}).state == RIGHT
+
+
+def test_the_exit_status_and_the_line():
+    good, bad, open_end = (
+        matters.right("clock", ["cpu"], "fine"), matters.wrong("clock", ["gpu"], "late", "see NTP"),
+        matters.untold("quota", [], "no command"),
+    )  # fmt: skip
+    assert [matters.status(one) for one in ([good], [good, bad], [good, open_end], [])] == [0, 1, 2, 2]
+    assert bad.line == "✘ clock (gpu): late; see NTP"
+    assert open_end.line == "◌ quota: not asked: no command"
+    assert matters.merged([good, bad, good._replace(places=("gpu",))])[0].places == ("cpu", "gpu")
