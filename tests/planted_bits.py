@@ -21,10 +21,9 @@ from collections.abc import Iterator
 from reframe_checks.localise.bits import judge
 from reframe_checks.localise.payloads import suspects_of_payloads
 from reframe_checks.parsers import bit_sweep, pair_sweep
-from tests.kept_build import kept_build
 from tests.mpi_environment import MPI_ENVIRONMENT
+from tests.programs import built
 
-REPOSITORY = pathlib.Path(__file__).parents[1]
 RANKS = 3
 # Ranks that take themselves for nodes.
 LAUNCH = ["mpirun", "-n", str(RANKS), "sh", "-c", 'SLURMD_NODENAME=node$OMPI_COMM_WORLD_RANK exec "$0" "$@"']
@@ -86,13 +85,6 @@ def planted_kernels(program: pathlib.Path, trials: int, seed: int, folder: pathl
         yield f"node_sweep, {kernel}", bool(wrong), wrong == [core]
 
 
-def build(source: str, target: str, *options: str) -> pathlib.Path:
-    with kept_build(f"planted-{target}") as folder:
-        run("cmake", "-S", REPOSITORY / source, "-B", folder, *options, cwd=REPOSITORY)
-        run("cmake", "--build", folder, "--parallel", "2", "--target", target, cwd=REPOSITORY)
-    return next(path for path in folder.rglob(target) if path.is_file())
-
-
 def table(outcomes: list[Outcome]) -> str:
     lines = ["| flipped in | trials | seen | right one named, no other |", "|---|---|---|---|"]
     of_kind = {kind: [o for o in outcomes if o[0] == kind] for kind in sorted(Counter(o[0] for o in outcomes))}
@@ -107,10 +99,8 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=1)
     options = parser.parse_args()
     quarter = options.trials // 4
-    sweep = build("reframe_checks/compute/src/bit_sweep", "bit_sweep_planted", "-DSWEEP_TESTS=ON")
-    emt = build("emt_app", "emt_planted", "-DCMAKE_UNITY_BUILD=ON", "-DCMAKE_UNITY_BUILD_BATCH_SIZE=16")
-    pairs = build("reframe_checks/network/src/pair_sweep", "pair_sweep_planted", "-DSWEEP_TESTS=ON")
-    kernels = build("reframe_checks/compute/src/node_sweep", "node_sweep_planted", "-DSWEEP_TESTS=ON")
+    sweep, pairs, kernels = (built(name) / f"{name}_planted" for name in ("bit_sweep", "pair_sweep", "node_sweep"))
+    emt = built("emt") / "tests/emt_planted"
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
         outcomes = [

@@ -19,6 +19,7 @@ class EmtProgram(CMakeProgram):
     program = "emt"
     # All files in a few: less than half of the time, and what the compiler reads of libraries it reads once.
     cmake_options = ["-DEMT_TESTS=OFF", "-DCMAKE_UNITY_BUILD=ON", "-DCMAKE_UNITY_BUILD_BATCH_SIZE=16"]
+    built_with = "emt-build"
     installed = "emt"
 
 

@@ -29,6 +29,7 @@ MOST_ERROR_OF_EDGE = 1e-13
 class SparseDirectBuild(CMakeProgram):
     source = str(pathlib.Path(__file__).parent / "src/sparse_direct")
     program = "sparse_direct"
+    built_with = "mumps"
 
 
 @rfm.simple_test

@@ -1,9 +1,9 @@
 """A program of this repository: installed, or built with CMake once for each environment, on the login node.
 
-The environment's ``extras`` name the folder for it (``build_dir``), so that later sessions build nothing.
+The environment's ``extras`` name the folder for it (``build_dir``), so that later sessions build nothing. Other
+checkouts take the program from the user's cache (``src/kept_build.sh``).
 """
 
-import os
 import pathlib
 import shlex
 import shutil
@@ -14,8 +14,7 @@ import reframe.utility.typecheck as typ
 from reframe.core.exceptions import ReframeError
 from reframe.utility import sanity as sn
 
-# Without a number make starts every compiler at once; login nodes are shared.
-BUILD_JOBS = min(os.cpu_count() or 1, 8)
+KEPT_BUILD = pathlib.Path(__file__).parent / "src/kept_build.sh"
 _LANGUAGES = {"cc": "C", "cxx": "CXX"}
 
 
@@ -27,6 +26,8 @@ class CMakeProgram(rfm.RunOnlyRegressionTest):
     #: What is built, and the name of its folder below ``build_dir``.
     program = rfmb.variable(str)
     cmake_options = rfmb.variable(typ.List[str], value=[])
+    #: Feature of an environment that has what the program is built with.
+    built_with = "sweep-build"
     #: Feature of an environment that has the program on its PATH: nothing is built there.
     installed = rfmb.variable(str, value="")
 
@@ -40,28 +41,32 @@ class CMakeProgram(rfm.RunOnlyRegressionTest):
             self.command = self.executable = self.program
             self.executable_opts = ["--help"]
             return
-        build_dir = self.current_environ.extras.get("build_dir")
-        if not build_dir:
+        extras = self.current_environ.extras
+        if "build_dir" not in extras:
             raise ReframeError(f"environment {self.current_environ.name}: the site's settings must give build_dir")
-        built = pathlib.Path(build_dir) / self.program
-        self.command = str(built / self.program)
-        folder = shlex.quote(str(built))
-        # Of the extras: where a site names no compiler, ReFrame names its own.
-        compilers = {key: self.current_environ.extras.get(key) for key in ("cc", "cxx")}
-        named = [f"-DCMAKE_{_LANGUAGES[key]}_COMPILER={value}" for key, value in compilers.items() if value]
-        configure = ["cmake", "-S", self.source, "-B", str(built), "-DCMAKE_BUILD_TYPE=Release", *named]
-        # ReFrame runs this once for each partition, at the same time, and they may share the folder.
-        self.prerun_cmds = [
-            f"mkdir -p {folder} && exec 9> {folder}/lock && flock 9",
-            shlex.join([*configure, *self.cmake_options]),
-        ]
-        self.executable, self.executable_opts = "cmake", ["--build", folder, "--parallel", str(BUILD_JOBS)]
+        self.command = str(folder_of(self, extras) / self.program)
+        self.executable, *self.executable_opts = map(shlex.quote, build_command(self, extras))
 
     @rfmb.sanity_function
     def program_is_there(self):
         return sn.all(
             [
                 sn.assert_eq(self.job.exitcode, 0, msg=f"{self.executable} failed: see the job's standard error"),
-                sn.assert_true(self.executable != "cmake" or shutil.which(self.command), msg="no program was built"),
+                sn.assert_true(self.executable == self.program or shutil.which(self.command), msg="no program was built"),
             ]
         )
+
+
+def folder_of(program, extras):
+    """Where ``program``, a class or an instance of `CMakeProgram`, is built for an environment with these extras."""
+    return pathlib.Path(extras["build_dir"], str(program.program))
+
+
+def build_command(program, extras):
+    """The words that build ``program`` for an environment with these extras."""
+    # Of the extras: where a site names no compiler, ReFrame names its own.
+    compilers = {key: extras.get(key) for key in _LANGUAGES}
+    named = [f"-DCMAKE_{_LANGUAGES[key]}_COMPILER={value}" for key, value in compilers.items() if value]
+    name, folder = str(program.program), str(folder_of(program, extras))
+    options = ["-DCMAKE_BUILD_TYPE=Release", *named, *program.cmake_options]
+    return ["bash", str(KEPT_BUILD), str(program.source), folder, name, *options]

@@ -11,10 +11,10 @@ from typing import Any
 import jsonschema
 import pytest
 
-from tests.kept_build import kept_build
+from tests.programs import built
 from tests.waiting import PATIENCE_S
 
-from .conftest import APP, Emt, build_emt
+from .conftest import APP, Emt
 
 pytestmark = [
     pytest.mark.long,
@@ -79,10 +79,7 @@ def network(emt: Emt, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def simulated(network: Path, tmp_path: Path) -> Simulated:
-    with kept_build("emt-smpi") as folder:
-        unity = ["-DCMAKE_UNITY_BUILD=ON", "-DCMAKE_UNITY_BUILD_BATCH_SIZE=16"]
-        program = build_emt(folder, "-DCMAKE_CXX_COMPILER=smpicxx", "-DEMT_TESTS=OFF", *unity)
-    return Simulated(program, network, tmp_path)
+    return Simulated(built("emt-smpi") / "emt", network, tmp_path)
 
 
 def test_a_rank_alone_has_no_overhead(simulated: Simulated) -> None:

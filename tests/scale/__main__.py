@@ -12,10 +12,9 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 
-from tests.kept_build import kept_build
+from tests.programs import FOLDER, Build
 from tests.scale import real, synthetic, synthetic_pairs
 from tests.scale.processes import Took
-from tests.scale.real import REPOSITORY
 
 # Steps in the order of the table's columns; of few nodes some are left out.
 OF_REAL = ("verdict", "html", "pdf", "ingest", "history", "localise", "drain", "return", "night")
@@ -85,11 +84,9 @@ def pairs_table(found: Sequence[synthetic_pairs.SyntheticPairs]) -> list[str]:
 
 def built_pair_sweep() -> Path:
     """The program of the check, which gives the rounds of a sample."""
-    with kept_build("pair_sweep_plain") as folder:
-        source = REPOSITORY / "reframe_checks/network/src/pair_sweep"
-        configure = ["cmake", "-S", source, "-B", folder, "-DCMAKE_BUILD_TYPE=Release"]
-        for command in (configure, ["cmake", "--build", folder]):
-            subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
+    folder = FOLDER / "pair_sweep-plain"
+    build = Build("reframe_checks/network/src/pair_sweep", ("pair_sweep",), ("-DCMAKE_BUILD_TYPE=Release",))
+    subprocess.run(build.command(folder), check=True, stdout=subprocess.DEVNULL)
     return folder / "pair_sweep"
 
 

@@ -1,28 +1,21 @@
-"""Builds a program with the sanitizers and runs it on ranks that take themselves for nodes."""
+"""Runs a program that was built with the sanitizers on ranks that take themselves for nodes."""
 
 import os
-import pathlib
 import subprocess
 
 import pytest
 
-from tests.kept_build import kept_build
 from tests.mpi_environment import MPI_ENVIRONMENT
+from tests.programs import BUILDS, built
 from tests.waiting import PATIENCE_S
-
-REPOSITORY = pathlib.Path(__file__).parents[2]
 
 # RANKS_PER_NODE ranks take themselves for one node.
 AS_NODE = 'SLURMD_NODENAME=node$((OMPI_COMM_WORLD_RANK / RANKS_PER_NODE)) exec "$0" "$@"'
 
 
 class Program:
-    def __init__(self, source: str) -> None:
-        name = pathlib.Path(source).name
-        options = ["-DSWEEP_SANITIZE=ON", "-DSWEEP_WERROR=ON", "-DSWEEP_TESTS=ON", "-DCMAKE_BUILD_TYPE=Debug"]
-        with kept_build(name) as self.folder:
-            self._run("cmake", "-S", REPOSITORY / source, "-B", self.folder, *options)
-            self._run("cmake", "--build", self.folder)
+    def __init__(self, name: str) -> None:
+        self.name, self.folder = name, built(name)
         self.path = self.folder / name
 
     def __call__(self, *arguments, ranks, ranks_per_node=1, cwd, ok=True):
@@ -31,7 +24,8 @@ class Program:
         return self._run(*command, env=environment, cwd=cwd, ok=ok)
 
     def unit_tests(self):
-        self._run("ctest", "--test-dir", self.folder, "--no-tests=error", "--output-on-failure")
+        (tests,) = (program for program in BUILDS[self.name].programs if program.endswith("_test"))
+        self._run(self.folder / tests)
 
     def _run(self, *command, ok=True, **options):
         done = subprocess.run(
@@ -43,5 +37,5 @@ class Program:
 
 @pytest.fixture(scope="session")
 def build():
-    """``build(folder)`` is the program of the CMake project in that folder of the repository."""
+    """``build(name)`` is the program of that entry of ``tests.programs.BUILDS``."""
     return Program

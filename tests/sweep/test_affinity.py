@@ -7,7 +7,7 @@ from reframe_checks.parsers import affinity
 
 @pytest.fixture(scope="module")
 def program(build):
-    return build("reframe_checks/compute/src/affinity")
+    return build("affinity")
 
 
 def test_every_thread_of_every_rank(program, tmp_path, monkeypatch):

@@ -11,7 +11,7 @@ SHORT = ["--seconds=0", "--mib-per-core=16"]
 
 @pytest.fixture(scope="module")
 def program(build):
-    return build("reframe_checks/compute/src/bit_sweep")
+    return build("bit_sweep")
 
 
 def test_unit_tests(program):

@@ -37,7 +37,7 @@ def ranks():
 
 
 def test_a_stopped_rank_is_told_with_its_phase(build, tmp_path):
-    program = build("reframe_checks/network/src/pair_sweep").path
+    program = build("pair_sweep").path
     environment = os.environ | MPI_ENVIRONMENT | {"RANKS_PER_NODE": "1", "SLURM_JOB_ID": JOB}
     command = ["mpirun", "-n", "2", "sh", "-c", AS_NODE, program, *LONG]
     # Not started by Slurm, whatever it takes the number of a job for.

@@ -35,7 +35,7 @@ ANSWERED = [words for words in SMALL if words.startswith(("any-source", "threads
 
 @pytest.fixture(scope="module")
 def program(build):
-    return build("reframe_checks/network/src/mpi_behaviour")
+    return build("mpi_behaviour")
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ SHORT = ["--mib-per-core=1", "--seconds=0.01"]
 
 @pytest.fixture(scope="module")
 def program(build):
-    return build("reframe_checks/compute/src/node_sweep")
+    return build("node_sweep")
 
 
 def test_no_flip_is_forgotten(program):

@@ -16,7 +16,7 @@ SHORT = ["--round-trips=5", "--repeats=2", "--window=2", "--bandwidth-bytes=4096
 
 @pytest.fixture(scope="module")
 def program(build):
-    return build("reframe_checks/network/src/pair_sweep")
+    return build("pair_sweep")
 
 
 def uneven(nodes):

@@ -28,7 +28,7 @@ COMPARED = [words for words in SMALL if not words.startswith("barrier")]
 
 @pytest.fixture(scope="module")
 def program(build):
-    built = build("reframe_checks/network/src/patterns")
+    built = build("pattern")
     built.path = built.folder / "pattern"
     return built
 

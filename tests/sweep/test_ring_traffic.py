@@ -11,7 +11,7 @@ from reframe_checks.parsers.errors import ParseError
 
 @pytest.fixture(scope="module")
 def program(build):
-    return build("reframe_checks/network/src/ring_traffic")
+    return build("ring_traffic")
 
 
 def test_every_node_sends_around(program, tmp_path):

@@ -1,0 +1,69 @@
+"""Build the suite's own programs for a site before anything is measured.
+
+``python -m reframe_checks.base.programs SITE [ENVIRONMENT…]`` builds what ReFrame would build in its first session, so
+that no compiler runs beside a measurement where login and compute nodes share cores (``make programs``). An environment
+with modules is left to ReFrame, which loads them.
+"""
+
+import argparse
+import importlib
+import pkgutil
+import subprocess
+import sys
+import time
+
+import reframe_checks
+from kappa.sites.places import site_folder
+from kappa.sites.reframe_settings import site_configuration_of
+from reframe_checks.base.cmake_program import CMakeProgram, build_command
+
+FOLDERS = ("application", "compute", "network", "node", "storage")
+
+
+def programs():
+    """Every class of a program that the suite builds."""
+    for folder in FOLDERS:
+        package = importlib.import_module(f"{reframe_checks.__name__}.{folder}")
+        for module in pkgutil.iter_modules(package.__path__, f"{package.__name__}."):
+            importlib.import_module(module.name)
+    return CMakeProgram.__subclasses__()
+
+
+def builds(environments):
+    """A title and the command of each program and environment of ReFrame's settings that has what it is built with."""
+    for environment in environments:
+        features, extras = environment["features"], environment["extras"]
+        if "build_dir" not in extras or environment["modules"]:
+            continue
+        for program in programs():
+            if program.built_with in features and program.installed.default_value not in features:
+                yield f"{program.program} for {environment['name']}", build_command(program, extras)
+
+
+def main():
+    parser = argparse.ArgumentParser("python -m reframe_checks.base.programs", description=__doc__.split("\n", 1)[0])
+    parser.add_argument("site", help="name of the site")
+    parser.add_argument("environments", nargs="*", help="environments to build for (default: all)")
+    options = parser.parse_args()
+    environments = site_configuration_of(site_folder(options.site))["environments"]
+    wanted = [one for one in environments if one["name"] in options.environments or not options.environments]
+    return run(builds(wanted))
+
+
+def run(commands):
+    """Run each of the titled commands; prints the seconds of each, and the output of one that fails.
+
+    Return the exit status: 0 if all succeeded.
+    """
+    for title, command in commands:
+        began = time.monotonic()
+        done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
+        if done.returncode:
+            print(f"{done.stdout}\nprograms: cannot build {title}: exit status {done.returncode}", file=sys.stderr)
+            return 1
+        print(f"programs: {title}: {time.monotonic() - began:.0f} s", flush=True)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,94 @@
+#!/usr/bin/env bash
+# usage: kept_build.sh SOURCE FOLDER PROGRAM[,PROGRAM...] [OPTION OF CMAKE...]
+# Builds programs of a CMake project in FOLDER. Takes them from KAPPA_BUILDS if an earlier build had the same sources,
+# compiler, libraries and flags, whichever checkout made it.
+#   KAPPA_BUILDS      folder of kept builds (default: kappa/builds in the user's cache)
+#   KAPPA_BUILDS_MIB  its size limit (default: 2048); the least recently used builds are removed first
+#   KAPPA_BUILD_JOBS  compilers at once (default: one per core, at most 8: login nodes are shared)
+set -euo pipefail
+
+source=$(realpath "$1") programs=$3
+mkdir -p "$2"
+folder=$(realpath "$2")
+shift 3
+checkout=$(realpath "$(dirname "$0")/../../..")
+store=${KAPPA_BUILDS:-${XDG_CACHE_HOME:-$HOME/.cache}/kappa/builds}
+cores=$(nproc)
+jobs=${KAPPA_BUILD_JOBS:-$((cores < 8 ? cores : 8))}
+IFS=, read -ra targets <<<"$programs"
+
+# Partitions, and tests, share a folder.
+exec 9>"$folder/lock"
+flock 9
+cmake -S "$source" -B "$folder" "$@"
+
+# Content of all that a compiler may read, wherever the checkout lies.
+sources() {
+    (cd "$source" && find -L . -type f ! -name '*.md' ! -name '*.py' ! -name '*.json' -print0 | sort -z | xargs -0 sha256sum)
+    (cd "$checkout/reframe_checks/base/src/sweep" && find -L . -type f -print0 | sort -z | xargs -0 sha256sum)
+    sha256sum <"$checkout/emt_app/cxx20.cmake"
+}
+# Compilers, flags, and the libraries that CMake found, with their sizes and times: a package may be updated in place.
+settings() {
+    uname -m
+    cat "$folder"/CMakeFiles/*/CMakeC*Compiler.cmake
+    local cache
+    cache=$(grep -v '^[#/]' "$folder/CMakeCache.txt" | grep -v '^$')
+    sed "s|$folder|FOLDER|g; s|$checkout|CHECKOUT|g" <<<"$cache"
+    sed -n 's/^[^=]*:\(FILEPATH\|STRING\|PATH\)=\(\/.*\)$/\2/p' <<<"$cache" | tr ';' '\n' | sort -u |
+        while read -r path; do
+            if [[ $path != "$folder"* && $path != "$checkout"* && -f $path ]]; then
+                stat -L --printf='%n %s %Y\n' "$path"
+            fi
+        done
+}
+key=$({ sources; settings; } | sha256sum | cut -c1-64)
+kept=$store/$(basename "$source")-$key
+
+built() {
+    local target
+    for target in "${targets[@]}"; do
+        [[ -f $1/$target ]] || return 1
+    done
+}
+
+if [[ $(cat "$folder/key" 2>/dev/null) == "$key" ]] && built "$folder"; then
+    touch -c "$kept"
+    exit 0
+fi
+rm -f "$folder/key"
+if built "$kept"; then
+    for target in "${targets[@]}"; do
+        mkdir -p "$(dirname "$folder/$target")"
+        # A job may be running the program that is there.
+        cp "$kept/$target" "$folder/$target.new"
+        mv "$folder/$target.new" "$folder/$target"
+    done
+    touch "$kept"
+    echo "$key" >"$folder/key"
+    echo "taken from $kept"
+    exit 0
+fi
+
+# Objects of other sources may be older than a program that was taken: link anew.
+for target in "${targets[@]}"; do rm -f "$folder/$target"; done
+cmake --build "$folder" --parallel "$jobs" --target "${targets[@]##*/}"
+echo "$key" >"$folder/key"
+
+# A cache that cannot be written costs the next checkout a build, and this one nothing.
+keep() {
+    local new size oldest limit=$((${KAPPA_BUILDS_MIB:-2048} * 1024))
+    mkdir -p "$store" && new=$(mktemp -d "$store/.new-XXXXXX") || return 1
+    if ! (cd "$folder" && cp --parents "${targets[@]}" "$new"); then
+        rm -rf "$new"
+        return 1
+    fi
+    # Another request of the same build may have kept other programs of it.
+    mv -T "$new" "$kept" 2>/dev/null || { cp -r "$new/." "$kept" && rm -rf "$new"; } || return 1
+    while size=$(du -sk "$store" | cut -f1) && ((size > limit)); do
+        oldest=$(find "$store" -mindepth 1 -maxdepth 1 -type d ! -path "$kept" -printf '%T@ %p\n' | sort -n | head -n 1)
+        [[ -n $oldest ]] || break
+        rm -rf "${oldest#* }"
+    done
+}
+keep || echo "kept_build.sh: this build is not kept for other checkouts: cannot write in $store" >&2
