@@ -19,7 +19,7 @@ smoke: setup     ## the same with the checks tagged smoke only
 	.venv/bin/kappa validate embedded smoke
 
 # Three workers on two cores: the tests on a cluster mostly wait for Slurm. Two for the long ones, which also look for hangs.
-PYTEST := .venv/bin/pytest -n 3 --durations=30 --durations-min=5
+PYTEST = .venv/bin/pytest -n 3 --durations=30 --durations-min=5 $(PYTEST_OPTIONS)
 
 validate-simulated: .venv/simulated.stamp ## run the checks on simulated fabrics, without Slurm: under 5 minutes; MODE=full runs all fabrics
 	$(SITE)/install-packages --simulated
@@ -35,9 +35,15 @@ test: setup-tests ## unit tests, and integration tests on an embedded cluster: u
 test-unit: setup-tests ## what needs no cluster: under 90 s
 	$(PYTEST) -m "not long" tests/unit
 
+.PHONY: test-mutations check-all
 test-long: setup-tests ## what takes longer, and what `test` repeats a few times only
-	KAPPA_EVERY_MUTATION=1 KAPPA_TEST_REFRAMES=1 $(PYTEST) tests/unit/parsers/test_mutation.py tests/unit/base/test_reframe_internals.py
 	$(PYTEST) -n 2 -m long
+
+test-mutations: setup-tests ## every mutation of recorded output, and the oldest and the newest ReFrame
+	KAPPA_EVERY_MUTATION=1 KAPPA_TEST_REFRAMES=1 $(PYTEST) tests/unit/parsers/test_mutation.py tests/unit/base/test_reframe_internals.py
+
+check-all:       ## all of continuous integration and more, also after a failure; writes docs/tests.md: hours
+	.ci/run --all
 
 scale-table: setup-tests ## measure the suite's own time and memory on 4 to 512 light nodes, and 10,000 made up: docs/scaling.md; 15 minutes
 	.venv/bin/python -m tests.scale --page docs/scaling.md
@@ -45,8 +51,7 @@ scale-table: setup-tests ## measure the suite's own time and memory on 4 to 512 
 test-times: setup-tests ## run all tests and write into docs/tests.md which take long
 	mkdir -p .kappa
 	$(PYTEST) --junitxml=.kappa/tests.xml
-	.venv/bin/python -m tests.times .kappa/tests.xml > .kappa/tests.md
-	mv .kappa/tests.md docs/tests.md
+	.venv/bin/python -m tests.times .kappa/tests.xml
 
 test-repeat: setup-tests ## the integration tests ten times in a row, five of them beside busy loops; RUNS=10 BUSY=5
 	tests/repeat $(RUNS) $(BUSY)

@@ -1,4 +1,4 @@
-"""Which tests share a worker of ``pytest -n``, what begins first, and what `tests.times` is told of each."""
+"""Which tests share a worker of ``pytest -n``, what begins first, and what `tests.times` and `tests.gate` are told."""
 
 import pytest
 from xdist.scheduler import LoadScopeScheduling
@@ -33,3 +33,10 @@ def pytest_collection_modifyitems(items):
     for item in items:
         tier = "long" if item.get_closest_marker("long") else "test"
         item.user_properties += [("nodeid", item.nodeid), ("tier", tier)]
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_makereport(item, call):
+    """Into the JUnit file, which has the exception's message only."""
+    if call.excinfo is not None:
+        item.user_properties.append(("exception", call.excinfo.typename))

@@ -1,6 +1,6 @@
-"""The tests that take long, as a table: ``python -m tests.times RESULTS.xml…`` reads what ``pytest --junitxml`` wrote.
+"""docs/tests.md: the record of the last ``make check-all``, and the tests that take long, as a table.
 
-``make test-times`` runs all tests and writes docs/tests.md so.
+``python -m tests.times RESULTS.xml…`` writes the table anew from what ``pytest --junitxml`` wrote; the record stays.
 """
 
 import argparse
@@ -11,12 +11,20 @@ from collections import defaultdict
 from dataclasses import dataclass
 from xml.etree import ElementTree
 
+PAGE = pathlib.Path("docs/tests.md")
 LISTED_FROM_S = 5.0
-HEAD = """\
-# How long the tests take
+CHECK_HEAD = """\
+# Tests
 
-Written by `make test-times`, which runs both tiers: `test` is what `make test` runs, `long` what `make test-long` runs.
-A test that makes what others share (a cluster, a build, a dry run) has its time as well.
+## The last `make check-all`
+
+Written by `make check-all`, which runs every step of continuous integration and every test.
+"""
+TIMES_HEAD = """\
+## How long the tests take
+
+Written by `make test-times` and `make check-all`, which run both tiers: `test` is what `make test` runs, `long` what
+`make test-long` runs. A test that makes what others share (a cluster, a build, a dry run) has its time as well.
 """
 
 
@@ -35,16 +43,30 @@ class Timed:
 
 def read(results: pathlib.Path) -> list[Timed]:
     """Every test that ran, in the order of the file."""
-    return [_timed(case) for case in ElementTree.parse(results).iter("testcase") if case.find("skipped") is None]
+    cases = (case for case in ElementTree.parse(results).iter("testcase") if case.find("skipped") is None)
+    return [timed for case in cases if (timed := _timed(case))]
 
 
-def _timed(case: ElementTree.Element) -> Timed:
+def _timed(case: ElementTree.Element) -> Timed | None:
     kept = {entry.get("name"): entry.get("value", "") for entry in case.iter("property")}
-    return Timed(kept["nodeid"] or "", kept["tier"] or "", float(case.get("time", "nan")))
+    # A file that could not be collected, or a test whose worker crashed, has neither.
+    known = "nodeid" in kept and "tier" in kept
+    return Timed(kept["nodeid"], kept["tier"], float(case.get("time", "nan"))) if known else None
+
+
+def rewrite(page: pathlib.Path = PAGE, *, check: str = "", tests: list[Timed] | None = None) -> None:
+    """Write the record ``check``, the table of ``tests``, or both into ``page``; what is not given stays."""
+    before, head, table = page.read_text(encoding="utf-8").partition(TIMES_HEAD.partition("\n")[0])
+    if check:
+        before = f"{CHECK_HEAD}\n{check}\n\n"
+    text = before + (render(tests, machine()) if tests is not None else head + table)
+    part = page.with_suffix(".part")
+    part.write_text(text, encoding="utf-8")
+    part.replace(page)
 
 
 def render(tests: list[Timed], machine: str) -> str:
-    """The document: sums by folder and tier, and every test above ``LISTED_FROM_S``, the longest first."""
+    """The table: sums by folder and tier, and every test above ``LISTED_FROM_S``, the longest first."""
     groups = defaultdict[tuple[str, str], list[float]](list)
     for test in tests:
         groups[test.tier, test.folder].append(test.seconds)
@@ -53,20 +75,20 @@ def render(tests: list[Timed], machine: str) -> str:
         for (tier, folder), seconds in sorted(groups.items(), key=lambda one: (one[0][0] == "long", -sum(one[1])))
     ]
     listed = [
-        f"| {test.seconds:.0f} | {test.tier} | `{_cell(test.name)}` |"
+        f"| {test.seconds:.0f} | {test.tier} | `{cell(test.name)}` |"
         for test in sorted(tests, key=lambda one: -one.seconds)
         if test.seconds > LISTED_FROM_S
     ]
     return "\n".join(
         [
-            HEAD, f"{len(tests)} tests, recorded on {machine}.", "",
+            TIMES_HEAD, f"{len(tests)} tests, recorded on {machine}.", "",
             "| tier | folder | tests | s |", "|---|---|---|---|", *folders, "",
-            f"## Above {LISTED_FROM_S:g} s", "", "| s | tier | test |", "|---|---|---|", *listed, "",
+            f"### Above {LISTED_FROM_S:g} s", "", "| s | tier | test |", "|---|---|---|", *listed, "",
         ]
     )  # fmt: skip
 
 
-def _cell(name: str) -> str:
+def cell(name: str) -> str:
     return name.removeprefix("tests/").replace("|", r"\|")
 
 
@@ -80,8 +102,7 @@ def machine() -> str:
 def main() -> int:
     parser = argparse.ArgumentParser("python -m tests.times", description=__doc__)
     parser.add_argument("results", type=pathlib.Path, nargs="+", metavar="RESULTS.xml")
-    tests = [test for results in parser.parse_args().results for test in read(results)]
-    sys.stdout.write(render(tests, machine()))
+    rewrite(tests=[test for results in parser.parse_args().results for test in read(results)])
     return 0
 
 

@@ -10,13 +10,14 @@ from kappa.command.arguments import add_site, name, node_hours, parser
 from kappa.conduct.budget import reframe_options, within
 from kappa.conduct.own_cluster import cluster_up
 from kappa.conduct.preflight import require_ready, require_sense
-from kappa.conduct.progress import Progress
+from kappa.conduct.progress import Progress, cases_done
 from kappa.conduct.retention import tidy
 from kappa.conduct.session import Conductor, NoReportError, reframe
 from kappa.conduct.validation import REPORT, Validation, using
 from kappa.ground.errors import InputError
 from kappa.ground.processes import StoppedError, stopping
 from kappa.record.load import load_session
+from kappa.record.raw_output import PRINTED
 from kappa.sites.expected import check_site
 from kappa.sites.places import results_folder, site_folder
 from kappa.sites.reframe_settings import MODE_VARIABLE
@@ -33,9 +34,9 @@ mode, then the checks that have found most per node-hour, then others in turn. W
 verdict (docs/nightly.md).
 
 Everything is kept in a folder of its own in results/SITE/runs, readable by its owner only ($KAPPA_RESULTS: in place of
-results/SITE; $KAPPA_RUN: this very folder). One run at a time on these results. Told to end (SIGTERM, Ctrl-C), it ends
-ReFrame, which cancels its jobs, and judges what ran. A cluster that the site brings is started if it is not up, and
-ended again.
+results/SITE; $KAPPA_RUN: this very folder). ReFrame prints to reframe.out there; the terminal shows progress. One run
+at a time on these results. Told to end (SIGTERM, Ctrl-C), it ends ReFrame, which cancels its jobs, and judges what ran.
+A cluster that the site brings is started if it is not up, and ended again.
 
 Exit status: 0 PASS, 1 FAIL, 2 INCOMPLETE or it could not run."""
 _EXAMPLES = """\
@@ -58,12 +59,14 @@ def run(arguments: list[str]) -> int:
     os.environ[MODE_VARIABLE] = options.mode
     with stopping() as stop, using(results) as lock, cluster_up(site):
         require_ready(site, results, options.mode, options.reframe)
-        tell = Progress(f"{options.mode} on {options.site}", _usual_s(results, options))
+        usual_s = _usual_s(results, options)
         if options.budget is not None:
             selection = within(options.budget, site, options.mode, options.reframe, results, Conductor(stop, [lock]))
             show_selection(selection)
             options.reframe = [*options.reframe, *reframe_options(selection)]
-        validation = Validation(site, options.mode, options.reframe, _own_folder(results, options.mode), tell)
+        folder = _own_folder(results, options.mode)
+        tell = Progress(f"{options.mode} on {options.site}", usual_s, lambda: cases_done(folder / PRINTED))
+        validation = Validation(site, options.mode, options.reframe, folder, tell)
         try:
             validation.measure(Conductor(stop, [lock]))
         except (StoppedError, NoReportError) as err:
@@ -99,6 +102,9 @@ def _usual_s(results: pathlib.Path, options: argparse.Namespace) -> float | None
 
 def _forget(folder: pathlib.Path) -> None:
     """Leave no run that holds nothing."""
+    with contextlib.suppress(OSError):
+        if not (folder / PRINTED).stat().st_size:
+            (folder / PRINTED).unlink()
     for place, _, _ in os.walk(folder, topdown=False):
         with contextlib.suppress(OSError):
             os.rmdir(place)

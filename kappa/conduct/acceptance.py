@@ -4,11 +4,10 @@ import json
 import pathlib
 import time
 from collections.abc import Iterator
-from dataclasses import replace
 
 from msgspec.structs import asdict
 
-from kappa.conduct.offers import last_words, of_mode
+from kappa.conduct.offers import of_mode
 from kappa.conduct.preflight import require_ready
 from kappa.conduct.progress import Progress
 from kappa.conduct.session import Conductor, NoReportError, Session, recover
@@ -91,13 +90,11 @@ def run_attempt(
         "--setvar=hold_s=0",
         f"--perflogdir={folder / 'perflogs'}",
     ]
-    console = folder / "console.txt"
     session = Session(site / "settings.py", folder / REPORT, options, checks, folder, tell)
     try:
-        with console.open("w", encoding="utf-8") as said:
-            session.run(replace(conductor, said=said))
+        session.run(conductor)
     except NoReportError as err:
-        raise InputError(f"{attempt.series}: {err}: {last_words(console)}; run again to go on") from None
+        raise InputError(f"{attempt.series}: {err}; run again to go on") from None
     # ReFrame leaves it to the kernel when its files are on the disk; what is said to be finished has to be there.
     sync_tree(folder)
 

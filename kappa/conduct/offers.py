@@ -5,12 +5,11 @@ import pathlib
 import re
 import tempfile
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any
 
 from kappa.conduct.progress import Progress
 from kappa.conduct.session import CHECKS, Conductor, NoReportError, Session
-from kappa.ground.clean_text import clean, one_line
+from kappa.ground.clean_text import clean
 from kappa.ground.errors import InputError
 from kappa.record.load import load_session
 from kappa.record.model import Case
@@ -45,16 +44,15 @@ def listed(site: pathlib.Path, options: Sequence[str], conductor: Conductor) -> 
     """
     with tempfile.TemporaryDirectory(prefix="kappa-plan-") as folder:
         scratch = pathlib.Path(folder)
-        report, console = scratch / REPORT, scratch / "console.txt"
+        report = scratch / REPORT
         # A dry run leaves its job scripts behind.
         command = ["--dry-run", *options, f"--prefix={scratch}"]
         told = f"ReFrame lists what {clean(site.name)} offers"
         listing = Session(site / "settings.py", report, command, folder=scratch, tell=Progress(told))
         try:
-            with console.open("w", encoding="utf-8") as said:
-                listing.run(replace(conductor, said=said))
-        except NoReportError:
-            raise InputError(f"ReFrame cannot list the checks of {clean(str(site))}: {last_words(console)}") from None
+            listing.run(conductor)
+        except NoReportError as err:
+            raise InputError(f"ReFrame cannot list the checks of {clean(str(site))}: {err}") from None
         cases = [case for run in load_session(report).runs for case in run]
         entries = [entry for run in json.loads(report.read_text("utf-8"))["runs"] for entry in run["testcases"]]
     return list(zip(cases, entries, strict=True))
@@ -82,12 +80,3 @@ def nodes_of(entry: dict[str, Any]) -> int | None:
     if not tasks or tasks < 0:
         return None
     return -(-tasks // per_node) if per_node else 1
-
-
-def last_words(console: pathlib.Path) -> str:
-    """The last lines of what ReFrame printed that say anything."""
-    with console.open("rb") as file:
-        file.seek(max(0, console.stat().st_size - 8192))
-        lines = [line for line in clean(file.read().decode("utf-8", "replace")).splitlines() if line.strip()]
-    errors = [line for line in lines if "error" in line.lower()]
-    return one_line("; ".join(errors[-3:] or lines[-3:]), 400) or "it printed nothing"

@@ -39,14 +39,13 @@ def simulate(
         make_folder(report.parent)
         # One after the other, so that a simulation's own wall time is its own.
         options = ["-r", "--exec-policy=serial", f"--system={SIMULATED_SITE}:{fabric.name}", *selected]
-        with open(report.parent / "reframe.out", "w") as said:
-            quiet = Conductor(conductor.stop, conductor.locks, said)
-            Session(site_folder(SIMULATED_SITE) / "settings.py", report, options).run(quiet)
+        session = Session(site_folder(SIMULATED_SITE) / "settings.py", report, options)
+        session.run(conductor)
         cases = [case for run in load_session(report).runs for case in run]
         failed = [case for case in cases if case.result == "fail"]
         if failed or not cases:
             why = f"{failed[0].title} failed: {failed[0].fail_reason}" if failed else "no case ran"
-            raise NoReportError(f"{fabric.name}: {why}; see {report.parent / 'reframe.out'}")
+            raise NoReportError(f"{fabric.name}: {why}; see {session.printed}")
         found[fabric.name] = [case for case in cases if case.simulation]
     return found
 

@@ -20,7 +20,7 @@ from kappa.ground.errors import InputError
 from kappa.ground.whole_files import write_atomically
 from kappa.record.actions import load_actions
 from kappa.record.load import load_session
-from kappa.record.raw_output import PAGE, raw_output_below
+from kappa.record.raw_output import PAGE, PRINTED, raw_output_below
 from kappa.sites.expected import Site, load_site
 from kappa.vocabulary.keep import Keep
 from reports.history import dataset
@@ -137,6 +137,8 @@ def _remove(run: pathlib.Path) -> None:
         # First what leads to it.
         for page in run.rglob(PAGE):
             write_atomically(page, _PAGE)
+        for printed in run.rglob(PRINTED):
+            printed.unlink()
         for folder in list(raw_output_below(run)):
             shutil.rmtree(folder)
     except OSError as err:

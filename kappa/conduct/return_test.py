@@ -99,7 +99,9 @@ class ReturnTest:
         for partition, options in self.sessions.items():
             report = self.quarantine.results / self.planned.report / partition / REPORT
             make_folder(report.parent)
-            Session(self.quarantine.site.folder / "settings.py", report, options).run(conductor)
+            session = Session(self.quarantine.site.folder / "settings.py", report, options)
+            conductor.say(f"testing {self.held.node} on {partition}; ReFrame prints to {session.printed}")
+            session.run(conductor)
             found[partition] = load_session(report)
         return found
 

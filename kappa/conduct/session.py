@@ -11,12 +11,12 @@ from collections.abc import Sequence
 from typing import IO
 
 from kappa.conduct.job_accounting import add_accounting
-from kappa.ground.clean_text import clean
+from kappa.ground.clean_text import clean, one_line
 from kappa.ground.errors import InputError
 from kappa.ground.folders import HOME_VARIABLE, SUITE, home
 from kappa.ground.processes import Stop, Tell, silent, wait
 from kappa.ground.whole_files import make_folder, sync_folder
-from kappa.record.raw_output import OUTPUT, STAGE, raw_folder
+from kappa.record.raw_output import OUTPUT, PRINTED, STAGE, raw_folder
 
 CHECKS = SUITE / "reframe_checks"
 
@@ -30,8 +30,8 @@ class Conductor:
     """Runs sessions, one after the other, until there is a reason to ``stop``.
 
     ``locks`` are descriptors that ReFrame holds, too, until it ends, whatever becomes of this process; ``said`` is
-    where it prints (default: where this program does); ``patience_s`` the seconds that it has to cancel its jobs when
-    it is told to end.
+    where ``say`` prints (default: where this program does); ``patience_s`` the seconds that ReFrame has to cancel its
+    jobs when it is told to end.
     """
 
     stop: Stop
@@ -47,7 +47,8 @@ class Conductor:
 class Session:
     """``options`` are ReFrame's, ``checks`` what it has to load, ``folder`` where it runs.
 
-    Its raw output lies beside its report (``raw_folder``), where no other session writes.
+    Its raw output and what ReFrame prints (``printed``) lie beside its report (``raw_folder``), where no other session
+    writes.
     """
 
     settings: pathlib.Path
@@ -56,12 +57,17 @@ class Session:
     checks: pathlib.Path = CHECKS
     folder: pathlib.Path = dataclasses.field(default_factory=home)
     tell: Tell = silent
-    """Called every few seconds with those that have passed: what ReFrame prints may go elsewhere."""
+    """Called every few seconds with those that have passed: what ReFrame prints goes into a file."""
+
+    @property
+    def printed(self) -> pathlib.Path:
+        return raw_folder(self.report) / PRINTED
 
     def run(self, conductor: Conductor) -> None:
         """Have ReFrame run it. Its exit status says nothing of what did not run: the report has to be judged.
 
-        :raises NoReportError: there is no report that is whole; a part is left beside it, as ``REPORT.part``.
+        :raises NoReportError: there is no report that is whole; the message ends with ReFrame's last lines, or a part
+            is left as ``REPORT.part``.
         :raises StoppedError: there was a reason to stop; ReFrame has cancelled its jobs, and a whole report is kept.
         :raises InputError: ReFrame is not installed.
         :raises OSError: the storage could not keep the report.
@@ -70,24 +76,25 @@ class Session:
         part = _part(self.report)
         raw = raw_folder(self.report).resolve()
         command = [
-            str(reframe()), "-C", str(self.settings.resolve()), "-c", str(self.checks), "-R",
+            str(reframe()), "-C", str(self.settings.resolve()), "-c", str(self.checks), "-R", "--nocolor",
             f"--stage={raw / STAGE}", f"--output={raw / OUTPUT}", *self.options,
         ]  # fmt: skip
         make_folder(self.folder)
-        child = subprocess.Popen(
-            [*command, f"--report-file={part}"], stdin=subprocess.DEVNULL, stdout=conductor.said,
-            stderr=conductor.said, cwd=self.folder, pass_fds=conductor.locks,
-            env={**os.environ, HOME_VARIABLE: str(home())},
-            # So that Ctrl-C reaches this process alone, which passes it on once.
-            start_new_session=True,
-        )  # fmt: skip
+        make_folder(raw)
+        with self.printed.open("wb") as printed:
+            child = subprocess.Popen(
+                [*command, f"--report-file={part}"], stdin=subprocess.DEVNULL, stdout=printed, stderr=printed,
+                cwd=self.folder, pass_fds=conductor.locks, env={**os.environ, HOME_VARIABLE: str(home())},
+                # So that Ctrl-C reaches this process alone, which passes it on once.
+                start_new_session=True,
+            )  # fmt: skip
         try:
             wait(child, conductor.stop, conductor.patience_s, self.tell)
         finally:
             if part.exists():
                 _keep(part, self.report)
         if not self.report.exists():
-            raise NoReportError("ReFrame wrote no report")
+            raise NoReportError(f"ReFrame wrote no report: {last_words(self.printed)}")
         add_accounting(self.report, self.settings.parent)
 
 
@@ -110,6 +117,15 @@ def reframe() -> pathlib.Path:
             " `python3 -m venv .venv && .venv/bin/pip install -e .`"
         )
     return program
+
+
+def last_words(printed: pathlib.Path) -> str:
+    """The last lines of what ReFrame printed that say anything."""
+    with printed.open("rb") as file:
+        file.seek(max(0, printed.stat().st_size - 8192))
+        lines = [line for line in clean(file.read().decode("utf-8", "replace")).splitlines() if line.strip()]
+    errors = [line for line in lines if "error" in line.lower()]
+    return one_line("; ".join(errors[-3:] or lines[-3:]), 400) or "it printed nothing"
 
 
 def _part(report: pathlib.Path) -> pathlib.Path:

@@ -48,15 +48,17 @@ class Validation:
         """
         settings = self.site / "settings.py"
         first = ["-r", f"--mode={self.mode}", *self.options]
-        Session(settings, self.report, first, tell=self.tell).run(conductor)
+        session = Session(settings, self.report, first, tell=self.tell)
+        conductor.say(f"ReFrame prints to {session.printed}: `tail -f` shows it")
+        session.run(conductor)
         make_folder(self.folder / CONFIRMATIONS)
         kept = OptionsKept.of([*MODES[self.mode].options, *self.options] if self.mode in MODES else self.options)
         for purpose in (REMAINING_NODES, SAME_NODES, OTHER_NODES):
-            session = load_session(self.report)
-            for number, again in enumerate(repetitions(latest_attempts(session), purpose), start=1):
+            found = load_session(self.report)
+            for number, again in enumerate(repetitions(latest_attempts(found), purpose), start=1):
                 conductor.say(f"measuring again on {purpose}: {again.partition}, {','.join(again.nodes)}")
                 report = self.folder / CONFIRMATIONS / f"{purpose}-{number}.json"
-                extras = f"mode={self.mode},confirms={session.uuid},purpose={purpose},nodes={':'.join(again.nodes)}"
+                extras = f"mode={self.mode},confirms={found.uuid},purpose={purpose},nodes={':'.join(again.nodes)}"
                 options = [*_selecting(self.site.name, again), *kept.for_nodes(purpose, again.nodes)]
                 try:
                     Session(settings, report, ["-r", *options, f"--session-extras={extras}"]).run(conductor)

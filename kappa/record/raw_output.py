@@ -12,12 +12,14 @@ STAGE, OUTPUT = "stage", "output"
 FIRST_FOLDER = "first_measurement"
 # Beside them, and not removed with them: figures of pairs, too many for the report.
 MATRICES = "matrices"
+# What ReFrame itself printed.
+PRINTED = "reframe.out"
 # The page beside a report that leads to its raw output.
 PAGE = "report.html"
 
 
 def raw_folder(report: pathlib.Path) -> pathlib.Path:
-    """The folder with ``STAGE`` and ``OUTPUT`` of the session with this report; several may confirm one run."""
+    """The folder with ``STAGE``, ``OUTPUT`` and ``PRINTED`` of this report's session; several may confirm one run."""
     return report.with_suffix("") if report.parent.name == CONFIRMATIONS else report.parent
 
 

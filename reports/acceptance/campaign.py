@@ -5,7 +5,7 @@
     contract.yaml            the contract, with the waivers that were given since; contract.N.yaml are those before
     unresolved.json          clauses that no series was run for, and why
     families.json            families of checks that the clauses are about, and that the site could run
-    attempts/NAME/           one ReFrame session: attempt.json (of what), run-report.json, output/, console.txt
+    attempts/NAME/           one ReFrame session: attempt.json (of what), run-report.json, output/, reframe.out
 
 An attempt is finished when its report is whole and nothing in it was aborted; any other was interrupted. So there is no
 state beside the results that a crash could leave wrong.

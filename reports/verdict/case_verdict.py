@@ -7,7 +7,7 @@ from kappa.ground.clean_text import one_line
 from kappa.record.model import Case
 from kappa.vocabulary.slurm_refusals import remedy_of
 from reports.verdict import metric_verdict
-from reports.verdict.gaps import Gap
+from reports.verdict.gaps import BUSY, Gap
 from reports.verdict.metric_verdict import MetricVerdict, judge_metric
 from reports.verdict.state import State
 
@@ -137,7 +137,7 @@ def judge_case(case: Case) -> CaseVerdict:
 
 def _robbed(case: Case) -> Gap:
     remedy = "run it again when nothing else runs here: what is out of bounds then is a fault"
-    return Gap("this machine was busy", remedy, case.title, case.robbed)
+    return Gap("this machine was busy", remedy, case.title, case.robbed, cause=BUSY)
 
 
 def _not_executed(case: Case) -> Gap:

@@ -2,6 +2,9 @@
 
 from dataclasses import dataclass
 
+# Others used the machine that the nodes share while it was measured.
+BUSY = "busy"
+
 
 @dataclass(frozen=True)
 class Gap:
@@ -13,6 +16,9 @@ class Gap:
     detail: str = ""
     absent: bool = False
     """The report holds nothing of it."""
+
+    cause: str = ""
+    """``BUSY``, or empty: for programs, which must not read ``what``."""
 
     @property
     def place(self) -> str:

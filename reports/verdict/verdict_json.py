@@ -39,7 +39,8 @@ def to_json(verdict: Verdict) -> str:
             for suspect in verdict.suspects
         ],
         "incomplete": [
-            {"what": gap.what, "where": gap.where, "detail": gap.detail, "remedy": gap.remedy} for gap in verdict.gaps
+            {"what": gap.what, "where": gap.where, "detail": gap.detail, "remedy": gap.remedy, "cause": gap.cause}
+            for gap in verdict.gaps
         ],
         "not_provided": [
             {"check": entry.check, "family": entry.family, "features": dict(entry.features)}

@@ -80,6 +80,14 @@ def test_no_report_leaves_no_run(tree):
     assert list((tree / "results/runs").iterdir()) == []
 
 
+def test_what_reframe_prints_is_in_a_file_that_is_named_and_its_end_in_the_error(tree):
+    done = validate(tree, "echo listing; echo ERROR: no such option", "embedded")
+    [run] = (tree / "results/runs").iterdir()
+    assert (run / "reframe.out").read_text() == "listing\nERROR: no such option\n"
+    assert f"ReFrame prints to {run}/reframe.out: `tail -f` shows it" in done.stdout and "listing" not in done.stdout
+    assert (done.returncode, "ReFrame wrote no report: ERROR: no such option" in done.stderr) == (2, True)
+
+
 def test_results_are_private_and_whole(tree):
     done = validate(tree, f'cat "{SAMPLE}" > "$report"', "embedded")
     assert "report: " in done.stdout, done.stderr

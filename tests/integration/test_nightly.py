@@ -24,8 +24,9 @@ def start(suite, night, *options):
     )  # fmt: skip
 
 
-def logs(suite, earlier):
-    return [log for log in suite.results.glob("nights/*/night.log") if log.parent not in earlier]
+def printed(suite, earlier):
+    """What ReFrame prints in the mode of a night that is not among the `earlier`."""
+    return [path for path in suite.results.glob("nights/*/reframe.out") if path.parent not in earlier]
 
 
 @long
@@ -82,7 +83,7 @@ def test_a_cut_night_is_incomplete_and_no_second_runs_beside_it(suite):
     earlier = set(suite.results.glob("nights/*"))
     night = start(suite, "2026-11-16", "--", *QUICK)
     try:
-        until(lambda: any("RUN" in log.read_text() for log in logs(suite, earlier)), "the night runs checks")
+        until(lambda: any("RUN" in path.read_text() for path in printed(suite, earlier)), "the night runs checks")
         second = start(suite, "2026-11-16")
         said, _ = second.communicate(timeout=PATIENCE_S)
         assert second.returncode == BUSY, said
@@ -103,7 +104,7 @@ def test_a_night_whose_machine_fails_begins_again_on_another(suite):
     job = submit(suite, "--mode=links", "--nights=0", "--slurm=--partition=cpu", "--", "--system=embedded:gpu")
     try:
         begin(suite, job)
-        until(lambda: any("RUN" in log.read_text() for log in logs(suite, earlier)), "the night runs checks")
+        until(lambda: any("RUN" in path.read_text() for path in printed(suite, earlier)), "the night runs checks")
         first = node_of(suite, job)
         os.kill(int((suite.state / f"run/{first}.pid").read_text().split()[0]), signal.SIGKILL)
         # Slurm would find out by itself, but later.

@@ -1,6 +1,6 @@
 """Nobody waits in silence, and nobody is told every second."""
 
-from kappa.conduct.progress import Progress
+from kappa.conduct.progress import Progress, cases_done
 
 
 def said(capsys, progress, until_s):
@@ -19,3 +19,23 @@ def test_what_is_left_where_it_is_known(capsys):
     lines = said(capsys, Progress("it", 60.0), 100)
     assert lines[1] == "it: 10 s, some 50 s left"
     assert lines[-1] == "it: 1 min 20 s, longer than the usual 1 min 0 s"
+
+
+# As ReFrame 4.10 prints it.
+PRINTED = """\
+[==========] Running 9 check(s)
+[ RUN      ] Hpl %scale=each_node /1a2b @embedded:cpu+packaged
+[       OK ] ( 1/12) Hpl %scale=each_node /1a2b @embedded:cpu+packaged
+P: gflops: 12 GFLOPS (r:0, l:None, u:None)
+[     FAIL ] ( 2/12) Fio (99/99) /3c4d @embedded:cpu+packaged
+"""
+
+
+def test_how_many_cases_have_ended(capsys, tmp_path):
+    printed = tmp_path / "reframe.out"
+    progress = Progress("smoke on here", 60.0, lambda: cases_done(printed))
+    progress(5.0)
+    printed.write_text(PRINTED)
+    progress(10.0)
+    lines = capsys.readouterr().err.splitlines()
+    assert lines == ["smoke on here: 5 s, some 55 s left", "smoke on here: 10 s, 2 of 12 cases, some 50 s left"]

@@ -46,6 +46,7 @@ def a_run(results, days_ago, value=9.0, kind="runs"):
         (folder / raw / "embedded/cpu").mkdir(parents=True)
         (folder / raw / "embedded/cpu/rfm_job.out").write_text("what it said\n")
     started = f"{began.astimezone():%Y%m%dT%H%M%S%z}"
+    (folder / "reframe.out").write_text("[  PASSED  ]\n")
     document = report([latency(value=value)], uuid=f"run-{days_ago}", time_start=started)
     (folder / "run-report.json").write_text(json.dumps(document))
     (folder / "report.html").write_text("the page\n")

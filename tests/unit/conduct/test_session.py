@@ -1,5 +1,6 @@
 """A session with ReFrame replaced by a script: its report is there as a whole or not at all."""
 
+import dataclasses
 import json
 import shutil
 import subprocess
@@ -39,8 +40,10 @@ def test_the_report_whatever_reframe_ends_with(session, tmp_path):
 
 
 def test_no_report_and_half_of_one(session, tmp_path):
-    with pytest.raises(NoReportError, match="wrote no report"):
+    with pytest.raises(NoReportError, match="wrote no report: it printed nothing"):
         session("true").run(Conductor(Stop()))
+    with pytest.raises(NoReportError, match="wrote no report: ERROR: no such mode"):
+        session("echo begun; echo ERROR: no such mode >&2").run(Conductor(Stop()))
     with pytest.raises(NoReportError, match=r"not complete, .* left in .*run-report.json.part"):
         session("""echo '{"a' > "$report" """).run(Conductor(Stop()))
     assert not (tmp_path / "run-report.json").exists()
@@ -63,7 +66,16 @@ def test_what_it_says_and_what_it_holds(session, tmp_path):
         conductor = Conductor(Stop(), [lock], log)
         conductor.say("\x1b[31mred")
         session('echo out; echo err >&2; echo "{}" > "$report";').run(conductor)
-    assert (tmp_path / "log").read_text() == "red\nout\nerr\n"
+    assert (tmp_path / "log").read_text() == "red\n"
+    assert (tmp_path / "reframe.out").read_text() == "out\nerr\n"
+
+
+def test_sessions_that_confirm_a_run_print_apart(session, tmp_path):
+    again = dataclasses.replace(session("echo said"), report=tmp_path / "confirmations/same-1.json")
+    (tmp_path / "confirmations").mkdir()
+    with pytest.raises(NoReportError):
+        again.run(Conductor(Stop()))
+    assert (tmp_path / "confirmations/same-1/reframe.out").read_text() == "said\n"
 
 
 JOBS = {"runs": [{"testcases": [{"jobid": "7"}, {"jobid": "81"}, {"jobid": None}, {"jobid": "9", "local": True}]}]}

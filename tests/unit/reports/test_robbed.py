@@ -10,6 +10,7 @@ from reports.verdict.advice import operator_line
 from reports.verdict.confirm import Diagnosis, diagnose, repetitions
 from reports.verdict.judge import judge
 from reports.verdict.state import State
+from reports.verdict.verdict_json import to_json
 from tests.unit.reports.samples import SITE, case, finding, latency, report
 
 BAD, GOOD = 900.0, 9.0
@@ -61,6 +62,8 @@ def test_robbed_whenever_it_was_measured_is_incomplete_and_names_nobody(judged):
     found = the_case(verdict)
     assert (verdict.state, found.state, verdict.suspects) == (State.INCOMPLETE, State.INCOMPLETE, ())
     assert [(gap.what, gap.detail) for gap in found.gaps] == [("this machine was busy", ROBBED)]
+    causes = {gap["where"]: gap["cause"] for gap in json.loads(to_json(verdict))["incomplete"]}
+    assert causes.pop(found.case.title) == "busy" and set(causes.values()) <= {""}
     assert [metric.metric.name for metric in found.failed_metrics] == ["latency_8B"]
     assert diagnose(found) is None and not found.unstable
 

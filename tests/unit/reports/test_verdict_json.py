@@ -33,7 +33,7 @@ def test_the_energy_of_a_job(tmp_path):
 def test_gaps_and_failed_attempts(tmp_path):
     document = json.loads(to_json(judged(report([case("Hpl"), latency(value=900)], [latency()]), tmp_path)))
     assert document["verdict"] == "INCOMPLETE"
-    assert {"what", "where", "detail", "remedy"} == set(document["incomplete"][0])
+    assert {"what", "where", "detail", "remedy", "cause"} == set(document["incomplete"][0])
     assert document["cases"][1]["failed_attempts"][0]["run"] == 0
 
 
