@@ -7,16 +7,23 @@ MODE := nightly
 RUNS := 10
 BUSY := 5
 
-.PHONY: help validate smoke validate-simulated tables-simulated scale-table test test-unit test-long test-times test-repeat test-docs test-spack test-builds fuzz fault-campaign lint catalogue pictures setup setup-tests clean
+.PHONY: help validate smoke programs site-programs validate-simulated tables-simulated scale-table test test-unit test-long test-times test-repeat test-docs test-spack test-builds fuzz fault-campaign lint catalogue pictures setup setup-tests clean
 
 help:            ## this list
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 16
 
-validate: setup  ## run the suite on the embedded cluster, print the verdict, write the report; MODE=full runs everything, LAMMPS and OpenFOAM too
+validate: site-programs  ## run the suite on the embedded cluster, print the verdict, write the report; MODE=full runs everything, LAMMPS and OpenFOAM too
 	.venv/bin/kappa validate embedded $(MODE)
 
-smoke: setup     ## the same with the checks tagged smoke only
+smoke: site-programs     ## the same with the checks tagged smoke only
 	.venv/bin/kappa validate embedded smoke
+
+# Before a run: on one machine a compiler disturbs what is measured beside it.
+site-programs: setup
+	@.venv/bin/python -m reframe_checks.base.programs embedded $(if $(filter full,$(MODE)),,packaged)
+
+programs: setup-tests site-programs ## build all programs that `validate` and `test` run, or take them from $$KAPPA_BUILDS
+	@.venv/bin/python -m tests.programs
 
 # Three workers on two cores: the tests on a cluster mostly wait for Slurm. Two for the long ones, which also look for hangs.
 PYTEST = .venv/bin/pytest -n 3 --durations=30 --durations-min=5 $(PYTEST_OPTIONS)
@@ -29,14 +36,14 @@ tables-simulated: .venv/simulated.stamp ## simulate the papers' machines and wri
 	$(SITE)/install-packages --simulated
 	.venv/bin/kappa fabric tables
 
-test: setup-tests ## unit tests, and integration tests on an embedded cluster: under 10 minutes on two cores
+test: programs   ## unit tests, and integration tests on an embedded cluster: under 10 minutes on two cores
 	$(PYTEST) -m "not long"
 
 test-unit: setup-tests ## what needs no cluster: under 90 s
 	$(PYTEST) -m "not long" tests/unit
 
 .PHONY: test-mutations check-all
-test-long: setup-tests ## what takes longer, and what `test` repeats a few times only
+test-long: programs ## what takes longer, and what `test` repeats a few times only
 	$(PYTEST) -n 2 -m long
 
 test-mutations: setup-tests ## every mutation of recorded output, and the oldest and the newest ReFrame
