@@ -65,8 +65,7 @@ class ManyNodes(rfm.RegressionTestPlugin):
         return not named or any((LAYOUTS | PLACEMENTS)[one].nodes == 1 for values in named for one in values)
 
     def takes_more(self, partition):
-        own = partition.extras.get("tuning", {}).get(type(self).__name__, {})
-        at_once = own.get("nodes_at_once", self.nodes_at_once)
+        at_once = self.site_tuning(partition).get("nodes_at_once", self.nodes_at_once)
         return at_once != 1 and not self.on_shared_target() and partition.launcher_type.registered_name in SLURMS
 
     def on_shared_target(self):
