@@ -29,6 +29,7 @@ from reframe_checks.base.references import References
 from reframe_checks.base.reframe_internals import (
     ask_slurm_less,
     look_for_who_is_warned_only_to_warn,
+    note_variables_given,
     require_tested,
 )
 from reframe_checks.base.same_allocation import SameAllocation
@@ -43,6 +44,7 @@ from reframe_checks.parsers.errors import ParseError
 require_tested(rfm.VERSION)
 look_for_who_is_warned_only_to_warn()
 ask_slurm_less()
+note_variables_given()
 outlast_slurm()
 wait_at_limit()
 

@@ -4,7 +4,12 @@ import pathlib
 import shlex
 import shutil
 
+import kappa
+
 FOLDER = pathlib.Path(__file__).parent / "src/job"
+#: What scripts source that end a program when they are told to end; `kappa doctor` has it, too.
+KILLABLE = "killable.sh"
+_ELSEWHERE = {KILLABLE: pathlib.Path(kappa.__file__).parent / "ground/src" / KILLABLE}
 
 
 def runs_in_slurm(check) -> bool:
@@ -12,9 +17,14 @@ def runs_in_slurm(check) -> bool:
     return not check.is_local() and check.current_partition.scheduler.registered_name in ("slurm", "squeue")
 
 
+def source(name: str) -> pathlib.Path:
+    """The file of the suite that job scripts know as ``name``."""
+    return _ELSEWHERE.get(name, FOLDER / name)
+
+
 def in_stage(check, name: str) -> str:
     """How a job script calls the file ``name`` of ``src/job``, which the stage folder of ``check`` gets a copy of."""
-    shutil.copyfile(FOLDER / name, pathlib.Path(check.stagedir, name))
+    shutil.copyfile(source(name), pathlib.Path(check.stagedir, name))
     return f"./{name}"
 
 

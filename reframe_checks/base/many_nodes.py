@@ -20,7 +20,7 @@ from kappa.vocabulary.many_nodes import TAG
 from kappa.vocabulary.scales import LAYOUTS, PLACEMENTS
 from kappa.vocabulary.storage_targets import OF_ONE_NODE
 from kappa.vocabulary.tunables import Tunable
-from reframe_checks.base.job_files import in_stage
+from reframe_checks.base.job_files import KILLABLE, in_stage
 from reframe_checks.base.launching import SLURMS
 from reframe_checks.base.reframe_internals import (
     TRAP_ERRORS,
@@ -65,8 +65,7 @@ class ManyNodes(rfm.RegressionTestPlugin):
         return not named or any((LAYOUTS | PLACEMENTS)[one].nodes == 1 for values in named for one in values)
 
     def takes_more(self, partition):
-        own = partition.extras.get("tuning", {}).get(type(self).__name__, {})
-        at_once = own.get("nodes_at_once", self.nodes_at_once)
+        at_once = self.site_tuning(partition).get("nodes_at_once", self.nodes_at_once)
         return at_once != 1 and not self.on_shared_target() and partition.launcher_type.registered_name in SLURMS
 
     def on_shared_target(self):
@@ -114,6 +113,7 @@ class ManyNodes(rfm.RegressionTestPlugin):
         self.keep_files = [*self.keep_files, PART]
         self._of_node = {name: getattr(self, name) for name in ("executable", "executable_opts", "num_tasks")}
         self.prerun_cmds, self.postrun_cmds = self.commands_of_job, []
+        in_stage(self, KILLABLE)
         self.executable = "bash"
         self.executable_opts = [in_stage(self, SCRIPT), PART, str(self.job.stdout), str(self.job.stderr)]
         nodes = self.nodes_of_job

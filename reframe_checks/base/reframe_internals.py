@@ -12,7 +12,7 @@ import sys
 import warnings
 
 import reframe as rfm
-from reframe.core import fields, variables
+from reframe.core import decorators, fields, variables
 from reframe.core.exceptions import ReframeFatalError
 from reframe.core.launchers import mpi
 from reframe.core.schedulers import slurm
@@ -94,6 +94,30 @@ def to_be_judged_in(check, folder: str) -> None:
 def pinned(check) -> bool:
     """Whether ReFrame's ``--distribute`` has put the case on a node."""
     return hasattr(check, ".nid")
+
+
+_given: set[str] = set()
+
+
+def note_variables_given() -> None:
+    """Note which variables ReFrame's ``--setvar`` sets: afterwards they look like any default of a class.
+
+    ReFrame hands them to the registry of each file that it has loaded, before it makes the file's checks.
+    """
+    decorators.TestRegistry.setvars = _noting(decorators.TestRegistry.setvars)
+
+
+def _noting(setvars):
+    def noting(registry, given):
+        _given.update(given)
+        return setvars(registry, given)
+
+    return noting
+
+
+def given_by_user(check, variable: str) -> bool:
+    """Whether ReFrame's ``--setvar`` (``VARIABLE=…`` or ``CLASS.VARIABLE=…``) or ``--parameterize`` set it."""
+    return bool({variable, f"{type(check).__name__}.{variable}"} & _given) or hasattr(check, f".{variable}")
 
 
 def nodes_asked_for(job) -> int:

@@ -18,7 +18,7 @@ from reframe.core.logging import getlogger
 from kappa.ground.errors import InputError
 from kappa.ground.whole_files import write_atomically
 from kappa.record.raw_output import FIRST_FOLDER
-from reframe_checks.base.job_files import runs_in_slurm, sourced
+from reframe_checks.base.job_files import KILLABLE, in_stage, runs_in_slurm, sourced
 from reframe_checks.base.reframe_internals import begin_job_script, copy_of_ended
 
 # As in `src/job/hold_nodes.sh`. The first is made by the job, which then waits for the other, made by ReFrame.
@@ -43,6 +43,7 @@ class SameAllocation(rfm.RegressionTestPlugin):
             return []
         # Without a limit of the check's own it cannot be told whether a second measurement fits in.
         hold_s = max(0, self.hold_s) if self.time_limit else 0
+        in_stage(self, KILLABLE)
         return [sourced(self, "hold_nodes.sh", hold_s, int(self.time_limit or 0), self.job.stdout, self.job.stderr)]
 
     def answer_held_job(self):

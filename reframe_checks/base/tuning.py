@@ -1,7 +1,7 @@
 """Site tuning: sizes that depend on the machine come from the partition, not from the check.
 
 A partition's ``extras`` may hold ``tuning: {Class: {variable: value}}`` for variables that the class lists
-in ``tunable``; anything else there is an error.
+in ``tunable``; anything else there is an error. A variable given on ReFrame's command line keeps that value.
 """
 
 import reframe as rfm
@@ -10,6 +10,7 @@ import reframe.utility.typecheck as typ
 from reframe.core.exceptions import ReframeError
 
 from kappa.vocabulary.tunables import Tunable
+from reframe_checks.base.reframe_internals import given_by_user
 
 
 class Tuning(rfm.RegressionTestPlugin):
@@ -18,12 +19,16 @@ class Tuning(rfm.RegressionTestPlugin):
 
     @rfmb.run_after("setup")
     def apply_site_tuning(self):
-        name = type(self).__name__
-        settings = self.current_partition.extras.get("tuning", {}).get(name, {})
-        for variable, value in settings.items():
+        for variable, value in self.site_tuning(self.current_partition).items():
             if variable not in self.tunable:
+                name = type(self).__name__
                 raise ReframeError(
                     f"partition {self.current_partition.fullname}: extras/tuning/{name}/{variable} cannot be set; "
                     f"{name} lets a site set {', '.join(self.tunable) or 'nothing'}"
                 )
             setattr(self, variable, value)
+
+    def site_tuning(self, partition):
+        """Return what the site sets on ``partition``, name -> value, without the variables that the user gave."""
+        settings = partition.extras.get("tuning", {}).get(type(self).__name__, {})
+        return {name: value for name, value in settings.items() if not given_by_user(self, name)}

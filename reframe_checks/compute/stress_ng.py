@@ -14,6 +14,7 @@ from kappa.record.evidence import Finding
 from kappa.vocabulary.tunables import Tunable
 from reframe_checks.base.all_cores import AllCores
 from reframe_checks.base.check import KappaCheck
+from reframe_checks.base.job_files import KILLABLE, in_stage
 from reframe_checks.base.same_bits import WRONG_BITS
 from reframe_checks.base.scaled import Scaled
 from reframe_checks.parsers import stress_ng
@@ -45,6 +46,7 @@ class StressNg(AllCores, Scaled, KappaCheck):
 
     @rfmb.run_after("setup")
     def command_line(self):
+        in_stage(self, KILLABLE)
         self.executable = "bash ./stress_on_node.sh"
         self.executable_opts = [shlex.quote(",".join(STRESSORS)), str(self.seconds), str(self.vm_mib)]
 

@@ -18,6 +18,7 @@ from kappa.record.evidence import Finding
 from kappa.vocabulary.storage_targets import STORAGE_TARGETS, swept
 from kappa.vocabulary.tunables import Tunable
 from reframe_checks.base.check import KappaCheck
+from reframe_checks.base.job_files import KILLABLE, in_stage
 from reframe_checks.base.on_storage import OnStorage
 from reframe_checks.base.scaled import Scaled
 from reframe_checks.localise.finding import ranked
@@ -83,6 +84,7 @@ class OstSweep(FioPhases, OnStorage, Scaled, KappaCheck):
         settings = self.stated(where, self.lustre_settings)
         self.osts, self.servers = (self.stated(f"{where}/{key}", settings.get(key)) for key in ("osts", "servers"))
         self.executable = "fio"
+        in_stage(self, KILLABLE)
 
     @rfmb.run_before("run")
     def take_rounds(self):

@@ -51,8 +51,12 @@ class Told(NamedTuple):
     ended: bool
 
 
+_KILLABLE = resources.files("kappa.ground") / "src/killable.sh"
+_SCRIPT = resources.files(__package__) / "src/doctor.sh"
+
+
 def script() -> str:
-    return resources.files(__package__).joinpath("src/doctor.sh").read_text(encoding="utf-8")
+    return _KILLABLE.read_text(encoding="utf-8") + _SCRIPT.read_text(encoding="utf-8")
 
 
 def parse(lines: Iterable[str]) -> Told:

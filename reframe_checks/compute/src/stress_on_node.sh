@@ -3,6 +3,8 @@
 # Runs stress-ng's STRESSORS (a,b,c) at once, each on every core that this task may use, and has it verify what they compute.
 # Says in one line how it ended, how many of them did something, and which; what it said goes to stress-ng-NODE.log.
 set -euo pipefail
+# shellcheck source=/dev/null
+. ./killable.sh
 node=${SLURMD_NODENAME:-$(uname -n)}
 log=stress-ng-$node.log
 options=()
@@ -11,6 +13,7 @@ status=0
 # A folder of its own on the node, for what some stressors write.
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-stress-ng "${options[@]}" --verify --timeout "$2s" --vm-bytes "$3M" --metrics-brief --temp-path "$work" > "$log" 2>&1 || status=$?
+killable stress-ng "${options[@]}" --verify --timeout "$2s" --vm-bytes "$3M" --metrics-brief --temp-path "$work" \
+    > "$log" 2>&1 || status=$?
 mapfile -t worked < <(awk '$1 == "stress-ng:" && $2 == "metrc:" && $5 ~ /^[1-9][0-9]*$/ && !seen[$4]++ {print $4}' "$log")
 echo "@stress-ng $node $status ${#worked[@]} ${worked[*]}"

@@ -3,6 +3,8 @@
 # Has fio write and read a file on the one object storage target that rounds.txt gives this node in ROUND, and says on which
 # the file was. What fails is read from what is missing then: the other targets are still measured.
 set -euo pipefail
+# shellcheck source=/dev/null
+. ./killable.sh
 round=$1 folder=$2
 shift 2
 node=${SLURMD_NODENAME:-$(hostname -s)}
@@ -11,11 +13,11 @@ index=$(awk -v round="$round" -v node="$node" '$1 == round && $2 == node { print
 place=$folder/ost-$index result=ost-$index-$round
 file=$place/$round
 trap 'rm -f "$file"' EXIT
-trap 'exit 143' TERM INT
 # The folder's layout, not the file's: fio removes what is there before it writes.
-{
+measure() {
     mkdir -p "$place" &&
         lfs setstripe --stripe-count 1 --stripe-index "$index" "$place" &&
         fio --filename="$file" --output="$result.json" "$@" &&
         lfs getstripe --stripe-index "$file" > "$result.index"
-} 2> "$result.err" || true
+}
+killable measure "$@" 2> "$result.err" || true

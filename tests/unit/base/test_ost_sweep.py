@@ -8,6 +8,7 @@ from types import SimpleNamespace
 import pytest
 from reframe.core.exceptions import SanityError
 
+from reframe_checks.base.job_files import KILLABLE, source
 from reframe_checks.parsers import fio, lustre_targets
 from reframe_checks.parsers.ost_rounds import Turn
 from reframe_checks.storage.ost_sweep import OstSweep
@@ -28,8 +29,9 @@ REPLAYED = {
 @pytest.fixture
 def in_job(tmp_path):
     """Runs a script of the check as its job does, in a folder of its own."""
-    for source in SOURCES.glob("ost_*"):
-        (tmp_path / source.name).symlink_to(source)
+    for script in SOURCES.glob("ost_*"):
+        (tmp_path / script.name).symlink_to(script)
+    (tmp_path / KILLABLE).symlink_to(source(KILLABLE))
     programs = tmp_path / "bin"
     programs.mkdir()
     for name, text in REPLAYED.items():

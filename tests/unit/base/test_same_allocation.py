@@ -9,7 +9,7 @@ import subprocess
 import pytest
 
 from reframe_checks.base.hang_watch import ENDED_FILE
-from reframe_checks.base.job_files import FOLDER
+from reframe_checks.base.job_files import FOLDER, KILLABLE, source
 from reframe_checks.base.same_allocation import ANSWER_FILE, FIRST_FOLDER, MEASURED_FILE
 from tests.waiting import PATIENCE_S, until
 
@@ -25,6 +25,7 @@ echo figure > figures.json
 def job(tmp_path):
     """start(measure=…, hold_s=…, limit_s=…): the job as a process, in `tmp_path`."""
     started = []
+    (tmp_path / KILLABLE).symlink_to(source(KILLABLE))
 
     def start(measure=MEASURE, hold_s=30, limit_s=600):
         holding = f". {shlex.quote(str(FOLDER))}/hold_nodes.sh {hold_s} {limit_s} job.out job.err"

@@ -7,6 +7,7 @@ import subprocess
 
 import pytest
 
+from reframe_checks.base.job_files import KILLABLE, source
 from reframe_checks.parsers import stress_ng
 from reframe_checks.parsers.errors import ParseError
 
@@ -60,6 +61,7 @@ def test_a_stressor_that_was_killed_has_computed_nothing_wrong(recorded):
 
 @pytest.mark.skipif(not shutil.which("stress-ng"), reason="not provided here: stress-ng")
 def test_bits_that_flip_in_memory_are_seen(tmp_path):
+    (tmp_path / KILLABLE).symlink_to(source(KILLABLE))
     # 0.5 to 3 s, and up to 9 s on a busy machine: stress-ng gives up at the fifth wrong result.
     script = subprocess.Popen(
         ["bash", SCRIPT, "vm", "6", "32"], cwd=tmp_path, env=os.environ | {"SLURMD_NODENAME": "n1"}, text=True,

@@ -7,22 +7,25 @@
 export SLURM_KILL_BAD_EXIT=${SLURM_KILL_BAD_EXIT-1}
 if [[ ${KAPPA_MEASURES-} == "$SLURM_JOB_ID" || -n ${SLURM_ARRAY_TASK_ID-} ]]; then return 0; fi
 hold_s=$1 limit_s=$2 stdout=$3 stderr=$4
+# shellcheck source=/dev/null
+. ./killable.sh
 shell=("$BASH")
 if shopt -q login_shell; then shell+=(-l); fi
 measure() {
     KAPPA_MEASURES=$SLURM_JOB_ID "${shell[@]}" "$0" & measuring=$!
     status=0; wait "$measuring" || status=$?
     while kill -0 "$measuring" 2>/dev/null; do status=0; wait "$measuring" || status=$?; done
+    measuring=''
     if ! { read -r watch < kappa_watch; } 2>/dev/null; then return 0; fi
     if [[ $status == 0 || $ended ]]; then kill -TERM "$watch" 2>/dev/null; else kill -USR1 "$watch" 2>/dev/null; fi
     while kill -0 "$watch" 2>/dev/null; do sleep 0.05; done
     rm -f kappa_watch
 }
 rm -rf kappa_measured kappa_answer kappa_watch kappa_ended first_measurement
-ended='' said=''
+ended='' said='' measuring=''
 # Slurm ends a job by a signal to all of its processes, or to the script alone (`sbatch --signal=B:…`): the measurement
-# gets it and cleans up, and only then the script ends.
-trap 'ended=yes; kill "$measuring" 2>/dev/null || true' TERM INT
+# gets it and cleans up, for which what it waits for is ended, and only then the script ends.
+trap 'trap "" TERM INT; ended=yes; [[ -z $measuring ]] || end_script "$measuring"' TERM INT
 measure
 # A second measurement must fit into the time limit, which begins before the script does.
 if [[ $status == 0 && -z $ended ]] && (( hold_s > 0 && 5 * SECONDS / 2 + hold_s < limit_s )); then

@@ -15,5 +15,6 @@ exec {kept}< <(KAPPA_WATCH=yes SLURM_OVERLAP=1 on_each_node --input=none bash -c
     while [[ -d $2 ]]; do sleep 1; done' bash "$1" "$folder")
 keeper=$!
 trap 'on_each_node rm -rf "$folder"; wait "$keeper"' EXIT
-trap 'exit 143' TERM INT
+# As in storage_folder.sh.
+trap 'trap "" TERM INT; exit 143' TERM INT
 for ((node = 0; node < SLURM_JOB_NUM_NODES; node++)); do read -r _ <&"$kept" || break; done

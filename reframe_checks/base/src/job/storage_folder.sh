@@ -6,4 +6,5 @@
 find "$1" -maxdepth 1 -name 'kappa.*' -user "$(id -u)" -mmin +1440 -exec rm -rf {} + || true
 folder=$(mktemp -d "$1/kappa.XXXXXX")
 trap 'rm -rf "$folder"' EXIT
-trap 'exit 143' TERM INT
+# Once: Slurm may send it again, and the removal shall not end of it. hold_nodes.sh ends what the script waits for.
+trap 'trap "" TERM INT; exit 143' TERM INT
