@@ -11,6 +11,7 @@ source=$(realpath "$1") programs=$3
 mkdir -p "$2"
 folder=$(realpath "$2")
 shift 3
+options=("$@")
 checkout=$(realpath "$(dirname "$0")/../../..")
 store=${KAPPA_BUILDS:-${XDG_CACHE_HOME:-$HOME/.cache}/kappa/builds}
 cores=$(nproc)
@@ -20,7 +21,6 @@ IFS=, read -ra targets <<<"$programs"
 # Partitions, and tests, share a folder.
 exec 9>"$folder/lock"
 flock 9
-cmake -S "$source" -B "$folder" "$@"
 
 # Content of all that a compiler may read, wherever the checkout lies.
 sources() {
@@ -30,7 +30,7 @@ sources() {
 }
 # Compilers, flags, and the libraries that CMake found, with their sizes and times: a package may be updated in place.
 settings() {
-    uname -m
+    printf '%s\n' "$(uname -m)" "${options[@]}" "${CC-}" "${CXX-}" "${CFLAGS-}" "${CXXFLAGS-}" "${LDFLAGS-}"
     cat "$folder"/CMakeFiles/*/CMakeC*Compiler.cmake
     local cache
     cache=$(grep -v '^[#/]' "$folder/CMakeCache.txt" | grep -v '^$')
@@ -42,8 +42,9 @@ settings() {
             fi
         done
 }
-key=$({ sources; settings; } | sha256sum | cut -c1-64)
-kept=$store/$(basename "$source")-$key
+key_of_build() { { sources; settings; } | sha256sum | cut -c1-64; }
+
+missed() { awk '!/^CMAKE_/ && /-NOTFOUND$/ { found = 1 } END { exit !found }' "$folder/CMakeCache.txt"; }
 
 built() {
     local target
@@ -52,11 +53,19 @@ built() {
     done
 }
 
-if [[ $(cat "$folder/key" 2>/dev/null) == "$key" ]] && built "$folder"; then
+last=$(cat "$folder/key" 2>/dev/null || true)
+rm -f "$folder/key"
+# Configured anew where CMake missed something: it may be installed by now.
+if [[ -z $last || $last != "$(key_of_build)" ]] || missed; then
+    cmake -S "$source" -B "$folder" "${options[@]}"
+fi
+key=$(key_of_build)
+kept=$store/$(basename "$source")-$key
+if [[ $last == "$key" ]] && built "$folder"; then
     touch -c "$kept"
+    echo "$key" >"$folder/key"
     exit 0
 fi
-rm -f "$folder/key"
 if built "$kept"; then
     for target in "${targets[@]}"; do
         mkdir -p "$(dirname "$folder/$target")"
