@@ -223,7 +223,7 @@ class EnvironmentExtras(Struct, forbid_unknown_fields=True, frozen=True, kw_only
         str | None,
         _said(
             "where programs of this repository are built once, on the login node, in a folder for each; relative to "
-            "the repository",
+            "the repository. Another checkout takes them from `$KAPPA_BUILDS` (default: `~/.cache/kappa/builds`)",
             "EmtScaling, EmtCorrectness, PairSweep, NodeSweep",
         ),
     ] = None

@@ -49,10 +49,11 @@ class CMakeProgram(rfm.RunOnlyRegressionTest):
 
     @rfmb.sanity_function
     def program_is_there(self):
+        there = self.executable == self.program or shutil.which(self.command)
         return sn.all(
             [
-                sn.assert_eq(self.job.exitcode, 0, msg=f"{self.executable} failed: see the job's standard error"),
-                sn.assert_true(self.executable == self.program or shutil.which(self.command), msg="no program was built"),
+                sn.assert_eq(self.job.exitcode, 0, msg=f"{self.program}: see the job's standard error"),
+                sn.assert_true(there, msg=f"{self.program} was not built"),
             ]
         )
 

@@ -88,6 +88,7 @@ def test_transient_is_measured_again_on_the_same_nodes_and_not_blamed(suite):
     assert verdict["suspects"] == []
 
 
+@long
 def test_bandwidth_limit_is_a_slow_node_of_the_pair_sweep(suite):
     with limited(suite, "node3", "eth0"):
         status, verdict = suite.run("-n", "PairSweep", "-S", "PairSweep.seconds=0.5")
@@ -106,6 +107,7 @@ def test_bandwidth_limit_is_a_slow_node_of_a_sample_of_the_pairs(suite):
     assert "by a sample of its pairs" in line and "when it sends" in line
 
 
+@long
 def test_slow_adapter_of_one_node_is_named_and_nothing_else(suite):
     with limited(suite, "node3", "eth1"):
         status, verdict = suite.run("-n", "RailSweep", "-S", "RailSweep.mib=32")
@@ -127,6 +129,7 @@ def test_adapter_that_is_slow_on_all_nodes_blames_none(suite):
     assert failure["suspects"] == []
 
 
+@long
 def test_bandwidth_limit_to_one_node_is_a_slow_link(suite):
     limit = (
         "tc qdisc add dev eth0 root handle 1: htb default 1; "

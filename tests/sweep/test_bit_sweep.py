@@ -5,6 +5,7 @@ import pytest
 from reframe_checks.localise.bits import golden_bits, judge
 from reframe_checks.parsers import bit_sweep
 from tests.planted_bits import planted_bits
+from tests.tiers import few_or_many
 
 SHORT = ["--seconds=0", "--mib-per-core=16"]
 
@@ -41,7 +42,8 @@ def test_two_ranks_on_a_node_are_refused(program, tmp_path):
     assert "node0 has several ranks" in done.stderr
 
 
-def test_a_flipped_bit_names_its_core(program, tmp_path):
-    outcomes = list(planted_bits(program.folder / "bit_sweep_planted", 30, 1, tmp_path))
-    assert len(outcomes) == 30
+@few_or_many("trials", 8, 30)
+def test_a_flipped_bit_names_its_core(program, tmp_path, trials):
+    outcomes = list(planted_bits(program.folder / "bit_sweep_planted", trials, 1, tmp_path))
+    assert len(outcomes) == trials
     assert all(seen and named for _, seen, named in outcomes), outcomes

@@ -13,7 +13,7 @@ folder=$(realpath "$2")
 shift 3
 options=("$@")
 checkout=$(realpath "$(dirname "$0")/../../..")
-store=${KAPPA_BUILDS:-${XDG_CACHE_HOME:-$HOME/.cache}/kappa/builds}
+store=${KAPPA_BUILDS:-${XDG_CACHE_HOME:-${HOME:-$folder}/.cache}/kappa/builds}
 cores=$(nproc)
 jobs=${KAPPA_BUILD_JOBS:-$((cores < 8 ? cores : 8))}
 IFS=, read -ra targets <<<"$programs"

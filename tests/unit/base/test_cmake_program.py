@@ -1,12 +1,13 @@
 """Programs are built by the compilers that their environment names."""
 
+import shlex
 import subprocess
 from types import SimpleNamespace
 
 import pytest
 
 from kappa.ground.folders import SUITE
-from reframe_checks.base.cmake_program import CMakeProgram
+from reframe_checks.base.cmake_program import CMakeProgram, build_command
 
 
 @pytest.mark.parametrize(
@@ -18,12 +19,14 @@ from reframe_checks.base.cmake_program import CMakeProgram
     ],
 )
 def test_the_compilers_of_an_environment(stated, named):
-    environment = SimpleNamespace(name="here", features=[], extras={"build_dir": "/built", **stated})
+    extras = {"build_dir": "/built folder", **stated}
+    environment = SimpleNamespace(name="here", features=[], extras=extras)
     check = SimpleNamespace(installed="", program="emt", source="/src", cmake_options=[], current_environ=environment)
     CMakeProgram.command_line(check)
-    configure = check.prerun_cmds[1].split()
-    assert [word for word in configure if "COMPILER" in word] == named
-    assert check.command == "/built/emt/emt"
+    words = shlex.split(" ".join([check.executable, *check.executable_opts]))
+    assert words == build_command(check, extras)
+    assert [word for word in words if "COMPILER" in word] == named
+    assert check.command == "/built folder/emt/emt"
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,99 @@
+"""A build is kept by its content, for every checkout: what changes a program builds it anew, nothing else does."""
+
+import os
+import pathlib
+import subprocess
+
+import pytest
+
+from reframe_checks.base.cmake_program import KEPT_BUILD
+from tests.programs import BUILDS, REPOSITORY
+
+CMAKE = """\
+cmake_minimum_required(VERSION 3.20)
+project(tool C)
+add_executable(tool tool.c)
+"""
+
+
+@pytest.fixture
+def project(tmp_path):
+    folder = tmp_path / "tool"
+    folder.mkdir()
+    (folder / "CMakeLists.txt").write_text(CMAKE)
+    (folder / "tool.c").write_text("int main(void) { return 3; }\n")
+    return folder
+
+
+@pytest.fixture
+def build(tmp_path, project):
+    """``build(folder, *options)``: the exit status of the program that was built there, and what was said of it."""
+
+    def run(folder, *options, **variables):
+        environment = os.environ | {"KAPPA_BUILDS": str(tmp_path / "kept")} | variables
+        command = ["bash", KEPT_BUILD, project, tmp_path / folder, "tool", *options]
+        done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stderr
+        return subprocess.run([tmp_path / folder / "tool"], check=False).returncode, done.stdout + done.stderr
+
+    return run
+
+
+def kept(tmp_path):
+    return sorted(path.name for path in (tmp_path / "kept").iterdir())
+
+
+def test_another_checkout_takes_what_was_built(build, tmp_path):
+    assert "taken from" not in build("first")[1]
+    assert (kept(tmp_path), "taken from" in build("second")[1]) == (kept(tmp_path), True)
+    assert len(kept(tmp_path)) == 1
+
+
+def test_the_same_folder_builds_and_configures_nothing_again(build):
+    build("first")
+    assert build("first") == (3, "")
+
+
+@pytest.mark.parametrize("options", [("-DCMAKE_C_FLAGS=-DOTHER",), ("-DCMAKE_BUILD_TYPE=Debug",)])
+def test_other_flags_are_another_build(build, tmp_path, options):
+    build("first")
+    assert "taken from" not in build("second", *options)[1]
+    assert len(kept(tmp_path)) == 2
+
+
+def test_other_sources_are_another_build_and_the_old_ones_the_old(build, project):
+    build("first")
+    old, source = (project / "tool.c").read_text(), project / "tool.c"
+    source.write_text(old.replace("3", "4"))
+    assert build("first")[0] == 4
+    stat = source.stat()
+    source.write_text(old)
+    # As `cp --preserve` and some clocks do: older than the objects of the other sources.
+    os.utime(source, (stat.st_atime - 3600, stat.st_mtime - 3600))
+    assert build("first")[0] == 3
+
+
+def test_the_least_recently_used_build_makes_room(build, tmp_path):
+    build("first")
+    (first,) = kept(tmp_path)
+    assert build("second", "-DCMAKE_C_FLAGS=-DOTHER", KAPPA_BUILDS_MIB="0")[0] == 3
+    assert len(kept(tmp_path)) == 1
+    assert first not in kept(tmp_path)
+
+
+def test_a_cache_that_cannot_be_written_costs_nothing(build, tmp_path):
+    (tmp_path / "kept").write_text("no folder")
+    status, said = build("first")
+    assert (status, "this build is not kept" in said) == (3, True)
+
+
+def test_all_that_a_compiler_read_counts(pytestconfig):
+    """What compilers read of this repository for the tests' programs is what ``kept_build.sh`` reads."""
+    for name, one in BUILDS.items():
+        folder = REPOSITORY / ".kappa/build/tests" / name
+        roots = [REPOSITORY / one.source, REPOSITORY / "reframe_checks/base/src/sweep"]
+        for file in folder.rglob("*.o.d"):
+            words = file.read_text().replace("\\\n", " ").split()[1:]
+            read = {pathlib.Path(os.path.normpath(folder / word)) for word in words}
+            ours = {path for path in read if REPOSITORY in path.parents and ".kappa" not in path.parts}
+            assert all(any(root in path.parents for root in roots) for path in ours), (name, ours)
