@@ -26,7 +26,7 @@ programs: setup-tests site-programs ## build all programs that `validate` and `t
 	@.venv/bin/python -m tests.programs
 
 # Three workers on two cores: the tests on a cluster mostly wait for Slurm. Two for the long ones, which also look for hangs.
-PYTEST = .venv/bin/pytest -n 4 --durations=30 --durations-min=5 $(PYTEST_OPTIONS)
+PYTEST = .venv/bin/pytest -n 3 --durations=30 --durations-min=5 $(PYTEST_OPTIONS)
 
 validate-simulated: .venv/simulated.stamp ## run the checks on simulated fabrics, without Slurm: under 5 minutes; MODE=full runs all fabrics
 	$(SITE)/install-packages --simulated
