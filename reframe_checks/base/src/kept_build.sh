@@ -25,8 +25,7 @@ flock 9
 # Content of all that a compiler may read, wherever the checkout lies.
 sources() {
     (cd "$source" && find -L . -type f ! -name '*.md' ! -name '*.py' ! -name '*.json' -print0 | sort -z | xargs -0 sha256sum)
-    (cd "$checkout/reframe_checks/base/src/sweep" && find -L . -type f -print0 | sort -z | xargs -0 sha256sum)
-    sha256sum <"$checkout/emt_app/cxx20.cmake"
+    (cd "$checkout" && find -L reframe_checks/base/src/sweep emt_app/cxx20.cmake -type f -print0 | sort -z | xargs -0 sha256sum)
 }
 # Compilers, flags, and the libraries that CMake found, with their sizes and times: a package may be updated in place.
 settings() {
@@ -42,7 +41,8 @@ settings() {
             fi
         done
 }
-key_of_build() { { sources; settings; } | sha256sum | cut -c1-64; }
+contents() { sources; settings; }
+key_of_build() { contents | sha256sum | cut -c1-64; }
 
 missed() { awk '!/^CMAKE_/ && /-NOTFOUND$/ { found = 1 } END { exit !found }' "$folder/CMakeCache.txt"; }
 
@@ -79,9 +79,27 @@ if built "$kept"; then
     exit 0
 fi
 
-# Objects of other sources may be older than a program that was taken: link anew.
+# Make compares times. Of a package or a copy, changed files may be older than the objects here, and the program that would
+# be kept under this key would be another one. `made_of` is what the objects were made of.
+outdated() {
+    local name path
+    [[ -f $folder/made_of ]] || return 0
+    while read -r _ name; do
+        path=$source/$name
+        [[ -f $path ]] || path=$checkout/$name
+        [[ -f $path && $path -nt $folder/made_of ]] || return 0
+    done < <(comm -13 <(sort "$folder/made_of") <(contents | sort))
+    return 1
+}
+anew=()
+if outdated; then anew=(--clean-first); fi
+contents >"$folder/made_of.new"
+rm -f "$folder/made_of"
+# A program that was taken may be newer than the objects.
 for target in "${targets[@]}"; do rm -f "$folder/$target"; done
-cmake --build "$folder" --parallel "$jobs" --target "${targets[@]##*/}"
+cmake --build "$folder" --parallel "$jobs" "${anew[@]}" --target "${targets[@]##*/}"
+mv "$folder/made_of.new" "$folder/made_of"
+touch "$folder/made_of"
 echo "$key" >"$folder/key"
 
 # A cache that cannot be written costs the next checkout a build, and this one nothing.

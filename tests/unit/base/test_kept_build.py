@@ -61,16 +61,26 @@ def test_other_flags_are_another_build(build, tmp_path, options):
     assert len(kept(tmp_path)) == 2
 
 
-def test_other_sources_are_another_build_and_the_old_ones_the_old(build, project):
+@pytest.mark.parametrize("cache", ["kept", "another"])
+def test_other_sources_are_another_build_and_the_old_ones_the_old(build, project, tmp_path, cache):
+    """Also where files have the times of a package or a copy, older than the objects of other sources."""
     build("first")
-    old, source = (project / "tool.c").read_text(), project / "tool.c"
+    source = project / "tool.c"
+    old, stat = source.read_text(), source.stat()
     source.write_text(old.replace("3", "4"))
     assert build("first")[0] == 4
-    stat = source.stat()
     source.write_text(old)
-    # As `cp --preserve` and some clocks do: older than the objects of the other sources.
     os.utime(source, (stat.st_atime - 3600, stat.st_mtime - 3600))
-    assert build("first")[0] == 3
+    assert build("first", KAPPA_BUILDS=str(tmp_path / cache))[0] == 3
+
+
+def test_an_edit_compiles_what_it_changed(build, project):
+    (project / "CMakeLists.txt").write_text(CMAKE.replace("tool.c)", "tool.c other.c)"))
+    (project / "other.c").write_text("int other(void) { return 0; }\n")
+    build("first")
+    (project / "tool.c").write_text("int main(void) { return 5; }\n")
+    status, said = build("first")
+    assert (status, "tool.c.o" in said, "other.c.o" in said) == (5, True, False)
 
 
 def test_the_least_recently_used_build_makes_room(build, tmp_path):
