@@ -3,6 +3,8 @@
 import pytest
 from xdist.scheduler import LoadScopeScheduling
 
+from tests.repeating import Repeats, defer
+
 # What these tests share is made once: a cluster, a build, a dry run. It takes minutes, and is begun first.
 ONE_CLUSTER = ("acceptance", "confirm", "faults", "nightly", "quarantine", "suite_loads")
 TOGETHER = {f"tests/integration/test_{name}.py": "cluster" for name in ONE_CLUSTER} | {
@@ -35,8 +37,16 @@ def pytest_collection_modifyitems(items):
         item.user_properties += [("nodeid", item.nodeid), ("tier", tier)]
 
 
-@pytest.hookimpl(tryfirst=True)
+def pytest_configure(config):
+    if not hasattr(config, "workerinput"):
+        config.pluginmanager.register(Repeats())
+
+
+@pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(item, call):
     """Into the JUnit file, which has the exception's message only."""
     if call.excinfo is not None:
         item.user_properties.append(("exception", call.excinfo.typename))
+    report = yield
+    defer(item, call, report)
+    return report

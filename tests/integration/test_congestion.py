@@ -5,10 +5,12 @@ It takes a minute and a half.
 
 import contextlib
 import json
+import statistics
 
 import pytest
 
 from reframe_checks.parsers.congestion import CONTROL
+from tests.repeating import timing
 
 pytestmark = pytest.mark.long
 
@@ -47,13 +49,14 @@ def impacts(suite, uplink_mbit):
     return found
 
 
-def above_control(found):
-    """Loads beside which the victims' bandwidth suffers in each round more than in any beside the control."""
-    control = max(found[CONTROL, "bandwidth"])
-    return {load for load, pattern in found if pattern == "bandwidth" and min(found[load, pattern]) > control}
+def congestion(found):
+    """The bandwidth's impact beside the middle one of the loads over that beside the control."""
+    bandwidth = {load: statistics.median(found[load, pattern]) for load, pattern in found if pattern == "bandwidth"}
+    control = bandwidth.pop(CONTROL)
+    return statistics.median(bandwidth.values()) / control
 
 
+@timing("whatever else the machine does looks like congestion, or hides it")
 def test_tapered_uplinks_are_congested_and_full_ones_are_not(suite):
-    # Whatever else the machine does may look like congestion, or hide it, for a while.
-    assert any(not above_control(impacts(suite, 2 * NODE_MBIT)) for _ in range(3))
-    assert any("all-to-all" in above_control(impacts(suite, NODE_MBIT // 4)) for _ in range(3))
+    # Measured: 0.7 and 1.9.
+    assert congestion(impacts(suite, 2 * NODE_MBIT)) < 1.3 < congestion(impacts(suite, NODE_MBIT // 4))

@@ -11,12 +11,14 @@ from kappa.ground.node_lists import folded
 from tests.fault_campaign.cluster import Cluster
 from tests.fault_campaign.control_group import disk_limit
 from tests.fault_campaign.control_group import limited as limited_processes
+from tests.repeating import timing
 from tests.tiers import long
 from tests.waiting import PATIENCE_S, until
 
 from .conftest import KAPPA, REPOSITORY, SITE
 
 FAIL, INCOMPLETE = 1, 2
+SLOWED = "whatever runs beside it slows a node that has no fault"
 
 
 def reasons(verdict):
@@ -45,18 +47,12 @@ def limited(suite, place, *devices):
         yield
 
 
-@long
-def test_smoke_run_of_a_healthy_cluster_passes(suite):
-    status, verdict = suite.run("--mode=smoke")
-    assert status == 0, verdict
-    assert verdict["verdict"] == "PASS"
-
-
 def named_first(verdict, count):
     """The strongest suspects. Another may follow: nothing is measured again here, and a busy machine slows any node."""
     return {suspect["node"] for suspect in verdict["suspects"][:count]}
 
 
+@timing(SLOWED)
 def test_bandwidth_limit_on_one_link_names_the_node(suite):
     with limited(suite, "node2", "eth0"):
         status, verdict = suite.run(
@@ -69,6 +65,7 @@ def test_bandwidth_limit_on_one_link_names_the_node(suite):
 
 
 @long
+@timing("the second measurement has to be within bounds")
 def test_transient_is_measured_again_on_the_same_nodes_and_not_blamed(suite):
     """By another job, where the first one is not held."""
     pattern = "runs/*-smoke/run-report.json"
@@ -89,6 +86,7 @@ def test_transient_is_measured_again_on_the_same_nodes_and_not_blamed(suite):
 
 
 @long
+@timing(SLOWED)
 def test_bandwidth_limit_is_a_slow_node_of_the_pair_sweep(suite):
     with limited(suite, "node3", "eth0"):
         status, verdict = suite.run("-n", "PairSweep", "-S", "PairSweep.seconds=0.5")
@@ -98,16 +96,7 @@ def test_bandwidth_limit_is_a_slow_node_of_the_pair_sweep(suite):
 
 
 @long
-def test_bandwidth_limit_is_a_slow_node_of_a_sample_of_the_pairs(suite):
-    with limited(suite, "node3", "eth0"):
-        status, verdict = suite.run("-n", "PairSweep", "-S", "PairSweep.seconds=0.5", "-S", "PairSweep.sample_above=2")
-    assert status == FAIL
-    assert named_first(verdict, 1) == {"node3"}
-    line = failure_of(verdict, "PairSweep")["operator_line"]
-    assert "by a sample of its pairs" in line and "when it sends" in line
-
-
-@long
+@timing(SLOWED)
 def test_slow_adapter_of_one_node_is_named_and_nothing_else(suite):
     with limited(suite, "node3", "eth1"):
         status, verdict = suite.run("-n", "RailSweep", "-S", "RailSweep.mib=32")
@@ -118,6 +107,7 @@ def test_slow_adapter_of_one_node_is_named_and_nothing_else(suite):
 
 
 @long
+@timing(SLOWED)
 def test_adapter_that_is_slow_on_all_nodes_blames_none(suite):
     with contextlib.ExitStack() as faults:
         for number in range(1, 5):
@@ -130,22 +120,7 @@ def test_adapter_that_is_slow_on_all_nodes_blames_none(suite):
 
 
 @long
-def test_bandwidth_limit_to_one_node_is_a_slow_link(suite):
-    limit = (
-        "tc qdisc add dev eth0 root handle 1: htb default 1; "
-        "tc class add dev eth0 parent 1: classid 1:1 htb rate 10gbit; "
-        "tc class add dev eth0 parent 1: classid 1:2 htb rate 200mbit burst 70000; "
-        "tc filter add dev eth0 parent 1: protocol ip u32 "
-        "match ip dst $(getent hosts node4 | cut -d' ' -f1)/32 flowid 1:2"
-    )
-    with fault(suite, "node2", limit, "tc qdisc del dev eth0 root"):
-        status, verdict = suite.run("-n", "PairSweep", "-S", "PairSweep.seconds=0.5")
-    assert status == FAIL
-    assert "link node2-node4: bandwidth" in failure_of(verdict, "PairSweep")["operator_line"]
-    assert named_first(verdict, 2) == {"node2", "node4"}
-
-
-@long
+@timing(SLOWED)
 def test_bandwidth_limit_on_both_nodes_of_a_switch_names_the_switch(suite):
     with limited(suite, "node3", "eth0"), limited(suite, "node4", "eth0"):
         status, verdict = suite.run("-n", "PairSweep", "-S", "PairSweep.seconds=0.5")
@@ -155,6 +130,7 @@ def test_bandwidth_limit_on_both_nodes_of_a_switch_names_the_switch(suite):
 
 
 @long
+@timing(SLOWED)
 def test_slow_uplink_is_seen_across_the_switches_and_blamed_on_no_node(suite):
     with limited(suite, "login", "up-switch2", "down-switch2"):
         status, verdict = suite.run("-n", "PairSweep", "-S", "PairSweep.seconds=0.5")

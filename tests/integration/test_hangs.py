@@ -13,12 +13,14 @@ from reframe_checks.base import job_files
 from tests.fault_campaign.cluster import Cluster
 from tests.fault_campaign.faults import replaced
 from tests.mpi_environment import MPI_ENVIRONMENT
+from tests.repeating import timing
 from tests.tiers import long
 from tests.waiting import PATIENCE_S, until
 
 from .conftest import KAPPA
 
 FAIL = 1
+LATE = "the watch waits 8 to 15 s for a node, and may name one that is late"
 # Each pair takes seconds, so that there is a measurement to stop.
 SLOWLY = ("-S", "PairSweep.round_trips=1000000", "-S", "PairSweep.seconds=1")
 
@@ -78,6 +80,7 @@ def test_a_stopped_rank_is_named_and_the_other_nodes_are_measured(suite):
 
 
 @long
+@timing(LATE)
 @pytest.mark.parametrize("node", ["node1", "node4"])
 def test_a_node_that_dies_in_a_job_is_named_also_the_first_one(suite, node):
     cluster = Cluster(suite.state, suite.results)
@@ -121,6 +124,7 @@ def test_mpi_is_tried_beside_a_measurement(suite, launcher, options):
 
 
 @long
+@timing(LATE)
 def test_an_mpi_that_does_not_start_is_named(suite):
     cluster = Cluster(suite.state, suite.results)
     with replaced(cluster, "node2", "/etc/openmpi/openmpi-mca-params.conf", 'mkfifo "$fake"'):

@@ -148,7 +148,7 @@ def test_a_night_drains_it_and_the_next_gives_it_back(suite, operator):
         assert operator.state("node2")[0] == "drained"
         _, said = operator.kappa(*night, *QUICK)
         assert "node2: given back, it passed its test" in said and "no longer suspect: node2" in said, said
-    assert operator.state("node2") == ("idle", "none")
+    until(lambda: operator.state("node2") == ("idle", "none"), "the node is idle again")
     assert "given back, it passed its test" in (operator.results / "nightly/index.html").read_text()
 
 

@@ -1,5 +1,6 @@
 """The last 60 lines of a run say which tests failed, what each step took, and how many passed."""
 
+import os
 import subprocess
 import sys
 
@@ -42,7 +43,8 @@ def results(tmp_path):
                 file.write(text)
         command = [sys.executable, "-m", "pytest", "-c", "/dev/null", "--rootdir", tmp_path, "-p", "no:cacheprovider",
                    "-o", "junit_family=xunit1", "--junitxml", tmp_path / "results.xml", *options, folder]  # fmt: skip
-        subprocess.run(command, cwd=tmp_path, capture_output=True, check=False)
+        environment = {**os.environ, "PYTHONPATH": str(REPOSITORY)}
+        subprocess.run(command, cwd=tmp_path, capture_output=True, env=environment, check=False)
         return tmp_path / "results.xml"
 
     return run
