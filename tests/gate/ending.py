@@ -12,12 +12,18 @@ LINES, GROUPS, GROUP_LINES, LOG_LINES, CHARACTERS = 60, 5, 8, 25, 160
 def ending(steps: Sequence[Step], outcomes: Sequence[Outcome]) -> list[str]:
     """Return at most ``LINES`` lines; ``outcomes`` are those of the first of the ``steps``."""
     failed = [outcome for outcome in outcomes if not outcome.passed]
-    lines = [*_table(steps, outcomes), ""]
+    lines = [*_table(steps, outcomes), "", *_repeated(outcomes)]
     lines += [f"{_how(outcome)}: {outcome.log}" for outcome in failed]
     counts = sum((read(one.step.results).counts for one in outcomes if one.step.results), Counter[str]())
     verdict = "failed" if failed else "passed"
     lines.append(f"{', '.join(f'{counts[what]} {what}' for what in OUTCOMES)}: {verdict}")
     return [*_details(failed, LINES - len(lines)), *lines]
+
+
+def _repeated(outcomes: Sequence[Outcome]) -> list[str]:
+    """What ``tests.repeating`` says of tests that it has run again."""
+    said = (line for one in outcomes if one.step.results for line in one.log.read_text("utf-8", "replace").splitlines())
+    return [line[:CHARACTERS] for line in said if line.startswith("REPEATED ")][:GROUPS]
 
 
 def _how(outcome: Outcome) -> str:

@@ -123,3 +123,10 @@ def test_a_green_run_ends_with_the_same_table_in_a_few_lines(tmp_path):
     lines = ending([busy.step], [busy])
     assert len(lines) == 4 and "passed: INCOMPLETE, because this machine was busy" in lines[1]
     assert lines[-1] == "0 passed, 0 failed, 0 errors, 0 skipped: passed"
+
+
+def test_what_was_repeated_is_told_also_of_a_green_run(tmp_path):
+    said = "REPEATED 1 of 3: tests/test_it.py::test_it: loops beside it: AssertionError"
+    (tmp_path / "test.log").write_text(f"{said}\n100 passed\n")
+    passed = outcome(tmp_path, "test", results=tmp_path / "none.xml")
+    assert said in ending([passed.step], [passed])
