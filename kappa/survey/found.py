@@ -1,14 +1,17 @@
 """What was found of a cluster: typed, so that it can be kept beside the site and held against the next look."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from shlex import quote
 from typing import Any, NamedTuple
 
 from msgspec import Struct, json, structs
 
 from kappa.ground.node_lists import folded
 from kappa.survey import cpus
+from kappa.survey.disks import UnmountedDisk, unmounted_disks
 from kappa.survey.kinds import Part
 from kappa.survey.memory_channels import memory_gb_per_s
+from kappa.survey.mpi_libraries import FurtherMpi, further_mpi
 from kappa.survey.probe import Adapter, Probe
 from kappa.survey.slurm import CONFIG, MPI_TYPES, NODES, PARTITIONS, TOPOLOGY, SlurmPartition, Switch, keeps_accounting
 from kappa.survey.storage import FileSystem, file_systems
@@ -55,6 +58,11 @@ class Told(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """What it counts on the node, by type of object; empty where it is not there."""
     memory_gb_per_s: float | None = None
     """Of all channels at the highest speed that the maker states."""
+    limits: dict[str, str] = {}
+    """Limits of a job besides ``memlock``, by the probe's names; a hard one (``_hard``) where it is another."""
+    unmounted_disks: list[UnmountedDisk] = []
+    further_mpi: list[FurtherMpi] = []
+    """MPI libraries beside the one on PATH and those of modules."""
 
 
 class FoundPart(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -122,6 +130,8 @@ class Fact(NamedTuple):
     source: str
 
 
+# Lists of a node's things, and what each is called by.
+_NAMED_BY = {"file_systems": "point", "unmounted_disks": "name", "further_mpi": "place"}
 _OF_PARTITION = ("slurm_partition", "whole", "most_nodes", "longest_s")
 _BUILDERS = ("cmake", "c++", "mpicxx")
 _HEADERS = ("nlohmann/json.hpp", "CLI/CLI.hpp", "Eigen/Dense")
@@ -158,7 +168,20 @@ def told(probes: Sequence[Probe], login: Probe | None) -> Told:
         modules=[name for name in node.modules if all(name in one.modules for one in probes)],
         hwloc=dict(node.hwloc),
         memory_gb_per_s=memory_gb_per_s(node),
+        limits=_limits(node.limits),
+        unmounted_disks=unmounted_disks(node),
+        further_mpi=further_mpi(node),
     )
+
+
+def _limits(limits: Mapping[str, str]) -> dict[str, str]:
+    return {
+        name: said
+        for name, said in limits.items()
+        if said
+        and name != "memlock"
+        and not (name.endswith("_hard") and said == limits.get(name.removesuffix("_hard")))
+    }
 
 
 def _link(rdma: Sequence[Adapter], wired: float) -> str:
@@ -250,9 +273,9 @@ def _facts_told(title: str, told: Told) -> Iterator[tuple[str, str, str]]:
     for name in (field.name for field in structs.fields(Told) if field.name != "by"):
         value = getattr(told, name)
         inside: dict[str, object] = {}
-        if name == "file_systems":
-            inside = {one.point: structs.asdict(one) for one in value}
-        elif name in ("programs", "versions"):
+        if name in _NAMED_BY:
+            inside = {quote(getattr(one, _NAMED_BY[name])): structs.asdict(one) for one in value}
+        elif name in ("programs", "versions", "limits"):
             inside = value
         else:
             yield f"{title}.{name}", _shown(structs.asdict(value) if isinstance(value, Struct) else value), source

@@ -1,6 +1,7 @@
 """A partition of ``site.yaml``, made from what was found of its nodes."""
 
 from collections.abc import Iterator
+from shlex import quote
 from typing import Any
 
 from kappa.survey.features import (
@@ -13,6 +14,7 @@ from kappa.survey.features import (
     whole_gpus,
 )
 from kappa.survey.found import FoundPart, Survey, Told
+from kappa.survey.limits import too_small
 from kappa.survey.lines import Line, ask
 from kappa.survey.mpi import mpi_of
 from kappa.survey.slurm import CHECKS_ASK_S, NODES, PARTITIONS, TOPOLOGY, UNSTATED_MEMORY_MIB, max_time
@@ -72,6 +74,10 @@ def partition_lines(title: str, part: FoundPart, survey: Survey) -> Iterator[Lin
     yield from _gpus(title, part, probe)
     yield from _network(part, probe)
     yield from _storage(title, part, probe)
+    yield from (Line(2, f"# Too small: {limit}", probe) for limit in too_small(part))
+    for mpi in told.further_mpi if told else ():
+        yield Line(2, f"# Not on PATH: {mpi.library} {mpi.version or 'of unknown version'}: {quote(mpi.place)}",
+                   f"{probe}: {mpi.source}")  # fmt: skip
 
 
 def _cpus(part: FoundPart, probe: str) -> Iterator[Line]:
@@ -184,3 +190,6 @@ def _storage(title: str, part: FoundPart, probe: str) -> Iterator[Line]:
     left = [one for one in part.told.file_systems if one not in chosen.values()] if part.told else []
     for one in left:
         yield Line(2, f"# Not measured: {one.kind} at {one.point}; another has its place.", probe)
+    for disk in part.told.unmounted_disks if part.told else ():
+        yield Line(2, f"# Not mounted: {disk.name}, {disk.words}; a storage target once it is mounted.",
+                   f"{probe}: /sys/block")  # fmt: skip

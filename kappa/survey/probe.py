@@ -12,6 +12,8 @@ _LABEL = re.compile(r"^ *(\d+): ?(.*)$")
 _SECTION = re.compile(r"^## (\w+)$")
 # `gcc/12.2(default)`, no folder of modules and no heading.
 _MODULE = re.compile(r"([\w.+-]+(?:/[\w.+-]+)*)(?:\(\w+\))?")
+# The kernel's, whatever the disk's own are.
+_SECTOR_BYTES = 512
 _OCTAL = re.compile(r"\\([0-7]{3})")
 
 
@@ -69,6 +71,30 @@ class Striping(NamedTuple):
     osts: int
 
 
+class BlockDevice(NamedTuple):
+    """A disk, or a partition as ``sda/sda1``, by the kernel's numbers; ``number`` as ``major:minor``.
+
+    ``busy``: LVM, RAID, multipath or swap uses it. ``content``: the file system or volume on it by udev.
+    """
+
+    name: str
+    number: str
+    size_bytes: int
+    rotational: bool
+    removable: bool
+    busy: bool
+    content: str
+    model: str
+
+
+class MpiPlace(NamedTuple):
+    """An MPI library in a usual place: ``source`` is how it was found, ``said`` what its own files say of it."""
+
+    source: str
+    said: str
+    place: str
+
+
 class Probe(NamedTuple):
     """``folders``: those that the user may write to, each with what identifies it on this kernel, DEVICE:INODE.
 
@@ -96,6 +122,8 @@ class Probe(NamedTuple):
     headers: tuple[str, ...]
     modules: tuple[str, ...] = ()
     hwloc: Mapping[str, int] = {}
+    devices: tuple[BlockDevice, ...] = ()
+    mpi_places: tuple[MpiPlace, ...] = ()
 
 
 def script() -> str:
@@ -148,6 +176,8 @@ def parse(text: str) -> Probe:
         tuple(said for name, said in _named(sections["versions"]) if name == "header"),
         tuple(match[1] for line in sections.get("modules", ()) if (match := _MODULE.fullmatch(line.strip()))),
         {key: int(said) for key, said in _pairs(sections.get("hwloc", ())).items() if said.isdecimal()},
+        tuple(device for line in sections.get("disks", ()) if (device := _device(line))),
+        tuple(MpiPlace(*words) for line in sections.get("mpi", ()) if len(words := line.split("|", 2)) == 3),
     )
 
 
@@ -217,6 +247,15 @@ def _interface(line: str) -> Interface | None:
     name, state, speed, kind = words
     # Mbit/s; -1 of an interface without a link.
     return Interface(name, state == "up", int(speed) / 1000 if speed.isdecimal() else 0.0, kind == "virtual")
+
+
+def _device(line: str) -> BlockDevice | None:
+    words = line.split("|", 7)
+    if len(words) != 8 or not words[2].isdecimal():
+        return None
+    name, number, sectors, rotational, removable, busy, content, model = words
+    size = int(sectors) * _SECTOR_BYTES
+    return BlockDevice(name, number, size, rotational == "1", removable == "1", bool(busy), content, model.strip())
 
 
 def _mount(line: str) -> Mount | None:

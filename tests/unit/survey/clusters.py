@@ -154,3 +154,20 @@ class Recorded(Cluster):
 
 def surveyed(cluster, path=(), access=()):
     return survey(cluster, path, access, lambda _: None)
+
+
+def with_sections(text, **sections):
+    """The output of a probe with more lines: those of a section that is there already go before its own."""
+    for name, lines in sections.items():
+        there, more = f"## {name}\n", "\n".join(lines)
+        text = (
+            text.replace(there, f"{there}{more}\n")
+            if there in text
+            else text.replace("## end", f"{there}{more}\n## end")
+        )
+    return text
+
+
+def part_of(text):
+    """What is found of a partition of one node, of 2 sockets with 32 cores each, that tells ``text``."""
+    return surveyed(Cluster(node("n1"), partition("batch", "n1"), {"batch": text})).parts["batch"]

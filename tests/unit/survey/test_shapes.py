@@ -2,7 +2,6 @@
 
 import datetime
 import pathlib
-import subprocess
 
 import msgspec
 import pytest
@@ -10,10 +9,10 @@ import yaml
 from msgspec import structs
 
 from kappa.sites.expected import load_site
-from kappa.survey.found import Survey, Told, changes, facts, kept
+from kappa.survey.found import Survey, changes, facts, kept
 from kappa.survey.memory_channels import memory_gb_per_s
 from kappa.survey.mpi import mpi_of
-from kappa.survey.probe import parse, script
+from kappa.survey.probe import parse
 from kappa.survey.records import SurveyError
 from kappa.survey.site_files import SETTINGS, asked, site_files
 from kappa.survey.slurm import (
@@ -156,13 +155,6 @@ def test_a_partition_for_short_jobs_has_checks_ask_for_no_more(loaded, limit, wr
     assert partitions_of(loaded(found))["batch"].max_time == written
     line = f"    max_time: {written}  # scontrol --oneliner show partition: MaxTime"
     assert (line in site_files("made", found, DAY)["site.yaml"]) == bool(written)
-
-
-def test_every_limit_that_a_node_tells_is_shown():
-    section = script().partition("section limits\n")[2].partition("\nsection ")[0]
-    said = subprocess.run(["bash", "-c", section], capture_output=True, text=True, check=True).stdout.splitlines()
-    names = {line.partition("=")[0] for line in said}
-    assert names and names <= {*Told.__struct_fields__}
 
 
 def test_what_was_found_before_limits_and_sacct_were_asked_for_is_read():
@@ -381,9 +373,10 @@ def test_an_mpi_library_without_a_prefix_of_its_own_is_left_to_spack():
 def test_what_an_older_version_found_is_read():
     now = msgspec.json.decode(kept(surveyed(Recorded())))
     for part in now["parts"].values():
-        del part["told"]["modules"], part["told"]["memory_gb_per_s"]
+        for name in ("modules", "memory_gb_per_s", "limits", "unmounted_disks", "further_mpi"):
+            del part["told"][name]
     before = msgspec.convert(now, Survey).parts["cpu"].told
-    assert (before.modules, before.memory_gb_per_s) == ([], None)
+    assert (before.modules, before.memory_gb_per_s, before.limits) == ([], None, {})
 
 
 def test_what_memory_channels_carry_is_among_the_facts_and_in_the_references(loaded):
