@@ -1,6 +1,7 @@
 """The CPUs of a node as ``site.yaml`` has them, and what one core can do by its maker's word."""
 
-from collections.abc import Callable, Sequence
+import itertools
+from collections.abc import Callable, Collection, Sequence
 from typing import Any
 
 from kappa.survey.probe import Cpu, Probe
@@ -27,6 +28,23 @@ def cores_or_processor(cpus: Sequence[Cpu]) -> tuple[str, dict[str, Any]]:
         "num_cpus_per_socket": len(cpus) // len(sockets),
         "topology": masks,
     }
+
+
+def for_jobs(cpus: Sequence[Cpu], reserved: int, numbers: Collection[int]) -> list[Cpu]:
+    """The CPUs of the cores that Slurm does not keep from jobs.
+
+    :param numbers: cores that it keeps, counted socket by socket; where it does not say, the last ones of all sockets
+        in turn, from the last socket on, as core_spec.html of Slurm has it.
+    """
+    cores = [key for key, _ in sorted({(cpu.socket, cpu.core): None for cpu in cpus}.items())]
+    if not numbers:
+        sockets = sorted({socket for socket, _ in cores}, reverse=True)
+        of_socket = [[key for key in cores if key[0] == socket][::-1] for socket in sockets]
+        in_turn = [key for row in itertools.zip_longest(*of_socket) for key in row if key]
+        kept = set(in_turn[:reserved])
+    else:
+        kept = {key for number, key in enumerate(cores) if number in numbers}
+    return [cpu for cpu in cpus if (cpu.socket, cpu.core) not in kept] or list(cpus)
 
 
 def numa_domains(cpus: Sequence[Cpu]) -> int:

@@ -148,7 +148,7 @@ def test_where_sacct_is_denied_squeue_tells_how_jobs_go(loaded):
 
 @pytest.mark.parametrize(
     ("limit", "written"),
-    [("00:05:00", "5m"), ("00:01:30", "90s"), ("00:10:00", None), ("1-00:00:00", None), ("UNLIMITED", None)],
+    [("00:05:00", "5m"), ("00:01:30", "90s"), ("02:00:00", "2h"), ("08:00:00", None), ("UNLIMITED", None)],
 )
 def test_a_partition_for_short_jobs_has_checks_ask_for_no_more(loaded, limit, written):
     found = surveyed(Cluster(node("n1"), partition("batch", "n1", MaxTime=limit), {"batch": probe("NAME")}))
