@@ -13,6 +13,7 @@ from kappa.survey.disks import UnmountedDisk, unmounted_disks
 from kappa.survey.kinds import Part
 from kappa.survey.memory_channels import memory_gb_per_s
 from kappa.survey.mpi_libraries import FurtherMpi, further_mpi
+from kappa.survey.peaks import peak
 from kappa.survey.probe import Adapter, Probe
 from kappa.survey.slurm import (
     CONFIG,
@@ -68,6 +69,8 @@ class Told(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     memlock: str
     modules: list[str] = []
     """Those of MPI libraries, compilers and benchmarks that there are to load."""
+    peak_why: str = ""
+    """Where the peak of a core is from, or why there is none."""
     hwloc: dict[str, int] = {}
     """What it counts on the node, by type of object; empty where it is not there."""
     memory_gb_per_s: float | None = None
@@ -188,7 +191,8 @@ def told(probes: Sequence[Probe], login: Probe | None, slurm: Node | None = None
         cores=cpus.cores_of(for_jobs),
         numa_domains=cpus.numa_domains(for_jobs),
         memory_gib=round(node.memory_kib / 2**20, 1),
-        peak_gflops_per_core=cpus.peak_gflops_per_core(node),
+        peak_gflops_per_core=peak(node).gflops or None,
+        peak_why=peak(node).why,
         hypervisor=node.lscpu.get("Hypervisor vendor", ""),
         os=node.os,
         gpus=_gpus(node),

@@ -122,10 +122,14 @@ def _cpus(part: FoundPart, probe: str) -> Iterator[Line]:
         source = f"{NODES}: RealMemory less MemSpecLimit" if fewer else f"{probe}: MemTotal"
         yield Line(2, f"memory_gib_per_node: {flow(min(told.memory_gib, by_slurm))}", source)
         if told.peak_gflops_per_core:
-            why = "stated clock x operations a cycle" + (f", under {told.hypervisor}" if told.hypervisor else "")
+            why = told.peak_why + (f", under {told.hypervisor}" if told.hypervisor else "")
             yield Line(2, f"peak_gflops_per_core: {flow(told.peak_gflops_per_core)}", f"{probe}: {why}")
         else:
-            yield ask(2, "peak_gflops_per_core: clock in GHz x double-precision operations a cycle of one core")
+            yield ask(
+                2,
+                f"peak_gflops_per_core: clock in GHz under load x double-precision operations a cycle of one core: "
+                f"{told.peak_why}; without it HPL's fraction of peak is INCOMPLETE",
+            )
         return
     cores = all_cores - reserved
     sockets = part.sockets if cores % part.sockets == 0 else 1

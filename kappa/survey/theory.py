@@ -19,7 +19,10 @@ _EVERYWHERE = (
     "jobs"
 )
 _SAME = "the solution does not depend on the number of ranks"
-_PEAK = "stated clock x double-precision operations a cycle x cores; half of it, as wide vectors lower the clock"
+_PEAK = (
+    "double-precision operations a cycle x the clock that holds for them x cores, by the maker; half of it, as wide "
+    "vectors may lower a stated clock"
+)
 _MEMORY = (
     "sockets x channels x transfers a second x 8 bytes, all channels populated at the maker's highest speed; half of "
     "it, as STREAM does not count what a store reads first: fewer or slower memory modules are something to look at"
