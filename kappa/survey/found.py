@@ -236,7 +236,7 @@ def _gpus(node: Probe) -> Gpus | None:
     return Gpus(
         count=len(node.gpus),
         models=list(dict.fromkeys(gpu.name for gpu in node.gpus)),
-        memory_gib=round(min(gpu.memory_mib for gpu in node.gpus) / 1024, 1),
+        memory_gib=round(min((gpu.memory_mib for gpu in node.gpus if gpu.memory_mib), default=0) / 1024, 1),
         arch=first.arch,
         mig=any(gpu.mig for gpu in node.gpus),
         slices=len(node.migs),

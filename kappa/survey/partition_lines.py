@@ -167,7 +167,10 @@ def _gpus(title: str, part: FoundPart, probe: str) -> Iterator[Line]:
         )
         if gpus.arch:
             yield Line(2, f"gpu_arch: {gpus.arch}", f"{probe}: nvidia-smi")
-        yield Line(2, f"gpu_memory_gib: {flow(gpus.memory_gib)}", f"{probe}: nvidia-smi")
+        if gpus.memory_gib:
+            yield Line(2, f"gpu_memory_gib: {flow(gpus.memory_gib)}", f"{probe}: nvidia-smi")
+        else:
+            yield ask(2, f"{title}: gpu_memory_gib: nvidia-smi does not say it")
         if gpus.count != gpus_by_slurm(part):
             yield ask(
                 2,

@@ -1,12 +1,15 @@
 """Records of strangers' clusters, as published: each read rightly, and others of its kind."""
 
 import datetime
+import subprocess
 
 import pytest
 import yaml
 
+from kappa.ground.clean_text import clean
 from kappa.sites.expected import load_site
 from kappa.survey.kinds import kinds, parts
+from kappa.survey.probe import parse, script
 from kappa.survey.site_files import site_files
 from kappa.survey.slurm import Caller, parse_nodes, parse_partitions
 from reframe_checks.parsers import sinfo, topology
@@ -152,6 +155,39 @@ def test_states_of_sinfo_with_signs():
 
 def four(name, default="NO", **more):
     return partition(name, "n[1-4]", Default=default, **more)
+
+
+def test_targets_of_lustre_that_are_inactive_do_not_count(tmp_path):
+    lines = [f"/work|OST {line}" for line in field("20-lfs-osts-inactive.txt").splitlines()]
+    mount = "30 20 0:40 / /work rw - lustre 10.0.0.1@o2ib:/amefs rw"
+    text = probe("NAME", mounts=[mount], folders=["/work/ann"], lustre=["/work|1|1048576", *lines])
+    found = surveyed(Cluster(node("n1"), partition("batch", "n1"), {"batch": text}))
+    [work] = found.parts["batch"].told.file_systems
+    assert (work.stripe_count, work.stripe_size, work.osts) == (1, 1 << 20, 5)
+
+
+SMI = """#!/bin/bash
+case $* in
+  -L) exit 0 ;;
+  *compute_cap*) echo 'Field "compute_cap" is not a valid field to query.'; exit 2 ;;
+  *mig.mode.current*) printf '0, [N/A]\\n1, [N/A]\\n' ;;
+  *) printf '0, \\033[4mTesla K80\\033[0m, 11439\\n1, Tesla K80, [Unknown Error]\\n' ;;
+esac
+"""
+
+
+def test_a_field_that_an_old_driver_does_not_know_loses_no_gpu(tmp_path, monkeypatch):
+    (tmp_path / "nvidia-smi").write_text(SMI)
+    (tmp_path / "nvidia-smi").chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path), prepend=":")
+    done = subprocess.run(["bash", "-s", "--"], input=script(), capture_output=True, text=True, check=True)
+    found = parse(clean(done.stdout))
+    assert [tuple(gpu) for gpu in found.gpus] == [("Tesla K80", 11439, "", False), ("Tesla K80", 0, "", False)]
+
+
+def test_gpus_of_an_older_probe():
+    [gpu] = parse(probe("NAME", gpus=["0, NVIDIA A100, 40960, 8.0, Enabled"])).gpus
+    assert (gpu.memory_mib, gpu.arch, gpu.mig) == (40960, "sm_80", True)
 
 
 # Partitions with the same four nodes -> the one to take.
