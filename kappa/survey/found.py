@@ -106,6 +106,8 @@ class FoundPart(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     least_nodes: int = 1
     cores_for_jobs: int | None = None
     """Of a node, physical; ``None`` in what an older version found."""
+    sockets_of_jobs: int | None = None
+    """Equal sockets of these."""
     limits: dict[str, str] = {}
     """Further settings of the partition that differ from Slurm's default: who may use it, QOS, sharing."""
     wants: list[str] = []
@@ -260,6 +262,7 @@ def found_part(
         longest_s=limits.longest_s,
         least_nodes=limits.least_nodes,
         cores_for_jobs=_cores_for_jobs(first, limits),
+        sockets_of_jobs=first.sockets_of_jobs,
         limits={**{key: ",".join(said) for key, said in limits.allowed.items()}, **limits.settings}
         | {key: str(most) for key, most in
            (("MaxCPUsPerNode", limits.most_cpus), ("MaxMemPerNode", limits.most_memory_mib)) if most},

@@ -71,8 +71,18 @@ def place_features(nodes: Sequence[Node], switches: Iterable[Switch]) -> frozens
 def kinds(nodes: Sequence[Node], switches: Sequence[Switch]) -> list[tuple[Node, ...]]:
     """The nodes in groups that are alike, the largest first."""
     places = place_features(nodes, switches)
+    nodes = _with_arch(nodes)
     finest = _grouped(nodes, places, by_feature=True)
     return finest if len(finest) <= MOST_KINDS else _grouped(nodes, places, by_feature=False)
+
+
+def _with_arch(nodes: Sequence[Node]) -> list[Node]:
+    """A node that has not registered yet has no architecture: it is of that of its equals, if these have one."""
+    of_shape: dict[object, set[str]] = {}
+    for node in nodes:
+        of_shape.setdefault(_machine(node)[1:], set()).update({node.arch} - {""})
+    known = {shape: min(archs) for shape, archs in of_shape.items() if len(archs) == 1}
+    return [node if node.arch else node._replace(arch=known.get(_machine(node)[1:], "")) for node in nodes]
 
 
 def _grouped(nodes: Sequence[Node], places: Collection[str], *, by_feature: bool) -> list[tuple[Node, ...]]:
@@ -134,8 +144,9 @@ def _worth(
     """Compare partitions by what they allow, in this order.
 
     How many of the nodes they hold, whether a job need name nothing more, whether one can get these nodes alone, how
-    many of them a job may have and from how few on, whether jobs are as long as checks ask, whether cores belong to one
-    job, how few other nodes they hold, the default one, the longest jobs.
+    many of the scales (one node, two, all of these) a job may have, how many nodes and from how few on, whether jobs
+    are as long as checks ask, whether cores belong to one job, how few other nodes they hold, the default one, the
+    longest jobs.
     """
     names = {*partition.nodes}
     held = [node for name, node in left.items() if name in names]
@@ -145,6 +156,7 @@ def _worth(
         len(held),
         not partition.wants(caller),
         bool(held) and _options(held, others) is not None,
+        sum(partition.takes(number) for number in {1, 2, len(held)}),
         min(len(held), partition.most_nodes or len(held)),
         -partition.least_nodes,
         min(longest, SERIES_ASK_S),

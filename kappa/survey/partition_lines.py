@@ -132,7 +132,8 @@ def _cpus(part: FoundPart, probe: str) -> Iterator[Line]:
             )
         return
     cores = all_cores - reserved
-    sockets = part.sockets if cores % part.sockets == 0 else 1
+    sockets = part.sockets_of_jobs or part.sockets
+    sockets = sockets if cores % sockets == 0 else 1
     if part.threads_per_core == 1:
         yield Line(2, f"cores: {flow({'per_node': cores, 'sockets': sockets})}", NODES)
     else:

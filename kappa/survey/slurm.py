@@ -22,6 +22,7 @@ CHECKS_ASK_S = 600
 SERIES_ASK_S = 8 * 3600
 #: MiB of memory that Slurm has for a node of which slurm.conf says nothing.
 UNSTATED_MEMORY_MIB = 1
+_MOST_SOCKETS = 8
 
 
 class Gres(NamedTuple):
@@ -74,6 +75,18 @@ class Node(NamedTuple):
     @property
     def cores(self) -> int:
         return self.sockets * self.cores_per_socket
+
+    @property
+    def sockets_of_jobs(self) -> int:
+        """Equal sockets of the cores that jobs get; 1 where they are not equal, or where slurm.conf states CPUs alone.
+
+        Slurm then takes each CPU for a socket.
+        """
+        kept = [sum(number // self.cores_per_socket == socket for number in self.reserved_numbers)
+                for socket in range(self.sockets)]  # fmt: skip
+        unstated = self.cores_per_socket == 1 and self.sockets > _MOST_SOCKETS
+        unequal = len(set(kept)) > 1 or self.cores_for_jobs % self.sockets
+        return 1 if unstated or unequal else self.sockets
 
     @property
     def cores_for_jobs(self) -> int:

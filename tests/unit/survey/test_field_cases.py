@@ -25,7 +25,7 @@ def made_of(cluster, tmp_path, access=()):
     """What is found of a cluster, its site as loaded, and what its site leaves out: partition -> features."""
     found = surveyed(cluster, access=access)
     folder = tmp_path / "site_configs/made"
-    files = site_files("made", found, datetime.date(2026, 1, 1))
+    files = site_files("made", found, DAY)
     for path, text in files.items():
         (folder / path).parent.mkdir(parents=True, exist_ok=True)
         (folder / path).write_text(text)
@@ -39,8 +39,8 @@ def made_of(cluster, tmp_path, access=()):
 class Untold(Cluster):
     """No job runs there: what stands in the site is Slurm's."""
 
-    def __init__(self, nodes, partitions):
-        super().__init__(nodes, partitions)
+    def __init__(self, nodes, partitions, topology=None):
+        super().__init__(nodes, partitions, topology=topology)
         self.asked = {}
 
     def probed(self, part):
@@ -56,6 +56,7 @@ def test_a_node_that_the_cloud_has_powered_down_takes_jobs_and_is_in_service():
 
 ONE, TWO, ALL, EACH = "scale_one_node", "scale_two_nodes", "scale_whole_partition", "scale_each_node"
 SCALES = {ONE, TWO, ALL, EACH}
+DAY = datetime.date(2026, 1, 1)
 RESERVED = field("18-scontrol-node-corespec.txt")
 OLD, OLDER = field("21-scontrol-node-old.txt").splitlines()
 
