@@ -17,6 +17,7 @@ from kappa.survey.features import PROGRAMS
 from kappa.survey.found import FoundPart, Survey, Told, found_part, login_of, told
 from kappa.survey.kinds import Part, kinds, parts
 from kappa.survey.probe import Probe, parse, parse_labelled, script
+from kappa.survey.qos import QOS, bounded, parse_qos
 from kappa.survey.records import SurveyError
 from kappa.survey.slurm import (
     CONFIG,
@@ -25,6 +26,8 @@ from kappa.survey.slurm import (
     PARTITIONS,
     TOPOLOGY,
     Caller,
+    Node,
+    SlurmPartition,
     Switch,
     keeps_accounting,
     parse_config,
@@ -164,6 +167,16 @@ def _named(access: Sequence[str], letter: str, name: str) -> str:
     return said
 
 
+def _with_qos(
+    asker: Asker, nodes: Sequence[Node], partitions: Sequence[SlurmPartition], caller: Caller
+) -> list[SlurmPartition]:
+    """The partitions with the limits of QOS, where there are some and accounting tells them."""
+    if caller.qos or any("QoS" in one.settings for one in partitions):
+        with contextlib.suppress(InputError):
+            return bounded(partitions, parse_qos(asker.slurm(QOS)), caller.qos, nodes)
+    return list(partitions)
+
+
 def survey(asker: Asker, path: Sequence[str], access: Sequence[str], tell: Callable[[str], None]) -> Survey:
     """All that there is to find.
 
@@ -175,6 +188,7 @@ def survey(asker: Asker, path: Sequence[str], access: Sequence[str], tell: Calla
     switches = _switches(asker, config)
     mpi_types = parse_mpi_types(asker.slurm(MPI_TYPES))
     caller = _caller(access)
+    partitions = _with_qos(asker, nodes, partitions, caller)
     found, unreachable = parts(kinds(nodes, switches), nodes, partitions, caller)
     if not found:
         raise InputError(

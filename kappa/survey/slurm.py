@@ -234,7 +234,7 @@ def parse_partitions(text: str) -> list[SlurmPartition]:
                 node_names(record.get("Nodes", ""), PARTITIONS),
                 record.get("Default") == "YES",
                 record.get("State", "UP") == "UP" and not closed,
-                _seconds(record.get("MaxTime", "UNLIMITED")),
+                seconds(record.get("MaxTime", "UNLIMITED")),
                 _limit(record, "MaxNodes"),
                 max(1, whole_or(record, "MinNodes", 1)),
                 _limit(record, "MaxCPUsPerNode"),
@@ -298,7 +298,7 @@ def max_time(limit_s: int) -> str:
     return f"{limit_s // unit_s}{unit}"
 
 
-def _seconds(limit: str) -> int | None:
+def seconds(limit: str) -> int | None:
     """``1-12:00:00``, ``12:00:00``, ``30:00``; ``None`` for UNLIMITED."""
     match = re.fullmatch(r"(?:(\d+)-)?(\d+)(?::(\d+))?(?::(\d+))?", limit)
     if not match:

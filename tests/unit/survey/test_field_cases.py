@@ -7,6 +7,7 @@ import pytest
 import yaml
 
 from kappa.ground.clean_text import clean
+from kappa.ground.errors import InputError
 from kappa.sites.expected import load_site
 from kappa.survey.kinds import kinds, parts
 from kappa.survey.probe import parse, script
@@ -270,3 +271,37 @@ def test_equal_machines_that_no_option_tells_apart_are_one_partition(tmp_path):
         "batch-l": (1, ["--constraint=l"]),
     }
     assert all(ONE in one.features for one in made.values())
+
+
+@pytest.mark.parametrize(
+    ("qos", "access", "nodes", "longest_s"),
+    [
+        ("", [], (1, 8), 86400),
+        ("big|node=3||", [], (1, 3), 86400),
+        ("big|cpu=256||12:00:00", [], (1, 4), 43200),
+        ("big||node=2|", [], (2, 8), 86400),
+        ("big|node=64||2-00:00:00", [], (1, 8), 86400),
+        ("other|node=1||\nbig|node=6||", [], (1, 6), 86400),
+        ("other|node=2||\nbig|node=6||", ["--qos=other"], (1, 2), 86400),
+        ("no qos at all", [], (1, 8), 86400),
+    ],
+)
+def test_limits_of_a_qos_hold_besides_those_of_the_partition(qos, access, nodes, longest_s):
+    of_64 = "\n".join(node(f"n{number}") for number in range(1, 9))
+    limits = partition("batch", "n[1-8]", QoS="big", MaxNodes="8", MaxTime="1-00:00:00")
+    cluster = Untold(of_64, limits)
+    cluster.qos = qos
+    part = surveyed(cluster, access=access).parts["batch"]
+    assert ((part.least_nodes, part.most_nodes), part.longest_s) == (nodes, longest_s)
+
+
+def test_where_accounting_does_not_tell_the_qos_stands_as_a_word_of_warning():
+    class Denied(Untold):
+        def slurm(self, command):
+            if command.startswith("sacctmgr"):
+                raise InputError("sacctmgr: error: Access/permission denied")
+            return super().slurm(command)
+
+    found = surveyed(Denied(node("n1"), partition("batch", "n1", QoS="big")))
+    assert found.parts["batch"].limits == {"QoS": "big"}
+    assert "# QoS=big: this QOS may allow fewer nodes" in site_files("made", found, DAY)["site.yaml"]
