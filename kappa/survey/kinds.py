@@ -9,6 +9,7 @@ import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
+from kappa.ground.node_lists import folded
 from kappa.survey.slurm import SERIES_ASK_S, Caller, Gres, Node, SlurmPartition, Switch
 
 #: As many are told apart by features; with more, features name places, and only the hardware tells kinds apart.
@@ -16,6 +17,8 @@ MOST_KINDS = 24
 #: Less is the same memory, as a share.
 MEMORY_STEP = 0.03
 _ANYBODY = Caller()
+# Characters of a list of nodes in an option of every job.
+_MOST_NAMED = 1000
 # Of a feature that may be in a partition's name.
 _PLAIN = re.compile(r"\w+", re.ASCII)
 
@@ -155,7 +158,7 @@ def _worth(
     return (
         len(held),
         not partition.wants(caller),
-        bool(held) and _options(held, others) is not None,
+        bool(held) and _by_features(held, others) is not None,
         sum(partition.takes(number) for number in {1, 2, len(held)}),
         min(len(held), partition.most_nodes or len(held)),
         -partition.least_nodes,
@@ -184,12 +187,12 @@ def _told_apart(
     while left:
         name, held, partition = left.pop(0)
         beside = [nodes[one] for one in partition.nodes if one in nodes]
-        if _options(held, _without(beside, held)) is None:
+        if _by_features(held, _without(beside, held)) is None:
             shared = frozenset.intersection(*(frozenset(node.features) for node in held))
             equal = [one for one in left if one[2] is partition and _equal(one[1], held)]
             more = [one for one in equal if any(shared <= frozenset(node.features) for node in one[1])]
             together = (*held, *(node for one in more for node in one[1]))
-            if more and _options(together, _without(beside, together)) is not None:
+            if more and _by_features(together, _without(beside, together)) is not None:
                 held, left = together, [one for one in left if one not in more]
         joined.append((name, held, partition))
     return sorted(joined, key=lambda one: -len(one[1]))
@@ -220,7 +223,7 @@ def _named(
         names = {node.name for node in held}
         others = [nodes[one] for one in partition.nodes if one in nodes and one not in names]
         options = _options(held, others)
-        feature = options[0].partition("=")[2] if options else ""
+        feature = options[0].removeprefix("--constraint=") if options else ""
         title = name if of_partition[name] == 1 else f"{name}-{feature}" if _PLAIN.fullmatch(feature) else name
         number = 1
         while title in used:
@@ -232,6 +235,16 @@ def _named(
 
 
 def _options(held: Sequence[Node], others: Sequence[Node]) -> tuple[str, ...] | None:
+    """By features, or else by naming the nodes that features do not keep out; ``None`` where these are too many."""
+    if (by_features := _by_features(held, others)) is not None:
+        return by_features
+    shared = frozenset.intersection(*(frozenset(node.features) for node in held))
+    names = folded(node.name for node in others if shared <= frozenset(node.features))
+    constraint = [f"--constraint={'&'.join(sorted(shared))}"] if shared else []
+    return (*constraint, f"--exclude={names}") if len(names) <= _MOST_NAMED else None
+
+
+def _by_features(held: Sequence[Node], others: Sequence[Node]) -> tuple[str, ...] | None:
     """By features that all of them have and no other, one if one will do."""
     if not others:
         return ()
