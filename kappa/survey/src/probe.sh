@@ -32,7 +32,14 @@ for whole in --disallowed --whole-system; do
 done
 
 section gpus
-command -v nvidia-smi >/dev/null 2>&1 && timeout 20 nvidia-smi --query-gpu=index,name,memory.total,compute_cap,mig.mode.current --format=csv,noheader,nounits 2>/dev/null
+# INDEX, NAME, MEMORY of each; what a driver may not know, each field apart: one that is unknown fails its query.
+gpu_fields() { timeout 20 nvidia-smi "--query-gpu=$1" --format=csv,noheader,nounits 2>/dev/null; }
+command -v nvidia-smi >/dev/null 2>&1 && gpu_fields index,name,memory.total
+
+section gpu_more
+command -v nvidia-smi >/dev/null 2>&1 && for field in compute_cap mig.mode.current; do
+  gpu_fields "index,$field" | sed "s/^/$field|/"
+done
 
 section migs
 command -v nvidia-smi >/dev/null 2>&1 && timeout 20 nvidia-smi -L 2>/dev/null | grep -E '^ +MIG '
@@ -76,7 +83,8 @@ done
 section lustre
 if command -v lfs >/dev/null 2>&1; then
   awk '{ for (i = 7; i < NF; i++) if ($i == "-" && $(i + 1) == "lustre") print $5 }' /proc/self/mountinfo | while read -r point; do
-    printf '%s|%s|%s|%s\n' "$point" "$(timeout 10 lfs getstripe -d -c "$point" 2>/dev/null)" "$(timeout 10 lfs getstripe -d -S "$point" 2>/dev/null)" "$(timeout 10 lfs osts "$point" 2>/dev/null | grep -c ACTIVE)"
+    printf '%s|%s|%s\n' "$point" "$(timeout 10 lfs getstripe -d -c "$point" 2>/dev/null)" "$(timeout 10 lfs getstripe -d -S "$point" 2>/dev/null)"
+    timeout 10 lfs osts "$point" 2>/dev/null | sed "s|^|$point\|OST |"
   done
 fi
 

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from kappa.conduct.surveying import survey
 from kappa.survey.kinds import Part
 from kappa.survey.probe import parse, parse_labelled
+from kappa.survey.qos import QOS
 from kappa.survey.records import SurveyError
 from kappa.survey.slurm import CONFIG, MPI_TYPES, NODES, PARTITIONS, TOPOLOGY
 
@@ -92,6 +93,7 @@ class Cluster:
     login: str = ""
     accounting: str = "accounting_storage/slurmdbd"
     sacct_fails: str = ""
+    qos: str = ""
 
     def slurm(self, command):
         plug_in = "topology/default" if self.topology is None else "topology/tree"
@@ -102,6 +104,7 @@ class Cluster:
             PARTITIONS: self.partitions,
             TOPOLOGY: self.topology or "No topology information available\n",
             MPI_TYPES: MPI_TEXT,
+            QOS: self.qos,
         }[command]
 
     def no_accounting(self):
