@@ -1,4 +1,7 @@
-"""Tables of OSU Micro-Benchmarks 7 in C and of mpi4py's OSU demos, which print the same tables in another shape.
+"""Tables of OSU Micro-Benchmarks in C and of mpi4py's OSU demos, which print the same tables in another shape.
+
+Tried with 7.4 and mpi4py 4.1.2 (recorded) and with 5.7.1 (published). Tables are read by their headings, whatever the
+version; a heading that is not known is an error.
 
 Also understood: ``-f`` (minimum, maximum, iterations), ``-c`` (every row has to say Pass), ``-z`` (tail
 percentiles), ``-T all`` (a table for each datatype), non-blocking collectives, ``osu_init``, ``osu_hello``.
@@ -107,7 +110,7 @@ class _Reader:
                 self._close(number)
             elif self._columns:
                 self._row(number, self._columns)
-            else:
+            elif not self._heading(number):
                 self._sentence(number, line)
         end = len(self._output.lines) + 1
         self._close(end)
@@ -124,9 +127,16 @@ class _Reader:
             if not self._title:
                 raise self._output.error(number, "the title `# … Test` above the datatype")
             self._datatype = datatype[1]
-        elif columns := Columns.read(self._output, number, self._title):
+        else:
+            self._heading(number)
+
+    def _heading(self, number: int) -> bool:
+        """Whether line ``number`` has column headings, which begin without # where OSU 5 has no sizes."""
+        columns = Columns.read(self._output, number, self._title)
+        if columns:
             self._start(number)
             self._columns = columns
+        return bool(columns)
 
     def _start(self, number: int) -> None:
         if not self._title or self._datatype in self._done:

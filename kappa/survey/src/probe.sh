@@ -76,7 +76,7 @@ done
 section lustre
 if command -v lfs >/dev/null 2>&1; then
   awk '{ for (i = 7; i < NF; i++) if ($i == "-" && $(i + 1) == "lustre") print $5 }' /proc/self/mountinfo | while read -r point; do
-    printf '%s|%s|%s|%s\n' "$point" "$(timeout 10 lfs getstripe -d -c "$point" 2>/dev/null)" "$(timeout 10 lfs getstripe -d -S "$point" 2>/dev/null)" "$(timeout 10 lfs osts "$point" 2>/dev/null | grep -c ACTIVE)"
+    printf '%s|%s|%s|%s\n' "$point" "$(timeout 10 lfs getstripe -d -c "$point" 2>/dev/null)" "$(timeout 10 lfs getstripe -d -S "$point" 2>/dev/null)" "$(timeout 10 lfs osts "$point" 2>/dev/null | grep -cw ACTIVE)"
   done
 fi
 
