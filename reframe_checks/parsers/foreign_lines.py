@@ -236,12 +236,13 @@ def cuts_table(lines: Sequence[str], foreign: Sequence[ForeignLine]) -> ForeignL
     return None
 
 
-def notes(text: str) -> list[tuple[Speaker, int, str]]:
-    """Who wrote foreign lines into ``text``, how many, and the first of them."""
+def lines_by_speaker(text: str) -> dict[Speaker, list[str]]:
+    """The foreign lines of ``text`` by who wrote them, without the rules and blank lines of a banner."""
     told: dict[Speaker, list[str]] = {}
     for line in foreign_lines(text.split("\n")):
-        told.setdefault(line.speaker, []).append(line.line)
-    return [(speaker, len(of), next((line for line in of if line.strip(" -*")), "")) for speaker, of in told.items()]
+        if line.line.strip(" -*"):
+            told.setdefault(line.speaker, []).append(line.line)
+    return told
 
 
 def _spoken(lines: Sequence[str], at: int) -> tuple[Speaker | None, int]:
