@@ -29,6 +29,7 @@ class Shape:
     :param inside: every further line of the block up to its end.
     :param end: the last line of the block; without it, the block ends before the first line that is not ``inside``.
     :param needs: what the block says in one of its lines.
+    :param ends: the block ends with so many lines that are ``end``.
     """
 
     speaker: Speaker
@@ -36,6 +37,7 @@ class Shape:
     inside: re.Pattern[str] | None = None
     end: re.Pattern[str] | None = None
     needs: re.Pattern[str] | None = None
+    ends: int = 1
 
 
 @dataclass(frozen=True)
@@ -47,8 +49,9 @@ class ForeignLine:
     line: str
 
 
-def _shape(speaker: Speaker, line: str, inside: str = "", end: str = "", needs: str = "") -> Shape:
-    return Shape(speaker, re.compile(line), *(re.compile(part) if part else None for part in (inside, end, needs)))
+def _shape(speaker: Speaker, line: str, inside: str = "", end: str = "", needs: str = "", ends: int = 1) -> Shape:
+    of_block = (re.compile(part) if part else None for part in (inside, end, needs))
+    return Shape(speaker, re.compile(line), *of_block, ends=ends)
 
 
 _STDERR = "have it write to standard error"
@@ -62,6 +65,11 @@ _CRAY_MPI = Speaker("Cray MPICH", "unset MPICH_VERSION_DISPLAY and MPICH_ENV_DIS
 _MVAPICH = Speaker("MVAPICH", "set MV2_SHOW_ENV_INFO=0")
 _FABRIC = Speaker("libfabric", "unset FI_LOG_LEVEL")
 _PSM = Speaker("PSM", "unset PSM2_TRACEMASK, PSM3_TRACEMASK and PSM3_IDENTIFY")
+_ONEAPI = Speaker("oneAPI's setvars.sh", "send what it prints to /dev/null")
+_MKL = Speaker("MKL", "unset MKL_VERBOSE")
+_OPENBLAS = Speaker("OpenBLAS", "use a build with OpenMP")
+_FORTRAN = Speaker("the Fortran runtime", _STDERR)
+_DARSHAN = Speaker("Darshan", "unload it")
 _VERBS = Speaker("rdma-core", "install the driver that it misses, or " + _STDERR)
 _SHARP = Speaker("HCOLL or SHARP", "set HCOLL_VERBOSE=0 and SHARP_COLL_LOG_LEVEL=0")
 _HWLOC = Speaker("hwloc", "set HWLOC_HIDE_ERRORS=2")
@@ -94,6 +102,15 @@ _LMOD_LISTS = (
 _LMOD_LISTED = (
     r"(?: {2,4}(?:[0-9]{1,4}\) |\(Use |Module (?:fullname|Filename)|-{3,100} |[\w.+/-]{1,200} {1,200}/).{0,4000})?"
 )
+_LMOD_ERROR = (
+    r" {3}Try: \"module spider .{0,400}|Please check the spelling or version number\. .{0,200}"
+    r"|It is also possible your cache file is out-of-date; .{0,200}| {2}\$ +module --ignore.cache load .{0,400}"
+    r"|Also make sure that all modulefiles written in TCL start with the string.{0,100}|#%Module"
+    r"|If this module depends on others you loaded, .{0,200}|then this module in a separate command\."
+)
+_LMOD_RESET = r'(?:Running "module reset"\. )?(?:Resetting modules to system default|Restoring modules from ).{0,4000}'
+_BORDER = "-{20,300}"
+_LOADED = r"(?: {1,4}[0-9]{1,4}\) .{0,400}| {2}Where:| {3}[A-Za-z*]{1,3}: {1,4}[A-Z].{0,100}|Key:|<.{1,400}>.{0,400})?"
 _MODULE = r"[\w.+-]{1,100}/[\w.+/-]{1,100}"
 _MODULE_MORE = (
     r" {2}(?:Loading requirement|Unloading dependent|Unloading useless requirement|WARNING|Module).{0,4000}"
@@ -102,7 +119,8 @@ _MODULE_MORE = (
 _PERL_MORE = r"(?:perl: warning: |\t(?:LANGUAGE|LC_\w{1,20}|LANG) = |    are supported and installed).{0,4000}"
 _NO_LOCALE = r"(?:can't set the locale; make sure|(?:locale: )?Cannot set LC_\w{1,20} to default locale:).{0,400}"
 _NO_TERMINAL = (
-    r"stty: '?standard input'?: Inappropriate ioctl for device|tput: No value for \$TERM and no -T specified"
+    r"Warning: no access to tty \(Bad file descriptor\)\.|Thus no job control in this shell\."
+    r"|stty: '?standard input'?: Inappropriate ioctl for device|tput: No value for \$TERM and no -T specified"
     r"|bash: (?:cannot set terminal process group|no job control in this shell).{0,200}"
 )
 _CONTAINER_WARNING = (
@@ -110,11 +128,25 @@ _CONTAINER_WARNING = (
     r".{0,4000}"
 )
 
+# What a container of NVIDIA's says when it starts.
+_NVIDIA_BANNER = (
+    r"CUDA Version [0-9.]{3,20}|NVIDIA Release [0-9.]{3,20}.{0,100}|Container image Copyright \(c\) .{0,200}"
+    r"|This container image and its contents are governed by .{0,200}|By pulling and using the container, .{0,200}"
+    r"|https://developer\.nvidia\.com/.{0,200}|A copy of this license is made available in this container .{0,200}"
+    r"|Various files include modifications \(c\) .{0,200}|NOTE: CUDA Forward Compatibility mode ENABLED\."
+    r"|  Using CUDA [0-9.]{3,20} driver version .{0,200}|  See https://docs\.nvidia\.com/.{0,200}"
+)
+_BINDING = r"Warning: Process to core binding is enabled and OMP_NUM_THREADS .{0,4000}"
+_BINDING_MORE = (
+    r"(?:If your program has OpenMP sections|To avoid this, please re-run|Use MV2_USE_THREAD_WARNING).{0,400}"
+)
+
 #: Sources: each library's own ``log`` functions or manual, named where they are not evident.
 _SHAPES = (
     # UCS_LOG_FMT of ucs/debug/log.c; UCC and the tables of UCX_PROTO_INFO use it, too.
     _shape(_UCC, rf"{_UCS_BEGIN}{_REST} UCC  ?[A-Z_]{{4,9}} {_REST}"),
     _shape(_UCX, rf"{_UCS_BEGIN}{_REST}"),
+    _shape(_UCX, rf"UCX {{1,2}}(?:WARN|ERROR|DIAG|INFO) {{1,2}}{_REST}"),
     # "I_MPI_DEBUG" of Intel MPI's developer reference; with =…,pid,host the rank is followed by both.
     _shape(_INTEL_MPI, rf"\[-?[0-9]{{1,8}}(?:#{_PID}(?::{_PID})?@{_HOST})?\] [A-Za-z_][\w ]{{0,60}}\(\): ?{_REST}"),
     _shape(_INTEL_MPI, rf"\[-?[0-9]{{1,8}}\] DAPL startup: {_REST}"),
@@ -135,6 +167,7 @@ _SHAPES = (
     _shape(_CRAY_MPI, rf"(?:PE|MPICH Rank) [0-9]{{1,8}}: {_REST}"),
     _shape(_CRAY_MPI, rf"MPICH (?:Slingshot Network Summary|Slingshot CXI Counter Summary|WARNING|NOTICE)\b{_REST}"),
     _shape(_MVAPICH, rf"\[{_HOST}:mpi_rank_[0-9]{{1,8}}\]\[\w{{1,60}}\] {_REST}"),
+    _shape(_MVAPICH, _BINDING, inside=_BINDING_MORE),
     _shape(_MVAPICH, rf"WARNING: Error in initializing MVAPICH2? {_REST}"),
     # fi_log of libfabric 1.x and 2.x.
     _shape(_FABRIC, rf"libfabric:{_PID}:[^ ]{{1,200}}<(?:warn|trace|info|debug)> ?{_REST}"),
@@ -156,10 +189,14 @@ _SHAPES = (
     _shape(_LMOD, rf"(?:{_LMOD_LISTS}):", inside=_LMOD_LISTED),
     _shape(
         _LMOD,
-        rf"Lmod (?:is automatically replacing|has detected the following warning|Warning:|Message:){_REST}",
-        inside=_LMOD_LISTED,
+        rf"Lmod (?:is automatically replacing|has detected the following (?:error|warning)|Warning:|Message:){_REST}",
+        inside=rf"{_LMOD_LISTED}|{_LMOD_ERROR}",
     ),
+    _shape(_LMOD, _LMOD_RESET),
+    _shape(_LMOD, _BORDER, inside=_REST, end=_BORDER, needs=r"There are messages associated with the .{0,99}", ends=2),
+    _shape(_LMOD, r"Currently Loaded Modules:|No modules loaded", inside=_LOADED),
     # Environment Modules 4 and 5.
+    _shape(_MODULES, r"Currently Loaded Modulefiles:|No Modulefiles Currently Loaded\.", inside=_LOADED),
     _shape(
         _MODULES,
         rf"(?:(?:Loading|Unloading|Refreshing|Reloading) {_MODULE}|Switching from {_MODULE} to {_MODULE})",
@@ -185,6 +222,14 @@ _SHAPES = (
     _shape(_NUMA, rf"libnuma: [Ww]arning: {_REST}"),
     _shape(_CONTAINER, rf"INFO: {{4}}{_REST}"),
     _shape(_CONTAINER, _CONTAINER_WARNING),
+    _shape(_CONTAINER, rf"pyxis: {_REST}"),
+    _shape(_CONTAINER, "={6,40}", inside=r"== .{1,60} ==", end="={6,40}", needs=r"== .{1,60} =="),
+    _shape(_CONTAINER, _NVIDIA_BANNER),
+    _shape(_ONEAPI, r":: .{1,200}", inside=r" {3}(?:[\w./-]{1,300}: BASH_VERSION = |args: Using ).{0,400}"),
+    _shape(_MKL, rf"(?:MKL_VERBOSE|(?:Intel|oneAPI|Intel oneAPI) M?KL WARNING:) {_REST}"),
+    _shape(_OPENBLAS, rf"OpenBLAS (?:[Ww]arning|WARNING) ?[:-] {_REST}"),
+    _shape(_FORTRAN, rf"Note: The following floating-point exceptions are signalling: {_REST}"),
+    _shape(_DARSHAN, rf"darshan(?:_library_warning|-runtime)?: {_REST}"),
     _shape(_SSH, rf"Warning: Permanently added {_REST} to the list of known hosts\."),
     _shape(_SSH, r"/usr/bin/xauth: {1,2}file \S{1,300} does not exist"),
     _shape(_ROCM, r"\S{1,300}/amdgpu\.ids: No such file or directory"),
@@ -197,7 +242,7 @@ _ANY = re.compile("|".join(shape.line.pattern for shape in _SHAPES))
 
 # A program was ended, or MPI gave up: nothing that a note suffices for.
 _ENDED = re.compile(
-    r"(?i)\*\*\* |\bcancelled\b|\bkilled\b|\boom[-_ ]?kill|out of memory|exited (?:with|on)|exit code|non-zero"
+    r"(?i)\*\*\* |\bcancelled\b|\bkilled\b|\boom[-_ ]?kill|out of memory|exited (?:with|on)|exit code|a non-zero exit"
     r"|\babort(?:ed|ing)\b|\bterminat(?:ed|ing|ion)\b|segmentation fault|bus error|(?:caught|received) signal|\bfatal\b"
     r"|signal:"
 )
@@ -262,9 +307,13 @@ def _end_of(shape: Shape, lines: Sequence[str], at: int) -> int:
     if shape.inside is None:
         return at + 1
     most = min(len(lines), at + _MOST_LINES)
+    ends = 0
     for after in range(at + 1, most):
         line = lines[after]
         if shape.end and shape.end.fullmatch(line):
+            ends += 1
+            if ends < shape.ends:
+                continue
             whole = not shape.needs or any(map(shape.needs.fullmatch, lines[at:after]))
             return after + 1 if whole else 0
         if not shape.inside.fullmatch(line) or _is_row(line.split()):

@@ -34,7 +34,8 @@ class Table:
 
 
 _TITLE = re.compile(
-    r"# (OSU [A-Za-z/_() -]{1,100} Test v[0-9]{1,2}(?:\.[0-9]{1,2}){1,2}|(?:Kappa )?MPI [A-Za-z/_() -]{1,100} Test)"
+    r"(?:# )?(OSU [A-Za-z/_() -]{1,100} Test v[0-9]{1,2}(?:\.[0-9]{1,2}){1,2}(?:-[\w.]{1,20})?)"
+    r"|# ((?:Kappa )?MPI [A-Za-z/_() -]{1,100} Test)"
 )
 _DATATYPE = re.compile(r"# Datatype: (MPI_[A-Z0-9_]{1,60})\.")
 _INIT = re.compile(rf"nprocs: ({INTEGER}), min: ({INTEGER}) ms, max: ({INTEGER}) ms, avg: ({INTEGER}) ms")
@@ -103,7 +104,7 @@ class _Reader:
 
     def tables(self) -> tuple[Table, ...]:
         for number, line in enumerate(self._output.lines, start=1):
-            if not line.strip() or line.startswith("#"):
+            if not line.strip() or line.startswith("#") or _TITLE.fullmatch(line.rstrip()):
                 self._close(number)
                 self._comment(number, line)
             elif _TOPOLOGY.fullmatch(line):
@@ -122,7 +123,7 @@ class _Reader:
         if title := _TITLE.fullmatch(line.rstrip()):
             if self._title and not self._done:
                 raise self._output.error(number, f"a table under {self._title!r} before the next title")
-            self._title, self._datatype, self._done = title[1], None, set()
+            self._title, self._datatype, self._done = title[1] or title[2], None, set()
         elif datatype := _DATATYPE.fullmatch(line.rstrip()):
             if not self._title:
                 raise self._output.error(number, "the title `# … Test` above the datatype")

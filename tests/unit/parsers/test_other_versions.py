@@ -15,6 +15,7 @@ HPCG = "hpcg/two_ranks_short.txt"
     ("title", "heading", "row", "found"),
     [
         ("OSU MPI Latency Test v5.0", "# Size          Latency (us)", "8      1.21", {8: (1.21,)}),
+        ("OSU MPI Latency Test v7.0-site1", "Size          Latency (us)", "8      1.21", {8: (1.21,)}),
         ("OSU MPI-CUDA Bandwidth Test v5.9", "# Size      Bandwidth (MB/s)", "8      12.10", {8: (12.10,)}),
         ("OSU MPI Barrier Latency Test v5.6.2", "       Avg Latency(us)", "         1.21", {0: (1.21,)}),
         (
@@ -156,6 +157,12 @@ def test_nccl_tests_before_2_13_and_rccl_tests(names, values, version, checked, 
     )
     with pytest.raises(ParseError, match="no wrong elements"):
         nccl_tests.parse(bad, expect_sizes=[1 << 20, 1 << 21], expect_ranks=2)
+
+
+def test_a_title_of_osu_without_its_sign():
+    """As users publish it, whose shell or page took the signs for comments."""
+    tables = osu.parse(2 * "OSU MPI Latency Test v5.0\nSize       Latency (us)\n8      1.21\n", expect_tables=2)
+    assert [table.rows for table in tables] == 2 * [{8: (1.21,)}]
 
 
 def test_bandwidths_above_a_thousand():
