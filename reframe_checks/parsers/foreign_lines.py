@@ -50,8 +50,8 @@ class ForeignLine:
 
 
 def _shape(speaker: Speaker, line: str, inside: str = "", end: str = "", needs: str = "", ends: int = 1) -> Shape:
-    of_block = (re.compile(part) if part else None for part in (inside, end, needs))
-    return Shape(speaker, re.compile(line), *of_block, ends=ends)
+    of_inside, of_end, of_needs = (re.compile(part) if part else None for part in (inside, end, needs))
+    return Shape(speaker, re.compile(line), of_inside, of_end, of_needs, ends)
 
 
 _STDERR = "have it write to standard error"

@@ -247,6 +247,11 @@ CASES = {
         (1, 1.048576),
         alone=[name for name in IOR_ALONE if name != ".write_mb_s[]"],
     ),
+    **{
+        f"ior {name}": Case(f"ior/{name}.txt", ior.parse, (1, 1.048576), alone=[".version", ".options"])
+        for name in ("posix_text", "mpiio_text_checked", "posix_text_stonewall")
+    },
+    "mdtest created only": Case("mdtest/created_only.txt", mdtest.parse, alone=MDTEST_ALONE),
     "mdtest": Case("mdtest/unique_folders.txt", mdtest.parse, alone=MDTEST_ALONE),
     "mdtest stonewall": Case("mdtest/files_stonewall.txt", stonewalled, alone=MDTEST_ALONE),
     "mdtest folders": Case("mdtest/folders_only.txt", mdtest.parse, alone=MDTEST_ALONE),
