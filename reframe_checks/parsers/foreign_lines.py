@@ -62,6 +62,7 @@ _OPEN_MPI = Speaker("Open MPI", "correct the setting that it names, or " + _STDE
 _PMIX = Speaker("PMIx", "correct the setting that it names, or " + _STDERR)
 _MPICH = Speaker("MPICH's launcher", _STDERR)
 _CRAY_MPI = Speaker("Cray MPICH", "unset MPICH_VERSION_DISPLAY and MPICH_ENV_DISPLAY")
+_WI4MPI = Speaker("Wi4MPI", _STDERR)
 _MVAPICH = Speaker("MVAPICH", "set MV2_SHOW_ENV_INFO=0")
 _FABRIC = Speaker("libfabric", "unset FI_LOG_LEVEL")
 _PSM = Speaker("PSM", "unset PSM2_TRACEMASK, PSM3_TRACEMASK and PSM3_IDENTIFY")
@@ -99,8 +100,10 @@ _LMOD_LISTS = (
     r"|The following modules were (?:not )?unloaded|Inactive Modules|Activating Modules"
     r"|While processing the following module\(s\)"
 )
+# A line that is too long goes on with the second module's name.
 _LMOD_LISTED = (
-    r"(?: {2,4}(?:[0-9]{1,4}\) |\(Use |Module (?:fullname|Filename)|-{3,100} |[\w.+/-]{1,200} {1,200}/).{0,4000})?"
+    r'(?:"[\w.+/-]{1,200}"\.'
+    r"| {2,4}(?:[0-9]{1,4}\) |\(Use |Module (?:fullname|Filename)|-{3,100} |[\w.+/-]{1,200} {1,200}/).{0,4000})?"
 )
 _LMOD_ERROR = (
     r" {3}Try: \"module spider .{0,400}|Please check the spelling or version number\. .{0,200}"
@@ -167,6 +170,7 @@ _SHAPES = (
     _shape(_CRAY_MPI, rf"(?:PE|MPICH Rank) [0-9]{{1,8}}: {_REST}"),
     _shape(_CRAY_MPI, rf"MPICH (?:Slingshot Network Summary|Slingshot CXI Counter Summary|WARNING|NOTICE)\b{_REST}"),
     _shape(_MVAPICH, rf"\[{_HOST}:mpi_rank_[0-9]{{1,8}}\]\[\w{{1,60}}\] {_REST}"),
+    _shape(_WI4MPI, rf"You are using Wi4MPI-{_REST}"),
     _shape(_MVAPICH, _BINDING, inside=_BINDING_MORE),
     _shape(_MVAPICH, rf"WARNING: Error in initializing MVAPICH2? {_REST}"),
     # fi_log of libfabric 1.x and 2.x.

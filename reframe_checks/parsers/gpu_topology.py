@@ -1,6 +1,7 @@
 """Output of ``nvidia-smi topo -mp``: how each pair of a node's GPUs is connected by PCIe.
 
-Tried with what users published of ``-m``, which newer drivers underline, also into a file.
+Tried with what users published of ``-m``, which newer drivers underline, also into a file. ``-m`` says NV# where there
+is NVLink, which leaves open how PCIe connects the two.
 """
 
 import re
@@ -12,7 +13,7 @@ _SELF, _BEHIND_ONE_SWITCH = "X", {"PIX", "PXB"}
 _UNDERLINE = re.compile("\x1b\\[[04]m")
 _WORD = r"[\w.,:/-]{1,60}"
 _HEADING = re.compile(rf"\s+GPU0(?:\s+{_WORD})*\s*")
-_ROW = re.compile(r"GPU([0-9]{1,3})((?:\s+(?:X|PIX|PXB|PHB|NODE|SYS))+)(?:\s.*)?")
+_ROW = re.compile(r"GPU([0-9]{1,3})((?:\s+(?:X|PIX|PXB|PHB|NODE|SYS|NV[0-9]{1,3}))+)(?:\s.*)?")
 
 
 @dataclass(frozen=True)

@@ -90,6 +90,13 @@ def test_an_underlined_heading_of_nvidia_smi(recorded):
     assert found.relations == (("X", "SYS"), ("SYS", "X"))
 
 
+def test_gpus_with_nvlink_between_them(recorded):
+    text = field(recorded, "14-nvidia-smi-topo-underlined")
+    text = text.replace("\tSYS\tPIX", "\tNV12\tPIX").replace("SYS\t X ", "NV12\t X ")
+    found = gpu_topology.parse(text, expect_gpus=2)
+    assert (found.relations, found.groups) == ((("X", "NV12"), ("NV12", "X")), ((0,), (1,)))
+
+
 def test_targets_that_are_not_active(recorded):
     found = lustre_targets.targets(field(recorded, "20-lfs-osts-inactive"))
     assert [target.index for target in found if target.active] == [1, 2, 4, 5, 6]

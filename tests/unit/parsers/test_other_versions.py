@@ -109,6 +109,7 @@ def test_a_version_of_hpcg_that_is_not_known(recorded, version):
         # HPL_pdtest.c of HPL 2.1, and what Intel's, AMD's and NVIDIA's builds print in its place.
         "WR11C2R4      100000   192     1     2             417.30              1.598e+03",
         "WC00C2R2      100000   192     1     2             417.30            1.59762e+03",
+        "WC00C2R100000      100000   192     1     2             417.30            1.59762e+03",
         "WR03L2L2      100000   192     1     2             417.30              1.598e+03",
         "WC0           100000   192     1     2       417.30       1.598e+03 ( 7.990e+02)",
         "WC22R2R4      100000   192     1     2             417.30             1.5976e+03",
@@ -120,6 +121,15 @@ def test_result_lines_of_hpl(recorded, row):
     (result,) = hpl.parse(text.replace(before, row))
     assert (result.n, result.nb, result.p, result.q) == (100000, 192, 1, 2)
     assert result.gflops == pytest.approx(1598, rel=1e-3)
+
+
+def test_hpl_1_is_not_known(recorded):
+    text = recorded("field_cases/05-hpl-amd-2023.txt")
+    old = text.replace(
+        "||Ax-b||_oo/(", "||Ax-b||_oo / ( eps * ||A||_1  * N        ) =        0.0338488 ...... PASSED\n||Ax-b||_oo/("
+    )
+    with pytest.raises(ParseError, match=r"line 11: .* HPL 1\.0 is not known"):
+        hpl.parse(old)
 
 
 NCCL = """# nThread 1 nGpus 2 minBytes 1048576 maxBytes 2097152 step: 2(factor) iters: 20 validation: 1\x20
