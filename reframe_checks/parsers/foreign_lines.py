@@ -5,6 +5,7 @@ that say that a program was ended are never foreign: the parser sees them, and r
 """
 
 import re
+from bisect import bisect
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -270,16 +271,16 @@ def foreign_lines(lines: Sequence[str]) -> list[ForeignLine]:
 
 
 def cuts_table(lines: Sequence[str], foreign: Sequence[ForeignLine]) -> ForeignLine | None:
-    """The first foreign line with a row of figures right above and another, with as many columns, right below."""
-    numbers = {line.number for line in foreign}
+    """The first foreign line with a row of figures above and another, with as many columns, below.
+
+    Blank lines count as part of what the other program wrote.
+    """
+    aside = {line.number for line in foreign}
+    own = [number for number, line in enumerate(lines, start=1) if number not in aside and line.strip()]
     for line in foreign:
-        above, below = line.number - 1, line.number + 1
-        if above in numbers:
-            continue
-        while below in numbers:
-            below += 1
-        if above >= 1 and below <= len(lines):
-            upper, lower = (lines[number - 1].split() for number in (above, below))
+        place = bisect(own, line.number)
+        if 0 < place < len(own):
+            upper, lower = (lines[own[at] - 1].split() for at in (place - 1, place))
             if len(upper) == len(lower) and _is_row(upper) and _is_row(lower):
                 return line
     return None

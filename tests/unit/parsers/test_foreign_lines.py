@@ -4,7 +4,7 @@ Every parser reads its recorded output as before with any of them above and belo
 the output or reads the same.
 """
 
-import time
+import re
 
 import pytest
 
@@ -83,9 +83,10 @@ def test_a_table_is_read_with_lines_around_it_but_not_within(speaker, lines):
     ):  # fmt: skip
         (table,) = osu.parse("".join(text), expect_sizes=[4, 8], expect_tables=1)
         assert table.rows == expected
-    with pytest.raises(ParseError, match="line 4: expected a table in one piece, which this line of ") as refused:
-        osu.parse("".join([TITLE, HEADING, ROWS[0], lines, ROWS[1]]))
-    assert speaker in str(refused.value)
+    for between, number in ((lines, 4), (f"\n{lines}\n", 5)):
+        where = f"line {number}: expected a table in one piece, which this line of {speaker} cuts in two"
+        with pytest.raises(ParseError, match=re.escape(where)):
+            osu.parse("".join([TITLE, HEADING, ROWS[0], between, ROWS[1]]))
 
 
 @pytest.mark.parametrize(
@@ -125,9 +126,8 @@ def test_talk_between_two_lines_is_refused_or_read_as_before(recorded, name):
     assert not complaints and not changed
 
 
-def test_a_long_line_costs_no_time():
-    began = time.process_time()
+def test_the_longest_lines_are_read():
+    """A pattern that tries too much would not come to an end."""
     for start in ("[0] MPI startup(): ", "[node1:1] ", "srun: ", "libfabric:1:", "node1:1:1 ", "/", ""):
         for filling in ("x", " ", "a ", "1.5  ", "/lib: ", "-"):
-            Output.read("output", f"1\n{(start + filling * MAX_LINE_CHARS)[:MAX_LINE_CHARS]}\n")
-    assert time.process_time() - began < 60
+            assert Output.read("output", f"1\n{(start + filling * MAX_LINE_CHARS)[:MAX_LINE_CHARS]}\n").lines
