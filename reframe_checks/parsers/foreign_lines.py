@@ -82,6 +82,7 @@ _SLURM = Speaker("Slurm", "correct the setting that it names, or " + _STDERR)
 _SHELL = Speaker("the shell", "correct the setting that it names, or " + _STDERR)
 _LOCALE = Speaker("the locale", "set LC_ALL=C")
 _OPENMP = Speaker("OpenMP", "set KMP_WARNINGS=0, unset OMP_DISPLAY_ENV and OMP_DISPLAY_AFFINITY")
+_KERNEL = Speaker("the kernel", "keep its messages off the terminal")
 _NUMA = Speaker("libnuma", _STDERR)
 _LOADER = Speaker("the dynamic linker", "correct LD_PRELOAD or LD_LIBRARY_PATH")
 _CONTAINER = Speaker("the container's runtime", "call it with --quiet")
@@ -92,6 +93,8 @@ _ROCM = Speaker("ROCm", "install amdgpu.ids, or " + _STDERR)
 _DASHES = "-{74}"
 _STARS = r"\*{60,100}"
 _UCS_BEGIN = rf"\[[0-9]{{9,11}}\.[0-9]{{1,9}}\] \[{_HOST} {{0,20}}:{_PID} {{0,10}}:[\w-]{{1,20}} {{0,10}}\] "
+# A list of CPUs that goes on in the next line, and names of variables like one that is not known.
+_INTEL_MORE = r" {4,100}(?=[0-9-]{0,9}[,}])[0-9,-]{0,4000}\}?|\t ?I_MPI_\w{1,100}"
 _HYDRA = r"mpiexec|mpirun|proxy:[0-9]{1,6}:[0-9]{1,8}|bstrap:[0-9]{1,6}:[0-9]{1,8}"
 # A warning names its file; versions since 2.26 begin with the time.
 _NCCL_BEGIN = rf"(?:\[[0-9: .-]{{8,40}}\] ?)?{_HOST}:{_PID}:{_PID}(?: \[[0-9-]{{1,4}}\])? (?:\S{{1,120}} )?"
@@ -152,13 +155,17 @@ _SHAPES = (
     _shape(_UCX, rf"{_UCS_BEGIN}{_REST}"),
     _shape(_UCX, rf"UCX {{1,2}}(?:WARN|ERROR|DIAG|INFO) {{1,2}}{_REST}"),
     # "I_MPI_DEBUG" of Intel MPI's developer reference; with =…,pid,host the rank is followed by both.
-    _shape(_INTEL_MPI, rf"\[-?[0-9]{{1,8}}(?:#{_PID}(?::{_PID})?@{_HOST})?\] [A-Za-z_][\w ]{{0,60}}\(\): ?{_REST}"),
+    _shape(
+        _INTEL_MPI,
+        rf"\[-?[0-9]{{1,8}}(?:#{_PID}(?::{_PID})?@{_HOST})?\] [A-Za-z_][\w ]{{0,60}}\(\): ?{_REST}",
+        inside=_INTEL_MORE,
+    ),
     _shape(_INTEL_MPI, rf"\[-?[0-9]{{1,8}}\] DAPL startup: {_REST}"),
-    _shape(_INTEL_MPI, rf"MPI startup\(\): {_REST}"),
+    _shape(_INTEL_MPI, rf"MPI startup\(\): {_REST}", inside=_INTEL_MORE),
     _shape(_INTEL_MPI, rf"IPL WARN> {_REST}"),
     _shape(_INTEL_MPI, rf"impi_info: {_REST}"),
     # HYDU_error_printf of MPICH and Intel MPI.
-    _shape(_MPICH, rf"\[(?:{_HYDRA})@{_HOST}\] {_REST}"),
+    _shape(_MPICH, rf"\[(?:{_HYDRA})@{_HOST}\] {_REST}", inside=r"kvsname=\S{1,200} key=.{0,4000}"),
     # PMIX_ERROR_LOG and pmix_output, before the general line of Open MPI, which has the same beginning.
     _shape(_PMIX, rf"(?:\[{_HOST}:{_PID}\] )?PMIX ERROR: {_REST}"),
     _shape(_PMIX, rf"\[{_HOST}:{_PID}\] (?:pmix|psec|gds|ptl|bfrops|pmdl|pcompress)[\w.]{{0,60}}: {_REST}"),
@@ -182,6 +189,7 @@ _SHAPES = (
     _shape(_SHARP, rf"\[LOG_CAT_[A-Z0-9_]{{1,30}}\] {_REST}"),
     _shape(_SHARP, rf"\[{_HOST}:[0-9]{{1,8}}:{_PID}(?:\]\[| - )[\w.-]{{1,60}}:[0-9]{{1,6}}(?::\w{{1,60}})?\]{_REST}"),
     # report_os_error of hwloc: a box of asterisks.
+    _shape(_HWLOC, r"No protocol specified"),
     _shape(_HWLOC, _STARS, inside=rf"\*{_REST}", end=_STARS, needs=r".*hwloc.*"),
     # ncclDebugLog, also of RCCL and of plug-ins, and the version that both print.
     _shape(_NCCL, rf"{_NCCL_BEGIN}(?:NCCL|RCCL|INFO|WARN|TRACE)\b{_REST}"),
@@ -224,6 +232,7 @@ _SHAPES = (
         inside=r" {1,4}\S.{0,4000}",
         end="OPENMP DISPLAY ENVIRONMENT END",
     ),
+    _shape(_KERNEL, rf"\[ {{0,8}}[0-9]{{1,8}}\.[0-9]{{6}}\] {_REST}"),
     _shape(_NUMA, rf"libnuma: [Ww]arning: {_REST}"),
     _shape(_CONTAINER, rf"INFO: {{4}}{_REST}"),
     _shape(_CONTAINER, _CONTAINER_WARNING),
