@@ -268,7 +268,7 @@ _MOST_LINES = 60
 
 
 def foreign_lines(lines: Sequence[str]) -> list[ForeignLine]:
-    """The lines of other programs among ``lines``, in order."""
+    """Return the lines of other programs among ``lines``, in order."""
     found: list[ForeignLine] = []
     at = 0
     while at < len(lines):
@@ -280,7 +280,7 @@ def foreign_lines(lines: Sequence[str]) -> list[ForeignLine]:
 
 
 def cuts_table(lines: Sequence[str], foreign: Sequence[ForeignLine]) -> ForeignLine | None:
-    """The first foreign line with a row of figures above and another, with as many columns, below.
+    """Return the first foreign line between two rows of figures with as many columns.
 
     Blank lines count as part of what the other program wrote.
     """
@@ -296,7 +296,7 @@ def cuts_table(lines: Sequence[str], foreign: Sequence[ForeignLine]) -> ForeignL
 
 
 def lines_by_speaker(text: str) -> dict[Speaker, list[str]]:
-    """The foreign lines of ``text`` by who wrote them, without the rules and blank lines of a banner."""
+    """Return the foreign lines of ``text`` by who wrote them, without rules and blank lines of a banner."""
     told: dict[Speaker, list[str]] = {}
     for line in foreign_lines(text.split("\n")):
         if line.line.strip(" -*"):

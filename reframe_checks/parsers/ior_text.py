@@ -51,10 +51,10 @@ class _Row:
 
 
 def fields(output: Output) -> dict[str, Any]:
-    """The fields of ``IorResult``, but rates in MiB/s.
+    """Return the fields of ``IorResult``, but rates in MiB/s.
 
     :raises ParseError: an error that IOR reports, an unknown version, several tests, a repetition missing or figures
-        that contradict each other; a stonewall in several repetitions, of which the text does not tell the bytes.
+        that contradict each other; a stonewall in several repetitions, whose bytes the text does not tell.
     """
     for number, line in enumerate(output.lines, start=1):
         if _COMPLAINT.fullmatch(line):
@@ -72,7 +72,7 @@ def fields(output: Output) -> dict[str, Any]:
         sizes["block_bytes"] = _integer(output, number, shown, "blksiz", Quantity.BYTES)
         if result.setdefault("sizes", sizes) != sizes:
             raise output.error(number, "the sizes of the other operation")
-        _hold_against(output, number, shown, rows[operation], result)
+        _compare(output, number, shown, rows[operation], result)
     sizes = result.pop("sizes")
     written = rows.get("write", ())
     moved_mib = float(summary["write"][1]["aggs(MiB)"]) if written else 0.0
@@ -233,8 +233,8 @@ def _agree(output: Output, number: int, row: dict[str, str], result: dict[str, A
             raise output.error(number, f"{name} {value} as among the options, found {row.get(name, '')[:40]!r}")
 
 
-def _hold_against(output: Output, number: int, row: dict[str, str], rows: list[_Row], result: dict[str, Any]) -> None:
-    """The summary's rates, mean time and size, held against the repetitions."""
+def _compare(output: Output, number: int, row: dict[str, str], rows: list[_Row], result: dict[str, Any]) -> None:
+    """Compare the rates and sizes of the summary with the repetitions."""
     if len(rows) != result["repetitions"]:
         raise output.error(number, f"{result['repetitions']} repetitions, found {len(rows)}")
     if result["stonewall_s"] and len(rows) > 1:
