@@ -25,7 +25,8 @@ def run(arguments: list[str]) -> int:
     words = parser("verdict", _DESCRIPTION, _EXAMPLES)
     add_run(words)
     add_json(words)
-    words.add_argument("-v", "--verbose", action="store_true", help="show every metric, and what is not provided here")
+    shown = "show every metric, notes of cases, and what is not provided here"
+    words.add_argument("-v", "--verbose", action="store_true", help=shown)
     options = words.parse_args(arguments)
     verdict = judge_report(options.run, options.site, options.mode)
     if options.json:

@@ -274,7 +274,8 @@ class Measurement(FiguresOfNodes, frozen=True):
     much to blame a node. ``hung_on`` are the nodes that kept it from being measured; ``ended_by_slurm`` is the state in
     which Slurm ended the job, NO_STEP where it did not start a step, or FORGOTTEN where it lists the job no more; all
     say nothing of a node.
-    ``validity`` says of a benchmark with rules whether its result is valid by these.
+    ``validity`` says of a benchmark with rules whether its result is valid by these. ``notes`` say what else a reader
+    of the figures should know, such as lines of a library in the output.
     """
 
     curves: dict[str, Curve] = {}
@@ -288,6 +289,7 @@ class Measurement(FiguresOfNodes, frozen=True):
     hung_on: tuple[str, ...] = ()
     ended_by_slurm: str = ""
     validity: str = ""
+    notes: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         if self.perfvalues is None and any(getattr(self, name) for name in self.__struct_fields__):

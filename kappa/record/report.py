@@ -107,6 +107,7 @@ class RecordedCase(ReframeCase, frozen=True, kw_only=True):
     hung_on: tuple[str, ...] = ()
     ended_by_slurm: str = ""
     validity: str = ""
+    notes: tuple[str, ...] = ()
     energy_j: float | None = None
     """What its job took by Slurm's accounting, with all measurements of the job; ``None`` where that does not tell."""
     job_s: float | None = None

@@ -221,6 +221,7 @@ class SystemCheck(
 
     def parsed(self, parse, text, **kwargs):
         """``parse(text)``, with a parser's complaint made the reason why the check failed."""
+        self.note_lines_of_others(text)
         try:
             return parse(text, **kwargs)
         except ParseError as err:

@@ -5,6 +5,7 @@ fails the check that records it, by name.
 """
 
 import pathlib
+from typing import ClassVar
 
 import numpy as np
 import reframe as rfm
@@ -12,9 +13,14 @@ import reframe.core.builtins as rfmb
 import reframe.utility.typecheck as typ
 from reframe.core.runtime import runtime
 
+from kappa.ground.clean_text import clean, one_line
+from kappa.ground.figures import counted
 from kappa.record.evidence import Curve, Figures, HeatMap, Measurement, PerNode, written
 from kappa.record.matrices import recorded
 from kappa.record.raw_output import MATRICES
+from reframe_checks.parsers.foreign_lines import lines_by_speaker
+
+MOST_OF_A_LINE = 160
 
 
 class Evidence(rfm.RegressionTestPlugin):
@@ -29,6 +35,10 @@ class Evidence(rfm.RegressionTestPlugin):
     hint = rfmb.variable(str, value="", loggable=True)
     #: Of a benchmark with rules: ``valid by RULES``, or what of them the result does not keep.
     validity = rfmb.variable(str, value="", loggable=True)
+    #: What else a reader of the figures should know.
+    notes = rfmb.variable(typ.List[str], value=[], loggable=True)
+    #: Name of a library or program -> number of its lines in the output, and the first.
+    _set_aside: ClassVar[dict] = {}
 
     def evidence(self):
         """All of it, by the names of the variables."""
@@ -39,6 +49,21 @@ class Evidence(rfm.RegressionTestPlugin):
     def matrix_folder(self):
         """For the files of large matrices: beside the session's raw output, which is removed one day."""
         return pathlib.Path(runtime().output_prefix).parent / MATRICES
+
+    def note_lines_of_others(self, text):
+        """Note which other programs wrote into ``text``, whose lines the parsers set aside."""
+        self.note_set_aside({speaker.name: (len(lines), lines[0]) for speaker, lines in lines_by_speaker(text).items()})
+
+    def note_set_aside(self, found):
+        """:param found: as ``_set_aside``, of one output."""
+        for name, (number, first) in found.items():
+            before, shown = self._set_aside.get(name, (0, first))
+            self._set_aside = {**self._set_aside, name: (before + number, shown)}
+        self.notes = [
+            f"{counted(number, 'line')} of {name} in the output set aside, the first: "
+            f"{one_line(clean(first), MOST_OF_A_LINE)}"
+            for name, (number, first) in self._set_aside.items()
+        ]
 
     def record_curve(self, name, x, y, points, gated):
         """Keep a whole curve.

@@ -38,7 +38,7 @@ NODES_AT_ONCE = Tunable("whole number", "nodes", "measured by one job, each by i
 # Of what nothing bounds, the node with the longest time counts, else the one with the least.
 _TIMES = ("s", "ms", "us", "ns")
 # Set beside what a leaf reads.
-_NOT_READ = ("keep_files", "sanity_patterns", "written_bytes")
+_NOT_READ = ("keep_files", "notes", "sanity_patterns", "written_bytes")
 
 
 class ManyNodes(rfm.RegressionTestPlugin):
@@ -142,6 +142,8 @@ class ManyNodes(rfm.RegressionTestPlugin):
             except (SanityError, PerformanceError) as err:
                 problems[node] = str(err)
         self._alone = judged
+        for one in judged.values():
+            self.note_set_aside(one._set_aside)
         units = {name: function.unit for one in judged.values() for name, function in one.perf_variables.items()}
         for metric, unit in units.items():
             self.record_per_node(metric, unit, {node: one.figures[metric] for node, one in judged.items()})

@@ -23,6 +23,8 @@ from reframe_checks.compute.hpcg_input import hpcg_dat, local_grid
 from reframe_checks.parsers import hpcg
 
 REPORT = "hpcg.txt"
+# HPCG puts the time into the report's name, and Intel's build the size of the problem before it.
+NAMED_BY_HPCG = r"-maxdepth 1 -type f \( -name 'HPCG-Benchmark*' -o -name 'n[0-9]*-[0-9]*p-[0-9]*t*' \)"
 # HPCG's rule: of main memory.
 LEAST_MEMORY = 0.25
 # HPCG says by the time of one set of iterations how many it times: on cores that others use, too, they may take less.
@@ -66,9 +68,8 @@ class HpcgCheck(ManyNodes, Rated, Scaled, KappaCheck):
         self.local_grid = local_grid(self.memory_fraction * self.rank_memory_bytes)
         text = hpcg_dat(self.local_grid, self.asked_s)
         pathlib.Path(self.stagedir, "hpcg.dat").write_text(text, encoding="utf-8")
-        # HPCG puts the time into the report's name.
-        self.prerun_cmds = [*self.prerun_cmds, "rm -f HPCG-Benchmark*"]
-        self.postrun_cmds = [f"mv HPCG-Benchmark* {REPORT}", *self.postrun_cmds]
+        self.prerun_cmds = [*self.prerun_cmds, f"find . {NAMED_BY_HPCG} -delete"]
+        self.postrun_cmds = [f"find . {NAMED_BY_HPCG} -exec mv {{}} {REPORT} ';'", *self.postrun_cmds]
 
     @property
     def asked_s(self):

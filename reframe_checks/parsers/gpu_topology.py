@@ -1,4 +1,8 @@
-"""Output of ``nvidia-smi topo -mp``: how each pair of a node's GPUs is connected by PCIe."""
+"""Output of ``nvidia-smi topo -mp``: how each pair of a node's GPUs is connected by PCIe.
+
+Tried with what users published of ``-m``, which newer drivers underline, also into a file. ``-m`` says NV# where there
+is NVLink, which leaves open how PCIe connects the two.
+"""
 
 import re
 from dataclasses import dataclass
@@ -6,9 +10,10 @@ from dataclasses import dataclass
 from reframe_checks.parsers.text import Output
 
 _SELF, _BEHIND_ONE_SWITCH = "X", {"PIX", "PXB"}
+_UNDERLINE = re.compile("\x1b\\[[04]m")
 _WORD = r"[\w.,:/-]{1,60}"
 _HEADING = re.compile(rf"\s+GPU0(?:\s+{_WORD})*\s*")
-_ROW = re.compile(r"GPU([0-9]{1,3})((?:\s+(?:X|PIX|PXB|PHB|NODE|SYS))+)(?:\s.*)?")
+_ROW = re.compile(r"GPU([0-9]{1,3})((?:\s+(?:X|PIX|PXB|PHB|NODE|SYS|NV[0-9]{1,3}))+)(?:\s.*)?")
 
 
 @dataclass(frozen=True)
@@ -29,7 +34,7 @@ def parse(text: str, *, expect_gpus: int) -> GpuTopology:
     """
     :raises ParseError: no heading, a GPU missing or twice, or relations that are not the same both ways.
     """
-    output = Output.read("nvidia-smi topo -mp", text)
+    output = Output.read("nvidia-smi topo -mp", _UNDERLINE.sub("", text))
     number, _ = output.one(_HEADING, "a heading that begins with GPU0")
     rows = []
     for row in range(expect_gpus):

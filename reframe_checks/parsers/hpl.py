@@ -1,4 +1,8 @@
-"""Results of High-Performance Linpack: HPL 2.x, the HPL section of HPC Challenge, and NVIDIA's HPL."""
+"""Results of High-Performance Linpack: HPL 2.x, the HPL section of HPC Challenge, and builds of vendors.
+
+Tried with HPL 2.3 and HPC Challenge 1.5 (recorded), AMD's build of 2023 and NVIDIA's 25.04 (published); result lines of
+HPL 2.1, Intel's and rocHPL by what users published of them. HPL 1.0, which prints three residuals, is not read.
+"""
 
 import re
 from dataclasses import dataclass
@@ -29,7 +33,7 @@ _SHAPE = {"N": Quantity.ORDER, "NB": Quantity.ORDER, "P": Quantity.RANKS, "Q": Q
 _PER_GPU = rf"(?: +\( *{GENERAL}\))?"
 _HEADER = re.compile(r"T/V +N +NB +P +Q +Time +Gflops(?: \( *per GPU\))?")
 _RESULT = re.compile(
-    rf"W[RC][0-9A-Za-z]{{1,10}} +({INTEGER}) +({INTEGER}) +({INTEGER}) +({INTEGER})"
+    rf"W[RC][0-9A-Za-z]{{1,20}} +({INTEGER}) +({INTEGER}) +({INTEGER}) +({INTEGER})"
     rf" +([0-9]{{1,12}}\.[0-9]{{2,6}}) +({GENERAL}){_PER_GPU}"
 )
 _RESIDUAL = re.compile(
@@ -81,6 +85,8 @@ def parse(text: str) -> tuple[HplResult, ...]:
             if not header or not found:
                 raise output.error(number, "the heading `T/V N NB P Q Time Gflops`, then one line with these figures")
             header, pending = False, (number, found)
+        elif line.startswith("||Ax-b||_oo / "):
+            raise output.error(number, "the one residual of HPL 2, `||Ax-b||_oo/(…)=`: HPL 1.0 is not known")
         elif line.startswith("||Ax-b||_oo/"):
             residual = _RESIDUAL.fullmatch(line)
             if not pending or not residual:

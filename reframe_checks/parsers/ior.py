@@ -1,8 +1,12 @@
-"""Results of IOR 4 as ``-O summaryFormat=JSON`` writes them."""
+"""Results of IOR 4 as ``-O summaryFormat=JSON`` writes them, or as it prints them without (:mod:`…parsers.ior_text`).
+
+Tried with 4.0.0 (recorded).
+"""
 
 import math
 from dataclasses import dataclass
 
+from reframe_checks.parsers import ior_text
 from reframe_checks.parsers.strict_json import Record
 from reframe_checks.parsers.text import Output, Quantity
 
@@ -50,10 +54,12 @@ class IorResult:
 
 def parse(text: str) -> IorResult:
     """
-    :raises ParseError: no valid JSON; several tests; a repetition missing or without a positive rate; rates,
-        sizes or numbers of tasks that contradict IOR's own summary.
+    :raises ParseError: neither valid JSON nor IOR's text; several tests; a repetition missing or without a positive
+        rate; rates, sizes or numbers of tasks that contradict IOR's own summary.
     """
     output = Output.read("IOR summary", text)
+    if any(map(ior_text.BEGIN.fullmatch, output.lines)):
+        return _of_text(output)
     document = Record.parse(output, 1, len(output.lines))
     document.text("Finished")
     tests = document.records("tests")
@@ -88,6 +94,13 @@ def parse(text: str) -> IorResult:
     for operation, summary in summaries.items():
         _hold_against(summary, operation, result, phases[operation])
     return result
+
+
+def _of_text(output: Output) -> IorResult:
+    fields = ior_text.fields(output)
+    for way in ("write", "read"):
+        fields[f"{way}_mb_s"] = tuple(rate * _MB_PER_MIB for rate in fields.pop(f"{way}_mib_s"))
+    return IorResult(**fields)
 
 
 _FLAGS = {

@@ -1,4 +1,8 @@
-"""Rates of mdtest 4 (IOR's metadata benchmark) as its summary table prints them."""
+"""Rates of mdtest 3 and 4 (IOR's metadata benchmark) as its summary table prints them.
+
+Tried with 4.0.0 (recorded) and 4.1.0+dev (published); 3.2 and 3.3 by the formats of their source. A phase that its
+options leave out has rates of 0, which are no rates.
+"""
 
 import re
 from dataclasses import dataclass
@@ -6,12 +10,18 @@ from dataclasses import dataclass
 from reframe_checks.parsers.text import INTEGER, Output, Quantity
 
 _NUMBER = r"[0-9]{1,15}\.[0-9]{3}"
-_ROW = re.compile(rf"   ([A-Z][a-z]+ [a-z]+) +({_NUMBER}) +({_NUMBER}) +({_NUMBER}) +({_NUMBER})")
-_LAUNCHED = re.compile(r"mdtest-(4\.\S{1,40}) was launched with ([0-9]{1,9}) total task\(s\) on ([0-9]{1,9}) node\(s\)")
-_SUMMARY = re.compile(r"SUMMARY rate: \(of ([0-9]{1,6}) iterations\)")
+# Of mdtest 3 with a colon behind the name.
+_ROW = re.compile(rf"   ([A-Z][a-z]+ [a-z]+)(?: *:)? +({_NUMBER}) +({_NUMBER}) +({_NUMBER}) +({_NUMBER})")
+# mdtest 3.3 adds a rate up to the stonewall, which is no mean of iterations.
+_OF_STONEWALL = re.compile(rf"   File create \(stonewall\) *: +NA +NA +{_NUMBER} +NA")
+_LAUNCHED = re.compile(r"mdtest-(\S{1,40}) was launched with ([0-9]{1,9}) total task\(s\) on ([0-9]{1,9}) node\(s\)")
+_KNOWN_VERSION = re.compile(r"[34]\..*")
+_SUMMARY = re.compile(r"SUMMARY rate(?: \(in ops/sec\))?: \(of ([0-9]{1,6}) iterations\)")
+# 4.1 says the times of the same phases behind; a blank line separates the tables.
+_TIMES = re.compile(r"SUMMARY time(?: \(in [a-z]{1,4}/[a-z]{1,4}\))?: \(of ([0-9]{1,6}) iterations\)")
 _AMOUNT = re.compile(r"([0-9]{1,9}) tasks, ([0-9]{1,12}) (files|files/directories|directories)")
 # The program is not quoted, its options are.
-_COMMAND = re.compile(r"Command line used: [^'\s]\S*((?: '[^']*')*)")
+_COMMAND = re.compile(r"Command line used: [^'\"\s]\S*((?: '[^']*')*|(?: \"[^\"]*\")*)")
 # After it every rank goes on to what the fastest one had reached.
 _STONEWALL = re.compile(rf"Continue stonewall hit min: ({INTEGER}) max: ({INTEGER}) avg: ([0-9]{{1,15}}\.[0-9]) ?")
 _TITLES = re.compile(r"   Operation +Max +Min +Mean +Std Dev")
@@ -21,6 +31,11 @@ _COMPLAINT = re.compile(r".*(?:ERROR|FAILED|WARNING: unable).*")
 _TREE = ("Tree creation", "Tree removal")
 _OF_FILES = ("File creation", "File stat", "File read", "File removal")
 _OF_FOLDERS = ("Directory creation", "Directory stat", "Directory rename", "Directory removal")
+# Of mdtest 3 in its last revisions only.
+_SINCE_4 = "Directory rename"
+# Options that ask for some phases only, and the verbs of these.
+_PHASES = {"C": "creation", "T": "stat", "E": "read", "r": "removal", "U": "rename"}
+_FLAGS = re.compile(r"['\"]-([A-Za-z]{1,20})['\"]")
 
 
 @dataclass(frozen=True)
@@ -34,7 +49,8 @@ class Rate:
 
 @dataclass(frozen=True)
 class MdtestResult:
-    """``options`` as mdtest repeats them, each in quotes; ``rates`` by mdtest's names (``File creation`` …).
+    """``options`` as mdtest repeats them, each in quotes; ``rates`` of the phases that ran, by mdtest's names (``File
+    creation`` …).
 
     ``reached``: what each task made in each of the iterations that a stonewall ended.
     """
@@ -56,29 +72,35 @@ class MdtestResult:
 
 def parse(text: str) -> MdtestResult:
     """
-    :raises ParseError: an error that mdtest reports; a part of the output missing, twice or cut off; a row
-        missing; a rate that is not above 0, or not maximum >= mean >= minimum.
+    :raises ParseError: an error that mdtest reports; an unknown version; a part of the output missing, twice or cut
+        off; a row missing; a rate that is not above 0, or not maximum >= mean >= minimum.
     """
     output = Output.read("mdtest output", text)
     for number, line in enumerate(output.lines, start=1):
         if _COMPLAINT.fullmatch(line):
             raise output.error(number, "a run without errors")
-    _, launched = output.one(_LAUNCHED, "`mdtest-4… was launched with N total task(s) on M node(s)`")
+    at, launched = output.one(_LAUNCHED, "`mdtest-4… was launched with N total task(s) on M node(s)`")
+    if not _KNOWN_VERSION.fullmatch(launched[1]):
+        raise output.error(at, "mdtest 3 or 4, the versions that are known")
     _, command = output.one(_COMMAND, "`Command line used: …`")
     number, amount = output.one(_AMOUNT, "`N tasks, M files/directories`")
     if amount[1] != launched[2]:
         raise output.error(number, f"{launched[2]} tasks, as were launched")
-    _, summary = output.one(_SUMMARY, "`SUMMARY rate: (of N iterations)`")
-    titles, _ = output.one(_TITLES, "the titles of the table")
+    first, summary = output.one(_SUMMARY, "`SUMMARY rate: (of N iterations)`")
     last, _ = output.one(_FINISHED, "`-- finished at …`")
-    rates = _rows(output, range(titles + 2, last))
+    behind = [at for at, _ in output.find(_TIMES) if at > first] or [last]
+    titles, _ = output.one(_TITLES, "the titles of the table", range(first, behind[0]))
+    found = _rows(output, range(titles + 2, behind[0]))
     wanted = [
         *(_OF_FOLDERS if "directories" in amount[3] else ()),
         *(_OF_FILES if "files" in amount[3] else ()),
         *_TREE,
     ]
-    if sorted(rates) != sorted(wanted):
-        raise output.error(titles, f"the rows {', '.join(wanted)}, found {', '.join(rates) or 'none'}")
+    if launched[1].startswith("3.") and _SINCE_4 not in found:
+        wanted = [name for name in wanted if name != _SINCE_4]
+    if sorted(found) != sorted(wanted):
+        raise output.error(titles, f"the rows {', '.join(wanted)}, found {', '.join(found) or 'none'}")
+    rates = _of_phases(output, found, command[1])
     tasks = output.positive_integer(number, "tasks", launched[2], Quantity.RANKS)
     items = output.positive_integer(number, "items", amount[2], Quantity.COUNT)
     iterations = output.positive_integer(number, "iterations", summary[1], Quantity.COUNT)
@@ -112,17 +134,32 @@ def _reached(output: Output, most: int) -> list[int]:
     return found
 
 
-def _rows(output: Output, lines: range) -> dict[str, Rate]:
-    rates: dict[str, Rate] = {}
+def _rows(output: Output, lines: range) -> dict[str, tuple[int, re.Match[str]]]:
+    """The rows of the table by operation, each with its number."""
+    rows: dict[str, tuple[int, re.Match[str]]] = {}
     for number in lines:
-        row = _ROW.fullmatch(output.lines[number - 1])
-        if not row:
+        line = output.lines[number - 1]
+        row = _ROW.fullmatch(line)
+        if row:
+            if row[1] in rows:
+                raise output.error(number, f"{row[1]} once")
+            rows[row[1]] = (number, row)
+        elif line.strip() and not _OF_STONEWALL.fullmatch(line):
             raise output.error(number, "a row `OPERATION MAX MIN MEAN STD-DEV`")
-        maximum, minimum, mean = (output.positive(number, row[1], row[column], Quantity.IO_S) for column in (2, 3, 4))
+    return rows
+
+
+def _of_phases(output: Output, rows: dict[str, tuple[int, re.Match[str]]], options: str) -> dict[str, Rate]:
+    """The rates of phases that ran: those that ``options`` ask for, or all."""
+    given = {flag for flags in _FLAGS.findall(options) for flag in flags}
+    asked = {verb for flag, verb in _PHASES.items() if flag in given} or {*_PHASES.values()}
+    rates: dict[str, Rate] = {}
+    for name, (number, row) in rows.items():
+        if name.split()[1] not in asked and not any(float(row[column]) for column in (2, 3, 4)):
+            continue
+        maximum, minimum, mean = (output.positive(number, name, row[column], Quantity.IO_S) for column in (2, 3, 4))
         # Tree operations are few: their figures are rounded apart from each other.
         if not maximum >= mean >= minimum:
             raise output.error(number, "maximum >= mean >= minimum")
-        if row[1] in rates:
-            raise output.error(number, f"{row[1]} once")
-        rates[row[1]] = Rate(maximum, minimum, mean)
+        rates[name] = Rate(maximum, minimum, mean)
     return rates

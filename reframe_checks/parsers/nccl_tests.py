@@ -1,7 +1,9 @@
-"""Output of NVIDIA's nccl-tests (``all_reduce_perf`` and its siblings), with checked data (``-c 1``).
+"""Output of NVIDIA's nccl-tests and AMD's rccl-tests (``all_reduce_perf`` …), with checked data (``-c 1``).
 
-Formats: versions up to 2.18. Bus bandwidth is algorithm bandwidth times a factor of the collective that makes it
-comparable with the hardware's (the project's ``PERFORMANCE.md``); GB are 10^9 bytes.
+Tried with 2.18 and a version between 2.13 and 2.17 (published). Versions before 2.13, which print the largest relative
+error in place of the number of wrong elements, 2.19 and rccl-tests are read by their sources. Bus bandwidth is
+algorithm bandwidth times a factor of the collective that makes it comparable with the hardware's (the project's
+``PERFORMANCE.md``); GB are 10^9 bytes.
 """
 
 import re
@@ -39,15 +41,20 @@ class NcclResult:
 _RANK = re.compile(
     rf"# +Rank +({INTEGER}) +(?:Group +{INTEGER} +)?Pid +{INTEGER} on +([\w.-]{{1,255}}) device .{{1,200}}"
 )
-_HEADING = re.compile(r"# +size +count +type +redop +root" + 2 * r" +time +algbw +busbw +#wrong" + " *")
+# Versions before 2.13 name of operation and root only what the collective has.
+_HEADING = re.compile(
+    r"# +size +count +type(?P<redop> +redop)?(?P<root> +root)? +time +algbw +busbw +(?P<checked>#wrong|error)"
+    r" +time +algbw +busbw +(?P=checked) *"
+)
+_OPTIONS = re.compile(r"# nThread .{1,300} validation: ([01])\b.{0,100}")
 _UNITS = re.compile(r"# +\(B\) +\(elements\)" + 2 * r" +\(us\) +\(GB/s\) +\(GB/s\)" + " *")
 _DECIMAL = r"[0-9]{1,12}(?:\.[0-9]{1,3})?"
-_TRANSFER = rf" +({_DECIMAL}) +([0-9]{{1,9}}\.[0-9]{{2}}) +([0-9]{{1,9}}\.[0-9]{{2}})"
-# What an operation cannot do in place is not checked there.
-_ROW = re.compile(
-    rf" *({INTEGER}) +({INTEGER}) +(?:int8|uint8|int32|uint32|int64|uint64|half|float|double|bfloat16) +[a-z]{{1,6}}"
-    rf" +-?[0-9]{{1,6}}{_TRANSFER} +({INTEGER}){_TRANSFER} +({INTEGER}|N/A)"
-)
+# Since 2.17 a bandwidth above a thousand has as many decimals as fit into six characters.
+_BANDWIDTH = r"([0-9]{1,9}\.[0-9]{2}|[0-9]{4}\.[0-9]|[0-9]{5,6})"
+_TRANSFER = rf" +({_DECIMAL}) +{_BANDWIDTH} +{_BANDWIDTH}"
+_TYPE = r"(?:u?int(?:8|32|64)|half|float|double|bfloat16|fp8_e4m3|fp8_e5m2|f8e4m3|f8e5m2)"
+# Of half precision, for each rank but one, which nccl-tests allowed before 2.13; less of other types.
+_MOST_ERROR = 0.01
 _WRONG = re.compile(rf"# Out of bounds values : ({INTEGER}) (OK|FAILED)")
 _MEAN = re.compile(rf"# Avg bus bandwidth    : ({GENERAL}) *")
 
@@ -59,9 +66,12 @@ def parse(text: str, *, expect_sizes: Sequence[int], expect_ranks: int) -> NcclR
         on each other do not agree.
     """
     output = Output.read("nccl-tests output", text)
-    output.one(_HEADING, "the heading `size count type redop root time algbw busbw #wrong …`")
+    for number, options in output.find(_OPTIONS):
+        if options[1] == "0":
+            raise output.error(number, "checked data (`-c 1`), and `validation: 0` says that they are unchecked")
+    _, heading = output.one(_HEADING, "the heading `size count type redop root time algbw busbw #wrong …`")
     output.one(_UNITS, "the units below the heading")
-    rows = [_row(output, number, match) for number, match in output.find(_ROW)]
+    rows = [_row(output, number, match, expect_ranks) for number, match in output.find(_pattern(heading))]
     slack = 64 * expect_ranks
     if len(rows) != len(expect_sizes) or not all(
         size - slack < row.size_bytes <= size for size, row in zip(expect_sizes, rows, strict=True)
@@ -85,9 +95,21 @@ def _hosts(output: Output, ranks: int) -> tuple[str, ...]:
     return tuple(match[2] for _, match in found)
 
 
-def _row(output: Output, number: int, match: re.Match[str]) -> Row:
-    if match[6] != "0" or match[10] not in ("0", "N/A"):
-        raise output.error(number, "no wrong elements (#wrong 0)")
+def _pattern(heading: re.Match[str]) -> re.Pattern[str]:
+    """Of a row below ``heading``."""
+    columns = _TYPE + (r" +[a-z]{1,6}" if heading["redop"] else "") + (" +-?[0-9]{1,6}" if heading["root"] else "")
+    # What an operation cannot do in place is not checked there, and nothing is with `-c 0`.
+    checked = rf" +({INTEGER if heading['checked'] == '#wrong' else '[0-9]e[+-][0-9]{2,3}'}|N/A)"
+    return re.compile(rf" *({INTEGER}) +({INTEGER}) +{columns}{_TRANSFER}{checked}{_TRANSFER}{checked} *")
+
+
+def _row(output: Output, number: int, match: re.Match[str], ranks: int) -> Row:
+    out_of_place_wrong, in_place_wrong = match[6], match[10]
+    if out_of_place_wrong == "N/A":
+        raise output.error(number, "checked data (`-c 1`), and N/A says that they are unchecked")
+    for wrong in (out_of_place_wrong, in_place_wrong):
+        if wrong != "N/A" and float(wrong) > (_MOST_ERROR * ranks if "e" in wrong else 0):
+            raise output.error(number, "no wrong elements (#wrong 0, before 2.13 a small error)")
     size = output.positive_integer(number, "size in bytes", match[1], Quantity.BYTES)
     out_of_place, in_place = (
         _transfer(output, number, size, tokens) for tokens in (match.group(3, 4, 5), match.group(7, 8, 9))
@@ -95,9 +117,15 @@ def _row(output: Output, number: int, match: re.Match[str]) -> Row:
     # Both ways count the same operation: bus bandwidth is the same multiple of algorithm bandwidth.
     first, second = out_of_place, in_place
     difference = first.algorithm_gb_s * second.bus_gb_s - second.algorithm_gb_s * first.bus_gb_s
-    if abs(difference) > 0.00505 * sum((first.algorithm_gb_s, second.bus_gb_s, second.algorithm_gb_s, first.bus_gb_s)):
+    slack = 1.01 * max(_half_digit(token) for token in match.group(4, 5, 8, 9))
+    if abs(difference) > slack * sum((first.algorithm_gb_s, second.bus_gb_s, second.algorithm_gb_s, first.bus_gb_s)):
         raise output.error(number, "the same ratio of bus to algorithm bandwidth out of place and in place")
     return Row(size, out_of_place, in_place)
+
+
+def _half_digit(token: str) -> float:
+    """Half of the last printed digit."""
+    return 0.5 * 10.0 ** -len(token.partition(".")[2])
 
 
 def _transfer(output: Output, number: int, size: int, tokens: Sequence[str]) -> Transfer:
@@ -108,8 +136,9 @@ def _transfer(output: Output, number: int, size: int, tokens: Sequence[str]) -> 
         )
     )
     # Half of the last printed digit of the time, and of the bandwidth.
-    half_digit_us = 0.5 * 10.0 ** -len(tokens[0].partition(".")[2])
+    half_digit_us = _half_digit(tokens[0])
     slowest, fastest = (size / 1e3 / (transfer.time_us + shift) for shift in (half_digit_us, -half_digit_us))
-    if not slowest - 0.0051 <= transfer.algorithm_gb_s <= fastest + 0.0051:
+    half_digit_gb_s = 1.02 * _half_digit(tokens[1])
+    if not slowest - half_digit_gb_s <= transfer.algorithm_gb_s <= fastest + half_digit_gb_s:
         raise output.error(number, f"an algorithm bandwidth of {size} bytes in {tokens[0]} us")
     return transfer

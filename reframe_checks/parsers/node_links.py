@@ -5,6 +5,7 @@ import re
 
 from reframe_checks.parsers import osu
 from reframe_checks.parsers.errors import ParseError
+from reframe_checks.parsers.text import Output
 
 _MARK = re.compile(r"^@link ([\w.-]{1,255}) ([\w.-]{1,255})$", re.MULTILINE)
 
@@ -15,11 +16,10 @@ def parse(text: str, *, message_bytes: int, expect_nodes: int, expect_repeats: i
     :raises ParseError: no link, text before the first one, a table missing, a link measured too few times or not
         at one go, or links that are no ring of ``expect_nodes`` nodes (two nodes have one link).
     """
-    before, *parts = _MARK.split(text)
-    if before.strip():
+    own = Output.read("link bandwidths", text).lines
+    before, *parts = _MARK.split("".join(f"{line}\n" for line in own))
+    if before.strip() or not parts:
         raise ParseError("link bandwidths", "a line `@link NODE NODE`", text=text, line=1)
-    if not parts:
-        raise ParseError("link bandwidths", "at least one line `@link NODE NODE`", text=text, line=1)
     samples: dict[tuple[str, str], list[float]] = {}
     pairs = list(zip(parts[0::3], parts[1::3], strict=True))
     if len(list(itertools.groupby(pairs))) != len(set(pairs)):

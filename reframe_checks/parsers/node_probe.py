@@ -1,7 +1,7 @@
 """Output of ``node_probe.py``: for each node a line of JSON and its SHA-256, by which a damaged line is known."""
 
 import hashlib
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from kappa.vocabulary.node_facts import Value, fact_of
 from reframe_checks.parsers.strict_json import Record
@@ -47,7 +47,7 @@ def _without_sums(output: Output) -> Output:
         if hashlib.sha256(data.encode()).hexdigest() != digest:
             raise output.error(number, "a line that ends in its SHA-256, and this one is cut, mixed or changed")
         lines.append(data)
-    return Output.read(output.what, "".join(f"{line}\n" for line in lines))
+    return replace(output, lines=tuple(lines))
 
 
 def _facts(node: Record) -> NodeFacts:

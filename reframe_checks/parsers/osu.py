@@ -1,4 +1,7 @@
-"""Tables of OSU Micro-Benchmarks 7 in C and of mpi4py's OSU demos, which print the same tables in another shape.
+"""Tables of OSU Micro-Benchmarks in C and of mpi4py's OSU demos, which print the same tables in another shape.
+
+Tried with 7.4 and mpi4py 4.1.2 (recorded) and with 5.7.1 (published). Tables are read by their headings, whatever the
+version; a heading that is not known is an error.
 
 Also understood: ``-f`` (minimum, maximum, iterations), ``-c`` (every row has to say Pass), ``-z`` (tail
 percentiles), ``-T all`` (a table for each datatype), non-blocking collectives, ``osu_init``, ``osu_hello``.
@@ -31,7 +34,8 @@ class Table:
 
 
 _TITLE = re.compile(
-    r"# (OSU [A-Za-z/_() -]{1,100} Test v[0-9]{1,2}(?:\.[0-9]{1,2}){1,2}|(?:Kappa )?MPI [A-Za-z/_() -]{1,100} Test)"
+    r"(?:# )?(OSU [A-Za-z/_() -]{1,100} Test v[0-9]{1,2}(?:\.[0-9]{1,2}){1,2}(?:-[\w.]{1,20})?)"
+    r"|# ((?:Kappa )?MPI [A-Za-z/_() -]{1,100} Test)"
 )
 _DATATYPE = re.compile(r"# Datatype: (MPI_[A-Z0-9_]{1,60})\.")
 _INIT = re.compile(rf"nprocs: ({INTEGER}), min: ({INTEGER}) ms, max: ({INTEGER}) ms, avg: ({INTEGER}) ms")
@@ -100,14 +104,14 @@ class _Reader:
 
     def tables(self) -> tuple[Table, ...]:
         for number, line in enumerate(self._output.lines, start=1):
-            if not line.strip() or line.startswith("#"):
+            if not line.strip() or line.startswith("#") or _TITLE.fullmatch(line.rstrip()):
                 self._close(number)
                 self._comment(number, line)
             elif _TOPOLOGY.fullmatch(line):
                 self._close(number)
             elif self._columns:
                 self._row(number, self._columns)
-            else:
+            elif not self._heading(number):
                 self._sentence(number, line)
         end = len(self._output.lines) + 1
         self._close(end)
@@ -119,14 +123,21 @@ class _Reader:
         if title := _TITLE.fullmatch(line.rstrip()):
             if self._title and not self._done:
                 raise self._output.error(number, f"a table under {self._title!r} before the next title")
-            self._title, self._datatype, self._done = title[1], None, set()
+            self._title, self._datatype, self._done = title[1] or title[2], None, set()
         elif datatype := _DATATYPE.fullmatch(line.rstrip()):
             if not self._title:
                 raise self._output.error(number, "the title `# … Test` above the datatype")
             self._datatype = datatype[1]
-        elif columns := Columns.read(self._output, number, self._title):
+        else:
+            self._heading(number)
+
+    def _heading(self, number: int) -> bool:
+        """Whether line ``number`` has column headings, which begin without # where OSU 5 has no sizes."""
+        columns = Columns.read(self._output, number, self._title)
+        if columns:
             self._start(number)
             self._columns = columns
+        return bool(columns)
 
     def _start(self, number: int) -> None:
         if not self._title or self._datatype in self._done:

@@ -52,9 +52,9 @@ _HEADINGS = {
 }  # fmt: skip
 _HEADING = re.compile(
     r" *(?:(?P<fixed>" + "|".join(map(re.escape, _HEADINGS)) + r")"
-    r"|(?P<tail>P[1-9][0-9]? Tail) (?:Lat\((?P<us>us)\)|BW\((?P<mb>MB/s)\)))"
+    r"|(?P<tail>P[1-9][0-9]?(?:\.[0-9]{1,3})? Tail) (?:Lat\((?P<us>us)\)|BW\((?P<mb>MB/s)\)))"
 )
-_HEADER = re.compile(r"# *(?P<size>Size(?: \[B\])?(?![^ ]))?(?P<headings>.*)")
+_HEADER = re.compile(r"#? *(?P<size>Size(?: \[B\])?(?![^ ]))?(?P<headings>.*)")
 
 # Parts of a call that can take less than the two decimals show.
 _MAY_BE_ZERO = {"Compute", "Coll. Init", "MPI_Test", "MPI_Wait", "Overlap"}

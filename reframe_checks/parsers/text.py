@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from enum import Enum
 
 from reframe_checks.parsers.errors import ParseError
+from reframe_checks.parsers.foreign_lines import ForeignLine, cuts_table, foreign_lines
 
 # Far above any line that a benchmark prints; bounds the work that one damaged line can cause.
 MAX_LINE_CHARS = 100_000
@@ -94,17 +95,22 @@ class Quantity(Enum):
 
 @dataclass(frozen=True)
 class Output:
-    """The output of one benchmark; ``what`` names it in errors, line numbers count from 1."""
+    """The output of one benchmark; ``what`` names it in errors.
+
+    ``lines`` are those of the benchmark, counted from 1 here; ``foreign`` are those of other programs, which were set
+    aside. Errors have the number that a line has in ``text``.
+    """
 
     what: str
     text: str
     lines: tuple[str, ...]
+    foreign: tuple[ForeignLine, ...]
 
     @classmethod
     def read(cls, what: str, text: str) -> "Output":
         """
         :raises ParseError: the text is empty, is cut off inside its last line, holds control characters or bytes
-            that were not UTF-8, or a line longer than ``MAX_LINE_CHARS``.
+            that were not UTF-8, or a line longer than ``MAX_LINE_CHARS``; a foreign line cuts a table in two.
         """
         if not text or text.isspace():
             raise ParseError(what, "output, found none", text="", line=1)
@@ -116,11 +122,25 @@ class Output:
                 raise ParseError(what, "text without control characters", text=text, line=number)
         if rest:
             raise ParseError(what, "a line end: the output is cut off here", text=text, line=len(lines) + 1)
-        return cls(what, text, tuple(lines))
+        foreign = foreign_lines(lines)
+        if cut := cuts_table(lines, foreign):
+            whole = f"a table in one piece, which this line of {cut.speaker.name} cuts in two ({cut.speaker.remedy})"
+            raise ParseError(what, whole, text=text, line=cut.number)
+        aside = {line.number for line in foreign}
+        own = tuple(line for number, line in enumerate(lines, start=1) if number not in aside)
+        if not any(line.strip() for line in own):
+            raise ParseError(what, "output, found lines of other programs only", text=text, line=1)
+        return cls(what, text, own, tuple(foreign))
+
+    def number_in_text(self, number: int) -> int:
+        """The number in ``text`` of the benchmark's own line ``number``."""
+        for line in self.foreign:
+            number += line.number <= number
+        return number
 
     def error(self, number: int, expected: str) -> ParseError:
         """The error to raise for line ``number``."""
-        return ParseError(self.what, expected, text=self.text, line=number)
+        return ParseError(self.what, expected, text=self.text, line=self.number_in_text(number))
 
     def missing(self, expected: str) -> ParseError:
         """The error to raise for something that no line holds; it points behind the last line."""
@@ -141,7 +161,7 @@ class Output:
         if not found:
             raise self.missing(expected)
         if len(found) > 1:
-            raise self.error(found[1][0], f"{expected} once only (also on line {found[0][0]})")
+            raise self.error(found[1][0], f"{expected} once only (also on line {self.number_in_text(found[0][0])})")
         return found[0]
 
     def positive(self, number: int, name: str, token: str, quantity: Quantity) -> float:

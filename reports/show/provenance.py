@@ -26,7 +26,15 @@ class Listing:
 
 def listings(cases: Sequence[CaseVerdict]) -> list[Listing]:
     """The tables that hold anything."""
-    tables = [_validity(cases), _jobs(cases), _machines(cases), _specs(cases), _files(cases), _references(cases)]
+    tables = [
+        notes_of(cases),
+        _validity(cases),
+        _jobs(cases),
+        _machines(cases),
+        _specs(cases),
+        _files(cases),
+        _references(cases),
+    ]
     return [table for table in tables if table.rows]
 
 
@@ -34,6 +42,19 @@ def suite_revisions(cases: Sequence[CaseVerdict]) -> list[str]:
     """Every revision of the suite that these cases came from; more than one is worth a question."""
     recorded = {_fact(verdict, "suite_revision") for verdict in cases if verdict.case.provenance.suite_revision}
     return sorted(recorded | {verdict.case.census.suite_revision for verdict in cases if verdict.case.census})
+
+
+def notes_of(cases: Sequence[CaseVerdict]) -> Listing:
+    """What a reader of the figures should know, once for all cases that say the same."""
+    said: dict[str, list[str]] = {}
+    for verdict in cases:
+        for note in verdict.case.notes:
+            said.setdefault(one_line(note, 500), []).append(verdict.case.title)
+    rows = [
+        (titles[0] if len(titles) == 1 else f"{titles[0]} and {len(titles) - 1} more", note)
+        for note, titles in said.items()
+    ]
+    return Listing("Notes", ("Case", "Note"), rows)
 
 
 def _validity(cases: Sequence[CaseVerdict]) -> Listing:

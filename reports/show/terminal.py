@@ -18,6 +18,7 @@ from reports.predicted.counterparts import predicted_pairs
 from reports.predicted.pairs import Pair
 from reports.show.console import STYLES, open_console, section, table
 from reports.show.metric_table import WIDE, metric_table
+from reports.show.provenance import notes_of
 from reports.verdict.advice import equal_reasons, operator_line
 from reports.verdict.case_verdict import CaseVerdict
 from reports.verdict.confirm import diagnose
@@ -37,12 +38,13 @@ def show(verdict: Verdict, since: Comparison | None = None, *, verbose: bool = F
     """Print ``verdict`` on standard output.
 
     :param since: the run held against the one before.
-    :param verbose: also every metric with its bounds, and what is not provided.
+    :param verbose: also every metric with its bounds, the notes of cases, and what is not provided.
     """
     console = open_console()
     if verbose:
         _not_provided(console, verdict)
         _every_row(console, verdict.cases)
+        _notes(console, verdict.cases)
     else:
         _passed(console, verdict)
         _not_passed(console, verdict)
@@ -58,6 +60,15 @@ def show(verdict: Verdict, since: Comparison | None = None, *, verbose: bool = F
     _failures(console, verdict)
     console.print()
     console.print(_headline(verdict))
+
+
+def _notes(console: Console, cases: Sequence[CaseVerdict]) -> None:
+    listing = notes_of(cases)
+    if not listing.rows:
+        return
+    section(console, listing.title)
+    for title, note in listing.rows:
+        console.print(Text(f"{title}: {note}"), soft_wrap=True)
 
 
 def _headline(verdict: Verdict) -> Panel:

@@ -93,6 +93,7 @@ def _case(verdict: CaseVerdict) -> dict[str, Any]:
         "diagnosis": diagnosis.value if (diagnosis := diagnose(verdict)) else None,
         "operator_line": str(operator_line(verdict)) if verdict.state is State.FAIL else None,
         "suspects": verdict.suspicion.nodes if verdict.suspicion else (),
+        "notes": case.notes,
         "metrics": [_metric(metric) for metric in verdict.metrics],
         "failed_attempts": [
             {"run": attempt.case.run, "nodes": attempt.case.nodes, "operator_line": str(operator_line(attempt))}

@@ -17,8 +17,8 @@ from reframe_checks.base.evidence import Evidence
 @pytest.fixture
 def check(tmp_path):
     return SimpleNamespace(curves={}, per_node={}, heat_maps={}, matrices={}, findings=[], suspects=[], hint="look",
-                           load_by_others={}, robbed="", hung_on=[], ended_by_slurm="", validity="",
-                           matrix_folder=tmp_path / "matrices")  # fmt: skip
+                           load_by_others={}, robbed="", hung_on=[], ended_by_slurm="", validity="", notes=[],
+                           _set_aside={}, matrix_folder=tmp_path / "matrices")  # fmt: skip
 
 
 def test_what_is_recorded_is_read(check):
@@ -46,6 +46,23 @@ def test_a_wrong_type_fails_at_once_and_by_name(check):
         Evidence.record_matrix(check, "bandwidth", "MB/s", ["n1", "n2"], [[1.0]])
     with pytest.raises(ValueError, match="expected 65 lists of 65"):
         Evidence.record_matrix(check, "bandwidth", "MB/s", [f"n{number}" for number in range(65)], [[1.0]])
+
+
+def test_lines_of_other_programs_are_noted_once_with_their_number(check):
+    check.note_set_aside = lambda found: Evidence.note_set_aside(check, found)
+    talk = "[0] MPI startup(): Multi-threaded optimized library\n"
+    for text in (
+        "8  1.21\n",
+        talk + "8  1.21\n",
+        f"# title\n{talk}{talk.replace('Multi', 'Single')}srun: a\x1b[1m word\n",
+    ):
+        Evidence.note_lines_of_others(check, text)
+    assert check.notes == [
+        "3 lines of Intel MPI in the output set aside, the first: [0] MPI startup(): Multi-threaded optimized library",
+        "1 line of Slurm in the output set aside, the first: srun: a word",
+    ]
+    measured = {"perfvalues": {}, **Evidence.evidence(check)}
+    assert msgspec.json.decode(json.dumps(measured), type=Measurement).notes == tuple(check.notes)
 
 
 def test_a_case_has_all_that_was_measured():

@@ -1,4 +1,4 @@
-"""What a check reads its figures from is kept with the result, whatever the check forgot to say."""
+"""What a check reads its figures from is kept with the result, and so is a note of who else wrote into it."""
 
 import json
 import os
@@ -13,6 +13,7 @@ import reframe as rfm
 import reframe.core.builtins as rfmb
 from reframe.core.exceptions import SanityError
 from reframe_checks.base.check import SystemCheck
+from reframe_checks.parsers.text import Output
 
 class Reads(SystemCheck):
     family, executable, informational, local = "node/files", "true", ["size"], True
@@ -41,6 +42,17 @@ class Tolerant(Reads):
             return self.output_text("never-written.txt")
         except SanityError:
             return True
+
+@rfm.simple_test
+class Talked(Reads):
+    @rfmb.run_before("run")
+    def talk(self):
+        self.executable, self.executable_opts = "printf", [r"'srun: one\\nsrun: two\\n1\\n'"]
+
+    @rfmb.sanity_function
+    def read(self):
+        self.text = self.parsed(lambda text: Output.read("output", text).lines[0], self.output_text())
+        return self.text == "1"
 """
 
 
@@ -57,4 +69,10 @@ def test_files_that_are_read_are_kept_and_missing_ones_do_no_harm(tmp_path):
     assert done.returncode == 0, done.stdout + done.stderr
     cases = json.loads((tmp_path / "report.json").read_text())["runs"][0]["testcases"]
     kept = {case["name"]: {path.name for path in pathlib.Path(case["outputdir"]).glob("*.txt")} for case in cases}
-    assert kept == {"Whole": {"provenance.txt", "one.txt", "two.txt"}, "Tolerant": {"provenance.txt", "one.txt"}}
+    assert kept == {
+        "Whole": {"provenance.txt", "one.txt", "two.txt"}, "Tolerant": {"provenance.txt", "one.txt"},
+        "Talked": {"provenance.txt"},
+    }  # fmt: skip
+    assert {case["name"]: case["notes"] for case in cases} == {
+        "Whole": [], "Tolerant": [], "Talked": ["2 lines of Slurm in the output set aside, the first: srun: one"],
+    }  # fmt: skip

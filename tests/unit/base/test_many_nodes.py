@@ -87,6 +87,7 @@ class Played(ManyNodes, Scaled, KappaCheck):
             self.rates = [float(line.split(" ")[1]) for line in self.output_text().splitlines()]
         except ValueError:
             raise SanityError("no rate") from None
+        self.parsed(len, f"srun: on {node}\\n")
         self.record_curve("rates", ("Run", ""), ("Rate", "MB/s"), dict(enumerate(self.rates)), {})
         return len(self.rates) == 4
 
@@ -157,6 +158,10 @@ def test_each_node_has_its_part_and_starts_its_ranks_there(played):
         word for call in inner for word in call.split() if word.startswith("--nodelist")
     }
     assert all("--overlap" in call and "--ntasks=2" in call for call in inner)
+
+
+def test_lines_of_others_are_counted_over_all_nodes(played):
+    assert played[0]["slow"]["notes"] == ["3 lines of Slurm in the output set aside, the first: srun: on n1"]
 
 
 def test_every_metric_is_evidence_of_each_node_and_the_worst_is_the_metric(played):

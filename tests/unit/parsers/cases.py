@@ -164,13 +164,22 @@ def turns(text: str) -> tuple[ost_rounds.Turn, ...]:
     return found
 
 
-@wraps(mdtest.parse)
-def stonewalled(text: str) -> mdtest.MdtestResult:
-    """A stonewall ended both iterations, of which nothing else in the output tells."""
+def stonewalled(text: str, times: int) -> mdtest.MdtestResult:
+    """A stonewall ended so many iterations, of which nothing else in the output tells."""
     found = mdtest.parse(text)
-    if len(found.reached) != 2:
-        raise ParseError("mdtest output", "two stonewalls", text=text)
+    if len(found.reached) != times:
+        raise ParseError("mdtest output", f"{times} stonewalls", text=text)
     return found
+
+
+@wraps(mdtest.parse)
+def stonewalled_once(text: str) -> mdtest.MdtestResult:
+    return stonewalled(text, 1)
+
+
+@wraps(mdtest.parse)
+def stonewalled_twice(text: str) -> mdtest.MdtestResult:
+    return stonewalled(text, 2)
 
 
 @wraps(load_watch.parse)
@@ -256,8 +265,20 @@ CASES = {
         (1, 1.048576),
         alone=[name for name in IOR_ALONE if name != ".write_mb_s[]"],
     ),
+    **{
+        f"ior {name}": Case(f"ior/{name}.txt", ior.parse, (1, 1.048576), alone=[".version", ".options"])
+        for name in ("posix_text", "mpiio_text_checked", "posix_text_stonewall")
+    },
+    "osu of 5.7": Case(
+        "field_cases/03-osu-5.7.1-ibarrier.txt",
+        partial(osu.parse, expect_sizes=[0], expect_tables=1),
+        alone=["[].title"],
+    ),
+    "hpcg of intel": Case("field_cases/09-hpcg-V3.1-intel-oneapi-2023.txt", hpcg.parse, alone=[".threads"]),
+    "mdtest 4.1": Case("field_cases/10-mdtest-4.1.0+dev.txt", stonewalled_once, alone=MDTEST_ALONE),
+    "mdtest created only": Case("mdtest/created_only.txt", mdtest.parse, alone=MDTEST_ALONE),
     "mdtest": Case("mdtest/unique_folders.txt", mdtest.parse, alone=MDTEST_ALONE),
-    "mdtest stonewall": Case("mdtest/files_stonewall.txt", stonewalled, alone=MDTEST_ALONE),
+    "mdtest stonewall": Case("mdtest/files_stonewall.txt", stonewalled_twice, alone=MDTEST_ALONE),
     "mdtest folders": Case("mdtest/folders_only.txt", mdtest.parse, alone=MDTEST_ALONE),
     "mdtest files": Case("mdtest/files_only.txt", mdtest.parse, alone=MDTEST_ALONE),
     "bt-io": Case("btio/full_four_ranks.txt", btio.parse),

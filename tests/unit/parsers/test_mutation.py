@@ -23,7 +23,17 @@ ALL = CASES | MAY_BE_EMPTY
 EVERY = bool(os.environ.get("KAPPA_EVERY_MUTATION"))
 MOST = 800
 #: Modules that parse no program's output by themselves: what parsers have in common, and YAML of the site.
-SHARED = {"bounded_yaml", "errors", "node_list", "osu_columns", "rank_document", "strict_json", "text"}
+SHARED = {
+    "bounded_yaml",
+    "errors",
+    "foreign_lines",
+    "ior_text",
+    "node_list",
+    "osu_columns",
+    "rank_document",
+    "strict_json",
+    "text",
+}
 
 
 @pytest.mark.parametrize("name", ALL)

@@ -27,8 +27,9 @@ def test_best_repeat_of_each_link_of_the_ring(text):
 @pytest.mark.parametrize(
     ("damage", "message"),
     [
-        (lambda text: "", "at least one line `@link"),
-        (lambda text: "srun: error\n" + text, "a line `@link NODE NODE`"),
+        (lambda text: "", "found none"),
+        (lambda text: "\n# none\n" + text, "a line `@link NODE NODE`"),
+        (lambda text: "srun: error: node1: task 0: Killed\n" + text, "a line `@link NODE NODE`"),
         (lambda text: text.replace(str(MIB), "8"), "message sizes"),
         (lambda text: text[: text.rindex("@link")], "2 measurements of node4-node1, found 1"),
         (lambda text: text[text.index("@link node4") :], "ring of 4 nodes"),

@@ -114,3 +114,39 @@ def test_mdtest_made_what_the_fastest_rank_had_reached_at_each_stonewall(recorde
     assert mdtest.parse(once).made == 2 * 13177 + 100000
     with pytest.raises(ParseError, match="minimum <= average <= maximum <= 50000"):
         mdtest.parse(text.replace("max: 13177", "max: 10"))
+
+
+def test_ior_as_text(recorded):
+    result = ior.parse(recorded("ior/posix_text.txt"))
+    assert (result.version, result.api, result.tasks, result.tasks_per_node) == ("4.0.0", "POSIX", 2, 2)
+    assert (result.file_per_process, result.collective, result.fsync, result.reorder_tasks) == (True, False, True, True)
+    assert (result.transfer_bytes, result.block_bytes, result.segments) == (1 << 20, 8 << 20, 2)
+    assert [round(rate / 1.048576, 2) for rate in result.write_mb_s] == [1290.43, 943.95, 552.20]
+    assert [round(rate / 1.048576, 2) for rate in result.read_mb_s] == [1966.10, 1924.24, 15944]
+    assert result.written_bytes == 3 * result.aggregate_bytes
+
+
+def test_ior_as_text_that_compared_its_data(recorded):
+    text = recorded("ior/mpiio_text_checked.txt")
+    result = ior.parse(text)
+    assert (result.collective, result.check_write, result.check_read, result.fsync) == (True, True, True, False)
+    with pytest.raises(ParseError, match="a run without errors"):
+        ior.parse(text.replace("remove ", "WARNING: Incorrect data on read (3 errors found).\nremove ", 1))
+    with pytest.raises(ParseError, match=r"line 1: expected IOR 3\.2 to 4, the versions that are known"):
+        ior.parse(text.replace("IOR-4.0.0", "IOR-2.10.3"))
+
+
+def test_ior_as_text_with_a_stonewall(recorded):
+    result = ior.parse(recorded("ior/posix_text_stonewall.txt"))
+    assert (result.stonewall_s, result.wear_out, result.written_bytes >> 20) == (1, True, 566)
+
+
+def test_ior_3_2_has_fewer_columns(recorded):
+    """By ``ior-output.c`` of 3.2.1: no operations and no latency."""
+    shorter = []
+    for line in recorded("ior/posix_text.txt").replace("IOR-4.0.0", "IOR-3.2.1").splitlines():
+        words = line.split()
+        rows = len(words) == 11 and words[0] in ("access", "------", "write", "read")
+        shorter.append("  ".join([*words[:2], *words[4:]]).replace("access  ", "access    ") if rows else line)
+    text = "".join(f"{line}\n" for line in shorter)
+    assert ior.parse(text).write_mb_s == ior.parse(recorded("ior/posix_text.txt")).write_mb_s

@@ -48,6 +48,7 @@ def page(tmp_path):
 def hostile_report():
     entry = latency(
         value=900, name=HOSTILE, hint=HOSTILE, fail_reason=HOSTILE, job_nodelist=[HOSTILE], suspects=[HOSTILE],
+        notes=[HOSTILE],
         environ=HOSTILE, stagedir=HOSTILE, placement=HOSTILE, family=HOSTILE, check_class=HOSTILE,
         provenance={"hostname": HOSTILE, "executable": HOSTILE, "sha256": HOSTILE, "files": {HOSTILE: HOSTILE}},
         reference_sources={"m": {"source": HOSTILE, "date": HOSTILE, "samples": 0, "method": HOSTILE}},

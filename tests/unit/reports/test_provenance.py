@@ -25,6 +25,15 @@ def test_without_spack_there_is_no_such_table(tmp_path):
     assert "Built by Spack" not in tables(complete(), tmp_path)
 
 
+def test_notes_are_listed_once_for_all_cases_that_say_the_same(tmp_path):
+    note = "7 lines of Intel MPI in the output set aside, the first: <b>[0] MPI startup()"
+    first, second = latency(), {**latency(), "unique_name": "other", "hashcode": "00000000"}
+    noted = complete({**first, "notes": [note]}, {**second, "notes": [note]})
+    (row,) = tables(noted, tmp_path)["Notes"].rows
+    assert row == ("OsuLatency %placement=two_nodes on cpu+packaged and 1 more", note)
+    assert "Notes" not in tables(complete(), tmp_path)
+
+
 def test_a_short_form_says_that_it_is_no_valid_result(tmp_path):
     short = {**latency(), "validity": "not a valid result by HPCG's rules: 60 s of 1800 s"}
     (row,) = tables(complete(short), tmp_path)["By the benchmark's rules"].rows

@@ -79,6 +79,13 @@ def test_what_passed_is_brief_unless_all_is_asked_for(printed):
     assert "theoretical" in everything and "node[1-2]" in everything and "no GPU in this machine" in everything
 
 
+def test_notes_of_cases_are_shown_when_all_is_asked_for(printed):
+    noted = complete({**latency(), "notes": ["7 lines of [0] MPI startup()\x1b[1m"]})
+    assert "Notes" not in printed(noted)
+    text = printed(noted, verbose=True)
+    assert "OsuLatency %placement=two_nodes on cpu+packaged: 7 lines of [0] MPI startup()\n" in text
+
+
 @pytest.mark.parametrize("width", [40, 80, 200])
 def test_any_width(width, printed):
     text = printed(everything(), width)

@@ -30,6 +30,11 @@ def test_the_energy_of_a_job(tmp_path):
     assert [case["energy_j"] for case in cases] == [None, None, 5312000]
 
 
+def test_the_notes_of_a_case(tmp_path):
+    cases = json.loads(to_json(judged(complete(latency("gpu", notes=["one"])), tmp_path)))["cases"]
+    assert [case["notes"] for case in cases] == [[], [], ["one"]]
+
+
 def test_gaps_and_failed_attempts(tmp_path):
     document = json.loads(to_json(judged(report([case("Hpl"), latency(value=900)], [latency()]), tmp_path)))
     assert document["verdict"] == "INCOMPLETE"

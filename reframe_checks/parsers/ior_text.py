@@ -1,0 +1,267 @@
+"""What IOR 3.2 to 4 prints without ``summaryFormat=JSON``: its options, a row for each repetition, and a summary.
+
+Tried with 4.0.0 (recorded); 3.2 and 3.3 by the formats of their source (``ior-output.c``).
+"""
+
+import itertools
+import math
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from reframe_checks.parsers.text import INTEGER, Output, Quantity
+
+BEGIN = re.compile(r"IOR-(\S{1,40}): MPI Coordinated Test of Parallel I/O")
+_KNOWN_VERSION = re.compile(r"(?:3\.[2-9]|4\.).*")
+_PAIR = re.compile(r"([A-Za-z][A-Za-z ]{0,30}?) *: ?(.{0,4000})")
+_COMPLAINT = re.compile(r".*(?:ERROR|Incorrect data on|data error|FAILED).*")
+_ROWS = re.compile(r"access {4}bw\(MiB/s\) .{1,120} iter *")
+_SUMMARY = re.compile(r"Operation +Max\(MiB\) .{1,400} RefNum *")
+_OPERATION = re.compile(r"(?:write|read) .{1,400}")
+_WHOLE = re.compile(INTEGER)
+_TWO_DECIMALS = re.compile(r"[0-9]{1,12}\.[0-9]{2}")
+# PPDouble: six decimals below 1, two below 3600, else none.
+_FIGURE = re.compile(r"0\.[0-9]{6}|[1-9][0-9]{0,3}\.[0-9]{2}|[1-9][0-9]{3,14}")
+_MIB = 2**20
+_NO_OFFSET = "no tasks offsets"
+_DEFAULT_FILE = "testFile"
+_FLAGS = re.compile(r"-([A-Za-z]{1,20})")
+# An option is letters, a letter with its value, or a long one; a value may be a negative number.
+_OPTION = re.compile(
+    r"-[A-Za-z]{1,20}|-[A-Za-z]=?[0-9][\w.]{0,40}|-[a-z]=.{1,4000}|-o/.{1,4000}|--[\w.-]{1,100}(?:=.{0,4000})?"
+    r"|-[0-9.]{1,20}"
+)
+_NAMED = ("Began", "Command line", "Machine", "api", "test filename", "access", "type", "segments", "tasks",
+          "clients per node", "repetitions", "Finished")  # fmt: skip
+
+
+_COLUMNS = {"access", "bw(MiB/s)", "block(KiB)", "xfer(KiB)", "total(s)", "iter"}
+
+
+@dataclass(frozen=True)
+class _Row:
+    """A repetition; ``slack_mib``: error of the product of rate and time, by the digits that are printed."""
+
+    number: int
+    mib_s: float
+    total_s: float
+    slack_mib: float
+    shown: dict[str, str]
+
+
+def fields(output: Output) -> dict[str, Any]:
+    """Return the fields of ``IorResult``, but rates in MiB/s.
+
+    :raises ParseError: an error that IOR reports, an unknown version, several tests, a repetition missing or figures
+        that contradict each other; a stonewall in several repetitions, whose bytes the text does not tell.
+    """
+    for number, line in enumerate(output.lines, start=1):
+        if _COMPLAINT.fullmatch(line):
+            raise output.error(number, "a run without errors")
+    number, begin = output.one(BEGIN, "`IOR-4…: MPI Coordinated Test of Parallel I/O`")
+    if not _KNOWN_VERSION.fullmatch(begin[1]):
+        raise output.error(number, "IOR 3.2 to 4, the versions that are known")
+    told = _options(output)
+    summary = _summary(output)
+    rows = _rows(output, summary.keys())
+    result = _of_options(output, told, begin[1])
+    for operation, (number, shown) in summary.items():
+        _agree(output, number, shown, result)
+        sizes = {"transfer_bytes": _integer(output, number, shown, "xsize", Quantity.BYTES)}
+        sizes["block_bytes"] = _integer(output, number, shown, "blksiz", Quantity.BYTES)
+        if result.setdefault("sizes", sizes) != sizes:
+            raise output.error(number, "the sizes of the other operation")
+        _compare(output, number, shown, rows[operation], result)
+    sizes = result.pop("sizes")
+    written = rows.get("write", ())
+    moved_mib = float(summary["write"][1]["aggs(MiB)"]) if written else 0.0
+    rates = {f"{way}_mib_s": tuple(row.mib_s for row in rows.get(way, ())) for way in ("write", "read")}
+    return {**result, **sizes, **rates, "written_bytes": round(moved_mib * len(written)) * _MIB}
+
+
+def _options(output: Output) -> dict[str, tuple[int, str]]:
+    """What IOR says of the test, by name, with the number of its line."""
+    told: dict[str, tuple[int, str]] = {}
+    for number, pair in output.find(_PAIR):
+        if pair[1] in told and pair[1] in _NAMED:
+            raise output.error(number, f"one test, and `{pair[1]}` once")
+        told.setdefault(pair[1], (number, pair[2].strip()))
+    for name in _NAMED:
+        if name not in told:
+            raise output.missing(f"`{name} : …`")
+    return told
+
+
+def _command(output: Output, told: dict[str, tuple[int, str]]) -> tuple[str, set[str]]:
+    """The options of the command line, and the letters of those that have no value.
+
+    Its file and its stonewall have to be those that IOR says: else it is not whole.
+    """
+    number, command = told["Command line"]
+    options = command.partition(" ")[2]
+    words = options.split()
+    for word in words:
+        if word.startswith("-") and not _OPTION.fullmatch(word):
+            raise output.error(number, f"options as IOR takes them, found {word[:40]!r}")
+    file, stonewall = _value(words, "-o") or _DEFAULT_FILE, _value(words, "-D")
+    if told["test filename"][1] != file:
+        raise output.error(number, f"the file {told['test filename'][1]}, as among the options")
+    if stonewall and told.get("stonewallingTime", (0, "0"))[1] != stonewall:
+        raise output.error(number, f"a stonewall of {stonewall[:40]} s among the options")
+    return options, {letter for word in words if (flags := _FLAGS.fullmatch(word)) for letter in flags[1]}
+
+
+def _value(words: list[str], option: str) -> str:
+    """Of ``option``, in the same word or the next one; empty without it."""
+    for word, after in itertools.pairwise([*words, ""]):
+        if word.startswith(option):
+            return word.removeprefix(option).removeprefix("=") or after
+    return ""
+
+
+def _of_options(output: Output, told: dict[str, tuple[int, str]], version: str) -> dict[str, Any]:
+    def count(name: str, quantity: Quantity) -> int:
+        number, token = told[name]
+        if not _WHOLE.fullmatch(token):
+            raise output.error(number, f"{name}, a whole number")
+        return output.positive_integer(number, name, token, quantity)
+
+    def choice(name: str, yes: str, no: str) -> bool:
+        number, found = told.get(name, (len(output.lines) + 1, ""))
+        if found not in (yes, no):
+            raise output.error(number, f"{name}: {yes} or {no}")
+        return found == yes
+
+    options, given = _command(output, told)
+    stonewall = told.get("stonewallingTime", (0, "0"))[1] != "0"
+    return {
+        "version": version,
+        "options": options,
+        "api": told["api"][1],
+        "tasks": count("tasks", Quantity.RANKS),
+        "tasks_per_node": count("clients per node", Quantity.RANKS),
+        "file_per_process": choice("access", "file-per-process", "single-shared-file"),
+        "collective": choice("type", "collective", "independent"),
+        "fsync": "e" in given,
+        "reorder_tasks": told.get("ordering inter file", (0, _NO_OFFSET))[1] == "constant task offset",
+        "check_write": "W" in given,
+        "check_read": "R" in given,
+        "segments": count("segments", Quantity.COUNT),
+        "repetitions": count("repetitions", Quantity.COUNT),
+        "stonewall_s": count("stonewallingTime", Quantity.RUN_S) if stonewall else 0,
+        "wear_out": stonewall and choice("stoneWallingWearOut", "1", "0"),
+    }
+
+
+def _summary(output: Output) -> dict[str, tuple[int, dict[str, str]]]:
+    """The row of each operation below `Summary of all tests:`, by column."""
+    heading, _ = output.one(_SUMMARY, "the heading of the summary, `Operation   Max(MiB) …`")
+    found: dict[str, tuple[int, dict[str, str]]] = {}
+    for number in range(heading + 1, len(output.lines) + 1):
+        line = output.lines[number - 1]
+        if not _OPERATION.fullmatch(line):
+            break
+        row = _by_column(output, number, output.lines[heading - 1].split(), line.split())
+        if row["Operation"] in found:
+            raise output.error(number, f"{row['Operation']} once")
+        found[row["Operation"]] = (number, row)
+    if not found:
+        raise output.error(heading, "a summary of writes or reads")
+    return found
+
+
+def _by_column(output: Output, number: int, names: list[str], tokens: list[str]) -> dict[str, str]:
+    if len(names) != len(tokens):
+        raise output.error(number, f"{len(names)} columns, found {len(tokens)}")
+    # The spread of operations has the name of the spread of bandwidths, and comes later.
+    return dict(zip(reversed(names), reversed(tokens), strict=True))
+
+
+def _rows(output: Output, operations: Iterable[str]) -> dict[str, list[_Row]]:
+    """The repetitions of each operation, in order."""
+    heading, _ = output.one(_ROWS, "the heading of the results, `access    bw(MiB/s) …`")
+    end, _ = output.one(_SUMMARY, "the heading of the summary")
+    names = output.lines[heading - 1].split()
+    if _COLUMNS - set(names):
+        raise output.error(heading, f"the columns {', '.join(sorted(_COLUMNS))}")
+    found: dict[str, list[_Row]] = {operation: [] for operation in operations}
+    for number in range(heading + 1, end):
+        line = output.lines[number - 1]
+        if not _OPERATION.fullmatch(line):
+            continue
+        row = _by_column(output, number, names, line.split())
+        if row["access"] not in found:
+            raise output.error(number, "an operation of the summary")
+        if row["iter"] != str(len(found[row["access"]])):
+            raise output.error(number, f"repetition {len(found[row['access']])} of {row['access']}")
+        rate, time = (
+            _figure(output, number, row, name, quantity)
+            for name, quantity in (("bw(MiB/s)", Quantity.MIB_S), ("total(s)", Quantity.RUN_S))
+        )
+        slack = _half_digit(row["bw(MiB/s)"]) * time + _half_digit(row["total(s)"]) * rate
+        found[row["access"]].append(_Row(number, rate, time, slack, row))
+    return found
+
+
+def _figure(output: Output, number: int, row: dict[str, str], name: str, quantity: Quantity) -> float:
+    if not _FIGURE.fullmatch(row[name]) or ("." in row[name]) == (float(row[name]) > 3600):
+        raise output.error(number, f"{name} as IOR prints it, found {row[name][:40]!r}")
+    return output.positive(number, name, row[name], quantity)
+
+
+def _half_digit(token: str) -> float:
+    """Half of the last printed digit."""
+    return 0.505 * 10.0 ** -len(token.partition(".")[2])
+
+
+def _integer(output: Output, number: int, row: dict[str, str], name: str, quantity: Quantity) -> int:
+    if not _WHOLE.fullmatch(row.get(name, "")):
+        raise output.error(number, f"{name}, a whole number")
+    return output.positive_integer(number, name, row[name], quantity)
+
+
+def _agree(output: Output, number: int, row: dict[str, str], result: dict[str, Any]) -> None:
+    """The columns of the summary that repeat the options."""
+    expected = {
+        "#Tasks": result["tasks"], "tPN": result["tasks_per_node"], "reps": result["repetitions"],
+        "fPP": int(result["file_per_process"]), "reord": int(result["reorder_tasks"]), "segcnt": result["segments"],
+        "API": result["api"],
+    }  # fmt: skip
+    for name, value in expected.items():
+        if row.get(name) != str(value):
+            raise output.error(number, f"{name} {value} as among the options, found {row.get(name, '')[:40]!r}")
+
+
+def _compare(output: Output, number: int, row: dict[str, str], rows: list[_Row], result: dict[str, Any]) -> None:
+    """Compare the rates and sizes of the summary with the repetitions."""
+    if len(rows) != result["repetitions"]:
+        raise output.error(number, f"{result['repetitions']} repetitions, found {len(rows)}")
+    if result["stonewall_s"] and len(rows) > 1:
+        raise output.error(number, "one repetition with a stonewall (several with `-O summaryFormat=JSON`)")
+    for name in ("Max(MiB)", "Min(MiB)", "Mean(MiB)", "StdDev"):
+        if not _TWO_DECIMALS.fullmatch(row.get(name, "")):
+            raise output.error(number, f"{name} with two decimals")
+    rates = [one.mib_s for one in rows]
+    mean = math.fsum(rates) / len(rates)
+    spread = math.sqrt(math.fsum((rate - mean) ** 2 for rate in rates) / len(rates))
+    # Rates above 3600 have no decimals.
+    slack = 0.0051 + (0.505 if max(rates) >= 3600 else 0.005)
+    for name, value in {"Max(MiB)": max(rates), "Min(MiB)": min(rates), "Mean(MiB)": mean, "StdDev": spread}.items():
+        if abs(float(row[name]) - value) > slack * (2 if name == "StdDev" else 1):
+            raise output.error(number, f"{name} {value:.2f} as from the repetitions")
+    block, segments = _integer(output, number, row, "blksiz", Quantity.BYTES), result["segments"]
+    whole_mib = result["tasks"] * block * segments / _MIB
+    if not re.fullmatch(r"[0-9]{1,12}\.[0-9]", row.get("aggs(MiB)", "")):
+        raise output.error(number, "aggs(MiB) with a decimal")
+    moved_mib = float(row["aggs(MiB)"])
+    if moved_mib > whole_mib + 0.051 or (not result["stonewall_s"] and moved_mib < whole_mib - 0.051):
+        raise output.error(number, f"{whole_mib:.1f} MiB by tasks, segments and size of a block")
+    sizes = {"block(KiB)": block, "xfer(KiB)": _integer(output, number, row, "xsize", Quantity.BYTES)}
+    for one in rows:
+        for name, size in sizes.items():
+            shown_kib = _figure(output, one.number, one.shown, name, Quantity.BYTES)
+            if abs(shown_kib - size / 1024) > _half_digit(one.shown[name]):
+                raise output.error(one.number, f"{name} {size / 1024:g} as in the summary")
+        if abs(one.mib_s * one.total_s - moved_mib) > one.slack_mib + 0.051:
+            raise output.error(one.number, f"{moved_mib:.1f} MiB in the total time")

@@ -1,0 +1,114 @@
+"""Outputs of strangers' machines, with which the parsers were not made: the right reading, or why it is refused."""
+
+import re
+import subprocess
+from functools import partial
+
+import pytest
+
+from reframe_checks.parsers import fio, gpu_topology, hpcg, hpl, lustre_targets, mdtest, nccl_tests, osu
+from reframe_checks.parsers.errors import ParseError
+from reframe_checks.parsers.text import Output
+from tests.unit.reports.samples import REPOSITORY
+
+NCCL_SIZES = [1 << power for power in range(20, 31)]
+
+
+def field(recorded, name):
+    return recorded(f"field_cases/{name}.txt")
+
+
+def test_osu_5_7_1_with_lines_of_intel_mpi(recorded):
+    text = field(recorded, "01-osu-5.7.1-intel-mpi-debug")
+    (table,) = osu.parse(text, expect_sizes=[4, 8])
+    assert table.title == "OSU MPI Multiple Bandwidth / Message Rate Test v5.7.1"
+    assert table.rows == {4: (126.43, 31608531.76), 8: (252.65, 31580641.88)}
+    assert [line.speaker.name for line in Output.read("", text).foreign] == 14 * ["Intel MPI"]
+
+
+def test_a_heading_of_osu_without_its_sign(recorded):
+    text = field(recorded, "03-osu-5.7.1-ibarrier")
+    (table,) = osu.parse(text, expect_tables=1)
+    assert dict(zip((column.name for column in table.columns), table.rows[0], strict=True)) == {
+        "Overall": 89.72, "Compute": 68.02, "Coll. Init": 5.67, "MPI_Test": 0.0, "MPI_Wait": 15.91,
+        "Pure Comm.": 63.15, "Min Comm.": 63.12, "Max Comm.": 63.21, "Overlap": 65.64,
+    }  # fmt: skip
+    with pytest.raises(ParseError, match=r"line 5: expected a known column heading, found 'Compote\(us\)"):
+        osu.parse(text.replace("Compute(us)", "Compote(us)"))
+    with pytest.raises(ParseError, match="a title `# … Test` of its own"):
+        osu.parse(text + "\n" + text.partition("\n\n")[2])
+
+
+def test_hpl_of_amd(recorded):
+    (result,) = hpl.parse(field(recorded, "05-hpl-amd-2023"))
+    assert (result.n, result.nb, result.p, result.q) == (384000, 384, 1, 2)
+    assert (result.gflops, result.passed) == (8126.1, True)
+
+
+def test_hpcg_of_intel(recorded):
+    result = hpcg.parse(field(recorded, "09-hpcg-V3.1-intel-oneapi-2023"))
+    assert (result.version, result.ranks, result.local_grid) == ("3.1", 96, (104, 104, 104))
+    assert (result.gflops, result.total_s, result.valid) == (53.8206, 74.2943, True)
+
+
+def test_mdtest_4_1_with_one_phase(recorded):
+    text = field(recorded, "10-mdtest-4.1.0+dev")
+    result = mdtest.parse(text)
+    assert (result.version, result.tasks, result.nodes, result.items) == ("4.1.0+dev", 640, 80, 640_000_000)
+    assert {name: rate.mean for name, rate in result.rates.items()} == {
+        "File creation": 119113.150, "Tree creation": 4.279,
+    }  # fmt: skip
+    assert (result.reached, result.made) == ((69315,), 640 * 69315)
+    # A phase that was asked for has a rate.
+    with pytest.raises(ParseError, match="File stat above 0"):
+        mdtest.parse(text.replace("'-C'", "'-CT'"))
+
+
+@pytest.mark.parametrize(
+    ("name", "parse", "message"),
+    [
+        (
+            "13-nccl-tests-c0", partial(nccl_tests.parse, expect_sizes=NCCL_SIZES, expect_ranks=2),
+            r"line 1: expected checked data \(`-c 1`\), and `validation: 0` says that they are unchecked",
+        ),
+        (
+            "25-fio-3.16-lat_percentiles.json", fio.parse,
+            r"read\.clat_ns: percentiles \(`clat_percentiles=1`, which `lat_percentiles=1` turns off\)",
+        ),
+    ],
+)  # fmt: skip
+def test_what_is_not_read_is_refused_for_its_reason(recorded, name, parse, message):
+    with pytest.raises(ParseError, match=message):
+        parse(field(recorded, name))
+
+
+def test_unchecked_rows_are_refused_where_the_options_are_not_printed(recorded):
+    rows = field(recorded, "13-nccl-tests-c0").partition("\n")[2]
+    with pytest.raises(ParseError, match="N/A says that they are unchecked"):
+        nccl_tests.parse(rows, expect_sizes=NCCL_SIZES, expect_ranks=2)
+
+
+def test_an_underlined_heading_of_nvidia_smi(recorded):
+    found = gpu_topology.parse(field(recorded, "14-nvidia-smi-topo-underlined"), expect_gpus=2)
+    assert found.relations == (("X", "SYS"), ("SYS", "X"))
+
+
+def test_gpus_with_nvlink_between_them(recorded):
+    text = field(recorded, "14-nvidia-smi-topo-underlined")
+    text = text.replace("\tSYS\tPIX", "\tNV12\tPIX").replace("SYS\t X ", "NV12\t X ")
+    found = gpu_topology.parse(text, expect_gpus=2)
+    assert (found.relations, found.groups) == ((("X", "NV12"), ("NV12", "X")), ((0,), (1,)))
+
+
+def test_targets_that_are_not_active(recorded):
+    found = lustre_targets.targets(field(recorded, "20-lfs-osts-inactive"))
+    assert [target.index for target in found if target.active] == [1, 2, 4, 5, 6]
+    assert len(found) == 6
+
+
+def test_the_survey_counts_active_targets_only(recorded):
+    probe = (REPOSITORY / "kappa/survey/src/probe.sh").read_text()
+    (counting,) = re.findall(r"lfs osts [^|]+\| (grep [^)]+)\)", probe)
+    text = field(recorded, "20-lfs-osts-inactive")
+    done = subprocess.run(["bash", "-c", counting], input=text, capture_output=True, text=True, check=True)
+    assert done.stdout == "5\n"
