@@ -1,0 +1,129 @@
+"""Programs that print what real ones printed: bash scripts. One that is asked for what nobody recorded fails."""
+
+from collections.abc import Mapping
+
+from tests.unit.conftest import DATA
+
+# The recording says with which options it was made; a file's name is the job's own.
+_LIKE_ASKED = r"""own='{own}'
+asked=$(sed -E "$own" <<<"$*")
+for recording in {recordings}; do
+    ran=$(sed -nE '{options}' "$recording" | sed -E "$own")
+    [[ $ran == "$asked" ]] || continue
+    {show}
+    exit
+done
+echo "no recording of $0 $*" >&2
+exit 1"""
+
+#: Slurm's, without its options: each task is the recorded run.
+SRUN = 'while [[ $1 == -* ]]; do shift; done; exec "$@"'
+#: Of a list of nodes as ``node[1-4]``.
+SCONTROL = "for number in 1 2 3 4; do echo node$number; done"
+
+
+def shows(recording: str, options: str | None = None, where: str = "") -> str:
+    """Print a file of ``tests/data``, or write it to ``where``.
+
+    :param options: those with which it was recorded, which the check has to ask for; ``None`` of a program that reads
+        an input file.
+    """
+    guard = "" if options is None else f"""[[ $* == "{options}" ]] || {{ echo "no recording of $0 $*" >&2; exit 1; }}; """
+    return f"{guard}cat {DATA}/{recording}" + (f" > {where}" if where else "")
+
+
+def ior() -> str:
+    return _LIKE_ASKED.format(
+        own="s/ -o [^ ]*//; s/summaryFile=[^ ]*//",
+        recordings=f"{DATA}/ior/as_asked/*",
+        options='/"Command line"/{s/^[^:]*: "ior //; s/", *$//; p}',
+        show=r'cp "$recording" "$(sed -E "s/.*summaryFile=([^ ]*).*/\1/" <<<"$*")"',
+    )
+
+
+def mdtest(nodes: str) -> str:
+    """:param nodes: ``one`` or ``two``, as the recordings are named."""
+    return _LIKE_ASKED.format(
+        own="s/ -d [^ ]*//",
+        recordings=f"{DATA}/mdtest/as_asked/{nodes}_*",
+        options=r"/^Command line used: mdtest /{s///; s/\x27//g; p}",
+        show='cat "$recording"',
+    )
+
+
+def iozone() -> str:
+    return _LIKE_ASKED.format(
+        own="s/ -f [^ ]*//",
+        recordings=f"{DATA}/iozone/version_3_506/*",
+        options=r"/^\tCommand line used: iozone /{s///; p}",
+        show='cat "$recording"',
+    )
+
+
+def osu(folder: str, *, validated: bool) -> Mapping[str, str]:
+    """The programs of OSU whose output is in this folder of ``tests/data/osu``.
+
+    :param validated: the suite in C, which checks its data (``-c``) and is told that it adds floats.
+    """
+    check, floats = (" -c", " -T mpi_float") if validated else ("", "")
+    options = {
+        "osu_latency": f"-i 200 -x 20{check} -m 1:1048576",
+        "osu_bw": f"-i 10 -x 2{check} -m 8:1048576 -W 64",
+        "osu_bibw": f"-i 10 -x 2{check} -m 8:1048576 -W 64",
+        "osu_barrier": "-i 1000 -x 5",
+        **{f"osu_{name}": f"-i 50 -x 5{check} -m 1:1048576" for name in ("bcast", "gather", "alltoall")},
+        **{f"osu_{name}": f"-i 50 -x 5{check} -m 4:1048576{floats}" for name in ("reduce", "allreduce")},
+    }
+    if validated:
+        options |= {
+            "osu_multi_lat": f"-i 200 -x 20{check} -m 1:1048576", "osu_mbw_mr": f"-i 10 -x 2{check} -m 8:1048576",
+            "osu_init": "", "osu_hello": "",
+        }  # fmt: skip
+    return {name: shows(f"osu/{folder}/{name}.txt", asked) for name, asked in options.items()}
+
+
+def hpl_in_container() -> str:
+    """On one node alone, what half of the GPUs would print: twice the time, and as much for each GPU."""
+    half = "s/2     4        52.88       3.370e+05/2     2       105.76       1.685e+05/"
+    return f"[[ $* == *--no-multinode* ]] && half='{half}'; sed \"$half\" {DATA}/hpl/nvidia_eight_gpus.txt"
+
+
+def nvbandwidth() -> str:
+    """The version, and then the tests that were asked for."""
+    return f"""awk -v asked="$*" '
+        /^Running/ {{ wanted = index(asked, substr($2, 1, length($2) - 1)) }} NR == 1 || wanted
+    ' {DATA}/nvbandwidth/seven_gpus.txt"""
+
+
+def lammps() -> str:
+    """By the cube of strong scaling; the log's name is the last word."""
+    data = DATA / "lammps"
+    return (
+        '[[ $* == *" -var melting_steps 100 -var steps 100 -var rows_every 10 "* ]] || exit 1\n'
+        "case $* in\n"
+        f'*" -var x 14 -var y 14 -var z 14 "*) cp {data}/strong_two_ranks.log "${{!#}}" ;;\n'
+        f'*" -var x 20 -var y 10 -var z 10 "*) cp {data}/weak_two_ranks.log "${{!#}}" ;;\n'
+        "*) exit 1 ;;\nesac"
+    )
+
+
+def openfoam() -> str:
+    """By the columns of its mesh; the times of its functions are in a file of the first rank."""
+    data = DATA / "openfoam"
+    return (
+        "case $(sed -n 's/^columns //p' 1x2.size) in '100;') series=strong ;; '128;') series=weak ;; *) exit 1 ;; esac\n"
+        "mkdir -p 1x2/processor0/0.008/uniform\n"
+        f"cp {data}/${{series}}_two_ranks.profiling 1x2/processor0/0.008/uniform/profiling\n"
+        f"cat {data}/${{series}}_two_ranks.log"
+    )
+
+
+def emt() -> str:
+    """The result on one rank for a file ``single.json``, else that on two."""
+    data = DATA / "emt"
+    return (
+        "[[ $1 == run ]] || exit 0\n"
+        '[[ $* == "run network.json --steps=2000 --exchange=step --result="* ]] || exit 1\n'
+        "result=${!#}; result=${result#--result=}\n"
+        f"[[ $result == single.json ]] && ranks=one_rank; cp {data}/${{ranks:-two_ranks}}.json \"$result\""
+    )
