@@ -3,13 +3,16 @@
 Each is a partition with one environment, of the same name. ``expected.yaml`` has the metrics.
 """
 
-from collections.abc import Mapping
+import os
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from tests.replay import programs
 from tests.replay.programs import shows
 
+# Ranks are bound to these for real.
+_FIRST, _SECOND = (1 << cpu for cpu in sorted(os.sched_getaffinity(0))[:2])
 ONE, TWO, WHOLE, EACH = "scale_one_node", "scale_two_nodes", "scale_whole_partition", "scale_each_node"
 
 
@@ -27,6 +30,8 @@ class Machine:
     extras: Mapping[str, Any] = field(default_factory=dict)
     environ_extras: Mapping[str, Any] = field(default_factory=dict)
     variables: Mapping[str, str] = field(default_factory=dict)
+    numa_nodes: Sequence[int] = (_FIRST, _SECOND)
+    """Masks of two CPUs that this process may use."""
 
 
 _OSU = programs.osu("version_7_5", validated=True)
@@ -49,6 +54,26 @@ MACHINES = (
     ),
     Machine(
         "osu-two-nodes", "mpi-io", 2, 1, ("network", "collectives", TWO, WHOLE), ("osu", "osu-suite"), _OSU,
+    ),
+    Machine(
+        "osu-one-domain", "mpi-io", 1, 2, ("network", "placement_same_numa"), ("osu", "osu-suite"),
+        {**_OSU, "srun": programs.SRUN_ON_CPUS}, numa_nodes=[_FIRST | _SECOND],
+    ),
+    Machine(
+        "osu-two-domains", "mpi-io", 1, 2, ("network", "placement_other_numa", "placement_other_socket"),
+        ("osu", "osu-suite"), {**_OSU, "srun": programs.SRUN_ON_CPUS},
+    ),
+    *(
+        Machine(
+            f"osu-{where}-switch", "mpi-io", 2, 1, ("network", f"placement_{where}_switch"), ("osu", "osu-suite"),
+            {
+                **_OSU, "srun": programs.SRUN_ON_NODES, "hostname": programs.HOSTNAME,
+                "scontrol": shows("topology/scontrol_three_leaves.txt", "show topology"),
+            },
+            extras={"placements": {f"{where}_switch": []}},
+            variables={"SLURM_JOB_NODELIST": f"node[1,{second}]", "RANKS_ON": f"'node1 node{second}'"},
+        )
+        for where, second in (("same", 2), ("other", 8))
     ),
     Machine(
         "osu-ring", "mpi-io", 4, 1, ("links", EACH), ("osu", "osu-suite"),
@@ -93,7 +118,7 @@ MACHINES = (
     ),
     Machine(
         "io500", "rated", 2, 2, (*_SHARED, TWO, WHOLE), ("io500",),
-        {"io500": f"mkdir results && {_IO500} && {shows('io500/short_summary.txt', where='results/result_summary.txt')}"},
+        {"io500": f"mkdir results; {_IO500}; {shows('io500/short_summary.txt', None, 'results/result_summary.txt')}"},
         extras={"tuning": {"Io500Short": _STONEWALL}},
     ),
     Machine(
@@ -151,11 +176,16 @@ MACHINES = (
         extras={"gpus_per_node": 1, "tuning": {"NcclAllReduce": {"largest_mib": 128}}},
     ),
     Machine(
+        "nccl-one-node", "gpu", 1, 4, ("nvidia", "several_gpus", ONE), ("nccl-tests",),
+        {"all_reduce_perf": shows("nccl/all_reduce_version_2_18.txt")},
+        extras={"gpus_per_node": 2, "tuning": {"NcclAllReduce": {"largest_mib": 128}}},
+    ),
+    Machine(
         "nvbandwidth", "gpu", 1, 7, ("nvidia", "several_gpus", ONE), ("nvbandwidth",),
         {"nvbandwidth": programs.nvbandwidth()}, extras={"gpus_per_node": 7},
     ),
     Machine(
-        "hpl-nvidia", "hpl-nvidia", 2, 4, ("nvidia", TWO), ("hpl-nvidia",),
+        "hpl-nvidia", "hpl-nvidia", 2, 4, ("nvidia", TWO, WHOLE), ("hpl-nvidia",),
         {"apptainer": programs.hpl_in_container()},
         extras={
             "gpus_per_node": 4, "gpu_memory_gib": 96, "peak_gflops_per_gpu": 60000, "peak_gflops_per_core": 50,

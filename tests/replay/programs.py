@@ -18,6 +18,18 @@ exit 1"""
 
 #: Slurm's, without its options: each task is the recorded run.
 SRUN = 'while [[ $1 == -* ]]; do shift; done; exec "$@"'
+#: The same, where the job asks two ranks where they are: they are on the CPUs that they were to be bound to, …
+SRUN_ON_CPUS = """for word; do [[ $word == --cpu-bind=map_cpu:* ]] && cpus=${word##*:}; done
+while [[ $1 == -* ]]; do shift; done
+[[ $* == *place_of_rank.sh ]] || exec "$@"
+SLURM_PROCID=0 taskset -c "${cpus%,*}" "$@"
+SLURM_PROCID=1 taskset -c "${cpus#*,}" "$@\""""
+#: … or on the nodes ``$RANKS_ON``, of which each says that it is ``$HOST``.
+SRUN_ON_NODES = """while [[ $1 == -* ]]; do shift; done
+[[ $* == *place_of_rank.sh ]] || exec "$@"
+SLURM_PROCID=0 HOST=${RANKS_ON% *} "$@"
+SLURM_PROCID=1 HOST=${RANKS_ON#* } "$@\""""
+HOSTNAME = "echo $HOST"
 #: Of a list of nodes as ``node[1-4]``.
 SCONTROL = "for number in 1 2 3 4; do echo node$number; done"
 
@@ -28,8 +40,10 @@ def shows(recording: str, options: str | None = None, where: str = "") -> str:
     :param options: those with which it was recorded, which the check has to ask for; ``None`` of a program that reads
         an input file.
     """
-    guard = "" if options is None else f"""[[ $* == "{options}" ]] || {{ echo "no recording of $0 $*" >&2; exit 1; }}; """
-    return f"{guard}cat {DATA}/{recording}" + (f" > {where}" if where else "")
+    show = f"cat {DATA}/{recording}" + (f" > {where}" if where else "")
+    if options is None:
+        return show
+    return f"""[[ $* == "{options}" ]] || {{ echo "no recording of $0 $*" >&2; exit 1; }}; {show}"""
 
 
 def ior() -> str:
@@ -111,7 +125,8 @@ def openfoam() -> str:
     """By the columns of its mesh; the times of its functions are in a file of the first rank."""
     data = DATA / "openfoam"
     return (
-        "case $(sed -n 's/^columns //p' 1x2.size) in '100;') series=strong ;; '128;') series=weak ;; *) exit 1 ;; esac\n"
+        "case $(sed -n 's/^columns //p' 1x2.size) in\n"
+        "'100;') series=strong ;;\n'128;') series=weak ;;\n*) exit 1 ;;\nesac\n"
         "mkdir -p 1x2/processor0/0.008/uniform\n"
         f"cp {data}/${{series}}_two_ranks.profiling 1x2/processor0/0.008/uniform/profiling\n"
         f"cat {data}/${{series}}_two_ranks.log"
@@ -125,5 +140,5 @@ def emt() -> str:
         "[[ $1 == run ]] || exit 0\n"
         '[[ $* == "run network.json --steps=2000 --exchange=step --result="* ]] || exit 1\n'
         "result=${!#}; result=${result#--result=}\n"
-        f"[[ $result == single.json ]] && ranks=one_rank; cp {data}/${{ranks:-two_ranks}}.json \"$result\""
+        f"[[ $result == single.json ]] && ranks=one_rank; cp {data}/${{ranks:-two_ranks}}.json $result"
     )

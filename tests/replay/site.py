@@ -4,6 +4,7 @@ Each machine is a partition; another of its name and ``-below`` has references o
 metric reaches.
 """
 
+import functools
 import pathlib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -38,6 +39,7 @@ class Replayed:
         return f"^{self.check}(?=%|$)" + (f".*%{self.parameter}={self.value}(%|$)" if self.parameter else "")
 
 
+@functools.cache
 def table() -> list[Replayed]:
     """``MACHINE: {"CHECK [PARAMETER=VALUE]": {cases: N, METRIC: "VALUE UNIT"}}``."""
     return [
@@ -73,9 +75,7 @@ def write_site(root: pathlib.Path) -> None:
             {
                 "name": "replay",
                 "hostnames": [".*"],
-                "partitions": [
-                    _partition(machine, root, suffix) for machine in MACHINES for suffix in ("", BELOW)
-                ],
+                "partitions": [_partition(machine, root, suffix) for machine in MACHINES for suffix in ("", BELOW)],
             }
         ],
         "environments": [_environment(machine, root) for machine in MACHINES],
@@ -107,10 +107,17 @@ def _partition(machine: Machine, root: pathlib.Path, suffix: str) -> dict[str, A
         "launcher": "srun",
         "environs": [machine.name],
         "features": features,
-        "processor": {"num_cpus": machine.cores, "num_cpus_per_core": 1, "topology": {"numa_nodes": ["0x3", "0xc"]}},
+        "processor": {"num_cpus": machine.cores, "num_cpus_per_core": 1, "topology": _topology(machine)},
         "container_platforms": [{"type": "Apptainer", "default": True}],
         "extras": {"nodes": machine.nodes, "storage": {"shared": str(root / "shared")}, **machine.extras},
     }
+
+
+def _topology(machine: Machine) -> dict[str, list[str]]:
+    """Each NUMA domain is a socket; a core has one CPU."""
+    domains = [hex(mask) for mask in machine.numa_nodes]
+    cpus = [hex(1 << cpu) for mask in machine.numa_nodes for cpu in range(mask.bit_length()) if mask >> cpu & 1]
+    return {"cores": cpus, "sockets": domains, "numa_nodes": domains}
 
 
 def _environment(machine: Machine, root: pathlib.Path) -> dict[str, Any]:

@@ -50,7 +50,7 @@ def session(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def entries(session):
-    """ReFrame's entry of each case, by machine and check, and by a value of a parameter if the table has one."""
+    """ReFrame's entries of the cases, by machine and check."""
     found = {}
     for case in json.loads((session / "report.json").read_text())["runs"][-1]["testcases"]:
         found.setdefault((case["partition"], case.get("check_class")), []).append(case)
@@ -96,24 +96,24 @@ def test_fails_where_each_figure_is_below_its_reference(judged, one):
 
 
 def test_the_table_has_every_case_that_ran(judged):
-    told = [case["name"] + case["partition"] for one in TABLE for suffix in ("", BELOW) for case in of_row(judged, one, suffix)]
+    told = [
+        case["name"] + case["partition"]
+        for one in TABLE
+        for suffix in ("", BELOW)
+        for case in of_row(judged, one, suffix)
+    ]
     assert max(Counter(told).values()) == 1
     assert len(told) == len([case for case in judged if case["check_class"]])
     assert {one.machine for one in TABLE} == {machine.name for machine in MACHINES}
 
 
-def entry(entries, machine, check):
-    (case,) = entries[machine, check]
-    return case
-
-
 def test_the_slowest_gpu_is_named(entries):
-    hint = entry(entries, "babelstream", "BabelStream")["hint"]
+    hint = entries["babelstream", "BabelStream"][0]["hint"]
     assert hint.startswith("GPU 0 (NVIDIA A100-SXM4-80GB) is the slowest;")
 
 
 def test_curves_of_hpl_on_gpus_over_nodes(entries):
-    case = entry(entries, "hpl-nvidia", "HplNvidiaScaling")
+    case = entries["hpl-nvidia", "HplNvidiaScaling"][0]
     peak_of_node = 4 * 60000 + 4 * 50
     curves = {name: curve["points"] for name, curve in case["curves"].items()}
     assert curves == {
@@ -133,6 +133,6 @@ def test_curve_of_nccl(entries):
 
 
 def test_heat_maps(entries):
-    peers = entry(entries, "nvbandwidth", "NvBandwidthPeers")["heat_maps"]
+    peers = entries["nvbandwidth", "NvBandwidthPeers"][0]["heat_maps"]
     assert len(peers["device_to_device_memcpy_read_ce"]["points"]) == 42
-    assert len(entry(entries, "stream", "StreamNuma")["heat_maps"]["triad"]["points"]) == 4
+    assert len(entries["stream", "StreamNuma"][0]["heat_maps"]["triad"]["points"]) == 4
