@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from kappa.vocabulary.features import SHARP
 from tests.replay import programs
 from tests.replay.programs import shows
 
@@ -46,6 +47,9 @@ _BTIO_TUNING = {"tuning": {"BtIo": {"problem_class": "W"}}}
 _IO500 = shows("io500/short.txt", "io500.ini", "results/result.txt")
 _STONEWALL = {"stonewall_s": 1}
 _ONE_LAYOUT = {"layouts": "1x2", "rounds": 1}
+_LAMMPS = {"cells": 14, "cells_per_rank": 10, **_ONE_LAYOUT}
+_OPENFOAM = {"cells": 100, "cells_per_rank": 64, "steps": 4, **_ONE_LAYOUT}
+_MESHES = {"blockMesh": "true", "decomposePar": "true"}
 _SHARED = ("storage_shared", "parallel_shared")
 
 MACHINES = (
@@ -150,12 +154,25 @@ MACHINES = (
     ),
     Machine(
         "lammps", "applications", 1, 2, ("applications",), ("lammps",), {"lmp": programs.lammps()},
-        extras={"tuning": {"Lammps": {"cells": 14, "cells_per_rank": 10, **_ONE_LAYOUT}}},
+        extras={"tuning": {"Lammps": _LAMMPS}},
     ),
     Machine(
         "openfoam-1912", "openfoam", 1, 2, ("applications",), ("openfoam",),
-        {"blockMesh": "true", "decomposePar": "true", "icoFoam": programs.openfoam()},
-        extras={"tuning": {"OpenFoam": {"cells": 100, "cells_per_rank": 64, "steps": 4, **_ONE_LAYOUT}}},
+        {**_MESHES, "icoFoam": programs.openfoam()},
+        extras={"tuning": {"OpenFoam": _OPENFOAM}},
+    ),
+    Machine(
+        "sharp", "applications", 1, 2, ("applications", SHARP), ("lammps", "openfoam", "mpi-sharp"),
+        {
+            **_MESHES, "lmp": programs.with_sharp(programs.lammps()),
+            "icoFoam": programs.with_sharp(programs.openfoam()),
+        },
+        extras={
+            "tuning": {
+                "Lammps": _LAMMPS, "LammpsOffloaded": _LAMMPS, "OpenFoam": _OPENFOAM, "OpenFoamOffloaded": _OPENFOAM,
+            }
+        },
+        environ_extras={"sharp": {"HCOLL_ENABLE_SHARP": 3, "SHARP_COLL_LOG_LEVEL": 3}},
     ),
     Machine(
         "emt", "app", 2, 1, ("compute", TWO), ("emt",), {"emt": programs.emt()},

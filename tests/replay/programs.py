@@ -133,6 +133,12 @@ def openfoam() -> str:
     )
 
 
+def with_sharp(program: str) -> str:
+    """The same on a network that reduces: where it is asked to and to say so, a line of libsharp that it got a tree."""
+    tree = "[n1:0:291 - context.c:759] INFO tree_info: type:LLT tree idx:0 treeID:0x0 caps:0x6 quota: ( osts:167 )"
+    return f"[[ ${{HCOLL_ENABLE_SHARP-}} && ${{SHARP_COLL_LOG_LEVEL-}} ]] && echo '{tree}'\n{program}"
+
+
 def emt() -> str:
     """The result on one rank for a file ``single.json``, else that on two."""
     data = DATA / "emt"

@@ -13,8 +13,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.replay.composed_site import BELOW, TOLERANCE, table, write_site
 from tests.replay.machines import MACHINES
-from tests.replay.site import BELOW, TOLERANCE, table, write_site
 from tests.waiting import PATIENCE_S
 
 REPOSITORY = Path(__file__).parents[2]

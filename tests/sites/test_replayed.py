@@ -14,8 +14,8 @@ import yaml
 from kappa.sites.expected import load_site
 from kappa.vocabulary.checks import catalogue
 from kappa.vocabulary.scales import LAYOUTS, PLACEMENTS
+from tests.replay.composed_site import table
 from tests.replay.machines import MACHINES
-from tests.replay.site import table
 from tests.sites.dry_run import SITES
 
 NIGHTLY = "nightly"
