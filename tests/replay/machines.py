@@ -57,7 +57,7 @@ MACHINES = (
         "osu-one-node", "mpi-io", 1, 2, ("network", "collectives", ONE), ("osu", "osu-suite"), _OSU,
     ),
     Machine(
-        "osu-two-nodes", "mpi-io", 2, 1, ("network", "collectives", TWO, WHOLE), ("osu", "osu-suite"), _OSU,
+        "osu-two-nodes", "mpi-io", 2, 1, ("network", TWO), ("osu", "osu-suite"), _OSU,
     ),
     Machine(
         "osu-one-domain", "mpi-io", 1, 2, ("network", "placement_same_numa"), ("osu", "osu-suite"),
@@ -66,6 +66,9 @@ MACHINES = (
     Machine(
         "osu-two-domains", "mpi-io", 1, 2, ("network", "placement_other_numa", "placement_other_socket"),
         ("osu", "osu-suite"), {**_OSU, "srun": programs.SRUN_ON_CPUS},
+    ),
+    Machine(
+        "osu-four-ranks", "mpi-io", 2, 2, ("collectives", TWO, WHOLE), ("osu", "osu-suite"), programs.osu_suite()
     ),
     *(
         Machine(

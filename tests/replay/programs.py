@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 
+from reframe_checks.network import osu_programs
 from tests.unit.conftest import DATA
 
 # The recording says with which options it was made; a file's name is the job's own.
@@ -92,8 +93,34 @@ def osu(folder: str, *, validated: bool) -> Mapping[str, str]:
         options |= {
             "osu_multi_lat": f"-i 200 -x 20{check} -m 1:1048576", "osu_mbw_mr": f"-i 10 -x 2{check} -m 8:1048576",
             "osu_init": "", "osu_hello": "",
+            **{f"osu_{name}_latency": "-i 200 -x 20 -m 1:1048576" for name in ("put", "get", "acc", "get_acc")},
+            **{f"osu_{name}": "-i 10 -x 2 -m 8:1048576" for name in ("put_bw", "get_bw", "put_bibw")},
         }  # fmt: skip
     return {name: shows(f"osu/{folder}/{name}.txt", asked) for name, asked in options.items()}
+
+
+def osu_suite() -> Mapping[str, str]:
+    """Start-up and collectives of the suite in C on four ranks."""
+    folder = "osu/version_7_5/four_ranks"
+    plain = ["osu_bcast", "osu_gather", "osu_alltoall", "osu_reduce", "osu_allreduce"]
+    return {
+        "osu_init": shows(f"{folder}/osu_init.txt", ""),
+        "osu_hello": shows(f"{folder}/osu_hello.txt", ""),
+        "osu_barrier": shows(f"{folder}/osu_barrier.txt", "-i 1000 -x 5"),
+        **{
+            program: shows(f"{folder}/{program}.txt", _options_of(program))
+            for program in [*plain, *osu_programs.BLOCKING, *osu_programs.NON_BLOCKING, *osu_programs.NEIGHBOUR]
+        },
+    }
+
+
+def _options_of(program: str) -> str:
+    if not osu_programs.has_sizes(program):
+        return "-i 50 -x 5"
+    if not osu_programs.reduces(program):
+        return "-i 50 -x 5 -c -m 1:1048576"
+    # A scatter of blocks has an element for each rank, at least.
+    return f"-i 50 -x 5 -c -m {16 if osu_programs.divides_into_blocks(program) else 4}:1048576 -T mpi_float"
 
 
 def hpl_in_container() -> str:
