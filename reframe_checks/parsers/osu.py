@@ -38,8 +38,6 @@ _INIT = re.compile(rf"nprocs: ({INTEGER}), min: ({INTEGER}) ms, max: ({INTEGER})
 _HELLO = re.compile(rf"This is a test with ({INTEGER}) processes")
 # Neighbourhood collectives say this above their title.
 _TOPOLOGY = re.compile(r"Dimensions size = [0-9 ]{1,100}|Time took to create topology graph:[0-9]{1,15}\.[0-9]{2} us\.")
-# Version 7.5 says this of each buffer, each rank when its output is passed on: between any two lines.
-_ALLOCATED = re.compile(r"# HOST/POSIX_MEMALIGN: allocated [0-9]{1,15} bytes at 0x[0-9a-f]{1,16}")
 _PROCESSES = Column("Processes", "count")
 _INIT_COLUMNS = (*(Column(f"{name} Init", "ms") for name in ("Avg", "Min", "Max")), _PROCESSES)
 
@@ -102,8 +100,6 @@ class _Reader:
 
     def tables(self) -> tuple[Table, ...]:
         for number, line in enumerate(self._output.lines, start=1):
-            if _ALLOCATED.fullmatch(line):
-                continue
             if not line.strip() or line.startswith("#"):
                 self._close(number)
                 self._comment(number, line)

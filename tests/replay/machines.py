@@ -35,7 +35,7 @@ class Machine:
     """Masks of two CPUs that this process may use."""
 
 
-_OSU = programs.osu("version_7_5", validated=True)
+_OSU = programs.osu("as_asked", validated=True)
 _XHPL = {"xhpl": shows("hpl/xhpl.txt")}
 _HPCC = {"hpcc": shows("hpcc/two_ranks.txt", "", "hpccoutf.txt")}
 _HPL_TUNING = {"tuning": {"Hpl": {"order": 1000}, "Hpcc": {"order": 1000}}, "peak_gflops_per_core": 50}
@@ -86,7 +86,7 @@ MACHINES = (
         "osu-ring", "mpi-io", 4, 1, ("links", EACH), ("osu", "osu-suite"),
         {
             "scontrol": programs.SCONTROL,
-            "osu_bibw": shows("osu/version_7_5/osu_bibw_1MiB.txt", "-i 10 -x 2 -W 64 -m 1048576:1048576"),
+            "osu_bibw": shows("osu/as_asked/osu_bibw_1MiB.txt", "-i 10 -x 2 -W 64 -m 1048576:1048576"),
         },
         variables={"SLURM_JOB_NODELIST": "node[1-4]"},
     ),

@@ -101,7 +101,7 @@ def osu(folder: str, *, validated: bool) -> Mapping[str, str]:
 
 def osu_suite() -> Mapping[str, str]:
     """Start-up and collectives of the suite in C on four ranks."""
-    folder = "osu/version_7_5/four_ranks"
+    folder = "osu/as_asked/four_ranks"
     plain = ["osu_bcast", "osu_gather", "osu_alltoall", "osu_reduce", "osu_allreduce"]
     return {
         "osu_init": shows(f"{folder}/osu_init.txt", ""),

@@ -198,8 +198,6 @@ EMT_ALONE = [
 CASES = {
     "osu latency": osu_case("osu_latency", 1, 1 << 22),
     "osu full": osu_case("osu_allreduce_full_validated", 4, 4096, alone=["[].title", "[].rows[][]"]),
-    "osu 7.5": osu_case("version_7_5/osu_multi_lat", 1, 1 << 20),
-    "osu 7.5 reduction": osu_case("version_7_5/osu_allreduce", 4, 1 << 20),
     "osu message rate": osu_case("osu_mbw_mr", 1, 1 << 22),
     "osu barrier": Case(
         "osu/osu_barrier.txt", partial(osu.parse, expect_sizes=[0], expect_tables=1), alone=["[].title"]
