@@ -66,7 +66,7 @@ test-repeat: setup-tests ## the integration tests ten times in a row, five of th
 test-docs: setup-tests ## type the commands of README, emt_app/README.md and docs/ in order, as root and as a user: 35 minutes
 	KAPPA_TEST_DOCS=1 .venv/bin/pytest tests/docs -s
 
-test-spack: setup-tests ## install mpi-io and app with the Spack of KAPPA_SPACK_ROOT and run their checks
+test-spack: setup-tests ## install mpi-io, app and rated with the Spack of KAPPA_SPACK_ROOT and run their checks
 	@[ -n "$${KAPPA_SPACK_ROOT:-}" ] || { echo "test-spack: KAPPA_SPACK_ROOT has to name a Spack checkout (0.23 or 1.x);" \
 	    "docs/spack.md says how to get one" >&2; exit 2; }
 	$(SITE)/install-packages --spack

@@ -18,6 +18,7 @@ from kappa.ground.whole_files import make_folder, write_atomically
 from kappa.sites.expected import load_site
 from kappa.sites.places import only_site
 from kappa.survey.found import Survey, changes, facts, kept
+from kappa.survey.limits import too_small
 from kappa.survey.site_files import asked, site_files
 
 _DESCRIPTION = """\
@@ -98,6 +99,9 @@ def _first(folder: pathlib.Path, found: Survey, today: datetime.date) -> int:
     _write(folder / FOUND, kept(found))
     load_site(folder)
     _say(f"written to {folder}")
+    for title, part in found.parts.items():
+        for limit in too_small(part):
+            _say(f"too small on {title}: {limit}")
     open_ends = asked(found)
     if open_ends:
         _say(f"{counted(len(open_ends), 'place')} to fill in:")

@@ -22,8 +22,6 @@ COMMAND_S = 60.0
 SETTLE_S = 60.0
 _POLL_S = 0.5
 _STATES = ("sinfo", "--all", "--Node", "--noheader", f"--format={sinfo.FORMAT_OF_ALL}")
-# What sinfo has for a node in a reservation; the flag is that of one with MAINT.
-_RESERVED, _MAINTAINED = ("maint", "reserved"), "$"
 # Of the job in which this may run, as a night does: srun would start a step of it, on its nodes, in place of a job.
 _OF_JOB = re.compile(r"SLURM_(JOB|STEP|TASK|NNODES|NODE|NTASKS|NPROCS|CPU|MEM|TRES|GPU|GRES|DISTRIBUTION|THREADS)")
 _DENIED = ("denied", "permission", "not authorized", "invalid user", "privilege")
@@ -99,9 +97,9 @@ class NodeCommands:
                 name,
                 frozenset(partition for partition, nodes in partitions.items() if name in nodes),
                 node.state,
-                usable=node.usable and _MAINTAINED not in node.flags,
-                reserved=node.state in _RESERVED or _MAINTAINED in node.flags,
-                responds="*" not in node.flags,
+                usable=node.usable,
+                reserved=node.condition.reserved,
+                responds=node.condition.responds,
                 reason="" if node.reason == "none" else clean(node.reason),
             )
             for name, node in states.items()

@@ -1,5 +1,8 @@
 """Asks a cluster what it has: Slurm's own commands, and one short job for each kind of nodes."""
 
+import contextlib
+import grp
+import itertools
 import os
 import pathlib
 import subprocess
@@ -14,6 +17,7 @@ from kappa.survey.features import PROGRAMS
 from kappa.survey.found import FoundPart, Survey, Told, found_part, login_of, told
 from kappa.survey.kinds import Part, kinds, parts
 from kappa.survey.probe import Probe, parse, parse_labelled, script
+from kappa.survey.qos import QOS, bounded, parse_qos
 from kappa.survey.records import SurveyError
 from kappa.survey.slurm import (
     CONFIG,
@@ -21,6 +25,9 @@ from kappa.survey.slurm import (
     NODES,
     PARTITIONS,
     TOPOLOGY,
+    Caller,
+    Node,
+    SlurmPartition,
     Switch,
     keeps_accounting,
     parse_config,
@@ -76,13 +83,18 @@ class Asker:
         if not nodes:
             reasons = sorted({node.reason for node in part.nodes if node.reason})
             why = f" ({one_line(clean(reasons[0]), 80)})" if reasons else ""
-            raise SurveyError(f"none of its nodes takes jobs now{why}")
+            least = part.limits.least_nodes if part.limits else 1
+            few = f"fewer than {least} nodes take jobs now, and a job has to have as many (MinNodes)"
+            raise SurveyError(f"{few if least > 1 else 'none of its nodes takes jobs now'}{why}")
         gpus = [f"{':'.join(word for word in (one.name, one.type) if word)}:{one.number}" for one in nodes[0].gres
                 if one.name == "gpu"]  # fmt: skip
+        minutes = _JOB_MINUTES
+        if part.limits and part.limits.longest_s is not None:
+            minutes = max(1, min(minutes, part.limits.longest_s // 60))
         command = [
             "srun", "--label", "--quiet", f"--partition={part.slurm_partition}",
             f"--nodelist={folded(node.name for node in nodes)}", f"--nodes={len(nodes)}", f"--ntasks={len(nodes)}",
-            f"--time={_JOB_MINUTES}", "--job-name=kappa-site", "--mpi=none",
+            f"--time={minutes}", "--job-name=kappa-site", "--mpi=none",
             *([f"--gres={','.join(gpus)}"] if gpus else []), *self._access, "bash", "-s", "--", *PROGRAMS,
         ]  # fmt: skip
         output, problem, status = self._run(command, script(), self._job_s)
@@ -132,6 +144,39 @@ def _switches(asker: Asker, config: Mapping[str, str]) -> list[Switch]:
     return parse_topology(said)
 
 
+def _caller(access: Sequence[str]) -> Caller:
+    """This user's groups, and the account and QOS that ``access`` names."""
+    groups = set()
+    for number in {os.getegid(), *os.getgroups()}:
+        with contextlib.suppress(KeyError):
+            groups.add(grp.getgrgid(number).gr_name)
+    return Caller(frozenset(groups), _named(access, "A", "account"), _named(access, "q", "qos"))
+
+
+def _named(access: Sequence[str], letter: str, name: str) -> str:
+    """The value of an option of sbatch, as ``-A x``, ``-Ax`` or ``--account=x``; the last one counts."""
+    said = ""
+    words = [word for option in access for word in option.split()]
+    for word, after in itertools.pairwise([*words, ""]):
+        if word in (f"-{letter}", f"--{name}"):
+            said = after
+        elif word.startswith(f"--{name}="):
+            said = word.partition("=")[2]
+        elif word.startswith(f"-{letter}") and not word.startswith("--"):
+            said = word[2:]
+    return said
+
+
+def _with_qos(
+    asker: Asker, nodes: Sequence[Node], partitions: Sequence[SlurmPartition], caller: Caller
+) -> list[SlurmPartition]:
+    """The partitions with the limits of QOS, where there are some and accounting tells them."""
+    if caller.qos or any("QoS" in one.settings for one in partitions):
+        with contextlib.suppress(InputError):
+            return bounded(partitions, parse_qos(asker.slurm(QOS)), caller.qos, nodes)
+    return list(partitions)
+
+
 def survey(asker: Asker, path: Sequence[str], access: Sequence[str], tell: Callable[[str], None]) -> Survey:
     """All that there is to find.
 
@@ -142,7 +187,9 @@ def survey(asker: Asker, path: Sequence[str], access: Sequence[str], tell: Calla
     nodes, partitions = parse_nodes(asker.slurm(NODES)), parse_partitions(asker.slurm(PARTITIONS))
     switches = _switches(asker, config)
     mpi_types = parse_mpi_types(asker.slurm(MPI_TYPES))
-    found, unreachable = parts(kinds(nodes, switches), nodes, partitions)
+    caller = _caller(access)
+    partitions = _with_qos(asker, nodes, partitions, caller)
+    found, unreachable = parts(kinds(nodes, switches), nodes, partitions, caller)
     if not found:
         raise InputError(
             f"Slurm has {len(nodes)} nodes and no partition in which you may use one: `sinfo -s` lists them"
@@ -157,11 +204,11 @@ def survey(asker: Asker, path: Sequence[str], access: Sequence[str], tell: Calla
         try:
             of_part = asker.probed(part)
             probes += of_part
-            seen = told(of_part, login)
+            seen = told(of_part, login, part.nodes[0])
         except SurveyError as err:
             seen = str(err)
             tell(f"{part.name}: not probed: {seen}")
-        described[part.name] = found_part(part, switches, limits[part.slurm_partition], seen)
+        described[part.name] = found_part(part, switches, limits[part.slurm_partition], seen, caller)
     return Survey(
         cluster=config.get("ClusterName", ""),
         slurm=config.get("SLURM_VERSION", ""),

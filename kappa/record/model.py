@@ -50,7 +50,7 @@ class Case(RecordedCase, frozen=True, kw_only=True, dict=True):
     asked_nodes: tuple[str, ...] = ()
     """When it was measured again: the nodes that it had to take or to avoid; empty when not known."""
     first: "Case | None" = None
-    """As its job measured first, when that was out of bounds and was measured again in the same allocation."""
+    """As its job measured first, when that was measured again in the same allocation."""
     matrix_folders: tuple[str, ...] = ()
     """Where the files of its matrices may lie."""
     pinned: str = ""

@@ -91,6 +91,8 @@ class RecordedCase(ReframeCase, frozen=True, kw_only=True):
     relative: tuple[str, ...] = ()
     """Metrics that hold each node against the median of its equals in the same case."""
     reference_sources: dict[str, ReferenceSource] = {}
+    unmeasured: dict[str, str] = {}
+    """Metrics without a value, because the site does not state what they follow from -> what that is."""
     reference_problem: str = ""
     reference_file: str = ""
     partition_size: int = 0

@@ -1,15 +1,10 @@
-"""The CPUs of a node as ``site.yaml`` has them, and what one core can do by its maker's word."""
+"""The CPUs of a node as ``site.yaml`` has them."""
 
-from collections.abc import Callable, Sequence
+import itertools
+from collections.abc import Callable, Collection, Sequence
 from typing import Any
 
-from kappa.survey.probe import Cpu, Probe
-
-# Double-precision operations a cycle of one core, by the widest unit that the flags name: a fused multiply-add is two,
-# for each of two units. AMD's family 25 (Zen 3, 4) splits 512 bits in two; its family 23 before Zen 2 (models below 48)
-# splits 256. Intel 64 and IA-32 Optimization Reference Manual; AMD, Software Optimization Guides of families 17h, 19h,
-# 1Ah.
-_AMD, _INTEL = "AuthenticAMD", "GenuineIntel"
+from kappa.survey.probe import Cpu
 
 
 def cores_or_processor(cpus: Sequence[Cpu]) -> tuple[str, dict[str, Any]]:
@@ -29,34 +24,29 @@ def cores_or_processor(cpus: Sequence[Cpu]) -> tuple[str, dict[str, Any]]:
     }
 
 
+def for_jobs(cpus: Sequence[Cpu], reserved: int, numbers: Collection[int]) -> list[Cpu]:
+    """The CPUs of the cores that Slurm does not keep from jobs.
+
+    :param numbers: cores that it keeps, counted socket by socket; where it does not say, the last ones of all sockets
+        in turn, from the last socket on, as core_spec.html of Slurm has it.
+    """
+    cores = [key for key, _ in sorted({(cpu.socket, cpu.core): None for cpu in cpus}.items())]
+    if not numbers:
+        sockets = sorted({socket for socket, _ in cores}, reverse=True)
+        of_socket = [[key for key in cores if key[0] == socket][::-1] for socket in sockets]
+        in_turn = [key for row in itertools.zip_longest(*of_socket) for key in row if key]
+        kept = set(in_turn[:reserved])
+    else:
+        kept = {key for number, key in enumerate(cores) if number in numbers}
+    return [cpu for cpu in cpus if (cpu.socket, cpu.core) not in kept] or list(cpus)
+
+
 def numa_domains(cpus: Sequence[Cpu]) -> int:
     return len({cpu.numa for cpu in cpus})
 
 
 def cores_of(cpus: Sequence[Cpu]) -> int:
     return len({(cpu.socket, cpu.core) for cpu in cpus})
-
-
-def flop_per_cycle(probe: Probe) -> int | None:
-    """Of one core in double precision; ``None`` where this table does not know the processor."""
-    flags = set(probe.lscpu.get("Flags", "").split())
-    vendor, family, model = (probe.lscpu.get(key, "") for key in ("Vendor ID", "CPU family", "Model"))
-    if not (family.isdecimal() and model.isdecimal()):
-        return None
-    if vendor == _AMD:
-        if int(family) >= 26 and "avx512f" in flags:
-            return 32
-        if "fma" in flags:
-            return 8 if int(family) == 23 and int(model) < 48 else 16
-    if vendor == _INTEL and int(family) == 6:
-        return 32 if "avx512f" in flags else 16 if "fma" in flags else 8 if "avx" in flags else 4
-    return None
-
-
-def peak_gflops_per_core(probe: Probe) -> float | None:
-    """The stated clock x operations a cycle, Gflop/s; ``None`` where one of them is not known."""
-    operations = flop_per_cycle(probe)
-    return round(operations * probe.base_ghz, 1) if operations and probe.base_ghz else None
 
 
 def _groups(cpus: Sequence[Cpu], key: Callable[[Cpu], Any]) -> list[list[int]]:

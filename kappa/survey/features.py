@@ -3,10 +3,11 @@
 import re
 from collections.abc import Mapping
 
+from kappa.ground.figures import counted
 from kappa.survey.found import FoundPart, Survey, Told
 from kappa.survey.storage import FileSystem, targets
 from kappa.vocabulary.features import CONGESTION, LARGE_PUTS, MPI_BEHAVIOUR, NODES_OF_FEATURE, PATTERNS, RAILS
-from kappa.vocabulary.scales import WHOLE_PARTITION, derived_features
+from kappa.vocabulary.scales import PLACEMENTS, SCALES, WHOLE_PARTITION, derived_features
 from reframe_checks.network.osu_programs import ON_RANKS
 from reframe_checks.node.programs import OF_FEATURE
 
@@ -19,6 +20,8 @@ ONE_OF = {"hpl": ["xhpl", "hpcc"], "stream": ["stream", "likwid-bench"]}
 _NOT_BY_PROGRAM = {"openfoam", "lammps", "osu-cuda", "emt"}
 _STRESS_NG = (0, 15)
 _BUILT = ("emt-build", "sweep-build")
+# Scale or placement -> the nodes of its jobs; all of the partition where it is None.
+_NODES_OF_SCALE = {scale.feature: scale.nodes for scale in (*SCALES.values(), *PLACEMENTS.values())}
 _MEASURED = ("network", "collectives", "links", "cores", "compute", PATTERNS, MPI_BEHAVIOUR)
 
 #: Container runtimes as ReFrame calls them, by their commands; those that users may run first.
@@ -81,7 +84,7 @@ def parts_of_node(part: FoundPart) -> tuple[int, int]:
 
 def placements(part: FoundPart) -> dict[str, list[str]]:
     """Of nodes on switches that Slurm knows: under one leaf."""
-    return {"same_switch": ["--switches=1"]} if part.switches > 1 and part.count > 2 else {}
+    return {"same_switch": ["--switches=1"]} if part.switches > 1 and part.count > 2 and part.takes(2) else {}
 
 
 def left_out(survey: Survey, part: FoundPart) -> dict[str, str]:
@@ -89,8 +92,13 @@ def left_out(survey: Survey, part: FoundPart) -> dict[str, str]:
     found = {}
     if survey.login.shares_machine:
         found[WHOLE_PARTITION] = "all nodes share the cores of one machine, so more of them measure those cores only"
-    elif part.most_nodes is not None and part.most_nodes < part.count:
-        found[WHOLE_PARTITION] = f"Slurm's partition {part.slurm_partition} gives a job {part.most_nodes} nodes at most"
+    for feature, nodes in _NODES_OF_SCALE.items():
+        wanted = nodes or part.count
+        if not part.takes(wanted) and feature not in found:
+            most = part.most_nodes
+            below = f"{counted(part.least_nodes, 'node')} at least"
+            bound = f"{counted(most, 'node')} at most" if most and most < wanted else below
+            found[feature] = f"Slurm's partition {part.slurm_partition} gives a job {bound}"
     derived = derived_features(part.count, *parts_of_node(part))
     if not _binds(survey):
         found |= {
@@ -111,11 +119,13 @@ def partition_features(survey: Survey, part: FoundPart) -> list[str]:
     found += _MEASURED
     conditions: Mapping[str, bool] = {
         "binding": _binds(survey) and part.told is not None,
-        "ranks_2": _cores(part) >= 2,
-        "ranks_4": _cores(part) >= 4,
-        "nodes_2": part.count >= 2,
-        "nodes_4": part.count >= 4 and not survey.login.shares_machine,
-        CONGESTION: part.count >= (NODES_OF_FEATURE[CONGESTION] or 1) and not survey.login.shares_machine,
+        "ranks_2": cores(part) >= 2 and part.takes(1),
+        "ranks_4": cores(part) >= 4 and part.takes(1),
+        "nodes_2": part.count >= 2 and part.takes(2),
+        "nodes_4": part.count >= 4 and part.takes(4) and not survey.login.shares_machine,
+        CONGESTION: part.count >= (NODES_OF_FEATURE[CONGESTION] or 1)
+        and part.takes(part.count)
+        and not survey.login.shares_machine,
         LARGE_PUTS: bool(part.told and part.told.adapters),
         RAILS: bool(part.told and len(part.told.adapters) > 1),
         "numa_domains": domains > 1 and _binds(survey),
@@ -130,5 +140,7 @@ def _binds(survey: Survey) -> bool:
     return "affinity" in survey.task_plugin or "cgroup" in survey.task_plugin
 
 
-def _cores(part: FoundPart) -> int:
-    return part.told.cores if part.told else part.sockets * part.cores_per_socket
+def cores(part: FoundPart) -> int:
+    """Physical ones that a job gets of a node, at most."""
+    seen = part.told.cores if part.told else part.sockets * part.cores_per_socket
+    return min(seen, part.cores_for_jobs or seen)

@@ -1,19 +1,37 @@
 """What was found of a cluster: typed, so that it can be kept beside the site and held against the next look."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from shlex import quote
 from typing import Any, NamedTuple
 
 from msgspec import Struct, json, structs
 
+from kappa.ground.figures import counted
 from kappa.ground.node_lists import folded
 from kappa.survey import cpus
+from kappa.survey.disks import UnmountedDisk, unmounted_disks
 from kappa.survey.kinds import Part
 from kappa.survey.memory_channels import memory_gb_per_s
+from kappa.survey.mpi_libraries import FurtherMpi, further_mpi
+from kappa.survey.peaks import peak
 from kappa.survey.probe import Adapter, Probe
-from kappa.survey.slurm import CONFIG, MPI_TYPES, NODES, PARTITIONS, TOPOLOGY, SlurmPartition, Switch, keeps_accounting
+from kappa.survey.slurm import (
+    CONFIG,
+    MPI_TYPES,
+    NODES,
+    PARTITIONS,
+    TOPOLOGY,
+    Caller,
+    Node,
+    SlurmPartition,
+    Switch,
+    keeps_accounting,
+    max_time,
+)
 from kappa.survey.storage import FileSystem, file_systems
 
 _INFINIBAND = "InfiniBand"
+_ANYBODY = Caller()
 
 
 class Gpus(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -51,10 +69,17 @@ class Told(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     memlock: str
     modules: list[str] = []
     """Those of MPI libraries, compilers and benchmarks that there are to load."""
+    peak_why: str = ""
+    """Where the peak of a core is from, or why there is none."""
     hwloc: dict[str, int] = {}
     """What it counts on the node, by type of object; empty where it is not there."""
     memory_gb_per_s: float | None = None
     """Of all channels at the highest speed that the maker states."""
+    limits: dict[str, str] = {}
+    """Limits of a job besides ``memlock``, by the probe's names; a hard one (``_hard``) where it is another."""
+    unmounted_disks: list[UnmountedDisk] = []
+    further_mpi: list[FurtherMpi] = []
+    """MPI libraries beside the one on PATH and those of modules."""
 
 
 class FoundPart(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -78,6 +103,23 @@ class FoundPart(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     why_not_told: str = ""
     longest_s: int | None = None
     """What Slurm gives a job of the partition, ``None`` without a limit."""
+    least_nodes: int = 1
+    cores_for_jobs: int | None = None
+    """Of a node, physical; ``None`` in what an older version found."""
+    sockets_of_jobs: int | None = None
+    """Equal sockets of these."""
+    limits: dict[str, str] = {}
+    """Further settings of the partition that differ from Slurm's default: who may use it, QOS, sharing."""
+    wants: list[str] = []
+    """Options that a job has to name here besides, each with what it may be."""
+    others: list[str] = []
+    """Other partitions open to the caller that hold some of the nodes, each with what it gives a job."""
+    strange: list[str] = []
+    """Nodes in a state that Slurm's documentation lacks, each with the state."""
+
+    def takes(self, nodes: int) -> bool:
+        """Whether a job may have as many nodes."""
+        return self.least_nodes <= nodes <= (nodes if self.most_nodes is None else self.most_nodes)
 
 
 class Login(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -122,15 +164,23 @@ class Fact(NamedTuple):
     source: str
 
 
-_OF_PARTITION = ("slurm_partition", "whole", "most_nodes", "longest_s")
+# Lists of a node's things, and what each is called by.
+_NAMED_BY = {"file_systems": "point", "unmounted_disks": "name", "further_mpi": "place"}
+_OF_PARTITION = (
+    "slurm_partition", "whole", "most_nodes", "longest_s", "least_nodes", "limits", "wants", "others",
+)  # fmt: skip
 _BUILDERS = ("cmake", "c++", "mpicxx")
 _HEADERS = ("nlohmann/json.hpp", "CLI/CLI.hpp", "Eigen/Dense")
 
 
-def told(probes: Sequence[Probe], login: Probe | None) -> Told:
-    """Of probes of one kind: the first stands for all, in what they have in common."""
+def told(probes: Sequence[Probe], login: Probe | None, slurm: Node | None = None) -> Told:
+    """Of probes of one kind: the first stands for all, in what they have in common.
+
+    :param slurm: the node as Slurm has it, which says of cores that jobs do not get.
+    """
     node = probes[0]
-    key, processor = cpus.cores_or_processor(node.cpus)
+    for_jobs = cpus.for_jobs(node.cpus, slurm.reserved_cores, slurm.reserved_numbers) if slurm else node.cpus
+    key, processor = cpus.cores_or_processor(for_jobs)
     active = [adapter for adapter in node.adapters if adapter.active]
     fastest = max((adapter.gbit_per_s for adapter in active), default=0.0)
     rdma = [adapter for adapter in active if adapter.gbit_per_s == fastest]
@@ -140,10 +190,11 @@ def told(probes: Sequence[Probe], login: Probe | None) -> Told:
         model=node.lscpu.get("Model name", ""),
         cpu_key=key,
         processor=processor,
-        cores=cpus.cores_of(node.cpus),
-        numa_domains=cpus.numa_domains(node.cpus),
+        cores=cpus.cores_of(for_jobs),
+        numa_domains=cpus.numa_domains(for_jobs),
         memory_gib=round(node.memory_kib / 2**20, 1),
-        peak_gflops_per_core=cpus.peak_gflops_per_core(node),
+        peak_gflops_per_core=peak(node).gflops or None,
+        peak_why=peak(node).why,
         hypervisor=node.lscpu.get("Hypervisor vendor", ""),
         os=node.os,
         gpus=_gpus(node),
@@ -158,7 +209,20 @@ def told(probes: Sequence[Probe], login: Probe | None) -> Told:
         modules=[name for name in node.modules if all(name in one.modules for one in probes)],
         hwloc=dict(node.hwloc),
         memory_gb_per_s=memory_gb_per_s(node),
+        limits=_limits(node.limits),
+        unmounted_disks=unmounted_disks(node),
+        further_mpi=further_mpi(node),
     )
+
+
+def _limits(limits: Mapping[str, str]) -> dict[str, str]:
+    return {
+        name: said
+        for name, said in limits.items()
+        if said
+        and name != "memlock"
+        and not (name.endswith("_hard") and said == limits.get(name.removesuffix("_hard")))
+    }
 
 
 def _link(rdma: Sequence[Adapter], wired: float) -> str:
@@ -174,14 +238,16 @@ def _gpus(node: Probe) -> Gpus | None:
     return Gpus(
         count=len(node.gpus),
         models=list(dict.fromkeys(gpu.name for gpu in node.gpus)),
-        memory_gib=round(min(gpu.memory_mib for gpu in node.gpus) / 1024, 1),
+        memory_gib=round(min((gpu.memory_mib for gpu in node.gpus if gpu.memory_mib), default=0) / 1024, 1),
         arch=first.arch,
         mig=any(gpu.mig for gpu in node.gpus),
         slices=len(node.migs),
     )
 
 
-def found_part(part: Part, switches: Sequence[Switch], limits: SlurmPartition, seen: Told | str) -> FoundPart:
+def found_part(
+    part: Part, switches: Sequence[Switch], limits: SlurmPartition, seen: Told | str, caller: Caller = _ANYBODY
+) -> FoundPart:
     """``seen``: what its nodes told, or why they told nothing."""
     first = part.nodes[0]
     names = {node.name for node in part.nodes}
@@ -189,21 +255,50 @@ def found_part(part: Part, switches: Sequence[Switch], limits: SlurmPartition, s
         slurm_partition=part.slurm_partition,
         nodes=folded(names),
         count=len(part.nodes),
-        out_of_service=folded(node.name for node in part.nodes if not node.usable),
+        out_of_service=folded(node.name for node in part.nodes if not node.condition.in_service),
         whole=part.whole,
         options=None if part.options is None else list(part.options),
         most_nodes=limits.most_nodes,
         longest_s=limits.longest_s,
+        least_nodes=limits.least_nodes,
+        cores_for_jobs=_cores_for_jobs(first, limits),
+        sockets_of_jobs=first.sockets_of_jobs,
+        limits={**{key: ",".join(said) for key, said in limits.allowed.items()}, **limits.settings}
+        | {key: str(most) for key, most in
+           (("MaxCPUsPerNode", limits.most_cpus), ("MaxMemPerNode", limits.most_memory_mib)) if most},
+        wants=limits.wants(caller),
+        others=[f"{one.name}: {_given(one)}" for one in part.others],
+        strange=[f"{node.name}: {node.condition.text or 'none'}" for node in part.nodes if node.condition.unknown],
         sockets=first.sockets,
         cores_per_socket=first.cores_per_socket,
         threads_per_core=first.threads_per_core,
-        memory_mib=min(node.memory_mib for node in part.nodes),
-        gres=[":".join(word for word in (one.name, one.type, str(one.number)) if word) for one in first.gres],
+        memory_mib=min(
+            node.memory_for_jobs_mib
+            if limits.most_memory_mib is None
+            else min(node.memory_for_jobs_mib, limits.most_memory_mib)
+            for node in part.nodes
+        ),
+        gres=[":".join(word for word in (one.name, one.type, str(one.number)) if word) for one in part.gres],
         features=sorted(frozenset.intersection(*(frozenset(node.features) for node in part.nodes))),
         switches=sum(bool(switch.nodes & names) for switch in switches if switch.level == 0),
         told=None if isinstance(seen, str) else seen,
         why_not_told=seen if isinstance(seen, str) else "",
     )
+
+
+def _cores_for_jobs(node: Node, limits: SlurmPartition) -> int:
+    cores = node.cores_for_jobs
+    return cores if limits.most_cpus is None else max(1, min(cores, limits.most_cpus // node.cpus_per_core))
+
+
+def _given(partition: SlurmPartition) -> str:
+    """What a partition gives a job, in words."""
+    most = partition.most_nodes
+    nodes = "any number of nodes" if most is None else f"{counted(most, 'node')} at most"
+    least = f", {partition.least_nodes} at least" if partition.least_nodes > 1 else ""
+    time = "no limit of time" if partition.longest_s is None else max_time(partition.longest_s)
+    bound = [f"{key}={','.join(said)}" for key, said in partition.allowed.items()]
+    return ", ".join([f"{nodes}{least}", time, *bound, *(f"{key}={said}" for key, said in partition.settings.items())])
 
 
 def login_of(probe: Probe | None, nodes: Sequence[Probe], environment: Mapping[str, str]) -> Login:
@@ -250,9 +345,9 @@ def _facts_told(title: str, told: Told) -> Iterator[tuple[str, str, str]]:
     for name in (field.name for field in structs.fields(Told) if field.name != "by"):
         value = getattr(told, name)
         inside: dict[str, object] = {}
-        if name == "file_systems":
-            inside = {one.point: structs.asdict(one) for one in value}
-        elif name in ("programs", "versions"):
+        if name in _NAMED_BY:
+            inside = {quote(getattr(one, _NAMED_BY[name])): structs.asdict(one) for one in value}
+        elif name in ("programs", "versions", "limits"):
             inside = value
         else:
             yield f"{title}.{name}", _shown(structs.asdict(value) if isinstance(value, Struct) else value), source

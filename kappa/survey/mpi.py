@@ -11,8 +11,8 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from kappa.survey.found import Survey, Told
+from kappa.survey.mpi_libraries import CRAY, HYDRA, INTEL, OPEN_MPI, library_of
 
-OPEN_MPI, INTEL, HYDRA, CRAY = "Open MPI", "Intel MPI", "MPICH", "Cray MPICH"
 _PLUG_INS = {OPEN_MPI: ("pmix", "pmi2"), HYDRA: ("pmi2",), CRAY: ("cray_shasta",)}
 _LAUNCHERS = {OPEN_MPI: "mpirun-openmpi", HYDRA: "mpiexec.hydra", INTEL: "mpiexec.hydra"}
 # Else Hydra of Intel MPI places ranks as Slurm would, whatever -ppn says.
@@ -26,17 +26,6 @@ class Mpi(NamedTuple):
     variables: dict[str, str]
     launcher: str
     why: str
-
-
-def library_of(version: str) -> str:
-    """By what ``mpirun --version`` says first, or the probe in its place; empty for another."""
-    if "Intel(R) MPI" in version:
-        return INTEL
-    if re.search(r"\((Open MPI|OpenRTE|PRRTE)\)|Open MPI|PRRTE", version):
-        return OPEN_MPI
-    if "CRAY MPICH" in version:
-        return CRAY
-    return HYDRA if re.search(r"HYDRA|MPICH|MVAPICH", version) else ""
 
 
 def mpi_of(told: Told, survey: Survey) -> Mpi:

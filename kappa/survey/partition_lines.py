@@ -1,8 +1,11 @@
 """A partition of ``site.yaml``, made from what was found of its nodes."""
 
 from collections.abc import Iterator
+from shlex import quote
 from typing import Any
 
+from kappa.ground.clean_text import one_line
+from kappa.ground.figures import counted
 from kappa.survey.features import (
     CONTAINERS,
     ENVIRONMENT,
@@ -13,14 +16,20 @@ from kappa.survey.features import (
     whole_gpus,
 )
 from kappa.survey.found import FoundPart, Survey, Told
+from kappa.survey.limits import too_small
 from kappa.survey.lines import Line, ask
 from kappa.survey.mpi import mpi_of
-from kappa.survey.slurm import CHECKS_ASK_S, NODES, PARTITIONS, TOPOLOGY, UNSTATED_MEMORY_MIB, max_time
+from kappa.survey.slurm import NODES, PARTITIONS, SERIES_ASK_S, TOPOLOGY, UNSTATED_MEMORY_MIB, max_time
 from kappa.survey.yaml_text import flow
 from kappa.vocabulary.storage_targets import OF_ONE_NODE
 
 # What others may take of a machine that all nodes share before a measurement counts as robbed.
 _SHARED_HOST = {"cores_share": 0.15, "disk_mb_per_s": 20}
+# Settings of a partition of Slurm that need a word.
+_MEANING = {
+    "QoS": ": this QOS may allow fewer nodes, jobs and minutes, `sacctmgr show qos` says it",
+    "OverSubscribe": ": EXCLUSIVE gives whole nodes; with FORCE other jobs may run on the same cores, which disturbs",
+}
 # Files for a share of a disk: by default they have gigabytes.
 _TUNING = {check: {"file_size_mib": 64, "runtime_s": 1, "phase_mib": 512} for check in ("NodeScratch", "Fio")}
 
@@ -54,8 +63,9 @@ def partition_lines(title: str, part: FoundPart, survey: Survey) -> Iterator[Lin
         yield Line(2, f"access: {flow(access)}", "--access" if survey.access else f"{NODES}: features")
     if survey.why_squeue:
         yield Line(2, "scheduler: squeue", survey.why_squeue)
-    if part.longest_s is not None and part.longest_s < CHECKS_ASK_S:
+    if part.longest_s is not None and part.longest_s < SERIES_ASK_S:
         yield Line(2, f"max_time: {max_time(part.longest_s)}", f"{PARTITIONS}: MaxTime, checks ask for more")
+    yield from _limits(title, part)
     yield Line(2, f"environments: [{ENVIRONMENT}]")
     if told and mpi_of(told, survey).launcher:
         yield Line(2, f"launcher: {mpi_of(told, survey).launcher}", mpi_of(told, survey).why)
@@ -72,31 +82,67 @@ def partition_lines(title: str, part: FoundPart, survey: Survey) -> Iterator[Lin
     yield from _gpus(title, part, probe)
     yield from _network(part, probe)
     yield from _storage(title, part, probe)
+    yield from (Line(2, f"# Too small: {limit}", probe) for limit in too_small(part))
+    for mpi in told.further_mpi if told else ():
+        yield Line(2, f"# Not on PATH: {mpi.library} {mpi.version or 'of unknown version'}: {quote(mpi.place)}",
+                   f"{probe}: {mpi.source}")  # fmt: skip
+
+
+def _limits(title: str, part: FoundPart) -> Iterator[Line]:
+    """What the partition of Slurm allows, besides what a key of the site says."""
+    if part.wants:
+        named = " and ".join(part.wants)
+        yield ask(2, f"{title}: Slurm takes jobs here that name {named}: `kappa site new --access=…`")
+    bounds = [f"{counted(part.most_nodes, 'node')} at most"] if part.most_nodes is not None else []
+    bounds += [f"{counted(part.least_nodes, 'node')} at least"] if part.least_nodes > 1 else []
+    if bounds:
+        yield Line(2, f"# A job gets {', '.join(bounds)}.", f"{PARTITIONS}: MaxNodes, MinNodes")
+    for name, said in part.limits.items():
+        yield Line(2, f"# {name}={one_line(said, 100)}{_MEANING.get(name, '')}.", PARTITIONS)
+    if part.others:
+        yield Line(2, f"# Left aside, with nodes of these: {one_line('; '.join(part.others), 300)}.", PARTITIONS)
+    for node in part.strange:
+        yield ask(2, f"{title}: Slurm's documentation lacks the state of {node}: does the node take jobs?")
 
 
 def _cpus(part: FoundPart, probe: str) -> Iterator[Line]:
     told = part.told
+    all_cores = part.sockets * part.cores_per_socket
+    reserved = all_cores - (part.cores_for_jobs or all_cores)
+    if reserved:
+        yield Line(
+            2, f"# Jobs get {all_cores - reserved} of {all_cores} cores.", f"{NODES}: CPUEfctv, CoreSpecCount"
+        )
     if told:
         yield Line(2, f"{told.cpu_key}: {flow(told.processor)}", f"{probe}: lscpu{' and hwloc' * bool(told.hwloc)}")
         if other := _otherwise_by_hwloc(told):
             yield Line(2, f"# {other}: which is right? Look at the firmware and at cores that are off.")
-        yield Line(2, f"memory_gib_per_node: {flow(told.memory_gib)}", f"{probe}: MemTotal")
+        by_slurm = round(part.memory_mib / 1024, 1) if part.memory_mib > UNSTATED_MEMORY_MIB else told.memory_gib
+        fewer = by_slurm < told.memory_gib
+        source = f"{NODES}: RealMemory less MemSpecLimit" if fewer else f"{probe}: MemTotal"
+        yield Line(2, f"memory_gib_per_node: {flow(min(told.memory_gib, by_slurm))}", source)
         if told.peak_gflops_per_core:
-            why = "stated clock x operations a cycle" + (f", under {told.hypervisor}" if told.hypervisor else "")
+            why = told.peak_why + (f", under {told.hypervisor}" if told.hypervisor else "")
             yield Line(2, f"peak_gflops_per_core: {flow(told.peak_gflops_per_core)}", f"{probe}: {why}")
         else:
-            yield ask(2, "peak_gflops_per_core: clock in GHz x double-precision operations a cycle of one core")
+            yield ask(
+                2,
+                f"peak_gflops_per_core: clock in GHz under load x double-precision operations a cycle of one core: "
+                f"{told.peak_why}; without it HPL's fraction of peak is INCOMPLETE",
+            )
         return
-    cores = part.sockets * part.cores_per_socket
+    cores = all_cores - reserved
+    sockets = part.sockets_of_jobs or part.sockets
+    sockets = sockets if cores % sockets == 0 else 1
     if part.threads_per_core == 1:
-        yield Line(2, f"cores: {flow({'per_node': cores, 'sockets': part.sockets})}", NODES)
+        yield Line(2, f"cores: {flow({'per_node': cores, 'sockets': sockets})}", NODES)
     else:
         threads = part.threads_per_core
         shape = {
             "num_cpus": cores * threads,
             "num_cpus_per_core": threads,
-            "num_sockets": part.sockets,
-            "num_cpus_per_socket": part.cores_per_socket * threads,
+            "num_sockets": sockets,
+            "num_cpus_per_socket": cores * threads // sockets,
         }
         yield Line(2, f"processor: {flow(shape)}", NODES)
     if part.memory_mib > UNSTATED_MEMORY_MIB:
@@ -122,7 +168,10 @@ def _gpus(title: str, part: FoundPart, probe: str) -> Iterator[Line]:
         )
         if gpus.arch:
             yield Line(2, f"gpu_arch: {gpus.arch}", f"{probe}: nvidia-smi")
-        yield Line(2, f"gpu_memory_gib: {flow(gpus.memory_gib)}", f"{probe}: nvidia-smi")
+        if gpus.memory_gib:
+            yield Line(2, f"gpu_memory_gib: {flow(gpus.memory_gib)}", f"{probe}: nvidia-smi")
+        else:
+            yield ask(2, f"{title}: gpu_memory_gib: nvidia-smi does not say it")
         if gpus.count != gpus_by_slurm(part):
             yield ask(
                 2,
@@ -184,3 +233,6 @@ def _storage(title: str, part: FoundPart, probe: str) -> Iterator[Line]:
     left = [one for one in part.told.file_systems if one not in chosen.values()] if part.told else []
     for one in left:
         yield Line(2, f"# Not measured: {one.kind} at {one.point}; another has its place.", probe)
+    for disk in part.told.unmounted_disks if part.told else ():
+        yield Line(2, f"# Not mounted: {disk.name}, {disk.words}; a storage target once it is mounted.",
+                   f"{probe}: /sys/block")  # fmt: skip

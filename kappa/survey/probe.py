@@ -12,6 +12,8 @@ _LABEL = re.compile(r"^ *(\d+): ?(.*)$")
 _SECTION = re.compile(r"^## (\w+)$")
 # `gcc/12.2(default)`, no folder of modules and no heading.
 _MODULE = re.compile(r"([\w.+-]+(?:/[\w.+-]+)*)(?:\(\w+\))?")
+# The kernel's, whatever the disk's own are.
+_SECTOR_BYTES = 512
 _OCTAL = re.compile(r"\\([0-7]{3})")
 
 
@@ -69,6 +71,30 @@ class Striping(NamedTuple):
     osts: int
 
 
+class BlockDevice(NamedTuple):
+    """A disk, or a partition as ``sda/sda1``, by the kernel's numbers; ``number`` as ``major:minor``.
+
+    ``busy``: LVM, RAID, multipath or swap uses it. ``content``: the file system or volume on it by udev.
+    """
+
+    name: str
+    number: str
+    size_bytes: int
+    rotational: bool
+    removable: bool
+    busy: bool
+    content: str
+    model: str
+
+
+class MpiPlace(NamedTuple):
+    """An MPI library in a usual place: ``source`` is how it was found, ``said`` what its own files say of it."""
+
+    source: str
+    said: str
+    place: str
+
+
 class Probe(NamedTuple):
     """``folders``: those that the user may write to, each with what identifies it on this kernel, DEVICE:INODE.
 
@@ -96,6 +122,8 @@ class Probe(NamedTuple):
     headers: tuple[str, ...]
     modules: tuple[str, ...] = ()
     hwloc: Mapping[str, int] = {}
+    devices: tuple[BlockDevice, ...] = ()
+    mpi_places: tuple[MpiPlace, ...] = ()
 
 
 def script() -> str:
@@ -134,20 +162,22 @@ def parse(text: str) -> Probe:
         _base_ghz(host.get("base_khz", ""), lscpu),
         lscpu,
         cpus,
-        tuple(gpu for line in sections["gpus"] if (gpu := _gpu(line))),
+        _gpus(sections["gpus"], sections.get("gpu_more", ())),
         tuple(match[1] for line in sections["migs"] if (match := re.match(r"\s*MIG (\S+)", line))),
         len(sections["amd_gpus"]),
         tuple(adapter for line in sections["adapters"] if (adapter := _adapter(line))),
         tuple(interface for line in sections["interfaces"] if (interface := _interface(line))),
         tuple(mount for line in sections["mounts"] if (mount := _mount(line))),
         {folder: identity for identity, folder in (_split(line, "|") for line in sections["folders"] if "|" in line)},
-        {point: striping for line in sections["lustre"] for point, striping in _striping(line)},
+        _lustre(sections["lustre"]),
         _pairs(sections["limits"]),
         dict(_split(line, "|") for line in sections["programs"] if "|" in line),
         {name: said for name, said in _named(sections["versions"]) if name != "header"},
         tuple(said for name, said in _named(sections["versions"]) if name == "header"),
         tuple(match[1] for line in sections.get("modules", ()) if (match := _MODULE.fullmatch(line.strip()))),
         {key: int(said) for key, said in _pairs(sections.get("hwloc", ())).items() if said.isdecimal()},
+        tuple(device for line in sections.get("disks", ()) if (device := _device(line))),
+        tuple(MpiPlace(*words) for line in sections.get("mpi", ()) if len(words := line.split("|", 2)) == 3),
     )
 
 
@@ -192,13 +222,24 @@ def _cpu(line: str) -> Cpu | None:
     return Cpu(int(match[1]), int(match[2]), int(match[3] or 0), int(match[4] or 0)) if match else None
 
 
-def _gpu(line: str) -> Gpu | None:
-    words = [word.strip() for word in line.split(",")]
-    if len(words) != 5:
-        return None
-    _, name, memory, capability, mig = words
-    arch = f"sm_{capability.replace('.', '')}" if re.fullmatch(r"\d+\.\d", capability) else ""
-    return Gpu(name, int(memory) if memory.isdecimal() else 0, arch, mig == "Enabled")
+def _gpus(lines: Sequence[str], more: Sequence[str]) -> tuple[Gpu, ...]:
+    """GPUs as ``INDEX, NAME, MEMORY``, MiB, and more of them as ``FIELD|INDEX, VALUE``.
+
+    Older probes have the compute capability and the mode of MIG behind the memory. What a GPU does not say is `[N/A]`,
+    `[Not Supported]`, `[Unknown Error]` or the like.
+    """
+    told = {(field, index): value for line in more for field, _, said in [line.partition("|")]
+            for index, value in [_split(said, ",")]}  # fmt: skip
+    found = []
+    for line in lines:
+        words = [word.strip() for word in line.split(",")]
+        if len(words) not in (3, 5) or not words[0].isdecimal():
+            continue
+        index, name, memory, *rest = words
+        capability, mig = rest or (told.get((field, index), "") for field in ("compute_cap", "mig.mode.current"))
+        arch = f"sm_{capability.replace('.', '')}" if re.fullmatch(r"\d{1,2}\.\d", capability) else ""
+        found.append(Gpu(name, int(memory) if memory.isdecimal() else 0, arch, mig == "Enabled"))
+    return tuple(found)
 
 
 def _adapter(line: str) -> Adapter | None:
@@ -207,7 +248,7 @@ def _adapter(line: str) -> Adapter | None:
         return None
     port, state, rate, layer = words
     number = re.match(r"([\d.]+) Gb/sec", rate)
-    return Adapter(port, "ACTIVE" in state, float(number[1]) if number else 0.0, layer)
+    return Adapter(port, re.search(r"\bACTIVE\b", state) is not None, float(number[1]) if number else 0.0, layer)
 
 
 def _interface(line: str) -> Interface | None:
@@ -217,6 +258,15 @@ def _interface(line: str) -> Interface | None:
     name, state, speed, kind = words
     # Mbit/s; -1 of an interface without a link.
     return Interface(name, state == "up", int(speed) / 1000 if speed.isdecimal() else 0.0, kind == "virtual")
+
+
+def _device(line: str) -> BlockDevice | None:
+    words = line.split("|", 7)
+    if len(words) != 8 or not words[2].isdecimal():
+        return None
+    name, number, sectors, rotational, removable, busy, content, model = words
+    size = int(sectors) * _SECTOR_BYTES
+    return BlockDevice(name, number, size, rotational == "1", removable == "1", bool(busy), content, model.strip())
 
 
 def _mount(line: str) -> Mount | None:
@@ -234,9 +284,18 @@ def _plain(path: str) -> str:
     return clean(_OCTAL.sub(lambda match: chr(int(match[1], 8)), path))
 
 
-def _striping(line: str) -> list[tuple[str, Striping]]:
-    match = re.fullmatch(r"(/[^|]*)\|(-?\d+)\|(\d+)\|(\d+)", line)
-    return [(match[1], Striping(int(match[2]), int(match[3]), int(match[4])))] if match else []
+def _lustre(lines: Sequence[str]) -> dict[str, Striping]:
+    """``POINT|COUNT|SIZE``, and ``POINT|OST LINE`` for each line of ``lfs osts``, of which only ACTIVE targets count.
+
+    Older probes have the number of targets behind the size.
+    """
+    found: dict[str, Striping] = {}
+    for line in lines:
+        if match := re.fullmatch(r"(/[^|]*)\|(-?\d+)\|(\d+)(?:\|(\d+))?", line):
+            found[match[1]] = Striping(int(match[2]), int(match[3]), int(match[4] or 0))
+        elif (match := re.fullmatch(r"(/[^|]*)\|OST \d+: \S+ ACTIVE\s*", line)) and match[1] in found:
+            found[match[1]] = found[match[1]]._replace(osts=found[match[1]].osts + 1)
+    return found
 
 
 def _base_ghz(base_khz: str, lscpu: Mapping[str, str]) -> float:

@@ -1,6 +1,7 @@
-"""Records of ``scontrol show``: ``Key=Value`` on one line each (``scontrol --oneliner``), and lists of nodes."""
+"""Records of ``scontrol show``: ``Key=Value``, on one line each (``--oneliner``) or on several, and lists of nodes."""
 
 import re
+from collections.abc import Sequence
 
 from ClusterShell.NodeSet import RESOLVER_NOGROUP, NodeSet, NodeSetException
 
@@ -20,14 +21,15 @@ class SurveyError(InputError):
 
 
 def records(text: str, command: str, first: str) -> list[dict[str, str]]:
-    """The records of a text, each a line that begins with the key ``first``; of a key that is there twice the first.
+    """Return the records of a text, each a line that begins with ``first``; of a key that is there twice the first.
 
-    Lines without it are passed over when they hold no key at all: scontrol then says that there is nothing.
+    An indented line goes on with the record above it, as scontrol writes without ``--oneliner``. Others without
+    ``first`` are passed over when they hold no key at all: scontrol then says that there is nothing.
 
     :raises SurveyError: a line has keys and does not begin with ``first``.
     """
     found = []
-    for number, line in enumerate(clean(text).splitlines(), 1):
+    for number, line in _joined(clean(text).splitlines()):
         said = _REASON.search(line)
         keys = [key for key in _KEY.finditer(line) if not said or not said.start() <= key.start() < said.end()]
         if not keys:
@@ -41,6 +43,18 @@ def records(text: str, command: str, first: str) -> list[dict[str, str]]:
         for key, end in zip(keys, ends, strict=True):
             record.setdefault(key[1], line[key.end() : end].strip())
         found.append(record)
+    return found
+
+
+def _joined(lines: Sequence[str]) -> list[tuple[int, str]]:
+    """Each record on one line, with the number of its first."""
+    found: list[tuple[int, str]] = []
+    for number, line in enumerate(lines, 1):
+        if line[:1].isspace() and line.strip() and found and found[-1][1]:
+            first, above = found.pop()
+            found.append((first, f"{above.rstrip()} {line.strip()}"))
+        else:
+            found.append((number, line))
     return found
 
 
@@ -58,6 +72,12 @@ def listed(said: str | None) -> tuple[str, ...]:
     if said is None or said in NOTHING:
         return ()
     return tuple(word for word in re.split(r",(?![^(\[]*[)\]])", said) if word)
+
+
+def whole_or(record: dict[str, str], key: str, otherwise: int) -> int:
+    """Return a number of the record, or ``otherwise`` where the key is not there or no number."""
+    said = record.get(key, "")
+    return int(said) if said.isdecimal() else otherwise
 
 
 def node_names(said: str, command: str) -> tuple[str, ...]:

@@ -6,7 +6,7 @@ from typing import Any
 
 from kappa.survey.found import Survey, Told
 from kappa.survey.lines import Line
-from kappa.survey.mpi import OPEN_MPI, library_of
+from kappa.survey.mpi_libraries import OPEN_MPI, library_of
 from kappa.survey.yaml_text import flow
 
 PACKAGES = "spack/packages.yaml"

@@ -7,9 +7,10 @@ and the verdict is INCOMPLETE until the site has measured its own.
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from kappa.survey.features import partition_features, whole_gpus
-from kappa.survey.found import FoundPart, Survey
+from kappa.survey.features import cores, partition_features, whole_gpus
+from kappa.survey.found import FoundPart, Survey, Told
 from kappa.vocabulary.checks import catalogue
+from kappa.vocabulary.scales import PLACEMENTS, SCALES
 
 _MB_PER_GBIT = 125.0
 _MB_PER_GB = 1000.0
@@ -18,7 +19,10 @@ _EVERYWHERE = (
     "jobs"
 )
 _SAME = "the solution does not depend on the number of ranks"
-_PEAK = "stated clock x double-precision operations a cycle x cores; half of it, as wide vectors lower the clock"
+_PEAK = (
+    "double-precision operations a cycle x the clock that holds for them x cores, by the maker; half of it, as wide "
+    "vectors may lower a stated clock"
+)
 _MEMORY = (
     "sockets x channels x transfers a second x 8 bytes, all channels populated at the maker's highest speed; half of "
     "it, as STREAM does not count what a store reads first: fewer or slower memory modules are something to look at"
@@ -73,6 +77,16 @@ def _of_part(place: str, part: FoundPart, survey: Survey) -> Iterator[Reference]
     told, features = part.told, partition_features(survey, part)
     if told is None or not features:
         return
+    needs = {("scale", scale): SCALES[scale].feature for scale in SCALES} | {
+        ("placement", place): PLACEMENTS[place].feature for place in PLACEMENTS
+    }
+    for reference in _of_hardware(place, part, told, survey):
+        if needs[reference.by[-1].removeprefix("$"), reference.keys[-1]] in features:
+            yield reference
+
+
+def _of_hardware(place: str, part: FoundPart, told: Told, survey: Survey) -> Iterator[Reference]:
+    """All that the nodes allow, whatever scale the partition has."""
     on_nodes = ("$partition", "scale"), (place, "each_node")
     if gpus := whole_gpus(part):
         yield Reference("GpuInventory", *on_nodes, "gpus_per_node_min", gpus, 0, None, _GPUS)
@@ -83,7 +97,7 @@ def _of_part(place: str, part: FoundPart, survey: Survey) -> Iterator[Reference]
             yield Reference("NodeSweep", *on_nodes, f"{metric}_uniformity", 1, -0.25, None, _EQUAL)
         yield Reference("NodeLinks", *on_nodes, "uniformity", 1, -0.25, None, _EQUAL)
     if told.peak_gflops_per_core and not told.hypervisor:
-        peak = round(told.peak_gflops_per_core * told.cores, 1)
+        peak = round(told.peak_gflops_per_core * cores(part), 1)
         one_node = ("$partition", "scale"), (place, "one_node")
         yield Reference("Hpl", *one_node, "gflops", peak, -0.5, None, _PEAK)
         yield Reference("Hpl", *one_node, "fraction_of_peak", 1, -0.5, None, _PEAK)

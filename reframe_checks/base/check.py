@@ -28,6 +28,7 @@ from reframe_checks.base.provenance import Provenance
 from reframe_checks.base.references import References
 from reframe_checks.base.reframe_internals import (
     ask_slurm_less,
+    keep_out_nodes_of,
     look_for_who_is_warned_only_to_warn,
     note_variables_given,
     require_tested,
@@ -150,6 +151,10 @@ class SystemCheck(
         at_hand = min(self.partition_nodes, self.most_nodes or self.partition_nodes)
         nodes, ranks = scale.layout(at_hand, self.cores_per_node)
         self.num_tasks, self.num_tasks_per_node = nodes * ranks, ranks
+
+    @rfmb.run_before("run")
+    def keep_out_other_kinds(self):
+        keep_out_nodes_of(self.current_partition.access, self.job)
 
     @property
     def partition_nodes(self):

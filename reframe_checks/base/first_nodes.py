@@ -4,6 +4,8 @@ import contextlib
 import subprocess
 import time
 
+from kappa.vocabulary.node_states import condition
+
 #: Between two questions, s.
 ASK_EVERY_S = 10
 
@@ -12,7 +14,8 @@ def nodes_down(nodes) -> list[str]:
     """Those of the nodes that Slurm has given up."""
     # An empty list would be all nodes for sinfo.
     lines = asked("sinfo", "--noheader", "--Node", f"--nodes={','.join(nodes)}", "--format=%N %T") if nodes else []
-    return sorted({node for node, _, state in (line.partition(" ") for line in lines) if state.startswith("down")})
+    states = (line.partition(" ") for line in lines)
+    return sorted({node for node, _, state in states if "DOWN" in condition(state).words})
 
 
 def asked(*command: str) -> list[str]:

@@ -91,11 +91,12 @@ class LoadWatch(rfm.RegressionTestPlugin):
             self.robbed = why_robbed(taken[MACHINE], **limits)
 
     def waits_for_quiet(self, measured):
-        """True as long as a robbed job should not measure again yet; looks at the load since the last question.
+        """True as long as a job that was robbed and is out of bounds should not measure again yet; looks at the load
+        since the last question.
 
         ReFrame runs on the machine that the nodes share, and only this job has them.
         """
-        if not measured.get("robbed"):
+        if not measured.get("robbed") or all(result != "fail" for *_, result in measured["perfvalues"].values()):
             return False
         if self._quiet is None:
             self._quiet = QuietWait(min(WAIT_S, self.hold_s - MARGIN_S))

@@ -66,7 +66,7 @@ class References(rfm.RegressionTestPlugin):
         if self.reference_problem or self.simulated:
             return
         entry, where = self._reference_entry()
-        unknown = sorted(set(entry) - set(self.perf_variables))
+        unknown = sorted(set(entry) - set(self.perf_variables) - set(self.unmeasured))
         if unknown:
             self.reference_problem = (
                 f"{self.reference_file}: {where} names {', '.join(unknown)}, "

@@ -10,6 +10,7 @@ import copy
 import re
 import sys
 import warnings
+from collections.abc import Sequence
 
 import reframe as rfm
 from reframe.core import decorators, fields, variables
@@ -125,6 +126,21 @@ def nodes_asked_for(job) -> int:
     found = [option.partition("=")[2] for option in job.cli_options if option.startswith("--nodelist=")]
     found += [option.removeprefix("-w ") for option in job.cli_options if option.startswith("-w ")]
     return len(node_list.expand(found[-1])) if found else 0
+
+
+def keep_out_nodes_of(access: Sequence[str], job) -> None:
+    """Have a job leave aside what the partition's access and what ``-J exclude=…`` exclude: Slurm heeds the last.
+
+    :param access: options of every job of the partition.
+    """
+    given = _excluded(job.cli_options)
+    if given and (kept_out := _excluded(access)):
+        job.cli_options.append(f"--exclude={','.join([*given, *kept_out])}")
+
+
+def _excluded(options: Sequence[str]) -> list[str]:
+    found = [option.partition("=")[2] for option in options if option.startswith("--exclude=")]
+    return [*found, *(option.removeprefix("-x ") for option in options if option.startswith("-x "))]
 
 
 def look_for_who_is_warned_only_to_warn() -> None:

@@ -1,4 +1,4 @@
-"""Figures out of bounds are measured again in the same allocation, before the job gives its nodes back.
+"""What is out of bounds, or names a node, is measured again in the same allocation, before the job ends.
 
 The job script runs itself as a child, which measures. Then the script holds the nodes until ReFrame, which polls it,
 has judged the figures on a copy of the check, and says in a file whether they are *enough* or to be measured *again*.
@@ -30,7 +30,7 @@ class SameAllocation(rfm.RegressionTestPlugin):
 
     #: How long a job waits for its figures to be judged, before it gives its nodes back; 0 for not at all.
     hold_s = rfmb.variable(int, value=60)
-    #: What was out of bounds and measured again: ReFrame's ``perfvalues`` of the first measurement, and its evidence.
+    #: What was measured again: ReFrame's ``perfvalues`` of the first measurement, and its evidence.
     first_measurement = rfmb.variable(dict, value={}, loggable=True)
 
     @rfmb.run_before("run", always_last=True)
@@ -55,7 +55,7 @@ class SameAllocation(rfm.RegressionTestPlugin):
             if MEASURED_FILE not in names or ANSWER_FILE in names:
                 return
             if self._judged is None:
-                self._judged = self._measured_out_of_bounds()
+                self._judged = self._in_doubt()
             self.first_measurement, output = self._judged
             if self.waits_for_quiet(self.first_measurement):
                 return
@@ -63,8 +63,8 @@ class SameAllocation(rfm.RegressionTestPlugin):
             # The job waits for it.
             write_atomically(stage / ANSWER_FILE, answer, lasting=False)
 
-    def _measured_out_of_bounds(self):
-        """What was measured, if it is out of bounds and all else is right, and the files that it is from."""
+    def _in_doubt(self):
+        """What was measured, if it is out of bounds or singles out a node, and all else is right; and its files."""
         try:
             twin = copy_of_ended(self)
             twin.run_wait()
@@ -76,7 +76,7 @@ class SameAllocation(rfm.RegressionTestPlugin):
         except Exception as err:  # What is wrong with the job is said when it has ended.
             getlogger().debug(f"{self.name}: not judged while its nodes are held: {err}")
             return {}, []
-        if all(result != "fail" for *_, result in twin.perfvalues.values()):
+        if not twin.suspects and all(result != "fail" for *_, result in twin.perfvalues.values()):
             return {}, []
         read = [name for name in twin.keep_files if name not in self.keep_files]
         there = os.listdir(self.stagedir)
@@ -98,4 +98,7 @@ class SameAllocation(rfm.RegressionTestPlugin):
             for key, (value, _, _, _, unit, result) in self.first_measurement["perfvalues"].items()
             if result == "fail"
         ]
-        getlogger().warning(f"{self.name}: out of bounds, so measured again in its job: {', '.join(outside)}")
+        why = f"out of bounds, so measured again in its job: {', '.join(outside)}"
+        if not outside:
+            why = f"within bounds, and measured again in its job: {', '.join(self.first_measurement['suspects'])}"
+        getlogger().warning(f"{self.name}: {why}")

@@ -20,6 +20,8 @@ class Strictness(rfm.RegressionTestPlugin):
     relative = rfmb.variable(typ.List[str], value=[], loggable=True)
     #: Every metric that the check declares.
     declared_metrics = rfmb.variable(typ.List[str], value=[], loggable=True)
+    #: Metrics left out, because the site does not state what they follow from -> what that is; the case is INCOMPLETE.
+    unmeasured = rfmb.variable(dict, value={}, loggable=True)
     #: Unit of each metric, for the catalogue.
     metric_units = rfmb.variable(dict, value={})
 

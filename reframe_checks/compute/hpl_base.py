@@ -33,6 +33,8 @@ PROGRAMS = {
 }
 
 
+# Of a core and of a GPU, where the site states no peak, to choose an order: Gflop/s of an older one.
+OLD_CORE_GFLOPS, OLD_GPU_GFLOPS = 16.0, 5000.0
 # Of the peak, to choose an order and to say how long a case takes: not what a machine should reach.
 ASSUMED_FRACTION = 0.6
 ONE_TUNABLE = {
@@ -70,6 +72,21 @@ class SolvesHpl(KappaCheck):
             raise SanityError(f"HPL solved (N, ranks) = {found}, asked for N = {list(orders)} on {ranks} ranks")
         return results
 
+    #: Keys of the partition's ``extras`` from which its peak follows.
+    peak_keys = ("peak_gflops_per_core",)
+
+    @property
+    def unstated_peak(self):
+        """The keys of the peak that the site does not give: no peak is better than a wrong one."""
+        return [key for key in self.peak_keys if self.current_partition.extras.get(key) is None]
+
+    @rfmb.run_after("sanity")
+    def leave_out_the_fraction_of_no_peak(self):
+        if self.unstated_peak:
+            self.perf_variables.pop("fraction_of_peak", None)
+            missing = " and ".join(self.unstated_peak)
+            self.unmeasured = {"fraction_of_peak": f"partition {self.current_partition.name} has no {missing}"}
+
     def stated_extra(self, key):
         """What the site's settings have to give under ``key`` in the partition's ``extras``."""
         return self.stated(f"extras/{key}", self.current_partition.extras.get(key))
@@ -102,7 +119,8 @@ class SolvesOne(rfm.RegressionTestPlugin):
 
     @property
     def assumed_flops(self):
-        return ASSUMED_FRACTION * self.num_nodes_used * self.node_peak_gflops * 1e9
+        peak = self.old_node_gflops if self.unstated_peak else self.node_peak_gflops
+        return ASSUMED_FRACTION * self.num_nodes_used * peak * 1e9
 
     def expected_s(self):
         return self.besides_s + hpl_input.solving_s(self.chosen_order(), self.assumed_flops)
@@ -152,6 +170,10 @@ class HplCheck(SolvesHpl):
     @property
     def node_peak_gflops(self):
         return self.peak_gflops_per_core * self.num_tasks_per_node
+
+    @property
+    def old_node_gflops(self):
+        return OLD_CORE_GFLOPS * self.num_tasks_per_node
 
     @property
     def node_memory_bytes(self):

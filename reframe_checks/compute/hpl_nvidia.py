@@ -18,7 +18,7 @@ from reframe.core.exceptions import ReframeError
 from reframe_checks.base.on_gpus import OnGpus
 from reframe_checks.base.scaled import Scaled
 from reframe_checks.compute import hpl_input
-from reframe_checks.compute.hpl_base import ONE_TUNABLE, SolvesHpl, SolvesOne
+from reframe_checks.compute.hpl_base import OLD_GPU_GFLOPS, ONE_TUNABLE, SolvesHpl, SolvesOne
 
 # Where ReFrame mounts the stage folder in the container.
 WORK_FOLDER = "/rfm_workdir"
@@ -70,6 +70,12 @@ class HplOnGpus(OnGpus, SolvesHpl):
     @property
     def node_memory_bytes(self):
         return self.gpus_per_node * self.stated_extra("gpu_memory_gib") * 2**30
+
+    peak_keys = ("peak_gflops_per_gpu", "peak_gflops_per_core")
+
+    @property
+    def old_node_gflops(self):
+        return self.gpus_per_node * OLD_GPU_GFLOPS
 
     @property
     def node_peak_gflops(self):

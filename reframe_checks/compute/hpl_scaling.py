@@ -92,10 +92,11 @@ class OverNodes(Scaled):
             self.record_curve(f"S(P, {n})", NODES, (f"Speed-up for N = {n}", ""), speedups, {})
         for nodes in all_nodes:
             rates = {n: self.results[nodes, n].gflops for n in self.sizes}
-            fractions = {n: self.fraction_of_peak_of(nodes, n) for n in self.sizes}
             where = f"on {nodes} node{'s' * (nodes > 1)}"
             self.record_curve(f"SP({nodes}, N)", ORDER, (f"Sustained performance {where}", "Gflop/s"), rates, {})
-            self.record_curve(f"SPF({nodes}, N)", ORDER, (f"Fraction of peak {where}", ""), fractions, {})
+            if not self.unstated_peak:
+                fractions = {n: self.fraction_of_peak_of(nodes, n) for n in self.sizes}
+                self.record_curve(f"SPF({nodes}, N)", ORDER, (f"Fraction of peak {where}", ""), fractions, {})
 
     def speedup_of(self, nodes, n):
         return self.results[1, n].time_s / self.results[nodes, n].time_s

@@ -1,5 +1,6 @@
 """Every GPU that the site promises is visible to a job on every node, and all are alike."""
 
+import shlex
 from collections import Counter
 
 import reframe as rfm
@@ -20,6 +21,7 @@ class GpuInventory(OncePerPartition, Scaled, SystemCheck):
     needs_partition = ["nvidia"]
     scale = rfmb.parameter(["each_node"], loggable=True)
     tags = {"smoke"}
+    sourcesdir = "src"
     programs = ["nvidia-smi"]
     informational = ["gpus_slowed_down"]
     hint = "`nvidia-smi -q` and `dmesg | grep -i xid` on the named node"
@@ -29,9 +31,7 @@ class GpuInventory(OncePerPartition, Scaled, SystemCheck):
         promised = self.current_partition.extras.get("gpus_per_node")
         self.num_gpus_per_node = self.stated("extras/gpus_per_node", promised)
         self.executable = "bash"
-        self.executable_opts = [
-            "-c", f"""'nvidia-smi --query-gpu={gpu.QUERY} --format=csv,noheader,nounits | sed "s/^/$(uname -n), /"'"""
-        ]  # fmt: skip
+        self.executable_opts = ["./gpu_inventory.sh", gpu.REQUIRED, *map(shlex.quote, gpu.OPTIONAL)]
 
     @rfmb.sanity_function
     def gpus_are_alike(self):

@@ -52,6 +52,9 @@ class PartitionState(SystemCheck):
     def nodes_are_there(self):
         self.nodes = self.parsed(sinfo.parse, self.output_text())
         self.suspects = sorted(node.name for node in self.nodes if not node.usable)
+        if out := [node for node in self.nodes if not node.usable]:
+            shown = ", ".join(f"{node.name} ({node.state}{node.flags}) {node.condition.meaning}" for node in out[:8])
+            self.hint = f"{shown}{', …' if len(out) > 8 else ''}; {self.hint}"
         self.record_per_node("usable", "", {node.name: int(node.usable) for node in self.nodes})
         if len(self.nodes) != self.partition_nodes:
             raise SanityError(

@@ -6,26 +6,19 @@ With ``--all`` and ``FORMAT_OF_ALL`` one for each node of each partition.
 import re
 from dataclasses import dataclass
 
+from kappa.vocabulary.node_states import SIGNS, NodeCondition, condition
 from reframe_checks.parsers.text import Output
 
 FORMAT = "%N|%T|%E"
 FORMAT_OF_ALL = f"%R|{FORMAT}"
 
 _NAME = re.compile(r"[A-Za-z0-9._-]{1,255}")
-
-# Base states in which a node takes jobs or runs one (sinfo's manual, NODE STATE CODES; node_state_string of Slurm's
-# slurm_protocol_defs.c).
-_USABLE = {"idle", "mixed", "allocated", "completing", "planned", "reserved"}
-_KNOWN = _USABLE | {
-    "down", "drained", "draining", "fail", "failing", "unknown", "maint", "reboot", "rebooting", "powering_down",
-    "powered_down", "powering_up", "power_down", "power_up", "future", "inval", "perfctrs", "blocked", "cloud",
-    "external", "reboot_issued", "cancel_reboot", "dynamic_future", "dynamic_norm", "undrain", "resume",
-}  # fmt: skip
+_SIGNS = "".join(SIGNS)
 
 
 @dataclass(frozen=True)
 class NodeState:
-    """``flags`` are Slurm's suffixes, for instance ``*`` for a node that does not respond."""
+    """A line of sinfo; ``flags`` are Slurm's suffixes, for instance ``*`` for a node that does not respond."""
 
     name: str
     state: str
@@ -33,14 +26,20 @@ class NodeState:
     reason: str
 
     @property
+    def condition(self) -> NodeCondition:
+        """What the state means; one that no version of Slurm documents is marked there."""
+        return condition(self.state + self.flags)
+
+    @property
     def usable(self) -> bool:
-        return self.state in _USABLE and "*" not in self.flags
+        """Whether the node is in service: neither a fault nor an operator keeps it from work."""
+        return self.condition.in_service
 
 
 def parse(text: str) -> tuple[NodeState, ...]:
     """Nodes in the order printed.
 
-    :raises ParseError: a line that is not NODE|STATE|REASON, an unknown state, a node twice, or no node at all.
+    :raises ParseError: a line that is not NODE|STATE|REASON, a node twice, or no node at all.
     """
     output = Output.read("sinfo", text)
     nodes: dict[str, NodeState] = {}
@@ -55,8 +54,8 @@ def parse(text: str) -> tuple[NodeState, ...]:
 def parse_all(text: str) -> dict[str, dict[str, NodeState]]:
     """The nodes of each partition, by its name and theirs.
 
-    :raises ParseError: a line that is not PARTITION|NODE|STATE|REASON, an unknown state, a node twice in a partition or
-        in different states in two, or no node at all.
+    :raises ParseError: a line that is not PARTITION|NODE|STATE|REASON, a node twice in a partition or in different
+        states in two, or no node at all.
     """
     output = Output.read("sinfo", text)
     partitions: dict[str, dict[str, NodeState]] = {}
@@ -76,9 +75,7 @@ def parse_all(text: str) -> dict[str, dict[str, NodeState]]:
 def _node(output: Output, number: int, line: str) -> NodeState:
     fields = line.split("|", 2)
     name = fields[0].strip()
-    if len(fields) != 3 or not _NAME.fullmatch(name):
+    if len(fields) != 3 or not _NAME.fullmatch(name) or not fields[1].strip():
         raise output.error(number, "NODE|STATE|REASON")
-    state = fields[1].strip().rstrip("*~#!%$@^-+")
-    if state not in _KNOWN:
-        raise output.error(number, f"a node state of Slurm, found {state!r}")
+    state = fields[1].strip().rstrip(_SIGNS)
     return NodeState(name, state, fields[1].strip()[len(state) :], fields[2].strip())

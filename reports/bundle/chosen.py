@@ -19,7 +19,7 @@ def chosen(verdict: Verdict, finding: str) -> list[CaseVerdict]:
         return [failed[int(finding) - 1]]
     suspect = next((one for one in verdict.suspects if one.node == finding), None)
     if suspect:
-        titles = {title for title, _, _ in suspect.evidence}
+        titles = {title for title, _ in suspect.evidence}
         return [case for case in verdict.cases if case.case.title in titles]
     named = [case for case in verdict.cases if finding in (case.case.title, case.case.name, case.case.check_class)]
     if named:

@@ -196,7 +196,7 @@ def summarise(folder: pathlib.Path, record: Record, site: Site) -> Night:
         ended=record.ended,
         mode=record.mode,
         state=state,
-        headline=_headline(judged.cases, failed, gaps, [one.node for one in suspects if one.failures], len(left_out)),
+        headline=_headline(judged.cases, failed, gaps, [one.node for one in suspects], len(left_out)),
         sessions=tuple(session.uuid for session in judged.sessions),
         counts=dict(counts),
         problems=tuple(_problem(case) for case in judged.cases if case.state is State.FAIL or case.unstable),
@@ -205,14 +205,13 @@ def summarise(folder: pathlib.Path, record: Record, site: Site) -> Night:
             for gap, places in grouped(tuple(gaps))
         ),
         suspects={
-            one.node: tuple(f"{title}: {evidence}" for title, _, evidence in one.evidence)
-            for one in suspects if one.failures
+            one.node: tuple(f"{title}: {evidence}" for title, evidence in one.evidence) for one in suspects
         },
         planned=record.planned,
         covered=tuple(node for node in record.planned if node in judged.covered),
         nodes=tuple(sorted({node for nodes in nodes_of(judged.cases).values() for node in nodes})),
         nights=record.nights,
-        drain=tuple(drain_suggestions(ranked_evidence(failed), {one.node for one in record.actions})),
+        drain=tuple(drain_suggestions(ranked_evidence(judged.cases), {one.node for one in record.actions})),
         actions=tuple(told(action) for action in record.actions),
         passed=tuple(case.case.title for case in judged.cases if case.state is State.PASS),
         budget=main.budget if main else "",

@@ -4,16 +4,18 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from kappa.record.actions import Action
+from kappa.vocabulary.node_states import condition
 
-_DRAINED = ("drained", "draining")
 # What Slurm itself gives as a reason, and takes back when the node answers again.
 _OF_SLURM = ("Not responding", "Node unexpectedly rebooted")
 
 
 @dataclass(frozen=True)
 class NodeNow:
-    """A node as Slurm has it; ``reason`` is empty where nobody gave one. ``usable``: it takes jobs; ``reserved``: not
-    everybody's."""
+    """A node as Slurm has it; ``reason`` is empty where nobody gave one.
+
+    ``usable``: it is in service; ``reserved``: a reservation holds it.
+    """
 
     name: str
     partitions: frozenset[str]
@@ -25,7 +27,7 @@ class NodeNow:
 
     @property
     def drained(self) -> bool:
-        return self.state in _DRAINED
+        return condition(self.state).drained
 
     @property
     def others_matter(self) -> bool:

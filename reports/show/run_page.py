@@ -22,6 +22,7 @@ from reports.verdict.advice import equal_reasons, operator_line
 from reports.verdict.gaps import grouped
 from reports.verdict.judge import Verdict
 from reports.verdict.loose import tightness_of
+from reports.verdict.observations import observations
 from reports.verdict.ranked_evidence import drain_suggestions, ranked_evidence
 from reports.verdict.sight import sight_of
 from reports.verdict.state import State
@@ -81,6 +82,7 @@ def render(verdict: Verdict, past: Past = NO_PAST, folder: pathlib.Path | None =
         links=busiest_links(verdict.cases),
         simulated=fabrics_simulated(verdict.cases),
         evidence=evidence,
+        observations=observations(verdict.cases),
         drain_suggestions=drain_suggestions(evidence),
         provenance=provenance.listings(verdict.cases),
         suite_revisions=provenance.suite_revisions(verdict.cases),

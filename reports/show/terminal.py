@@ -24,6 +24,7 @@ from reports.verdict.confirm import diagnose
 from reports.verdict.gaps import grouped
 from reports.verdict.judge import Verdict
 from reports.verdict.loose import LOOSE, LOOSEST, tightness_of
+from reports.verdict.observations import observations
 from reports.verdict.sight import sight_of
 from reports.verdict.state import State
 from reports.verdict.summary import fabrics_simulated, headline, known_failure, left_out_by_budget, tally
@@ -45,6 +46,7 @@ def show(verdict: Verdict, since: Comparison | None = None, *, verbose: bool = F
     else:
         _passed(console, verdict)
         _not_passed(console, verdict)
+    _observed(console, verdict)
     _unstable(console, verdict)
     _known(console, verdict)
     _weakest(console, verdict)
@@ -100,7 +102,7 @@ def _suspects(console: Console, verdict: Verdict) -> None:
     section(console, "Suspect nodes")
     found = table("Node", "Failed cases", "Evidence", right=("Failed cases",))
     for suspect in verdict.suspects:
-        lines = [f"{state.symbol} {title}: {evidence}" for title, state, evidence in suspect.evidence]
+        lines = [f"{title}: {evidence}" for title, evidence in suspect.evidence]
         found.add_row(Text(suspect.node, "bold"), str(suspect.failures), Text("\n".join(lines)))
     console.print(found)
 
@@ -161,6 +163,14 @@ def _unstable(console: Console, verdict: Verdict) -> None:
         for attempt in case.failed_attempts:
             now = f" | {diagnosis.value}: now within bounds" if (diagnosis := diagnose(case)) else ""
             console.print(Text(f"≈ run {attempt.case.run}: {operator_line(attempt)}{now}"), soft_wrap=True)
+
+
+def _observed(console: Console, verdict: Verdict) -> None:
+    found = observations(verdict.cases)
+    if found:
+        section(console, "Observations", "measured twice alike, within bounds: nothing to act upon")
+    for one in found:
+        console.print(Text(f"· {one.node}: {one.text} ({one.case})"), soft_wrap=True)
 
 
 def _weakest(console: Console, verdict: Verdict) -> None:

@@ -45,7 +45,7 @@ def operator_line(failed: CaseVerdict) -> OperatorLine:
         where = "no job ran"
     return OperatorLine(
         title=case.title,
-        what=_what(failed),
+        what=what_failed(failed),
         where=where,
         diagnosis=explain(failed),
         load=used_by_others(case),
@@ -60,7 +60,7 @@ def equal_reasons(failed: Iterable[CaseVerdict]) -> list[list[CaseVerdict]]:
     groups: dict[tuple[object, ...], list[CaseVerdict]] = {}
     for number, case in enumerate(failed):
         its_own = case.failed_metrics or case.suspicion
-        groups.setdefault((number,) if its_own else (_what(case), case.case.hint), []).append(case)
+        groups.setdefault((number,) if its_own else (what_failed(case), case.case.hint), []).append(case)
     return list(groups.values())
 
 
@@ -77,7 +77,8 @@ def used_by_others(case: Case) -> str:
     return "; ".join([*found, f"beside it on its nodes: job {', '.join(jobs.split())}"] if jobs else found)
 
 
-def _what(failed: CaseVerdict) -> str:
+def what_failed(failed: CaseVerdict) -> str:
+    """The worst figure with its bound, or the reason that was recorded."""
     metrics = failed.failed_metrics
     if metrics:
         more = f"; {counted(len(metrics) - 1, 'more metric')} out of bounds" if len(metrics) > 1 else ""

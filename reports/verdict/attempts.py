@@ -78,9 +78,10 @@ def _blaming_nobody(attempt: CaseVerdict) -> CaseVerdict:
 
 
 def _with_suspicion(attempt: CaseVerdict, everything: Sequence[CaseVerdict]) -> CaseVerdict:
+    """Only what failed names anybody: what is within its bounds is an observation at most."""
     # A busy machine makes figures worse; it gives no node another time zone.
     by_facts = attempt.case.fail_phase == "sanity" and bool(attempt.case.suspects)
-    if (by_facts or not attempt.case.robbed) and (attempt.state is State.FAIL or attempt.case.suspects):
+    if attempt.state is State.FAIL and (by_facts or not attempt.case.robbed):
         return replace(attempt, suspicion=localise(attempt, everything))
     return attempt
 

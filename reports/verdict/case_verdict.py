@@ -176,11 +176,17 @@ def _passed_unexpectedly(case: Case) -> bool:
     return case.result == "xpass" or (case.result == "fail" and case.error_type == "UnexpectedSuccessError")
 
 
+# Of a metric that follows from what the site states, as the fraction of a peak does.
+_UNSTATED = "the site does not state what a metric follows from"
+
+
 def _gaps(case: Case, metrics: tuple[MetricVerdict, ...], state: State) -> list[Gap]:
     gaps = []
     if case.reference_problem:
         remedy = "mend the site's references"
         gaps.append(Gap("the references could not be used", remedy, detail=one_line(case.reference_problem, 300)))
+    for name, why in case.unmeasured.items():
+        gaps.append(Gap(_UNSTATED, "state it in site.yaml (docs/site.md)", detail=one_line(f"{name}: {why}", 300)))
     for metric in metrics:
         # What a failed or aborted check did not measure is explained by its failure.
         if metric.reason and not (metric.reason == metric_verdict.NO_VALUE and state is not State.PASS):

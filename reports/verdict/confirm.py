@@ -64,7 +64,9 @@ def repetitions(cases: Iterable[CaseVerdict], purpose: str) -> list[Repetition]:
     for found in chosen:
         case = found.case
         in_peace = not any(attempt.case.robbed for attempt in (found, *found.other_attempts))
-        if purpose == SAME_NODES and case.purpose == SAME_ALLOCATION and in_peace:
+        # A first measurement within bounds was repeated for the node that it singled out.
+        confirmed = case.purpose == SAME_ALLOCATION and bool(found.failed_attempts) and in_peace
+        if purpose == SAME_NODES and confirmed:
             continue
         nodes = case.nodes if purpose == SAME_NODES else _to_avoid(case, alike)
         if nodes:
@@ -132,6 +134,7 @@ def diagnose(found: CaseVerdict) -> Diagnosis | None:
     again = any(attempt.case.purpose in here and executed(attempt.case) for attempt in attempts)
     if found.unstable and again and found.state is not State.INCOMPLETE:
         return Diagnosis.TRANSIENT
+    again = again and any(doubtful(attempt) for attempt in found.other_attempts)
     if not out_of_bounds(found):
         return None
     if _within_bounds_elsewhere(found):

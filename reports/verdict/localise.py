@@ -4,28 +4,30 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from reports.verdict.advice import what_failed
 from reports.verdict.case_verdict import CaseVerdict, Suspicion
 from reports.verdict.state import State
 
 
 @dataclass(frozen=True)
 class SuspectNode:
-    """A node with everything that speaks against it: (title of the case, its state, evidence)."""
+    """A node with everything that speaks against it: (title of the case that failed, evidence)."""
 
     node: str
-    evidence: tuple[tuple[str, State, str], ...]
+    evidence: tuple[tuple[str, str], ...]
     #: How many times the noise it stands out at most, where a check measured that; infinite: nothing could be measured.
     score: float = 0.0
 
     @property
     def failures(self) -> int:
-        return sum(state is State.FAIL for _, state, _ in self.evidence)
+        return len(self.evidence)
 
 
 def localise(failed: CaseVerdict, attempts: Sequence[CaseVerdict]) -> Suspicion | None:
     """The nodes that ``failed`` points at, given every attempt of the session; ``None`` when nothing singles them out.
 
-    Nodes that a measurement names come first: the check's own, or another check's if they took part in this case.
+    Nodes that a measurement names come first: the check's own, or that of another check which failed, too, if they
+    took part in this case.
     By elimination, a node is suspect when it took part in the failed case and in no passed one of the same class,
     metric, environment and parameters: a pass within one node says nothing of its link. At least one such pass
     in the same partition is needed, or there would be nothing to compare with. What Slurm ended is nobody's fault, and
@@ -39,7 +41,9 @@ def localise(failed: CaseVerdict, attempts: Sequence[CaseVerdict]) -> Suspicion 
         evidence = f"{first.kind} {first.name}: {first.quantity} {first.evidence}"
         return Suspicion(tuple(sorted(first.nodes)), evidence) if first.nodes else None
     naming = [
-        other.case for other in attempts if not other.case.robbed and case.involved.intersection(other.case.suspects)
+        other.case
+        for other in attempts
+        if other.state is State.FAIL and not other.case.robbed and case.involved.intersection(other.case.suspects)
     ]
     if naming:
         named = case.involved.intersection(node for other in naming for node in other.suspects)
@@ -68,20 +72,28 @@ def _passed(other: CaseVerdict, metric: str | None) -> bool:
     return any(verdict.metric.name == metric and verdict.state is State.PASS for verdict in other.metrics)
 
 
+def _against(node: str, failed: CaseVerdict) -> str:
+    """The figure, and what it was compared with: the check's own for this node, or else what is out of bounds."""
+    own = next((one for one in failed.case.findings if one.kind == "node" and one.name == node), None)
+    if own:
+        return f"{own.quantity} {own.evidence}"
+    return "; ".join(filter(None, (what_failed(failed), failed.suspicion.evidence if failed.suspicion else "")))
+
+
 def suspect_nodes(attempts: Iterable[CaseVerdict]) -> tuple[SuspectNode, ...]:
     """Every suspect node of the session with all that speaks against it.
 
     The one with most failures first, and of as many, the one that stands out most.
     """
     # A case that was measured again speaks once.
-    found: dict[str, dict[tuple[str, State, str], None]] = {}
+    found: dict[str, dict[str, str]] = {}
     scores: dict[str, float] = {}
     for attempt in attempts:
         if attempt.suspicion:
             for node in attempt.suspicion.nodes:
-                found.setdefault(node, {})[attempt.case.title, attempt.state, attempt.suspicion.evidence] = None
-        for finding in attempt.case.findings:
+                found.setdefault(node, {})[attempt.case.title] = _against(node, attempt)
+        for finding in attempt.case.findings if attempt.state is State.FAIL else ():
             for node in finding.nodes if finding.kind == "node" else ():
                 scores[node] = max(scores.get(node, 0), math.inf if finding.score is None else finding.score)
-    nodes = [SuspectNode(node, tuple(evidence), scores.get(node, 0)) for node, evidence in found.items()]
+    nodes = [SuspectNode(node, tuple(evidence.items()), scores.get(node, 0)) for node, evidence in found.items()]
     return tuple(sorted(nodes, key=lambda suspect: (-suspect.failures, -suspect.score, suspect.node)))

@@ -9,17 +9,19 @@ from kappa.ground.clean_text import one_line
 from kappa.ground.figures import NOTHING, figure
 from kappa.record.evidence import Finding
 from reports.verdict.case_verdict import CaseVerdict
+from reports.verdict.state import State
 
 REASON_LIMIT = 120
 
 
 @dataclass(frozen=True)
 class Evidence:
-    """A finding with the check that has it."""
+    """A finding of a check that failed; ``suspect`` is the node that it speaks against, if it is against one."""
 
     check: str
     partition: str
     finding: Finding
+    suspect: str = ""
 
     @property
     def score(self) -> str:
@@ -27,13 +29,19 @@ class Evidence:
 
 
 def ranked_evidence(cases: Sequence[CaseVerdict]) -> list[Evidence]:
-    """Every finding of the cases: what could not be measured first, then by score."""
+    """Every finding of the cases that failed: what could not be measured first, then by score."""
     found = [
-        Evidence(verdict.case.check_class or "", verdict.case.partition, finding)
+        Evidence(verdict.case.check_class or "", verdict.case.partition, finding, _suspect(verdict, finding))
         for verdict in cases
+        if verdict.state is State.FAIL
         for finding in verdict.case.findings
     ]
     return sorted(found, key=lambda item: -math.inf if item.finding.score is None else -item.finding.score)
+
+
+def _suspect(failed: CaseVerdict, finding: Finding) -> str:
+    suspects = failed.suspicion.nodes if failed.suspicion else ()
+    return finding.name if finding.kind == "node" and finding.name in suspects else ""
 
 
 def drain_suggestions(evidence: Sequence[Evidence], decided: Collection[str] = ()) -> list[str]:
@@ -43,9 +51,9 @@ def drain_suggestions(evidence: Sequence[Evidence], decided: Collection[str] = (
     """
     reasons: dict[str, str] = {}
     for item in evidence:
-        if item.finding.kind == "node" and item.finding.name not in decided:
+        if item.suspect and item.suspect not in decided:
             reason = one_line(f"Kappa {item.check}: {item.finding.quantity} {item.finding.evidence}", REASON_LIMIT)
-            reasons.setdefault(item.finding.name, reason)
+            reasons.setdefault(item.suspect, reason)
     return [
         f"scontrol update nodename={shlex.quote(node)} state=drain reason={shlex.quote(reason)}"
         for node, reason in reasons.items()

@@ -29,7 +29,7 @@ def headline(verdict: Verdict) -> str:
     missing = f"{counted(kinds, 'reason')} why the run is incomplete"
     if verdict.state is State.FAIL:
         failed = len(verdict.cases_in(State.FAIL))
-        suspects = [suspect.node for suspect in verdict.suspects if suspect.failures]
+        suspects = [suspect.node for suspect in verdict.suspects]
         where = f"; suspect: {folded(suspects)}" if suspects else ""
         also = f"; also {missing}" if kinds else ""
         return f"{failed} of {counted(cases, 'case')} failed{where}{also}."

@@ -10,6 +10,7 @@ from reports.verdict.confirm import diagnose
 from reports.verdict.judge import Verdict
 from reports.verdict.loose import tightness_of
 from reports.verdict.metric_verdict import MetricVerdict
+from reports.verdict.observations import observations
 from reports.verdict.sight import sight_of
 from reports.verdict.state import State
 from reports.verdict.summary import headline, tally
@@ -32,11 +33,12 @@ def to_json(verdict: Verdict) -> str:
         "suspects": [
             {
                 "node": suspect.node,
-                "evidence": [
-                    {"case": title, "state": state.word, "evidence": why} for title, state, why in suspect.evidence
-                ],
+                "evidence": [{"case": title, "evidence": why} for title, why in suspect.evidence],
             }
             for suspect in verdict.suspects
+        ],
+        "observations": [
+            {"node": one.node, "case": one.case, "text": one.text} for one in observations(verdict.cases)
         ],
         "incomplete": [
             {"what": gap.what, "where": gap.where, "detail": gap.detail, "remedy": gap.remedy, "cause": gap.cause}

@@ -84,7 +84,8 @@ def _install(environment: Environment, jobs: int) -> None:
     print(f"{name}: Spack {'.'.join(map(str, spack.version))} in {spack.root}", flush=True)
     origins = solve(spack)
     _warn(name, origins)
-    step(spack, "installing", "install", *([f"--jobs={jobs}"] if jobs else []))
+    # What was solved: `kappa.btio` of spack.yaml is `btio` in spack.lock, for which Spack would solve once more.
+    step(spack, "installing", "install", "--only-concrete", *([f"--jobs={jobs}"] if jobs else []))
     missing = environment.missing_programs()
     if missing:
         raise InstallError(

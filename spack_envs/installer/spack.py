@@ -73,7 +73,9 @@ class Spack:
         ):
             assert process.stdout is not None
             for line in pieces(process.stdout):
-                print("  " + one_line(clean(line), SHOWN), flush=True)
+                # With its blanks: they make a tree of the dependencies.
+                said = clean(line).rstrip()
+                print(f"  {said}" if len(said) <= SHOWN else f"  {said[: SHOWN - 1]}…", flush=True)
                 file.write(line)
                 lines.append(line)
         if process.returncode:
@@ -96,6 +98,9 @@ class Spack:
 
         :raises InstallError: Spack failed, or answered something else.
         """
+        if not (Path(self.variables["SPACK_USER_CACHE_PATH"]) / "cache/providers").is_dir():
+            # Who provides what, which it keeps.
+            print(f"{self.environment.name}: Spack reads all its recipes once, for about a minute", flush=True)
         said = self.answer("python", str(ENVIRONMENTS / "tell_settings.py"))
         try:
             found: dict[str, Any] = json.loads(said)

@@ -135,7 +135,7 @@ def _make_healthy(cluster: Cluster) -> None:
 
 def _said(outcome: Outcome) -> str:
     fault = f"{outcome.kind} on {outcome.node} ({outcome.detail})" if outcome.kind else "healthy"
-    named = f", named {', '.join(outcome.suspects)}" if outcome.suspects else ""
+    named = f", named {', '.join((*outcome.suspects, *outcome.observed))}" if outcome.names_a_node else ""
     failed = f" ({', '.join(outcome.failed or outcome.incomplete)})" if outcome.detected else ""
     return f"{fault}: {outcome.verdict}{failed}{named}, {outcome.seconds:.0f} s"
 

@@ -17,6 +17,7 @@ class Outcome:
 
     ``checks``: every check of the suite that ran. ``failed``: those with a failed case, and what they need built.
     ``unstable``: checks that were out of bounds once and not again. ``suspects``: nodes, the most suspect first.
+    ``observed``: nodes that an observation names, which a reader sees in a PASS, too.
     ``incomplete``: what the verdict misses. ``diagnoses``: what measuring again has shown, (check, diagnosis).
     ``named_after_s``: from the fault until a job named the node that it hung on.
     """
@@ -37,6 +38,11 @@ class Outcome:
     report: str
     diagnoses: tuple[tuple[str, str], ...]
     named_after_s: float | None = None
+    observed: tuple[str, ...] = ()
+
+    @property
+    def names_a_node(self) -> bool:
+        return bool(self.suspects or self.observed)
 
     @property
     def judged(self) -> bool:
@@ -85,7 +91,7 @@ def read_verdict(verdict: dict[str, Any] | None) -> dict[str, Any]:
     """The fields of an :class:`Outcome` that the verdict gives; ``None`` is a run that could not be judged."""
     if verdict is None:
         empty: tuple[str, ...] = ()
-        lists = ("checks", "failed", "unstable", "suspects", "incomplete", "reasons", "diagnoses")
+        lists = ("checks", "failed", "unstable", "suspects", "observed", "incomplete", "reasons", "diagnoses")
         return {"verdict": NO_VERDICT, **dict.fromkeys(lists, empty)}
     cases = verdict["cases"]
 
@@ -98,6 +104,7 @@ def read_verdict(verdict: dict[str, Any] | None) -> dict[str, Any]:
         "failed": checks(lambda case: case["state"] == "fail"),
         "unstable": checks(lambda case: case["unstable"]),
         "suspects": tuple(suspect["node"] for suspect in verdict["suspects"]),
+        "observed": tuple(seen["node"] for seen in verdict["observations"]),
         "incomplete": tuple(" ".join(filter(None, (gap["what"], gap["where"]))) for gap in verdict["incomplete"]),
         "reasons": tuple(case["operator_line"] for case in cases if case["operator_line"]),
         "diagnoses": tuple(sorted({(_check(case), case["diagnosis"]) for case in cases if _measured_again(case)})),

@@ -150,7 +150,7 @@ def _checks(faults: Sequence[Outcome], healthy: Sequence[Outcome], blamed: Blame
         rates = [Rate(len(hits), len(trials)) for hits, trials in ((found, visible), (alone, told), (alarms, ran))]
         rows.append(_row(check, ", ".join(kinds), *rates, len(transient)))
     rows.append(_run_row("**whole run not PASS**", faults, healthy, lambda outcome: outcome.detected))
-    rows.append(_run_row("**a node named**", faults, healthy, lambda outcome: bool(outcome.suspects)))
+    rows.append(_run_row("**a node named**", faults, healthy, lambda outcome: outcome.names_a_node))
     return rows
 
 
@@ -173,7 +173,7 @@ def _what_it_shows(faults: int, healthy: int) -> str:
 
 def _misses(faults: Sequence[Outcome], healthy: Sequence[Outcome]) -> list[str]:
     odd = [each for each in faults if not (each.detected and each.named_first) or false_diagnoses(each)]
-    odd += [each for each in healthy if each.detected or not each.judged]
+    odd += [each for each in healthy if each.detected or each.names_a_node or not each.judged]
     if not odd:
         return ["No fault was missed, put down to another node or misjudged, and no healthy round was blamed."]
     rows = [
@@ -182,7 +182,7 @@ def _misses(faults: Sequence[Outcome], healthy: Sequence[Outcome]) -> list[str]:
     ]
     for outcome in sorted(odd, key=lambda outcome: outcome.number):
         fault = f"{outcome.kind}: {outcome.detail}" if outcome.kind else "none"
-        lists = (outcome.suspects, false_diagnoses(outcome), outcome.failed, outcome.incomplete)
+        lists = ((*outcome.suspects, *outcome.observed), false_diagnoses(outcome), outcome.failed, outcome.incomplete)
         rows.append(
             _row(outcome.number, fault, outcome.node or "", outcome.verdict, *(", ".join(names) for names in lists))
         )

@@ -99,6 +99,24 @@ def test_a_transient_is_measured_again_in_its_job(suite):
     assert verdict["suspects"] == []
 
 
+def test_what_a_check_singles_out_within_its_bounds_is_measured_again_and_accuses_nobody(suite):
+    # Every node is below three times the median one, in each measurement.
+    done = subprocess.run(
+        [KAPPA, "validate", "embedded", "smoke", "--system=embedded:scratch", "-n", "NodeScratch",
+         "-S", "NodeScratch.suspect_share=3", *WHATEVER_RUNS_BESIDE],
+        env=suite.environment(), capture_output=True, text=True, timeout=2 * PATIENCE_S, check=False,
+    )  # fmt: skip
+    report = max(suite.results.glob("runs/*-smoke/run-report.json"))
+    _, verdict = suite.judge(report)
+    [case] = [case for case in verdict["cases"] if case["check_class"] == "NodeScratch"]
+    assert (case["state"], case["unstable"], case["suspects"]) == ("pass", False, []), done.stdout + done.stderr
+    assert [again["job_id"] for again in case["repeated"]] == [case["job_id"]]
+    assert [seen["node"] for seen in verdict["observations"]] == ["node1", "node2", "node3", "node4"]
+    assert verdict["suspects"] == []
+    page = (report.parent / "report.html").read_text()
+    assert 'id="observations"' in page and 'id="suspects"' not in page and "scontrol" not in page
+
+
 @contextlib.contextmanager
 def busy_loops():
     """A loop that is no part of the cluster for each core of the machine; none outlives the tests, however they end."""

@@ -127,13 +127,18 @@ def test_a_node_that_is_mended_comes_back_and_nobodys_job_reaches_it_before(drai
     until(lambda: "JobState=COMPLETED" in drained.slurm("scontrol", "show", "job", job), "the job has run")
     assert "No reservations" in drained.slurm("scontrol", "show", "reservation")
     # A node without a reservation would have taken it at once, while ReFrame still loaded the checks.
-    listed = drained.slurm("sacct", "-nXP", "--format=jobid,jobname,start,end,nnodes").splitlines()
-    jobs = [line.split("|") for line in listed]
-    [theirs] = [start for number, _, start, *_ in jobs if number == job]
-    *_, (_, _, _, end, nodes) = [job for job in jobs if job[1].startswith("rfm_PartitionHealth")]
+    [(theirs, *_)] = until(lambda: ended(drained, lambda number, name: number == job), "the accounting has the job")
+    *_, (_, end, nodes) = ended(drained, lambda number, name: name.startswith("rfm_PartitionHealth"))
     assert theirs >= end
     # The node and its neighbours, not all of the partition.
     assert nodes == "3"
+
+
+def ended(operator, wanted):
+    """Start, end and number of nodes of the wanted jobs that have ended, in order."""
+    listed = operator.slurm("sacct", "-nXP", "--format=jobid,jobname,start,end,nnodes").splitlines()
+    jobs = [line.split("|") for line in listed]
+    return [tuple(facts) for number, name, *facts in jobs if wanted(number, name) and "Unknown" not in facts]
 
 
 @long

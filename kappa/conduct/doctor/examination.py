@@ -192,7 +192,8 @@ class Examination:
         if not usable:
             yield untold("nodes of a job", names, "none of its nodes takes jobs now", "`sinfo -R` says why")
             return
-        count = min(len(usable), self.most_nodes or len(usable))
+        limits = next(one for one in slurm.partitions if one.name == (group.first.slurm_partition or names[0]))
+        count = min(len(usable), self.most_nodes or len(usable), limits.most_nodes or len(usable))
         shared = yield from self._node_job(group, count, commands, work, token)
         compiled = compile_here(folders["results"], group, self.site.described.modules_system, commands)
         for env, settings in group.environments.items():

@@ -9,7 +9,7 @@ from kappa.sites.description import Partition
 from kappa.survey.doctor.matters import Matter, not_applicable, right, untold, wrong
 from kappa.survey.records import node_names
 from kappa.survey.slurm import CHECKS_ASK_S, NODES, PARTITIONS, UNSTATED_MEMORY_MIB, Node, SlurmPartition, max_time
-from kappa.vocabulary.scales import WHOLE_PARTITION
+from kappa.vocabulary.scales import SCALES
 from kappa.vocabulary.slurm_refusals import WITHOUT_ACCOUNTING
 
 # Slurm keeps something of a node's memory for itself, and site.yaml rounds.
@@ -37,7 +37,7 @@ def described_matters(name: str, described: Partition, nodes: Sequence[Node]) ->
         yield wrong("nodes", place, f"Slurm has no partition {slurm_name} with nodes of it",
                     "`sinfo -s` lists what there is; `slurm_partition` in site.yaml names it")  # fmt: skip
         return
-    out = [node for node in nodes if not node.usable]
+    out = [node for node in nodes if not node.condition.in_service]
     service = f"; out of service: {folded(node.name for node in out)}" if out else ", all in service"
     if len(nodes) == described.nodes:
         yield right("nodes", place, f"{described.nodes}, as site.yaml says{service}")
@@ -56,9 +56,9 @@ def _cores(place: tuple[str, ...], described: Partition, nodes: Sequence[Node]) 
     said = _said_cores(described)
     if said is None:
         return
-    odd = [node for node in nodes if node.sockets * node.cores_per_socket != said]
+    odd = [node for node in nodes if node.cores_for_jobs != said]
     if odd:
-        one = odd[0].sockets * odd[0].cores_per_socket
+        one = odd[0].cores_for_jobs
         yield wrong(
             "cores", place, f"site.yaml says {said} of a node, Slurm {one} of {folded(node.name for node in odd)}",
             f"correct `cores` or `processor` in site.yaml (`{NODES}`), or Slurm's NodeName line",
@@ -80,13 +80,14 @@ def _memory(place: tuple[str, ...], described: Partition, nodes: Sequence[Node])
     if described.shared_host:
         yield not_applicable("memory", place, "nodes share the memory of one machine")
         return
-    least = min(nodes, key=lambda node: node.memory_mib)
-    if least.memory_mib <= UNSTATED_MEMORY_MIB:
+    least = min(nodes, key=lambda node: node.memory_for_jobs_mib)
+    if least.memory_for_jobs_mib <= UNSTATED_MEMORY_MIB:
         yield not_applicable("memory", place, "slurm.conf states none")
-    elif said > (1 + _MEMORY_SHARE) * least.memory_mib / 1024:
+    elif said > (1 + _MEMORY_SHARE) * least.memory_for_jobs_mib / 1024:
         yield wrong(
             "memory", place,
-            f"site.yaml says {said:g} GiB of a node, Slurm gives jobs {least.memory_mib / 1024:.1f} of {least.name}",
+            f"site.yaml says {said:g} GiB of a node, "
+            f"Slurm gives jobs {least.memory_for_jobs_mib / 1024:.1f} of {least.name}",
             "lower `memory_gib_per_node` in site.yaml, or mend Slurm's RealMemory",
         )  # fmt: skip
     else:
@@ -110,11 +111,16 @@ def _gpus(place: tuple[str, ...], said: int, nodes: Sequence[Node]) -> Matter:
 def limit_matters(name: str, described: Partition, mine: SlurmPartition) -> Iterator[Matter]:
     """What Slurm's partition gives a job at most."""
     place = (name,)
-    if mine.most_nodes is not None and mine.most_nodes < described.nodes and WHOLE_PARTITION in described.features:
+    for scale in {one.feature: one for one in SCALES.values() if one.feature in described.features}.values():
+        nodes = scale.nodes or described.nodes
+        if mine.takes(nodes):
+            continue
+        subject, bound = ("largest job", mine.most_nodes) if nodes > mine.least_nodes else (
+            "smallest job", mine.least_nodes
+        )  # fmt: skip
         yield wrong(
-            "largest job", place,
-            f"Slurm gives a job {mine.most_nodes} nodes, {WHOLE_PARTITION} takes {described.nodes}",
-            f"leave {WHOLE_PARTITION} out of `features` and say why in `left_out` of expected.yaml",
+            subject, place, f"Slurm gives a job {bound} nodes, {scale.feature} takes {nodes}",
+            f"leave {scale.feature} out of `features` and say why in `left_out` of expected.yaml",
         )  # fmt: skip
     yield _longest(place, described.max_time, mine.longest_s)
 

@@ -10,7 +10,8 @@ from typing import NamedTuple
 
 from kappa.ground.clean_text import clean, one_line
 from kappa.survey.doctor.matters import Matter, not_applicable, right, untold, wrong
-from kappa.survey.mpi import library_of, starting
+from kappa.survey.mpi import starting
+from kappa.survey.mpi_libraries import library_of
 
 _RANK = re.compile(r"kappa-rank\|(\d+)\|(\d+)\|(\d+)\|([\w.-]+)")
 _TIMED_OUT = 124

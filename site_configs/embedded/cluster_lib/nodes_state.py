@@ -2,12 +2,12 @@
 
 import dataclasses
 
+from kappa.vocabulary.node_states import condition
+
 from .daemons import controller_answers
 from .errors import ClusterError
 from .instance import Instance
 from .layout import LOGIN
-
-_IN_SERVICE = {"idle", "allocated", "mixed", "completing", "planned", "reserved"}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -21,16 +21,16 @@ class NodeState:
 
     @property
     def in_service(self) -> bool:
-        return self.state.rstrip("-") in _IN_SERVICE
+        return condition(self.state).in_service
 
     @property
     def is_held_back(self) -> bool:
         """Slurm gives the node no jobs until it is told otherwise or, if it is merely lost, hears from it."""
-        return self.state.startswith(("down", "drain"))
+        return bool(condition(self.state).words & {"DOWN", "DRAIN"})
 
     @property
     def is_lost(self) -> bool:
-        return self.is_held_back and self.state.endswith("*")
+        return self.is_held_back and not condition(self.state).responds
 
 
 def parse_sinfo(text: str) -> list[NodeState]:

@@ -7,6 +7,7 @@ import re
 import subprocess
 import sys
 import tomllib
+import types
 
 import pytest
 import reframe
@@ -20,6 +21,7 @@ from reframe_checks.base.reframe_internals import (
     TESTED_BELOW,
     TESTED_FROM,
     ask_slurm_less,
+    keep_out_nodes_of,
     look_for_who_is_warned_only_to_warn,
     require_tested,
 )
@@ -193,3 +195,27 @@ def test_srun_is_asked_for_its_version_once(monkeypatch):
     assert said == [first]
     first.options.append("b")
     assert second.options == mpi.SrunLauncher().options == ["a"]
+
+
+@pytest.mark.parametrize(
+    ("access", "given", "last"),
+    [
+        (["--partition=a", "--exclude=n[1-4]"], ["--exclude=n7"], "--exclude=n7,n[1-4]"),
+        (["--exclude=n[1-4]"], ["-x n7", "--exclude=n8"], "--exclude=n8,n7,n[1-4]"),
+        (["--exclude=n[1-4]"], ["--nodelist=n7"], "--nodelist=n7"),
+        (["--partition=a"], ["--exclude=n7"], "--exclude=n7"),
+    ],
+)
+def test_nodes_that_a_partition_keeps_out_stay_out_beside_those_that_are_avoided(access, given, last):
+    job = types.SimpleNamespace(cli_options=[*given])
+    keep_out_nodes_of(access, job)
+    assert job.cli_options[-1] == last and job.cli_options[: len(given)] == given
+
+
+def test_options_that_are_given_come_last_in_a_job_script_and_can_be_added_to():
+    """Slurm heeds the last of two: so `keep_out_nodes_of` may add to them."""
+    job = slurm._SlurmJob("job", sched_access=["--exclude=n1"], sched_options=["--exclude=n2"])
+    job.options = ["--comment=x"]
+    keep_out_nodes_of(job.sched_access, job)
+    assert [*job.sched_access, *job.options, *job.cli_options][-1] == "--exclude=n2,n1"
+    assert "job.options + job.cli_options" in inspect.getsource(slurm.SlurmJobScheduler.emit_preamble)

@@ -4,7 +4,7 @@ import pytest
 
 from kappa.command import describe_site
 from kappa.command.main import main
-from tests.unit.survey.clusters import Recorded, surveyed
+from tests.unit.survey.clusters import Cluster, Recorded, node, partition, probe, surveyed, with_sections
 
 
 @pytest.fixture
@@ -45,6 +45,16 @@ def test_the_first_time_writes_and_shows_where_all_comes_from(folder, asked_of, 
     assert "cpu.model: AMD EPYC  (probe of node[1-2])" in said
     assert "FILL IN: gpu: Slurm gives Gres=gpu:placeholder:1" in said
     assert 'access: ["--account=a"]' in (folder / "site.yaml").read_text()
+
+
+def test_a_limit_that_is_too_small_is_listed_and_in_the_site(folder, asked_of, capsys):
+    text = with_sections(probe("NAME"), limits=["nofile=1024", "nofile_hard=4096"])
+    asked_of(Cluster(node("n1"), partition("batch", "n1"), {"batch": text}))
+    assert main(["site", "new", "mine"]) == 0
+    said = capsys.readouterr().out
+    assert "batch.limits.nofile: 1024  (probe of n1)" in said
+    assert "too small on batch: open files 1024" in said
+    assert "# Too small: open files 1024" in (folder / "site.yaml").read_text()
 
 
 def test_again_changes_nothing_unasked(folder, asked_of, capsys):

@@ -94,11 +94,20 @@ def test_a_command_that_is_not_there(ward):
     assert "`no-such-scontrol update NodeName=node2`: there is no such program; is its folder in `path`" in action.said
 
 
-@pytest.mark.parametrize("text", ["", "cpu|node1|idle|none", "cpu|node1|happy|none\n"])
+@pytest.mark.parametrize("text", ["", "cpu|node1|idle|none", "cpu|node1||none\n"])
 def test_what_sinfo_says_has_to_be_read_whole(ward, text):
     (ward.slurm.folder / "nodes").write_text(text)
     with pytest.raises(CommandError, match="what sinfo says cannot be read"):
         drain(ward)
+
+
+def test_a_node_in_an_unknown_state_is_left_alone_and_stops_no_other(ward):
+    nodes = ward.slurm.folder / "nodes"
+    nodes.write_text(nodes.read_text() + "cpu|node9|happy|none\n")
+    now = ward.quarantine.commands.nodes()
+    assert (now["node9"].usable, now["node9"].state) == (False, "happy")
+    [action] = drain(ward)
+    assert (action.node, action.outcome) == ("node2", "done")
 
 
 def test_somebody_who_drains_it_meanwhile_keeps_the_reason(ward):

@@ -24,6 +24,7 @@ def test_what_a_verdict_says():
                 case("NodeScratch", diagnosis="not measured again"),
             ],
             "suspects": [{"node": "node3"}, {"node": "node1"}],
+            "observations": [{"node": "node4"}],
             "incomplete": [{"what": "not run", "where": "Fio"}, {"what": "no census", "where": None}],
         }
     )
@@ -33,6 +34,7 @@ def test_what_a_verdict_says():
         "failed": ("NodeLinks",),
         "unstable": ("PartitionHealth",),
         "suspects": ("node3", "node1"),
+        "observed": ("node4",),
         "incomplete": ("not run Fio", "no census"),
         "reasons": ("NodeLinks: bad",),
         "diagnoses": (("NodeLinks", "system-wide"), ("PartitionHealth", "transient")),

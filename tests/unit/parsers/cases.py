@@ -1,6 +1,6 @@
 """A recorded output of every parser, and what may be read from it."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial, wraps
 from typing import Any
@@ -115,7 +115,15 @@ def states(text: str) -> dict[str, sinfo.NodeState]:
     nodes = sinfo.parse(text)
     if len(nodes) != 4:
         raise ParseError("sinfo", "4 nodes", text=text)
+    _marked(text, nodes)
     return {node.name: node for node in nodes}
+
+
+def _marked(text: str, nodes: Iterable[sinfo.NodeState]) -> None:
+    """A node in an unknown state is marked, which is as good as a refusal of its line."""
+    for node in nodes:
+        if node.condition.unknown and not node.usable:
+            raise ParseError("sinfo", "known states", text=text, line=1)
 
 
 @wraps(sinfo.parse_all)
@@ -125,6 +133,7 @@ def all_states(text: str) -> dict[str, dict[str, sinfo.NodeState]]:
     nodes = [f"node{number}" for number in range(1, 5)]
     if {name: sorted(of) for name, of in partitions.items()} != {"cpu": nodes[:2], "gpu": nodes[2:], "scratch": nodes}:
         raise ParseError("sinfo", "node1 to node4 in three partitions", text=text)
+    _marked(text, [node for of in partitions.values() for node in of.values()])
     return partitions
 
 

@@ -1,3 +1,6 @@
+import pathlib
+import subprocess
+
 import pytest
 
 from reframe_checks.parsers import gpu
@@ -49,7 +52,7 @@ def test_fields_that_a_device_does_not_report(recorded):
         (LINE[:-1], "a line end"),
         (LINE.replace("81559", "81559 MiB"), "expected HOST"),
         (LINE.replace("81559", "0"), "memory in MiB above 0"),
-        (LINE.replace("81559", "[N/A]"), "expected HOST"),
+        (LINE.replace("81559", "[81559]"), "expected HOST"),
         (LINE.replace("node1, ", ""), "expected HOST"),
         (LINE.replace("Enabled", "Enable"), "expected HOST"),
         (LINE.replace(", 16", ", 17"), "expected HOST"),
@@ -70,3 +73,41 @@ def test_missing_gpus_and_nodes():
         gpu.parse(LINE, expect_per_node=2)
     with pytest.raises(ParseError, match="GPUs of 2 nodes, found 1"):
         gpu.parse(LINE, expect_nodes=2)
+
+
+@pytest.mark.parametrize("said", ["[N/A]", "[Unknown Error]", "[GPU requires reset]", "[Insufficient Permissions]"])
+def test_what_a_device_does_not_say_is_none_and_loses_no_gpu(said):
+    text = LINE.replace("81559, Enabled, 5", f"{said}, {said}, {said}")
+    text = text.replace("NVIDIA H100", "\x1b[4mNVIDIA H100\x1b[0m")
+    (facts,) = gpu.parse(text, expect_nodes=1, expect_per_node=1)
+    assert (facts.name, facts.memory_mib, facts.ecc, facts.pcie_gen) == ("NVIDIA H100 80GB HBM3", None, None, None)
+
+
+SMI = """#!/bin/bash
+fields=${1#--query-gpu=}
+case ,$fields, in *,clocks_throttle_reasons.active,*|*,pcie.link.gen.max,*)
+  echo "Field \\"$fields\\" is not a valid field to query."; exit 2 ;;
+esac
+for gpu in 0 1; do
+  line=
+  for field in ${fields//,/ }; do
+    case $field in
+      index) value=$gpu ;; name) value="Tesla K80" ;; driver_version) value=384.81 ;; memory.total) value=11439 ;;
+      ecc.mode.current) value=Enabled ;; pcie.link.width.current) value=16 ;; *) value=0x0000000000000001 ;;
+    esac
+    line="$line, $value"
+  done
+  echo "${line#, }"
+done
+"""
+
+
+def test_a_field_that_the_driver_does_not_know_loses_no_gpu(tmp_path, monkeypatch):
+    (tmp_path / "nvidia-smi").write_text(SMI)
+    (tmp_path / "nvidia-smi").chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path), prepend=":")
+    script = pathlib.Path(gpu.__file__).parents[1] / "node/src/gpu_inventory.sh"
+    done = subprocess.run(["bash", script, gpu.REQUIRED, *gpu.OPTIONAL], capture_output=True, text=True, check=True)
+    first, second = gpu.parse(done.stdout, expect_nodes=1, expect_per_node=2)
+    assert (first.index, second.index, first.driver_version) == (0, 1, "384.81")
+    assert (first.ecc, first.pcie_gen, first.pcie_width, first.slowed_down) == (True, None, 16, False)

@@ -18,9 +18,18 @@ def test_a_node_that_does_not_respond_is_not_usable():
 def test_every_state_of_any_version_is_known(recorded):
     nodes = sinfo.parse(recorded("sinfo/composed_all_states.txt"))
     assert {node.state for node in nodes if node.usable} == {
-        "idle", "mixed", "allocated", "completing", "planned", "reserved"
+        "idle", "mixed", "allocated", "completing", "planned", "reserved", "blocked", "cloud", "dynamic_future",
+        "dynamic_norm", "power_down", "power_up", "powered_down", "powering_down", "powering_up", "cancel_reboot",
+        "resume", "undrain",
     }  # fmt: skip
     assert {node.flags for node in nodes} == {"", *"*~#!%$@^-+"}
+    assert not any(node.condition.unknown for node in nodes)
+
+
+def test_an_unknown_state_marks_its_node_and_no_other():
+    first, second = sinfo.parse("node1|happy*|none\nnode2|idle|none\n")
+    assert (first.state, first.flags, first.usable, first.condition.unknown) == ("happy", "*", False, ("happy",))
+    assert second.usable
 
 
 @pytest.mark.parametrize(
@@ -31,7 +40,7 @@ def test_every_state_of_any_version_is_known(recorded):
         ("node1|idle|none\nnode1|idle|none\n", "line 2: expected one line for node1"),
         ("node1|id\n", "line 1: expected NODE"),
         ("node1|idle|none\nnode2|idle|no", "line 2: expected a line end: the output is cut off"),
-        ("node1|happy|none\n", "a node state of Slurm, found 'happy'"),
+        ("node1||none\n", "line 1: expected NODE"),
     ],
 )
 def test_damaged_output_is_an_error(text, message):

@@ -140,6 +140,8 @@ def test_a_program_that_hangs_where_there_is_no_slurm_fails(tmp_path):
         ({"result": "<unknown>"}, "ended as '<unknown>'"),
         ({"result": "xpass"}, "passed although marked as a known failure"),
         ({"reference_problem": "network.yaml: not valid YAML"}, "the references could not be used"),
+        ({"unmeasured": {"fraction_of_peak": "partition cpu has no peak"}},
+         "the site does not state what a metric follows from"),
         ({"perfvalues": {}}, "no value was measured"),
         ({"perfvalues": None, "declared_metrics": ["a", "b"]}, "no value was measured"),
         ({"perfvalues": {}, "declared_metrics": []}, "the check measures nothing"),
@@ -148,7 +150,7 @@ def test_a_program_that_hangs_where_there_is_no_slurm_fails(tmp_path):
         ({"perfvalues": {"embedded:cpu:latency_8B": [9, 0, None, None, "us", "pass"]}}, "no reference"),
         ({"perfvalues": {"embedded:cpu:latency_8B": [9, 500, None, -0.1, "us", "pass"]}}, "the bounds are not valid"),
     ],
-)
+)  # fmt: skip
 def test_every_reason_to_be_incomplete(changes, what, tmp_path):
     found = judge_case(loaded(report([latency(**changes)]), tmp_path).runs[0][0])
     assert found.state is State.INCOMPLETE

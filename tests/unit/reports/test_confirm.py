@@ -83,6 +83,15 @@ def test_a_transient_in_the_same_allocation(campaign):
     assert repetitions(verdict.cases, SAME_NODES) == []
 
 
+def test_out_of_bounds_only_when_measured_again_for_a_node_is_measured_once_more(campaign):
+    case = in_one_job(GOOD, BAD)
+    case["first_measurement"] |= {"suspects": ["node2"]}
+    verdict = campaign(case)
+    assert (verdict.state, diagnose(the_case(verdict))) == (State.FAIL, Diagnosis.UNCONFIRMED)
+    assert len(repetitions(verdict.cases, SAME_NODES)) == 1
+    assert campaign(case, measured(GOOD, NODES)).state is State.PASS
+
+
 def test_a_first_measurement_without_figures_is_refused(campaign):
     with pytest.raises(InputError, match="first_measurement"):
         campaign(measured(GOOD, NODES, first_measurement={"hint": "none"}))

@@ -1,6 +1,8 @@
 from reports.verdict.state import State
 from tests.unit.reports.samples import case, finding, judged, latency, report
 
+BY_FACTS = {"result": "fail", "fail_phase": "sanity", "fail_reason": "the nodes differ"}
+
 
 def on(*nodes, value=9.0, **changes):
     return latency(
@@ -28,7 +30,7 @@ def test_a_suspect_link_names_both_ends(tmp_path):
 
 
 def test_another_checks_measurement_names_a_node_that_took_part(tmp_path):
-    links = case("NodeLinks", "scratch", suspects=["node2", "node4"])
+    links = case("NodeLinks", "scratch", suspects=["node2", "node4"], **BY_FACTS)
     found = suspicion(report([on("node1", "node2", value=900), links]), tmp_path)
     assert found.nodes == ("node2",)
     assert "NodeLinks" in found.evidence
@@ -37,7 +39,7 @@ def test_another_checks_measurement_names_a_node_that_took_part(tmp_path):
 
 def test_two_checks_may_name_different_nodes(tmp_path):
     first, second = (
-        case("NodeLinks", "scratch", check_class=name, suspects=[node])
+        case("NodeLinks", "scratch", check_class=name, suspects=[node], **BY_FACTS)
         for name, node in (("A", "node1"), ("B", "node2"))
     )
     found = suspicion(report([on("node1", "node2", value=900), first, second]), tmp_path)
@@ -47,7 +49,8 @@ def test_two_checks_may_name_different_nodes(tmp_path):
 
 def test_of_as_many_failures_the_node_that_stands_out_more_comes_first(tmp_path):
     cases = [
-        case("NodeLinks", "scratch", check_class=name, suspects=[node], findings=[finding(node, score=score)])
+        case("NodeLinks", "scratch", check_class=name, suspects=[node], findings=[finding(node, score=score)],
+             **BY_FACTS)
         for name, node, score in (("A", "node1", 5.0), ("B", "node2", 80.0))
     ]
     assert [suspect.node for suspect in judged(report(cases), tmp_path).suspects] == ["node2", "node1"]
@@ -144,7 +147,17 @@ def test_nodes_that_a_job_measured_count_although_slurms_list_lacks_them(tmp_pat
     assert suspicion(document, tmp_path).nodes == ("node3",)
 
 
-def test_suspects_of_a_passed_case_are_listed(tmp_path):
-    verdict = judged(report([case("NodeLinks", "scratch", suspects=["node2"])]), tmp_path)
-    assert [(suspect.node, suspect.failures) for suspect in verdict.suspects] == [("node2", 0)]
-    assert verdict.suspects[0].evidence[0][1] is State.PASS
+def test_what_passed_accuses_nobody_and_has_no_part_in_localising_others(tmp_path):
+    document = report([on("node3", "node4", value=900), case("NodeLinks", "scratch", suspects=["node4"])])
+    assert judged(report([case("NodeLinks", "scratch", suspects=["node4"])]), tmp_path).suspects == ()
+    assert judged(document, tmp_path).suspects == () and suspicion(document, tmp_path) is None
+
+
+def test_a_suspect_comes_with_the_figure_and_what_it_was_compared_with(tmp_path):
+    named = latency("gpu", value=900, suspects=["node2"], findings=[finding("node2", evidence="is half the median")])
+    other = on("node1", "node2", value=900)
+    [suspect] = judged(report([named, other]), tmp_path).suspects
+    texts = dict(suspect.evidence)
+    assert len(texts) == suspect.failures == 2
+    assert [text for text in texts.values() if text.endswith("is half the median")]
+    assert [text for text in texts.values() if "900 us, allowed ≤ 500" in text and "OsuLatency names it" in text]

@@ -8,6 +8,8 @@ import pytest
 from reports.show.node_strips import NAMES_LIMIT, OUTLIERS_NAMED, ROWS_LIMIT, node_strips
 from tests.unit.reports.samples import case, judged, latency, report
 
+BY_FACTS = {"result": "fail", "fail_phase": "sanity"}
+
 
 def strips_of(tmp_path, *cases):
     return node_strips(judged(report(list(cases)), tmp_path).cases)
@@ -39,7 +41,7 @@ def test_they_are_sorted_by_value(tmp_path):
 
 
 def test_suspects_are_marked(tmp_path):
-    (strip,) = strips_of(tmp_path, case("NodeLinks", "scratch", suspects=["node2"]))
+    (strip,) = strips_of(tmp_path, case("NodeLinks", "scratch", suspects=["node2"], **BY_FACTS))
     assert [(row[1], row[3]) for row in strip.rows if row[3]] == [("node2", "suspect")]
     assert "▲ 1 suspect node." in strip.caption
     assert [mark.name for mark in strip.stretches[0].marks if mark.kind == "suspect"] == ["node2"]
@@ -55,7 +57,7 @@ def test_of_many_nodes_what_stands_out_is_named(tmp_path):
     values = {f"node{number:04}": 1000 + number % 10 for number in range(1000)}
     values["node0500"] = 550
     values |= {f"node{number:04}": 1500 + number for number in range(20)}
-    (strip,) = strips_of(tmp_path, each_node(values, suspects=["node0500"]))
+    (strip,) = strips_of(tmp_path, each_node(values, suspects=["node0500"], **BY_FACTS))
     labels = strip.stretches[0].outliers
     assert not strip.named
     assert len(labels) == OUTLIERS_NAMED

@@ -31,9 +31,13 @@ case $1 in
         elif [ -e "$site/settings.json" ]; then cat "$site/settings.json"
         else echo '{"packages": {}, "compilers": {}, "compiler_packages": ["gcc"], "providers": {}, "repos": {}}'; fi ;;
     concretize)
+        mkdir -p "$SPACK_USER_CACHE_PATH/cache/providers"
+        echo '[e]  4pzr3vk      ^cli11@2.1.2'
         if [ -e "$site/solution" ]; then cp "$site/solution" "$env/spack.lock"
         else echo '{"concrete_specs": {}}' >"$env/spack.lock"; fi ;;
     install)
+        # It would solve once more.
+        case " $* " in *" --only-concrete "*) ;; *) exit 4 ;; esac
         [ ! -e "$site/fails" ] || { cat "$site/fails"; exit 1; }
         mkdir -p "$env/view/bin"; printf '#!/bin/sh\\n' > "$env/view/bin/emt"; chmod +x "$env/view/bin/emt" ;;
     mirror)
@@ -296,6 +300,20 @@ def test_nothing_is_written_outside_the_state_folder(app):
     config = json.loads((app.site.folder / "config/config.yaml").read_text())["config"]
     for where in (config["source_cache"], *config["build_stage"], config["test_stage"], config["install_tree"]["root"]):
         assert where.startswith(f"{app.site.folder}/")
+
+
+def test_spacks_output_keeps_its_blanks(app, capsys):
+    installation.ensure(app)
+    assert "\n  [e]  4pzr3vk      ^cli11@2.1.2\n" in capsys.readouterr().out
+
+
+def test_the_minute_before_the_first_solution_is_told_once(app, capsys):
+    installation.ensure(app)
+    assert "reads all its recipes once" in capsys.readouterr().out
+    (app.folder / "installed.json").unlink()
+    installation.ensure(app)
+    said = capsys.readouterr().out
+    assert "solving" in said and "reads all its recipes" not in said
 
 
 def test_a_mirror_is_solved_and_filled_and_says_where_it_is(app, tmp_path, capsys):

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from kappa.conduct.surveying import survey
 from kappa.survey.kinds import Part
 from kappa.survey.probe import parse, parse_labelled
+from kappa.survey.qos import QOS
 from kappa.survey.records import SurveyError
 from kappa.survey.slurm import CONFIG, MPI_TYPES, NODES, PARTITIONS, TOPOLOGY
 
@@ -92,6 +93,7 @@ class Cluster:
     login: str = ""
     accounting: str = "accounting_storage/slurmdbd"
     sacct_fails: str = ""
+    qos: str = ""
 
     def slurm(self, command):
         plug_in = "topology/default" if self.topology is None else "topology/tree"
@@ -102,6 +104,7 @@ class Cluster:
             PARTITIONS: self.partitions,
             TOPOLOGY: self.topology or "No topology information available\n",
             MPI_TYPES: MPI_TEXT,
+            QOS: self.qos,
         }[command]
 
     def no_accounting(self):
@@ -154,3 +157,20 @@ class Recorded(Cluster):
 
 def surveyed(cluster, path=(), access=()):
     return survey(cluster, path, access, lambda _: None)
+
+
+def with_sections(text, **sections):
+    """The output of a probe with more lines: those of a section that is there already go before its own."""
+    for name, lines in sections.items():
+        there, more = f"## {name}\n", "\n".join(lines)
+        text = (
+            text.replace(there, f"{there}{more}\n")
+            if there in text
+            else text.replace("## end", f"{there}{more}\n## end")
+        )
+    return text
+
+
+def part_of(text):
+    """What is found of a partition of one node, of 2 sockets with 32 cores each, that tells ``text``."""
+    return surveyed(Cluster(node("n1"), partition("batch", "n1"), {"batch": text})).parts["batch"]

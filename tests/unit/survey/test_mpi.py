@@ -5,7 +5,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from kappa.survey.mpi import CRAY, HYDRA, INTEL, OPEN_MPI, starting
+from kappa.survey.mpi import starting
+from kappa.survey.mpi_libraries import CRAY, HYDRA, INTEL, OPEN_MPI
 from kappa.survey.slurm import parse_mpi_types
 
 DATA = pathlib.Path(__file__).parents[2] / "data/survey"

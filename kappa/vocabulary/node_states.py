@@ -1,0 +1,205 @@
+"""The one table of node states: every word and sign that Slurm 17.11 to 25.11 writes for a node, and what it means.
+
+``scontrol show node`` writes a base state and flags in capitals, joined by ``+``, each perhaps with a sign behind it
+(``IDLE+CLOUD+POWERED_DOWN``, ``DOWN*+DRAIN``); ``sinfo`` writes one word with signs (``idle~``), long (``%T``) or
+compact (``%t``). Sources: NODE STATE CODES of sinfo(1), scontrol(1), and ``node_state_string`` and
+``node_state_flag_string`` of ``src/common/slurm_protocol_defs.c``.
+"""
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from enum import StrEnum
+
+
+class Cause(StrEnum):
+    """Whose doing a state is."""
+
+    NONE = "nobody"
+    JOBS = "jobs"
+    SLURM = "Slurm"
+    OPERATOR = "an operator"
+    FAULT = "a fault"
+    UNKNOWN = "unknown"
+
+
+@dataclass(frozen=True)
+class StateWord:
+    """A base state or flag.
+
+    ``takes_jobs``: Slurm may give the node to a job of any user, now or when others have ended. ``can_be_woken``: the
+    node has no power, or soon has none, and Slurm starts it for a job. ``in_service``: neither a fault nor an operator
+    keeps it from work.
+    """
+
+    takes_jobs: bool
+    in_service: bool
+    cause: Cause
+    meaning: str
+    can_be_woken: bool = False
+
+
+#: The words, as ``scontrol`` of the newest version writes them.
+STATES = {
+    "IDLE": StateWord(True, True, Cause.NONE, "has no job"),
+    "ALLOCATED": StateWord(True, True, Cause.JOBS, "all of it is given to jobs"),
+    "MIXED": StateWord(True, True, Cause.JOBS, "a part of it is given to jobs"),
+    "COMPLETING": StateWord(True, True, Cause.JOBS, "its last job ends, or the epilogue runs"),
+    "PLANNED": StateWord(True, True, Cause.SLURM, "is kept free for a job of higher priority"),
+    "BLOCKED": StateWord(True, True, Cause.JOBS, "a job has its switch or block exclusively"),
+    "PERFCTRS": StateWord(True, True, Cause.JOBS, "a job uses its network's performance counters"),
+    "RESERVED": StateWord(False, True, Cause.OPERATOR, "is in a reservation"),
+    "MAINTENANCE": StateWord(False, False, Cause.OPERATOR, "is in a reservation for maintenance"),
+    "DRAIN": StateWord(False, False, Cause.OPERATOR, "takes no new jobs until it is resumed"),
+    "FAIL": StateWord(False, False, Cause.OPERATOR, "is expected to fail soon"),
+    "DOWN": StateWord(False, False, Cause.FAULT, "is unavailable"),
+    "ERROR": StateWord(False, False, Cause.FAULT, "is unavailable for an error"),
+    "NOT_RESPONDING": StateWord(False, False, Cause.FAULT, "does not answer slurmctld"),
+    "INVALID_REG": StateWord(False, False, Cause.FAULT, "registered with less than slurm.conf says"),
+    "UNKNOWN": StateWord(False, False, Cause.SLURM, "has not registered since slurmctld started"),
+    "FUTURE": StateWord(False, False, Cause.OPERATOR, "is defined for later and does not exist yet"),
+    "EXTERNAL": StateWord(False, False, Cause.OPERATOR, "is run by another system, without slurmd"),
+    "POWERED_DOWN": StateWord(True, True, Cause.SLURM, "has no power until a job needs it", can_be_woken=True),
+    "POWERING_UP": StateWord(True, True, Cause.SLURM, "is starting"),
+    "POWER_UP": StateWord(True, True, Cause.SLURM, "is about to be started"),
+    "POWERING_DOWN": StateWord(False, True, Cause.SLURM, "is being powered down", can_be_woken=True),
+    "POWER_DOWN": StateWord(False, True, Cause.SLURM, "is about to be powered down", can_be_woken=True),
+    "POWER_DRAIN": StateWord(False, True, Cause.SLURM, "is powered down when its jobs have ended", can_be_woken=True),
+    "REBOOT_REQUESTED": StateWord(False, False, Cause.OPERATOR, "reboots when its jobs have ended"),
+    "REBOOT_ISSUED": StateWord(False, False, Cause.OPERATOR, "is rebooting"),
+    "REBOOT_CANCEL": StateWord(True, True, Cause.OPERATOR, "is taken from those that reboot"),
+    "RESUME": StateWord(True, True, Cause.OPERATOR, "is given back to jobs"),
+    "UNDRAIN": StateWord(True, True, Cause.OPERATOR, "is given back to jobs"),
+    "CLOUD": StateWord(True, True, Cause.NONE, "is made by a cloud when a job needs it"),
+    "DYNAMIC_NORM": StateWord(True, True, Cause.NONE, "registered by itself, without a line of slurm.conf"),
+    "DYNAMIC_FUTURE": StateWord(True, True, Cause.NONE, "took the place of a node that was defined for later"),
+}
+
+#: A sign behind a word -> the flag that it stands for.
+SIGNS = {
+    "*": "NOT_RESPONDING", "~": "POWERED_DOWN", "#": "POWERING_UP", "!": "POWER_DOWN", "%": "POWERING_DOWN",
+    "$": "MAINTENANCE", "@": "REBOOT_REQUESTED", "^": "REBOOT_ISSUED", "-": "PLANNED", "+": "COMPLETING",
+}  # fmt: skip
+
+# Other spellings: those of sinfo, long and compact, and of older versions of scontrol.
+_BUSY, _FREE = ("ALLOCATED",), ("IDLE",)
+_SPELLINGS: dict[str, tuple[str, ...]] = {
+    "ALLOC": _BUSY, "MIX": ("MIXED",), "COMP": ("COMPLETING",), "PLND": ("PLANNED",), "NPC": ("PERFCTRS",),
+    "RESV": ("RESERVED",), "RES": ("RESERVED",), "MAINT": ("MAINTENANCE",), "FUTR": ("FUTURE",), "UNK": ("UNKNOWN",),
+    "ERR": ("ERROR",), "INVAL": ("INVALID_REG",), "NO_RESPOND": ("NOT_RESPONDING",), "NO_RESP": ("NOT_RESPONDING",),
+    "BLCKD": ("BLOCKED",), "BLOCK": ("BLOCKED",),
+    "DRAINED": (*_FREE, "DRAIN"), "DRAINING": (*_BUSY, "DRAIN"), "DRNG": (*_BUSY, "DRAIN"),
+    "FAILING": (*_BUSY, "FAIL"), "FAILG": (*_BUSY, "FAIL"),
+    "REBOOT": ("REBOOT_ISSUED",), "BOOT": ("REBOOT_ISSUED",), "REBOOTING": ("REBOOT_ISSUED",),
+    "CANCEL_REBOOT": ("REBOOT_CANCEL",), "CANC_R": ("REBOOT_CANCEL",),
+    # Before 20.11 a node that saves power has the flag POWER.
+    "POWER": ("POWERED_DOWN",), "POW_DN": ("POWERING_DOWN",), "POW_UP": ("POWERING_UP",),
+    "POWERED_UP": ("POWER_UP",), "POWER_DOWN_ASAP": ("POWER_DRAIN",), "POWER_DOWN_FORCE": ("POWER_DOWN",),
+}  # fmt: skip
+_SIGNED = re.compile(rf"(.*?)([{re.escape(''.join(SIGNS))}]*)")
+# The worse comes first: one word says whose doing a combined state is.
+_WORST = (Cause.UNKNOWN, Cause.FAULT, Cause.OPERATOR, Cause.SLURM, Cause.JOBS, Cause.NONE)
+
+
+@dataclass(frozen=True)
+class NodeCondition:
+    """A node's state: ``text`` as Slurm wrote it, ``words`` of ``STATES``, ``unknown`` what is in no table.
+
+    Of a state with an unknown word nothing is assumed: the node takes no job and is not in service.
+    """
+
+    text: str
+    words: frozenset[str]
+    unknown: tuple[str, ...] = ()
+
+    @property
+    def takes_jobs(self) -> bool:
+        """Whether any user's job can get the node, now or when others have ended."""
+        return self._all(word.takes_jobs for word in self._rows)
+
+    @property
+    def in_service(self) -> bool:
+        """Whether neither a fault nor an operator keeps the node from work."""
+        return self._all(word.in_service for word in self._rows)
+
+    @property
+    def can_be_woken(self) -> bool:
+        """Whether the node has no power, or soon has none, and Slurm starts it for a job, which takes minutes."""
+        return self.in_service and any(word.can_be_woken for word in self._rows)
+
+    @property
+    def idle(self) -> bool:
+        """Whether the node is free now and has power."""
+        jobs = {"ALLOCATED", "MIXED", "COMPLETING", "PERFCTRS", "BLOCKED", "POWERED_DOWN", "POWERING_UP", "POWER_UP"}
+        return self.takes_jobs and "IDLE" in self.words and not self.words & jobs
+
+    @property
+    def reserved(self) -> bool:
+        """Whether a reservation holds it, that of a maintenance, too."""
+        return bool(self.words & {"RESERVED", "MAINTENANCE"})
+
+    @property
+    def drained(self) -> bool:
+        """Whether an operator has drained it; a job may still run there."""
+        return "DRAIN" in self.words
+
+    @property
+    def responds(self) -> bool:
+        return "NOT_RESPONDING" not in self.words
+
+    @property
+    def exists(self) -> bool:
+        return "FUTURE" not in self.words
+
+    @property
+    def cause(self) -> Cause:
+        """Whose doing it is, by the word that keeps the node from jobs, else by any."""
+        if self.unknown:
+            return Cause.UNKNOWN
+        hinder = [word.cause for word in self._rows if not word.in_service] or [
+            word.cause for word in self._rows if not word.takes_jobs
+        ]
+        return min(hinder or (word.cause for word in self._rows), key=_WORST.index, default=Cause.UNKNOWN)
+
+    @property
+    def meaning(self) -> str:
+        """All words in plain English."""
+        known = [word.meaning for word in self._rows if word.cause is not Cause.NONE or len(self.words) == 1]
+        strange = [f"is in a state that Slurm's documentation up to 25.11 lacks: {one}" for one in self.unknown]
+        return ", ".join([*strange, *known])
+
+    @property
+    def _rows(self) -> list[StateWord]:
+        return [STATES[word] for word in sorted(self.words)]
+
+    def _all(self, answers: Iterable[bool]) -> bool:
+        return bool(self.words) and not self.unknown and all(answers)
+
+
+def condition(text: str) -> NodeCondition:
+    """Read a node's state as ``scontrol`` or ``sinfo`` writes it, in capitals or not; never refuses.
+
+    ``mixed-`` is a planned node of which a part is in use, ``allocated+`` one of whose jobs some are ending.
+    """
+    words: set[str] = set()
+    unknown: list[str] = []
+    *first, last = _apart(text.strip())
+    for part in (*first, last):
+        match = _SIGNED.fullmatch(part)
+        assert match
+        word, signs = match[1].upper(), match[2]
+        words.update(SIGNS[sign] for sign in signs)
+        if word in STATES:
+            words.add(word)
+        elif word in _SPELLINGS:
+            words.update(_SPELLINGS[word])
+        elif word:
+            unknown.append(match[1])
+    if not words and not unknown:
+        unknown.append(text.strip() or "no state")
+    return NodeCondition(text.strip(), frozenset(words), tuple(unknown))
+
+
+def _apart(text: str) -> list[str]:
+    """The words of a state, each with its signs: a ``+`` before a letter parts two, any other is a sign."""
+    return re.split(r"\+(?=[A-Za-z])", text)

@@ -1,0 +1,56 @@
+"""Clusters' records in several versions of Slurm, each beside the site that was worked out for it by hand.
+
+What all partitions have in common (environments, features of what is measured) and texts are not compared.
+"""
+
+import pathlib
+
+import pytest
+import yaml
+
+from kappa.survey.site_files import site_files
+from tests.unit.survey.clusters import DATA, surveyed
+from tests.unit.survey.national_centre import PARTITIONS_TEXT, nodes_text
+from tests.unit.survey.test_field_cases import DAY, Untold
+
+CLUSTERS = sorted(path.parent.name for path in DATA.glob("clusters/*/expected.yaml"))
+MEASURED = {"network", "collectives", "links", "cores", "compute", "patterns", "mpi_behaviour"}
+#: Where the records of a cluster lie, if not beside what is expected of it.
+ELSEWHERE = {"embedded": "embedded-", "three-hundred": "three-hundred/", "several-kinds": "several-kinds/"}
+
+
+def records_of(name):
+    """Of nodes and partitions, and of switches where there are some."""
+    if name == "national-centre":
+        return [nodes_text(), PARTITIONS_TEXT]
+    place = f"{DATA}/{ELSEWHERE.get(name, f'clusters/{name}/')}"
+    files = [pathlib.Path(f"{place}{kind}.txt") for kind in ("node", "partition", "topology")]
+    return [path.read_text() for path in files if path.exists()]
+
+
+@pytest.mark.parametrize("name", CLUSTERS)
+def test_the_site_is_as_worked_out_by_hand(name):
+    expected = yaml.safe_load((DATA / f"clusters/{name}/expected.yaml").read_text())
+    found = surveyed(Untold(*records_of(name)))
+    files = site_files("made", found, DAY)
+    made = yaml.safe_load(files["site.yaml"])["partitions"]
+    for one in made.values():
+        assert not one["features"] or set(one["features"]) > MEASURED
+        one["features"] = sorted({*one["features"]} - MEASURED)
+        del one["descr"], one["environments"]
+    for one in expected["partitions"].values():
+        one["features"] = sorted(one["features"])
+    assert made == expected["partitions"]
+    assert list(made) == list(expected["partitions"]), "the largest kinds come first"
+    assert found.unreachable == expected["unreachable"]
+    out = {title: part.out_of_service for title, part in found.parts.items() if part.out_of_service}
+    assert out == expected.get("out_of_service", {})
+    left: dict[str, list[str]] = {}
+    for entry in yaml.safe_load(files["expected.yaml"]).get("left_out", []):
+        for title in entry["partitions"]:
+            left.setdefault(title, []).append(entry["feature"])
+    assert {title: sorted(one) for title, one in left.items()} == expected.get("left_out", {})
+
+
+def test_there_are_a_dozen_of_several_versions():
+    assert len(CLUSTERS) >= 12

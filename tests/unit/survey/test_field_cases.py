@@ -1,0 +1,307 @@
+"""Records of strangers' clusters, as published: each read rightly, and others of its kind."""
+
+import datetime
+import subprocess
+
+import pytest
+import yaml
+
+from kappa.ground.clean_text import clean
+from kappa.ground.errors import InputError
+from kappa.sites.expected import load_site
+from kappa.survey.kinds import kinds, parts
+from kappa.survey.probe import parse, script
+from kappa.survey.site_files import site_files
+from kappa.survey.slurm import Caller, parse_nodes, parse_partitions
+from reframe_checks.parsers import sinfo, topology
+from tests.unit.survey.clusters import Cluster, node, partition, probe, surveyed
+from tests.unit.survey.national_centre import FIELD, PARTITIONS_TEXT, nodes_text
+
+
+def field(name):
+    return (FIELD / name).read_text()
+
+
+def made_of(cluster, tmp_path, access=()):
+    """What is found of a cluster, its site as loaded, and what its site leaves out: partition -> features."""
+    found = surveyed(cluster, access=access)
+    folder = tmp_path / "site_configs/made"
+    files = site_files("made", found, DAY)
+    for path, text in files.items():
+        (folder / path).parent.mkdir(parents=True, exist_ok=True)
+        (folder / path).write_text(text)
+    left: dict[str, set[str]] = {}
+    for entry in yaml.safe_load(files["expected.yaml"]).get("left_out", []):
+        for title in entry["partitions"]:
+            left.setdefault(title, set()).add(entry["feature"])
+    return found, load_site(folder).description.described.partitions, left
+
+
+class Untold(Cluster):
+    """No job runs there: what stands in the site is Slurm's."""
+
+    def __init__(self, nodes, partitions, topology=None):
+        super().__init__(nodes, partitions, topology=topology)
+        self.asked = {}
+
+    def probed(self, part):
+        self.asked[part.name] = [one.name for one in part.to_probe(2)]
+        return super().probed(part._replace(nodes=()))
+
+
+def test_a_node_that_the_cloud_has_powered_down_takes_jobs_and_is_in_service():
+    [one] = parse_nodes(field("16-scontrol-node-powered-down.txt"))
+    assert one.usable and not one.idle and one.condition.in_service and one.condition.can_be_woken
+    assert [tuple(gres) for gres in one.gres] == [("gpu", "rtxproserver6000", 8)]
+
+
+ONE, TWO, ALL, EACH = "scale_one_node", "scale_two_nodes", "scale_whole_partition", "scale_each_node"
+SCALES = {ONE, TWO, ALL, EACH}
+DAY = datetime.date(2026, 1, 1)
+RESERVED = field("18-scontrol-node-corespec.txt")
+OLD, OLDER = field("21-scontrol-node-old.txt").splitlines()
+
+
+def test_a_national_centre(tmp_path):
+    cluster = Untold(nodes_text(), PARTITIONS_TEXT)
+    found, made, left = made_of(cluster, tmp_path)
+    shown = {
+        title: (one.slurm_partition or title, one.nodes, one.access, one.max_time, SCALES & {*one.features})
+        for title, one in made.items()
+    }  # fmt: skip
+    assert shown == {
+        "large-type_m": ("large", 460, ["--constraint=type_m"], None, {ONE, TWO}),
+        "fmi": ("fmi", 238, [], None, {ONE, TWO}),
+        "large-type_l": ("large", 192, ["--constraint=type_l"], None, {ONE, TWO}),
+        "gpu": ("gpu", 78, [], None, {ONE, TWO}),
+        "hugemem-type_io": ("hugemem", 12, ["--constraint=type_io"], None, {ONE, TWO}),
+        "test": ("test", 6, [], "15m", {ONE, TWO}),
+        "interactive": ("interactive", 6, [], None, {ONE}),
+        "hugemem-type_bigmem": ("hugemem", 6, ["--constraint=type_bigmem"], None, {ONE, TWO}),
+        "fmitest": ("fmitest", 2, [], "1h", {ONE, TWO, EACH}),
+        "gputest": ("gputest", 2, [], "15m", {ONE, TWO, EACH}),
+    }
+    assert sum(one.count for one in found.parts.values()) == 1002 and not found.unreachable
+    assert list(made)[:3] == ["large-type_m", "fmi", "large-type_l"]
+    assert left["large-type_m"] == left["fmi"] == left["test"] == {ALL, EACH}
+    assert left["interactive"] == {TWO, ALL, EACH}
+    assert "nodes_4" not in made["test"].features and "nodes_4" in made["large-type_m"].features
+    assert [len(cluster.asked[title]) for title in ("interactive", "test", "large-type_l")] == [1, 2, 2]
+    assert found.parts["large-type_l"].out_of_service == "r01c02"
+    assert found.parts["large-type_m"].limits == {"QoS": "accrue_large"}
+    assert [one.partition(":")[0] for one in found.parts["large-type_m"].others] == ["small", "longrun"]
+
+
+@pytest.mark.parametrize(
+    ("text", "cores", "memory_mib"),
+    [
+        (RESERVED, 104, 1900000),
+        # Before 22.05, without CPUEfctv.
+        (RESERVED.replace("CPUEfctv=104 ", ""), 104, 1900000),
+        (RESERVED.replace("CoreSpecCount=8 CPUSpecList=52-55,108-111 ", ""), 104, 1900000),
+        # 17.11: one line for each of two nodes, the second with two cores and 1 GiB kept.
+        (OLD, 24, 64000),
+        (OLDER, 34, 771413),
+        # SMT: four CPUs are two cores.
+        (node("n1", cores=64, threads=2).replace("CPUEfctv=1 CPUTot=1 ", "CPUEfctv=252 CPUTot=256 "), 126, 257000),
+        # SMT that slurm.conf hides: CPUs are cores.
+        (node("n1", cores=64, threads=2).replace("CPUEfctv=1 CPUTot=1 ", "CPUEfctv=124 CPUTot=128 "), 124, 257000),
+        (node("n1"), 64, 257000),
+    ],
+)  # fmt: skip
+def test_cores_and_memory_that_jobs_can_have(text, cores, memory_mib):
+    [one] = parse_nodes(text)
+    assert (one.cores_for_jobs, one.memory_for_jobs_mib) == (cores, memory_mib)
+
+
+def test_a_site_has_the_cores_that_jobs_get_by_slurm_and_by_probe(tmp_path):
+    text = RESERVED
+    _, made, _ = made_of(Untold(text, partition("dev", "gpu01")), tmp_path)
+    assert (made["dev"].cores.per_node, made["dev"].cores.sockets) == (104, 2)
+    found, made, _ = made_of(Cluster(text, partition("dev", "gpu01"), {"dev": probe("NAME", cores=56)}), tmp_path)
+    shape = made["dev"].processor
+    assert (found.parts["dev"].told.cores, shape.num_cpus, shape.num_cpus_per_socket) == (104, 104, 52)
+    assert not any(int(mask, 16) & (0b1111 << 52 | 0b1111 << 108) for mask in shape.topology.cores)
+
+
+def test_nodes_of_old_versions():
+    old, older = parse_nodes(field("21-scontrol-node-old.txt"))
+    assert (old.features, old.gres, old.partitions, old.usable) == ((), (), (), True)
+    assert ([tuple(one) for one in older.gres], older.usable) == ([("gpu", "", 8)], False)
+    assert older.reason == "node-switch [user@2018-11-23T12:49:03]"
+    [named] = parse_nodes(OLD.replace("Features=(null)", "Features=ib,big"))
+    assert named.features == ("ib", "big")
+
+
+def test_leaves_of_blocks_and_of_a_tree():
+    leaves = topology.leaf_switches(field("23-topology-block.txt"))
+    assert (len(leaves), leaves["g3-129-059"], leaves["g3-130-018"]) == (21, "b1", "b2")
+    tree = topology.leaf_switches("SwitchName=s0 Switches=s[1-2]\nSwitchName=s1 Nodes=n[1-2]\nSwitchName=s2 Nodes=n3\n")
+    assert tree == {"n1": "s1", "n2": "s1", "n3": "s2"}
+
+
+def test_states_of_sinfo_with_signs():
+    nodes = {one.name: one for one in sinfo.parse(field("24-sinfo-states.txt"))}
+    assert {name: (one.state, one.usable) for name, one in nodes.items()} == {
+        "gpu-dy-1": ("idle", True),
+        "n2": ("mixed", True),
+        "n3": ("allocated", True),
+        "n4": ("down", False),
+        "n5": ("reboot", False),
+        "n6": ("drained", False),
+        "n7": ("completing", True),
+        "n8": ("cancel_reboot", True),
+    }
+    assert nodes["n6"].reason == "nhc: a|b"
+
+
+def four(name, default="NO", **more):
+    return partition(name, "n[1-4]", Default=default, **more)
+
+
+def test_targets_of_lustre_that_are_inactive_do_not_count(tmp_path):
+    lines = [f"/work|OST {line}" for line in field("20-lfs-osts-inactive.txt").splitlines()]
+    mount = "30 20 0:40 / /work rw - lustre 10.0.0.1@o2ib:/amefs rw"
+    text = probe("NAME", mounts=[mount], folders=["/work/ann"], lustre=["/work|1|1048576", *lines])
+    found = surveyed(Cluster(node("n1"), partition("batch", "n1"), {"batch": text}))
+    [work] = found.parts["batch"].told.file_systems
+    assert (work.stripe_count, work.stripe_size, work.osts) == (1, 1 << 20, 5)
+
+
+SMI = """#!/bin/bash
+case $* in
+  -L) exit 0 ;;
+  *compute_cap*) echo 'Field "compute_cap" is not a valid field to query.'; exit 2 ;;
+  *mig.mode.current*) printf '0, [N/A]\\n1, [N/A]\\n' ;;
+  *) printf '0, \\033[4mTesla K80\\033[0m, 11439\\n1, Tesla K80, [Unknown Error]\\n' ;;
+esac
+"""
+
+
+def test_a_field_that_an_old_driver_does_not_know_loses_no_gpu(tmp_path, monkeypatch):
+    (tmp_path / "nvidia-smi").write_text(SMI)
+    (tmp_path / "nvidia-smi").chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path), prepend=":")
+    done = subprocess.run(["bash", "-s", "--"], input=script(), capture_output=True, text=True, check=True)
+    found = parse(clean(done.stdout))
+    assert [tuple(gpu) for gpu in found.gpus] == [("Tesla K80", 11439, "", False), ("Tesla K80", 0, "", False)]
+
+
+def test_gpus_of_an_older_probe():
+    [gpu] = parse(probe("NAME", gpus=["0, NVIDIA A100, 40960, 8.0, Enabled"])).gpus
+    assert (gpu.memory_mib, gpu.arch, gpu.mig) == (40960, "sm_80", True)
+
+
+# Partitions with the same four nodes -> the one to take.
+@pytest.mark.parametrize(
+    ("texts", "access", "taken"),
+    [
+        ([four("small", "YES", MaxNodes="1"), four("large", MaxNodes="3")], [], "large"),
+        ([four("short", "YES", MaxTime="30:00"), four("long")], [], "long"),
+        ([four("any"), four("usual", "YES")], [], "usual"),
+        ([four("big", "YES", MinNodes="3"), four("any")], [], "any"),
+        ([four("shared", "YES", OverSubscribe="FORCE:4"), four("own")], [], "own"),
+        ([four("paid", "YES", AllowAccounts="a,b"), four("all")], [], "all"),
+        ([four("paid", "YES", AllowAccounts="a,b"), four("all")], ["-A", "a"], "paid"),
+        ([four("paid", AllowAccounts="a,b", MaxNodes="4"), four("all", "YES")], ["--account=c"], "all"),
+        ([four("q", AllowQos="high"), four("all", "YES", MaxNodes="1")], ["--qos=high"], "q"),
+        ([four("not", "YES", DenyAccounts="c"), four("all")], ["-Ac"], "all"),
+        ([four("paid", AllowAccounts="a,b")], [], "paid"),
+    ],
+)
+def test_which_of_several_partitions_is_taken(texts, access, taken):
+    found = surveyed(Untold("\n".join(node(f"n{number}") for number in range(1, 5)), "\n".join(texts)), access=access)
+    assert [one.slurm_partition for one in found.parts.values()] == [taken]
+
+
+def test_a_partition_of_other_groups_holds_no_node_for_us():
+    slurm = parse_partitions("PartitionName=own AllowGroups=physics,chem Nodes=n1 MaxNodes=UNLIMITED State=UP\n")
+    nodes = parse_nodes(node("n1"))
+    for group, count in (("chem", 1), ("bio", 0)):
+        found, unreachable = parts(kinds(nodes, []), nodes, slurm, Caller(frozenset({group})))
+        assert (len(found), len(unreachable)) == (count, 1 - count)
+
+
+def test_an_account_that_jobs_have_to_name_is_asked_for(tmp_path):
+    cluster = Untold(node("n1"), partition("paid", "n1", AllowAccounts="a,b"))
+    assert surveyed(cluster).parts["paid"].wants == ["--account=a|b"]
+    assert surveyed(cluster, access=["--account=a"]).parts["paid"].wants == []
+
+
+@pytest.mark.parametrize(
+    ("limits", "features", "probed"),
+    [
+        ({"MaxNodes": "1"}, {ONE}, 1),
+        ({"MaxNodes": "2"}, {ONE, TWO}, 2),
+        ({"MaxNodes": "5"}, {ONE, TWO, ALL, EACH}, 2),
+        ({"MinNodes": "2"}, {TWO, ALL, EACH}, 2),
+        ({"MinNodes": "3"}, {ALL, EACH}, 3),
+        ({"MinNodes": "0", "MaxNodes": "UNLIMITED"}, {ONE, TWO, ALL, EACH}, 2),
+    ],
+)
+def test_nodes_of_a_job_against_every_scale_and_the_probe(limits, features, probed, tmp_path):
+    nodes = "\n".join(node(f"n{number}") for number in range(1, 6))
+    cluster = Untold(nodes, partition("batch", "n[1-5]", **limits))
+    _, made, left = made_of(cluster, tmp_path)
+    assert SCALES & {*made["batch"].features} == features
+    assert left.get("batch", set()) == SCALES - features
+    assert len(cluster.asked["batch"]) == probed
+
+
+def test_cpus_and_memory_that_a_partition_gives_of_a_node(tmp_path):
+    cluster = Untold(node("n1"), partition("batch", "n1", MaxCPUsPerNode="48", MaxMemPerNode="128000"))
+    _, made, _ = made_of(cluster, tmp_path)
+    assert (made["batch"].cores.per_node, made["batch"].memory_gib_per_node) == (48, 125)
+
+
+def test_a_node_in_an_unknown_state_is_named_and_stops_no_other(tmp_path):
+    nodes = "\n".join([node("n1", state="IDLE+HAPPY"), node("n2")])
+    found, made, _ = made_of(Untold(nodes, partition("batch", "n[1-2]")), tmp_path)
+    part = found.parts["batch"]
+    assert (part.strange, part.out_of_service, made["batch"].nodes) == (["n1: IDLE+HAPPY"], "n1", 2)
+
+
+def test_equal_machines_that_no_option_tells_apart_are_one_partition(tmp_path):
+    plain = [node(f"a{number}", features="m") for number in range(5)]
+    io = [node(f"b{number}", features="m,io", gres="nvme:1490") for number in range(2)]
+    fat = [node("c1", features="l", memory=512000)]
+    _, made, _ = made_of(Untold("\n".join([*plain, *io, *fat]), partition("batch", "a[0-4],b[0-1],c1")), tmp_path)
+    assert {title: (one.nodes, one.access) for title, one in made.items()} == {
+        "batch-m": (7, ["--constraint=m"]),
+        "batch-l": (1, ["--constraint=l"]),
+    }
+    assert all(ONE in one.features for one in made.values())
+
+
+@pytest.mark.parametrize(
+    ("qos", "access", "nodes", "longest_s"),
+    [
+        ("", [], (1, 8), 86400),
+        ("big|node=3||", [], (1, 3), 86400),
+        ("big|cpu=256||12:00:00", [], (1, 4), 43200),
+        ("big||node=2|", [], (2, 8), 86400),
+        ("big|node=64||2-00:00:00", [], (1, 8), 86400),
+        ("other|node=1||\nbig|node=6||", [], (1, 6), 86400),
+        ("other|node=2||\nbig|node=6||", ["--qos=other"], (1, 2), 86400),
+        ("no qos at all", [], (1, 8), 86400),
+    ],
+)
+def test_limits_of_a_qos_hold_besides_those_of_the_partition(qos, access, nodes, longest_s):
+    of_64 = "\n".join(node(f"n{number}") for number in range(1, 9))
+    limits = partition("batch", "n[1-8]", QoS="big", MaxNodes="8", MaxTime="1-00:00:00")
+    cluster = Untold(of_64, limits)
+    cluster.qos = qos
+    part = surveyed(cluster, access=access).parts["batch"]
+    assert ((part.least_nodes, part.most_nodes), part.longest_s) == (nodes, longest_s)
+
+
+def test_where_accounting_does_not_tell_the_qos_stands_as_a_word_of_warning():
+    class Denied(Untold):
+        def slurm(self, command):
+            if command.startswith("sacctmgr"):
+                raise InputError("sacctmgr: error: Access/permission denied")
+            return super().slurm(command)
+
+    found = surveyed(Denied(node("n1"), partition("batch", "n1", QoS="big")))
+    assert found.parts["batch"].limits == {"QoS": "big"}
+    assert "# QoS=big: this QOS may allow fewer nodes" in site_files("made", found, DAY)["site.yaml"]
