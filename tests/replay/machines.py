@@ -183,7 +183,7 @@ MACHINES = (
     ),
     Machine(
         "gpu-inventory", "system", 1, 1, ("nvidia", EACH), (),
-        {"nvidia-smi": "sed -n 's/^h100, //p' " + str(programs.DATA / "gpu/published.csv")},
+        {"nvidia-smi": programs.nvidia_smi()},
         extras={"gpus_per_node": 1},
     ),
     Machine(

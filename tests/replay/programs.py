@@ -175,3 +175,15 @@ def emt() -> str:
         "result=${!#}; result=${result#--result=}\n"
         f"[[ $result == single.json ]] && ranks=one_rank; cp {data}/${{ranks:-two_ranks}}.json $result"
     )
+
+
+def nvidia_smi() -> str:
+    """The fields that are asked for, of the recorded GPU, by the names of its driver."""
+    names = (
+        "index name driver_version memory.total ecc.mode.current pcie.link.gen.max pcie.link.width.current"
+        " clocks_throttle_reasons.active"
+    )
+    return f"""awk -F ', ' -v asked="${{1#--query-gpu=}}" -v names='{names}' '
+        BEGIN {{ fields = split(asked, field, ","); n = split(names, name, " "); for (i = 1; i <= n; i++) at[name[i]] = i + 1 }}
+        /^h100/ {{ for (i = 1; i <= fields; i++) printf "%s%s", $at[field[i]], i < fields ? ", " : "\\n" }}
+    ' {DATA}/gpu/published.csv"""
