@@ -10,7 +10,7 @@ ONE_CLUSTER = ("acceptance", "confirm", "faults", "nightly", "quarantine", "suit
 TOGETHER = {f"tests/integration/test_{name}.py": "cluster" for name in ONE_CLUSTER} | {
     start: start for start in ("tests/emt/", "tests/sites/", "tests/spack/", "tests/sweep/")
 }
-FIRST = ("tests/integration/", "tests/emt/", "tests/sites/", "tests/sweep/", "tests/spack/", "tests/hardening/")
+FIRST = tuple(f"tests/{name}/" for name in ("integration", "emt", "replay", "sites", "sweep", "spack", "hardening"))
 
 
 class ByWhatIsShared(LoadScopeScheduling):
