@@ -215,7 +215,7 @@ _SHAPES = (
         rf"(?:(?:Loading|Unloading|Refreshing|Reloading) {_MODULE}|Switching from {_MODULE} to {_MODULE})",
         inside=_MODULE_MORE,
     ),
-    _shape(_SLURM, rf"(?:srun|slurmstepd(?:-[\w.-]{{1,100}})?|sbatch|salloc|slurm_load_\w{{1,40}}): {_REST}"),
+    _shape(_SLURM, rf"(?:srun|slurmstepd(?:-[\w.-]{{1,100}})?|sbatch|salloc): {_REST}"),
     # bash, whatever the shell or the script is called.
     _shape(_LOCALE, rf"[\w./-]{{1,300}}: (?:line [0-9]{{1,9}}: )?warning: setlocale: {_REST}"),
     _shape(_LOCALE, rf"perl: warning: {_REST}", inside=_PERL_MORE),

@@ -20,7 +20,7 @@ def require(placement, nodes, topology):
         provenance={"nodelist": list(nodes)},
         chosen_scale=lambda: PLACEMENTS[placement],
         output_text={PLACEMENT_FILE: ranks, TOPOLOGY_FILE: topology}.__getitem__,
-        parsed=partial(SystemCheck.parsed, None),
+        parsed=partial(SystemCheck.parsed, SimpleNamespace(note_lines_of_others=lambda text: None)),
     )
     check.require_switches = partial(Placed.require_switches, check)
     Placed.require_placement(check)

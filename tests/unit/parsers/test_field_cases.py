@@ -1,7 +1,5 @@
 """Outputs of strangers' machines, with which the parsers were not made: the right reading, or why it is refused."""
 
-import re
-import subprocess
 from functools import partial
 
 import pytest
@@ -9,7 +7,6 @@ import pytest
 from reframe_checks.parsers import fio, gpu_topology, hpcg, hpl, lustre_targets, mdtest, nccl_tests, osu
 from reframe_checks.parsers.errors import ParseError
 from reframe_checks.parsers.text import Output
-from tests.unit.reports.samples import REPOSITORY
 
 NCCL_SIZES = [1 << power for power in range(20, 31)]
 
@@ -104,11 +101,3 @@ def test_targets_that_are_not_active(recorded):
     found = lustre_targets.targets(field(recorded, "20-lfs-osts-inactive"))
     assert [target.index for target in found if target.active] == [1, 2, 4, 5, 6]
     assert len(found) == 6
-
-
-def test_the_survey_counts_active_targets_only(recorded):
-    probe = (REPOSITORY / "kappa/survey/src/probe.sh").read_text()
-    (counting,) = re.findall(r"lfs osts [^|]+\| (grep [^)]+)\)", probe)
-    text = field(recorded, "20-lfs-osts-inactive")
-    done = subprocess.run(["bash", "-c", counting], input=text, capture_output=True, text=True, check=True)
-    assert done.stdout == "5\n"
