@@ -4,7 +4,17 @@ import argparse
 import os
 import pathlib
 
-from kappa.command.arguments import REPEATS, add_json, add_site, name, nights, node_hours, parser, repeats
+from kappa.command.arguments import (
+    REPEATS,
+    add_json,
+    add_site,
+    name,
+    nights,
+    node_hours,
+    parser,
+    repeats,
+    split_options,
+)
 from kappa.command.json_output import alone, write_json
 from kappa.conduct.budget import selected
 from kappa.conduct.planning import planned
@@ -100,4 +110,10 @@ def _parse(arguments: list[str]) -> argparse.Namespace:
     )
     add_json(words)
     words.add_argument("reframe", metavar="OPTION", nargs="*", help="after --: an option for ReFrame")
-    return words.parse_args(arguments)
+    # Split first: argparse refuses what follows `--` after an option of ours.
+    arguments, for_reframe = split_options(arguments)
+    options = words.parse_intermixed_args(arguments)
+    if options.reframe:
+        words.error(f"options for ReFrame stand after --, found {' '.join(options.reframe)}")
+    options.reframe = for_reframe
+    return options
