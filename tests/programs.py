@@ -51,6 +51,8 @@ BUILDS = {
         "reframe_checks/network/src/pair_sweep", ("pair_sweep", "pair_sweep_test", "pair_sweep_planted")
     ),
     "pattern": Build("reframe_checks/network/src/patterns", ("pattern", "pattern_planted")),
+    # As the check builds it.
+    "release/pattern": Build("reframe_checks/network/src/patterns", ("pattern",), ("-DCMAKE_BUILD_TYPE=Release",)),
     "ring_traffic": Build("reframe_checks/network/src/ring_traffic", ("ring_traffic",)),
 }  # fmt: skip
 # `make test` needs none of these.

@@ -3,8 +3,7 @@
 A fused multiply-add is two operations, for each number of a vector and each unit. A peak is only as good as its table:
 of a processor without a row, or of which a row's clock is not known, there is none, and the reason is told.
 
-Sources: Intel ARK ("# of AVX-512 FMA Units"); Intel 64 and IA-32 Optimization Reference Manual; Intel Xeon Processor
-Scalable Family, Specification Update (336065), tables of the non-turbo core frequencies under AVX-512; AMD, Software
+Sources: Intel ARK ("# of AVX-512 FMA Units"); Intel 64 and IA-32 Optimization Reference Manual; AMD, Software
 Optimization Guides of families 17h, 19h and 1Ah; Arm, Software Optimization Guides of Neoverse N1, V1 and V2; Fujitsu,
 A64FX Microarchitecture Manual; NVIDIA, datasheet of the Grace CPU (7.1 Tflop/s of 144 cores); AWS, instance types;
 IBM, POWER9 Processor User's Manual (an SMT4 core has two pipes of 128 bits).
@@ -39,7 +38,7 @@ class Row(NamedTuple):
 
 
 _INTEL, _AMD = "GenuineIntel", "AuthenticAMD"
-# Their clocks fall by a third to a half under AVX-512: only those of ``_AVX512_GHZ`` are known.
+# Their clocks fall by a third to a half under AVX-512, to what Intel's Specification Update 336065 has by model.
 _SKYLAKE_SP = (85,)
 
 
@@ -77,16 +76,6 @@ ROWS = (
     Row(8, "IBM's POWER9 Processor User's Manual", r"\bpower9\b", ghz=0.0),
 )  # fmt: skip
 
-# The clock under AVX-512 that Intel states with all cores busy and without turbo, GHz, by model.
-_AVX512_GHZ = {
-    "8180": 1.7, "8176": 1.3, "8170": 1.3, "8168": 1.9, "8164": 1.2, "8160": 1.4,
-    "6154": 2.1, "6152": 1.4, "6150": 1.9, "6148": 1.6, "6142": 1.6, "6140": 1.5, "6138": 1.3, "6136": 2.1, "6134": 2.1,
-    "6132": 1.7, "6130": 1.3, "6128": 2.3, "6126": 1.7, "5120": 1.2, "5118": 1.2,
-    "4116": 1.1, "4114": 1.1, "4112": 1.1, "4110": 1.0, "4108": 0.9, "3106": 0.8, "3104": 0.8,
-    "8280": 1.8, "6248": 1.6,
-}  # fmt: skip
-# Models whose letter changes the memory, the fabric or nothing, not the clock.
-_SAME_CLOCK = re.compile(r"(\d{4})[flm]?(?![a-z0-9])")
 # Without wide vectors in the flags, as a hypervisor may take them away, units of 256 or 128 bits are left.
 _NARROWER = (("avx512f", 16), ("fma", 8), ("avx", 4))
 # An SMT8 core is two of SMT4.
@@ -115,10 +104,6 @@ def peak(probe: Probe) -> Peak:
     if "power9" in row.pattern and int(probe.lscpu.get("Thread(s) per core", "0") or 0) > _POWER_THREADS:
         return Peak(0, 0.0, f"{model}: cores of eight threads are not in the table")
     flop = _by_flags(row, probe)
-    numbers = [number for name in names for number in _SAME_CLOCK.findall(name) if number in _AVX512_GHZ]
-    if row.models == _SKYLAKE_SP and numbers:
-        ghz = _AVX512_GHZ[numbers[0]]
-        return Peak(flop, ghz, f"{row.source}: {flop} operations a cycle at {ghz:g} GHz, its clock under AVX-512")
     ghz = _clock(probe, names) if row.ghz is None else row.ghz
     if not ghz:
         known = f"{flop} operations a cycle ({row.source})"

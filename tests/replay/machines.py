@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from kappa.vocabulary.features import SHARP
+from tests.programs import FOLDER
 from tests.replay import programs
 from tests.replay.programs import shows
 
@@ -50,6 +51,7 @@ _ONE_LAYOUT = {"layouts": "1x2", "rounds": 1}
 _LAMMPS = {"cells": 14, "cells_per_rank": 10, **_ONE_LAYOUT}
 _OPENFOAM = {"cells": 100, "cells_per_rank": 64, "steps": 4, **_ONE_LAYOUT}
 _MESHES = {"blockMesh": "true", "decomposePar": "true"}
+_SHARP = {"HCOLL_ENABLE_SHARP": 3, "SHARP_COLL_LOG_LEVEL": 3}
 _SHARED = ("storage_shared", "parallel_shared")
 
 MACHINES = (
@@ -160,6 +162,10 @@ MACHINES = (
         extras={"tuning": {"Lammps": _LAMMPS}},
     ),
     Machine(
+        "lammps-2025", "applications", 1, 2, ("applications",), ("lammps",), {"lmp": programs.lammps("release_2025")},
+        extras={"tuning": {"Lammps": _LAMMPS}},
+    ),
+    Machine(
         "openfoam-1912", "openfoam", 1, 2, ("applications",), ("openfoam",),
         {**_MESHES, "icoFoam": programs.openfoam()},
         extras={"tuning": {"OpenFoam": _OPENFOAM}},
@@ -175,7 +181,13 @@ MACHINES = (
                 "Lammps": _LAMMPS, "LammpsOffloaded": _LAMMPS, "OpenFoam": _OPENFOAM, "OpenFoamOffloaded": _OPENFOAM,
             }
         },
-        environ_extras={"sharp": {"HCOLL_ENABLE_SHARP": 3, "SHARP_COLL_LOG_LEVEL": 3}},
+        environ_extras={"sharp": _SHARP},
+    ),
+    Machine(
+        "offloaded-sums", "app", 2, 1, (SHARP, EACH, WHOLE), ("sweep-build", "mpi-sharp"),
+        {"srun": programs.srun_of_sums()},
+        extras={"tuning": {"OffloadedSums": {"iterations": 20}}},
+        environ_extras={"sharp": _SHARP, "build_dir": str(FOLDER / "release")},
     ),
     Machine(
         "emt", "app", 2, 1, ("compute", TWO), ("emt",), {"emt": programs.emt()},

@@ -94,6 +94,7 @@ def osu(folder: str, *, validated: bool) -> Mapping[str, str]:
             "osu_multi_lat": f"-i 200 -x 20{check} -m 1:1048576", "osu_mbw_mr": f"-i 10 -x 2{check} -m 8:1048576",
             "osu_init": "", "osu_hello": "",
             **{f"osu_{name}_latency": "-i 200 -x 20 -m 1:1048576" for name in ("put", "get", "acc", "get_acc")},
+            **{f"osu_{name}_latency": "-i 200 -x 20" for name in ("fop", "cas")},
             **{f"osu_{name}": "-i 10 -x 2 -m 8:1048576" for name in ("put_bw", "get_bw", "put_bibw")},
         }  # fmt: skip
     return {name: shows(f"osu/{folder}/{name}.txt", asked) for name, asked in options.items()}
@@ -136,9 +137,12 @@ def nvbandwidth() -> str:
     ' {DATA}/nvbandwidth/seven_gpus.txt"""
 
 
-def lammps() -> str:
-    """By the cube of strong scaling; the log's name is the last word."""
-    data = DATA / "lammps"
+def lammps(release: str = "") -> str:
+    """By the cube of strong scaling; the log's name is the last word.
+
+    :param release: the folder of its logs in ``tests/data/lammps``, if they have one.
+    """
+    data = DATA / "lammps" / release
     return (
         '[[ $* == *" -var melting_steps 100 -var steps 100 -var rows_every 10 "* ]] || exit 1\n'
         "case $* in\n"
@@ -160,10 +164,25 @@ def openfoam() -> str:
     )
 
 
+# What libsharp says, as its users have published it.
+_TREE = "[n1:0:291 - context.c:759] INFO tree_info: type:LLT tree idx:0 treeID:0x0 caps:0x6 quota: ( osts:167 )"
+
+
 def with_sharp(program: str) -> str:
     """The same on a network that reduces: where it is asked to and to say so, a line of libsharp that it got a tree."""
-    tree = "[n1:0:291 - context.c:759] INFO tree_info: type:LLT tree idx:0 treeID:0x0 caps:0x6 quota: ( osts:167 )"
-    return f"[[ ${{HCOLL_ENABLE_SHARP-}} && ${{SHARP_COLL_LOG_LEVEL-}} ]] && echo '{tree}'\n{program}"
+    return f"[[ ${{HCOLL_ENABLE_SHARP-}} && ${{SHARP_COLL_LOG_LEVEL-}} ]] && echo '{_TREE}'\n{program}"
+
+
+def srun_of_sums() -> str:
+    """Of our own program: sums that were recorded over TCP, and where the network is asked, over shared memory."""
+    words = "--ranks-per-node=1 --iterations=20 --output=*.json allreduce --where=host --largest-bytes=1048576"
+    pattern = words.replace(" ", r"\ ")
+    return (
+        f"[[ $* == *{pattern} ]] || exit 1\nfrom=host\n"
+        f"[[ $* == *HCOLL_ENABLE_SHARP=3* && $* == *SHARP_COLL_LOG_LEVEL=3* ]] && from=network && echo '{_TREE}'\n"
+        'for word; do [[ $word == --output=* ]] && into=${word#--output=}; done\n'
+        f"cp {DATA}/patterns/allreduce_two_ranks/$from.json $into"
+    )
 
 
 def emt() -> str:

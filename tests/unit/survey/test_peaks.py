@@ -36,24 +36,23 @@ def arm(name, firmware="", **more):
 
 def test_a_xeon_silver_as_published_has_one_unit():
     found = peak(with_lscpu((FIELD / "19-lscpu-silver-4114.txt").read_text()))
-    assert (found.flop, found.ghz, found.gflops) == (16, 1.1, 17.6)
+    assert (found.flop, found.ghz, found.gflops) == (16, 0, 0)
 
 
 @pytest.mark.parametrize(
     ("node_", "flop", "ghz"),
     [
-        (xeon("Bronze 3106", 1.70), 16, 0.8),
-        (xeon("Silver 4110", 2.10), 16, 1.0),
+        (xeon("Bronze 3106", 1.70), 16, 0),
+        (xeon("Silver 4110", 2.10), 16, 0),
         (xeon("Silver 4210R", 2.40), 16, 0),
-        (xeon("Gold 5118", 2.30), 16, 1.2),
+        (xeon("Gold 5118", 2.30), 16, 0),
         (xeon("Gold 5218", 2.30), 16, 0),
         (xeon("Gold 5122", 3.60), 32, 0),
         (xeon("Gold 5222", 3.80), 32, 0),
-        (xeon("Gold 6148", 2.40), 32, 1.6),
-        (xeon("Gold 6148F", 2.40), 32, 1.6),
+        (xeon("Gold 6148", 2.40), 32, 0),
         (xeon("Gold 6230", 2.10), 32, 0),
-        (xeon("Platinum 8160", 2.10), 32, 1.4),
-        (xeon("Platinum 8280L", 2.70), 32, 1.8),
+        (xeon("Platinum 8160", 2.10), 32, 0),
+        (xeon("Platinum 8280L", 2.70), 32, 0),
         (xeon("Platinum 9242", 2.30), 32, 0),
         (xeon("Platinum 8380H", 2.90), 32, 0),
         (xeon("Silver 4314", 2.40, 106), 32, 2.4),
@@ -99,12 +98,17 @@ def test_operations_a_cycle_and_the_clock_that_holds_for_them(node_, flop, ghz):
     assert found.why and found.gflops == round(flop * ghz, 1)
 
 
-def test_without_a_peak_the_site_asks_for_it_and_there_is_no_reference():
-    for model, has in (("Intel(R) Xeon(R) Silver 4210R CPU @ 2.40GHz", False), ("Intel(R) Xeon(R) Gold 6148", True)):
-        text = probe("NAME").replace("Intel(R) Xeon(R) CPU @ 2.00GHz", model).replace("Model: 106", "Model: 85")
-        found = surveyed(Cluster(node("n1"), partition("batch", "n1"), {"batch": text}))
-        told = found.parts["batch"].told
-        assert bool(told.peak_gflops_per_core) == has and model.partition(" CPU")[0].partition("@")[0] in (
-            told.peak_why if not has else model
-        )
-        assert any(one.metric == "fraction_of_peak" for one in references("made", found)) == has
+@pytest.mark.parametrize(
+    ("model", "number", "has"),
+    [
+        ("Intel(R) Xeon(R) Silver 4210R CPU @ 2.40GHz", 85, False),
+        ("Intel(R) Xeon(R) Gold 6330 CPU @ 2.00GHz", 106, True),
+    ],
+)
+def test_without_a_peak_the_site_asks_for_it_and_there_is_no_reference(model, number, has):
+    text = probe("NAME").replace("Intel(R) Xeon(R) CPU @ 2.00GHz", model).replace("Model: 106", f"Model: {number}")
+    found = surveyed(Cluster(node("n1"), partition("batch", "n1"), {"batch": text}))
+    told = found.parts["batch"].told
+    assert bool(told.peak_gflops_per_core) == has
+    assert has or model in told.peak_why
+    assert any(one.metric == "fraction_of_peak" for one in references("made", found)) == has
