@@ -84,6 +84,10 @@ TEST(BlockTimes, ShortRunsHaveShorterBlocks) {
         EXPECT_EQ(blocks.length(), static_cast<std::uint64_t>(length));
         EXPECT_EQ(blocks.step_us(1), std::vector<double>(static_cast<std::size_t>(count), 7));
     }
+    BlockTimes ended(1U << 20);
+    for (int i = 0; i < 3; ++i) ended.add(7);
+    EXPECT_EQ(ended.length(), 3U);
+    EXPECT_EQ(ended.step_us(1), std::vector<double>(1, 7));
     EXPECT_DOUBLE_EQ(median({4, 1, 9, 2}), 3);
     EXPECT_DOUBLE_EQ(median({4, 1, 9}), 4);
 }

@@ -28,17 +28,19 @@ public:
         ++whole_;
         sum_ = filled_ = 0;
     }
-    /// Steps of a block.
-    [[nodiscard]] std::uint64_t length() const { return length_; }
+    /// Steps of a block; of a run that was ended in its first one, the steps that it took.
+    [[nodiscard]] std::uint64_t length() const { return ended_early() ? filled_ : length_; }
     /// Mean step time of each whole block, microseconds; the steps after the last whole block are left out.
     [[nodiscard]] std::vector<double> step_us(double us_per_tick) const {
+        const std::vector<std::uint64_t> ticks = ended_early() ? std::vector{sum_} : ticks_;
         std::vector<double> out;
-        out.reserve(ticks_.size());
-        for (const std::uint64_t t : ticks_) out.push_back(static_cast<double>(t) * us_per_tick / static_cast<double>(length_));
+        out.reserve(ticks.size());
+        for (const std::uint64_t t : ticks) out.push_back(static_cast<double>(t) * us_per_tick / static_cast<double>(length()));
         return out;
     }
 
 private:
+    [[nodiscard]] bool ended_early() const { return whole_ == 0 && filled_ > 0; }
     std::uint64_t length_, filled_ = 0, sum_ = 0, whole_ = 0;
     std::vector<std::uint64_t> ticks_;  // of whole blocks, the last kKept
 };
