@@ -8,7 +8,7 @@ from typing import TypeVar
 
 import pytest
 
-from kappa.ground.locks import locked
+from kappa.core.ground.locks import locked
 
 T = TypeVar("T")
 

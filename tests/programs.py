@@ -8,7 +8,7 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
-from kappa.ground.folders import SUITE as REPOSITORY
+from kappa.core.ground.folders import SUITE as REPOSITORY
 from reframe_checks.application.emt_base import EmtProgram
 from reframe_checks.base.cmake_program import KEPT_BUILD
 from reframe_checks.base.programs import run

@@ -30,4 +30,4 @@ def late_when(condition: Callable[[], object], monkeypatch: pytest.MonkeyPatch) 
     """An hour passes, for what waits for a program or for a deadline, at the moment when ``condition`` is true."""
     now = {"monotonic": time.monotonic, "time": lambda: time.time() + 3600 * bool(condition())}
     clock = types.SimpleNamespace(sleep=time.sleep, **now)
-    monkeypatch.setattr("kappa.ground.processes.time", clock)
+    monkeypatch.setattr("kappa.core.ground.processes.time", clock)

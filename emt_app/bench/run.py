@@ -25,7 +25,7 @@ from common_network import Part, as_bpa_cards, as_case, as_netlist, part_with, r
 
 sys.path.append(str(Path(__file__).resolve().parents[2]))
 
-from kappa.ground.whole_files import write_atomically
+from kappa.core.ground.whole_files import write_atomically
 from tests.emt import dpsim_machine
 
 dpsimpy: Any

@@ -9,7 +9,7 @@ import shlex
 
 import reframe.core.builtins as rfmb
 
-from kappa.vocabulary.tunables import Tunable
+from kappa.core.vocabulary.tunables import Tunable
 from reframe_checks.base.check import KappaCheck
 from reframe_checks.base.cmake_program import CMakeProgram
 

@@ -10,7 +10,7 @@ import shlex
 import reframe as rfm
 import reframe.core.builtins as rfmb
 
-from kappa.vocabulary.tunables import Tunable
+from kappa.core.vocabulary.tunables import Tunable
 from reframe_checks.application.emt_base import EmtCheck
 from reframe_checks.base.same_bits import WRONG_BITS, SameBits
 from reframe_checks.base.scaled import Scaled

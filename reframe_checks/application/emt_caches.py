@@ -15,7 +15,7 @@ import reframe.core.builtins as rfmb
 import reframe.utility.typecheck as typ
 from reframe.core.exceptions import SanityError
 
-from kappa.vocabulary.tunables import Tunable
+from kappa.core.vocabulary.tunables import Tunable
 from reframe_checks.application.emt_base import EmtCheck
 from reframe_checks.base.scaled import Scaled
 from reframe_checks.localise.cache_knee import knee_bytes

@@ -5,7 +5,7 @@ import shlex
 import reframe.core.builtins as rfmb
 from reframe.core.exceptions import SanityError
 
-from kappa.vocabulary.tunables import Tunable
+from kappa.core.vocabulary.tunables import Tunable
 from reframe_checks.application.emt_base import EmtCheck
 from reframe_checks.application.layout_series import LayoutSeries
 from reframe_checks.parsers import emt

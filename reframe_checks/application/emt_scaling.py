@@ -13,7 +13,7 @@ import reframe as rfm
 import reframe.core.builtins as rfmb
 from reframe.core.exceptions import SanityError
 
-from kappa.record.evidence import Scaling, written
+from kappa.core.record.evidence import Scaling, written
 from reframe_checks.application.emt_base import EmtCheck
 from reframe_checks.base.scaled import Scaled
 from reframe_checks.parsers import emt

@@ -13,8 +13,8 @@ import reframe.core.builtins as rfmb
 import reframe.utility.typecheck as typ
 from reframe.core.exceptions import SanityError
 
-from kappa.record.evidence import Scaling, written
-from kappa.vocabulary.tunables import Tunable
+from kappa.core.record.evidence import Scaling, written
+from kappa.core.vocabulary.tunables import Tunable
 from reframe_checks.application.emt_over_layouts import KAPPA, RANKS, EmtOverLayouts, middle
 from reframe_checks.application.layouts import filled, over_nodes
 

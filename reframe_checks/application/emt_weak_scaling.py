@@ -16,8 +16,8 @@ import reframe as rfm
 import reframe.core.builtins as rfmb
 from reframe.core.exceptions import SanityError
 
-from kappa.record.evidence import written
-from kappa.vocabulary.tunables import Tunable
+from kappa.core.record.evidence import written
+from kappa.core.vocabulary.tunables import Tunable
 from reframe_checks.application.emt_over_layouts import KAPPA, RANKS, EmtOverLayouts, middle
 from reframe_checks.application.layouts import Layout, on_full_nodes, within_and_over
 from reframe_checks.application.scaling_laws import WEAK, Base

@@ -13,7 +13,7 @@ import reframe as rfm
 import reframe.core.builtins as rfmb
 from reframe.core.exceptions import ReframeError, SanityError
 
-from kappa.vocabulary.tunables import Tunable
+from kappa.core.vocabulary.tunables import Tunable
 from reframe_checks.application.layouts import process_box
 from reframe_checks.application.scaled_application import ScaledApplication
 from reframe_checks.application.scaling_laws import STRONG

@@ -11,9 +11,9 @@ import reframe.core.builtins as rfmb
 from reframe.core.backends import getlauncher
 from reframe.core.exceptions import ReframeError
 
-from kappa.ground.busy_cores import BusyCores
-from kappa.ground.whole_files import write_atomically
-from kappa.vocabulary.tunables import Tunable
+from kappa.core.ground.busy_cores import BusyCores
+from kappa.core.ground.whole_files import write_atomically
+from kappa.core.vocabulary.tunables import Tunable
 from reframe_checks.application.layouts import every_layout, on_cores, stated_layouts
 
 ROUNDS_FILE = "rounds.sh"

@@ -12,7 +12,7 @@ import reframe as rfm
 import reframe.core.builtins as rfmb
 from reframe.core.exceptions import SanityError
 
-from kappa.vocabulary.features import SHARP
+from kappa.core.vocabulary.features import SHARP
 from reframe_checks.application.lammps import Lammps
 from reframe_checks.application.openfoam import OpenFoam
 from reframe_checks.application.scaling_laws import STRONG

@@ -17,8 +17,8 @@ import reframe as rfm
 import reframe.core.builtins as rfmb
 from reframe.core.exceptions import SanityError
 
-from kappa.ground.whole_files import write_atomically
-from kappa.vocabulary.tunables import Tunable
+from kappa.core.ground.whole_files import write_atomically
+from kappa.core.vocabulary.tunables import Tunable
 from reframe_checks.application.scaled_application import ScaledApplication
 from reframe_checks.application.scaling_laws import STRONG
 from reframe_checks.compute.hpl_input import process_grid

@@ -10,7 +10,7 @@ import statistics
 import reframe.core.builtins as rfmb
 from reframe.core.exceptions import SanityError
 
-from kappa.record.evidence import written
+from kappa.core.record.evidence import written
 from reframe_checks.application.layout_series import LayoutSeries
 from reframe_checks.application.layouts import on_full_nodes, within_and_over
 from reframe_checks.application.scaling_laws import STRONG, WEAK, Base

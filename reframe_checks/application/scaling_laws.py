@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import median
 
-from kappa.record.evidence import Scaling
+from kappa.core.record.evidence import Scaling
 
 STRONG, WEAK = "strong", "weak"
 

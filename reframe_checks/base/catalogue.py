@@ -1,7 +1,7 @@
 """The catalogue of checks and the tables of the vocabulary, made from what ReFrame says of the suite.
 
-Usage: ``python -m reframe_checks.base.catalogue`` (``make catalogue``) writes ``kappa/vocabulary/checks.json`` anew,
-and the tables between marker lines in ``docs/catalogue.md``, ``docs/site.md`` and ``docs/coverage.md``; with
+Usage: ``python -m reframe_checks.base.catalogue`` (``make catalogue``) writes ``kappa/core/vocabulary/checks.json``
+anew, and the tables between marker lines in ``docs/catalogue.md``, ``docs/site.md`` and ``docs/coverage.md``; with
 ``--check`` it only says, by exit status 1, which file is out of date.
 """
 
@@ -14,10 +14,10 @@ import sys
 import sysconfig
 import tempfile
 
-from kappa.ground.errors import InputError
-from kappa.ground.whole_files import write_atomically
-from kappa.vocabulary import checks, tables
-from kappa.vocabulary.modes import MODES
+from kappa.core.ground.errors import InputError
+from kappa.core.ground.whole_files import write_atomically
+from kappa.core.vocabulary import checks, tables
+from kappa.core.vocabulary.modes import MODES
 from reframe_checks.base import coverage
 from reframe_checks.base.census import declared_checks
 
@@ -69,7 +69,7 @@ def duration(case: dict) -> str:
 
 
 def as_json(cases: list[dict]) -> str:
-    """``checks.json``: a line for each class, which ``kappa.vocabulary.checks.Check`` reads."""
+    """``checks.json``: a line for each class, which ``kappa.core.vocabulary.checks.Check`` reads."""
     by_class: dict[str, dict] = {}
     for case in cases:
         check = by_class.setdefault(

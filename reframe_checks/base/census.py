@@ -9,8 +9,8 @@ import pathlib
 
 from reframe.core.runtime import runtime
 
-from kappa.record.evidence import Census, CensusCase, CensusCheck, CensusPartition, NotLoaded
-from kappa.vocabulary.features import NODES_THAT_EXIST, SIMULATED
+from kappa.core.record.evidence import Census, CensusCase, CensusCheck, CensusPartition, NotLoaded
+from kappa.core.vocabulary.features import NODES_THAT_EXIST, SIMULATED
 from reframe_checks.base.case_register import made_cases
 from reframe_checks.base.check import feature_choices
 from reframe_checks.base.reframe_internals import registered_checks

@@ -12,9 +12,9 @@ import reframe.utility.typecheck as typ
 from reframe.core.exceptions import ReframeError, SanityError
 from reframe.core.runtime import runtime
 
-from kappa.ground.bounded_file import read_bytes, read_text
-from kappa.vocabulary.features import SIMULATED
-from kappa.vocabulary.modes import FULL, MODES
+from kappa.core.ground.bounded_file import read_bytes, read_text
+from kappa.core.vocabulary.features import SIMULATED
+from kappa.core.vocabulary.modes import FULL, MODES
 from reframe_checks.base.case_register import Registered
 from reframe_checks.base.evidence import Evidence
 from reframe_checks.base.hang_watch import HangWatch

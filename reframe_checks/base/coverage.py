@@ -13,13 +13,13 @@ from typing import Annotated
 
 from msgspec import Meta, Struct
 
-from kappa.fabrics.description import fabric_names
-from kappa.ground.yaml_file import YamlFile, require_sound
-from kappa.sites.expected import load_site
-from kappa.vocabulary.checks import Check
-from kappa.vocabulary.features import ENVIRONMENT_FEATURES, PARTITION_FEATURES, STORAGE_FEATURES
-from kappa.vocabulary.modes import FULL
-from kappa.vocabulary.tables import as_markdown
+from kappa.core.fabrics.description import fabric_names
+from kappa.core.ground.yaml_file import YamlFile, require_sound
+from kappa.core.sites.expected import load_site
+from kappa.core.vocabulary.checks import Check
+from kappa.core.vocabulary.features import ENVIRONMENT_FEATURES, PARTITION_FEATURES, STORAGE_FEATURES
+from kappa.core.vocabulary.modes import FULL
+from kappa.core.vocabulary.tables import as_markdown
 
 REPOSITORY = pathlib.Path(__file__).resolve().parents[2]
 DATA, PAGE = "docs/coverage.yaml", "docs/coverage.md"

@@ -1,7 +1,7 @@
 """What a check measured beyond its metrics: curves, figures per node and pair, what speaks against which node.
 
-All is written through the structures of ``kappa.record.evidence``, by which reports are read: a value of a wrong type
-fails the check that records it, by name.
+All is written through the structures of ``kappa.core.record.evidence``, by which reports are read: a value of a wrong
+type fails the check that records it, by name.
 """
 
 import pathlib
@@ -13,11 +13,11 @@ import reframe.core.builtins as rfmb
 import reframe.utility.typecheck as typ
 from reframe.core.runtime import runtime
 
-from kappa.ground.clean_text import clean, one_line
-from kappa.ground.figures import counted
-from kappa.record.evidence import Curve, Figures, HeatMap, Measurement, PerNode, written
-from kappa.record.matrices import recorded
-from kappa.record.raw_output import MATRICES
+from kappa.core.ground.clean_text import clean, one_line
+from kappa.core.ground.figures import counted
+from kappa.core.record.evidence import Curve, Figures, HeatMap, Measurement, PerNode, written
+from kappa.core.record.matrices import recorded
+from kappa.core.record.raw_output import MATRICES
 from reframe_checks.parsers.foreign_lines import lines_by_speaker
 
 MOST_OF_A_LINE = 160

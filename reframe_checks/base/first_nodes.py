@@ -4,7 +4,7 @@ import contextlib
 import subprocess
 import time
 
-from kappa.vocabulary.node_states import condition
+from kappa.core.vocabulary.node_states import condition
 
 #: Between two questions, s.
 ASK_EVERY_S = 10

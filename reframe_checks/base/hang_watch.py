@@ -16,9 +16,9 @@ import reframe.utility.typecheck as typ
 from reframe.core.exceptions import SanityError
 from reframe.core.logging import getlogger
 
-from kappa.ground.bounded_file import read_end
-from kappa.ground.clean_text import clean, one_line
-from kappa.record.evidence import RANK_CRASHED, Finding
+from kappa.core.ground.bounded_file import read_end
+from kappa.core.ground.clean_text import clean, one_line
+from kappa.core.record.evidence import RANK_CRASHED, Finding
 from reframe_checks.base.first_nodes import FIRST_NODES, nodes_down
 from reframe_checks.base.job_files import in_stage, runs_in_slurm, sourced
 from reframe_checks.base.many_nodes import FOLDER

@@ -11,8 +11,8 @@ import shlex
 import reframe as rfm
 import reframe.core.builtins as rfmb
 
-from kappa.ground.whole_files import write_atomically
-from reframe_checks.node.programs import LAUNCHERS, OF_FEATURE
+from kappa.core.ground.whole_files import write_atomically
+from kappa.core.vocabulary.programs import LAUNCHERS, OF_FEATURE
 
 FOLDER, SCRIPT = "in_image", "call"
 

@@ -4,12 +4,12 @@ import pathlib
 import shlex
 import shutil
 
-import kappa
+from kappa.core.ground.folders import SUITE
 
 FOLDER = pathlib.Path(__file__).parent / "src/job"
 #: What scripts source that end a program when they are told to end; `kappa doctor` has it, too.
 KILLABLE = "killable.sh"
-_ELSEWHERE = {KILLABLE: pathlib.Path(kappa.__file__).parent / "ground/src" / KILLABLE}
+_ELSEWHERE = {KILLABLE: SUITE / "kappa/core/ground/src" / KILLABLE}
 
 
 def runs_in_slurm(check) -> bool:

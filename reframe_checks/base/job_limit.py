@@ -9,7 +9,7 @@ from reframe.core.logging import getlogger
 from reframe.core.schedulers import slurm
 from reframe.frontend.executors import policies
 
-from kappa.vocabulary.slurm_refusals import at_limit
+from kappa.core.vocabulary.slurm_refusals import at_limit
 from reframe_checks.base.patient_slurm import give_up
 
 #: Between two tries to submit a job at the user's limit, and after which the case is given up, s.

@@ -6,9 +6,9 @@ import pathlib
 import reframe as rfm
 from reframe.core.exceptions import ReframeError
 
-from kappa.ground.errors import InputError
-from kappa.ground.whole_files import write_atomically
-from kappa.sites.smpirun import HOSTS_FILE
+from kappa.core.ground.errors import InputError
+from kappa.core.ground.whole_files import write_atomically
+from kappa.core.sites.launchers import HOSTS_FILE
 
 # Launcher -> how it is told the number of ranks on each node.
 PER_NODE = {

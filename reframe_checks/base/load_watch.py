@@ -17,9 +17,9 @@ import reframe.core.builtins as rfmb
 import reframe.utility.typecheck as typ
 from reframe.core.logging import getlogger
 
-from kappa.ground.bounded_file import read_text
-from kappa.ground.busy_cores import BusyCores
-from kappa.record.evidence import written
+from kappa.core.ground.bounded_file import read_text
+from kappa.core.ground.busy_cores import BusyCores
+from kappa.core.record.evidence import written
 from reframe_checks.base.job_files import runs_in_slurm
 from reframe_checks.parsers import load_watch
 from reframe_checks.parsers.errors import ParseError

@@ -15,11 +15,11 @@ from reframe.core.exceptions import PerformanceError, ReframeError, SanityError
 from reframe.core.runtime import runtime
 from reframe.utility import sanity as sn
 
-from kappa.ground.whole_files import write_atomically
-from kappa.vocabulary.many_nodes import TAG
-from kappa.vocabulary.scales import LAYOUTS, PLACEMENTS
-from kappa.vocabulary.storage_targets import OF_ONE_NODE
-from kappa.vocabulary.tunables import Tunable
+from kappa.core.ground.whole_files import write_atomically
+from kappa.core.vocabulary.many_nodes import TAG
+from kappa.core.vocabulary.scales import LAYOUTS, PLACEMENTS
+from kappa.core.vocabulary.storage_targets import OF_ONE_NODE
+from kappa.core.vocabulary.tunables import Tunable
 from reframe_checks.base.job_files import KILLABLE, in_stage
 from reframe_checks.base.launching import SLURMS
 from reframe_checks.base.reframe_internals import (

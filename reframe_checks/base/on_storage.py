@@ -8,7 +8,7 @@ import reframe as rfm
 import reframe.core.builtins as rfmb
 from reframe.core.exceptions import ReframeError, SanityError
 
-from kappa.vocabulary.storage_targets import STORAGE_TARGETS, parallel, stated_folder
+from kappa.core.vocabulary.storage_targets import STORAGE_TARGETS, parallel, stated_folder
 from reframe_checks.base.job_files import sourced
 from reframe_checks.parsers import lustre
 

@@ -13,8 +13,8 @@ from reframe.core.logging import getlogger
 from reframe.core.schedulers import slurm
 from reframe.utility import osext
 
-from kappa.ground.clean_text import clean, one_line
-from kappa.vocabulary.slurm_refusals import never_starts
+from kappa.core.ground.clean_text import clean, one_line
+from kappa.core.vocabulary.slurm_refusals import never_starts
 
 #: For how long one question may take; between two while Slurm does not answer; after which jobs are given up, s.
 ANSWER_S, ASK_AGAIN_S, GIVE_UP_S = 120, 10, 1800

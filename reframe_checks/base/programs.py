@@ -14,9 +14,9 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 
 import reframe_checks
-from kappa.sites.places import site_folder
-from kappa.sites.reframe_settings import site_configuration_of
+from kappa.core.sites.places import site_folder
 from reframe_checks.base.cmake_program import CMakeProgram, build_command
+from reframe_checks.base.site_settings import site_configuration_of
 
 FOLDERS = ("application", "compute", "network", "node", "storage")
 

@@ -14,10 +14,10 @@ import reframe.utility.typecheck as typ
 from reframe.core.exceptions import SanityError
 
 from kappa import __version__
-from kappa.ground.bounded_file import read_text
-from kappa.ground.clean_text import clean
-from kappa.ground.folders import installed
-from kappa.record import evidence
+from kappa.core.ground.bounded_file import read_text
+from kappa.core.ground.clean_text import clean
+from kappa.core.ground.folders import installed
+from kappa.core.record import evidence
 from reframe_checks.base.job_files import sourced
 from reframe_checks.parsers import node_list
 from spack_envs.installer.built_spec import built_spec

@@ -27,9 +27,9 @@ from reframe.core.exceptions import ReframeError
 from reframe.core.runtime import runtime
 from reframe.utility.sanity import reference_bounds
 
-from kappa.ground.errors import InputError
-from kappa.record.evidence import ReferenceSource, written
-from kappa.sites.references import read_sources, source_of
+from kappa.core.ground.errors import InputError
+from kappa.core.record.evidence import ReferenceSource, written
+from kappa.core.sites.references import read_sources, source_of
 
 
 class References(rfm.RegressionTestPlugin):

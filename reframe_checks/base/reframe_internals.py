@@ -1,6 +1,6 @@
 """What the suite uses of ReFrame beyond its manual, all in one place, and the versions of ReFrame it is tested with.
 
-The recipe of a case's hash code is used where nothing of ReFrame may be imported: ``kappa.record.parameters``.
+The recipe of a case's hash code is used where nothing of ReFrame may be imported: ``kappa.core.record.parameters``.
 ``tests/unit/base/test_reframe_internals.py`` holds all of it against the installed ReFrame, and with
 ``KAPPA_TEST_REFRAMES=1`` against the oldest and the newest of the range.
 """

@@ -15,9 +15,9 @@ import reframe.core.builtins as rfmb
 from reframe.core.exceptions import ForceExitError, PerformanceError, RunSessionTimeout
 from reframe.core.logging import getlogger
 
-from kappa.ground.errors import InputError
-from kappa.ground.whole_files import write_atomically
-from kappa.record.raw_output import FIRST_FOLDER
+from kappa.core.ground.errors import InputError
+from kappa.core.ground.whole_files import write_atomically
+from kappa.core.record.raw_output import FIRST_FOLDER
 from reframe_checks.base.job_files import KILLABLE, in_stage, runs_in_slurm, sourced
 from reframe_checks.base.reframe_internals import begin_job_script, copy_of_ended
 

@@ -4,7 +4,7 @@ import reframe as rfm
 import reframe.core.builtins as rfmb
 from reframe.core.exceptions import ReframeError, SanityError
 
-from kappa.vocabulary.scales import GPU_PLACEMENTS, LAYOUTS, PLACEMENTS, RANK_COUNTS, SCALES, SWITCH_PLACEMENTS
+from kappa.core.vocabulary.scales import GPU_PLACEMENTS, LAYOUTS, PLACEMENTS, RANK_COUNTS, SCALES, SWITCH_PLACEMENTS
 from reframe_checks.base.binding import BOUND_PLACEMENTS, cpus_of
 from reframe_checks.base.job_files import in_stage
 from reframe_checks.parsers import placement as placement_parser

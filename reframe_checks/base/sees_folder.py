@@ -9,8 +9,8 @@ import reframe as rfm
 import reframe.core.builtins as rfmb
 from reframe.core.exceptions import SanityError
 
-from kappa.ground.errors import InputError
-from kappa.ground.whole_files import write_atomically
+from kappa.core.ground.errors import InputError
+from kappa.core.ground.whole_files import write_atomically
 from reframe_checks.base.hang_watch import ENDED_BY_SLURM, said
 from reframe_checks.base.job_files import runs_in_slurm
 from reframe_checks.parsers.hang import Named

@@ -6,7 +6,7 @@ import shlex
 import reframe as rfm
 import reframe.core.builtins as rfmb
 
-from kappa.ground.whole_files import write_atomically
+from kappa.core.ground.whole_files import write_atomically
 
 SERIES_FILE = "series.sh"
 

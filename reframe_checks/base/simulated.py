@@ -12,14 +12,14 @@ import reframe as rfm
 import reframe.core.builtins as rfmb
 from reframe.core.exceptions import ReframeError
 
-from kappa.fabrics.description import load_fabric
-from kappa.fabrics.hosts import host_slots
-from kappa.fabrics.simgrid_platform import platform_xml
-from kappa.ground.errors import InputError
-from kappa.ground.whole_files import write_atomically
-from kappa.record.evidence import LinkUse, Simulation, written
-from kappa.sites.smpirun import HOSTS_FILE, PLATFORM_FILE
-from kappa.vocabulary.features import SIMULATED
+from kappa.core.fabrics.description import load_fabric
+from kappa.core.fabrics.hosts import host_slots
+from kappa.core.fabrics.simgrid_platform import platform_xml
+from kappa.core.ground.errors import InputError
+from kappa.core.ground.whole_files import write_atomically
+from kappa.core.record.evidence import LinkUse, Simulation, written
+from kappa.core.sites.launchers import HOSTS_FILE, PLATFORM_FILE
+from kappa.core.vocabulary.features import SIMULATED
 from reframe_checks.base.job_files import sourced
 from reframe_checks.parsers import link_use
 

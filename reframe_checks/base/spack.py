@@ -14,7 +14,7 @@ from reframe.core.exceptions import ReframeError, ReframeFatalError
 from reframe.core.runtime import runtime
 from reframe.utility import sanity as sn
 
-from spack_envs.installer import table
+from kappa.core.vocabulary import spack_tables
 from spack_envs.installer.reframe_settings import environment_names
 from spack_envs.installer.state import ARTEFACTS
 
@@ -45,7 +45,7 @@ class SpackInstall(rfm.RunOnlyRegressionTest):
         # Not by `keep_files`: ReFrame copies those only when all checks have passed. A dry run has no output folder.
         kept = self.outputdir or "."
         names = sorted(spack_environments().values())
-        command = [str(table.ENVIRONMENTS / "install"), self.current_system.name, *names, "--keep", kept]
+        command = [str(spack_tables.ENVIRONMENTS / "install"), self.current_system.name, *names, "--keep", kept]
         self.executable_opts = [*(shlex.quote(word) for word in command), f"|| [ $? -eq {FAILED} ]"]
 
     def completed(self, name):

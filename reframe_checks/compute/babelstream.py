@@ -7,7 +7,7 @@ import reframe as rfm
 import reframe.core.builtins as rfmb
 from reframe.core.exceptions import SanityError
 
-from kappa.vocabulary.tunables import Tunable
+from kappa.core.vocabulary.tunables import Tunable
 from reframe_checks.base.check import KappaCheck
 from reframe_checks.base.many_nodes import ManyNodes
 from reframe_checks.base.on_gpus import OnGpus

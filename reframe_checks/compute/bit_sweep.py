@@ -12,7 +12,7 @@ import reframe as rfm
 import reframe.core.builtins as rfmb
 import reframe.utility.typecheck as typ
 
-from kappa.vocabulary.tunables import Tunable
+from kappa.core.vocabulary.tunables import Tunable
 from reframe_checks.base.all_cores import AllCores
 from reframe_checks.base.check import KappaCheck
 from reframe_checks.base.cmake_program import CMakeProgram

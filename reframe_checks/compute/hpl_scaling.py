@@ -20,7 +20,7 @@ import reframe as rfm
 import reframe.core.builtins as rfmb
 import reframe.utility.typecheck as typ
 
-from kappa.vocabulary.tunables import Tunable
+from kappa.core.vocabulary.tunables import Tunable
 from reframe_checks.base.scaled import Scaled
 from reframe_checks.compute.hpl_base import HplCheck
 from reframe_checks.compute.hpl_input import doublings, problem_size

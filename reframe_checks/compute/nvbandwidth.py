@@ -8,7 +8,7 @@ import statistics
 import reframe as rfm
 import reframe.core.builtins as rfmb
 
-from kappa.vocabulary.tunables import Tunable
+from kappa.core.vocabulary.tunables import Tunable
 from reframe_checks.base.check import KappaCheck
 from reframe_checks.base.many_nodes import ManyNodes
 from reframe_checks.base.on_gpus import SEVERAL_GPUS, OnGpus

@@ -10,7 +10,7 @@ import shlex
 import reframe.core.builtins as rfmb
 from reframe.core.exceptions import ReframeError, SanityError
 
-from kappa.vocabulary.tunables import Tunable
+from kappa.core.vocabulary.tunables import Tunable
 from reframe_checks.base.check import KappaCheck
 from reframe_checks.parsers import likwid, stream
 

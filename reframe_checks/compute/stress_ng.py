@@ -10,8 +10,8 @@ import reframe as rfm
 import reframe.core.builtins as rfmb
 from reframe.core.exceptions import SanityError
 
-from kappa.record.evidence import Finding
-from kappa.vocabulary.tunables import Tunable
+from kappa.core.record.evidence import Finding
+from kappa.core.vocabulary.tunables import Tunable
 from reframe_checks.base.all_cores import AllCores
 from reframe_checks.base.check import KappaCheck
 from reframe_checks.base.job_files import KILLABLE, in_stage

@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from kappa.record.evidence import Finding
+from kappa.core.record.evidence import Finding
 from reframe_checks.parsers.bit_sweep import CoreBits
 
 #: Work -> basis -> the digest of each variant.

@@ -6,7 +6,7 @@ from statistics import NormalDist
 import numpy as np
 from numpy.typing import NDArray
 
-from kappa.record.evidence import Finding
+from kappa.core.record.evidence import Finding
 
 Floats = NDArray[np.float64]
 

@@ -8,7 +8,7 @@ others pass blocks on: there the node is named that alone of three or more got w
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
-from kappa.record.evidence import Finding
+from kappa.core.record.evidence import Finding
 from reframe_checks.localise.cover import Pair, blamed, cover
 from reframe_checks.localise.finding import ranked
 from reframe_checks.parsers.pair_sweep import Collective, Payloads

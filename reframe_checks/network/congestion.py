@@ -4,8 +4,8 @@ import reframe as rfm
 import reframe.core.builtins as rfmb
 from reframe.core.exceptions import ReframeError, SanityError
 
-from kappa.vocabulary.features import CONGESTION, LARGE_PUTS
-from kappa.vocabulary.tunables import Tunable
+from kappa.core.vocabulary.features import CONGESTION, LARGE_PUTS
+from kappa.core.vocabulary.tunables import Tunable
 from reframe_checks.network.pattern_base import PatternCheck
 from reframe_checks.parsers import congestion
 

@@ -8,8 +8,8 @@ import reframe.core.builtins as rfmb
 from reframe.core.backends import getlauncher
 from reframe.core.exceptions import SanityError
 
-from kappa.record.evidence import written
-from kappa.vocabulary.features import SIMULATED
+from kappa.core.record.evidence import written
+from kappa.core.vocabulary.features import SIMULATED
 from reframe_checks.base.census import take_census
 from reframe_checks.base.check import SystemCheck
 from reframe_checks.base.provenance import suite_revision

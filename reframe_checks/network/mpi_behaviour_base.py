@@ -10,8 +10,8 @@ import shlex
 
 import reframe.core.builtins as rfmb
 
-from kappa.vocabulary.features import MPI_BEHAVIOUR
-from kappa.vocabulary.tunables import Tunable
+from kappa.core.vocabulary.features import MPI_BEHAVIOUR
+from kappa.core.vocabulary.tunables import Tunable
 from reframe_checks.base.check import KappaCheck
 from reframe_checks.base.cmake_program import CMakeProgram
 from reframe_checks.base.scaled import Scaled

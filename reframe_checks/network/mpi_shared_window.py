@@ -9,7 +9,7 @@ import reframe as rfm
 import reframe.core.builtins as rfmb
 from reframe.utility import sanity as sn
 
-from kappa.vocabulary.tunables import Tunable
+from kappa.core.vocabulary.tunables import Tunable
 from reframe_checks.network.mpi_behaviour_base import RESULT_FILE, MpiBehaviourCheck
 from reframe_checks.parsers import mpi_behaviour
 

@@ -5,7 +5,7 @@ import reframe.core.builtins as rfmb
 import reframe.utility.typecheck as typ
 from reframe.core.exceptions import SanityError
 
-from kappa.vocabulary.tunables import Tunable
+from kappa.core.vocabulary.tunables import Tunable
 from reframe_checks.compute.hpl_input import doublings
 from reframe_checks.network.mpi_behaviour_base import MpiBehaviourCheck
 from reframe_checks.parsers import mpi_behaviour

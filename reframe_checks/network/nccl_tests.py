@@ -6,7 +6,7 @@ Bus bandwidth, which compares with the hardware's whatever the number of ranks, 
 import reframe as rfm
 import reframe.core.builtins as rfmb
 
-from kappa.vocabulary.tunables import Tunable
+from kappa.core.vocabulary.tunables import Tunable
 from reframe_checks.base.check import KappaCheck
 from reframe_checks.base.many_nodes import ManyNodes
 from reframe_checks.base.on_gpus import SEVERAL_GPUS, OnGpus

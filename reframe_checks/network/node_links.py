@@ -12,7 +12,7 @@ import reframe as rfm
 import reframe.core.builtins as rfmb
 from reframe.core.backends import getlauncher
 
-from kappa.vocabulary.tunables import Tunable
+from kappa.core.vocabulary.tunables import Tunable
 from reframe_checks.base.check import KappaCheck
 from reframe_checks.base.scaled import Scaled
 from reframe_checks.parsers import node_links

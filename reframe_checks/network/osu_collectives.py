@@ -7,9 +7,9 @@ is the overall time, with the computation that it overlaps.
 import reframe as rfm
 import reframe.core.builtins as rfmb
 
+from kappa.core.vocabulary import osu_programs
 from reframe_checks.base.many_nodes import ManyNodes
 from reframe_checks.base.scaled import OnRanks, Scaled
-from reframe_checks.network import osu_programs
 from reframe_checks.network.osu_base import OsuCheck
 
 SMALLEST_FLOAT = 4

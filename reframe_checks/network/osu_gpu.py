@@ -8,12 +8,12 @@ cluster compares GPUDirect RDMA, CUDA IPC and gdrcopy in this way.
 import reframe as rfm
 import reframe.core.builtins as rfmb
 
-from kappa.vocabulary.buffers import BUFFERS
-from kappa.vocabulary.scales import GPU_PLACEMENTS
-from kappa.vocabulary.transports import TRANSPORTS
+from kappa.core.vocabulary import osu_programs
+from kappa.core.vocabulary.buffers import BUFFERS
+from kappa.core.vocabulary.scales import GPU_PLACEMENTS
+from kappa.core.vocabulary.transports import TRANSPORTS
 from reframe_checks.base.on_gpus import SEVERAL_GPUS, OnGpus
 from reframe_checks.base.scaled import OnRanks
-from reframe_checks.network import osu_programs
 from reframe_checks.network.osu_collectives import OsuCollectiveCheck
 from reframe_checks.network.osu_multi_pair import OsuMessageRate
 from reframe_checks.network.osu_pt2pt import OsuPointToPoint, OsuStream

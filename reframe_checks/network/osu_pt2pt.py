@@ -6,7 +6,7 @@ The curve over message sizes is kept whole; 8 B and 1 MiB are gated. Latency is 
 import reframe as rfm
 import reframe.core.builtins as rfmb
 
-from kappa.vocabulary.tunables import Tunable
+from kappa.core.vocabulary.tunables import Tunable
 from reframe_checks.base.many_nodes import ManyNodes
 from reframe_checks.base.scaled import Placed
 from reframe_checks.network.osu_base import BANDWIDTH, OsuCheck

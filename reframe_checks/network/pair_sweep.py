@@ -24,7 +24,7 @@ import reframe.utility.typecheck as typ
 from msgspec.structs import replace
 from reframe.core.exceptions import SanityError
 
-from kappa.vocabulary.tunables import Tunable
+from kappa.core.vocabulary.tunables import Tunable
 from reframe_checks.base.check import KappaCheck
 from reframe_checks.base.cmake_program import CMakeProgram
 from reframe_checks.base.job_files import in_stage

@@ -3,7 +3,7 @@
 import reframe as rfm
 import reframe.core.builtins as rfmb
 
-from kappa.vocabulary.tunables import Tunable
+from kappa.core.vocabulary.tunables import Tunable
 from reframe_checks.network.pattern_base import LargePuts, PatternCheck
 from reframe_checks.parsers import patterns
 

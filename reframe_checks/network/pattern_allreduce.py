@@ -10,10 +10,10 @@ import reframe as rfm
 import reframe.core.builtins as rfmb
 from reframe.core.exceptions import ReframeError
 
-from kappa.fabrics.hosts import aggregators, tree_text
-from kappa.ground.errors import InputError
-from kappa.ground.whole_files import write_atomically
-from kappa.vocabulary.features import SHARP
+from kappa.core.fabrics.hosts import aggregators, tree_text
+from kappa.core.ground.errors import InputError
+from kappa.core.ground.whole_files import write_atomically
+from kappa.core.vocabulary.features import SHARP
 from reframe_checks.network.pattern_base import PatternCheck
 from reframe_checks.parsers import patterns
 

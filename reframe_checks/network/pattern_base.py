@@ -13,10 +13,10 @@ import reframe.core.builtins as rfmb
 import reframe.utility.typecheck as typ
 from reframe.core.exceptions import ReframeError, SanityError
 
-from kappa.ground.whole_files import write_atomically
-from kappa.vocabulary.features import LARGE_PUTS, PATTERNS
-from kappa.vocabulary.scales import ONE_NODE
-from kappa.vocabulary.tunables import Tunable
+from kappa.core.ground.whole_files import write_atomically
+from kappa.core.vocabulary.features import LARGE_PUTS, PATTERNS
+from kappa.core.vocabulary.scales import ONE_NODE
+from kappa.core.vocabulary.tunables import Tunable
 from reframe_checks.base.check import KappaCheck
 from reframe_checks.base.cmake_program import CMakeProgram
 from reframe_checks.base.scaled import Scaled

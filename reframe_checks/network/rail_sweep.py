@@ -14,9 +14,9 @@ import reframe as rfm
 import reframe.core.builtins as rfmb
 from reframe.core.exceptions import SanityError
 
-from kappa.vocabulary.features import RAILS
-from kappa.vocabulary.transports import only_over
-from kappa.vocabulary.tunables import Tunable
+from kappa.core.vocabulary.features import RAILS
+from kappa.core.vocabulary.transports import only_over
+from kappa.core.vocabulary.tunables import Tunable
 from reframe_checks.base.check import KappaCheck
 from reframe_checks.base.scaled import Scaled
 from reframe_checks.base.several_steps import SeveralSteps, with_variables

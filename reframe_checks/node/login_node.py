@@ -5,7 +5,7 @@ import os
 import pathlib
 import pwd
 
-from kappa.vocabulary.node_facts import Value
+from kappa.core.vocabulary.node_facts import Value
 
 _NAMES = pathlib.Path(__file__).parent / "src/node_facts/names.py"
 SAMPLE = 20

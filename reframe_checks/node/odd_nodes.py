@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 
-from kappa.vocabulary.node_facts import Bound, Rule, Value, fact_of
+from kappa.core.vocabulary.node_facts import Bound, Rule, Value, fact_of
 
 #: Of one fact, by node.
 Column = Mapping[str, Value]

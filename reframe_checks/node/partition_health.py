@@ -1,8 +1,8 @@
 """Are the nodes of a partition alike, as the site promises them, and clean? One job, one task on each node.
 
 Each node tells what it is (``src/node_facts``, a room for each concern), and Slurm what it believes of them, asked once
-for all; ``kappa.vocabulary.node_facts`` says how nodes are compared by it, and the site's ``node_facts`` what they have
-to be whatever most of them are. The clocks are held
+for all; ``kappa.core.vocabulary.node_facts`` says how nodes are compared by it, and the site's ``node_facts`` what they
+have to be whatever most of them are. The clocks are held
 against their median (Cristian 1989: the round trip with the least delay bounds the offset by half of it).
 """
 
@@ -15,8 +15,8 @@ import reframe.core.builtins as rfmb
 import reframe.utility.typecheck as typ
 from reframe.core.exceptions import SanityError
 
-from kappa.vocabulary.node_facts import Bound, fact_of, kinds_not_told
-from kappa.vocabulary.storage_targets import parallel
+from kappa.core.vocabulary.node_facts import Bound, fact_of, kinds_not_told
+from kappa.core.vocabulary.storage_targets import parallel
 from reframe_checks.base.check import SystemCheck
 from reframe_checks.base.job_files import runs_in_slurm
 from reframe_checks.base.once import OncePerPartition

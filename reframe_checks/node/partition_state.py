@@ -10,8 +10,8 @@ import reframe as rfm
 import reframe.core.builtins as rfmb
 from reframe.core.exceptions import SanityError
 
-from kappa.record.evidence import written
-from kappa.vocabulary.slurm_refusals import is_down
+from kappa.core.record.evidence import written
+from kappa.core.vocabulary.slurm_refusals import is_down
 from reframe_checks.base.census import take_census
 from reframe_checks.base.check import SystemCheck
 from reframe_checks.base.provenance import suite_revision

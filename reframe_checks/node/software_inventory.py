@@ -12,14 +12,14 @@ import reframe as rfm
 import reframe.core.builtins as rfmb
 from reframe.core.exceptions import SanityError
 
-from kappa.ground.errors import InputError
-from kappa.record.software import changes, kept_of
-from kappa.sites.places import results_folder
-from kappa.vocabulary.node_facts import fact_of
+from kappa.core.ground.errors import InputError
+from kappa.core.record.software import changes, kept_of
+from kappa.core.sites.places import results_folder
+from kappa.core.vocabulary.node_facts import fact_of
+from kappa.core.vocabulary.programs import programs_of
 from reframe_checks.base.check import KappaCheck
 from reframe_checks.base.scaled import Scaled
 from reframe_checks.node.odd_nodes import oddities
-from reframe_checks.node.programs import programs_of
 from reframe_checks.parsers import node_probe
 
 #: Another MPI is a hundred other files: so many are named.

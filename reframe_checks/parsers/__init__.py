@@ -1,0 +1,4 @@
+"""From a program's output to typed records: pure functions of text, without ReFrame.
+
+They import core. Checks and ``kappa.app`` import them.
+"""

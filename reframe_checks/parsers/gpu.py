@@ -8,7 +8,7 @@ import re
 from collections import Counter
 from dataclasses import dataclass
 
-from kappa.ground.clean_text import clean
+from kappa.core.ground.clean_text import clean
 from reframe_checks.parsers.text import Output, Quantity
 
 REQUIRED = "index,name,driver_version,memory.total"

@@ -5,7 +5,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from kappa.record.evidence import LoadByOthers
+from kappa.core.record.evidence import LoadByOthers
 from reframe_checks.parsers.text import Output
 
 _NUMBER = r"[0-9]{1,18}(?:\.[0-9]{1,3})?"

@@ -3,7 +3,7 @@
 import hashlib
 from dataclasses import dataclass, replace
 
-from kappa.vocabulary.node_facts import Value, fact_of
+from kappa.core.vocabulary.node_facts import Value, fact_of
 from reframe_checks.parsers.strict_json import Record
 from reframe_checks.parsers.text import Output, Quantity
 

@@ -6,7 +6,7 @@ With ``--all`` and ``FORMAT_OF_ALL`` one for each node of each partition.
 import re
 from dataclasses import dataclass
 
-from kappa.vocabulary.node_states import SIGNS, NodeCondition, condition
+from kappa.core.vocabulary.node_states import SIGNS, NodeCondition, condition
 from reframe_checks.parsers.text import Output
 
 FORMAT = "%N|%T|%E"

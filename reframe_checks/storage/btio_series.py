@@ -13,8 +13,8 @@ import reframe.core.builtins as rfmb
 import reframe.utility.typecheck as typ
 from reframe.core.exceptions import ReframeError
 
-from kappa.record.evidence import written
-from kappa.vocabulary.tunables import Tunable
+from kappa.core.record.evidence import written
+from kappa.core.vocabulary.tunables import Tunable
 from reframe_checks.application.layout_series import LayoutSeries
 from reframe_checks.application.layouts import Layout
 from reframe_checks.application.scaling_laws import STRONG, Base

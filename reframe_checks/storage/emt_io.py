@@ -18,8 +18,8 @@ import reframe as rfm
 import reframe.core.builtins as rfmb
 from reframe.core.exceptions import SanityError
 
-from kappa.vocabulary.storage_targets import OF_ONE_NODE, STORAGE_TARGETS, parallel
-from kappa.vocabulary.tunables import Tunable
+from kappa.core.vocabulary.storage_targets import OF_ONE_NODE, STORAGE_TARGETS, parallel
+from kappa.core.vocabulary.tunables import Tunable
 from reframe_checks.application.emt_base import EmtCheck
 from reframe_checks.base.job_files import sourced
 from reframe_checks.base.on_storage import OnStorage

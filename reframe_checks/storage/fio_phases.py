@@ -6,7 +6,7 @@ Direct I/O leaves nothing to a client's cache, so a phase needs seconds, and no 
 import reframe as rfm
 import reframe.core.builtins as rfmb
 
-from kappa.vocabulary.tunables import Tunable
+from kappa.core.vocabulary.tunables import Tunable
 
 # Job start, fio's start and the first allocation of the file.
 START_S = 4

@@ -14,7 +14,7 @@ import reframe.core.builtins as rfmb
 from reframe.core.exceptions import SanityError
 from reframe.utility import sanity as sn
 
-from kappa.vocabulary.tunables import Tunable
+from kappa.core.vocabulary.tunables import Tunable
 from reframe_checks.base.check import KappaCheck
 from reframe_checks.base.on_storage import OnStorage
 from reframe_checks.base.rated import Rated

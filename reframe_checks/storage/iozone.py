@@ -19,8 +19,8 @@ import reframe.utility.typecheck as typ
 from reframe.core.exceptions import ReframeError, SanityError
 from reframe.utility import sanity as sn
 
-from kappa.vocabulary.scales import SCALES
-from kappa.vocabulary.tunables import Tunable
+from kappa.core.vocabulary.scales import SCALES
+from kappa.core.vocabulary.tunables import Tunable
 from reframe_checks.base.check import KappaCheck
 from reframe_checks.base.many_nodes import ManyNodes
 from reframe_checks.base.on_storage import OnStorage

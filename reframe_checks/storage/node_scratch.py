@@ -10,8 +10,8 @@ import reframe as rfm
 import reframe.core.builtins as rfmb
 from reframe.core.exceptions import SanityError
 
-from kappa.vocabulary.storage_targets import stated_folder
-from kappa.vocabulary.tunables import Tunable
+from kappa.core.vocabulary.storage_targets import stated_folder
+from kappa.core.vocabulary.tunables import Tunable
 from reframe_checks.base.check import KappaCheck
 from reframe_checks.base.job_files import sourced
 from reframe_checks.base.scaled import Scaled

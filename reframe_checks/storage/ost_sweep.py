@@ -14,9 +14,9 @@ import reframe.core.builtins as rfmb
 from reframe.core.backends import getlauncher
 from reframe.core.exceptions import SanityError
 
-from kappa.record.evidence import Finding
-from kappa.vocabulary.storage_targets import STORAGE_TARGETS, swept
-from kappa.vocabulary.tunables import Tunable
+from kappa.core.record.evidence import Finding
+from kappa.core.vocabulary.storage_targets import STORAGE_TARGETS, swept
+from kappa.core.vocabulary.tunables import Tunable
 from reframe_checks.base.check import KappaCheck
 from reframe_checks.base.job_files import KILLABLE, in_stage
 from reframe_checks.base.on_storage import OnStorage

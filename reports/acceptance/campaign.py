@@ -24,14 +24,14 @@ from typing import Annotated
 
 import msgspec
 
-from kappa.ground.clean_text import clean
-from kappa.ground.errors import InputError
-from kappa.ground.locks import LockedError, locked
-from kappa.ground.typed import load_json
-from kappa.ground.whole_files import sync_folder, write_atomically
-from kappa.record.load import load_session
-from kappa.record.model import Case, Session
-from kappa.sites.contract import Contract, load_contract
+from kappa.core.ground.clean_text import clean
+from kappa.core.ground.errors import InputError
+from kappa.core.ground.locks import LockedError, locked
+from kappa.core.ground.typed import load_json
+from kappa.core.ground.whole_files import sync_folder, write_atomically
+from kappa.core.record.load import load_session
+from kappa.core.record.model import Case, Session
+from kappa.core.sites.contract import Contract, load_contract
 from reports.acceptance.series import Series
 from reports.acceptance.versions import CONTRACT, earlier_versions, keep_version
 

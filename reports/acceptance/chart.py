@@ -4,7 +4,7 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
-from kappa.ground.figures import figure
+from kappa.core.ground.figures import figure
 from reports.acceptance.judge import ClauseVerdict
 from reports.show.ticks import round_steps
 

@@ -5,8 +5,8 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from kappa.ground.figures import figure
-from kappa.sites.contract import Statistic
+from kappa.core.ground.figures import figure
+from kappa.core.sites.contract import Statistic
 
 CONFIDENCE = 0.95
 

@@ -10,10 +10,10 @@ import tempfile
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 
-from kappa.ground.clean_text import clean, one_line
-from kappa.ground.errors import InputError
-from kappa.ground.typed import fit, parse_json
-from kappa.ground.whole_files import sync_folder, sync_tree, write_atomically
+from kappa.core.ground.clean_text import clean, one_line
+from kappa.core.ground.errors import InputError
+from kappa.core.ground.typed import fit, parse_json
+from kappa.core.ground.whole_files import sync_folder, sync_tree, write_atomically
 from reports.acceptance import signature
 from reports.acceptance.campaign import ATTEMPTS, BY_RUN, REPORT, Campaign
 from reports.acceptance.dossier_page import Raw, RawFile, render, renderer, to_pdf

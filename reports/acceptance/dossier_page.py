@@ -10,11 +10,11 @@ import jinja2
 from markupsafe import Markup
 from msgspec import structs
 
-from kappa.ground import figures, node_lists
-from kappa.ground.errors import InputError
-from kappa.ground.figures import NOTHING, figure
-from kappa.ground.folders import SUITE
-from kappa.record.model import Case
+from kappa.core.ground import figures, node_lists
+from kappa.core.ground.errors import InputError
+from kappa.core.ground.figures import NOTHING, figure
+from kappa.core.ground.folders import SUITE
+from kappa.core.record.model import Case
 from reports.acceptance.campaign import ATTEMPTS
 from reports.acceptance.chart import chart_of
 from reports.acceptance.judge import Acceptance, ClauseVerdict, Outcome, Verdict

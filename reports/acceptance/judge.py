@@ -7,10 +7,10 @@ from enum import Enum
 
 from msgspec import structs
 
-from kappa.ground.clean_text import one_line
-from kappa.ground.figures import counted
-from kappa.record.model import Case, Metric
-from kappa.sites.contract import Clause, Contract
+from kappa.core.ground.clean_text import one_line
+from kappa.core.ground.figures import counted
+from kappa.core.record.model import Case, Metric
+from kappa.core.sites.contract import Clause, Contract
 from reports.acceptance.campaign import Attempt, Campaign, Families
 from reports.acceptance.clause_statistics import Interval, interval_of, value_of
 from reports.acceptance.series import Series, selects

@@ -1,8 +1,8 @@
 """Plan and verdict of an acceptance for a terminal."""
 
-from kappa.ground.clean_text import clean
-from kappa.ground.figures import NOTHING, counted, duration
-from kappa.sites.contract import Contract
+from kappa.core.ground.clean_text import clean
+from kappa.core.ground.figures import NOTHING, counted, duration
+from kappa.core.sites.contract import Contract
 from reports.acceptance.judge import Outcome, Verdict
 from reports.acceptance.plan import Item, Plan
 

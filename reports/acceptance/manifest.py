@@ -11,10 +11,10 @@ from typing import Annotated
 
 import msgspec
 
-from kappa.ground.bounded_file import read_text
-from kappa.ground.clean_text import clean
-from kappa.ground.errors import InputError
-from kappa.ground.typed import fit
+from kappa.core.ground.bounded_file import read_text
+from kappa.core.ground.clean_text import clean
+from kappa.core.ground.errors import InputError
+from kappa.core.ground.typed import fit
 
 MANIFEST = "manifest.json"
 # A page on a thousand clauses with a thousand samples each is smaller.

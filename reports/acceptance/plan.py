@@ -6,11 +6,11 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from kappa.ground.errors import InputError
-from kappa.ground.figures import counted
-from kappa.record.load import load_session
-from kappa.record.model import Case
-from kappa.sites.contract import Clause, Contract
+from kappa.core.ground.errors import InputError
+from kappa.core.ground.figures import counted
+from kappa.core.record.load import load_session
+from kappa.core.record.model import Case
+from kappa.core.sites.contract import Clause, Contract
 from reports.acceptance.campaign import Families
 from reports.acceptance.series import Series, selects
 

@@ -4,8 +4,8 @@ import hashlib
 import re
 from dataclasses import dataclass
 
-from kappa.record.model import Case
-from kappa.sites.contract import Selector
+from kappa.core.record.model import Case
+from kappa.core.sites.contract import Selector
 
 
 @dataclass(frozen=True, order=True)

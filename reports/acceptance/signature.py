@@ -12,10 +12,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum
 
-from kappa.ground.bounded_file import read_text
-from kappa.ground.clean_text import clean, one_line
-from kappa.ground.errors import InputError
-from kappa.ground.whole_files import write_atomically
+from kappa.core.ground.bounded_file import read_text
+from kappa.core.ground.clean_text import clean, one_line
+from kappa.core.ground.errors import InputError
+from kappa.core.ground.whole_files import write_atomically
 from reports.acceptance.manifest import MANIFEST, files_below, is_signature
 
 _SIZE_LIMIT = 1 << 16

@@ -3,9 +3,9 @@
 import hashlib
 import pathlib
 
-from kappa.ground.clean_text import clean
-from kappa.ground.errors import InputError
-from kappa.ground.whole_files import write_atomically
+from kappa.core.ground.clean_text import clean
+from kappa.core.ground.errors import InputError
+from kappa.core.ground.whole_files import write_atomically
 from reports.acceptance.campaign import Attempt
 
 LOCK = "spack.lock"

@@ -8,12 +8,12 @@ import re
 
 from msgspec.structs import replace
 
-from kappa.ground.bounded_file import read_text
-from kappa.ground.clean_text import clean
-from kappa.ground.errors import InputError
-from kappa.ground.whole_files import write_atomically
-from kappa.ground.yaml_lines import SIZE_LIMIT
-from kappa.sites.contract import Contract, load_contract
+from kappa.core.ground.bounded_file import read_text
+from kappa.core.ground.clean_text import clean
+from kappa.core.ground.errors import InputError
+from kappa.core.ground.whole_files import write_atomically
+from kappa.core.ground.yaml_lines import SIZE_LIMIT
+from kappa.core.sites.contract import Contract, load_contract
 
 CONTRACT = "contract.yaml"
 _EARLIER = re.compile(r"contract\.([1-9][0-9]{0,8})\.yaml", re.ASCII)

@@ -2,8 +2,8 @@
 
 from collections.abc import Sequence
 
-from kappa.ground.errors import InputError
-from kappa.ground.nearest import suggestion
+from kappa.core.ground.errors import InputError
+from kappa.core.ground.nearest import suggestion
 from reports.verdict.case_verdict import CaseVerdict
 from reports.verdict.judge import Verdict
 from reports.verdict.state import State

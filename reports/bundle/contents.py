@@ -5,11 +5,11 @@ import pathlib
 import shlex
 from collections.abc import Iterable, Iterator, Sequence
 
-from kappa.ground.anonymous import Anonymous
-from kappa.ground.bounded_file import read_text
-from kappa.ground.clean_text import clean
-from kappa.ground.figures import counted
-from kappa.record.load import cases_of, parse_report, read
+from kappa.core.ground.anonymous import Anonymous
+from kappa.core.ground.bounded_file import read_text
+from kappa.core.ground.clean_text import clean
+from kappa.core.ground.figures import counted
+from kappa.core.record.load import cases_of, parse_report, read
 from reports.show.provenance import suite_revisions
 from reports.verdict.advice import operator_line
 from reports.verdict.case_verdict import CaseVerdict

@@ -4,8 +4,8 @@ import pathlib
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from kappa.ground.errors import InputError
-from kappa.record.load import find_report
+from kappa.core.ground.errors import InputError
+from kappa.core.record.load import find_report
 from reports.compare.change import Change, Noise, change, noise_of
 from reports.compare.figures import Place, RunFigures, Sample, figures_of
 

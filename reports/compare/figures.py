@@ -5,10 +5,10 @@ import pathlib
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from kappa.ground.clean_text import clean, one_line
-from kappa.ground.figures import moment
-from kappa.record.load import find_report
-from kappa.record.report import CaseFacts
+from kappa.core.ground.clean_text import clean, one_line
+from kappa.core.ground.figures import moment
+from kappa.core.record.load import find_report
+from kappa.core.record.report import CaseFacts
 from reports.history.direction import worse_sign
 from reports.history.reader import Report, load_figures
 from reports.verdict.metric_verdict import absolute_bounds

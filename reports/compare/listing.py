@@ -3,8 +3,8 @@
 import csv
 import io
 
-from kappa.ground.figures import NOTHING, counted, figure, percent
-from kappa.ground.node_lists import folded
+from kappa.core.ground.figures import NOTHING, counted, figure, percent
+from kappa.core.ground.node_lists import folded
 from reports.compare.change import Change
 from reports.compare.compare import Comparison, Row, Word
 from reports.compare.figures import Sample

@@ -3,8 +3,8 @@
 import math
 from dataclasses import dataclass
 
-from kappa.ground.figures import NOTHING, counted
-from kappa.ground.node_lists import folded
+from kappa.core.ground.figures import NOTHING, counted
+from kappa.core.ground.node_lists import folded
 from reports.compare.change import Change
 from reports.compare.compare import Comparison, Row
 from reports.compare.listing import cells, headline

@@ -2,7 +2,7 @@
 
 import pathlib
 
-from kappa.ground.figures import percent
+from kappa.core.ground.figures import percent
 from reports.compare.compare import Comparison, compare
 from reports.compare.earlier import Past
 from reports.compare.figures import figures_of

@@ -4,7 +4,7 @@ from rich import box
 from rich.table import Table
 from rich.text import Text
 
-from kappa.ground.figures import NOTHING
+from kappa.core.ground.figures import NOTHING
 from reports.compare.compare import Comparison, Row
 from reports.compare.figures import Place
 from reports.compare.listing import HEADER, cells, headline

@@ -13,10 +13,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from kappa.ground import locks
-from kappa.ground.clean_text import clean
-from kappa.ground.errors import InputError
-from kappa.ground.whole_files import written_beside
+from kappa.core.ground import locks
+from kappa.core.ground.clean_text import clean
+from kappa.core.ground.errors import InputError
+from kappa.core.ground.whole_files import written_beside
 
 FILE = "values.parquet"
 

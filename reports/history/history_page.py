@@ -9,8 +9,8 @@ import numpy as np
 from bokeh.embed import json_item
 from bokeh.models import HoverTool
 
-from kappa.ground.figures import counted, figure
-from kappa.record.actions import Action
+from kappa.core.ground.figures import counted, figure
+from kappa.core.record.actions import Action
 from reports.history.findings import Kind
 from reports.history.gate import Judged, exit_status
 from reports.history.listing import HEADER, row, where

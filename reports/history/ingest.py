@@ -14,10 +14,10 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from kappa.ground.clean_text import clean
-from kappa.ground.errors import InputError
-from kappa.record.load import PATTERNS
-from kappa.record.raw_output import CONFIRMATIONS, OUTPUT, STAGE
+from kappa.core.ground.clean_text import clean
+from kappa.core.ground.errors import InputError
+from kappa.core.record.load import PATTERNS
+from kappa.core.record.raw_output import CONFIRMATIONS, OUTPUT, STAGE
 from reports.history import dataset
 from reports.history.reader import load_figures
 from reports.history.rows import Rows

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from rich.console import Console
 from rich.text import Text
 
-from kappa.ground.figures import figure
-from kappa.ground.node_lists import folded
-from kappa.record.actions import Action
+from kappa.core.ground.figures import figure
+from kappa.core.ground.node_lists import folded
+from kappa.core.record.actions import Action
 from reports.history.gate import Judged
 from reports.history.query import Series
 from reports.quarantine.listing import moment, told

@@ -10,9 +10,9 @@ from typing import Any
 import duckdb
 import numpy as np
 
-from kappa.ground.clean_text import clean
-from kappa.ground.errors import InputError
-from kappa.record.model import SAME_ALLOCATION, SAME_NODES
+from kappa.core.ground.clean_text import clean
+from kappa.core.ground.errors import InputError
+from kappa.core.record.model import SAME_ALLOCATION, SAME_NODES
 from reports.history import dataset
 from reports.history.direction import worse_sign
 from reports.history.robust_statistics import Array

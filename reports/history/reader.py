@@ -5,10 +5,10 @@ from collections.abc import Container
 
 import msgspec
 
-from kappa.ground.clean_text import clean
-from kappa.ground.typed import fit
-from kappa.record.load import decoded, parse_report, read
-from kappa.record.report import CaseFacts, SessionInfo
+from kappa.core.ground.clean_text import clean
+from kappa.core.ground.typed import fit
+from kappa.core.record.load import decoded, parse_report, read
+from kappa.core.record.report import CaseFacts, SessionInfo
 
 
 class Run(msgspec.Struct, frozen=True):

@@ -10,11 +10,11 @@ from typing import Any
 
 import pyarrow as pa
 
-from kappa.ground.clean_text import one_line
-from kappa.ground.errors import InputError
-from kappa.record.evidence import Figure, PerNode
-from kappa.record.model import SAME_ALLOCATION
-from kappa.record.report import CaseFacts
+from kappa.core.ground.clean_text import one_line
+from kappa.core.ground.errors import InputError
+from kappa.core.record.evidence import Figure, PerNode
+from kappa.core.record.model import SAME_ALLOCATION
+from kappa.core.record.report import CaseFacts
 from reports.history.direction import worse_sign
 from reports.history.reader import Report
 from reports.verdict.metric_verdict import absolute_bounds

@@ -17,12 +17,12 @@ from typing import Annotated, Any, ClassVar, Literal
 import msgspec
 import yaml
 
-from kappa.ground.bounded_file import read_text
-from kappa.ground.bounded_yaml import load_yaml
-from kappa.ground.clean_text import clean, one_line
-from kappa.ground.errors import InputError
-from kappa.ground.typed import fit
-from kappa.ground.yaml_lines import SIZE_LIMIT
+from kappa.core.ground.bounded_file import read_text
+from kappa.core.ground.bounded_yaml import load_yaml
+from kappa.core.ground.clean_text import clean, one_line
+from kappa.core.ground.errors import InputError
+from kappa.core.ground.typed import fit
+from kappa.core.ground.yaml_lines import SIZE_LIMIT
 from reports.learn.limits import Limits
 from reports.learn.patch import Proposal
 from reports.learn.samples import Place

@@ -17,10 +17,10 @@ from ruamel.yaml.comments import CommentedMap, CommentedSeq
 from ruamel.yaml.error import YAMLError
 from ruamel.yaml.scalarstring import DoubleQuotedScalarString
 
-from kappa.ground.bounded_file import read_text
-from kappa.ground.clean_text import clean
-from kappa.ground.errors import InputError
-from kappa.ground.yaml_lines import SIZE_LIMIT
+from kappa.core.ground.bounded_file import read_text
+from kappa.core.ground.clean_text import clean
+from kappa.core.ground.errors import InputError
+from kappa.core.ground.yaml_lines import SIZE_LIMIT
 from reports.learn.limits import Limits
 from reports.learn.samples import Place
 from reports.learn.sight import Sight

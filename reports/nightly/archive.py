@@ -6,11 +6,11 @@ import time
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from kappa.ground.clean_text import clean
-from kappa.ground.errors import InputError
-from kappa.ground.whole_files import write_atomically
-from kappa.record.raw_output import CONFIRMATIONS
-from kappa.sites.expected import Site
+from kappa.core.ground.clean_text import clean
+from kappa.core.ground.errors import InputError
+from kappa.core.ground.whole_files import write_atomically
+from kappa.core.record.raw_output import CONFIRMATIONS
+from kappa.core.sites.expected import Site
 from reports.nightly import night as night_file
 from reports.nightly import night_record as record_file
 from reports.nightly.night import Night, load_night, to_json

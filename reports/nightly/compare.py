@@ -2,8 +2,8 @@
 
 from dataclasses import dataclass
 
-from kappa.ground.figures import counted
-from kappa.ground.node_lists import folded
+from kappa.core.ground.figures import counted
+from kappa.core.ground.node_lists import folded
 from reports.history.gate import Judged
 from reports.nightly.night import Night, Problem
 from reports.verdict.state import State

@@ -1,6 +1,6 @@
 """The dashboard: one self-contained HTML page over all nights of a site."""
 
-from kappa.ground import figures, node_lists
+from kappa.core.ground import figures, node_lists
 from reports.history.findings import Kind
 from reports.history.gate import Judged
 from reports.history.judgement import MIN_VALUES

@@ -4,9 +4,9 @@ import re
 from collections.abc import Sequence
 from xml.etree import ElementTree as ET
 
-from kappa.ground.clean_text import clean
-from kappa.ground.figures import figure
-from kappa.ground.node_lists import folded
+from kappa.core.ground.clean_text import clean
+from kappa.core.ground.figures import figure
+from kappa.core.ground.node_lists import folded
 from reports.history.findings import Kind
 from reports.history.gate import Judged as Finding
 from reports.nightly.night import Night

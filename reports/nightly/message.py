@@ -2,8 +2,8 @@
 
 import re
 
-from kappa.ground.clean_text import one_line
-from kappa.ground.figures import counted, figure
+from kappa.core.ground.clean_text import one_line
+from kappa.core.ground.figures import counted, figure
 from reports.history.gate import Judged
 from reports.nightly.archive import Archive
 from reports.nightly.compare import Change, compare, first_step

@@ -8,8 +8,8 @@ from typing import Annotated
 
 import msgspec
 
-from kappa.ground.figures import counted
-from kappa.ground.typed import load_json
+from kappa.core.ground.figures import counted
+from kappa.core.ground.typed import load_json
 from reports.nightly.night_record import DAY
 from reports.verdict.state import State
 

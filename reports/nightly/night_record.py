@@ -6,8 +6,8 @@ from typing import Annotated
 
 import msgspec
 
-from kappa.ground.typed import load_json
-from kappa.record.actions import Action
+from kappa.core.ground.typed import load_json
+from kappa.core.record.actions import Action
 
 FILE = "night.json"
 MAIN = "run-report.json"

@@ -5,11 +5,11 @@ import sys
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from kappa.ground.clean_text import clean
-from kappa.ground.errors import InputError
-from kappa.ground.whole_files import make_folder, write_atomically
-from kappa.sites.expected import find_site, load_site
-from kappa.sites.places import SIMULATED_SITE
+from kappa.core.ground.clean_text import clean
+from kappa.core.ground.errors import InputError
+from kappa.core.ground.whole_files import make_folder, write_atomically
+from kappa.core.sites.expected import find_site, load_site
+from kappa.core.sites.places import SIMULATED_SITE
 from reports.nightly.archive import Archive, open_archive, reports_of
 from reports.nightly.junit import junit
 from reports.nightly.night_record import load_record

@@ -5,14 +5,14 @@ import pathlib
 from collections import Counter, defaultdict
 from collections.abc import Sequence
 
-from kappa.ground.clean_text import one_line
-from kappa.ground.errors import InputError
-from kappa.ground.figures import counted
-from kappa.ground.node_lists import folded
-from kappa.record.load import load_session
-from kappa.record.model import Case, Session
-from kappa.sites.expected import Site
-from kappa.vocabulary.scales import ONE_NODE, PLACEMENTS, SCALES
+from kappa.core.ground.clean_text import one_line
+from kappa.core.ground.errors import InputError
+from kappa.core.ground.figures import counted
+from kappa.core.ground.node_lists import folded
+from kappa.core.record.load import load_session
+from kappa.core.record.model import Case, Session
+from kappa.core.sites.expected import Site
+from kappa.core.vocabulary.scales import ONE_NODE, PLACEMENTS, SCALES
 from reports.nightly.night import Night, Problem
 from reports.nightly.night_record import MAIN, Record, rotation_reports
 from reports.quarantine.listing import told

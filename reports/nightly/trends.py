@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from kappa.ground.figures import allowed, counted, figure
-from kappa.ground.node_lists import folded
+from kappa.core.ground.figures import allowed, counted, figure
+from kappa.core.ground.node_lists import folded
 from reports.history.findings import Kind
 from reports.history.gate import Judged
 from reports.history.judgement import MIN_VALUES

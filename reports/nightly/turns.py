@@ -3,7 +3,7 @@
 import pathlib
 from collections.abc import Mapping
 
-from kappa.sites.expected import find_site, load_site
+from kappa.core.sites.expected import find_site, load_site
 from reports.nightly.archive import NIGHTS, Archive, open_archive
 from reports.nightly.night_record import load_record
 from reports.nightly.rotation import tonight

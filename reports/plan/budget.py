@@ -4,9 +4,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from kappa.ground.errors import InputError
-from kappa.ground.figures import figure
-from kappa.record.model import Session
+from kappa.core.ground.errors import InputError
+from kappa.core.ground.figures import figure
+from kappa.core.record.model import Session
 from reports.plan.plan import Plan
 from reports.verdict.case_verdict import executed
 

@@ -4,8 +4,8 @@ import pathlib
 from collections import Counter
 from collections.abc import Iterable
 
-from kappa.ground.yaml_file import YamlFile, require_sound
-from kappa.record.model import Session
+from kappa.core.ground.yaml_file import YamlFile, require_sound
+from kappa.core.record.model import Session
 from reports.verdict.attempts import latest_attempts
 from reports.verdict.state import State
 

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Any
 
-from kappa.record.model import Session
+from kappa.core.record.model import Session
 from reports.acceptance.series import Series
 from reports.plan.past import Took, took
 from reports.plan.plan import Plan, PlannedCase

@@ -1,6 +1,6 @@
 """A plan, and what became of it, for a terminal."""
 
-from kappa.ground.figures import counted, duration, figure
+from kappa.core.ground.figures import counted, duration, figure
 from reports.plan.budget import Selection
 from reports.plan.held_against import TOLERANCE, HeldAgainst
 from reports.plan.plan import Plan

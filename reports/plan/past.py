@@ -4,9 +4,9 @@ import pathlib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from kappa.ground.errors import InputError
-from kappa.record.load import load_session
-from kappa.record.model import Case, Session
+from kappa.core.ground.errors import InputError
+from kappa.core.record.load import load_session
+from kappa.core.record.model import Case, Session
 from reports.acceptance.series import Series
 
 REPORT = "run-report.json"

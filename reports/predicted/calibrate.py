@@ -4,7 +4,7 @@ import statistics
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from kappa.fabrics.schema import (
+from kappa.core.fabrics.schema import (
     Calibration,
     Count,
     Counts,
@@ -18,8 +18,8 @@ from kappa.fabrics.schema import (
     Software,
     SoftwareBySize,
 )
-from kappa.ground.errors import InputError
-from kappa.record.model import Case
+from kappa.core.ground.errors import InputError
+from kappa.core.record.model import Case
 from reports.predicted.fit import Fitted, fit
 from reports.predicted.pairs import Pair
 

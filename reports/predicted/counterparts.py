@@ -3,12 +3,12 @@
 import pathlib
 from collections.abc import Iterator
 
-from kappa.fabrics.description import find_fabric
-from kappa.ground.errors import InputError
-from kappa.record.load import load_session
-from kappa.record.model import Case
-from kappa.sites.places import SIMULATED_SITE, fabrics_beside
-from kappa.sites.site_file import SiteDescription
+from kappa.core.fabrics.description import find_fabric
+from kappa.core.ground.errors import InputError
+from kappa.core.record.load import load_session
+from kappa.core.record.model import Case
+from kappa.core.sites.places import SIMULATED_SITE, fabrics_beside
+from kappa.core.sites.site_file import SiteDescription
 from reports.predicted.pairs import Pair, pairs
 from reports.verdict.judge import Verdict
 

@@ -2,8 +2,8 @@
 
 import msgspec
 
-from kappa.fabrics.schema import Count, Counts, Fabric, FatTree, Number, SoftwareBySize
-from kappa.ground.errors import InputError
+from kappa.core.fabrics.schema import Count, Counts, Fabric, FatTree, Number, SoftwareBySize
+from kappa.core.ground.errors import InputError
 
 
 def with_software(fabric: Fabric, share: float) -> Fabric:

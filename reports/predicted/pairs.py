@@ -4,8 +4,8 @@ import math
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
-from kappa.record.evidence import Curve
-from kappa.record.model import Case
+from kappa.core.record.evidence import Curve
+from kappa.core.record.model import Case
 from reports.history.direction import worse_sign
 
 

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from bokeh.embed import json_item
 from bokeh.models import ColumnDataSource, HoverTool
 
-from kappa.ground.figures import figure
+from kappa.core.ground.figures import figure
 from reports.predicted.pairs import Pair
 from reports.show.plot import SOFT, Look, Plot, new_figure, with_unit
 

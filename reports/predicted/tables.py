@@ -4,8 +4,8 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from kappa.ground.figures import NOTHING, figure
-from kappa.record.model import Case
+from kappa.core.ground.figures import NOTHING, figure
+from kappa.core.record.model import Case
 
 #: What NSIM-ACE's own simulator took at 512 processes (4.1.1, 4.2.3), s.
 WALL_S = {("RandomRing", "put"): 40.0, ("PutBarrier", "ring"): 148.0, ("PutBarrier", "recursive-doubling"): 0.33}

@@ -2,10 +2,10 @@
 
 from collections.abc import Mapping, Sequence
 
-from kappa.ground.clean_text import clean, one_line
-from kappa.ground.figures import counted
-from kappa.record.actions import Action, Evidence, Outcome
-from kappa.vocabulary.quarantine import Quarantine
+from kappa.core.ground.clean_text import clean, one_line
+from kappa.core.ground.figures import counted
+from kappa.core.record.actions import Action, Evidence, Outcome
+from kappa.core.vocabulary.quarantine import Quarantine
 from reports.quarantine.standing import NodeNow, held_nodes
 
 DAY_S = 86_400.0

@@ -3,8 +3,8 @@
 import datetime
 import shlex
 
-from kappa.ground.clean_text import one_line
-from kappa.record.actions import Action
+from kappa.core.ground.clean_text import one_line
+from kappa.core.record.actions import Action
 
 LINE_LIMIT = 400
 _WORDS = {

@@ -2,8 +2,8 @@
 
 from collections.abc import Collection, Iterable
 
-from kappa.ground.clean_text import one_line
-from kappa.record.actions import Evidence
+from kappa.core.ground.clean_text import one_line
+from kappa.core.record.actions import Evidence
 from reports.verdict.advice import operator_line
 from reports.verdict.case_verdict import CaseVerdict, executed
 from reports.verdict.confirm import Diagnosis, diagnose
@@ -15,7 +15,7 @@ _NO_RESULT = ("hang", "crash")
 
 
 def named_nodes(cases: Iterable[CaseVerdict], kinds: Collection[str]) -> dict[str, tuple[Evidence, ...]]:
-    """What speaks against each node, of these ``kinds`` of evidence (``kappa.vocabulary.quarantine``)."""
+    """What speaks against each node, of these ``kinds`` of evidence (``kappa.core.vocabulary.quarantine``)."""
     found: dict[str, list[Evidence]] = {}
     for verdict in cases:
         kind, nodes = _named(verdict)

@@ -3,12 +3,12 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from kappa.ground.clean_text import one_line
-from kappa.ground.node_lists import folded
-from kappa.record.actions import Evidence
-from kappa.record.model import Session
-from kappa.vocabulary.checks import catalogue
-from kappa.vocabulary.features import SIMULATED
+from kappa.core.ground.clean_text import one_line
+from kappa.core.ground.node_lists import folded
+from kappa.core.record.actions import Evidence
+from kappa.core.record.model import Session
+from kappa.core.vocabulary.checks import catalogue
+from kappa.core.vocabulary.features import SIMULATED
 from reports.verdict.advice import operator_line
 from reports.verdict.attempts import latest_attempts
 from reports.verdict.case_verdict import CaseVerdict

@@ -3,8 +3,8 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from kappa.record.actions import Action
-from kappa.vocabulary.node_states import condition
+from kappa.core.record.actions import Action
+from kappa.core.vocabulary.node_states import condition
 
 # What Slurm itself gives as a reason, and takes back when the node answers again.
 _OF_SLURM = ("Not responding", "Node unexpectedly rebooted")

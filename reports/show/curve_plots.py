@@ -7,8 +7,8 @@ from typing import Any
 from bokeh.embed import json_item
 from bokeh.models import ColumnDataSource, FixedTicker, HoverTool
 
-from kappa.ground.figures import figure
-from kappa.record.evidence import Curve
+from kappa.core.ground.figures import figure
+from kappa.core.record.evidence import Curve
 from reports.show.plot import ALARM, Look, Plot, labels, new_figure, with_unit
 from reports.show.scaling_axes import IDEAL, count_axis, draw_ideal
 from reports.show.units import in_binary_unit

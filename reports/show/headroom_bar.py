@@ -3,7 +3,7 @@
 import math
 from dataclasses import dataclass
 
-from kappa.ground.figures import NOTHING, figure, figure_apart
+from kappa.core.ground.figures import NOTHING, figure, figure_apart
 from reports.verdict.headroom import headroom
 from reports.verdict.loose import LOOSE
 from reports.verdict.metric_verdict import MetricVerdict

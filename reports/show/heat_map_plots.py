@@ -7,8 +7,8 @@ from bokeh.embed import json_item
 from bokeh.models import ColumnDataSource, HoverTool, LinearColorMapper, LogColorMapper
 from bokeh.palettes import Oranges256
 
-from kappa.ground.figures import figure
-from kappa.record.evidence import HeatMap
+from kappa.core.ground.figures import figure
+from kappa.core.record.evidence import HeatMap
 from reports.show.plot import FONT, INK, Plot, colour_bar, new_figure, with_unit
 from reports.verdict.case_verdict import CaseVerdict
 

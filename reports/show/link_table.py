@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from kappa.ground.figures import figure
+from kappa.core.ground.figures import figure
 from reports.verdict.case_verdict import CaseVerdict
 
 #: Of each case.

@@ -5,8 +5,8 @@ from collections.abc import Sequence
 from rich.table import Table
 from rich.text import Text
 
-from kappa.ground.figures import NOTHING, allowed, figure, percent
-from kappa.ground.node_lists import folded
+from kappa.core.ground.figures import NOTHING, allowed, figure, percent
+from kappa.core.ground.node_lists import folded
 from reports.show.console import STYLES, table
 from reports.verdict.advice import measured
 from reports.verdict.case_verdict import CaseVerdict

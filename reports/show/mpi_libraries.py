@@ -8,10 +8,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import combinations
 
-from kappa.ground.figures import NOTHING, figure
-from kappa.record.evidence import Scaling
-from kappa.record.model import Case
-from kappa.sites.contract import Statistic
+from kappa.core.ground.figures import NOTHING, figure
+from kappa.core.record.evidence import Scaling
+from kappa.core.record.model import Case
+from kappa.core.sites.contract import Statistic
 from reports.acceptance.clause_statistics import Interval, interval_of
 from reports.show.provenance import Listing
 from reports.show.scaling_plots import points_of

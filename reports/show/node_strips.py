@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from kappa.ground.figures import counted, figure
+from kappa.core.ground.figures import counted, figure
 from reports.show.node_figures import Equals, NodeFigure, NodeFigures, node_figures
 from reports.show.plot import with_unit
 from reports.show.ticks import round_steps

@@ -6,10 +6,10 @@ import urllib.parse
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from kappa.ground.bounded_file import read_end
-from kappa.ground.clean_text import clean
-from kappa.ground.redaction import without_secrets
-from kappa.record.model import OTHER_NODES, REMAINING_NODES, SAME_ALLOCATION, SAME_NODES, Case
+from kappa.core.ground.bounded_file import read_end
+from kappa.core.ground.clean_text import clean
+from kappa.core.ground.redaction import without_secrets
+from kappa.core.record.model import OTHER_NODES, REMAINING_NODES, SAME_ALLOCATION, SAME_NODES, Case
 from reports.verdict.case_verdict import CaseVerdict
 
 LINES, LINE_CHARS = 30, 400

@@ -12,10 +12,10 @@ from bokeh.models import ColumnDataSource, FixedTicker, HoverTool, LinearColorMa
 from bokeh.palettes import Oranges256
 from numpy.typing import NDArray
 
-from kappa.ground.errors import InputError
-from kappa.ground.figures import counted, figure
-from kappa.record.evidence import Matrix
-from kappa.record.matrices import Floats, values_of
+from kappa.core.ground.errors import InputError
+from kappa.core.ground.figures import counted, figure
+from kappa.core.record.evidence import Matrix
+from kappa.core.record.matrices import Floats, values_of
 from reports.show.plot import FONT, INK, SOFT, Plot, colour_bar, new_figure, with_unit
 from reports.verdict.case_verdict import CaseVerdict
 

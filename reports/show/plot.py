@@ -12,8 +12,8 @@ from typing import Any
 from bokeh.models.annotations import ColorBar
 from bokeh.plotting import figure
 
-from kappa.ground.node_lists import folded
-from kappa.record.model import Case
+from kappa.core.ground.node_lists import folded
+from kappa.core.record.model import Case
 
 # Okabe & Ito 2008, "Color Universal Design": told apart with any colour vision; without yellow, too light on white.
 PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#000000")

@@ -5,9 +5,9 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from kappa.ground.clean_text import one_line
-from kappa.ground.figures import NOTHING, duration, figure
-from kappa.ground.node_lists import folded
+from kappa.core.ground.clean_text import one_line
+from kappa.core.ground.figures import NOTHING, duration, figure
+from kappa.core.ground.node_lists import folded
 from reports.show.result_rows import ALIKE
 from reports.verdict.case_verdict import CaseVerdict
 from reports.verdict.state import State

@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from kappa.ground.node_lists import folded
+from kappa.core.ground.node_lists import folded
 from reports.compare.earlier import NO_PAST, Past
 from reports.show.headroom_bar import Bar
 from reports.show.result_rows import Row, rows

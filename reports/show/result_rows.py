@@ -8,9 +8,9 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from kappa.ground.figures import NOTHING, allowed, counted, figure
-from kappa.ground.node_lists import folded
-from kappa.record.evidence import ReferenceSource
+from kappa.core.ground.figures import NOTHING, allowed, counted, figure
+from kappa.core.ground.node_lists import folded
+from kappa.core.record.evidence import ReferenceSource
 from reports.compare.change import Change
 from reports.compare.earlier import Past
 from reports.compare.figures import Place, Sample

@@ -2,7 +2,7 @@
 
 import pathlib
 
-from kappa.ground import figures, node_lists
+from kappa.core.ground import figures, node_lists
 from reports.compare.earlier import NO_PAST, Past
 from reports.predicted.counterparts import predicted_pairs
 from reports.predicted.plot import predicted_plots

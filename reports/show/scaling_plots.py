@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from bokeh.embed import json_item
 from bokeh.models import ColumnDataSource, HoverTool
 
-from kappa.ground.figures import figure
-from kappa.record.evidence import Scaling
-from kappa.record.model import Case
+from kappa.core.ground.figures import figure
+from kappa.core.record.evidence import Scaling
+from kappa.core.record.model import Case
 from reports.show.plot import INK, SOFT, Look, Plot, new_figure, with_unit
 from reports.show.scaling_axes import IDEAL, count_axis, draw_ideal
 from reports.verdict.case_verdict import CaseVerdict

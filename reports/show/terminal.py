@@ -11,7 +11,7 @@ from rich.console import Console
 from rich.panel import Panel
 from rich.text import Text
 
-from kappa.ground.figures import counted, duration, figure, moment
+from kappa.core.ground.figures import counted, duration, figure, moment
 from reports.compare.compare import Comparison
 from reports.compare.since import lines_of
 from reports.predicted.counterparts import predicted_pairs

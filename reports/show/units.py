@@ -1,6 +1,6 @@
 """Amounts of bytes in the binary unit that suits their size."""
 
-from kappa.ground.figures import figure
+from kappa.core.ground.figures import figure
 
 _BINARY = ("B", "KiB", "MiB", "GiB", "TiB")
 

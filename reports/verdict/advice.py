@@ -3,10 +3,10 @@
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from kappa.ground.clean_text import one_line
-from kappa.ground.figures import allowed, counted, figure, figure_apart, percent
-from kappa.ground.node_lists import folded
-from kappa.record.model import Case
+from kappa.core.ground.clean_text import one_line
+from kappa.core.ground.figures import allowed, counted, figure, figure_apart, percent
+from kappa.core.ground.node_lists import folded
+from kappa.core.record.model import Case
 from reports.verdict.case_verdict import CaseVerdict
 from reports.verdict.confirm import explain
 from reports.verdict.metric_verdict import MetricVerdict

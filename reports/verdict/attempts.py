@@ -6,8 +6,8 @@ from dataclasses import replace
 
 from msgspec import structs
 
-from kappa.record.evidence import RANK_CRASHED
-from kappa.record.model import REMAINING_NODES, SAME_NODES, Session
+from kappa.core.record.evidence import RANK_CRASHED
+from kappa.core.record.model import REMAINING_NODES, SAME_NODES, Session
 from reports.verdict.case_verdict import CaseVerdict, executed, judge_case
 from reports.verdict.confirm import confirms, doubtful
 from reports.verdict.localise import localise

@@ -3,9 +3,9 @@
 import re
 from dataclasses import dataclass, replace
 
-from kappa.ground.clean_text import one_line
-from kappa.record.model import Case
-from kappa.vocabulary.slurm_refusals import remedy_of
+from kappa.core.ground.clean_text import one_line
+from kappa.core.record.model import Case
+from kappa.core.vocabulary.slurm_refusals import remedy_of
 from reports.verdict import metric_verdict
 from reports.verdict.gaps import BUSY, Gap
 from reports.verdict.metric_verdict import MetricVerdict, judge_metric

@@ -12,8 +12,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import Enum
 
-from kappa.ground.node_lists import folded
-from kappa.record.model import REMAINING_NODES, SAME_ALLOCATION, SAME_NODES, Case
+from kappa.core.ground.node_lists import folded
+from kappa.core.record.model import REMAINING_NODES, SAME_ALLOCATION, SAME_NODES, Case
 from reports.verdict.case_verdict import CaseVerdict, executed
 from reports.verdict.state import State
 

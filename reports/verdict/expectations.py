@@ -6,11 +6,11 @@ from dataclasses import dataclass
 
 from msgspec import structs
 
-from kappa.record.evidence import Census
-from kappa.record.model import Session
-from kappa.sites.expected import Site
-from kappa.vocabulary.features import SIMULATED
-from kappa.vocabulary.scales import derived_features
+from kappa.core.record.evidence import Census
+from kappa.core.record.model import Session
+from kappa.core.sites.expected import Site
+from kappa.core.vocabulary.features import SIMULATED
+from kappa.core.vocabulary.scales import derived_features
 from reports.verdict.case_verdict import CaseVerdict, executed
 from reports.verdict.gaps import Gap
 

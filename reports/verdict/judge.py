@@ -3,10 +3,10 @@
 import pathlib
 from dataclasses import dataclass
 
-from kappa.ground.errors import InputError
-from kappa.record.load import load_session
-from kappa.record.model import Session
-from kappa.sites.expected import Site, SiteUnknownError, find_site, load_site
+from kappa.core.ground.errors import InputError
+from kappa.core.record.load import load_session
+from kappa.core.record.model import Session
+from kappa.core.sites.expected import Site, SiteUnknownError, find_site, load_site
 from reports.verdict.attempts import latest_attempts, speaking
 from reports.verdict.case_verdict import CaseVerdict
 from reports.verdict.expectations import (

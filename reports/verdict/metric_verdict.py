@@ -3,9 +3,9 @@
 import math
 from dataclasses import dataclass, replace
 
-from kappa.ground.figures import counted
-from kappa.record.evidence import ReferenceSource
-from kappa.record.model import Case, Metric
+from kappa.core.ground.figures import counted
+from kappa.core.record.evidence import ReferenceSource
+from kappa.core.record.model import Case, Metric
 from reports.verdict.state import State
 
 NO_VALUE = "no value was measured"

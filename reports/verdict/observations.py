@@ -5,8 +5,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from kappa.ground.figures import counted, figure
-from kappa.record.model import Case
+from kappa.core.ground.figures import counted, figure
+from kappa.core.record.model import Case
 from reports.verdict.advice import measured_against_bound
 from reports.verdict.case_verdict import CaseVerdict
 from reports.verdict.headroom import headroom

@@ -5,9 +5,9 @@ import shlex
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
-from kappa.ground.clean_text import one_line
-from kappa.ground.figures import NOTHING, figure
-from kappa.record.evidence import Finding
+from kappa.core.ground.clean_text import one_line
+from kappa.core.ground.figures import NOTHING, figure
+from kappa.core.record.evidence import Finding
 from reports.verdict.case_verdict import CaseVerdict
 from reports.verdict.state import State
 

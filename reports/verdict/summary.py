@@ -2,9 +2,9 @@
 
 from collections.abc import Sequence
 
-from kappa.ground.clean_text import one_line
-from kappa.ground.figures import counted
-from kappa.ground.node_lists import folded
+from kappa.core.ground.clean_text import one_line
+from kappa.core.ground.figures import counted
+from kappa.core.ground.node_lists import folded
 from reports.verdict.advice import REASON_LIMIT, measured_against_bound
 from reports.verdict.case_verdict import CaseVerdict, executed
 from reports.verdict.expectations import find_census

@@ -10,7 +10,7 @@ from bokeh.models import BasicTickFormatter, BoxZoomTool, ColumnDataSource, Hove
 from bokeh.models.annotations import Legend, LegendItem
 from bokeh.resources import INLINE
 
-from kappa.ground.whole_files import write_atomically
+from kappa.core.ground.whole_files import write_atomically
 from reports.show.plot import PALETTE, new_figure, with_unit
 from reports.waveforms.panels import Panel
 from reports.waveforms.thinned import thinned

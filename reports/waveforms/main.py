@@ -4,7 +4,7 @@ import argparse
 import sys
 from pathlib import Path
 
-from kappa.ground.errors import InputError
+from kappa.core.ground.errors import InputError
 from reports.waveforms.panels import between, panels, prefixed
 from reports.waveforms.recording import read_run
 

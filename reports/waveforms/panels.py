@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from kappa.ground.errors import InputError
+from kappa.core.ground.errors import InputError
 from reports.waveforms.recording import Channel, Recording, Values
 
 # What the units of the EMT application's channels measure; others are named by themselves.

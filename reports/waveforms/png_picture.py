@@ -8,7 +8,7 @@ from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
-from kappa.ground.whole_files import written_beside
+from kappa.core.ground.whole_files import written_beside
 from reports.show.plot import INK, PALE, PALETTE, SOFT
 from reports.waveforms.panels import Panel
 from reports.waveforms.thinned import thinned

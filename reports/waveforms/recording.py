@@ -11,7 +11,7 @@ import comtrade
 import numpy as np
 from numpy.typing import NDArray
 
-from kappa.ground.errors import InputError
+from kappa.core.ground.errors import InputError
 
 Values = NDArray[np.float64]
 # Of rank 3 of a run with a file for each: NAME.rank0003.cff.

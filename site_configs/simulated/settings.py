@@ -2,6 +2,6 @@
 
 import pathlib
 
-from kappa.sites.reframe_settings import site_configuration_of
+from reframe_checks.base.site_settings import site_configuration_of
 
 site_configuration = site_configuration_of(pathlib.Path(__file__).resolve().parent)

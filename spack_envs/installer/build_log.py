@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import IO
 
-from kappa.ground.clean_text import clean, one_line
+from kappa.core.ground.clean_text import clean, one_line
 
 # A version may hold hyphens, and then begins with a digit.
 _SPEC = r"(?P<package>[\w-]+?)-(?P<version>\d[^\s/]*|[^-\s/]+)-[a-z0-9]{32}"

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from kappa.ground.bounded_file import read_text
+from kappa.core.ground.bounded_file import read_text
 from spack_envs.installer.compilers import LANGUAGES
 
 _SPEC_FILE = ".spack/spec.json"

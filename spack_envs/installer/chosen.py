@@ -5,8 +5,8 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from kappa.ground.errors import InputError
-from spack_envs.installer import table
+from kappa.core.ground.errors import InputError
+from kappa.core.vocabulary import spack_tables
 from spack_envs.installer.roots import roots
 
 #: Environment variable with the chosen specs, separated by semicolons, which no spec has.
@@ -89,7 +89,7 @@ def contradicted(roots: Iterable[str], providers: dict[str, list[str]]) -> list[
 
 def _chosen() -> list[Spec]:
     specs = [Spec.of(text) for text in os.environ.get(VARIABLE, "").split(";") if text.strip()]
-    known = [root for name in table.names() for root in _roots(name)] if specs else []
+    known = [root for name in spack_tables.names() for root in _roots(name)] if specs else []
     for spec in specs:
         if not any(map(spec.serves, known)):
             names = ", ".join(sorted({root.name for root in known}))
@@ -98,4 +98,4 @@ def _chosen() -> list[Spec]:
 
 
 def _roots(environment: str) -> Iterator[Spec]:
-    return map(Spec.of, roots(table.specs_file(environment).read_text(encoding="utf-8")))
+    return map(Spec.of, roots(spack_tables.specs_file(environment).read_text(encoding="utf-8")))

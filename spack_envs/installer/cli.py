@@ -6,15 +6,16 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
-from kappa.ground.clean_text import clean
-from kappa.ground.errors import InputError
-from kappa.ground.folders import known_sites
-from spack_envs.installer import mirror, table
+from kappa.core.ground.clean_text import clean
+from kappa.core.ground.errors import InputError
+from kappa.core.ground.folders import known_sites
+from kappa.core.vocabulary import spack_tables
+from kappa.core.vocabulary.spack_tables import TableError
+from spack_envs.installer import mirror
 from spack_envs.installer.chosen import choose
 from spack_envs.installer.installation import ensure, exclusive, keep_artefacts, prepare
 from spack_envs.installer.spack import InstallError
 from spack_envs.installer.state import Environment, Site, state_root
-from spack_envs.installer.table import TableError
 
 _EPILOG = """\
 environment variables:
@@ -94,7 +95,7 @@ def _act(options: argparse.Namespace) -> int:
     if not (site.facts.parent / "settings.py").is_file() and not site.facts.is_dir():
         known = sorted(known_sites())
         raise InstallError(f"no site {site.name!r}: there are {', '.join(known)}")
-    chosen = [site.environment(table.read(name)) for name in options.environments or table.names()]
+    chosen = [site.environment(spack_tables.read(name)) for name in options.environments or spack_tables.names()]
     if options.run:
         if len(chosen) != 1:
             raise InstallError("--run needs exactly one ENV")
@@ -159,10 +160,10 @@ def _run_spack(environment: Environment, arguments: list[str]) -> int:
 
 
 def _list() -> int:
-    for name in table.names():
-        print(f"{name}: {', '.join(table.read(name).features)}")
+    for name in spack_tables.names():
+        print(f"{name}: {', '.join(spack_tables.read(name).features)}")
         for folder in sorted(path.parent.parent for path in state_root().glob(f"*/{name}/installed.json")):
-            environment = Site(folder.name).environment(table.read(name))
+            environment = Site(folder.name).environment(spack_tables.read(name))
             state = "installed" if environment.installed() else "incomplete"
             print(f"  {folder.name}: {state} in {environment.folder}")
     return 0

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from kappa.ground.clean_text import clean, one_line
+from kappa.core.ground.clean_text import clean, one_line
 
 LANGUAGES = {"c": "cc", "cxx": "cxx", "fortran": "fc"}
 _NAME = re.compile(r"([\w-]+)@=?([^\s+~%]+)")

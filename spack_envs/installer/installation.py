@@ -8,15 +8,15 @@ from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
 
-from kappa.ground.errors import InputError
-from kappa.ground.locks import locked
+from kappa.core.ground.errors import InputError
+from kappa.core.ground.locks import locked
+from kappa.core.vocabulary.spack_tables import ENVIRONMENTS, REPOSITORY, specs_file
 from spack_envs.installer.origins import Origins
 from spack_envs.installer.roots import with_roots
 from spack_envs.installer.solving import solve
 from spack_envs.installer.spack import InstallError, Spack, find, release
 from spack_envs.installer.state import ARTEFACTS, Environment, Site, write_shared
 from spack_envs.installer.steps import step
-from spack_envs.installer.table import ENVIRONMENTS, REPOSITORY, specs_file
 
 
 def _say_waiting(site: str) -> None:

@@ -3,7 +3,7 @@
 import shlex
 from typing import Any
 
-from spack_envs.installer import table
+from kappa.core.vocabulary import spack_tables
 from spack_envs.installer.state import Environment, Site
 
 
@@ -24,7 +24,7 @@ def environment_names(site: str) -> dict[str, str]:
 
 
 def _all(site: str) -> list[tuple[dict[str, Any], Environment]]:
-    environments = [Site(site).environment(table.read(name)) for name in table.names()]
+    environments = [Site(site).environment(spack_tables.read(name)) for name in spack_tables.names()]
     return [(_described(environment), environment) for environment in environments]
 
 
@@ -50,5 +50,7 @@ def _described(environment: Environment) -> dict[str, Any]:
 def install_commands(site: str) -> dict[str, str]:
     """For each feature that some Spack environment promises, the command that installs it for the site."""
     return {
-        feature: Site(site).install_command(name) for name in table.names() for feature in table.read(name).features
+        feature: Site(site).install_command(name)
+        for name in spack_tables.names()
+        for feature in spack_tables.read(name).features
     }

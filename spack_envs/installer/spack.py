@@ -9,10 +9,10 @@ import tomllib
 from pathlib import Path
 from typing import Any
 
-from kappa.ground.clean_text import clean, one_line
+from kappa.core.ground.clean_text import clean, one_line
+from kappa.core.vocabulary.spack_tables import ENVIRONMENTS
 from spack_envs.installer.build_log import SHOWN, pieces
 from spack_envs.installer.state import Environment, Site, state_root, write_shared
-from spack_envs.installer.table import ENVIRONMENTS
 
 #: Namespace of the suite's recipes.
 OWN_RECIPES = "kappa"

@@ -12,13 +12,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from kappa.ground.bounded_file import read_text
-from kappa.ground.folders import home, own_sites, sites_called
-from kappa.ground.whole_files import make_folder, write_atomically
+from kappa.core.ground.bounded_file import read_text
+from kappa.core.ground.folders import home, own_sites, sites_called
+from kappa.core.ground.whole_files import make_folder, write_atomically
+from kappa.core.vocabulary.spack_tables import ENVIRONMENTS, REPOSITORY, Table
 from spack_envs.installer.chosen import VARIABLE, changed_roots
 from spack_envs.installer.digest import digest_of
 from spack_envs.installer.origins import Origins
-from spack_envs.installer.table import ENVIRONMENTS, REPOSITORY, Table
 
 #: Kept for the campaign: the solver's answer, and what is installed.
 ARTEFACTS = ("spack.yaml", "spack.lock", "specs.json", "installed.json")

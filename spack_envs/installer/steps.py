@@ -4,7 +4,7 @@ import subprocess
 import time
 from pathlib import Path
 
-from kappa.ground.clean_text import one_line
+from kappa.core.ground.clean_text import one_line
 from spack_envs.installer import build_log
 from spack_envs.installer.spack import InstallError, Spack
 

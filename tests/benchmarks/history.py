@@ -99,7 +99,7 @@ def timed(what: str, folder: str, *arguments: str) -> float:
     """Run a command of the reports in ``folder``; print its time and the largest process of it."""
     started, before = time.perf_counter(), _cpu()
     done = subprocess.run(
-        [sys.executable, "-m", "kappa.command.main", *arguments], cwd=folder, stdout=subprocess.DEVNULL, check=False
+        [sys.executable, "-m", "kappa.app.command.main", *arguments], cwd=folder, stdout=subprocess.DEVNULL, check=False
     )
     elapsed = time.perf_counter() - started
     peak = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024

@@ -20,8 +20,8 @@ import numpy as np
 import pypdf
 from msgspec.structs import replace
 
-from kappa.record.evidence import Figure, Finding, Matrix, PerNode, ReferenceSource
-from kappa.record.report import RecordedCase, Report, Run
+from kappa.core.record.evidence import Figure, Finding, Matrix, PerNode, ReferenceSource
+from kappa.core.record.report import RecordedCase, Report, Run
 from tests.benchmarks.history import timed
 from tests.integration.browser import without_policy
 

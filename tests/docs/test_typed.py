@@ -8,7 +8,7 @@ import subprocess
 
 import pytest
 
-from kappa.ground.folders import SUITE as REPOSITORY
+from kappa.core.ground.folders import SUITE as REPOSITORY
 from tests.docs.typed import commands
 
 pytestmark = pytest.mark.skipif(not os.environ.get("KAPPA_TEST_DOCS"), reason="`make test-docs` runs it")

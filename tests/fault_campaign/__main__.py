@@ -8,7 +8,7 @@ import signal
 import sys
 import time
 
-from kappa.ground.whole_files import write_atomically
+from kappa.core.ground.whole_files import write_atomically
 from tests.fault_campaign.beside import LOADS, beside, names
 from tests.fault_campaign.cluster import NODES, REPOSITORY, CampaignError, Cluster
 from tests.fault_campaign.kinds import KINDS

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
-from kappa.ground.processes import end
+from kappa.core.ground.processes import end
 from tests.fault_campaign.cluster import REPOSITORY, Cluster
 from tests.fault_campaign.kinds import KINDS
 from tests.fault_campaign.outcome import Outcome, read_verdict
@@ -115,7 +115,7 @@ def judge(cluster: Cluster, report: pathlib.Path, site: pathlib.Path = EXPECTATI
     """The verdict by the campaign's own expectations: families that a round does not run are not missed."""
     said = report.with_name(VERDICT)
     options = ["--site", str(site), "--json", str(said)]
-    command = [sys.executable, "-m", "kappa.command.main", "verdict", str(report), *options]
+    command = [sys.executable, "-m", "kappa.app.command.main", "verdict", str(report), *options]
     subprocess.run(command, cwd=REPOSITORY, env=cluster.environment(), capture_output=True, timeout=300, check=False)
     verdict: dict[str, Any] | None = json.loads(said.read_text(encoding="utf-8")) if said.exists() else None
     return verdict

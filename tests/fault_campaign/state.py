@@ -7,9 +7,9 @@ import pathlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from kappa.ground.errors import InputError
-from kappa.ground.locks import locked
-from kappa.ground.whole_files import write_atomically
+from kappa.core.ground.errors import InputError
+from kappa.core.ground.locks import locked
+from kappa.core.ground.whole_files import write_atomically
 from tests.fault_campaign.cluster import CampaignError
 from tests.fault_campaign.outcome import Outcome, blamed_by_check
 

@@ -6,7 +6,7 @@ from functools import partial
 
 import pyarrow.parquet as pq
 
-from kappa.command.main import main
+from kappa.app.command.main import main
 from reports.history import dataset, ingest
 from tests.killing import in_child, seconds
 from tests.tiers import few_or_many

@@ -12,7 +12,7 @@ from xml.etree import ElementTree as ET
 import psutil
 import pytest
 
-from kappa.sites.expected import find_site, load_site
+from kappa.core.sites.expected import find_site, load_site
 from reports.history import dataset
 from reports.nightly.archive import open_archive
 from reports.nightly.night import load_night
@@ -41,7 +41,7 @@ def site(tree):
         (tree / f"{name}.json").write_text(json.dumps(document))
     reframe(tree, "true")
     # What is said and drawn of the mode's run takes seconds, and is not the night's.
-    make_kappa(tree, "from kappa.conduct.validation import Validation\nValidation.judge = lambda self: 0")
+    make_kappa(tree, "from kappa.app.conduct.validation import Validation\nValidation.judge = lambda self: 0")
     return tree
 
 

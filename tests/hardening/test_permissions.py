@@ -8,7 +8,7 @@ import sys
 
 import pytest
 
-from kappa.command.main import main
+from kappa.app.command.main import main
 from tests.hardening.test_database import CHECK
 from tests.hardening.test_validate import SAMPLE, make_kappa
 from tests.sites.dry_run import settings

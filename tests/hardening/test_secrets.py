@@ -5,8 +5,8 @@ import subprocess
 
 import pytest
 
-from kappa.command.main import main
-from kappa.ground.redaction import redacted, without_secrets
+from kappa.app.command.main import main
+from kappa.core.ground.redaction import redacted, without_secrets
 from reframe_checks.base.job_files import FOLDER
 from tests.unit.reports.samples import complete, latency
 

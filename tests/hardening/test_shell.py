@@ -2,7 +2,7 @@
 
 import pytest
 
-from kappa.record.model import SAME_NODES
+from kappa.core.record.model import SAME_NODES
 from reports.verdict.confirm import repetitions
 from tests.unit.reports.samples import complete, judged, latency
 

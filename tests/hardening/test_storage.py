@@ -42,7 +42,7 @@ def run_on(state, folder, where, *command, **environment):
 
 
 def reports(state, folder, *command):
-    return run_on(state, folder, REPOSITORY, sys.executable, "-m", "kappa.command.main", *map(str, command))
+    return run_on(state, folder, REPOSITORY, sys.executable, "-m", "kappa.app.command.main", *map(str, command))
 
 
 @pytest.fixture
@@ -92,7 +92,7 @@ def test_nights_and_their_history(tmp_path, state, why):
 
 
 def test_the_history(results):
-    command = (sys.executable, "-m", "kappa.command.main", "ingest", "embedded")
+    command = (sys.executable, "-m", "kappa.app.command.main", "ingest", "embedded")
     done = run_on(FILLED, results, REPOSITORY, *command, KAPPA_RESULTS=str(results))
     clear(done, "No space left on device")
 

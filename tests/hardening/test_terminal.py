@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from kappa.command.main import main
+from kappa.app.command.main import main
 from tests.unit.reports.samples import complete, latency
 
 ESCAPES = "\x1b[2J\x1b]0;owned\x07\x9b31m\u202e\r\x08"
@@ -35,7 +35,7 @@ def test_hostile_json_is_a_message_and_no_verdict(tmp_path, capsys, text):
 
 
 def test_a_report_without_end_is_refused(tmp_path, capsys, monkeypatch):
-    monkeypatch.setattr("kappa.record.load.MAX_REPORT_BYTES", 1000)
+    monkeypatch.setattr("kappa.core.record.load.MAX_REPORT_BYTES", 1000)
     path = tmp_path / "run-report.json"
     path.write_text(" " * 1001)
     assert main(["verdict", str(path)]) == 2

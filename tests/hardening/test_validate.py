@@ -39,7 +39,7 @@ def make_kappa(tree, before=""):
     program = tree / ".venv/bin/kappa"
     program.write_text(
         f"#!{sys.executable}\nimport sys\nsys.executable = {str(program.with_name('python'))!r}\n"
-        f"from kappa.command.main import main\n{before}\nsys.exit(main())\n"
+        f"from kappa.app.command.main import main\n{before}\nsys.exit(main())\n"
     )
     program.chmod(0o755)
 

@@ -10,9 +10,9 @@ import time
 import pyarrow as pa
 import pytest
 
-from kappa.conduct import night
-from kappa.ground.errors import InputError
-from kappa.ground.whole_files import write_atomically
+from kappa.app.conduct import night
+from kappa.core.ground.errors import InputError
+from kappa.core.ground.whole_files import write_atomically
 from reports.history import dataset
 from tests.tiers import few_or_many
 

@@ -5,11 +5,11 @@ import os
 import pytest
 import yaml
 
-from kappa.ground.bounded_yaml import load_yaml
-from kappa.ground.errors import InputError
-from kappa.ground.yaml_lines import SIZE_LIMIT
-from kappa.sites.expected import load_site
-from kappa.sites.references import read_sources
+from kappa.core.ground.bounded_yaml import load_yaml
+from kappa.core.ground.errors import InputError
+from kappa.core.ground.yaml_lines import SIZE_LIMIT
+from kappa.core.sites.expected import load_site
+from kappa.core.sites.references import read_sources
 
 LAUGHS = "a0: &a0 [x, x, x, x, x, x, x, x, x, x]\n" + "".join(
     f"a{level}: &a{level} [{', '.join([f'*a{level - 1}'] * 10)}]\n" for level in range(1, 10)

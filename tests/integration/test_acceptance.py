@@ -62,7 +62,7 @@ def contract(suite):
 
 
 def command(*arguments):
-    return [sys.executable, "-m", "kappa.command.main", *map(str, arguments)]
+    return [sys.executable, "-m", "kappa.app.command.main", *map(str, arguments)]
 
 
 @contextlib.contextmanager

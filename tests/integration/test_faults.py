@@ -7,7 +7,7 @@ import threading
 
 import pytest
 
-from kappa.ground.node_lists import folded
+from kappa.core.ground.node_lists import folded
 from tests.fault_campaign.cluster import Cluster
 from tests.fault_campaign.control_group import disk_limit
 from tests.fault_campaign.control_group import limited as limited_processes

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import pytest
 
-from reframe_checks.network import osu_programs
+from kappa.core.vocabulary import osu_programs
 from tests.waiting import PATIENCE_S
 
 REPOSITORY = pathlib.Path(__file__).parents[2]

@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from kappa.ground.folders import home
+from kappa.core.ground.folders import home
 from tests.tiers import long
 from tests.waiting import PATIENCE_S
 

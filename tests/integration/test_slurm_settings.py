@@ -10,8 +10,8 @@ from collections import Counter
 
 import pytest
 
-from kappa.conduct import preflight
-from kappa.ground.errors import InputError
+from kappa.app.conduct import preflight
+from kappa.core.ground.errors import InputError
 from tests.tiers import long
 from tests.waiting import until
 

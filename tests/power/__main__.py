@@ -9,7 +9,7 @@ from dataclasses import replace
 import numpy as np
 from scipy import stats
 
-from kappa.ground.whole_files import write_atomically
+from kappa.core.ground.whole_files import write_atomically
 from tests.power.bounds import learned
 from tests.power.nights import SHAPES, Plan, false_alarms, share_found
 

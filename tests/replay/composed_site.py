@@ -12,7 +12,7 @@ from typing import Any
 
 import yaml
 
-from kappa.vocabulary.checks import catalogue
+from kappa.core.vocabulary.checks import catalogue
 from tests.replay import programs
 from tests.replay.machines import MACHINES, WHOLE, Machine
 

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from kappa.vocabulary.features import SHARP
+from kappa.core.vocabulary.features import SHARP
 from tests.programs import FOLDER
 from tests.replay import programs
 from tests.replay.programs import shows

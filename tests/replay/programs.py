@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from reframe_checks.network import osu_programs
+from kappa.core.vocabulary import osu_programs
 from tests.unit.conftest import DATA
 
 # The recording says with which options it was made; a file's name is the job's own.

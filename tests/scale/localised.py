@@ -3,7 +3,7 @@
 import sys
 from pathlib import Path
 
-from kappa.record.load import load_session
+from kappa.core.record.load import load_session
 from reframe_checks.localise.nodes import suspects_of_nodes
 from tests.benchmarks.pages import COMPUTES, SWEEPS, slow_node
 

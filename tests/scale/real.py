@@ -11,7 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from kappa.record.load import load_session
+from kappa.core.record.load import load_session
 from tests.benchmarks.pages import print_command
 from tests.scale.processes import Took, took
 

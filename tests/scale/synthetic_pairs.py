@@ -18,9 +18,9 @@ import msgspec
 import numpy as np
 from msgspec.structs import replace
 
-from kappa.ground.bounded_file import read_bytes, read_text
-from kappa.record.evidence import Figure
-from kappa.record.report import RecordedCase, Run
+from kappa.core.ground.bounded_file import read_bytes, read_text
+from kappa.core.record.evidence import Figure
+from kappa.core.record.report import RecordedCase, Run
 from reframe_checks.base.check import MAX_OUTPUT_BYTES
 from reframe_checks.base.evidence import Evidence
 from reframe_checks.network.pair_sweep import FIGURES, RESULT, PairSweep, rounds_of_sample

@@ -12,7 +12,7 @@ import sys
 
 import pytest
 
-from kappa.ground.folders import SUITE as REPOSITORY
+from kappa.core.ground.folders import SUITE as REPOSITORY
 
 KAPPA = pathlib.Path(sys.executable).with_name("kappa")
 CHECKS = ("Fabric", "RandomRing.*isend", "PutBarrier", "NeighbourExchange.*pair", "PatternAllreduce")

@@ -8,7 +8,7 @@ import subprocess
 import sys
 from dataclasses import dataclass
 
-from kappa.vocabulary.modes import FULL
+from kappa.core.vocabulary.modes import FULL
 
 REPOSITORY = pathlib.Path(__file__).parents[2]
 SITES = REPOSITORY / "site_configs"

@@ -3,13 +3,13 @@
 import msgspec
 import pytest
 
-from kappa.vocabulary.extras import EnvironmentExtras, PartitionExtras
-from kappa.vocabulary.features import ENVIRONMENT_FEATURES, PARTITION_FEATURES, STORAGE_FEATURES
-from kappa.vocabulary.tables import as_markdown
-from kappa.vocabulary.tunables import TYPES
+from kappa.core.vocabulary import spack_tables
+from kappa.core.vocabulary.extras import EnvironmentExtras, PartitionExtras
+from kappa.core.vocabulary.features import ENVIRONMENT_FEATURES, PARTITION_FEATURES, STORAGE_FEATURES
+from kappa.core.vocabulary.tables import as_markdown
+from kappa.core.vocabulary.tunables import TYPES
 from reframe_checks.base import catalogue
 from reframe_checks.base.census import declared_checks
-from spack_envs.installer import table
 
 
 def test_what_is_generated_is_up_to_date(cases):
@@ -21,7 +21,7 @@ def test_what_is_generated_is_up_to_date(cases):
 
 
 def test_features_of_the_vocabulary_are_those_that_checks_need(cases):
-    promised = {feature for name in table.names() for feature in table.read(name).features}
+    promised = {feature for name in spack_tables.names() for feature in spack_tables.read(name).features}
     needed = {feature for case in cases for need in case["needs_environ"] for feature in need.split("|")}
     assert needed <= set(ENVIRONMENT_FEATURES) <= needed | promised
     assert {feature for case in cases for feature in case["case_features"]} == {*PARTITION_FEATURES, *STORAGE_FEATURES}
@@ -58,7 +58,7 @@ def test_every_osu_program_of_a_check_is_promised_by_the_environments_for_it(cas
     assert needed.keys() == {
         frozenset(needs) for needs in (["osu"], ["osu-suite"], ["osu-suite", "osu-persistent"], ["osu-cuda"])
     }
-    for environment in map(table.read, table.names()):
+    for environment in map(spack_tables.read, spack_tables.names()):
         for needs, programs in needed.items():
             if needs <= set(environment.features):
                 assert programs <= set(environment.programs), environment.name

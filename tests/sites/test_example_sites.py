@@ -5,9 +5,9 @@ import re
 import pytest
 import yaml
 
-from kappa.sites.expected import load_site
-from kappa.sites.references import read_sources, source_of
-from kappa.vocabulary.modes import MODES
+from kappa.core.sites.expected import load_site
+from kappa.core.sites.references import read_sources, source_of
+from kappa.core.vocabulary.modes import MODES
 from tests.sites.dry_run import EXAMPLES, SITES, settings
 
 # So that an operator can read it.

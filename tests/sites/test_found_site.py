@@ -6,7 +6,7 @@ import pathlib
 import subprocess
 import sys
 
-from kappa.survey.site_files import site_files
+from kappa.app.survey.site_files import site_files
 from tests.sites.dry_run import REPOSITORY
 from tests.unit.survey.clusters import Cluster, node, partition, probe, surveyed
 

@@ -5,8 +5,8 @@ import re
 
 import pytest
 
-from kappa.record.load import load_session
-from kappa.sites.contract import load_contract
+from kappa.core.record.load import load_session
+from kappa.core.sites.contract import load_contract
 from reframe_checks.storage.emt_io import CHANNELS_OF_COPY
 from tests.sites.dry_run import SITES
 

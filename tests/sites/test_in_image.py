@@ -5,8 +5,8 @@ import subprocess
 
 import pytest
 
-from kappa.ground.errors import InputError
-from kappa.sites.site_file import describe
+from kappa.core.ground.errors import InputError
+from kappa.core.sites.site_file import describe
 from tests.sites.dry_run import SITES
 from tests.sites.test_worked_site import reframe
 

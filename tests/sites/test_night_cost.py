@@ -4,8 +4,8 @@ import json
 
 import pytest
 
-from kappa.conduct.planning import offered_of
-from kappa.record.load import load_session
+from kappa.app.conduct.planning import offered_of
+from kappa.core.record.load import load_session
 from reports.plan.plan import plan
 from tests.sites.dry_run import EXAMPLES, dry_run
 

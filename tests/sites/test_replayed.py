@@ -11,9 +11,9 @@ from dataclasses import dataclass, field
 import pytest
 import yaml
 
-from kappa.sites.expected import load_site
-from kappa.vocabulary.checks import catalogue
-from kappa.vocabulary.scales import LAYOUTS, PLACEMENTS
+from kappa.core.sites.expected import load_site
+from kappa.core.vocabulary.checks import catalogue
+from kappa.core.vocabulary.scales import LAYOUTS, PLACEMENTS
 from tests.replay.composed_site import table
 from tests.replay.machines import MACHINES
 from tests.sites.dry_run import SITES

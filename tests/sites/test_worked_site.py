@@ -6,7 +6,7 @@ import shutil
 import subprocess
 import sys
 
-from kappa.sites.expected import load_site
+from kappa.core.sites.expected import load_site
 from tests.sites.dry_run import REPOSITORY, SITES
 
 SETTINGS = SITES / "embedded/settings.py"

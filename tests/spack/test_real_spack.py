@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from spack_envs.installer import table
+from kappa.core.vocabulary import spack_tables
 from spack_envs.installer.spack import Spack, find
 from spack_envs.installer.state import Site, state_root
 
@@ -21,7 +21,7 @@ pytestmark = pytest.mark.skipif(
     not os.environ.get("KAPPA_SPACK_ROOT"), reason="KAPPA_SPACK_ROOT names no Spack: `make test-spack` says more"
 )
 ENVIRONMENTS = ("mpi-io", "app", "rated")
-RESULTS = table.REPOSITORY / "results/spack"
+RESULTS = spack_tables.REPOSITORY / "results/spack"
 CHECKS = {
     "OsuLatency": "mpi-io", "OsuBandwidth": "mpi-io", "OsuAllreduce": "mpi-io", "Hpl": "mpi-io", "Hpcc": "mpi-io",
     "Stream": "mpi-io", "IorEasy": "mpi-io", "IorHard": "mpi-io", "Mdtest": "mpi-io", "Iozone": "mpi-io",
@@ -33,7 +33,7 @@ CHECKS = {
 def command(*words, **environment):
     started = time.monotonic()
     done = subprocess.run(
-        words, cwd=table.REPOSITORY, env={**os.environ, **environment}, capture_output=True, text=True, check=False
+        words, cwd=spack_tables.REPOSITORY, env=os.environ | environment, capture_output=True, text=True, check=False
     )
     print(f"\n{' '.join(words[:6])}: {time.monotonic() - started:.1f} s")
     return done
@@ -95,7 +95,7 @@ def test_a_second_call_has_nothing_to_do(installation):
 @pytest.fixture(scope="module")
 def build_cache(installation, tmp_path_factory):
     """Spack's configuration of a build cache that holds what was installed."""
-    environment = Site("embedded").environment(table.read("mpi-io"))
+    environment = Site("embedded").environment(spack_tables.read("mpi-io"))
     cache = tmp_path_factory.mktemp("cache")
     Spack(find(environment), environment).run("buildcache", "push", "--unsigned", str(cache), log=cache / "log")
     return {"mirrors": {"cache": {"url": cache.as_uri(), "source": False, "signed": False}}}

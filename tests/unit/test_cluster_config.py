@@ -13,18 +13,16 @@ from typing import Any
 
 import pytest
 
+from kappa.embedded_cluster import precheck, render, switches, wrappers
+from kappa.embedded_cluster.console import ClusterError, Deadline, Progress, log_tail
+from kappa.embedded_cluster.instance import Instance, find_outer, outer_command
+from kappa.embedded_cluster.layout import StateLayout, write_whole
+from kappa.embedded_cluster.light_nodes import check_memory
+from kappa.embedded_cluster.lock import remove_state, state_lock
+from kappa.embedded_cluster.options import MAX_NODES, ClusterOptions, find_gpu_devices, parse_size
+from kappa.embedded_cluster.processes import EXITING, ProcessId, boot_id
+from kappa.embedded_cluster.queries import NodeState, parse_sinfo
 from reframe_checks.parsers.topology import leaf_switches
-from site_configs.embedded.cluster_lib import precheck, render, switches, wrappers
-from site_configs.embedded.cluster_lib.console import Deadline, Progress, log_tail
-from site_configs.embedded.cluster_lib.errors import ClusterError
-from site_configs.embedded.cluster_lib.files import write_whole
-from site_configs.embedded.cluster_lib.instance import Instance, find_outer, outer_command
-from site_configs.embedded.cluster_lib.layout import StateLayout
-from site_configs.embedded.cluster_lib.light_nodes import check_memory
-from site_configs.embedded.cluster_lib.lock import remove_state, state_lock
-from site_configs.embedded.cluster_lib.nodes_state import NodeState, parse_sinfo
-from site_configs.embedded.cluster_lib.options import MAX_NODES, ClusterOptions, find_gpu_devices, parse_size
-from site_configs.embedded.cluster_lib.processes import EXITING, ProcessId, boot_id
 from tests.waiting import PATIENCE_S
 
 

@@ -3,9 +3,9 @@
 import re
 import subprocess
 
-from kappa.ground.folders import SUITE
-from kappa.vocabulary.features import ENVIRONMENT_FEATURES
-from reframe_checks.node.programs import OF_FEATURE
+from kappa.core.ground.folders import SUITE
+from kappa.core.vocabulary.features import ENVIRONMENT_FEATURES
+from kappa.core.vocabulary.programs import OF_FEATURE
 
 DEFINITION = SUITE / "spack_envs/containers/kappa.def"
 # In Debian 12, and in no group of the embedded site's list.

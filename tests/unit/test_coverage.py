@@ -2,8 +2,8 @@
 
 import pytest
 
-from kappa.ground.errors import InputError
-from kappa.vocabulary.checks import catalogue
+from kappa.core.ground.errors import InputError
+from kappa.core.vocabulary.checks import catalogue
 from reframe_checks.base import coverage
 from reframe_checks.base.coverage import MISSING, NOT_PROVIDED, PROXY, Provided, Row
 

@@ -8,7 +8,7 @@ from types import SimpleNamespace
 import pytest
 import yaml
 
-from kappa.sites.references import read_sources, source_of
+from kappa.core.sites.references import read_sources, source_of
 from reframe_checks.application.emt_scaling import EmtScaling
 
 REFERENCES = pathlib.Path(__file__).parents[2] / "site_configs/embedded/references/application.yaml"

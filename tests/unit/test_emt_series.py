@@ -121,7 +121,7 @@ def test_both_bindings_where_the_partition_binds():
 
 
 def test_nodes_that_share_a_machine_have_its_cores_together(monkeypatch):
-    monkeypatch.setattr("kappa.ground.busy_cores.BusyCores.cores", 2)
+    monkeypatch.setattr("kappa.core.ground.busy_cores.BusyCores.cores", 2)
     check = laid_out(shared_host={"cores_share": 0.1})
     EmtSeries.lay_out_series(check)
     assert [(layout.nodes, layout.ranks) for layout in check.laid_out] == [(1, 1), (1, 2), (2, 2)]

@@ -4,8 +4,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from kappa.vocabulary.checks import catalogue
-from kappa.vocabulary.features import LARGE_PUTS
+from kappa.core.vocabulary.checks import catalogue
+from kappa.core.vocabulary.features import LARGE_PUTS
 from reframe_checks.network.particle_exchange import ParticleExchange
 
 

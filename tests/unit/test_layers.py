@@ -1,32 +1,40 @@
-"""A package imports from itself and from what lies below it; nothing imports up."""
+"""A package imports from itself and from packages of a lower rank; docs/architecture.md has the same table."""
 
 import ast
 import pathlib
+import re
 
 REPOSITORY = pathlib.Path(__file__).parents[2]
-# From the bottom. Those of one line know nothing of each other.
-LAYERS = (
-    ("kappa.ground",),
-    ("kappa.fabrics", "kappa.vocabulary"),
-    ("kappa.record",),
-    ("kappa.fabrics",),
-    ("spack_envs",),
-    ("kappa.sites",),
-    ("reframe_checks", "reports"),
-    ("kappa.survey",),
-    ("kappa.conduct",),
-    ("kappa.command",),
-)
-LEVEL = {package: number for number, packages in enumerate(LAYERS) for package in packages}
+RANKS = {
+    "kappa.core.ground": 0,
+    "kappa.core.vocabulary": 1,
+    "kappa.core.fabrics": 1,
+    "kappa.core.record": 1,
+    "kappa.core.sites": 2,
+    "spack_envs": 3,
+    "kappa.embedded_cluster": 3,
+    "reframe_checks": 4,
+    "reports": 4,
+    "kappa.app.survey": 5,
+    "kappa.app.conduct": 6,
+    "kappa.app.command": 7,
+}
 TOP = ("kappa", "reframe_checks", "reports", "spack_envs")
+# Their parents have nothing but a docstring, and the version.
+EMPTY = {"kappa", "kappa.core", "kappa.app"}
+_ROW = re.compile(r"^\| `([\w/]+)/` \|", re.MULTILINE)
 
 
 def package_of(module):
-    return next((package for package in LEVEL if f"{module}.".startswith(f"{package}.")), None)
+    return next((package for package in RANKS if f"{module}.".startswith(f"{package}.")), None)
 
 
-def imported(tree):
-    for node in ast.walk(tree):
+def name_of(path):
+    return ".".join(path.relative_to(REPOSITORY).with_suffix("").parts).removesuffix(".__init__")
+
+
+def imported(path):
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
@@ -35,24 +43,39 @@ def imported(tree):
 
 def test_imports_go_down():
     paths = [path for top in TOP for path in (REPOSITORY / top).rglob("*.py")]
+    assert len(paths) > 150
     wrong = []
     for path in paths:
-        module = ".".join(path.relative_to(REPOSITORY).with_suffix("").parts)
-        for other in imported(ast.parse(path.read_text(encoding="utf-8"))):
-            own, below = package_of(module), package_of(other)
-            if other.startswith(".") or (below and below != own and LEVEL[below] >= LEVEL.get(own, 0)):
-                wrong.append(f"{module} imports {other}")
+        own = package_of(name_of(path))
+        if own is None:
+            wrong += [name_of(path)] if name_of(path) not in EMPTY or [*imported(path)] else []
+            continue
+        for other in imported(path):
+            below = package_of(other)
+            if other.startswith(".") or (below and below != own and RANKS[below] >= RANKS[own]):
+                wrong.append(f"{name_of(path)} imports {other}")
     assert not wrong
-    assert len(paths) > 150
+
+
+def test_each_package_says_what_it_is_and_who_imports_it():
+    for package in [*RANKS, *EMPTY]:
+        text = (REPOSITORY / package.replace(".", "/") / "__init__.py").read_text("utf-8")
+        assert ast.get_docstring(ast.parse(text)), package
+
+
+def test_the_architecture_has_these_packages_in_this_order():
+    rooms = (REPOSITORY / "docs/architecture.md").read_text("utf-8").partition("## Rooms")[2].partition("\n## ")[0]
+    assert [row.replace("/", ".") for row in _ROW.findall(rooms)] == list(RANKS)
 
 
 def test_what_only_reads_does_without_reframe():
     """It takes longer to import than a page takes to be made."""
+    packages = ["reports", *(package for package, rank in RANKS.items() if rank < RANKS["kappa.core.sites"])]
     wrong = [
         path
-        for folder in ("reports", "kappa/ground", "kappa/fabrics", "kappa/record", "kappa/vocabulary")
-        for path in (REPOSITORY / folder).rglob("*.py")
-        for other in imported(ast.parse(path.read_text(encoding="utf-8")))
+        for package in packages
+        for path in (REPOSITORY / package.replace(".", "/")).rglob("*.py")
+        for other in imported(path)
         if other.partition(".")[0] == "reframe"
     ]
     assert not wrong

@@ -2,7 +2,7 @@
 
 import pytest
 
-from kappa.vocabulary.node_states import SIGNS, STATES, Cause, condition
+from kappa.core.vocabulary.node_states import SIGNS, STATES, Cause, condition
 
 # What each is: takes jobs, can be woken, in service.
 FREE, ASLEEP, LEAVING, HELD, OUT = (

@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec import Meta, Struct, field
 
-from kappa.ground.errors import InputError
-from kappa.ground.typed import fit
+from kappa.core.ground.errors import InputError
+from kappa.core.ground.typed import fit
 
 Word = Annotated[str, Meta(pattern="^[a-z]+$", description="lower-case letters")]
 

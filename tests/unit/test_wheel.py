@@ -61,7 +61,7 @@ def test_an_installed_suite_works_anywhere_and_is_not_written_into(site_packages
     (tmp_path / "work").mkdir()
 
     def kappa(*words):
-        command = [sys.executable, "-m", "kappa.command.main", *words]
+        command = [sys.executable, "-m", "kappa.app.command.main", *words]
         return subprocess.run(
             command, cwd=tmp_path / "work", env={**named, **here, "XDG_CONFIG_HOME": str(tmp_path / "config")},
             capture_output=True, text=True, check=False,

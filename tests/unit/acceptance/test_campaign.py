@@ -9,11 +9,11 @@ import os
 import msgspec
 import pytest
 
-from kappa.conduct import acceptance as running
-from kappa.conduct.session import CHECKS, Conductor
-from kappa.ground.errors import InputError
-from kappa.ground.processes import Stop, StoppedError
-from kappa.sites.contract import load_contract
+from kappa.app.conduct import acceptance as running
+from kappa.app.conduct.session import CHECKS, Conductor
+from kappa.core.ground.errors import InputError
+from kappa.core.ground.processes import Stop, StoppedError
+from kappa.core.sites.contract import load_contract
 from reports.acceptance.campaign import FAMILIES, REPORT, Campaign, Families
 from reports.acceptance.dossier_page import headline
 from reports.acceptance.judge import judge

@@ -6,9 +6,9 @@ import pathlib
 import pytest
 import yaml
 
-from kappa.ground.errors import InputError
-from kappa.ground.yaml_lines import SIZE_LIMIT
-from kappa.sites.contract import load_contract
+from kappa.core.ground.errors import InputError
+from kappa.core.ground.yaml_lines import SIZE_LIMIT
+from kappa.core.sites.contract import load_contract
 from tests.unit.acceptance.conftest import clause, contract
 from tests.unit.reports.samples import REPOSITORY
 

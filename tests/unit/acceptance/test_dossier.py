@@ -11,8 +11,8 @@ import stat
 import pypdf
 import pytest
 
-from kappa.command.main import main
-from kappa.ground.errors import InputError
+from kappa.app.command.main import main
+from kappa.core.ground.errors import InputError
 from reports.acceptance.dossier import verify, write_dossier
 from reports.acceptance.dossier_page import renderer, to_pdf
 from reports.acceptance.manifest import MANIFEST, manifest_of

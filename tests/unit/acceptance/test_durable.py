@@ -5,9 +5,9 @@ import sys
 
 import pytest
 
-from kappa.conduct.acceptance import run_attempt
-from kappa.conduct.session import CHECKS, Conductor
-from kappa.ground.processes import Stop
+from kappa.app.conduct.acceptance import run_attempt
+from kappa.app.conduct.session import CHECKS, Conductor
+from kappa.core.ground.processes import Stop
 from reports.acceptance.campaign import REPORT
 from reports.acceptance.dossier import write_dossier
 from tests.unit.reports.samples import latency

@@ -3,9 +3,9 @@
 import json
 import random
 
-from kappa.conduct import acceptance as running
-from kappa.conduct.session import CHECKS, Conductor
-from kappa.ground.processes import Stop
+from kappa.app.conduct import acceptance as running
+from kappa.app.conduct.session import CHECKS, Conductor
+from kappa.core.ground.processes import Stop
 from reports.acceptance.campaign import REPORT
 from reports.acceptance.dossier import verify, write_dossier
 from reports.acceptance.judge import Outcome, judge

@@ -7,8 +7,8 @@ import subprocess
 
 import pytest
 
-from kappa.command.main import main
-from kappa.ground.errors import InputError
+from kappa.app.command.main import main
+from kappa.core.ground.errors import InputError
 from reports.acceptance.dossier import verify, write_dossier
 from reports.acceptance.manifest import MANIFEST
 from reports.acceptance.signature import sign

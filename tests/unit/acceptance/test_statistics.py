@@ -4,7 +4,7 @@ import random
 
 import pytest
 
-from kappa.sites.contract import Statistic
+from kappa.core.sites.contract import Statistic
 from reports.acceptance.clause_statistics import interval_of, value_of
 
 MEDIAN = Statistic("median")

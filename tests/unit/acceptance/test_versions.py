@@ -3,8 +3,8 @@
 import pytest
 import yaml
 
-from kappa.command.main import main
-from kappa.ground.errors import InputError
+from kappa.app.command.main import main
+from kappa.core.ground.errors import InputError
 from reports.acceptance import versions
 from reports.acceptance.dossier import verify
 from reports.acceptance.judge import Acceptance, Outcome, judge

@@ -4,7 +4,7 @@ import sys
 
 import pytest
 
-from kappa.vocabulary import checks
+from kappa.core.vocabulary import checks
 from reframe_checks.base import catalogue
 
 CASE = {

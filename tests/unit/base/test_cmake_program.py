@@ -6,7 +6,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from kappa.ground.folders import SUITE
+from kappa.core.ground.folders import SUITE
 from reframe_checks.base.cmake_program import CMakeProgram, build_command
 
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import pytest
 
-from kappa.survey.doctor import told
+from kappa.app.survey.doctor import told
 from reframe_checks.base.job_files import FOLDER, KILLABLE, source
 from tests.waiting import PATIENCE_S, until
 
@@ -71,11 +71,11 @@ SCRIPTS = {
         f". ./storage_folder.sh {{target}}\n{MEASURE}\n",
     ),
     "killable": Ended(
-        "kappa/ground/src/killable.sh", ("bash", "job.sh"),
+        "kappa/core/ground/src/killable.sh", ("bash", "job.sh"),
         f". ./killable.sh\nfolder={{target}}\ntrap 'rm \"$folder/file\"' EXIT\nkillable {MEASURE}\n",
     ),
     "doctor": Ended(
-        "kappa/survey/doctor/src/doctor.sh",
+        "kappa/app/survey/doctor/src/doctor.sh",
         ("bash", "-c", told.script(), "doctor", "token", "n1", "1", "own|{target}"),
         programs=1,
     ),

@@ -8,9 +8,9 @@ import msgspec
 import numpy as np
 import pytest
 
-from kappa.ground.errors import InputError
-from kappa.record.evidence import Finding, Measurement
-from kappa.record.report import RecordedCase
+from kappa.core.ground.errors import InputError
+from kappa.core.record.evidence import Finding, Measurement
+from kappa.core.record.report import RecordedCase
 from reframe_checks.base.evidence import Evidence
 
 

@@ -8,8 +8,8 @@ import sys
 
 import pytest
 
-from kappa.vocabulary.checks import catalogue
-from kappa.vocabulary.tunables import TYPES
+from kappa.core.vocabulary.checks import catalogue
+from kappa.core.vocabulary.tunables import TYPES
 
 REPOSITORY = pathlib.Path(__file__).parents[3]
 # Of each type: what the user writes, what the check then has, and what the site sets.
@@ -116,7 +116,7 @@ PLAYED = """
 import reframe as rfm
 import reframe.core.builtins as rfmb
 
-from kappa.vocabulary.tunables import Tunable
+from kappa.core.vocabulary.tunables import Tunable
 from reframe_checks.base.check import SystemCheck
 
 

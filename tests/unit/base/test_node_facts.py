@@ -12,7 +12,7 @@ from collections import Counter
 import pytest
 from ClusterShell.NodeSet import expand
 
-from kappa.vocabulary.node_facts import fact_of, known_fact
+from kappa.core.vocabulary.node_facts import fact_of, known_fact
 from tests.waiting import until
 
 SOURCE = pathlib.Path(__file__).parents[3] / "reframe_checks/node/src"

@@ -2,7 +2,7 @@
 
 import pytest
 
-from kappa.vocabulary.node_facts import Bound
+from kappa.core.vocabulary.node_facts import Bound
 from reframe_checks.node.odd_nodes import figures, oddities
 
 SOUND = {"identity.slurm_name": "n", "identity.host_name": "n", "slurm.cpus": 2, "cpu.count": 2}

@@ -5,7 +5,7 @@ import pathlib
 import subprocess
 import sys
 
-from kappa.record.load import load_session
+from kappa.core.record.load import load_session
 from tests.unit.reports.samples import REPOSITORY
 
 CHECKS = """

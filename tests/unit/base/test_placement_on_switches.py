@@ -6,7 +6,7 @@ from types import SimpleNamespace
 import pytest
 from reframe.core.exceptions import SanityError
 
-from kappa.vocabulary.scales import PLACEMENTS
+from kappa.core.vocabulary.scales import PLACEMENTS
 from reframe_checks.base.check import SystemCheck
 from reframe_checks.base.scaled import PLACEMENT_FILE, TOPOLOGY_FILE, Placed
 

@@ -6,7 +6,7 @@ from types import SimpleNamespace
 import pytest
 from reframe.core.exceptions import SanityError
 
-from kappa.vocabulary.transports import only_over
+from kappa.core.vocabulary.transports import only_over
 from reframe_checks.network.rail_sweep import RailSweep
 
 EIGHT = [f"mlx5_{rail}:1" for rail in range(8)]

@@ -1,8 +1,8 @@
 import pytest
 import yaml
 
-from kappa.ground.errors import InputError
-from kappa.sites.references import read_sources, source_of
+from kappa.core.ground.errors import InputError
+from kappa.core.sites.references import read_sources, source_of
 
 SOURCE = {"match": "A.*", "source": "vendor", "date": "2026-01-02", "samples": 3, "method": "data sheet"}
 

@@ -1,6 +1,6 @@
 import pytest
 
-from kappa.vocabulary.scales import PLACEMENTS, RANK_COUNTS, SCALES
+from kappa.core.vocabulary.scales import PLACEMENTS, RANK_COUNTS, SCALES
 
 
 @pytest.mark.parametrize(

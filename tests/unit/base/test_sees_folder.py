@@ -5,7 +5,7 @@ import types
 import pytest
 from reframe.core.exceptions import SanityError
 
-from kappa.ground.errors import InputError
+from kappa.core.ground.errors import InputError
 from reframe_checks.base import sees_folder
 from reframe_checks.base.sees_folder import SeesFolder
 

@@ -9,8 +9,8 @@ import sys
 
 import pytest
 
-from kappa.vocabulary.features import ENVIRONMENT_FEATURES
-from reframe_checks.node.programs import OF_FEATURE, OTHERWISE_KEPT, programs_of
+from kappa.core.vocabulary.features import ENVIRONMENT_FEATURES
+from kappa.core.vocabulary.programs import OF_FEATURE, OTHERWISE_KEPT, programs_of
 
 
 @pytest.fixture

@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from spack_envs.installer import state, table
+from kappa.core.vocabulary import spack_tables
+from spack_envs.installer import state
 from tests.waiting import PATIENCE_S
 
 SETTINGS = """
@@ -55,7 +56,7 @@ def chosen(complete, monkeypatch):
 
 
 def installed():
-    environment = state.Site("embedded").environment(table.read("app"))
+    environment = state.Site("embedded").environment(spack_tables.read("app"))
     folder = environment.view / "bin"
     folder.mkdir(parents=True)
     for program in environment.table.programs:
@@ -77,7 +78,7 @@ def run_probes(environment, folder):
             "-r", "--prefix", folder, f"--report-file={report}",
         ],
         cwd=folder, capture_output=True, text=True, timeout=PATIENCE_S, check=False,
-        env={**os.environ, "PYTHONPATH": str(table.REPOSITORY)},
+        env={**os.environ, "PYTHONPATH": str(spack_tables.REPOSITORY)},
     )  # fmt: skip
     return json.loads(report.read_text())["runs"][-1]["testcases"]
 

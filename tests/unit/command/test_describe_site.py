@@ -2,8 +2,8 @@
 
 import pytest
 
-from kappa.command import describe_site
-from kappa.command.main import main
+from kappa.app.command import describe_site
+from kappa.app.command.main import main
 from tests.unit.survey.clusters import Cluster, Recorded, node, partition, probe, surveyed, with_sections
 
 

@@ -4,7 +4,7 @@ import shutil
 import pytest
 import yaml
 
-from kappa.command.main import main
+from kappa.app.command.main import main
 from tests.unit.fabrics.conftest import DOCUMENT, SHIPPED
 
 

@@ -5,17 +5,17 @@ import sys
 
 import pytest
 
-from kappa.command import main as command
-from kappa.command.table import COMMANDS, Command
-from kappa.ground.errors import InputError
-from kappa.ground.processes import StoppedError
+from kappa.app.command import main as command
+from kappa.app.command.table import COMMANDS, Command
+from kappa.core.ground.errors import InputError
+from kappa.core.ground.processes import StoppedError
 
 HEAVY = {"bokeh", "duckdb", "pyarrow", "numpy", "scipy", "reframe", "yaml"}
 
 
 def test_help_loads_nothing_that_takes_time():
     code = (
-        "import sys; from kappa.command.main import main\n"
+        "import sys; from kappa.app.command.main import main\n"
         "try: main(['--help'])\n"
         "except SystemExit: print(*sys.modules, file=sys.stderr)"
     )
@@ -54,7 +54,7 @@ def test_what_goes_wrong_is_status_2_and_a_message(error, words, monkeypatch, ca
             raise error
 
     monkeypatch.setitem(COMMANDS, "failing", Command("failing", ""))
-    monkeypatch.setitem(sys.modules, "failing", Failing)
+    monkeypatch.setitem(sys.modules, "kappa.app.command.failing", Failing)
     assert command.main(["failing"]) == 2
     found = capsys.readouterr()
     assert words in found.err
@@ -62,6 +62,6 @@ def test_what_goes_wrong_is_status_2_and_a_message(error, words, monkeypatch, ca
 
 
 def test_a_command_that_cannot_be_loaded_is_status_2(monkeypatch, capsys):
-    monkeypatch.setitem(COMMANDS, "gone", Command("kappa.command.gone", ""))
+    monkeypatch.setitem(COMMANDS, "gone", Command("gone", ""))
     assert command.main(["gone"]) == 2
-    assert "No module named 'kappa.command.gone'; the Python environment" in capsys.readouterr().err
+    assert "No module named 'kappa.app.command.gone'; the Python environment" in capsys.readouterr().err

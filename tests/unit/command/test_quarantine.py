@@ -5,7 +5,7 @@ import json
 
 import pytest
 
-from kappa.command import main as command
+from kappa.app.command import main as command
 from tests.unit.conduct.quarantined import RULE, Ward
 from tests.unit.reports.samples import finding, latency, report
 

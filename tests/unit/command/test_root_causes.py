@@ -9,10 +9,10 @@ import sys
 
 import pytest
 
-from kappa.ground.folders import SUITE as REPOSITORY
+from kappa.core.ground.folders import SUITE as REPOSITORY
 from tests.waiting import PATIENCE_S
 
-KAPPA = ["-c", "import sys; from kappa.command.main import main; sys.exit(main())"]
+KAPPA = ["-c", "import sys; from kappa.app.command.main import main; sys.exit(main())"]
 
 
 def said(tmp_path, *arguments, python=(sys.executable,), **environment):

@@ -5,7 +5,7 @@ import shutil
 
 import pytest
 
-from kappa.command import main as command
+from kappa.app.command import main as command
 
 SITE = pathlib.Path(__file__).parents[3] / "site_configs/cpu-infiniband"
 RECORDED = pathlib.Path(__file__).parents[2] / "data/reports/outcomes.json"

@@ -2,9 +2,9 @@
 
 import pytest
 
-from kappa.command.software import run
-from kappa.ground.errors import InputError
-from kappa.record.software import changes, kept_in, kept_of
+from kappa.app.command.software import run
+from kappa.core.ground.errors import InputError
+from kappa.core.record.software import changes, kept_in, kept_of
 
 
 @pytest.fixture

@@ -6,9 +6,9 @@ import sys
 
 import pytest
 
-from kappa.conduct import node_commands
-from kappa.conduct.quarantine import Quarantine
-from kappa.record.actions import Action, load_actions
+from kappa.app.conduct import node_commands
+from kappa.app.conduct.quarantine import Quarantine
+from kappa.core.record.actions import Action, load_actions
 from tests.unit.conduct.slurm import Slurm
 from tests.unit.quarantine.samples import NOW, proof
 from tests.unit.reports.samples import latency, report

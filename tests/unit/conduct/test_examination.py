@@ -4,11 +4,11 @@ import pathlib
 
 import pytest
 
-from kappa.conduct.doctor.examination import Examination
-from kappa.ground.folders import SUITE as REPOSITORY
-from kappa.ground.processes import Stop
-from kappa.sites.site_file import describe
-from kappa.survey.doctor.matters import NOT_APPLICABLE, RIGHT, WRONG
+from kappa.app.conduct.doctor.examination import Examination
+from kappa.app.survey.doctor.matters import NOT_APPLICABLE, RIGHT, WRONG
+from kappa.core.ground.folders import SUITE as REPOSITORY
+from kappa.core.ground.processes import Stop
+from kappa.core.sites.site_file import describe
 
 DATA = REPOSITORY / "tests/data/survey"
 SAID = {"scontrol": 'cat "{data}/embedded-${{@: -1}}.txt"', "srun": 'cat "{data}/embedded-mpi.txt"'}

@@ -5,11 +5,11 @@ import time
 
 import pytest
 
-from kappa.conduct.night_actions import NightActions
-from kappa.conduct.session import Conductor
-from kappa.ground.errors import InputError
-from kappa.ground.processes import Stop
-from kappa.record.actions import keep_action, load_actions
+from kappa.app.conduct.night_actions import NightActions
+from kappa.app.conduct.session import Conductor
+from kappa.core.ground.errors import InputError
+from kappa.core.ground.processes import Stop
+from kappa.core.record.actions import keep_action, load_actions
 from tests.unit.conduct.quarantined import RULE
 from tests.unit.reports.samples import finding, latency, report
 

@@ -2,8 +2,8 @@
 
 import pytest
 
-from kappa.conduct.options_kept import OptionsKept
-from kappa.record.model import OTHER_NODES, SAME_NODES
+from kappa.app.conduct.options_kept import OptionsKept
+from kappa.core.record.model import OTHER_NODES, SAME_NODES
 
 
 @pytest.mark.parametrize("given", [("-S", "A.a=1"), ("-SA.a=1",), ("--setvar=A.a=1",), ("--setvar", "A.a=1")])

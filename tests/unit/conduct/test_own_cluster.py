@@ -4,8 +4,8 @@ import os
 
 import pytest
 
-from kappa.conduct.own_cluster import cluster_up
-from kappa.ground.errors import InputError
+from kappa.app.conduct.own_cluster import cluster_up
+from kappa.core.ground.errors import InputError
 
 # As the embedded one: 3 is not up, 1 is up in part.
 CLUSTER = """#!/bin/sh

@@ -6,11 +6,11 @@ import shutil
 import pytest
 import yaml
 
-from kappa.conduct import preflight
-from kappa.conduct.node_commands import NodeCommands
-from kappa.ground.errors import InputError
-from kappa.ground.folders import SUITE as REPOSITORY
-from kappa.sites.site_file import describe
+from kappa.app.conduct import preflight
+from kappa.app.conduct.node_commands import NodeCommands
+from kappa.core.ground.errors import InputError
+from kappa.core.ground.folders import SUITE as REPOSITORY
+from kappa.core.sites.site_file import describe
 
 
 @pytest.fixture

@@ -6,11 +6,11 @@ import time
 
 import pytest
 
-from kappa.conduct import node_commands
-from kappa.conduct.node_commands import CommandError
-from kappa.conduct.quarantine import Quarantine
-from kappa.ground.errors import InputError
-from kappa.record.actions import load_actions
+from kappa.app.conduct import node_commands
+from kappa.app.conduct.node_commands import CommandError
+from kappa.app.conduct.quarantine import Quarantine
+from kappa.core.ground.errors import InputError
+from kappa.core.record.actions import load_actions
 from tests.unit.conduct.quarantined import NAMED, RULE
 from tests.unit.quarantine.samples import NOW
 

@@ -6,10 +6,10 @@ import random
 
 import pytest
 
-from kappa.conduct.retention import remove_old_output, runs_with_output, tidy
-from kappa.ground.errors import InputError
-from kappa.record.actions import Action, keep_action
-from kappa.record.load import load_session
+from kappa.app.conduct.retention import remove_old_output, runs_with_output, tidy
+from kappa.core.ground.errors import InputError
+from kappa.core.record.actions import Action, keep_action
+from kappa.core.record.load import load_session
 from reports.history.ingest import ingest, reports_in
 from tests.unit.reports.samples import latency, report
 from tests.unit.sites.test_site import EXPECTED, GOOD, SETTINGS

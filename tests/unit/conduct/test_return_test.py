@@ -2,11 +2,11 @@
 
 import pytest
 
-from kappa.conduct.node_commands import CommandError
-from kappa.conduct.return_test import ReturnTest, end_quarantines
-from kappa.conduct.session import Conductor
-from kappa.ground.processes import Stop, StoppedError
-from kappa.record.actions import Action, keep_action, load_actions
+from kappa.app.conduct.node_commands import CommandError
+from kappa.app.conduct.return_test import ReturnTest, end_quarantines
+from kappa.app.conduct.session import Conductor
+from kappa.core.ground.processes import Stop, StoppedError
+from kappa.core.record.actions import Action, keep_action, load_actions
 from reports.verdict.state import State
 from tests.unit.conduct.quarantined import RULE
 from tests.waiting import late_when

@@ -9,11 +9,11 @@ import time
 
 import pytest
 
-from kappa.conduct.session import Conductor, NoReportError, Session, recover, reframe
-from kappa.ground.errors import InputError
-from kappa.ground.folders import SUITE as REPOSITORY
-from kappa.ground.locks import LockedError, locked
-from kappa.ground.processes import Stop, StoppedError
+from kappa.app.conduct.session import Conductor, NoReportError, Session, recover, reframe
+from kappa.core.ground.errors import InputError
+from kappa.core.ground.folders import SUITE as REPOSITORY
+from kappa.core.ground.locks import LockedError, locked
+from kappa.core.ground.processes import Stop, StoppedError
 from tests.waiting import PATIENCE_S, late_when
 
 REPORT = "for word; do case $word in --report-file=*) report=${word#*=} ;; esac; done\n"

@@ -2,9 +2,9 @@
 
 import pytest
 
-from kappa.conduct import preflight
-from kappa.conduct.surveying import Asker
-from kappa.ground.processes import Stop
+from kappa.app.conduct import preflight
+from kappa.app.conduct.surveying import Asker
+from kappa.core.ground.processes import Stop
 
 
 @pytest.mark.parametrize(

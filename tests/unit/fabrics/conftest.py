@@ -6,7 +6,7 @@ import pathlib
 import pytest
 import yaml
 
-from kappa.fabrics.description import load_fabric
+from kappa.core.fabrics.description import load_fabric
 
 SHIPPED = pathlib.Path(__file__).parents[3] / "site_configs/simulated/fabrics"
 

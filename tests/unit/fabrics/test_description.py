@@ -2,9 +2,9 @@ import re
 
 import pytest
 
-from kappa.fabrics.description import fabric_names, find_fabric, load_fabric, numbers
-from kappa.ground.errors import InputError
-from kappa.ground.folders import SUITE as REPOSITORY
+from kappa.core.fabrics.description import fabric_names, find_fabric, load_fabric, numbers
+from kappa.core.ground.errors import InputError
+from kappa.core.ground.folders import SUITE as REPOSITORY
 from tests.unit.fabrics.conftest import SHIPPED, number
 
 

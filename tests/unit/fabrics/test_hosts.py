@@ -1,8 +1,8 @@
 import pytest
 
-from kappa.fabrics.description import find_fabric
-from kappa.fabrics.hosts import aggregators, host_slots, tree_text
-from kappa.ground.errors import InputError
+from kappa.core.fabrics.description import find_fabric
+from kappa.core.fabrics.hosts import aggregators, host_slots, tree_text
+from kappa.core.ground.errors import InputError
 from tests.unit.fabrics.conftest import SHIPPED, number
 
 

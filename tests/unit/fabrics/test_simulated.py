@@ -7,9 +7,9 @@ import subprocess
 
 import pytest
 
-from kappa.fabrics.hosts import host_slots
-from kappa.fabrics.shapes import network_of
-from kappa.fabrics.simgrid_platform import platform_xml
+from kappa.core.fabrics.hosts import host_slots
+from kappa.core.fabrics.shapes import network_of
+from kappa.core.fabrics.simgrid_platform import platform_xml
 from reframe_checks.parsers import link_use
 from tests.unit.fabrics.conftest import number
 

@@ -7,7 +7,7 @@ import time
 
 import pytest
 
-from kappa.sites.expected import load_site
+from kappa.core.sites.expected import load_site
 from tests.fault_campaign import rounds, time_to_name
 from tests.fault_campaign.cluster import Cluster
 from tests.fault_campaign.faults import Kind

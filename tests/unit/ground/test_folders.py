@@ -5,10 +5,10 @@ import shutil
 
 import pytest
 
-from kappa.command import main as command
-from kappa.ground import folders
-from kappa.ground.errors import InputError
-from kappa.sites.places import only_site, results_folder, site_folder
+from kappa.app.command import main as command
+from kappa.core.ground import folders
+from kappa.core.ground.errors import InputError
+from kappa.core.sites.places import only_site, results_folder, site_folder
 
 SITE = folders.SUITE / "site_configs/cpu-infiniband"
 

@@ -9,12 +9,12 @@ import sys
 
 import pytest
 
-from kappa.ground.errors import InputError
-from kappa.ground.locks import LockedError, locked
+from kappa.core.ground.errors import InputError
+from kappa.core.ground.locks import LockedError, locked
 
 HOLDER = """
 import pathlib, subprocess, sys
-from kappa.ground.locks import locked
+from kappa.core.ground.locks import locked
 with locked(pathlib.Path(sys.argv[1])) as lock:
     child = subprocess.Popen(["sleep", "600"], pass_fds=[lock] if sys.argv[2] == "passed" else [])
     print(child.pid, flush=True)

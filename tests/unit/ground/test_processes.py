@@ -10,7 +10,7 @@ import time
 import psutil
 import pytest
 
-from kappa.ground.processes import StoppedError, stopping, wait
+from kappa.core.ground.processes import StoppedError, stopping, wait
 from tests.waiting import PATIENCE_S, late_when, until
 
 # Ends in an orderly way when it is told to, as ReFrame does.

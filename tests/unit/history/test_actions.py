@@ -4,9 +4,9 @@ import json
 
 import pytest
 
-from kappa.command import main as command
-from kappa.ground.errors import InputError
-from kappa.record.actions import keep_action, load_actions
+from kappa.app.command import main as command
+from kappa.core.ground.errors import InputError
+from kappa.core.record.actions import keep_action, load_actions
 from reports.history.ingest import ingest
 from tests.unit.quarantine.samples import action, proof
 from tests.unit.reports.samples import DATA

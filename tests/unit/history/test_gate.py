@@ -4,8 +4,8 @@ import datetime
 import numpy as np
 import pytest
 
-from kappa.command.main import main
-from kappa.ground.errors import InputError
+from kappa.app.command.main import main
+from kappa.core.ground.errors import InputError
 from reports.history.direction import worse_sign
 from reports.history.findings import Kind
 from reports.history.gate import exit_status, judge_history

@@ -4,9 +4,9 @@ import os
 import pyarrow.parquet as pq
 import pytest
 
-from kappa.ground.errors import InputError
-from kappa.record.load import load_session
-from kappa.record.model import SAME_ALLOCATION
+from kappa.core.ground.errors import InputError
+from kappa.core.record.load import load_session
+from kappa.core.record.model import SAME_ALLOCATION
 from reports.history import dataset
 from reports.history import ingest as module
 from reports.history.dataset import files, sessions

@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kappa.ground.clean_text import clean, is_clean_json
-from kappa.ground.errors import InputError
-from kappa.record.load import decoded
-from kappa.record.report import CaseFacts
+from kappa.core.ground.clean_text import clean, is_clean_json
+from kappa.core.ground.errors import InputError
+from kappa.core.record.load import decoded
+from kappa.core.record.report import CaseFacts
 from reports.history import reader
 from reports.history.rows import Rows
 from tests.unit.reports.samples import case, cases_of, latency, report

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 import yaml
 
-from kappa.command.main import main
-from kappa.sites.places import history_folder
-from kappa.sites.references import read_sources
+from kappa.app.command.main import main
+from kappa.core.sites.places import history_folder
+from kappa.core.sites.references import read_sources
 from tests.unit.history.nights import history_of, night, write
 from tests.unit.reports.samples import case, latency
 

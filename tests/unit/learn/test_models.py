@@ -1,8 +1,8 @@
 import pytest
 import yaml
 
-from kappa.command.main import main
-from kappa.ground.errors import InputError
+from kappa.app.command.main import main
+from kappa.core.ground.errors import InputError
 from reports.learn.models import modelled
 
 STREAM = {

@@ -5,9 +5,9 @@ import pathlib
 
 import pytest
 
-from kappa.command.main import main
-from kappa.ground.errors import InputError
-from kappa.sites.expected import find_site, load_site
+from kappa.app.command.main import main
+from kappa.core.ground.errors import InputError
+from kappa.core.sites.expected import find_site, load_site
 from reports.nightly import publish
 from reports.nightly.archive import Archive, open_archive
 from reports.nightly.coverage import coverage
@@ -74,7 +74,7 @@ def test_textfile_can_be_read_as_soon_as_it_has_its_name(results, tmp_path, monk
         named.append((pathlib.Path(path).name, os.stat(part).st_mode & 0o777))
         os.rename(part, path)
 
-    monkeypatch.setattr("kappa.ground.whole_files.os.replace", replace)
+    monkeypatch.setattr("kappa.core.ground.whole_files.os.replace", replace)
     (tmp_path / "textfile").mkdir()
     nightly(results, f"--textfile={tmp_path / 'textfile'}")
     assert dict(named)["embedded.prom"] == 0o644

@@ -5,10 +5,10 @@ import sys
 
 import pytest
 
-from kappa.command.nightly import parse
-from kappa.conduct import night
-from kappa.conduct.night import BusyError, conduct, only_one
-from kappa.conduct.validation import Validation, using
+from kappa.app.command.nightly import parse
+from kappa.app.conduct import night
+from kappa.app.conduct.night import BusyError, conduct, only_one
+from kappa.app.conduct.validation import Validation, using
 
 REFRAME = r"""#!/bin/bash
 for word; do case $word in --report-file=*) report=${word#*=} ;; esac; done

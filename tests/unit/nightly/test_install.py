@@ -7,11 +7,11 @@ from unittest import mock
 
 import pytest
 
-from kappa.command import nightly
-from kappa.command.nightly import parse
-from kappa.conduct.night import BusyError
-from kappa.conduct.night_install import install
-from kappa.ground.errors import InputError
+from kappa.app.command import nightly
+from kappa.app.command.nightly import parse
+from kappa.app.conduct.night import BusyError
+from kappa.app.conduct.night_install import install
+from kappa.core.ground.errors import InputError
 
 # As Slurm's: a file for each user, which another replaces as a whole; without one it says so.
 SCRONTAB = """\

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
-from kappa.ground.folders import SUITE as REPOSITORY
+from kappa.core.ground.folders import SUITE as REPOSITORY
 from reports.history.findings import Finding, Kind
 from reports.history.gate import Judged
 from reports.nightly.archive import Archive

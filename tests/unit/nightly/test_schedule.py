@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from kappa.command.nightly import duration, parse
-from kappa.conduct import night_schedule as schedule
-from kappa.ground.errors import InputError
+from kappa.app.command.nightly import duration, parse
+from kappa.app.conduct import night_schedule as schedule
+from kappa.core.ground.errors import InputError
 
 NOW = datetime.datetime(2026, 11, 21, 2, 0, 5)
 PROGRAM = Path("/opt/kappa/.venv/bin/kappa")
@@ -137,7 +137,7 @@ def test_a_site_is_a_plain_name(site, capsys):
 
 
 def nightly(*arguments):
-    command = [sys.executable, "-m", "kappa.command.main", "nightly", *arguments]
+    command = [sys.executable, "-m", "kappa.app.command.main", "nightly", *arguments]
     return subprocess.run(command, capture_output=True, text=True, check=False)
 
 

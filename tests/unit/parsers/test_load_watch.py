@@ -8,7 +8,7 @@ import subprocess
 
 import pytest
 
-from kappa.record.evidence import LoadByOthers
+from kappa.core.record.evidence import LoadByOthers
 from reframe_checks.base.load_watch import SCRIPT, why_robbed
 from reframe_checks.parsers.errors import ParseError
 from reframe_checks.parsers.load_watch import parse, taken_of_machine, taken_of_node

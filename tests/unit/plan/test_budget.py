@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from kappa.ground.errors import InputError
+from kappa.core.ground.errors import InputError
 from reports.acceptance.series import Series
 from reports.plan.budget import NIGHTS, select
 from reports.plan.plan import Offered, plan

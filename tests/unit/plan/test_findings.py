@@ -4,7 +4,7 @@ import pathlib
 import re
 from collections import Counter
 
-from kappa.vocabulary.checks import catalogue
+from kappa.core.vocabulary.checks import catalogue
 from reports.plan.findings import of_campaign
 
 DOCS = pathlib.Path(__file__).parents[3] / "docs"

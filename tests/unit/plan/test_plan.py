@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from kappa.record.load import load_session
+from kappa.core.record.load import load_session
 from reports.acceptance.series import Series
 from reports.plan import held_against
 from reports.plan.past import Took, past_of, stored_sessions

@@ -3,12 +3,12 @@
 import msgspec
 import pytest
 
-from kappa.fabrics.description import load_fabric
-from kappa.fabrics.dump import fabric_yaml
-from kappa.fabrics.simgrid_platform import settings
-from kappa.ground.errors import InputError
-from kappa.record.evidence import Curve, Simulation
-from kappa.record.model import Case
+from kappa.core.fabrics.description import load_fabric
+from kappa.core.fabrics.dump import fabric_yaml
+from kappa.core.fabrics.simgrid_platform import settings
+from kappa.core.ground.errors import InputError
+from kappa.core.record.evidence import Curve, Simulation
+from kappa.core.record.model import Case
 from reports.predicted.calibrate import Machine, calibrated, held_out
 from reports.predicted.derived import with_software, with_times_nodes
 from reports.predicted.pairs import Pair

@@ -2,8 +2,8 @@
 
 from types import SimpleNamespace
 
-from kappa.record.evidence import LinkUse, Simulation
-from kappa.record.model import Case
+from kappa.core.record.evidence import LinkUse, Simulation
+from kappa.core.record.model import Case
 from reports.show.link_table import busiest_links
 
 

@@ -2,8 +2,8 @@
 
 import pytest
 
-from kappa.record.evidence import Curve, Figure, Simulation
-from kappa.record.model import Case
+from kappa.core.record.evidence import Curve, Figure, Simulation
+from kappa.core.record.model import Case
 from reports.predicted.pairs import pairs
 
 

@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from kappa.record.actions import Action, Evidence
-from kappa.vocabulary.quarantine import Quarantine
+from kappa.core.record.actions import Action, Evidence
+from kappa.core.vocabulary.quarantine import Quarantine
 from reports.quarantine.standing import NodeNow
 
 NOW = 1_795_362_000.0

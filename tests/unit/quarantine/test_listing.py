@@ -5,7 +5,7 @@ from typing import get_args
 
 import pytest
 
-from kappa.record.actions import Outcome, What
+from kappa.core.record.actions import Outcome, What
 from reports.quarantine.listing import told
 from tests.unit.quarantine.samples import action, proof
 

@@ -4,8 +4,8 @@ import json
 
 import pytest
 
-from kappa.record.actions import Evidence
-from kappa.record.load import load_session
+from kappa.core.record.actions import Evidence
+from kappa.core.record.load import load_session
 from reports.quarantine.return_test import checks_of_test, judge_test
 from reports.verdict.state import State
 from tests.unit.quarantine.samples import proof

@@ -6,9 +6,9 @@ import json
 import pathlib
 from typing import Any
 
-from kappa.record.load import load_session
-from kappa.record.model import Session
-from kappa.sites.expected import Site
+from kappa.core.record.load import load_session
+from kappa.core.record.model import Session
+from kappa.core.sites.expected import Site
 from reports.verdict.judge import Verdict, judge
 
 DATA = pathlib.Path(__file__).parents[2] / "data/reports"

@@ -4,8 +4,8 @@ import json
 
 import pytest
 
-from kappa.record.load import load_session
-from kappa.record.model import OTHER_NODES, SAME_NODES
+from kappa.core.record.load import load_session
+from kappa.core.record.model import OTHER_NODES, SAME_NODES
 from reports.verdict.confirm import Diagnosis, diagnose, repetitions
 from reports.verdict.judge import judge
 from reports.verdict.state import State

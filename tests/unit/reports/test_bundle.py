@@ -5,8 +5,8 @@ import tarfile
 
 import pytest
 
-from kappa.command.main import main
-from kappa.ground.anonymous import Anonymous
+from kappa.app.command.main import main
+from kappa.core.ground.anonymous import Anonymous
 from reports.bundle import contents
 from tests.unit.reports.samples import complete, latency
 

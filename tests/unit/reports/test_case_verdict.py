@@ -2,7 +2,7 @@
 
 import pytest
 
-from kappa.record.load import load_session
+from kappa.core.record.load import load_session
 from reports.verdict.case_verdict import executed, judge_case
 from reports.verdict.gaps import grouped
 from reports.verdict.state import State

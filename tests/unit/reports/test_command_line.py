@@ -8,7 +8,7 @@ import sys
 
 import pytest
 
-from kappa.command.main import main
+from kappa.app.command.main import main
 from tests.unit.reports.samples import DATA, REPOSITORY, complete, latency, report
 from tests.waiting import PATIENCE_S
 
@@ -40,7 +40,7 @@ def saved(tmp_path):
 
 def run(*arguments, **environment):
     return subprocess.run(
-        [sys.executable, "-m", "kappa.command.main", *map(str, arguments)],
+        [sys.executable, "-m", "kappa.app.command.main", *map(str, arguments)],
         cwd=REPOSITORY, capture_output=True, check=False, timeout=PATIENCE_S,
         env={**os.environ, "PYTHONIOENCODING": "utf-8", **environment}, encoding="utf-8", errors="replace",
     )  # fmt: skip
@@ -187,7 +187,7 @@ def test_colour_only_where_wanted(site, saved):
 @pytest.mark.skipif(shutil.which("bash") is None, reason="needs bash")
 def test_a_reader_that_goes_away_does_not_change_the_status(site, saved):
     document = complete(*[latency("gpu", name=f"Case {number}") for number in range(600)])
-    verdict = f"{sys.executable} -m kappa.command.main verdict {saved(document)} --site {site} -v"
+    verdict = f"{sys.executable} -m kappa.app.command.main verdict {saved(document)} --site {site} -v"
     command = f"{verdict} | true; echo ${{PIPESTATUS[0]}}"
     done = subprocess.run(
         ["bash", "-c", command], cwd=REPOSITORY, capture_output=True, text=True, check=False, timeout=PATIENCE_S

@@ -9,7 +9,7 @@ import os
 import numpy as np
 import pytest
 
-from kappa.command.main import main
+from kappa.app.command.main import main
 from reports.compare.change import Change, Noise, change, noise_of
 from reports.compare.compare import compare
 from reports.compare.earlier import NO_PAST, RUNS, Past, past_of

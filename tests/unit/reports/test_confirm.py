@@ -4,9 +4,9 @@ import json
 
 import pytest
 
-from kappa.ground.errors import InputError
-from kappa.record.load import load_session
-from kappa.record.model import OTHER_NODES, SAME_ALLOCATION, SAME_NODES
+from kappa.core.ground.errors import InputError
+from kappa.core.record.load import load_session
+from kappa.core.record.model import OTHER_NODES, SAME_ALLOCATION, SAME_NODES
 from reports.verdict.confirm import Diagnosis, Repetition, diagnose, explain, repetitions
 from reports.verdict.judge import judge
 from reports.verdict.state import State

@@ -4,8 +4,8 @@ import dataclasses
 
 import pytest
 
-from kappa.ground.errors import InputError
-from kappa.sites.expected import LeftOut, load_site
+from kappa.core.ground.errors import InputError
+from kappa.core.sites.expected import LeftOut, load_site
 from reports.verdict.state import State
 from tests.unit.reports.samples import REPOSITORY, SITE, case, judged, latency, report
 

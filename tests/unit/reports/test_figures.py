@@ -2,8 +2,8 @@ import math
 
 import pytest
 
-from kappa.ground.figures import allowed, duration, figure, figure_apart, moment, percent
-from kappa.ground.node_lists import folded
+from kappa.core.ground.figures import allowed, duration, figure, figure_apart, moment, percent
+from kappa.core.ground.node_lists import folded
 from reports.show.units import in_binary_unit, suitable_unit
 
 NARROW = "\N{NARROW NO-BREAK SPACE}"

@@ -1,7 +1,7 @@
 import pytest
 
-from kappa.ground.errors import InputError
-from kappa.ground.whole_files import write_atomically
+from kappa.core.ground.errors import InputError
+from kappa.core.ground.whole_files import write_atomically
 
 
 def test_the_whole_file_or_the_old_one(tmp_path):

@@ -4,9 +4,9 @@ import json
 
 import pytest
 
-from kappa.record.evidence import RANK_CRASHED
-from kappa.record.load import load_session
-from kappa.record.model import REMAINING_NODES
+from kappa.core.record.evidence import RANK_CRASHED
+from kappa.core.record.load import load_session
+from kappa.core.record.model import REMAINING_NODES
 from reports.verdict.confirm import Repetition, explain, repetitions
 from reports.verdict.judge import judge
 from reports.verdict.state import State

@@ -2,7 +2,7 @@
 
 import pytest
 
-from kappa.ground.errors import InputError
+from kappa.core.ground.errors import InputError
 from reports.show.heat_map_plots import heat_map_plots
 from tests.unit.reports.samples import complete, judged, latency
 

@@ -6,8 +6,8 @@ import json
 import pytest
 from msgspec import structs
 
-from kappa.record.load import load_session
-from kappa.sites.expected import load_site
+from kappa.core.record.load import load_session
+from kappa.core.sites.expected import load_site
 from reports.verdict.judge import judge
 from reports.verdict.state import State
 from reports.verdict.verdict_json import to_json

@@ -3,7 +3,7 @@
 import msgspec
 import pytest
 
-from kappa.record.load import load_session
+from kappa.core.record.load import load_session
 from reports.show.run_page import render
 from reports.verdict.judge import judge
 from tests.benchmarks.pages import SLOW_NODE, large_report

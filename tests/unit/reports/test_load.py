@@ -4,8 +4,8 @@ import os
 
 import pytest
 
-from kappa.ground.errors import InputError
-from kappa.record.load import find_report, load_session
+from kappa.core.ground.errors import InputError
+from kappa.core.record.load import find_report, load_session
 from tests.unit.reports.samples import DATA, case, cases_of, complete, latency, loaded, recorded, report, with_metric
 
 

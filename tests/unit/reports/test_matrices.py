@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 from msgspec.structs import replace
 
-from kappa.ground.errors import InputError
-from kappa.record.evidence import Matrix, written
-from kappa.record.matrices import INLINE_NODES, recorded, values_of
+from kappa.core.ground.errors import InputError
+from kappa.core.record.evidence import Matrix, written
+from kappa.core.record.matrices import INLINE_NODES, recorded, values_of
 from reports.show.pair_plots import pair_plots
 from reports.show.run_page import render
 from tests.unit.reports.samples import case, judged, report

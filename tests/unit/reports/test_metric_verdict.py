@@ -5,8 +5,8 @@ import pytest
 from msgspec.structs import replace
 from reframe.utility.sanity import reference_bounds
 
-from kappa.record.evidence import ReferenceSource
-from kappa.record.model import Case, Metric
+from kappa.core.record.evidence import ReferenceSource
+from kappa.core.record.model import Case, Metric
 from reports.verdict.metric_verdict import (
     INVALID_BOUNDS,
     NO_REFERENCE,

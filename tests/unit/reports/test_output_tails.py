@@ -8,7 +8,7 @@ import urllib.parse
 
 import pytest
 
-from kappa.record.load import load_session
+from kappa.core.record.load import load_session
 from reports.show.output_tails import LINES
 from reports.show.run_page import render
 from reports.verdict.judge import judge

@@ -1,7 +1,7 @@
 import pytest
 
-from kappa.ground.errors import InputError
-from kappa.sites.expected import SiteUnknownError, find_site, load_site
+from kappa.core.ground.errors import InputError
+from kappa.core.sites.expected import SiteUnknownError, find_site, load_site
 
 GOOD = """
 default_mode: nightly

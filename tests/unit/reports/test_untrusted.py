@@ -1,6 +1,6 @@
 import pytest
 
-from kappa.ground.clean_text import clean, clean_object, one_line
+from kappa.core.ground.clean_text import clean, clean_object, one_line
 
 
 @pytest.mark.parametrize(

@@ -5,11 +5,11 @@ import shutil
 import pytest
 import yaml
 
-from kappa.ground.errors import InputError
-from kappa.ground.folders import SUITE as REPOSITORY
-from kappa.sites.fabric_partitions import MORE_FABRICS
-from kappa.sites.reframe_settings import MODE_VARIABLE, settings_of
-from kappa.sites.site_file import describe
+from kappa.core.ground.errors import InputError
+from kappa.core.ground.folders import SUITE as REPOSITORY
+from kappa.core.sites.fabric_partitions import MORE_FABRICS
+from kappa.core.sites.site_file import describe
+from reframe_checks.base.site_settings import MODE_VARIABLE, settings_of
 
 SIMULATED = REPOSITORY / "site_configs/simulated"
 

@@ -2,10 +2,10 @@
 
 import pytest
 
-from kappa.ground.errors import InputError
-from kappa.ground.yaml_file import YamlFile, require_sound
-from kappa.sites.formats import CHANGES, CURRENT, OLDEST, Change, read_as_current
-from kappa.sites.site_file import describe
+from kappa.core.ground.errors import InputError
+from kappa.core.ground.yaml_file import YamlFile, require_sound
+from kappa.core.sites.formats import CHANGES, CURRENT, OLDEST, Change, read_as_current
+from kappa.core.sites.site_file import describe
 
 OLD = """\
 descr: a site

@@ -2,10 +2,10 @@
 
 import pytest
 
-from kappa.ground.errors import InputError
-from kappa.sites.quarantine import filled
-from kappa.sites.site_file import describe
-from kappa.vocabulary.quarantine import RESERVE
+from kappa.core.ground.errors import InputError
+from kappa.core.sites.quarantine import filled
+from kappa.core.sites.site_file import describe
+from kappa.core.vocabulary.quarantine import RESERVE
 from tests.unit.sites.test_site import GOOD, REPOSITORY, SETTINGS
 
 RULE = """\

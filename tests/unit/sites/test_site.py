@@ -6,11 +6,11 @@ import shutil
 import pytest
 import yaml
 
-from kappa.ground.errors import InputError
-from kappa.sites.expected import load_site
-from kappa.sites.facts import PROVIDERS
-from kappa.sites.reframe_settings import settings_of
-from kappa.sites.site_file import describe
+from kappa.core.ground.errors import InputError
+from kappa.core.sites.expected import load_site
+from kappa.core.sites.facts import PROVIDERS
+from kappa.core.sites.site_file import describe
+from reframe_checks.base.site_settings import settings_of
 
 REPOSITORY = pathlib.Path(__file__).parents[3]
 SETTINGS = REPOSITORY / "site_configs/embedded/settings.py"

@@ -9,8 +9,8 @@ import string
 import pytest
 import yaml
 
-from kappa.ground.errors import InputError
-from kappa.sites.expected import load_site
+from kappa.core.ground.errors import InputError
+from kappa.core.sites.expected import load_site
 
 SITES = pathlib.Path(__file__).parents[3] / "site_configs"
 EXAMPLES = ("embedded", "cpu-infiniband", "ibisco-like")

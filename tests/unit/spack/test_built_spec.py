@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from kappa.core.vocabulary.spack_tables import REPOSITORY
 from spack_envs.installer.built_spec import BuiltSpec, built_spec
-from spack_envs.installer.table import REPOSITORY
 from tests.waiting import PATIENCE_S
 
 DATA = Path(__file__).parents[2] / "data/spack"

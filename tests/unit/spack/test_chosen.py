@@ -5,12 +5,13 @@ import os
 import pytest
 import yaml
 
-from kappa.command import validate
-from kappa.command.main import main
-from kappa.ground.errors import InputError
-from kappa.sites.reframe_settings import settings_of
-from kappa.sites.site_file import describe
-from spack_envs.installer import state, table
+from kappa.app.command import validate
+from kappa.app.command.main import main
+from kappa.core.ground.errors import InputError
+from kappa.core.sites.site_file import describe
+from kappa.core.vocabulary import spack_tables
+from reframe_checks.base.site_settings import settings_of
+from spack_envs.installer import state
 from spack_envs.installer.chosen import VARIABLE, changed_roots, choose
 from spack_envs.installer.reframe_settings import installed_environments, planned_environments
 
@@ -22,7 +23,7 @@ def no_spack(tmp_path, monkeypatch):
 
 
 def environment(name, site="embedded"):
-    return state.Site(site).environment(table.read(name))
+    return state.Site(site).environment(spack_tables.read(name))
 
 
 @pytest.mark.parametrize(
@@ -38,12 +39,12 @@ def environment(name, site="embedded"):
     ],
 )
 def test_a_chosen_spec_replaces_one_and_says_what_it_leaves_open(spec, name, root):
-    own = yaml.safe_load(table.specs_file(name).read_text())["spack"]["specs"]
+    own = yaml.safe_load(spack_tables.specs_file(name).read_text())["spack"]["specs"]
     choose([spec])
     found = changed_roots(name)
     assert root in found and len(found) == len(own)
     assert len(set(found) - set(own)) == 1
-    assert [other for other in table.names() if changed_roots(other)] == [name]
+    assert [other for other in spack_tables.names() if changed_roots(other)] == [name]
 
 
 @pytest.mark.parametrize(
@@ -90,7 +91,7 @@ def test_reframe_is_offered_the_chosen_one_in_place_of_the_other_installed_or_no
     assert [one["name"] for one in installed_environments("cpu-infiniband")] == [name]
     planned = [one["name"] for one in planned_environments("cpu-infiniband")]
     assert planned == ["app", "applications", "gpu", name, "openfoam", "rated"]
-    settings = settings_of(describe(table.REPOSITORY / "site_configs/cpu-infiniband"), state.state_root())
+    settings = settings_of(describe(spack_tables.REPOSITORY / "site_configs/cpu-infiniband"), state.state_root())
     (partition,) = settings["systems"][0]["partitions"]
     assert name in partition["environs"] and "mpi-io" not in partition["environs"]
     (path,) = [dict(one["env_vars"])["PATH"] for one in settings["environments"] if one["name"] == name]

@@ -5,10 +5,10 @@ import ast
 import pytest
 import yaml
 
-from spack_envs.installer import table
+from kappa.core.vocabulary import spack_tables
 from spack_envs.installer.roots import roots, with_roots
 
-RECIPES = sorted((table.ENVIRONMENTS / "repo/packages").glob("*/package.py"))
+RECIPES = sorted((spack_tables.ENVIRONMENTS / "repo/packages").glob("*/package.py"))
 
 
 @pytest.mark.parametrize("file", RECIPES, ids=lambda file: file.parent.name)
@@ -18,9 +18,9 @@ def test_a_recipe_holds_the_class_that_its_folder_promises(file):
     assert promised in [node.name for node in tree.body if isinstance(node, ast.ClassDef)]
 
 
-@pytest.mark.parametrize("name", table.names())
+@pytest.mark.parametrize("name", spack_tables.names())
 def test_an_environment_pins_versions_and_knows_its_recipes(name):
-    text = (table.ENVIRONMENTS / name / "spack.yaml").read_text()
+    text = (spack_tables.ENVIRONMENTS / name / "spack.yaml").read_text()
     document = yaml.safe_load(text)["spack"]
     assert roots(text) == document["specs"]
     assert yaml.safe_load(with_roots(text, ["a", "b ^c"]))["spack"] == {**document, "specs": ["a", "b ^c"]}
@@ -29,4 +29,4 @@ def test_an_environment_pins_versions_and_knows_its_recipes(name):
     assert [spec for spec in document["specs"] if "@" not in spec] == []
     assert document["view"]["default"]["root"] == "view"
     # By which `mirror` knows them.
-    assert [name.replace("-", "_") for name in document.get("develop", {})] == list(table.read(name).sources)
+    assert [name.replace("-", "_") for name in document.get("develop", {})] == list(spack_tables.read(name).sources)

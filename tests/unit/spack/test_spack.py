@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 import yaml
 
-from spack_envs.installer import installation, spack, state, table
+from kappa.core.vocabulary import spack_tables
+from spack_envs.installer import installation, spack, state
 from spack_envs.installer.cli import main
 from spack_envs.installer.spack import InstallError
 
@@ -94,12 +95,12 @@ def app(pin, tmp_path, monkeypatch):
     facts = tmp_path / "site/spack"
     facts.mkdir(parents=True)
     monkeypatch.setattr(state.Site, "facts", facts)
-    return state.Site("embedded").environment(table.read("app"))
+    return state.Site("embedded").environment(spack_tables.read("app"))
 
 
 def test_the_pinned_release_is_cloned_once(pin, tmp_path, capsys):
     pin()
-    environment = state.Site("embedded").environment(table.read("app"))
+    environment = state.Site("embedded").environment(spack_tables.read("app"))
     root = spack.find(environment)
     assert root == tmp_path / "state/spack-v1"
     assert (tmp_path / "state/packages-v1/repos/spack_repo/builtin/repo.yaml").is_file()
@@ -111,7 +112,7 @@ def test_the_pinned_release_is_cloned_once(pin, tmp_path, capsys):
 def test_a_tag_that_moved_is_refused_and_leaves_nothing(pin, tmp_path):
     commit = pin(packages="0" * 40)["packages"]
     with pytest.raises(InstallError) as caught:
-        spack.find(state.Site("embedded").environment(table.read("app")))
+        spack.find(state.Site("embedded").environment(spack_tables.read("app")))
     assert str(caught.value) == f"file://{tmp_path}/packages: tag v1 is commit {commit}, release.toml says {'0' * 40}"
     assert [path.name for path in (tmp_path / "state").iterdir()] == ["spack-v1"]
 
@@ -120,7 +121,7 @@ def test_a_repository_that_cannot_be_reached_says_what_to_do(pin, tmp_path):
     pin()
     (tmp_path / "spack").rename(tmp_path / "elsewhere")
     with pytest.raises(InstallError, match=r"cannot clone file://.*spack .*\n.*KAPPA_SPACK_ROOT"):
-        spack.find(state.Site("embedded").environment(table.read("app")))
+        spack.find(state.Site("embedded").environment(spack_tables.read("app")))
 
 
 def test_the_clone_is_no_spack_of_the_site_and_keeps_its_recipes(app, tmp_path):

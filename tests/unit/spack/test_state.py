@@ -4,7 +4,8 @@ import shutil
 
 import pytest
 
-from spack_envs.installer import cli, state, table
+from kappa.core.vocabulary import spack_tables
+from spack_envs.installer import cli, state
 from spack_envs.installer.cli import main
 from spack_envs.installer.installation import InstallError, keep_artefacts
 from spack_envs.installer.reframe_settings import install_commands, installed_environments
@@ -15,7 +16,7 @@ def app(tmp_path, monkeypatch):
     monkeypatch.setenv("KAPPA_SPACK_STATE", str(tmp_path))
     for name in ("KAPPA_SPACK_ROOT", "KAPPA_SPACK_CONFIG"):
         monkeypatch.delenv(name, raising=False)
-    return state.Site("embedded").environment(table.read("app"))
+    return state.Site("embedded").environment(spack_tables.read("app"))
 
 
 def put_program(environment):
@@ -58,7 +59,7 @@ def test_what_is_complete_becomes_an_environment_of_reframe(app, capsys):
 
 
 def test_programs_in_a_folder_of_their_platform_are_found_and_settings_sourced(app):
-    openfoam = app.site.environment(table.read("openfoam"))
+    openfoam = app.site.environment(spack_tables.read("openfoam"))
     assert openfoam.missing_programs() == ["blockMesh", "decomposePar", "icoFoam"]
     folder = openfoam.view / "platforms/linux64GccDPInt32-spack/bin"
     folder.mkdir(parents=True)
@@ -169,7 +170,8 @@ def test_another_pinned_spack_makes_out_of_date_what_it_installed(app, tmp_path,
     app.write_record(digest="", KAPPA_SPACK_ROOT="/own")
     with_own = app.digest()
     release = tmp_path / "envs/release.toml"
-    shutil.copytree(table.ENVIRONMENTS, release.parent, ignore=shutil.ignore_patterns("installer", "__pycache__"))
+    unneeded = shutil.ignore_patterns("installer", "__pycache__")
+    shutil.copytree(spack_tables.ENVIRONMENTS, release.parent, ignore=unneeded)
     monkeypatch.setattr(state, "ENVIRONMENTS", release.parent)
     assert app.digest() == with_own
     app.write_record(digest=with_clone)

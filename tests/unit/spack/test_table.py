@@ -1,16 +1,16 @@
 import pytest
 
-from spack_envs.installer import table
+from kappa.core.vocabulary import spack_tables
 
 
 def test_every_table_of_the_suite_can_be_read():
-    assert table.names() == ["app", "applications", "gpu", "mpi-io", "openfoam", "rated"]
-    assert table.read("app").programs == ["emt"]
-    read = table.read("mpi-io")
+    assert spack_tables.names() == ["app", "applications", "gpu", "mpi-io", "openfoam", "rated"]
+    assert spack_tables.read("app").programs == ["emt"]
+    read = spack_tables.read("mpi-io")
     assert {"osu", "osu-suite", "hpl", "hpcc", "stream", "ior", "mdtest", "iozone", "btio"} == set(read.features)
-    assert table.read("applications").programs == ["lmp"]
+    assert spack_tables.read("applications").programs == ["lmp"]
     assert read.extras == {"hpl": "xhpl", "stream": "stream"}
-    assert {"osu-cuda", "nccl-tests", "nvbandwidth", "babelstream"} == set(table.read("gpu").features)
+    assert {"osu-cuda", "nccl-tests", "nvbandwidth", "babelstream"} == set(spack_tables.read("gpu").features)
 
 
 @pytest.mark.parametrize(
@@ -27,12 +27,12 @@ def test_every_table_of_the_suite_can_be_read():
 def test_a_bad_table_is_named_with_its_key(tmp_path, text, complaint):
     (tmp_path / "one").mkdir()
     (tmp_path / "one/programs.toml").write_text(text)
-    with pytest.raises(table.TableError, match=complaint) as caught:
-        table.read("one", tmp_path)
+    with pytest.raises(spack_tables.TableError, match=complaint) as caught:
+        spack_tables.read("one", tmp_path)
     assert str(tmp_path / "one/programs.toml") in str(caught.value)
 
 
 def test_an_unknown_environment_is_answered_with_those_there_are():
     known = "app, applications, gpu, mpi-io, openfoam, rated"
-    with pytest.raises(table.TableError, match=f"no environment 'nope': there are {known}"):
-        table.read("nope")
+    with pytest.raises(spack_tables.TableError, match=f"no environment 'nope': there are {known}"):
+        spack_tables.read("nope")

@@ -8,12 +8,12 @@ mountinfo, and the documentation of nvidia-smi.
 import pathlib
 from dataclasses import dataclass, field
 
-from kappa.conduct.surveying import survey
-from kappa.survey.kinds import Part
-from kappa.survey.probe import parse, parse_labelled
-from kappa.survey.qos import QOS
-from kappa.survey.records import SurveyError
-from kappa.survey.slurm import CONFIG, MPI_TYPES, NODES, PARTITIONS, TOPOLOGY
+from kappa.app.conduct.surveying import survey
+from kappa.app.survey.kinds import Part
+from kappa.app.survey.probe import parse, parse_labelled
+from kappa.app.survey.qos import QOS
+from kappa.app.survey.records import SurveyError
+from kappa.app.survey.slurm import CONFIG, MPI_TYPES, NODES, PARTITIONS, TOPOLOGY
 
 DATA = pathlib.Path(__file__).parents[2] / "data/survey"
 CONFIG_TEXT = """\

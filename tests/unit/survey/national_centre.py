@@ -5,7 +5,7 @@ Features of the nodes are chosen so that kinds overlap as theirs do: `type_m` be
 
 import re
 
-from kappa.survey.records import node_names
+from kappa.app.survey.records import node_names
 from tests.unit.survey.clusters import DATA
 
 FIELD = DATA.parent / "field_cases/survey"

@@ -8,7 +8,7 @@ import pathlib
 import pytest
 import yaml
 
-from kappa.survey.site_files import site_files
+from kappa.app.survey.site_files import site_files
 from tests.unit.survey.clusters import DATA, surveyed
 from tests.unit.survey.national_centre import PARTITIONS_TEXT, nodes_text
 from tests.unit.survey.test_field_cases import DAY, Untold

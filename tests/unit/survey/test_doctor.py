@@ -4,11 +4,11 @@ import pathlib
 
 import pytest
 
-from kappa.sites.description import Cores, Partition
-from kappa.survey.doctor import matters, nodes, promises, quotas, told, worlds
-from kappa.survey.doctor.matters import RIGHT, UNTOLD, WRONG
-from kappa.survey.doctor.nodes import Asked, Offset
-from kappa.survey.slurm import parse_mpi_types, parse_nodes, parse_partitions
+from kappa.app.survey.doctor import matters, nodes, promises, quotas, told, worlds
+from kappa.app.survey.doctor.matters import RIGHT, UNTOLD, WRONG
+from kappa.app.survey.doctor.nodes import Asked, Offset
+from kappa.app.survey.slurm import parse_mpi_types, parse_nodes, parse_partitions
+from kappa.core.sites.description import Cores, Partition
 from tests.unit.survey.clusters import node, partition
 
 DATA = pathlib.Path(__file__).parents[2] / "data/survey"

@@ -6,13 +6,13 @@ import subprocess
 import pytest
 import yaml
 
-from kappa.ground.clean_text import clean
-from kappa.ground.errors import InputError
-from kappa.sites.expected import load_site
-from kappa.survey.kinds import kinds, parts
-from kappa.survey.probe import parse, script
-from kappa.survey.site_files import site_files
-from kappa.survey.slurm import Caller, parse_nodes, parse_partitions
+from kappa.app.survey.kinds import kinds, parts
+from kappa.app.survey.probe import parse, script
+from kappa.app.survey.site_files import site_files
+from kappa.app.survey.slurm import Caller, parse_nodes, parse_partitions
+from kappa.core.ground.clean_text import clean
+from kappa.core.ground.errors import InputError
+from kappa.core.sites.expected import load_site
 from reframe_checks.parsers import sinfo, topology
 from tests.unit.survey.clusters import Cluster, node, partition, probe, surveyed
 from tests.unit.survey.national_centre import FIELD, PARTITIONS_TEXT, nodes_text

@@ -4,7 +4,7 @@ import pathlib
 
 import pytest
 
-from kappa.survey.slurm import keeps_accounting, parse_config, parse_nodes, parse_topology
+from kappa.app.survey.slurm import keeps_accounting, parse_config, parse_nodes, parse_topology
 from tests.unit.survey.clusters import Cluster, node, partition, probe, surveyed
 
 DATA = pathlib.Path(__file__).parents[2] / "data/survey/formats"

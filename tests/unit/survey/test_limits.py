@@ -4,8 +4,8 @@ import subprocess
 
 import pytest
 
-from kappa.survey.limits import too_small
-from kappa.survey.probe import parse, script
+from kappa.app.survey.limits import too_small
+from kappa.app.survey.probe import parse, script
 from tests.unit.survey.clusters import DATA, part_of, probe, with_sections
 
 ADAPTER = "mlx5_0:1|4: ACTIVE|200 Gb/sec (4X HDR)|InfiniBand"

@@ -5,9 +5,9 @@ from types import SimpleNamespace
 
 import pytest
 
-from kappa.survey.mpi import starting
-from kappa.survey.mpi_libraries import CRAY, HYDRA, INTEL, OPEN_MPI
-from kappa.survey.slurm import parse_mpi_types
+from kappa.app.survey.mpi import starting
+from kappa.app.survey.mpi_libraries import CRAY, HYDRA, INTEL, OPEN_MPI
+from kappa.app.survey.slurm import parse_mpi_types
 
 DATA = pathlib.Path(__file__).parents[2] / "data/survey"
 OPEN_MPI_4, OPEN_MPI_5 = "mpirun (Open MPI) 4.1.4", "mpirun (Open MPI) 5.0.3"
@@ -44,7 +44,7 @@ def test_launcher_and_what_it_is_told(version, offers, default, library, launche
 
 
 def test_the_command_line_of_hydra():
-    from kappa.sites.hydra import HydraLauncher  # noqa: PLC0415 (ReFrame)
+    from kappa.core.sites.launchers import HydraLauncher  # noqa: PLC0415 (ReFrame)
     from reframe_checks.base.launching import PER_NODE  # noqa: PLC0415
 
     launcher = HydraLauncher()

@@ -2,9 +2,9 @@
 
 import pytest
 
-from kappa.survey.peaks import peak
-from kappa.survey.probe import parse
-from kappa.survey.theory import references
+from kappa.app.survey.peaks import peak
+from kappa.app.survey.probe import parse
+from kappa.app.survey.theory import references
 from tests.unit.survey.clusters import Cluster, node, partition, probe, surveyed
 from tests.unit.survey.national_centre import FIELD
 

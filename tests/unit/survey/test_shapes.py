@@ -8,14 +8,13 @@ import pytest
 import yaml
 from msgspec import structs
 
-from kappa.sites.expected import load_site
-from kappa.survey.found import Survey, changes, facts, kept
-from kappa.survey.memory_channels import memory_gb_per_s
-from kappa.survey.mpi import mpi_of
-from kappa.survey.probe import parse
-from kappa.survey.records import SurveyError
-from kappa.survey.site_files import SETTINGS, asked, site_files
-from kappa.survey.slurm import (
+from kappa.app.survey.found import Survey, changes, facts, kept
+from kappa.app.survey.memory_channels import memory_gb_per_s
+from kappa.app.survey.mpi import mpi_of
+from kappa.app.survey.probe import parse
+from kappa.app.survey.records import SurveyError
+from kappa.app.survey.site_files import SETTINGS, asked, site_files
+from kappa.app.survey.slurm import (
     NODES,
     PARTITIONS,
     TOPOLOGY,
@@ -25,7 +24,8 @@ from kappa.survey.slurm import (
     parse_partitions,
     parse_topology,
 )
-from kappa.survey.theory import references
+from kappa.app.survey.theory import references
+from kappa.core.sites.expected import load_site
 from tests.unit.survey.clusters import Cluster, Recorded, node, partition, probe, surveyed
 
 DAY = datetime.date(2026, 1, 1)

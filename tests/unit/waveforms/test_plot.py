@@ -4,7 +4,7 @@ import h5py
 import numpy as np
 import pytest
 
-from kappa.ground.errors import InputError
+from kappa.core.ground.errors import InputError
 from reports.waveforms.main import main
 from reports.waveforms.panels import between, panels, prefixed
 from reports.waveforms.recording import read_run

@@ -1,7 +1,7 @@
 """What a node tells of itself, a room for each concern.
 
 Every fact is NAME: number, text, list of texts, or None where the node does not tell; the names are those of
-kappa/vocabulary/node_facts.py, which says how they are compared.
+kappa/core/vocabulary/node_facts.py, which says how they are compared.
 
 Needs nothing but Python 3.6 and Linux, as it runs where no environment of the suite is.
 """

@@ -1,0 +1,198 @@
+"""``kappa acceptance``: ``plan``, ``run``, ``report`` and ``sign``."""
+
+import argparse
+import pathlib
+
+from kappa.app.command.arguments import add_json, parser
+from kappa.app.command.json_output import alone, write_json
+from kappa.app.conduct.acceptance import run as run_left
+from kappa.app.conduct.offers import offers
+from kappa.app.conduct.session import Conductor
+from kappa.core.ground.clean_text import clean
+from kappa.core.ground.errors import InputError
+from kappa.core.ground.processes import StoppedError, stopping
+from kappa.core.sites.contract import FILE, Contract, load_contract
+from kappa.core.sites.expected import load_site
+from kappa.core.sites.places import only_site, plain_name, results_folder
+from kappa.core.sites.site_file import FILE as DESCRIPTION
+from reports.acceptance.campaign import Campaign
+from reports.acceptance.judge import judge
+from reports.acceptance.listing import say, show_plan, show_verdict
+from reports.acceptance.plan import Plan, plan, stored_times, to_document
+
+_DESCRIPTION = """\
+The clauses of a contract (acceptance.yaml of a site) held against repeated runs.
+
+  ACCEPTED      0  every mandatory clause is met or waived
+  NOT ACCEPTED  1  a mandatory clause is not met
+  INCOMPLETE    2  none is unmet, but a mandatory clause lacks samples"""
+_EXAMPLES = """\
+  kappa acceptance plan embedded                    what would run, on how many nodes, for how long
+  kappa acceptance run embedded acceptance-2026     stop it at any moment; the same command goes on
+  kappa acceptance report acceptance-2026           writes acceptance-2026/dossier
+  kappa acceptance sign acceptance-2026/dossier gpg --party vendor     the second party
+  kappa verify acceptance-2026/dossier              was anything altered since?
+"""
+_SITE_HELP = "name of a folder in site_configs, or a folder with settings.py and acceptance.yaml"
+_HOW = "gpg, gpg:KEY or minisign:SECRET_KEY_FILE"
+INTERRUPTED = 2
+
+
+def run(arguments: list[str]) -> int:
+    options = _parse(arguments)
+    return int(options.act(options))
+
+
+def _parse(arguments: list[str]) -> argparse.Namespace:
+    raw = argparse.RawDescriptionHelpFormatter
+    words = parser("acceptance", _DESCRIPTION, _EXAMPLES)
+    actions = words.add_subparsers(dest="action", required=True, metavar="ACTION")
+
+    of_site = argparse.ArgumentParser(add_help=False)
+    of_site.add_argument("site", metavar="SITE", type=pathlib.Path, help=_SITE_HELP)
+    of_site.add_argument("--contract", metavar="FILE", type=pathlib.Path, help=f"another contract than SITE/{FILE}")
+    of_site.add_argument(
+        "--results", metavar="DIR", type=pathlib.Path,
+        help="stored runs to take run times from (default: results/SYSTEM/runs)",
+    )  # fmt: skip
+
+    planned = actions.add_parser(
+        "plan",
+        parents=[of_site],
+        formatter_class=raw,
+        help="print what would run; submits nothing",
+        description="Print the series that the contract's clauses select, the repeats, nodes and time.\n"
+        "Exit status: 0 when every clause selects one series, 2 otherwise.",
+    )
+    add_json(planned)
+    planned.set_defaults(act=_plan)
+
+    running = actions.add_parser(
+        "run",
+        parents=[of_site],
+        formatter_class=raw,
+        help="run what is left of the contract, through ReFrame and Slurm",
+        description="Run each repeat as a ReFrame session of its own. DIR has to be on a file system that the nodes\n"
+        "see. SIGTERM or Ctrl-C stops it; the same command goes on with what is left.\n"
+        "Exit status: 0, 1 or 2 as the verdict's on what DIR then holds; 2 when it was stopped.",
+    )
+    running.add_argument("folder", metavar="DIR", type=pathlib.Path, help="where contract and results are kept")
+    running.add_argument(
+        "--again",
+        action="store_true",
+        help="also run repeats anew that failed; the dossier tells of the earlier attempt",
+    )
+    running.set_defaults(act=_run)
+
+    report = actions.add_parser(
+        "report",
+        formatter_class=raw,
+        help="write the dossier of what was run",
+        description="Write the dossier: HTML, PDF, contract, raw results, manifest. Runs nothing; the same results\n"
+        "give the same dossier. A waiver that is given after measuring goes into the contract, then into the dossier\n"
+        "by --contract; the dossier keeps both versions.\n"
+        "Exit status: 0 ACCEPTED, 1 NOT ACCEPTED, 2 INCOMPLETE or an error.",
+    )
+    report.add_argument("folder", metavar="DIR", type=pathlib.Path, help="the folder that run filled")
+    report.add_argument(
+        "-o", "--output", metavar="DOSSIER", type=pathlib.Path, help="a new folder (default: DIR/dossier)"
+    )
+    report.add_argument(
+        "--contract", metavar="FILE", type=pathlib.Path, help="the contract with the waivers that were given since"
+    )
+    report.add_argument("--no-pdf", action="store_true", help="write no PDF")
+    report.add_argument("--sign", metavar="HOW", help=f"sign the manifest: {_HOW}")
+    report.set_defaults(act=_report)
+
+    signing = actions.add_parser(
+        "sign",
+        formatter_class=raw,
+        help="sign a dossier that is finished",
+        description="Add a detached signature to a dossier, for instance that of the second party.\n"
+        "What does not verify is not signed.",
+    )
+    signing.add_argument("dossier", metavar="DOSSIER", type=pathlib.Path)
+    signing.add_argument("how", metavar="HOW", help=_HOW)
+    signing.add_argument("--party", metavar="NAME", default="", help="who signs, for the name of the file")
+    signing.set_defaults(act=_sign)
+
+    return words.parse_args(arguments)
+
+
+def _plan(options: argparse.Namespace) -> int:
+    site, contract = _site(options)
+    with stopping() as stop:
+        planned = _planned(options, site, contract, Conductor(stop))
+    status = 2 if planned.unresolved else 0
+    write_json(options.json, {"exit_status": status, **to_document(contract, planned)})
+    if not alone(options.json):
+        show_plan(contract, planned)
+    return status
+
+
+def _run(options: argparse.Namespace) -> int:
+    site, contract = _site(options)
+    campaign = Campaign(options.folder)
+    with campaign.locked() as lock:
+        campaign.freeze(options.contract or site / FILE)
+        try:
+            with stopping() as stop:
+                conductor = Conductor(stop, [lock])
+                planned = _planned(options, site, contract, conductor)
+                for clause, why in planned.unresolved.items():
+                    say(f"{clause}: nothing is run: {why}")
+                run_left(campaign, planned, site, conductor, options.again)
+        except StoppedError as err:
+            say(f"{err}; what is finished is kept, the same command goes on")
+            return INTERRUPTED
+        except OSError as err:
+            raise InputError(f"{clean(str(options.folder))}: {err.strerror}; run again to go on") from err
+        verdict = judge(campaign)
+    show_verdict(verdict)
+    say(f"write the dossier with: kappa acceptance report {options.folder}")
+    return verdict.acceptance.exit_status
+
+
+def _report(options: argparse.Namespace) -> int:
+    from reports.acceptance.dossier import write_dossier  # noqa: PLC0415 (the page loads Bokeh's helpers)
+
+    target = options.output or options.folder / "dossier"
+    campaign = Campaign(options.folder)
+    if options.contract:
+        with campaign.locked():
+            campaign.freeze(options.contract)
+    with campaign.at_rest():
+        verdict = write_dossier(campaign, target, not options.no_pdf, options.sign)
+    show_verdict(verdict)
+    say(f"dossier: {target}")
+    return verdict.acceptance.exit_status
+
+
+def _sign(options: argparse.Namespace) -> int:
+    from reports.acceptance.dossier import verify  # noqa: PLC0415
+    from reports.acceptance.signature import sign  # noqa: PLC0415
+
+    problems = verify(options.dossier).problems
+    if problems:
+        raise InputError(f"{clean(str(options.dossier))} is not signed: {problems[0]}")
+    say(f"signed: {sign(options.dossier, options.how, options.party)}")
+    return 0
+
+
+def _site(options: argparse.Namespace) -> tuple[pathlib.Path, Contract]:
+    site = options.site
+    if not (site / "settings.py").is_file():
+        site = only_site(plain_name(str(site))) or site
+    if not (site / "settings.py").is_file():
+        raise InputError(f"{clean(str(options.site))}: expected {_SITE_HELP}")
+    # A folder without a description holds no names to compare with.
+    described = load_site(site).description if (site / DESCRIPTION).is_file() else None
+    return site, load_contract(options.contract or site / FILE, described)
+
+
+def _planned(options: argparse.Namespace, site: pathlib.Path, contract: Contract, conductor: Conductor) -> Plan:
+    results = options.results or results_folder(contract.system) / "runs"
+    reports = [*results.glob("*/run-report.json")]
+    if "folder" in options:
+        reports += options.folder.glob("attempts/*/run-report.json")
+    return plan(contract, offers(site, contract, conductor), stored_times(reports))

@@ -1,0 +1,88 @@
+"""Arguments that several commands have, and how all of their parsers look."""
+
+import argparse
+import math
+import pathlib
+
+from kappa.core.ground.errors import InputError
+from kappa.core.sites.places import plain_name
+
+RUN_HELP = "ReFrame's JSON report, or a folder with run-report*.json or report*.json (the newest counts)"
+# How often a night measures each node whose turn it is.
+REPEATS = 3
+JSON_HELP = "write FILE for machines, too; - writes it on standard output, and nothing else"
+
+
+def parser(name: str, description: str, examples: str = "", usage: str | None = None) -> argparse.ArgumentParser:
+    return argparse.ArgumentParser(
+        f"kappa {name}",
+        description=description,
+        epilog=f"examples:\n{examples}" if examples else None,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        usage=usage,
+    )
+
+
+def add_site(to: argparse.ArgumentParser) -> None:
+    to.add_argument("site", metavar="SITE", type=name, help="name of a folder of site_configs")
+
+
+def add_run(to: argparse.ArgumentParser) -> None:
+    to.add_argument("run", metavar="RUN", type=pathlib.Path, help=RUN_HELP)
+    to.add_argument(
+        "--site",
+        metavar="DIR",
+        type=pathlib.Path,
+        help="the site's folder with its expected.yaml (default: site_configs/SYSTEM, SYSTEM as in the report)",
+    )
+    to.add_argument(
+        "--mode",
+        metavar="MODE",
+        help="the mode of expected.yaml that had to run (default: the session's, or else the site's default)",
+    )
+
+
+def add_json(to: argparse.ArgumentParser) -> None:
+    to.add_argument("--json", metavar="FILE", type=pathlib.Path, help=JSON_HELP)
+
+
+def name(text: str) -> str:
+    try:
+        return plain_name(text)
+    except InputError as err:
+        raise argparse.ArgumentTypeError(str(err)) from None
+
+
+def node_hours(text: str) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        value = math.nan
+    if not (0 < value < math.inf):
+        raise argparse.ArgumentTypeError(f"expected node-hours, a number above 0 such as 5 or 0.5, found {text!r}")
+    return value
+
+
+def nights(text: str) -> int:
+    if not text.isdecimal():
+        raise argparse.ArgumentTypeError(f"expected a number of nights, 0 for no rotation, found {text!r}")
+    return int(text)
+
+
+def repeats(text: str) -> int:
+    if not text.isdecimal() or not 1 <= int(text) <= 20:
+        raise argparse.ArgumentTypeError(f"expected a number from 1 to 20, found {text!r}")
+    return int(text)
+
+
+def probability(text: str) -> float:
+    value = float(text)
+    if not 0 < value < 1:
+        raise ValueError(text)
+    return value
+
+
+def split_options(arguments: list[str]) -> tuple[list[str], list[str]]:
+    """What comes before ``--``, and what follows it, which is for ReFrame."""
+    split = arguments.index("--") if "--" in arguments else len(arguments)
+    return arguments[:split], arguments[split + 1 :]

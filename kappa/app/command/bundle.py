@@ -1,0 +1,54 @@
+"""``kappa bundle``."""
+
+import io
+import pathlib
+import tarfile
+
+from kappa.app.command.arguments import add_run, parser
+from kappa.core.ground.clean_text import clean
+from kappa.core.ground.figures import counted
+from kappa.core.ground.whole_files import written_beside
+from kappa.core.record.load import find_report
+from reports.bundle.chosen import chosen
+from reports.bundle.contents import contents
+from reports.verdict.judge import judge_report
+
+_DESCRIPTION = """\
+Pack what a vendor's ticket needs of a finding into one archive: all that its measurements wrote, the record, the site's
+files, versions, and the commands that repeat it. User names, addresses and secrets are taken out; REDACTED.txt in it
+lists where. Names of nodes stay. Look at it before you send it: no rule knows all that is private.
+
+FINDING is a suspect node, a check or a case by its name, or the number of a failure as the verdict lists them.
+
+Exit status: 0 when it was written, 2 when there is no such finding or the run cannot be used."""
+_EXAMPLES = """\
+  kappa bundle results/mycluster/runs/20261122T020000-nightly node17
+  kappa bundle results/mycluster/runs/20261122T020000-nightly 1 -o ticket.tar.gz
+"""
+
+
+def run(arguments: list[str]) -> int:
+    words = parser("bundle", _DESCRIPTION, _EXAMPLES)
+    add_run(words)
+    words.add_argument("finding", metavar="FINDING", help="a suspect node, a check, a case, or the number of a failure")
+    words.add_argument(
+        "-o", "--output", metavar="FILE", type=pathlib.Path, help="the archive (default: bundle-FINDING.tar.gz here)"
+    )
+    options = words.parse_args(arguments)
+    verdict = judge_report(find_report(options.run), options.site, options.mode)
+    cases = chosen(verdict, options.finding)
+    name = "".join(char if char.isalnum() or char in "._-" else "_" for char in f"bundle-{options.finding}")[:80]
+    target = options.output or pathlib.Path(f"{name}.tar.gz")
+    texts = contents(verdict, cases)
+    with written_beside(target) as file, tarfile.open(fileobj=file, mode="w:gz") as archive:
+        for path, text in sorted(texts.items()):
+            content = text.encode("utf-8")
+            # Without owner and time, which would tell who made it.
+            entry = tarfile.TarInfo(f"{name}/{path}")
+            entry.size = len(content)
+            archive.addfile(entry, io.BytesIO(content))
+    print(
+        f"{clean(str(target))}: {counted(len(cases), 'case')}, {counted(len(texts), 'file')};"
+        " REDACTED.txt in it lists what was taken out"
+    )
+    return 0

@@ -1,0 +1,145 @@
+"""``kappa calibrate``."""
+
+import argparse
+import datetime
+import pathlib
+
+import msgspec
+
+from kappa.app.command.arguments import RUN_HELP, add_site, name, parser
+from kappa.app.conduct.prediction import simulate
+from kappa.app.conduct.session import Conductor
+from kappa.app.conduct.validation import using
+from kappa.core.fabrics.dump import fabric_yaml
+from kappa.core.fabrics.schema import Fabric
+from kappa.core.ground.clean_text import clean
+from kappa.core.ground.errors import InputError
+from kappa.core.ground.figures import counted, figure, moment
+from kappa.core.ground.nearest import suggestion
+from kappa.core.ground.processes import stopping
+from kappa.core.ground.whole_files import write_atomically
+from kappa.core.record.load import load_session
+from kappa.core.record.model import Case, Session
+from kappa.core.sites.places import SIMULATED_SITE, results_folder, site_folder
+from kappa.core.sites.site_file import SiteDescription, describe
+from reports.predicted.calibrate import HELD_OUT, Machine, calibrated, held_out
+from reports.predicted.derived import with_software, with_times_nodes
+from reports.predicted.pairs import Pair, pairs
+
+_DESCRIPTION = """\
+Fit a fabric to a real partition: latency, bandwidth and software overhead from the ping-pong (OsuLatency) and the
+bursts (OsuBandwidth) of a run. Then simulate on it what the fit did not see, the allreduce and the exchange of the EMT
+application, and state the error on them. The fabric is written where `kappa validate simulated` finds it; with
+`predicted_by: NAME` in the site's partition, reports show what it predicts beside what is measured.
+
+--sweep also simulates the barriers with the software's overhead varied about the fitted value, --times N what the
+partition would give with N times its nodes, with the range that the error implies.
+
+Exit status: 0 when it was fitted; 2 when the run lacks a measurement, or nothing can be simulated."""
+_EXAMPLES = """\
+  kappa calibrate embedded cpu
+  kappa calibrate mycluster cpu --run results/mycluster/runs/20261121T020000-full --sweep --times 8
+"""
+#: The overhead of the sweep, as shares of the fitted one: NSIM-ACE, figure 2, varies 0.8 us from 0.6 to 0.9.
+SWEEP = (0.75, 0.875, 1.0, 1.125)
+BARRIERS = "PutBarrier"
+
+
+def run(arguments: list[str]) -> int:
+    options = _parse(arguments)
+    folder, results = site_folder(options.site), results_folder(options.site)
+    site = describe(folder)
+    if options.partition not in site.described.partitions:
+        known = suggestion(options.partition, site.described.partitions)
+        raise InputError(f"{options.site} has no partition {options.partition!r}, {known}")
+    session = load_session(options.run or _newest(results))
+    cases = [case for cases in session.runs for case in cases if case.partition == options.partition]
+    title = options.name or f"{options.site}-{options.partition}"
+    fabric = calibrated(title, _machine(site, options.partition, session, cases), cases)
+    others = results.parent / SIMULATED_SITE
+    with stopping() as stop, using(others) as lock:
+        conductor = Conductor(stop, [lock])
+        work = others / "calibrations" / f"{datetime.datetime.now():%Y%m%dT%H%M%S}-{title}"
+        predicted = simulate([fabric], HELD_OUT, work, conductor)[title]
+        found = pairs(cases, {options.partition: predicted}, {title: 1.0})
+        fabric = msgspec.structs.replace(fabric, calibration=held_out(found))
+        path = options.output or site_folder(SIMULATED_SITE) / "fabrics" / f"{title}.yaml"
+        heading = f"Made by `kappa calibrate {options.site} {options.partition}`."
+        write_atomically(path, fabric_yaml(fabric, heading), 0o644)
+        _tell(fabric, found, path)
+        if options.sweep:
+            _sweep(fabric, cases, work / "sweep", conductor)
+        if options.times:
+            _extrapolate(fabric, options.times, work / "times", conductor)
+    return 0
+
+
+def _parse(arguments: list[str]) -> argparse.Namespace:
+    words = parser("calibrate", _DESCRIPTION, _EXAMPLES)
+    add_site(words)
+    words.add_argument("partition", metavar="PARTITION", type=name, help="a partition of the site")
+    words.add_argument("--run", metavar="RUN", type=pathlib.Path, help=f"{RUN_HELP}; default: the site's newest run")
+    words.add_argument("--name", metavar="NAME", type=name, help="of the fabric (default: SITE-PARTITION)")
+    words.add_argument("-o", "--output", metavar="FILE", type=pathlib.Path, help="write the fabric there")
+    words.add_argument("--sweep", action="store_true", help="barrier times over the software's overhead")
+    words.add_argument("--times", metavar="N", type=int, help="what N times the nodes would give")
+    return words.parse_args(arguments)
+
+
+def _newest(results: pathlib.Path) -> pathlib.Path:
+    found = sorted((results / "runs").glob("*/run-report.json"))
+    if not found:
+        raise InputError(f"there is no run in {clean(str(results / 'runs'))}: `kappa validate` makes one")
+    return found[-1]
+
+
+def _machine(site: SiteDescription, partition: str, session: Session, cases: list[Case]) -> Machine:
+    stated = site.described.partitions[partition]
+    cores = stated.cores.per_node if stated.cores else stated.processor.num_cpus if stated.processor else 1
+    window = stated.tuning.get("OsuBandwidth", {}).get("window", 64)
+    mpi = next((case.provenance.mpi for case in cases if case.provenance.mpi), "")
+    return Machine(site.name, partition, stated.nodes, cores, window, mpi, moment(session.time_start))
+
+
+def _tell(fabric: Fabric, found: list[Pair], path: pathlib.Path) -> None:
+    software, link = fabric.software, fabric.link
+    print(f"{fabric.name}: latency {figure(2 * link.cable_latency_us.value)} us between nodes,", end=" ")
+    print(f"bandwidth {figure(link.bandwidth_gb_s.value)} GB/s,", end=" ")
+    print(f"overhead {figure(software.send_us.value)} us to send and {figure(software.receive_us.value)} us to receive")
+    print("held out of the fit:")
+    for pair in found:
+        off = f"{figure(pair.measured)} {pair.unit} measured, {figure(pair.predicted)} predicted"
+        print(f"  {pair.name}: {off}, {figure(pair.worse_by)} times worse than predicted")
+    for entry in fabric.calibration.held_out if fabric.calibration else ():
+        print(f"  {entry.check}: off by {figure(entry.median_factor)} times in the median of", end=" ")
+        print(f"{counted(entry.figures, 'figure')}, {figure(entry.largest_factor)} times at most")
+    print(f"written to {clean(str(path))}")
+
+
+def _sweep(fabric: Fabric, measured: list[Case], work: pathlib.Path, conductor: Conductor) -> None:
+    """The barriers with the software's overhead varied, beside those measured."""
+    fabrics = [with_software(fabric, share) for share in SWEEP]
+    print(f"{BARRIERS} over the software's overhead:")
+    for case in measured:
+        if case.check_class == BARRIERS:
+            print(f"  measured, {case.variant}: {_metrics(case)}")
+    for share, one in zip(SWEEP, fabrics, strict=True):
+        for case in simulate([one], [BARRIERS], work / f"{share:g}", conductor)[one.name]:
+            print(f"  {figure(one.software.send_us.value)} us, {case.variant}: {_metrics(case)}")
+
+
+def _extrapolate(fabric: Fabric, times: int, work: pathlib.Path, conductor: Conductor) -> None:
+    """What so many times the nodes would give, with the range of the error on what was held out."""
+    larger = with_times_nodes(fabric, times)
+    error = fabric.error or 1.0
+    print(f"with {larger.nodes} nodes instead of {fabric.nodes}, and what an error of {figure(error)} times allows:")
+    for case in simulate([larger], [*HELD_OUT, BARRIERS, "RandomRing"], work, conductor)[larger.name]:
+        for metric in case.metrics:
+            if metric.value is not None:
+                low, high = metric.value / error, metric.value * error
+                print(f"  {case.check_class} {case.variant} {metric.name}:", end=" ")
+                print(f"{figure(metric.value)} {metric.unit} ({figure(low)} … {figure(high)})")
+
+
+def _metrics(case: Case) -> str:
+    return ", ".join(f"{one.name} {figure(one.value)} {one.unit}" for one in case.metrics if one.value is not None)

@@ -1,0 +1,30 @@
+"""``kappa cluster``: the program of a site that brings its cluster, which runs without any Python environment, too."""
+
+import os
+import sys
+from typing import NoReturn
+
+from kappa.app.conduct.own_cluster import program
+from kappa.core.ground.errors import InputError
+from kappa.core.ground.folders import home, known_sites
+
+_OPTION = "--site="
+#: Beside ``cluster``: makes ready what the site runs.
+_SETUP = "setup"
+
+
+def run(arguments: list[str]) -> NoReturn:
+    clusters = {name: cluster for name, site in known_sites().items() if (cluster := program(site))}
+    given = [arguments.pop(0).removeprefix(_OPTION)] if arguments and arguments[0].startswith(_OPTION) else [*clusters]
+    if len(given) != 1 or given[0] not in clusters:
+        known = ", ".join(clusters) or "none"
+        raise InputError(f"expected kappa cluster {_OPTION}SITE …; the sites that bring a cluster are {known}")
+    cluster = clusters[given[0]]
+    command = [str(cluster), *arguments]
+    if arguments[:1] == [_SETUP]:
+        setup = cluster.with_name(_SETUP)
+        if not setup.is_file():
+            raise InputError(f"{given[0]} has no {_SETUP}: its cluster needs nothing else")
+        command = [str(setup), str(home()), sys.executable, *arguments[1:]]
+    sys.stdout.flush()
+    os.execv(command[0], command)

@@ -1,0 +1,160 @@
+"""``kappa site``: ``new`` and ``list``."""
+
+import argparse
+import datetime
+import difflib
+import pathlib
+import re
+
+from kappa.app.command.arguments import name, parser
+from kappa.app.conduct.surveying import Asker, survey
+from kappa.app.survey.found import Survey, changes, facts, kept
+from kappa.app.survey.limits import too_small
+from kappa.app.survey.site_files import asked, site_files
+from kappa.core.ground.clean_text import clean
+from kappa.core.ground.errors import InputError
+from kappa.core.ground.figures import counted
+from kappa.core.ground.folders import known_sites, own_sites
+from kappa.core.ground.processes import stopping
+from kappa.core.ground.typed import load_json
+from kappa.core.ground.whole_files import make_folder, write_atomically
+from kappa.core.sites.expected import load_site
+from kappa.core.sites.places import only_site
+
+_DESCRIPTION = """\
+Ask the cluster of this login node what it has, and write the site NAME: Slurm's nodes, partitions, switches and
+settings, then one job of seconds for each kind of nodes. Everything that is found is shown with where it comes from.
+What cannot be found is marked FILL IN in site.yaml, and makes a verdict INCOMPLETE until it is.
+
+Load the modules that you compile with before. Where the site is there already, nothing is written: what changed on the
+cluster since is shown, and what it would change in the files; --write then changes those that nobody has edited.
+
+Exit status: 0 written, or nothing has changed; 1 something has changed; 2 it could not be done."""
+_EXAMPLES = """\
+  kappa site new mycluster
+  kappa site new mycluster --path /opt/osu/bin --access=--account=hpc
+  kappa site new mycluster                         again: what changed since
+  kappa site new mycluster --write                 and take it over
+"""
+#: What was found, beside the site that was made of it.
+FOUND = "found.json"
+_JOB_S = 120.0
+_READABLE = 0o644
+
+
+def run(arguments: list[str]) -> int:
+    options = _parse(arguments)
+    if options.action == "list":
+        return _list()
+    folder = only_site(options.site) or own_sites() / options.site
+    before = load_json(folder / FOUND, Survey) if (folder / FOUND).is_file() else None
+    if before is None and folder.exists():
+        raise InputError(f"{clean(str(folder))} is there, and was not written by `kappa site new`: choose another name")
+    path, access = options.path, options.access
+    if before and not (path or access):
+        path, access = before.path, before.access
+    with stopping() as stop:
+        now = survey(Asker(stop, path, access, options.wait), path, access, _say)
+    today = datetime.date.today()
+    if before is None:
+        return _first(folder, now, today)
+    return _again(folder, before, now, today, write=options.write)
+
+
+def _parse(arguments: list[str]) -> argparse.Namespace:
+    words = parser("site", _DESCRIPTION, _EXAMPLES)
+    actions = words.add_subparsers(dest="action", required=True, metavar="ACTION")
+    new = actions.add_parser(
+        "new", help="write a site by asking the cluster", description=_DESCRIPTION, epilog=f"examples:\n{_EXAMPLES}",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )  # fmt: skip
+    new.add_argument("site", metavar="NAME", type=name, help="of the new folder, in site_configs or where --sites says")
+    new.add_argument(
+        "--path", metavar="FOLDER", action="append", default=[], help="with benchmark programs, goes first on PATH"
+    )
+    new.add_argument(
+        "--access", metavar="OPTION", action="append", default=[],
+        help="of every job, for instance --access=--account=NAME",
+    )  # fmt: skip
+    new.add_argument(
+        "--wait", metavar="S", type=float, default=_JOB_S, help=f"for the job of each kind (default: {_JOB_S:g})"
+    )
+    actions.add_parser("list", help="the sites there are, and their folders")
+    new.add_argument("--write", action="store_true", help="change the files of a site that is there")
+    return words.parse_args(arguments)
+
+
+def _list() -> int:
+    for site, folder in sorted(known_sites().items()):
+        _say(f"{site}: {folder}")
+    return 0
+
+
+def _first(folder: pathlib.Path, found: Survey, today: datetime.date) -> int:
+    for fact in facts(found):
+        _say(f"{fact.what}: {fact.value}  ({fact.source})")
+    files = site_files(folder.name, found, today)
+    for path, text in files.items():
+        _write(folder / path, text)
+    _write(folder / FOUND, kept(found))
+    load_site(folder)
+    _say(f"written to {folder}")
+    for title, part in found.parts.items():
+        for limit in too_small(part):
+            _say(f"too small on {title}: {limit}")
+    open_ends = asked(found)
+    if open_ends:
+        _say(f"{counted(len(open_ends), 'place')} to fill in:")
+    for words in open_ends:
+        _say(f"  {words}")
+    _say(f"next: kappa doctor {folder.name}, then kappa validate {folder.name} smoke")
+    return 0
+
+
+def _again(folder: pathlib.Path, before: Survey, now: Survey, today: datetime.date, *, write: bool) -> int:
+    changed = changes(before, now)
+    if not changed:
+        _say("nothing has changed on the cluster since")
+        return 0
+    for line in changed:
+        _say(line)
+    was, new = (site_files(folder.name, one, today) for one in (before, now))
+    for path in sorted({*was, *new}):
+        _say("".join(difflib.unified_diff(_lines(was, path), _lines(new, path), f"{path}, then", f"{path}, now")))
+    if not write:
+        _say("nothing was written; --write takes it over")
+        return 1
+    for path, text in new.items():
+        if text == was.get(path):
+            continue
+        if _edited(folder / path, was.get(path, "")):
+            _say(f"{path} was edited since it was written, and is left: apply the change above to it")
+        else:
+            _write(folder / path, text)
+    _write(folder / FOUND, kept(now))
+    load_site(folder)
+    return 1
+
+
+def _lines(files: dict[str, str], path: str) -> list[str]:
+    return files.get(path, "").splitlines(keepends=True)
+
+
+def _edited(path: pathlib.Path, written: str) -> bool:
+    """Dates aside: a reference keeps the day on which it was first written."""
+    there = path.read_text(encoding="utf-8") if path.is_file() else ""
+    return bool(there) and _undated(there) != _undated(written)
+
+
+def _undated(text: str) -> str:
+    return re.sub(r"\bdate: \S+", "", text)
+
+
+def _write(path: pathlib.Path, text: str) -> None:
+    make_folder(path.parent)
+    write_atomically(path, text, _READABLE)
+
+
+def _say(words: str) -> None:
+    if words:
+        print(clean(words), flush=True)

@@ -1,0 +1,101 @@
+"""``kappa doctor``."""
+
+import argparse
+import sys
+
+from kappa.app.command.arguments import add_json, add_site, parser
+from kappa.app.command.json_output import alone, write_json
+from kappa.app.conduct.doctor.examination import Examination
+from kappa.app.conduct.own_cluster import cluster_up
+from kappa.app.survey.doctor.matters import FAIL, INCOMPLETE, PASS, RIGHT, SIGNS, UNTOLD, WRONG, Matter, status
+from kappa.core.ground.clean_text import clean
+from kappa.core.ground.figures import counted
+from kappa.core.ground.processes import stopping
+from kappa.core.sites.places import site_folder
+from kappa.core.sites.site_file import describe
+
+_DESCRIPTION = """\
+Say whether a site can run what it promises, one line a matter, with the remedy behind what is wrong: Slurm answers and
+takes your jobs; nodes, cores, memory and GPUs are as site.yaml has them; nodes see the same folders, may write and run
+programs there, and have room and quota; storage targets are there and shared as described; clocks and the user agree;
+compilers, modules and programs of each environment are there; and its MPI brings the ranks of a job into one world.
+
+For each kind of access two jobs of seconds run, on two nodes. Nothing is left of them.
+
+Exit status: 0 all is right; 1 something is wrong; 2 nothing is wrong, but something could not be told."""
+_EXAMPLES = """\
+  kappa doctor mycluster
+  kappa doctor mycluster --nodes 8         on more nodes of each partition
+  kappa doctor mycluster --nodes all       on all that are in service
+  kappa doctor mycluster --wait 1800       where nodes are busy
+  kappa doctor mycluster --json -          for machines
+"""
+_NODES, _WAIT_S = 2, 120.0
+_WORDS = {PASS: "PASS", FAIL: "FAIL", INCOMPLETE: "INCOMPLETE"}
+
+
+def run(arguments: list[str]) -> int:
+    options = _parse(arguments)
+    folder = site_folder(options.site)
+    with cluster_up(folder), stopping() as stop:
+        site = describe(folder)
+        matters = Examination(site, options.nodes, options.wait, stop, _tell).matters()
+    found = status(matters)
+    if not alone(options.json):
+        _show(matters, found, quiet=options.quiet)
+    write_json(options.json, _document(site.name, matters, found))
+    return found
+
+
+def _parse(arguments: list[str]) -> argparse.Namespace:
+    words = parser("doctor", _DESCRIPTION, _EXAMPLES)
+    add_site(words)
+    words.add_argument(
+        "--nodes", metavar="N", type=_nodes, default=_NODES,
+        help=f"of each partition, or `all` (default: {_NODES}; shared folders and MPI take two to tell)",
+    )  # fmt: skip
+    words.add_argument(
+        "--wait", metavar="S", type=_seconds, default=_WAIT_S, help=f"for free nodes, each job (default: {_WAIT_S:g})"
+    )
+    words.add_argument("--quiet", "-q", action="store_true", help="only what is not right")
+    add_json(words)
+    return words.parse_args(arguments)
+
+
+def _nodes(text: str) -> int | None:
+    if text == "all":
+        return None
+    if not text.isdecimal() or not int(text):
+        raise argparse.ArgumentTypeError(f"expected a number from 1 on, or all, found {text!r}")
+    return int(text)
+
+
+def _seconds(text: str) -> float:
+    if not text.isdecimal() or not int(text):
+        raise argparse.ArgumentTypeError(f"expected whole seconds from 1 on, found {text!r}")
+    return float(text)
+
+
+def _show(matters: list[Matter], found: int, *, quiet: bool) -> None:
+    for one in matters:
+        if not quiet or one.state in (WRONG, UNTOLD):
+            print(clean(one.line))
+    of = {state: sum(one.state == state for one in matters) for state in SIGNS}
+    sign = SIGNS[{PASS: RIGHT, FAIL: WRONG, INCOMPLETE: UNTOLD}[found]]
+    counts = f"{counted(of[RIGHT], 'matter')} right, {of[WRONG]} wrong, {of[UNTOLD]} could not be told"
+    print(f"{sign} {_WORDS[found]}: {counts}", flush=True)
+
+
+def _document(site: str, matters: list[Matter], found: int) -> dict[str, object]:
+    return {"site": site, "verdict": _WORDS[found], "matters": [clean_matter(one) for one in matters]}
+
+
+def clean_matter(one: Matter) -> dict[str, object]:
+    return {
+        "state": one.state, "subject": one.subject, "places": list(map(clean, one.places)), "found": clean(one.found),
+        "remedy": clean(one.remedy),
+    }  # fmt: skip
+
+
+def _tell(words: str) -> None:
+    print(f"kappa doctor: {clean(words)}", file=sys.stderr, flush=True)

@@ -1,0 +1,31 @@
+"""``kappa ingest``."""
+
+import pathlib
+import sys
+
+from kappa.app.command.arguments import add_site, parser
+from kappa.core.ground.clean_text import clean
+from kappa.core.sites.expected import check_site
+from kappa.core.sites.places import SIMULATED_SITE, history_folder, only_site, results_folder
+from reports.history.ingest import ingest, reports_in
+
+_DESCRIPTION = """\
+Add every new session to the history of a site (results/SITE/history, Parquet). A damaged report is named and left out.
+
+Exit status: 0 everything is in, 1 some report was damaged, 2 the history cannot be written."""
+
+
+def run(arguments: list[str]) -> int:
+    words = parser("ingest", _DESCRIPTION, "  kappa ingest embedded\n  kappa ingest embedded old/run-report-7.json\n")
+    add_site(words)
+    words.add_argument(
+        "reports", metavar="REPORT", nargs="*", type=pathlib.Path, help="reports or folders (default: results/SITE)"
+    )
+    options = words.parse_args(arguments)
+    check_site(only_site(options.site))
+    reports = reports_in(options.reports or [results_folder(options.site)])
+    done = ingest(reports, history_folder(options.site), of_fabrics=options.site == SIMULATED_SITE)
+    for problem in done.damaged:
+        print(f"left out: {clean(problem)}", file=sys.stderr)
+    print(f"{done.sessions} new sessions with {done.values} values, {done.known} known, {len(done.damaged)} damaged")
+    return 1 if done.damaged else 0

@@ -1,0 +1,124 @@
+"""``kappa learn``."""
+
+import argparse
+import dataclasses
+import datetime
+import fnmatch
+import math
+import os
+import pathlib
+import sys
+from typing import Any
+
+from kappa.app.command.arguments import add_json, add_site, parser, probability
+from kappa.app.command.json_output import alone, write_json
+from kappa.core.ground.clean_text import clean
+from kappa.core.ground.errors import InputError
+from kappa.core.ground.folders import own_sites
+from kappa.core.sites.expected import check_site
+from kappa.core.sites.places import history_folder, only_site
+from reports.history import dataset
+from reports.history.query import History
+from reports.learn.check import Checked, check_references
+from reports.learn.models import modelled
+from reports.learn.patch import diff, read_references
+from reports.learn.propose import proposals
+from reports.learn.samples import Sample, samples, unknown_checks
+from reports.nightly.series import false_alarms_of, nightly_series
+
+_DESCRIPTION = """\
+Print a unified diff of the site's references: median and bounds of each metric over past runs without a failed node
+check, without transients and outliers, with source, window, number of samples and method. Nothing is changed: review
+the diff, then `git apply` it. What gives no reference is named on standard error, with why.
+
+Exit status: 0 something is proposed, 1 nothing is, 2 unusable input.
+With --check: 0 all that was checked fits, 1 some does not, 2 none could be held against samples."""
+_EXAMPLES = """\
+  kappa learn embedded > new.patch         references from past runs, as a patch to review
+  kappa learn embedded --check             which references are stale, too loose or too tight
+"""
+
+
+def run(arguments: list[str]) -> int:
+    options = _parse(arguments)
+    # As the diff, which is applied here, names it.
+    site = only_site(options.site) or own_sites() / options.site
+    folder = options.references or pathlib.Path(os.path.relpath(site / "references"))
+    check_site(folder.parent)
+    documents = read_references(folder)
+    today = datetime.datetime.now(datetime.UTC).date()
+    if options.check:
+        found = _samples(options, documents)
+        return _show(
+            options,
+            check_references(found, documents, options.metric, options.false_alarms, options.max_age, today),
+        )
+    if options.json:
+        raise InputError("--json is for --check; a proposal is a diff")
+    if options.models:
+        proposed = modelled(options.models)
+        unknown = sorted({proposal.place.file for proposal in proposed} - set(documents))
+        if unknown:
+            raise InputError(f"{options.models}: {folder} has no {', '.join(unknown)}")
+    else:
+        proposed, refused = proposals(_samples(options, documents), options.false_alarms, _of_nights(options))
+        for why in refused:
+            print(clean(why), file=sys.stderr)
+        for one in sorted(proposed, key=lambda one: -one.sight.in_a_run if one.sight else -math.inf):
+            print(clean(f"{one.place.dotted}: {one.finds}"), file=sys.stderr)
+    print(clean(diff(folder, proposed, today)), end="")
+    return 0 if proposed else 1
+
+
+def _parse(arguments: list[str]) -> argparse.Namespace:
+    words = parser("learn", _DESCRIPTION, _EXAMPLES)
+    add_site(words)
+    words.add_argument("--check", action="store_true", help="say which references are stale, too loose or too tight")
+    add_json(words)
+    words.add_argument("--metric", metavar="PATTERN", default="*", help="shell pattern on CLASS.INDEX….METRIC")
+    words.add_argument(
+        "--models", metavar="FILE", type=pathlib.Path,
+        help="propose what these models of the hardware or contracts say, instead of past runs (see docs/history.md)",
+    )  # fmt: skip
+    words.add_argument("--references", metavar="DIR", type=pathlib.Path, help="default: site_configs/SITE/references")
+    words.add_argument("--newest", metavar="N", type=int, default=500, help="values of each series (default: 500)")
+    words.add_argument(
+        "--false-alarms", metavar="P", type=probability, default=0.001,
+        help="how often a healthy value may be out of its bounds (default: 0.001)",
+    )  # fmt: skip
+    words.add_argument("--max-age", metavar="DAYS", type=int, default=180, help="older is stale (default: 180)")
+    return words.parse_args(arguments)
+
+
+def _samples(options: argparse.Namespace, documents: dict[str, Any]) -> list[Sample]:
+    folder = history_folder(options.site)
+    if options.check and not dataset.files(folder):
+        print(f"{clean(str(folder))}: no results in there, only the age of references is looked at", file=sys.stderr)
+        return []
+    series = [one for one in History(folder).series(options.newest, healthy=True) if not one.of_node]
+    for unknown in unknown_checks(series, documents):
+        print(clean(unknown), file=sys.stderr)
+    found = samples(options.site, series, documents, options.newest)
+    return [one for one in found if fnmatch.fnmatchcase(one.place.dotted, options.metric)]
+
+
+def _of_nights(options: argparse.Namespace) -> float:
+    """The rate of false alarms at which a night judges each series of the site: the lower, the more it has."""
+    return false_alarms_of(nightly_series(History(history_folder(options.site)), options.newest))
+
+
+def _show(options: argparse.Namespace, checked: Checked) -> int:
+    status = 1 if checked.objections else 0 if checked.held else 2
+    write_json(options.json, {"site": options.site, "exit_status": status, **dataclasses.asdict(checked)})
+    if not alone(options.json):
+        for objection in checked.objections:
+            print(clean(f"{objection.what}: {objection.dotted}: {objection.why}"))
+        for dotted in checked.undated:
+            print(clean(f"of unknown age: {dotted}: no entry of $sources gives it a date"))
+        for dotted, why in checked.not_held:
+            print(clean(f"not held against samples: {dotted}: {why}"))
+        print(
+            f"{checked.held} references held against samples, {len(checked.not_held)} not; "
+            f"{len(checked.undated)} of unknown age; {len({one.dotted for one in checked.objections})} do not fit"
+        )
+    return status

@@ -1,0 +1,119 @@
+"""``kappa plan``."""
+
+import argparse
+import os
+import pathlib
+
+from kappa.app.command.arguments import (
+    REPEATS,
+    add_json,
+    add_site,
+    name,
+    nights,
+    node_hours,
+    parser,
+    repeats,
+    split_options,
+)
+from kappa.app.command.json_output import alone, write_json
+from kappa.app.conduct.budget import selected
+from kappa.app.conduct.planning import planned
+from kappa.app.conduct.preflight import require_sense
+from kappa.app.conduct.session import Conductor, reframe
+from kappa.core.ground.processes import stopping
+from kappa.core.record.load import load_session
+from kappa.core.sites.expected import check_site
+from kappa.core.sites.places import results_folder, site_folder
+from reframe_checks.base.site_settings import MODE_VARIABLE
+from reports.nightly.turns import next_turns
+from reports.plan import budget, held_against
+from reports.plan.listing import show_held, show_plan, show_selection, show_turns
+from reports.plan.past import stored_sessions
+from reports.plan.plan import to_document
+from reports.plan.turns import partitions_of, turns_of
+from reports.plan.turns import to_document as turns_to_document
+
+_DESCRIPTION = """\
+Say what a run of MODE on a site takes and writes: for each check nodes, seconds, node-hours and bytes, and their sums.
+Submits nothing. Seconds and bytes of a case are the median of what it took and wrote on as many nodes in the site's
+newest stored runs, where Slurm's accounting told, else what its check says, which is at most in bytes.
+
+--against RUN makes the plan from what was stored before RUN, and holds it against what RUN then took.
+
+Exit status: 0; with --against 1 when node-hours or bytes are not within 20 %; 2 when it could not be done."""
+_EXAMPLES = """\
+  kappa plan mycluster nightly                 by check
+  kappa plan mycluster nightly --cases         by case
+  kappa plan mycluster nightly --budget 5      and what of it five node-hours take
+  kappa plan mycluster nightly --nights 7      and what single nodes in their turn take on top
+  kappa plan mycluster nightly --json -        for machines
+  kappa plan embedded nightly --against results/embedded/runs/20261123T160040-nightly
+"""
+
+
+def run(arguments: list[str]) -> int:
+    options = _parse(arguments)
+    site, results = site_folder(options.site), results_folder(options.site)
+    reframe()
+    check_site(site)
+    require_sense(site, results, options.mode, options.reframe)
+    session = load_session(options.against) if options.against else None
+    os.environ[MODE_VARIABLE] = options.mode
+    stored = stored_sessions(results, session.time_start if session else "")
+    with stopping() as stop:
+        plan = planned(site, options.mode, options.reframe, stored, Conductor(stop))
+    held = held_against.hold(plan, session) if session else None
+    turns = None
+    if options.nights:
+        nodes = next_turns(site.name, results, partitions_of(plan), options.nights)
+        turns = turns_of(plan, {partition: len(one) for partition, one in nodes.items()}, options.repeats)
+    selection = selected(options.budget, plan, stored, options.mode) if options.budget is not None else None
+    told = {
+        **({"against": held_against.to_document(held)} if held else {}),
+        **({"turns": turns_to_document(turns)} if turns else {}),
+        **({"budget": budget.to_document(selection)} if selection else {}),
+    }
+    write_json(options.json, {"site": options.site, "mode": options.mode, **to_document(plan), **told})
+    if not alone(options.json):
+        show_plan(plan, each_case=options.cases)
+        if turns:
+            show_turns(plan, turns)
+        if held:
+            show_held(held)
+        if selection:
+            show_selection(selection)
+    return 0 if held is None or held.holds else 1 if held.pairs else 2
+
+
+def _parse(arguments: list[str]) -> argparse.Namespace:
+    words = parser(
+        "plan",
+        _DESCRIPTION,
+        _EXAMPLES,
+        usage="kappa plan SITE [MODE] [--cases] [--nights N] [--repeats N] [--budget N] [--against RUN] [-- OPTION…]",
+    )
+    add_site(words)
+    words.add_argument("mode", metavar="MODE", type=name, nargs="?", default="nightly", help="a mode of the site")
+    words.add_argument(
+        "--budget", metavar="NODE-HOURS", type=node_hours, help="also what `kappa validate` takes within these, and why"
+    )
+    words.add_argument(
+        "--nights", metavar="N", type=nights, default=0,
+        help="also what single nodes take in a night in which each has its turn within N (default: 0, none)",
+    )  # fmt: skip
+    words.add_argument(
+        "--repeats", metavar="N", type=repeats, default=REPEATS, help=f"of these checks (default: {REPEATS})"
+    )
+    words.add_argument("--cases", action="store_true", help="a row for each case")
+    words.add_argument(
+        "--against", metavar="RUN", type=pathlib.Path, help="a run's report or folder to hold the plan against"
+    )
+    add_json(words)
+    words.add_argument("reframe", metavar="OPTION", nargs="*", help="after --: an option for ReFrame")
+    # Split first: argparse refuses what follows `--` after an option of ours.
+    arguments, for_reframe = split_options(arguments)
+    options = words.parse_intermixed_args(arguments)
+    if options.reframe:
+        words.error(f"options for ReFrame stand after --, found {' '.join(options.reframe)}")
+    options.reframe = for_reframe
+    return options

@@ -1,0 +1,99 @@
+"""``kappa return``."""
+
+import argparse
+import shlex
+import time
+
+from kappa.app.command.arguments import add_site, parser, split_options
+from kappa.app.conduct.own_cluster import cluster_up
+from kappa.app.conduct.quarantine import Quarantine
+from kappa.app.conduct.return_test import ReturnTest, end_quarantines
+from kappa.app.conduct.session import Conductor, reframe
+from kappa.app.conduct.validation import using
+from kappa.core.ground.clean_text import clean
+from kappa.core.ground.errors import InputError
+from kappa.core.ground.processes import stopping
+from kappa.core.record.actions import Action
+from kappa.core.sites.places import results_folder, site_folder
+from reports.quarantine.listing import told
+from reports.quarantine.standing import is_due
+from reports.verdict.judge import EXIT_STATUS
+from reports.verdict.state import State
+
+_DESCRIPTION = """\
+Test nodes that are in quarantine and give back those that pass: NODEs now, or without any all whose quarantine has
+ended, as the site's rule says. The test is made of the checks that had named the node, and of their neighbours. A
+reservation keeps others' jobs from the node until it has passed; else it is drained again. What somebody else has
+drained is left alone. OPTIONs are ReFrame's.
+
+Exit status: 0 each passed, or none was due, 1 one failed, 2 one came to no result or could not be given back."""
+_EXAMPLES = """\
+  kappa return mycluster node17 --dry-run       what would be done
+  kappa return mycluster node17
+  kappa return mycluster                        what is due, as a night does it
+"""
+
+
+def run(arguments: list[str]) -> int:
+    options = _parse(arguments)
+    folder, results = site_folder(options.site), results_folder(options.site)
+    quarantine = Quarantine.required(folder, results)
+    with stopping() as stop, cluster_up(folder):
+        if options.dry_run:
+            return _dry_run(quarantine, options)
+        reframe()
+        with using(results) as own, quarantine.alone(stop.check) as lock:
+            conductor = Conductor(stop, [own, lock])
+            if options.nodes:
+                tests = [ReturnTest(quarantine, held, options.reframe) for held in _chosen(quarantine, options.nodes)]
+                found = [_said(test.run(conductor)) for test in tests]
+            else:
+                found = [_said(one) for one in end_quarantines(quarantine, conductor, options.reframe)]
+    if not found:
+        print("no quarantine has ended")
+        return 0
+    return EXIT_STATUS[max(found, key=lambda state: state.severity)]
+
+
+def _parse(arguments: list[str]) -> argparse.Namespace:
+    arguments, for_reframe = split_options(arguments)
+    usage = "kappa return SITE [NODE…] [--dry-run] [-- OPTION…]"
+    words = parser("return", _DESCRIPTION, _EXAMPLES, usage=usage)
+    add_site(words)
+    words.add_argument("nodes", metavar="NODE", nargs="*", help="a node in quarantine (default: those that are due)")
+    words.add_argument("--dry-run", action="store_true", help="print what would be done")
+    options = words.parse_args(arguments)
+    options.reframe = for_reframe
+    return options
+
+
+def _chosen(quarantine: Quarantine, nodes: list[str]) -> list[Action]:
+    """:raises InputError: one of ``nodes`` is not in a quarantine of ours; says how it stands."""
+    held = quarantine.held()
+    for node in nodes:
+        if node not in held:
+            now = quarantine.commands.nodes().get(node)
+            raise InputError(
+                f"{node} is not in quarantine: {now or 'Slurm lists no such node'}; what Kappa has not drained, it does"
+                f" not touch; in quarantine: {', '.join(sorted(held)) or 'none'}"
+            )
+    return [held[node] for node in dict.fromkeys(nodes)]
+
+
+def _said(found: tuple[Action, State]) -> State:
+    action, state = found
+    print(clean(told(action)), flush=True)
+    return state
+
+
+def _dry_run(quarantine: Quarantine, options: argparse.Namespace) -> int:
+    now = time.time()
+    chosen = _chosen(quarantine, options.nodes) if options.nodes else list(quarantine.held().values())
+    for held in chosen:
+        due = bool(options.nodes) or is_due(held, now)
+        print(clean(f"{told(held)}{'' if due else ' (not due)'}"))
+        for command in ReturnTest(quarantine, held, options.reframe).commands() if due else ():
+            print(clean(f"    {shlex.join(command)}"))
+    if not chosen:
+        print("no node is in quarantine")
+    return 0

@@ -1,0 +1,33 @@
+"""``kappa software``."""
+
+from kappa.app.command.arguments import add_site, parser
+from kappa.core.ground.clean_text import clean
+from kappa.core.record.software import changes, kept_in
+from kappa.core.sites.expected import check_site
+from kappa.core.sites.places import only_site, results_folder
+
+_DESCRIPTION = """\
+What programs and libraries ran on a site: which of them are others than those accepted. SoftwareInventory fails for
+these until they are accepted; what the first run found is accepted.
+
+Exit status: 0 nothing has changed, 1 something has."""
+
+
+def run(arguments: list[str]) -> int:
+    words = parser("software", _DESCRIPTION, "  kappa software embedded\n  kappa software embedded --accept\n")
+    add_site(words)
+    words.add_argument("--accept", action="store_true", help="accept what the newest run found")
+    options = words.parse_args(arguments)
+    check_site(only_site(options.site))
+    changed = False
+    for kept in kept_in(results_folder(options.site)):
+        accepted, found = kept.accepted(), kept.found()
+        different = changes(accepted.files, found.files) if accepted and found else []
+        if options.accept and found:
+            kept.accept()
+        since = f"accepted on {accepted.since}" if accepted else "not accepted"
+        print(f"{kept.name}: {since}; {len(different)} changed{' and accepted now' if options.accept else ''}")
+        for line in different:
+            print(f"  {clean(line)}")
+        changed = changed or bool(different)
+    return int(changed and not options.accept)

@@ -1,0 +1,129 @@
+"""``kappa validate``."""
+
+import argparse
+import contextlib
+import datetime
+import os
+import pathlib
+
+from kappa.app.command.arguments import add_site, name, node_hours, parser
+from kappa.app.conduct.budget import reframe_options, within
+from kappa.app.conduct.own_cluster import cluster_up
+from kappa.app.conduct.preflight import require_ready, require_sense
+from kappa.app.conduct.progress import Progress, cases_done
+from kappa.app.conduct.retention import tidy
+from kappa.app.conduct.session import Conductor, NoReportError, reframe
+from kappa.app.conduct.validation import REPORT, Validation, using
+from kappa.core.ground.errors import InputError
+from kappa.core.ground.processes import StoppedError, stopping
+from kappa.core.record.load import load_session
+from kappa.core.record.raw_output import PRINTED
+from kappa.core.sites.expected import check_site
+from kappa.core.sites.places import results_folder, site_folder
+from reframe_checks.base.site_settings import MODE_VARIABLE
+from reports.plan.listing import show_selection
+from spack_envs.installer.chosen import choose
+
+_DESCRIPTION = """\
+Run the suite on a site in MODE (smoke, nightly, acceptance, full; default nightly), measure again what is out of bounds
+(in the same allocation, or by a job on the same nodes, then on others), print the verdict and write the HTML report.
+OPTIONs are ReFrame's, but for two: --spec SPEC, once or more often, has Spack's environments run with this spec in the
+place of their own of the same package, installed first (docs/spack.md). --budget NODE-HOURS takes no more than these by
+the plan (`kappa plan --budget` shows what): first a check of each family that was in none of the last six runs of the
+mode, then the checks that have found most per node-hour, then others in turn. What it leaves out is named, also in the
+verdict (docs/nightly.md).
+
+Everything is kept in a folder of its own in results/SITE/runs, readable by its owner only ($KAPPA_RESULTS: in place of
+results/SITE; $KAPPA_RUN: this very folder). ReFrame prints to reframe.out there; the terminal shows progress. One run
+at a time on these results. Told to end (SIGTERM, Ctrl-C), it ends ReFrame, which cancels its jobs, and judges what ran.
+A cluster that the site brings is started if it is not up, and ended again.
+
+Exit status: 0 PASS, 1 FAIL, 2 INCOMPLETE or it could not run."""
+_EXAMPLES = """\
+  kappa validate embedded smoke
+  kappa validate mycluster nightly -n NodeLinks -S NodeLinks.iterations=3
+  kappa validate mycluster nightly -J reservation=maintenance
+  kappa validate mycluster nightly --budget 5
+  kappa validate mycluster nightly --spec 'osu-micro-benchmarks ^mpich' -n Osu
+"""
+
+
+def run(arguments: list[str]) -> int:
+    options = _parse(arguments)
+    site, results = site_folder(options.site), results_folder(options.site)
+    reframe()
+    if options.spec:
+        choose(options.spec)
+    check_site(site)
+    require_sense(site, results, options.mode, options.reframe)
+    os.environ[MODE_VARIABLE] = options.mode
+    with stopping() as stop, using(results) as lock, cluster_up(site):
+        require_ready(site, results, options.mode, options.reframe)
+        usual_s = _usual_s(results, options)
+        if options.budget is not None:
+            selection = within(options.budget, site, options.mode, options.reframe, results, Conductor(stop, [lock]))
+            show_selection(selection)
+            options.reframe = [*options.reframe, *reframe_options(selection)]
+        folder = _own_folder(results, options.mode)
+        tell = Progress(f"{options.mode} on {options.site}", usual_s, lambda: cases_done(folder / PRINTED))
+        validation = Validation(site, options.mode, options.reframe, folder, tell)
+        try:
+            validation.measure(Conductor(stop, [lock]))
+        except (StoppedError, NoReportError) as err:
+            if not validation.report.exists():
+                _forget(validation.folder)
+                raise
+            print(f"{err}: what ran is judged", flush=True)
+        status = validation.judge()
+        tidy(site, results)
+        return status
+
+
+def _parse(arguments: list[str]) -> argparse.Namespace:
+    words = parser("validate", _DESCRIPTION, _EXAMPLES, usage="kappa validate SITE [MODE [OPTION…]]")
+    add_site(words)
+    words.add_argument("mode", metavar="MODE", type=name, nargs="?", default="nightly", help="a mode of the site")
+    words.add_argument("reframe", metavar="OPTION", nargs=argparse.REMAINDER, help="an option for ReFrame")
+    options = words.parse_args(arguments)
+    if options.reframe[:1] == ["--"]:
+        del options.reframe[0]
+    options.spec, options.budget, options.reframe = _own_options(options.reframe)
+    return options
+
+
+def _usual_s(results: pathlib.Path, options: argparse.Namespace) -> float | None:
+    """What the newest whole run of the mode took, where this is one, too."""
+    folders = sorted(results.glob(f"runs/*-{options.mode}"), reverse=True) if not options.reframe else []
+    for folder in folders:
+        with contextlib.suppress(InputError):
+            return load_session(folder / REPORT).elapsed_s
+    return None
+
+
+def _forget(folder: pathlib.Path) -> None:
+    """Leave no run that holds nothing."""
+    with contextlib.suppress(OSError):
+        if not (folder / PRINTED).stat().st_size:
+            (folder / PRINTED).unlink()
+    for place, _, _ in os.walk(folder, topdown=False):
+        with contextlib.suppress(OSError):
+            os.rmdir(place)
+
+
+def _own_options(options: list[str]) -> tuple[list[str], float | None, list[str]]:
+    """The specs and the budget among ReFrame's options, and what is left of these."""
+    own = argparse.ArgumentParser(prog="kappa validate", add_help=False, allow_abbrev=False)
+    own.add_argument("--spec", action="append", default=[])
+    own.add_argument("--budget", metavar="NODE-HOURS", type=node_hours)
+    found, others = own.parse_known_args(options)
+    return found.spec, found.budget, others
+
+
+def _own_folder(results: pathlib.Path, mode: str) -> pathlib.Path:
+    given = os.environ.get("KAPPA_RUN")
+    folder = pathlib.Path(given or results / "runs" / f"{datetime.datetime.now():%Y%m%dT%H%M%S}-{mode}").absolute()
+    try:
+        folder.mkdir(exist_ok=bool(given))
+    except OSError as err:
+        raise InputError(f"cannot make {folder}: {err.strerror}") from err
+    return folder

@@ -1,0 +1,36 @@
+"""``kappa verdict``."""
+
+from kappa.app.command.arguments import add_json, add_run, parser
+from kappa.app.command.json_output import alone, write_json
+from reports.compare.earlier import past_of
+from reports.compare.since import since_last
+from reports.show.terminal import show
+from reports.verdict.judge import judge_report
+from reports.verdict.verdict_json import to_json
+
+_DESCRIPTION = """\
+Print the verdict on a run: failures last, with where to look. Nothing is run again: the same report and the same site
+files give the same answer. Colours follow NO_COLOR.
+
+Exit status: 0 PASS, 1 FAIL, 2 INCOMPLETE or an unusable report or site file."""
+_EXAMPLES = """\
+  kappa verdict results/embedded/reports            the newest report of the folder
+  kappa verdict run-report-7.json --mode smoke      held against what the mode smoke expects
+  kappa verdict run-report-7.json -v                every metric with its bounds, and what is not provided
+  kappa verdict run-report-7.json --json v.json     also for machines
+"""
+
+
+def run(arguments: list[str]) -> int:
+    words = parser("verdict", _DESCRIPTION, _EXAMPLES)
+    add_run(words)
+    add_json(words)
+    shown = "show every metric, notes of cases, and what is not provided here"
+    words.add_argument("-v", "--verbose", action="store_true", help=shown)
+    options = words.parse_args(arguments)
+    verdict = judge_report(options.run, options.site, options.mode)
+    if options.json:
+        write_json(options.json, to_json(verdict))
+    if not alone(options.json):
+        show(verdict, since_last(options.run, past_of(options.run)), verbose=options.verbose)
+    return verdict.exit_status

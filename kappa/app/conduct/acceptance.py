@@ -1,0 +1,127 @@
+"""Runs what is left of a contract: repeat by repeat, one series at a time, so that nothing disturbs a measurement."""
+
+import json
+import pathlib
+import time
+from collections.abc import Iterator
+
+from msgspec.structs import asdict
+
+from kappa.app.conduct.offers import of_mode
+from kappa.app.conduct.preflight import require_ready
+from kappa.app.conduct.progress import Progress
+from kappa.app.conduct.session import Conductor, NoReportError, Session, recover
+from kappa.core.ground.errors import InputError
+from kappa.core.ground.figures import duration
+from kappa.core.ground.processes import Tell, silent
+from kappa.core.ground.whole_files import sync_tree, write_atomically
+from kappa.core.record.model import Case
+from kappa.core.sites.contract import Contract
+from reports.acceptance.campaign import FAMILIES, REPORT, UNRESOLVED, Attempt, Campaign
+from reports.acceptance.plan import Item, Plan
+from reports.acceptance.spack_lock import LOCK, keep_spack_lock
+from reports.verdict.advice import operator_line
+from reports.verdict.case_verdict import judge_case
+from reports.verdict.state import State
+
+
+def run(campaign: Campaign, plan: Plan, site: pathlib.Path, conductor: Conductor, again: bool) -> None:
+    """Run every repeat that has no finished attempt; with ``again``, also those whose attempt failed.
+
+    A failed measurement is a result, too: it is never drawn again unasked, and the dossier tells of every attempt.
+
+    :raises StoppedError: there was a reason to stop; what is finished is kept.
+    :raises InputError: ReFrame ran nothing.
+    """
+    write_atomically(campaign.folder / UNRESOLVED, json.dumps(plan.unresolved, indent=1, ensure_ascii=False) + "\n")
+    write_atomically(campaign.folder / FAMILIES, json.dumps(asdict(plan.families), indent=1) + "\n")
+    contract = campaign.contract
+    attempts = campaign.attempts()
+    # A session may have ended after the run that began it was killed.
+    for attempt in attempts:
+        recover(attempt.folder / REPORT)
+        if attempt.session is not None and not (attempt.folder / LOCK).exists():
+            keep_spack_lock(attempt)
+    todo = [task for task in _tasks(plan) if _wanted(task, attempts, again)]
+    total = sum(item.repeats for item in plan.items)
+    if len(todo) < total:
+        conductor.say(f"{total - len(todo)} of {total} repeats are done already")
+    for number, (item, repeat) in enumerate(todo, start=total - len(todo) + 1):
+        conductor.say(f"[{number}/{total}] {item.series}, repeat {repeat} of {item.repeats}")
+        # What Slurm refuses is no measurement: the campaign pauses.
+        require_ready(site, campaign.folder, contract.mode, [f"--system={contract.system}:{item.series.partition}"])
+        tried = sum(attempt.series == item.series and attempt.repeat == repeat for attempt in attempts)
+        attempt = campaign.begin(item.series, repeat, tried + 1)
+        began = time.monotonic()
+        expected_s = item.estimate.seconds if item.estimate and not item.estimate.at_most else None
+        tell = Progress(f"[{number}/{total}] {item.series}", expected_s)
+        run_attempt(site, contract, item.checks, attempt, conductor, tell)
+        if attempt.session is None:
+            raise InputError(f"{item.series}: ReFrame's session was cut off; run again to go on")
+        keep_spack_lock(attempt)
+        took = duration(time.monotonic() - began)
+        conductor.say(f"[{number}/{total}] {_result(attempt)} after {took}{_why(attempt)}")
+
+
+def run_attempt(
+    site: pathlib.Path,
+    contract: Contract,
+    checks: pathlib.Path,
+    attempt: Attempt,
+    conductor: Conductor,
+    tell: Tell = silent,
+) -> None:
+    """Have ReFrame run one attempt into its folder.
+
+    :param checks: the file or folder to load; the whole suite takes ReFrame seconds.
+    :param tell: see ``Session``.
+
+    :raises StoppedError: there was a reason to stop; ReFrame was told to, and has cancelled its jobs.
+    :raises InputError: ReFrame ended without a report; with the last that it said.
+    :raises OSError: the storage could not keep what ReFrame wrote.
+    """
+    folder = attempt.folder.resolve()
+    options = [
+        "--run",
+        f"--system={contract.system}:{attempt.series.partition}",
+        *of_mode(contract),
+        *attempt.series.reframe_options,
+        # A clause is held against every sample: none is measured again because it was out of bounds.
+        "--setvar=hold_s=0",
+        f"--perflogdir={folder / 'perflogs'}",
+    ]
+    session = Session(site / "settings.py", folder / REPORT, options, checks, folder, tell)
+    try:
+        session.run(conductor)
+    except NoReportError as err:
+        raise InputError(f"{attempt.series}: {err}; run again to go on") from None
+    # ReFrame leaves it to the kernel when its files are on the disk; what is said to be finished has to be there.
+    sync_tree(folder)
+
+
+def _tasks(plan: Plan) -> Iterator[tuple[Item, int]]:
+    """Repeats of a series lie apart in time, so that they see more than one moment of the machine."""
+    for repeat in range(1, max((item.repeats for item in plan.items), default=0) + 1):
+        for item in plan.items:
+            if repeat <= item.repeats:
+                yield item, repeat
+
+
+def _wanted(task: tuple[Item, int], attempts: list[Attempt], again: bool) -> bool:
+    item, repeat = task
+    finished = [a for a in attempts if (a.series, a.repeat) == (item.series, repeat) and a.session is not None]
+    return not finished or (again and _result(finished[-1]) != "pass")
+
+
+def _result(attempt: Attempt) -> str:
+    return _measured(attempt).result
+
+
+def _why(attempt: Attempt) -> str:
+    """What failed, for the end of the line; empty when it passed."""
+    judged = judge_case(_measured(attempt))
+    return f": {operator_line(judged).what}" if judged.state is State.FAIL else ""
+
+
+def _measured(attempt: Attempt) -> Case:
+    return next(case for case in attempt.cases if case.name == attempt.series.name)

@@ -1,0 +1,260 @@
+"""An MPI program of each environment, started in a job as ReFrame starts a check's."""
+
+import pathlib
+import re
+import shlex
+import subprocess
+import time
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from types import SimpleNamespace
+from typing import Any, NamedTuple
+
+from kappa.app.conduct.doctor.groups import Group, Settings
+from kappa.app.conduct.node_commands import CommandError, NodeCommands
+from kappa.app.survey.doctor.worlds import Heard, parse
+from kappa.app.survey.features import ONE_OF
+from kappa.core.ground.processes import Stop
+from kappa.core.ground.whole_files import write_atomically
+from kappa.core.vocabulary.checks import catalogue
+from kappa.core.vocabulary.programs import OF_FEATURE
+
+PROGRAM = """\
+#include <mpi.h>
+#include <stdio.h>
+int main(int argc, char **argv) {
+  int rank, size, one = 1, sum = 0, length;
+  char host[MPI_MAX_PROCESSOR_NAME];
+  MPI_Init(&argc, &argv);
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  MPI_Comm_size(MPI_COMM_WORLD, &size);
+  MPI_Get_processor_name(host, &length);
+  MPI_Allreduce(&one, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+  printf("kappa-rank|%d|%d|%d|%s\\n", rank, size, sum, host);
+  MPI_Finalize();
+  return 0;
+}
+"""
+SOURCE = "hello.c"
+BUILT = {"emt-build", "sweep-build", "mumps"}
+_RANKS_PER_NODE = 2
+_STEP_S = 60
+# Slurm's PMIx once in a while brings ranks not together; twice in a row it is no accident.
+_ATTEMPTS = 2
+_COMPILE_S = 120.0
+_POLL_S = 1.0
+_END = "## end"
+
+
+def wanted(environment: Settings, offered: Collection[str]) -> dict[str, list[str]]:
+    """Programs by feature, of which one at least has to be there: of what checks take where these features are."""
+    extras = environment.get("extras", {})
+    asked = {
+        feature
+        for check in catalogue().values()
+        if any(set(case.features) <= set(offered) for case in check.cases)
+        for need in check.needs_environ
+        for feature in need.split("|")
+    }
+    return {
+        feature: [extras[feature]] if feature in ONE_OF and extras.get(feature) else list(OF_FEATURE[feature])
+        for feature in environment["features"]
+        if feature in OF_FEATURE and feature in asked
+    }
+
+
+def compilers(environment: Settings) -> tuple[str, str]:
+    """Those that make MPI programs, of C and C++."""
+    extras = environment.get("extras", {})
+    return str(extras.get("cc", "mpicc")), str(extras.get("cxx", "mpicxx"))
+
+
+def builders(environment: Settings) -> list[str]:
+    """What a build of the suite's programs calls."""
+    return [*compilers(environment), "cmake"]
+
+
+def preparing(group: Settings, environment: Settings, modules_system: str) -> Iterator[str]:
+    """What ReFrame's job scripts begin with."""
+    load = "spack load" if modules_system == "spack" else "module load"
+    for module in environment.get("modules", ()) if modules_system != "nomod" else ():
+        yield f"{load} {shlex.quote(module)} || echo {shlex.quote(f'module|{module}')}"
+    for name, value in environment.get("env_vars", ()):
+        escaped = re.sub(r'(["`\\])', r"\\\1", str(value))
+        yield f'export {name}="{escaped}"'
+    yield from environment.get("prepare_cmds", ())
+    yield from group.get("prepare_cmds", ())
+
+
+def compile_here(folder: pathlib.Path, group: Group, modules_system: str, commands: NodeCommands) -> dict[str, Heard]:
+    """Compile the program with each environment's compiler on this machine, into ``folder``; what each said.
+
+    :raises InputError: the folder cannot be written.
+    """
+    write_atomically(folder / SOURCE, PROGRAM)
+    lines = ['type module >/dev/null 2>&1 || . "${LMOD_PKG:-${MODULESHOME:-/nonexistent}}/init/bash" 2>/dev/null']
+    for number, (name, environment) in enumerate(group.environments.items()):
+        cc, _ = compilers(environment)
+        lines += [f"echo {shlex.quote(f'## {name}')}", "(", *preparing(group.settings, environment, modules_system)]
+        lines += _asked_for_versions(builders(environment))
+        lines += [_compile(cc, str(folder / SOURCE), str(_program(folder, group, number))), ") 2>&1"]
+    try:
+        done = subprocess.run(
+            ["bash", "-c", "\n".join(lines)], env=commands.environment, stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, errors="replace", timeout=_COMPILE_S,
+            check=False,
+        )  # fmt: skip
+    except subprocess.TimeoutExpired:
+        return {}
+    return parse(done.stdout)
+
+
+def _program(folder: pathlib.Path, group: Group, number: int) -> pathlib.Path:
+    return folder / f"hello-{group.names[0]}-{number}"
+
+
+def _looked_for(programs: Sequence[str]) -> list[str]:
+    names = " ".join(map(shlex.quote, programs))
+    return [f'for program in {names}; do printf \'program|%s|%s\\n\' "$program" "$(command -v "$program")"; done']
+
+
+def _asked_for_versions(names: Sequence[str]) -> list[str]:
+    """Looked for, too."""
+    said = '"$(timeout 10 "$program" --version 2>/dev/null | head -n 1)"'
+    version = f"printf 'compiler|%s|%s\\n' \"$program\" {said}"
+    return [*_looked_for(names), f"for program in {' '.join(map(shlex.quote, names))}; do {version}; done"]
+
+
+def _compile(cc: str, source: str, to: str) -> str:
+    return (
+        f"if command -v {shlex.quote(cc)} >/dev/null; then "
+        f"timeout 60 {shlex.quote(cc)} {shlex.quote(source)} -o {shlex.quote(to)} && echo 'compiled|'; fi"
+    )
+
+
+class Trial(NamedTuple):
+    """``heard`` of each environment by its name; ``why``: why nothing was told."""
+
+    heard: Mapping[str, Heard]
+    command: str
+    ranks: int
+    why: str = ""
+    refused: bool = False
+
+
+def run_trial(
+    folder: pathlib.Path,
+    group: Group,
+    modules_system: str,
+    nodes: int,
+    wait_s: float,
+    commands: NodeCommands,
+    stop: Stop,
+) -> Trial:
+    """Run the program of each environment in one job, which writes into ``folder``.
+
+    :raises StoppedError: there is a reason to stop; the job is cancelled.
+    """
+    per_node = min(_RANKS_PER_NODE, group.cores)
+    ranks = nodes * per_node
+    launch = _launch(group.launcher, ranks, per_node)
+    name = f"trial-{group.names[0]}"
+    write_atomically(folder / f"{name}.sh", "\n".join(_script(folder, group, modules_system, launch)) + "\n")
+    minutes = 1 + len(group.environments) * (_ATTEMPTS * _STEP_S // 60)
+    output = folder / f"{name}.out"
+    job = [f"--nodes={nodes}", f"--ntasks={ranks}", f"--ntasks-per-node={per_node}", f"--time={minutes}"]
+    options = [*job, f"--job-name=kappa-doctor-{name}", f"--output={output}", f"--chdir={folder}", *group.job_options()]
+    try:
+        said = commands.run(["sbatch", "--parsable", *options, str(folder / f"{name}.sh")])
+    except CommandError as err:
+        return Trial({}, launch, ranks, str(err), refused=True)
+    number = said.strip().partition(";")[0]
+    try:
+        why = _wait(number, output, wait_s, 60 * minutes + 30, commands, stop)
+    finally:
+        _cancel(number, commands)
+    return Trial({} if why else parse(_read(output)), launch, ranks, why)
+
+
+def load_launchers() -> None:
+    """Before threads ask for them, in which importing ReFrame at the same time fails."""
+    # Only a trial asks for ReFrame, which takes a second.
+
+    import kappa.core.sites.launchers  # noqa: F401, PLC0415 (ReFrame then knows it)
+
+
+def _launch(launcher: str, ranks: int, per_node: int) -> str:
+    """The command by which ReFrame starts a check's ranks."""
+    from reframe.core.backends import getlauncher  # type: ignore[import-untyped]  # noqa: PLC0415
+
+    job: Any = SimpleNamespace(num_tasks=ranks, num_tasks_per_node=per_node, num_cpus_per_task=None, time_limit=None)
+    return str(getlauncher(launcher)().run_command(job))
+
+
+def _script(folder: pathlib.Path, group: Group, modules_system: str, launch: str) -> Iterator[str]:
+    yield "#!/bin/bash"
+    for number, (name, environment) in enumerate(group.environments.items()):
+        yield f"echo {shlex.quote(f'## {name}')}"
+        yield "("
+        yield from preparing(group.settings, environment, modules_system)
+        yield from _looked_for(sorted({program for names in OF_FEATURE.values() for program in names}))
+        yield from _asked_for_versions(builders(environment))
+        version = environment.get("extras", {}).get("mpi_version") or "mpirun --version"
+        yield f"printf 'mpirun|%s\\n' \"$({version} 2>/dev/null | head -n 1)\""
+        here = str(_program(folder, group, number))
+        there = f"{here}-there"
+        cc, _ = compilers(environment)
+        yield f"hello={shlex.quote(here)}"
+        yield f'[ -x "$hello" ] || {{ hello={shlex.quote(there)}; {_compile(cc, str(folder / SOURCE), there)}; }}'
+        yield f'if [ -x "$hello" ]; then for attempt in $(seq {_ATTEMPTS}); do'
+        yield f'timeout -k 5 {_STEP_S} {launch} "$hello"; status=$?; [ $status = 124 ] || break; done'
+        yield "printf 'status|%d\\n' $status; fi"
+        yield ") 2>&1"
+    yield f"echo {shlex.quote(_END)}"
+
+
+def _wait(number: str, output: pathlib.Path, wait_s: float, run_s: float, commands: NodeCommands, stop: Stop) -> str:
+    """Until the job's output has come to its end; else why it has not."""
+    began = time.monotonic()
+    running: float | None = None
+    gone: float | None = None
+    while _END not in _read(output):
+        stop.check()
+        now = time.monotonic()
+        state, _, reason = _state(number, commands).partition("|")
+        if state in ("PENDING", "CONFIGURING"):
+            if now - began > wait_s:
+                return f"no node was free within {wait_s:g} s (Slurm: {reason or state})"
+        elif state in ("RUNNING", "COMPLETING"):
+            running = running or now
+            if now - running > run_s:
+                return f"the job ran for more than {run_s:g} s"
+        else:
+            gone = gone or now
+            # What it wrote may take a while to be seen here.
+            if now - gone > 20:
+                return f"job {number} ended and left no whole output in {output.parent}"
+        time.sleep(_POLL_S)
+    return ""
+
+
+def _state(number: str, commands: NodeCommands) -> str:
+    try:
+        return commands.run(["squeue", "--noheader", f"--jobs={number}", "--states=all", "--format=%T|%r"]).strip()
+    except CommandError:
+        # Slurm forgets a job minutes after it ended.
+        return ""
+
+
+def _cancel(number: str, commands: NodeCommands) -> None:
+    try:
+        commands.run(["scancel", number])
+    except CommandError:
+        return
+
+
+def _read(path: pathlib.Path) -> str:
+    try:
+        with path.open(encoding="utf-8", errors="replace") as file:
+            return file.read(1 << 20)
+    except OSError:
+        return ""

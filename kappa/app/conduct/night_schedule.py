@@ -1,0 +1,145 @@
+"""What each scheduler is told: pure functions from options to texts."""
+
+import argparse
+import datetime
+import os
+import pathlib
+import shlex
+
+from kappa.core.ground.errors import InputError
+from kappa.core.ground.folders import SITES_VARIABLE
+
+SCHEDULES = ("scrontab", "sbatch", "systemd")
+# Seconds before the walltime at which Slurm warns the night, which should have ended by itself before.
+WARNING_S = 90
+
+
+def job_name(site: str) -> str:
+    return f"kappa-nightly-{site}"
+
+
+def next_begin(now: datetime.datetime, at: datetime.time) -> datetime.datetime:
+    """The next time the clock shows ``at``."""
+    today = now.replace(hour=at.hour, minute=at.minute, second=0, microsecond=0)
+    return today if today > now else today + datetime.timedelta(days=1)
+
+
+def walltime(seconds: int) -> str:
+    """Slurm's ``hours:minutes:seconds``."""
+    return f"{seconds // 3600}:{seconds // 60 % 60:02}:{seconds % 60:02}"
+
+
+def night_command(options: argparse.Namespace, program: pathlib.Path) -> list[str]:
+    """The command of one night, by ``program``, the ``kappa`` of a Python environment."""
+    sites = os.environ.get(SITES_VARIABLE)
+    # A scheduler does not know this shell's variables.
+    command = [str(program), *([f"--sites={pathlib.Path(sites).absolute()}"] if sites else [])]
+    command += ["nightly", "run", options.site]
+    command += [f"--limit={options.limit}s", f"--nights={options.nights}", f"--repeats={options.repeats}"]
+    command += [f"--mode={options.mode}"]
+    command += [f"--budget={options.budget:g}"] if options.budget is not None else []
+    command += [f"--textfile={options.textfile}"] if options.textfile else []
+    command += ["--gate"] if options.gate else []
+    return command
+
+
+def with_reframe_options(command: list[str], options: argparse.Namespace) -> str:
+    words = [*command, *(["--", *options.reframe] if options.reframe else [])]
+    _require_one_line(words)
+    return shlex.join(words)
+
+
+def guarded(line: str, program: pathlib.Path) -> str:
+    """For a shell: ``line``, or a message and exit status 2 where ``program`` cannot start any more."""
+    python = shlex.quote(str(program.with_name("python")))
+    problem = shlex.quote(
+        f"kappa: error: {program} cannot start: its Python environment is gone, broken or older than Python 3.11;"
+        " make it anew with `make setup`, or `python3 -m venv .venv && .venv/bin/pip install -e .`"
+    )
+    # `exec`, so that Slurm's signal reaches the night and not a shell.
+    return f"{python} -I -c 'import kappa.app.command.main' || {{ echo {problem} >&2; exit 2; }}; exec {line}"
+
+
+def _require_one_line(words: list[str]) -> None:
+    if any("\n" in word or "\r" in word for word in words):
+        raise InputError("an option holds a line break, which no schedule can hold")
+
+
+def resubmission(options: argparse.Namespace) -> list[str]:
+    """What a night of the sbatch kind needs to submit the next one."""
+    return ["--resubmit", f"--at={options.at:%H:%M}", *(f"--slurm={option}" for option in options.slurm)]
+
+
+def slurm_options(options: argparse.Namespace, log: pathlib.Path) -> list[str]:
+    """Bounded in time, warned before its end, never twice at once, and started again when its node fails."""
+    _require_one_line(options.slurm)
+    return [
+        f"--job-name={job_name(options.site)}",
+        "--dependency=singleton",
+        "--ntasks=1",
+        f"--time={walltime(options.limit + WARNING_S)}",
+        f"--signal=B:TERM@{WARNING_S}",
+        "--requeue",
+        "--open-mode=append",
+        f"--output={log}",
+        *options.slurm,
+    ]
+
+
+def sbatch(options: argparse.Namespace, command: list[str], log: pathlib.Path, now: datetime.datetime) -> list[str]:
+    """The ``sbatch`` that submits the next night; in it the night submits the one after."""
+    begin = next_begin(now, options.at)
+    line = with_reframe_options([*command, *resubmission(options)], options)
+    return [
+        "sbatch", "--parsable", f"--begin={begin:%Y-%m-%dT%H:%M:%S}", *slurm_options(options, log),
+        f"--wrap={guarded(line, pathlib.Path(command[0]))}",
+    ]  # fmt: skip
+
+
+def scrontab(options: argparse.Namespace, command: list[str], log: pathlib.Path, present: str) -> str:
+    """``present``, a scrontab, with the site's entry added or replaced."""
+    first, last = (f"# {job_name(options.site)}: {edge}" for edge in ("begin", "end"))
+    lines = present.splitlines()
+    if first in lines and last in lines:
+        del lines[lines.index(first) : lines.index(last) + 1]
+    line = guarded(with_reframe_options(command, options), pathlib.Path(command[0]))
+    entry = [first, *(f"#SCRON {shlex.quote(option)}" for option in slurm_options(options, log))]
+    entry += [f"{options.at.minute} {options.at.hour} * * * {line}", last]
+    return "\n".join([*lines, *entry]) + "\n"
+
+
+def systemd(options: argparse.Namespace, command: list[str], folder: pathlib.Path, user: str) -> str:
+    """A service of ``user`` and a timer, to be put into /etc/systemd/system."""
+    name = job_name(options.site)
+    # systemd expands % and $ in a command, and what follows a backslash, in quotes, too.
+    line = with_reframe_options(command, options).replace("\\", "\\\\").replace("%", "%%").replace("$", "$$")
+    return f"""\
+# /etc/systemd/system/{name}.service
+[Unit]
+Description=Kappa: nightly validation of {options.site}
+After=network-online.target
+
+[Service]
+Type=oneshot
+# Not root, as it would be without.
+User={user.replace("%", "%%")}
+WorkingDirectory={str(folder).replace("%", "%%")}
+ExecStart={line}
+TimeoutStartSec={options.limit + WARNING_S}
+KillMode=mixed
+# FAIL and INCOMPLETE are verdicts, not failures of the service.
+SuccessExitStatus=1 2 75
+
+# /etc/systemd/system/{name}.timer
+[Unit]
+Description=Kappa: nightly validation of {options.site}
+
+[Timer]
+OnCalendar=*-*-* {options.at:%H:%M}:00
+Persistent=true
+
+[Install]
+WantedBy=timers.target
+
+# systemctl daemon-reload && systemctl enable --now {name}.timer
+"""

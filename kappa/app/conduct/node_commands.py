@@ -1,0 +1,119 @@
+"""Commands on nodes: run by no shell, bounded in time, and what Slurm says of all nodes."""
+
+import errno
+import os
+import re
+import subprocess
+import time
+from collections.abc import Callable, Sequence
+
+from kappa.core.ground.clean_text import clean, one_line
+from kappa.core.ground.errors import InputError
+from kappa.core.ground.processes import end
+from kappa.core.ground.user_name import user_name
+from kappa.core.sites.quarantine import filled
+from kappa.core.sites.site_file import CLUSTER_VARIABLE, SiteDescription
+from reframe_checks.parsers import sinfo
+from reframe_checks.parsers.errors import ParseError
+from reports.quarantine.standing import NodeNow
+
+COMMAND_S = 60.0
+# For what a command began: a wrapper may hand it on, and a node that is given back answers at Slurm's next call.
+SETTLE_S = 60.0
+_POLL_S = 0.5
+_STATES = ("sinfo", "--all", "--Node", "--noheader", f"--format={sinfo.FORMAT_OF_ALL}")
+# Of the job in which this may run, as a night does: srun would start a step of it, on its nodes, in place of a job.
+_OF_JOB = re.compile(r"SLURM_(JOB|STEP|TASK|NNODES|NODE|NTASKS|NPROCS|CPU|MEM|TRES|GPU|GRES|DISTRIBUTION|THREADS)")
+_DENIED = ("denied", "permission", "not authorized", "invalid user", "privilege")
+
+
+class CommandError(InputError):
+    """A command that did not do what it should; the message says which, what it said and how to mend it."""
+
+
+class NodeCommands:
+    """Runs the commands of a site."""
+
+    def __init__(self, site: SiteDescription) -> None:
+        folders = [str(site.base / folder) for folder in site.described.path]
+        around = {name: value for name, value in os.environ.items() if not _OF_JOB.match(name)}
+        self.environment = {**around, "PATH": os.pathsep.join([*folders, os.environ.get("PATH", os.defpath)])}
+        cluster = site.described.cluster
+        if cluster:
+            self.environment[CLUSTER_VARIABLE] = cluster
+        self.sacct = ("sacct", *([f"--clusters={cluster}"] if cluster else []))
+        """The beginning of each question to it: the one command that does not take the cluster from the variable."""
+
+    def run(self, command: Sequence[str], patience_s: float | None = None) -> str:
+        """Its standard output.
+
+        :raises CommandError: there is no such program, it fails, or does not end within ``patience_s`` (``COMMAND_S``).
+        """
+        patience_s = COMMAND_S if patience_s is None else patience_s
+        shown = clean(" ".join(command[:3]))
+        try:
+            child = subprocess.Popen(
+                command, env=self.environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE, text=True, errors="replace", start_new_session=True,
+            )  # fmt: skip
+        except OSError as err:
+            missing = "there is no such program; is its folder in `path` of site.yaml, or on PATH?"
+            raise CommandError(f"`{shown}`: {missing if err.errno == errno.ENOENT else err.strerror}") from None
+        with child:
+            try:
+                output, problem = child.communicate(timeout=patience_s)
+            except subprocess.TimeoutExpired:
+                problem = f"`{shown}` did not end within {patience_s:g} s; does slurmctld answer `scontrol ping`?"
+                raise CommandError(problem) from None
+            finally:
+                end(child, 1.0)
+        if child.returncode:
+            said = one_line(clean(f"{problem} {output}"), 300) or "nothing"
+            denied = any(word in said.lower() for word in _DENIED)
+            mend = "; it takes Slurm's operator, root or a rule of sudo" if denied else ""
+            raise CommandError(f"`{shown}` ended with status {child.returncode} and said: {said}{mend}")
+        return output
+
+    def filled(self, command: Sequence[str], node: str, reason: str = "") -> tuple[str, ...]:
+        """A command of the rule for ``node``."""
+        return filled(command, node=node, reason=reason, reservation=self.reservation(node), user=user_name())
+
+    @staticmethod
+    def reservation(node: str) -> str:
+        return f"kappa-return-{node}"
+
+    def nodes(self) -> dict[str, NodeNow]:
+        """Every node of Slurm by name.
+
+        :raises CommandError: Slurm does not say it, or not in a way that can be read.
+        """
+        try:
+            partitions = sinfo.parse_all(self.run(_STATES))
+        except ParseError as err:
+            raise CommandError(f"what sinfo says cannot be read: {err}") from None
+        states = {node.name: node for of_partition in partitions.values() for node in of_partition.values()}
+        return {
+            name: NodeNow(
+                name,
+                frozenset(partition for partition, nodes in partitions.items() if name in nodes),
+                node.state,
+                usable=node.usable,
+                reserved=node.condition.reserved,
+                responds=node.condition.responds,
+                reason="" if node.reason == "none" else clean(node.reason),
+            )
+            for name, node in states.items()
+        }
+
+    def run_until(self, command: Sequence[str], node: str, done: Callable[[NodeNow], bool]) -> None:
+        """Run a command on ``node`` and wait until Slurm has the node so.
+
+        :raises CommandError: as ``run``; or it ended well, and Slurm has the node otherwise ``SETTLE_S`` later.
+        """
+        self.run(command)
+        deadline = time.monotonic() + SETTLE_S
+        while not ((found := self.nodes().get(node)) and done(found)):
+            if time.monotonic() > deadline:
+                now = found or f"{node} is no more"
+                raise CommandError(f"`{clean(' '.join(command[:3]))}` ended well, but {SETTLE_S:g} s later {now}")
+            time.sleep(_POLL_S)

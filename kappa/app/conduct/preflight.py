@@ -1,0 +1,199 @@
+"""Before any job: what would make every case fail for one reason, which is no node's.
+
+Equal reasons are one line, with the remedy. What Slurm says of nodes is left to the checks, and so is what it refuses
+for the shape of the job that is tried: theirs have another.
+"""
+
+import itertools
+import os
+import pathlib
+import re
+import shlex
+import shutil
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+
+from kappa.app.conduct import own_cluster
+from kappa.app.conduct.node_commands import CommandError, NodeCommands
+from kappa.app.conduct.nodes_that_see import none_sees
+from kappa.app.conduct.options_kept import OptionsKept
+from kappa.core.ground.clean_text import clean
+from kappa.core.ground.errors import InputError
+from kappa.core.ground.nearest import suggestion
+from kappa.core.sites.description import Partition
+from kappa.core.sites.site_file import FILE, SiteDescription, describe
+from kappa.core.vocabulary.modes import MODES
+from kappa.core.vocabulary.slurm_refusals import at_limit, is_down, remedy_of, without_accounting
+
+ANSWER_S = 10.0
+LEAST_FREE_MIB = 64
+AT_ONCE = 4
+_NO_PROGRAM = "no such program"
+# Options of sbatch that name another cluster.
+_CLUSTER = re.compile(r"-M|--clusters?(=|$)")
+
+
+def require_ready(site: pathlib.Path, results: pathlib.Path, mode: str | None, options: Sequence[str]) -> None:
+    """Go on only if jobs can run at all. ``options`` are ReFrame's; a folder without ``site.yaml`` is not looked into.
+
+    :raises InputError: not all is ready; a line for each reason.
+    """
+    require_sense(site, results, mode, options)
+    if (site / FILE).is_file():
+        described = describe(site)
+        _require([*_of_slurm(described, options, mode), *_of_simulator(described, options)])
+        _require(_of_nodes(described, results, options, mode))
+
+
+def require_sense(site: pathlib.Path, results: pathlib.Path, mode: str | None, options: Sequence[str]) -> None:
+    """What can be said before a cluster is up, which ``require_ready`` looks at, too; errors as of that."""
+    _require([*_of_mode(mode), *_of_partition(site, options), *_of_folder(results)])
+
+
+def _require(problems: Sequence[str]) -> None:
+    if problems:
+        raise InputError("nothing was submitted: " + "\n  ".join(problems))
+
+
+def _of_mode(mode: str | None) -> Iterator[str]:
+    if mode is not None and mode not in MODES:
+        yield f"there is no mode {clean(mode)!r}, {suggestion(mode, MODES)}"
+
+
+def _of_partition(site: pathlib.Path, options: Sequence[str]) -> Iterator[str]:
+    if (site / FILE).is_file() and not _chosen(described := describe(site), options):
+        known = described.described.partitions
+        yield f"{site.name} has no partition {_asked(options)!r}, {suggestion(_asked(options), known)}"
+
+
+def _of_folder(results: pathlib.Path) -> Iterator[str]:
+    there = _existing(results)
+    where, free_mib = clean(str(there)), shutil.disk_usage(there).free >> 20
+    if not os.access(there, os.W_OK | os.X_OK):
+        yield f"{where} cannot be written to; KAPPA_RESULTS names another folder"
+    elif free_mib < LEAST_FREE_MIB:
+        yield f"{free_mib} MiB are free in {where}, a run needs {LEAST_FREE_MIB}; KAPPA_RESULTS names another folder"
+
+
+def _existing(folder: pathlib.Path) -> pathlib.Path:
+    """The folder, or the nearest above it that is there."""
+    return next(one for one in (folder, *folder.parents) if one.exists())
+
+
+def _of_nodes(site: SiteDescription, results: pathlib.Path, options: Sequence[str], mode: str | None) -> list[str]:
+    chosen, job_options = _in_slurm(site, options, mode), _job_options(options)
+    nodes = {name: one.nodes for name, one in chosen.items()}
+    asked = {name: _options_of_job(name, one, job_options) for name, one in chosen.items()}
+    problem = none_sees(_existing(results), NodeCommands(site), asked, nodes)
+    return [problem] if problem else []
+
+
+def _options_of_job(name: str, partition: Partition, job_options: Sequence[str]) -> list[str]:
+    return [f"--partition={partition.slurm_partition or name}", *_access(partition), *job_options]
+
+
+def _in_slurm(site: SiteDescription, options: Sequence[str], mode: str | None) -> dict[str, Partition]:
+    return {
+        name: one
+        for name, one in _chosen(site, options).items()
+        if one.scheduler != "local" and not (mode and one.modes and mode not in one.modes)
+    }
+
+
+def refusal(commands: NodeCommands, name: str, partition: Partition, job_options: Sequence[str] = ()) -> str:
+    """What Slurm has against a small job in the partition ``name`` of the site, empty if it takes it."""
+    # Not to run: one minute of one task is what every partition gives.
+    job = ["--time=1", "--nodes=1", "--ntasks=1", *_options_of_job(name, partition, job_options)]
+    try:
+        commands.run(["sbatch", "--test-only", *job, "--wrap=true"], ANSWER_S)
+    except CommandError as err:
+        return _refusal(str(err))
+    return ""
+
+
+def _of_slurm(site: SiteDescription, options: Sequence[str], mode: str | None) -> list[str]:
+    commands, job_options = NodeCommands(site), _job_options(options)
+
+    def refused(named: tuple[str, Partition]) -> str:
+        return refusal(commands, *named, job_options)
+
+    def counts(words: str) -> bool:
+        """At the limit of this user's jobs the run waits, unless there is no job that could end."""
+        return not at_limit(words) or not commands.run(["squeue", "--me", "--noheader", "--format=%i"], ANSWER_S)
+
+    chosen = _in_slurm(site, options, mode)
+    if elsewhere := [name for name, one in chosen.items() if any(map(_CLUSTER.match, _access(one)))]:
+        what = "names a cluster, of which squeue, scancel and sacct would not know: say `cluster: NAME` in site.yaml"
+        return [f"`access` of {', '.join(elsewhere)} {what}"]
+    with ThreadPoolExecutor(AT_ONCE) as pool:
+        accounting = pool.submit(_accounting, commands, chosen)
+        said = dict(zip(chosen, pool.map(refused, chosen.items()), strict=True))
+    reasons: dict[str, list[str]] = {}
+    for name, words in said.items():
+        remedy = remedy_at(site, words)
+        if remedy and counts(words):
+            reasons.setdefault(f"{words}; {remedy}", []).append(name)
+    dead = any(is_down(words) or _NO_PROGRAM in words for words in said.values())
+    problems = [f"Slurm takes no job in {', '.join(names)}: {reason}" for reason, names in reasons.items()]
+    return problems if dead or not accounting.result() else [*problems, without_accounting(accounting.result())]
+
+
+def _refusal(said: str) -> str:
+    """What sbatch says of its refusal, with the limit that it names before."""
+    words = said.rpartition(" failure: ")[2]
+    limit = at_limit(said)
+    return f"{limit}: {words}" if limit and limit not in words else words
+
+
+def _access(partition: Partition) -> list[str]:
+    return [word for option in partition.access for word in shlex.split(option)]
+
+
+def _accounting(commands: NodeCommands, chosen: Mapping[str, Partition]) -> str:
+    needed = any(one.scheduler == "slurm" for one in chosen.values())
+    return no_accounting(commands.run, commands.sacct) if needed else ""
+
+
+def no_accounting(run: Callable[[Sequence[str], float], object], sacct: Sequence[str] = ("sacct",)) -> str:
+    """Why ReFrame's scheduler ``slurm`` cannot be told by sacct how jobs go; nothing when it can.
+
+    ``run``: runs a command for at most so many seconds, and raises ``InputError`` where it fails.
+    """
+    try:
+        run([*sacct, "--noheader", "--allocations", "--starttime=now", "--format=jobid"], ANSWER_S)
+    except InputError as err:
+        # What there is to do is not what it would be for slurmctld.
+        return str(err).partition("; ")[0]
+    return ""
+
+
+def remedy_at(site: SiteDescription, said: str) -> str | None:
+    """As ``remedy_of``, of a site that may bring its cluster."""
+    if own_cluster.program(site.folder) and is_down(said):
+        return "`kappa cluster up` starts what has died"
+    return remedy_of(said)
+
+
+def _of_simulator(site: SiteDescription, options: Sequence[str]) -> Iterator[str]:
+    simulated = any(one.launcher == "smpirun" for one in _chosen(site, options).values())
+    if simulated and not shutil.which("smpirun"):
+        yield "SimGrid is not installed, there is no smpirun: `apt install libsimgrid-dev`, or `spack install simgrid`"
+
+
+def _chosen(site: SiteDescription, options: Sequence[str]) -> dict[str, Partition]:
+    """The partitions that ReFrame's option ``--system`` takes."""
+    return {name: one for name, one in site.described.partitions.items() if _asked(options) in ("", name)}
+
+
+def _asked(options: Sequence[str]) -> str:
+    """The partition that ReFrame's option ``--system`` names, empty for all."""
+    words = [word.removeprefix("--system=") for word in options if word.startswith("--system=")]
+    words += [after for word, after in itertools.pairwise(options) if word == "--system"]
+    return clean(words[-1].partition(":")[2]) if words else ""
+
+
+def _job_options(options: Sequence[str]) -> list[str]:
+    """ReFrame's ``-J NAME=VALUE`` as options of sbatch; not those that choose nodes."""
+    kept = OptionsKept.of(options).options
+    values = [value for option, value in zip(kept[::2], kept[1::2], strict=True) if option == "-J"]
+    return [f"-{value.replace('=', '', 1)}" if len(value.partition("=")[0]) == 1 else f"--{value}" for value in values]

@@ -1,0 +1,226 @@
+"""Asks a cluster what it has: Slurm's own commands, and one short job for each kind of nodes."""
+
+import contextlib
+import grp
+import itertools
+import os
+import pathlib
+import subprocess
+from collections.abc import Callable, Mapping, Sequence
+
+from kappa.app.conduct.preflight import no_accounting
+from kappa.app.survey.features import PROGRAMS
+from kappa.app.survey.found import FoundPart, Survey, Told, found_part, login_of, told
+from kappa.app.survey.kinds import Part, kinds, parts
+from kappa.app.survey.probe import Probe, parse, parse_labelled, script
+from kappa.app.survey.qos import QOS, bounded, parse_qos
+from kappa.app.survey.records import SurveyError
+from kappa.app.survey.slurm import (
+    CONFIG,
+    MPI_TYPES,
+    NODES,
+    PARTITIONS,
+    TOPOLOGY,
+    Caller,
+    Node,
+    SlurmPartition,
+    Switch,
+    keeps_accounting,
+    parse_config,
+    parse_mpi_types,
+    parse_nodes,
+    parse_partitions,
+    parse_topology,
+)
+from kappa.core.ground.clean_text import clean, one_line
+from kappa.core.ground.errors import InputError
+from kappa.core.ground.node_lists import folded
+from kappa.core.ground.processes import Stop, end
+from kappa.core.vocabulary.slurm_refusals import remedy_of
+
+ANSWER_S = 60.0
+#: Two tell whether they see the same files.
+NODES_OF_A_PROBE = 2
+_JOB_MINUTES = 3
+
+
+class Asker:
+    """Runs the commands. ``path``: folders that go first on PATH, as in the site that is written.
+
+    ``job_s``: for how long a probe may wait for its nodes and run.
+    """
+
+    def __init__(self, stop: Stop, path: Sequence[str], access: Sequence[str], job_s: float) -> None:
+        self._stop, self._access, self._job_s = stop, list(access), job_s
+        folders = [str(pathlib.Path(folder).absolute()) for folder in path]
+        self._environment = {**os.environ, "PATH": os.pathsep.join([*folders, os.environ.get("PATH", os.defpath)])}
+
+    def slurm(self, command: str) -> str:
+        """What a command of Slurm says.
+
+        :raises InputError: it is not there, fails, or does not answer.
+        """
+        return self._said(command.split(), ANSWER_S)
+
+    def no_accounting(self) -> str:
+        """Why sacct does not tell how jobs go; nothing when it does."""
+        return no_accounting(self._said)
+
+    def _said(self, command: Sequence[str], patience_s: float) -> str:
+        output, problem, status = self._run(command, "", patience_s)
+        if status:
+            said = one_line(clean(f"{problem} {output}"), 300) or "nothing"
+            remedy = remedy_of(said)
+            raise InputError(
+                f"`{' '.join(command)}` ended with status {status} and said: {said}{f'; {remedy}' if remedy else ''}"
+            )
+        # `srun --mpi=list` speaks on standard error before Slurm 21.08.
+        return output or problem
+
+    def probed(self, part: Part) -> list[Probe]:
+        """:raises SurveyError: no node told; says why."""
+        nodes = part.to_probe(NODES_OF_A_PROBE)
+        if not nodes:
+            reasons = sorted({node.reason for node in part.nodes if node.reason})
+            why = f" ({one_line(clean(reasons[0]), 80)})" if reasons else ""
+            least = part.limits.least_nodes if part.limits else 1
+            few = f"fewer than {least} nodes take jobs now, and a job has to have as many (MinNodes)"
+            raise SurveyError(f"{few if least > 1 else 'none of its nodes takes jobs now'}{why}")
+        gpus = [f"{':'.join(word for word in (one.name, one.type) if word)}:{one.number}" for one in nodes[0].gres
+                if one.name == "gpu"]  # fmt: skip
+        minutes = _JOB_MINUTES
+        if part.limits and part.limits.longest_s is not None:
+            minutes = max(1, min(minutes, part.limits.longest_s // 60))
+        command = [
+            "srun", "--label", "--quiet", f"--partition={part.slurm_partition}",
+            f"--nodelist={folded(node.name for node in nodes)}", f"--nodes={len(nodes)}", f"--ntasks={len(nodes)}",
+            f"--time={minutes}", "--job-name=kappa-site", "--mpi=none",
+            *([f"--gres={','.join(gpus)}"] if gpus else []), *self._access, "bash", "-s", "--", *PROGRAMS,
+        ]  # fmt: skip
+        output, problem, status = self._run(command, script(), self._job_s)
+        if status:
+            said = one_line(clean(problem), 200) or f"status {status}"
+            raise SurveyError(f"the job on {folded(node.name for node in nodes)} failed: {said}")
+        return parse_labelled(output)
+
+    def here(self) -> Probe | None:
+        """The same of this machine; ``None`` where the script does not come to its end."""
+        output, _, _ = self._run(["bash", "-s", "--", *PROGRAMS], script(), ANSWER_S)
+        try:
+            return parse(clean(output))
+        except SurveyError:
+            return None
+
+    def _run(self, command: Sequence[str], given: str, patience_s: float) -> tuple[str, str, int]:
+        try:
+            child = subprocess.Popen(
+                command, env=self._environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                text=True, errors="replace", start_new_session=True,
+            )  # fmt: skip
+        except FileNotFoundError:
+            raise InputError(
+                f"there is no `{command[0]}` on PATH: load Slurm's module, or go to a login node of the cluster"
+            ) from None
+        with child:
+            try:
+                output, problem = child.communicate(given, timeout=patience_s)
+            except subprocess.TimeoutExpired:
+                # srun cancels its job when it is told to end.
+                return "", f"it did not end within {patience_s:g} s", 1
+            finally:
+                end(child, 5.0)
+            self._stop.check()
+            return output, problem, child.returncode
+
+
+def _switches(asker: Asker, config: Mapping[str, str]) -> list[Switch]:
+    """What a ``topology.yaml`` (25.05) says, TopologyPlugin does not: `topology/flat` may have switches."""
+    try:
+        said = asker.slurm(TOPOLOGY)
+    except InputError:
+        if "tree" in config.get("TopologyPlugin", ""):
+            raise
+        return []
+    return parse_topology(said)
+
+
+def _caller(access: Sequence[str]) -> Caller:
+    """This user's groups, and the account and QOS that ``access`` names."""
+    groups = set()
+    for number in {os.getegid(), *os.getgroups()}:
+        with contextlib.suppress(KeyError):
+            groups.add(grp.getgrgid(number).gr_name)
+    return Caller(frozenset(groups), _named(access, "A", "account"), _named(access, "q", "qos"))
+
+
+def _named(access: Sequence[str], letter: str, name: str) -> str:
+    """The value of an option of sbatch, as ``-A x``, ``-Ax`` or ``--account=x``; the last one counts."""
+    said = ""
+    words = [word for option in access for word in option.split()]
+    for word, after in itertools.pairwise([*words, ""]):
+        if word in (f"-{letter}", f"--{name}"):
+            said = after
+        elif word.startswith(f"--{name}="):
+            said = word.partition("=")[2]
+        elif word.startswith(f"-{letter}") and not word.startswith("--"):
+            said = word[2:]
+    return said
+
+
+def _with_qos(
+    asker: Asker, nodes: Sequence[Node], partitions: Sequence[SlurmPartition], caller: Caller
+) -> list[SlurmPartition]:
+    """The partitions with the limits of QOS, where there are some and accounting tells them."""
+    if caller.qos or any("QoS" in one.settings for one in partitions):
+        with contextlib.suppress(InputError):
+            return bounded(partitions, parse_qos(asker.slurm(QOS)), caller.qos, nodes)
+    return list(partitions)
+
+
+def survey(asker: Asker, path: Sequence[str], access: Sequence[str], tell: Callable[[str], None]) -> Survey:
+    """All that there is to find.
+
+    :raises InputError: Slurm does not answer, or says nothing that can be read.
+    """
+    config = parse_config(asker.slurm(CONFIG))
+    accounting = config.get("AccountingStorageType", "")
+    nodes, partitions = parse_nodes(asker.slurm(NODES)), parse_partitions(asker.slurm(PARTITIONS))
+    switches = _switches(asker, config)
+    mpi_types = parse_mpi_types(asker.slurm(MPI_TYPES))
+    caller = _caller(access)
+    partitions = _with_qos(asker, nodes, partitions, caller)
+    found, unreachable = parts(kinds(nodes, switches), nodes, partitions, caller)
+    if not found:
+        raise InputError(
+            f"Slurm has {len(nodes)} nodes and no partition in which you may use one: `sinfo -s` lists them"
+        )
+    login = asker.here()
+    limits = {partition.name: partition for partition in partitions}
+    probes: list[Probe] = []
+    described: dict[str, FoundPart] = {}
+    for part in found:
+        tell(f"{part.name}: {len(part.nodes)} nodes, {folded(node.name for node in part.nodes)}")
+        seen: Told | str
+        try:
+            of_part = asker.probed(part)
+            probes += of_part
+            seen = told(of_part, login, part.nodes[0])
+        except SurveyError as err:
+            seen = str(err)
+            tell(f"{part.name}: not probed: {seen}")
+        described[part.name] = found_part(part, switches, limits[part.slurm_partition], seen, caller)
+    return Survey(
+        cluster=config.get("ClusterName", ""),
+        slurm=config.get("SLURM_VERSION", ""),
+        mpi_default=config.get("MpiDefault", ""),
+        mpi_types=list(mpi_types),
+        task_plugin=config.get("TaskPlugin", ""),
+        accounting=accounting,
+        sacct_fails=asker.no_accounting() if keeps_accounting(accounting) else "",
+        leaf_switches=sum(switch.level == 0 for switch in switches),
+        unreachable=folded(node.name for node in unreachable),
+        login=login_of(login, probes, os.environ),
+        access=list(access),
+        path=list(path),
+        parts=described,
+    )

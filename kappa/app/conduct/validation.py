@@ -1,0 +1,114 @@
+"""One validation: the mode of a site, then again what was out of bounds, then the verdict."""
+
+import contextlib
+import pathlib
+import re
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+from kappa.app.conduct.options_kept import OptionsKept
+from kappa.app.conduct.session import Conductor, NoReportError, Session
+from kappa.core.ground.clean_text import clean
+from kappa.core.ground.errors import InputError
+from kappa.core.ground.locks import LockedError, locked
+from kappa.core.ground.processes import Tell, silent
+from kappa.core.ground.whole_files import make_folder, write_atomically
+from kappa.core.record.load import load_session
+from kappa.core.record.model import OTHER_NODES, REMAINING_NODES, SAME_NODES
+from kappa.core.record.raw_output import CONFIRMATIONS, PAGE
+from kappa.core.vocabulary.modes import MODES
+from reports.verdict.attempts import latest_attempts
+from reports.verdict.confirm import Repetition, repetitions
+from reports.verdict.judge import judge_report
+
+REPORT = "run-report.json"
+
+
+@dataclass(frozen=True)
+class Validation:
+    """A run of ``mode`` on the site in the folder ``site``; ``options`` are ReFrame's. All is kept in ``folder``."""
+
+    site: pathlib.Path
+    mode: str
+    options: Sequence[str]
+    folder: pathlib.Path
+    tell: Tell = silent
+    """See ``Session``, of the first one, which takes longest."""
+
+    @property
+    def report(self) -> pathlib.Path:
+        return self.folder / REPORT
+
+    def measure(self, conductor: Conductor) -> None:
+        """Run the mode; then on the nodes that are left what a node kept from being measured; then again what is out of
+        bounds, on the same nodes and then on others.
+
+        What was measured again without leaving a report is said, and the verdict tells of it. Nothing else may use the
+        results meanwhile (``using``). Errors as of ``Session.run``, and ``InputError`` for a report of another kind.
+        """
+        settings = self.site / "settings.py"
+        first = ["-r", f"--mode={self.mode}", *self.options]
+        session = Session(settings, self.report, first, tell=self.tell)
+        conductor.say(f"ReFrame prints to {session.printed}: `tail -f` shows it")
+        session.run(conductor)
+        make_folder(self.folder / CONFIRMATIONS)
+        kept = OptionsKept.of([*MODES[self.mode].options, *self.options] if self.mode in MODES else self.options)
+        for purpose in (REMAINING_NODES, SAME_NODES, OTHER_NODES):
+            found = load_session(self.report)
+            for number, again in enumerate(repetitions(latest_attempts(found), purpose), start=1):
+                conductor.say(f"measuring again on {purpose}: {again.partition}, {','.join(again.nodes)}")
+                report = self.folder / CONFIRMATIONS / f"{purpose}-{number}.json"
+                extras = f"mode={self.mode},confirms={found.uuid},purpose={purpose},nodes={':'.join(again.nodes)}"
+                options = [*_selecting(self.site.name, again), *kept.for_nodes(purpose, again.nodes)]
+                try:
+                    Session(settings, report, ["-r", *options, f"--session-extras={extras}"]).run(conductor)
+                except NoReportError as err:
+                    conductor.say(str(err))
+
+    def judge(self) -> int:
+        """Print the verdict and write the page; returns the verdict's exit status.
+
+        :raises InputError: there is no report, or the page cannot be written.
+        """
+        # Bokeh takes a second to load, which what only measures need not wait for.
+        from reports.compare.earlier import past_of  # noqa: PLC0415
+        from reports.compare.since import since_last  # noqa: PLC0415
+        from reports.show.run_page import render  # noqa: PLC0415
+        from reports.show.terminal import show  # noqa: PLC0415
+
+        verdict, past = judge_report(self.report), past_of(self.report)
+        show(verdict, since_last(self.report, past))
+        page = self.folder / PAGE
+        write_atomically(page, render(verdict, past))
+        print(f"report: {clean(str(page))}", flush=True)
+        return verdict.exit_status
+
+
+def _selecting(site: str, again: Repetition) -> list[str]:
+    """What --distribute put on a node is selected without it, as the job of one node that it is."""
+    # Of what a plain name may hold, these two mean more in a regular expression.
+    pattern = re.sub(r"[.+]", r"[\g<0>]", again.environ)
+    names = [word for hashcode in again.hashcodes for word in ("-n", f"/{hashcode}")]
+    return [*names, f"--system={site}:{again.partition}", "-p", f"^{pattern}$"]
+
+
+@contextlib.contextmanager
+def using(results: pathlib.Path, waiting: Callable[[], object] | None = None) -> Iterator[int]:
+    """Hold a site's results against other runs; yields the lock's descriptor.
+
+    :param waiting: see ``locked``; without it there is no waiting for another run.
+
+    :raises InputError: another run uses them, or their storage cannot be written or has no locks.
+    """
+    with contextlib.ExitStack() as stack:
+        try:
+            make_folder(results / "runs")
+            lock = stack.enter_context(locked(results / "lock", waiting=waiting))
+        except LockedError as err:
+            raise InputError(
+                f"another run uses {clean(str(results))} ({err.holder}): wait for it, or set KAPPA_RESULTS to another"
+                " folder"
+            ) from None
+        except InputError as err:
+            raise InputError(f"{err}; KAPPA_RESULTS names another folder") from err
+        yield lock

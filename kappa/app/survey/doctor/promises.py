@@ -1,0 +1,202 @@
+"""What a site says of a partition, held against what Slurm says: nodes, cores, memory, GPUs, limits."""
+
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import NamedTuple
+
+from kappa.app.survey.doctor.matters import Matter, not_applicable, right, untold, wrong
+from kappa.app.survey.records import node_names
+from kappa.app.survey.slurm import CHECKS_ASK_S, NODES, PARTITIONS, UNSTATED_MEMORY_MIB, Node, SlurmPartition, max_time
+from kappa.core.ground.node_lists import folded
+from kappa.core.sites.description import Partition
+from kappa.core.vocabulary.scales import SCALES
+from kappa.core.vocabulary.slurm_refusals import WITHOUT_ACCOUNTING
+
+# Slurm keeps something of a node's memory for itself, and site.yaml rounds.
+_MEMORY_SHARE = 0.1
+_SECONDS = {"d": 86400, "h": 3600, "m": 60, "s": 1}
+_ACCOUNT = re.compile(r"(?<!\S)(?:--account[= ]|-A *)(\S+)")
+
+
+def nodes_of(
+    name: str, described: Partition, nodes: Sequence[Node], partitions: Sequence[SlurmPartition]
+) -> list[Node]:
+    """Slurm's nodes that the partition ``name`` of the site stands for; none where Slurm has no such partition."""
+    mine = next((one for one in partitions if one.name == (described.slurm_partition or name)), None)
+    names = set(mine.nodes) if mine else set()
+    if described.slurm_nodes:
+        names &= set(node_names(described.slurm_nodes, "slurm_nodes"))
+    return [node for node in nodes if node.name in names]
+
+
+def described_matters(name: str, described: Partition, nodes: Sequence[Node]) -> Iterator[Matter]:
+    """``nodes`` as `nodes_of` has them."""
+    place = (name,)
+    slurm_name = described.slurm_partition or name
+    if not nodes:
+        yield wrong("nodes", place, f"Slurm has no partition {slurm_name} with nodes of it",
+                    "`sinfo -s` lists what there is; `slurm_partition` in site.yaml names it")  # fmt: skip
+        return
+    out = [node for node in nodes if not node.condition.in_service]
+    service = f"; out of service: {folded(node.name for node in out)}" if out else ", all in service"
+    if len(nodes) == described.nodes:
+        yield right("nodes", place, f"{described.nodes}, as site.yaml says{service}")
+    else:
+        yield wrong(
+            "nodes", place, f"site.yaml says {described.nodes}, Slurm has {len(nodes)}: "
+            f"{folded(node.name for node in nodes)}", f"`nodes: {len(nodes)}` in site.yaml",
+        )  # fmt: skip
+    yield from _cores(place, described, nodes)
+    yield from _memory(place, described, nodes)
+    if described.gpus_per_node is not None:
+        yield _gpus(place, described.gpus_per_node, nodes)
+
+
+def _cores(place: tuple[str, ...], described: Partition, nodes: Sequence[Node]) -> Iterator[Matter]:
+    said = _said_cores(described)
+    if said is None:
+        return
+    odd = [node for node in nodes if node.cores_for_jobs != said]
+    if odd:
+        one = odd[0].cores_for_jobs
+        yield wrong(
+            "cores", place, f"site.yaml says {said} of a node, Slurm {one} of {folded(node.name for node in odd)}",
+            f"correct `cores` or `processor` in site.yaml (`{NODES}`), or Slurm's NodeName line",
+        )  # fmt: skip
+    else:
+        yield right("cores", place, f"{said} of each node, as site.yaml says")
+
+
+def _said_cores(described: Partition) -> int | None:
+    if described.processor:
+        return described.processor.num_cpus // described.processor.num_cpus_per_core
+    return described.cores.per_node if described.cores else None
+
+
+def _memory(place: tuple[str, ...], described: Partition, nodes: Sequence[Node]) -> Iterator[Matter]:
+    said = described.memory_gib_per_node
+    if said is None:
+        return
+    if described.shared_host:
+        yield not_applicable("memory", place, "nodes share the memory of one machine")
+        return
+    least = min(nodes, key=lambda node: node.memory_for_jobs_mib)
+    if least.memory_for_jobs_mib <= UNSTATED_MEMORY_MIB:
+        yield not_applicable("memory", place, "slurm.conf states none")
+    elif said > (1 + _MEMORY_SHARE) * least.memory_for_jobs_mib / 1024:
+        yield wrong(
+            "memory", place,
+            f"site.yaml says {said:g} GiB of a node, "
+            f"Slurm gives jobs {least.memory_for_jobs_mib / 1024:.1f} of {least.name}",
+            "lower `memory_gib_per_node` in site.yaml, or mend Slurm's RealMemory",
+        )  # fmt: skip
+    else:
+        yield right("memory", place, f"{said:g} GiB of each node fit into what Slurm gives")
+
+
+def _gpus(place: tuple[str, ...], said: int, nodes: Sequence[Node]) -> Matter:
+    def count(node: Node) -> int:
+        return sum(gres.number for gres in node.gres if gres.name == "gpu")
+
+    odd = [node for node in nodes if count(node) != said]
+    if odd:
+        return wrong(
+            "GPUs", place,
+            f"site.yaml says {said} of a node, Slurm {count(odd[0])} of {folded(one.name for one in odd)}",
+            "correct `gpus_per_node` in site.yaml, or gres.conf of the node",
+        )  # fmt: skip
+    return right("GPUs", place, f"{said} of each node, as site.yaml says")
+
+
+def limit_matters(name: str, described: Partition, mine: SlurmPartition) -> Iterator[Matter]:
+    """What Slurm's partition gives a job at most."""
+    place = (name,)
+    for scale in {one.feature: one for one in SCALES.values() if one.feature in described.features}.values():
+        nodes = scale.nodes or described.nodes
+        if mine.takes(nodes):
+            continue
+        subject, bound = ("largest job", mine.most_nodes) if nodes > mine.least_nodes else (
+            "smallest job", mine.least_nodes
+        )  # fmt: skip
+        yield wrong(
+            subject, place, f"Slurm gives a job {bound} nodes, {scale.feature} takes {nodes}",
+            f"leave {scale.feature} out of `features` and say why in `left_out` of expected.yaml",
+        )  # fmt: skip
+    yield _longest(place, described.max_time, mine.longest_s)
+
+
+def _longest(place: tuple[str, ...], most: str | None, limit_s: int | None) -> Matter:
+    """``most``: ``max_time`` of the site's partition."""
+    subject = "longest job"
+    if limit_s is None:
+        return right(subject, place, "Slurm's limit: none")
+    limit = max_time(limit_s)
+    if most and _duration_s(most) > limit_s:
+        found = f"Slurm's limit is {limit} ({PARTITIONS}), and `max_time` lets jobs ask for {most}"
+        return wrong(subject, place, found, f"`max_time: {limit}` in site.yaml")
+    if most:
+        return right(subject, place, f"Slurm's limit: {limit}; jobs ask for {most} at most (`max_time`)")
+    if limit_s < CHECKS_ASK_S:
+        return wrong(
+            subject, place, f"Slurm's limit is {limit} ({PARTITIONS}), checks ask for {max_time(CHECKS_ASK_S)}",
+            f"`max_time: {limit}` in site.yaml has them ask for no more, or name a partition or a QOS for longer jobs",
+        )  # fmt: skip
+    return right(subject, place, f"Slurm's limit: {limit}")
+
+
+def _duration_s(said: str) -> int:
+    """Of ``1h30m``."""
+    return sum(int(number) * _SECONDS[unit] for number, unit in re.findall(r"(\d+)([dhms])", said))
+
+
+def accounting_matters(described: Mapping[str, Partition], no_accounting: Callable[[], str]) -> Iterator[Matter]:
+    """``no_accounting``: asks sacct, and tells why it does not tell how jobs go; not asked where nobody will."""
+    subject, asked = "accounting", [name for name, one in described.items() if one.scheduler == "slurm"]
+    if without := [name for name in described if name not in asked]:
+        yield not_applicable(subject, without, "`scheduler: squeue` does without it")
+    if asked and (why := no_accounting()):
+        yield wrong(subject, asked, f"it does not tell how jobs go: {why}", WITHOUT_ACCOUNTING)
+    elif asked:
+        yield right(subject, asked, "sacct tells how jobs go")
+
+
+class Association(NamedTuple):
+    """Jobs that a user's account allows at a time, ``None`` without a limit."""
+
+    account: str
+    most_submitted: int | None
+
+
+def parse_associations(text: str) -> list[Association]:
+    """``sacctmgr --parsable2 --noheader show associations format=Account,MaxSubmitJobs``."""
+    rows = [line.split("|") for line in text.splitlines() if line.count("|") == 1]
+    return [Association(account, int(most) if most.isdecimal() else None) for account, most in rows]
+
+
+def _account(access: Sequence[str]) -> str:
+    """The account that options of sbatch name, or nothing."""
+    found = _ACCOUNT.findall(" ".join(access))
+    return found[-1] if found else ""
+
+
+def submit_matter(config: Mapping[str, str], said: str | None, described: Mapping[str, Partition]) -> Matter:
+    """``said``: what sacctmgr says of the user's associations, ``None`` where it says nothing."""
+    subject = "jobs at a time"
+    enforced = re.split(r"[,\s]+", config.get("AccountingStorageEnforce", "").lower())
+    if not {"limits", "all", "safe", "qos"} & set(enforced):
+        return not_applicable(subject, (), "Slurm enforces no limits of accounts")
+    if said is None:
+        return untold(
+            subject, (), "sacctmgr does not tell your associations", "ask who runs the cluster for MaxSubmitJobs"
+        )
+    associations = parse_associations(said)
+    for name, one in described.items():
+        named = _account(one.access)
+        mine = [one.most_submitted for one in associations if named in ("", one.account)]
+        limits = [most for most in mine if most is not None]
+        # Which of several accounts is the user's own is not said: the largest limit holds of all.
+        least = max(limits, default=None) if len(limits) == len(mine) else None
+        if least is not None and one.max_jobs > least:
+            found = f"your account may have {least} jobs, site.yaml has {one.max_jobs} at a time"
+            return wrong(subject, (name,), found, f"`max_jobs: {least}` of the partition")  # fmt: skip
+    return right(subject, (), "your account allows what site.yaml has")

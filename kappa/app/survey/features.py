@@ -1,0 +1,146 @@
+"""Which features a partition and its environment have, by what was found; and why not the others."""
+
+import re
+from collections.abc import Mapping
+
+from kappa.app.survey.found import FoundPart, Survey, Told
+from kappa.app.survey.storage import FileSystem, targets
+from kappa.core.ground.figures import counted
+from kappa.core.vocabulary.features import CONGESTION, LARGE_PUTS, MPI_BEHAVIOUR, NODES_OF_FEATURE, PATTERNS, RAILS
+from kappa.core.vocabulary.osu_programs import ON_RANKS
+from kappa.core.vocabulary.programs import OF_FEATURE
+from kappa.core.vocabulary.scales import PLACEMENTS, SCALES, WHOLE_PARTITION, derived_features
+
+#: The environment that is made of the programs on the nodes' PATH.
+ENVIRONMENT = "system"
+_OSU = ["osu_latency", "osu_bw", "osu_bibw", "osu_allreduce", "osu_barrier", "osu_alltoall", *ON_RANKS]
+# Features of which one program will do, and the key of the environment that says which; others need all of theirs.
+ONE_OF = {"hpl": ["xhpl", "hpcc"], "stream": ["stream", "likwid-bench"]}
+# Those that a site has to say more of than that a program is there.
+_NOT_BY_PROGRAM = {"openfoam", "lammps", "osu-cuda", "emt"}
+_STRESS_NG = (0, 15)
+_BUILT = ("emt-build", "sweep-build")
+# Scale or placement -> the nodes of its jobs; all of the partition where it is None.
+_NODES_OF_SCALE = {scale.feature: scale.nodes for scale in (*SCALES.values(), *PLACEMENTS.values())}
+_MEASURED = ("network", "collectives", "links", "cores", "compute", PATTERNS, MPI_BEHAVIOUR)
+
+#: Container runtimes as ReFrame calls them, by their commands; those that users may run first.
+CONTAINERS = {"apptainer": "Apptainer", "singularity": "Singularity", "sarus": "Sarus", "shifter": "Shifter"}
+#: What builds programs, by which Spack's externals are found.
+BUILDERS = ("mpicc", "mpicxx", "cmake", "c++", "gcc", "g++", "gfortran")
+
+#: The programs that the probe looks for.
+PROGRAMS = sorted(
+    {program for programs in OF_FEATURE.values() for program in programs} | {*CONTAINERS, *BUILDERS, "srun"}
+)
+
+
+def environment_features(survey: Survey) -> dict[str, str]:
+    """Features of the environment, each with the first of its programs: what all kinds of nodes have on PATH."""
+    told = [part.told for part in survey.parts.values() if part.told]
+    found: dict[str, str] = {}
+    for feature, programs in OF_FEATURE.items():
+        if feature in _NOT_BY_PROGRAM:
+            continue
+        choices = [[one] for one in ONE_OF[feature]] if feature in ONE_OF else [_OSU if feature == "osu" else programs]
+        there = next((words for words in choices if told and all(_has(one, words) for one in told)), None)
+        if there and not (feature == "stress-ng" and not all(map(_new_enough, told))):
+            found[feature] = there[0]
+    if survey.login.can_build:
+        found.update(dict.fromkeys(_BUILT, "mpicxx"))
+    return found
+
+
+def _has(told: Told, programs: list[str]) -> bool:
+    return all(program in told.programs for program in programs)
+
+
+def _new_enough(told: Told) -> bool:
+    match = re.search(r"version (\d+)\.(\d+)", told.versions.get("stress-ng", ""))
+    return match is not None and (int(match[1]), int(match[2])) >= _STRESS_NG
+
+
+def storage_targets(part: FoundPart) -> dict[str, FileSystem]:
+    return targets(part.told.file_systems) if part.told else {}
+
+
+def whole_gpus(part: FoundPart) -> int:
+    """NVIDIA GPUs of a node that jobs get as a whole."""
+    gpus = part.told.gpus if part.told else None
+    return gpus.count if gpus and not gpus.mig else 0
+
+
+def gpus_by_slurm(part: FoundPart) -> int:
+    return sum(int(gres.rpartition(":")[2]) for gres in part.gres if gres.partition(":")[0] == "gpu")
+
+
+def parts_of_node(part: FoundPart) -> tuple[int, int]:
+    """Sockets and NUMA domains in which ranks can be placed, 0 where nobody told."""
+    if not part.told:
+        return 0, 0
+    sockets = part.told.processor.get("sockets", part.told.processor.get("num_sockets", 0))
+    return int(sockets), part.told.numa_domains
+
+
+def placements(part: FoundPart) -> dict[str, list[str]]:
+    """Of nodes on switches that Slurm knows: under one leaf."""
+    return {"same_switch": ["--switches=1"]} if part.switches > 1 and part.count > 2 and part.takes(2) else {}
+
+
+def left_out(survey: Survey, part: FoundPart) -> dict[str, str]:
+    """Scales and placements that the partition could run by its nodes and shall not, each with why."""
+    found = {}
+    if survey.login.shares_machine:
+        found[WHOLE_PARTITION] = "all nodes share the cores of one machine, so more of them measure those cores only"
+    for feature, nodes in _NODES_OF_SCALE.items():
+        wanted = nodes or part.count
+        if not part.takes(wanted) and feature not in found:
+            most = part.most_nodes
+            below = f"{counted(part.least_nodes, 'node')} at least"
+            bound = f"{counted(most, 'node')} at most" if most and most < wanted else below
+            found[feature] = f"Slurm's partition {part.slurm_partition} gives a job {bound}"
+    derived = derived_features(part.count, *parts_of_node(part))
+    if not _binds(survey):
+        found |= {
+            one: "Slurm binds no tasks: TaskPlugin has neither affinity nor cgroup"
+            for one in derived
+            if "numa" in one or "socket" in one
+        }
+    return {feature: why for feature, why in found.items() if feature in derived}
+
+
+def partition_features(survey: Survey, part: FoundPart) -> list[str]:
+    """In the order of the vocabulary's use; none where no option of a job gets these nodes alone."""
+    if part.options is None:
+        return []
+    sockets, domains = parts_of_node(part)
+    without = left_out(survey, part)
+    found = [one for one in derived_features(part.count, sockets, domains) if one not in without]
+    found += _MEASURED
+    conditions: Mapping[str, bool] = {
+        "binding": _binds(survey) and part.told is not None,
+        "ranks_2": cores(part) >= 2 and part.takes(1),
+        "ranks_4": cores(part) >= 4 and part.takes(1),
+        "nodes_2": part.count >= 2 and part.takes(2),
+        "nodes_4": part.count >= 4 and part.takes(4) and not survey.login.shares_machine,
+        CONGESTION: part.count >= (NODES_OF_FEATURE[CONGESTION] or 1)
+        and part.takes(part.count)
+        and not survey.login.shares_machine,
+        LARGE_PUTS: bool(part.told and part.told.adapters),
+        RAILS: bool(part.told and len(part.told.adapters) > 1),
+        "numa_domains": domains > 1 and _binds(survey),
+        "placement_same_switch": bool(placements(part)),
+        "nvidia": whole_gpus(part) > 0,
+        "several_gpus": whole_gpus(part) > 1,
+    }
+    return [*found, *(feature for feature, there in conditions.items() if there)]
+
+
+def _binds(survey: Survey) -> bool:
+    return "affinity" in survey.task_plugin or "cgroup" in survey.task_plugin
+
+
+def cores(part: FoundPart) -> int:
+    """Physical ones that a job gets of a node, at most."""
+    seen = part.told.cores if part.told else part.sockets * part.cores_per_socket
+    return min(seen, part.cores_for_jobs or seen)

@@ -1,0 +1,385 @@
+"""What was found of a cluster: typed, so that it can be kept beside the site and held against the next look."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from shlex import quote
+from typing import Any, NamedTuple
+
+from msgspec import Struct, json, structs
+
+from kappa.app.survey import cpus
+from kappa.app.survey.disks import UnmountedDisk, unmounted_disks
+from kappa.app.survey.kinds import Part
+from kappa.app.survey.memory_channels import memory_gb_per_s
+from kappa.app.survey.mpi_libraries import FurtherMpi, further_mpi
+from kappa.app.survey.peaks import peak
+from kappa.app.survey.probe import Adapter, Probe
+from kappa.app.survey.slurm import (
+    CONFIG,
+    MPI_TYPES,
+    NODES,
+    PARTITIONS,
+    TOPOLOGY,
+    Caller,
+    Node,
+    SlurmPartition,
+    Switch,
+    keeps_accounting,
+    max_time,
+)
+from kappa.app.survey.storage import FileSystem, file_systems
+from kappa.core.ground.figures import counted
+from kappa.core.ground.node_lists import folded
+
+_INFINIBAND = "InfiniBand"
+_ANYBODY = Caller()
+
+
+class Gpus(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Those of a node, by nvidia-smi; ``models`` are names, each once."""
+
+    count: int
+    models: list[str]
+    memory_gib: float
+    arch: str
+    mig: bool
+    slices: int
+
+
+class Told(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What nodes of a kind told of themselves. ``processor``: the value of the key ``cpu_key`` of site.yaml."""
+
+    by: list[str]
+    model: str
+    cpu_key: str
+    processor: dict[str, Any]
+    cores: int
+    numa_domains: int
+    memory_gib: float
+    peak_gflops_per_core: float | None
+    hypervisor: str
+    os: str
+    gpus: Gpus | None
+    amd_gpus: int
+    adapters: list[str]
+    link_gbit_per_s: float
+    link: str
+    file_systems: list[FileSystem]
+    programs: dict[str, str]
+    versions: dict[str, str]
+    memlock: str
+    modules: list[str] = []
+    """Those of MPI libraries, compilers and benchmarks that there are to load."""
+    peak_why: str = ""
+    """Where the peak of a core is from, or why there is none."""
+    hwloc: dict[str, int] = {}
+    """What it counts on the node, by type of object; empty where it is not there."""
+    memory_gb_per_s: float | None = None
+    """Of all channels at the highest speed that the maker states."""
+    limits: dict[str, str] = {}
+    """Limits of a job besides ``memlock``, by the probe's names; a hard one (``_hard``) where it is another."""
+    unmounted_disks: list[UnmountedDisk] = []
+    further_mpi: list[FurtherMpi] = []
+    """MPI libraries beside the one on PATH and those of modules."""
+
+
+class FoundPart(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Alike nodes of one partition of Slurm; ``options`` is ``None`` where no option of a job gets them alone."""
+
+    slurm_partition: str
+    nodes: str
+    count: int
+    out_of_service: str
+    whole: bool
+    options: list[str] | None
+    most_nodes: int | None
+    sockets: int
+    cores_per_socket: int
+    threads_per_core: int
+    memory_mib: int
+    gres: list[str]
+    features: list[str]
+    switches: int
+    told: Told | None
+    why_not_told: str = ""
+    longest_s: int | None = None
+    """What Slurm gives a job of the partition, ``None`` without a limit."""
+    least_nodes: int = 1
+    cores_for_jobs: int | None = None
+    """Of a node, physical; ``None`` in what an older version found."""
+    sockets_of_jobs: int | None = None
+    """Equal sockets of these."""
+    limits: dict[str, str] = {}
+    """Further settings of the partition that differ from Slurm's default: who may use it, QOS, sharing."""
+    wants: list[str] = []
+    """Options that a job has to name here besides, each with what it may be."""
+    others: list[str] = []
+    """Other partitions open to the caller that hold some of the nodes, each with what it gives a job."""
+    strange: list[str] = []
+    """Nodes in a state that Slurm's documentation lacks, each with the state."""
+
+    def takes(self, nodes: int) -> bool:
+        """Whether a job may have as many nodes."""
+        return self.least_nodes <= nodes <= (nodes if self.most_nodes is None else self.most_nodes)
+
+
+class Login(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """``shares_machine``: the nodes run on the kernel of this machine. ``can_build``: the suite's own programs."""
+
+    shares_machine: bool
+    can_build: bool
+    lacks_to_build: list[str]
+    modules_system: str
+    modules: list[str]
+
+
+class Survey(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """All that was found; ``access`` and ``path`` are what was given."""
+
+    cluster: str
+    slurm: str
+    mpi_default: str
+    mpi_types: list[str]
+    task_plugin: str
+    accounting: str
+    leaf_switches: int
+    unreachable: str
+    login: Login
+    access: list[str]
+    path: list[str]
+    parts: dict[str, FoundPart]
+    sacct_fails: str = ""
+    """Why it does not tell how jobs go, where Slurm keeps accounts; empty where it does."""
+
+    @property
+    def why_squeue(self) -> str:
+        """Why jobs are asked for with ``scheduler: squeue``; empty where accounting tells of them."""
+        if keeps_accounting(self.accounting):
+            return self.sacct_fails
+        return f"{CONFIG}: AccountingStorageType={self.accounting}"
+
+
+class Fact(NamedTuple):
+    what: str
+    value: str
+    source: str
+
+
+# Lists of a node's things, and what each is called by.
+_NAMED_BY = {"file_systems": "point", "unmounted_disks": "name", "further_mpi": "place"}
+_OF_PARTITION = (
+    "slurm_partition", "whole", "most_nodes", "longest_s", "least_nodes", "limits", "wants", "others",
+)  # fmt: skip
+_BUILDERS = ("cmake", "c++", "mpicxx")
+_HEADERS = ("nlohmann/json.hpp", "CLI/CLI.hpp", "Eigen/Dense")
+
+
+def told(probes: Sequence[Probe], login: Probe | None, slurm: Node | None = None) -> Told:
+    """Of probes of one kind: the first stands for all, in what they have in common.
+
+    :param slurm: the node as Slurm has it, which says of cores that jobs do not get.
+    """
+    node = probes[0]
+    for_jobs = cpus.for_jobs(node.cpus, slurm.reserved_cores, slurm.reserved_numbers) if slurm else node.cpus
+    key, processor = cpus.cores_or_processor(for_jobs)
+    active = [adapter for adapter in node.adapters if adapter.active]
+    fastest = max((adapter.gbit_per_s for adapter in active), default=0.0)
+    rdma = [adapter for adapter in active if adapter.gbit_per_s == fastest]
+    wired = max((one.gbit_per_s for one in node.interfaces if one.up and not one.virtual), default=0.0)
+    return Told(
+        by=[probe.name for probe in probes],
+        model=node.lscpu.get("Model name", ""),
+        cpu_key=key,
+        processor=processor,
+        cores=cpus.cores_of(for_jobs),
+        numa_domains=cpus.numa_domains(for_jobs),
+        memory_gib=round(node.memory_kib / 2**20, 1),
+        peak_gflops_per_core=peak(node).gflops or None,
+        peak_why=peak(node).why,
+        hypervisor=node.lscpu.get("Hypervisor vendor", ""),
+        os=node.os,
+        gpus=_gpus(node),
+        amd_gpus=node.amd_gpus,
+        adapters=[adapter.port for adapter in rdma],
+        link_gbit_per_s=fastest or wired,
+        link=_link(rdma, wired),
+        file_systems=file_systems(probes, login),
+        programs={name: place for name, place in node.programs.items() if all(name in one.programs for one in probes)},
+        versions=dict(node.versions),
+        memlock=node.limits.get("memlock", ""),
+        modules=[name for name in node.modules if all(name in one.modules for one in probes)],
+        hwloc=dict(node.hwloc),
+        memory_gb_per_s=memory_gb_per_s(node),
+        limits=_limits(node.limits),
+        unmounted_disks=unmounted_disks(node),
+        further_mpi=further_mpi(node),
+    )
+
+
+def _limits(limits: Mapping[str, str]) -> dict[str, str]:
+    return {
+        name: said
+        for name, said in limits.items()
+        if said
+        and name != "memlock"
+        and not (name.endswith("_hard") and said == limits.get(name.removesuffix("_hard")))
+    }
+
+
+def _link(rdma: Sequence[Adapter], wired: float) -> str:
+    if rdma:
+        return _INFINIBAND if rdma[0].link_layer == _INFINIBAND else "RoCE"
+    return "Ethernet" if wired else ""
+
+
+def _gpus(node: Probe) -> Gpus | None:
+    if not node.gpus:
+        return None
+    first = node.gpus[0]
+    return Gpus(
+        count=len(node.gpus),
+        models=list(dict.fromkeys(gpu.name for gpu in node.gpus)),
+        memory_gib=round(min((gpu.memory_mib for gpu in node.gpus if gpu.memory_mib), default=0) / 1024, 1),
+        arch=first.arch,
+        mig=any(gpu.mig for gpu in node.gpus),
+        slices=len(node.migs),
+    )
+
+
+def found_part(
+    part: Part, switches: Sequence[Switch], limits: SlurmPartition, seen: Told | str, caller: Caller = _ANYBODY
+) -> FoundPart:
+    """``seen``: what its nodes told, or why they told nothing."""
+    first = part.nodes[0]
+    names = {node.name for node in part.nodes}
+    return FoundPart(
+        slurm_partition=part.slurm_partition,
+        nodes=folded(names),
+        count=len(part.nodes),
+        out_of_service=folded(node.name for node in part.nodes if not node.condition.in_service),
+        whole=part.whole,
+        options=None if part.options is None else list(part.options),
+        most_nodes=limits.most_nodes,
+        longest_s=limits.longest_s,
+        least_nodes=limits.least_nodes,
+        cores_for_jobs=_cores_for_jobs(first, limits),
+        sockets_of_jobs=first.sockets_of_jobs,
+        limits={**{key: ",".join(said) for key, said in limits.allowed.items()}, **limits.settings}
+        | {key: str(most) for key, most in
+           (("MaxCPUsPerNode", limits.most_cpus), ("MaxMemPerNode", limits.most_memory_mib)) if most},
+        wants=limits.wants(caller),
+        others=[f"{one.name}: {_given(one)}" for one in part.others],
+        strange=[f"{node.name}: {node.condition.text or 'none'}" for node in part.nodes if node.condition.unknown],
+        sockets=first.sockets,
+        cores_per_socket=first.cores_per_socket,
+        threads_per_core=first.threads_per_core,
+        memory_mib=min(
+            node.memory_for_jobs_mib
+            if limits.most_memory_mib is None
+            else min(node.memory_for_jobs_mib, limits.most_memory_mib)
+            for node in part.nodes
+        ),
+        gres=[":".join(word for word in (one.name, one.type, str(one.number)) if word) for one in part.gres],
+        features=sorted(frozenset.intersection(*(frozenset(node.features) for node in part.nodes))),
+        switches=sum(bool(switch.nodes & names) for switch in switches if switch.level == 0),
+        told=None if isinstance(seen, str) else seen,
+        why_not_told=seen if isinstance(seen, str) else "",
+    )
+
+
+def _cores_for_jobs(node: Node, limits: SlurmPartition) -> int:
+    cores = node.cores_for_jobs
+    return cores if limits.most_cpus is None else max(1, min(cores, limits.most_cpus // node.cpus_per_core))
+
+
+def _given(partition: SlurmPartition) -> str:
+    """What a partition gives a job, in words."""
+    most = partition.most_nodes
+    nodes = "any number of nodes" if most is None else f"{counted(most, 'node')} at most"
+    least = f", {partition.least_nodes} at least" if partition.least_nodes > 1 else ""
+    time = "no limit of time" if partition.longest_s is None else max_time(partition.longest_s)
+    bound = [f"{key}={','.join(said)}" for key, said in partition.allowed.items()]
+    return ", ".join([f"{nodes}{least}", time, *bound, *(f"{key}={said}" for key, said in partition.settings.items())])
+
+
+def login_of(probe: Probe | None, nodes: Sequence[Probe], environment: Mapping[str, str]) -> Login:
+    """What this machine has, where programs are built and jobs are sent from; ``environment`` is its user's."""
+    lacks = [name for name in _BUILDERS if not probe or name not in probe.programs]
+    lacks += [f"<{header}>" for header in _HEADERS if not probe or header not in probe.headers]
+    lmod, tcl = "LMOD_CMD" in environment, "MODULESHOME" in environment
+    return Login(
+        shares_machine=bool(probe and nodes and all(node.boot_id == probe.boot_id for node in nodes)),
+        can_build=not lacks,
+        lacks_to_build=lacks,
+        modules_system="lmod" if lmod else "envmod" if tcl else "nomod",
+        modules=[name for name in environment.get("LOADEDMODULES", "").split(":") if name],
+    )
+
+
+def facts(survey: Survey) -> list[Fact]:
+    """Everything that was found, each with where it comes from."""
+    return [Fact(what, value, source) for what, value, source in _facts(survey)]
+
+
+def _facts(survey: Survey) -> Iterator[tuple[str, str, str]]:
+    sources = {
+        "cluster": CONFIG, "slurm": CONFIG, "mpi_default": CONFIG, "task_plugin": CONFIG, "accounting": CONFIG,
+        "mpi_types": MPI_TYPES, "leaf_switches": TOPOLOGY, "unreachable": PARTITIONS, "access": "--access",
+        "sacct_fails": "sacct", "path": "--path",
+    }  # fmt: skip
+    for name, source in sources.items():
+        yield name, _shown(getattr(survey, name)), source
+    for field in structs.fields(Login):
+        yield f"login.{field.name}", _shown(getattr(survey.login, field.name)), "this machine"
+    for title, part in survey.parts.items():
+        for field in structs.fields(FoundPart):
+            if field.name != "told":
+                source = PARTITIONS if field.name in _OF_PARTITION else NODES
+                source = TOPOLOGY if field.name == "switches" else source
+                yield f"{title}.{field.name}", _shown(getattr(part, field.name)), source
+        if part.told:
+            yield from _facts_told(title, part.told)
+
+
+def _facts_told(title: str, told: Told) -> Iterator[tuple[str, str, str]]:
+    source = f"probe of {folded(told.by)}"
+    for name in (field.name for field in structs.fields(Told) if field.name != "by"):
+        value = getattr(told, name)
+        inside: dict[str, object] = {}
+        if name in _NAMED_BY:
+            inside = {quote(getattr(one, _NAMED_BY[name])): structs.asdict(one) for one in value}
+        elif name in ("programs", "versions", "limits"):
+            inside = value
+        else:
+            yield f"{title}.{name}", _shown(structs.asdict(value) if isinstance(value, Struct) else value), source
+        for key, inner in inside.items():
+            yield f"{title}.{name}.{key}", _shown(inner), source
+
+
+def _shown(value: object) -> str:
+    if isinstance(value, dict):
+        return ", ".join(f"{key}: {_shown(inner)}" for key, inner in value.items() if inner not in ("", 0, [], None))
+    if isinstance(value, list):
+        return " ".join(map(_shown, value)) or "none"
+    if value is None or value == "":
+        return "none"
+    return {True: "yes", False: "no"}.get(value, str(value)) if isinstance(value, bool) else str(value)
+
+
+def kept(survey: Survey) -> str:
+    """The survey as text, for the file beside the site."""
+    return json.format(json.encode(survey), indent=1).decode() + "\n"
+
+
+def changes(before: Survey, now: Survey) -> list[str]:
+    """A line for each fact that is another now."""
+    old, new = ({fact.what: fact for fact in facts(one)} for one in (before, now))
+    found = []
+    for what in dict.fromkeys([*old, *new]):
+        was, is_now = old.get(what), new.get(what)
+        if was is None and is_now:
+            found.append(f"+ {what}: {is_now.value} ({is_now.source})")
+        elif is_now is None and was:
+            found.append(f"- {what}: {was.value}")
+        elif was and is_now and was.value != is_now.value:
+            found.append(f"~ {what}: {was.value} -> {is_now.value} ({is_now.source})")
+    return found

@@ -1,0 +1,257 @@
+"""Kinds of nodes: those that are alike by what Slurm says, and how a job asks for them.
+
+Features of Slurm that name a place, all nodes of a switch and no other, make no kind; what else differs does, as long
+as a job can ask for the kind. Equal machines that no option of a job tells apart are one kind.
+"""
+
+import itertools
+import re
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from typing import NamedTuple
+
+from kappa.app.survey.slurm import SERIES_ASK_S, Caller, Gres, Node, SlurmPartition, Switch
+from kappa.core.ground.node_lists import folded
+
+#: As many are told apart by features; with more, features name places, and only the hardware tells kinds apart.
+MOST_KINDS = 24
+#: Less is the same memory, as a share.
+MEMORY_STEP = 0.03
+_ANYBODY = Caller()
+# Characters of a list of nodes in an option of every job.
+_MOST_NAMED = 1000
+# Of a feature that may be in a partition's name.
+_PLAIN = re.compile(r"\w+", re.ASCII)
+
+
+class Part(NamedTuple):
+    """Alike nodes that one partition of Slurm holds: a partition of the site.
+
+    ``options``: of a job, besides ``--partition``, that gets these nodes alone; ``None`` when Slurm has no words for
+    them. ``whole``: the partition holds no others.
+    """
+
+    name: str
+    slurm_partition: str
+    nodes: tuple[Node, ...]
+    options: tuple[str, ...] | None
+    whole: bool
+    limits: SlurmPartition | None = None
+    others: tuple[SlurmPartition, ...] = ()
+
+    def to_probe(self, most: int) -> tuple[Node, ...]:
+        """Return idle nodes before those that Slurm has to wake, and these before busy ones; none that takes no job.
+
+        As many as a job of the partition may have, ``most`` if it can be; none where fewer take jobs than it must have.
+        """
+        usable = sorted(
+            (node for node in self.nodes if node.usable),
+            key=lambda node: 0 if node.idle else 1 if node.condition.can_be_woken else 2,
+        )
+        least, allowed = (self.limits.least_nodes, self.limits.most_nodes) if self.limits else (1, None)
+        number = max(least, min(most, allowed or most))
+        idle = [node for node in usable if node.idle]
+        chosen = idle if len(idle) >= least else usable
+        return tuple(chosen[:number]) if len(chosen) >= least else ()
+
+    @property
+    def gres(self) -> tuple[Gres, ...]:
+        """Generic resources that all of the nodes have."""
+        shared = frozenset.intersection(*(frozenset(node.gres) for node in self.nodes))
+        return tuple(one for one in self.nodes[0].gres if one in shared)
+
+
+def place_features(nodes: Sequence[Node], switches: Iterable[Switch]) -> frozenset[str]:
+    """Features that all nodes of a switch have and no other node."""
+    holders: dict[str, set[str]] = {}
+    for node in nodes:
+        for feature in node.features:
+            holders.setdefault(feature, set()).add(node.name)
+    names = {node.name for node in nodes}
+    groups = {frozenset(switch.nodes & names) for switch in switches}
+    return frozenset(feature for feature, names in holders.items() if frozenset(names) in groups)
+
+
+def kinds(nodes: Sequence[Node], switches: Sequence[Switch]) -> list[tuple[Node, ...]]:
+    """The nodes in groups that are alike, the largest first."""
+    places = place_features(nodes, switches)
+    nodes = _with_arch(nodes)
+    finest = _grouped(nodes, places, by_feature=True)
+    return finest if len(finest) <= MOST_KINDS else _grouped(nodes, places, by_feature=False)
+
+
+def _with_arch(nodes: Sequence[Node]) -> list[Node]:
+    """A node that has not registered yet has no architecture: it is of that of its equals, if these have one."""
+    of_shape: dict[object, set[str]] = {}
+    for node in nodes:
+        of_shape.setdefault(_machine(node)[1:], set()).update({node.arch} - {""})
+    known = {shape: min(archs) for shape, archs in of_shape.items() if len(archs) == 1}
+    return [node if node.arch else node._replace(arch=known.get(_machine(node)[1:], "")) for node in nodes]
+
+
+def _grouped(nodes: Sequence[Node], places: Collection[str], *, by_feature: bool) -> list[tuple[Node, ...]]:
+    found: dict[object, list[Node]] = {}
+    for node in nodes:
+        features = frozenset(node.features) - frozenset(places) if by_feature else frozenset()
+        found.setdefault((*_machine(node), node.gres, features), []).append(node)
+    groups = [group for alike in found.values() for group in _by_memory(alike)]
+    return sorted(groups, key=lambda group: (-len(group), group[0].name))
+
+
+def _machine(node: Node) -> tuple[object, ...]:
+    """What checks see of a node, its memory aside."""
+    gpus = tuple(one for one in node.gres if one.name == "gpu")
+    shape = (node.sockets, node.cores_per_socket, node.threads_per_core, node.reserved_cores, node.reserved_numbers)
+    return node.arch, *shape, gpus
+
+
+def _by_memory(nodes: Iterable[Node]) -> Iterator[tuple[Node, ...]]:
+    """Split where the memory makes a step: Slurm has what each node's kernel left at some time."""
+    group: list[Node] = []
+    for node in sorted(nodes, key=lambda node: node.memory_mib):
+        if group and node.memory_mib > (1 + MEMORY_STEP) * group[-1].memory_mib:
+            yield tuple(group)
+            group = []
+        group.append(node)
+    yield tuple(group)
+
+
+def parts(
+    groups: Sequence[tuple[Node, ...]],
+    nodes: Sequence[Node],
+    partitions: Sequence[SlurmPartition],
+    caller: Caller = _ANYBODY,
+) -> tuple[list[Part], list[Node]]:
+    """Each kind in as few partitions of Slurm as hold it, and the nodes that no partition open to the caller holds."""
+    usable = [one for one in partitions if one.open_to_users and not one.bars(caller)]
+    by_name = {node.name: node for node in nodes}
+    found: list[tuple[str, tuple[Node, ...], SlurmPartition]] = []
+    unreachable: list[Node] = []
+    for group in groups:
+        left = {node.name: node for node in group}
+        while left:
+            best = max(usable, key=lambda one: _worth(one, left, by_name, caller), default=None)
+            if best is None or not {*best.nodes} & {*left}:
+                unreachable += left.values()
+                break
+            names = set(best.nodes)
+            held = tuple(node for name, node in left.items() if name in names)
+            found.append((best.name, held, best))
+            left = {name: node for name, node in left.items() if name not in names}
+    found = _told_apart(found, by_name)
+    return list(_named(found, by_name, usable)), unreachable
+
+
+def _worth(
+    partition: SlurmPartition, left: Mapping[str, Node], nodes: Mapping[str, Node], caller: Caller
+) -> tuple[float, ...]:
+    """Compare partitions by what they allow, in this order.
+
+    How many of the nodes they hold, whether a job need name nothing more, whether one can get these nodes alone, how
+    many of the scales (one node, two, all of these) a job may have, how many nodes and from how few on, whether jobs
+    are as long as checks ask, whether cores belong to one job, how few other nodes they hold, the default one, the
+    longest jobs.
+    """
+    names = {*partition.nodes}
+    held = [node for name, node in left.items() if name in names]
+    others = [nodes[name] for name in partition.nodes if name in nodes and name not in left]
+    longest = float("inf") if partition.longest_s is None else partition.longest_s
+    return (
+        len(held),
+        not partition.wants(caller),
+        bool(held) and _by_features(held, others) is not None,
+        sum(partition.takes(number) for number in {1, 2, len(held)}),
+        min(len(held), partition.most_nodes or len(held)),
+        -partition.least_nodes,
+        min(longest, SERIES_ASK_S),
+        not shares_cores(partition),
+        len(held) / max(len(partition.nodes), 1),
+        partition.default,
+        longest,
+    )
+
+
+def shares_cores(partition: SlurmPartition) -> bool:
+    """Whether Slurm gives cores to several jobs at a time, whatever a job asks for: OverSubscribe=FORCE."""
+    return partition.settings.get("OverSubscribe", partition.settings.get("Shared", "")).startswith("FORCE")
+
+
+def _told_apart(
+    found: Sequence[tuple[str, tuple[Node, ...], SlurmPartition]], nodes: Mapping[str, Node]
+) -> list[tuple[str, tuple[Node, ...], SlurmPartition]]:
+    """Join kinds of equal machines in one partition where no option of a job gets one of them alone.
+
+    The largest comes first: those that its features cannot keep out join it, if all of these are equal to it.
+    """
+    left = list(found)
+    joined = []
+    while left:
+        name, held, partition = left.pop(0)
+        beside = [nodes[one] for one in partition.nodes if one in nodes]
+        if _by_features(held, _without(beside, held)) is None:
+            shared = frozenset.intersection(*(frozenset(node.features) for node in held))
+            equal = [one for one in left if one[2] is partition and _equal(one[1], held)]
+            more = [one for one in equal if any(shared <= frozenset(node.features) for node in one[1])]
+            together = (*held, *(node for one in more for node in one[1]))
+            if more and _by_features(together, _without(beside, together)) is not None:
+                held, left = together, [one for one in left if one not in more]
+        joined.append((name, held, partition))
+    return sorted(joined, key=lambda one: -len(one[1]))
+
+
+def _equal(some: Sequence[Node], others: Sequence[Node]) -> bool:
+    """Whether checks may take the nodes for one kind; ``some`` and ``others`` are each of one kind."""
+    memories = sorted(node.memory_mib for node in (*some, *others))
+    steps = itertools.pairwise(memories)
+    return _machine(some[0]) == _machine(others[0]) and all(more <= (1 + MEMORY_STEP) * less for less, more in steps)
+
+
+def _without(nodes: Sequence[Node], held: Sequence[Node]) -> list[Node]:
+    names = {node.name for node in held}
+    return [node for node in nodes if node.name not in names]
+
+
+def _named(
+    found: Sequence[tuple[str, tuple[Node, ...], SlurmPartition]],
+    nodes: Mapping[str, Node],
+    partitions: Sequence[SlurmPartition],
+) -> Iterator[Part]:
+    of_partition: dict[str, int] = {}
+    for name, _, _ in found:
+        of_partition[name] = of_partition.get(name, 0) + 1
+    used: set[str] = set()
+    for name, held, partition in found:
+        names = {node.name for node in held}
+        others = [nodes[one] for one in partition.nodes if one in nodes and one not in names]
+        options = _options(held, others)
+        feature = options[0].removeprefix("--constraint=") if options else ""
+        title = name if of_partition[name] == 1 else f"{name}-{feature}" if _PLAIN.fullmatch(feature) else name
+        number = 1
+        while title in used:
+            number += 1
+            title = f"{name}-{number}"
+        used.add(title)
+        more = tuple(one for one in partitions if one.name != name and names & {*one.nodes})
+        yield Part(title, name, held, options, not others, partition, more)
+
+
+def _options(held: Sequence[Node], others: Sequence[Node]) -> tuple[str, ...] | None:
+    """By features, or else by naming the nodes that features do not keep out; ``None`` where these are too many."""
+    if (by_features := _by_features(held, others)) is not None:
+        return by_features
+    shared = frozenset.intersection(*(frozenset(node.features) for node in held))
+    names = folded(node.name for node in others if shared <= frozenset(node.features))
+    constraint = [f"--constraint={'&'.join(sorted(shared))}"] if shared else []
+    return (*constraint, f"--exclude={names}") if len(names) <= _MOST_NAMED else None
+
+
+def _by_features(held: Sequence[Node], others: Sequence[Node]) -> tuple[str, ...] | None:
+    """By features that all of them have and no other, one if one will do."""
+    if not others:
+        return ()
+    shared = sorted(frozenset.intersection(*(frozenset(node.features) for node in held)))
+    for feature in shared:
+        if not any(feature in node.features for node in others):
+            return (f"--constraint={feature}",)
+    if shared and not any(set(shared) <= set(node.features) for node in others):
+        return (f"--constraint={'&'.join(shared)}",)
+    return None

@@ -1,0 +1,172 @@
+"""The files of a site, made from what was found: a pure function, the same files for the same survey.
+
+What could not be found is marked ``FILL IN``; until that is done the verdict is INCOMPLETE.
+"""
+
+import datetime
+from collections.abc import Iterator
+
+from kappa.app.survey.expectations import expected, not_provided, scales_left_out
+from kappa.app.survey.features import (
+    ENVIRONMENT,
+    ONE_OF,
+    environment_features,
+    left_out,
+)
+from kappa.app.survey.found import Survey
+from kappa.app.survey.lines import MARK, Line, ask
+from kappa.app.survey.mpi import mpi_of
+from kappa.app.survey.partition_lines import partition_lines
+from kappa.app.survey.slurm import CONFIG
+from kappa.app.survey.spack_externals import PACKAGES, external_lines
+from kappa.app.survey.theory import Reference, references
+from kappa.app.survey.yaml_text import flow
+from kappa.core.ground.node_lists import folded
+from kappa.core.sites.formats import CURRENT, KEY
+from kappa.core.vocabulary.checks import families as known_families
+
+SETTINGS = '''"""ReFrame's settings of this site, made from the file site.yaml beside this one."""
+
+import pathlib
+
+from reframe_checks.base.site_settings import site_configuration_of
+
+site_configuration = site_configuration_of(pathlib.Path(__file__).resolve().parent)
+'''
+
+
+def site_files(name: str, survey: Survey, date: datetime.date) -> dict[str, str]:
+    """The text of each file by its path in the site's folder."""
+    found = {
+        "site.yaml": _text(_site(name, survey)),
+        "expected.yaml": _text(_expected(survey)),
+        "settings.py": SETTINGS,
+    }
+    if externals := external_lines(survey):
+        found[PACKAGES] = _text(iter(externals))
+    return found | _references(name, survey, date)
+
+
+def asked(survey: Survey) -> list[str]:
+    """What is marked in ``site.yaml``, each in one line."""
+    return [str(line.text).lstrip("# ") for line in _site("", survey) if MARK in line.text]
+
+
+def _text(lines: Iterator[Line]) -> str:
+    return "\n".join(map(str, lines)) + "\n"
+
+
+def _site(name: str, survey: Survey) -> Iterator[Line]:
+    yield Line(
+        0,
+        f"# Written by `kappa site new {name}`: each value with where it comes from; docs/site.md says what it means.",
+    )
+    yield Line(0, f"descr: {flow(f'cluster {survey.cluster}, Slurm {survey.slurm}')}", CONFIG)
+    yield Line(0, f"{KEY}: {CURRENT}")
+    if survey.login.modules_system != "nomod":
+        yield Line(0, f"modules_system: {survey.login.modules_system}", "environment of this machine")
+    if survey.unreachable:
+        yield ask(0, f"no partition that users may use holds {survey.unreachable}: no job reaches these nodes")
+    yield Line(0, "")
+    yield Line(0, "partitions:")
+    for title, part in survey.parts.items():
+        yield from partition_lines(title, part, survey)
+        yield Line(0, "")
+    yield from _environment(name, survey)
+
+
+def _environment(name: str, survey: Survey) -> Iterator[Line]:
+    features = environment_features(survey)
+    told = next((part.told for part in survey.parts.values() if part.told), None)
+    yield Line(0, "environments:")
+    yield Line(1, "# What all nodes have on PATH.")
+    yield Line(1, f"{ENVIRONMENT}:")
+    yield Line(2, f"features: {flow([*features])}")
+    for feature in ONE_OF:
+        if feature in features:
+            yield Line(2, f"{feature}: {features[feature]}")
+    if survey.path:
+        yield Line(2, f"path: {flow(survey.path)}", "--path")
+    if survey.login.modules:
+        yield Line(2, f"modules: {flow(survey.login.modules)}", "LOADEDMODULES of this machine")
+    if survey.login.can_build:
+        yield Line(2, f"build_dir: .kappa/build-{name}", "this machine has cmake, a C++ compiler, MPI and the headers")
+    else:
+        yield ask(
+            2,
+            f"this machine lacks {', '.join(survey.login.lacks_to_build)} to build the suite's own programs: load "
+            "their modules and run this again",
+        )
+    if told and (variables := mpi_of(told, survey).variables):
+        yield Line(2, f"env_vars: {flow(variables)}", mpi_of(told, survey).why)
+    if "osu" not in features:
+        yield ask(
+            2,
+            "the OSU Micro-Benchmarks are not on PATH of the nodes: `kappa site new --path FOLDER`, a module of them "
+            "that is loaded before it, or Spack's environment `mpi-io` (docs/spack.md)",
+        )
+    others = [name for name in told.modules if name not in survey.login.modules] if told else []
+    if told and others:
+        yield Line(1, "# Modules for more environments: each a name with `features`, and `modules` of these.")
+        yield Line(1, f"# {' '.join(others)}", f"probe of {folded(told.by)}: module avail")
+
+
+def _expected(survey: Survey) -> Iterator[Line]:
+    yield Line(
+        0, "# What each mode has to run here, on which partitions; anything missing makes the verdict INCOMPLETE."
+    )
+    yield Line(0, "default_mode: nightly")
+    yield Line(0, "modes:")
+    for mode, families in expected(survey).items():
+        yield Line(1, f"{mode}:")
+        yield from (Line(2, f"{family}: {flow(partitions)}") for family, partitions in families.items())
+    yield Line(0, "")
+    yield Line(0, "# Why a feature is not there; shown with the checks that need it.")
+    yield Line(0, "not_provided:")
+    yield from (Line(1, f"{feature}: {flow(why)}") for feature, why in not_provided(survey).items())
+    entries = scales_left_out({title: left_out(survey, part) for title, part in survey.parts.items()})
+    if entries:
+        yield Line(0, "")
+        yield Line(0, "left_out:")
+    for feature, titles, why in entries:
+        yield Line(1, f"- {flow({'feature': feature, 'partitions': titles, 'why': why})}")
+
+
+def _references(name: str, survey: Survey, date: datetime.date) -> dict[str, str]:
+    """A file for each folder of checks; metrics without theory have none, and are INCOMPLETE until measured."""
+    by_folder: dict[str, list[Reference]] = {family.partition("/")[0]: [] for family in known_families()}
+    for reference in references(name, survey):
+        by_folder.setdefault(reference.folder, []).append(reference)
+    return {
+        f"references/{folder}.yaml": _text(_reference_lines(found, date)) for folder, found in sorted(by_folder.items())
+    }
+
+
+def _reference_lines(found: list[Reference], date: datetime.date) -> Iterator[Line]:
+    yield Line(
+        0,
+        "# [value, lower, upper, unit], bounds as fractions of the value; of a value of 0 they are absolute. From",
+    )
+    yield Line(0, "# theory alone, so on one side: `kappa learn` proposes the site's own from its runs (docs/site.md).")
+    for check in dict.fromkeys(one.check for one in found):
+        ours = [one for one in found if one.check == check]
+        yield Line(0, f"{check}:")
+        yield Line(1, f"$index: {flow(ours[0].by)}")
+        yield from _nested({one.keys: [other for other in ours if other.keys == one.keys] for one in ours}, 1, ())
+    yield Line(0, "$sources:" if found else "$sources: []")
+    for check, metric, method in dict.fromkeys((one.check, one.metric, one.method) for one in found):
+        match, day = f"{check}.*.{metric}", date.isoformat()
+        source = {"match": match, "source": "theoretical", "date": day, "samples": 0, "method": method}
+        yield Line(1, f"- {flow(source)}")
+
+
+def _nested(found: dict[tuple[str, ...], list[Reference]], depth: int, above: tuple[str, ...]) -> Iterator[Line]:
+    level = len(above)
+    for key in dict.fromkeys(keys[level] for keys in found if keys[:level] == above):
+        here = (*above, key)
+        yield Line(depth, f"{flow(key)}:")
+        if here in found:
+            for one in found[here]:
+                yield Line(depth + 1, f"{one.metric}: {flow([one.value, one.lower, one.upper, one.unit])}")
+        else:
+            yield from _nested(found, depth + 1, here)

@@ -1,0 +1,310 @@
+"""What Slurm says of a cluster: nodes, partitions, switches, settings. Pure functions of the text of its commands.
+
+Formats as in the manual page of scontrol(1), Slurm 17.11 to 25.11: keys that a version lacks are not needed.
+"""
+
+import re
+from typing import NamedTuple
+
+from kappa.app.survey.records import NOTHING, listed, node_names, records, whole, whole_or
+from kappa.core.ground.clean_text import clean
+from kappa.core.vocabulary.node_states import NodeCondition, condition
+
+NODES = "scontrol --oneliner show node"
+PARTITIONS = "scontrol --oneliner show partition"
+TOPOLOGY = "scontrol show topology"
+CONFIG = "scontrol show config"
+MPI_TYPES = "srun --mpi=list"
+
+#: What a check asks for unless it says more, s: ``time_limit`` of the base of all checks.
+CHECKS_ASK_S = 600
+#: The longest that a check asks for, s: ``time_limit`` of the series of HPL and of BT-IO.
+SERIES_ASK_S = 8 * 3600
+#: MiB of memory that Slurm has for a node of which slurm.conf says nothing.
+UNSTATED_MEMORY_MIB = 1
+_MOST_SOCKETS = 8
+
+
+class Gres(NamedTuple):
+    """``gpu:a100:4(S:0-1)``: name, type (empty if none), number."""
+
+    name: str
+    type: str
+    number: int
+
+
+class Node(NamedTuple):
+    """A node; ``memory_mib`` and cores as Slurm has them, those kept from jobs included.
+
+    ``reserved_cores``: how many cores jobs do not get (CoreSpecCount, CPUSpecList); ``reserved_numbers``: which,
+    counted socket by socket as Slurm's abstract CPU numbers are, empty where Slurm does not say. ``reserved_mib``:
+    MemSpecLimit.
+    """
+
+    name: str
+    arch: str
+    sockets: int
+    cores_per_socket: int
+    threads_per_core: int
+    memory_mib: int
+    gres: tuple[Gres, ...]
+    features: tuple[str, ...]
+    partitions: tuple[str, ...]
+    condition: NodeCondition
+    reason: str
+    reserved_cores: int = 0
+    reserved_numbers: frozenset[int] = frozenset()
+    reserved_mib: int = 0
+    cpus_per_core: int = 1
+
+    @property
+    def state(self) -> frozenset[str]:
+        """The words of its state, those of the one table."""
+        return self.condition.words
+
+    @property
+    def usable(self) -> bool:
+        """Whether it takes jobs of any user, now or when others have ended."""
+        return self.condition.takes_jobs
+
+    @property
+    def idle(self) -> bool:
+        """Whether it is free now and has power."""
+        return self.condition.idle
+
+    @property
+    def cores(self) -> int:
+        return self.sockets * self.cores_per_socket
+
+    @property
+    def sockets_of_jobs(self) -> int:
+        """Equal sockets of the cores that jobs get; 1 where they are not equal, or where slurm.conf states CPUs alone.
+
+        Slurm then takes each CPU for a socket.
+        """
+        kept = [sum(number // self.cores_per_socket == socket for number in self.reserved_numbers)
+                for socket in range(self.sockets)]  # fmt: skip
+        unstated = self.cores_per_socket == 1 and self.sockets > _MOST_SOCKETS
+        unequal = len(set(kept)) > 1 or self.cores_for_jobs % self.sockets
+        return 1 if unstated or unequal else self.sockets
+
+    @property
+    def cores_for_jobs(self) -> int:
+        return self.cores - self.reserved_cores
+
+    @property
+    def memory_for_jobs_mib(self) -> int:
+        return max(self.memory_mib - self.reserved_mib, min(self.memory_mib, UNSTATED_MEMORY_MIB))
+
+
+class Caller(NamedTuple):
+    """Who sends jobs: the groups of the user, and the account and QOS that every job names, empty where none."""
+
+    groups: frozenset[str] = frozenset()
+    account: str = ""
+    qos: str = ""
+
+
+class SlurmPartition(NamedTuple):
+    """A partition of Slurm with what it allows a job; ``longest_s`` and ``most_nodes`` are ``None`` without a limit.
+
+    ``allowed``: Slurm's names of the lists that bind (AllowGroups, AllowAccounts, AllowQos, DenyAccounts, DenyQos) with
+    their entries. ``settings``: further ones that differ from the default, by Slurm's names.
+    """
+
+    name: str
+    nodes: tuple[str, ...]
+    default: bool
+    open_to_users: bool
+    longest_s: int | None
+    most_nodes: int | None
+    least_nodes: int = 1
+    most_cpus: int | None = None
+    most_memory_mib: int | None = None
+    allowed: dict[str, tuple[str, ...]] = {}
+    settings: dict[str, str] = {}
+
+    def takes(self, nodes: int) -> bool:
+        """Whether a job may have as many nodes."""
+        return self.least_nodes <= nodes <= (nodes if self.most_nodes is None else self.most_nodes)
+
+    def bars(self, caller: Caller) -> bool:
+        """Whether jobs of the caller are refused, by what is known of the caller."""
+        groups = self.allowed.get("AllowGroups")
+        named = ((caller.account, "Accounts"), (caller.qos, "Qos"))
+        return (groups is not None and not caller.groups & {*groups}) or any(
+            bool(name)
+            and (name not in self.allowed.get(f"Allow{of}", (name,)) or name in self.allowed.get(f"Deny{of}", ()))
+            for name, of in named
+        )
+
+    def wants(self, caller: Caller) -> list[str]:
+        """What a job has to name here besides, as ``--account=a|b``; empty where nothing is missing."""
+        options = (("--account", caller.account, "AllowAccounts"), ("--qos", caller.qos, "AllowQos"))
+        return [f"{option}={'|'.join(self.allowed[key])}" for option, said, key in options
+                if not said and key in self.allowed]  # fmt: skip
+
+
+class Switch(NamedTuple):
+    name: str
+    level: int
+    nodes: frozenset[str]
+
+
+# In 17.11 and later the first two; before, the last.
+_FEATURES = ("ActiveFeatures", "AvailableFeatures", "Features")
+
+
+def parse_nodes(text: str) -> list[Node]:
+    """:raises SurveyError: the text is none of ``NODES``."""
+    found = []
+    for record in records(text, NODES, "NodeName"):
+        state = condition(record.get("State", ""))
+        if not state.exists:
+            continue
+        reason = record.get("Reason", "")
+        sockets, of_socket, threads = (
+            whole(record, key, NODES) for key in ("Sockets", "CoresPerSocket", "ThreadsPerCore")
+        )
+        per_core = max(1, whole_or(record, "CPUTot", 0) // (sockets * of_socket or 1)) if threads > 1 else 1
+        numbers = _cores_of_cpus(record.get("CPUSpecList", ""), per_core)
+        features = next((record[key] for key in _FEATURES if record.get(key)), "")
+        found.append(
+            Node(
+                record["NodeName"],
+                record.get("Arch", ""),
+                sockets,
+                of_socket,
+                threads,
+                whole(record, "RealMemory", NODES),
+                parse_gres(record.get("Gres", "")),
+                listed(features),
+                listed(record.get("Partitions")),
+                state,
+                "" if reason in NOTHING else reason,
+                _reserved_cores(record, per_core, numbers),
+                numbers,
+                whole_or(record, "MemSpecLimit", 0),
+                per_core,
+            )
+        )
+    return found
+
+
+def _cores_of_cpus(said: str, per_core: int) -> frozenset[int]:
+    """The cores of a CPUSpecList as ``0-1,54-55``, in which each core has ``per_core`` numbers."""
+    found: set[int] = set()
+    for part in listed(said):
+        match = re.fullmatch(r"(\d{1,5})(?:-(\d{1,5}))?", part)
+        if match:
+            found.update(number // per_core for number in range(int(match[1]), int(match[2] or match[1]) + 1))
+    return frozenset(found)
+
+
+def _reserved_cores(record: dict[str, str], per_core: int, numbers: frozenset[int]) -> int:
+    """By CPUEfctv, which 22.05 and later have; else by CoreSpecCount, or by the list of CPUs."""
+    in_all = whole_or(record, "CPUTot", 0)
+    effective = whole_or(record, "CPUEfctv", in_all)
+    if 0 < effective < in_all:
+        return -(-(in_all - effective) // per_core)
+    return max(whole_or(record, "CoreSpecCount", 0), len(numbers))
+
+
+def parse_gres(said: str) -> tuple[Gres, ...]:
+    """``gpu:a100:4(S:0-1),shard:8,nvme:1T``: counts with the suffixes K, M, G, T; 1 where none is said."""
+    found = []
+    for word in listed(said):
+        name, *more = re.sub(r"\([^)]*\)", "", word).split(":")
+        count = re.fullmatch(r"(\d+)([KMGT]?)", more[-1]) if more else None
+        number = int(count[1]) * 1024 ** " KMGT".index(count[2] or " ") if count else 1
+        # `no_consume` stands where a type or a count may stand.
+        kinds = [kind for kind in (more[:-1] if count else more) if kind != "no_consume"]
+        found.append(Gres(name, ":".join(kinds), number))
+    return tuple(sorted(found))
+
+
+def parse_partitions(text: str) -> list[SlurmPartition]:
+    """:raises SurveyError: the text is none of ``PARTITIONS``."""
+    found = []
+    for record in records(text, PARTITIONS, "PartitionName"):
+        closed = any(record.get(key) == "YES" for key in ("RootOnly", "Hidden", "ReqResv"))
+        found.append(
+            SlurmPartition(
+                record["PartitionName"],
+                node_names(record.get("Nodes", ""), PARTITIONS),
+                record.get("Default") == "YES",
+                record.get("State", "UP") == "UP" and not closed,
+                seconds(record.get("MaxTime", "UNLIMITED")),
+                _limit(record, "MaxNodes"),
+                max(1, whole_or(record, "MinNodes", 1)),
+                _limit(record, "MaxCPUsPerNode"),
+                _limit(record, "MaxMemPerNode"),
+                {key: listed(record[key]) for key in _LISTS if record.get(key, "ALL").upper() not in _UNBOUND},
+                {key: record[key] for key in _SETTINGS if record.get(key, "NO").upper() not in _UNBOUND},
+            )
+        )
+    return found
+
+
+# Lists of who may use a partition, and settings that jobs meet; what binds nobody is in ``_UNBOUND``.
+_LISTS = ("AllowGroups", "AllowAccounts", "AllowQos", "DenyAccounts", "DenyQos")
+_SETTINGS = ("QoS", "OverSubscribe", "Shared", "ExclusiveUser", "ExclusiveTopo", "MaxCPUsPerSocket", "MaxMemPerCPU")
+_UNBOUND = {"ALL", "NO", *(nothing.upper() for nothing in NOTHING), "UNLIMITED", "YES:1", "0"}
+
+
+def _limit(record: dict[str, str], key: str) -> int | None:
+    """``None`` for UNLIMITED; a limit of 0 is none, either."""
+    return whole_or(record, key, 0) or None
+
+
+def parse_topology(text: str) -> list[Switch]:
+    """The switches of ``topology/tree``; none where another plug-in answers, or none at all.
+
+    :raises SurveyError: a switch names nodes in no way that Slurm does.
+    """
+    lines = [line for line in clean(text).splitlines() if line.lstrip().startswith("SwitchName=")]
+    return [
+        Switch(
+            record["SwitchName"],
+            whole(record, "Level", TOPOLOGY),
+            frozenset(node_names(record.get("Nodes", ""), TOPOLOGY)),
+        )
+        for record in records("\n".join(lines), TOPOLOGY, "SwitchName")
+    ]
+
+
+def parse_config(text: str) -> dict[str, str]:
+    """The settings of slurm.conf as they are in force, by name."""
+    pairs = (line.partition("=") for line in clean(text).splitlines())
+    return {name.strip(): value.strip() for name, sign, value in pairs if sign and re.fullmatch(r"\w+", name.strip())}
+
+
+def keeps_accounting(storage_type: str) -> bool:
+    """Whether Slurm keeps jobs' accounts, by ``AccountingStorageType``: without, 23.11 and later say ``(null)``."""
+    return storage_type not in NOTHING and not storage_type.endswith("/none")
+
+
+def parse_mpi_types(text: str) -> tuple[str, ...]:
+    """The plug-ins of ``srun --mpi=list``: a word on each line (since 21.08), or after ``srun: `` (before)."""
+    lines = [line.strip().removeprefix("srun: ").strip() for line in clean(text).splitlines()]
+    types = [line for line in lines if re.fullmatch(r"[a-z][\w-]*", line)]
+    versions = [word for line in lines for word in re.findall(r"\bpmix_v\d+\b", line)]
+    return tuple(dict.fromkeys(word for word in [*types, *versions] if word != "none"))
+
+
+def max_time(limit_s: int) -> str:
+    """A partition's limit as ``max_time`` of site.yaml has it: whole hours or minutes, else seconds."""
+    unit, unit_s = next(one for one in (("h", 3600), ("m", 60), ("s", 1)) if limit_s % one[1] == 0)
+    return f"{limit_s // unit_s}{unit}"
+
+
+def seconds(limit: str) -> int | None:
+    """``1-12:00:00``, ``12:00:00``, ``30:00``; ``None`` for UNLIMITED."""
+    match = re.fullmatch(r"(?:(\d+)-)?(\d+)(?::(\d+))?(?::(\d+))?", limit)
+    if not match:
+        return None
+    days, *rest = (int(part) if part is not None else None for part in match.groups())
+    parts = [part for part in rest if part is not None]
+    # A day before it makes the first number hours; one or two numbers alone are minutes and seconds.
+    hours, minutes, seconds = [*parts, 0, 0, 0][:3] if days is not None or len(parts) == 3 else [0, *parts, 0][:3]
+    return ((days or 0) * 24 + hours) * 3600 + minutes * 60 + seconds

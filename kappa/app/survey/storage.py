@@ -1,0 +1,120 @@
+"""File systems of a node, recognised, and which of them stand for the suite's storage targets."""
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+from msgspec import Struct
+
+from kappa.app.survey.probe import Mount, Probe
+from kappa.core.vocabulary.storage_targets import OF_ONE_NODE
+
+# The type that the kernel has for a mounted file system -> its name; those that all nodes see, as they
+# are preferred.
+NETWORK = {
+    "lustre": "Lustre", "beegfs": "BeeGFS", "gpfs": "GPFS", "wekafs": "WekaFS", "ceph": "CephFS", "panfs": "PanFS",
+    "pvfs2": "OrangeFS", "orangefs": "OrangeFS", "daos": "DAOS", "fuse.dfuse": "DAOS", "nfs4": "NFS", "nfs": "NFS",
+    "cifs": "SMB", "smb3": "SMB", "afs": "AFS",
+}  # fmt: skip
+LOCAL = ("ext4", "xfs", "btrfs", "zfs", "ext3", "f2fs")
+# Those that hold the operating system: what lies on their device is no disk for jobs unless its name says so.
+_OF_THE_SYSTEM = ("/", "/usr", "/etc", "/var", "/boot")
+_TELLING = re.compile(r"/(?:.*[/_-])?(?:l?scratch\w*|nvme\w*|ssd\w*|local\w*|shared)$")
+_FLASH = re.compile(r"flash|ssd|nvme", re.IGNORECASE)
+
+
+class FileSystem(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """``folder``: where the user may write on it, empty where the probe found none. ``shared`` by ``why``."""
+
+    point: str
+    kind: str
+    source: str
+    shared: bool
+    why: str
+    folder: str = ""
+    stripe_count: int = 0
+    stripe_size: int = 0
+    osts: int = 0
+
+
+def file_systems(probes: Sequence[Probe], login: Probe | None) -> list[FileSystem]:
+    """Those of the first of ``probes``, nodes of one kind; others tell whether they see the same files."""
+    node = probes[0]
+    return [
+        FileSystem(
+            point=mount.point,
+            kind=NETWORK.get(mount.type, mount.type),
+            source=mount.source,
+            shared=shared,
+            why=why,
+            folder=_folder(mount.point, node),
+            **_striping(node, mount.point),
+        )
+        for mount in _of_interest(node.mounts)
+        for shared, why in [_shared(mount, node, [*probes[1:], *([login] if login else [])])]
+    ]
+
+
+def targets(found: Iterable[FileSystem]) -> dict[str, FileSystem]:
+    """A file system for each storage target that there is one for; others are left over.
+
+    The first that all nodes see is `shared`; another of Lustre is `lustre_ssd` when its name says flash, else
+    `lustre_hdd`. A node's own is `nvme` when its device is one, else `scratch`.
+    """
+    order = list(NETWORK.values())
+    chosen: dict[str, FileSystem] = {}
+    for one in sorted(
+        found, key=lambda one: (order.index(one.kind) if one.kind in order else len(order), not one.folder)
+    ):
+        if not one.shared:
+            names = ["nvme" if "nvme" in one.source else "scratch"]
+        elif one.kind == "Lustre":
+            names = ["shared", "lustre_ssd" if _FLASH.search(one.point + one.source) else "lustre_hdd"]
+        else:
+            names = ["shared"]
+        name = next((name for name in names if name not in chosen), None)
+        if name:
+            assert one.shared is not (name in OF_ONE_NODE)
+            chosen[name] = one
+    return chosen
+
+
+def _of_interest(mounts: Sequence[Mount]) -> Iterator[Mount]:
+    """One mount of each network file system, and of each local one that is a disk for jobs."""
+    seen: set[str] = set()
+    system = {mount.device for mount in mounts if mount.point in _OF_THE_SYSTEM}
+    for mount in sorted(mounts, key=lambda mount: (len(mount.point), mount.point)):
+        network = mount.type in NETWORK
+        if not network and (mount.type not in LOCAL or mount.point.startswith(_OF_THE_SYSTEM[1:])):
+            continue
+        if mount.device in seen or mount.point == "/":
+            continue
+        if network or mount.device not in system or _TELLING.fullmatch(mount.point):
+            if network or mount.device not in system:
+                seen.add(mount.device)
+            yield mount
+
+
+def _shared(mount: Mount, node: Probe, others: Sequence[Probe]) -> tuple[bool, str]:
+    if mount.type in NETWORK:
+        return True, f"{NETWORK[mount.type]} is a network file system"
+    beside = next((other for other in others if other.boot_id == node.boot_id and other.name != node.name), None)
+    here, there = node.folders.get(mount.point), beside.folders.get(mount.point) if beside else None
+    if beside and here and here == there:
+        return True, f"{node.name} and {beside.name} run on one kernel and have the same folder there"
+    return False, f"{mount.type} is a file system of one machine"
+
+
+def _folder(point: str, node: Probe) -> str:
+    """Where the user may write on what is mounted at ``point``: the deepest that was tried, but not another mount."""
+    points = sorted((mount.point for mount in node.mounts), key=len, reverse=True)
+
+    def mounted_at(folder: str) -> str:
+        return next((one for one in points if f"{folder}/".startswith(f"{one.rstrip('/')}/")), "/")
+
+    inside = [folder for folder in node.folders if mounted_at(folder) == point]
+    return max(inside, key=lambda folder: (folder.count("/"), folder), default="")
+
+
+def _striping(node: Probe, point: str) -> Mapping[str, int]:
+    striping = node.lustre.get(point)
+    return striping._asdict() if striping else {}

@@ -1,0 +1,123 @@
+"""First references, from theory alone: one-sided, because theory says what sound hardware reaches at least.
+
+Each is a share of a figure that the maker states. Where the figure is not known, or nodes are virtual, there is none,
+and the verdict is INCOMPLETE until the site has measured its own.
+"""
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from kappa.app.survey.features import cores, partition_features, whole_gpus
+from kappa.app.survey.found import FoundPart, Survey, Told
+from kappa.core.vocabulary.checks import catalogue
+from kappa.core.vocabulary.scales import PLACEMENTS, SCALES
+
+_MB_PER_GBIT = 125.0
+_MB_PER_GB = 1000.0
+_EVERYWHERE = (
+    "every node is in service, equal to the others, NTP keeps clocks within milliseconds, and a full file system stops "
+    "jobs"
+)
+_SAME = "the solution does not depend on the number of ranks"
+_PEAK = (
+    "double-precision operations a cycle x the clock that holds for them x cores, by the maker; half of it, as wide "
+    "vectors may lower a stated clock"
+)
+_MEMORY = (
+    "sockets x channels x transfers a second x 8 bytes, all channels populated at the maker's highest speed; half of "
+    "it, as STREAM does not count what a store reads first: fewer or slower memory modules are something to look at"
+)
+_LINK = "half of the link's stated rate, each way"
+_LOSS = (
+    "credits of InfiniBand let no buffer overflow, so what is lost was damaged; one packet in 10 000 is room for a "
+    "retraining link"
+)
+_GPUS = "as many GPUs as nvidia-smi listed on the node that was probed"
+_EQUAL = "equal nodes are equally fast; a quarter is room for what is not known of them yet"
+
+
+class Reference(NamedTuple):
+    """``keys``: a value of each of ``by``, as the site's file nests them; bounds as shares of the value."""
+
+    check: str
+    by: tuple[str, ...]
+    keys: tuple[str, ...]
+    metric: str
+    value: float
+    lower: float | None
+    upper: float | None
+    method: str
+
+    @property
+    def folder(self) -> str:
+        return catalogue()[self.check].family.partition("/")[0]
+
+    @property
+    def unit(self) -> str:
+        return catalogue()[self.check].metrics[self.metric]
+
+
+def references(name: str, survey: Survey) -> list[Reference]:
+    """Of the site ``name``."""
+    each: tuple[tuple[str, ...], tuple[str, ...]] = ("scale",), ("each_node",)
+    found = [
+        Reference("PartitionState", ("$system",), (name,), "fraction_usable", 1, 0, 0, _EVERYWHERE),
+        Reference("PartitionHealth", *each, "clock_offset_max", 0, None, 5000, _EVERYWHERE),
+        Reference("PartitionHealth", *each, "memory_spread", 0, None, 0.01, _EVERYWHERE),
+        Reference("PartitionHealth", *each, "free_space_min", 0.02, 0, None, _EVERYWHERE),
+    ]
+    for scale in catalogue()["EmtCorrectness"].values_of("scale"):
+        found.append(Reference("EmtCorrectness", ("scale",), (scale,), "distinct_checksums", 1, 0, 0, _SAME))
+    for title, part in survey.parts.items():
+        found += _of_part(f"{name}:{title}", part, survey)
+    return found
+
+
+def _of_part(place: str, part: FoundPart, survey: Survey) -> Iterator[Reference]:
+    told, features = part.told, partition_features(survey, part)
+    if told is None or not features:
+        return
+    needs = {("scale", scale): SCALES[scale].feature for scale in SCALES} | {
+        ("placement", place): PLACEMENTS[place].feature for place in PLACEMENTS
+    }
+    for reference in _of_hardware(place, part, told, survey):
+        if needs[reference.by[-1].removeprefix("$"), reference.keys[-1]] in features:
+            yield reference
+
+
+def _of_hardware(place: str, part: FoundPart, told: Told, survey: Survey) -> Iterator[Reference]:
+    """All that the nodes allow, whatever scale the partition has."""
+    on_nodes = ("$partition", "scale"), (place, "each_node")
+    if gpus := whole_gpus(part):
+        yield Reference("GpuInventory", *on_nodes, "gpus_per_node_min", gpus, 0, None, _GPUS)
+    if survey.login.shares_machine:
+        return
+    if part.count > 2:
+        for metric in ("triad", "multiply_add", "core_triad", "core_multiply_add"):
+            yield Reference("NodeSweep", *on_nodes, f"{metric}_uniformity", 1, -0.25, None, _EQUAL)
+        yield Reference("NodeLinks", *on_nodes, "uniformity", 1, -0.25, None, _EQUAL)
+    if told.peak_gflops_per_core and not told.hypervisor:
+        peak = round(told.peak_gflops_per_core * cores(part), 1)
+        one_node = ("$partition", "scale"), (place, "one_node")
+        yield Reference("Hpl", *one_node, "gflops", peak, -0.5, None, _PEAK)
+        yield Reference("Hpl", *one_node, "fraction_of_peak", 1, -0.5, None, _PEAK)
+    if told.memory_gb_per_s and not told.hypervisor:
+        yield from _of_memory(place, told.memory_gb_per_s * _MB_PER_GB, told.numa_domains)
+    if told.link_gbit_per_s and part.count > 1:
+        rate = told.link_gbit_per_s * _MB_PER_GBIT
+        two_nodes = ("$partition", "placement"), (place, "two_nodes")
+        yield Reference("OsuBandwidth", *two_nodes, "bandwidth_1MiB", rate, -0.5, None, _LINK)
+        yield Reference("OsuBidirectionalBandwidth", *two_nodes, "bandwidth_1MiB", 2 * rate, -0.5, None, _LINK)
+        yield Reference("NodeLinks", *on_nodes, "slowest_node_bandwidth", 2 * rate, -0.5, None, _LINK)
+    if told.link == "InfiniBand":
+        yield Reference("PairSweep", *on_nodes, "worst_loss", 0, None, 0.01, _LOSS)
+
+
+def _of_memory(place: str, node: float, domains: int) -> Iterator[Reference]:
+    """``node``: MB/s of all its memory, of which each NUMA domain has an equal part."""
+    of_node = {("Stream", "one_node"): "triad", ("NodeSweep", "each_node"): "slowest_node_triad"}
+    of_domain = {("StreamNuma", "one_node"): "local_triad", ("NumaMatrix", "each_node"): "local_triad"}
+    for metrics, parts in [(of_node, 1), *([(of_domain, domains)] if domains > 1 else [])]:
+        for (check, scale), metric in metrics.items():
+            rate = round(node / parts, 1)
+            yield Reference(check, ("$partition", "scale"), (place, scale), metric, rate, -0.5, None, _MEMORY)

@@ -1,0 +1,185 @@
+"""A fabric's YAML, read and held against what only all of it together can say."""
+
+import math
+import pathlib
+from collections.abc import Iterator
+from typing import Any
+
+from msgspec import Struct, structs
+
+from kappa.core.fabrics.schema import (
+    SHAPES,
+    Count,
+    Counts,
+    Fabric,
+    FatTree,
+    Mesh,
+    Number,
+    SoftwareBySize,
+    Topology,
+    Torus,
+)
+from kappa.core.fabrics.shapes import network_without
+from kappa.core.ground.errors import InputError
+from kappa.core.ground.nearest import suggestion
+from kappa.core.ground.yaml_file import YamlFile, require_sound
+from kappa.core.ground.yaml_lines import Path
+
+SUFFIX = ".yaml"
+# As many routes as a platform may spell out: each pair of endpoints has one.
+MOST_NODES = 1024
+_MOST_CABLES = 100_000
+
+
+def fabric_names(folder: pathlib.Path) -> list[str]:
+    return sorted(path.stem for path in folder.glob(f"*{SUFFIX}"))
+
+
+def find_fabric(folder: pathlib.Path, name: str) -> Fabric:
+    """The fabric ``name`` of ``folder``.
+
+    :raises InputError: there is none, or its file is broken.
+    """
+    known = fabric_names(folder)
+    if name not in known:
+        raise InputError(f"unknown fabric {name!r} in {folder}: {suggestion(name, known)}")
+    return load_fabric(folder / f"{name}{SUFFIX}")
+
+
+def load_fabric(path: pathlib.Path) -> Fabric:
+    """:raises InputError: names the file, the line and the key of each thing that is wrong."""
+    file = YamlFile(path, aliases=True)
+    fabric = _decoded(file)
+    require_sound([file])
+    if fabric is None:
+        raise InputError(f"{file.source}: expected a fabric")
+    if fabric.name != path.stem:
+        file.refuse(("name",), f"expected {path.stem!r}, as the file is called, found {fabric.name!r}")
+    _require_numbers(file, fabric)
+    _require_kind(file, fabric)
+    _require_topology(file, fabric.topology)
+    if fabric.in_network and not isinstance(fabric.topology, FatTree):
+        file.refuse(("in_network",), "expected a fat tree: reductions on switches need a tree")
+    by_size = fabric.software.by_size
+    if by_size:
+        _require_sizes(file, by_size)
+    shared = fabric.variants.shared
+    if shared and shared.share.value >= 1:
+        file.refuse(("variants", "shared", "share"), f"expected less than 1, found {shared.share.value:g}")
+    require_sound([file])
+    _require_losses(file, fabric)
+    require_sound([file])
+    return fabric
+
+
+def numbers(part: Any, path: Path = ()) -> Iterator[tuple[Path, Number | Count | Counts]]:
+    """Every number of a fabric, with the path of its key."""
+    if isinstance(part, (Number, Count, Counts)):
+        yield path, part
+    elif isinstance(part, Struct):
+        for field in structs.fields(part):
+            yield from numbers(getattr(part, field.name), (*path, field.encode_name))
+
+
+def _decoded(file: YamlFile) -> Fabric | None:
+    """The topology by itself: the key ``shape`` says which one it is."""
+    document = file.value
+    if not isinstance(document, dict):
+        file.refuse((), "expected a fabric, with the keys name, descr, kind, topology, link, node and software")
+        return None
+    topology = _topology(file, document.get("topology"))
+    rest = {key: value for key, value in document.items() if key != "topology"}
+    hints = {field.encode_name: field.type for field in structs.fields(Fabric) if field.encode_name != "topology"}
+    for key in rest:
+        file.require_known((key,), key, hints, "key")
+    parts = {key: file.decode(hints[key], value, (key,)) for key, value in rest.items() if key in hints}
+    required = [field.encode_name for field in structs.fields(Fabric) if field.required]
+    missing = [key for key in required if key not in document]
+    if missing:
+        file.refuse((), f"expected the key {missing[0]}")
+    return None if file.problems or topology is None else Fabric(topology=topology, **parts)
+
+
+def _topology(file: YamlFile, value: Any) -> Topology | None:
+    if not isinstance(value, dict) or "shape" not in value:
+        file.refuse(("topology",), f"expected the key shape, one of {', '.join(SHAPES)}")
+        return None
+    if not file.require_known(("topology", "shape"), value["shape"], SHAPES, "shape"):
+        return None
+    rest = {key: each for key, each in value.items() if key != "shape"}
+    found: Topology | None = file.decode(SHAPES[value["shape"]], rest, ("topology",))
+    return found
+
+
+def _require_numbers(file: YamlFile, fabric: Fabric) -> None:
+    for path, number in numbers(fabric):
+        if str(path[-1]).endswith("_gb_s") and not number.value:
+            file.refuse((*path, "value"), "expected more than 0")
+    share = fabric.link.payload_share.value
+    if not 0 < share <= 1:
+        file.refuse(("link", "payload_share", "value"), f"expected more than 0 and at most 1, found {share:g}")
+
+
+def _require_sizes(file: YamlFile, by_size: SoftwareBySize) -> None:
+    where: Path = ("software", "by_size")
+    for key in ("send_us", "isend_us", "receive_us"):
+        if len(getattr(by_size, key)) != len(by_size.bytes):
+            file.refuse((*where, key), f"expected {len(by_size.bytes)} figures, one for each of bytes")
+    if by_size.bytes != sorted(set(by_size.bytes)):
+        file.refuse((*where, "bytes"), "expected sizes that rise")
+
+
+def _require_kind(file: YamlFile, fabric: Fabric) -> None:
+    fitted = [".".join(map(str, path)) for path, number in numbers(fabric) if number.origin == "fitted"]
+    if fitted and fabric.kind != "calibrated":
+        file.refuse(("kind",), f"expected calibrated: {fitted[0]} is fitted; found {fabric.kind}")
+    if not fitted and fabric.kind == "calibrated":
+        file.refuse(("kind",), "expected spec-only, as no number's origin is fitted; found calibrated")
+
+
+def _require_topology(file: YamlFile, topology: Topology) -> None:
+    where: Path = ("topology",)
+    if isinstance(topology, FatTree):
+        levels = len(topology.down.value)
+        for key in ("up", "parallel"):
+            counts = getattr(topology, key)
+            if counts and len(counts.value) != levels:
+                file.refuse((*where, key), f"expected {levels} figures, as many as down has, found {len(counts.value)}")
+            if counts and counts.value[0] != 1:
+                file.refuse((*where, key), "expected 1 as the first: a node has one cable to one switch")
+        most = math.prod(topology.down.value)
+        if not 2 <= topology.nodes.value <= min(most, MOST_NODES):
+            file.refuse((*where, "nodes"), f"expected 2 to {min(most, MOST_NODES)}, which the switches hold")
+        parallel = topology.parallel.value if topology.parallel else []
+        if math.prod([*topology.up.value, *parallel, *topology.down.value[1:]]) > _MOST_CABLES:
+            file.refuse(where, f"expected down, up and parallel with a product of at most {_MOST_CABLES}")
+        return
+    if isinstance(topology, (Torus, Mesh)):
+        count = topology.nodes_per_switch.value * math.prod(topology.sizes.value)
+        key = "sizes"
+    else:
+        count, key = topology.chassis.value * topology.sockets_per_chassis.value, "chassis"
+        if topology.asics_per_chassis.value > topology.sockets_per_chassis.value:
+            file.refuse((*where, "asics_per_chassis"), "expected at most one for each socket")
+        if topology.links_between_asics.value > 64:
+            file.refuse((*where, "links_between_asics"), "expected at most 64")
+    if not 2 <= count <= MOST_NODES:
+        file.refuse((*where, key), f"expected 2 to {MOST_NODES} nodes in all, found {count}")
+
+
+def _require_losses(file: YamlFile, fabric: Fabric) -> None:
+    degraded = fabric.variants.degraded
+    if not degraded:
+        return
+    where: Path = ("variants", "degraded")
+    sound = network_without(fabric, [])
+    for number, name in enumerate(degraded.switches):
+        file.require_known((*where, "switches", number), name, sound.switches, "switch")
+    for number, name in enumerate(degraded.links):
+        file.require_known((*where, "links", number), name, sound.cables, "link")
+    if not degraded.switches and not degraded.links:
+        file.refuse(where, "expected switches or links that are lost")
+    if not file.problems:
+        cut_off = network_without(fabric, [*degraded.switches, *degraded.links]).cut_off()
+        if cut_off:
+            file.refuse(where, f"expected a loss that routes can go around; this one cuts {cut_off} off")

@@ -1,0 +1,149 @@
+"""A fabric as a platform of SimGrid: everything that decides a figure is in the one file, with its settings.
+
+Routes are spelled out for each pair: SimGrid's own clusters have one latency for all links and know no mesh, no
+tapering beside it and no loss.
+"""
+
+from collections.abc import Iterator
+from itertools import pairwise
+from xml.sax.saxutils import escape, quoteattr
+
+from kappa.core.fabrics.network import Cable, Network
+from kappa.core.fabrics.schema import Fabric, Shared
+from kappa.core.fabrics.shapes import Variant, network_of
+from kappa.core.ground.errors import InputError
+
+_HEAD = """\
+<?xml version='1.0'?>
+<!DOCTYPE platform SYSTEM "https://simgrid.org/simgrid.dtd">
+"""
+
+
+def platform_xml(fabric: Fabric, variant: Variant = "sound", nodes: int | None = None) -> str:
+    """The whole fabric, or with ``nodes`` the routes between the first so many alone: fewer are sooner read.
+
+    :raises InputError: the fabric has no such variant, or fewer nodes.
+    """
+    if nodes is not None and not 1 <= nodes <= fabric.nodes:
+        raise InputError(f"fabric {fabric.name} has {fabric.nodes} nodes; expected 1 to as many, found {nodes}")
+    network = network_of(fabric, variant)
+    shared = fabric.variants.shared if variant == "shared" else None
+    lines = [
+        "<!-- " + escape(f"{fabric.name}, {variant}, {fabric.kind}: {fabric.descr}").replace("--", "- -") + " -->",
+        '<platform version="4.1">',
+        "<config>",
+        *(f"<prop id={quoteattr(key)} value={quoteattr(value)}/>" for key, value in settings(fabric).items()),
+        "</config>",
+        '<zone id="fabric" routing="Full">',
+        *_hosts(fabric, network, nodes),
+        *_links(fabric, network, shared),
+        *_routes(fabric, network, nodes),
+        "</zone>",
+        "</platform>",
+    ]
+    return _HEAD + "\n".join(lines) + "\n"
+
+
+def settings(fabric: Fabric) -> dict[str, str]:
+    """SimGrid's settings: nothing in them depends on the machine that simulates."""
+    software = fabric.software
+    by_size = software.by_size
+    send, receive = (f"0:{_seconds(us.value)}:0" for us in (software.send_us, software.receive_us))
+    return {
+        "smpi/os": _pieces(by_size.bytes, by_size.send_us) if by_size else send,
+        "smpi/ois": _pieces(by_size.bytes, by_size.isend_us) if by_size else send,
+        "smpi/or": _pieces(by_size.bytes, by_size.receive_us) if by_size else receive,
+        # Latencies and bandwidths are those of the links below, whatever the size.
+        "smpi/lat-factor": "0:1",
+        "smpi/bw-factor": "0:1",
+        "network/TCP-gamma": "0",
+        "network/crosstraffic": "no",
+        # How flows of different length share a link: SimGrid's own weight, said here as each model has another.
+        "network/weight-S": "8775",
+        "smpi/send-is-detached-thresh": str(software.eager_limit_bytes.value),
+        "smpi/simulate-computation": "no",
+        "smpi/host-speed": "1Gf",
+        "smpi/coll-selector": software.collectives,
+        # Else a program that polls would wait for ever, as nothing else lets time pass.
+        "smpi/iprobe": "1e-8",
+        "smpi/test": "1e-8",
+        "smpi/wtime": "1e-8",
+    }
+
+
+def _pieces(sizes: list[int], values_us: list[float]) -> str:
+    """The line from each size to the next, as SMPI takes it: ``from:seconds at no byte:seconds for each byte``."""
+    pieces = []
+    for (size, value), (after, of_after) in pairwise(zip(sizes, values_us, strict=True)):
+        slope = (of_after - value) / (after - size)
+        pieces.append((size, value - slope * size, slope))
+    # Below the smallest size and above the largest as at the ends.
+    pieces = [(0, values_us[0], 0.0), *pieces, (sizes[-1], values_us[-1], 0.0)]
+    return ";".join(f"{size}:{_seconds(base)}:{_seconds(slope)}" for size, base, slope in pieces)
+
+
+def _hosts(fabric: Fabric, network: Network, nodes: int | None) -> Iterator[str]:
+    for node in network.nodes[:nodes]:
+        yield f'<host id="{node}" speed="1Gf"/>'
+    if fabric.in_network:
+        free = "".join(f'<prop id="smpi/{each}" value="0:0:0"/>' for each in ("os", "ois", "or"))
+        for switch in _living(network):
+            yield f'<host id="{switch}" speed="1Gf">{free}</host>'
+
+
+def _living(network: Network) -> list[str]:
+    ends = {end for cable in network.cables.values() for end in cable.ends}
+    return [switch for switch in network.switches if switch in ends]
+
+
+def _links(fabric: Fabric, network: Network, shared: Shared | None) -> Iterator[str]:
+    for name, cable in network.cables.items():
+        left = _left(cable, shared)
+        # The half of what a message meets in its own node; the other half is at the other end.
+        delay = fabric.software.node_latency_us.value / 2 if cable.ends[0][0] == "n" else 0
+        yield _link(name, left.bandwidth_gb_s, left.latency_us + delay, "SPLITDUPLEX")
+    memory, dma = fabric.node.memory, fabric.node.dma_gb_s
+    within = memory.latency_us.value + (fabric.software.node_latency_us.value if dma else 0)
+    for node in network.nodes:
+        yield _link(f"memory-{node}", memory.bandwidth_gb_s.value, within, "SHARED")
+        yield from [_link(f"dma-{node}", dma.value, 0, "SPLITDUPLEX")] if dma else []
+
+
+def _link(name: str, bandwidth_gb_s: float, latency_us: float, sharing: str) -> str:
+    rate = f"{bandwidth_gb_s * 1e9:.12g}Bps"
+    return f'<link id="{name}" bandwidth="{rate}" latency="{_seconds(latency_us)}s" sharing_policy="{sharing}"/>'
+
+
+def _left(cable: Cable, shared: Shared | None) -> Cable:
+    """What a second job leaves of a cable."""
+    if shared is None or not (cable.between_switches or shared.links == "all"):
+        return cable
+    share = shared.share.value
+    packet_us = shared.packet_bytes.value / cable.bandwidth_gb_s / 1e3
+    wait_us = share / (2 * (1 - share)) * packet_us
+    return cable._replace(bandwidth_gb_s=cable.bandwidth_gb_s * (1 - share), latency_us=cable.latency_us + wait_us)
+
+
+def _routes(fabric: Fabric, network: Network, nodes: int | None) -> Iterator[str]:
+    ends = network.nodes[:nodes] + (_living(network) if fabric.in_network else [])
+    dma = fabric.node.dma_gb_s
+    for node in network.nodes[:nodes]:
+        through = [f"dma-{node}_UP", f"dma-{node}_DOWN"] if dma else []
+        yield _route(node, node, [*through, f"memory-{node}"])
+    for source in ends:
+        for target in ends:
+            if source == target:
+                continue
+            links = [f"{hop.cable}_{'UP' if hop.up else 'DOWN'}" for hop in network.route(source, target)]
+            if dma:
+                links = [f"dma-{end}_{way}" for end, way in ((source, "UP"), (target, "DOWN")) if end[0] == "n"] + links
+            yield _route(source, target, links)
+
+
+def _route(source: str, target: str, links: list[str]) -> str:
+    inner = "".join(f'<link_ctn id="{link}"/>' for link in links)
+    return f'<route src="{source}" dst="{target}" symmetrical="NO">{inner}</route>'
+
+
+def _seconds(microseconds: float) -> str:
+    return f"{microseconds * 1e-6:.12g}"

@@ -1,0 +1,121 @@
+"""Where the suite's own files are, where what it writes goes, and where sites are looked for.
+
+An installed suite is never written into: what it writes lies in a folder of the user.
+"""
+
+import os
+import pathlib
+import tomllib
+
+from kappa.core.ground.clean_text import clean
+from kappa.core.ground.errors import InputError
+
+#: Holds the packages, the sources that checks build, the Spack environments and the suite's own sites.
+SUITE = pathlib.Path(__file__).resolve().parents[3]
+SITES = "site_configs"
+#: Names the folder of a centre's own sites, as `kappa --sites` does.
+SITES_VARIABLE = "KAPPA_SITES"
+#: Names the folder in which ``results`` and ``.kappa`` lie.
+HOME_VARIABLE = "KAPPA_HOME"
+_CONFIGURATION_KEYS = ("sites", "home")
+_LIMIT = 1 << 16
+
+
+def installed() -> bool:
+    """Whether this suite is an installed package, no checkout."""
+    return any(SUITE.glob("kappa_validation-*.dist-info"))
+
+
+def configuration_file() -> pathlib.Path:
+    return pathlib.Path(os.environ.get("XDG_CONFIG_HOME") or pathlib.Path.home() / ".config") / "kappa/config.toml"
+
+
+def home() -> pathlib.Path:
+    """Where results and ``.kappa`` lie, and relative paths of sites begin.
+
+    ``$KAPPA_HOME``, or ``home`` of the user's configuration, or the working directory if it holds ``site_configs``, or
+    the checkout, or for an installed suite ``$XDG_DATA_HOME/kappa``.
+
+    :raises InputError: the user's configuration cannot be used.
+    """
+    if named := _named(HOME_VARIABLE, "home"):
+        return named
+    if (pathlib.Path.cwd() / SITES).is_dir():
+        return pathlib.Path.cwd()
+    if not installed():
+        return SUITE
+    return pathlib.Path(os.environ.get("XDG_DATA_HOME") or pathlib.Path.home() / ".local/share") / "kappa"
+
+
+def own_sites() -> pathlib.Path:
+    """The folder of the user's sites, where a new one is written.
+
+    :raises InputError: the user's configuration cannot be used.
+    """
+    return _named(SITES_VARIABLE, "sites") or home() / SITES
+
+
+def folders_of_sites() -> list[pathlib.Path]:
+    """Every folder in which sites are looked for.
+
+    :raises InputError: the user's configuration cannot be used, or the folder that is named is not there.
+    """
+    named = _named(SITES_VARIABLE, "sites")
+    if named and not named.is_dir():
+        raise InputError(f"there is no folder {clean(str(named))}, which {SITES_VARIABLE} or the configuration names")
+    wanted = [named, pathlib.Path.cwd() / SITES, home() / SITES, SUITE / SITES]
+    return list({folder.resolve(): folder for folder in wanted if folder and folder.is_dir()}.values())
+
+
+def sites_called(name: str) -> list[pathlib.Path]:
+    """The folders of this name; more than one is for the caller to refuse.
+
+    A site of the working directory's ``site_configs`` goes before one of the suite's: that is a copy of the suite.
+
+    :raises InputError: as `folders_of_sites`.
+    """
+    found = [folder / name for folder in folders_of_sites() if (folder / name).is_dir()]
+    own = pathlib.Path.cwd() / SITES / name
+    return [folder for folder in found if not (own.is_dir() and folder.parent == SUITE / SITES != own.parent)]
+
+
+def known_sites() -> dict[str, pathlib.Path]:
+    """Each site by its name; of two, the one that is looked for first.
+
+    :raises InputError: as `folders_of_sites`.
+    """
+    found: dict[str, pathlib.Path] = {}
+    for folder in folders_of_sites():
+        for path in sorted(folder.glob("*/settings.py")):
+            found.setdefault(path.parent.name, path.parent)
+    return found
+
+
+def base_of(site: pathlib.Path) -> pathlib.Path:
+    """Where relative paths of a site begin: ``home``, or for one that stands elsewhere what holds its folder of sites.
+
+    :raises InputError: as `folders_of_sites`.
+    """
+    site = site.resolve()
+    return home() if site.parent in [folder.resolve() for folder in folders_of_sites()] else site.parents[1]
+
+
+def _named(variable: str, key: str) -> pathlib.Path | None:
+    value = os.environ.get(variable) or _configuration().get(key)
+    return pathlib.Path(value).expanduser().absolute() if value else None
+
+
+def _configuration() -> dict[str, str]:
+    file = configuration_file()
+    try:
+        with file.open("rb") as stream:
+            values = tomllib.loads(stream.read(_LIMIT).decode("utf-8"))
+    except FileNotFoundError:
+        return {}
+    except (OSError, ValueError) as err:
+        raise InputError(f"{clean(str(file))}: {clean(str(err))}") from None
+    for key, value in values.items():
+        if key not in _CONFIGURATION_KEYS or not isinstance(value, str) or not value:
+            legal = " and ".join(f'{one} = "FOLDER"' for one in _CONFIGURATION_KEYS)
+            raise InputError(f"{clean(str(file))}: {clean(str(key))}: expected {legal}, found {clean(repr(value))}")
+    return values

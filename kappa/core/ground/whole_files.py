@@ -1,0 +1,105 @@
+"""Whole files or none: written beside their place and onto the disk, then renamed. Only their owner reads them.
+
+Needs nothing but the standard library: the embedded cluster uses it before there is a Python environment.
+"""
+
+import contextlib
+import os
+import pathlib
+import stat
+import tempfile
+from collections.abc import Iterator
+from typing import BinaryIO
+
+from kappa.core.ground.clean_text import clean
+from kappa.core.ground.errors import InputError
+
+
+@contextlib.contextmanager
+def private() -> Iterator[None]:
+    """What is made meanwhile only its owner may read, also by programs that are started."""
+    before = os.umask(0o077)
+    try:
+        yield
+    finally:
+        os.umask(before)
+
+
+@contextlib.contextmanager
+def written_beside(path: pathlib.Path, mode: int = 0o600, *, lasting: bool = True) -> Iterator[BinaryIO]:
+    """A file that takes the place of ``path`` when the block ends; a reader sees the old file or the new one, no part.
+
+    What a killed writer leaves has a hidden name that ends in ``.part``.
+
+    :param mode: the file's permissions.
+    :param lasting: wait until a power cut cannot undo it; a busy disk may take seconds.
+
+    :raises InputError: the file cannot be written; nothing is left behind, which is so after any other error, too.
+    """
+    part = None
+    try:
+        # A name that nobody can foresee, so that neither a left-over nor a link is in the way.
+        handle, part = tempfile.mkstemp(prefix=f".{path.name[:100]}.", suffix=".part", dir=path.parent)
+        with open(handle, "wb") as file:
+            yield file
+            os.fchmod(handle, mode)
+            file.flush()
+            if lasting:  # Else the new name may survive a power cut and what it names may not.
+                os.fsync(handle)
+        os.replace(part, path)
+        part = None
+        if lasting:
+            sync_folder(path.parent)
+    except OSError as err:
+        raise InputError(f"cannot write {clean(str(path))}: {err.strerror}") from err
+    finally:
+        if part is not None:
+            with contextlib.suppress(OSError):
+                os.unlink(part)
+
+
+def write_atomically(path: pathlib.Path, text: str, mode: int = 0o600, *, lasting: bool = True) -> None:
+    """Write ``text`` as UTF-8 to ``path``, all of it or nothing; ``mode`` and ``lasting`` as above.
+
+    :raises InputError: the file cannot be written; nothing is left behind.
+    """
+    with written_beside(path, mode, lasting=lasting) as file:
+        file.write(text.encode("utf-8"))
+
+
+def sync_folder(folder: pathlib.Path) -> None:
+    """Make new names in ``folder`` last, where its storage knows how; elsewhere the old file may come back, whole."""
+    with contextlib.suppress(OSError):
+        handle = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)
+
+
+def sync_tree(folder: pathlib.Path) -> None:
+    """Make ``folder`` and all regular files below it last, those that another program wrote, too.
+
+    :raises OSError: the storage could not keep a file.
+    """
+    for parent, _, names in os.walk(folder, topdown=False):
+        for name in names:
+            path = pathlib.Path(parent, name)
+            if stat.S_ISREG(path.lstat().st_mode):
+                handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW)
+                try:
+                    os.fsync(handle)
+                finally:
+                    os.close(handle)
+        sync_folder(pathlib.Path(parent))
+
+
+def make_folder(path: pathlib.Path) -> None:
+    """Make the folder ``path`` and those above it where there is none.
+
+    :raises InputError: it cannot be made.
+    """
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+    except OSError as err:
+        raise InputError(f"cannot make {clean(str(path))}: {err.strerror}") from err

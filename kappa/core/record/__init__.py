@@ -1,0 +1,4 @@
+"""What a check leaves behind and a report reads: one set of structures, and how a report file becomes them.
+
+Checks, reports and ``kappa.app`` import it.
+"""

@@ -1,0 +1,148 @@
+"""Reads ReFrame's JSON report: finds it, checks its shape, cleans every string."""
+
+import contextlib
+import pathlib
+from collections.abc import Iterator
+from typing import Any, TypeVar
+
+import msgspec
+from msgspec.structs import asdict, replace
+
+from kappa.core.ground.clean_text import clean, is_clean_json
+from kappa.core.ground.errors import InputError
+from kappa.core.ground.redaction import redacted
+from kappa.core.ground.typed import fit, json_text, parse_json
+from kappa.core.record.evidence import Measurement
+from kappa.core.record.model import SAME_ALLOCATION, Case, Session
+from kappa.core.record.parameters import added_parameters, own_parameters, pinned_node
+from kappa.core.record.raw_output import CONFIRMATIONS, FIRST_FOLDER, MATRICES, OUTPUT, STAGE, as_it_lies, raw_folder
+from kappa.core.record.report import KAPPA_FIELDS, RecordedCase, Report, SessionInfo
+
+T = TypeVar("T")
+PATTERNS = ("run-report*.json", "report*.json")
+# The largest report of a cluster of a thousand nodes is a tenth of it.
+MAX_REPORT_BYTES = 512 * 2**20
+# What ReFrame writes for a variable that was never set.
+_UNDEFINED = "<undefined>"
+
+
+def find_report(run: pathlib.Path) -> pathlib.Path:
+    """The report file ``run``, or the newest report in the folder ``run``.
+
+    :raises InputError: there is none.
+    """
+    if not run.is_dir():
+        return run
+    found = {path for pattern in PATTERNS for path in run.glob(pattern) if path.is_file()}
+    if not found:
+        raise InputError(f"{run}: no {' or '.join(PATTERNS)} in this folder")
+    return max(found, key=lambda path: (path.stat().st_mtime, path.name))
+
+
+def load_session(run: pathlib.Path) -> Session:
+    """Read the report at ``run``, a file or a folder of reports.
+
+    :raises InputError: there is no report, it is no valid JSON, or it has not the shape of a ReFrame report;
+        names the file and the key.
+    """
+    path = find_report(run)
+    session = _session(path)
+    folder = path.parent / CONFIRMATIONS
+    again = [_session(file) for file in sorted(folder.glob("*.json"))] if session.uuid else []
+    return replace(session, again=tuple(other for other in again if other.confirms == session.uuid))
+
+
+def _session(path: pathlib.Path) -> Session:
+    source = clean(str(path))
+    text = read(path, source)
+    report = decoded(text, Report) or fit(parse_report(text, source), Report, source)
+    info = report.session_info
+    raw = raw_folder(path)
+    runs = tuple(
+        tuple(_case(entry, number, info, raw) for entry in run.testcases) for number, run in enumerate(report.runs)
+    )
+    fields = asdict(info) | {"command_line": redacted(info.command_line)}
+    return Session(**fields, path=source, restored_cases=len(report.restored_cases), runs=runs)
+
+
+def read(path: pathlib.Path, source: str) -> str:
+    """The text of the report at ``path``, which messages call ``source``.
+
+    :raises InputError: it cannot be read, is too large or is no UTF-8.
+    """
+    return json_text(path, source, MAX_REPORT_BYTES)
+
+
+def decoded(text: str, kind: type[T]) -> T | None:
+    """A report's text as ``kind``, if nothing in it is to be cleaned or left out; of a key that comes twice the last
+    counts. Ten times faster than ``fit(parse_report(text))``, which names what does not fit."""
+    if not is_clean_json(text) or _UNDEFINED in text:
+        return None
+    with contextlib.suppress(msgspec.DecodeError, RecursionError):
+        return msgspec.json.decode(text, type=kind)
+    return None
+
+
+def parse_report(text: str, source: str) -> Any:
+    """What a report's text holds, with every string in it clean, and without what ReFrame or a check could not set.
+
+    :raises InputError: it is no valid JSON.
+    """
+    document = parse_json(text, source)
+    if isinstance(document, dict):
+        for info in _dicts([document.get("session_info")]):
+            _leave_out_unset(info)
+    for case in cases_of(document):
+        _leave_out_unset(case)
+        # A check that is not Kappa's may use the names of Kappa's variables for something else.
+        for key in () if "check_class" in case else KAPPA_FIELDS & case.keys():
+            del case[key]
+    return document
+
+
+def _leave_out_unset(entry: dict[str, Any]) -> None:
+    for key in [key for key, value in entry.items() if value in (None, _UNDEFINED, {})]:
+        del entry[key]
+
+
+def cases_of(document: Any) -> Iterator[dict[str, Any]]:
+    """The test cases of a document whose shape is not checked yet."""
+    for run in _dicts(document.get("runs") if isinstance(document, dict) else None):
+        yield from _dicts(run.get("testcases"))
+
+
+def _dicts(value: Any) -> list[dict[str, Any]]:
+    return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []
+
+
+def _matrix_folders(info: SessionInfo, raw: pathlib.Path) -> tuple[str, ...]:
+    """Beside the report, or where the session had its raw output: ReFrame alone may write its report elsewhere."""
+    written = [pathlib.Path(info.prefix_output).parent] if info.prefix_output else []
+    return tuple(str(folder / MATRICES) for folder in (raw, *written))
+
+
+def _case(entry: RecordedCase, run: int, info: SessionInfo, raw: pathlib.Path) -> Case:
+    foreign = KAPPA_FIELDS if entry.check_class is None else ()
+    fields = {name: value for name, value in asdict(entry).items() if name not in foreign and value is not None}
+    fields |= {
+        "parameters": fields.get("parameters") or own_parameters(entry.name),
+        "stagedir": as_it_lies(entry.stagedir, info.prefix_stage, raw / STAGE),
+        "outputdir": as_it_lies(entry.outputdir, info.prefix_output, raw / OUTPUT),
+    }
+    case = Case(
+        **fields,
+        run=run,
+        purpose=info.purpose,
+        # A comma separates ReFrame's session extras.
+        asked_nodes=tuple(filter(None, info.nodes.split(":"))),
+        matrix_folders=_matrix_folders(info, raw),
+        pinned=pinned_node(added_parameters(entry.display_name)),
+    )
+    if case.first_measurement.perfvalues is None:
+        return case
+    # As if its job had not measured again, for figures out of bounds or for a node that they single out.
+    failed = any(figure.result == "fail" for figure in case.first_measurement.perfvalues.values())
+    first = replace(case, **asdict(case.first_measurement), first_measurement=Measurement(), scaling=None,
+                    result="fail" if failed else "pass", fail_phase="performance" if failed else "", fail_reason="",
+                    stagedir=case.folder and str(pathlib.PurePath(case.folder, FIRST_FOLDER)))  # fmt: skip
+    return replace(case, first=first, purpose=case.purpose or SAME_ALLOCATION)

@@ -1,0 +1,90 @@
+"""Figures of every pair of nodes: small ones in the report, large ones in a compact file beside it.
+
+A matrix of a thousand nodes is 20 MB of text and 4 MB of such a file: NumPy's archive of one array of 32-bit floats,
+named after its SHA-256, so that none takes the place of another and what is damaged is seen.
+"""
+
+import hashlib
+import io
+import pathlib
+import zipfile
+from collections.abc import Sequence
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kappa.core.ground.bounded_file import read_bytes
+from kappa.core.ground.clean_text import clean
+from kappa.core.ground.errors import InputError
+from kappa.core.ground.whole_files import make_folder, written_beside
+from kappa.core.record.evidence import Matrix, MatrixFile
+
+Floats = NDArray[np.float64]
+
+# Up to so many nodes, whose pairs the page names one by one, a report holds all: it can be read and copied by itself.
+INLINE_NODES = 64
+_HEADER_BYTES = 4096  # of NumPy's file and the archive's, at most
+
+
+def recorded(
+    unit: str, nodes: Sequence[str], values: Floats, folder: pathlib.Path, of: Literal["nodes", "groups of nodes"]
+) -> Matrix:
+    """What a report has of ``values``, n x n with NaN where there is no figure; a large one is written into ``folder``.
+
+    :raises InputError: the file cannot be written.
+    :raises ValueError: there is no row and column for each of the nodes.
+    """
+    inline = tuple(tuple(None if np.isnan(value) else float(value) for value in row) for row in values[:INLINE_NODES])
+    if len(nodes) <= INLINE_NODES or values.shape != (len(nodes), len(nodes)):
+        return Matrix(unit, tuple(nodes), inline, of=of)
+    content = io.BytesIO()
+    np.savez_compressed(content, values=values.astype(np.float32))
+    sha256 = hashlib.sha256(content.getbuffer()).hexdigest()
+    name = f"{sha256[:32]}.npz"
+    make_folder(folder)
+    with written_beside(folder / name) as file:
+        file.write(content.getbuffer())
+    known = values[np.isfinite(values)]
+    lowest, median, highest = map(float, np.quantile(known, [0, 0.5, 1])) if known.size else (None, None, None)
+    missing = int(np.isnan(values).sum() - np.isnan(np.diagonal(values)).sum())
+    return Matrix(unit, tuple(nodes), file=MatrixFile(name, sha256, lowest, median, highest, missing), of=of)
+
+
+def values_of(matrix: Matrix, folders: Sequence[str]) -> Floats:
+    """n x n, NaN where there is no figure.
+
+    :param folders: where its file may lie, the likeliest first.
+    :raises InputError: the file is not kept, or it is not the one that was written; for people, in a few words.
+    """
+    if matrix.file is None:
+        return np.array(matrix.values, dtype=float).reshape(len(matrix.nodes), len(matrix.nodes))
+    size = len(matrix.nodes)
+    most_bytes = 4 * size * size + _HEADER_BYTES
+    paths = [pathlib.Path(folder, pathlib.PurePath(matrix.file.name).name) for folder in folders]
+    try:
+        path = next((path for path in paths if path.is_file()), None)
+        if path is None:
+            raise InputError(f"not kept: {clean(str(paths[0])) if paths else clean(matrix.file.name)}")
+        content = read_bytes(path, most_bytes)
+    except OSError as err:
+        raise InputError(f"{clean(str(err.filename))[:300]}: {err.strerror}") from err
+    if hashlib.sha256(content).hexdigest() != matrix.file.sha256:
+        raise InputError(f"{clean(str(path))}: damaged: another SHA-256 than when it was written")
+    return _unpacked(content, size, most_bytes, clean(str(path)))
+
+
+def _unpacked(content: bytes, size: int, most_bytes: int, source: str) -> Floats:
+    # The report itself may come from anywhere, so its SHA-256 proves nothing of what is in here.
+    try:
+        with zipfile.ZipFile(io.BytesIO(content)) as archive:
+            unpacked_bytes = sum(member.file_size for member in archive.infolist())
+        if unpacked_bytes > most_bytes:
+            raise ValueError(f"larger than {size} x {size} figures")
+        with np.load(io.BytesIO(content), allow_pickle=False) as arrays:
+            values = arrays["values"]
+    except Exception as err:  # A hostile archive makes its readers raise errors of many kinds, MemoryError among them.
+        raise InputError(f"{source}: no archive of NumPy with the array values: {clean(str(err))[:100]}") from None
+    if not isinstance(values, np.ndarray) or values.shape != (size, size) or values.dtype != np.float32:
+        raise InputError(f"{source}: not {size} x {size} figures")
+    return np.asarray(values, dtype=float)

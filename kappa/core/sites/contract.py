@@ -1,0 +1,240 @@
+"""A site's contract, ``acceptance.yaml``, as plain data; its selectors name what the suite has."""
+
+import datetime
+import math
+import pathlib
+import sys
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Annotated, Any, Literal
+
+from msgspec import Meta, Struct, field
+from msgspec.structs import asdict
+
+from kappa.core.ground.errors import InputError
+from kappa.core.ground.figures import figure
+from kappa.core.ground.typed import MisfitError, converted
+from kappa.core.ground.yaml_file import YamlFile, require_sound
+from kappa.core.ground.yaml_lines import Path, line_of
+from kappa.core.sites.site_file import SiteDescription
+from kappa.core.vocabulary.checks import Check, catalogue, families, uncatalogued
+from kappa.core.vocabulary.modes import MODES
+
+FILE = "acceptance.yaml"
+# $ alone would let a line end pass.
+_Text = Annotated[
+    str, Meta(min_length=1, max_length=2000, pattern=r"\S", description="some text of at most 2000 characters")
+]
+_Name = Annotated[
+    str, Meta(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$(?!\n)", description="letters, digits, '.', '_' and '-'")
+]
+_Id = Annotated[
+    str,
+    Meta(
+        pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,39}$(?!\n)",
+        description="at most 40 letters, digits, '.', '_' and '-'",
+    ),
+]
+_Word = Annotated[
+    str, Meta(max_length=2000, pattern=r"^\S(.*\S)?$(?!\n)", description="one line without blanks at its ends")
+]
+_Unit = Annotated[
+    str, Meta(max_length=40, pattern=r"^(\S(.*\S)?)?$(?!\n)", description="one line without blanks at its ends")
+]
+_Date = Annotated[datetime.date, Meta(description="a date of the calendar as YYYY-MM-DD")]
+_Number = Annotated[float, Meta(ge=-sys.float_info.max, le=sys.float_info.max, description="a finite number")]
+
+
+class Selector(Struct, frozen=True, forbid_unknown_fields=True):
+    """Which results a clause is about; what is ``None`` selects any. ``parameters`` are those in a case's name."""
+
+    metric: _Word
+    check: _Word | None = None
+    family: _Word | None = None
+    partition: _Word | None = None
+    environment: _Word | None = None
+    parameters: dict[_Word, _Word | int] = {}
+
+    def __post_init__(self) -> None:
+        if (self.check is None) == (self.family is None):
+            raise ValueError("expected either check or family")
+
+    def __str__(self) -> str:
+        words = [self.check or self.family or "", *(f"{key}={value}" for key, value in self.parameters.items())]
+        place = "+".join(part for part in (self.partition, self.environment) if part)
+        return f"{self.metric} of {' '.join(words)}" + (f" on {place}" if place else "")
+
+
+@dataclass(frozen=True)
+class Statistic:
+    """``kind`` is median, minimum, maximum, percentile or every_node; ``percentile`` in per cent."""
+
+    kind: str
+    percentile: float = math.nan
+    nodes: int = 0
+
+    def __str__(self) -> str:
+        if self.kind == "percentile":
+            return f"{self.percentile:g}th percentile"
+        return f"each of {self.nodes} nodes" if self.kind == "every_node" else self.kind
+
+
+class _StatisticOf(Struct, frozen=True, forbid_unknown_fields=True):
+    """Over the repeats, or each node in each repeat, with the number of nodes."""
+
+    percentile: Annotated[float, Meta(gt=0, lt=100, description="a finite number between 0 and 100")] | None = None
+    every_node: Annotated[int, Meta(ge=1, le=1_000_000)] | None = None
+
+    def __post_init__(self) -> None:
+        if (self.percentile is None) == (self.every_node is None):
+            raise ValueError("expected either percentile or every_node")
+
+
+class _Threshold(Struct, frozen=True, forbid_unknown_fields=True):
+    value: _Number
+    unit: _Unit
+
+
+class Predicted(Struct, frozen=True, forbid_unknown_fields=True):
+    """A figure in the threshold's unit that a model, a data sheet or a paper gives; it decides nothing."""
+
+    value: _Number
+    source: _Text
+
+
+class Waiver(Struct, frozen=True, forbid_unknown_fields=True):
+    reason: _Text
+    name: _Text
+    date: _Date
+
+
+class Clause(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """``source`` says where it comes from, for instance a document and the place in it."""
+
+    id: _Id
+    text: _Text
+    source: _Text = ""
+    selector: Selector
+    over: Annotated[
+        Literal["median", "minimum", "maximum"] | _StatisticOf,
+        Meta(description="median, minimum, maximum, {percentile: NUMBER} or {every_node: NUMBER OF NODES}"),
+    ] = field(name="statistic")
+    comparison: Literal["at_least", "at_most"]
+    bound: _Threshold = field(name="threshold")
+    repeats: Annotated[int, Meta(ge=1, le=1000)]
+    mandatory: bool
+    predicted: Predicted | None = None
+    waiver: Waiver | None = None
+
+    @property
+    def statistic(self) -> Statistic:
+        if isinstance(self.over, str):
+            return Statistic(self.over)
+        if self.over.percentile is not None:
+            return Statistic("percentile", percentile=self.over.percentile)
+        return Statistic("every_node", nodes=self.over.every_node or 0)
+
+    @property
+    def threshold(self) -> float:
+        """In ``unit``."""
+        return self.bound.value
+
+    @property
+    def unit(self) -> str:
+        return self.bound.unit
+
+    @property
+    def requirement(self) -> str:
+        sign = "≥" if self.comparison == "at_least" else "≤"
+        return f"{sign} {figure(self.threshold)} {self.unit}".rstrip()
+
+    def holds(self, value: float) -> bool:
+        return value >= self.threshold if self.comparison == "at_least" else value <= self.threshold
+
+
+class _Head(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """``system`` is the name of the ReFrame system; only checks that are tagged ``mode`` are run; ``parties`` maps a
+    role, for instance buyer or vendor, to a name: each signs."""
+
+    title: _Text
+    system: _Name
+    date: _Date
+    mode: _Name | None = None
+    parties: Annotated[dict[_Text, _Text], Meta(min_length=1, max_length=8)]
+
+
+class Contract(_Head, frozen=True, kw_only=True):
+    clauses: tuple[Clause, ...]
+
+
+class _File(Struct, frozen=True, forbid_unknown_fields=True):
+    contract: _Head
+    clauses: Annotated[tuple[Clause, ...], Meta(min_length=1, max_length=1000)]
+
+
+def load_contract(path: pathlib.Path, site: SiteDescription | None = None) -> Contract:
+    """Read a contract.
+
+    :param site: what the names in it have to fit; without it they are not looked at, as in the copy of a campaign that
+        a later suite has to read.
+    :raises InputError: it cannot be used; names the file, the line and what was expected there.
+    """
+    file = YamlFile(path, aliases=False)
+    try:
+        found = converted(file.value, _File)
+        ids: set[str] = set()
+        for number, clause in enumerate(found.clauses):
+            if clause.id in ids:
+                raise MisfitError(("clauses", number, "id"), f"{clause.id}: expected each id once")
+            ids.add(clause.id)
+    except MisfitError as err:
+        raise InputError(f"{file.source}: line {line_of(err.path, file.lines)}: {err}") from err
+    if site:
+        _check_names(file, site)
+        require_sound([file])
+    return Contract(**asdict(found.contract), clauses=found.clauses)
+
+
+def _check_names(file: YamlFile, site: SiteDescription) -> None:
+    """Note each name that the suite or the site does not know."""
+    head = file.value["contract"]
+    file.require_known(("contract", "system"), head["system"], [site.name], "system of this site")
+    if "mode" in head:
+        file.require_known(("contract", "mode"), head["mode"], MODES, "mode")
+    for number, clause in enumerate(file.value["clauses"]):
+        here: Path = ("clauses", number, "selector")
+        selector = clause["selector"]
+        of_key: dict[str, tuple[Iterable[str], str]] = {
+            "check": ([*catalogue(), *uncatalogued()], "check"),
+            "family": (families(), "family of checks"),
+            "partition": (site.described.partitions, "partition of the site"),
+            "environment": (site.environment_names, "environment of the site"),
+        }
+        known = [
+            file.require_known((*here, key), selector[key], legal, what)
+            for key, (legal, what) in of_key.items()
+            if key in selector
+        ]
+        if all(known):
+            names = [selector["check"]] if "check" in selector else families()[selector["family"]]
+            if not uncatalogued().keys() & set(names):
+                _check_measured(file, number, clause, [catalogue()[name] for name in names])
+
+
+def _check_measured(file: YamlFile, number: int, clause: dict[str, Any], checks: list[Check]) -> None:
+    """One of the checks has the parameters of the clause, and what they measure has its unit."""
+    here: Path = ("clauses", number, "selector")
+    metric = clause["selector"]["metric"]
+    # What each node has measured has a name of its own, and is known only when it was measured.
+    of_node = isinstance(clause["statistic"], dict) and "every_node" in clause["statistic"]
+    units = {check.metrics[metric] for check in checks if metric in check.metrics}
+    known = [name for check in checks for name in check.metrics]
+    if not of_node and file.require_known((*here, "metric"), metric, known, "metric"):
+        file.require_known(("clauses", number, "threshold", "unit"), clause["threshold"]["unit"], units, "unit of it")
+    asked = {key: str(value) for key, value in clause["selector"].get("parameters", {}).items()}
+    for key, value in asked.items():
+        at = (*here, "parameters", key)
+        if file.require_known(at, key, [name for check in checks for name in check.parameters], "parameter"):
+            file.require_known(at, value, [one for check in checks for one in check.values_of(key)], key)
+    if not any(asked.items() <= case.parameters.items() for check in checks for case in check.cases):
+        file.refuse((*here, "parameters"), "no case has all of these parameters")

@@ -1,0 +1,227 @@
+"""A site's references: each names what the suite measures, and has a source.
+
+A file ``references/FOLDER.yaml`` holds the references of the checks of that folder, in ReFrame's format for external
+references, and the list ``$sources`` that says where they come from; ``docs/site.md`` shows one.
+"""
+
+import datetime
+import fnmatch
+import functools
+import itertools
+import math
+import pathlib
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Annotated, Any, Literal
+
+import msgspec
+
+from kappa.core.ground.nearest import suggestion
+from kappa.core.ground.yaml_file import YamlFile, require_sound
+from kappa.core.ground.yaml_lines import Path
+from kappa.core.sites.site_file import SiteDescription
+from kappa.core.vocabulary.checks import Check, catalogue, families, uncatalogued
+
+MAX_BYTES = 16 * 2**20
+INDEX, SOURCES = "$index", "$sources"
+
+
+class Source(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=True, omit_defaults=True):
+    """``match``: shell pattern on CLASS.INDEX….METRIC; the first that matches counts."""
+
+    match: str
+    source: Literal["contract", "vendor", "theoretical", "learned", "simulated"]
+    date: str
+    samples: int
+    method: str
+    finds_in_a_run: Annotated[float, msgspec.Meta(ge=0)] | None = None
+    finds_in_a_week: Annotated[float, msgspec.Meta(ge=0)] | None = None
+    """The slow-down, as a share, that the bound finds with 95 %; a learned one says it."""
+
+
+@functools.cache
+def read_sources(path: pathlib.Path) -> tuple[Source, ...]:
+    """The ``$sources`` of a reference file.
+
+    :raises InputError: it cannot be used; names the file, the line, the key and what was expected there.
+    """
+    file = YamlFile(path, MAX_BYTES)
+    sources = _sources(file)
+    require_sound([file])
+    return sources
+
+
+def source_of(sources: Iterable[Source], dotted: str) -> dict[str, Any] | None:
+    """The first of ``sources`` whose pattern matches ``CLASS.INDEX….METRIC``, without the pattern."""
+    for source in sources:
+        if fnmatch.fnmatchcase(dotted, source.match):
+            return {key: value for key, value in msgspec.to_builtins(source).items() if key != "match"}
+    return None
+
+
+def check_references(site: SiteDescription) -> list[YamlFile]:
+    """The site's reference files, each with what is wrong in it.
+
+    :raises InputError: a file is no valid YAML.
+    """
+    files = []
+    folders = {family.split("/")[0] for family in families()}
+    for path in sorted([*site.folder.glob("references/*.yaml"), *site.folder.glob("references/*.yml")]):
+        file = YamlFile(path, MAX_BYTES)
+        files.append(file)
+        if path.suffix != ".yaml" or path.stem not in folders:
+            legal = [f"{folder}.yaml" for folder in folders]
+            file.refuse((), f"no check reads a file of this name: {suggestion(path.name, legal)}")
+            continue
+        sources = _sources(file)
+        if isinstance(file.value, Mapping):
+            names: dict[str, Path] = {}
+            for name in file.value.keys() - {SOURCES}:
+                names |= _references(file, path.stem, name, site)
+            _check_sources(file, sources, names)
+    return files
+
+
+def _sources(file: YamlFile) -> tuple[Source, ...]:
+    if not isinstance(file.value, Mapping) or SOURCES not in file.value:
+        file.refuse((), f"expected a mapping from check class to references, with a list {SOURCES}")
+        return ()
+    sources = file.decode(list[Source], file.value[SOURCES], (SOURCES,)) or []
+    for number, source in enumerate(sources):
+        try:
+            datetime.date.fromisoformat(source.date)
+        except ValueError:
+            file.refuse((SOURCES, number, "date"), f"expected a date as YYYY-MM-DD, found {source.date!r}")
+    return tuple(sources)
+
+
+def _references(file: YamlFile, folder: str, name: str, site: SiteDescription) -> dict[str, Path]:
+    """The dotted name of each reference of the class ``name``, with its place."""
+    here: Path = (name,)
+    if name in uncatalogued():
+        # The check itself refuses what it does not measure.
+        return dict(_all_leaves(file.value[name], here))
+    ours = [known for known, check in catalogue().items() if check.family.startswith(f"{folder}/")]
+    if not file.require_known(here, name, ours, f"check of {folder}"):
+        return {}
+    check, entry = catalogue()[name], file.value[name]
+    for key in entry if isinstance(entry, Mapping) else ():
+        if key.startswith("$"):
+            file.require_known((*here, key), key, [INDEX], "key")
+    index = entry.get(INDEX) if isinstance(entry, Mapping) else None
+    if not isinstance(index, list) or not index:
+        file.refuse(here, f"expected a mapping with {INDEX}, the list of what the references depend on")
+        return {}
+    special = {
+        "$system": [site.name],
+        "$partition": [f"{site.name}:{partition}" for partition in site.described.partitions],
+        "$environ": site.environment_names,
+    }
+    legal = [*special, *check.parameters]
+    known = [file.require_known((*here, INDEX, at), key, legal, f"index of {name}") for at, key in enumerate(index)]
+    if not all(known):
+        return {}
+    values = [special.get(key) or check.values_of(key) for key in index]
+    below = {key: inner for key, inner in entry.items() if key != INDEX}
+    return dict(_leaves(file, here, below, list(zip(index, values, strict=True)), check, name))
+
+
+def _all_leaves(node: Any, here: Path) -> Iterator[tuple[str, Path]]:
+    if isinstance(node, Mapping):
+        for key, inner in node.items():
+            if key != INDEX:
+                yield from _all_leaves(inner, (*here, key))
+    else:
+        yield ".".join(map(str, here)), here
+
+
+def _leaves(
+    file: YamlFile, here: Path, node: Any, levels: Sequence[tuple[str, list[str]]], check: Check, dotted: str
+) -> Iterator[tuple[str, Path]]:
+    if not isinstance(node, Mapping):
+        file.refuse(here, f"expected a mapping by {levels[0][0] if levels else 'metric'}, found {node!r}")
+        return
+    if not levels:
+        for metric, reference in node.items():
+            if file.require_known((*here, metric), metric, check.metrics, f"metric of {here[0]}"):
+                _check_reference(file, (*here, metric), reference, check.metrics[metric])
+                yield f"{dotted}.{metric}", (*here, metric)
+        return
+    (parameter, values), *deeper = levels
+    patterns: dict[str, str] = {}
+    for key, inner in node.items():
+        at = (*here, key)
+        for value in _matched(file, at, key, parameter, values):
+            if value not in node and value in patterns:
+                file.refuse(at, f"{value} is matched by {patterns[value]!r} as well")
+            elif value != key and value in node:
+                file.refuse(at, f"{value} has an entry of its own: exclude it here")
+            patterns[value] = key
+            yield from _leaves(file, at, inner, deeper, check, f"{dotted}.{value}")
+
+
+def _matched(file: YamlFile, at: Path, key: str, parameter: str, values: list[str]) -> list[str]:
+    """The values of the parameter that a key stands for, literally or as a regular expression."""
+    if key in values:
+        return [key]
+    try:
+        found = [value for value in values if re.match(f"^{key}$", value)]
+        useless = next((word for word, pattern in _alternatives(key) if not _any_match(pattern, values)), None)
+    except re.error as err:
+        file.refuse(at, f"no valid regular expression: {err}")
+        return []
+    if not found or useless:
+        wrong = useless if found and useless else key
+        file.refuse(at, f"no {parameter} is {wrong!r}: {suggestion(wrong, values)}")
+    return found
+
+
+def _any_match(pattern: str, values: Iterable[str]) -> bool:
+    return any(re.match(f"^{pattern}$", value) for value in values)
+
+
+def _alternatives(pattern: str) -> Iterator[tuple[str, str]]:
+    """Each alternative of each group, and the pattern with that alone; what may not follow is asked for instead."""
+    for group in re.finditer(r"\((\?[:=!])?([^()]*)\)", pattern):
+        kind = "?=" if group[1] == "?!" else group[1] or ""
+        for word in group[2].split("|"):
+            yield word, f"{pattern[: group.start()]}({kind}{word}){pattern[group.end() :]}"
+
+
+def _check_reference(file: YamlFile, at: Path, reference: Any, unit: str) -> None:
+    if not isinstance(reference, list) or len(reference) != 4:
+        file.refuse(at, f"expected [value, lower bound, upper bound, unit], found {reference!r}")
+        return
+    *numbers, stated = reference
+    for number in numbers:
+        right = isinstance(number, int | float) and not isinstance(number, bool) and math.isfinite(number)
+        if not right and (number is not None or number is numbers[0]):
+            file.refuse(at, f"expected a number, found {number!r}")
+    if stated != unit:
+        file.refuse(at, f"expected the unit {unit!r}, found {stated!r}")
+
+
+def _check_sources(file: YamlFile, sources: Sequence[Source], names: Mapping[str, Path]) -> None:
+    """Each reference has a source; each source is that of some reference, and its pattern is made of whole words."""
+    words = set(itertools.chain.from_iterable(_words(name) for name in names))
+    left = dict(names)
+    for number, source in enumerate(sources):
+        at: Path = (SOURCES, number, "match")
+        odd = next((word for word in _words(source.match) if word not in words), None)
+        first = [name for name in left if fnmatch.fnmatchcase(name, source.match)]
+        if odd:
+            file.refuse(at, f"no reference here has {odd!r} in its name: {suggestion(odd, words)}")
+        elif not first and any(fnmatch.fnmatchcase(name, source.match) for name in names):
+            file.refuse(at, f"{source.match!r} matches nothing that an entry above does not match: move it up")
+        elif not first:
+            file.refuse(at, f"{source.match!r} matches no reference: {suggestion(source.match, names)}")
+        for name in first:
+            del left[name]
+    for name, path in left.items():
+        file.refuse(path, f"no entry of {SOURCES} matches {name}")
+
+
+def _words(name: str) -> list[str]:
+    """The words in a dotted name or a pattern on it; of a class's name also its parts."""
+    found = re.findall(r"[A-Za-z0-9$:-]+", name)
+    return [*found, *(part for word in found for part in re.findall(r"[A-Z]+[a-z]+", word) if part != word)]

@@ -1,0 +1,178 @@
+"""A site as its folder describes it: ``site.yaml``, read and held against the vocabulary."""
+
+import pathlib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from kappa.core.fabrics.description import fabric_names
+from kappa.core.ground.clean_text import clean
+from kappa.core.ground.errors import InputError
+from kappa.core.ground.folders import base_of
+from kappa.core.ground.yaml_file import YamlFile, require_sound
+from kappa.core.ground.yaml_lines import Path
+from kappa.core.sites.consistency import check_environments, check_partition
+from kappa.core.sites.description import Partition, SiteFile
+from kappa.core.sites.fabric_partitions import put_fabrics
+from kappa.core.sites.facts import PROVIDERS
+from kappa.core.sites.formats import read_as_current
+from kappa.core.sites.places import fabrics_beside
+from kappa.core.sites.quarantine import check_quarantine
+from kappa.core.vocabulary import spack_tables
+from kappa.core.vocabulary.storage_targets import STORAGE_TARGETS, parallel, swept
+
+FILE = "site.yaml"
+#: Of Slurm, whose commands all but sacct take the cluster from it.
+CLUSTER_VARIABLE = "SLURM_CLUSTERS"
+
+
+@dataclass(frozen=True)
+class SiteDescription:
+    """``by_fact``: the paths of what a look at the machine has told."""
+
+    folder: pathlib.Path
+    described: SiteFile
+    by_fact: frozenset[Path]
+
+    @property
+    def name(self) -> str:
+        return self.folder.resolve().name
+
+    @property
+    def base(self) -> pathlib.Path:
+        """Where relative paths of the site begin."""
+        return base_of(self.folder)
+
+    @property
+    def environment_names(self) -> list[str]:
+        """Every environment that some partition lists."""
+        return list(dict.fromkeys(name for one in self.described.partitions.values() for name in one.environments))
+
+    def features_of(self, partition: str) -> list[str]:
+        """All features of the partition, those of its storage targets among them."""
+        one = self.described.partitions[partition]
+        return [*one.features, *_storage_features(one)]
+
+    def stated_features(self) -> set[str]:
+        """What the site says that it provides, whatever is installed and whatever the machine has."""
+        found: set[str] = set()
+        for name, partition in self.described.partitions.items():
+            stated = [
+                feature
+                for number, feature in enumerate(partition.features)
+                if ("partitions", name, "features", number) not in self.by_fact
+            ]
+            found |= {*stated, *_storage_features(partition)}
+        for name in self.environment_names:
+            if name in self.described.environments:
+                found |= set(self.described.environments[name].features)
+            elif not self.described.spack.installed_only:
+                found |= {*spack_tables.read(name).features, *self.described.spack.features}
+        return found
+
+
+def describe(folder: pathlib.Path) -> SiteDescription:
+    """Read ``site.yaml`` of a site.
+
+    :raises InputError: it cannot be used; names the file, and of each problem the line, the key and what was expected.
+    """
+    _require_description(folder)
+    file = YamlFile(folder / FILE)
+    read_as_current(file)
+    require_sound([file])
+    put_fabrics(file, folder)
+    _put_defaults(file)
+    by_fact = frozenset(_put_facts(file, folder))
+    described = file.decode(SiteFile)
+    require_sound([file])
+    known = [*described.environments, *spack_tables.names()]
+    with_image = [name for name, one in described.environments.items() if one.image]
+    for name, partition in described.partitions.items():
+        check_partition(file, name, partition, known, by_fact, with_image)
+    _check_predictions(file, folder, described)
+    check_environments(file, described)
+    if described.quarantine:
+        check_quarantine(file, described.quarantine)
+    if described.keep and described.keep.runs is None and described.keep.days is None:
+        file.refuse(("keep",), "expected `runs`, `days` or both: how much raw output is kept whatever the verdict")
+    require_sound([file])
+    return SiteDescription(folder, described, by_fact)
+
+
+def _require_description(folder: pathlib.Path) -> None:
+    if not (folder / FILE).exists() and (folder / "settings.py").is_file():
+        raise InputError(
+            f"{clean(str(folder))}: expected {FILE}; a site of Kappa 0.1.0 was code in settings.py, since then {FILE}"
+            " says what there is, and settings.py is the same everywhere (docs/site.md)"
+        )
+
+
+def _check_predictions(file: YamlFile, folder: pathlib.Path, described: SiteFile) -> None:
+    """The fabrics by which partitions are predicted are there; without a simulated site nothing can tell."""
+    for name, partition in described.partitions.items():
+        if partition.predicted_by is not None and (fabrics := fabrics_beside(folder)):
+            at = ("partitions", name, "predicted_by")
+            file.require_known(at, partition.predicted_by, fabric_names(fabrics), "fabric")
+
+
+def _storage_features(partition: Partition) -> Iterator[str]:
+    for target, stated in partition.storage.items():
+        if stated.measured:
+            yield STORAGE_TARGETS[target]
+            if stated.parallel:
+                yield parallel(target)
+            if stated.lustre and stated.lustre.osts and (feature := swept(target)):
+                yield feature
+
+
+def _put_defaults(file: YamlFile) -> None:
+    """Give each partition the keys of ``partition_defaults`` that it does not have."""
+    document = file.value
+    if not isinstance(document, Mapping):
+        return
+    defaults, partitions = document.get("partition_defaults"), document.get("partitions")
+    if not isinstance(defaults, Mapping) or not isinstance(partitions, Mapping):
+        return
+    for name, partition in partitions.items():
+        if isinstance(partition, dict):
+            for key in defaults.keys() - partition.keys():
+                file.moved[("partitions", name, key)] = ("partition_defaults", key)
+                partition[key] = defaults[key]
+    file.value = {**document, "partition_defaults": {}}
+
+
+def _put_facts(file: YamlFile, folder: pathlib.Path) -> list[Path]:
+    """Put the facts of the machine in their places; the paths of these places."""
+    provider = file.value.get("facts") if isinstance(file.value, Mapping) else None
+    facts: dict[str, Any] = {}
+    if provider is not None and file.require_known(("facts",), provider, PROVIDERS, "provider of facts"):
+        facts = PROVIDERS[provider](base_of(folder))
+    places: list[Path] = []
+
+    def put(value: Any, path: Path) -> Any:
+        if isinstance(value, Mapping):
+            [key, *more], [name, *_] = value or [""], value.values() or [None]
+            if not more and isinstance(name, str) and name in facts:
+                file.require_known((*path, key), key, ["fact"], "key")
+            if list(value) == ["fact"]:
+                places.append(path)
+                file.require_known((*path, "fact"), value["fact"], facts, "fact")
+                return facts.get(str(value["fact"]))
+            return {key: put(inner, (*path, key)) for key, inner in value.items()}
+        if not isinstance(value, list):
+            return value
+        items: list[Any] = []
+        for number, inner in enumerate(value):
+            found = put(inner, (*path, len(items)))
+            several = found if isinstance(found, list) and isinstance(inner, Mapping) else [found]
+            for item in several:
+                if len(items) != number:
+                    file.moved[(*path, len(items))] = (*path, number)
+                if several is found:
+                    places.append((*path, len(items)))
+                items.append(item)
+        return items
+
+    file.value = put(file.value, ())
+    require_sound([file])
+    return places

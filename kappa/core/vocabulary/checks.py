@@ -1,0 +1,81 @@
+"""The catalogue of the suite's checks, ``checks.json``: what ReFrame says of them, for what runs without ReFrame.
+
+``make catalogue`` writes it anew from the classes; a test says when that was forgotten.
+"""
+
+import functools
+import pathlib
+import re
+from importlib import resources
+
+import msgspec
+
+from kappa.core.vocabulary.tunables import Tunable
+
+FILE = "checks.json"
+SUITE = pathlib.Path(__file__).parents[3] / "reframe_checks"
+_DECLARED = re.compile(r"^@rfm\.simple_test\nclass (\w+)", re.MULTILINE)
+_FAMILY = re.compile(r'^    family = "([^"]+)"', re.MULTILINE)
+
+
+class Case(msgspec.Struct, frozen=True):
+    """One case of a check: its parameters, and the features of a partition that it needs."""
+
+    parameters: dict[str, str]
+    features: list[str]
+
+
+class Check(msgspec.Struct, frozen=True):
+    """A check class. ``needs_environ`` has ``a|b`` where one of two features will do; ``metrics`` maps to units."""
+
+    family: str
+    descr: str
+    modes: list[str]
+    needs_environ: list[str]
+    metrics: dict[str, str]
+    tunables: dict[str, Tunable]
+    cases: list[Case]
+
+    def values_of(self, parameter: str) -> list[str]:
+        """Every value that the parameter has in some case; none if the check has no such parameter."""
+        return list(dict.fromkeys(case.parameters[parameter] for case in self.cases if parameter in case.parameters))
+
+    @property
+    def parameters(self) -> list[str]:
+        return list(dict.fromkeys(name for case in self.cases for name in case.parameters))
+
+
+def decoded(text: bytes) -> dict[str, Check]:
+    return msgspec.json.decode(text, type=dict[str, Check])
+
+
+@functools.cache
+def catalogue() -> dict[str, Check]:
+    """Every check class of the suite by name."""
+    return decoded(resources.files(__package__).joinpath(FILE).read_bytes())
+
+
+@functools.cache
+def uncatalogued() -> dict[str, str]:
+    """The family of each check class that the suite's source declares and the catalogue does not know yet.
+
+    It is empty for one that its source does not say. What such a check measures is known only when it runs.
+    """
+    found = {}
+    for path in sorted(SUITE.glob("*/*.py")):
+        text = path.read_text(encoding="utf-8")
+        family = _FAMILY.search(text)
+        for name in _DECLARED.findall(text):
+            if name not in catalogue():
+                found[name] = family[1] if family else ""
+    return found
+
+
+@functools.cache
+def families() -> dict[str, tuple[str, ...]]:
+    """The check classes of each family."""
+    found: dict[str, tuple[str, ...]] = {}
+    known = {name: check.family for name, check in catalogue().items()}
+    for name, family in {**known, **uncatalogued()}.items():
+        found[family] = (*found.get(family, ()), name)
+    return found

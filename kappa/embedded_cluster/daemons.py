@@ -1,0 +1,174 @@
+"""The daemons of a cluster: what they are, whether they run, how they are started."""
+
+import dataclasses
+import signal
+import socket
+import subprocess
+import tempfile
+import time
+from pathlib import Path
+
+from kappa.embedded_cluster.console import ClusterError, Deadline, failure
+from kappa.embedded_cluster.database import mariadbd_command
+from kappa.embedded_cluster.instance import DAEMON_ENVIRONMENT, Instance
+from kappa.embedded_cluster.layout import INSIDE, LOGIN
+from kappa.embedded_cluster.processes import MemberProcess, ProcessId, members
+from kappa.embedded_cluster.render import slurmd_port
+from kappa.embedded_cluster.wrappers import find_program
+
+MUNGE_SOCKET = "/run/munge/munge.socket.2"
+MARIADB_SOCKET = "/run/mysqld/mysqld.sock"
+# A daemon that goes into the background does so by forking, and one look at /proc may fall between parent and child.
+_GONE_AFTER_S = 1.0
+
+
+@dataclasses.dataclass(frozen=True)
+class Daemon:
+    """One daemon in one place; it is ready when its TCP port or Unix socket takes connections."""
+
+    program: str
+    place: str
+    arguments: tuple[str, ...]
+    port: int | None = None
+    socket: str | None = None
+    detaches: bool = True  # goes into the background by itself
+
+    @property
+    def name(self) -> str:
+        """slurmctld, or slurmd-node1 where every place has one of the kind."""
+        return f"{self.program}-{self.place}" if self.program in ("munged", "slurmd") else self.program
+
+
+def _munged(place: str) -> Daemon:
+    options = (
+        # The log lies below folders of the user, whose modes munged would object to.
+        "--force",
+        "--key-file=/run/munge/munge.key",
+        "--seed-file=/run/munge/munged.seed",
+        f"--log-file={INSIDE}/log/munged-{place}.log",
+    )
+    return Daemon("munged", place, options, socket=MUNGE_SOCKET)
+
+
+def login_daemons(instance: Instance) -> list[Daemon]:
+    """Daemons of the login namespace in the order in which they need one another."""
+    daemons = [_munged(LOGIN)]
+    if instance.options.accounting:
+        daemons += [
+            Daemon("mariadbd", LOGIN, tuple(mariadbd_command()), socket=MARIADB_SOCKET, detaches=False),
+            Daemon("slurmdbd", LOGIN, (), port=6819),
+        ]
+    # -i: saved state that a crash damaged is passed over.
+    return [*daemons, Daemon("slurmctld", LOGIN, ("-i",), port=6817)]
+
+
+def node_daemons(instance: Instance, node: str) -> list[Daemon]:
+    # -b: a job that this node was running when it was lost does not run any more.
+    slurmd = Daemon("slurmd", node, ("-b",), port=slurmd_port(node, instance.options))
+    return [slurmd] if instance.options.light else [_munged(node), slurmd]
+
+
+def all_daemons(instance: Instance) -> list[Daemon]:
+    return login_daemons(instance) + [d for node in instance.options.node_names for d in node_daemons(instance, node)]
+
+
+def process_of(daemon: Daemon, processes: list[MemberProcess]) -> ProcessId | None:
+    """The daemon's oldest process among the cluster's; None when it does not run."""
+    found = [p.process for p in processes if p.place == daemon.place and p.name == daemon.program]
+    return min(found, key=lambda process: process.start_ticks, default=None)
+
+
+def find_process(instance: Instance, daemon: Daemon) -> ProcessId | None:
+    init = instance.init_of(daemon.place)
+    return process_of(daemon, members({daemon.place: init})) if init else None
+
+
+def _listens(init: ProcessId, port: int) -> bool:
+    """Whether a TCP socket listens on `port` in the network namespace of `init` (proc_pid_net(5), state 0A)."""
+    for table in ("tcp", "tcp6"):
+        for line in Path(f"/proc/{init.pid}/net/{table}").read_text().splitlines()[1:]:
+            fields = line.split()
+            if fields[3] == "0A" and int(fields[1].rpartition(":")[2], 16) == port:
+                return True
+    return False
+
+
+def _accepts(path: str) -> bool:
+    with socket.socket(socket.AF_UNIX) as connection:
+        try:
+            connection.connect(path)
+        except OSError:
+            return False
+    return True
+
+
+def is_ready(daemon: Daemon, init: ProcessId) -> bool:
+    try:
+        if daemon.port is not None:
+            return _listens(init, daemon.port)
+    except OSError:
+        return False
+    return _accepts(f"/proc/{init.pid}/root{daemon.socket}")
+
+
+def controller_answers(instance: Instance) -> bool:
+    """Whether slurmctld takes connections; without it Slurm's commands try for MessageTimeout."""
+    login = instance.init_of(LOGIN)
+    return login is not None and is_ready(login_daemons(instance)[-1], login)
+
+
+def start_daemon(instance: Instance, daemon: Daemon, deadline: Deadline) -> None:
+    """Start a daemon and wait until it is ready.
+
+    Raises ClusterError with the end of its log when it fails.
+    """
+    init = instance.init_of(daemon.place)
+    if init is None:
+        raise ClusterError(f"{daemon.place} ended while {daemon.name} was to be started there")
+    log = instance.layout.log_of(daemon.name)
+    program = find_program(daemon.program)
+    if program is None:
+        raise ClusterError(f"{daemon.program} is not installed")
+    detach = [] if daemon.detaches else ["setsid", "--fork"]
+    command = instance.enter_command(init, [*detach, program, *daemon.arguments])
+    with tempfile.TemporaryFile("w+") as output:
+        # Not a pipe: the daemon may keep it open.
+        starter = subprocess.Popen(
+            command,
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=output,
+            env=DAEMON_ENVIRONMENT,
+            start_new_session=True,
+        )
+        if not deadline.poll(lambda: starter.poll() is not None, interval_s=0.01):
+            starter.kill()
+        status = starter.wait()
+        output.seek(0)
+        said = output.read().strip()
+    if status != 0:
+        raise failure(f"{daemon.name} did not start (exit status {status}): {said}", log)
+
+    last_seen = time.monotonic()
+
+    def settled() -> bool:
+        nonlocal last_seen
+        # setsid is what becomes the daemon in a moment.
+        if any(p.name in (daemon.program, "setsid") for p in members({daemon.place: init})):
+            last_seen = time.monotonic()
+        elif time.monotonic() - last_seen > _GONE_AFTER_S:
+            raise failure(f"{daemon.name} ended while starting", log)
+        return is_ready(daemon, init)
+
+    if not deadline.poll(settled):
+        raise failure(f"{daemon.name} was not ready within the time allowed, {deadline.timeout_s:.0f} s", log)
+
+
+def stop_daemon(instance: Instance, daemon: Daemon, timeout_s: float) -> None:
+    """End a daemon in order, or by force when it takes longer than `timeout_s`."""
+    process = find_process(instance, daemon)
+    if process:
+        process.send(signal.SIGTERM)
+        if not process.wait_gone(timeout_s):
+            process.send(signal.SIGKILL)
+            process.wait_gone(timeout_s)

@@ -1,0 +1,102 @@
+"""The login and node namespaces and the network between them."""
+
+import subprocess
+from collections.abc import Callable
+
+from kappa.embedded_cluster.console import ClusterError, Deadline, failure
+from kappa.embedded_cluster.instance import DAEMON_ENVIRONMENT, NODE_INIT_SCRIPT, Instance, login_init_of, outer_command
+from kappa.embedded_cluster.layout import LOGIN
+from kappa.embedded_cluster.processes import ProcessId, argument_list, child_pids, pid_inside
+from kappa.embedded_cluster.render import LOGIN_ADDRESS, PREFIX_BITS, node_address, rail_address
+from kappa.embedded_cluster.switches import leaf_of
+
+
+def _await_init(
+    place: str,
+    starter: subprocess.Popen[bytes],
+    find: Callable[[], ProcessId | None],
+    instance: Instance,
+    deadline: Deadline,
+) -> ProcessId:
+    """Wait until the namespace's first process has done its setup, which it shows by becoming tini."""
+    found: list[ProcessId] = []
+
+    def settled() -> bool:
+        init = find()
+        if init:
+            found.append(init)
+        elif starter.poll() is not None:
+            raise failure(f"the namespaces of {place} could not be made", instance.layout.log_of(f"init-{place}"))
+        return bool(found)
+
+    if not deadline.poll(settled, interval_s=0.02):
+        starter.kill()
+        raise failure(
+            f"the namespaces of {place} were not ready within {deadline.timeout_s:.0f} s",
+            instance.layout.log_of(f"init-{place}"),
+        )
+    found[0].write(instance.layout.init_pid(place))
+    return found[0]
+
+
+def _spawn(place: str, command: list[str], instance: Instance) -> subprocess.Popen[bytes]:
+    with instance.layout.log_of(f"init-{place}").open("ab") as log:
+        return subprocess.Popen(
+            command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, env=DAEMON_ENVIRONMENT, start_new_session=True
+        )
+
+
+def start_login(instance: Instance, deadline: Deadline) -> None:
+    """Start the outer process and with it the login namespace."""
+    command = outer_command(instance.layout, instance.rootless, f"{LOGIN_ADDRESS}/{PREFIX_BITS}")
+    starter = _spawn(LOGIN, command, instance)
+    outer = ProcessId.of(starter.pid)
+    _await_init(LOGIN, starter, lambda: login_init_of(outer) if outer else None, instance, deadline)
+
+
+def start_node(instance: Instance, node: str, deadline: Deadline) -> None:
+    """Start a node's namespaces inside the login namespace and connect them to their leaf switch."""
+    login = instance.init_of(LOGIN)
+    if login is None:
+        raise ClusterError(f"the login namespace ended while {node} was being started")
+    options = instance.options
+    scratch_fs = "tmpfs" if instance.rootless else options.scratch_fs
+    flags = ["--mount", "--net", "--pid", "--uts", "--ipc", "--fork", "--kill-child", "--propagation", "private"]
+    script = ["bash", str(NODE_INIT_SCRIPT), node, scratch_fs, str(options.scratch_bytes)]
+    starter = _spawn(node, instance.enter_command(login, ["unshare", *flags, "--", *script]), instance)
+
+    def find() -> ProcessId | None:
+        # nsenter → unshare → init
+        for unshare in child_pids(starter.pid):
+            for pid in child_pids(unshare):
+                if argument_list(pid)[:1] == ["tini"]:
+                    return ProcessId.of(pid)
+        return None
+
+    init = _await_init(node, starter, find, instance, deadline)
+    # The login namespace's init takes the node over from nsenter, which is ended here.
+    starter.kill()
+    starter.wait()
+    connect_node(instance, node, init, deadline)
+
+
+def connect_node(instance: Instance, node: str, init: ProcessId, deadline: Deadline) -> None:
+    """A veth pair from the leaf switch to the node's eth0, and from each further switch to its other adapters."""
+    options = instance.options
+    links = [(f"veth-{node}", leaf_of(node, options), node_address(node))]
+    links += [
+        (f"rail{rail}-{node}", f"rail{rail}", rail_address(node, rail)) for rail in range(1, options.adapters)
+    ]
+    switch_side, node_side = "", "link set lo up\n"
+    for number, (link, switch, address) in enumerate(links):
+        # The link of a node that was lost goes with its network namespace, a moment later.
+        instance.run_in(LOGIN, ["ip", "link", "delete", link])
+        switch_side += (
+            f"link add {link} type veth peer name eth{number} netns {pid_inside(init.pid, 1)}\n"
+            f"link set {link} master {switch} up\n"
+        )
+        node_side += f"address add {address}/{PREFIX_BITS} dev eth{number}\nlink set eth{number} up\n"
+    for place, batch in ((LOGIN, switch_side), (node, node_side)):
+        result = instance.run_in(place, ["ip", "-batch", "-"], deadline.remaining_s() + 1, stdin=batch)
+        if result.returncode != 0:
+            raise ClusterError(f"the network of {node} could not be made in {place}: {result.stderr.strip()}")

@@ -1,0 +1,167 @@
+"""The configuration files of Slurm, munge and the name service, as text."""
+
+from kappa.embedded_cluster.layout import INSIDE, LOGIN
+from kappa.embedded_cluster.options import ClusterOptions
+from kappa.embedded_cluster.switches import leaf_of
+
+NETWORK = "10.77.0"
+LOGIN_ADDRESS = f"{NETWORK}.254"
+PREFIX_BITS = 24
+DATABASE_NAME = "slurm_acct_db"
+# Of slurmd, one for each light node from here on: they share an address.
+SLURMD_PORT, FIRST_LIGHT_PORT = 6818, 7000
+
+
+def node_address(node: str) -> str:
+    return f"{NETWORK}.{int(node.removeprefix('node'))}"
+
+
+def slurmd_port(node: str, options: ClusterOptions) -> int:
+    return FIRST_LIGHT_PORT + int(node.removeprefix("node")) if options.light else SLURMD_PORT
+
+
+def slurm_address(node: str, options: ClusterOptions) -> str:
+    return LOGIN_ADDRESS if options.light else node_address(node)
+
+
+def rail_address(node: str, rail: int) -> str:
+    """Of a node's adapter ``eth<rail>``, which has a network of its own."""
+    return f"10.{77 + rail}.0.{int(node.removeprefix('node'))}"
+
+
+def node_range(first: int, last: int) -> str:
+    """Slurm's host list expression for nodes first … last."""
+    return f"node{first}" if first == last else f"node[{first}-{last}]"
+
+
+def gpu_shares(node_count: int, devices: tuple[str, ...]) -> list[tuple[str, ...]]:
+    """Devices of each GPU node: equal shares, or all of them on every node when there are fewer than nodes."""
+    if len(devices) < node_count:
+        return [devices] * node_count
+    share = len(devices) // node_count
+    return [devices[i * share : (i + 1) * share] for i in range(node_count)]
+
+
+def render_hosts(options: ClusterOptions) -> str:
+    rows = [("127.0.0.1", "localhost"), (LOGIN_ADDRESS, LOGIN)]
+    rows += [(slurm_address(node, options), node) for node in options.node_names]
+    return "".join(f"{address}\t{name}\n" for address, name in rows)
+
+
+def render_gres_conf(options: ClusterOptions, gpu_devices: tuple[str, ...]) -> str:
+    """gres.conf: the host's GPUs, or one placeholder a node where the host has none."""
+    lines = ["AutoDetect=off"]
+    gpu_nodes = options.node_names[options.nodes // 2 :]
+    if gpu_devices:
+        for node, share in zip(gpu_nodes, gpu_shares(len(gpu_nodes), gpu_devices), strict=True):
+            lines += [f"NodeName={node} Name=gpu File={device}" for device in share]
+    else:
+        lines += [f"NodeName={node} Name=gpu Type=placeholder File=/dev/null" for node in gpu_nodes]
+    return "\n".join(lines) + "\n"
+
+
+def render_mpi_conf() -> str:
+    """mpi.conf of Slurm's PMIx plug-in.
+
+    PMIxCliTmpDirBase: PMIx names its folders by job only, so nodes that share /tmp need another place.
+    PMIxCollFence: the default takes a tree for fences without data, and the tree of Slurm 22.05 lets every
+    node pass on its own. Open MPI ends MPI_Init with such a fence: a rank that left it early sent to one that
+    could not receive yet, which died of SIGSEGV in btl_tcp (one step in eighty on a loaded machine). Not for
+    steps on some of a job's nodes, where the ring may hang (docs/site.md).
+    """
+    return "PMIxCliTmpDirBase=/dev/shm\nPMIxCollFence=ring\n"
+
+
+def render_slurmdbd_conf() -> str:
+    return f"""\
+AuthType=auth/munge
+DbdHost={LOGIN}
+SlurmUser=root
+DebugLevel=info
+LogFile={INSIDE}/log/slurmdbd.log
+PidFile=/run/slurm/slurmdbd.pid
+StorageType=accounting_storage/mysql
+StorageHost=localhost
+StorageUser=root
+StorageLoc={DATABASE_NAME}
+"""
+
+
+def render_slurm_conf(options: ClusterOptions, gpu_devices: tuple[str, ...], memory_mib: int) -> str:
+    """slurm.conf (22.05 and later); every node claims all the memory of the one machine."""
+    half = options.nodes // 2
+    gpus_per_node = len(gpu_shares(half, gpu_devices)[0]) if gpu_devices else 1
+    gres = f"gpu:{gpus_per_node}" if gpu_devices else "gpu:placeholder:1"
+    hardware = (
+        f"CPUs={options.cpus_per_node} Boards=1 SocketsPerBoard=1 CoresPerSocket={options.cpus_per_node} "
+        f"ThreadsPerCore=1 RealMemory={memory_mib} State=UNKNOWN"
+    )
+    if options.accounting:
+        accounting = (
+            f"AccountingStorageType=accounting_storage/slurmdbd\nAccountingStorageHost={LOGIN}\n"
+            "AccountingStorageTRES=gres/gpu,license/machine\n"
+            # The record of a step that arrives before its job's shows the step's node as the whole job's for
+            # up to 5 s; without step records sacct is right from the start.
+            "AccountingStorageEnforce=nosteps\n"
+        )
+    else:
+        accounting = "AccountingStorageType=accounting_storage/none\n"
+    # Its leaf switch is a node's feature, so that a job can ask for nodes of different ones.
+    nodes = "\n".join(
+        f"NodeName={node} NodeAddr={slurm_address(node, options)} Port={slurmd_port(node, options)} "
+        f"Feature={leaf_of(node, options)}{f' Gres={gres}' if i >= half else ''}"
+        for i, node in enumerate(options.node_names)
+    )
+    return f"""\
+ClusterName=kappa
+SlurmctldHost={LOGIN}({LOGIN_ADDRESS})
+AuthType=auth/munge
+AuthInfo=socket=/run/munge/munge.socket.2
+CredType=cred/munge
+SlurmUser=root
+SlurmdUser=root
+
+SlurmctldPidFile=/run/slurm/slurmctld.pid
+SlurmdPidFile=/run/slurm/slurmd-%n.pid
+SlurmctldLogFile={INSIDE}/log/slurmctld.log
+SlurmdLogFile={INSIDE}/log/slurmd-%n.log
+StateSaveLocation={INSIDE}/slurmctld
+SlurmdSpoolDir={INSIDE}/nodes/%n/spool
+
+# One machine under all nodes: no cgroups, no accounting of processes, and no binding unless a job asks for it.
+ProctrackType=proctrack/linuxproc
+TaskPlugin=task/affinity
+TaskPluginParam=None
+JobAcctGatherType=jobacct_gather/none
+MpiDefault=pmix
+SlurmdParameters=config_overrides
+GresTypes=gpu
+# A job that asks for the licence has the machine to itself; on light nodes nothing is measured.
+Licenses=machine:{options.nodes if options.light else 1}
+
+TopologyPlugin=topology/tree
+SelectType=select/cons_tres
+SelectTypeParameters=CR_Core
+SchedulerType=sched/backfill
+# A waiting job starts as soon as its resources are free.
+SchedulerParameters=batch_sched_delay=0,sched_interval=1,bf_interval=1
+CompleteWait=0
+JobRequeue=0
+MinJobAge=300
+
+ReturnToService=2
+SlurmctldTimeout=30
+SlurmdTimeout={120 if options.light else 20}
+MessageTimeout=20
+BatchStartTimeout=60
+InactiveLimit=0
+KillWait=5
+
+{accounting}
+NodeName=DEFAULT {hardware}
+{nodes}
+PartitionName=DEFAULT MaxTime=INFINITE State=UP
+PartitionName=cpu Nodes={node_range(1, half)} Default=YES
+PartitionName=gpu Nodes={node_range(half + 1, options.nodes)}
+PartitionName=scratch Nodes={node_range(1, options.nodes)}
+"""
