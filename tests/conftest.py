@@ -1,9 +1,14 @@
 """Which tests share a worker of ``pytest -n``, what begins first, and what `tests.times` and `tests.gate` are told."""
 
 import pytest
+from hypothesis import HealthCheck, settings
 from xdist.scheduler import LoadScopeScheduling
 
 from tests.repeating import Repeats, defer
+
+# How long an example takes depends on what else runs on this machine.
+settings.register_profile("any machine", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("any machine")
 
 # What these tests share is made once: a cluster, a build, a dry run. It takes minutes, and is begun first.
 ONE_CLUSTER = ("acceptance", "confirm", "faults", "nightly", "quarantine", "suite_loads")

@@ -4,7 +4,7 @@ import copy
 import json
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from kappa.core.ground.clean_text import clean, is_clean_json
@@ -72,7 +72,6 @@ PLACES = [
 ]
 
 
-@settings(deadline=None)
 @given(st.lists(st.tuples(st.sampled_from(PLACES), st.sampled_from(ODD)), min_size=1, max_size=3), st.booleans())
 def test_a_value_of_another_type(changes, foreign):
     document = json.loads(TEXT)
@@ -89,7 +88,6 @@ def test_a_value_of_another_type(changes, foreign):
     assert_same(json.dumps(document))
 
 
-@settings(deadline=None)
 @given(st.integers(0, len(TEXT)), st.integers(0, 40), st.sampled_from(["", *TOKENS]))
 def test_damaged_text(start, length, token):
     assert_same(TEXT[:start] + token + TEXT[start + length :])
@@ -114,7 +112,6 @@ def test_letters_beyond_ascii_do_not_slow_it_down():
     assert rows_of(fast(text)) == rows_of(slow(text))
 
 
-@settings(deadline=None)
 @given(st.text())
 def test_what_counts_as_clean_is_clean(text):
     for escaped in (True, False):
