@@ -42,6 +42,18 @@ def test_killed_at_random_points(tmp_path, least):
     assert target.read_text() == "after"
 
 
+def test_a_pipe_is_written_into_and_stays(tmp_path):
+    """As root, so does a device: /dev/null is everybody's."""
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    with pytest.raises(InputError):
+        write_atomically(pipe, "nobody reads")
+    reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
+    write_atomically(pipe, "text")
+    assert os.read(reader, 100) == b"text" and pipe.is_fifo() and [*tmp_path.iterdir()] == [pipe]
+    os.close(reader)
+
+
 def append_to_history(folder):
     dataset.append(folder, pa.table({"time": pa.array([0], pa.timestamp("us", tz="UTC"))}))
 

@@ -38,6 +38,10 @@ def written_beside(path: pathlib.Path, mode: int = 0o600, *, lasting: bool = Tru
     """
     part = None
     try:
+        if _is_no_file(path):  # Root would replace /dev/null for everybody.
+            with open(os.open(path, os.O_WRONLY | os.O_NONBLOCK), "wb") as stream:
+                yield stream
+            return
         # A name that nobody can foresee, so that neither a left-over nor a link is in the way.
         handle, part = tempfile.mkstemp(prefix=f".{path.name[:100]}.", suffix=".part", dir=path.parent)
         with open(handle, "wb") as file:
@@ -56,6 +60,11 @@ def written_beside(path: pathlib.Path, mode: int = 0o600, *, lasting: bool = Tru
         if part is not None:
             with contextlib.suppress(OSError):
                 os.unlink(part)
+
+
+def _is_no_file(path: pathlib.Path) -> bool:
+    """Whether the path is a device or a pipe, or one of /dev/stdout and its kind, which are links."""
+    return path.exists() and (not path.is_file() or (path.is_symlink() and path.parent == pathlib.Path("/dev")))
 
 
 def write_atomically(path: pathlib.Path, text: str, mode: int = 0o600, *, lasting: bool = True) -> None:
