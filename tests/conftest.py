@@ -6,8 +6,10 @@ from xdist.scheduler import LoadScopeScheduling
 
 from tests.repeating import Repeats, defer
 
-# How long an example takes depends on what else runs on this machine.
-settings.register_profile("any machine", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+# A run repeats the one before it, and how long an example takes depends on what else runs on this machine.
+settings.register_profile(
+    "any machine", deadline=None, derandomize=True, database=None, suppress_health_check=[HealthCheck.too_slow]
+)
 settings.load_profile("any machine")
 
 # What these tests share is made once: a cluster, a build, a dry run. It takes minutes, and is begun first.

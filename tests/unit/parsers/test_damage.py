@@ -10,7 +10,7 @@ too (one job is used here).
 """
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import HealthCheck, given, settings
 
 from reframe_checks.parsers.errors import ParseError
 from reframe_checks.parsers.text import MAX_LINE_CHARS
@@ -27,7 +27,10 @@ def test_damaged_output(recorded, name, examples):
     expected = dict(leaves(case.parse(whole)))
 
     @given(damaged(whole))
-    @settings(max_examples=examples, derandomize=True, database=None)
+    @settings(
+        max_examples=examples, deadline=None, derandomize=True, database=None,
+        suppress_health_check=[HealthCheck.too_slow],
+    )  # fmt: skip
     def gives_an_error_or_what_it_holds(text):
         try:
             found = dict(leaves(case.parse(text)))
