@@ -11,10 +11,10 @@ import subprocess
 import sys
 import tempfile
 
-from reframe_checks.application.emt_bits import STEPS
+from reframe_checks.application.emt import STEPS
 from reframe_checks.base.same_bits import VARIANTS
 from reframe_checks.localise.bits import GOLDEN_FILE
-from reframe_checks.parsers import bit_sweep
+from reframe_checks.parsers import core_programs
 
 ALONE = os.environ | {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
 # What the C library then takes, for processors without fused operations, must not matter.
@@ -29,7 +29,7 @@ def main() -> None:
 
         def digests(*command: str, library: dict[str, str] | None = None) -> None:
             subprocess.run(command, cwd=folder, env=ALONE | (library or {}), check=True, stdout=subprocess.DEVNULL)
-            told = bit_sweep.parse(pathlib.Path(folder, "bits.json").read_text(encoding="utf-8"))
+            told = core_programs.BitSweepResult.read(pathlib.Path(folder, "bits.json").read_text(encoding="utf-8"))
             for bits in told.bits:
                 ((digest, _),) = bits.rounds
                 before = found.setdefault((bits.work, bits.basis), {}).setdefault(told.variant, digest)

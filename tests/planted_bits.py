@@ -19,8 +19,8 @@ from collections import Counter
 from collections.abc import Iterator
 
 from reframe_checks.localise.bits import judge
-from reframe_checks.localise.payloads import suspects_of_payloads
-from reframe_checks.parsers import bit_sweep, pair_sweep
+from reframe_checks.localise.messages import suspects_of_payloads
+from reframe_checks.parsers import core_programs, pair_sweep
 from tests.mpi_environment import MPI_ENVIRONMENT
 from tests.programs import built
 
@@ -49,7 +49,7 @@ def planted_bits(program: pathlib.Path, trials: int, seed: int, folder: pathlib.
     run(*launch, program, str(trials), str(seed), cwd=folder)
     for trial in json.loads((folder / "planted.json").read_text(encoding="utf-8"))["trials"]:
         planted = trial["planted"]
-        sweep = bit_sweep.parse(json.dumps(trial["result"], indent=1) + "\n")
+        sweep = core_programs.BitSweepResult.read(json.dumps(trial["result"], indent=1) + "\n")
         judgement = judge(sweep.bits, sweep.variant, {})
         named = [(finding.name, finding.evidence) for finding in judgement.findings]
         right = [(planted["node"], f"core {planted['core']} in 1 of 1 rounds")]
@@ -69,7 +69,7 @@ def planted_payloads(program: pathlib.Path, trials: int, seed: int, folder: path
         if told is None:
             continue  # a busy link sends fewer messages, and nothing was flipped
         trials -= 1
-        sweep = pair_sweep.parse((folder / "pair_sweep.json").read_text(encoding="utf-8"))
+        sweep = pair_sweep.PairSweepResult.read((folder / "pair_sweep.json").read_text(encoding="utf-8"))
         findings = suspects_of_payloads(sweep.nodes, sweep.payloads, sweep.collectives)
         operation, sender, receiver = told[1], f"node{told[2]}", f"node{told[3]}"
         direct = operation in ("pair", "all-to-all")

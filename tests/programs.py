@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from kappa.core.ground.folders import SUITE as REPOSITORY
-from reframe_checks.application.emt_base import EmtProgram
+from reframe_checks.application.emt import EmtProgram
 from reframe_checks.base.cmake_program import KEPT_BUILD
 from reframe_checks.base.programs import run
 

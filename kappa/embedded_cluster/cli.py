@@ -9,14 +9,12 @@ from typing import Any, NoReturn
 
 from kappa.core.ground.errors import InputError
 from kappa.core.ground.folders import SUITE, base_of
-from kappa.embedded_cluster.console import ClusterError, Deadline, Progress
-from kappa.embedded_cluster.instance import Instance, find_outer
-from kappa.embedded_cluster.layout import LOGIN, StateLayout
-from kappa.embedded_cluster.lock import remove_state, state_lock
-from kappa.embedded_cluster.options import SCRATCH_FILE_SYSTEMS, ClusterOptions, parse_size
+from kappa.embedded_cluster.console import ClusterError, ConsoleProgress, Deadline
+from kappa.embedded_cluster.instance import Instance, find_outer, remove_state, state_lock
+from kappa.embedded_cluster.layout import LOGIN, SCRATCH_FILE_SYSTEMS, ClusterOptions, StateLayout, parse_size
+from kappa.embedded_cluster.start import bring_up
 from kappa.embedded_cluster.status import DEGRADED, HEALTHY, NOT_UP, examine, render_json, render_table
 from kappa.embedded_cluster.stop import stop_cluster
-from kappa.embedded_cluster.up import bring_up
 from kappa.embedded_cluster.wrappers import HOST_VARIABLES
 
 MANAGER = SUITE / "site_configs/embedded/cluster"
@@ -162,7 +160,7 @@ def _up(layout: StateLayout, arguments: argparse.Namespace) -> int:
     if arguments.light:
         wanted = {"light": True, "adapters": 1, "scratch_fs": "tmpfs", **wanted}
     ClusterOptions(**wanted)
-    progress = Progress()
+    progress = ConsoleProgress()
     bring_up(layout, wanted, arguments.timeout, progress, MANAGER)
     export = f'export PATH={shlex.quote(str(layout.bin))}:"$PATH"'
     if arguments.print_env:
@@ -173,7 +171,7 @@ def _up(layout: StateLayout, arguments: argparse.Namespace) -> int:
 
 
 def _down(layout: StateLayout, arguments: argparse.Namespace) -> int:
-    progress = Progress()
+    progress = ConsoleProgress()
     if not layout.state.exists() and find_outer(layout) is None:
         progress.say(f"nothing to end in {layout.state}")
         return 0

@@ -13,7 +13,7 @@ class ClusterError(Exception):
     """Says in plain words what failed, where, and how to mend it."""
 
 
-class Progress:
+class ConsoleProgress:
     """Lines such as ``cluster: [  1.3 s] slurmctld (0.4 s)``: time since the start, then of the step."""
 
     def __init__(self) -> None:

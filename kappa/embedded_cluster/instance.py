@@ -1,14 +1,18 @@
-"""The record of a running cluster, and commands inside it."""
+"""The record of a running cluster, commands inside it, and the lock: one `up` or `down` at a time."""
 
+import contextlib
 import dataclasses
+import errno
 import json
+import os
+import shutil
 import subprocess
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from kappa.embedded_cluster.console import ClusterError
-from kappa.embedded_cluster.layout import LOGIN, StateLayout, write_whole
-from kappa.embedded_cluster.options import ClusterOptions
+from kappa.core.ground.locks import locked
+from kappa.embedded_cluster.console import ClusterError, ConsoleProgress, Deadline
+from kappa.embedded_cluster.layout import LOGIN, ClusterOptions, StateLayout, write_whole
 from kappa.embedded_cluster.processes import ProcessId, argument_list, child_pids, find_by_arguments
 from kappa.embedded_cluster.wrappers import SYSTEM_PATH, namespace_flags
 
@@ -124,3 +128,50 @@ def login_init_of(outer: ProcessId) -> ProcessId | None:
         if argument_list(pid)[:1] == ["tini"]:
             return ProcessId.of(pid)
     return None
+
+
+@contextlib.contextmanager
+def state_lock(layout: StateLayout, deadline: Deadline, progress: ConsoleProgress) -> Iterator[None]:
+    """Hold the state directory's lock; wait for another holder until the deadline.
+
+    Raises ClusterError when it is not free in time.
+    """
+    told: list[str] = []
+
+    def waiting() -> None:
+        if not told:
+            told.append(f"another `cluster up` or `down` works on {layout.state}: waiting for it")
+            progress.say(told[0])
+        if deadline.remaining_s() == 0:
+            raise ClusterError(
+                f"another `cluster up` or `down` still works on {layout.state} after {deadline.timeout_s:.0f} s"
+            )
+
+    while True:
+        with contextlib.ExitStack() as stack:
+            try:
+                handle = stack.enter_context(locked(layout.lock, waiting=waiting))
+                # `down --purge` may have removed the file that is locked, or the directory.
+                current = os.path.samestat(os.fstat(handle), os.stat(layout.lock))
+            except FileNotFoundError:
+                continue
+            if current:
+                yield
+                return
+
+
+def remove_state(layout: StateLayout) -> None:
+    """Remove the state directory, whose lock the caller holds; what waits for the lock may make both anew meanwhile."""
+    for entry in layout.state.iterdir():
+        if entry == layout.lock:
+            continue
+        if entry.is_dir() and not entry.is_symlink():
+            shutil.rmtree(entry)
+        else:
+            entry.unlink()
+    layout.lock.unlink()
+    try:
+        layout.state.rmdir()
+    except OSError as err:
+        if err.errno != errno.ENOTEMPTY:
+            raise

@@ -1,69 +1,106 @@
-"""Where everything of one cluster lies, seen from the host and from inside, and how its files are written."""
+"""What a cluster is made of, where everything of it lies, and how its files are written."""
 
 import dataclasses
+import os
+import re
 from pathlib import Path
+from typing import Any
 
 from kappa.core.ground.whole_files import write_atomically
+from kappa.embedded_cluster.console import ClusterError
 
+SCRATCH_FILE_SYSTEMS = ("auto", "ext4", "tmpfs")
+MIN_SCRATCH_BYTES = 16 << 20  # below this ext4 has no room for its journal
+MAX_NODES = 64
+MAX_LIGHT_NODES = 1024
+MAX_ADAPTERS = 8
+_UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
 # The state directory as the cluster sees it: short, because a Unix socket's path has at most 107 characters.
 INSIDE = Path("/run/kappa")
 LOGIN = "login"
 
 
+def parse_size(text: str) -> int:
+    """Bytes in a size such as ``512M`` or ``1G`` (binary units).
+
+    Raises ValueError for anything else.
+    """
+    match = re.fullmatch(r"(\d+)([KMGT]?)(?:i?B)?", text.strip(), re.IGNORECASE)
+    if match is None:
+        raise ValueError(f"{text!r} is not a size: write a whole number with K, M, G or T, for example 1G")
+    return int(match[1]) * _UNITS[match[2].upper()]
+
+
 @dataclasses.dataclass(frozen=True)
+class ClusterOptions:
+    """The choices of `cluster up`; two clusters with equal options are alike."""
+
+    nodes: int = 4
+    cpus_per_node: int = dataclasses.field(default_factory=lambda: os.cpu_count() or 1)
+    scratch_bytes: int = 1 << 30
+    scratch_fs: str = "auto"
+    accounting: bool = True
+    adapters: int = 2
+    light: bool = False  # nodes share network, processes and munged, and have no storage of their own but memory
+
+    def __post_init__(self) -> None:
+        """Raise ClusterError for a cluster that cannot be built."""
+        most = MAX_LIGHT_NODES if self.light else MAX_NODES
+        if not 2 <= self.nodes <= most or self.nodes % 2:
+            more = "" if self.light else f"; with --light up to {MAX_LIGHT_NODES}"
+            raise ClusterError(
+                f"--nodes {self.nodes}: the partitions cpu and gpu take half of the nodes each, "
+                f"so give an even number from 2 to {most}{more}"
+            )
+        if self.light and (self.adapters, self.scratch_fs) != (1, "tmpfs"):
+            raise ClusterError("--light: such nodes have one adapter, and tmpfs on /scratch")
+        if self.cpus_per_node < 1:
+            raise ClusterError(f"--cpus-per-node {self.cpus_per_node}: give 1 or more")
+        if self.scratch_bytes < MIN_SCRATCH_BYTES:
+            raise ClusterError(f"--scratch-size {self.scratch_bytes} B: give at least {MIN_SCRATCH_BYTES >> 20}M")
+        if not 1 <= self.adapters <= MAX_ADAPTERS:
+            raise ClusterError(f"--adapters {self.adapters}: give 1 to {MAX_ADAPTERS}")
+        if self.scratch_fs not in SCRATCH_FILE_SYSTEMS:
+            raise ClusterError(f"--scratch-fs {self.scratch_fs}: give one of {', '.join(SCRATCH_FILE_SYSTEMS)}")
+
+    @property
+    def node_names(self) -> tuple[str, ...]:
+        """node1 … nodeN."""
+        return tuple(f"node{i}" for i in range(1, self.nodes + 1))
+
+    @property
+    def nodes_of_a_leaf(self) -> int:
+        """Nodes on one leaf switch."""
+        return min(16, self.nodes // 2) if self.light else 2
+
+    def conflicts(self, wanted: dict[str, Any]) -> list[str]:
+        """One line for each wanted option that differs from this cluster's."""
+        return [
+            f"{name.replace('_', '-')} is {getattr(self, name)}, not {value}"
+            for name, value in wanted.items()
+            if getattr(self, name) != value
+        ]
+
+
+def find_gpu_devices(dev: Path = Path("/dev")) -> tuple[str, ...]:
+    """Paths of the host's NVIDIA GPUs, by number."""
+    found = [(int(match[1]), str(path)) for path in dev.iterdir() if (match := re.fullmatch(r"nvidia(\d+)", path.name))]
+    return tuple(path for _, path in sorted(found))
+
+
 class StateLayout:
     """Paths below one state directory."""
 
-    state: Path
-
-    @property
-    def lock(self) -> Path:
-        return self.state / "lock"
-
-    @property
-    def bin(self) -> Path:
-        return self.state / "bin"
-
-    @property
-    def etc(self) -> Path:
-        return self.state / "etc"
-
-    @property
-    def slurm_etc(self) -> Path:
-        return self.etc / "slurm"
-
-    @property
-    def log(self) -> Path:
-        return self.state / "log"
-
-    @property
-    def run(self) -> Path:
-        return self.state / "run"
-
-    @property
-    def instance(self) -> Path:
-        return self.run / "instance.json"
-
-    @property
-    def root(self) -> Path:
-        return self.state / "root"
-
-    @property
-    def shared(self) -> Path:
-        return self.state / "shared"
-
-    @property
-    def database(self) -> Path:
-        return self.state / "database"
-
-    @property
-    def database_scratch(self) -> Path:
-        """MariaDB's temporary tables: it removes those of every other one that uses the same folder."""
-        return self.state / "database.tmp"
-
-    @property
-    def munge_key(self) -> Path:
-        return self.state / "munge.key"
+    def __init__(self, state: Path) -> None:
+        self.state = state
+        self.lock, self.bin, self.etc, self.log, self.run, self.root, self.shared = (
+            state / name for name in ("lock", "bin", "etc", "log", "run", "root", "shared")
+        )
+        self.slurm_etc, self.instance = self.etc / "slurm", self.run / "instance.json"
+        self.munge_key = state / "munge.key"
+        self.database = state / "database"
+        # MariaDB's temporary tables: it removes those of every other one that uses the same folder.
+        self.database_scratch = state / "database.tmp"
 
     def node(self, name: str) -> Path:
         return self.state / "nodes" / name

@@ -1,27 +1,115 @@
-"""Bring a cluster up, or bring back what is missing of one."""
+"""`cluster up`: whether a cluster can run here, a new one, or what is missing of the one that runs."""
 
+import os
+import secrets
+import shutil
 import signal
+import subprocess
 import time
 from concurrent.futures import Future, ThreadPoolExecutor, wait
+from pathlib import Path
+from typing import Any
 
-from kappa.embedded_cluster.console import ClusterError, Deadline, Progress, failure
+from kappa.embedded_cluster.console import ClusterError, ConsoleProgress, Deadline, failure
 from kappa.embedded_cluster.daemons import (
     Daemon,
+    create_database,
     find_process,
     is_ready,
     login_daemons,
     node_daemons,
+    set_aside,
     start_daemon,
     stop_daemon,
 )
-from kappa.embedded_cluster.database import create_database, set_aside
-from kappa.embedded_cluster.instance import Instance
-from kappa.embedded_cluster.layout import LOGIN
-from kappa.embedded_cluster.light_nodes import start_light_nodes
-from kappa.embedded_cluster.namespaces import start_login, start_node
-from kappa.embedded_cluster.queries import NodeState, cancel_all_jobs, no_jobs, query_nodes
+from kappa.embedded_cluster.instance import DAEMON_ENVIRONMENT, LOGIN_INIT_SCRIPT, Instance, find_outer, state_lock
+from kappa.embedded_cluster.layout import INSIDE, LOGIN, ClusterOptions, StateLayout, find_gpu_devices, write_whole
+from kappa.embedded_cluster.namespaces import check_memory, start_light_nodes, start_login, start_node
+from kappa.embedded_cluster.render import (
+    render_bridges,
+    render_gres_conf,
+    render_hosts,
+    render_mpi_conf,
+    render_slurm_conf,
+    render_slurmdbd_conf,
+    render_topology_conf,
+)
+from kappa.embedded_cluster.status import ClusterNode, cancel_all_jobs, no_jobs, query_nodes
+from kappa.embedded_cluster.stop import stop_cluster
+from kappa.embedded_cluster.wrappers import SLURM_COMMANDS, find_program, write_wrappers
 
+_PACKAGES = {
+    **dict.fromkeys(SLURM_COMMANDS, "slurm-client"),
+    "slurmctld": "slurmctld",
+    "slurmd": "slurmd",
+    "munged": "munge",
+    "tini": "tini",
+    "ip": "iproute2",
+    "mkfs.ext4": "e2fsprogs",
+    "mount": "mount",
+    "losetup": "mount",
+    "unshare": "util-linux",
+    "nsenter": "util-linux",
+    "setpriv": "util-linux",
+}
+_ACCOUNTING_PACKAGES = {"slurmdbd": "slurmdbd", "mariadbd": "mariadb-server-core"}
+# The cluster has its own of these, so what the host has below them cannot be seen inside.
+_OWN_FOLDERS = [Path(name) for name in ("/scratch", "/shared", "/proc", "/sys", "/dev", "/run")]
+_NAMESPACES = ["--mount", "--net", "--pid", "--uts", "--ipc", "--fork"]
 _DATABASE_DAEMONS = ("mariadbd", "slurmdbd")
+
+
+def check_programs(accounting: bool) -> None:
+    """Raise ClusterError that names the missing programs and their Debian packages."""
+    needed = _PACKAGES | (_ACCOUNTING_PACKAGES if accounting else {})
+    missing = {program: package for program, package in needed.items() if find_program(program) is None}
+    if missing:
+        raise ClusterError(
+            f"missing programs: {', '.join(sorted(missing))}; "
+            f"install them with: apt-get install --no-install-recommends {' '.join(sorted(set(missing.values())))}"
+        )
+    if not Path("/etc/slurm").is_dir():
+        raise ClusterError("there is no folder /etc/slurm: install the Debian package slurm-client")
+
+
+def check_place(state: Path) -> None:
+    """Raise ClusterError when the state directory cannot be used where it is."""
+    if INSIDE.exists():
+        raise ClusterError("this is the inside of an embedded cluster: run `cluster` on the host")
+    for path, what in ((state, "the state directory"), (LOGIN_INIT_SCRIPT, "this program")):
+        for folder in _OWN_FOLDERS:
+            if path.is_relative_to(folder):
+                raise ClusterError(f"{what} {path} lies below {folder}, which the cluster replaces: use another place")
+    existing = next(folder for folder in (state, *state.parents) if folder.exists())
+    if not os.access(existing, os.W_OK | os.X_OK):
+        raise ClusterError(f"{state} cannot be written: choose another folder with --state or KAPPA_CLUSTER_STATE")
+
+
+def needs_user_namespace() -> bool:
+    """False for root with all rights; True when a user namespace does instead.
+
+    Raises ClusterError when neither is possible.
+    """
+    if os.geteuid() == 0 and _unshare_works([]) is None:
+        return False
+    if find_program("newuidmap") is None:
+        raise ClusterError(
+            "this user may not make namespaces alone: install the Debian package uidmap, or run this as root"
+        )
+    refusal = _unshare_works(["--user", "--map-auto", "--map-root-user"])
+    if refusal is not None:
+        raise ClusterError(
+            f"neither root's rights nor user namespaces are at hand ({refusal}): run this as root, or let the kernel "
+            "make user namespaces and give this user a range in /etc/subuid and /etc/subgid"
+        )
+    return True
+
+
+def _unshare_works(user_flags: list[str]) -> str | None:
+    """None when the namespaces can be made, otherwise what unshare said."""
+    command = ["unshare", *user_flags, *_NAMESPACES, "true"]
+    result = subprocess.run(command, env=DAEMON_ENVIRONMENT, capture_output=True, text=True, check=False)
+    return None if result.returncode == 0 else (result.stderr.strip() or f"exit status {result.returncode}")
 
 
 def _few(what: list[str]) -> str:
@@ -33,7 +121,7 @@ def _few(what: list[str]) -> str:
 class Starter:
     """Starts every part that does not run; `started` names them afterwards."""
 
-    def __init__(self, instance: Instance, progress: Progress, deadline: Deadline) -> None:
+    def __init__(self, instance: Instance, progress: ConsoleProgress, deadline: Deadline) -> None:
         self._instance = instance
         self._is_new = instance.init_of(LOGIN) is None
         self._progress = progress
@@ -148,7 +236,7 @@ class Starter:
         """Wait until all nodes are in service and, with accounting, sacct answers."""
         since = time.monotonic()
         resumed: set[str] = set()
-        nodes: list[NodeState] = []
+        nodes: list[ClusterNode] = []
 
         def nodes_ready() -> bool:
             nodes[:] = query_nodes(self._instance)
@@ -179,9 +267,85 @@ class Starter:
         jobs = self._instance.run_in(LOGIN, ["sacct", "--noheader", "--allocations"])
         return known.stdout.strip() != "" and jobs.returncode == 0
 
-    def _resume(self, node: NodeState) -> None:
+    def _resume(self, node: ClusterNode) -> None:
         """Return a node to service that Slurm holds back; a node that is still starting returns by itself."""
         result = self._instance.run_in(LOGIN, ["scontrol", "update", f"NodeName={node.name}", "State=RESUME"])
         if result.returncode == 0:
             self.started.append(f"{node.name} (was {node.state})")
             self._progress.say(f"{node.name} was {node.state} ({node.reason or 'no reason given'}): resumed")
+
+
+def bring_up(
+    layout: StateLayout, wanted: dict[str, Any], timeout_s: float, progress: ConsoleProgress, manager: Path
+) -> None:
+    """Make sure that the cluster is up; `wanted` holds the options that the user gave.
+
+    Raises ClusterError; a new cluster that fails to start is taken down again.
+    """
+    check_place(layout.state)
+    deadline = Deadline(timeout_s)
+    with state_lock(layout, deadline, progress):
+        instance = Instance.load(layout)
+        if instance and instance.init_of(LOGIN):
+            _heal(instance, wanted, deadline, progress)
+        else:
+            _start_new(layout, ClusterOptions(**wanted), deadline, progress, manager)
+
+
+def _heal(instance: Instance, wanted: dict[str, Any], deadline: Deadline, progress: ConsoleProgress) -> None:
+    conflicts = instance.options.conflicts(wanted)
+    if conflicts:
+        raise ClusterError(
+            f"a cluster with other options is up in {instance.layout.state}: {'; '.join(conflicts)}. "
+            "Take it down first (cluster down), or choose another --state"
+        )
+    starter = Starter(instance, progress, deadline)
+    starter.run()
+    if starter.started:
+        progress.say(f"was already up; restarted: {', '.join(starter.started)}")
+    else:
+        progress.say("already up")
+
+
+def _start_new(
+    layout: StateLayout, options: ClusterOptions, deadline: Deadline, progress: ConsoleProgress, manager: Path
+) -> None:
+    check_programs(options.accounting)
+    rootless = needs_user_namespace()
+    if rootless and options.scratch_fs == "ext4":
+        raise ClusterError("--scratch-fs ext4 needs root, for the loop devices: use tmpfs or auto")
+    if find_outer(layout) or layout.run.exists():
+        # What a crash left behind, or a start that was killed.
+        stop_cluster(layout, progress)
+    if options.light:
+        check_memory(options.nodes)
+    instance = Instance(layout, options, rootless, find_gpu_devices())
+    try:
+        _write_files(instance, manager)
+        Starter(instance, progress, deadline).run()
+    except BaseException:
+        progress.say("the start failed: taking down what was started")
+        stop_cluster(layout, progress)
+        raise
+    progress.say(f"ready: {options.nodes} nodes")
+
+
+def _write_files(instance: Instance, manager: Path) -> None:
+    layout, options = instance.layout, instance.options
+    if layout.log.exists():
+        previous = layout.log.with_name("log.previous")
+        shutil.rmtree(previous, ignore_errors=True)
+        layout.log.rename(previous)
+    layout.create(options.node_names)
+    if not layout.munge_key.exists():
+        write_whole(layout.munge_key, secrets.token_hex(64), 0o600)
+    memory_mib = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") >> 20
+    write_whole(layout.etc / "hosts", render_hosts(options))
+    write_whole(layout.etc / "switches", render_bridges(options))
+    write_whole(layout.slurm_etc / "topology.conf", render_topology_conf(options))
+    write_whole(layout.slurm_etc / "slurm.conf", render_slurm_conf(options, instance.gpu_devices, memory_mib))
+    write_whole(layout.slurm_etc / "gres.conf", render_gres_conf(options, instance.gpu_devices))
+    write_whole(layout.slurm_etc / "mpi.conf", render_mpi_conf())
+    write_whole(layout.slurm_etc / "slurmdbd.conf", render_slurmdbd_conf(), 0o600)
+    write_wrappers(layout, instance.rootless, manager)
+    instance.save()

@@ -1,17 +1,83 @@
-"""The state of a cluster, as data, as a table and as JSON."""
+"""The state of a cluster, and what Slurm says of its nodes and jobs: as data, as a table and as JSON."""
 
 import dataclasses
 import json
-from collections.abc import Sequence
 from typing import Any
 
-from kappa.embedded_cluster.daemons import all_daemons, is_ready, process_of
+from kappa.core.ground.errors import InputError
+from kappa.core.ground.figures import aligned
+from kappa.core.vocabulary.node_states import SINFO_FORMAT_OF_ALL, condition, nodes_of_partitions
+from kappa.embedded_cluster.console import ClusterError
+from kappa.embedded_cluster.daemons import all_daemons, controller_answers, is_ready, process_of
 from kappa.embedded_cluster.instance import Instance
 from kappa.embedded_cluster.layout import LOGIN
 from kappa.embedded_cluster.processes import members, proportional_memory_bytes
-from kappa.embedded_cluster.queries import NodeState, query_nodes
 
 HEALTHY, DEGRADED, NOT_UP = 0, 1, 3
+
+
+@dataclasses.dataclass(frozen=True)
+class ClusterNode:
+    """One node as sinfo(1) shows it; a trailing ``*`` of the state says that it does not answer."""
+
+    name: str
+    state: str
+    partitions: str
+    reason: str
+
+    @property
+    def in_service(self) -> bool:
+        return condition(self.state).in_service
+
+    @property
+    def is_held_back(self) -> bool:
+        """Slurm gives the node no jobs until it is told otherwise or, if it is merely lost, hears from it."""
+        return bool(condition(self.state).words & {"DOWN", "DRAIN"})
+
+    @property
+    def is_lost(self) -> bool:
+        return self.is_held_back and not condition(self.state).responds
+
+
+def parse_sinfo(text: str) -> list[ClusterNode]:
+    """Nodes in the output of sinfo as query_nodes asks for it.
+
+    :raises InputError: it cannot be read.
+    """
+    found: dict[str, ClusterNode] = {}
+    for partition, node in nodes_of_partitions(text):
+        partitions = f"{found[node.name].partitions},{partition}" if node.name in found else partition
+        reason = "" if node.reason == "none" else node.reason
+        found[node.name] = ClusterNode(node.name, node.state + node.flags, partitions, reason)
+    return list(found.values())
+
+
+def query_nodes(instance: Instance) -> list[ClusterNode]:
+    """The nodes as slurmctld knows them; none when it does not answer."""
+    if not controller_answers(instance):
+        return []
+    try:
+        result = instance.run_in(LOGIN, ["sinfo", "--Node", "--noheader", f"--format={SINFO_FORMAT_OF_ALL}"])
+        return parse_sinfo(result.stdout) if result.returncode == 0 else []
+    except (ClusterError, InputError):
+        return []
+
+
+def cancel_all_jobs(instance: Instance, timeout_s: float) -> int:
+    """Cancel every job; gives their number.  They end when their nodes confirm it.
+
+    Raises ClusterError when slurmctld does not answer in `timeout_s`.
+    """
+    jobs = instance.run_in(LOGIN, ["squeue", "--noheader", "--format=%A"], timeout_s).stdout.split()
+    if jobs:
+        instance.run_in(LOGIN, ["scancel", "--quiet", *jobs], timeout_s)
+    return len(jobs)
+
+
+def no_jobs(instance: Instance) -> bool:
+    """Whether the queue is empty: nothing waits, runs or ends."""
+    queue = instance.run_in(LOGIN, ["squeue", "--noheader"])
+    return queue.returncode == 0 and not queue.stdout.strip()
 
 
 @dataclasses.dataclass(frozen=True)
@@ -29,7 +95,7 @@ class ClusterStatus:
     """One look at a running cluster; memory is the sum of the proportional shares (PSS) of its processes."""
 
     daemons: list[DaemonStatus]
-    nodes: list[NodeState]
+    nodes: list[ClusterNode]
     scratch: dict[str, str]
     memory_bytes: int
 
@@ -76,12 +142,6 @@ def _mebibytes(size: int) -> str:
     return f"{size / (1 << 20):.1f}"
 
 
-def _table(rows: Sequence[tuple[str, ...]]) -> list[str]:
-    widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
-    padded = ([cell.ljust(width) for cell, width in zip(row, widths, strict=True)] for row in rows)
-    return ["  " + "  ".join(row).rstrip() for row in padded]
-
-
 def render_table(instance: Instance, status: ClusterStatus) -> str:
     layout = instance.layout
     daemon_rows = [("DAEMON", "PLACE", "STATE", "PID", "MiB")]
@@ -96,9 +156,9 @@ def render_table(instance: Instance, status: ClusterStatus) -> str:
         [
             f"cluster: {verdict}",
             "",
-            *_table(daemon_rows),
+            *(f"  {line}" for line in aligned(daemon_rows)),
             "",
-            *_table(node_rows),
+            *(f"  {line}" for line in aligned(node_rows)),
             "",
             f"  memory   {_mebibytes(status.memory_bytes)} MiB (PSS of all processes)",
             f"  state    {layout.state}{'  (user namespace)' if instance.rootless else ''}",

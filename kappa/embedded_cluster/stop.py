@@ -6,18 +6,18 @@ import subprocess
 import time
 from pathlib import Path
 
-from kappa.embedded_cluster.console import ClusterError, Deadline, Progress
+from kappa.embedded_cluster.console import ClusterError, ConsoleProgress, Deadline
 from kappa.embedded_cluster.daemons import find_process, login_daemons, stop_daemon
 from kappa.embedded_cluster.instance import DAEMON_ENVIRONMENT, Instance, find_outer, login_init_of
 from kappa.embedded_cluster.layout import LOGIN, StateLayout
 from kappa.embedded_cluster.processes import ProcessId, members
-from kappa.embedded_cluster.queries import cancel_all_jobs, no_jobs
+from kappa.embedded_cluster.status import cancel_all_jobs, no_jobs
 
 _ORDERLY_S = 30.0  # for each step of an orderly stop; afterwards everything is killed
 _CGROUPS_ARE_MIXED = Path("/sys/fs/cgroup/unified").is_dir()  # versions 1 and 2 side by side
 
 
-def stop_cluster(layout: StateLayout, progress: Progress) -> bool:
+def stop_cluster(layout: StateLayout, progress: ConsoleProgress) -> bool:
     """End the cluster of a state directory; False when none was up.
 
     Works from the process tree, so also for one whose records are lost or damaged.

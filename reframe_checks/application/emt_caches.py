@@ -1,27 +1,47 @@
-"""phi and kappa'(n, 1) of the EMT application over problem sizes around the caches, on one core of each node.
+"""EMT application: work of a task over problem sizes around the caches."""
 
-The paper's threshold (IPST 2023, section II): kappa' has a part that comes of memory, so kappa'(n, 1) is not 0, and the
-work phi of a network that no cache holds takes longer for each task. One job runs networks of growing size on each node
-by itself. Where the time of a task has risen half of the way from its least to that of the largest network is the knee;
-it is given in bytes, and held against the node's caches. Nodes are compared with each other (``localise/nodes.py``): a
-node with a smaller or slower cache, or slower memory behind it, is named.
-"""
-
-import shlex
+import math
 import statistics
+from collections.abc import Mapping
 
 import reframe as rfm
 import reframe.core.builtins as rfmb
-import reframe.utility.typecheck as typ
 from reframe.core.exceptions import SanityError
 
 from kappa.core.vocabulary.tunables import Tunable
-from reframe_checks.application.emt_base import EmtCheck
-from reframe_checks.base.scaled import Scaled
-from reframe_checks.localise.cache_knee import knee_bytes
-from reframe_checks.localise.finding import ranked
-from reframe_checks.localise.nodes import suspects_of_nodes
-from reframe_checks.parsers import emt_caches
+from reframe_checks.application.emt import EmtCheck
+from reframe_checks.base.cases import SiteVariable
+from reframe_checks.base.scaled import OnEachNode
+from reframe_checks.localise.finding import ranked, suspects_of_nodes
+from reframe_checks.parsers import emt
+
+# Where a curve of time over memory leaves its floor: the cache that holds the problem no longer.
+
+#: Times as long beyond the knee as within; less may be noise, or memory that is as fast as the caches.
+LEAST_RISE = 1.2
+
+
+def knee_bytes(times: Mapping[int, float], *, least_rise: float = LEAST_RISE) -> float | None:
+    """
+    The bytes at which the time has risen half of the way, in logarithms, from its floor to its top.
+
+    In logarithms between two sizes, so that caches of which one has twice the size of the other have knees that are
+    apart by this. The floor is the least of all times; a later fall back to it moves the knee behind it.
+
+    :param times: memory that is touched, bytes -> time for each unit of work, above 0.
+    :return: ``None`` where the time rises by less than ``least_rise``.
+    """
+    sizes = sorted(times)
+    levels = [math.log(times[size]) for size in sizes]
+    floor = min(levels)
+    half = (floor + levels[-1]) / 2
+    if levels[-1] - floor < math.log(least_rise):
+        return None
+    last = max(index for index, level in enumerate(levels) if level <= half)
+    part = (half - levels[last]) / (levels[last + 1] - levels[last])
+    first, next_one = math.log(sizes[last]), math.log(sizes[last + 1])
+    return math.exp(first + part * (next_one - first))
+
 
 RESULT = "emt_caches.json"
 MEMORY = ("Memory that a step touches", "B")
@@ -30,13 +50,21 @@ KAPPA = ("Parallelisation cost κ′(n, 1)", "us")
 
 
 @rfm.simple_test
-class EmtCaches(Scaled, EmtCheck):
+class EmtCaches(OnEachNode, EmtCheck):
+    """phi and kappa'(n, 1) of the EMT application over problem sizes around the caches, on one core of each node.
+
+    The paper's threshold (IPST 2023, section II): kappa' has a part that comes of memory, so kappa'(n, 1) is not 0,
+    and the work phi of a network that no cache holds takes longer for each task. One job runs networks of growing
+    size on each node by itself. Where the time of a task has risen half of the way from its least to that of the
+    largest network is the knee; it is given in bytes, and held against the node's caches. Nodes are compared with
+    each other (``localise/finding.py``): a node with a smaller or slower cache, or slower memory behind it, is named.
+    """
+
     descr = "EMT application: work of a task over problem sizes around the caches of each node"
     family = "application/emt-caches"
     measured_s = 20
     modes = ("acceptance",)
     needs_partition = ["cores"]
-    scale = rfmb.parameter(["each_node"], loggable=True)
     informational = ["kappa_of_one_rank", "knee_over_cache", "knee"]
     hint = (
         "of what is named look at `lscpu -C`, cache allocation (resctrl), the BIOS's cluster mode and prefetchers, "
@@ -45,22 +73,20 @@ class EmtCaches(Scaled, EmtCheck):
     steps = 200
 
     #: Copies of the network in each problem: 0.4 MB that a step touches for the first, 0.3 MB for each.
-    scales = rfmb.variable(typ.List[int], value=[1, 2, 4, 8, 16, 32, 64, 128, 256])
-    at_once = rfmb.variable(int, value=0)
-    least_slowdown = rfmb.variable(float, value=1.15)
-    tunable = {
-        "steps": Tunable("whole number", "", "timed, of each network"),
-        "scales": Tunable("whole numbers", "", "copies of the reference network in each problem, 0.3 MB each"),
-        "at_once": Tunable("whole number", "nodes", "measured at the same time; 0 is all"),
-        "least_slowdown": Tunable("number", "", "times slower than the median node, to be named"),
-    }
+    scales = SiteVariable(
+        [1, 2, 4, 8, 16, 32, 64, 128, 256],
+        "whole numbers", "", "copies of the reference network in each problem, 0.3 MB each",
+    )
+    at_once = SiteVariable(0, "whole number", "nodes", "measured at the same time; 0 is all")
+    least_slowdown = SiteVariable(1.15, "number", "", "times slower than the median node, to be named")
+    not_tunable = ("network_scale",)
+    tunable = {"steps": Tunable("whole number", "", "timed, of each network")}
 
     def networks(self):
         return {f"network-{scale}.json": scale for scale in sorted(set(self.scales))}
 
     @rfmb.run_after("setup")
     def command_line(self):
-        self.executable = shlex.quote(self.program)
         self.executable_opts = [
             "caches", *self.networks(), f"--steps={self.steps}", f"--at-once={self.at_once}", f"--result={RESULT}",
         ]  # fmt: skip
@@ -68,7 +94,7 @@ class EmtCaches(Scaled, EmtCheck):
     @rfmb.sanity_function
     def read_curves(self):
         networks = len(self.networks())
-        self.nodes = self.parsed(emt_caches.parse, self.output_text(RESULT), expect_sizes=networks)
+        self.nodes = self.parsed(emt.read_caches, self.output_text(RESULT), networks=networks)
         self.record_findings(self.judged())
         self.require_same_bits()
         self.knees = {
@@ -94,7 +120,7 @@ class EmtCaches(Scaled, EmtCheck):
         return self.require_all_nodes(self.nodes)
 
     def require_same_bits(self):
-        """Of each network on all nodes; the odd ones are suspects where most agree."""
+        """Require the same bits of each network on all nodes; the odd ones are suspects where most agree."""
         wrong = set()
         for size in range(len(self.networks())):
             bits = {node: found.sizes[size].checksum for node, found in self.nodes.items()}
@@ -130,27 +156,6 @@ class EmtCaches(Scaled, EmtCheck):
     def last_cache(found):
         return max(found.caches.values(), default=0)
 
-    @rfmb.performance_function("us")
-    def cached_work(self):
-        """Of a task of the smallest network, on the slowest node."""
-        return max(found.sizes[0].us_per_task for found in self.nodes.values())
-
-    @rfmb.performance_function("us")
-    def memory_work(self):
-        """Of a task of the largest network, on the slowest node."""
-        return max(found.sizes[-1].us_per_task for found in self.nodes.values())
-
-    @rfmb.performance_function("us")
-    def kappa_of_one_rank(self):
-        """Of the smallest network, median of the nodes."""
-        return self.median_of_nodes_at(0, lambda one: one.kappa_us)
-
-    @rfmb.performance_function("B")
-    def knee(self):
-        """Of the node where it comes first."""
-        return min(knee for knee in self.knees.values() if knee)
-
-    @rfmb.performance_function("")
     def knee_over_cache(self):
         """The knee over the bytes of the last cache, of the node where that is least."""
         return min(
@@ -158,6 +163,18 @@ class EmtCaches(Scaled, EmtCheck):
             for node, found in self.nodes.items()
             if self.knees[node] and self.last_cache(found)
         )
+
+    metrics = {
+        # Of a task of the smallest network, on the slowest node.
+        "cached_work": ("us", lambda self: max(found.sizes[0].us_per_task for found in self.nodes.values())),
+        # Of a task of the largest network, on the slowest node.
+        "memory_work": ("us", lambda self: max(found.sizes[-1].us_per_task for found in self.nodes.values())),
+        # Of the smallest network, median of the nodes.
+        "kappa_of_one_rank": ("us", lambda self: self.median_of_nodes_at(0, lambda one: one.kappa_us)),
+        # Of the node where it comes first.
+        "knee": ("B", lambda self: min(knee for knee in self.knees.values() if knee)),
+        "knee_over_cache": ("", knee_over_cache),
+    }
 
 
 def megabytes(count):

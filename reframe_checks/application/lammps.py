@@ -13,11 +13,9 @@ import reframe as rfm
 import reframe.core.builtins as rfmb
 from reframe.core.exceptions import ReframeError, SanityError
 
-from kappa.core.vocabulary.tunables import Tunable
-from reframe_checks.application.layouts import process_box
-from reframe_checks.application.scaled_application import ScaledApplication
-from reframe_checks.application.scaling_laws import STRONG
-from reframe_checks.parsers import lammps
+from reframe_checks.application.scaled_application import STRONG, ScaledApplication, process_box
+from reframe_checks.base.cases import SiteVariable
+from reframe_checks.parsers import applications
 
 ATOMS_OF_CELL = 4
 MELTING_STEPS, ROWS_EVERY = 100, 10
@@ -39,15 +37,9 @@ class Lammps(ScaledApplication):
     informational = ["speedup", "energy_drift"]
     hint = "compare the layouts with each other, and with EmtSeries; time outside of Pair in the log is communication"
 
-    cells = rfmb.variable(int, value=60)
-    cells_per_rank = rfmb.variable(int, value=20)
-    steps = rfmb.variable(int, value=100)
-    tunable = {
-        **ScaledApplication.series_tunable,
-        "cells": Tunable("whole number", "", "of four atoms, along each edge of strong scaling's cube"),
-        "cells_per_rank": Tunable("whole number", "", "the same of each rank's cube in weak scaling"),
-        "steps": Tunable("whole number", "", f"measured, a multiple of {ROWS_EVERY}"),
-    }
+    cells = SiteVariable(60, "whole number", "", "of four atoms, along each edge of strong scaling's cube")
+    cells_per_rank = SiteVariable(20, "whole number", "", "the same of each rank's cube in weak scaling")
+    steps = SiteVariable(100, "whole number", "", f"measured, a multiple of {ROWS_EVERY}")
 
     @rfmb.run_after("setup")
     def require_rows(self):
@@ -67,7 +59,7 @@ class Lammps(ScaledApplication):
         return ["lmp", "-in", "melt.in", *variables, "-screen", "none", "-log", f"{name}.log"]
 
     def measured(self, layout, name):
-        runs = self.parsed(lammps.parse, self.output_text(f"{name}.log"))
+        runs = self.parsed(applications.lammps, self.output_text(f"{name}.log"))
         if len(runs) != 2:
             raise SanityError(f"{name}.log: expected two runs, melting and measured, found {len(runs)}")
         x, y, z = self.cells_of(layout)
@@ -93,10 +85,12 @@ class Lammps(ScaledApplication):
         if not low <= temperature <= high:
             raise SanityError(f"{name}.log: temperature {temperature:.3f}, expected {low:g} to {high:g} after melting")
 
-    @rfmb.performance_function("energy/step")
-    def energy_drift(self):
-        """The largest of all runs, per atom, in units of the potential's depth."""
-        return max(drift_of(run) for runs in self.results.values() for run in runs)
+    metrics = {
+        # The largest of all runs, per atom, in units of the potential's depth.
+        "energy_drift": (
+            "energy/step", lambda self: max(drift_of(run) for runs in self.results.values() for run in runs),
+        ),
+    }
 
 
 def drift_of(run):

@@ -15,7 +15,7 @@ from reframe.core.exceptions import SanityError
 from kappa.core.vocabulary.features import SHARP
 from reframe_checks.application.lammps import Lammps
 from reframe_checks.application.openfoam import OpenFoam
-from reframe_checks.application.scaling_laws import STRONG
+from reframe_checks.application.scaled_application import STRONG
 from reframe_checks.network.offloaded_sums import HOST, NETWORK, logging_alone, tree_granted
 
 PROOF = "proof"
@@ -68,10 +68,10 @@ class OffloadedApplication(rfm.RegressionTestPlugin):
         self.host_ms = 1e3 * statistics.median(run.step_s for run in runs)
         return True
 
-    @rfmb.performance_function("")
-    def ratio(self):
-        """Time per step with sums in the network over that by the hosts: below one is a gain."""
-        return self.step_ms(self.largest) / self.host_ms
+    metrics = {
+        # Time per step with sums in the network over that by the hosts: below one is a gain.
+        "ratio": ("", lambda self: self.step_ms(self.largest) / self.host_ms),
+    }
 
 
 @rfm.simple_test

@@ -18,11 +18,10 @@ import reframe.core.builtins as rfmb
 from reframe.core.exceptions import SanityError
 
 from kappa.core.ground.whole_files import write_atomically
-from kappa.core.vocabulary.tunables import Tunable
-from reframe_checks.application.scaled_application import ScaledApplication
-from reframe_checks.application.scaling_laws import STRONG
-from reframe_checks.compute.hpl_input import process_grid
-from reframe_checks.parsers import openfoam
+from reframe_checks.application.scaled_application import STRONG, ScaledApplication
+from reframe_checks.base.cases import SiteVariable
+from reframe_checks.compute.hpl import process_grid
+from reframe_checks.parsers import applications
 
 # The lid moves 1 m/s over squares of 1 m: a fifth of a cell in a step.
 COURANT = 0.2
@@ -33,9 +32,9 @@ MOST_CONTINUITY_ERROR = 1e-8
 
 
 @dataclass(frozen=True)
-class Run:
-    log: openfoam.Log
-    profile: openfoam.Profile
+class OpenFoamRun:
+    log: applications.FoamLog
+    profile: applications.FoamProfile
 
     @property
     def step_s(self):
@@ -53,15 +52,9 @@ class OpenFoam(ScaledApplication):
     informational = ["speedup", "residual", "continuity_error", "pressure_iterations"]
     hint = "compare the layouts with each other, and with OsuAllreduce: sums over all ranks end each iteration"
 
-    cells = rfmb.variable(int, value=500)
-    cells_per_rank = rfmb.variable(int, value=200)
-    steps = rfmb.variable(int, value=20)
-    tunable = {
-        **ScaledApplication.series_tunable,
-        "cells": Tunable("whole number", "", "along each edge of strong scaling's square"),
-        "cells_per_rank": Tunable("whole number", "", "the same of each rank's square in weak scaling"),
-        "steps": Tunable("whole number", "", "of the simulation"),
-    }
+    cells = SiteVariable(500, "whole number", "", "along each edge of strong scaling's square")
+    cells_per_rank = SiteVariable(200, "whole number", "", "the same of each rank's square in weak scaling")
+    steps = SiteVariable(20, "whole number", "", "of the simulation")
 
     @rfmb.run_before("run")
     def prepare_cases(self):
@@ -71,7 +64,7 @@ class OpenFoam(ScaledApplication):
         self.prerun_cmds = [" ".join(["bash ./prepare_cases.sh", *names]), *self.prerun_cmds]
 
     def size_of(self, layout):
-        """What the case's dictionaries include."""
+        """Return the text that the case's dictionaries include."""
         height, width = process_grid(layout.ranks)
         squares, cells = ((1, 1), self.cells) if self.series == STRONG else ((width, height), self.cells_per_rank)
         step_s = COURANT / cells
@@ -88,12 +81,12 @@ class OpenFoam(ScaledApplication):
         return ["icoFoam", *parallel, "-case", str(layout), ">", f"{name}.log;", "cp", profiling, f"{name}.profiling"]
 
     def measured(self, layout, name):
-        log = self.parsed(openfoam.parse, self.output_text(f"{name}.log"))
-        profile = self.parsed(openfoam.parse_profiling, self.output_text(f"{name}.profiling"))
+        log = self.parsed(applications.openfoam, self.output_text(f"{name}.log"))
+        profile = self.parsed(applications.openfoam_profiling, self.output_text(f"{name}.profiling"))
         ran = (log.ranks, len(log.steps), profile.steps)
         self.require_ran(name, ran, (layout.ranks, self.steps, self.steps), "ranks, steps, steps that were timed")
         self.require_physics(log, name)
-        return Run(log, profile)
+        return OpenFoamRun(log, profile)
 
     def require_physics(self, log, name):
         for number, step in enumerate(log.steps, start=1):
@@ -109,18 +102,15 @@ class OpenFoam(ScaledApplication):
     def worst(self, figure):
         return max(figure(step) for runs in self.results.values() for run in runs for step in run.log.steps)
 
-    @rfmb.performance_function("")
-    def residual(self):
-        """The largest at the end of a solution, of all runs."""
-        return self.worst(lambda step: step.residual)
-
-    @rfmb.performance_function("")
-    def continuity_error(self):
-        """The largest of all runs."""
-        return self.worst(lambda step: step.continuity_error)
-
-    @rfmb.performance_function("1/step")
     def pressure_iterations(self):
         """Of the largest layout."""
         steps = [step for run in self.results[str(self.largest)] for step in run.log.steps]
         return statistics.mean(sum(step.pressure_iterations) for step in steps)
+
+    metrics = {
+        # The largest at the end of a solution, of all runs.
+        "residual": ("", lambda self: self.worst(lambda step: step.residual)),
+        # The largest of all runs.
+        "continuity_error": ("", lambda self: self.worst(lambda step: step.continuity_error)),
+        "pressure_iterations": ("1/step", pressure_iterations),
+    }

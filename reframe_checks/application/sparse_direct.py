@@ -14,11 +14,10 @@ import reframe as rfm
 import reframe.core.builtins as rfmb
 from reframe.core.exceptions import SanityError
 
-from kappa.core.vocabulary.tunables import Tunable
-from reframe_checks.application.scaled_application import ScaledApplication
-from reframe_checks.application.scaling_laws import STRONG
+from reframe_checks.application.scaled_application import STRONG, ScaledApplication
+from reframe_checks.base.cases import SiteVariable
 from reframe_checks.base.cmake_program import CMakeProgram
-from reframe_checks.parsers import sparse_direct
+from reframe_checks.parsers import applications
 
 # Some units of the last place: it was 3e-16. Without pivoting, or in single precision, it is 10^7 times as much.
 MOST_BACKWARD_ERROR = 1e-13
@@ -38,32 +37,24 @@ class SparseDirect(ScaledApplication):
     family = "application/sparse-direct"
     measured_s = 10
     needs_environ = ["mumps"]
-    programs = ["sparse_direct"]
     series = rfmb.parameter([STRONG], loggable=True)
     informational = ["speedup", "backward_error"]
     hint = "compare the layouts with each other, and with Hpl: much time beyond its is messages of a few panels"
     build = rfmb.fixture(SparseDirectBuild, scope="environment")
 
-    edge = rfmb.variable(int, value=80)
-    steps = rfmb.variable(int, value=3)
-    tunable = {
-        **ScaledApplication.series_tunable,
-        "edge": Tunable("whole number", "", "points along each edge of the cube, whose cube is the number of unknowns"),
-        "steps": Tunable("whole number", "", "factorisations, each with a solution"),
-    }
-
-    @rfmb.run_after("setup")
-    def name_program(self):
-        self.programs = [self.build.command]
+    edge = SiteVariable(
+        80, "whole number", "", "points along each edge of the cube, whose cube is the number of unknowns",
+    )
+    steps = SiteVariable(3, "whole number", "", "factorisations, each with a solution")
 
     def command_of(self, layout, name):
         return [
-            shlex.quote(self.build.command), "--edge", str(self.edge), "--steps", str(self.steps),
+            shlex.quote(self.program), "--edge", str(self.edge), "--steps", str(self.steps),
             "--output", f"{name}.json",
         ]  # fmt: skip
 
     def measured(self, layout, name):
-        run = self.parsed(sparse_direct.parse, self.output_text(f"{name}.json"))
+        run = self.parsed(applications.SparseDirectResult.read, self.output_text(f"{name}.json"))
         asked = (layout.ranks, self.edge, self.steps)
         self.require_ran(f"{name}.json", (run.ranks, run.edge, run.steps), asked, "ranks, edge, steps")
         self.require_physics(run, name)
@@ -79,7 +70,7 @@ class SparseDirect(ScaledApplication):
         if not run.error <= most:
             raise SanityError(f"{name}.json: the solution is {run.error:.2g} from the right one, more than {most:.2g}")
 
-    @rfmb.performance_function("")
-    def backward_error(self):
-        """The largest of all runs."""
-        return max(run.backward_error for runs in self.results.values() for run in runs)
+    metrics = {
+        # The largest of all runs.
+        "backward_error": ("", lambda self: max(run.backward_error for runs in self.results.values() for run in runs)),
+    }

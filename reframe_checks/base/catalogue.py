@@ -63,7 +63,7 @@ def rows(cases: list[dict]) -> list[tuple[str, ...]]:
 
 
 def duration(case: dict) -> str:
-    """What a case takes, as the table shows it; ``≈`` marks an estimate."""
+    """Return the duration of a case, as the table shows it; ``≈`` marks an estimate."""
     measured_s, estimated_s = case["measured_s"], case["estimated_s"]
     return f"{measured_s:g} s" if measured_s else f"≈ {estimated_s:g} s"
 

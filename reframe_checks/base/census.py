@@ -1,4 +1,4 @@
-"""What the suite holds, what of it the site offers, and what failed to load.
+"""Census of the suite: its checks, those that the site offers, and those that failed to load.
 
 ReFrame only warns about a check file that does not load and says nothing of a check that no environment
 of the site can run. The census finds both, so that neither passes silently.
@@ -11,7 +11,7 @@ from reframe.core.runtime import runtime
 
 from kappa.core.record.evidence import Census, CensusCase, CensusCheck, CensusPartition, NotLoaded
 from kappa.core.vocabulary.features import NODES_THAT_EXIST, SIMULATED
-from reframe_checks.base.case_register import made_cases
+from reframe_checks.base.cases import made_cases
 from reframe_checks.base.check import feature_choices
 from reframe_checks.base.reframe_internals import registered_checks
 from spack_envs.installer.reframe_settings import install_commands

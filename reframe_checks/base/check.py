@@ -5,6 +5,7 @@ Leaves set their command after ``setup``; what is added to the job script for ev
 
 import itertools
 import pathlib
+import shlex
 
 import reframe as rfm
 import reframe.core.builtins as rfmb
@@ -12,20 +13,17 @@ import reframe.utility.typecheck as typ
 from reframe.core.exceptions import ReframeError, SanityError
 from reframe.core.runtime import runtime
 
-from kappa.core.ground.bounded_file import read_bytes, read_text
+from kappa.core.ground.whole_files import read_bytes, read_text
 from kappa.core.vocabulary.features import SIMULATED
 from kappa.core.vocabulary.modes import FULL, MODES
-from reframe_checks.base.case_register import Registered
-from reframe_checks.base.evidence import Evidence
-from reframe_checks.base.hang_watch import HangWatch
-from reframe_checks.base.in_image import InImage
-from reframe_checks.base.job_limit import wait_at_limit
-from reframe_checks.base.launching import Launching
+from reframe_checks.base.cases import Parameters, Registered, StatedCost, Tuning
+from reframe_checks.base.evidence import EvidenceRecorder
+from reframe_checks.base.hang_watch import HangWatch, SeesFolder
+from reframe_checks.base.job_files import InImage
 from reframe_checks.base.load_watch import LoadWatch
-from reframe_checks.base.parameters import Parameters
-from reframe_checks.base.patient_slurm import outlast_slurm
-from reframe_checks.base.provenance import Provenance
-from reframe_checks.base.references import References
+from reframe_checks.base.metrics import References, Strictness
+from reframe_checks.base.patient_slurm import outlast_slurm, wait_at_limit
+from reframe_checks.base.provenance import ProvenanceRecorder
 from reframe_checks.base.reframe_internals import (
     ask_slurm_less,
     keep_out_nodes_of,
@@ -34,13 +32,10 @@ from reframe_checks.base.reframe_internals import (
     require_tested,
 )
 from reframe_checks.base.same_allocation import SameAllocation
-from reframe_checks.base.sees_folder import SeesFolder
 from reframe_checks.base.simulated import Simulated
 from reframe_checks.base.spack import SpackPrograms
-from reframe_checks.base.stated_cost import StatedCost
-from reframe_checks.base.strictness import Strictness
-from reframe_checks.base.tuning import Tuning
-from reframe_checks.parsers.errors import ParseError
+from reframe_checks.base.steps import Launching
+from reframe_checks.parsers.text import ParseError
 
 require_tested(rfm.VERSION)
 look_for_who_is_warned_only_to_warn()
@@ -61,8 +56,8 @@ def feature_choices(needs):
 
 
 class SystemCheck(
-    rfm.RunOnlyRegressionTest, InImage, Parameters, Strictness, References, Evidence, Provenance, Tuning, LoadWatch,
-    HangWatch, SameAllocation, Simulated, Launching, Registered, StatedCost, SeesFolder,
+    rfm.RunOnlyRegressionTest, InImage, Parameters, Strictness, References, EvidenceRecorder, ProvenanceRecorder,
+    Tuning, LoadWatch, HangWatch, SameAllocation, Simulated, Launching, Registered, StatedCost, SeesFolder,
     special=True,
 ):  # fmt: skip
     """A run-only check of the system itself, which runs no program of an environment.
@@ -204,7 +199,7 @@ class SystemCheck(
         return self.what_is_in(self.kept(name), read_text, errors="replace")
 
     def output_bytes(self, name):
-        """What is in the file ``name`` in the stage folder, which is then kept."""
+        """Return the bytes of the file ``name`` in the stage folder, which is then kept."""
         return self.what_is_in(self.kept(name), read_bytes)
 
     def kept(self, name):
@@ -230,3 +225,10 @@ class SystemCheck(
 
 class KappaCheck(SystemCheck, SpackPrograms):
     """A run-only check that runs programs of an environment."""
+
+    @rfmb.run_after("setup")
+    def take_program(self):
+        """Run what the fixture ``build`` has built, where the check has one."""
+        if hasattr(self, "build"):
+            self.program = self.build.command
+            self.programs, self.executable = [self.program], shlex.quote(self.program)

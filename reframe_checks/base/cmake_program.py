@@ -59,7 +59,7 @@ class CMakeProgram(rfm.RunOnlyRegressionTest):
 
 
 def folder_of(program, extras):
-    """Where ``program``, a class or an instance of `CMakeProgram`, is built for an environment with these extras."""
+    """Return the folder where ``program``, a class or an instance of `CMakeProgram`, is built with these extras."""
     return pathlib.Path(extras["build_dir"], str(program.program))
 
 

@@ -14,9 +14,9 @@ from typing import Annotated
 from msgspec import Meta, Struct
 
 from kappa.core.fabrics.description import fabric_names
-from kappa.core.ground.yaml_file import YamlFile, require_sound
+from kappa.core.ground.documents import YamlFile, require_sound
 from kappa.core.sites.expected import load_site
-from kappa.core.vocabulary.checks import Check
+from kappa.core.vocabulary.checks import CataloguedCheck
 from kappa.core.vocabulary.features import ENVIRONMENT_FEATURES, PARTITION_FEATURES, STORAGE_FEATURES
 from kappa.core.vocabulary.modes import FULL
 from kappa.core.vocabulary.tables import as_markdown
@@ -40,7 +40,7 @@ class Proxy(Struct, frozen=True, forbid_unknown_fields=True):
     scaling: Text
 
 
-class Row(Struct, frozen=True, forbid_unknown_fields=True):
+class CoverageRow(Struct, frozen=True, forbid_unknown_fields=True):
     """``needs`` are features of the document's system besides those that the checks need; ``simulated_on`` are fabrics
     on which the checks are simulated, too."""
 
@@ -56,16 +56,16 @@ class Row(Struct, frozen=True, forbid_unknown_fields=True):
 class Document(Struct, frozen=True, forbid_unknown_fields=True):
     title: Text
     by: Text
-    rows: Annotated[list[Row], Meta(min_length=1)]
+    rows: Annotated[list[CoverageRow], Meta(min_length=1)]
 
 
-class Coverage(Struct, frozen=True, forbid_unknown_fields=True):
+class CoverageData(Struct, frozen=True, forbid_unknown_fields=True):
     documents: Annotated[list[Document], Meta(min_length=1)]
 
 
 @dataclass(frozen=True)
 class Provided:
-    """What mode full has to run on the embedded cluster."""
+    """Features and families that mode full has to run on the embedded cluster."""
 
     features: frozenset[str]
     families: frozenset[str]
@@ -76,7 +76,7 @@ class Provided:
         assert site.description  # it has a site.yaml
         return cls(frozenset(site.description.stated_features()), frozenset(site.modes[FULL]))
 
-    def lacking(self, check: Check, needs: Collection[str]) -> frozenset[str]:
+    def lacking(self, check: CataloguedCheck, needs: Collection[str]) -> frozenset[str]:
         """The features without which the case that comes nearest does not run."""
         environ = [need for need in check.needs_environ if not self.features & set(need.split("|"))]
         cases = [{*case.features} - self.features - {*needs} for case in check.cases]
@@ -85,14 +85,14 @@ class Provided:
         return frozenset([*environ, *partition, *({*needs} - self.features)])
 
 
-def read(path: pathlib.Path, checks: Mapping[str, Check]) -> Coverage:
+def read(path: pathlib.Path, checks: Mapping[str, CataloguedCheck]) -> CoverageData:
     """
     :raises InputError: it cannot be used; names file, line, row and what was expected.
     """
     file = YamlFile(path)
-    found = file.decode(Coverage)
+    found = file.decode(CoverageData)
     require_sound([file])
-    coverage: Coverage = found
+    coverage: CoverageData = found
     features = [*PARTITION_FEATURES, *STORAGE_FEATURES, *ENVIRONMENT_FEATURES]
     legal = {"checks": [*checks], "needs": features, "simulated_on": fabric_names(FABRICS)}
     for number, document in enumerate(coverage.documents):
@@ -105,7 +105,7 @@ def read(path: pathlib.Path, checks: Mapping[str, Check]) -> Coverage:
     return coverage
 
 
-def state(row: Row, checks: Mapping[str, Check], provided: Provided) -> str:
+def state(row: CoverageRow, checks: Mapping[str, CataloguedCheck], provided: Provided) -> str:
     """One of four, and the features that are lacking, of each check if not all lack the same."""
     if not row.checks:
         return MISSING
@@ -121,7 +121,7 @@ def state(row: Row, checks: Mapping[str, Check], provided: Provided) -> str:
     return f"{MEASURED if here else NOT_PROVIDED}{needed}"
 
 
-def page(coverage: Coverage, checks: Mapping[str, Check]) -> str:
+def page(coverage: CoverageData, checks: Mapping[str, CataloguedCheck]) -> str:
     """How many rows are in which state and which are missing, then a table for each document."""
     provided = Provided.here()
     states = {id(row): state(row, checks, provided) for document in coverage.documents for row in document.rows}
@@ -138,7 +138,7 @@ def _kind(text: str) -> str:
     return next(kind for kind in (PROXY, MISSING, MEASURED, NOT_PROVIDED) if text.startswith(kind))
 
 
-def _cells(row: Row, text: str) -> tuple[str, ...]:
+def _cells(row: CoverageRow, text: str) -> tuple[str, ...]:
     remarks = [row.remarks, f"simulated on {_ticked(row.simulated_on)}" if row.simulated_on else ""]
     if proxy := row.proxy:
         begins = "stands for it" if row.checks else "could stand for it"

@@ -16,14 +16,14 @@ from reframe.core.runtime import runtime
 from kappa.core.ground.clean_text import clean, one_line
 from kappa.core.ground.figures import counted
 from kappa.core.record.evidence import Curve, Figures, HeatMap, Measurement, PerNode, written
+from kappa.core.record.load import MATRICES
 from kappa.core.record.matrices import recorded
-from kappa.core.record.raw_output import MATRICES
 from reframe_checks.parsers.foreign_lines import lines_by_speaker
 
 MOST_OF_A_LINE = 160
 
 
-class Evidence(rfm.RegressionTestPlugin):
+class EvidenceRecorder(rfm.RegressionTestPlugin):
     """Variables with the names and the shapes of the fields of ``Measurement``."""
 
     curves = rfmb.variable(dict, value={}, loggable=True)

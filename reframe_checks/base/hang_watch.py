@@ -1,14 +1,11 @@
-"""A job that hangs or fails names the node that it is, in its own allocation, and ends then (docs/hangs.md).
-
-The job script starts a watch beside the measurement (``src/job/watch_nodes.py``), which writes down what it finds. What
-no job can say, as when its first node dies with it, Slurm is asked where ReFrame runs. A job that Slurm has ended for
-another reason, as its time limit, is no node's fault.
-"""
+"""Jobs that hang, fail or cannot write: which node it is (docs/hangs.md)."""
 
 import contextlib
 import os
 import pathlib
 import re
+import subprocess
+import time
 
 import reframe as rfm
 import reframe.core.builtins as rfmb
@@ -16,16 +13,59 @@ import reframe.utility.typecheck as typ
 from reframe.core.exceptions import SanityError
 from reframe.core.logging import getlogger
 
-from kappa.core.ground.bounded_file import read_end
 from kappa.core.ground.clean_text import clean, one_line
+from kappa.core.ground.errors import InputError
+from kappa.core.ground.whole_files import read_end, write_atomically
 from kappa.core.record.evidence import RANK_CRASHED, Finding
-from reframe_checks.base.first_nodes import FIRST_NODES, nodes_down
+from kappa.core.vocabulary.node_states import condition
 from reframe_checks.base.job_files import in_stage, runs_in_slurm, sourced
 from reframe_checks.base.many_nodes import FOLDER
 from reframe_checks.base.patient_slurm import end_unseen, ended_with
 from reframe_checks.base.provenance import PROVENANCE_FILE
 from reframe_checks.base.reframe_internals import forget_resizing
-from reframe_checks.parsers import hang
+from reframe_checks.parsers import job_scripts
+from reframe_checks.parsers.job_scripts import BlamedNode
+
+#: Between two questions, s.
+ASK_EVERY_S = 10
+
+
+def nodes_down(nodes) -> list[str]:
+    """Return the nodes that Slurm has given up."""
+    # An empty list would be all nodes for sinfo.
+    lines = asked("sinfo", "--noheader", "--Node", f"--nodes={','.join(nodes)}", "--format=%N %T") if nodes else []
+    states = (line.partition(" ") for line in lines)
+    return sorted({node for node, _, state in states if "DOWN" in condition(state).words})
+
+
+def asked(*command: str) -> list[str]:
+    """Return a command's lines; none when it fails: a controller that does not answer is no node's fault."""
+    with contextlib.suppress(OSError, subprocess.SubprocessError):
+        done = subprocess.run(command, capture_output=True, text=True, timeout=ASK_EVERY_S, check=True)
+        return done.stdout.splitlines()
+    return []
+
+
+class FirstNodes:
+    """Jobs that lost their first node: one question for all jobs, whose answer is as old as ``ASK_EVERY_S`` at most."""
+
+    def __init__(self) -> None:
+        self._asked_s = -float("inf")
+        self._lost: dict[str, str] = {}
+
+    def lost(self, job_id: str) -> str:
+        """The first node of the running job, if Slurm has given it up; else nothing."""
+        if time.monotonic() >= self._asked_s + ASK_EVERY_S:
+            running = asked("squeue", "--noheader", "--me", "--states=RUNNING", "--format=%A %B")
+            first = dict(line.split(" ", 1) for line in running if " " in line)
+            down = {*nodes_down({*first.values()})} if first else set()
+            self._lost = {job: node for job, node in first.items() if node in down}
+            self._asked_s = time.monotonic()
+        return self._lost.get(job_id, "")
+
+
+FIRST_NODES = FirstNodes()
+
 
 MOST_BYTES = 1 << 20
 # As in `src/job/watch_nodes.py`.
@@ -59,7 +99,11 @@ HINTS = {
 
 
 class HangWatch(rfm.RegressionTestPlugin):
-    """Has the job watched, and reads what the watch has found."""
+    """Has the job watched, and reads what the watch (``src/job/watch_nodes.py``) has found.
+
+    What no job can say, as when its first node dies with it, Slurm is asked where ReFrame runs. A job that Slurm has
+    ended for another reason, as its time limit, is no node's fault.
+    """
 
     #: False for a job that nobody watches.
     watch_hangs = rfmb.variable(typ.Bool, value=True)
@@ -108,7 +152,7 @@ class HangWatch(rfm.RegressionTestPlugin):
         if LOG_FILE in files:
             self.keep_files = [*self.keep_files, LOG_FILE]
         if HANG_FILE in files:
-            found = self.parsed(hang.parse, self.output_text(HANG_FILE))
+            found = self.parsed(job_scripts.hang, self.output_text(HANG_FILE))
             named = {named.node: (named.reason, said(named, self.stagedir)) for named in found.named}
             self.blame(found.how, named)
         if self._lost_nodes:
@@ -127,7 +171,7 @@ class HangWatch(rfm.RegressionTestPlugin):
             raise SanityError(f"Slurm did not start a step of the job: {refused}")
 
     def came_to_its_end(self, files):
-        """Whether the job script has written how it ended, which then counts."""
+        """Tell whether the job script has written how it ended, which then counts."""
         return ENDED_FILE in files and ended_with(self.job, self.output_text(ENDED_FILE))
 
     def refused_step(self):
@@ -157,8 +201,8 @@ class HangWatch(rfm.RegressionTestPlugin):
         raise SanityError(f"{how} on {'; '.join(f'{node}: {evidence}' for node, (_, evidence) in nodes.items())}")
 
 
-def said(named: hang.Named, folder: str = "the job's folder") -> str:
-    """Why a node is named, of a job in ``folder``."""
+def said(named: BlamedNode, folder: str = "the job's folder") -> str:
+    """Tell why a node is named, of a job in ``folder``."""
     process = named.process
     where = ""
     if process:
@@ -181,3 +225,31 @@ def said(named: hang.Named, folder: str = "the job's folder") -> str:
         "silent": "no step starts there, but on the other nodes",
     }
     return others[named.reason]
+
+
+class SeesFolder(rfm.RegressionTestPlugin):
+    """Names a first node that does not see the job's folder: Slurm cannot open the output there, and no line runs.
+
+    No node is named where the folder cannot be written to from here either. Of other nodes the watch says so.
+    """
+
+    @rfmb.run_after("run")
+    def say_who_does_not_see_the_folder(self):
+        if not runs_in_slurm(self) or self.is_dry_run() or self.has_output():
+            return
+        # One that Slurm has ended need not have begun. Without accounting ReFrame takes every other for completed.
+        if not self.job.nodelist or any(state in str(self.job.state) for state in ENDED_BY_SLURM):
+            return
+        try:
+            write_atomically(pathlib.Path(self.stagedir, "written_here"), "as a job would\n")
+        except InputError as err:
+            raise SanityError(f"no job can write its output, nor can this machine: {err}") from None
+        # A change of its own makes a client of a network file system look again.
+        if self.has_output():
+            return
+        named = BlamedNode(node=self.job.nodelist[0], reason="unseen")
+        self.blame("crash", {named.node: (named.reason, said(named, self.stagedir))})
+
+    def has_output(self):
+        """Listed, not asked for by its name: a network file system remembers for long that a file was not there."""
+        return str(self.job.stdout) in os.listdir(self.stagedir)

@@ -1,10 +1,15 @@
-"""Parts of job scripts that are files of the suite: copied beside the script, so that it stays short enough to read."""
+"""Files beside a job script: parts of it that it sources, and programs that lie in a container's image."""
 
 import pathlib
 import shlex
 import shutil
 
+import reframe as rfm
+import reframe.core.builtins as rfmb
+
 from kappa.core.ground.folders import SUITE
+from kappa.core.ground.whole_files import write_atomically
+from kappa.core.vocabulary.programs import LAUNCHERS, OF_FEATURE
 
 FOLDER = pathlib.Path(__file__).parent / "src/job"
 #: What scripts source that end a program when they are told to end; `kappa doctor` has it, too.
@@ -13,7 +18,7 @@ _ELSEWHERE = {KILLABLE: SUITE / "kappa/core/ground/src" / KILLABLE}
 
 
 def runs_in_slurm(check) -> bool:
-    """Whether the check has a job script that Slurm runs."""
+    """Tell whether the check has a job script that Slurm runs."""
     return not check.is_local() and check.current_partition.scheduler.registered_name in ("slurm", "squeue")
 
 
@@ -31,3 +36,44 @@ def in_stage(check, name: str) -> str:
 def sourced(check, name: str, *words: object) -> str:
     """The command that sources the file with these words, quoted."""
     return shlex.join([".", in_stage(check, name), *map(str, words)])
+
+
+IN_IMAGE, SCRIPT = "in_image", "call"
+
+
+class InImage(rfm.RegressionTestPlugin):
+    """Calls programs of an environment in its ``image``, whoever starts them: a launcher, a script, an earlier step.
+
+    A folder with a program of each name comes first on the job's PATH; it calls the one in the image. Launchers are the
+    nodes' own.
+    """
+
+    @rfmb.run_before("run")
+    def call_programs_in_image(self):
+        image = self.current_environ.extras.get("image")
+        if not image or not self.needs_environ:
+            return
+        names = {name for feature in self.current_environ.features for name in OF_FEATURE.get(feature, ())}
+        # Those whose names a site chooses.
+        names |= {name for name in self.programs or [self.executable] if "/" not in name}
+        names -= {*LAUNCHERS, self.runtime_program()}
+        folder = pathlib.Path(self.stagedir, IN_IMAGE)
+        folder.mkdir(exist_ok=True)
+        write_atomically(folder / SCRIPT, self.call_in(image), mode=0o700)
+        for name in names:
+            (folder / name).unlink(missing_ok=True)
+            (folder / name).symlink_to(SCRIPT)
+        self.prerun_cmds = [f"export PATH={shlex.quote(str(folder))}:$PATH", *self.prerun_cmds]
+
+    def runtime_program(self):
+        return self.current_partition.container_runtime.lower()
+
+    def call_in(self, image):
+        """A script that calls the program of its own name in the image, where the job and its storage are seen."""
+        partition = self.current_partition
+        options = ["--bind", ",".join([self.stagedir, *partition.extras.get("storage", {}).values()])]
+        options += ["--nv"] if "nvidia" in partition.features else []
+        options += self.current_environ.extras.get("image_options", [])
+        return f"""#!/bin/sh
+exec {shlex.join([self.runtime_program(), "exec", *options])} --pwd "$PWD" {shlex.quote(image)} "${{0##*/}}" "$@"
+"""

@@ -1,4 +1,4 @@
-"""What others than the job took of its nodes while they were measured.
+"""Load by others than the job on its nodes while they were measured.
 
 On a node of its own that is evidence. Where virtual nodes share a machine it decides: the partition's extra
 ``shared_host`` says how much others may take before a measurement counts as *robbed*, which blames nobody
@@ -17,12 +17,12 @@ import reframe.core.builtins as rfmb
 import reframe.utility.typecheck as typ
 from reframe.core.logging import getlogger
 
-from kappa.core.ground.bounded_file import read_text
-from kappa.core.ground.busy_cores import BusyCores
+from kappa.core.ground.processes import BusyCores
+from kappa.core.ground.whole_files import read_text
 from kappa.core.record.evidence import written
 from reframe_checks.base.job_files import runs_in_slurm
-from reframe_checks.parsers import load_watch
-from reframe_checks.parsers.errors import ParseError
+from reframe_checks.parsers import job_scripts
+from reframe_checks.parsers.text import ParseError
 
 SCRIPT = pathlib.Path(__file__).parent / "src/node_watch.sh"
 WATCH_FOLDER = "load_watch"
@@ -80,12 +80,12 @@ class LoadWatch(rfm.RegressionTestPlugin):
             return
         self.keep_files = [*self.keep_files, WATCH_FOLDER]
         try:
-            nodes = {path.name: load_watch.parse(read_text(path, MAX_BYTES)) for path in sorted(folder.iterdir())}
+            nodes = {path.name: job_scripts.snapshots(read_text(path, MAX_BYTES)) for path in sorted(folder.iterdir())}
         except (OSError, UnicodeDecodeError, ParseError) as err:
             getlogger().warning(f"{self.name}: what others took of its nodes is not known: {err}")
             return
         limits = self.current_partition.extras.get("shared_host")
-        taken = {MACHINE: load_watch.taken_of_machine(nodes)} if limits else taken_of_nodes(nodes)
+        taken = {MACHINE: job_scripts.taken_of_machine(nodes)} if limits else taken_of_nodes(nodes)
         self.load_by_others = {place: written(found) for place, found in taken.items() if found}
         if limits and taken[MACHINE]:
             self.robbed = why_robbed(taken[MACHINE], **limits)
@@ -134,11 +134,11 @@ class QuietWait:
 
 
 def taken_of_nodes(nodes):
-    return {node: load_watch.taken_of_node(snapshots) for node, snapshots in nodes.items()}
+    return {node: job_scripts.taken_of_machine({node: snapshots}) for node, snapshots in nodes.items()}
 
 
 def why_robbed(taken, *, cores_share, disk_mb_per_s):
-    """What others took beyond the limits, in words; empty when they kept them.
+    """Describe what others took beyond the limits; empty when they kept them.
 
     :param cores_share: of the machine's cores.
     """

@@ -16,12 +16,10 @@ from reframe.core.runtime import runtime
 from reframe.utility import sanity as sn
 
 from kappa.core.ground.whole_files import write_atomically
-from kappa.core.vocabulary.many_nodes import TAG
-from kappa.core.vocabulary.scales import LAYOUTS, PLACEMENTS
-from kappa.core.vocabulary.storage_targets import OF_ONE_NODE
+from kappa.core.vocabulary.features import OF_ONE_NODE
+from kappa.core.vocabulary.scales import LAYOUTS, MANY_NODES_TAG, PLACEMENTS
 from kappa.core.vocabulary.tunables import Tunable
 from reframe_checks.base.job_files import KILLABLE, in_stage
-from reframe_checks.base.launching import SLURMS
 from reframe_checks.base.reframe_internals import (
     TRAP_ERRORS,
     copy_of_ended,
@@ -30,6 +28,7 @@ from reframe_checks.base.reframe_internals import (
     pinned,
     to_be_judged_in,
 )
+from reframe_checks.base.steps import SLURMS
 
 # As in `src/job/on_node.sh`.
 SCRIPT, FOLDER, STATUS = "on_node.sh", "nodes", "exit_status"
@@ -57,7 +56,7 @@ class ManyNodes(rfm.RegressionTestPlugin):
         scale, needed = self.chosen_scale(), {*self.case_features}
         partitions = [one for one in runtime().system.partitions if needed <= {*one.features}]
         if scale and scale.nodes == 1 and partitions and all(map(self.takes_more, partitions)):
-            self.tags |= {TAG}
+            self.tags |= {MANY_NODES_TAG}
 
     @classmethod
     def has_cases_of_one_node(cls):

@@ -8,7 +8,7 @@ import reframe as rfm
 import reframe.core.builtins as rfmb
 from reframe.core.exceptions import ReframeError, SanityError
 
-from kappa.core.vocabulary.storage_targets import STORAGE_TARGETS, parallel, stated_folder
+from kappa.core.vocabulary.features import STORAGE_TARGETS, parallel, stated_folder
 from reframe_checks.base.job_files import sourced
 from reframe_checks.parsers import lustre
 
@@ -52,11 +52,11 @@ class OnStorage(rfm.RegressionTestPlugin):
         self.prerun_cmds = [*self.prerun_cmds, *self.folder_commands(path), *self.striping_commands()]
 
     def folder_commands(self, path):
-        """What makes ``$folder`` and has it removed."""
+        """Return the commands that make ``$folder`` and have it removed."""
         return [sourced(self, "storage_folder.sh", path)]
 
     def stated_striping(self, settings):
-        """What the site states of a Lustre target, ``None`` of others; a leaf may ask for something else."""
+        """Return the striping that the site states of a Lustre target, ``None`` of others; a leaf may override it."""
         return settings
 
     def striping_commands(self):
@@ -76,7 +76,7 @@ class OnStorage(rfm.RegressionTestPlugin):
         """For use in sanity functions: the folder had the striping that the site states."""
         if self.lustre_settings is None:
             return
-        found = self.parsed(lustre.parse, self.output_text(STRIPING_FILE))
+        found = self.parsed(lustre.layout, self.output_text(STRIPING_FILE))
         self.striping = {"stripe_count": found.stripe_count, "stripe_size": found.stripe_size_bytes}
         if self.striping != {key: int(self.lustre_settings[key]) for key in self.striping}:
             raise SanityError(f"the folder's striping is {self.striping}, asked for {self.lustre_settings}")

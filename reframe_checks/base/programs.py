@@ -14,7 +14,7 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 
 import reframe_checks
-from kappa.core.sites.places import site_folder
+from kappa.core.ground.folders import site_folder
 from reframe_checks.base.cmake_program import CMakeProgram, build_command
 from reframe_checks.base.site_settings import site_configuration_of
 

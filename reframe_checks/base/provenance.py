@@ -1,4 +1,4 @@
-"""What ran where: kept with each result, collected by the job itself on its first node."""
+"""Provenance of a result: programs, nodes and versions, collected by the job itself on its first node."""
 
 import contextlib
 import dataclasses
@@ -14,20 +14,20 @@ import reframe.utility.typecheck as typ
 from reframe.core.exceptions import SanityError
 
 from kappa import __version__
-from kappa.core.ground.bounded_file import read_text
 from kappa.core.ground.clean_text import clean
 from kappa.core.ground.folders import installed
+from kappa.core.ground.whole_files import read_text
 from kappa.core.record import evidence
 from reframe_checks.base.job_files import sourced
-from reframe_checks.parsers import node_list
-from spack_envs.installer.built_spec import built_spec
+from reframe_checks.parsers import slurm
+from spack_envs.installer.reframe_settings import built_spec
 
 # As in `src/job/record_provenance.sh`.
 PROVENANCE_FILE = "provenance.txt"
 MAX_BYTES = 2**20
 
 
-class Provenance(rfm.RegressionTestPlugin):
+class ProvenanceRecorder(rfm.RegressionTestPlugin):
     """Adds the collection to the job script and reads it back.
 
     An environment may say in its ``extras`` how to ask its MPI for its version (``mpi_version``, a command)
@@ -86,7 +86,7 @@ class Provenance(rfm.RegressionTestPlugin):
         self.provenance = evidence.written(msgspec.convert(found, evidence.Provenance))
 
     def failed_command(self):
-        """What the job script's trap said, as of a module that does not load; the script runs on the first node."""
+        """Return what the job script's trap said, as of a module that does not load; it runs on the first node."""
         said = self.trapped()
         where = f" on {self.job.nodelist[0]}" if self.job.nodelist else ""
         return f"the job script{where} {said}; see the job's standard error" if said else ""
@@ -111,7 +111,7 @@ def parse_provenance(text: str) -> dict:
     for line in text.splitlines():
         key, _, value = line.partition("=")
         if key == "nodelist":
-            result[key] = node_list.expand(value)
+            result[key] = slurm.expand_nodes(value)
             continue
         if key != "sha256":
             result[key] = value

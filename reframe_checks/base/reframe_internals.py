@@ -1,6 +1,6 @@
-"""What the suite uses of ReFrame beyond its manual, all in one place, and the versions of ReFrame it is tested with.
+"""Parts of ReFrame that the suite uses beyond its manual, all in one place, and the versions that it is tested with.
 
-The recipe of a case's hash code is used where nothing of ReFrame may be imported: ``kappa.core.record.parameters``.
+The recipe of a case's hash code is used where nothing of ReFrame may be imported: ``kappa.core.record.model``.
 ``tests/unit/base/test_reframe_internals.py`` holds all of it against the installed ReFrame, and with
 ``KAPPA_TEST_REFRAMES=1`` against the oldest and the newest of the range.
 """
@@ -19,7 +19,7 @@ from reframe.core.launchers import mpi
 from reframe.core.schedulers import slurm
 from reframe.core.warnings import ReframeDeprecationWarning, user_deprecation_warning
 
-from reframe_checks.parsers import node_list
+from reframe_checks.parsers.slurm import expand_nodes
 
 #: The first version that is tested, and the first that is not: the range in ``pyproject.toml``.
 TESTED_FROM, TESTED_BELOW = (4, 10, 2), (4, 11)
@@ -34,6 +34,13 @@ def require_tested(version: str) -> None:
             f"this is ReFrame {version}, and the suite is tested with versions from {oldest} to below {below}: "
             f"pip install 'ReFrame-HPC>={oldest},<{below}'"
         )
+
+
+class DescribedVariable(variables.TestVar):
+    """A variable of a class that also says what it is."""
+
+    # A `TestVar` hands every attribute that is none of its slots to the variable's value.
+    __slots__ = (*variables.TestVar.__slots__, "described")
 
 
 def registered_checks() -> dict[str, type]:
@@ -93,7 +100,7 @@ def to_be_judged_in(check, folder: str) -> None:
 
 
 def pinned(check) -> bool:
-    """Whether ReFrame's ``--distribute`` has put the case on a node."""
+    """Tell whether ReFrame's ``--distribute`` has put the case on a node."""
     return hasattr(check, ".nid")
 
 
@@ -125,7 +132,7 @@ def nodes_asked_for(job) -> int:
     """How many nodes ReFrame was told to take by ``-J nodelist=…``; 0 when it was not."""
     found = [option.partition("=")[2] for option in job.cli_options if option.startswith("--nodelist=")]
     found += [option.removeprefix("-w ") for option in job.cli_options if option.startswith("-w ")]
-    return len(node_list.expand(found[-1])) if found else 0
+    return len(expand_nodes(found[-1])) if found else 0
 
 
 def keep_out_nodes_of(access: Sequence[str], job) -> None:
@@ -177,8 +184,8 @@ def _first_only(init):
 
 
 def _nodes_of(job) -> list[str]:
-    """Where a job of Slurm's ran, once it has ended; nowhere when Slurm gave it no node ("None assigned")."""
+    """Return the nodes of a job that has ended; none when Slurm gave it no node ("None assigned")."""
     if not job._nodelist and slurm.slurm_state_completed(job.state):
         with contextlib.suppress(ValueError):
-            job._nodelist = node_list.expand(job._nodespec or "")
+            job._nodelist = expand_nodes(job._nodespec or "")
     return job._nodelist

@@ -1,4 +1,4 @@
-"""What is out of bounds, or names a node, is measured again in the same allocation, before the job ends.
+"""Second measurement in the same allocation, of metrics that are out of bounds or that name a node.
 
 The job script runs itself as a child, which measures. Then the script holds the nodes until ReFrame, which polls it,
 has judged the figures on a copy of the check, and says in a file whether they are *enough* or to be measured *again*.
@@ -17,7 +17,7 @@ from reframe.core.logging import getlogger
 
 from kappa.core.ground.errors import InputError
 from kappa.core.ground.whole_files import write_atomically
-from kappa.core.record.raw_output import FIRST_FOLDER
+from kappa.core.record.load import FIRST_FOLDER
 from reframe_checks.base.job_files import KILLABLE, in_stage, runs_in_slurm, sourced
 from reframe_checks.base.reframe_internals import begin_job_script, copy_of_ended
 
@@ -64,7 +64,7 @@ class SameAllocation(rfm.RegressionTestPlugin):
             write_atomically(stage / ANSWER_FILE, answer, lasting=False)
 
     def _in_doubt(self):
-        """What was measured, if it is out of bounds or singles out a node, and all else is right; and its files."""
+        """Return a measurement that is out of bounds or singles out a node, while all else is right; and its files."""
         try:
             twin = copy_of_ended(self)
             twin.run_wait()

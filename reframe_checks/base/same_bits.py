@@ -8,7 +8,7 @@ from reframe.core.exceptions import SanityError
 
 from reframe_checks.localise.bits import golden_bits, judge
 from reframe_checks.localise.finding import ranked
-from reframe_checks.parsers import bit_sweep
+from reframe_checks.parsers import core_programs
 
 #: Sets of data that the works begin with; each night has the next one.
 VARIANTS = 8
@@ -33,7 +33,7 @@ class SameBits(rfm.RegressionTestPlugin):
 
     @rfmb.sanity_function
     def compare(self):
-        sweep = self.parsed(bit_sweep.parse, self.output_text(self.result))
+        sweep = self.parsed(core_programs.BitSweepResult.read, self.output_text(self.result))
         judgement = judge(sweep.bits, sweep.variant, golden_bits())
         self.record_findings(ranked(list(judgement.findings)))
         self.total_rounds = sum(count for bits in sweep.bits for _, count in bits.rounds)
@@ -48,12 +48,9 @@ class SameBits(rfm.RegressionTestPlugin):
             raise SanityError(f"not {self.cores_per_node} cores on {', '.join(few)}: see the binding of tasks")
         return self.require_all_nodes(nodes)
 
-    @rfmb.performance_function("rounds")
-    def rounds(self):
-        """Compared, of all works and cores."""
-        return self.total_rounds
-
-    @rfmb.performance_function("works")
-    def works_on_record(self):
-        """Held against a value on record for the instruction set or library, besides the comparison of cores."""
-        return self.held
+    metrics = {
+        # Compared, of all works and cores.
+        "rounds": ("rounds", lambda self: self.total_rounds),
+        # Held against a value on record for the instruction set or library, besides the comparison of cores.
+        "works_on_record": ("works", lambda self: self.held),
+    }

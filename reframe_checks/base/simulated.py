@@ -13,22 +13,21 @@ import reframe.core.builtins as rfmb
 from reframe.core.exceptions import ReframeError
 
 from kappa.core.fabrics.description import load_fabric
-from kappa.core.fabrics.hosts import host_slots
-from kappa.core.fabrics.simgrid_platform import platform_xml
+from kappa.core.fabrics.simgrid_platform import host_slots, platform_xml
 from kappa.core.ground.errors import InputError
 from kappa.core.ground.whole_files import write_atomically
 from kappa.core.record.evidence import LinkUse, Simulation, written
 from kappa.core.sites.launchers import HOSTS_FILE, PLATFORM_FILE
 from kappa.core.vocabulary.features import SIMULATED
 from reframe_checks.base.job_files import sourced
-from reframe_checks.parsers import link_use
+from reframe_checks.parsers import transport
 
 LINK_USE_FILE = "link_use.json"
 LINK_USE = pathlib.Path(__file__).parents[1] / "network/src/link_use"
 
 
 class Simulated(rfm.RegressionTestPlugin):
-    """What a check needs of the fabric under it."""
+    """Gives a check the fabric under it."""
 
     #: Whether the check runs on simulated partitions, too; others leave them out.
     on_fabrics = False
@@ -72,10 +71,10 @@ class Simulated(rfm.RegressionTestPlugin):
 
     @rfmb.run_before("performance")
     def read_link_use(self):
-        """What the busiest links carried in the job's last step."""
+        """Keep the traffic of the busiest links in the job's last step."""
         if not self.simulated or LINK_USE_FILE not in os.listdir(self.stagedir):
             return
-        found = self.parsed(link_use.parse, self.output_text(LINK_USE_FILE))
+        found = self.parsed(transport.LinkUseResult.read, self.output_text(LINK_USE_FILE))
         busiest = tuple(LinkUse(one.link, one.bytes, one.bandwidth_bytes_s / 1e9, one.use) for one in found.busiest)
         self.simulation = {**self.simulation, "busiest": [written(one) for one in busiest]}
 

@@ -10,8 +10,7 @@ import msgspec
 from kappa.core.ground.errors import InputError
 from kappa.core.sites.description import Cores, Environment, Partition
 from kappa.core.sites.expected import FILE as EXPECTED
-from kappa.core.sites.expected import load_site
-from kappa.core.sites.folder import check_files
+from kappa.core.sites.expected import check_files, load_site
 from kappa.core.sites.site_file import CLUSTER_VARIABLE, SiteDescription, describe
 from kappa.core.vocabulary.extras import EnvironmentExtras, PartitionExtras
 from kappa.core.vocabulary.modes import reframe_modes

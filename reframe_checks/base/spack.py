@@ -49,7 +49,7 @@ class SpackInstall(rfm.RunOnlyRegressionTest):
         self.executable_opts = [*(shlex.quote(word) for word in command), f"|| [ $? -eq {FAILED} ]"]
 
     def completed(self, name):
-        """Whether the environment ``name`` is complete and up to date: only then are its artefacts kept."""
+        """Tell whether the environment ``name`` is complete and up to date: only then are its artefacts kept."""
         return all(pathlib.Path(self.outputdir, name, artefact).is_file() for artefact in ARTEFACTS)
 
     @rfmb.sanity_function

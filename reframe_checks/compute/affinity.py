@@ -1,27 +1,106 @@
-"""Where ranks and threads run against what a layout asks for, on every node, and what it costs when nothing is bound.
-
-MPI has a rank on each core, a hybrid job two on each node with a thread on each of their cores; compact takes cores in
-their order, scattered in turn from each NUMA domain (``base/binding.py``). The job asks Slurm for exactly these CPUs,
-and OpenMP for a core for each thread; own program (``src/affinity``), which runs the same kernel once more unbound.
-"""
+"""Places of ranks and threads: they run where a layout asks for them, and their memory is near."""
 
 import pathlib
 import re
 import shlex
 import statistics
-from collections import defaultdict
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import combinations
 
 import reframe as rfm
 import reframe.core.builtins as rfmb
 from reframe.core.exceptions import SanityError
 
-from kappa.core.vocabulary.tunables import Tunable
-from reframe_checks.base.binding import cores_of_ranks, cpus_in, ranks_of_node
+from reframe_checks.base.cases import SiteVariable
 from reframe_checks.base.check import KappaCheck
 from reframe_checks.base.cmake_program import CMakeProgram
-from reframe_checks.base.scaled import Scaled
-from reframe_checks.compute.binding_faults import far_memory, misplaced
-from reframe_checks.parsers import affinity
+from reframe_checks.base.scaled import OnEachNode, cores_of_ranks, cpus_in, ranks_of_node
+from reframe_checks.parsers import core_programs
+from reframe_checks.parsers.core_programs import RankAffinity
+
+#: Of a thread's pages, in another NUMA domain than it ran in; some are the libraries' and the stack's neighbours.
+FAR_SHARE = 0.1
+
+
+@dataclass(frozen=True)
+class Misplaced:
+    """What is wrong with the places of ranks and threads: unbound, elsewhere, two in one place, memory in the wrong
+    one.
+    """
+
+    node: str
+    text: str
+
+    def __str__(self) -> str:
+        return f"{self.node}: {self.text}"
+
+
+def misplaced(ranks: Sequence[RankAffinity], asked: Sequence[Sequence[Sequence[int]]]) -> Iterator[Misplaced]:
+    """Every rank and thread that is not where the layout asks for it.
+
+    :param asked: of each rank of a node, in the order of ranks, its cores, each as the numbers of its CPUs. A thread
+        is to have one core of its rank to itself, whichever of them.
+    """
+    of_node = defaultdict(list)
+    for rank in ranks:
+        of_node[rank.node].append(rank)
+    for node, own in of_node.items():
+        for place, rank in enumerate(own):
+            if place < len(asked):
+                yield from (Misplaced(node, text) for text in _wrong(rank, asked[place]))
+        pairs = combinations(own, 2)
+        doubled = [(one.rank, other.rank) for one, other in pairs if set(one.cpus) & set(other.cpus)]
+        if doubled:
+            text = ", ".join(f"{one} and {other}" for one, other in doubled[:4])
+            yield Misplaced(node, f"ranks {text} share CPUs")
+
+
+def _wrong(rank: RankAffinity, cores: Sequence[Sequence[int]]) -> Iterator[str]:
+    wanted = {cpu for core in cores for cpu in core}
+    if set(rank.cpus) > wanted:
+        yield f"rank {rank.rank} is not bound: it may run on {_shown(rank.cpus)}, the layout asks for {_shown(wanted)}"
+        return
+    if set(rank.cpus) != wanted:
+        yield f"rank {rank.rank} may run on {_shown(rank.cpus)}, the layout asks for {_shown(wanted)}"
+        return
+    places = [frozenset({*thread.cpus, *thread.ran_on}) for thread in rank.threads]
+    if len(places) != len(cores):
+        yield f"rank {rank.rank} has {len(places)} threads, the layout asks for {len(cores)}"
+    for cpus, count in Counter(places).items():
+        if cpus not in map(frozenset, cores):
+            yield f"{_threads(count)} of rank {rank.rank} may run, or ran, on {_shown(cpus)}, not on one core"
+        elif count > 1:
+            yield f"{_threads(count)} of rank {rank.rank} share the core {_shown(cpus)}"
+
+
+def far_memory(ranks: Sequence[RankAffinity]) -> Iterator[Misplaced]:
+    """Every thread whose memory is in another NUMA domain than it ran in."""
+    for rank in ranks:
+        for number, thread in enumerate(rank.threads):
+            far = sum(count for domain, count in thread.pages.items() if domain not in thread.domains)
+            if far > FAR_SHARE * sum(thread.pages.values()):
+                elsewhere = _shown(set(thread.pages) - set(thread.domains))
+                text = f"thread {number} of rank {rank.rank} ran in NUMA domain {_shown(thread.domains)}, and "
+                yield Misplaced(rank.node, f"{text}{far} of {sum(thread.pages.values())} pages are in {elsewhere}")
+
+
+def _threads(count: int) -> str:
+    return "a thread" if count == 1 else f"{count} threads"
+
+
+def _shown(numbers: object) -> str:
+    """As the kernel writes lists of CPUs: ``0-3,8``."""
+    ordered = sorted(numbers)  # type: ignore[call-overload]
+    parts: list[list[int]] = []
+    for number in ordered:
+        if parts and parts[-1][-1] == number - 1:
+            parts[-1][1:] = [number]
+        else:
+            parts.append([number])
+    return ",".join("-".join(map(str, part)) for part in parts)
+
 
 # Layout -> whether its ranks have threads, and whether they are scattered.
 LAYOUTS = {
@@ -40,25 +119,29 @@ _REFUSED = re.compile(
 
 
 class AffinityBuild(CMakeProgram):
+    """Where ranks and threads run against what a layout asks for, on every node, and what it costs when nothing is
+    bound.
+
+    MPI has a rank on each core, a hybrid job two on each node with a thread on each of their cores; compact takes
+    cores in their order, scattered in turn from each NUMA domain (``base/scaled.py``). The job asks Slurm for
+    exactly these CPUs, and OpenMP for a core for each thread; own program (``src/affinity``), which runs the same
+    kernel once more unbound.
+    """
+
     source = str(pathlib.Path(__file__).parent / "src/affinity")
     program = "affinity"
 
 
-class LaidOut(Scaled, KappaCheck, special=True):
+class LaidOut(OnEachNode, KappaCheck, special=True):
     """A job with a step for each layout, whose ranks and threads are bound as it says, on every node."""
 
     needs_environ = ["sweep-build"]
-    scale = rfmb.parameter(["each_node"], loggable=True)
     build = rfmb.fixture(AffinityBuild, scope="environment")
     layouts = tuple(LAYOUTS)
     compared = ()
 
-    seconds = rfmb.variable(float, value=0.2)
-    mib_per_thread = rfmb.variable(int, value=24)
-    tunable = {
-        "seconds": Tunable("number", "s", "for which the kernel runs on all cores, in each layout"),
-        "mib_per_thread": Tunable("whole number", "MiB", "arrays of the kernel"),
-    }
+    seconds = SiteVariable(0.2, "number", "s", "for which the kernel runs on all cores, in each layout")
+    mib_per_thread = SiteVariable(24, "whole number", "MiB", "arrays of the kernel")
 
     @rfmb.run_after("setup")
     def command_line(self):
@@ -70,11 +153,10 @@ class LaidOut(Scaled, KappaCheck, special=True):
             self.laid_out[layout] = cores_of_ranks(ranks, scattered, cores, self.masks("numa_nodes"))
         self.nodes_used = self.num_tasks
         self.num_tasks_per_node, self.num_tasks = len(cores), len(cores) * self.nodes_used
-        self.programs = [self.build.command]
         self.executable = "true"
 
     def masks(self, kind):
-        """Of all cores or NUMA domains, where the site states the topology."""
+        """Return the masks of all cores or NUMA domains, where the site states the topology."""
         topology = self.current_partition.processor.topology or {}
         return [int(mask, 16) for mask in topology.get(kind, [])]
 
@@ -101,7 +183,7 @@ class LaidOut(Scaled, KappaCheck, special=True):
             "--time=2", f"--cpu-bind={f'mask_cpu:{mask}' if bound else 'none'}",
         ]  # fmt: skip
         output = f"--output={'' if bound else UNBOUND}{layout}.json"
-        program = [shlex.quote(self.build.command), f"--seconds={self.seconds}", output]
+        program = [shlex.quote(self.program), f"--seconds={self.seconds}", output]
         program.append(f"--mib-per-thread={self.mib_per_thread}")
         # Of a step that Slurm refuses on one node, its message names the node: it is for this check to read.
         return " ".join([*environment, self.launch_command(), *options, *program, "|| exit 0"])
@@ -112,7 +194,7 @@ class LaidOut(Scaled, KappaCheck, special=True):
             self.suspects = [said["node"]]
             raise SanityError(f"{said['node']}: Slurm cannot bind ranks there as {layout} asks for: {said['why']}")
         text = self.output_text(f"{'' if bound else UNBOUND}{layout}.json")
-        return self.parsed(affinity.parse, text, expect_ranks=len(self.laid_out[layout]) * self.nodes_used)
+        return self.parsed(core_programs.affinity, text, expect_ranks=len(self.laid_out[layout]) * self.nodes_used)
 
     def refuse(self, found):
         """:param found: (layout, what is misplaced)."""
@@ -150,14 +232,11 @@ class Affinity(LaidOut):
         )
         return self.require_all_nodes(with_places)
 
-    @rfmb.performance_function("")
-    def unbound_share_mpi(self):
-        """Speed of the same kernel with nothing bound, of that with all bound, on the median node."""
-        return self.shares["mpi_compact"]
-
-    @rfmb.performance_function("")
-    def unbound_share_hybrid(self):
-        return self.shares["hybrid_compact"]
+    metrics = {
+        # Speed of the same kernel with nothing bound, of that with all bound, on the median node.
+        "unbound_share_mpi": ("", lambda self: self.shares["mpi_compact"]),
+        "unbound_share_hybrid": ("", lambda self: self.shares["hybrid_compact"]),
+    }
 
 
 @rfm.simple_test
@@ -180,10 +259,10 @@ class NumaAffinity(LaidOut):
         self.near = near / sum(sum(each.pages.values()) for each in threads)
         return self.refuse((layout, far) for layout, ranks in found.items() for far in far_memory(ranks))
 
-    @rfmb.performance_function("")
-    def near_share(self):
-        """Pages in the NUMA domain of their thread, over all threads."""
-        return self.near
+    metrics = {
+        # Pages in the NUMA domain of their thread, over all threads.
+        "near_share": ("", lambda self: self.near),
+    }
 
 
 def by_node(ranks):

@@ -6,18 +6,16 @@ instruction set (``localise/golden_bits.json``). Which data the works begin with
 """
 
 import pathlib
-import shlex
 
 import reframe as rfm
 import reframe.core.builtins as rfmb
 import reframe.utility.typecheck as typ
 
-from kappa.core.vocabulary.tunables import Tunable
-from reframe_checks.base.all_cores import AllCores
+from reframe_checks.base.cases import SiteVariable
 from reframe_checks.base.check import KappaCheck
 from reframe_checks.base.cmake_program import CMakeProgram
 from reframe_checks.base.same_bits import WRONG_BITS, SameBits, tonight
-from reframe_checks.base.scaled import Scaled
+from reframe_checks.base.scaled import AllCores, OnEachNode
 
 WORKS = ["dense", "map", "memory"]
 
@@ -27,27 +25,19 @@ class BitSweepBuild(CMakeProgram):
     program = "bit_sweep"
 
 
-class BitSweepCheck(SameBits, AllCores, Scaled, KappaCheck):
+class BitSweepCheck(SameBits, AllCores, OnEachNode, KappaCheck):
     family = "compute/bits"
     needs_partition = ["cores"]
     needs_environ = ["sweep-build"]
-    scale = rfmb.parameter(["each_node"], loggable=True)
     hint = WRONG_BITS
     build = rfmb.fixture(BitSweepBuild, scope="environment")
 
-    #: Of each work.
-    seconds = rfmb.variable(float, value=1.0)
-    mib_per_core = rfmb.variable(int, value=64)
+    seconds = SiteVariable(1.0, "number", "s", "of each work, on all cores at once")
+    mib_per_core = SiteVariable(64, "whole number", "MiB", "memory that each core walks through")
     works = rfmb.variable(typ.List[str], value=WORKS)
-    tunable = {
-        "seconds": Tunable("number", "s", "of each work, on all cores at once"),
-        "mib_per_core": Tunable("whole number", "MiB", "memory that each core walks through"),
-    }
 
     @rfmb.run_after("setup")
     def command_line(self):
-        self.programs = [self.build.command]
-        self.executable = shlex.quote(self.build.command)
         self.executable_opts = [
             f"--output={self.result}", f"--seconds={self.seconds}", f"--mib-per-core={self.mib_per_core}",
             f"--works={','.join(self.works)}", f"--variant={self.variant}",

@@ -1,11 +1,4 @@
-"""HPCG: conjugate gradients with a multigrid preconditioner on a sparse matrix, limited by memory and its latency.
-
-HPCG's rules: its tests of convergence, symmetry and reproducibility pass; the timed iterations take 1800 s; the problem
-takes a quarter of the nodes' memory. ``Hpcg`` keeps them, and fails if its result is not valid. ``HpcgShort``, for
-nights, solves a smaller problem for a minute: its speed is gated against runs of the same form, and is no rating.
-
-Ranks have a core each: the reference version's preconditioner, which a plain build runs, has no threads.
-"""
+"""HPCG's problem and its input file ``hpcg.dat``."""
 
 import math
 import pathlib
@@ -14,13 +7,40 @@ import reframe as rfm
 import reframe.core.builtins as rfmb
 from reframe.core.exceptions import SanityError
 
-from kappa.core.vocabulary.tunables import Tunable
+from reframe_checks.base.cases import SiteVariable
 from reframe_checks.base.check import KappaCheck
 from reframe_checks.base.many_nodes import ManyNodes
-from reframe_checks.base.rated import Rated
+from reframe_checks.base.metrics import Rated
 from reframe_checks.base.scaled import Scaled
-from reframe_checks.compute.hpcg_input import hpcg_dat, local_grid
 from reframe_checks.parsers import hpcg
+
+#: What HPCG's model counts for an equation, at least: with its row of the matrix, vectors, and coarser grids.
+BYTES_PER_EQUATION = 713
+#: Edges are multiples of 8: each of three coarser grids halves them.
+STEP = 8
+SMALLEST_EDGE = 16
+
+
+def local_grid(least_bytes: float) -> tuple[int, int, int]:
+    """The smallest grid of one rank, as cubic as possible, whose data take ``least_bytes`` or more."""
+    equations = least_bytes / BYTES_PER_EQUATION
+    edge = max(int(equations ** (1 / 3)) // STEP * STEP, SMALLEST_EDGE)
+    x, y, z = edge, edge, edge
+    while x * y * z < equations:
+        # The shortest grows, the last of equal ones first.
+        if z <= y:
+            z += STEP
+        elif y <= x:
+            y += STEP
+        else:
+            x += STEP
+    return x, y, z
+
+
+def hpcg_dat(grid: tuple[int, int, int], seconds: int) -> str:
+    """Input for these cells of each rank, and so many seconds of timed iterations."""
+    return f"HPCG benchmark input file\nKappa\n{' '.join(map(str, grid))}\n{seconds}\n"
+
 
 REPORT = "hpcg.txt"
 # HPCG puts the time into the report's name, and Intel's build the size of the problem before it.
@@ -36,6 +56,16 @@ ASSUMED_CORE_BYTES_S = 2e9
 
 
 class HpcgCheck(ManyNodes, Rated, Scaled, KappaCheck):
+    """HPCG: conjugate gradients with a multigrid preconditioner on a sparse matrix, limited by memory and its latency.
+
+    HPCG's rules: its tests of convergence, symmetry and reproducibility pass; the timed iterations take 1800 s; the
+    problem takes a quarter of the nodes' memory. ``Hpcg`` keeps them, and fails if its result is not valid.
+    ``HpcgShort``, for nights, solves a smaller problem for a minute: its speed is gated against runs of the same
+    form, and is no rating.
+
+    Ranks have a core each: the reference version's preconditioner, which a plain build runs, has no threads.
+    """
+
     family = "compute/hpcg"
     needs_partition = ["compute"]
     needs_environ = ["hpcg"]
@@ -46,14 +76,9 @@ class HpcgCheck(ManyNodes, Rated, Scaled, KappaCheck):
     informational = ["memory_bandwidth", "memory_share"]
     hint = "compare with Stream on the same nodes: both follow memory; then with OsuAllreduce, which ends each product"
 
-    running_s = rfmb.variable(int)
-    memory_fraction = rfmb.variable(float)
-    threads = rfmb.variable(int, value=1)
-    tunable = {
-        "running_s": Tunable("whole number", "s", "of timed iterations"),
-        "memory_fraction": Tunable("number", "", "share of the memory that the problem takes, at least"),
-        "threads": Tunable("whole number", "", "of each rank, for builds whose preconditioner has threads"),
-    }
+    running_s = SiteVariable(rfmb.required, "whole number", "s", "of timed iterations")
+    memory_fraction = SiteVariable(rfmb.required, "number", "", "share of the memory that the problem takes, at least")
+    threads = SiteVariable(1, "whole number", "", "of each rank, for builds whose preconditioner has threads")
 
     @rfmb.run_after("setup")
     def lay_out_threads(self):
@@ -103,22 +128,16 @@ class HpcgCheck(ManyNodes, Rated, Scaled, KappaCheck):
         self.judge_by_rules(broken_rules(self.result.total_s, self.share_of_memory))
         return True
 
-    @rfmb.performance_function("Gflop/s")
-    def gflops(self):
-        return self.result.gflops
-
-    @rfmb.performance_function("GB/s")
-    def memory_bandwidth(self):
-        """By HPCG's count of what it reads and writes: of numbers that caches kept, too."""
-        return self.result.raw_gb_s
-
-    @rfmb.performance_function("")
-    def memory_share(self):
-        return self.share_of_memory
+    metrics = {
+        "gflops": ("Gflop/s", lambda self: self.result.gflops),
+        # By HPCG's count of what it reads and writes: of numbers that caches kept, too.
+        "memory_bandwidth": ("GB/s", lambda self: self.result.raw_gb_s),
+        "memory_share": ("", lambda self: self.share_of_memory),
+    }
 
 
 def broken_rules(total_s, share_of_memory):
-    """What a run whose tests passed lacks of a valid result."""
+    """Return the rules that a run whose tests passed breaks."""
     broken = []
     if total_s < hpcg.OFFICIAL_S:
         broken.append(f"{total_s:.0f} s of {hpcg.OFFICIAL_S} s")

@@ -15,10 +15,14 @@ import reframe as rfm
 import reframe.core.builtins as rfmb
 from reframe.core.exceptions import ReframeError
 
-from reframe_checks.base.on_gpus import OnGpus
-from reframe_checks.base.scaled import Scaled
-from reframe_checks.compute import hpl_input
-from reframe_checks.compute.hpl_base import OLD_GPU_GFLOPS, ONE_TUNABLE, SolvesHpl, SolvesOne
+from reframe_checks.base.scaled import OnGpus, Scaled
+from reframe_checks.compute.hpl import (
+    OLD_GPU_GFLOPS,
+    SolvesHpl,
+    SolvesOne,
+    hpl_dat,
+    process_grid,
+)
 
 # Where ReFrame mounts the stage folder in the container.
 WORK_FOLDER = "/rfm_workdir"
@@ -54,7 +58,7 @@ class HplOnGpus(OnGpus, SolvesHpl):
         self.programs = [runtime.lower()]
 
     def command_on(self, nodes):
-        """What the container runs on so many nodes."""
+        """Return the command that the container runs on so many nodes."""
         alone = ["--no-multinode"] if nodes == 1 else []
         return " ".join([self.executable, f"--dat {WORK_FOLDER}/{self.input_file}", *alone, *self.hpl_arguments])
 
@@ -65,7 +69,7 @@ class HplOnGpus(OnGpus, SolvesHpl):
         return platform.launch_command(self.stagedir)
 
     def input_text(self, orders, ranks):
-        return hpl_input.hpl_dat(orders, self.block, hpl_input.process_grid(ranks))
+        return hpl_dat(orders, self.block, process_grid(ranks))
 
     @property
     def node_memory_bytes(self):
@@ -92,22 +96,7 @@ class HplNvidia(Scaled, SolvesOne, HplOnGpus):
     scale = rfmb.parameter(["one_node", "two_nodes", "whole_partition"], loggable=True)
     hint = "compare nodes one by one; look at GPU clocks, power limit and temperature, NVLink and GPUDirect RDMA"
 
-    tunable = ONE_TUNABLE
-
-    @rfmb.run_before("run")
-    def write_input(self):
-        self.expected_order = self.chosen_order()
-        self.write_file(self.input_file, self.input_text([self.expected_order], self.num_tasks))
-
-    @rfmb.sanity_function
-    def residual_passed(self):
-        self.result = self.solved(self.output_text(), [self.expected_order], self.num_tasks)[0]
-        return True
-
-    @rfmb.performance_function("Gflop/s")
-    def gflops(self):
-        return self.result.gflops
-
-    @rfmb.performance_function("")
-    def fraction_of_peak(self):
-        return self.result.gflops / (self.num_nodes_used * self.node_peak_gflops)
+    metrics = {
+        "gflops": ("Gflop/s", lambda self: self.result.gflops),
+        "fraction_of_peak": ("", lambda self: self.result.gflops / (self.num_nodes_used * self.node_peak_gflops)),
+    }

@@ -18,20 +18,13 @@ curves over N for each P; those of the largest N on all nodes are the metrics.
 
 import reframe as rfm
 import reframe.core.builtins as rfmb
-import reframe.utility.typecheck as typ
 
-from kappa.core.vocabulary.tunables import Tunable
+from reframe_checks.base.cases import SiteVariable
 from reframe_checks.base.scaled import Scaled
-from reframe_checks.compute.hpl_base import HplCheck
-from reframe_checks.compute.hpl_input import doublings, problem_size
+from reframe_checks.compute.hpl import HplCheck, doublings, problem_size
 from reframe_checks.compute.hpl_nvidia import HplOnGpus
 
 NODES, ORDER = ("Nodes", ""), ("Order N", "")
-TUNABLE = {
-    "memory_fractions": Tunable("numbers", "", "shares of one node's memory that the matrices fill"),
-    "orders": Tunable("whole numbers", "", "of the matrices, instead of these shares"),
-    "block": Tunable("whole number", "", "HPL's block size"),
-}
 
 
 class OverNodes(Scaled):
@@ -39,8 +32,10 @@ class OverNodes(Scaled):
 
     scale = rfmb.parameter(["two_nodes", "whole_partition"], loggable=True)
     #: Shares of one node's memory that the matrices fill, unless ``orders`` gives each N.
-    memory_fractions = rfmb.variable(typ.List[float], value=[0.05, 0.2, 0.8])
-    orders = rfmb.variable(typ.List[int], value=[])
+    memory_fractions = SiteVariable(
+        [0.05, 0.2, 0.8], "numbers", "", "shares of one node's memory that the matrices fill",
+    )
+    orders = SiteVariable([], "whole numbers", "", "of the matrices, instead of these shares")
 
     @rfmb.run_before("run")
     def run_on_fewer_nodes_first(self):
@@ -104,21 +99,12 @@ class OverNodes(Scaled):
     def fraction_of_peak_of(self, nodes, n):
         return self.results[nodes, n].gflops / (self.node_peak_gflops * nodes)
 
-    @rfmb.performance_function("s")
-    def time(self):
-        return self.results[self.most, self.sizes[-1]].time_s
-
-    @rfmb.performance_function("")
-    def speedup(self):
-        return self.speedup_of(self.most, self.sizes[-1])
-
-    @rfmb.performance_function("Gflop/s")
-    def gflops(self):
-        return self.results[self.most, self.sizes[-1]].gflops
-
-    @rfmb.performance_function("")
-    def fraction_of_peak(self):
-        return self.fraction_of_peak_of(self.most, self.sizes[-1])
+    metrics = {
+        "time": ("s", lambda self: self.results[self.most, self.sizes[-1]].time_s),
+        "speedup": ("", lambda self: self.speedup_of(self.most, self.sizes[-1])),
+        "gflops": ("Gflop/s", lambda self: self.results[self.most, self.sizes[-1]].gflops),
+        "fraction_of_peak": ("", lambda self: self.fraction_of_peak_of(self.most, self.sizes[-1])),
+    }
 
 
 @rfm.simple_test
@@ -129,7 +115,6 @@ class HplScaling(OverNodes, HplCheck):
     modes = ("acceptance",)
     informational = ["time"]
     time_limit = "8h"
-    tunable = TUNABLE
     hint = "compare with Hpl on each node: equal there and slow together means the network or the MPI transport"
 
 
@@ -141,5 +126,4 @@ class HplNvidiaScaling(OverNodes, HplOnGpus):
     modes = ("acceptance",)
     informational = ["time"]
     time_limit = "8h"
-    tunable = TUNABLE
     hint = "compare with HplNvidia on each node: equal there and slow together means the network or GPUDirect RDMA"

@@ -1,27 +1,20 @@
-"""Memory bandwidth and floating-point speed of every node in one job, each core alone and all cores of a node.
-
-Which node is slow comes from the comparison of equal nodes (``localise/nodes.py``), so it needs no reference. Own
-program (``src/node_sweep``); each figure is the best of five windows of time.
-"""
+"""Speed of every node in one job, by our program ``src/node_sweep``: all cores, some cores, and NUMA domains."""
 
 import pathlib
-import shlex
 import statistics
 
 import reframe as rfm
 import reframe.core.builtins as rfmb
 from reframe.core.exceptions import SanityError
 
-from kappa.core.vocabulary.tunables import Tunable
-from reframe_checks.base.all_cores import AllCores
+from reframe_checks.base.cases import SiteVariable
 from reframe_checks.base.check import KappaCheck
 from reframe_checks.base.cmake_program import CMakeProgram
-from reframe_checks.base.scaled import Scaled
-from reframe_checks.localise.finding import ranked
-from reframe_checks.localise.nodes import suspects_of_nodes
-from reframe_checks.parsers import node_sweep
+from reframe_checks.base.scaled import AllCores, OnEachNode
+from reframe_checks.localise.finding import ranked, slowest_share, suspects_of_nodes
+from reframe_checks.localise.parts import suspects_of_paths
+from reframe_checks.parsers import core_programs
 
-RESULT = "node_sweep.json"
 TRIAD, GFLOPS = "triad", "multiply_add"
 
 
@@ -30,48 +23,55 @@ class NodeSweepBuild(CMakeProgram):
     program = "node_sweep"
 
 
+class NodeSweepCheck(AllCores, OnEachNode, KappaCheck):
+    """``node_sweep`` on all cores of each node; leaves say the ``result`` and options of their own."""
+
+    needs_partition = ["cores"]
+    needs_environ = ["sweep-build"]
+    build = rfmb.fixture(NodeSweepBuild, scope="environment")
+    result = ""
+    mode: tuple[str, ...] = ()
+
+    #: Four times the last-level cache of a core or more.
+    mib_per_core = SiteVariable(192, "whole number", "MiB", "the triad's three arrays on each core")
+
+    @rfmb.run_after("setup")
+    def command_line(self):
+        self.executable_opts = [
+            *self.mode, f"--output={self.result}", f"--mib-per-core={self.mib_per_core}", f"--seconds={self.seconds}",
+            *self.options(),
+        ]
+
+
 @rfm.simple_test
-class NodeSweep(AllCores, Scaled, KappaCheck):
+class NodeSweep(NodeSweepCheck):
+    """Memory bandwidth and floating-point speed of every node in one job, each core alone and all cores of a node.
+
+    Which node is slow comes from the comparison of equal nodes (``localise/finding.py``), so it needs no reference.
+    Own program (``src/node_sweep``); each figure is the best of five windows of time.
+    """
+
     descr = "Memory bandwidth and floating-point speed of every node and core"
     family = "compute/node-sweep"
     relative = [
         "triad_uniformity", "multiply_add_uniformity", "core_triad_uniformity", "core_multiply_add_uniformity",
     ]  # fmt: skip
     measured_s = 8
-    needs_partition = ["cores"]
-    needs_environ = ["sweep-build"]
-    scale = rfmb.parameter(["each_node"], loggable=True)
     tags = {"smoke"}
     hint = "look at CPU frequency, cooling, missing memory modules, BIOS settings and other processes of what is named"
-    build = rfmb.fixture(NodeSweepBuild, scope="environment")
+    result = "node_sweep.json"
 
-    #: Size of the triad's three arrays; four times the last-level cache of a core or more.
-    mib_per_core = rfmb.variable(int, value=192)
     #: Duration of each kernel with all cores; a tenth of it on each core alone.
-    seconds = rfmb.variable(float, value=0.5)
-    #: Nodes measured at the same time; 0 is all.
-    at_once = rfmb.variable(int, value=0)
-    #: How many times slower than the median node a node has to be to be named.
-    least_slowdown = rfmb.variable(float, value=1.1)
-    tunable = {
-        "mib_per_core": Tunable("whole number", "MiB", "the triad's three arrays on each core"),
-        "seconds": Tunable("number", "s", "of each kernel with all cores"),
-        "at_once": Tunable("whole number", "nodes", "measured at the same time; 0 is all"),
-        "least_slowdown": Tunable("number", "", "times slower than the median node, to be named"),
-    }
+    seconds = SiteVariable(0.5, "number", "s", "of each kernel with all cores")
+    at_once = SiteVariable(0, "whole number", "nodes", "measured at the same time; 0 is all")
+    least_slowdown = SiteVariable(1.1, "number", "", "times slower than the median node, to be named")
 
-    @rfmb.run_after("setup")
-    def command_line(self):
-        self.programs = [self.build.command]
-        self.executable = shlex.quote(self.build.command)
-        self.executable_opts = [
-            f"--output={RESULT}", f"--mib-per-core={self.mib_per_core}", f"--seconds={self.seconds}",
-            f"--at-once={self.at_once}",
-        ]  # fmt: skip
+    def options(self):
+        return [f"--at-once={self.at_once}"]
 
     @rfmb.sanity_function
     def read_speeds(self):
-        nodes = self.parsed(node_sweep.parse, self.output_text(RESULT)).nodes
+        nodes = self.parsed(core_programs.node_sweep, self.output_text(self.result))
         self.of_node = {
             TRIAD: {node: sum(speeds.together.triad_mbps) for node, speeds in nodes.items()},
             GFLOPS: {node: sum(speeds.together.gflops) for node, speeds in nodes.items()},
@@ -103,31 +103,206 @@ class NodeSweep(AllCores, Scaled, KappaCheck):
             ]
         )
 
-    def slowest_share(self, speeds):
-        return min(speeds.values()) / statistics.median(speeds.values())
+    metrics = {
+        "slowest_node_triad": ("MB/s", lambda self: min(self.of_node[TRIAD].values())),
+        "slowest_node_multiply_add": ("Gflop/s", lambda self: min(self.of_node[GFLOPS].values())),
+        # Slowest node against the median node.
+        "triad_uniformity": ("", lambda self: slowest_share(self.of_node[TRIAD])),
+        "multiply_add_uniformity": ("", lambda self: slowest_share(self.of_node[GFLOPS])),
+        # The node with the slowest core, against the median node's slowest core.
+        "core_triad_uniformity": ("", lambda self: slowest_share(self.of_slowest_core[TRIAD])),
+        "core_multiply_add_uniformity": ("", lambda self: slowest_share(self.of_slowest_core[GFLOPS])),
+    }
 
-    @rfmb.performance_function("MB/s")
-    def slowest_node_triad(self):
-        return min(self.of_node[TRIAD].values())
 
-    @rfmb.performance_function("Gflop/s")
-    def slowest_node_multiply_add(self):
-        return min(self.of_node[GFLOPS].values())
+ACTIVE_CORES, TRIAD_OF_CORE = ("Active cores of a node", ""), ("Triad of a core", "MB/s")
+GFLOPS_OF_CORE, MEMORY_OF_CORE = ("Multiply-adds of a core", "Gflop/s"), ("Memory for each active core", "MiB")
 
-    @rfmb.performance_function("")
-    def triad_uniformity(self):
-        """Slowest node against the median node."""
-        return self.slowest_share(self.of_node[TRIAD])
 
-    @rfmb.performance_function("")
-    def multiply_add_uniformity(self):
-        return self.slowest_share(self.of_node[GFLOPS])
+@rfm.simple_test
+class NodeFills(NodeSweepCheck):
+    """Memory bandwidth, clock and memory of a core when half of its node's cores rest, or three quarters.
 
-    @rfmb.performance_function("")
-    def core_triad_uniformity(self):
-        """The node with the slowest core, against the median node's slowest core."""
-        return self.slowest_share(self.of_slowest_core[TRIAD])
+    Own program (``node_sweep --fills``) on each node: STREAM's triad and multiply-adds on all cores, on half, a
+    quarter and one of them. The cores are spread evenly over NUMA domains and caches; packed into the first
+    domains, as a binding that fills one after the other has them, they share these domains' memory alone. A gain is
+    the speed of a core over that with all cores: between 1, where a core is its own limit, and the share of cores
+    that rest, where memory is.
+    """
 
-    @rfmb.performance_function("")
-    def core_multiply_add_uniformity(self):
-        return self.slowest_share(self.of_slowest_core[GFLOPS])
+    descr = "Memory bandwidth and speed of a core when others of its node rest"
+    family = "compute/node-fills"
+    measured_s = 10
+    modes = ("acceptance",)
+    informational = ["quarter_triad_gain", "half_multiply_add_gain", "half_packed_share", "half_memory"]
+    hint = "compare with NodeSweep: a gain of 1 says that memory was no limit, or that the active cores share a domain"
+    result, mode = "node_fills.json", ("--fills",)
+
+    #: Duration of each kernel, of which the best of five windows counts.
+    seconds = SiteVariable(0.5, "number", "s", "of each kernel on each number of cores")
+    at_once = SiteVariable(0, "whole number", "nodes", "measured at the same time; 0 is all")
+    least_slowdown = SiteVariable(1.1, "number", "", "times slower than the median node, to be named")
+
+    def options(self):
+        return [f"--at-once={self.at_once}"]
+
+    @rfmb.run_after("setup")
+    def leave_out_a_quarter(self):
+        if self.cores_per_node < 4:
+            del self.perf_variables["quarter_triad_gain"]
+
+    @rfmb.sanity_function
+    def read_fills(self):
+        self.nodes = self.parsed(core_programs.node_fills, self.output_text(self.result))
+        every, self.half = self.cores_per_node, max(self.cores_per_node // 2, 1)
+        few = [node for node, fills in self.nodes.items() if len(fills.cores) != every]
+        if few:
+            raise SanityError(f"not {every} cores on {', '.join(few)}: see the binding of tasks")
+        wrong = {node: fills.wrong for node, fills in self.nodes.items() if fills.wrong}
+        if wrong:
+            self.suspects = sorted(wrong)
+            said = [f"cores {', '.join(map(str, cores))} of {node}" for node, cores in wrong.items()]
+            raise SanityError(f"wrong result of {'; '.join(said)}")
+        self.record_fills()
+        triads = {node: triad_of(fills.spread[self.half]) for node, fills in self.nodes.items()}
+        gains = {node: triads[node] / triad_of(fills.spread[every]) for node, fills in self.nodes.items()}
+        self.record_per_node("half_triad", "MB/s", triads)
+        self.record_per_node("half_triad_gain", "", gains)
+        self.record_findings(
+            ranked(
+                suspects_of_nodes("triad of a core, half of them at rest", triads, least_slowdown=self.least_slowdown)
+            )
+        )
+        return self.require_all_nodes(self.nodes)
+
+    def record_fills(self):
+        """Curves over the active cores, of the median node."""
+        first = next(iter(self.nodes.values()))
+        for placed in ("spread", "packed"):
+            counts = getattr(first, placed)
+            for name, axis, speed in (("triad", TRIAD_OF_CORE, triad_of), ("multiply_add", GFLOPS_OF_CORE, gflops_of)):
+                points = {active: self.median(placed, active, speed) for active in counts}
+                self.record_curve(f"{name}, {placed}", ACTIVE_CORES, axis, points, {})
+        memory = {active: self.memory(active) for active in first.spread}
+        self.record_curve("memory of a core", ACTIVE_CORES, MEMORY_OF_CORE, memory, {})
+
+    def median(self, placed, active, speed):
+        return statistics.median(speed(getattr(fills, placed)[active]) for fills in self.nodes.values())
+
+    def memory(self, active):
+        return min(fills.available_mib for fills in self.nodes.values()) / active
+
+    def gain(self, active, speed):
+        return self.median("spread", active, speed) / self.median("spread", self.cores_per_node, speed)
+
+    def half_packed_share(self):
+        """Bandwidth of half of the cores packed into the first domains, over that of as many spread."""
+        packed = "packed" if self.cores_per_node > 1 else "spread"
+        return self.median(packed, self.half, triad_of) / self.median("spread", self.half, triad_of)
+
+    metrics = {
+        # Of a core of the slowest node.
+        "half_triad": ("MB/s", lambda self: min(triad_of(fills.spread[self.half]) for fills in self.nodes.values())),
+        "half_triad_gain": ("", lambda self: self.gain(self.half, triad_of)),
+        "quarter_triad_gain": ("", lambda self: self.gain(self.cores_per_node // 4, triad_of)),
+        # Above 1 where cores clock higher when others rest.
+        "half_multiply_add_gain": ("", lambda self: self.gain(self.half, gflops_of)),
+        "half_packed_share": ("", half_packed_share),
+        # For each rank where half of the cores have one, of the node with the least.
+        "half_memory": ("MiB", lambda self: self.memory(self.half)),
+    }
+
+
+def triad_of(speeds):
+    return statistics.mean(speeds.triad_mbps)
+
+
+def gflops_of(speeds):
+    return statistics.mean(speeds.gflops)
+
+
+DOMAIN_OF_CORES, DOMAIN_OF_MEMORY = ("NUMA domain of the cores", ""), ("NUMA domain of the memory", "")
+
+
+@rfm.simple_test
+class NumaMatrix(NodeSweepCheck):
+    """Bandwidth and latency of the cores of each NUMA domain on the memory of each, on every node.
+
+    Own program (``node_sweep --numa``), which binds threads and memory itself (``set_mempolicy``): STREAM's triad
+    on all cores of a domain, and a chain of loads that no prefetcher guesses on one of them. Gated are what remote
+    memory has of local memory's bandwidth and how many times its latency; nodes are compared with each other for
+    each pair of domains, and a path is held against those of its node that should be alike (``localise/parts.py``):
+    so the node whose link between sockets runs slower is named, and which link.
+    """
+
+    descr = "Memory bandwidth and latency between the NUMA domains of every node"
+    family = "compute/numa-matrix"
+    estimated_s = 60
+    modes = ("acceptance",)
+    needs_partition = ["cores", "numa_domains"]
+    informational = ["local_latency", "remote_latency", "remote_triad"]
+    hint = (
+        "slow from all domains: memory modules of that domain; slow to all memory: its cores; else the link between "
+        "sockets (its width and speed, BIOS settings)"
+    )
+    result, mode = "node_numa.json", ("--numa",)
+
+    latency_mib = SiteVariable(
+        1024, "whole number", "MiB", "through which a chain of loads goes; more than the caches hold",
+    )
+    seconds = SiteVariable(0.5, "number", "s", "of each measurement of each pair of domains")
+    least_slowdown = SiteVariable(1.15, "number", "", "times slower than its like, to be named")
+
+    def options(self):
+        return [f"--latency-mib={self.latency_mib}"]
+
+    @rfmb.sanity_function
+    def read_matrices(self):
+        self.nodes = self.parsed(core_programs.node_numa, self.output_text(self.result))
+        wrong = sorted(node for node, paths in self.nodes.items() if not all(one.correct for one in paths.values()))
+        if wrong:
+            self.suspects = wrong
+            raise SanityError(f"wrong result on {', '.join(wrong)}")
+        few = sorted(node for node, paths in self.nodes.items() if len(paths) == 1)
+        if few:
+            raise SanityError(f"one NUMA domain only on {', '.join(few)}: see the binding, or remove numa_domains")
+        others = sorted(node for node, paths in self.nodes.items() if set(paths) != set(self.first))
+        if others:
+            raise SanityError(f"other NUMA domains than on the first node on {', '.join(others)}")
+        for name, title, unit in (("triad_mb_s", "Triad", "MB/s"), ("latency_ns", "Latency", "ns")):
+            points = {pair: self.median(pair, name) for pair in self.first}
+            self.record_heat_map(title.lower(), DOMAIN_OF_CORES, DOMAIN_OF_MEMORY, (title, unit), points)
+        self.record_findings(suspects_of_paths(self.nodes, least_slowdown=self.least_slowdown))
+        return self.require_all_nodes(self.nodes)
+
+    @property
+    def first(self):
+        return next(iter(self.nodes.values()))
+
+    def median(self, pair, name):
+        return statistics.median(getattr(paths[pair], name) for paths in self.nodes.values())
+
+    def worst(self, choose, name, *, local):
+        """Choose a figure of all nodes, over paths to local or to remote memory."""
+        return choose(
+            getattr(one, name)
+            for paths in self.nodes.values()
+            for (cores, memory), one in paths.items()
+            if (cores == memory) == local
+        )
+
+    metrics = {
+        # Of the slowest domain of all nodes.
+        "local_triad": ("MB/s", lambda self: self.worst(min, "triad_mb_s", local=True)),
+        "remote_triad": ("MB/s", lambda self: self.worst(min, "triad_mb_s", local=False)),
+        # Slowest remote over slowest local bandwidth.
+        "remote_triad_share": (
+            "", lambda self: self.worst(min, "triad_mb_s", local=False) / self.worst(min, "triad_mb_s", local=True),
+        ),
+        "local_latency": ("ns", lambda self: self.worst(max, "latency_ns", local=True)),
+        "remote_latency": ("ns", lambda self: self.worst(max, "latency_ns", local=False)),
+        # Longest remote over longest local latency.
+        "remote_latency_ratio": (
+            "", lambda self: self.worst(max, "latency_ns", local=False) / self.worst(max, "latency_ns", local=True),
+        ),
+    }

@@ -1,15 +1,78 @@
-"""STREAM: sustainable memory bandwidth of a node, all cores (McCalpin 1995)."""
+"""STREAM: sustainable memory bandwidth of a node and of its NUMA domains (McCalpin 1995)."""
+
+import shlex
 
 import reframe as rfm
 import reframe.core.builtins as rfmb
+from reframe.core.exceptions import ReframeError, SanityError
 
+from reframe_checks.base.cases import SiteVariable
+from reframe_checks.base.check import KappaCheck
 from reframe_checks.base.many_nodes import ManyNodes
 from reframe_checks.base.scaled import Scaled
-from reframe_checks.compute.stream_base import StreamCheck
+from reframe_checks.parsers import memory_bandwidth
+
+
+class StreamCheck(KappaCheck):
+    """Base of the STREAM checks: the program, its command line, and the triad in its output.
+
+    The environment says which program it has (``extras: {stream: stream | likwid-bench}``). Classic STREAM counts
+    the best of its repeats; ``likwid-bench -t stream`` is a triad over a working set of ``working_set``. The
+    working set must exceed the caches: four times the last-level cache of every core is STREAM's own rule.
+    """
+
+    needs_partition = ["compute"]
+    needs_environ = ["stream"]
+
+    #: Working set of likwid-bench; classic STREAM has its array size built in.
+    working_set = SiteVariable("4GB", "text", "", "of likwid-bench, as `4GB`")
+    #: Threads of one run.
+    threads = rfmb.variable(int, value=0)
+
+    @rfmb.run_after("setup")
+    def one_task_with_all_cores(self):
+        self.num_tasks, self.num_tasks_per_node, self.num_cpus_per_task = 1, 1, self.cores_per_node
+        self.threads = self.threads or self.cores_per_node
+
+    @rfmb.run_after("setup")
+    def choose_program(self):
+        self.program = self.current_environ.extras.get("stream")
+        if self.program not in ("stream", "likwid-bench"):
+            raise ReframeError(
+                f"environment {self.current_environ.name}: extras/stream must be stream or likwid-bench, "
+                f"found {self.program!r}"
+            )
+        self.programs = [self.program]
+
+    @rfmb.run_before("run")
+    def set_threads(self):
+        if self.program == "stream":
+            self.env_vars = {**self.env_vars, "OMP_NUM_THREADS": self.threads, "OMP_PROC_BIND": "spread"}
+
+    def arguments(self, domain="N"):
+        """The program's arguments for a run on the threads of LIKWID's affinity domain, as bash has to read it."""
+        if self.program == "stream":
+            return []
+        return ["-t", "stream", "-w", domain + shlex.quote(f":{self.working_set}:{self.threads}")]
+
+    def triad_of(self, text):
+        """Triad in MB/s."""
+        if self.program == "stream":
+            result = self.parsed(memory_bandwidth.stream, text)
+            if (result.threads or 1) != self.threads:
+                raise SanityError(f"stream ran on {result.threads or 1} threads, asked for {self.threads}")
+            return result.triad.rate_mb_s
+        result = self.parsed(memory_bandwidth.likwid, text)
+        used = len(set(result.hwthreads))
+        if used != self.threads:
+            raise SanityError(f"likwid-bench ran on {used} hardware threads, asked for {self.threads}")
+        return result.bandwidth_mb_s
 
 
 @rfm.simple_test
 class Stream(ManyNodes, Scaled, StreamCheck):
+    """STREAM: sustainable memory bandwidth of a node, all cores (McCalpin 1995)."""
+
     descr = "STREAM triad: memory bandwidth of a node"
     family = "compute/stream"
     measured_s = 9
@@ -26,6 +89,74 @@ class Stream(ManyNodes, Scaled, StreamCheck):
         self.triad_mb_s = self.triad_of(self.output_text())
         return True
 
-    @rfmb.performance_function("MB/s")
-    def triad(self):
-        return self.triad_mb_s
+    metrics = {"triad": ("MB/s", lambda self: self.triad_mb_s)}
+
+
+@rfm.simple_test
+class StreamNuma(ManyNodes, Scaled, StreamCheck):
+    """STREAM with local and with remote memory: every NUMA domain's cores on every NUMA domain's memory.
+
+    ``numactl --cpunodebind=C --membind=M`` places cores and memory, and fails where it cannot. The slowest local
+    and the slowest remote pair are gated; the whole matrix shows which domain it is.
+    ``processor/topology/numa_nodes`` of the site says how many domains there are; LIKWID numbers its memory domains
+    M0, M1, … as the kernel numbers its nodes.
+    """
+
+    descr = "STREAM triad on local and remote NUMA domains"
+    family = "compute/stream-numa"
+    estimated_s = 60
+    needs_partition = ["compute", "numa_domains"]
+    needs_environ = ["stream", "numactl"]
+    scale = rfmb.parameter(["one_node"], loggable=True)
+    informational = ["remote_share"]
+    time_limit = "1h"
+    hint = "slow from all cores: memory modules of that domain; slow to all memory: its cores; else the socket link"
+    executable = "numactl"
+
+    @rfmb.run_after("setup")
+    def command_line(self):
+        topology = self.stated("processor/topology", self.current_partition.processor.topology)
+        self.domains = len(topology.get("numa_nodes", []))
+        if self.domains < 2:
+            raise ReframeError(
+                f"partition {self.current_partition.fullname}: processor/topology/numa_nodes has {self.domains} "
+                "entries: remove the feature numa_domains"
+            )
+        self.threads = self.cores_per_node // self.domains
+        self.programs = [*self.programs, "numactl"]
+        # The job script's variables; see `for_each_pair`.
+        binding = ["--cpunodebind=$cores", "--membind=$memory"]
+        output = self.output_on("$cores", "$memory")
+        self.executable_opts = [*binding, self.program, *self.arguments("M$cores"), f"> {output}"]
+
+    @property
+    def pairs(self):
+        return [(cores, memory) for cores in range(self.domains) for memory in range(self.domains)]
+
+    @staticmethod
+    def output_on(cores, memory):
+        return f"cores-{cores}-memory-{memory}.txt"
+
+    @rfmb.run_before("run")
+    def for_each_pair(self):
+        domains = " ".join(map(str, range(self.domains)))
+        loop = f"for cores in {domains}; do for memory in {domains}; do"
+        self.prerun_cmds = [*self.prerun_cmds, loop]
+        self.postrun_cmds = [*self.postrun_cmds, "done; done"]
+
+    @rfmb.sanity_function
+    def read_bandwidths(self):
+        self.triads = {pair: self.triad_of(self.output_text(self.output_on(*pair))) for pair in self.pairs}
+        cores, memory = ("NUMA domain of the cores", ""), ("NUMA domain of the memory", "")
+        self.record_heat_map("triad", cores, memory, ("Triad", "MB/s"), self.triads)
+        return True
+
+    metrics = {
+        "local_triad": ("MB/s", lambda self: self.slowest(local=True)),
+        "remote_triad": ("MB/s", lambda self: self.slowest(local=False)),
+        # Slowest remote over slowest local bandwidth.
+        "remote_share": ("", lambda self: self.slowest(local=False) / self.slowest(local=True)),
+    }
+
+    def slowest(self, *, local):
+        return min(triad for (cores, memory), triad in self.triads.items() if (cores == memory) == local)

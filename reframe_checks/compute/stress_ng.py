@@ -11,13 +11,12 @@ import reframe.core.builtins as rfmb
 from reframe.core.exceptions import SanityError
 
 from kappa.core.record.evidence import Finding
-from kappa.core.vocabulary.tunables import Tunable
-from reframe_checks.base.all_cores import AllCores
+from reframe_checks.base.cases import SiteVariable
 from reframe_checks.base.check import KappaCheck
 from reframe_checks.base.job_files import KILLABLE, in_stage
 from reframe_checks.base.same_bits import WRONG_BITS
-from reframe_checks.base.scaled import Scaled
-from reframe_checks.parsers import stress_ng
+from reframe_checks.base.scaled import AllCores, OnEachNode
+from reframe_checks.parsers import job_scripts
 
 # Those of stress-ng 0.15 and newer that honour --verify and need neither devices nor privileges.
 STRESSORS = ["cpu", "vm", "matrix", "memcpy", "zlib"]
@@ -25,24 +24,19 @@ NOT_SUCCESS = 2
 
 
 @rfm.simple_test
-class StressNg(AllCores, Scaled, KappaCheck):
+class StressNg(AllCores, OnEachNode, KappaCheck):
     descr = "stress-ng: stressors that verify their results, on every core"
     family = "compute/stress-ng"
     measured_s = 4
     needs_partition = ["cores"]
     needs_environ = ["stress-ng"]
-    scale = rfmb.parameter(["each_node"], loggable=True)
     hint = WRONG_BITS
     informational = ["stressors_verified"]
     sourcesdir = "src"
     programs = ["stress-ng"]
 
-    seconds = rfmb.variable(int, value=2)
-    vm_mib = rfmb.variable(int, value=32)
-    tunable = {
-        "seconds": Tunable("whole number", "s", "of all stressors at once"),
-        "vm_mib": Tunable("whole number", "MiB", "memory that stress-ng's `vm` checks"),
-    }
+    seconds = SiteVariable(2, "whole number", "s", "of all stressors at once")
+    vm_mib = SiteVariable(32, "whole number", "MiB", "memory that stress-ng's `vm` checks")
 
     @rfmb.run_after("setup")
     def command_line(self):
@@ -52,7 +46,7 @@ class StressNg(AllCores, Scaled, KappaCheck):
 
     @rfmb.sanity_function
     def all_verified(self):
-        nodes = self.parsed(stress_ng.parse, self.output_text(), expect_nodes=self.num_nodes_used)
+        nodes = self.parsed(job_scripts.stressed, self.output_text(), expect_nodes=self.num_nodes_used)
         said = {node: self.wrong_result(node) for node, told in nodes.items() if told.status == NOT_SUCCESS}
         wrong = {node: line for node, line in said.items() if line}
         self.record_findings(
@@ -69,9 +63,9 @@ class StressNg(AllCores, Scaled, KappaCheck):
         return self.require_all_nodes(nodes)
 
     def wrong_result(self, node):
-        return stress_ng.wrong_result(self.output_text(f"stress-ng-{node}.log"))
+        return job_scripts.wrong_result(self.output_text(f"stress-ng-{node}.log"))
 
-    @rfmb.performance_function("stressors")
-    def stressors_verified(self):
-        """Of the node with the fewest that completed an operation."""
-        return self.fewest
+    metrics = {
+        # Of the node with the fewest that completed an operation.
+        "stressors_verified": ("stressors", lambda self: self.fewest),
+    }

@@ -1,1 +1,1 @@
-"""Which node, link or switch is at fault: functions of what was measured, without ReFrame."""
+"""Faulty nodes, links and switches: functions of what was measured, without ReFrame."""

@@ -1,4 +1,4 @@
-"""Which cores computed other bits than all others, or than is on record for their instruction set.
+"""Cores that computed other bits than all others, or than is on record for their instruction set.
 
 What is compared is equal or not: there is no spread and no limit. Cores are compared with those of the same basis (the
 instruction set or library that the bits of a work depend on).
@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from kappa.core.record.evidence import Finding
-from reframe_checks.parsers.bit_sweep import CoreBits
+from reframe_checks.parsers.core_programs import CoreBits
 
 #: Work -> basis -> the digest of each variant.
 Golden = Mapping[str, Mapping[str, Sequence[str]]]

@@ -1,4 +1,4 @@
-"""What a sample of the pairs says of all nodes: figures of each, groups of them against each other, and findings."""
+"""All nodes by a sample of their pairs: figures of each, groups of them against each other, and findings."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -8,15 +8,11 @@ import numpy as np
 from msgspec.structs import replace
 from numpy.typing import NDArray
 
-from reframe_checks.localise.cover import Pair
 from reframe_checks.localise.finding import Finding, Floats, ranked
-from reframe_checks.localise.losses import lost_shares, suspects_of_lossy_pairs
-from reframe_checks.localise.pairs import slower_side
-from reframe_checks.localise.payloads import complaints, suspects_of_payloads
-from reframe_checks.localise.sample_model import Ints, Rounds
-from reframe_checks.localise.sampled_pairs import Judged, leaf_numbers, suspects_of_samples
-from reframe_checks.parsers.pair_samples import PairSamples
-from reframe_checks.parsers.pair_sweep import Payloads
+from reframe_checks.localise.messages import complaints, lost_shares, suspects_of_lossy_pairs, suspects_of_payloads
+from reframe_checks.localise.pairs import Pair, slower_side
+from reframe_checks.localise.sampled_pairs import Ints, JudgedSample, Rounds, leaf_numbers, suspects_of_samples
+from reframe_checks.parsers.pair_sweep import PairSamples, Payloads
 
 # So many groups of nodes stand for all in a matrix: no page has a pixel for each of many more pairs.
 GROUPS = 256
@@ -34,18 +30,18 @@ class SampledSweep:
     least_loss: float
 
     @cached_property
-    def latency(self) -> Judged:
+    def latency(self) -> JudgedSample:
         """In us."""
         alone = {pair: measured[0] for pair, measured in self._alone.items()}
         return self._judged("latency", self.samples.pairs["latency_us"].astype(float), alone)
 
     @cached_property
-    def bandwidth(self) -> Judged:
-        """Of a pair's slower direction; slowness in s/MB."""
+    def bandwidth(self) -> JudgedSample:
+        """Judge a pair's slower direction; slowness in s/MB."""
         slower = np.fmin(self.samples.pairs["to_second_mbps"], self.samples.pairs["to_first_mbps"]).astype(float)
         return self._judged("bandwidth", 1 / slower, {pair: 1 / measured[1] for pair, measured in self._alone.items()})
 
-    def _judged(self, quantity: str, slowness: Floats, alone: Mapping[Pair, float]) -> Judged:
+    def _judged(self, quantity: str, slowness: Floats, alone: Mapping[Pair, float]) -> JudgedSample:
         pairs = self.samples.pairs
         rounds = Rounds.of(
             len(self.samples.nodes), len(self.samples.round_seconds), self.samples.round_of,
@@ -91,7 +87,7 @@ class SampledSweep:
         return float(np.median(self.samples.pairs["sent"]))
 
     def wrong_payloads(self) -> tuple[list[str], list[Finding]]:
-        """What is wrong, for the operator, and who is to blame."""
+        """Tell the operator what is wrong, and who is to blame."""
         pairs, nodes = self.samples.pairs, self.samples.nodes
         bad = pairs[pairs["wrong_messages"] > 0]
         payloads = [
@@ -103,7 +99,7 @@ class SampledSweep:
         return complaints(nodes, payloads, self.samples.collectives), found[:MOST_FINDINGS]
 
     def findings(self) -> list[Finding]:
-        """Of packets, latency and bandwidth, the strongest first."""
+        """Return the findings of packets, latency and bandwidth, the strongest first."""
         keys, _ = self._distinct
         nodes = len(self.samples.nodes)
         lossy = {
@@ -135,7 +131,7 @@ class SampledSweep:
         slow = [int((judged.fitted.residual >= least).sum()) // 2 for judged in (self.latency, self.bandwidth)]
         return max(sum(slow) - confirmed, 0)
 
-    def slowness_of_ways(self, judged: Judged, alone_at: int) -> Floats:
+    def slowness_of_ways(self, judged: JudgedSample, alone_at: int) -> Floats:
         """Of each node with a typical one, and of pairs that were measured alone; none of these better than typical."""
         typical = float(np.nanmedian(judged.slowness))
         alone = [measured[alone_at] if alone_at == 0 else 1 / measured[alone_at] for measured in self._alone.values()]

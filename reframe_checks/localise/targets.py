@@ -1,4 +1,4 @@
-"""Which storage target of a striped file system is slow, or which server with all of its targets, or which client.
+"""Slow storage targets of a striped file system, slow servers with all of their targets, and slow clients.
 
 Each target was measured by several clients, each time alone on its server. What a client adds is taken from each figure
 (median polish, Tukey 1977, of logarithms: rates scatter by factors), and what is left is the target's own. Nothing is
@@ -12,15 +12,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from reframe_checks.localise.finding import Finding, least_score, noise, ranked
-from reframe_checks.localise.nodes import suspects_of_nodes
+from reframe_checks.localise.finding import Finding, least_score, noise, ranked, suspects_of_nodes
 
 # Far more than it takes until nothing changes.
 POLISHES = 10
 
 
 @dataclass(frozen=True)
-class Sample:
+class TargetSample:
     """The rate at which ``client`` moved data to or from ``target`` alone, in any unit, above 0."""
 
     target: str
@@ -37,7 +36,7 @@ class Slowness:
     clients: Mapping[str, float]
 
 
-def slowness_of(samples: Sequence[Sample]) -> Slowness:
+def slowness_of(samples: Sequence[TargetSample]) -> Slowness:
     """:param samples: at least one; each target by two clients or more, unless there is only one."""
     clients = dict.fromkeys(sorted({one.client for one in samples}), 0.0)
     for _ in range(POLISHES):
@@ -59,7 +58,7 @@ def _without(explained: Sequence[tuple[str, float, float]]) -> dict[str, list[fl
 
 
 def suspects_of_targets(
-    quantity: str, samples: Sequence[Sample], server_of: Mapping[str, str], *, least_slowdown: float
+    quantity: str, samples: Sequence[TargetSample], server_of: Mapping[str, str], *, least_slowdown: float
 ) -> list[Finding]:
     """Ranked findings: targets, servers with all of their targets, clients. Of two targets none can be named.
 
@@ -100,7 +99,7 @@ def _slow_servers(
 def _slow_targets(
     quantity: str, slowness: Slowness, server_of: Mapping[str, str], slow_servers: set[str], least: float
 ) -> list[Finding]:
-    """Those that are slow beyond what their server is."""
+    """Return the targets that are slower than their server."""
     targets = slowness.targets
     usual = statistics.median(value for target, value in targets.items() if server_of[target] not in slow_servers)
     of_server = {

@@ -1,4 +1,4 @@
-"""What some nodes lose of latency, bandwidth and small sums while the others load the network."""
+"""Loss of latency, bandwidth and small sums on some nodes while the others load the network."""
 
 import reframe as rfm
 import reframe.core.builtins as rfmb
@@ -6,8 +6,9 @@ from reframe.core.exceptions import ReframeError, SanityError
 
 from kappa.core.vocabulary.features import CONGESTION, LARGE_PUTS
 from kappa.core.vocabulary.tunables import Tunable
-from reframe_checks.network.pattern_base import PatternCheck
-from reframe_checks.parsers import congestion
+from reframe_checks.base.cases import SiteVariable
+from reframe_checks.network.patterns import PatternCheck
+from reframe_checks.parsers import patterns
 
 ROUNDS = ("Round", "")
 IMPACT = ("Time beside the load over time alone", "")
@@ -16,7 +17,7 @@ IMPACT = ("Time beside the load over time alone", "")
 @rfm.simple_test
 class Congestion(PatternCheck):
     descr = "Latency, bandwidth and sums of some nodes beside the load of the others, and beside a control"
-    parse = staticmethod(congestion.parse)
+    parse = staticmethod(patterns.CongestionResult.read)
     family = "network/congestion"
     measured_s = 20
     needs_partition = [CONGESTION]
@@ -28,20 +29,16 @@ class Congestion(PatternCheck):
     informational = ["impacts_above_control"]
 
     iterations = 100
-    rounds = rfmb.variable(int, value=5)
-    aggressor_bytes = rfmb.variable(int, value=1 << 16)
-    victims = rfmb.variable(float, int, value=0.5)
-    tunable = {
-        "iterations": Tunable("whole number", "", "samples of each pattern in each round"),
-        "rounds": Tunable("whole number", "", "of samples alone and beside a load"),
-        "aggressor_bytes": Tunable("whole number", "B", "of an aggressor's message"),
-        "victims": Tunable("number", "", "share of the nodes, every second or so"),
-    }
+    rounds = SiteVariable(5, "whole number", "", "of samples alone and beside a load")
+    aggressor_bytes = SiteVariable(1 << 16, "whole number", "B", "of an aggressor's message")
+    victims = SiteVariable(0.5, "number", "", "share of the nodes, every second or so")
+    not_tunable = ("ranks",)
+    tunable = {"iterations": Tunable("whole number", "", "samples of each pattern in each round")}
 
     @rfmb.run_after("setup")
     def choose_loads(self):
         puts = ["put-incast"] if LARGE_PUTS in self.current_partition.features else []
-        self.loads = [congestion.CONTROL, "all-to-all", "incast", *puts, "broadcast"]
+        self.loads = [patterns.CONTROL, "all-to-all", "incast", *puts, "broadcast"]
 
     @rfmb.run_after("setup")
     def require_four_nodes(self):
@@ -68,33 +65,15 @@ class Congestion(PatternCheck):
                 self.record_curve(f"{pattern} beside {name}", ROUNDS, IMPACT, impacts, {})
 
     def worst(self, pattern, percent):
-        loads = [load for name, load in self.largest.loads.items() if name != congestion.CONTROL]
+        loads = [load for name, load in self.largest.loads.items() if name != patterns.CONTROL]
         return max(load.samples[pattern].impact(percent) for load in loads)
 
-    @rfmb.performance_function("")
-    def latency_impact(self):
-        return self.worst("latency", 50)
-
-    @rfmb.performance_function("")
-    def latency_impact_p99(self):
-        return self.worst("latency", 99)
-
-    @rfmb.performance_function("")
-    def bandwidth_impact(self):
-        return self.worst("bandwidth", 50)
-
-    @rfmb.performance_function("")
-    def bandwidth_impact_p99(self):
-        return self.worst("bandwidth", 99)
-
-    @rfmb.performance_function("")
-    def allreduce_impact(self):
-        return self.worst("allreduce", 50)
-
-    @rfmb.performance_function("")
-    def allreduce_impact_p99(self):
-        return self.worst("allreduce", 99)
-
-    @rfmb.performance_function("")
-    def impacts_above_control(self):
-        return len(self.largest.above_control())
+    metrics = {
+        "latency_impact": ("", lambda self: self.worst("latency", 50)),
+        "latency_impact_p99": ("", lambda self: self.worst("latency", 99)),
+        "bandwidth_impact": ("", lambda self: self.worst("bandwidth", 50)),
+        "bandwidth_impact_p99": ("", lambda self: self.worst("bandwidth", 99)),
+        "allreduce_impact": ("", lambda self: self.worst("allreduce", 50)),
+        "allreduce_impact_p99": ("", lambda self: self.worst("allreduce", 99)),
+        "impacts_above_control": ("", lambda self: len(self.largest.above_control())),
+    }

@@ -40,6 +40,4 @@ class Fabric(SystemCheck):
             raise SanityError(f"expected the version of SimGrid, found {said[:80]!r}")
         return True
 
-    @rfmb.performance_function("ranks")
-    def ranks(self):
-        return self.fabric.nodes * self.fabric.ranks_per_node
+    metrics = {"ranks": ("ranks", lambda self: self.fabric.nodes * self.fabric.ranks_per_node)}

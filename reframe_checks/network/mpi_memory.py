@@ -10,7 +10,7 @@ import reframe as rfm
 import reframe.core.builtins as rfmb
 from reframe.core.exceptions import SanityError
 
-from reframe_checks.network.mpi_behaviour_base import MpiBehaviourCheck
+from reframe_checks.network.mpi_behaviour import MpiBehaviourCheck
 from reframe_checks.parsers import mpi_behaviour
 
 PEERS = ("Peers", "")
@@ -18,10 +18,10 @@ RUNS = 3
 
 
 class MpiMemoryCheck(MpiBehaviourCheck):
-    parse = staticmethod(mpi_behaviour.memory)
+    parse = staticmethod(mpi_behaviour.MemoryResult.read)
     family = "network/mpi-memory"
     scale = rfmb.parameter(["2_ranks", "two_nodes", "whole_partition"], loggable=True)
-    tunable = {}
+    not_tunable = ("iterations",)
 
     @property
     def full_ranks(self):
@@ -38,6 +38,13 @@ class MpiMemoryCheck(MpiBehaviourCheck):
     def over_runs(self, kind, figure):
         """The median of the runs."""
         return statistics.median(figure(self.results[name]) for name in self.files_of(kind))
+
+    def start_kib(self, kind):
+        return self.over_runs(kind, lambda found: found.start_kib)
+
+    def per_peer_kib(self, kind):
+        """The slope over peers; about 0, and then of either sign, where connections cost nothing."""
+        return self.over_runs(kind, lambda found: found.per_peer_kib)
 
     def record_memory(self, kind):
         series = zip(*(self.results[name].series for name in self.files_of(kind)), strict=True)
@@ -58,20 +65,16 @@ class MpiMemory(MpiMemoryCheck):
     def record_series(self):
         self.record_memory("on_demand")
 
-    @rfmb.performance_function("MiB")
-    def memory_at_start(self):
-        return self.over_runs("on_demand", lambda found: found.start_kib) / 1024
-
-    @rfmb.performance_function("KiB")
-    def memory_per_peer(self):
-        """The slope over peers; about 0, and then of either sign, where connections cost nothing."""
-        return self.over_runs("on_demand", lambda found: found.per_peer_kib)
-
-    @rfmb.performance_function("MiB")
     def memory_of_full_machine(self):
-        """Of a rank that has exchanged messages with all others, one for each core of the partition; extrapolated."""
+        """Extrapolate to a rank that has exchanged messages with all others, one for each core of the partition."""
         peers = self.full_ranks - 1
         return self.over_runs("on_demand", lambda found: found.start_kib + peers * max(0, found.per_peer_kib)) / 1024
+
+    metrics = {
+        "memory_at_start": ("MiB", lambda self: self.start_kib("on_demand") / 1024),
+        "memory_per_peer": ("KiB", lambda self: self.per_peer_kib("on_demand")),
+        "memory_of_full_machine": ("MiB", memory_of_full_machine),
+    }
 
 
 class MpiMemoryUnderSetting(MpiMemoryCheck):
@@ -101,25 +104,19 @@ class MpiMemoryPreconnected(MpiMemoryUnderSetting):
     setting, kind = "preconnect", "preconnected"
     hint = "what connecting all ranks costs a program that talks with few: leave connections to be made on demand"
 
-    @rfmb.performance_function("MiB")
-    def memory_at_start(self):
-        return self.start_kib("preconnected") / 1024
-
-    def start_kib(self, kind):
-        return self.over_runs(kind, lambda found: found.start_kib)
-
     def connection_kib(self):
+        """Return the memory for each other rank that MPI_Init takes beyond connections on demand."""
         return (self.start_kib("preconnected") - self.start_kib("on_demand")) / (self.num_tasks - 1)
 
-    @rfmb.performance_function("KiB")
-    def memory_per_connection(self):
-        """What a rank has more than with connections on demand when MPI_Init returns, for each other rank."""
-        return self.connection_kib()
-
-    @rfmb.performance_function("MiB")
     def memory_of_full_machine(self):
-        """Of a rank when it is connected with all others, one for each core of the partition; extrapolated."""
+        """Extrapolate the memory of a rank that is connected with all others, one for each core of the partition."""
         return (self.start_kib("on_demand") + (self.full_ranks - 1) * max(0, self.connection_kib())) / 1024
+
+    metrics = {
+        "memory_at_start": ("MiB", lambda self: self.start_kib("preconnected") / 1024),
+        "memory_per_connection": ("KiB", connection_kib),
+        "memory_of_full_machine": ("MiB", memory_of_full_machine),
+    }
 
 
 @rfm.simple_test
@@ -131,13 +128,7 @@ class MpiMemoryUnreliable(MpiMemoryUnderSetting):
     informational = ["memory_saved_per_peer"]
     hint = "datagrams share one queue among all peers: memory for each of them points at another transport being used"
 
-    def per_peer_kib(self, kind):
-        return self.over_runs(kind, lambda found: found.per_peer_kib)
-
-    @rfmb.performance_function("KiB")
-    def memory_per_peer(self):
-        return self.per_peer_kib("unreliable")
-
-    @rfmb.performance_function("KiB")
-    def memory_saved_per_peer(self):
-        return self.per_peer_kib("on_demand") - self.per_peer_kib("unreliable")
+    metrics = {
+        "memory_per_peer": ("KiB", lambda self: self.per_peer_kib("unreliable")),
+        "memory_saved_per_peer": ("KiB", lambda self: self.per_peer_kib("on_demand") - self.per_peer_kib("unreliable")),
+    }

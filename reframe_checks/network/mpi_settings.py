@@ -6,22 +6,20 @@ variables make the setting, a site says in its environment; without them it is n
 """
 
 import fnmatch
-import shlex
 
 import reframe as rfm
 import reframe.core.builtins as rfmb
 from reframe.core.exceptions import SanityError
 
 from kappa.core.vocabulary.features import MPI_BEHAVIOUR
-from kappa.core.vocabulary.tunables import Tunable
+from reframe_checks.base.cases import SiteVariable
 from reframe_checks.base.check import KappaCheck
 from reframe_checks.base.scaled import Scaled
-from reframe_checks.base.several_steps import SeveralSteps, with_variables
-from reframe_checks.network.mpi_behaviour_base import MpiBehaviourCheck
-from reframe_checks.network.mpi_matching import DEEPEST, DEPTH, DEPTHS
+from reframe_checks.base.steps import SeveralSteps, with_variables
+from reframe_checks.network.mpi_behaviour import DEEPEST, DEPTH, DEPTHS, MpiBehaviourCheck
 from reframe_checks.network.pair_sweep import PairSweepBuild
-from reframe_checks.network.transport_used import ASKED
-from reframe_checks.parsers import mpi_behaviour, mpi_report, pair_sweep
+from reframe_checks.network.transport import ASKED
+from reframe_checks.parsers import mpi_behaviour, pair_sweep, transport
 
 SHORT_BYTES, LONG_BYTES = 8, 1 << 20
 # In flight: a rate needs many short messages, a bandwidth few long ones.
@@ -41,12 +39,7 @@ class MpiSettingCheck(SeveralSteps, Scaled, KappaCheck):
     build = rfmb.fixture(PairSweepBuild, scope="environment")
     setting = ""
 
-    rounds = rfmb.variable(int, value=3)
-    tunable = {"rounds": Tunable("whole number", "", "of steps with and without the setting, of which the best counts")}
-
-    @rfmb.run_after("setup")
-    def take_program(self):
-        self.executable, self.programs = shlex.quote(self.build.command), [self.build.command]
+    rounds = SiteVariable(3, "whole number", "", "of steps with and without the setting, of which the best counts")
 
     def command_lines(self):
         return [
@@ -58,7 +51,7 @@ class MpiSettingCheck(SeveralSteps, Scaled, KappaCheck):
 
     def command_line(self, kind, message_bytes, number):
         words = [
-            self.build.command, f"--output={self.result_file(kind, message_bytes, number)}", "--alone-share=0",
+            self.program, f"--output={self.result_file(kind, message_bytes, number)}", "--alone-share=0",
             f"--latency-bytes={SHORT_BYTES}", f"--bandwidth-bytes={message_bytes}",
             f"--window={WINDOWS[message_bytes]}",
         ]  # fmt: skip
@@ -88,7 +81,7 @@ class MpiSettingCheck(SeveralSteps, Scaled, KappaCheck):
 
     def result(self, kind, message_bytes, number):
         name = self.result_file(kind, message_bytes, number)
-        found = self.parsed(pair_sweep.parse, self.output_text(name))
+        found = self.parsed(pair_sweep.PairSweepResult.read, self.output_text(name))
         self.require_all_nodes(found.nodes)
         if (found.latency_bytes, found.bandwidth_bytes) != (SHORT_BYTES, message_bytes):
             raise SanityError(f"{name}: measured {found.latency_bytes} and {found.bandwidth_bytes} B, asked for others")
@@ -98,43 +91,19 @@ class MpiSettingCheck(SeveralSteps, Scaled, KappaCheck):
             raise SanityError(f"{name}: wrong payload")
         return found
 
-    @rfmb.performance_function("us")
-    def latency_8B(self):  # noqa: N802 - as OSU's
-        return self.best[UNDER][0]
-
-    @rfmb.performance_function("1/s")
-    def message_rate(self):
-        """Of messages of 8 B, 256 in flight."""
-        return self.best[UNDER][1]
-
-    @rfmb.performance_function("MB/s")
-    def bandwidth_1MiB(self):  # noqa: N802
-        return self.best[UNDER][2]
-
-    @rfmb.performance_function("us")
-    def latency_8B_as_is(self):  # noqa: N802
-        return self.best[AS_IS][0]
-
-    @rfmb.performance_function("1/s")
-    def message_rate_as_is(self):
-        return self.best[AS_IS][1]
-
-    @rfmb.performance_function("MB/s")
-    def bandwidth_1MiB_as_is(self):  # noqa: N802
-        return self.best[AS_IS][2]
-
-    @rfmb.performance_function("")
-    def latency_ratio(self):
-        """Under the setting over as it is: below one is a gain."""
-        return self.best[UNDER][0] / self.best[AS_IS][0]
-
-    @rfmb.performance_function("")
-    def rate_ratio(self):
-        return self.best[UNDER][1] / self.best[AS_IS][1]
-
-    @rfmb.performance_function("")
-    def bandwidth_ratio(self):
-        return self.best[UNDER][2] / self.best[AS_IS][2]
+    metrics = {
+        "latency_8B": ("us", lambda self: self.best[UNDER][0]),
+        # Of messages of 8 B, 256 in flight.
+        "message_rate": ("1/s", lambda self: self.best[UNDER][1]),
+        "bandwidth_1MiB": ("MB/s", lambda self: self.best[UNDER][2]),
+        "latency_8B_as_is": ("us", lambda self: self.best[AS_IS][0]),
+        "message_rate_as_is": ("1/s", lambda self: self.best[AS_IS][1]),
+        "bandwidth_1MiB_as_is": ("MB/s", lambda self: self.best[AS_IS][2]),
+        # Under the setting over as it is: below one is a gain.
+        "latency_ratio": ("", lambda self: self.best[UNDER][0] / self.best[AS_IS][0]),
+        "rate_ratio": ("", lambda self: self.best[UNDER][1] / self.best[AS_IS][1]),
+        "bandwidth_ratio": ("", lambda self: self.best[UNDER][2] / self.best[AS_IS][2]),
+    }
 
 
 @rfm.simple_test
@@ -175,7 +144,7 @@ class UnreliableDatagrams(MpiSettingCheck):
     def command_lines(self):
         """With two steps before, in which MPI says what it uses."""
         asked = dict(setting.split("=", 1) for setting in ASKED)
-        words = [self.build.command, "--output=lanes.json", "--alone-share=0", "--round-trips=1", "--repeats=1"]
+        words = [self.program, "--output=lanes.json", "--alone-share=0", "--round-trips=1", "--repeats=1"]
         lanes = [
             f"{with_variables(asked | self.variables_of(kind), words)} > {self.lanes_file(kind)} 2>&1"
             for kind in (AS_IS, UNDER)
@@ -187,7 +156,7 @@ class UnreliableDatagrams(MpiSettingCheck):
         return f"lanes-{kind}.txt"
 
     def best_of(self, kind):
-        said = mpi_report.parse(self.output_text(self.lanes_file(kind)))
+        said = transport.lanes(self.output_text(self.lanes_file(kind)))
         protocols = {lane.protocol for lanes in said.values() for lane in lanes}
         datagrams = set(fnmatch.filter(protocols, "ud*"))
         if not protocols or (protocols != datagrams if kind == UNDER else datagrams == protocols):
@@ -200,7 +169,7 @@ class UnreliableDatagrams(MpiSettingCheck):
 @rfm.simple_test
 class TagMatchingDepth(MpiBehaviourCheck):
     descr = "Round trip behind receives that are posted for others, with tags matched in the adapter and on the host"
-    parse = staticmethod(mpi_behaviour.matching)
+    parse = staticmethod(mpi_behaviour.MatchingResult.read)
     family = "network/mpi-settings"
     estimated_s = 20
     needs_environ = ["sweep-build", "mpi-tag-matching"]
@@ -212,7 +181,7 @@ class TagMatchingDepth(MpiBehaviourCheck):
         return {f"{kind}.json": words for kind in (AS_IS, UNDER)}
 
     def asked(self, name):
-        return {"expect_depths": DEPTHS}
+        return {"depths": DEPTHS}
 
     def variables_of(self, name):
         return self.current_environ.extras["tag_matching"] if name == f"{UNDER}.json" else {}
@@ -225,11 +194,8 @@ class TagMatchingDepth(MpiBehaviourCheck):
             gated = {DEEPEST: metric} if metric else {}
             self.record_curve(f"posted, {kind}", DEPTH, ("Round trip", "us"), self.posted[kind], gated)
 
-    @rfmb.performance_function("us")
-    def posted_1024(self):
-        return self.posted[UNDER][DEEPEST]
-
-    @rfmb.performance_function("")
-    def posted_1024_ratio(self):
-        """Over that with tags matched on the host."""
-        return self.posted[UNDER][DEEPEST] / self.posted[AS_IS][DEEPEST]
+    metrics = {
+        "posted_1024": ("us", lambda self: self.posted[UNDER][DEEPEST]),
+        # Over that with tags matched on the host.
+        "posted_1024_ratio": ("", lambda self: self.posted[UNDER][DEEPEST] / self.posted[AS_IS][DEEPEST]),
+    }

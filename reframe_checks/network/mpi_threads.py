@@ -2,12 +2,11 @@
 
 import reframe as rfm
 import reframe.core.builtins as rfmb
-import reframe.utility.typecheck as typ
 from reframe.core.exceptions import SanityError
 
-from kappa.core.vocabulary.tunables import Tunable
-from reframe_checks.compute.hpl_input import doublings
-from reframe_checks.network.mpi_behaviour_base import MpiBehaviourCheck
+from reframe_checks.base.cases import SiteVariable
+from reframe_checks.compute.hpl import doublings
+from reframe_checks.network.mpi_behaviour import MpiBehaviourCheck
 from reframe_checks.parsers import mpi_behaviour
 from reframe_checks.parsers.mpi_behaviour import THREAD_LEVELS
 
@@ -64,15 +63,12 @@ class MpiThreadLevels(MpiThreadCheck):
         points = {index: min(found.series[0].latency_us) for index, found in enumerate(self.results.values())}
         self.record_curve("latency", ("Level asked for", ""), ("Latency of one thread", "us"), points, {})
 
-    @rfmb.performance_function("")
-    def levels_given(self):
-        """Of the four levels, those for which MPI gives as much as was asked for, or more."""
-        return sum(self.given[level] >= index for index, level in enumerate(THREAD_LEVELS))
-
-    @rfmb.performance_function("")
-    def highest_level(self):
-        """0: single, 1: funneled, 2: serialized, 3: multiple."""
-        return self.given[MULTIPLE]
+    metrics = {
+        # Of the four levels, those for which MPI gives as much as was asked for, or more.
+        "levels_given": ("", lambda self: sum(self.given[level] >= index for index, level in enumerate(THREAD_LEVELS))),
+        # 0: single, 1: funneled, 2: serialized, 3: multiple.
+        "highest_level": ("", lambda self: self.given[MULTIPLE]),
+    }
 
 
 @rfm.simple_test
@@ -84,11 +80,7 @@ class MpiThreadMultiple(MpiThreadCheck):
         "serves threads in turns, and its message rate does not grow with them"
     )
 
-    threads = rfmb.variable(typ.List[int], value=[])
-    tunable = {
-        **MpiBehaviourCheck.tunable,
-        "threads": Tunable("whole numbers", "", "of each rank, from 1 on; by default 1, 2, 4, … its cores"),
-    }
+    threads = SiteVariable([], "whole numbers", "", "of each rank, from 1 on; by default 1, 2, 4, … its cores")
 
     @rfmb.run_after("setup")
     def lay_out_threads(self):
@@ -116,19 +108,10 @@ class MpiThreadMultiple(MpiThreadCheck):
         )
         self.record_curve("rate", THREADS, ("Messages of a rank", "1/s"), self.rates, {last: "message_rate"})
 
-    @rfmb.performance_function("us")
-    def latency(self):
-        return self.latencies[1]
-
-    @rfmb.performance_function("")
-    def multiple_over_single(self):
-        """Latency of one thread, by the latency at the level that needs no locks."""
-        return self.latencies[1] / self.alone
-
-    @rfmb.performance_function("us")
-    def threads_latency(self):
-        return self.latencies[self.series[-1]]
-
-    @rfmb.performance_function("1/s")
-    def message_rate(self):
-        return self.rates[self.series[-1]]
+    metrics = {
+        "latency": ("us", lambda self: self.latencies[1]),
+        # Latency of one thread, by the latency at the level that needs no locks.
+        "multiple_over_single": ("", lambda self: self.latencies[1] / self.alone),
+        "threads_latency": ("us", lambda self: self.latencies[self.series[-1]]),
+        "message_rate": ("1/s", lambda self: self.rates[self.series[-1]]),
+    }

@@ -6,12 +6,11 @@ Bus bandwidth, which compares with the hardware's whatever the number of ranks, 
 import reframe as rfm
 import reframe.core.builtins as rfmb
 
-from kappa.core.vocabulary.tunables import Tunable
+from reframe_checks.base.cases import SiteVariable
 from reframe_checks.base.check import KappaCheck
 from reframe_checks.base.many_nodes import ManyNodes
-from reframe_checks.base.on_gpus import SEVERAL_GPUS, OnGpus
-from reframe_checks.base.scaled import Scaled
-from reframe_checks.parsers import nccl_tests
+from reframe_checks.base.scaled import SEVERAL_GPUS, OnGpus, Scaled
+from reframe_checks.parsers import gpu
 
 MIB = 1 << 20
 
@@ -24,14 +23,9 @@ class NcclCheck(ManyNodes, OnGpus, Scaled, KappaCheck):
     hint = "NCCL_DEBUG=INFO tells the transports: NVLink in a node, GPUDirect RDMA between nodes"
 
     #: Sizes double from 1 MiB up to this, in MiB.
-    largest_mib = rfmb.variable(int, value=1024)
-    iterations = rfmb.variable(int, value=20)
-    warmup = rfmb.variable(int, value=5)
-    tunable = {
-        "largest_mib": Tunable("whole number", "MiB", "the largest message"),
-        "iterations": Tunable("whole number", "", "timed, of each message size"),
-        "warmup": Tunable("whole number", "", "untimed ones before them"),
-    }
+    largest_mib = SiteVariable(1024, "whole number", "MiB", "the largest message")
+    iterations = SiteVariable(20, "whole number", "", "timed, of each message size")
+    warmup = SiteVariable(5, "whole number", "", "untimed ones before them")
 
     def chosen_features(self):
         return [*super().chosen_features(), *self.several_gpus(self.scale)]
@@ -64,16 +58,14 @@ class NcclCheck(ManyNodes, OnGpus, Scaled, KappaCheck):
     @rfmb.sanity_function
     def read_rows(self):
         self.result = self.parsed(
-            nccl_tests.parse, self.output_text(), expect_sizes=self.sizes, expect_ranks=self.num_tasks
+            gpu.nccl_tests, self.output_text(), expect_sizes=self.sizes, expect_ranks=self.num_tasks
         )
         measured = {row.size_bytes: row.out_of_place.bus_gb_s for row in self.result.rows}
         gated = {self.result.rows[-1].size_bytes: "bus_bandwidth"}
         self.record_curve("bus_bandwidth", ("Message size", "B"), ("Bus bandwidth", "GB/s"), measured, gated)
         return True
 
-    @rfmb.performance_function("GB/s")
-    def bus_bandwidth(self):
-        return self.result.rows[-1].out_of_place.bus_gb_s
+    metrics = {"bus_bandwidth": ("GB/s", lambda self: self.result.rows[-1].out_of_place.bus_gb_s)}
 
 
 @rfm.simple_test

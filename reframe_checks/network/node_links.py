@@ -1,4 +1,4 @@
-"""Which node has the slow link: bandwidth between each node and the next one in the partition, in one job.
+"""Bandwidth between each node and the next one in the partition, in one job, to name the node with a slow link.
 
 Both directions are measured at once, because a fault may slow only one.
 A node's figure is the best of its links, because a slow partner slows a link as much as a slow node does.
@@ -12,10 +12,10 @@ import reframe as rfm
 import reframe.core.builtins as rfmb
 from reframe.core.backends import getlauncher
 
-from kappa.core.vocabulary.tunables import Tunable
+from reframe_checks.base.cases import SiteVariable
 from reframe_checks.base.check import KappaCheck
-from reframe_checks.base.scaled import Scaled
-from reframe_checks.parsers import node_links
+from reframe_checks.base.scaled import OnEachNode
+from reframe_checks.parsers import osu
 
 MESSAGE_BYTES = 1 << 20
 # A node below this share of the median node is a suspect.
@@ -23,25 +23,19 @@ SUSPECT_SHARE = 0.5
 
 
 @rfm.simple_test
-class NodeLinks(Scaled, KappaCheck):
+class NodeLinks(OnEachNode, KappaCheck):
     descr = "Bidirectional bandwidth of every node's link, ring over the partition"
     family = "network/node-links"
     relative = ["uniformity"]
     measured_s = 9
     needs_partition = ["links"]
     needs_environ = ["osu"]
-    scale = rfmb.parameter(["each_node"], loggable=True)
     tags = {"smoke"}
     hint = "look at this node's cable, port counters, link speed and MTU; try the node against a third one"
 
-    iterations = rfmb.variable(int, value=10)
-    window = rfmb.variable(int, value=64)
-    repeats_per_link = rfmb.variable(int, value=2)
-    tunable = {
-        "iterations": Tunable("whole number", "", "timed"),
-        "window": Tunable("whole number", "messages", "in flight"),
-        "repeats_per_link": Tunable("whole number", "", "measurements of each link"),
-    }
+    iterations = SiteVariable(10, "whole number", "", "timed")
+    window = SiteVariable(64, "whole number", "messages", "in flight")
+    repeats_per_link = SiteVariable(2, "whole number", "", "measurements of each link")
 
     sourcesdir = "src"
     programs = ["osu_bibw"]
@@ -61,7 +55,7 @@ class NodeLinks(Scaled, KappaCheck):
     @rfmb.sanity_function
     def read_links(self):
         links = self.parsed(
-            node_links.parse, self.output_text(), message_bytes=MESSAGE_BYTES,
+            osu.links, self.output_text(), message_bytes=MESSAGE_BYTES,
             expect_nodes=len(self.provenance["nodelist"]), expect_repeats=self.repeats_per_link,
         )  # fmt: skip
         self.best_of_node = {}
@@ -73,10 +67,7 @@ class NodeLinks(Scaled, KappaCheck):
         self.suspects = [node for node, value in self.best_of_node.items() if value < SUSPECT_SHARE * self.median_node]
         return self.require_all_nodes(self.best_of_node)
 
-    @rfmb.performance_function("MB/s")
-    def slowest_node_bandwidth(self):
-        return min(self.best_of_node.values())
-
-    @rfmb.performance_function("")
-    def uniformity(self):
-        return min(self.best_of_node.values()) / self.median_node
+    metrics = {
+        "slowest_node_bandwidth": ("MB/s", lambda self: min(self.best_of_node.values())),
+        "uniformity": ("", lambda self: min(self.best_of_node.values()) / self.median_node),
+    }

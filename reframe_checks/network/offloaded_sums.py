@@ -6,7 +6,6 @@ its log: without a tree that SHARP's manager granted, the check fails, whatever 
 """
 
 import re
-import shlex
 import statistics
 
 import reframe as rfm
@@ -14,11 +13,11 @@ import reframe.core.builtins as rfmb
 from reframe.core.exceptions import SanityError
 
 from kappa.core.vocabulary.features import SHARP
-from kappa.core.vocabulary.tunables import Tunable
+from reframe_checks.base.cases import SiteVariable
 from reframe_checks.base.check import KappaCheck
 from reframe_checks.base.scaled import Scaled
-from reframe_checks.base.several_steps import SeveralSteps, with_variables
-from reframe_checks.network.pattern_base import PatternProgram
+from reframe_checks.base.steps import SeveralSteps, with_variables
+from reframe_checks.network.patterns import PatternProgram
 from reframe_checks.parsers import patterns
 
 SMALL_BYTES, LARGE_BYTES = 8, 1 << 20
@@ -29,12 +28,12 @@ _GRANTED = re.compile(r"^\[[\w.-]{1,255}:\d+:\d+[^\]]{0,80}\].{0,60} INFO .{0,80
 
 
 def tree_granted(log):
-    """Whether libsharp says in its log that it was given a tree."""
+    """Tell whether libsharp says in its log that it was given a tree."""
     return bool(_GRANTED.search(log))
 
 
 def logging_alone(variables):
-    """Those of a site's ``sharp`` that have libsharp write its log, and ask for nothing."""
+    """Return the variables of a site's ``sharp`` that only have libsharp write its log."""
     return {name: value for name, value in variables.items() if "LOG" in name}
 
 
@@ -50,16 +49,8 @@ class OffloadedSums(SeveralSteps, Scaled, KappaCheck):
     hint = "does the fabric's manager run (sharp_am), and does `sharp_hello` on the nodes get a tree?"
     build = rfmb.fixture(PatternProgram, scope="environment")
 
-    iterations = rfmb.variable(int, value=100)
-    rounds = rfmb.variable(int, value=3)
-    tunable = {
-        "iterations": Tunable("whole number", "", "timed, of each size in each step"),
-        "rounds": Tunable("whole number", "", "of steps with and without the network's reduction"),
-    }
-
-    @rfmb.run_after("setup")
-    def take_program(self):
-        self.executable, self.programs = shlex.quote(self.build.command), [self.build.command]
+    iterations = SiteVariable(100, "whole number", "", "timed, of each size in each step")
+    rounds = SiteVariable(3, "whole number", "", "of steps with and without the network's reduction")
 
     def command_lines(self):
         return [self.command_line(kind, number) for number in range(1, self.rounds + 1) for kind in (HOST, NETWORK)]
@@ -67,7 +58,7 @@ class OffloadedSums(SeveralSteps, Scaled, KappaCheck):
     def command_line(self, kind, number):
         name = f"{kind}-{number}"
         words = [
-            self.build.command, f"--ranks-per-node={self.num_tasks_per_node}", f"--iterations={self.iterations}",
+            self.program, f"--ranks-per-node={self.num_tasks_per_node}", f"--iterations={self.iterations}",
             f"--output={name}.json", "allreduce", "--where=host", f"--largest-bytes={LARGE_BYTES}",
         ]  # fmt: skip
         sharp = self.current_environ.extras["sharp"]
@@ -93,7 +84,7 @@ class OffloadedSums(SeveralSteps, Scaled, KappaCheck):
         return True
 
     def result(self, name):
-        found = self.parsed(patterns.allreduce, self.output_text(name), expect_ranks=self.num_tasks)
+        found = self.parsed(patterns.AllreduceResult.read, self.output_text(name), ranks=self.num_tasks)
         if found.simulated or list(found.sizes)[-1] != LARGE_BYTES:
             raise SanityError(f"{name}: expected sums of up to {LARGE_BYTES} B on a real machine")
         return found
@@ -101,23 +92,11 @@ class OffloadedSums(SeveralSteps, Scaled, KappaCheck):
     def ratio(self, figures, size):
         return figures[NETWORK][size] / figures[HOST][size]
 
-    @rfmb.performance_function("us")
-    def latency_8B(self):  # noqa: N802 - as OSU's
-        return self.times_us[NETWORK][SMALL_BYTES]
-
-    @rfmb.performance_function("us")
-    def latency_1MiB(self):  # noqa: N802
-        return self.times_us[NETWORK][LARGE_BYTES]
-
-    @rfmb.performance_function("")
-    def ratio_8B(self):  # noqa: N802
-        """In the network over by the hosts: below one is a gain."""
-        return self.ratio(self.times_us, SMALL_BYTES)
-
-    @rfmb.performance_function("")
-    def ratio_1MiB(self):  # noqa: N802
-        return self.ratio(self.times_us, LARGE_BYTES)
-
-    @rfmb.performance_function("")
-    def cpu_ratio_1MiB(self):  # noqa: N802
-        return self.ratio(self.cpu_us, LARGE_BYTES)
+    metrics = {
+        "latency_8B": ("us", lambda self: self.times_us[NETWORK][SMALL_BYTES]),
+        "latency_1MiB": ("us", lambda self: self.times_us[NETWORK][LARGE_BYTES]),
+        # In the network over by the hosts: below one is a gain.
+        "ratio_8B": ("", lambda self: self.ratio(self.times_us, SMALL_BYTES)),
+        "ratio_1MiB": ("", lambda self: self.ratio(self.times_us, LARGE_BYTES)),
+        "cpu_ratio_1MiB": ("", lambda self: self.ratio(self.cpu_us, LARGE_BYTES)),
+    }

@@ -7,10 +7,10 @@ is the overall time, with the computation that it overlaps.
 import reframe as rfm
 import reframe.core.builtins as rfmb
 
-from kappa.core.vocabulary import osu_programs
+from kappa.core.vocabulary import programs as osu_programs
 from reframe_checks.base.many_nodes import ManyNodes
 from reframe_checks.base.scaled import OnRanks, Scaled
-from reframe_checks.network.osu_base import OsuCheck
+from reframe_checks.network.osu import OsuCheck
 
 SMALLEST_FLOAT = 4
 

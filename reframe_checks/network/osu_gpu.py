@@ -8,15 +8,12 @@ cluster compares GPUDirect RDMA, CUDA IPC and gdrcopy in this way.
 import reframe as rfm
 import reframe.core.builtins as rfmb
 
-from kappa.core.vocabulary import osu_programs
-from kappa.core.vocabulary.buffers import BUFFERS
+from kappa.core.vocabulary import programs as osu_programs
 from kappa.core.vocabulary.scales import GPU_PLACEMENTS
-from kappa.core.vocabulary.transports import TRANSPORTS
-from reframe_checks.base.on_gpus import SEVERAL_GPUS, OnGpus
-from reframe_checks.base.scaled import OnRanks
+from kappa.core.vocabulary.transports import BUFFERS, TRANSPORTS
+from reframe_checks.base.scaled import SEVERAL_GPUS, OnGpus, OnRanks
+from reframe_checks.network.osu import OsuMessageRate, OsuPointToPoint, OsuStream
 from reframe_checks.network.osu_collectives import OsuCollectiveCheck
-from reframe_checks.network.osu_multi_pair import OsuMessageRate
-from reframe_checks.network.osu_pt2pt import OsuPointToPoint, OsuStream
 
 FAMILY = "network/osu-gpu"
 # NUMA domains within a socket are left to the checks on host memory: a GPU hangs on a socket's root complex.
@@ -88,38 +85,39 @@ class OnDevicePair(BetweenBuffers):
             self.job.launcher.options += ["env", f"CUDA_VISIBLE_DEVICES={','.join(map(str, gpus))}"]
 
 
-@rfm.simple_test
-class OsuDeviceLatency(OnDevicePair, OsuPointToPoint):
-    descr = "OSU latency between two ranks, buffers in GPU memory"
+class OsuDevicePair(OnDevicePair, OsuPointToPoint):
     family = FAMILY
     estimated_s = 30
     needs_partition = ["network", "nvidia"]
     needs_environ = ["osu-cuda"]
     benchmark = "osu_latency"
-    placement = rfmb.parameter(PLACEMENTS, loggable=True)
-    hint = "is MPI built for CUDA, and do GPUDirect RDMA and gdrcopy work on these nodes?"
 
 
-@rfm.simple_test
-class OsuDeviceBandwidth(OnDevicePair, OsuStream):
-    descr = "OSU bandwidth between two ranks, buffers in GPU memory"
+class OsuDeviceStream(OnDevicePair, OsuStream):
     family = FAMILY
     estimated_s = 30
     needs_partition = ["network", "nvidia"]
     needs_environ = ["osu-cuda"]
     benchmark = "osu_bw"
+
+
+@rfm.simple_test
+class OsuDeviceLatency(OsuDevicePair):
+    descr = "OSU latency between two ranks, buffers in GPU memory"
+    placement = rfmb.parameter(PLACEMENTS, loggable=True)
+    hint = "is MPI built for CUDA, and do GPUDirect RDMA and gdrcopy work on these nodes?"
+
+
+@rfm.simple_test
+class OsuDeviceBandwidth(OsuDeviceStream):
+    descr = "OSU bandwidth between two ranks, buffers in GPU memory"
     placement = rfmb.parameter(PLACEMENTS, loggable=True)
     hint = "is GPUDirect RDMA active, and is the GPU on the same PCIe switch as the network card?"
 
 
 @rfm.simple_test
-class OsuDeviceLatencyMatrix(OnDevicePair, OsuPointToPoint):
+class OsuDeviceLatencyMatrix(OsuDevicePair):
     descr = "OSU latency over buffers and transports"
-    family = FAMILY
-    estimated_s = 30
-    needs_partition = ["network", "nvidia"]
-    needs_environ = ["osu-cuda"]
-    benchmark = "osu_latency"
     modes = ("acceptance",)
     placement = rfmb.parameter(MATRIX_PLACEMENTS, loggable=True)
     buffers = rfmb.parameter(BUFFERS, loggable=True)
@@ -128,13 +126,8 @@ class OsuDeviceLatencyMatrix(OnDevicePair, OsuPointToPoint):
 
 
 @rfm.simple_test
-class OsuDeviceBandwidthMatrix(OnDevicePair, OsuStream):
+class OsuDeviceBandwidthMatrix(OsuDeviceStream):
     descr = "OSU bandwidth over buffers and transports"
-    family = FAMILY
-    estimated_s = 30
-    needs_partition = ["network", "nvidia"]
-    needs_environ = ["osu-cuda"]
-    benchmark = "osu_bw"
     modes = ("acceptance",)
     placement = rfmb.parameter(MATRIX_PLACEMENTS, loggable=True)
     buffers = rfmb.parameter(BUFFERS, loggable=True)
@@ -143,12 +136,8 @@ class OsuDeviceBandwidthMatrix(OnDevicePair, OsuStream):
 
 
 @rfm.simple_test
-class OsuDeviceBidirectionalBandwidth(OnDevicePair, OsuStream):
+class OsuDeviceBidirectionalBandwidth(OsuDeviceStream):
     descr = "OSU bidirectional bandwidth between two ranks, buffers in GPU memory, by transport"
-    family = FAMILY
-    estimated_s = 30
-    needs_partition = ["network", "nvidia"]
-    needs_environ = ["osu-cuda"]
     benchmark = "osu_bibw"
     modes = ("acceptance",)
     placement = rfmb.parameter(MATRIX_PLACEMENTS, loggable=True)

@@ -5,8 +5,8 @@ take n - 1 rounds. The worst pairs are measured again alone: what is slow only w
 on nobody. A pair's bandwidth is that of its slower direction. Nodes, links
 and switches are told apart by a robust fit over all pairs (``localise/pairs.py``); gated are the worst pair, and the
 worst pair against the median. What the adapters count as lost meanwhile (TCP's segments sent again, errors of RDMA
-ports) shows a bad cable long before it costs bandwidth (``localise/losses.py``). Every message is compared with what
-was sent, and so are the results of collectives over all nodes (``localise/payloads.py``).
+ports) shows a bad cable long before it costs bandwidth (``localise/messages.py``). Every message is compared with what
+was sent, and so are the results of collectives over all nodes (``localise/messages.py``).
 
 Of more nodes than ``sample_above`` only a sample of the pairs is measured: those within each leaf switch, then random
 ones between leaf switches (``localise/sampled_pairs.py``). The figures of a pair are then those of each node with a
@@ -15,26 +15,29 @@ typical one, and of what is slow when it is measured alone, too.
 
 import math
 import pathlib
-import shlex
 
 import numpy as np
 import reframe as rfm
 import reframe.core.builtins as rfmb
-import reframe.utility.typecheck as typ
 from msgspec.structs import replace
 from reframe.core.exceptions import SanityError
 
-from kappa.core.vocabulary.tunables import Tunable
+from reframe_checks.base.cases import SiteVariable
 from reframe_checks.base.check import KappaCheck
 from reframe_checks.base.cmake_program import CMakeProgram
 from reframe_checks.base.job_files import in_stage
-from reframe_checks.base.scaled import SHOW_TOPOLOGY, TOPOLOGY_FILE, Scaled
+from reframe_checks.base.scaled import SHOW_TOPOLOGY, TOPOLOGY_FILE, OnEachNode
 from reframe_checks.localise.finding import ranked
-from reframe_checks.localise.losses import loss_counts, loss_shares, suspects_of_losses
+from reframe_checks.localise.messages import (
+    complaints,
+    loss_counts,
+    loss_shares,
+    suspects_of_losses,
+    suspects_of_payloads,
+)
 from reframe_checks.localise.pairs import clear_pairs, one_direction, suspects_of_pairs
-from reframe_checks.localise.payloads import complaints, suspects_of_payloads
 from reframe_checks.localise.sampled_sweep import SampledSweep
-from reframe_checks.parsers import pair_samples, pair_sweep, topology
+from reframe_checks.parsers import pair_sweep, slurm
 
 RESULT, FIGURES, LEAVES = "pair_sweep.json", "pair_sweep.bin", "leaves.txt"
 MOST_ROUNDS = 1000
@@ -64,56 +67,35 @@ class PairSweepBuild(CMakeProgram):
 
 
 @rfm.simple_test
-class PairSweep(Scaled, KappaCheck):
+class PairSweep(OnEachNode, KappaCheck):
     descr = "Latency, bandwidth, packet loss and content of messages between every pair of nodes"
     family = "network/pair-sweep"
     measured_s = 2
     needs_partition = ["links"]
     needs_environ = ["sweep-build"]
-    scale = rfmb.parameter(["each_node"], loggable=True)
     tags = {"smoke"}
     informational = ["slow_only_under_load", "bandwidth_across_switches", "leaf_uniformity"]
     relative = ["bandwidth_uniformity", "latency_uniformity", "bandwidth_across_switches", "leaf_uniformity"]
     hint = "look at cable, port counters, link speed and MTU of what is named, or of the switches' uplinks"
     build = rfmb.fixture(PairSweepBuild, scope="environment")
 
-    latency_bytes = rfmb.variable(int, value=8)
-    round_trips = rfmb.variable(int, value=1000)
-    bandwidth_bytes = rfmb.variable(int, value=1 << 20)
-    block_bytes = rfmb.variable(int, value=1 << 16)
-    window = rfmb.variable(int, value=16)
-    windows = rfmb.variable(int, value=5)
-    #: At most for each of the three measurements of a pair.
-    seconds = rfmb.variable(float, value=2.0)
-    #: How many times slower than its like a node, link or switch has to be to be named.
-    least_slowdown = rfmb.variable(float, value=1.25)
-    #: What share of a pair's packets has to get lost for it to be named.
-    least_loss = rfmb.variable(float, value=0.001)
-    #: False where no counter of the nodes sees the fabric's packets.
-    count_packets = rfmb.variable(typ.Bool, value=True)
-    #: Of more nodes a sample of the pairs is measured.
-    sample_above = rfmb.variable(int, value=512)
-    #: Of a sample; 0: as many as the number of nodes asks for.
-    rounds = rfmb.variable(int, value=0)
-    tunable = {
-        "latency_bytes": Tunable("whole number", "B", "message of the latency"),
-        "round_trips": Tunable("whole number", "", "of each latency"),
-        "bandwidth_bytes": Tunable("whole number", "B", "message of the bandwidth"),
-        "block_bytes": Tunable("whole number", "B", "that each node gives to each in the collectives"),
-        "window": Tunable("whole number", "messages", "in flight"),
-        "windows": Tunable("whole number", "", "of each bandwidth"),
-        "seconds": Tunable("number", "s", "at most for each of a pair's measurements"),
-        "least_slowdown": Tunable("number", "", "times slower than its like, for a node, link or switch to be named"),
-        "least_loss": Tunable("number", "", "share of a pair's packets that gets lost, for it to be named"),
-        "count_packets": Tunable("yes or no", "", "no where no counter of the nodes sees the fabric's packets"),
-        "sample_above": Tunable("whole number", "nodes", "of more, a sample of the pairs is measured"),
-        "rounds": Tunable("whole number", "", "of a sample, at most 1000; 0: 12 times the nodes' binary logarithm"),
-    }
+    latency_bytes = SiteVariable(8, "whole number", "B", "message of the latency")
+    round_trips = SiteVariable(1000, "whole number", "", "of each latency")
+    bandwidth_bytes = SiteVariable(1 << 20, "whole number", "B", "message of the bandwidth")
+    block_bytes = SiteVariable(1 << 16, "whole number", "B", "that each node gives to each in the collectives")
+    window = SiteVariable(16, "whole number", "messages", "in flight")
+    windows = SiteVariable(5, "whole number", "", "of each bandwidth")
+    seconds = SiteVariable(2.0, "number", "s", "at most for each of a pair's measurements")
+    least_slowdown = SiteVariable(
+        1.25, "number", "", "times slower than its like, for a node, link or switch to be named",
+    )
+    least_loss = SiteVariable(0.001, "number", "", "share of a pair's packets that gets lost, for it to be named")
+    count_packets = SiteVariable(True, "yes or no", "", "no where no counter of the nodes sees the fabric's packets")
+    sample_above = SiteVariable(512, "whole number", "nodes", "of more, a sample of the pairs is measured")
+    rounds = SiteVariable(0, "whole number", "", "of a sample, at most 1000; 0: 12 times the nodes' binary logarithm")
 
     @rfmb.run_after("setup")
     def command_line(self):
-        self.programs = [self.build.command]
-        self.executable = shlex.quote(self.build.command)
         self.executable_opts = [
             f"--output={RESULT}", f"--latency-bytes={self.latency_bytes}", f"--round-trips={self.round_trips}",
             f"--bandwidth-bytes={self.bandwidth_bytes}", f"--window={self.window}", f"--repeats={self.windows}",
@@ -135,7 +117,7 @@ class PairSweep(Scaled, KappaCheck):
 
     @property
     def samples(self):
-        """Whether it measures a sample of the pairs."""
+        """Tell whether it measures a sample of the pairs."""
         return self.num_nodes_used > self.sample_above
 
     @property
@@ -144,11 +126,11 @@ class PairSweep(Scaled, KappaCheck):
 
     @rfmb.sanity_function
     def read_pairs(self):
-        self.switch_of = self.parsed(topology.leaf_switches, self.output_text(TOPOLOGY_FILE))
+        self.switch_of = self.parsed(slurm.leaf_switches, self.output_text(TOPOLOGY_FILE))
         return self.read_sample() if self.samples else self.read_all_pairs()
 
     def read_all_pairs(self):
-        sweep = self.parsed(pair_sweep.parse, self.output_text(RESULT))
+        sweep = self.parsed(pair_sweep.PairSweepResult.read, self.output_text(RESULT))
         nodes = sorted(sweep.nodes, key=lambda node: (self.switch_of.get(node, ""), node))
         order = [sweep.nodes.index(node) for node in nodes]
         latency_us, bandwidth = (
@@ -179,7 +161,7 @@ class PairSweep(Scaled, KappaCheck):
 
     def read_sample(self):
         figures = self.output_bytes(FIGURES)
-        samples = self.parsed(pair_samples.parse, self.output_text(RESULT), figures=figures)
+        samples = self.parsed(pair_sweep.read_samples, self.output_text(RESULT), figures=figures)
         sweep = SampledSweep(samples, self.switch_of, self.least_slowdown, self.least_loss)
         wrong, blamed = sweep.wrong_payloads()
         if wrong:
@@ -254,38 +236,17 @@ class PairSweep(Scaled, KappaCheck):
         side = one_direction(bandwidth, nodes.index(finding.name), least_ratio=self.least_slowdown)
         return replace(finding, evidence=f"{finding.evidence} {side}".rstrip())
 
-    @rfmb.performance_function("pairs")
-    def slow_only_under_load(self):
-        return self.pairs_slow_under_load
-
-    @rfmb.performance_function("%")
-    def worst_loss(self):
-        return float(np.nanmax(self.loss_percent))
-
-    @rfmb.performance_function("MB/s")
-    def slowest_pair_bandwidth(self):
-        return float(np.nanmin(self.slower_mbps))
-
-    @rfmb.performance_function("us")
-    def worst_latency(self):
-        return float(np.nanmax(self.latency_us))
-
-    @rfmb.performance_function("")
-    def bandwidth_uniformity(self):
-        """Slowest pair against the median pair."""
-        return float(np.nanmin(self.slower_mbps) / np.nanmedian(self.slower_mbps))
-
-    @rfmb.performance_function("")
-    def bandwidth_across_switches(self):
-        """Median pair on two leaf switches against the median pair on one."""
-        return self.across_against_within
-
-    @rfmb.performance_function("")
-    def leaf_uniformity(self):
-        """Slowest leaf switch against the median one: bandwidth of pairs between leaf switches, of a sample."""
-        return self.leaf_against_typical
-
-    @rfmb.performance_function("")
-    def latency_uniformity(self):
-        """Median pair against the slowest."""
-        return float(np.nanmedian(self.latency_us) / np.nanmax(self.latency_us))
+    metrics = {
+        "slow_only_under_load": ("pairs", lambda self: self.pairs_slow_under_load),
+        "worst_loss": ("%", lambda self: float(np.nanmax(self.loss_percent))),
+        "slowest_pair_bandwidth": ("MB/s", lambda self: float(np.nanmin(self.slower_mbps))),
+        "worst_latency": ("us", lambda self: float(np.nanmax(self.latency_us))),
+        # Slowest pair against the median pair.
+        "bandwidth_uniformity": ("", lambda self: float(np.nanmin(self.slower_mbps) / np.nanmedian(self.slower_mbps))),
+        # Median pair on two leaf switches against the median pair on one.
+        "bandwidth_across_switches": ("", lambda self: self.across_against_within),
+        # Slowest leaf switch against the median one: bandwidth of pairs between leaf switches, of a sample.
+        "leaf_uniformity": ("", lambda self: self.leaf_against_typical),
+        # Median pair against the slowest.
+        "latency_uniformity": ("", lambda self: float(np.nanmedian(self.latency_us) / np.nanmax(self.latency_us))),
+    }

@@ -8,18 +8,16 @@ import reframe.core.builtins as rfmb
 from reframe.core.exceptions import SanityError
 
 from reframe_checks.base.check import SystemCheck
-from reframe_checks.base.once import OncePerPartition
-from reframe_checks.base.scaled import Scaled
+from reframe_checks.base.scaled import OncePerPartition, OnEachNode
 from reframe_checks.parsers import gpu
 
 
 @rfm.simple_test
-class GpuInventory(OncePerPartition, Scaled, SystemCheck):
+class GpuInventory(OncePerPartition, OnEachNode, SystemCheck):
     descr = "GPUs of every node: number, model, driver, memory, ECC, PCIe link"
     family = "node/gpu"
     estimated_s = 5
     needs_partition = ["nvidia"]
-    scale = rfmb.parameter(["each_node"], loggable=True)
     tags = {"smoke"}
     sourcesdir = "src"
     programs = ["nvidia-smi"]
@@ -36,7 +34,7 @@ class GpuInventory(OncePerPartition, Scaled, SystemCheck):
     @rfmb.sanity_function
     def gpus_are_alike(self):
         self.gpus = self.parsed(
-            gpu.parse, self.output_text(), expect_nodes=self.num_nodes_used, expect_per_node=self.num_gpus_per_node
+            gpu.inventory, self.output_text(), expect_nodes=self.num_nodes_used, expect_per_node=self.num_gpus_per_node
         )
         self.of_node = {}
         for device in self.gpus:
@@ -53,11 +51,8 @@ class GpuInventory(OncePerPartition, Scaled, SystemCheck):
             raise SanityError(f"GPUs differ in model, driver, memory, ECC or PCIe link: {found}; most are {usual}")
         return True
 
-    @rfmb.performance_function("GPUs")
-    def gpus_per_node_min(self):
-        return min(len(devices) for devices in self.of_node.values())
-
-    @rfmb.performance_function("GPUs")
-    def gpus_slowed_down(self):
-        """By heat or lack of power, at the moment."""
-        return sum(device.slowed_down is True for device in self.gpus)
+    metrics = {
+        "gpus_per_node_min": ("GPUs", lambda self: min(len(devices) for devices in self.of_node.values())),
+        # By heat or lack of power, at the moment.
+        "gpus_slowed_down": ("GPUs", lambda self: sum(device.slowed_down is True for device in self.gpus)),
+    }

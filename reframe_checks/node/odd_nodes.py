@@ -1,4 +1,4 @@
-"""Which nodes differ from the others, or from what the site expects, by what they tell of themselves."""
+"""Odd nodes: they differ in their facts from the others, or from what the site expects."""
 
 import fnmatch
 import math
@@ -40,7 +40,7 @@ def oddities(
     on_login: Mapping[str, Value] = MappingProxyType({}),
     shared: Collection[str] = (),
 ) -> Iterator[Oddity]:
-    """What is odd by each fact.
+    """Yield the oddities of each fact.
 
     :param facts: node -> name of the fact -> value. A node without a fact that others have is odd by it.
     :param expected: what the site says of facts, by name or shell pattern, in place of what most nodes have.

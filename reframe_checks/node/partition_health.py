@@ -1,11 +1,9 @@
-"""Are the nodes of a partition alike, as the site promises them, and clean? One job, one task on each node.
+"""Health, uniformity and cleanness of the nodes of a partition."""
 
-Each node tells what it is (``src/node_facts``, a room for each concern), and Slurm what it believes of them, asked once
-for all; ``kappa.core.vocabulary.node_facts`` says how nodes are compared by it, and the site's ``node_facts`` what they
-have to be whatever most of them are. The clocks are held
-against their median (Cristian 1989: the round trip with the least delay bounds the offset by half of it).
-"""
-
+import importlib.util
+import os
+import pathlib
+import pwd
 import shlex
 import statistics
 
@@ -15,15 +13,51 @@ import reframe.core.builtins as rfmb
 import reframe.utility.typecheck as typ
 from reframe.core.exceptions import SanityError
 
-from kappa.core.vocabulary.node_facts import Bound, fact_of, kinds_not_told
-from kappa.core.vocabulary.storage_targets import parallel
+from kappa.core.vocabulary.features import parallel
+from kappa.core.vocabulary.node_facts import Bound, Value, fact_of, kinds_not_told
 from reframe_checks.base.check import SystemCheck
 from reframe_checks.base.job_files import runs_in_slurm
-from reframe_checks.base.once import OncePerPartition
-from reframe_checks.base.scaled import Scaled
-from reframe_checks.node import login_node
+from reframe_checks.base.scaled import OncePerPartition, OnEachNode
 from reframe_checks.node.odd_nodes import figures, oddities
-from reframe_checks.parsers import node_probe, slurm_nodes
+from reframe_checks.parsers import job_scripts, slurm
+
+# What the login node, where ReFrame runs, knows of users and of nodes, as the nodes tell it: by the same code.
+
+_NAMES = pathlib.Path(__file__).parent / "src/node_facts/names.py"
+SAMPLE = 20
+
+
+def users_that_matter(listed: list[str]) -> list[str]:
+    """Return the user of the suite, the users that the site lists, and some with folders beside that home."""
+    own = pwd.getpwuid(os.getuid())
+    return list(dict.fromkeys([own.pw_name, *listed, *_neighbours(pathlib.Path(own.pw_dir).parent)]))
+
+
+def _neighbours(homes: pathlib.Path) -> list[str]:
+    if homes == homes.parent:  # beside /root lie the system's folders
+        return []
+    try:
+        owners = {entry.stat(follow_symlinks=False).st_uid for entry in os.scandir(homes)}
+    except OSError:
+        return []
+    known = []
+    for number in sorted(owners):
+        try:
+            known.append(pwd.getpwuid(number).pw_name)
+        except KeyError:
+            continue  # of a user who is gone
+    return known[:SAMPLE]
+
+
+def facts_of_login_node(users: list[str], nodes: list[str]) -> dict[str, Value]:
+    """Accounts of users, and addresses of the nodes that the login node resolves at all."""
+    spec = importlib.util.spec_from_file_location("names_of_nodes", _NAMES)
+    assert spec is not None and spec.loader is not None
+    names = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(names)
+    addresses = {f"host.{node}": names.address(node) for node in nodes}
+    return {**names.accounts(users), **{name: address for name, address in addresses.items() if address is not None}}
+
 
 # Where free space is out of bounds, a node with less than this share of the median node's there is a suspect.
 SUSPECT_FREE_SHARE = 0.5
@@ -34,11 +68,18 @@ OF_THE_MACHINE = ("identity.boot_id",)
 
 
 @rfm.simple_test
-class PartitionHealth(OncePerPartition, Scaled, SystemCheck):
+class PartitionHealth(OncePerPartition, OnEachNode, SystemCheck):
+    """Are the nodes of a partition alike, as the site promises them, and clean? One job, one task on each node.
+
+    Each node tells what it is (``src/node_facts``, a room for each concern), and Slurm what it believes of them,
+    asked once for all; ``kappa.core.vocabulary.node_facts`` says how nodes are compared by it, and the site's
+    ``node_facts`` what they have to be whatever most of them are. The clocks are held against their median
+    (Cristian 1989: the round trip with the least delay bounds the offset by half of it).
+    """
+
     descr = "Health, uniformity and cleanness of the nodes of a partition"
     family = "node/health"
     measured_s = 2
-    scale = rfmb.parameter(["each_node"], loggable=True)
     tags = {"smoke"}
     sourcesdir = "src"
     programs = ["./node_probe.py"]
@@ -60,19 +101,19 @@ class PartitionHealth(OncePerPartition, Scaled, SystemCheck):
         return self.current_partition.extras.get(name, default)
 
     def users(self):
-        return login_node.users_that_matter(self.extra("users", []))
+        return users_that_matter(self.extra("users", []))
 
     def mounts(self):
         return [*self.extra("storage", {"root": "/"}).values()]
 
     def shared_mounts(self):
-        """Of the storage targets on which all nodes see the same files."""
+        """Return the paths of storage targets on which all nodes see the same files."""
         features = self.current_partition.features
         return [path for target, path in self.extra("storage", {}).items() if parallel(target) in features]
 
     @rfmb.sanity_function
     def nodes_agree(self):
-        nodes = self.parsed(node_probe.parse, self.output_text(), expect_nodes=self.num_tasks)
+        nodes = self.parsed(job_scripts.node_facts, self.output_text(), expect_nodes=self.num_tasks)
         self.facts = {node.host: node.facts for node in nodes}
         believed = self.believed_by_slurm()
         for node, told in believed.items():
@@ -86,7 +127,7 @@ class PartitionHealth(OncePerPartition, Scaled, SystemCheck):
             self.record_per_node(name, unit, values)
         told = {name for facts in self.facts.values() for name, value in facts.items() if value is not None}
         self.not_provided = kinds_not_told(told)
-        on_login = login_node.facts(self.users(), [*self.facts])
+        on_login = facts_of_login_node(self.users(), [*self.facts])
         odd_facts = oddities(self.facts, self.expected(), on_login, self.shared_mounts())
         found = [odd for odd in odd_facts if not self.is_the_machines(odd)]
         if found:
@@ -103,7 +144,7 @@ class PartitionHealth(OncePerPartition, Scaled, SystemCheck):
     def believed_by_slurm(self):
         """Facts by node; none where Slurm did not answer, which is no node's fault."""
         text = self.output_text(SLURM_FILE) if runs_in_slurm(self) else ""
-        return self.parsed(slurm_nodes.parse, text, expect_nodes=[*self.facts]) if text else {}
+        return self.parsed(slurm.node_facts, text, expect_nodes=[*self.facts]) if text else {}
 
     @rfmb.run_before("performance")
     def nodes_out_of_bounds(self):
@@ -112,7 +153,7 @@ class PartitionHealth(OncePerPartition, Scaled, SystemCheck):
             self.suspects = sorted({*self.fullest_nodes(), *self.odd_clocks()})
 
     def expected(self):
-        """What the site says of the nodes: a value, or a bound of a number."""
+        """Return the facts that the site expects: a value, or a bound of a number."""
         return msgspec.convert(self.extra("node_facts", {}), dict[str, int | float | str | bool | Bound | None])
 
     def is_the_machines(self, odd):
@@ -142,7 +183,7 @@ class PartitionHealth(OncePerPartition, Scaled, SystemCheck):
         }
 
     def odd_clocks(self):
-        """Those that the round trips can tell; none where half of the nodes are off."""
+        """Return nodes with a wrong clock, as far as round trips tell; none where half of the nodes are off."""
         off = {
             name
             for name, offset_us in self.clock_offsets_us.items()
@@ -151,18 +192,15 @@ class PartitionHealth(OncePerPartition, Scaled, SystemCheck):
         }
         return off if 2 * len(off) < len(self.clocks) else set()
 
-    @rfmb.performance_function("us")
-    def clock_offset_max(self):
-        """Largest offset from the median clock of the nodes."""
-        return max(map(abs, self.clock_offsets_us.values()))
-
-    @rfmb.performance_function("")
     def memory_spread(self):
         """Largest over smallest memory, less one."""
         memory = self.told("memory.total_kib").values()
         return max(memory) / min(memory) - 1
 
-    @rfmb.performance_function("")
-    def free_space_min(self):
-        """Smallest free fraction of the storage targets (of `/` where there is none), over all nodes."""
-        return min(self.free_shares().values())
+    metrics = {
+        # Largest offset from the median clock of the nodes.
+        "clock_offset_max": ("us", lambda self: max(map(abs, self.clock_offsets_us.values()))),
+        "memory_spread": ("", memory_spread),
+        # Smallest free fraction of the storage targets (of `/` where there is none), over all nodes.
+        "free_space_min": ("", lambda self: min(self.free_shares().values())),
+    }

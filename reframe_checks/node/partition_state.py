@@ -11,11 +11,12 @@ import reframe.core.builtins as rfmb
 from reframe.core.exceptions import SanityError
 
 from kappa.core.record.evidence import written
+from kappa.core.vocabulary.node_states import SINFO_FORMAT
 from kappa.core.vocabulary.slurm_refusals import is_down
 from reframe_checks.base.census import take_census
 from reframe_checks.base.check import SystemCheck
 from reframe_checks.base.provenance import suite_revision
-from reframe_checks.parsers import sinfo
+from reframe_checks.parsers import slurm
 
 
 @rfm.simple_test
@@ -35,7 +36,8 @@ class PartitionState(SystemCheck):
         nodes = self.current_partition.extras.get("slurm_nodes")
         self.executable = "sinfo"
         self.executable_opts = [
-            "--Node", "--noheader", f"--partition={shlex.quote(partition)}", f"--format={shlex.quote(sinfo.FORMAT)}",
+            "--Node", "--noheader", f"--partition={shlex.quote(partition)}",
+            f"--format={shlex.quote(SINFO_FORMAT)}",
             *([f"--nodes={shlex.quote(nodes)}"] if nodes else []),
         ]  # fmt: skip
         self.census = written(take_census(suite_revision()))
@@ -50,7 +52,7 @@ class PartitionState(SystemCheck):
 
     @rfmb.sanity_function
     def nodes_are_there(self):
-        self.nodes = self.parsed(sinfo.parse, self.output_text())
+        self.nodes = self.parsed(slurm.node_states, self.output_text())
         self.suspects = sorted(node.name for node in self.nodes if not node.usable)
         if out := [node for node in self.nodes if not node.usable]:
             shown = ", ".join(f"{node.name} ({node.state}{node.flags}) {node.condition.meaning}" for node in out[:8])
@@ -70,10 +72,7 @@ class PartitionState(SystemCheck):
             )
         return True
 
-    @rfmb.performance_function("nodes")
-    def nodes_usable(self):
-        return sum(node.usable for node in self.nodes)
-
-    @rfmb.performance_function("")
-    def fraction_usable(self):
-        return sum(node.usable for node in self.nodes) / self.partition_nodes
+    metrics = {
+        "nodes_usable": ("nodes", lambda self: sum(node.usable for node in self.nodes)),
+        "fraction_usable": ("", lambda self: sum(node.usable for node in self.nodes) / self.partition_nodes),
+    }

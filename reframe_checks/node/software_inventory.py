@@ -13,14 +13,14 @@ import reframe.core.builtins as rfmb
 from reframe.core.exceptions import SanityError
 
 from kappa.core.ground.errors import InputError
+from kappa.core.ground.folders import results_folder
 from kappa.core.record.software import changes, kept_of
-from kappa.core.sites.places import results_folder
 from kappa.core.vocabulary.node_facts import fact_of
 from kappa.core.vocabulary.programs import programs_of
 from reframe_checks.base.check import KappaCheck
-from reframe_checks.base.scaled import Scaled
+from reframe_checks.base.scaled import OnEachNode
 from reframe_checks.node.odd_nodes import oddities
-from reframe_checks.parsers import node_probe
+from reframe_checks.parsers import job_scripts
 
 #: Another MPI is a hundred other files: so many are named.
 SHOWN = 6
@@ -29,11 +29,10 @@ CONTENT = ("binary.", "shared_content.")
 
 
 @rfm.simple_test
-class SoftwareInventory(Scaled, KappaCheck):
+class SoftwareInventory(OnEachNode, KappaCheck):
     descr = "Programs, libraries and modules of an environment: the same on every node, and as accepted"
     family = "node/software"
     measured_s = 5
-    scale = rfmb.parameter(["each_node"], loggable=True)
     tags = {"smoke"}
     sourcesdir = "src"
     programs = ["./node_probe.py"]
@@ -59,7 +58,7 @@ class SoftwareInventory(Scaled, KappaCheck):
 
     @rfmb.sanity_function
     def nodes_agree(self):
-        nodes = self.parsed(node_probe.parse, self.output_text(RESULT), expect_nodes=self.num_tasks)
+        nodes = self.parsed(job_scripts.node_facts, self.output_text(RESULT), expect_nodes=self.num_tasks)
         found = list(oddities({node.host: node.facts for node in nodes}, {}))
         if found:
             self.suspects = sorted({node for odd in found for node in odd.nodes})
@@ -92,10 +91,10 @@ class SoftwareInventory(Scaled, KappaCheck):
             raise SanityError(f"changed since {accepted.since}: {listed(different)}")
         return True
 
-    @rfmb.performance_function("files")
-    def files(self):
-        """Programs, libraries and plug-ins that were compared."""
-        return len(self.content)
+    metrics = {
+        # Programs, libraries and plug-ins that were compared.
+        "files": ("files", lambda self: len(self.content)),
+    }
 
 
 def listed(texts):

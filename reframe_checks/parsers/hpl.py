@@ -7,7 +7,7 @@ HPL 2.1, Intel's and rocHPL by what users published of them. HPL 1.0, which prin
 import re
 from dataclasses import dataclass
 
-from reframe_checks.parsers.text import GENERAL, INTEGER, Output, Quantity
+from reframe_checks.parsers.text import GENERAL, INTEGER, Output, Unit
 
 
 @dataclass(frozen=True)
@@ -29,7 +29,7 @@ class HplResult:
     passed: bool
 
 
-_SHAPE = {"N": Quantity.ORDER, "NB": Quantity.ORDER, "P": Quantity.RANKS, "Q": Quantity.RANKS}
+_SHAPE = {"N": Unit.ORDER, "NB": Unit.ORDER, "P": Unit.RANKS, "Q": Unit.RANKS}
 _PER_GPU = rf"(?: +\( *{GENERAL}\))?"
 _HEADER = re.compile(r"T/V +N +NB +P +Q +Time +Gflops(?: \( *per GPU\))?")
 _RESULT = re.compile(
@@ -117,16 +117,16 @@ def _result(
     output: Output, number: int, found: re.Match[str], residual_number: int, residual: re.Match[str]
 ) -> HplResult:
     n, nb, p, q = (
-        output.positive_integer(number, name, token, quantity)
-        for (name, quantity), token in zip(_SHAPE.items(), found.groups()[:4], strict=True)
+        output.positive_integer(number, name, token, unit)
+        for (name, unit), token in zip(_SHAPE.items(), found.groups()[:4], strict=True)
     )
-    gflops = output.positive(number, "Gflop/s", found[6], Quantity.GFLOP_S)
+    gflops = output.positive(number, "Gflop/s", found[6], Unit.GFLOP_S)
     # The printed time is known to half of its last digit, and 0.00 when it was shorter.
     half_digit_s = 0.5 * 10.0 ** -len(found[5].partition(".")[2])
     printed_s, time_s = float(found[5]), gflop(n) / gflops
     if not (printed_s - half_digit_s) * 0.999 <= time_s <= (printed_s + half_digit_s) * 1.001:
         raise output.error(number, f"Gflop/s that agrees with N={n} in {found[5]} s, found {gflops}")
-    value = output.positive(residual_number, "the scaled residual", residual[1], Quantity.RESIDUAL)
+    value = output.positive(residual_number, "the scaled residual", residual[1], Unit.RESIDUAL)
     return HplResult(n, nb, p, q, time_s, gflops, value, residual[2] == "PASSED")
 
 
@@ -150,3 +150,65 @@ def _check_tallies(output: Output, results: list[HplResult], lines: range) -> No
         if int(found[1]) != counted[name]:
             raise output.error(number, f"{counted[name]} tests {name}, as counted in the results")
     output.one(_END, "`End of Tests.`", lines)
+
+
+@dataclass(frozen=True)
+class HpccResult:
+    """``star`` is the mean of processes that all work at the same time; rates in 10^9 a second, updates in GUP/s.
+
+    The ring, in which each process sends to a random other one, is ``None`` with one process.
+    """
+
+    processes: int
+    ptrans_gb_s: float
+    random_access_gup_s: float
+    fft_gflop_s: float
+    star_stream_triad_gb_s: float
+    ring_latency_us: float | None
+    ring_bandwidth_gb_s: float | None
+
+
+_PAIR = re.compile(r"([A-Za-z][A-Za-z0-9_]{0,60})=(.{0,200})")
+_NUMBER, _WHOLE = re.compile(GENERAL), re.compile(INTEGER)
+_SUMMARY_BEGIN, _SUMMARY_END = re.compile(r"Begin of Summary section\."), re.compile(r"End of Summary section\.")
+
+
+def hpcc(text: str) -> HpccResult:
+    """
+    :raises ParseError: the summary or a figure is missing, twice, not above 0 or more than any machine reaches; the
+        program calls its run no success; or the file holds several runs, as it appends.
+    """
+    output = Output.read("hpccoutf.txt", text)
+    begin, end = (output.one(mark, mark.pattern.replace("\\", ""))[0] for mark in (_SUMMARY_BEGIN, _SUMMARY_END))
+    found: dict[str, tuple[int, str]] = {}
+    for number in range(begin + 1, end):
+        pair = _PAIR.fullmatch(output.lines[number - 1])
+        if not pair or pair[1] in found:
+            raise output.error(number, "key=value, each key once")
+        found[pair[1]] = number, pair[2]
+
+    def value(key: str, pattern: re.Pattern[str]) -> tuple[int, str]:
+        if key not in found:
+            raise output.error(end, f"{key} in the summary")
+        number, token = found[key]
+        if not pattern.fullmatch(token):
+            raise output.error(number, f"{key} as {pattern.pattern}")
+        return number, token
+
+    def figure(key: str, unit: Unit) -> float:
+        number, token = value(key, _NUMBER)
+        return output.positive(number, key, token, unit)
+
+    value("Success", re.compile("1"))
+    number, token = value("CommWorldProcs", _WHOLE)
+    processes = output.positive_integer(number, "CommWorldProcs", token, Unit.RANKS)
+    several = processes > 1
+    return HpccResult(
+        processes=processes,
+        ptrans_gb_s=figure("PTRANS_GBs", Unit.GB_S),
+        random_access_gup_s=figure("MPIRandomAccess_GUPs", Unit.GUP_S),
+        fft_gflop_s=figure("MPIFFT_Gflops", Unit.GFLOP_S),
+        star_stream_triad_gb_s=figure("StarSTREAM_Triad", Unit.GB_S),
+        ring_latency_us=figure("RandomlyOrderedRingLatency_usec", Unit.OPERATION_US) if several else None,
+        ring_bandwidth_gb_s=figure("RandomlyOrderedRingBandwidth_GBytes", Unit.GB_S) if several else None,
+    )

@@ -6,10 +6,10 @@ a second of the eight of mdtest and find. ``result.txt`` ends with a checksum of
 
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from reframe_checks.parsers.text import INTEGER, Output, Quantity
+from reframe_checks.parsers.text import INTEGER, Output, Unit
 
 #: IO500's rules: the stonewall of phases that write, none of which may take less, s.
 STONEWALL_S = 300
@@ -67,8 +67,7 @@ class Io500Result:
 def parse(text: str) -> Io500Result:
     """``result.txt``.
 
-    :raises ParseError: a phase missing or twice, a score that does not follow from the others, a checksum of something
-        else.
+    :raises ParseError: a phase missing or twice, or a checksum of something else.
     """
     output = Output.read("IO500's result.txt", text)
     sections = _sections(output)
@@ -95,8 +94,9 @@ def parse(text: str) -> Io500Result:
     procs = value("run", "procs")
     if not re.fullmatch(INTEGER, procs):
         raise output.error(numbers["run"], "`procs = NUMBER` in [run]")
-    ranks = output.positive_integer(numbers["run"], "procs", procs, Quantity.RANKS)
-    result = _result(output, numbers["SCORE"], (version, ranks), phases, [*means, marked[1]], bool(marked[2]))
+    ranks = output.positive_integer(numbers["run"], "procs", procs, Unit.RANKS)
+    scores = _scores(output, numbers["SCORE"], [*means, marked[1]])
+    result = Io500Result(version, ranks, phases, *scores, bool(marked[2]))
     hashed = {name: sections[name][1]["score"] for name in PHASES}
     hashed |= {"version": version, "BW": means[0], "MD": means[1], "SCORE": marked[1]}
     if value("SCORE", "hash") != checksum(hashed | ({"valid": "NO"} if result.invalid else {})):
@@ -107,7 +107,7 @@ def parse(text: str) -> Io500Result:
 def parse_summary(text: str) -> Io500Result:
     """``result_summary.txt``, or what io500 prints of it.
 
-    :raises ParseError: a phase missing or twice, a score that does not follow from the others.
+    :raises ParseError: a phase missing, twice or in another unit.
     """
     output = Output.read("IO500's summary", text)
     phases: dict[str, Phase] = {}
@@ -124,7 +124,7 @@ def parse_summary(text: str) -> Io500Result:
         raise output.error(number, f"`[RESULT] {missing[0]} …` before")
     if marked and not total[4]:
         raise output.error(number, "[INVALID] behind the total, as behind a phase")
-    return _result(output, number, ("", 0), phases, list(total.groups()[:3]), bool(total[4]))
+    return Io500Result("", 0, phases, *_scores(output, number, total.groups()[:3]), bool(total[4]))
 
 
 def checksum(pairs: Mapping[str, str]) -> str:
@@ -159,28 +159,20 @@ def _sections(output: Output) -> dict[str, tuple[int, dict[str, str]]]:
 
 
 def _phase(output: Output, number: int, name: str, score: str, seconds: str) -> Phase:
-    quantity = Quantity.GB_S if name.startswith("ior") else Quantity.IO_S
+    unit = Unit.GB_S if name.startswith("ior") else Unit.IO_S
     return Phase(
-        output.positive(number, f"score of {name}", score, quantity),
-        output.positive(number, f"time of {name}", seconds, Quantity.RUN_S),
+        output.positive(number, f"score of {name}", score, unit),
+        output.positive(number, f"time of {name}", seconds, Unit.RUN_S),
     )
 
 
-def _result(
-    output: Output, number: int, run: tuple[str, int], phases: dict[str, Phase], scores: list[str], invalid: bool
-) -> Io500Result:
-    bandwidth, rate, total = map(float, scores)
-    for name, stated, of_ior in (("bandwidth", bandwidth, True), ("IOPS", rate, False)):
-        chosen = [phase.score for phase_name, phase in phases.items() if phase_name.startswith("ior") == of_ior]
-        mean = math.exp(math.fsum(map(math.log, chosen)) / len(chosen))
-        # By the last of six decimals of each.
-        slack = 1e-6 + mean * math.fsum(0.5e-6 / score for score in chosen) / len(chosen)
-        if abs(stated - mean) > slack:
-            raise output.error(number, f"{name} of {mean:.6f}, the geometric mean of its phases")
-    computed = math.sqrt(bandwidth * rate)
-    if abs(total - computed) > 1e-6 + computed * 0.25e-6 * (1 / bandwidth + 1 / rate):
-        raise output.error(number, f"a total of {computed:.6f}, by bandwidth and IOPS")
-    return Io500Result(*run, phases, bandwidth, rate, total, invalid)
+def _scores(output: Output, number: int, tokens: Sequence[str]) -> tuple[float, float, float]:
+    """Bandwidth in GiB/s, rate in thousands a second, and the total, which is the root of both."""
+    bandwidth = output.positive(number, "bandwidth", tokens[0], Unit.GB_S)
+    rate, total = output.positive(number, "IOPS", tokens[1], Unit.IO_S), float(tokens[2])
+    if not math.isclose(total, math.sqrt(bandwidth * rate), rel_tol=1e-5):
+        raise output.error(number, f"a total of {math.sqrt(bandwidth * rate):.6f}, by bandwidth and IOPS")
+    return bandwidth, rate, total
 
 
 def same_run(result: Io500Result, summary: Io500Result) -> bool:

@@ -3,16 +3,28 @@
 Tried with 4.0.0 (recorded).
 """
 
-import math
 from dataclasses import dataclass
+from typing import Annotated, Literal
+
+from msgspec import Meta, Struct, field
 
 from reframe_checks.parsers import ior_text
-from reframe_checks.parsers.strict_json import Record
-from reframe_checks.parsers.text import Output, Quantity
+from reframe_checks.parsers.json_reader import (
+    Count,
+    MibPerS,
+    Positive,
+    Ranks,
+    Seconds,
+    Size,
+    Text,
+    decode,
+    require,
+)
+from reframe_checks.parsers.text import Output, Unit
 
 _MIB = 2**20
 _MB_PER_MIB = _MIB / 1e6
-# IOR prints four decimals.
+# The JSON has four decimals.
 _ROUNDING = 1e-4
 
 
@@ -26,15 +38,10 @@ class IorResult:
     ``options`` are those of IOR's command line, which it repeats; ``check_*`` say that data were compared.
     """
 
-    version: str
     options: str
     api: str
     tasks: int
-    tasks_per_node: int
-    file_per_process: bool
-    collective: bool
     fsync: bool
-    reorder_tasks: bool
     check_write: bool
     check_read: bool
     transfer_bytes: int
@@ -47,9 +54,84 @@ class IorResult:
     write_mb_s: tuple[float, ...]
     read_mb_s: tuple[float, ...]
 
-    @property
-    def aggregate_bytes(self) -> int:
-        return self.tasks * self.block_bytes * self.segments
+
+Flag = Literal[0, 1]
+
+
+class _Parameters(Struct, frozen=True):
+    api: Text
+    fsync: Flag
+    check_write: Flag = field(name="checkWrite")
+    check_read: Flag = field(name="checkRead")
+    transfer_bytes: Size = field(name="transferSize")
+    block_bytes: Size = field(name="blockSize")
+    segments: Positive = field(name="segmentCount")
+    repetitions: Positive
+    stonewall_s: Annotated[int, Meta(ge=0, le=int(Unit.RUN_S.ceiling))] = field(name="deadlineForStonewall")
+    wear_out: Flag = field(name="stoneWallingWearOut")
+
+
+class _ShownOptions(Struct, frozen=True):
+    api: Text
+    tasks: Ranks
+    segments: Count
+    repetitions: Count
+    stonewall_s: Count = field(name="stonewallingTime", default=0)
+    wear_out: Count = field(name="stoneWallingWearOut", default=0)
+
+
+class _Repetition(Struct, frozen=True):
+    access: Literal["write", "read"]
+    mib_s: MibPerS = field(name="bwMiB")
+    total_s: Seconds = field(name="totalTime")
+
+
+class _Test(Struct, frozen=True):
+    parameters: _Parameters = field(name="Parameters")
+    shown: _ShownOptions = field(name="Options")
+    results: tuple[_Repetition, ...] = field(name="Results")
+
+
+class _Summary(Struct, frozen=True):
+    operation: Literal["write", "read"]
+    api: Text = field(name="API")
+    tasks: Count = field(name="numTasks")
+    block_bytes: Count = field(name="blockSize")
+    transfer_bytes: Count = field(name="transferSize")
+    segments: Count = field(name="segmentCount")
+    repetitions: Count
+    most_mib_s: MibPerS = field(name="bwMaxMIB")
+    least_mib_s: MibPerS = field(name="bwMinMIB")
+
+
+class _IorDocument(Struct, frozen=True):
+    version: Text = field(name="Version")
+    command_line: Text = field(name="Command line")
+    finished: Text = field(name="Finished")
+    tests: tuple[_Test]
+    summary: tuple[_Summary, ...]
+
+    def __post_init__(self) -> None:
+        given, shown, results = self.tests[0].parameters, self.tests[0].shown, self.tests[0].results
+        names = ("api", "segments", "repetitions", *(("stonewall_s", "wear_out") if given.stonewall_s else ()))
+        for name in names:
+            require(getattr(shown, name) == getattr(given, name), f"Options: {name} as in the parameters")
+        operations = [one.operation for one in self.summary]
+        require(sorted(operations) == sorted({one.access for one in results}) != [], "summary: each operation once")
+        whole_mib = shown.tasks * given.block_bytes * given.segments / _MIB
+        for one in self.summary:
+            require(one.tasks == shown.tasks, "numTasks: as among the options")
+            for name in ("api", "block_bytes", "transfer_bytes", "segments", "repetitions"):
+                require(getattr(one, name) == getattr(given, name), f"summary: {name} as in the parameters")
+            rates = [phase.mib_s for phase in results if phase.access == one.operation]
+            require(len(rates) == given.repetitions, f"Results: {given.repetitions} repetitions of {one.operation}")
+            off = max(abs(max(rates) - one.most_mib_s), abs(min(rates) - one.least_mib_s))
+            require(off <= _ROUNDING, "bwMaxMIB, bwMinMIB: as from the repetitions")
+        for phase in results:
+            slack = _ROUNDING * (phase.mib_s + phase.total_s)
+            missing_mib = whole_mib - phase.mib_s * phase.total_s
+            moved = -slack <= missing_mib and (given.stonewall_s > 0 or missing_mib <= slack)
+            require(moved, f"Results: the file of {whole_mib:.4f} MiB each time, or less with a stonewall")
 
 
 def parse(text: str) -> IorResult:
@@ -60,40 +142,26 @@ def parse(text: str) -> IorResult:
     output = Output.read("IOR summary", text)
     if any(map(ior_text.BEGIN.fullmatch, output.lines)):
         return _of_text(output)
-    document = Record.parse(output, 1, len(output.lines))
-    document.text("Finished")
-    tests = document.records("tests")
-    if len(tests) != 1:
-        raise document.error(f"one test, found {len(tests)}", "tests")
-    given, shown = tests[0].record("Parameters"), tests[0].record("Options")
-    summaries = {summary.text("operation"): summary for summary in document.records("summary")}
-    phases = _phases(tests[0])
-    rates = {operation: [phase.mib_s for phase in of] for operation, of in phases.items()}
-    if sorted(summaries) != sorted(rates):
-        raise document.error(f"{' and '.join(rates) or 'an operation'}, found {', '.join(summaries)}", "summary")
-    result = IorResult(
-        version=document.text("Version"),
-        options=document.text("Command line").partition(" ")[2],
-        api=given.text("api"),
-        tasks=shown.integer("tasks", 1, Quantity.RANKS),
-        tasks_per_node=given.integer("tasksPerNode", 1, Quantity.RANKS),
-        **{name: given.integer(key, 0, Quantity.FLAG) == 1 for name, key in _FLAGS.items()},
-        transfer_bytes=given.integer("transferSize", 1, Quantity.BYTES),
-        block_bytes=given.integer("blockSize", 1, Quantity.BYTES),
-        segments=given.integer("segmentCount", minimum=1),
-        repetitions=given.integer("repetitions", minimum=1),
-        stonewall_s=given.integer("deadlineForStonewall", 0, Quantity.RUN_S),
-        wear_out=given.integer("stoneWallingWearOut", 0, Quantity.FLAG) == 1,
-        written_bytes=round(sum(phase.moved_mib for phase in phases.get("write", ()))) * _MIB,
-        write_mb_s=tuple(rate * _MB_PER_MIB for rate in rates.get("write", ())),
-        read_mb_s=tuple(rate * _MB_PER_MIB for rate in rates.get("read", ())),
+    document = decode(output, range(1, len(output.lines) + 1), _IorDocument)
+    given, results = document.tests[0].parameters, document.tests[0].results
+    writes, reads = ([one for one in results if one.access == access] for access in ("write", "read"))
+    return IorResult(
+        options=document.command_line.partition(" ")[2],
+        api=given.api,
+        tasks=document.tests[0].shown.tasks,
+        fsync=given.fsync == 1,
+        check_write=given.check_write == 1,
+        check_read=given.check_read == 1,
+        transfer_bytes=given.transfer_bytes,
+        block_bytes=given.block_bytes,
+        segments=given.segments,
+        repetitions=given.repetitions,
+        stonewall_s=given.stonewall_s,
+        wear_out=given.wear_out == 1,
+        written_bytes=round(sum(one.mib_s * one.total_s for one in writes)) * _MIB,
+        write_mb_s=tuple(one.mib_s * _MB_PER_MIB for one in writes),
+        read_mb_s=tuple(one.mib_s * _MB_PER_MIB for one in reads),
     )
-    _agree(shown, {"api": result.api, "repetitions": result.repetitions, "segments": result.segments})
-    if result.stonewall_s:
-        _agree(shown, {"stonewallingTime": result.stonewall_s, "stoneWallingWearOut": int(result.wear_out)})
-    for operation, summary in summaries.items():
-        _hold_against(summary, operation, result, phases[operation])
-    return result
 
 
 def _of_text(output: Output) -> IorResult:
@@ -101,90 +169,3 @@ def _of_text(output: Output) -> IorResult:
     for way in ("write", "read"):
         fields[f"{way}_mb_s"] = tuple(rate * _MB_PER_MIB for rate in fields.pop(f"{way}_mib_s"))
     return IorResult(**fields)
-
-
-_FLAGS = {
-    "file_per_process": "filePerProc",
-    "collective": "collective",
-    "fsync": "fsync",
-    "reorder_tasks": "reorderTasks",
-    "check_write": "checkWrite",
-    "check_read": "checkRead",
-}
-
-
-@dataclass(frozen=True)
-class _Phase:
-    """One repetition of writing or reading."""
-
-    mib_s: float
-    total_s: float
-
-    @property
-    def moved_mib(self) -> float:
-        """What IOR made the rate of."""
-        return self.mib_s * self.total_s
-
-    @property
-    def rounding_mib(self) -> float:
-        return _ROUNDING * (self.mib_s + self.total_s)
-
-
-def _phases(test: Record) -> dict[str, list[_Phase]]:
-    """Operation -> its repetitions."""
-    found: dict[str, list[_Phase]] = {}
-    for entry in test.records("Results"):
-        rate = entry.number("bwMiB", Quantity.MIB_S, 0)
-        if not rate > 0:
-            raise entry.error("a rate above 0", "bwMiB")
-        phase = _Phase(rate, entry.number("totalTime", Quantity.RUN_S, 0))
-        found.setdefault(entry.text("access"), []).append(phase)
-    if not set(found) <= {"write", "read"}:
-        raise test.error(f"write and read only, found {', '.join(found)}", "Results")
-    return found
-
-
-def _hold_against(summary: Record, operation: str, result: IorResult, phases: list[_Phase]) -> None:
-    """What the summary says of one operation, held against the parameters and the repetitions."""
-    rates = [phase.mib_s for phase in phases]
-    if len(rates) != result.repetitions:
-        raise summary.error(f"{result.repetitions} repetitions of {operation}, found {len(rates)}")
-    _agree(
-        summary,
-        {
-            "API": result.api,
-            "numTasks": result.tasks,
-            "tasksPerNode": result.tasks_per_node,
-            "segmentCount": result.segments,
-            "blockSize": result.block_bytes,
-            "transferSize": result.transfer_bytes,
-            "repetitions": result.repetitions,
-            "filePerProc": int(result.file_per_process),
-            "reorderTasks": int(result.reorder_tasks),
-        },
-    )
-    whole_mib = result.aggregate_bytes / _MIB
-    for phase in phases:
-        if phase.moved_mib > whole_mib + phase.rounding_mib:
-            raise summary.error(f"no repetition of {operation} that moved more than the file of {whole_mib:.4f} MiB")
-        if not result.stonewall_s and phase.moved_mib < whole_mib - phase.rounding_mib:
-            raise summary.error(f"that each repetition of {operation} moved the file of {whole_mib:.4f} MiB")
-    mean = math.fsum(rates) / len(rates)
-    spread = math.sqrt(math.fsum((rate - mean) ** 2 for rate in rates) / len(rates))
-    expected = {
-        "bwMaxMIB": max(rates), "bwMinMIB": min(rates), "bwMeanMIB": mean, "bwStdMIB": spread,
-    }  # fmt: skip
-    for key, value in expected.items():
-        if abs(summary.number(key, Quantity.MIB_S) - value) > 2 * _ROUNDING:
-            raise summary.error(f"{value:.4f} as from the repetitions", key)
-    # With a stonewall IOR gives what the first repetition moved.
-    moved_mib, rounding_mib = (phases[0].moved_mib, phases[0].rounding_mib) if result.stonewall_s else (whole_mib, 0)
-    if abs(summary.number("xsizeMiB", Quantity.MIB) - moved_mib) > 2 * _ROUNDING + rounding_mib:
-        raise summary.error(f"{moved_mib:.4f} as from the repetitions", "xsizeMiB")
-
-
-def _agree(record: Record, expected: dict[str, str | int]) -> None:
-    for key, value in expected.items():
-        found = record.text(key) if isinstance(value, str) else record.integer(key, 0, Quantity.BYTES)
-        if found != value:
-            raise record.error(f"{value} as in the parameters, found {found}", key)

@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from reframe_checks.parsers.text import INTEGER, Output, Quantity
+from reframe_checks.parsers.text import INTEGER, Output, Unit
 
 BEGIN = re.compile(r"IOR-(\S{1,40}): MPI Coordinated Test of Parallel I/O")
 _KNOWN_VERSION = re.compile(r"(?:3\.[2-9]|4\.).*")
@@ -26,6 +26,7 @@ _FIGURE = re.compile(r"0\.[0-9]{6}|[1-9][0-9]{0,3}\.[0-9]{2}|[1-9][0-9]{3,14}")
 _MIB = 2**20
 _NO_OFFSET = "no tasks offsets"
 _DEFAULT_FILE = "testFile"
+_PROGRAM = re.compile(r"(?!-)\S{0,4000}ior\S{0,100}", re.IGNORECASE)
 _FLAGS = re.compile(r"-([A-Za-z]{1,20})")
 # An option is letters, a letter with its value, or a long one; a value may be a negative number.
 _OPTION = re.compile(
@@ -34,8 +35,8 @@ _OPTION = re.compile(
 )
 _NAMED = ("Began", "Command line", "Machine", "api", "test filename", "access", "type", "segments", "tasks",
           "clients per node", "repetitions", "Finished")  # fmt: skip
-
-
+# Of the options, what no result has.
+_NOT_TOLD = ("tasks_per_node", "file_per_process", "collective", "reorder_tasks")
 _COLUMNS = {"access", "bw(MiB/s)", "block(KiB)", "xfer(KiB)", "total(s)", "iter"}
 
 
@@ -65,11 +66,11 @@ def fields(output: Output) -> dict[str, Any]:
     told = _options(output)
     summary = _summary(output)
     rows = _rows(output, summary.keys())
-    result = _of_options(output, told, begin[1])
+    result = _of_options(output, told)
     for operation, (number, shown) in summary.items():
         _agree(output, number, shown, result)
-        sizes = {"transfer_bytes": _integer(output, number, shown, "xsize", Quantity.BYTES)}
-        sizes["block_bytes"] = _integer(output, number, shown, "blksiz", Quantity.BYTES)
+        sizes = {"transfer_bytes": _integer(output, number, shown, "xsize", Unit.BYTES)}
+        sizes["block_bytes"] = _integer(output, number, shown, "blksiz", Unit.BYTES)
         if result.setdefault("sizes", sizes) != sizes:
             raise output.error(number, "the sizes of the other operation")
         _compare(output, number, shown, rows[operation], result)
@@ -77,7 +78,8 @@ def fields(output: Output) -> dict[str, Any]:
     written = rows.get("write", ())
     moved_mib = float(summary["write"][1]["aggs(MiB)"]) if written else 0.0
     rates = {f"{way}_mib_s": tuple(row.mib_s for row in rows.get(way, ())) for way in ("write", "read")}
-    return {**result, **sizes, **rates, "written_bytes": round(moved_mib * len(written)) * _MIB}
+    chosen = {name: value for name, value in result.items() if name not in _NOT_TOLD}
+    return {**chosen, **sizes, **rates, "written_bytes": round(moved_mib * len(written)) * _MIB}
 
 
 def _options(output: Output) -> dict[str, tuple[int, str]]:
@@ -99,7 +101,9 @@ def _command(output: Output, told: dict[str, tuple[int, str]]) -> tuple[str, set
     Its file and its stonewall have to be those that IOR says: else it is not whole.
     """
     number, command = told["Command line"]
-    options = command.partition(" ")[2]
+    program, _, options = command.partition(" ")
+    if not _PROGRAM.fullmatch(program):
+        raise output.error(number, "the program, a name with `ior`, before its options")
     words = options.split()
     for word in words:
         if word.startswith("-") and not _OPTION.fullmatch(word):
@@ -120,12 +124,12 @@ def _value(words: list[str], option: str) -> str:
     return ""
 
 
-def _of_options(output: Output, told: dict[str, tuple[int, str]], version: str) -> dict[str, Any]:
-    def count(name: str, quantity: Quantity) -> int:
+def _of_options(output: Output, told: dict[str, tuple[int, str]]) -> dict[str, Any]:
+    def count(name: str, unit: Unit) -> int:
         number, token = told[name]
         if not _WHOLE.fullmatch(token):
             raise output.error(number, f"{name}, a whole number")
-        return output.positive_integer(number, name, token, quantity)
+        return output.positive_integer(number, name, token, unit)
 
     def choice(name: str, yes: str, no: str) -> bool:
         number, found = told.get(name, (len(output.lines) + 1, ""))
@@ -136,20 +140,19 @@ def _of_options(output: Output, told: dict[str, tuple[int, str]], version: str) 
     options, given = _command(output, told)
     stonewall = told.get("stonewallingTime", (0, "0"))[1] != "0"
     return {
-        "version": version,
         "options": options,
         "api": told["api"][1],
-        "tasks": count("tasks", Quantity.RANKS),
-        "tasks_per_node": count("clients per node", Quantity.RANKS),
+        "tasks": count("tasks", Unit.RANKS),
+        "tasks_per_node": count("clients per node", Unit.RANKS),
         "file_per_process": choice("access", "file-per-process", "single-shared-file"),
         "collective": choice("type", "collective", "independent"),
         "fsync": "e" in given,
         "reorder_tasks": told.get("ordering inter file", (0, _NO_OFFSET))[1] == "constant task offset",
         "check_write": "W" in given,
         "check_read": "R" in given,
-        "segments": count("segments", Quantity.COUNT),
-        "repetitions": count("repetitions", Quantity.COUNT),
-        "stonewall_s": count("stonewallingTime", Quantity.RUN_S) if stonewall else 0,
+        "segments": count("segments", Unit.COUNT),
+        "repetitions": count("repetitions", Unit.COUNT),
+        "stonewall_s": count("stonewallingTime", Unit.RUN_S) if stonewall else 0,
         "wear_out": stonewall and choice("stoneWallingWearOut", "1", "0"),
     }
 
@@ -196,18 +199,18 @@ def _rows(output: Output, operations: Iterable[str]) -> dict[str, list[_Row]]:
         if row["iter"] != str(len(found[row["access"]])):
             raise output.error(number, f"repetition {len(found[row['access']])} of {row['access']}")
         rate, time = (
-            _figure(output, number, row, name, quantity)
-            for name, quantity in (("bw(MiB/s)", Quantity.MIB_S), ("total(s)", Quantity.RUN_S))
+            _figure(output, number, row, name, unit)
+            for name, unit in (("bw(MiB/s)", Unit.MIB_S), ("total(s)", Unit.RUN_S))
         )
         slack = _half_digit(row["bw(MiB/s)"]) * time + _half_digit(row["total(s)"]) * rate
         found[row["access"]].append(_Row(number, rate, time, slack, row))
     return found
 
 
-def _figure(output: Output, number: int, row: dict[str, str], name: str, quantity: Quantity) -> float:
+def _figure(output: Output, number: int, row: dict[str, str], name: str, unit: Unit) -> float:
     if not _FIGURE.fullmatch(row[name]) or ("." in row[name]) == (float(row[name]) > 3600):
         raise output.error(number, f"{name} as IOR prints it, found {row[name][:40]!r}")
-    return output.positive(number, name, row[name], quantity)
+    return output.positive(number, name, row[name], unit)
 
 
 def _half_digit(token: str) -> float:
@@ -215,10 +218,10 @@ def _half_digit(token: str) -> float:
     return 0.505 * 10.0 ** -len(token.partition(".")[2])
 
 
-def _integer(output: Output, number: int, row: dict[str, str], name: str, quantity: Quantity) -> int:
+def _integer(output: Output, number: int, row: dict[str, str], name: str, unit: Unit) -> int:
     if not _WHOLE.fullmatch(row.get(name, "")):
         raise output.error(number, f"{name}, a whole number")
-    return output.positive_integer(number, name, row[name], quantity)
+    return output.positive_integer(number, name, row[name], unit)
 
 
 def _agree(output: Output, number: int, row: dict[str, str], result: dict[str, Any]) -> None:
@@ -250,17 +253,17 @@ def _compare(output: Output, number: int, row: dict[str, str], rows: list[_Row],
     for name, value in {"Max(MiB)": max(rates), "Min(MiB)": min(rates), "Mean(MiB)": mean, "StdDev": spread}.items():
         if abs(float(row[name]) - value) > slack * (2 if name == "StdDev" else 1):
             raise output.error(number, f"{name} {value:.2f} as from the repetitions")
-    block, segments = _integer(output, number, row, "blksiz", Quantity.BYTES), result["segments"]
+    block, segments = _integer(output, number, row, "blksiz", Unit.BYTES), result["segments"]
     whole_mib = result["tasks"] * block * segments / _MIB
     if not re.fullmatch(r"[0-9]{1,12}\.[0-9]", row.get("aggs(MiB)", "")):
         raise output.error(number, "aggs(MiB) with a decimal")
     moved_mib = float(row["aggs(MiB)"])
     if moved_mib > whole_mib + 0.051 or (not result["stonewall_s"] and moved_mib < whole_mib - 0.051):
         raise output.error(number, f"{whole_mib:.1f} MiB by tasks, segments and size of a block")
-    sizes = {"block(KiB)": block, "xfer(KiB)": _integer(output, number, row, "xsize", Quantity.BYTES)}
+    sizes = {"block(KiB)": block, "xfer(KiB)": _integer(output, number, row, "xsize", Unit.BYTES)}
     for one in rows:
         for name, size in sizes.items():
-            shown_kib = _figure(output, one.number, one.shown, name, Quantity.BYTES)
+            shown_kib = _figure(output, one.number, one.shown, name, Unit.BYTES)
             if abs(shown_kib - size / 1024) > _half_digit(one.shown[name]):
                 raise output.error(one.number, f"{name} {size / 1024:g} as in the summary")
         if abs(one.mib_s * one.total_s - moved_mib) > one.slack_mib + 0.051:

@@ -7,7 +7,7 @@ options leave out has rates of 0, which are no rates.
 import re
 from dataclasses import dataclass
 
-from reframe_checks.parsers.text import INTEGER, Output, Quantity
+from reframe_checks.parsers.text import INTEGER, Output, Unit
 
 _NUMBER = r"[0-9]{1,15}\.[0-9]{3}"
 # Of mdtest 3 with a colon behind the name.
@@ -101,9 +101,9 @@ def parse(text: str) -> MdtestResult:
     if sorted(found) != sorted(wanted):
         raise output.error(titles, f"the rows {', '.join(wanted)}, found {', '.join(found) or 'none'}")
     rates = _of_phases(output, found, command[1])
-    tasks = output.positive_integer(number, "tasks", launched[2], Quantity.RANKS)
-    items = output.positive_integer(number, "items", amount[2], Quantity.COUNT)
-    iterations = output.positive_integer(number, "iterations", summary[1], Quantity.COUNT)
+    tasks = output.positive_integer(number, "tasks", launched[2], Unit.RANKS)
+    items = output.positive_integer(number, "items", amount[2], Unit.COUNT)
+    iterations = output.positive_integer(number, "iterations", summary[1], Unit.COUNT)
     reached = _reached(output, items // tasks)
     if len(reached) > iterations:
         raise output.error(number, f"a stonewall in {iterations} iterations at most, found {len(reached)}")
@@ -111,7 +111,7 @@ def parse(text: str) -> MdtestResult:
         version=launched[1],
         options=command[1].strip(),
         tasks=tasks,
-        nodes=output.positive_integer(number, "nodes", launched[3], Quantity.RANKS),
+        nodes=output.positive_integer(number, "nodes", launched[3], Unit.RANKS),
         iterations=iterations,
         items=items,
         reached=tuple(reached),
@@ -157,7 +157,7 @@ def _of_phases(output: Output, rows: dict[str, tuple[int, re.Match[str]]], optio
     for name, (number, row) in rows.items():
         if name.split()[1] not in asked and not any(float(row[column]) for column in (2, 3, 4)):
             continue
-        maximum, minimum, mean = (output.positive(number, name, row[column], Quantity.IO_S) for column in (2, 3, 4))
+        maximum, minimum, mean = (output.positive(number, name, row[column], Unit.IO_S) for column in (2, 3, 4))
         # Tree operations are few: their figures are rounded apart from each other.
         if not maximum >= mean >= minimum:
             raise output.error(number, "maximum >= mean >= minimum")

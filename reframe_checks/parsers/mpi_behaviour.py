@@ -5,88 +5,142 @@ Every time is a list with one figure for each repeat, which is the median of its
 
 import statistics
 from collections.abc import Sequence
-from dataclasses import dataclass
+from typing import Annotated, Any, Literal
 
-from reframe_checks.parsers.rank_document import document, one_of, ranks_and_nodes
-from reframe_checks.parsers.strict_json import Record
-from reframe_checks.parsers.text import Quantity
+from msgspec import Meta, Struct, field
 
-#: Of each repeat.
-Repeats = tuple[float, ...]
+from reframe_checks.parsers.json_reader import (
+    Count,
+    Index,
+    Mebibytes,
+    MpiDocument,
+    OwnDocument,
+    Positive,
+    Ranks,
+    Size,
+    Times,
+    require,
+)
+from reframe_checks.parsers.text import Unit
 
-
-@dataclass(frozen=True)
-class Measured:
-    """What every measurement says."""
-
-    mpi: str
-    ranks: int
-    nodes: int
-    repeats: int
-
-
-@dataclass(frozen=True)
-class WithPeers:
-    """Latencies of rank 0 once it has exchanged messages with ``peers`` others; unexpected: of the receive alone."""
-
-    peers: int
-    expected_named_us: Repeats
-    expected_any_us: Repeats
-    unexpected_named_us: Repeats
-    unexpected_any_us: Repeats
-
-
-@dataclass(frozen=True)
-class AnySource(Measured):
-    """``series``: with 1, 2, 4, … and all peers."""
-
-    message_bytes: int
-    series: tuple[WithPeers, ...]
-
-
+Kib = Annotated[float, Meta(ge=1, le=Unit.MEMORY_KIB.ceiling)]
+PerSecond = Annotated[float, Meta(gt=0, le=Unit.MESSAGES_S.ceiling)]
 #: Levels of thread support, each of which has what those before it have.
 THREAD_LEVELS = ("single", "funneled", "serialized", "multiple")
+ThreadLevel = Literal["single", "funneled", "serialized", "multiple"]
+#: Collectives that are measured, in this order.
+COLLECTIVES = ("broadcast", "gather", "allreduce")
+#: What else a rank may have taken meanwhile: connections and buffers of MPI.
+OTHER_MIB = 16
 
 
-@dataclass(frozen=True)
-class OnThreads:
+class MpiMeasurement(MpiDocument, frozen=True):
+    """Facts of every measurement."""
+
+    format: Literal["kappa-mpi-behaviour"]
+    version: Literal[1]
+    repeats: Positive
+    series: tuple[Any, ...]
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        for entry in self.series:
+            self.require_repeats(entry)
+
+    def require_repeats(self, entry: Struct) -> None:
+        """:raises ValueError: a list of ``entry`` is not of one figure for each repeat."""
+        for name in entry.__struct_fields__:
+            figures = getattr(entry, name)
+            require(not isinstance(figures, tuple) or len(figures) == self.repeats, f"{name}: {self.repeats} figures")
+
+    @property
+    def sizes(self) -> tuple[int, ...]:
+        """Bytes of a message, where the series is over them."""
+        return tuple(one.message_bytes for one in self.series)
+
+
+class PeerLatencies(OwnDocument, frozen=True):
+    """Latencies of rank 0 once it has exchanged messages with ``peers`` others; unexpected: of the receive alone."""
+
+    peers: Ranks
+    expected_named_us: Times
+    expected_any_us: Times
+    unexpected_named_us: Times
+    unexpected_any_us: Times
+
+
+class AnySourceResult(MpiMeasurement, frozen=True):
+    """``series``: with 1, 2, 4, … and all peers."""
+
+    measured: Literal["any-source"]
+    message_bytes: Size = field(name="bytes")
+    series: tuple[PeerLatencies, ...]
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        _require_peers(self.series, _doublings(self.ranks - 1))
+
+
+class ThreadFigures(OwnDocument, frozen=True):
     """``latency_us``: of one message, the median of all threads; ``messages_per_s``: of a rank, both ways."""
 
-    threads: int
-    latency_us: Repeats
-    messages_per_s: Repeats
+    threads: Ranks
+    latency_us: Times
+    messages_per_s: tuple[PerSecond, ...]
 
 
-@dataclass(frozen=True)
-class Threads(Measured):
+class ThreadsResult(MpiMeasurement, frozen=True):
     """``provided``: the level that MPI gives for ``asked``; several threads only where that is multiple."""
 
-    asked: str
-    provided: str
-    message_bytes: int
-    series: tuple[OnThreads, ...]
+    measured: Literal["threads"]
+    asked: ThreadLevel
+    provided: ThreadLevel
+    message_bytes: Size = field(name="bytes")
+    series: tuple[ThreadFigures, ...]
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        for one in self.series:
+            for latency_us, rate in zip(one.latency_us, one.messages_per_s, strict=True):
+                # Half of the round trips take the median or longer, each of them two messages and two latencies.
+                most = 1.001 * 2 * one.threads * 1e6 / latency_us
+                require(rate <= most, f"messages_per_s: at most what {one.threads} threads send at {latency_us} us")
+
+    @property
+    def counts_of_threads(self) -> tuple[int, ...]:
+        return tuple(one.threads for one in self.series)
 
 
-@dataclass(frozen=True)
-class WithMemory:
-    """What a rank has in memory when it has exchanged messages with ``peers`` others: of the median and the largest."""
+class MemoryOfRanks(OwnDocument, frozen=True):
+    median_kib: Kib
+    largest_kib: Kib
 
-    peers: int
-    median_kib: float
-    largest_kib: float
+    def __post_init__(self) -> None:
+        require(self.median_kib <= self.largest_kib, "largest_kib: no less than the median")
 
 
-@dataclass(frozen=True)
-class Memory(Measured):
-    """``before_init_kib``: of the median rank; ``series``: with no peer, then with 2, 4, 8, … and all."""
+class PeerMemory(MemoryOfRanks, frozen=True):
+    """Memory of a rank when it has exchanged messages with ``peers`` others."""
 
-    before_init_kib: float
-    series: tuple[WithMemory, ...]
+    peers: Index
+
+
+class MemoryResult(MpiMeasurement, frozen=True):
+    """``series``: with no peer, then with 2, 4, 8, … and all."""
+
+    measured: Literal["memory"]
+    before_init: MemoryOfRanks
+    series: tuple[PeerMemory, ...]
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        last = self.ranks - 1
+        _require_peers(self.series, [0, *(min(2 * distance, last) for distance in _doublings(self.ranks // 2))])
 
     @property
     def start_kib(self) -> float:
         """What MPI has taken when MPI_Init returns."""
-        return self.series[0].median_kib - self.before_init_kib
+        return self.series[0].median_kib - self.before_init.median_kib
 
     @property
     def per_peer_kib(self) -> float:
@@ -95,258 +149,139 @@ class Memory(Measured):
         return statistics.linear_regression(peers, [one.median_kib for one in self.series]).slope
 
 
-@dataclass(frozen=True)
-class OfSize:
+class MessageTimes(OwnDocument, frozen=True):
     """Time of a message, among several at once, by both kinds of operations."""
 
-    message_bytes: int
-    nonblocking_us: Repeats
-    persistent_us: Repeats
+    message_bytes: Size = field(name="bytes")
+    nonblocking_us: Times
+    persistent_us: Times
 
 
-@dataclass(frozen=True)
-class Persistent(Measured):
-    messages: int
-    series: tuple[OfSize, ...]
+class PersistentResult(MpiMeasurement, frozen=True):
+    measured: Literal["persistent"]
+    messages: Positive
+    series: tuple[MessageTimes, ...]
 
 
-@dataclass(frozen=True)
-class Overlapped:
-    message_bytes: int
-    communication_us: Repeats
-    computation_us: Repeats
-    both_us: Repeats
+class OverlapTimes(OwnDocument, frozen=True):
+    message_bytes: Size = field(name="bytes")
+    communication_us: Times
+    computation_us: Times
+    both_us: Times
 
     @property
     def hidden_percent(self) -> float:
-        """Of the communication, what does not show when the rank computes meanwhile; of the median repeat."""
-        shares = [
-            1 - (both - computation) / communication
-            for communication, computation, both in zip(
-                self.communication_us, self.computation_us, self.both_us, strict=True
-            )
-        ]
+        """Share of the communication that does not show when the rank computes meanwhile; of the median repeat."""
+        repeats = zip(self.communication_us, self.computation_us, self.both_us, strict=True)
+        shares = [1 - (both - computation) / communication for communication, computation, both in repeats]
         return 100 * min(1.0, max(0.0, statistics.median(shares)))
 
 
-@dataclass(frozen=True)
-class Overlap(Measured):
+class OverlapResult(MpiMeasurement, frozen=True):
+    measured: Literal["overlap"]
     operation: str
-    series: tuple[Overlapped, ...]
+    series: tuple[OverlapTimes, ...]
 
 
-@dataclass(frozen=True)
-class BehindOthers:
+class QueueTimes(OwnDocument, frozen=True):
     """Time from asking for a message until it is there, while ``depth`` others wait, or receives for others."""
 
-    depth: int
-    unexpected_us: Repeats
-    posted_us: Repeats
+    depth: Count
+    unexpected_us: Times
+    posted_us: Times
 
 
-@dataclass(frozen=True)
-class Matching(Measured):
-    message_bytes: int
-    series: tuple[BehindOthers, ...]
+class MatchingResult(MpiMeasurement, frozen=True):
+    measured: Literal["matching"]
+    message_bytes: Size = field(name="bytes")
+    series: tuple[QueueTimes, ...]
+
+    @property
+    def depths(self) -> tuple[int, ...]:
+        return tuple(one.depth for one in self.series)
 
 
-#: Collectives that are measured, in this order.
-COLLECTIVES = ("broadcast", "gather", "allreduce")
-#: What else a rank may have taken meanwhile: connections and buffers of MPI.
-OTHER_MIB = 16
-
-
-@dataclass(frozen=True)
-class Collective:
+class CollectiveTimes(OwnDocument, frozen=True):
     """Time of a collective on the slowest rank, by MPI's own and through a window that all ranks share."""
 
-    operation: str
-    message_bytes: int
-    mpi_us: Repeats
-    shared_us: Repeats
+    operation: Literal["broadcast", "gather", "allreduce"]
+    message_bytes: Size = field(name="bytes")
+    mpi_us: Times
+    shared_us: Times
 
     @property
     def mpi_over_shared(self) -> float:
         return min(self.mpi_us) / min(self.shared_us)
 
 
-@dataclass(frozen=True)
-class Table:
-    """Of splines: ``mib`` in the memory of all ranks together, and the time of a pass over it on the slowest rank."""
+class SplineTable(OwnDocument, frozen=True):
+    """``mib`` in the memory of all ranks together, and the time of a pass over it on the slowest rank."""
 
-    mib: float
-    pass_us: Repeats
+    mib: Annotated[float, Meta(ge=0, le=Unit.MEMORY_MIB.ceiling)] = field(name="MiB")
+    pass_us: Times
 
 
-@dataclass(frozen=True)
-class SharedWindow(Measured):
-    """``shared``: a table of ``table_mib`` that the node holds once, ``copies``: one in each rank."""
+class SplineTables(OwnDocument, frozen=True):
+    """``shared``: a table that the node holds once, ``copies``: one in each rank."""
 
-    series: tuple[Collective, ...]
-    table_mib: int
-    shared: Table
-    copies: Table
+    table_mib: Mebibytes = field(name="table_MiB")
+    shared: SplineTable
+    copies: SplineTable
 
-    def read_mb_s(self, table: Table) -> float:
-        """Of a rank, in its best repeat, 10^6 bytes a second."""
+
+class SharedWindowResult(MpiMeasurement, frozen=True):
+    measured: Literal["shared-window"]
+    series: tuple[CollectiveTimes, ...]
+    splines: SplineTables
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        require(self.nodes == 1, "nodes: one node")
+        expected = [(operation, size) for operation in COLLECTIVES for size in self.sizes]
+        found = [(one.operation, one.message_bytes) for one in self.series]
+        require(found == expected, f"series: {', '.join(COLLECTIVES)} of {self.sizes} bytes each")
+        for table, times in ((self.shared, 1), (self.copies, self.ranks)):
+            self.require_repeats(table)
+            above = table.mib - times * self.table_mib
+            most = OTHER_MIB * self.ranks
+            require(-1 <= above <= most, f"MiB: {times} x {self.table_mib} MiB, and at most {most} MiB besides")
+
+    @property
+    def table_mib(self) -> int:
+        return self.splines.table_mib
+
+    @property
+    def shared(self) -> SplineTable:
+        return self.splines.shared
+
+    @property
+    def copies(self) -> SplineTable:
+        return self.splines.copies
+
+    @property
+    def sizes(self) -> tuple[int, ...]:
+        """Bytes of a rank, the same of each collective."""
+        return tuple(one.message_bytes for one in self.series if one.operation == COLLECTIVES[0])
+
+    def read_mb_s(self, table: SplineTable) -> float:
+        """Speed of a rank in its best repeat, 10^6 bytes a second."""
         return self.table_mib * 2**20 / min(table.pass_us)
-
-
-def any_source(text: str, *, expect_ranks: int) -> AnySource:
-    """
-    :raises ParseError: no JSON object of this measurement, format and ranks, a key missing or of another type, or
-        figures that contradict each other; so do all functions of this module.
-    """
-    record = _document(text, "any-source", expect_ranks)
-    measured = _measured(record)
-    entries = record.records("series")
-    expected = _doublings(measured[1] - 1)
-    series = tuple(
-        WithPeers(entry.integer("peers", 1, Quantity.RANKS), *(_us(entry, key, measured) for key in _ANY_SOURCE))
-        for entry in entries
-    )
-    _require_steps(record, [entry.peers for entry in series], expected, "peers")
-    return AnySource(*measured, record.integer("bytes", 1, Quantity.BYTES), series)
-
-
-def threads(text: str, *, expect_ranks: int, expect_threads: Sequence[int]) -> Threads:
-    """:param expect_threads: numbers of threads that were asked for, in order."""
-    record = _document(text, "threads", expect_ranks)
-    measured = _measured(record)
-    asked, provided = (one_of(record, key, THREAD_LEVELS) for key in ("asked", "provided"))
-    expected = [count for count in expect_threads if count == 1 or provided == "multiple"]
-    series = tuple(
-        OnThreads(
-            entry.integer("threads", 1, Quantity.RANKS),
-            _us(entry, "latency_us", measured),
-            tuple(entry.numbers("messages_per_s", measured[3], Quantity.MESSAGES_S)),
-        )
-        for entry in record.records("series")
-    )
-    _require_steps(record, [one.threads for one in series], expected, "threads")
-    for one in series:
-        for latency_us, rate in zip(one.latency_us, one.messages_per_s, strict=True):
-            # Half of the round trips take the median or longer, each of them two messages and two latencies.
-            if rate > 1.001 * 2 * one.threads * 1e6 / latency_us:
-                raise record.error(f"no more messages than {one.threads} threads send at {latency_us} us", "series")
-    return Threads(*measured, asked, provided, record.integer("bytes", 1, Quantity.BYTES), series)
-
-
-def memory(text: str, *, expect_ranks: int) -> Memory:
-    record = _document(text, "memory", expect_ranks)
-    measured = _measured(record)
-    before = record.record("before_init")
-    before_kib, _ = _of_all_ranks(before)
-    series = tuple(
-        WithMemory(entry.integer("peers", 0, Quantity.RANKS), *_of_all_ranks(entry))
-        for entry in record.records("series")
-    )
-    last = measured[1] - 1
-    distances = _doublings(measured[1] // 2)
-    _require_steps(record, [one.peers for one in series], [0, *(min(2 * one, last) for one in distances)], "peers")
-    return Memory(*measured, before_kib, series)
-
-
-def persistent(text: str, *, expect_ranks: int, expect_sizes: Sequence[int]) -> Persistent:
-    """:param expect_sizes: bytes of a message, in order."""
-    record = _document(text, "persistent", expect_ranks)
-    measured = _measured(record)
-    series = tuple(
-        OfSize(
-            entry.integer("bytes", 1, Quantity.BYTES),
-            _us(entry, "nonblocking_us", measured),
-            _us(entry, "persistent_us", measured),
-        )
-        for entry in record.records("series")
-    )
-    _require_steps(record, [one.message_bytes for one in series], expect_sizes, "bytes")
-    return Persistent(*measured, record.integer("messages", 1), series)
-
-
-def overlap(text: str, *, expect_ranks: int, expect_operation: str, expect_sizes: Sequence[int]) -> Overlap:
-    record = _document(text, "overlap", expect_ranks)
-    measured = _measured(record)
-    operation = one_of(record, "operation", (expect_operation,))
-    keys = ("communication_us", "computation_us", "both_us")
-    series = tuple(
-        Overlapped(entry.integer("bytes", 1, Quantity.BYTES), *(_us(entry, key, measured) for key in keys))
-        for entry in record.records("series")
-    )
-    _require_steps(record, [one.message_bytes for one in series], expect_sizes, "bytes")
-    return Overlap(*measured, operation, series)
-
-
-def matching(text: str, *, expect_ranks: int, expect_depths: Sequence[int]) -> Matching:
-    """:param expect_depths: of the queues, in order."""
-    record = _document(text, "matching", expect_ranks)
-    measured = _measured(record)
-    series = tuple(
-        BehindOthers(entry.integer("depth"), _us(entry, "unexpected_us", measured), _us(entry, "posted_us", measured))
-        for entry in record.records("series")
-    )
-    _require_steps(record, [one.depth for one in series], expect_depths, "others")
-    return Matching(*measured, record.integer("bytes", 1, Quantity.BYTES), series)
-
-
-def shared_window(text: str, *, expect_ranks: int, expect_sizes: Sequence[int], expect_table_mib: int) -> SharedWindow:
-    """:param expect_sizes: bytes of a rank, in order, of each collective."""
-    record = _document(text, "shared-window", expect_ranks)
-    measured = _measured(record)
-    if measured[2] != 1:
-        raise record.error("one node", "nodes")
-    series = tuple(
-        Collective(
-            one_of(entry, "operation", COLLECTIVES),
-            entry.integer("bytes", 1, Quantity.BYTES),
-            _us(entry, "mpi_us", measured),
-            _us(entry, "shared_us", measured),
-        )
-        for entry in record.records("series")
-    )
-    expected = [(operation, size) for operation in COLLECTIVES for size in expect_sizes]
-    if [(one.operation, one.message_bytes) for one in series] != expected:
-        raise record.error(f"{', '.join(COLLECTIVES)} of {', '.join(map(str, expect_sizes))} bytes each", "series")
-    splines = record.record("splines")
-    if splines.integer("table_MiB", 1, Quantity.MEMORY_MIB) != expect_table_mib:
-        raise splines.error(f"{expect_table_mib} MiB", "table_MiB")
-    tables = []
-    for key, times in (("shared", 1), ("copies", measured[1])):
-        table = splines.record(key)
-        mib = table.number("MiB", Quantity.MEMORY_MIB, 0)
-        if not -1 <= mib - times * expect_table_mib <= OTHER_MIB * measured[1]:
-            raise table.error(f"{times} x {expect_table_mib} MiB, and at most {OTHER_MIB} MiB of a rank besides", "MiB")
-        tables.append(Table(mib, _us(table, "pass_us", measured)))
-    return SharedWindow(*measured, series, expect_table_mib, *tables)
-
-
-_ANY_SOURCE = ("expected_named_us", "expected_any_us", "unexpected_named_us", "unexpected_any_us")
 
 
 def _doublings(most: int) -> list[int]:
     """1, 2, 4, … below ``most``, and ``most``."""
-    found = [1 << power for power in range(most.bit_length()) if 1 << power < most]
-    return [*found, most]
+    return [*(1 << power for power in range(most.bit_length()) if 1 << power < most), most]
 
 
-def _require_steps(record: Record, found: Sequence[int], expected: Sequence[int], unit: str) -> None:
-    if [*found] != [*expected]:
-        raise record.error(f"entries with {', '.join(map(str, expected))} {unit}", "series")
+def _require_peers(series: Sequence[PeerLatencies | PeerMemory], expected: list[int]) -> None:
+    require([one.peers for one in series] == expected, f"series: entries with {expected} peers")
 
 
-def _of_all_ranks(record: Record) -> tuple[float, float]:
-    median, largest = (record.number(key, Quantity.MEMORY_KIB, 1) for key in ("median_kib", "largest_kib"))
-    if median > largest:
-        raise record.error("no less than the median", "largest_kib")
-    return median, largest
-
-
-def _document(text: str, measured: str, expect_ranks: int) -> Record:
-    return document(text, "mpi_behaviour", "measured", measured, expect_ranks)
-
-
-def _measured(record: Record) -> tuple[str, int, int, int]:
-    return record.text("mpi"), *ranks_and_nodes(record), record.integer("repeats", 1)
-
-
-def _us(entry: Record, key: str, measured: tuple[str, int, int, int]) -> Repeats:
-    return tuple(entry.numbers(key, measured[3], Quantity.OPERATION_US))
+def threads(text: str, *, ranks: int, expect_threads: Sequence[int]) -> ThreadsResult:
+    """:param expect_threads: numbers of threads that were asked for, in order.
+    :raises ParseError: as of the other results.
+    """
+    provided = ThreadsResult.read(text, ranks=ranks).provided
+    return ThreadsResult.read(
+        text, counts_of_threads=[count for count in expect_threads if count == 1 or provided == "multiple"]
+    )

@@ -7,19 +7,25 @@ Also understood: ``-f`` (minimum, maximum, iterations), ``-c`` (every row has to
 percentiles), ``-T all`` (a table for each datatype), non-blocking collectives, ``osu_init``, ``osu_hello``.
 """
 
+import itertools
 import re
 import statistics
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, NamedTuple
 
-from reframe_checks.parsers.errors import ParseError
-from reframe_checks.parsers.osu_columns import CEILINGS, VALIDATION, Column, Columns
-from reframe_checks.parsers.text import INTEGER, Output
+from reframe_checks.parsers.text import INTEGER, Output, ParseError, Unit
+
+
+class OsuColumn(NamedTuple):
+    """``unit`` as OSU prints it, ``count`` for a plain number."""
+
+    name: str
+    unit: str
 
 
 @dataclass(frozen=True)
-class Table:
+class OsuTable:
     """One table: ``rows`` maps the message size in bytes to a value for each of ``columns``.
 
     A table without sizes (a barrier, ``osu_init``) has one row with the key 0. ``validated`` tells whether the
@@ -28,11 +34,45 @@ class Table:
 
     title: str
     datatype: str | None
-    columns: tuple[Column, ...]
+    columns: tuple[OsuColumn, ...]
     rows: dict[int, tuple[float, ...]]
     validated: bool
 
 
+_VALIDATION = OsuColumn("Validation", "")
+_LATENCY = OsuColumn("Latency", "us")
+_BANDWIDTH = OsuColumn("Bandwidth", "MB/s")
+_RATE = OsuColumn("Message rate", "1/s")
+_PROCESSES = OsuColumn("Processes", "count")
+_INIT_COLUMNS = (*(OsuColumn(f"{name} Init", "ms") for name in ("Avg", "Min", "Max")), _PROCESSES)
+# By the unit of the column.
+_UNITS = {
+    "us": Unit.OPERATION_US, "ms": Unit.OPERATION_MS, "MB/s": Unit.MB_S, "1/s": Unit.MESSAGES_S, "count": Unit.COUNT,
+    "B": Unit.BYTES, "%": Unit.PERCENT,
+}  # fmt: skip
+# "Latency(us)" is OSU 5.
+_HEADINGS = {
+    "Latency (us)": _LATENCY, "Latency(us)": _LATENCY, "Latency [us]": _LATENCY,
+    "Bandwidth (MB/s)": _BANDWIDTH, "Bandwidth [MB/s]": _BANDWIDTH, "MB/s": _BANDWIDTH, "Messages/s": _RATE,
+    "Iterations": OsuColumn("Iterations", "count"), "Transmit Size": OsuColumn("Transmit Size", "B"),
+    "Overlap(%)": OsuColumn("Overlap", "%"), "Validation": _VALIDATION,
+} | {
+    f"{name}(us)": OsuColumn(name, "us")
+    for name in (
+        "Avg Latency", "Min Latency", "Max Latency",
+        "Overall", "Compute", "Coll. Init", "MPI_Test", "MPI_Wait", "Pure Comm.", "Min Comm.", "Max Comm.",
+    )
+}  # fmt: skip
+_HEADING = re.compile(
+    r" *(?:(?P<fixed>" + "|".join(map(re.escape, _HEADINGS)) + r")"
+    r"|(?P<tail>P[1-9][0-9]?(?:\.[0-9]{1,3})? Tail) (?:Lat\((?P<us>us)\)|BW\((?P<mb>MB/s)\)))"
+)
+_HEADER = re.compile(r"#? *(?P<size>Size(?: \[B\])?(?![^ ]))?(?P<headings>.*)")
+# Parts of a call that can take less than the two decimals show.
+_MAY_BE_ZERO = {"Compute", "Coll. Init", "MPI_Test", "MPI_Wait", "Overlap"}
+_BOUNDS = (("Min Latency", "Avg Latency", "Max Latency"), ("Min Comm.", "Pure Comm.", "Max Comm."))
+# Two decimals at least: one alone is a number that was cut off.
+_DECIMAL = r"[0-9]{1,15}\.[0-9]{2,9}"
 _TITLE = re.compile(
     r"(?:# )?(OSU [A-Za-z/_() -]{1,100} Test v[0-9]{1,2}(?:\.[0-9]{1,2}){1,2}(?:-[\w.]{1,20})?)"
     r"|# ((?:Kappa )?MPI [A-Za-z/_() -]{1,100} Test)"
@@ -42,15 +82,13 @@ _INIT = re.compile(rf"nprocs: ({INTEGER}), min: ({INTEGER}) ms, max: ({INTEGER})
 _HELLO = re.compile(rf"This is a test with ({INTEGER}) processes")
 # Neighbourhood collectives say this above their title.
 _TOPOLOGY = re.compile(r"Dimensions size = [0-9 ]{1,100}|Time took to create topology graph:[0-9]{1,15}\.[0-9]{2} us\.")
-_PROCESSES = Column("Processes", "count")
-_INIT_COLUMNS = (*(Column(f"{name} Init", "ms") for name in ("Avg", "Min", "Max")), _PROCESSES)
-
+_LINK = re.compile(r"^@link ([\w.-]{1,255}) ([\w.-]{1,255})$", re.MULTILINE)
 _CHOICES: dict[str, Callable[[Iterable[float]], float]] = {"min": min, "median": statistics.median, "max": max}
 
 
 def parse(
     text: str, *, expect_sizes: Sequence[int] | None = None, expect_tables: int | None = None
-) -> tuple[Table, ...]:
+) -> tuple[OsuTable, ...]:
     """Every table of ``text``, in order; several when a benchmark was repeated in one job.
 
     :param expect_sizes: message sizes that every table must have. A row that was lost, or output cut off between
@@ -61,17 +99,16 @@ def parse(
         failed validation; a heading that is unknown or contradicts the title; a missing size or table.
     """
     output = Output.read("OSU output", text)
-    tables = _Reader(output).tables()
+    tables = _TableReader(output).tables()
     if expect_tables is not None and len(tables) != expect_tables:
         raise output.missing(f"{expect_tables} tables, found {len(tables)}")
     for index, table in enumerate(tables, start=1):
-        missing = sorted(set(expect_sizes or ()) - set(table.rows))
-        if missing:
+        if missing := sorted({*(expect_sizes or ())} - {*table.rows}):
             raise output.missing(f"message sizes {missing} in table {index} ({table.title})")
     return tables
 
 
-def curve(tables: Sequence[Table], pick: Literal["min", "median", "max"], column: int = 0) -> dict[int, float]:
+def curve(tables: Sequence[OsuTable], pick: Literal["min", "median", "max"], column: int = 0) -> dict[int, float]:
     """Message size in bytes -> the minimum, median or maximum over repeats of one benchmark.
 
     :raises ParseError: no table, or tables that differ in title, datatype, columns or sizes.
@@ -85,11 +122,42 @@ def curve(tables: Sequence[Table], pick: Literal["min", "median", "max"], column
     return {size: _CHOICES[pick](table.rows[size][column] for table in tables) for size in tables[0].rows}
 
 
-def _identity(table: Table) -> tuple[object, ...]:
+def _identity(table: OsuTable) -> tuple[object, ...]:
     return table.title, table.datatype, [column.name for column in table.columns], list(table.rows)
 
 
-class _Reader:
+def links(text: str, *, message_bytes: int, expect_nodes: int, expect_repeats: int) -> dict[tuple[str, str], float]:
+    """Best bandwidth in MB/s of each link by its two nodes, of the tables of ``ring_of_links.sh``.
+
+    Each table is behind a line ``@link NODE NODE``.
+
+    :raises ParseError: no link, text before the first one, a table missing, a link measured too few times or not
+        at one go, or links that are no ring of ``expect_nodes`` nodes (two nodes have one link).
+    """
+    before, *parts = _LINK.split("".join(f"{line}\n" for line in Output.read("link bandwidths", text).lines))
+    pairs = list(zip(parts[0::3], parts[1::3], strict=True))
+    samples: dict[tuple[str, str], list[float]] = {pair: [] for pair in pairs}
+
+    def require(holds: bool, expected: str) -> None:
+        if not holds:
+            raise ParseError("link bandwidths", expected, text=text, line=1)
+
+    require(bool(pairs) and not before.strip(), "a line `@link NODE NODE`")
+    at_one_go = len(list(itertools.groupby(pairs))) == len(samples)
+    require(at_one_go, "the measurements of a link one after the other")
+    for pair, output in zip(pairs, parts[2::3], strict=True):
+        tables = parse(output, expect_sizes=[message_bytes], expect_tables=1)
+        samples[pair].append(curve(tables, "max")[message_bytes])
+    for pair, values in samples.items():
+        enough = f"{expect_repeats} measurements of {'-'.join(pair)}, found {len(values)}"
+        require(len(values) == expect_repeats, enough)
+    starts, ends = (sorted(nodes) for nodes in zip(*samples, strict=True))
+    closed = len(samples) == (expect_nodes if expect_nodes > 2 else 1) and (expect_nodes == 2 or starts == ends)
+    require(closed, f"links that close a ring of {expect_nodes} nodes")
+    return {pair: max(values) for pair, values in samples.items()}
+
+
+class _TableReader:
     """Reads title, comments, column headings and rows, in this order, again and again."""
 
     def __init__(self, output: Output) -> None:
@@ -98,20 +166,20 @@ class _Reader:
         self._datatype: str | None = None
         # Datatypes that have a table under the current title: a second one needs a new title.
         self._done: set[str | None] = set()
-        self._columns: Columns | None = None
+        self._columns: _Columns | None = None
         self._rows: dict[int, tuple[float, ...]] = {}
-        self._tables: list[Table] = []
+        self._tables: list[OsuTable] = []
 
-    def tables(self) -> tuple[Table, ...]:
+    def tables(self) -> tuple[OsuTable, ...]:
         for number, line in enumerate(self._output.lines, start=1):
-            if not line.strip() or line.startswith("#") or _TITLE.fullmatch(line.rstrip()):
+            comment = not line.strip() or line.startswith("#") or _TITLE.fullmatch(line.rstrip())
+            if comment or _TOPOLOGY.fullmatch(line):
                 self._close(number)
+            if comment:
                 self._comment(number, line)
-            elif _TOPOLOGY.fullmatch(line):
-                self._close(number)
             elif self._columns:
                 self._row(number, self._columns)
-            elif not self._heading(number):
+            elif not _TOPOLOGY.fullmatch(line) and not self._heading(number):
                 self._sentence(number, line)
         end = len(self._output.lines) + 1
         self._close(end)
@@ -133,7 +201,7 @@ class _Reader:
 
     def _heading(self, number: int) -> bool:
         """Whether line ``number`` has column headings, which begin without # where OSU 5 has no sizes."""
-        columns = Columns.read(self._output, number, self._title)
+        columns = _Columns.read(self._output, number, self._title)
         if columns:
             self._start(number)
             self._columns = columns
@@ -144,7 +212,7 @@ class _Reader:
             raise self._output.error(number, "a title `# … Test` of its own above each table")
         self._done.add(self._datatype)
 
-    def _row(self, number: int, columns: Columns) -> None:
+    def _row(self, number: int, columns: "_Columns") -> None:
         size, values = columns.row(self._output, number)
         last = max(self._rows, default=-1)
         if size <= last:
@@ -156,26 +224,99 @@ class _Reader:
             return
         if not self._rows:
             raise self._output.error(number, "a row of figures under the column headings")
-        validated = VALIDATION in self._columns.headings
-        self._tables.append(Table(self._title, self._datatype, self._columns.numeric, self._rows, validated))
+        columns = tuple(column for column in self._columns.headings if column != _VALIDATION)
+        validated = _VALIDATION in self._columns.headings
+        self._tables.append(OsuTable(self._title, self._datatype, columns, self._rows, validated))
         self._columns, self._rows = None, {}
 
     def _sentence(self, number: int, line: str) -> None:
         """``osu_init`` and ``osu_hello`` print a sentence instead of a table."""
-        init, hello = _INIT.fullmatch(line), _HELLO.fullmatch(line)
-        columns: tuple[Column, ...]
+        columns: tuple[OsuColumn, ...]
         tokens: tuple[str, ...]
-        if "Init" in self._title and init:
+        if "Init" in self._title and (init := _INIT.fullmatch(line)):
             columns, tokens = _INIT_COLUMNS, (init[4], init[2], init[3], init[1])
-        elif "Hello" in self._title and hello:
+        elif "Hello" in self._title and (hello := _HELLO.fullmatch(line)):
             columns, tokens = (_PROCESSES,), (hello[1],)
         else:
             raise self._output.error(number, "a title `# … Test`, column headings, then rows of figures")
         self._start(number)
         values = tuple(
-            self._output.positive(number, column.name, token, CEILINGS[column.unit])
+            self._output.positive(number, column.name, token, _UNITS[column.unit])
             for column, token in zip(columns, tokens, strict=True)
         )
         if len(values) > 1 and not values[1] <= values[0] <= values[2]:
             raise self._output.error(number, "min <= avg <= max")
-        self._tables.append(Table(self._title, None, columns, {0: values}, validated=False))
+        self._tables.append(OsuTable(self._title, None, columns, {0: values}, validated=False))
+
+
+@dataclass(frozen=True)
+class _Columns:
+    """What each row of one table holds: perhaps a message size, then ``headings``."""
+
+    has_sizes: bool
+    headings: tuple[OsuColumn, ...]
+
+    @classmethod
+    def read(cls, output: Output, number: int, title: str) -> "_Columns | None":
+        """Columns as line ``number`` heads them; ``None`` if it is an ordinary comment.
+
+        mpi4py's bandwidth demos head their MB/s with "Latency [us]": the title decides.
+        """
+        found = _HEADER.fullmatch(output.lines[number - 1].rstrip())
+        if not found or not (found["size"] or _HEADING.match(found["headings"])):
+            return None
+        text = found["headings"]
+        columns: list[OsuColumn] = []
+        position = 0
+        while position < len(text):
+            heading = _HEADING.match(text, position)
+            if not heading:
+                raise output.error(number, f"a known column heading, found {text[position:].strip()[:60]!r}")
+            tail = heading["tail"]
+            columns.append(OsuColumn(tail, heading["us"] or heading["mb"]) if tail else _HEADINGS[heading["fixed"]])
+            position = heading.end()
+        units = [unit for word, unit in (("latency", "us"), ("bandwidth", "MB/s")) if word in title.lower()]
+        if units == ["MB/s"] and text.strip() == "Latency [us]":
+            columns = [_BANDWIDTH]
+        if len(set(columns)) != len(columns) or [column.unit for column in columns[:1]] != units:
+            raise output.error(number, f"a title that says latency or bandwidth, and its columns; title {title!r}")
+        return cls(bool(found["size"]), tuple(columns))
+
+    def row(self, output: Output, number: int) -> tuple[int, tuple[float, ...]]:
+        """Message size (0 without sizes) and figures on line ``number``."""
+        names = ["size"] * self.has_sizes + [column.name for column in self.headings]
+        tokens = output.lines[number - 1].split()
+        if len(tokens) != len(names):
+            raise output.error(number, f"{len(names)} columns ({', '.join(names)}), found {len(tokens)}")
+        token = tokens.pop(0) if self.has_sizes else "0"
+        if not re.fullmatch(INTEGER, token):
+            raise output.error(number, f"a message size in bytes, found {token[:40]!r}")
+        values = {}
+        for column, figure in zip(self.headings, tokens, strict=True):
+            if column != _VALIDATION:
+                values[column.name] = _value(output, number, column, figure)
+            elif figure != "Pass":
+                raise output.error(number, f"validation Pass, found {figure[:40]!r}")
+        _check_row(output, number, int(token), values)
+        return int(token), tuple(values.values())
+
+
+def _value(output: Output, number: int, column: OsuColumn, token: str) -> float:
+    if not re.fullmatch(INTEGER if column.unit in ("count", "B") else _DECIMAL, token):
+        raise output.error(number, f"{column.name} as a plain number, found {token[:40]!r}")
+    if column.name in _MAY_BE_ZERO and not float(token):
+        return 0.0
+    return output.positive(number, f"{column.name} ({column.unit})", token, _UNITS[column.unit])
+
+
+def _check_row(output: Output, number: int, size: int, values: dict[str, float]) -> None:
+    """Figures of one row that depend on each other have to agree, to the precision printed."""
+    for low, middle, high in _BOUNDS:
+        if {low, middle, high} <= values.keys() and not values[low] - 0.01 <= values[middle] <= values[high] + 0.01:
+            raise output.error(number, f"{low} <= {middle} <= {high}")
+    bandwidth, rate = values.get(_BANDWIDTH.name), values.get(_RATE.name)
+    if bandwidth and rate and size:
+        # Both have two decimals: half of the last one of each, in messages per second.
+        rounding = 0.0051 * 1e6 / size + 0.0051
+        if abs(bandwidth * 1e6 / size - rate) > rounding + 1e-9 * rate:
+            raise output.error(number, "a message rate of bandwidth / message size")

@@ -1,22 +1,50 @@
 """Results of ``pattern``, the program of communication patterns: a JSON object each, times of all iterations in µs."""
 
 import statistics
-from dataclasses import dataclass
+from collections.abc import Iterable
+from itertools import chain
+from typing import Literal, NamedTuple
 
-from reframe_checks.parsers.rank_document import document, one_of, ranks_and_nodes
-from reframe_checks.parsers.strict_json import Record
-from reframe_checks.parsers.text import Quantity
+from msgspec import UNSET, UnsetType, field
+
+from reframe_checks.parsers.json_reader import (
+    Bytes,
+    Count,
+    Index,
+    MpiDocument,
+    Number,
+    OwnDocument,
+    Positive,
+    Ranks,
+    ShortMicroseconds,
+    Size,
+    Text,
+    Times,
+    require,
+)
+
+VICTIM_PATTERNS = ("latency", "bandwidth", "allreduce")
+#: The load that puts nothing on the network.
+CONTROL = "compute"
 
 
-@dataclass(frozen=True)
-class Measured:
-    """What every pattern says; ``times_us``: of each iteration, the longest of all ranks."""
+class PatternResult(MpiDocument, frozen=True):
+    """Facts of every pattern."""
 
-    mpi: str
+    format: Literal["kappa-pattern"]
+    version: Literal[1]
     simulated: bool
-    ranks: int
-    nodes: int
-    times_us: tuple[float, ...]
+    iterations: Positive
+
+
+class TimedPattern(PatternResult, frozen=True):
+    """``times_us``: of each iteration, the longest of all ranks."""
+
+    times_us: Times
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        require(len(self.times_us) == self.iterations, f"times_us: a list of {self.iterations} times")
 
     @property
     def shortest_us(self) -> float:
@@ -27,12 +55,13 @@ class Measured:
         return statistics.median(self.times_us)
 
 
-@dataclass(frozen=True)
-class RandomRing(Measured):
+class RandomRingResult(TimedPattern, frozen=True):
     """Each rank sends ``message_bytes`` to each of its two neighbours."""
 
-    way: str
-    message_bytes: int
+    pattern: Literal["random-ring"]
+    way: Literal["isend", "put", "get"]
+    message_bytes: Size = field(name="bytes")
+    seed: Count
 
     @property
     def bandwidth_mb_s(self) -> float:
@@ -40,23 +69,39 @@ class RandomRing(Measured):
         return 2 * self.message_bytes / self.shortest_us
 
 
-@dataclass(frozen=True)
-class PutBarrier(Measured):
-    algorithm: str
+class PutBarrierResult(TimedPattern, frozen=True):
+    pattern: Literal["barrier"]
+    algorithm: Literal["ring", "recursive-doubling"]
 
 
-@dataclass(frozen=True)
-class ParticleExchange(Measured):
+class ParticleExchangeResult(TimedPattern, frozen=True):
     """``pack_us`` and ``put_us``: of each iteration, the longest of all ranks, maybe not of the same rank."""
 
-    barrier: str
+    pattern: Literal["particles"]
+    barrier: Literal["before", "after"]
     within_nodes: bool
-    puts: int
-    put_bytes: int
-    packed_bytes: int
-    largest_put_bytes: int
-    pack_us: tuple[float, ...]
-    put_us: tuple[float, ...]
+    puts: Count
+    put_bytes: Bytes
+    packed_bytes: Size
+    largest_put_bytes: Bytes
+    pack_us: Times
+    put_us: Times
+    seed: Count
+    drawn: Count
+    drift: Number
+    record_bytes: Size
+    #: The speed of packing that a simulated rank is given.
+    pack_gb_s: Number | None
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        within = self.largest_put_bytes <= self.put_bytes <= min(self.packed_bytes, self.largest_put_bytes * self.puts)
+        require(within, "put_bytes: at least the largest put, at most so many of them, and what was packed")
+        require(not self.within_nodes or self.put_bytes == self.packed_bytes, "put_bytes: as many as were packed")
+        for parts in (self.pack_us, self.put_us):
+            require(len(parts) == self.iterations, f"pack_us, put_us: lists of {self.iterations} times")
+            shorter = all(part <= 1.001 * whole for part, whole in zip(parts, self.times_us, strict=True))
+            require(shorter, "pack_us, put_us: no time longer than the whole iteration")
 
     @property
     def best(self) -> int:
@@ -64,107 +109,149 @@ class ParticleExchange(Measured):
         return self.times_us.index(self.shortest_us)
 
 
-@dataclass(frozen=True)
-class NeighbourExchange(Measured):
-    message: str
-    pairs: int
-    lines: int
-    messages: int
-    message_bytes: int
+class NeighbourExchangeResult(TimedPattern, frozen=True):
+    pattern: Literal["neighbour"]
+    message: Literal["pair", "line"]
+    pairs: Positive
+    lines: Positive
+    messages: Positive
+    message_bytes: Size
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        both_ways = 2 * (self.pairs if self.message == "pair" else self.lines)
+        require(self.pairs <= self.lines, "lines: a line or more for each pair")
+        require(self.messages == both_ways, "messages: one in each direction for each pair or line")
+        require(self.messages <= self.message_bytes, "message_bytes: a byte or more for each message")
 
 
-@dataclass(frozen=True)
-class PatternAllreduce(Measured):
-    """``times_us`` of the smallest size; ``sizes``: bytes -> times of each iteration. ``cpu_us``: bytes -> CPU time of
-    a rank in an iteration, the mean of all; empty of a simulation, where CPUs take none."""
+class SumTimes(OwnDocument, frozen=True):
+    """``cpu_us``: CPU time of a rank in an iteration, the mean of all; a simulation, where CPUs take none, has none."""
 
-    where: str
-    aggregators: int
-    sizes: dict[int, tuple[float, ...]]
-    cpu_us: dict[int, float]
+    size: Size = field(name="bytes")
+    times_us: Times
+    cpu_us: ShortMicroseconds | UnsetType = UNSET
+
+
+class AllreduceResult(PatternResult, frozen=True):
+    pattern: Literal["allreduce"]
+    where: Literal["host", "in-network"]
+    aggregators: Index
+    largest_bytes: Size
+    series: tuple[SumTimes, ...] = field(name="sizes")
+    level_latency_us: Number | None
+    segment_bytes: Size | None
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        sizes = [one.size for one in self.series]
+        require(sizes == [8 << number for number in range(len(sizes))], "sizes: sizes that double from 8 on")
+        require(sizes[-1:] == [self.largest_bytes], f"largest_bytes: the largest of the {len(sizes)} sizes")
+        for one in self.series:
+            require(len(one.times_us) == self.iterations, f"times_us: a list of {self.iterations} times")
+            require((one.cpu_us is UNSET) == self.simulated, "cpu_us: a time on a machine that is not simulated")
+        of_network = self.where == "in-network"
+        require((self.aggregators > 0) == of_network, "aggregators: some in the network, none on hosts")
+
+    @property
+    def sizes(self) -> dict[int, Times]:
+        return {one.size: one.times_us for one in self.series}
+
+    @property
+    def cpu_us(self) -> dict[int, float]:
+        return {one.size: one.cpu_us for one in self.series if one.cpu_us is not UNSET}
 
     @property
     def median_of_sizes_us(self) -> dict[int, float]:
         return {size: statistics.median(times) for size, times in self.sizes.items()}
 
 
-def random_ring(text: str, *, expect_ranks: int) -> RandomRing:
-    """
-    :raises ParseError: no JSON object of this pattern, format and ranks, a key missing or of another type,
-        or figures that contradict each other; so do all functions of this module.
-    """
-    record = pattern_document(text, "random-ring", expect_ranks)
-    way = one_of(record, "way", ("isend", "put", "get"))
-    return RandomRing(*_measured(record), way, record.integer("bytes", 1, Quantity.BYTES))
+class VictimSamples(NamedTuple):
+    """Times of one victims' pattern in us, for each round one tuple: alone, and beside a load."""
+
+    alone_us: tuple[Times, ...]
+    beside_us: tuple[Times, ...]
+
+    def impact(self, percent: int = 50) -> float:
+        """The time that so many percent do not exceed, beside over alone: GPCNeT's congestion impact factor."""
+        return _percentile(chain(*self.beside_us), percent) / _percentile(chain(*self.alone_us), percent)
+
+    def impacts_of_rounds(self) -> tuple[float, ...]:
+        """Impact of the medians of each round."""
+        rounds = zip(self.alone_us, self.beside_us, strict=True)
+        return tuple(statistics.median(beside) / statistics.median(alone) for alone, beside in rounds)
 
 
-def put_barrier(text: str, *, expect_ranks: int) -> PutBarrier:
-    record = pattern_document(text, "barrier", expect_ranks)
-    return PutBarrier(*_measured(record), one_of(record, "algorithm", ("ring", "recursive-doubling")))
+class _Samples(OwnDocument, frozen=True):
+    """Times of all rounds, one after the other."""
+
+    alone_us: Times
+    beside_us: Times
 
 
-def particle_exchange(text: str, *, expect_ranks: int) -> ParticleExchange:
-    record = pattern_document(text, "particles", expect_ranks)
-    mpi, simulated, ranks, nodes, times = _measured(record)
-    packed = record.integer("packed_bytes", 1, Quantity.BYTES)
-    put, largest = (record.integer(key, 0, Quantity.BYTES) for key in ("put_bytes", "largest_put_bytes"))
-    puts = record.integer("puts")
-    within_nodes = record.flag("within_nodes")
-    if put > min(packed, largest * puts) or largest > put:
-        raise record.error("at least the largest put, at most so many of them, and what was packed", "put_bytes")
-    if within_nodes and put != packed:
-        raise record.error("as many bytes as were packed", "put_bytes")
-    pack_us, put_us = (tuple(record.numbers(key, len(times), Quantity.OPERATION_US)) for key in ("pack_us", "put_us"))
-    for key, parts in (("pack_us", pack_us), ("put_us", put_us)):
-        if any(part > 1.001 * whole for part, whole in zip(parts, times, strict=True)):
-            raise record.error("no time longer than that of the whole iteration", key)
-    barrier = one_of(record, "barrier", ("before", "after"))
-    return ParticleExchange(
-        mpi, simulated, ranks, nodes, times, barrier, within_nodes, puts, put, packed, largest, pack_us, put_us
-    )
+class AggressorLoad(OwnDocument, frozen=True):
+    """Operations of the aggressors in each round, and the samples of each of ``VICTIM_PATTERNS``."""
+
+    load: Text
+    operations: tuple[Positive, ...]
+    latency: _Samples
+    bandwidth: _Samples
+    allreduce: _Samples
+
+    @property
+    def samples(self) -> dict[str, VictimSamples]:
+        return {name: self._in_rounds(getattr(self, name)) for name in VICTIM_PATTERNS}
+
+    def _in_rounds(self, samples: _Samples) -> VictimSamples:
+        each = len(samples.alone_us) // len(self.operations)
+        starts = range(0, len(samples.alone_us), each)
+        alone, beside = (
+            tuple(times[start : start + each] for start in starts) for times in (samples.alone_us, samples.beside_us)
+        )
+        return VictimSamples(alone, beside)
 
 
-def neighbour_exchange(text: str, *, expect_ranks: int) -> NeighbourExchange:
-    record = pattern_document(text, "neighbour", expect_ranks)
-    message = one_of(record, "message", ("pair", "line"))
-    pairs, lines, messages = (record.integer(key, 1) for key in ("pairs", "lines", "messages"))
-    if lines < pairs or messages != 2 * (pairs if message == "pair" else lines):
-        raise record.error("a message in each direction for each pair or line", "messages")
-    sent = record.integer("message_bytes", messages, Quantity.BYTES)
-    return NeighbourExchange(*_measured(record), message, pairs, lines, messages, sent)
+class CongestionResult(PatternResult, frozen=True):
+    """``load_list``: each load once, the control among them."""
+
+    pattern: Literal["congestion"]
+    victims: Ranks
+    aggressors: Ranks
+    aggressor_bytes: Size
+    rounds: Positive
+    load_list: tuple[AggressorLoad, ...] = field(name="loads")
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        require(self.victims + self.aggressors == self.ranks, f"victims: with the aggressors {self.ranks} ranks")
+        require(min(self.victims, self.aggressors) >= 2, "victims: two or more, and two aggressors or more")
+        require(len(self.loads) == len(self.load_list), "loads: each load once")
+        require(CONTROL in self.loads, f"loads: the control {CONTROL} among the loads")
+        for load in self.load_list:
+            require(len(load.operations) == self.rounds, f"operations: a number for each of {self.rounds} rounds")
+            for samples in (load.latency, load.bandwidth, load.allreduce):
+                counts = {len(samples.alone_us), len(samples.beside_us)}
+                all_of_it = self.rounds * self.iterations
+                require(counts == {all_of_it}, f"alone_us, beside_us: lists of {all_of_it} times")
+
+    @property
+    def loads(self) -> dict[str, AggressorLoad]:
+        return {one.load: one for one in self.load_list}
+
+    def above_control(self) -> list[tuple[str, str]]:
+        """(load, pattern) where each round's impact is larger than each of the control's."""
+        samples = {name: load.samples for name, load in self.loads.items()}
+        highest = {pattern: max(of.impacts_of_rounds()) for pattern, of in samples.pop(CONTROL).items()}
+        return [
+            (name, pattern)
+            for name, by_pattern in samples.items()
+            for pattern, of in by_pattern.items()
+            if min(of.impacts_of_rounds()) > highest[pattern]
+        ]
 
 
-def allreduce(text: str, *, expect_ranks: int) -> PatternAllreduce:
-    record = pattern_document(text, "allreduce", expect_ranks)
-    iterations = record.integer("iterations", 1)
-    sizes: dict[int, tuple[float, ...]] = {}
-    cpu_us: dict[int, float] = {}
-    simulated = record.flag("simulated")
-    for number, entry in enumerate(record.records("sizes")):
-        if entry.integer("bytes", 1, Quantity.BYTES) != 8 << number:
-            raise entry.error(f"sizes that double from 8 on, here {8 << number}", "bytes")
-        sizes[8 << number] = tuple(entry.numbers("times_us", iterations, Quantity.OPERATION_US))
-        if not simulated:
-            cpu_us[8 << number] = entry.number("cpu_us", Quantity.OPERATION_US, 0)
-    if record.integer("largest_bytes", 8, Quantity.BYTES) != 4 << len(sizes):
-        raise record.error(f"the largest of the {len(sizes)} sizes", "largest_bytes")
-    where = one_of(record, "where", ("host", "in-network"))
-    aggregators = record.integer("aggregators", 0, Quantity.RANKS)
-    if (aggregators > 0) != (where == "in-network"):
-        raise record.error("aggregators in the network, none on hosts", "aggregators")
-    return PatternAllreduce(*common_facts(record), sizes[8], where, aggregators, sizes, cpu_us)
+def _percentile(values: Iterable[float], percent: int) -> float:
+    """The smallest value that at least so many percent of all do not exceed."""
+    ordered = sorted(values)
+    return ordered[-(-percent * len(ordered) // 100) - 1]
 
-
-def pattern_document(text: str, pattern: str, expect_ranks: int) -> Record:
-    """The result of ``pattern`` on so many ranks."""
-    return document(text, "pattern", "pattern", pattern, expect_ranks)
-
-
-def common_facts(record: Record) -> tuple[str, bool, int, int]:
-    """MPI library, whether it was simulated, ranks and nodes."""
-    return record.text("mpi"), record.flag("simulated"), *ranks_and_nodes(record)
-
-
-def _measured(record: Record) -> tuple[str, bool, int, int, tuple[float, ...]]:
-    times = record.numbers("times_us", record.integer("iterations", 1), Quantity.OPERATION_US)
-    return *common_facts(record), tuple(times)

@@ -4,7 +4,6 @@ import re
 from dataclasses import dataclass
 from enum import Enum
 
-from reframe_checks.parsers.errors import ParseError
 from reframe_checks.parsers.foreign_lines import ForeignLine, cuts_table, foreign_lines
 
 # Far above any line that a benchmark prints; bounds the work that one damaged line can cause.
@@ -15,7 +14,22 @@ INTEGER = r"[0-9]{1,18}"
 GENERAL = r"[0-9]{1,15}(?:\.[0-9]{1,20})?(?:e[+-][0-9]{2,3})?"
 
 
-class Quantity(Enum):
+class ParseError(ValueError):
+    """Benchmark output that cannot be trusted.
+
+    :param what: what was being parsed.
+    :param expected: what should have been there.
+    :param text, line: the text and the number (from 1) of the line where it was not.
+    """
+
+    def __init__(self, what: str, expected: str, *, text: str = "", line: int = 1) -> None:
+        lines = text.split("\n", line)
+        found = lines[line - 1] if len(lines) >= line else ""
+        shown = "".join(char if char.isprintable() else "\N{REPLACEMENT CHARACTER}" for char in found[:120])
+        super().__init__(f"{what}, line {line}: expected {expected}; found {shown!r}")
+
+
+class Unit(Enum):
     """What figures are of: the unit in which a program prints them, and the ceiling that none passes.
 
     Each ceiling leaves room for machines to grow a hundredfold, so what is above it is damage, whatever the machine.
@@ -164,14 +178,14 @@ class Output:
             raise self.error(found[1][0], f"{expected} once only (also on line {self.number_in_text(found[0][0])})")
         return found[0]
 
-    def positive(self, number: int, name: str, token: str, quantity: Quantity) -> float:
-        """``token`` as a number above zero that ``quantity`` can be."""
+    def positive(self, number: int, name: str, token: str, unit: Unit) -> float:
+        """``token`` as a number above zero that ``unit`` can be."""
         value = float(token)
-        if not 0 < value <= quantity.ceiling:
-            raise self.error(number, f"{name} above 0 and at most {quantity}, found {token[:40]}")
+        if not 0 < value <= unit.ceiling:
+            raise self.error(number, f"{name} above 0 and at most {unit}, found {token[:40]}")
         return value
 
-    def positive_integer(self, number: int, name: str, token: str, quantity: Quantity) -> int:
-        """``token``, which is one of ``INTEGER``, as an integer above zero that ``quantity`` can be."""
-        self.positive(number, name, token, quantity)
+    def positive_integer(self, number: int, name: str, token: str, unit: Unit) -> int:
+        """``token``, which is one of ``INTEGER``, as an integer above zero that ``unit`` can be."""
+        self.positive(number, name, token, unit)
         return int(token)

@@ -1,13 +1,178 @@
-"""BT-IO on a node, on two and on all: time, the share of it that output takes, and the rates of both."""
+"""BT-IO (NPB 3.4): a solver of block-tridiagonal systems that writes its solution every five steps and reads it back.
+
+Subtype ``full`` uses collective MPI-IO with one data type for the whole array, ``simple`` independent operations for
+each row. BT needs a square number of ranks. Its own verification must succeed.
+
+BT has no stonewall: its class is its bound, and a smaller one is taken where all runs would write more than
+``most_gib``.
+"""
+
+import math
+import shlex
+import statistics
+from dataclasses import dataclass
 
 import reframe as rfm
 import reframe.core.builtins as rfmb
+from reframe.core.exceptions import ReframeError, SanityError
 
-from reframe_checks.storage.btio_base import BtIoRuns
+from kappa.core.record.evidence import written
+from kappa.core.vocabulary.tunables import Tunable
+from reframe_checks.application.scaled_application import STRONG, Base, Layout, LayoutSeries
+from reframe_checks.base.cases import SiteVariable
+from reframe_checks.base.check import KappaCheck
+from reframe_checks.base.on_storage import OnStorage
+from reframe_checks.base.scaled import Scaled
+from reframe_checks.parsers import file_benchmarks, ior
+from reframe_checks.parsers.text import Output
+
+# Subtype -> how BT names it.
+SUBTYPES = {"full": "FULL MPI-IO", "simple": "SIMPLE MPI-IO"}
+# A core's speed and a target's rate, to say how long a case takes: not what they should be.
+ASSUMED_GFLOPS, ASSUMED_BYTES_S = 1.0, 0.5e9
+# Start and verification.
+BESIDES_S = 10
+_START = " NAS Parallel Benchmarks"
+
+
+@dataclass(frozen=True)
+class ProblemClass:
+    """``points`` a side of the grid and ``steps`` of NPB 3.4 (``sys/setparams.c``), written every fifth step."""
+
+    points: int
+    steps: int
+
+    @property
+    def outputs(self) -> int:
+        return self.steps // 5
+
+    @property
+    def output_bytes(self) -> int:
+        """Five numbers of 8 bytes for each point."""
+        return self.points**3 * 5 * 8
+
+    @property
+    def written_bytes(self) -> int:
+        return self.outputs * self.output_bytes
+
+    @property
+    def gflop(self) -> float:
+        """Return the operations that NPB counts for its Mop/s (``bt.f90``)."""
+        n = self.points
+        return 1e-9 * self.steps * (3478.8 * n**3 - 17655.7 * n**2 + 28023.7 * n)
+
+
+CLASSES = {
+    "S": ProblemClass(12, 60), "W": ProblemClass(24, 200), "A": ProblemClass(64, 200), "B": ProblemClass(102, 200),
+    "C": ProblemClass(162, 200), "D": ProblemClass(408, 250), "E": ProblemClass(1020, 250),
+}  # fmt: skip
+
+
+def square_ranks(ranks: int, nodes: int) -> int:
+    """The largest square number up to ``ranks`` that ``nodes`` share evenly; 0 when there is none."""
+    roots = range(math.isqrt(ranks), 0, -1)
+    return next((root * root for root in roots if root * root % nodes == 0), 0)
+
+
+def split_runs(text: str) -> list[str]:
+    """The output of each repeat."""
+    lines = Output.read("BT-IO output", text).lines
+    starts = [number for number, line in enumerate(lines) if line.startswith(_START)]
+    return ["\n".join(lines[first:last]) + "\n" for first, last in zip(starts, [*starts[1:], len(lines)], strict=True)]
+
+
+class BtIoCheck(OnStorage, Scaled, KappaCheck):
+    needs_environ = ["btio"]
+    subtype = rfmb.parameter(SUBTYPES, loggable=True)
+    cache_defeat = "none: what a solver sees, the file system's and the nodes' memory included"
+
+    #: One for all scales, or ``{scale: class}``. To be chosen so that a run takes minutes: NPB prints two decimals of a
+    #: second.
+    problem_class = SiteVariable(
+        "B", "text, or one for each scale", "", "as `C` or `{one_node: C, whole_partition: D}`",
+    )
+    #: Of all runs; 0, as the modes that ask for a site's class set it: no bound.
+    most_gib = SiteVariable(24, "whole number", "GiB", "written by all runs, which bounds the class; 0: no bound")
+
+    def classes_written(self):
+        """How many times the job writes what one run of BT does."""
+        raise NotImplementedError
+
+    def choose_class(self):
+        if not isinstance(self.problem_class, str):
+            key = f"extras/tuning/{self.check_class}/problem_class/{self.scale}"
+            self.problem_class = self.stated(key, self.problem_class.get(self.scale))
+        if self.problem_class not in CLASSES:
+            where = f"partition {self.current_partition.fullname}: {self.check_class}"
+            raise ReframeError(f"{where}: problem_class {self.problem_class!r} is none of {', '.join(CLASSES)}")
+        self.problem_class = self.bounded(self.problem_class)
+        self.programs = [f"bt.{self.problem_class}.x.mpi_io_{self.subtype}"]
+
+    def bounded(self, problem_class):
+        """The largest class up to this one with which the job writes no more than it may; at least the smallest."""
+        up_to = list(CLASSES)[: list(CLASSES).index(problem_class) + 1]
+        most_bytes = self.most_gib << 30 or math.inf
+        within = [one for one in up_to if self.classes_written() * CLASSES[one].written_bytes <= most_bytes]
+        return within[-1] if within else up_to[0]
+
+    def command(self):
+        """BT writes into its working folder."""
+        return ["env", '--chdir="$folder"', *map(shlex.quote, self.programs)]
+
+    def run_s(self, ranks):
+        """Return the seconds of a run, by assumed speeds."""
+        of_class = CLASSES[self.problem_class]
+        return of_class.gflop / (ranks * ASSUMED_GFLOPS) + of_class.written_bytes / ASSUMED_BYTES_S
+
+    def most_bytes(self):
+        return self.classes_written() * CLASSES[self.problem_class].written_bytes
+
+    def require_asked(self, run, ranks):
+        found = (run.problem_class, run.processes, run.method)
+        asked = (self.problem_class, ranks, SUBTYPES[self.subtype])
+        if found != asked:
+            raise SanityError(f"BT ran (class, ranks, method) {found}, asked for {asked}")
+
+
+class BtIoRuns(BtIoCheck):
+    """Several runs on the largest square number of ranks that the scale holds, with as many on each node; the median
+    one, by its rate of output, counts."""
+
+    time_limit = "1h"
+    repeats = 3
+    tunable = {"repeats": Tunable("whole number", "", "runs in the job, of which the median counts")}
+
+    def classes_written(self):
+        return self.repeats
+
+    @rfmb.run_after("setup")
+    def command_line(self):
+        self.choose_class()
+        nodes = self.num_nodes_used
+        self.num_tasks = square_ranks(self.num_tasks, nodes)
+        if not self.num_tasks:
+            where = f"partition {self.current_partition.fullname}, scale {self.scale}"
+            raise ReframeError(f"{where}: no square number of ranks is shared evenly by {nodes} nodes")
+        self.num_tasks_per_node = self.num_tasks // nodes
+        self.executable, *self.executable_opts = self.command()
+
+    def expected_s(self):
+        return BESIDES_S + self.repeats * self.run_s(self.num_tasks)
+
+    def median_run(self):
+        """Return the median of the runs in the job's output."""
+        runs = [self.parsed(file_benchmarks.btio, text) for text in self.parsed(split_runs, self.output_text())]
+        if len(runs) != self.repeats:
+            raise SanityError(f"{self.repeats} runs were asked for, {len(runs)} ended")
+        for run in runs:
+            self.require_asked(run, self.num_tasks)
+        return sorted(runs, key=lambda run: run.mb_s)[len(runs) // 2]
 
 
 @rfm.simple_test
 class BtIo(BtIoRuns):
+    """BT-IO on a node, on two and on all: time, the share of it that output takes, and the rates of both."""
+
     descr = "BT-IO: solver with parallel output"
     family = "storage/btio"
     estimated_s = 60
@@ -20,18 +185,195 @@ class BtIo(BtIoRuns):
         self.result = self.median_run()
         return True
 
-    @rfmb.performance_function("s")
-    def total_time(self):
-        return self.result.total_s
+    metrics = {
+        "total_time": ("s", lambda self: self.result.total_s),
+        "io_share": ("%", lambda self: self.result.io_percent),
+        "io_rate": ("MB/s", lambda self: self.result.mb_s),
+        "mop_s": ("Mop/s", lambda self: self.result.mop_s),
+    }
 
-    @rfmb.performance_function("%")
-    def io_share(self):
-        return self.result.io_percent
 
-    @rfmb.performance_function("MB/s")
-    def io_rate(self):
-        return self.result.mb_s
+NODES = ("Nodes", "")
+# Curve -> (title, unit) of its figure, how it follows from a run, and the metric of its last point.
+DRAWN = {
+    "time": (("Total time", "s"), lambda run: run.total_s, "total_time"),
+    "I/O time": (("Time of I/O", "s"), lambda run: run.io_s, "io_time"),
+    "I/O share": (("Share of I/O", "%"), lambda run: run.io_percent, "io_share"),
+    "computing": (("Rate of computing", "Mop/s"), lambda run: run.mop_s, "mop_s"),
+    "I/O": (("Rate of I/O", "MB/s"), lambda run: run.mb_s, "io_rate"),
+}
 
-    @rfmb.performance_function("Mop/s")
-    def mop_s(self):
-        return self.result.mop_s
+
+@rfm.simple_test
+class BtIoSeries(LayoutSeries, BtIoCheck):
+    """BT-IO over the number of nodes, with one rank on each: time, time of output, and the rates of both.
+
+    BT needs a square number of ranks: 1, 4, 9, 16, … nodes, all in one job and in turn. Speed-up and efficiency are
+    of the time of a step, its output included. The median round, by its rate of output, counts. What the validation
+    of the IBiSCo cluster draws ("Communication and data storage: macro-benchmark II", class E).
+    """
+
+    descr = "BT-IO over nodes, one rank on each: time and time of output, speed-up"
+    family = "storage/btio-series"
+    estimated_s = 600
+    scale = rfmb.parameter(["each_node"], loggable=True)
+    modes = ("acceptance",)
+    time_limit = "8h"
+    informational = ["io_time", "speedup"]
+    rounds = 3
+    hint = "where the time of output grows with the nodes, compare subtype full with simple, and with IOR on as many"
+
+    #: Square numbers; by default all that the partition has.
+    nodes = SiteVariable([], "whole numbers", "", "of the series, each a square; by default 1, 4, 9, … up to all")
+    not_tunable = ("layouts",)
+    tunable = {
+        "most_nodes": Tunable("whole number", "", "that the series goes up to; 0: all"),
+        "rounds": Tunable("whole number", "", "over all numbers of nodes; the median counts"),
+    }
+    scaling = rfmb.variable(list, value=[], loggable=True)
+
+    @rfmb.run_after("setup")
+    def lay_out_series(self):
+        squares = [root * root for root in range(1, math.isqrt(self.nodes_of_series) + 1)]
+        if unfit := set(self.nodes) - set(squares):
+            where = f"partition {self.current_partition.fullname}: {self.check_class}.nodes"
+            raise ReframeError(f"{where}: expected some of {squares}, found {sorted(unfit)}")
+        self.laid_out = [Layout(ranks, 1) for ranks in sorted(set(self.nodes or squares))]
+        self.ask_for_all_ranks()
+        self.choose_class()
+        self.executable, *self.executable_opts = self.command()
+
+    def classes_written(self):
+        return self.rounds * len(self.laid_out)
+
+    def expected_s(self):
+        return BESIDES_S + self.rounds * sum(self.run_s(layout.ranks) for layout in self.laid_out)
+
+    @rfmb.run_before("run")
+    def take_rounds(self):
+        self.take_in_turn(
+            " ".join([self.launch_on(layout.ranks, 1), *self.command(), ">", self.file_of(layout, number)])
+            for number in range(self.rounds)
+            for layout in self.laid_out
+        )
+
+    @staticmethod
+    def file_of(layout, number):
+        return f"{layout.nodes}-nodes-{number + 1}.txt"
+
+    @rfmb.sanity_function
+    def read_results(self):
+        self.require_striping()
+        runs = {layout: [self.run_of(layout, number) for number in range(self.rounds)] for layout in self.laid_out}
+        middle = {
+            layout.nodes: sorted(of_layout, key=lambda run: run.mb_s)[self.rounds // 2]
+            for layout, of_layout in runs.items()
+        }
+        steps_s = {layout: [run.total_s / self.steps for run in of_layout] for layout, of_layout in runs.items()}
+        first, last = self.laid_out[0], self.laid_out[-1]
+        base = Base(first.ranks, statistics.median(steps_s[first]))
+        points = [base.point(STRONG, "over nodes", layout.ranks, steps_s[layout]) for layout in self.laid_out]
+        self.scaling = [written(point) for point in points]
+        for name, (title, figure, metric) in DRAWN.items():
+            figures = {nodes: figure(run) for nodes, run in middle.items()}
+            self.record_curve(name, NODES, title, figures, {last.nodes: metric})
+        speedups = {point.ranks: point.speedup for point in points}
+        self.record_curve("speed-up", NODES, ("Speed-up", ""), speedups, {last.nodes: "speedup"})
+        self.result, self.point = middle[last.nodes], points[-1]
+        return True
+
+    @property
+    def steps(self):
+        return CLASSES[self.problem_class].steps
+
+    def run_of(self, layout, number):
+        run = self.parsed(file_benchmarks.btio, self.output_text(self.file_of(layout, number)))
+        self.require_asked(run, layout.ranks)
+        return run
+
+    metrics = {
+        "total_time": ("s", lambda self: self.result.total_s),
+        "io_time": ("s", lambda self: self.result.io_s),
+        "io_share": ("%", lambda self: self.result.io_percent),
+        "io_rate": ("MB/s", lambda self: self.result.mb_s),
+        "mop_s": ("Mop/s", lambda self: self.result.mop_s),
+        "efficiency": ("", lambda self: self.point.efficiency),
+        "speedup": ("", lambda self: self.point.speedup),
+    }
+
+
+# IOR fills its buffers with numbers of 8 bytes.
+WHOLE_BYTES = 8
+
+
+@rfm.simple_test
+class BtIoShare(BtIoRuns):
+    """What an application gets of a target, as a share of what IOR gets there: BT-IO's output against IOR's, in one
+    job.
+
+    On the same ranks and nodes, in turn. In IOR each rank writes at each output what it writes in BT, as one piece
+    (MPI-IO, independent, one file); in BT the pieces are rows of the array, or a data type of them. Neither waits
+    for the disks, so that memory helps both alike. The share is of the medians.
+    """
+
+    descr = "BT-IO's output as a share of what IOR gets on the same target, nodes and ranks"
+    family = "storage/btio-share"
+    relative = ["ior_share"]
+    estimated_s = 90
+    needs_environ = ["btio", "ior"]
+    scale = rfmb.parameter(["one_node", "whole_partition"], loggable=True)
+    modes = ("acceptance",)
+    hint = "a small share is the application's pattern: compare subtype full with simple, and look at MPI-IO's hints"
+
+    def classes_written(self):
+        return 2 * self.repeats
+
+    def expected_s(self):
+        return super().expected_s() + self.repeats * CLASSES[self.problem_class].written_bytes / ASSUMED_BYTES_S
+
+    # In place of the base's, which repeats BT alone.
+    @rfmb.run_before("run")
+    def repeat_command(self):
+        bt = " ".join([self.launch_command(), self.executable, *self.executable_opts])
+        first, *further = (self.ior_command(number) for number in range(self.repeats))
+        self.prerun_cmds = [*self.prerun_cmds, first]
+        self.postrun_cmds = [*self.postrun_cmds, *(step for one in further for step in (one, bt))]
+
+    def ior_command(self, number):
+        transfer, outputs = map(str, self.sizes())
+        return " ".join([
+            self.launch_command(), "ior", "-a", "MPIIO", "-w", "-t", transfer, "-b", transfer, "-s", outputs,
+            "-o", '"$folder/ior"', "-O", "summaryFormat=JSON", "-O", f"summaryFile={self.summary(number)}",
+        ])  # fmt: skip
+
+    def sizes(self):
+        """Bytes of a rank at each output, and outputs."""
+        of_class = CLASSES[self.problem_class]
+        return of_class.output_bytes // self.num_tasks // WHOLE_BYTES * WHOLE_BYTES, of_class.outputs
+
+    @staticmethod
+    def summary(number):
+        return f"ior-{number + 1}.json"
+
+    @rfmb.sanity_function
+    def read_results(self):
+        self.require_striping()
+        self.result = self.median_run()
+        self.ior_mb_s = statistics.median(self.ior_rate_of(number) for number in range(self.repeats))
+        return True
+
+    def ior_rate_of(self, number):
+        """MB/s of IOR's output before a run of BT."""
+        result = self.parsed(ior.parse, self.output_text(self.summary(number)))
+        transfer, outputs = self.sizes()
+        found = (result.api, result.tasks, result.transfer_bytes, result.block_bytes, result.segments, result.fsync)
+        asked = ("MPIIO", self.num_tasks, transfer, transfer, outputs, False)
+        if found != asked or len(result.write_mb_s) != 1:
+            raise SanityError(f"ior ran (interface, ranks, transfer, block, segments, -e) {found}, asked for {asked}")
+        return result.write_mb_s[0]
+
+    metrics = {
+        "io_rate": ("MB/s", lambda self: self.result.mb_s),
+        "ior_rate": ("MB/s", lambda self: self.ior_mb_s),
+        "ior_share": ("", lambda self: self.result.mb_s / self.ior_mb_s),
+    }

@@ -11,22 +11,20 @@ A case is bounded by bytes: ``node_mib`` of each node, ``least_mib`` on few. The
 """
 
 import re
-import shlex
-import statistics
 
 import reframe as rfm
 import reframe.core.builtins as rfmb
 from reframe.core.exceptions import SanityError
 
-from kappa.core.vocabulary.storage_targets import OF_ONE_NODE, STORAGE_TARGETS, parallel
+from kappa.core.vocabulary.features import OF_ONE_NODE, STORAGE_TARGETS, parallel
 from kappa.core.vocabulary.tunables import Tunable
-from reframe_checks.application.emt_base import EmtCheck
+from reframe_checks.application.emt import EmtCheck
+from reframe_checks.base.cases import SiteVariable
 from reframe_checks.base.job_files import sourced
 from reframe_checks.base.on_storage import OnStorage
 from reframe_checks.base.scaled import Scaled
-from reframe_checks.localise.finding import ranked
-from reframe_checks.localise.nodes import suspects_of_nodes
-from reframe_checks.parsers import emt_io
+from reframe_checks.localise.finding import ranked, slowest_share, suspects_of_nodes
+from reframe_checks.parsers import emt
 
 # Of a copy of the reference network; several have a few less for each.
 CHANNELS_OF_COPY = 10845
@@ -52,29 +50,22 @@ class EmtIoCheck(OnStorage, Scaled, EmtCheck):
     network_scale = 0
     #: 0: by the bytes.
     steps = 0
-    rounds = rfmb.variable(int, value=2)
-    node_mib = rfmb.variable(int, value=128)
-    least_mib = rfmb.variable(int, value=512)
-    buffer_mib = rfmb.variable(int, value=4)
-    least_slowdown = rfmb.variable(float, value=2.0)
+    rounds = SiteVariable(2, "whole number", "", "of which the best counts")
+    node_mib = SiteVariable(128, "whole number", "MiB", "that each node writes in a round")
+    least_mib = SiteVariable(512, "whole number", "MiB", "that a round writes, however few the nodes are")
+    buffer_mib = SiteVariable(4, "whole number", "MiB", "of each rank, written at once")
+    least_slowdown = SiteVariable(2.0, "number", "", "times slower than the median node, for what is named")
     #: Of less the scheduler of shared cores says as much as the disk.
-    least_s = rfmb.variable(float, int, value=0)
+    least_s = SiteVariable(0, "number", "s", "that a node's writing, and its reading, counts as at least")
     tunable = {
         "network_scale": Tunable("whole number", "", "copies of the reference network; 0: by the number of ranks"),
         "steps": Tunable("whole number", "", "of the simulation, each a record of all channels; 0: by the bytes"),
-        "rounds": Tunable("whole number", "", "of which the best counts"),
-        "node_mib": Tunable("whole number", "MiB", "that each node writes in a round"),
-        "least_mib": Tunable("whole number", "MiB", "that a round writes, however few the nodes are"),
-        "buffer_mib": Tunable("whole number", "MiB", "of each rank, written at once"),
-        "least_slowdown": Tunable("number", "", "times slower than the median node, for what is named"),
-        "least_s": Tunable("number", "s", "that a node's writing, and its reading, counts as at least"),
         "most_nodes": Tunable("whole number", "", "that stand for all of the partition; 0: all do"),
     }
 
     @rfmb.run_after("setup")
     def command_line(self):
         self.rounds_at = [f"result-{number + 1}.json" for number in range(self.rounds)]
-        self.executable = shlex.quote(self.program)
         self.executable_opts = self.words_of(self.rounds_at[-1])
 
     @rfmb.run_before("run")
@@ -137,8 +128,9 @@ class EmtIoCheck(OnStorage, Scaled, EmtCheck):
             text = self.output_text(name)
         except SanityError as err:
             raise SanityError(self.why_no_result() or str(err)) from None
-        result = self.parsed(emt_io.parse, text)
-        found = (len(result.ranks), result.steps, result.files, result.io, result.verified)
+        result = self.parsed(emt.EmtIoResult.read, text)
+        told = result.waveforms
+        found = (len(result.ranks), result.steps, told.files, told.io, told.verified)
         asked = (self.num_tasks, self.steps_taken, self.files, "collective", self.read_by)
         if found != asked:
             raise SanityError(f"emt ran (ranks, steps, files, io, verified) {found}, asked for {asked}")
@@ -147,7 +139,7 @@ class EmtIoCheck(OnStorage, Scaled, EmtCheck):
         return result
 
     def why_no_result(self):
-        """What the program said of its files, and of a node's own storage that node."""
+        """Return the program's own words of its files; on a node's own storage name the node."""
         found = _FAILED.search(self.output_text(str(self.stderr)))
         if found and self.on_own_storage and found[1] in self.provenance["nodelist"]:
             self.suspects = [found[1]]
@@ -180,7 +172,7 @@ class EmtIoCheck(OnStorage, Scaled, EmtCheck):
         )
 
     def record_ranks(self):
-        """Of the fastest round; of more ranks than can be drawn the job's own results tell."""
+        """Keep the rates of the fastest round, unless there are more ranks than can be drawn."""
         ranks = self.fastest.ranks
         for quantity, rates in (
             ("write", [rank.write_mb_s for rank in ranks]), ("read", [rank.read_mb_s for rank in ranks]),
@@ -195,27 +187,20 @@ class EmtIoCheck(OnStorage, Scaled, EmtCheck):
 
 
 class EmtIoTotals(EmtIoCheck):
-    """What all ranks get together, and the one that gets least."""
+    """Rates of all ranks together, and of the one that gets least."""
 
     informational = ["io_share", "slowest_rank_write"]
 
-    @rfmb.performance_function("MB/s")
-    def write(self):
-        return self.fastest.write_mb_s
-
-    @rfmb.performance_function("MB/s")
-    def read(self):
-        return max(result.read_mb_s for result in self.results)
-
-    @rfmb.performance_function("MB/s")
-    def slowest_rank_write(self):
-        """Of its own bytes."""
-        return min(rank.write_mb_s for rank in self.fastest.ranks if rank.write_mb_s is not None)
-
-    @rfmb.performance_function("%")
-    def io_share(self):
-        """Of the time of the run's steps and their output, without reading back."""
-        return io_percent(self.fastest)
+    metrics = {
+        "write": ("MB/s", lambda self: self.fastest.write_mb_s),
+        "read": ("MB/s", lambda self: max(result.read_mb_s for result in self.results)),
+        # Of its own bytes.
+        "slowest_rank_write": (
+            "MB/s", lambda self: min(rank.write_mb_s for rank in self.fastest.ranks if rank.write_mb_s is not None),
+        ),
+        # Of the time of the run's steps and their output, without reading back.
+        "io_share": ("%", lambda self: io_percent(self.fastest)),
+    }
 
 
 @rfm.simple_test
@@ -277,18 +262,12 @@ class EmtIoEachNode(EmtIoCheck):
     def folder_commands(self, path):
         return [sourced(self, "node_folder.sh", path)] if self.on_own_storage else super().folder_commands(path)
 
-    @rfmb.performance_function("MB/s")
-    def slowest_node_write(self):
-        return min(self.rates["write"].values())
-
-    @rfmb.performance_function("MB/s")
-    def slowest_node_read(self):
-        return min(self.rates["read"].values())
-
-    @rfmb.performance_function("")
-    def uniformity(self):
-        """The slowest node against the median node, in writing or in reading."""
-        return min(min(rates.values()) / statistics.median(rates.values()) for rates in self.rates.values())
+    metrics = {
+        "slowest_node_write": ("MB/s", lambda self: min(self.rates["write"].values())),
+        "slowest_node_read": ("MB/s", lambda self: min(self.rates["read"].values())),
+        # The slowest node against the median node, in writing or in reading.
+        "uniformity": ("", lambda self: min(map(slowest_share, self.rates.values()))),
+    }
 
 
 def rates_of_nodes(ranks, least_s=0):
@@ -309,4 +288,4 @@ def rates_of_nodes(ranks, least_s=0):
 
 
 def io_percent(result):
-    return 100 * result.write_s / (result.write_s + 1e-6 * result.steps * result.step_us)
+    return 100 * result.write_s / (result.write_s + 1e-6 * result.steps * result.step_us.mean)

@@ -1,19 +1,57 @@
-"""fio: sequential and random reads and writes of one node on each storage target, direct I/O.
+"""fio: reads and writes of one node on each target, and of every node's own storage at once."""
 
-Four phases in one job, one after the other: 1 MiB sequential write and read, 4 KiB random write and read.
-Direct I/O keeps the page cache out and is read back from fio's result. Phases are bounded (``fio_phases.py``).
-"""
+import statistics
 
 import reframe as rfm
 import reframe.core.builtins as rfmb
 from reframe.core.exceptions import SanityError
 
+from kappa.core.vocabulary.features import stated_folder
 from kappa.core.vocabulary.scales import SCALES
+from reframe_checks.base.cases import SiteVariable
 from reframe_checks.base.check import KappaCheck
+from reframe_checks.base.job_files import sourced
 from reframe_checks.base.many_nodes import ManyNodes
 from reframe_checks.base.on_storage import OnStorage
-from reframe_checks.parsers import fio
-from reframe_checks.storage.fio_phases import FIO_TUNABLES, FioPhases
+from reframe_checks.base.scaled import OnEachNode
+from reframe_checks.parsers import file_benchmarks
+from reframe_checks.parsers.text import ParseError
+
+# Job start, fio's start and the first allocation of the file.
+START_S = 4
+
+
+class FioPhases(rfm.RegressionTestPlugin):
+    """``PHASES`` of the leaf: phase -> fio's pattern and block size; one after the other.
+
+    A phase ends after ``runtime_s`` or ``phase_mib``, whichever comes first. Direct I/O leaves nothing to a client's
+    cache, so it needs seconds, and no more bytes than a device moves in them.
+    """
+
+    file_size_mib = SiteVariable(1024, "whole number", "MiB", "each file")
+    runtime_s = SiteVariable(10, "whole number", "s", "of each pattern, at most")
+    #: 16 GiB: 10 s of a device of 1.7 GB/s, and 2.5 s, still enough, of one of 7 GB/s.
+    phase_mib = SiteVariable(16384, "whole number", "MiB", "moved by each pattern, at most")
+    queue_depth = SiteVariable(16, "whole number", "", "requests in flight")
+
+    def fio_options(self):
+        options = [
+            "--output-format=json", f"--size={self.file_size_mib}M", f"--io_size={self.phase_mib}M",
+            "--direct=1", "--ioengine=libaio", f"--iodepth={self.queue_depth}", "--randrepeat=1",
+            f"--runtime={self.runtime_s}", "--group_reporting",
+        ]  # fmt: skip
+        for phase, (pattern, block) in self.PHASES.items():
+            options += [f"--name={phase}", "--stonewall", f"--rw={pattern}", f"--bs={block}"]
+        return options
+
+    def expected_s(self):
+        return START_S + len(self.PHASES) * self.runtime_s
+
+    def most_bytes(self):
+        writing = sum("write" in pattern for pattern, _ in self.PHASES.values())
+        # fio lays the whole file out, should it be larger than what a phase moves.
+        return self.num_nodes_used * writing * max(self.phase_mib, self.file_size_mib) << 20
+
 
 # Phase -> fio's pattern and block size.
 PHASES = {
@@ -26,6 +64,12 @@ PHASES = {
 
 @rfm.simple_test
 class Fio(ManyNodes, FioPhases, OnStorage, KappaCheck):
+    """fio: sequential and random reads and writes of one node on each storage target, direct I/O.
+
+    Four phases in one job, one after the other: 1 MiB sequential write and read, 4 KiB random write and read.
+    Direct I/O keeps the page cache out and is read back from fio's result. Phases are bounded.
+    """
+
     descr = "fio: sequential and random I/O of one node"
     family = "storage/fio"
     measured_s = 6
@@ -35,7 +79,6 @@ class Fio(ManyNodes, FioPhases, OnStorage, KappaCheck):
     hint = "is the file system full, degraded or busy? compare with another node on the same target"
 
     PHASES = PHASES
-    tunable = FIO_TUNABLES
 
     def chosen_scale(self):
         return SCALES["one_core"]
@@ -48,8 +91,8 @@ class Fio(ManyNodes, FioPhases, OnStorage, KappaCheck):
     @rfmb.sanity_function
     def read_result(self):
         self.require_striping()
-        result = self.parsed(fio.parse, self.output_text())
-        jobs = {job.name: job for job in result.jobs}
+        result = self.parsed(file_benchmarks.fio, self.output_text())
+        jobs = {job.name: job for job in result}
         if list(jobs) != list(PHASES):
             raise SanityError(f"expected the phases {', '.join(PHASES)}, fio reports {', '.join(jobs)}")
         cached = [name for name, job in jobs.items() if not job.direct]
@@ -61,26 +104,95 @@ class Fio(ManyNodes, FioPhases, OnStorage, KappaCheck):
     def wrote_bytes(self):
         return sum(side.io_bytes for name, side in self.side.items() if "write" in name)
 
-    @rfmb.performance_function("MB/s")
-    def sequential_write(self):
-        return self.side["sequential_write"].bandwidth_mb_s
+    metrics = {
+        "sequential_write": ("MB/s", lambda self: self.side["sequential_write"].bandwidth_mb_s),
+        "sequential_read": ("MB/s", lambda self: self.side["sequential_read"].bandwidth_mb_s),
+        "random_write": ("IOPS", lambda self: self.side["random_write"].iops),
+        "random_read": ("IOPS", lambda self: self.side["random_read"].iops),
+        "random_write_p99": ("us", lambda self: self.side["random_write"].clat_p99_us),
+        "random_read_p99": ("us", lambda self: self.side["random_read"].clat_p99_us),
+    }
 
-    @rfmb.performance_function("MB/s")
-    def sequential_read(self):
-        return self.side["sequential_read"].bandwidth_mb_s
 
-    @rfmb.performance_function("IOPS")
-    def random_write(self):
-        return self.side["random_write"].iops
+# Phase -> fio's pattern and block size.
+SCRATCH_PHASES = {"write": ("write", "1M"), "read": ("read", "1M"), "random_write": ("randwrite", "4k")}
+TARGET = "scratch"
 
-    @rfmb.performance_function("IOPS")
-    def random_read(self):
-        return self.side["random_read"].iops
 
-    @rfmb.performance_function("us")
-    def random_write_p99(self):
-        return self.side["random_write"].clat_p99_us
+@rfm.simple_test
+class NodeScratch(FioPhases, OnEachNode, KappaCheck):
+    """fio on every node's own storage at the same time, in one job, to name the node with a slow disk.
 
-    @rfmb.performance_function("us")
-    def random_read_p99(self):
-        return self.side["random_read"].clat_p99_us
+    Sequential write and read and random write, direct I/O. A node's figure is compared with the median node of the
+    same run, so that a busy site blames nobody. A node on which fio fails, for instance on a full disk, is a
+    suspect.
+    """
+
+    descr = "fio on every node's own storage at once, node against node"
+    family = "storage/node-scratch"
+    relative = ["uniformity"]
+    measured_s = 6
+    needs_partition = ["storage_scratch"]
+    needs_environ = ["fio"]
+    tags = {"smoke"}
+    hint = "is the named node's disk full, degraded (`smartctl -a`) or busy? are there errors in `dmesg`?"
+
+    PHASES = SCRATCH_PHASES
+    #: A quarter of that of one node alone: all nodes write.
+    phase_mib = 4096
+    #: A node below this share of the median node is a suspect.
+    suspect_share = SiteVariable(0.5, "number", "", "of the median node, below which a node is a suspect")
+
+    programs = ["fio"]
+
+    @rfmb.run_after("setup")
+    def command_line(self):
+        stated = stated_folder(self.current_partition.extras, TARGET)
+        path = self.stated(f"extras/storage/{TARGET}, an absolute path", stated)
+        self.prerun_cmds = [*self.prerun_cmds, sourced(self, "node_folder.sh", path)]
+        self.executable = "fio"
+        self.executable_opts = ['--filename="$folder/file"', *self.fio_options()]
+        self.job.launcher.options += ["--output=fio-%N.json"]
+
+    @rfmb.sanity_function
+    def read_nodes(self):
+        self.figures, self.written_on, problems = {}, {}, {}
+        for node in self.provenance["nodelist"]:
+            try:
+                self.figures[node] = self.figures_of(node)
+            except (ParseError, SanityError) as err:
+                problems[node] = str(err)
+        if problems:
+            self.suspects = sorted(problems)
+            raise SanityError("; ".join(f"{node}: {problem}" for node, problem in sorted(problems.items())))
+        self.shares = {node: self.share_of_median(node) for node in self.figures}
+        for phase in SCRATCH_PHASES:
+            self.record_per_node(phase, "MB/s", {node: values[phase] for node, values in self.figures.items()})
+        self.suspects = sorted(node for node, share in self.shares.items() if share < self.suspect_share)
+        return True
+
+    def figures_of(self, node):
+        """MB/s of each phase on a node."""
+        result = file_benchmarks.fio(self.output_text(f"fio-{node}.json"))
+        jobs = {job.name: job for job in result}
+        if list(jobs) != list(SCRATCH_PHASES) or not all(job.direct for job in jobs.values()):
+            raise SanityError(f"expected the phases {', '.join(SCRATCH_PHASES)} with direct I/O")
+        self.written_on[node] = sum(job.write.io_bytes for job in jobs.values() if job.write)
+        return {name: (job.read if name == "read" else job.write).bandwidth_mb_s for name, job in jobs.items()}
+
+    def wrote_bytes(self):
+        return sum(self.written_on.values())
+
+    def share_of_median(self, node):
+        """The node's worst phase against the median node's."""
+        return min(
+            self.figures[node][phase] / statistics.median(values[phase] for values in self.figures.values())
+            for phase in SCRATCH_PHASES
+        )
+
+    metrics = {
+        "slowest_node_write": ("MB/s", lambda self: min(values["write"] for values in self.figures.values())),
+        "slowest_node_read": ("MB/s", lambda self: min(values["read"] for values in self.figures.values())),
+        # The slowest node and phase against the median node.
+        "uniformity": ("", lambda self: min(self.shares.values())),
+    }

@@ -12,12 +12,11 @@ import pathlib
 import reframe as rfm
 import reframe.core.builtins as rfmb
 from reframe.core.exceptions import SanityError
-from reframe.utility import sanity as sn
 
-from kappa.core.vocabulary.tunables import Tunable
+from reframe_checks.base.cases import SiteVariable
 from reframe_checks.base.check import KappaCheck
+from reframe_checks.base.metrics import Rated
 from reframe_checks.base.on_storage import OnStorage
-from reframe_checks.base.rated import Rated
 from reframe_checks.base.scaled import Scaled
 from reframe_checks.parsers import io500
 
@@ -42,36 +41,24 @@ class Io500Check(Rated, OnStorage, Scaled, KappaCheck):
     cache_defeat = "fsync before close; IOR reads what another node wrote (-C -Q 1), mdtest what a rank did (-N 1)"
     hint = "compare its phases with IorEasy, IorHard and Mdtest on the same target; look at the metadata server's load"
 
-    stonewall_s = rfmb.variable(int)
-    node_mib = rfmb.variable(int)
-    least_mib = rfmb.variable(int, value=0)
-    node_items = rfmb.variable(int)
-    most_items = rfmb.variable(int, value=0)
-    tunable = {
-        "stonewall_s": Tunable("whole number", "s", "after which phases that write end"),
-        "node_mib": Tunable("whole number", "MiB", "of a node's easy files, at most; a quarter of it of the hard one"),
-        "least_mib": Tunable("whole number", "MiB", "of all easy files, however few the nodes are"),
-        "node_items": Tunable("whole number", "", "files of mdtest for each node, at most"),
-        "most_items": Tunable("whole number", "", "files of mdtest on all nodes, at most; 0: no bound"),
+    stonewall_s = SiteVariable(rfmb.required, "whole number", "s", "after which phases that write end")
+    node_mib = SiteVariable(
+        rfmb.required, "whole number", "MiB", "of a node's easy files, at most; a quarter of it of the hard one",
+    )
+    least_mib = SiteVariable(0, "whole number", "MiB", "of all easy files, however few the nodes are")
+    node_items = SiteVariable(rfmb.required, "whole number", "", "files of mdtest for each node, at most")
+    most_items = SiteVariable(0, "whole number", "", "files of mdtest on all nodes, at most; 0: no bound")
+
+    metrics = {
+        phase.replace("-", "_"): (
+            "GiB/s" if phase.startswith("ior") else "k/s", lambda self, phase=phase: self.result.phases[phase].score,
+        )
+        for phase in io500.PHASES
+    } | {
+        "bandwidth": ("GiB/s", lambda self: self.result.bandwidth_gib_s),
+        "rate": ("k/s", lambda self: self.result.rate_k_s),
+        "score": ("", lambda self: self.result.total),
     }
-
-    @rfmb.run_after("init")
-    def declare_metrics(self):
-        self.perf_variables = {
-            **{name.replace("-", "_"): sn.make_performance_function(self.score_of(name),
-               "GiB/s" if name.startswith("ior") else "k/s") for name in io500.PHASES},
-            "bandwidth": sn.make_performance_function(self.value_of("bandwidth_gib_s"), "GiB/s"),
-            "rate": sn.make_performance_function(self.value_of("rate_k_s"), "k/s"),
-            "score": sn.make_performance_function(self.value_of("total"), ""),
-        }  # fmt: skip
-
-    @rfmb.deferrable
-    def score_of(self, phase):
-        return self.result.phases[phase].score
-
-    @rfmb.deferrable
-    def value_of(self, name):
-        return getattr(self.result, name)
 
     @rfmb.run_before("run")
     def write_settings(self):
@@ -97,7 +84,7 @@ class Io500Check(Rated, OnStorage, Scaled, KappaCheck):
         self.env_vars = {"SLURM_TIMELIMIT": int(self.time_limit) // 60}
 
     def sizes(self):
-        """Of each rank: MiB of its easy file, segments of the hard one, and mdtest's files."""
+        """Return the sizes of each rank: MiB of its easy file, segments of the hard one, and mdtest's files."""
         easy_mib = max(self.node_mib * self.num_nodes_used, self.least_mib) // self.num_tasks
         easy_mib = max(easy_mib // EASY_TRANSFER_MIB, 1) * EASY_TRANSFER_MIB
         items = self.node_items * self.num_nodes_used

@@ -15,7 +15,7 @@ import reframe as rfm
 import reframe.core.builtins as rfmb
 from reframe.core.exceptions import SanityError
 
-from kappa.core.vocabulary.tunables import Tunable
+from reframe_checks.base.cases import SiteVariable
 from reframe_checks.base.check import KappaCheck
 from reframe_checks.base.many_nodes import ManyNodes
 from reframe_checks.base.on_storage import OnStorage
@@ -33,19 +33,19 @@ NOT_FROM_MEMORY = "fsync before close is part of the write (-e); each rank reads
 
 
 @dataclass(frozen=True)
-class Pattern:
+class IorPattern:
     api: str
     options: tuple[str, ...] = ()
     hard: bool = False
 
 
 PATTERNS = {
-    "file_per_process": Pattern("POSIX", ("-F",)),
-    "shared_file": Pattern("POSIX"),
-    "independent": Pattern("MPIIO"),
-    "collective": Pattern("MPIIO", ("-c",)),
-    "hard": Pattern("POSIX", hard=True),
-    "hard_collective": Pattern("MPIIO", ("-c",), hard=True),
+    "file_per_process": IorPattern("POSIX", ("-F",)),
+    "shared_file": IorPattern("POSIX"),
+    "independent": IorPattern("MPIIO"),
+    "collective": IorPattern("MPIIO", ("-c",)),
+    "hard": IorPattern("POSIX", hard=True),
+    "hard_collective": IorPattern("MPIIO", ("-c",), hard=True),
 }
 
 
@@ -57,23 +57,14 @@ class IorCheck(OnStorage, Scaled, KappaCheck):
     hint = "compare with the same check on one node and with fio; look at striping, busy or degraded targets, locking"
 
     #: Of each rank, unless the pattern is hard; 0: its share of the file.
-    block_mib = rfmb.variable(int, value=0)
-    transfer_mib = rfmb.variable(int, value=4)
+    block_mib = SiteVariable(0, "whole number", "MiB", "of each rank, unless the pattern is hard")
+    transfer_mib = SiteVariable(4, "whole number", "MiB", "of each call, unless the pattern is hard")
     #: Of each rank in a hard pattern, one transfer each; 0: its share of the file.
-    segments = rfmb.variable(int, value=0)
-    repetitions = rfmb.variable(int, value=3)
-    stonewall_s = rfmb.variable(int, value=10)
-    node_mib = rfmb.variable(int, value=1024)
-    least_mib = rfmb.variable(int, value=4096)
-    tunable = {
-        "block_mib": Tunable("whole number", "MiB", "of each rank, unless the pattern is hard"),
-        "transfer_mib": Tunable("whole number", "MiB", "of each call, unless the pattern is hard"),
-        "segments": Tunable("whole number", "", "of each rank in a hard pattern, one transfer each"),
-        "repetitions": Tunable("whole number", "", "of which the best counts"),
-        "stonewall_s": Tunable("whole number", "s", "after which writing or reading ends"),
-        "node_mib": Tunable("whole number", "MiB", "of the file for each node, unless its ranks' sizes are given"),
-        "least_mib": Tunable("whole number", "MiB", "of the file, however few the nodes are"),
-    }
+    segments = SiteVariable(0, "whole number", "", "of each rank in a hard pattern, one transfer each")
+    repetitions = SiteVariable(3, "whole number", "", "of which the best counts")
+    stonewall_s = SiteVariable(10, "whole number", "s", "after which writing or reading ends")
+    node_mib = SiteVariable(1024, "whole number", "MiB", "of the file for each node, unless its ranks' sizes are given")
+    least_mib = SiteVariable(4096, "whole number", "MiB", "of the file, however few the nodes are")
 
     @rfmb.run_after("setup")
     def command_line(self):
@@ -142,13 +133,10 @@ class IorCheck(OnStorage, Scaled, KappaCheck):
             raise SanityError(f"ior ran without {' '.join(missing) or '-e'}: the figures may be those of memory")
         return True
 
-    @rfmb.performance_function("MB/s")
-    def write(self):
-        return max(self.result.write_mb_s)
-
-    @rfmb.performance_function("MB/s")
-    def read(self):
-        return max(self.result.read_mb_s)
+    metrics = {
+        "write": ("MB/s", lambda self: max(self.result.write_mb_s)),
+        "read": ("MB/s", lambda self: max(self.result.read_mb_s)),
+    }
 
 
 @rfm.simple_test

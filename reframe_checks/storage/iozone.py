@@ -15,16 +15,14 @@ from typing import ClassVar
 
 import reframe as rfm
 import reframe.core.builtins as rfmb
-import reframe.utility.typecheck as typ
 from reframe.core.exceptions import ReframeError, SanityError
-from reframe.utility import sanity as sn
 
 from kappa.core.vocabulary.scales import SCALES
-from kappa.core.vocabulary.tunables import Tunable
+from reframe_checks.base.cases import SiteVariable
 from reframe_checks.base.check import KappaCheck
 from reframe_checks.base.many_nodes import ManyNodes
 from reframe_checks.base.on_storage import OnStorage
-from reframe_checks.parsers import iozone
+from reframe_checks.parsers import file_benchmarks
 from reframe_checks.parsers.text import Output
 
 _START = "\tIozone: Performance Test of File I/O"
@@ -53,31 +51,22 @@ class IozoneCheck(ManyNodes, OnStorage, KappaCheck):
     metric_names: ClassVar[dict[str, str]] = {}
     hint = "rows that are slow throughout point at the request size, columns at the file size: see the heat map"
 
-    file_sizes_mib = rfmb.variable(typ.List[int], value=[64, 256, 1024])
-    request_sizes_kib = rfmb.variable(typ.List[int], value=[4, 64, 1024, 16384])
-    most_requests = rfmb.variable(int, value=16384)
-    tunable = {
-        "file_sizes_mib": Tunable("whole numbers", "MiB", "of the files"),
-        "most_requests": Tunable("whole number", "", "of a file: larger ones are left out for small requests"),
-        "request_sizes_kib": Tunable("whole numbers", "KiB", "of the requests"),
-    }
+    file_sizes_mib = SiteVariable([64, 256, 1024], "whole numbers", "MiB", "of the files")
+    request_sizes_kib = SiteVariable([4, 64, 1024, 16384], "whole numbers", "KiB", "of the requests")
+    most_requests = SiteVariable(16384, "whole number", "", "of a file: larger ones are left out for small requests")
 
     def chosen_scale(self):
         return SCALES["one_core"]
 
     @rfmb.run_after("init")
     def declare_metrics(self):
-        self.perf_variables = {
-            self.metric_of(operation): sn.make_performance_function(self.median_of(operation), "MB/s")
-            for operation in iozone.OPERATIONS
-        }
+        self.declare({
+            self.metric_of(name): ("MB/s", lambda self, name=name: statistics.median(self.rates[name].values()))
+            for name in file_benchmarks.IOZONE_OPERATIONS
+        })
 
     def metric_of(self, operation):
         return self.metric_names.get(operation, operation)
-
-    @rfmb.deferrable
-    def median_of(self, operation):
-        return statistics.median(self.rates[operation].values())
 
     @rfmb.run_after("setup")
     def command_line(self):
@@ -128,10 +117,10 @@ class IozoneCheck(ManyNodes, OnStorage, KappaCheck):
         texts = self.parsed(split_runs, self.output_text())
         if len(texts) != len(self.maps()):
             raise SanityError(f"{len(self.maps())} runs of IOzone were asked for, {len(texts)} began")
-        self.rates = {operation: {} for operation in iozone.OPERATIONS}
+        self.rates = {operation: {} for operation in file_benchmarks.IOZONE_OPERATIONS}
         for text, (sizes_mib, requests) in zip(texts, self.maps(), strict=True):
             cells = {(size << 10, request) for size in sizes_mib for request in requests}
-            result = self.parsed(iozone.parse, text, expect_cells=cells)
+            result = self.parsed(file_benchmarks.iozone, text, expect_cells=cells)
             if not (result.fsync and result.close):
                 raise SanityError("IOzone ran without -e or -c: the figures may be those of memory")
             if result.direct != self.direct:
@@ -140,7 +129,7 @@ class IozoneCheck(ManyNodes, OnStorage, KappaCheck):
                 raise SanityError(f"IOzone's O_SYNC is {result.sync}, asked for {self.sync}")
             for operation, rates in result.rates.items():
                 self.rates[operation] |= rates
-        for operation in iozone.OPERATIONS:
+        for operation in file_benchmarks.IOZONE_OPERATIONS:
             axes = ("File size", "KiB"), ("Request size", "KiB"), ("Rate", "MB/s")
             self.record_heat_map(self.metric_of(operation), *axes, self.rates[operation])
             # One plot has it with and without O_SYNC, on all targets.

@@ -11,9 +11,8 @@ what is done with either, at their number: ``items`` of each rank, and no more t
 import reframe as rfm
 import reframe.core.builtins as rfmb
 from reframe.core.exceptions import SanityError
-from reframe.utility import sanity as sn
 
-from kappa.core.vocabulary.tunables import Tunable
+from reframe_checks.base.cases import SiteVariable
 from reframe_checks.base.check import KappaCheck
 from reframe_checks.base.many_nodes import ManyNodes
 from reframe_checks.base.on_storage import OnStorage
@@ -51,28 +50,15 @@ class Mdtest(ManyNodes, OnStorage, Scaled, KappaCheck):
     cache_defeat = "ranks work on what the next node has made (-N ranks per node); within one node memory may answer"
     hint = "look at the metadata server's load, and at how many files the target holds"
 
-    #: Files and folders of each rank, of which there are no more than `most_items` in all.
-    items = rfmb.variable(int, value=2000)
-    most_items = rfmb.variable(int, value=16384)
-    stonewall_s = rfmb.variable(int, value=10)
-    iterations = rfmb.variable(int, value=3)
-    tunable = {
-        "items": Tunable("whole number", "", "files and folders of each rank, at most"),
-        "most_items": Tunable("whole number", "", "files and folders of all ranks, at most"),
-        "stonewall_s": Tunable("whole number", "s", "after which no more files are made"),
-        "iterations": Tunable("whole number", "", "of which the best counts"),
+    items = SiteVariable(2000, "whole number", "", "files and folders of each rank, at most")
+    most_items = SiteVariable(16384, "whole number", "", "files and folders of all ranks, at most")
+    stonewall_s = SiteVariable(10, "whole number", "s", "after which no more files are made")
+    iterations = SiteVariable(3, "whole number", "", "of which the best counts")
+
+    metrics = {
+        metric: ("1/s", lambda self, operation=operation: self.rates[operation].maximum)
+        for metric, operation in OPERATIONS.items()
     }
-
-    @rfmb.run_after("init")
-    def declare_metrics(self):
-        self.perf_variables = {
-            metric: sn.make_performance_function(self.rate_of(operation), "1/s")
-            for metric, operation in OPERATIONS.items()
-        }
-
-    @rfmb.deferrable
-    def rate_of(self, operation):
-        return self.rates[operation].maximum
 
     @rfmb.run_after("setup")
     def command_line(self):

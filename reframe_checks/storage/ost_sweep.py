@@ -15,17 +15,18 @@ from reframe.core.backends import getlauncher
 from reframe.core.exceptions import SanityError
 
 from kappa.core.record.evidence import Finding
-from kappa.core.vocabulary.storage_targets import STORAGE_TARGETS, swept
+from kappa.core.vocabulary.features import STORAGE_TARGETS, swept
 from kappa.core.vocabulary.tunables import Tunable
+from reframe_checks.base.cases import SiteVariable
 from reframe_checks.base.check import KappaCheck
 from reframe_checks.base.job_files import KILLABLE, in_stage
 from reframe_checks.base.on_storage import OnStorage
-from reframe_checks.base.scaled import Scaled
-from reframe_checks.localise.finding import ranked
-from reframe_checks.localise.targets import Sample, slowness_of, suspects_of_targets
-from reframe_checks.parsers import fio, lustre_targets, ost_rounds
-from reframe_checks.parsers.errors import ParseError
-from reframe_checks.storage.fio_phases import FIO_TUNABLES, START_S, FioPhases
+from reframe_checks.base.scaled import OnEachNode
+from reframe_checks.localise.finding import ranked, slowest_share
+from reframe_checks.localise.targets import TargetSample, slowness_of, suspects_of_targets
+from reframe_checks.parsers import file_benchmarks, job_scripts, lustre
+from reframe_checks.parsers.text import ParseError
+from reframe_checks.storage.fio import START_S, FioPhases
 
 # Phase -> fio's pattern and block size: one remote call of Lustre.
 PHASES = {"write": ("write", "4M"), "read": ("read", "4M")}
@@ -33,14 +34,13 @@ TARGET = ("Index of the target + 1", "")
 
 
 @rfm.simple_test
-class OstSweep(FioPhases, OnStorage, Scaled, KappaCheck):
+class OstSweep(FioPhases, OnStorage, OnEachNode, KappaCheck):
     descr = "fio on every object storage target alone, target against target and server against server"
     family = "storage/ost-sweep"
     relative = ["target_uniformity", "client_uniformity"]
     estimated_s = 300
     needs_environ = ["fio"]
     target = rfmb.parameter([target for target in STORAGE_TARGETS if swept(target)], loggable=True)
-    scale = rfmb.parameter(["each_node"], loggable=True)
     modes = ("acceptance",)
     time_limit = "2h"
     cache_defeat = "direct I/O, read back from fio's result"
@@ -54,13 +54,10 @@ class OstSweep(FioPhases, OnStorage, Scaled, KappaCheck):
     #: Clients: more of them than servers write to none at the same time.
     most_nodes = 8
     #: Each by another client; two or more tell a client from a target.
-    passes = rfmb.variable(int, value=3)
-    least_slowdown = rfmb.variable(float, value=1.5)
+    passes = SiteVariable(3, "whole number", "", "over all targets, each in another node's hands")
+    least_slowdown = SiteVariable(1.5, "number", "", "times slower than its like, for what is named")
     tunable = {
-        **FIO_TUNABLES,
         "most_nodes": Tunable("whole number", "", "that write and read; more than there are servers have to wait"),
-        "passes": Tunable("whole number", "", "over all targets, each in another node's hands"),
-        "least_slowdown": Tunable("number", "", "times slower than its like, for what is named"),
     }
 
     sourcesdir = "src"
@@ -108,9 +105,9 @@ class OstSweep(FioPhases, OnStorage, Scaled, KappaCheck):
     @rfmb.sanity_function
     def read_targets(self):
         self.require_striping()
-        found = self.parsed(lustre_targets.targets, self.output_text("osts.txt"))
-        server_of = self.parsed(lustre_targets.servers, self.output_text("connections.txt"))
-        plan = self.parsed(ost_rounds.parse, self.output_text("rounds.txt"))
+        found = self.parsed(lustre.targets, self.output_text("osts.txt"))
+        server_of = self.parsed(lustre.servers, self.output_text("connections.txt"))
+        plan = self.parsed(job_scripts.ost_turns, self.output_text("rounds.txt"))
         self.server_of = {target.name: server_of.get(target.name, "") for target in found}
         name_of = {target.index: target.name for target in found if target.active}
         self.require_planned(plan, name_of)
@@ -122,7 +119,7 @@ class OstSweep(FioPhases, OnStorage, Scaled, KappaCheck):
                 problems.setdefault(name_of[turn.index], f"{err} on {turn.node}")
                 continue
             for phase, rate in figures.items():
-                samples[phase].append(Sample(name_of[turn.index], turn.node, rate))
+                samples[phase].append(TargetSample(name_of[turn.index], turn.node, rate))
         problems |= {target.name: "it is inactive" for target in found if not target.active}
         self.judge(samples, problems)
         self.require_stated(found)
@@ -147,9 +144,9 @@ class OstSweep(FioPhases, OnStorage, Scaled, KappaCheck):
         except SanityError:
             lines = self.output_text(f"{name}.err").splitlines()
             raise SanityError(lines[-1] if lines else "nothing was measured") from None
-        if lustre_targets.index(index) != turn.index:
+        if lustre.index(index) != turn.index:
             raise SanityError(f"the file was on target {index.strip()}, asked for {turn.index}")
-        jobs = {job.name: job for job in fio.parse(result).jobs}
+        jobs = {job.name: job for job in file_benchmarks.fio(result)}
         if list(jobs) != list(PHASES) or not all(job.direct for job in jobs.values()):
             raise SanityError(f"expected the phases {', '.join(PHASES)} with direct I/O")
         self.written += jobs["write"].write.io_bytes
@@ -186,20 +183,11 @@ class OstSweep(FioPhases, OnStorage, Scaled, KappaCheck):
                 "gone, or failed over?"
             )
 
-    @rfmb.performance_function("MB/s")
-    def slowest_target_write(self):
-        return min(self.rates["write"].values())
-
-    @rfmb.performance_function("MB/s")
-    def slowest_target_read(self):
-        return min(self.rates["read"].values())
-
-    @rfmb.performance_function("")
-    def target_uniformity(self):
-        """The slowest target against the median target."""
-        return min(min(rates.values()) / statistics.median(rates.values()) for rates in self.rates.values())
-
-    @rfmb.performance_function("")
-    def client_uniformity(self):
-        """The slowest client against the usual one, by what is left when the targets' part is taken away."""
-        return min(self.client_shares)
+    metrics = {
+        "slowest_target_write": ("MB/s", lambda self: min(self.rates["write"].values())),
+        "slowest_target_read": ("MB/s", lambda self: min(self.rates["read"].values())),
+        # The slowest target against the median target.
+        "target_uniformity": ("", lambda self: min(map(slowest_share, self.rates.values()))),
+        # The slowest client against the usual one, by what is left when the targets' part is taken away.
+        "client_uniformity": ("", lambda self: min(self.client_shares)),
+    }

@@ -2,18 +2,20 @@
 
 ::
 
-    contract.yaml            the contract, with the waivers that were given since; contract.N.yaml are those before
+    contract.yaml            the contract that binds; its earlier versions are contract.1.yaml, contract.2.yaml, …
     unresolved.json          clauses that no series was run for, and why
     families.json            families of checks that the clauses are about, and that the site could run
     attempts/NAME/           one ReFrame session: attempt.json (of what), run-report.json, output/, reframe.out
 
 An attempt is finished when its report is whole and nothing in it was aborted; any other was interrupted. So there is no
-state beside the results that a crash could leave wrong.
+state beside the results that a crash could leave wrong. After measuring, waivers alone may be given; all else of a
+contract stays.
 """
 
 import contextlib
 import datetime
 import functools
+import hashlib
 import json
 import os
 import pathlib
@@ -23,28 +25,80 @@ from dataclasses import dataclass
 from typing import Annotated
 
 import msgspec
+from msgspec.structs import replace
 
 from kappa.core.ground.clean_text import clean
+from kappa.core.ground.documents import SIZE_LIMIT, load_json
 from kappa.core.ground.errors import InputError
 from kappa.core.ground.locks import LockedError, locked
-from kappa.core.ground.typed import load_json
-from kappa.core.ground.whole_files import sync_folder, write_atomically
+from kappa.core.ground.whole_files import read_text, sync_folder, write_atomically
 from kappa.core.record.load import load_session
 from kappa.core.record.model import Case, Session
-from kappa.core.sites.contract import Contract, load_contract
-from reports.acceptance.series import Series
-from reports.acceptance.versions import CONTRACT, earlier_versions, keep_version
+from kappa.core.sites.contract import Contract, Selector, load_contract
 
+CONTRACT = "contract.yaml"
+_EARLIER = re.compile(r"contract\.([1-9][0-9]{0,8})\.yaml", re.ASCII)
 UNRESOLVED, FAMILIES, ATTEMPTS, REPORT = "unresolved.json", "families.json", "attempts", "run-report.json"
 #: What a run writes besides its attempts.
 BY_RUN = (UNRESOLVED, FAMILIES)
 LOCK = ".lock"
 _NAME = re.compile(r"[A-Za-z0-9_]+-[0-9a-f]{8}-r\d{4}-a\d{2,}")
 _Count = Annotated[int, msgspec.Meta(ge=1)]
+SPACK_LOCK = "spack.lock"
+
+
+@dataclass(frozen=True, order=True)
+class CaseSeries:
+    """The one case of a check, on one partition and environment, that is run again and again.
+
+    ``name`` is ReFrame's, with the parameters of the case.
+    """
+
+    name: str
+    partition: str
+    environment: str
+
+    @classmethod
+    def of(cls, case: Case) -> "CaseSeries":
+        return cls(case.name, case.partition, case.environ)
+
+    def __str__(self) -> str:
+        return f"{self.name} on {self.partition}+{self.environment}"
+
+    @property
+    def slug(self) -> str:
+        """A folder's name: the check, and what tells the series apart."""
+        digest = hashlib.sha256("\0".join((self.name, self.partition, self.environment)).encode()).hexdigest()
+        return f"{re.sub('[^A-Za-z0-9]', '_', self.name.partition(' ')[0])[:40]}-{digest[:8]}"
+
+    @property
+    def reframe_options(self) -> list[str]:
+        """ReFrame's options that select this series of a system alone; it matches names without their blanks."""
+        return [f"--name=^{re.escape(self.name.replace(' ', ''))}$", f"--prgenv=^{re.escape(self.environment)}$"]
+
+
+def selects(selector: Selector, case: Case) -> bool:
+    """True when ``case``, whatever it measured, is one that ``selector`` means."""
+    return (
+        selector.check in (None, case.check_class)
+        and selector.family in (None, case.family)
+        and selector.partition in (None, case.partition)
+        and selector.environment in (None, case.environ)
+        and {key: str(value) for key, value in selector.parameters.items()}.items() <= case.parameters.items()
+    )
+
+
+def is_version(name: str) -> bool:
+    """Whether a file of a campaign's folder is a version of its contract."""
+    return name == CONTRACT or _EARLIER.fullmatch(name) is not None
+
+
+def _without_waivers(contract: Contract) -> Contract:
+    return replace(contract, clauses=tuple(replace(clause, waiver=None) for clause in contract.clauses))
 
 
 class Families(msgspec.Struct, frozen=True):
-    """Of checks: those that the contract's clauses are about, and those that the site could run."""
+    """Families of checks: those that the contract's clauses are about, and those that the site could run."""
 
     expected: tuple[str, ...] = ()
     offered: tuple[str, ...] = ()
@@ -72,21 +126,21 @@ class Attempt:
     """The ``number``-th attempt at one repeat of a series; both count from 1."""
 
     folder: pathlib.Path
-    series: Series
+    series: CaseSeries
     repeat: int
     number: int
     started: str
 
     @functools.cached_property
     def session(self) -> Session | None:
-        """What it recorded; ``None`` when it was interrupted."""
+        """The session that it recorded; ``None`` when it was interrupted."""
         try:
             session = load_session(self.folder / REPORT)
         except InputError:
             return None
         cases = [case for run in session.runs for case in run]
         aborted = any(case.result == "abort" for case in cases)
-        return None if aborted or not any(Series.of(case) == self.series for case in cases) else session
+        return None if aborted or not any(CaseSeries.of(case) == self.series for case in cases) else session
 
     @property
     def cases(self) -> tuple[Case, ...]:
@@ -103,8 +157,20 @@ class Campaign:
         return load_contract(self.folder / CONTRACT)
 
     def earlier_contracts(self) -> dict[str, Contract]:
-        """See ``versions.earlier_versions``."""
-        return earlier_versions(self.folder)
+        """The versions before the one that binds, by name, the oldest first.
+
+        :raises InputError: one cannot be used, or differs from the binding one in more than waivers.
+        """
+        named = (_EARLIER.fullmatch(path.name) for path in self.folder.iterdir())
+        numbers = sorted(int(match[1]) for match in named if match)
+        names = [f"contract.{number}.yaml" for number in numbers]
+        found = {name: load_contract(self.folder / name) for name in names}
+        if found:
+            binding = _without_waivers(self.contract)
+            for name, contract in found.items():
+                if _without_waivers(contract) != binding:
+                    raise InputError(f"{clean(str(self.folder / name))} differs from {CONTRACT} in more than waivers")
+        return found
 
     def unresolved(self) -> dict[str, str]:
         """Clause id -> why no series was run for it."""
@@ -127,17 +193,36 @@ class Campaign:
 
     def _attempt(self, folder: pathlib.Path) -> Attempt:
         kept = load_json(folder / "attempt.json", _Attempt)
-        series = Series(kept.name, kept.partition, kept.environment)
+        series = CaseSeries(kept.name, kept.partition, kept.environment)
         return Attempt(folder, series, kept.repeat, kept.number, kept.started)
 
     def freeze(self, contract: pathlib.Path) -> None:
-        """Keep the contract that this folder is run for.
+        """Make ``contract`` the one that binds; the one that did is kept.
 
-        :raises InputError: it has been begun with another one, and not in waivers alone.
+        :raises InputError: it differs in more than waivers from the one that the folder was begun with.
         """
-        keep_version(self.folder, contract)
+        agreed, text = load_contract(contract), read_text(contract, SIZE_LIMIT)
+        kept = self.folder / CONTRACT
+        if not kept.exists():
+            write_atomically(kept, text)
+            return
+        before = read_text(kept, SIZE_LIMIT)
+        if before == text:
+            return
+        if _without_waivers(load_contract(kept)) != _without_waivers(agreed):
+            where = clean(str(self.folder))
+            raise InputError(
+                f"{where} was begun with another contract than {clean(str(contract))}, and only waivers may be given "
+                "later; take a new folder"
+            )
+        earlier = [*self.earlier_contracts()]
+        # It is there already when this was cut off between the two writings.
+        if not earlier or read_text(self.folder / earlier[-1], SIZE_LIMIT) != before:
+            last = int(earlier[-1].split(".")[1]) if earlier else 0
+            write_atomically(self.folder / f"contract.{last + 1}.yaml", before)
+        write_atomically(kept, text)
 
-    def begin(self, series: Series, repeat: int, number: int) -> Attempt:
+    def begin(self, series: CaseSeries, repeat: int, number: int) -> Attempt:
         """Make the folder of an attempt; it appears with its ``attempt.json`` or not at all."""
         started = datetime.datetime.now(datetime.UTC).strftime("%Y%m%dT%H%M%S%z")
         attempt = _Attempt(series.name, series.partition, series.environment, repeat, number, started)
@@ -182,3 +267,22 @@ class Campaign:
             raise InputError(
                 f"{where}: another run, or a ReFrame session that it left, is still at work ({err.holder})"
             ) from None
+
+
+def keep_spack_lock(attempt: Attempt) -> None:
+    """Copy ``spack.lock``, which says how each program was built, beside the results, if it is the one of the job.
+
+    :raises InputError: it cannot be written.
+    """
+    hashes = {path: digest for case in attempt.cases for path, digest in case.provenance.files.items()}
+    for name, digest in hashes.items():
+        path = pathlib.Path(name)
+        # The name comes from a job: nothing but the very text with this hash is taken.
+        if path.name != SPACK_LOCK or not path.is_file():
+            continue
+        try:
+            content = path.read_bytes()
+            if hashlib.sha256(content).hexdigest() == digest:
+                write_atomically(attempt.folder / SPACK_LOCK, content.decode())
+        except (OSError, UnicodeDecodeError) as err:
+            raise InputError(f"cannot keep {clean(name)}: {err}") from err

@@ -1,12 +1,13 @@
-"""The dossier as one page without a script: for a browser, and the same for paper."""
+"""The dossier as one page without a script, for a browser and for paper, with a chart of each clause's samples."""
 
 import functools
 import hashlib
+import math
 import pathlib
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from importlib import resources
 
-import jinja2
 from markupsafe import Markup
 from msgspec import structs
 
@@ -15,14 +16,138 @@ from kappa.core.ground.errors import InputError
 from kappa.core.ground.figures import NOTHING, figure
 from kappa.core.ground.folders import SUITE
 from kappa.core.record.model import Case
-from reports.acceptance.campaign import ATTEMPTS
-from reports.acceptance.chart import chart_of
-from reports.acceptance.judge import Acceptance, ClauseVerdict, Outcome, Verdict
-from reports.acceptance.series import Series
+from reports.acceptance.campaign import ATTEMPTS, CaseSeries
+from reports.acceptance.judge import Acceptance, ClauseVerdict, ContractVerdict, Outcome
 from reports.show import provenance
+from reports.show.html_page import round_steps, template_environment
 from reports.verdict.case_verdict import judge_case
 
+WIDTH, HEIGHT = 680, 210
+LEFT, RIGHT, TOP, BOTTOM = 78, 150, 12, 34
+# Past this ratio a linear axis would lay all samples on one line.
+_LOGARITHMIC_FROM = 30
+_MOST_COLUMNS = 12
 NODES_SHOWN = 24
+
+
+@dataclass(frozen=True)
+class ChartDot:
+    x: float
+    y: float
+    holds: bool
+    disturbed: bool
+    title: str
+
+
+@dataclass(frozen=True)
+class ChartLine:
+    """A level across the chart; ``label_y`` is where its name fits without touching another's."""
+
+    kind: str
+    y: float
+    label: str
+    label_y: float
+
+
+@dataclass(frozen=True)
+class Chart:
+    """Lengths in pixels from the top left. ``forbidden`` and ``band`` are (y, height)."""
+
+    ticks: list[tuple[float, str]]
+    columns: list[tuple[float, str]]
+    dots: list[ChartDot]
+    lines: list[ChartLine]
+    forbidden: tuple[float, float]
+    band: tuple[float, float] | None
+    x_title: str
+    y_title: str
+    summary: str
+
+    width, height, left, top = WIDTH, HEIGHT, LEFT, TOP
+    right, bottom = WIDTH - RIGHT, HEIGHT - BOTTOM
+
+
+def chart_of(verdict: ClauseVerdict) -> Chart | None:
+    """The chart, or ``None`` without samples."""
+    if not verdict.samples or verdict.value is None:
+        return None
+    clause, interval = verdict.clause, verdict.interval
+    by_node = clause.statistic.kind == "every_node"
+    worst = "worst node" if by_node else str(clause.statistic)
+    levels = [("threshold", clause.threshold, clause.requirement), ("statistic", verdict.value, worst)]
+    if clause.predicted:
+        levels.append(("predicted", clause.predicted.value, "predicted"))
+    ends = (interval.low, interval.high) if interval else (None, None)
+    values = [sample.value for sample in verdict.samples]
+    y, ticks = _scale([*values, *(value for _, value, _ in levels), *(end for end in ends if end is not None)])
+    names = sorted({sample.node or "" for sample in verdict.samples}) if by_node else []
+    count = len(names) if by_node else clause.repeats
+    x_of = [LEFT + (number + 0.5) * (WIDTH - LEFT - RIGHT) / count for number in range(count)]
+    threshold = y(clause.threshold)
+    down = clause.comparison == "at_least"
+    return Chart(
+        ticks=ticks,
+        columns=_columns(x_of, names if by_node else [str(number + 1) for number in range(count)]),
+        dots=[
+            ChartDot(
+                x=x_of[names.index(sample.node or "") if by_node else sample.repeat - 1],
+                y=y(sample.value),
+                holds=clause.holds(sample.value),
+                disturbed=bool(sample.load),
+                title=f"repeat {sample.repeat}, {sample.node or ' '.join(sample.nodes)}: {figure(sample.value)}"
+                + (f"; {sample.load}" if sample.load else ""),
+            )
+            for sample in verdict.samples
+        ],
+        lines=_apart([ChartLine(kind, y(value), label, y(value)) for kind, value, label in levels]),
+        forbidden=(threshold, HEIGHT - BOTTOM - threshold) if down else (TOP, threshold - TOP),
+        band=(y(ends[1]), y(ends[0]) - y(ends[1])) if ends[0] is not None and ends[1] is not None else None,
+        x_title="node" if by_node else "repeat",
+        y_title=clause.unit or "value",
+        summary=f"{len(values)} samples from {figure(min(values))} to {figure(max(values))} {clause.unit}".rstrip(),
+    )
+
+
+def _scale(values: Sequence[float]) -> tuple[Callable[[float], float], list[tuple[float, str]]]:
+    """From a value to pixels, and the ticks, for an axis that shows all ``values``."""
+    low, high = min(values), max(values)
+    logarithmic = low > 0 and high / low >= _LOGARITHMIC_FROM
+    if logarithmic:
+        start, end = math.log10(low) - 0.1, math.log10(high) + 0.1
+        exponents = range(math.floor(start), math.ceil(end) + 1)
+        step = max(1, math.ceil(len(exponents) / 6))
+        candidates = [10.0**exponent for exponent in exponents if exponent % step == 0]
+    else:
+        margin = 0.08 * (high - low or abs(high) or 1)
+        start, end = (0 if 0 <= low < 0.5 * high else low - margin), high + margin
+        candidates = round_steps(start, end)
+
+    def place(value: float) -> float:
+        position = ((math.log10(value) if logarithmic else value) - start) / (end - start)
+        return round(HEIGHT - BOTTOM - position * (HEIGHT - TOP - BOTTOM), 1)
+
+    return place, [(place(tick), figure(tick)) for tick in candidates if TOP <= place(tick) <= HEIGHT - BOTTOM]
+
+
+def _columns(places: list[float], names: list[str]) -> list[tuple[float, str]]:
+    """At most a dozen labels."""
+    step = math.ceil(len(names) / _MOST_COLUMNS)
+    return [(places[number], names[number][:14]) for number in range(0, len(names), step)]
+
+
+def _apart(lines: list[ChartLine]) -> list[ChartLine]:
+    """The lines with their labels moved so that none covers another, within the chart."""
+    gap = 14.0
+    ordered = sorted(lines, key=lambda line: line.y)
+    free = TOP + 4.0
+    for number, line in enumerate(ordered):
+        ordered[number] = replace(line, label_y=max(line.y, free))
+        free = ordered[number].label_y + gap
+    limit = float(HEIGHT - BOTTOM)
+    for number, line in reversed(list(enumerate(ordered))):
+        ordered[number] = replace(line, label_y=min(line.label_y, limit))
+        limit = ordered[number].label_y - gap
+    return ordered
 
 
 @dataclass(frozen=True)
@@ -42,28 +167,21 @@ class RawFile:
     sha256: str
 
 
-def render(verdict: Verdict, raw: Raw, left_out: list[RawFile], evidence: str) -> str:
+def render(verdict: ContractVerdict, raw: Raw, left_out: list[RawFile], evidence: str) -> str:
     """The page. Everything that comes from the contract or a result is escaped, and no script may run.
 
     :param left_out: raw files too large for the dossier.
     :param evidence: SHA-256 over all that the verdict follows from.
     """
     standing = (Outcome.NOT_MET, Outcome.INCOMPLETE)
-    environment = jinja2.Environment(
-        loader=jinja2.PackageLoader("reports.acceptance"),
-        autoescape=True,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        undefined=jinja2.StrictUndefined,
-    )
     cases = [
         judge_case(_in_any_copy(case))
         for attempt in verdict.attempts
         for case in attempt.cases
-        if Series.of(case) == attempt.series
+        if CaseSeries.of(case) == attempt.series
     ]
     sessions = [attempt.session for attempt in verdict.attempts if attempt.session]
-    return environment.get_template("dossier.html.j2").render(
+    return template_environment("reports.acceptance").get_template("dossier.html.j2").render(
         verdict=verdict,
         contract=verdict.contract,
         Outcome=Outcome,
@@ -99,7 +217,7 @@ def _in_any_copy(case: Case) -> Case:
     return structs.replace(case, **{name: f"{ATTEMPTS}/{tail}" for name, (_, found, tail) in inside.items() if found})
 
 
-def headline(verdict: Verdict) -> str:
+def headline(verdict: ContractVerdict) -> str:
     """The verdict in a sentence."""
     counts = [(_mandatory(verdict, outcome), outcome.word) for outcome in Outcome]
     words = ", ".join(f"{number} {word}" for number, word in counts if number)
@@ -110,13 +228,13 @@ def headline(verdict: Verdict) -> str:
     return f"Of {count}: {words or 'none'}.{besides}{less}"
 
 
-def _mandatory(verdict: Verdict, outcome: Outcome) -> int:
+def _mandatory(verdict: ContractVerdict, outcome: Outcome) -> int:
     return sum(v.outcome is outcome for v in verdict.clauses if v.clause.mandatory)
 
 
 @functools.cache
 def renderer() -> str:
-    """What made a page: a SHA-256 over this version of what judges and shows."""
+    """The version of the suite that made a page: a SHA-256 over the code that judges and shows."""
     digest = hashlib.sha256()
     for path in sorted(path for top in ("kappa", "reports") for path in (SUITE / top).rglob("*")):
         if path.suffix in (".py", ".j2", ".css"):

@@ -11,15 +11,14 @@ from kappa.core.ground.clean_text import one_line
 from kappa.core.ground.figures import counted
 from kappa.core.record.model import Case, Metric
 from kappa.core.sites.contract import Clause, Contract
-from reports.acceptance.campaign import Attempt, Campaign, Families
+from reports.acceptance.campaign import Attempt, Campaign, CaseSeries, Families, selects
 from reports.acceptance.clause_statistics import Interval, interval_of, value_of
-from reports.acceptance.series import Series, selects
 from reports.verdict.advice import used_by_others
 from reports.verdict.case_verdict import executed
 
 
 class Outcome(Enum):
-    """Of a clause, with the symbol that tells it without colour."""
+    """The outcome of a clause, with the symbol that tells it without colour."""
 
     MET = ("met", "✔")
     WAIVED = ("waived", "◆")
@@ -32,7 +31,7 @@ class Outcome(Enum):
 
 
 class Acceptance(Enum):
-    """Of the contract, with the exit status."""
+    """The outcome of the contract, with the exit status."""
 
     ACCEPTED = ("ACCEPTED", "✔", 0)
     NOT_ACCEPTED = ("NOT ACCEPTED", "✘", 1)
@@ -45,7 +44,7 @@ class Acceptance(Enum):
 
 
 @dataclass(frozen=True)
-class Sample:
+class ClauseSample:
     """One figure, in the clause's unit. ``node`` is set where each node has its own."""
 
     value: float
@@ -56,7 +55,7 @@ class Sample:
     attempt: str
     """Name of the attempt's folder."""
     load: str = ""
-    """What others than the job used of these nodes meanwhile, where that is more than a node's own daemons."""
+    """Use of these nodes by others than the job meanwhile, if it is more than a node's own daemons."""
 
 
 @dataclass(frozen=True)
@@ -66,12 +65,12 @@ class ClauseVerdict:
     clause: Clause
     outcome: Outcome
     without_waiver: Outcome
-    samples: tuple[Sample, ...]
+    samples: tuple[ClauseSample, ...]
     value: float | None
     interval: Interval | None
     problems: tuple[str, ...]
     remarks: tuple[str, ...]
-    series: tuple[Series, ...]
+    series: tuple[CaseSeries, ...]
 
     @property
     def nodes(self) -> tuple[str, ...]:
@@ -79,7 +78,7 @@ class ClauseVerdict:
 
 
 @dataclass(frozen=True)
-class Verdict:
+class ContractVerdict:
     contract: Contract
     acceptance: Acceptance
     clauses: tuple[ClauseVerdict, ...]
@@ -92,7 +91,7 @@ class Verdict:
         return sum(verdict.outcome is outcome for verdict in self.clauses)
 
 
-def judge(campaign: Campaign) -> Verdict:
+def judge(campaign: Campaign) -> ContractVerdict:
     """Judge what ``campaign`` holds.
 
     NOT ACCEPTED when a mandatory clause is not met; INCOMPLETE when none is, but a mandatory clause is incomplete or no
@@ -112,7 +111,7 @@ def judge(campaign: Campaign) -> Verdict:
         acceptance = Acceptance.INCOMPLETE
     else:
         acceptance = Acceptance.ACCEPTED
-    return Verdict(contract, acceptance, clauses, tuple(attempts), tuple(earlier), campaign.families())
+    return ContractVerdict(contract, acceptance, clauses, tuple(attempts), tuple(earlier), campaign.families())
 
 
 def judge_clause(
@@ -123,10 +122,10 @@ def judge_clause(
         (attempt, case)
         for attempt in attempts
         for case in attempt.cases
-        if Series.of(case) == attempt.series and selects(clause.selector, case)
+        if CaseSeries.of(case) == attempt.series and selects(clause.selector, case)
     ]
     series = tuple(sorted({attempt.series for attempt, _ in matching}))
-    samples: list[Sample] = []
+    samples: list[ClauseSample] = []
     if len(series) == 1:
         samples, problems = _samples(clause, matching)
     elif series:
@@ -156,7 +155,7 @@ def judge_clause(
 
 
 def _waiver_remark(clause: Clause, begun: Clause) -> list[str]:
-    """What became of the waiver since the run began."""
+    """Tell how the waiver changed since the run began."""
     if clause.waiver == begun.waiver:
         return []
     done = "withdrawn" if clause.waiver is None else "changed" if begun.waiver else "given"
@@ -164,7 +163,7 @@ def _waiver_remark(clause: Clause, begun: Clause) -> list[str]:
     return [f"the waiver was {done} after the run had begun{had}"]
 
 
-def _samples(clause: Clause, matching: list[tuple[Attempt, Case]]) -> tuple[list[Sample], list[str]]:
+def _samples(clause: Clause, matching: list[tuple[Attempt, Case]]) -> tuple[list[ClauseSample], list[str]]:
     """The samples of the repeats that the clause asks for, the last finished attempt at each, and what is amiss."""
     latest = {attempt.repeat: (attempt, case) for attempt, case in matching}
     samples, problems, sessions = [], [], set[str]()
@@ -182,7 +181,7 @@ def _samples(clause: Clause, matching: list[tuple[Attempt, Case]]) -> tuple[list
         if problem:
             problems.append(f"repeat {repeat}: {problem}")
         samples += [
-            Sample(value, repeat, (node,) if node else case.nodes, node, case.job_id or "", attempt.folder.name,
+            ClauseSample(value, repeat, (node,) if node else case.nodes, node, case.job_id or "", attempt.folder.name,
                    _load(case, node))
             for node, value in figures
         ]  # fmt: skip
@@ -190,13 +189,13 @@ def _samples(clause: Clause, matching: list[tuple[Attempt, Case]]) -> tuple[list
 
 
 def _load(case: Case, node: str | None) -> str:
-    """Of one node where the case has its load by itself; else of all, or of the machine that they share."""
+    """Load of one node where the case has it by itself; else of all, or of the machine that they share."""
     mine = {place: load for place, load in case.load_by_others.items() if place == node} or case.load_by_others
     return used_by_others(structs.replace(case, load_by_others=mine)) or case.robbed
 
 
 def _figures(clause: Clause, case: Case) -> tuple[list[tuple[str | None, float]], str]:
-    """What one repeat measured, as (node, value), or why it counts for nothing."""
+    """The figures of one repeat, as (node, value), or the reason why it counts for nothing."""
     if not executed(case):
         return [], "no job ran"
     # A figure outside the site's own references is a figure all the same; the contract's threshold decides.
@@ -233,7 +232,7 @@ def _figures_of_nodes(clause: Clause, case: Case) -> tuple[list[tuple[str | None
     return ([], problem) if problem else (sorted(measured.values.items()), "")
 
 
-def _disturbed(samples: Sequence[Sample]) -> list[str]:
+def _disturbed(samples: Sequence[ClauseSample]) -> list[str]:
     count = sum(bool(sample.load) for sample in samples)
     return [f"{count} of {counted(len(samples), 'sample')} taken while others used the nodes"] if count else []
 
@@ -241,7 +240,7 @@ def _disturbed(samples: Sequence[Sample]) -> list[str]:
 def _remarks(
     clause: Clause, attempts: Sequence[Attempt], matching: list[tuple[Attempt, Case]], interval: Interval | None
 ) -> list[str]:
-    """What who signs should know, although it decides nothing."""
+    """Remarks for the parties that sign; they decide nothing."""
     found = []
     series = {attempt.series for attempt, _ in matching}
     mine = [attempt for attempt in attempts if attempt.series in series and attempt.repeat <= clause.repeats]

@@ -1,13 +1,19 @@
-"""Plan and verdict of an acceptance for a terminal."""
+"""Plan and verdict of an acceptance for a terminal, and the verdict as strict JSON."""
+
+import json
+from typing import Any
 
 from kappa.core.ground.clean_text import clean
 from kappa.core.ground.figures import NOTHING, counted, duration
 from kappa.core.sites.contract import Contract
-from reports.acceptance.judge import Outcome, Verdict
-from reports.acceptance.plan import Item, Plan
+from reports.acceptance.judge import ClauseVerdict, ContractVerdict, Outcome
+from reports.acceptance.plan import AcceptancePlan, PlannedSeries
+
+# Keys that explain and decide nothing: a later version of the suite may word them otherwise.
+_PROSE = ("statistic", "method", "problems", "remarks", "families")
 
 
-def show_plan(contract: Contract, planned: Plan) -> None:
+def show_plan(contract: Contract, planned: AcceptancePlan) -> None:
     """Print the series with repeats, nodes and time, and the clauses that nothing is run for."""
     series = counted(len(planned.items), "series", "series")
     say(f"{contract.title}: {counted(len(contract.clauses), 'clause')}, {series}")
@@ -28,15 +34,15 @@ def show_plan(contract: Contract, planned: Plan) -> None:
     )
 
 
-def _time(item: Item) -> str:
+def _time(item: PlannedSeries) -> str:
     if item.estimate is None:
         return "unknown time"
     return f"{duration(item.estimate.seconds)} ({item.estimate.origin})"
 
 
-def show_verdict(verdict: Verdict) -> None:
+def show_verdict(verdict: ContractVerdict) -> None:
     """Print the verdict and the outcome of each clause."""
-    from reports.acceptance.dossier_page import headline, measured  # noqa: PLC0415 (loads Bokeh's helpers)
+    from reports.acceptance.dossier_page import headline, measured  # noqa: PLC0415 (loads Jinja)
 
     say(f"{verdict.acceptance.symbol} {verdict.acceptance.word}. {headline(verdict)}")
     for clause in verdict.clauses:
@@ -47,3 +53,49 @@ def show_verdict(verdict: Verdict) -> None:
 
 def say(line: str) -> None:
     print(clean(line), flush=True)
+
+
+def to_json(verdict: ContractVerdict) -> str:
+    """The verdict as a JSON document; figures are in the clause's ``unit``."""
+    document = {
+        "verdict": verdict.acceptance.word,
+        "exit_status": verdict.acceptance.exit_status,
+        "title": verdict.contract.title,
+        "system": verdict.contract.system,
+        "families": {"expected": verdict.families.expected, "offered": verdict.families.offered},
+        "clauses": [_clause(clause) for clause in verdict.clauses],
+    }
+    return json.dumps(document, indent=1, allow_nan=False, ensure_ascii=False) + "\n"
+
+
+def without_prose(document: str) -> str:
+    """A document of ``to_json`` with its verdicts and figures alone, every pair in its order, also a repeated one.
+
+    :raises ValueError: it is not JSON.
+    :raises RecursionError: it is nested without end.
+    """
+    return json.dumps(
+        json.loads(document, object_pairs_hook=lambda pairs: [one for one in pairs if one[0] not in _PROSE])
+    )
+
+
+def _clause(verdict: ClauseVerdict) -> dict[str, Any]:
+    clause, interval = verdict.clause, verdict.interval
+    return {
+        "id": clause.id,
+        "outcome": verdict.outcome.word,
+        "without_waiver": verdict.without_waiver.word,
+        "mandatory": clause.mandatory,
+        "statistic": str(clause.statistic),
+        "comparison": clause.comparison,
+        "threshold": clause.threshold,
+        "unit": clause.unit,
+        "value": verdict.value,
+        "interval": {"low": interval.low, "high": interval.high, "method": interval.method} if interval else None,
+        "samples": [
+            {"repeat": sample.repeat, "value": sample.value, "nodes": sample.nodes, "attempt": sample.attempt}
+            for sample in verdict.samples
+        ],
+        "problems": verdict.problems,
+        "remarks": verdict.remarks,
+    }

@@ -1,4 +1,4 @@
-"""What a contract makes run: which series, how often, on how many nodes, and for about how long."""
+"""The runs that a contract needs: which series, how often, on how many nodes, and for about how long."""
 
 import pathlib
 import statistics
@@ -11,8 +11,7 @@ from kappa.core.ground.figures import counted
 from kappa.core.record.load import load_session
 from kappa.core.record.model import Case
 from kappa.core.sites.contract import Clause, Contract
-from reports.acceptance.campaign import Families
-from reports.acceptance.series import Series, selects
+from reports.acceptance.campaign import CaseSeries, Families, selects
 
 # Stored reports that are read for run times.
 REPORTS_READ = 20
@@ -25,7 +24,7 @@ class Offer:
     ``checks`` is all that ReFrame has to load to run it.
     """
 
-    series: Series
+    series: CaseSeries
     case: Case
     nodes: int | None
     expected_s: float | None
@@ -36,7 +35,7 @@ class Offer:
 
 @dataclass(frozen=True)
 class Estimate:
-    """Of one repeat, and where it is from; ``at_most``: it may be much less."""
+    """The time of one repeat, and its origin; ``at_most``: it may be much less."""
 
     seconds: float
     origin: str
@@ -46,13 +45,13 @@ class Estimate:
 
 
 @dataclass(frozen=True)
-class Item:
+class PlannedSeries:
     """A series, the ids of the clauses that need it, and the repeats of the most demanding of them.
 
     ``checks`` is what ReFrame has to load to run it.
     """
 
-    series: Series
+    series: CaseSeries
     clauses: tuple[str, ...]
     repeats: int
     nodes: int | None
@@ -61,17 +60,17 @@ class Item:
 
 
 @dataclass(frozen=True)
-class Plan:
+class AcceptancePlan:
     """``unresolved`` maps the id of a clause that nothing can be run for to why."""
 
-    items: tuple[Item, ...]
+    items: tuple[PlannedSeries, ...]
     unresolved: dict[str, str]
     families: Families = field(default_factory=Families)
 
 
-def plan(contract: Contract, offered: Sequence[Offer], times: dict[Series, list[float]]) -> Plan:
+def plan(contract: Contract, offered: Sequence[Offer], times: dict[CaseSeries, list[float]]) -> AcceptancePlan:
     """Find the one series of each clause among what the site offers; series come in the contract's order."""
-    clauses: dict[Series, list[Clause]] = {}
+    clauses: dict[CaseSeries, list[Clause]] = {}
     unresolved: dict[str, str] = {}
     offers = {offer.series: offer for offer in offered}
     for clause in contract.clauses:
@@ -81,9 +80,9 @@ def plan(contract: Contract, offered: Sequence[Offer], times: dict[Series, list[
             unresolved[clause.id] = problem
         else:
             clauses.setdefault(found[0].series, []).append(clause)
-    return Plan(
+    return AcceptancePlan(
         items=tuple(
-            Item(
+            PlannedSeries(
                 series=series,
                 clauses=tuple(clause.id for clause in members),
                 repeats=max(clause.repeats for clause in members),
@@ -110,7 +109,7 @@ def _problem(clause: Clause, found: list[Offer]) -> str:
     if len(found) > 1:
         return f"the selector means {len(found)} series, not one: {', '.join(str(offer.series) for offer in found)}"
     declared = found[0].case.declared_metrics
-    # What is measured on each node is not declared.
+    # Figures of each node are not declared.
     if clause.statistic.kind != "every_node" and clause.selector.metric not in declared:
         return f"the check has no metric {clause.selector.metric}, but {', '.join(declared)}"
     return ""
@@ -124,9 +123,9 @@ def _estimate(times: list[float], offer: Offer) -> Estimate | None:
     return Estimate(offer.time_limit_s, "time limit", at_most=True) if offer.time_limit_s else None
 
 
-def stored_times(reports: Iterable[pathlib.Path]) -> dict[Series, list[float]]:
+def stored_times(reports: Iterable[pathlib.Path]) -> dict[CaseSeries, list[float]]:
     """Run times in seconds, with the wait for nodes, of what passed in the newest of ``reports``."""
-    times: dict[Series, list[float]] = {}
+    times: dict[CaseSeries, list[float]] = {}
     newest = sorted(reports, key=lambda path: path.stat().st_mtime, reverse=True)
     for path in newest[:REPORTS_READ]:
         try:
@@ -135,11 +134,11 @@ def stored_times(reports: Iterable[pathlib.Path]) -> dict[Series, list[float]]:
             continue  # one that is being written, or was cut off
         for case in (case for run in session.runs for case in run):
             if case.result == "pass" and case.job_id is not None and case.run_time_s is not None:
-                times.setdefault(Series.of(case), []).append(case.run_time_s)
+                times.setdefault(CaseSeries.of(case), []).append(case.run_time_s)
     return times
 
 
-def to_document(contract: Contract, planned: Plan) -> dict[str, Any]:
+def to_document(contract: Contract, planned: AcceptancePlan) -> dict[str, Any]:
     """The plan for machines; times in seconds."""
     return {
         "contract": contract.title,

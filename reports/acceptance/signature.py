@@ -1,7 +1,14 @@
-"""Detached signatures on a dossier's manifest, one for each party, made and checked by GnuPG or minisign."""
+"""How a dossier is proved: a manifest of the SHA-256 of each file, and detached signatures on it, one for each party.
+
+GnuPG or minisign make and check the signatures.
+"""
 
 import base64
 import binascii
+import errno
+import hashlib
+import json
+import os
 import pathlib
 import re
 import shutil
@@ -11,18 +18,111 @@ import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum
+from typing import Annotated
 
-from kappa.core.ground.bounded_file import read_text
+import msgspec
+
 from kappa.core.ground.clean_text import clean, one_line
+from kappa.core.ground.documents import fit
 from kappa.core.ground.errors import InputError
-from kappa.core.ground.whole_files import write_atomically
-from reports.acceptance.manifest import MANIFEST, files_below, is_signature
+from kappa.core.ground.whole_files import read_text, write_atomically
 
-_SIZE_LIMIT = 1 << 16
+MANIFEST = "manifest.json"
+
+# A page on a thousand clauses with a thousand samples each is smaller.
+SIZE_LIMIT = 256 << 20
+
+# One for each party: of GnuPG or of minisign, with who signed in the name where there are several.
+_SIGNATURE = re.compile(re.escape(MANIFEST) + r"(\.[A-Za-z0-9_-]{1,40})?\.(asc|minisig)")
+
+_Digest = Annotated[str, msgspec.Meta(pattern="^[0-9a-f]{64}$(?!\n)", description="a SHA-256 in hexadecimal")]
+_SIGNATURE_LIMIT = 1 << 16
 _FINGERPRINT = re.compile(r"[0-9A-F]{40}|[0-9A-F]{64}")
 
 
-class Check(Enum):
+class _Manifest(msgspec.Struct):
+    files: Annotated[dict[str, _Digest], msgspec.Meta(min_length=1)]
+
+
+
+def sha256(path: pathlib.Path) -> str:
+    """The hash of a regular file; a link is not followed.
+
+    :raises OSError: it cannot be read, or is something else.
+    """
+    with open(os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK), "rb") as file:
+        # A pipe would have the hash of an empty file, and a device no end.
+        if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+            raise OSError(errno.EINVAL, "not a regular file", str(path))
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+
+def member_text(path: pathlib.Path) -> str:
+    """The text of a file of a dossier, which anybody may have made: no link is followed, and it has an end.
+
+    :raises OSError: it cannot be read, is a link or no regular file, or is larger than ``SIZE_LIMIT`` bytes.
+    :raises UnicodeDecodeError: it is not UTF-8.
+    """
+    if path.is_symlink():
+        raise OSError(errno.ELOOP, "it is a link", str(path))
+    return read_text(path, SIZE_LIMIT)
+
+
+
+def is_signature(name: str) -> bool:
+    """Whether ``name`` is that of a detached signature on the manifest."""
+    return _SIGNATURE.fullmatch(name) is not None
+
+
+
+def files_below(folder: pathlib.Path) -> list[str]:
+    """The path of everything below ``folder`` that is no folder, with ``/``, in order."""
+    found = []
+    for parent, folders, names in os.walk(folder):
+        # Links to folders are listed among the folders.
+        linked = [name for name in folders if os.path.islink(os.path.join(parent, name))]
+        found += [pathlib.Path(parent, name).relative_to(folder).as_posix() for name in (*names, *linked)]
+    return sorted(found)
+
+
+
+def manifest_of(folder: pathlib.Path) -> str:
+    """The manifest of what is in ``folder`` now."""
+    files = {name: sha256(folder / name) for name in files_below(folder)}
+    return json.dumps({"algorithm": "SHA-256", "files": files}, indent=1) + "\n"
+
+
+
+def differences(folder: pathlib.Path) -> list[str]:
+    """Files that were altered, removed or added since the manifest was written.
+
+    :raises InputError: there is no manifest, or it is none.
+    """
+    path = folder / MANIFEST
+    source = clean(str(path))
+    try:
+        document = json.loads(member_text(path))
+    except OSError as err:
+        raise InputError(f"cannot read {source}: {err.strerror}; is this a dossier?") from err
+    except (ValueError, RecursionError) as err:
+        raise InputError(f"{source}: not valid JSON") from err
+    expected = fit(document, _Manifest, source).files
+    present = {name for name in files_below(folder) if name != MANIFEST and not is_signature(name)}
+    found = [f"added: {name}" for name in sorted(present - expected.keys())]
+    for name, digest in sorted(expected.items()):
+        if name not in present:
+            found.append(f"missing: {name}")
+            continue
+        try:
+            if sha256(folder / name) != digest:
+                found.append(f"altered: {name}")
+        except OSError as err:
+            found.append(f"cannot be read: {name} ({err.strerror})")
+    return [clean(line) for line in found]
+
+
+class SignatureState(Enum):
     GOOD, BAD, NOT_CHECKED, NONE = range(4)
 
 
@@ -30,7 +130,7 @@ class Check(Enum):
 class Signature:
     """``keys``: those of who had to sign that this one is good by."""
 
-    check: Check
+    check: SignatureState
     words: str
     keys: frozenset[str] = frozenset()
 
@@ -60,7 +160,7 @@ def sign(folder: pathlib.Path, how: str, party: str = "") -> str:
         done = _run([*command, str(folder / MANIFEST)])
         if done.returncode:
             raise InputError(f"{program} did not sign: {one_line(clean(done.stderr or done.stdout), 300)}")
-        write_atomically(folder / name, read_text(output, _SIZE_LIMIT))
+        write_atomically(folder / name, read_text(output, _SIGNATURE_LIMIT))
     return name
 
 
@@ -80,31 +180,33 @@ def check(folder: pathlib.Path, keys: Sequence[str]) -> list[Signature]:
     found = []
     for name in filter(is_signature, files_below(folder)):
         status = (folder / name).lstat()
-        if not stat.S_ISREG(status.st_mode) or status.st_size > _SIZE_LIMIT:
-            found.append(Signature(Check.BAD, f"{name}: no file of a signature"))
+        if not stat.S_ISREG(status.st_mode) or status.st_size > _SIGNATURE_LIMIT:
+            found.append(Signature(SignatureState.BAD, f"{name}: no file of a signature"))
         elif name.endswith(".asc"):
             found.append(_check_gnupg(folder, name, by_gnupg))
         else:
             found.append(_check_minisign(folder, name, by_minisign))
-    signed = {key for signature in found if signature.check is Check.GOOD for key in signature.keys}
-    lacking = [Signature(Check.BAD, f"not signed by {clean(key)}") for key in keys if key not in signed]
-    return [*found, *lacking] or [Signature(Check.NONE, "the dossier is not signed")]
+    signed = {key for signature in found if signature.check is SignatureState.GOOD for key in signature.keys}
+    lacking = [Signature(SignatureState.BAD, f"not signed by {clean(key)}") for key in keys if key not in signed]
+    return [*found, *lacking] or [Signature(SignatureState.NONE, "the dossier is not signed")]
 
 
 def _check_gnupg(folder: pathlib.Path, name: str, fingerprints: dict[str, str]) -> Signature:
     if not shutil.which("gpg"):
-        return Signature(Check.NOT_CHECKED, f"{name}: not checked, GnuPG is not provided here")
+        return Signature(SignatureState.NOT_CHECKED, f"{name}: not checked, GnuPG is not provided here")
     done = _run(["gpg", "--batch", "--status-fd=1", "--verify", str(folder / name), str(folder / MANIFEST)])
     said = dict(re.findall(r"^\[GNUPG:\] (\w+) ?(.*)$", done.stdout, re.MULTILINE))
     if "NO_PUBKEY" in said:
-        return Signature(Check.NOT_CHECKED, f"{name}: not checked, the keyring has not the key {said['NO_PUBKEY']}")
+        return Signature(
+            SignatureState.NOT_CHECKED, f"{name}: not checked, the keyring has not the key {said['NO_PUBKEY']}"
+        )
     if done.returncode or "GOODSIG" not in said or "VALIDSIG" not in said:
-        return Signature(Check.BAD, f"{name}: {one_line(clean(done.stderr), 200)}")
+        return Signature(SignatureState.BAD, f"{name}: {one_line(clean(done.stderr), 200)}")
     # The last is the fingerprint of the primary key, the first that of the key that signed.
     signers = {said["VALIDSIG"].split()[0], said["VALIDSIG"].split()[-1]}
     who = one_line(clean(said["GOODSIG"].partition(" ")[2]), 80)
     return Signature(
-        Check.GOOD,
+        SignatureState.GOOD,
         f"{name}: good signature of {who}, key {' / '.join(sorted(signers))}",
         frozenset(key for key, fingerprint in fingerprints.items() if fingerprint in signers),
     )
@@ -112,25 +214,25 @@ def _check_gnupg(folder: pathlib.Path, name: str, fingerprints: dict[str, str]) 
 
 def _check_minisign(folder: pathlib.Path, name: str, keys: list[str]) -> Signature:
     if not shutil.which("minisign"):
-        return Signature(Check.NOT_CHECKED, f"{name}: not checked, minisign is not provided here")
+        return Signature(SignatureState.NOT_CHECKED, f"{name}: not checked, minisign is not provided here")
     signer = _minisign_key_id(folder / name)
     matching = [key for key in keys if signer and _minisign_key_id(pathlib.Path(key)) == signer]
     if signer and not matching:
         words = "not checked, name the file of its public key with --key"
-        return Signature(Check.NOT_CHECKED, f"{name}: by the key {signer}, {words}")
+        return Signature(SignatureState.NOT_CHECKED, f"{name}: by the key {signer}, {words}")
     words = "no signature of minisign's"
     for key in matching:
         done = _run(["minisign", "-V", "-p", key, "-m", str(folder / MANIFEST), "-x", str(folder / name)])
         words = one_line(clean(done.stderr if done.returncode else done.stdout), 200)
         if not done.returncode:
-            return Signature(Check.GOOD, f"{name}: {words}", frozenset(matching))
-    return Signature(Check.BAD, f"{name}: {words}")
+            return Signature(SignatureState.GOOD, f"{name}: {words}", frozenset(matching))
+    return Signature(SignatureState.BAD, f"{name}: {words}")
 
 
 def _minisign_key_id(path: pathlib.Path) -> str:
     """As minisign prints it; of a signature or a public key, whose second lines begin alike. Empty when it is none."""
     try:
-        lines = read_text(path, _SIZE_LIMIT).splitlines()
+        lines = read_text(path, _SIGNATURE_LIMIT).splitlines()
         return base64.b64decode(lines[1], validate=True)[2:10][::-1].hex().upper()
     except (OSError, UnicodeDecodeError, IndexError, binascii.Error):
         return ""

@@ -1,1 +1,1 @@
-"""What a vendor's ticket needs of a run: chosen, without what is nobody else's business, in one archive."""
+"""The files of a run that a vendor's ticket needs, in one archive, without users, addresses and secrets."""

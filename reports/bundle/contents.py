@@ -1,19 +1,22 @@
-"""What is in a bundle: the files of the cases with all measurements, the record, the site's files, how to repeat it."""
+"""A bundle: the cases that a finding is about, their files and record, the site's files, and how to repeat it."""
 
 import json
 import pathlib
 import shlex
 from collections.abc import Iterable, Iterator, Sequence
 
-from kappa.core.ground.anonymous import Anonymous
-from kappa.core.ground.bounded_file import read_text
 from kappa.core.ground.clean_text import clean
+from kappa.core.ground.documents import suggestion
+from kappa.core.ground.errors import InputError
 from kappa.core.ground.figures import counted
+from kappa.core.ground.redaction import Anonymous
+from kappa.core.ground.whole_files import read_text
 from kappa.core.record.load import cases_of, parse_report, read
 from reports.show.provenance import suite_revisions
 from reports.verdict.advice import operator_line
 from reports.verdict.case_verdict import CaseVerdict
 from reports.verdict.judge import Verdict
+from reports.verdict.state import State
 
 MOST_BYTES, MOST_FILES = 4 * 2**20, 2000
 _SITE_FILES = ("site.yaml", "expected.yaml", "references/*.y*ml")
@@ -38,6 +41,35 @@ Names of nodes are as they were; users, addresses and secrets are not.
 """
 
 
+def chosen(verdict: Verdict, finding: str) -> list[CaseVerdict]:
+    """The cases that ``finding`` names: a node, by its evidence; a check or a case; or the number of a failure.
+
+    :raises InputError: there is none; says what there is.
+    """
+    failed = verdict.cases_in(State.FAIL)
+    if finding.isdecimal() and 1 <= int(finding) <= len(failed):
+        return [failed[int(finding) - 1]]
+    suspect = next((one for one in verdict.suspects if one.node == finding), None)
+    if suspect:
+        titles = {title for title, _ in suspect.evidence}
+        return [case for case in verdict.cases if case.case.title in titles]
+    named = [case for case in verdict.cases if finding in (case.case.title, case.case.name, case.case.check_class)]
+    if named:
+        return [case for case in named if case.state is State.FAIL] or named
+    raise InputError(_nothing(verdict, failed, finding))
+
+
+def _nothing(verdict: Verdict, failed: Sequence[CaseVerdict], finding: str) -> str:
+    nodes = [suspect.node for suspect in verdict.suspects]
+    checks = {str(case.case.check_class or case.case.name) for case in verdict.cases}
+    there = [f"{number}: {case.case.title}" for number, case in enumerate(failed[:20], start=1)]
+    there += [f"suspects {', '.join(nodes)}"] if nodes else []
+    return (
+        f"no finding {finding!r} in this run, {suggestion(finding, {*nodes, *checks})}; a finding is a suspect node, a"
+        f" check or the number of a failure ({'; '.join(there) or 'nothing failed'})"
+    )
+
+
 def contents(verdict: Verdict, cases: Sequence[CaseVerdict]) -> dict[str, str]:
     """The texts of a bundle by their names in it."""
     run = pathlib.Path(verdict.session.path).parent
@@ -59,7 +91,7 @@ def contents(verdict: Verdict, cases: Sequence[CaseVerdict]) -> dict[str, str]:
                 left_out.append(f"{name}: more than {MOST_FILES} files")
     found["README.txt"] = _about(verdict, cases)
     record = _record(verdict, cases)
-    # Of all first: a name that one file tells to be a user's stands in others by itself.
+    # All texts are read first: a name that one file tells to be a user's stands in others by itself.
     for text in (*found.values(), json.dumps(record)):
         hide.learn(text)
     found = {name: hide.text(text, name) for name, text in found.items()}
@@ -77,10 +109,10 @@ def _redacted(hide: Anonymous, left_out: Sequence[str]) -> str:
 
 
 def _raw_files(cases: Iterable[CaseVerdict], run: pathlib.Path) -> Iterator[tuple[str, pathlib.Path]]:
-    """Of each measurement, those that lie in the run's folder, also when links are followed; (name, path)."""
+    """Files of each measurement that lie in the run's folder, also when links are followed: (name, path)."""
     places: dict[pathlib.Path, str] = {}
     for number, case in enumerate(cases, start=1):
-        for measurement, attempt in enumerate((*case.other_attempts, case, *case.elsewhere), start=1):
+        for measurement, attempt in enumerate(case.measurements, start=1):
             folder = pathlib.Path(attempt.case.folder or "/").resolve()
             purpose = attempt.case.purpose or "first"
             if folder != run.resolve() and folder.is_relative_to(run.resolve()):
@@ -103,7 +135,7 @@ def _site_files(verdict: Verdict) -> Iterator[tuple[str, pathlib.Path]]:
 
 def _record(verdict: Verdict, cases: Sequence[CaseVerdict]) -> dict[str, object]:
     """The cases with all that ReFrame and the checks have written of them, and the sessions that they are of."""
-    attempts = [attempt.case for case in cases for attempt in (*case.other_attempts, case, *case.elsewhere)]
+    attempts = [attempt.case for case in cases for attempt in case.measurements]
     told = {(case.name, case.system, case.partition, case.environ) for case in attempts}
     found: dict[str, object] = {}
     for session in (verdict.session, *verdict.session.again):

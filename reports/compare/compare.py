@@ -1,33 +1,63 @@
-"""Two runs, metric by metric: of one site, of two, or with two environments."""
+"""Two runs compared, metric by metric: of one site, of two, or of two environments; in words, for terminals, as CSV."""
 
+import csv
+import io
+import pathlib
 from collections.abc import Callable, Hashable, Iterable
 from dataclasses import dataclass
 from typing import Literal
 
-from reports.compare.change import CONFIDENCE, Change, change
-from reports.compare.earlier import Past
-from reports.compare.figures import Place, RunFigures, Sample
+from rich.text import Text
+
+from kappa.core.ground.figures import NOTHING, counted, percent
+from kappa.core.ground.node_lists import folded
+from reports.compare.figures import (
+    CONFIDENCE,
+    MetricKey,
+    NodesValue,
+    Past,
+    RelativeChange,
+    RunFigures,
+    change,
+    figures_of,
+    value_of,
+)
+from reports.show.console import open_console, table
 
 Word = Literal["worse", "better", "changed", "", "not known"]
 
-# What two runs need not share to be of the same metric, least first: the environment, the partition, both.
-_LOOSER: tuple[Callable[[Place], Hashable], ...] = (
+# Keys of the same metric in two runs, the strictest first: later ones ignore the environment, the partition, or both.
+_LOOSER: tuple[Callable[[MetricKey], Hashable], ...] = (
     lambda place: place,
     lambda place: (place.name, place.partition, place.metric, place.unit),
     lambda place: (place.name, place.environ, place.metric, place.unit),
     lambda place: (place.name, place.metric, place.unit),
 )
+# Values that vary so much between runs say nothing of a change.
+MOST_SHOWN = 9.0
+HEADER = ("Case", "Where", "Metric", "Before", "After", "Unit", "Change (%)", "Interval (%)", "")
+WORDS: dict[Word, str] = {
+    "worse": "✘ worse",
+    "better": "✔ better",
+    "changed": "≠ changed",
+    "": "· as before",
+    "not known": "– one value",
+}
+STYLES = {"worse": "bold red", "better": "green", "changed": "yellow", "": "dim", "not known": "dim"}
+UNKNOWN_SHOWN = 10
+_NUMBERS = ("Before", "After", "Change (%)", "Interval (%)")
+MOST_LINES = 5
 
 
 @dataclass(frozen=True)
-class Row:
+class ComparisonRow:
     """A metric in both runs. ``word`` says what the change means; it is empty within what varies anyway."""
 
-    before: Place
-    after: Place
-    old: tuple[Sample, ...]
-    new: tuple[Sample, ...]
-    change: Change | None
+    before: MetricKey
+    after: MetricKey
+    old: tuple[NodesValue, ...]
+    new: tuple[NodesValue, ...]
+    change: RelativeChange | None
     word: Word
 
     @property
@@ -38,34 +68,34 @@ class Row:
 
 
 @dataclass(frozen=True)
-class Comparison:
+class RunComparison:
     """``rows`` in order: what became worse most first, then better, otherwise, the rest. ``differing``: name -> what
     either run recorded of it. ``gone`` and ``added`` are in one run only."""
 
     before: RunFigures
     after: RunFigures
-    rows: list[Row]
+    rows: list[ComparisonRow]
     differing: dict[str, tuple[tuple[str, ...], tuple[str, ...]]]
-    gone: list[Place]
-    added: list[Place]
+    gone: list[MetricKey]
+    added: list[MetricKey]
 
     def count(self, word: Word) -> int:
         return sum(row.word == word for row in self.rows)
 
 
-def compare(before: RunFigures, after: RunFigures, past: Past) -> Comparison:
+def compare(before: RunFigures, after: RunFigures, past: Past) -> RunComparison:
     """``after`` held against ``before``; ``past`` says how much figures vary between runs where nothing changed."""
     pairs = _paired(before.samples, after.samples)
     found = [(one, other, change(before.samples[one], after.samples[other], past.noise(one))) for one, other in pairs]
     # So that among hundreds of metrics that did not change, one time in twenty a single one is said to have.
     level = (1 - CONFIDENCE) / max(sum(step is not None and step.low is not None for *_, step in found), 1)
     rows = [
-        Row(one, other, tuple(before.samples[one]), tuple(after.samples[other]), step,
+        ComparisonRow(one, other, tuple(before.samples[one]), tuple(after.samples[other]), step,
             _word(step, after.worse.get(other, 0), level))
         for one, other, step in found
     ]  # fmt: skip
     names = [name for name in after.facts if before.facts.get(name) != after.facts[name]]
-    return Comparison(
+    return RunComparison(
         before,
         after,
         sorted(rows, key=_order),
@@ -75,10 +105,10 @@ def compare(before: RunFigures, after: RunFigures, past: Past) -> Comparison:
     )
 
 
-def _paired(before: Iterable[Place], after: Iterable[Place]) -> list[tuple[Place, Place]]:
+def _paired(before: Iterable[MetricKey], after: Iterable[MetricKey]) -> list[tuple[MetricKey, MetricKey]]:
     """Places of the same metric, the likest first; where several are as like, none is chosen."""
     left, right = list(before), list(after)
-    pairs: list[tuple[Place, Place]] = []
+    pairs: list[tuple[MetricKey, MetricKey]] = []
     for key in _LOOSER:
         ones, others = _unique(left, key), _unique(right, key)
         pairs += [(ones[shared], others[shared]) for shared in ones if shared in others]
@@ -87,14 +117,14 @@ def _paired(before: Iterable[Place], after: Iterable[Place]) -> list[tuple[Place
     return pairs
 
 
-def _unique(places: Iterable[Place], key: Callable[[Place], Hashable]) -> dict[Hashable, Place]:
-    groups: dict[Hashable, list[Place]] = {}
+def _unique(places: Iterable[MetricKey], key: Callable[[MetricKey], Hashable]) -> dict[Hashable, MetricKey]:
+    groups: dict[Hashable, list[MetricKey]] = {}
     for place in places:
         groups.setdefault(key(place), []).append(place)
     return {shared: members[0] for shared, members in groups.items() if len(members) == 1}
 
 
-def _word(step: Change | None, worse: int, level: float) -> Word:
+def _word(step: RelativeChange | None, worse: int, level: float) -> Word:
     if step is None or step.low is None:
         return "not known"
     if step.p >= level:
@@ -102,6 +132,122 @@ def _word(step: Change | None, worse: int, level: float) -> Word:
     return "changed" if not worse else "worse" if step.share * worse > 0 else "better"
 
 
-def _order(row: Row) -> tuple[int, float]:
+def _order(row: ComparisonRow) -> tuple[int, float]:
     rank = ("worse", "better", "changed", "not known", "").index(row.word)
     return rank, -abs(row.change.share) if row.change else 0.0
+
+
+def since_last(run: pathlib.Path, past: Past) -> RunComparison | None:
+    """The report ``run`` held against the last of ``past``; ``None`` without one.
+
+    :raises InputError: ``run`` has not the shape of a report.
+    """
+    if past.last is None:
+        return None
+    return compare(past.last, figures_of(run), Past(past.runs[1:]))
+
+
+def cells(row: ComparisonRow) -> tuple[str, ...]:
+    """The columns of ``HEADER``."""
+    return (
+        row.after.name,
+        row.where,
+        row.after.metric,
+        value_of(row.old),
+        value_of(row.new),
+        row.after.unit,
+        percent(100 * row.change.share) if row.change else NOTHING,
+        interval(row.change),
+        WORDS[row.word],
+    )
+
+
+def interval(change: RelativeChange | None) -> str:
+    """In per cent; a dash where nothing says how much the figure varies."""
+    if change is None or change.low is None or change.high is None:
+        return NOTHING
+    if change.high > MOST_SHOWN:
+        return "varies more than tenfold"
+    return f"{percent(100 * change.low)} … {percent(100 * change.high)}"
+
+
+def in_words(change: RelativeChange | None) -> str:
+    """For instance ``−2.1 % (−4 … +0.1)``."""
+    if change is None:
+        return ""
+    reach = f" ({interval(change)})" if change.low is not None and change.share else ""
+    return f"{percent(100 * change.share)} %{reach}"
+
+
+def headline(found: RunComparison) -> str:
+    """The comparison in a sentence."""
+    told = ", ".join(f"{found.count(word)} {word}" for word in ("worse", "better", "changed") if found.count(word))
+    quiet = f"{found.count('')} within what varies anyway" if found.count("") else ""
+    alone = found.count("not known")
+    unknown = f"{alone} of one value each, of which nothing says how much they vary" if alone else ""
+    parts = "; ".join(part for part in (told, quiet, unknown) if part)
+    return f"{counted(len(found.rows), 'metric')} in both runs: {parts or 'none'}."
+
+
+def as_csv(found: RunComparison) -> str:
+    """A table for machines: plain numbers, changes as shares, empty where there is none."""
+    text = io.StringIO()
+    rows = csv.writer(text, lineterminator="\n")
+    rows.writerow(
+        ("case", "partition_before", "partition_after", "environment_before", "environment_after", "metric", "unit",
+         "nodes_before", "nodes_after", "before", "after", "change", "change_low", "change_high", "word")
+    )  # fmt: skip
+    for row in found.rows:
+        step = row.change
+        rows.writerow(
+            (
+                row.after.name, row.before.partition, row.after.partition, row.before.environ, row.after.environ,
+                row.after.metric, row.after.unit,
+                *(folded(node for sample in side for node in sample.nodes) for side in (row.old, row.new)),
+                *(" ".join(repr(sample.value) for sample in side) for side in (row.old, row.new)),
+                *("" if share is None else repr(share)
+                  for share in ((step.share, step.low, step.high) if step else (None,) * 3)),
+                row.word,
+            )
+        )  # fmt: skip
+    return text.getvalue()
+
+
+def show(found: RunComparison, every_row: bool = False) -> None:
+    """Print what changed, and the largest differences of one value each; ``every_row`` adds the rest."""
+    console = open_console()
+    console.print(Text(f"before: {found.before.title}  {found.before.source}"), soft_wrap=True)
+    console.print(Text(f"after:  {found.after.title}  {found.after.source}"), soft_wrap=True)
+    for name, sides in found.differing.items():
+        both = " → ".join(", ".join(values) or NOTHING for values in sides)
+        console.print(Text(f"{name}: {both}", "dim"), soft_wrap=True)
+    unknown = [row for row in found.rows if row.word == "not known" and row.change and row.change.share][:UNKNOWN_SHOWN]
+    shown = [row for row in found.rows if every_row or row.word not in ("", "not known") or row in unknown]
+    if shown:
+        rows = table(*HEADER, right=_NUMBERS)
+        for row in shown:
+            *told, word = cells(row)
+            rows.add_row(*map(Text, told), Text(word, STYLES[row.word]))
+        console.print(rows)
+        console.print(Text("Interval: holds the change with 95 %. Words hold for all metrics together.", "dim"))
+    for word, places in (("before", found.gone), ("after", found.added)):
+        if places:
+            console.print(Text(f"only {word}: {len(places)} metrics, of {_cases(places)}", "dim"), soft_wrap=True)
+    console.print(Text(headline(found), "bold"))
+
+
+def _cases(places: list[MetricKey]) -> str:
+    names = list(dict.fromkeys(place.name for place in places))
+    return ", ".join(names[:5]) + (f" and {len(names) - 5} more" if len(names) > 5 else "")
+
+
+def lines_of(found: RunComparison) -> list[str]:
+    """Metrics that are worse, or changed where it is not known whether more is worse; the worst first."""
+    rows = [row for row in found.rows if row.word in ("worse", "changed")]
+    lines = [
+        f"{row.word}: {row.after.name} on {row.after.partition}, {row.after.metric}"
+        f" {value_of(row.old)} → {value_of(row.new)} {row.after.unit}".rstrip()
+        + (f" ({percent(100 * row.change.share)} %)" if row.change else "")
+        for row in rows[:MOST_LINES]
+    ]
+    return [*lines, f"and {len(rows) - MOST_LINES} more"] if len(rows) > MOST_LINES else lines

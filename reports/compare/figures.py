@@ -1,24 +1,38 @@
-"""The figures of a run, by what was measured, without its evidence."""
+"""The figures of a run and of the runs before it, and by how much a figure changed.
+
+Changes are logarithms, so that half and double are equally far.
+"""
 
 import datetime
+import math
 import pathlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from kappa.core.ground.clean_text import clean, one_line
-from kappa.core.ground.figures import moment
-from kappa.core.record.load import find_report
-from kappa.core.record.report import CaseFacts
-from reports.history.direction import worse_sign
-from reports.history.reader import Report, load_figures
-from reports.verdict.metric_verdict import absolute_bounds
+import numpy as np
 
-# What may differ between runs, with its name for people.
+from kappa.core.ground.clean_text import clean, one_line
+from kappa.core.ground.errors import InputError
+from kappa.core.ground.figures import NOTHING, figure, moment
+from kappa.core.record.load import find_report
+from kappa.core.record.model import CaseFacts
+from reports.history.reader import ReportFacts, bounded_figures, load_figures
+from reports.verdict.metric_verdict import worse_sign
+
+# Facts that may differ between runs, with their names for people.
 _FACTS = {"mpi": "MPI", "kernel": "kernel", "driver": "driver", "suite_revision": "suite revision"}
+CONFIDENCE = 0.95
+# A few runs may be alike by chance, so that their deviation is at least this.
+LEAST_DEVIATION = 0.005
+# Nodes that both runs measured, each against itself.
+LEAST_PAIRS = 3
+# A page shall not wait for a year of reports.
+RUNS, BYTES = 8, 64 << 20
+_FOLDERS = ("runs", "nights")
 
 
 @dataclass(frozen=True)
-class Place:
+class MetricKey:
     """A metric of a case; ``name`` is the case's, with its parameters."""
 
     name: str
@@ -29,7 +43,7 @@ class Place:
 
 
 @dataclass(frozen=True)
-class Sample:
+class NodesValue:
     nodes: tuple[str, ...]
     value: float
 
@@ -44,8 +58,8 @@ class RunFigures:
     mode: str
     time: str
     started: float
-    samples: dict[Place, list[Sample]]
-    worse: dict[Place, int]
+    samples: dict[MetricKey, list[NodesValue]]
+    worse: dict[MetricKey, int]
     facts: dict[str, tuple[str, ...]]
 
     @property
@@ -55,7 +69,7 @@ class RunFigures:
 
 
 def figures_of(run: pathlib.Path) -> RunFigures:
-    """Of the report ``run``, or of the newest in that folder.
+    """Read the figures of the report ``run``, or of the newest in that folder.
 
     :raises InputError: there is none, or it has not the shape of a report.
     """
@@ -76,7 +90,7 @@ def figures_of(run: pathlib.Path) -> RunFigures:
     )
 
 
-def started(report: Report) -> float:
+def started(report: ReportFacts) -> float:
     """Seconds since 1970; 0 where the report does not say it."""
     try:
         return datetime.datetime.strptime(report.session_info.time_start, "%Y%m%dT%H%M%S%z").timestamp()
@@ -84,21 +98,15 @@ def started(report: Report) -> float:
         return 0.0
 
 
-def _samples(cases: Iterable[CaseFacts]) -> tuple[dict[Place, list[Sample]], dict[Place, int]]:
-    samples: dict[Place, list[Sample]] = {}
-    worse: dict[Place, int] = {}
+def _samples(cases: Iterable[CaseFacts]) -> tuple[dict[MetricKey, list[NodesValue]], dict[MetricKey, int]]:
+    samples: dict[MetricKey, list[NodesValue]] = {}
+    worse: dict[MetricKey, int] = {}
     for case in cases:
-        prefix = f"{case.system}:{case.partition}:"
-        for key, figure in (case.perfvalues or {}).items():
-            if isinstance(figure.value, float):
-                metric, unit = key.removeprefix(prefix), figure.unit or ""
-                place = Place(case.name, case.partition, case.environ, metric, unit)
-                samples.setdefault(place, []).append(Sample(case.nodes, figure.value))
-                try:
-                    bounds = absolute_bounds(figure.reference or 0, figure.lower, figure.upper)
-                except ValueError:
-                    continue
-                worse[place] = worse_sign(*bounds, unit)
+        for one in bounded_figures(case, case.perfvalues):
+            place = MetricKey(case.name, case.partition, case.environ, one.metric, one.unit)
+            samples.setdefault(place, []).append(NodesValue(case.nodes, one.value))
+            if one.bounds:
+                worse[place] = worse_sign(*one.bounds, one.unit)
     return samples, worse
 
 
@@ -111,3 +119,141 @@ def _facts(cases: Iterable[CaseFacts]) -> dict[str, tuple[str, ...]]:
     found["environment"] = sorted({case.environ for case in known} - {""})
     found["partition"] = sorted({case.partition for case in known} - {""})
     return {name: tuple(values) for name, values in found.items()}
+
+
+@dataclass(frozen=True)
+class Noise:
+    """The noise of a figure between earlier runs: standard deviation of its logarithm, and degrees of freedom."""
+
+    deviation: float
+    freedom: int
+
+
+@dataclass(frozen=True)
+class RelativeChange:
+    """Shares: 0.1 is ten per cent more than before. ``low`` and ``high`` hold the change with 95 %, ``None`` where one
+    value stands against one and nothing says how much it varies; ``p`` is how often a mere variation is as large."""
+
+    share: float
+    low: float | None = None
+    high: float | None = None
+    p: float = 1.0
+
+
+def noise_of(values: Sequence[float]) -> Noise | None:
+    """Estimate the noise from one value of each run; ``None`` with fewer than three."""
+    if len(values) < 3 or min(values) <= 0:
+        return None
+    return Noise(max(float(np.std(np.log(values), ddof=1)), LEAST_DEVIATION), len(values) - 1)
+
+
+def change(
+    before: Sequence[NodesValue], after: Sequence[NodesValue], noise: Noise | None = None
+) -> RelativeChange | None:
+    """From ``before`` to ``after``; ``None`` where a ratio says nothing, at values of 0 and below.
+
+    The interval follows from the nodes that both measured, or else from the values of each side where both have
+    several, or else from the ``noise`` between earlier runs.
+    """
+    if not before or not after or min(sample.value for sample in (*before, *after)) <= 0:
+        return None
+    pairs = _pairs(before, after)
+    if len(pairs) >= LEAST_PAIRS:
+        return _estimated(float(np.mean(pairs)), float(np.std(pairs, ddof=1)) / math.sqrt(len(pairs)), len(pairs) - 1)
+    one, other = (np.log([sample.value for sample in side]) for side in (before, after))
+    step = float(other.mean() - one.mean())
+    if min(len(one), len(other)) >= 2:
+        parts = one.var(ddof=1) / len(one), other.var(ddof=1) / len(other)
+        return _estimated(step, math.sqrt(sum(parts)), _welch(parts, (len(one) - 1, len(other) - 1)))
+    if noise:
+        return _estimated(step, noise.deviation * math.sqrt(1 / len(one) + 1 / len(other)), noise.freedom)
+    return RelativeChange(math.expm1(step))
+
+
+def _pairs(before: Sequence[NodesValue], after: Sequence[NodesValue]) -> list[float]:
+    """The logarithm of each node's ratio, of nodes that each side measured once by themselves."""
+    sides = [{sample.nodes: sample.value for sample in side if len(sample.nodes) == 1} for side in (before, after)]
+    if any(len(values) < len(side) for values, side in zip(sides, (before, after), strict=True)):
+        return []
+    return [math.log(sides[1][node] / value) for node, value in sides[0].items() if node in sides[1]]
+
+
+def _welch(parts: tuple[float, float], freedom: tuple[int, int]) -> float:
+    """Degrees of freedom by Welch and Satterthwaite."""
+    whole = sum(parts)
+    return whole**2 / sum(part**2 / free for part, free in zip(parts, freedom, strict=True)) if whole else sum(freedom)
+
+
+def _estimated(step: float, error: float, freedom: float) -> RelativeChange:
+    from scipy import special  # noqa: PLC0415 (what a page without an earlier run need not load)
+
+    reach = float(special.stdtrit(freedom, (1 + CONFIDENCE) / 2)) * error
+    p = 2 * float(special.stdtr(freedom, -abs(step) / error)) if error else float(step == 0)
+    return RelativeChange(math.expm1(step), math.expm1(step - reach), math.expm1(step + reach), p)
+
+
+@dataclass(frozen=True)
+class Past:
+    """``runs`` of the same site and mode, the last first."""
+
+    runs: tuple[RunFigures, ...]
+
+    @property
+    def last(self) -> RunFigures | None:
+        return self.runs[0] if self.runs else None
+
+    def noise(self, place: MetricKey) -> Noise | None:
+        """Between runs, from the first value of each."""
+        return noise_of([run.samples[place][0].value for run in self.runs if place in run.samples])
+
+    def before(self, place: MetricKey, now: list[NodesValue]) -> tuple[list[NodesValue], RelativeChange | None]:
+        """The last run's values, of the same nodes where it has them all, and the change from them."""
+        found = self.last.samples.get(place, []) if self.last else []
+        nodes = {sample.nodes for sample in now}
+        same = [sample for sample in found if sample.nodes in nodes]
+        found = same if len(same) >= len(now) else found
+        return found, change(found, now, self.noise(place))
+
+
+NO_PAST = Past(())
+
+
+def past_of(run: pathlib.Path) -> Past:
+    """Read the runs before ``run``; pass over one that cannot be read, since it judges nothing."""
+    path = find_report(run).absolute()
+    if path.parent.parent.name not in _FOLDERS:
+        return NO_PAST
+    now = figures_of(path)
+    return Past(tuple(_alike(now, _before(path))))
+
+
+def _before(path: pathlib.Path) -> Iterator[pathlib.Path]:
+    """Reports of the folders beside that of ``path``, which are named by their time."""
+    read = 0
+    for folder in sorted(path.parent.parent.iterdir(), reverse=True):
+        other = folder / path.name
+        if folder.name < path.parent.name and other.is_file():
+            read += other.stat().st_size
+            yield other
+            if read > BYTES:
+                return
+
+
+def _alike(now: RunFigures, paths: Iterator[pathlib.Path]) -> Iterator[RunFigures]:
+    found = 0
+    for path in paths:
+        try:
+            run = figures_of(path)
+        except InputError:
+            continue
+        if (run.site, run.mode) == (now.site, now.mode) and run.started <= now.started:
+            yield run
+            found += 1
+            if found == RUNS:
+                return
+
+
+def value_of(samples: tuple[NodesValue, ...] | list[NodesValue]) -> str:
+    """The value, or the range of several."""
+    values = [sample.value for sample in samples]
+    return " … ".join(dict.fromkeys((figure(min(values)), figure(max(values))))) if values else NOTHING

@@ -5,9 +5,8 @@ from dataclasses import dataclass
 
 from kappa.core.ground.figures import NOTHING, counted
 from kappa.core.ground.node_lists import folded
-from reports.compare.change import Change
-from reports.compare.compare import Comparison, Row
-from reports.compare.listing import cells, headline
+from reports.compare.compare import ComparisonRow, RunComparison, cells, headline
+from reports.compare.figures import RelativeChange
 from reports.show.html_page import render_page
 
 # The end of the bar: half, or twice, as much.
@@ -15,7 +14,7 @@ _REACH = math.log(2)
 
 
 @dataclass(frozen=True)
-class Reach:
+class IntervalBar:
     """A change and its interval on a line from half to twice as much, in per cent of the line."""
 
     at: float
@@ -23,7 +22,7 @@ class Reach:
     width: float
 
 
-def render(found: Comparison) -> str:
+def render(found: RunComparison) -> str:
     """The page. Everything from reports is escaped; only this package's own script may run."""
     return render_page(
         "compare.html.j2",
@@ -35,21 +34,21 @@ def render(found: Comparison) -> str:
     )
 
 
-def reach(change: Change | None) -> Reach | None:
+def reach(change: RelativeChange | None) -> IntervalBar | None:
     """``None`` without a change; without an interval only the change itself."""
     if change is None:
         return None
     at = _place(change.share)
     if change.low is None or change.high is None:
-        return Reach(at, at, 0)
+        return IntervalBar(at, at, 0)
     start = _place(change.low)
-    return Reach(at, start, round(_place(change.high) - start, 1))
+    return IntervalBar(at, start, round(_place(change.high) - start, 1))
 
 
 def _place(share: float) -> float:
     return round(50 + 50 * min(max(math.log1p(share) / _REACH, -1), 1), 1)
 
 
-def _nodes(row: Row) -> str:
+def _nodes(row: ComparisonRow) -> str:
     sides = [folded(node for sample in side for node in sample.nodes) for side in (row.old, row.new)]
     return " → ".join(dict.fromkeys(sides))

@@ -1,18 +1,21 @@
 """Evidence that adds up: values that are each within the noise, and together are not.
 
-A CUSUM (Page 1954) over the values of the newest nights. What each value counts is the normal score of its rank among
-the values of before (van der Waerden 1952), so that the rate of false alarms does not depend on their distribution.
+Three ways: the newest nights of one series, a node against its equals, and all checks of one node together.
 """
 
 import functools
 import math
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import optimize, special, stats
 
-from reports.history.findings import Finding, Kind
-from reports.history.robust_statistics import Array, robust_z
+from reports.history.dataset import MetricSeries
+from reports.history.findings import MIN_CHANGE, Kind, SeriesFinding
+from reports.history.robust_statistics import Array, centre_and_scale, robust_z
 
 #: Nights whose values are held against those of before.
 NIGHTS = 7
@@ -29,6 +32,15 @@ _OVERSHOOT = 1.166
 # Values of one night that are more alike than chance makes them with this probability are not independent.
 _ALIKE = 0.05
 _LEAST_NIGHTS = 8
+LEAST_EQUALS = 3
+# More of them tell nothing new.
+_MOST_EQUALS = 20
+# Of so many nodes the differences tell how equal equals are; of fewer it is taken that sound nodes differ by half of
+# what is of consequence.
+_ENOUGH_EQUALS = 8
+_TAKEN_TO_DIFFER = MIN_CHANGE / 2
+_LEAST_VALUES = 4
+LEAST_CHECKS = 2
 
 
 def nights_of(times: Array) -> NDArray[np.int_]:
@@ -43,8 +55,11 @@ def nights_of(times: Array) -> NDArray[np.int_]:
     return numbers
 
 
-def find_adding_up(values: Array, nights: NDArray[np.int_], sign: int, false_alarms: float) -> list[Finding]:
+def find_adding_up(values: Array, nights: NDArray[np.int_], sign: int, false_alarms: float) -> list[SeriesFinding]:
     """A finding when the values of the newest nights are worse than those of before, by two of them at least.
+
+    A CUSUM (Page 1954) over the newest nights. A value counts by the normal score of its rank among earlier values (van
+    der Waerden 1952), so that the rate of false positives does not depend on their distribution.
 
     ``sign`` as ``worse_sign`` gives it; ``false_alarms`` is the probability of a new alarm in a night.
     """
@@ -59,7 +74,7 @@ def find_adding_up(values: Array, nights: NDArray[np.int_], sign: int, false_ala
         start = _start(side * independent, limit)
         if start is not None:
             before, after = float(np.median(earlier)), float(np.median(values[newest + start :]))
-            found = Finding(Kind.STEP, before, after, robust_z(float(values[-1]), earlier), newest + start)
+            found = SeriesFinding(Kind.STEP, before, after, robust_z(float(values[-1]), earlier), newest + start)
             return [found] if found.matters else []
     return []
 
@@ -118,3 +133,104 @@ def _rate(allowance: Array, limit: float) -> Array:
     reach = np.clip(twice * (limit + _OVERSHOOT), -500, 500)
     rate: Array = np.minimum(twice**2 / 2 / (np.expm1(reach) - reach), 1.0)
     return rate
+
+
+def with_equals(series: Sequence[MetricSeries]) -> Iterator[tuple[MetricSeries, list[MetricSeries]]]:
+    """Each of ``series`` with those of the same case and metric on other nodes; without any if it is of several."""
+    same: dict[tuple[str, ...], list[MetricSeries]] = defaultdict(list)
+    for one in series:
+        same[one.key if one.of_one_node else ()].append(one)
+    for key, members in same.items():
+        # The series after this one, then from the first on.
+        around, most = [*members, *members[:_MOST_EQUALS]], min(_MOST_EQUALS, len(members) - 1)
+        for at, one in enumerate(members):
+            yield one, around[at + 1 : at + 1 + most] if key else []
+
+
+def find_odd(series: MetricSeries, equals: Sequence[MetricSeries], false_alarms: float) -> SeriesFinding | None:
+    """A finding when the values of a node's newest nights are worse than those of its equals since then.
+
+    What came over all of them is no difference. By the mean of their normal scores, whose variance is that of the
+    values, of the level of the equals, and of sound nodes, which are never quite equal.
+    """
+    nights = nights_of(series.times)
+    start = int(np.searchsorted(nights, nights[-1] - NIGHTS + 1))
+    newest, since = series.values[start:], series.times[start] - NIGHT_S
+    if not series.sign or len(newest) < _LEAST_VALUES:
+        return None
+    others = [other.values[other.times >= since] for other in equals]
+    others = [values for values in others if len(values) >= _LEAST_VALUES]
+    if len(others) < LEAST_EQUALS:
+        return None
+    pool = np.concatenate(others)
+    if len(pool) < LEAST_EARLIER:
+        return None
+    alike = likeness(series.values, nights) if len(series.values) >= LEAST_EARLIER else 1.0
+    variance = alike**2 / len(newest) + 1 / len(pool) + _differences(others, pool)
+    z = series.sign * float(scores(newest, pool).mean()) / math.sqrt(variance)
+    if stats.norm.sf(z) >= false_alarms:
+        return None
+    before, after = float(np.median(pool)), float(np.median(newest))
+    found = SeriesFinding(Kind.ODD, before, after, z, start)
+    return found if found.matters else None
+
+
+def _differences(others: Sequence[Array], pool: Array) -> float:
+    """The variance of the levels of sound nodes, in variances of the values."""
+    centre, scale = centre_and_scale(pool)
+    if len(others) < _ENOUGH_EQUALS:
+        return (_TAKEN_TO_DIFFER * centre / scale) ** 2 if scale else 0.0
+    counts = np.array([len(values) for values in others])
+    means = np.add.reduceat(scores(pool, pool), np.cumsum(counts) - counts) / counts
+    return max(0.0, float(means.var(ddof=1) - (1 / counts).mean()))
+
+
+def together(series: Sequence[MetricSeries]) -> Iterator[MetricSeries]:
+    """For each node that several checks have measured, a series of its speed in each night, a share of the usual one.
+
+    The mean over the checks, each weighted by its precision; metrics of one check are averaged first, since they are
+    not independent. Nights with one check only are left out.
+    """
+    of_node: dict[tuple[str, str], list[MetricSeries]] = defaultdict(list)
+    for one in series:
+        fit = one.gates and one.sign and len(one.values) >= LEAST_EARLIER and one.values.min() > 0
+        if fit and one.of_one_node:
+            of_node[one.partition, one.nodes].append(one)
+    for members in of_node.values():
+        checks = sorted({one.check_class for one in members})
+        if len(checks) >= LEAST_CHECKS:
+            yield from _together(members, checks)
+
+
+def _together(members: Sequence[MetricSeries], checks: Sequence[str]) -> Iterator[MetricSeries]:
+    times = np.unique(np.concatenate([one.times for one in members]))
+    nights = nights_of(times)
+    # The mean speed in each check and night; none where it was not measured.
+    sums, counts = np.zeros((2, len(checks), nights[-1] + 1))
+    rows = [""] * (nights[-1] + 1)
+    for one in members:
+        night = nights[np.searchsorted(times, one.times)]
+        check = checks.index(one.check_class)
+        sums[check] += np.bincount(night, _relative(one), len(rows))
+        counts[check] += np.bincount(night, minlength=len(rows))
+        for number, row in zip(night, one.rows, strict=True):
+            rows[number] = row
+    measured = counts > 0
+    means = np.divide(sums, counts, out=np.zeros_like(sums), where=measured)
+    precision = [centre_and_scale(mean[there])[1] ** -2 for mean, there in zip(means, measured, strict=True)]
+    weights = measured * np.array(precision)[:, None]
+    several = measured.sum(0) >= LEAST_CHECKS
+    if several.any():
+        yield replace(
+            members[0], check_class="", case=f"{len(checks)} checks together", metric="relative speed", environ="",
+            unit="", lower=0.0, upper=np.inf, family="", informational=False, of_node=False,
+            values=((weights * means).sum(0) / weights.sum(0).clip(1e-300))[several],
+            times=times[np.searchsorted(nights, np.flatnonzero(several))],
+            rows=tuple(rows[number] for number in np.flatnonzero(several)),
+        )  # fmt: skip
+
+
+def _relative(series: MetricSeries) -> Array:
+    """1 is what is usual, less is worse."""
+    usual = float(np.median(series.values))
+    return series.values / usual if series.sign < 0 else usual / series.values

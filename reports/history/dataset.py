@@ -1,24 +1,51 @@
-"""The Parquet dataset ``results/<site>/history/month=YYYY-MM/values.parquet``.
+"""The history of a site: ``results/<site>/history/month=YYYY-MM/values.parquet``, and what DuckDB reads from it.
 
-One file for each month, replaced as a whole: a reader sees the month before an ingest or after it, a session never in
-part, and there are no small files to merge. A month of 10^6 values is rewritten in about a second.
+There is one file for each month, which is replaced as a whole. So a reader sees a month before an ingest or after it,
+never a session in part. A month of 10^6 values is rewritten in about a second.
 """
 
 import contextlib
+import datetime
+import math
 import pathlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any
 
+import duckdb
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
+from numpy.typing import NDArray
 
 from kappa.core.ground import locks
 from kappa.core.ground.clean_text import clean
 from kappa.core.ground.errors import InputError
+from kappa.core.ground.node_lists import folded
 from kappa.core.ground.whole_files import written_beside
+from kappa.core.record.model import SAME_ALLOCATION, SAME_NODES
+from reports.history.rows import FACTS
+from reports.verdict.metric_verdict import worse_sign
 
 FILE = "values.parquet"
+KEY = ("check_class", '"case"', "metric", "partition", "environ")
+# The months with every column, null where a month was written before the column came.
+_VALUES = (
+    "(SELECT * FROM read_parquet(getvariable('files'), union_by_name = true) "
+    "UNION ALL BY NAME SELECT NULL::BOOLEAN AS informational, NULL::VARCHAR AS confirms, NULL::BOOLEAN AS of_node "
+    "WHERE false)"
+)
+# Out of bounds, and not so when it was measured again in the same allocation or on the same nodes.
+_TRANSIENT = f"""
+    verdict <> 'pass' AND EXISTS (
+        SELECT 1 FROM {_VALUES} AS again
+        WHERE again.purpose IN ('{SAME_ALLOCATION}', '{SAME_NODES}') AND again.verdict = 'pass'
+            AND again.confirms = one.session AND again.nodes = one.nodes AND again.metric = one.metric
+            AND {" AND ".join(f"again.{column} = one.{column}" for column in KEY)})
+"""
+# More changes than these of one fact are not told one by one.
+_TOLD = 3
 
 
 def files(history: pathlib.Path) -> list[pathlib.Path]:
@@ -71,3 +98,147 @@ def _write(path: pathlib.Path, table: Any) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     with written_beside(path) as file:
         pq.write_table(table, file, compression="zstd")
+
+
+@dataclass(frozen=True)
+class MetricSeries:
+    """``values`` finite and oldest first, with their ``times`` (seconds since 1970, UTC) and positions in the dataset.
+
+    ``lower`` and ``upper`` are the newest bounds, infinite where unbounded; ``nodes`` is empty across nodes.
+    ``informational``: the check needs no reference for it.
+    """
+
+    check_class: str
+    case: str
+    metric: str
+    partition: str
+    environ: str
+    nodes: str
+    unit: str
+    lower: float
+    upper: float
+    family: str
+    informational: bool
+    values: NDArray[np.float64]
+    times: NDArray[np.float64]
+    rows: tuple[str, ...]
+    of_node: bool = False
+    """A figure of one node in a check that compares nodes; it has no reference."""
+
+    @property
+    def key(self) -> tuple[str, ...]:
+        """The columns that it shares with the same metric on other nodes."""
+        return tuple(getattr(self, column.strip('"')) for column in KEY)
+
+    @property
+    def of_one_node(self) -> bool:
+        return bool(self.nodes) and "," not in self.nodes
+
+    @property
+    def folded_nodes(self) -> str:
+        """As Slurm writes a list of nodes; empty across nodes."""
+        return folded(self.nodes.split(",")) if self.nodes else ""
+
+    @property
+    def title(self) -> str:
+        return f"{self.case} {self.metric}"
+
+    @property
+    def bounded(self) -> bool:
+        return math.isfinite(self.lower) or math.isfinite(self.upper)
+
+    @property
+    def sign(self) -> int:
+        """Which way is worse, as ``worse_sign`` gives it."""
+        return worse_sign(self.lower, self.upper, self.unit)
+
+    @property
+    def gates(self) -> bool:
+        """Whether a change can be an alarm: the site has given a bound, or else something says which way is worse."""
+        return self.bounded or ((self.of_node or not self.informational) and self.sign != 0)
+
+
+class History:
+    """A dataset opened for reading.
+
+    :raises InputError: there is none, or it cannot be read.
+    """
+
+    def __init__(self, folder: pathlib.Path) -> None:
+        self.files = [str(path) for path in files(folder)]
+        if not self.files:
+            raise InputError(f"{folder}: no results in there; fill it with: kappa ingest SITE")
+        self._database = duckdb.connect()
+        # Half of what a query may take in all; the rest is for the results.
+        self._database.execute("SET memory_limit = '500MB'")
+        self._database.execute("SET VARIABLE files = ?", [self.files])
+
+    def series(self, newest: int, across_nodes: bool = False, healthy: bool = False) -> list[MetricSeries]:
+        """Every series with at most ``newest`` values each, without what was only measured again for confirmation.
+
+        ``healthy`` leaves out what ran on nodes that a node check of the same session failed for, and transients: what
+        was out of bounds and, measured again on the same nodes, was not.
+        """
+        nodes = "''" if across_nodes else "nodes"
+        key = ", ".join((*KEY, nodes))
+        found = self._rows(
+            f"""
+            SELECT {", ".join(KEY)}, {nodes}, last(unit ORDER BY time, run), last(lower ORDER BY time, run),
+                last(upper ORDER BY time, run), last(family ORDER BY time, run),
+                coalesce(last(informational ORDER BY time, run), false), list(value ORDER BY time, run),
+                list(epoch(time) ORDER BY time, run), list(session || ':' || run ORDER BY time, run),
+                coalesce(last(of_node ORDER BY time, run), false)
+            FROM (SELECT *, row_number() OVER (PARTITION BY {key} ORDER BY time DESC, run DESC) AS age
+                  FROM {_VALUES} AS one WHERE isfinite(value) AND purpose = ''
+                        {f"AND node_check <> 'failed' AND NOT ({_TRANSIENT})" if healthy else ""})
+            WHERE age <= ? GROUP BY {", ".join(str(number + 1) for number in range(len(KEY) + 1))} ORDER BY ALL
+            """,
+            newest,
+        )
+        return [
+            MetricSeries(*row[:11], np.array(row[11], float), np.array(row[12], float), tuple(row[13]), row[14])  # type: ignore[call-arg]
+            for row in found
+        ]
+
+    def changes(self, series: MetricSeries, first: int, last: int) -> list[str]:
+        """Every change of a fact between the values ``first`` and ``last`` of ``series``, and when it came."""
+        where = " AND ".join(f"{column} = ?" for column in KEY)
+        span = series.rows[first : last + 1]
+        found = {
+            row[0]: row[1:]
+            for row in self._rows(
+                f"SELECT session || ':' || run, {', '.join(FACTS)} FROM {_VALUES} WHERE {where} "
+                "AND session IN (SELECT unnest(?)) AND (nodes = ? OR ? = '')",
+                series.check_class, series.case, series.metric, series.partition, series.environ,
+                [row.partition(":")[0] for row in span], series.nodes, series.nodes,
+            )
+        }  # fmt: skip
+        times = series.times[first : last + 1].tolist()
+        if not found:
+            return []  # what several checks say together has no facts of its own
+        facts = zip(*(found[row] for row in span), strict=True)
+        return [text for name, values in zip(FACTS.values(), facts, strict=True) for text in _told(name, values, times)]
+
+    def _rows(self, sql: str, *parameters: Any) -> list[tuple[Any, ...]]:
+        try:
+            return self._database.execute(sql, parameters).fetchall()
+        except duckdb.Error as err:
+            raise InputError(f"the history cannot be read: {clean(str(err))}") from err
+
+
+def _told(name: str, values: Sequence[str], times: Sequence[float]) -> list[str]:
+    """Tell each change of a fact, from what to what; count more than a few changes, which explain nothing."""
+    at = [index for index in range(1, len(values)) if values[index] != values[index - 1]]
+    if len(at) > _TOLD:
+        return [f"{name}: {len(at)} times, {_short(values[0])} at first, {_short(values[-1])} at last"]
+    return [f"{name}: {_short(values[index - 1])} → {_short(values[index])} ({day(times[index])})" for index in at]
+
+
+def _short(fact: str) -> str:
+    """A hash by its first digits, as Git shows it."""
+    is_hash = len(fact) >= 40 and all(digit in "0123456789abcdef" for digit in fact)
+    return fact[:12] if is_hash else fact or "not recorded"
+
+
+def day(seconds: float) -> str:
+    return f"{datetime.datetime.fromtimestamp(seconds, datetime.UTC):%Y-%m-%d %H:%M}"

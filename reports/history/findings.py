@@ -1,10 +1,38 @@
-"""What is found in a series: that it is quiet, too thin, or changed, and in which way."""
+"""Findings in one series: a step or a drift that lasts, or newest values that stand out."""
 
+import itertools
+import math
 from dataclasses import dataclass, replace
 from enum import Enum
 
+import numpy as np
+from scipy import stats
+
+from reports.history.robust_statistics import (
+    MIN_SEGMENT,
+    Array,
+    alternation_p,
+    centre_and_scale,
+    change_points,
+    commonest,
+    rank_scan_p,
+    robust_z,
+    tail,
+    trend_p,
+    two_sample_p,
+)
+
 # Smaller changes than this share of the level are of no consequence, however sure.
 MIN_CHANGE = 0.02
+# Values by which PELT's points may be off.
+_MISPLACED = 5
+# After an earlier change the scan over the whole series is blind for this many values more: their ranks differ too
+# little from what the series has seen.
+_AFTER_A_CHANGE = 7
+# Where more than one value in this many is the same (0, mostly), median and MAD are no scale of the others.
+_TIED = 3
+_TAIL = 5
+_OF_A_TAIL = 60
 
 
 class Kind(Enum):
@@ -18,7 +46,7 @@ class Kind(Enum):
 
 
 @dataclass(frozen=True)
-class Finding:
+class SeriesFinding:
     """``at`` is the index of the first value after the change (of a drift: where it begins).
 
     ``z`` is the newest value's robust z-score against the earlier ones of the same level as the judgement used;
@@ -32,7 +60,7 @@ class Finding:
     at: int
     points: tuple[int, ...] = ()
 
-    def later(self, values: int) -> "Finding":
+    def later(self, values: int) -> "SeriesFinding":
         """The same of a series that has so many values before."""
         return replace(self, at=self.at + values)
 
@@ -51,3 +79,219 @@ class Finding:
 
     def worse(self, sign: int) -> bool:
         return self.changed and (sign == 0 or self.change * sign > 0)
+
+
+@dataclass(frozen=True)
+class TrendLine:
+    """A straight line from the value ``start`` to the newest one, and its heights there."""
+
+    start: int
+    first: float
+    last: float
+    slope: float
+
+    def levelled(self, values: Array) -> Array:
+        """The values from ``start`` on as they would be without the slope, at the height of the newest."""
+        return values[self.start :] + self.slope * np.arange(len(values) - self.start)[::-1]
+
+    def onset(self, level: float, earliest: int) -> int:
+        """Where the line leaves ``level``: the first change point comes when a drift is well under way."""
+        return max(self.start + round((level - self.first) / self.slope), earliest)
+
+
+def find_line(values: Array, points: list[int]) -> TrendLine | None:
+    """The line (Theil-Sen) after levels that explains the series better than levels alone.
+
+    By BIC on absolute residuals.
+    ``points`` are the change points; the line begins at the first value or at one of them.
+    """
+    n = len(values)
+    edges = [0, *points, n]
+    medians = [float(np.median(values[a:b])) for a, b in itertools.pairwise(edges)]
+    residuals = values - np.repeat(medians, np.diff(edges))
+    best, least = None, _cost(residuals, len(points))
+    for number in _starts(medians):
+        start = edges[number]
+        if n - start < 2 * MIN_SEGMENT:
+            continue
+        slope, intercept, *_ = stats.theilslopes(values[start:])
+        fitted = intercept + slope * np.arange(n - start)
+        cost = _cost(np.concatenate([residuals[:start], values[start:] - fitted]), number + 1)
+        if cost < least:
+            best, least = TrendLine(start, float(fitted[0]), float(fitted[-1]), float(slope)), cost
+    return best
+
+
+def _starts(medians: list[float]) -> list[int]:
+    """The first level, and those from which on all steps go the same way: as such a staircase levels see a drift."""
+    ups = [after > before for before, after in itertools.pairwise(medians)]
+    number = len(medians) - 1
+    starts = [number]
+    while number and all(up == ups[-1] for up in ups[number - 1 :]):
+        number -= 1
+        starts.append(number)
+    return starts if starts[-1] == 0 else [*starts, 0]
+
+
+def _cost(residuals: Array, changes: int) -> float:
+    n = len(residuals)
+    tiny = float(np.finfo(float).tiny)
+    return math.log(float(np.abs(residuals).mean()) + tiny) + 2 * changes * math.log(n) / n
+
+
+def find_lasting(values: Array, false_alarms: float) -> tuple[list[SeriesFinding], Array]:
+    """The steps and drifts that still stand, newest first, and the values since the last of them, at today's level.
+
+    A step stands while the newest level differs from that before the step: what came in between does not undo it.
+    """
+    p, likeliest = rank_scan_p(values)
+    # A level that comes and goes is no step of the whole and no trend, but two modes that are not in random order.
+    if min(p, trend_p(values), alternation_p(values)) >= false_alarms:
+        return [], values
+    points = _merged(values, _placed(values, change_points(values) or [likeliest]), false_alarms)
+    line = find_line(values, points)
+    z = robust_z(float(values[-1]), values[:-1])
+    if line:
+        points = [point for point in points if point <= line.start]
+        stretch = line.levelled(values)
+        found = _standing(values, points, stretch, _ends(values[line.start :])[1], z, false_alarms)
+        found = _with_drift(values, points, line, found, z)
+    else:
+        stretch = values[points[-1] :]
+        found = _standing(values, points, stretch, float(np.median(stretch)), z, false_alarms)
+    return [finding for finding in found if finding.matters], stretch
+
+
+def _standing(
+    values: Array, points: list[int], stretch: Array, level: float, z: float, false_alarms: float
+) -> list[SeriesFinding]:
+    """The steps whose level before differs from today's ``level``, newest first."""
+    found = []
+    for start, at in reversed(list(zip([0, *points], points, strict=False))):
+        # Today's level is known from few values; what they do not show to be left is undone.
+        if at == points[-1] or two_sample_p(values[start:at], stretch) < false_alarms:
+            before = float(np.median(values[start:at]))
+            found.append(SeriesFinding(Kind.STEP, before, level, z, at, tuple(points)))
+    return found
+
+
+def _with_drift(
+    values: Array, points: list[int], line: TrendLine, steps: list[SeriesFinding], z: float
+) -> list[SeriesFinding]:
+    """``steps`` and the drift; where it grew out of the level before, that was no step but its beginning."""
+    first, last = _ends(values[line.start :])
+    drift = SeriesFinding(Kind.DRIFT, first, last, z, line.start, tuple(points))
+    if not line.start:
+        return [drift, *steps]
+    earliest = points[-2] if len(points) > 1 else 0
+    before = float(np.median(values[earliest : line.start]))
+    if abs(line.first - before) >= abs(line.last - line.first):
+        return [steps[0], drift, *steps[1:]]
+    at = line.onset(before, earliest)
+    return [SeriesFinding(Kind.DRIFT, before, last, z, at, (*points[:-1], at)), *steps[1:]]
+
+
+def _ends(values: Array) -> tuple[float, float]:
+    """The levels at the beginning and at the end: of a tenth of the values, as no drift is quite straight."""
+    tenth = max(MIN_SEGMENT, len(values) // 10)
+    return float(np.median(values[:tenth])), float(np.median(values[-tenth:]))
+
+
+def _placed(values: Array, points: list[int]) -> list[int]:
+    """Each point where the values say: ranks of a level's noise misplace it by a few, which would widen the level."""
+    placed = [0, *points, len(values)]
+    for number, point in enumerate(points, start=1):
+        start, end = placed[number - 1], placed[number + 1]
+        near = range(
+            max(point - _MISPLACED, start + MIN_SEGMENT),
+            min(point + _MISPLACED, end - MIN_SEGMENT) + 1,
+        )
+        placed[number] = min(near, key=lambda at: _spread(values[start:at]) + _spread(values[at:end]), default=point)
+    return placed[1:-1]
+
+
+def _spread(values: Array) -> float:
+    return float(np.abs(values - np.median(values)).sum())
+
+
+def _merged(values: Array, points: list[int], false_alarms: float) -> list[int]:
+    """The change points at which the ranks on both sides differ; two modes in random order have others.
+
+    At least one: the scan has shown that there is a change, though with few values on a side even full separation is no
+    small p.
+    """
+    kept = list(points)
+    while len(kept) > 1:
+        edges = [0, *kept, len(values)]
+        p = [
+            two_sample_p(values[a:b], values[b:c])
+            for a, b, c in zip(edges, edges[1:], edges[2:], strict=False)
+        ]
+        worst = int(np.argmax(p))
+        if p[worst] < false_alarms / len(values):
+            break
+        del kept[worst]
+    return kept
+
+
+def find_newest(values: Array, stretch: Array, repeats: int, false_alarms: float) -> list[SeriesFinding]:
+    """A finding when the newest values stand out from the others of ``stretch``, or else from all ``values``.
+
+    ``stretch`` are the newest values since the level last changed: all of them, when it never did. All ``repeats`` of
+    the newest night have to stand out: one of them that does was not measured so again.
+    """
+    whole = len(stretch) == len(values)
+    # A step is too young for the ranks while it has fewer values than these.
+    longest = MIN_SEGMENT if whole else _AFTER_A_CHANGE
+    if found := _young(stretch, repeats, longest, false_alarms):
+        return [found.later(len(values) - len(stretch))]
+    # Too short a stretch has no noise to hold a value against; what the series has never seen is news all the same.
+    found = None if whole else _young(values, repeats, MIN_SEGMENT, false_alarms)
+    return [found] if found else []
+
+
+def _young(values: Array, repeats: int, longest: int, false_alarms: float) -> SeriesFinding | None:
+    for count in range(min(repeats, longest), min(longest, len(values) - MIN_SEGMENT) + 1):
+        if finding := _apart(values[:-count], values[-count:], false_alarms):
+            return finding
+    return None
+
+
+def _apart(earlier: Array, newest: Array, false_alarms: float) -> SeriesFinding | None:
+    """A finding when each of the ``newest`` stands out from the ``earlier``, all to the same side."""
+    median = float(np.median(earlier))
+    far = float(((newest - median) * np.sign(newest[-1] - median)).min())
+    # Once is noise of this series, if it was so far out before.
+    furthest = float(np.abs(earlier - median).max())
+    if far <= 1.2 * furthest:
+        return None
+    if commonest(earlier) * _TIED > len(earlier):
+        noise = _record_p(earlier, far / (furthest or far), len(newest)) >= false_alarms
+    else:
+        noise = _tail_p(earlier, median, far) >= false_alarms
+    kind = Kind.STEP if len(newest) > 1 else Kind.OUTLIER
+    z = robust_z(float(newest[-1]), earlier)
+    finding = SeriesFinding(kind, median, float(np.median(newest)), z, len(earlier))
+    return finding if finding.matters and not noise else None
+
+
+def _tail_p(earlier: Array, median: float, far: float) -> float:
+    """How likely a value as the ``earlier`` ones is further out than ``far``, on either side, by tails as they have.
+
+    The newest of them tell it: what was slow once and is repaired is no tail.
+    """
+    earlier = earlier[-_OF_A_TAIL:]
+    scale = centre_and_scale(earlier)[1]
+    wider = math.sqrt(1 + math.pi / (2 * len(earlier)))
+    return tail(np.abs(earlier - median), scale).beyond(far / wider) if scale else 0.0
+
+
+def _record_p(earlier: Array, ratio: float, count: int) -> float:
+    """How likely the newest ``count`` values are ``ratio`` times further out than all ``earlier`` ones by chance.
+
+    They are the furthest of all with a probability that does not depend on the distribution (Wilks 1941); by ``ratio``,
+    in no heavier tail than one that falls with its square.
+    """
+    p = 1 / math.comb(len(earlier) + count, count)
+    # A tail that a few values show is not known.
+    return p / ratio ** (2 * count) if len(earlier) - commonest(earlier) >= _TAIL else p

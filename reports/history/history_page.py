@@ -11,12 +11,12 @@ from bokeh.models import HoverTool
 
 from kappa.core.ground.figures import counted, figure
 from kappa.core.record.actions import Action
+from reports.history.dataset import day
 from reports.history.findings import Kind
-from reports.history.gate import Judged, exit_status
+from reports.history.judgement import JudgedSeries, exit_status
 from reports.history.listing import HEADER, row, where
-from reports.history.query import day
 from reports.history.robust_statistics import Array
-from reports.quarantine.listing import moment, told
+from reports.quarantine.decide import moment, told
 from reports.show.html_page import render_page
 from reports.show.plot import ALARM, PALETTE, SOFT, Look, Plot, new_time_figure, with_unit
 from reports.verdict.state import State
@@ -28,7 +28,7 @@ MAX_POINTS = 1000
 _STATES = {0: State.PASS, 1: State.FAIL, 2: State.INCOMPLETE}
 
 
-def render(site: str, judged: Sequence[Judged], actions: Sequence[Action] = ()) -> str:
+def render(site: str, judged: Sequence[JudgedSeries], actions: Sequence[Action] = ()) -> str:
     """The page of a site's judged series, worst first, and of what was done to nodes, newest first."""
     changed = [one for one in judged if one.finding.changed]
     plots = [_plot(one) for one in changed[:MAX_PLOTS]]
@@ -53,16 +53,16 @@ def render(site: str, judged: Sequence[Judged], actions: Sequence[Action] = ()) 
     )
 
 
-def _span(judged: Sequence[Judged]) -> str:
+def _span(judged: Sequence[JudgedSeries]) -> str:
     times = [one.series.times for one in judged]
     if not times:
         return ""
     return f"{day(min(float(part[0]) for part in times))} to {day(max(float(part[-1]) for part in times))} UTC"
 
 
-def _plot(one: Judged) -> Plot:
+def _plot(one: JudgedSeries) -> Plot:
     series, finding = one.series, one.finding
-    shown = _thinned(len(series.values))
+    shown = np.unique(np.linspace(0, len(series.values) - 1, min(len(series.values), MAX_POINTS)).astype(int))
     milliseconds = series.times * 1000
     plot = new_time_figure(260)
     plot.yaxis.axis_label = with_unit(series.metric, series.unit)
@@ -88,12 +88,8 @@ def _plot(one: Judged) -> Plot:
     )
 
 
-def _thinned(values: int) -> Any:
-    return np.unique(np.linspace(0, values - 1, min(values, MAX_POINTS)).astype(int))
-
-
-def _levels(one: Judged) -> list[tuple[Any, Array]]:
-    """What the finding says of the series: a line of a drift, the levels before and after a step or an outlier."""
+def _levels(one: JudgedSeries) -> list[tuple[Any, Array]]:
+    """Lines for the finding: the slope of a drift, or the levels before and after a step or an outlier."""
     finding, last = one.finding, len(one.series.values) - 1
     begins = finding.before if finding.kind is Kind.DRIFT else finding.after
     after = np.array([finding.at, last]), np.array([begins, finding.after])

@@ -16,8 +16,7 @@ import pyarrow.compute as pc
 
 from kappa.core.ground.clean_text import clean
 from kappa.core.ground.errors import InputError
-from kappa.core.record.load import PATTERNS
-from kappa.core.record.raw_output import CONFIRMATIONS, OUTPUT, STAGE
+from kappa.core.record.load import CONFIRMATIONS, OUTPUT, PATTERNS, STAGE
 from reports.history import dataset
 from reports.history.reader import load_figures
 from reports.history.rows import Rows
@@ -96,7 +95,7 @@ def ingest(reports: Iterable[pathlib.Path], history: pathlib.Path, *, of_fabrics
 
 @dataclass
 class _Read:
-    """What some reports hold that is new."""
+    """New sessions and rows of some reports."""
 
     sessions: set[str]
     known: int

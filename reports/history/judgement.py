@@ -1,22 +1,28 @@
-"""A series judged: the one finding that counts most."""
+"""Series judged: the one finding of each that counts most, worst first, with what changed at that time."""
 
 import statistics
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from reports.history import robust_statistics
-from reports.history.adding_up import SHARE, find_adding_up, nights_of
-from reports.history.findings import Finding, Kind
-from reports.history.lasting import find_lasting
-from reports.history.newest import find_newest
-from reports.history.robust_statistics import Array
+from reports.history.adding_up import SHARE, find_adding_up, find_odd, nights_of, together, with_equals
+from reports.history.dataset import History, MetricSeries, day
+from reports.history.findings import Kind, SeriesFinding, find_lasting, find_newest
+from reports.history.robust_statistics import Array, find_pattern, robust_z, two_modes
 
 MIN_VALUES = 8
+QUIET, WORSE, CANNOT_JUDGE = 0, 1, 2
+# A change is found so many values early or late.
+_AROUND = 3
+# How often a night may report a quiet series, and all of them together at most: about one false alarm a month.
+_FALSE_ALARMS, _FALSE_ALARMS_OF_ALL = 0.001, 0.1
 
 
 def judge_series(
     values: Array, false_alarms: float, sign: int = 0, since: int = 0, times: Array | None = None
-) -> Finding:
+) -> SeriesFinding:
     """Judge finite ``values``, oldest first; ``false_alarms`` is the probability that a quiet series is found.
 
     What is worse comes first: at the newest values, then what lasts, the newest of it, then what adds up. ``sign`` as
@@ -26,7 +32,7 @@ def judge_series(
     n = len(values)
     if n < MIN_VALUES:
         median = statistics.median(values.tolist())  # of few numbers ten times faster than NumPy's
-        return Finding(Kind.THIN, median, median, 0.0, n)
+        return SeriesFinding(Kind.THIN, median, median, 0.0, n)
     # A quarter of the false alarms for what lasts, one for the newest values, a third for what adds up, which stays a
     # while.
     lasting, stretch = find_lasting(values, false_alarms / 4)
@@ -42,7 +48,7 @@ def judge_series(
     return next(counting, None) or _unchanged(values, stretch)
 
 
-def unsteady(values: Array, false_alarms: float) -> Finding | None:
+def unsteady(values: Array, false_alarms: float) -> SeriesFinding | None:
     """A step, a drift or two levels: why ``values`` are no sample of one distribution."""
     if len(values) < MIN_VALUES:
         return None
@@ -51,9 +57,135 @@ def unsteady(values: Array, false_alarms: float) -> Finding | None:
     return next((one for one in found if one.kind in (Kind.STEP, Kind.DRIFT, Kind.BIMODAL)), None)
 
 
-def _unchanged(values: Array, stretch: Array) -> Finding:
-    z = robust_statistics.robust_z(float(stretch[-1]), stretch[:-1])
-    if modes := robust_statistics.two_modes(stretch):
-        return Finding(Kind.BIMODAL, modes.low, modes.high, z, len(values))
+def _unchanged(values: Array, stretch: Array) -> SeriesFinding:
+    z = robust_z(float(stretch[-1]), stretch[:-1])
+    if modes := two_modes(stretch):
+        return SeriesFinding(Kind.BIMODAL, modes.low, modes.high, z, len(values))
     median = float(np.median(stretch[:-1]))
-    return Finding(Kind.QUIET, median, median, z, len(values))
+    return SeriesFinding(Kind.QUIET, median, median, z, len(values))
+
+
+@dataclass(frozen=True)
+class JudgedSeries:
+    """``worse`` is what alarms: no finding of a series that only informs is."""
+
+    series: MetricSeries
+    finding: SeriesFinding
+    worse: bool
+    changes: tuple[str, ...] = ()
+    period: str = ""
+    """``weekday`` or ``hour``, when the values depend on it: the finding is about the rest."""
+    known: bool = True
+    """It was found without the newest night, too, or began in it; what adds up is found later than it began."""
+
+    @property
+    def verdict(self) -> str:
+        return f"{self._verdict}, apart from the {self.period}" if self.period else self._verdict
+
+    @property
+    def _verdict(self) -> str:
+        finding, series = self.finding, self.series
+        if not finding.changed:
+            return finding.kind.value
+        if self.worse or series.gates:
+            return f"{finding.kind.value}, {'worse' if self.worse else 'better'}"
+        why = "informational" if series.informational else "which way is worse is not known"
+        return f"{finding.kind.value}, {'higher' if finding.change > 0 else 'lower'} ({why})"
+
+    @property
+    def began(self) -> float:
+        """When the change began, in seconds since 1970; of a quiet series, when its first value was measured."""
+        index = self.finding.at if self.finding.changed else 0
+        return float(self.series.times[min(index, len(self.series.times) - 1)])
+
+    @property
+    def since(self) -> str:
+        return day(self.began)
+
+
+def judge_history(
+    history: History, newest: int, false_alarms: float, since: float = 0.0, across_nodes: bool = False
+) -> list[JudgedSeries]:
+    """Judge the ``newest`` values of each series; what changed before ``since`` (seconds) is left out."""
+    return judge_all(history, history.series(newest, across_nodes), false_alarms, since)
+
+
+def judge_all(
+    history: History, series: Iterable[MetricSeries], false_alarms: float, since: float = 0.0
+) -> list[JudgedSeries]:
+    """Judge each of ``series``, which are of ``history``."""
+    found = list(series)
+    judged = [_judge(history, one, equals, false_alarms, since) for one, equals in with_equals(found)]
+    judged += [_judge(history, one, [], false_alarms, since) for one in together(found)]
+    return sorted(judged, key=lambda one: (not one.worse, not one.finding.changed, -abs(one.finding.change)))
+
+
+def _judge(
+    history: History, series: MetricSeries, equals: Sequence[MetricSeries], false_alarms: float, since: float
+) -> JudgedSeries:
+    finding, period = _find(series, equals, false_alarms, since)
+    if not finding.changed:
+        return JudgedSeries(series, finding, False, period=period)
+    newest = len(series.values) - 1
+    until = newest if finding.kind is Kind.DRIFT else min(finding.at + _AROUND, newest)
+    changes = history.changes(series, max(finding.at - 1 - _AROUND, 0), until)
+    worse = series.gates and finding.worse(series.sign) and not _mended(series, finding)
+    known = True
+    if worse and (before := _before_newest_night(series)) and finding.at < len(before.values):
+        known = _find(before, equals, false_alarms, since)[0].worse(series.sign)
+    return JudgedSeries(series, finding, worse, tuple(changes), period, known)
+
+
+def _find(
+    series: MetricSeries, equals: Sequence[MetricSeries], false_alarms: float, since: float
+) -> tuple[SeriesFinding, str]:
+    """Return the finding in ``series``, and the period whose effects were taken out before."""
+    pattern = find_pattern(series.values, series.times)
+    values = series.values - pattern.effects if pattern else series.values
+    first = int(np.searchsorted(series.times, since))
+    finding = judge_series(values, false_alarms, series.sign, first, times=series.times)
+    if not finding.worse(series.sign):
+        finding = find_odd(series, equals, false_alarms * SHARE) or finding
+    return finding, pattern.period if pattern else ""
+
+
+def _before_newest_night(series: MetricSeries) -> MetricSeries | None:
+    nights = nights_of(series.times)
+    count = int(np.searchsorted(nights, nights[-1]))
+    if not count:
+        return None
+    return replace(series, values=series.values[:count], times=series.times[:count], rows=series.rows[:count])
+
+
+def _mended(series: MetricSeries, finding: SeriesFinding) -> bool:
+    """It came back within its bounds, which is better also where either way is worse."""
+    before, after = (series.lower <= value <= series.upper for value in (finding.before, finding.after))
+    return after and not before
+
+
+def exit_status(judged: Sequence[JudgedSeries]) -> int:
+    """The worst of all; what only informs is no alarm."""
+    if any(one.worse for one in judged):
+        return WORSE
+    return QUIET if any(one.finding.kind is not Kind.THIN for one in judged) else CANNOT_JUDGE
+
+
+def false_alarms_of(series: Sequence[MetricSeries]) -> float:
+    """The rate at which each of ``series`` is judged: the more there are, the surer a finding has to be."""
+    return min(_FALSE_ALARMS, _FALSE_ALARMS_OF_ALL / max(len(series), 1))
+
+
+def nightly_series(history: History, newest: int) -> list[MetricSeries]:
+    """Series by their sets of nodes; across nodes where Slurm chose others each time, and none often enough."""
+    by_nodes: dict[tuple[str, ...], list[MetricSeries]] = defaultdict(list)
+    for one in history.series(newest):
+        by_nodes[one.key].append(one)
+    thin = {
+        key
+        for key, members in by_nodes.items()
+        if len(members) > 1 and all(len(one.values) < MIN_VALUES for one in members)
+    }
+    chosen = [one for key, members in by_nodes.items() if key not in thin for one in members]
+    if thin:
+        chosen += [one for one in history.series(newest, across_nodes=True) if one.key in thin]
+    return chosen

@@ -1,23 +1,25 @@
-"""The findings for a terminal."""
+"""The findings for a terminal, and as strict JSON for machines."""
 
+import datetime
 from collections import Counter
 from collections.abc import Sequence
+from typing import Any
 
 from rich.console import Console
 from rich.text import Text
 
 from kappa.core.ground.figures import figure
-from kappa.core.ground.node_lists import folded
 from kappa.core.record.actions import Action
-from reports.history.gate import Judged
-from reports.history.query import Series
-from reports.quarantine.listing import moment, told
+from reports.history.dataset import MetricSeries
+from reports.history.judgement import JudgedSeries, exit_status
+from reports.quarantine.decide import moment, told
+from reports.verdict.summary import finite
 
 NEWEST_ACTIONS = 20
-HEADER = ("Series", "Where", "Finding", "Since", "Before", "After", "z", "What changed at that time")
+HEADER = ("MetricSeries", "Where", "Finding", "Since", "Before", "After", "z", "What changed at that time")
 
 
-def show(judged: Sequence[Judged], actions: Sequence[Action] = (), console: Console | None = None) -> None:
+def show(judged: Sequence[JudgedSeries], actions: Sequence[Action] = (), console: Console | None = None) -> None:
     """Print what changed, how many series are quiet, noisy or too thin, and the newest actions on nodes."""
     console = console or Console()
     changed = [one for one in judged if one.finding.changed]
@@ -32,13 +34,41 @@ def show(judged: Sequence[Judged], actions: Sequence[Action] = (), console: Cons
     console.print(Text(f"{len(judged)} series: " + ", ".join(f"{count} {kind}" for kind, count in kinds.most_common())))
 
 
-def where(series: Series) -> str:
-    return f"{series.partition} {folded(series.nodes.split(',')) if series.nodes else 'any nodes'}"
+def where(series: MetricSeries) -> str:
+    return f"{series.partition} {series.folded_nodes or 'any nodes'}"
 
 
-def row(one: Judged) -> tuple[str, ...]:
+def row(one: JudgedSeries) -> tuple[str, ...]:
     series, finding = one.series, one.finding
     before, after = (f"{figure(value)} {series.unit}".strip() for value in (finding.before, finding.after))
     after += f" ({finding.change:+.0%})"
     changes = "; ".join(one.changes) or "nothing that is recorded"
     return series.title, where(series), one.verdict, one.since, before, after, f"{finding.z:.1f}", changes
+
+
+def to_document(site: str, judged: Sequence[JudgedSeries]) -> dict[str, Any]:
+    """Every series with what was found in it, worst first. Values are in the series' ``unit``, times in UTC."""
+    return {"site": site, "exit_status": exit_status(judged), "series": [_series(one) for one in judged]}
+
+
+def _series(one: JudgedSeries) -> dict[str, Any]:
+    series, finding = one.series, one.finding
+    since = datetime.datetime.fromtimestamp(one.began, datetime.UTC).isoformat() if finding.changed else None
+    return {
+        "case": series.case,
+        "check_class": series.check_class,
+        "metric": series.metric,
+        "partition": series.partition,
+        "environ": series.environ,
+        "nodes": series.nodes.split(",") if series.nodes else [],
+        "unit": series.unit,
+        "values": len(series.values),
+        "finding": finding.kind.value,
+        "worse": one.worse,
+        "since": since,
+        "before": finite(finding.before),
+        "after": finite(finding.after),
+        "relative_change": finite(finding.change),
+        "z": finite(finding.z),
+        "changed_then": list(one.changes),
+    }

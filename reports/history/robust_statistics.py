@@ -1,12 +1,13 @@
-"""Robust statistics of a series: a value against earlier ones, change points, one mode or two."""
+"""Robust statistics of a series: levels, change points, one mode or two, tails, and what recurs by weekday or hour."""
 
 import math
+import time
 from dataclasses import dataclass
 
 import numpy as np
 import ruptures
 from numpy.typing import NDArray
-from scipy import special, stats
+from scipy import ndimage, optimize, special, stats
 
 Array = NDArray[np.float64]
 
@@ -16,6 +17,19 @@ _MAD_TO_SIGMA = 1.4826
 _SCALE_FLOOR = 0.005
 # Fewer values than this on a side of a change point are no level.
 MIN_SEGMENT = 3
+# A single normal distribution cut in two has D = 2.7, a uniform one 3.5.
+_CLEAR_SEPARATION = 5.0
+# Degrees of freedom, the last as good as normal, and how likely they are before anything is measured.
+_FREEDOM = np.array([1.5, 2.0, 3.0, 5.0, 10.0, 1000.0])[:, None]
+_PRIOR = np.array([0.02, 0.03, 0.05, 0.1, 0.2, 0.6])[:, None]
+# Widths, as multiples of what the median distance says of normal noise.
+_WIDTHS = np.geomspace(0.25, 4.0, 61)
+_LOG_CONSTANT = stats.t.logpdf(0.0, _FREEDOM)
+# A series without a pattern has one with this probability.
+_FALSE_PATTERNS = 0.001
+# Fewer values of a weekday or an hour, or fewer periods, show nothing that recurs.
+_LEAST = 3
+_DAY_S = 86400.0
 
 
 def centre_and_scale(values: Array) -> tuple[float, float]:
@@ -94,10 +108,6 @@ class Modes:
     separation: float
 
 
-# A single normal distribution cut in two has D = 2.7, a uniform one 3.5.
-_CLEAR_SEPARATION = 5.0
-
-
 def two_modes(values: Array) -> Modes | None:
     """The two modes of a bimodal sample, each with at least a tenth of the values and three, or ``None``."""
     ordered = np.sort(values)
@@ -128,3 +138,105 @@ def alternation_p(values: Array) -> float:
     runs = 1 + int(np.count_nonzero(high[1:] != high[:-1]))
     deviation = math.sqrt(pairs * (pairs - n) / (n * n * (n - 1)))
     return float(stats.norm.cdf((runs - 1 - pairs / n) / deviation))
+
+
+@dataclass(frozen=True)
+class HalfTMixture:
+    """A mixture of half-t distributions: ``weights`` by degrees of freedom and width."""
+
+    widths: Array
+    weights: Array
+
+    def beyond(self, distance: float) -> float:
+        """The probability that a value of this side is further out than ``distance``."""
+        return float((self.weights * 2 * special.stdtr(_FREEDOM, -distance / self.widths)).sum())
+
+    def reach(self, probability: float) -> float:
+        """The distance that a value of this side exceeds with ``probability``."""
+        low, high = self.widths[0] * 1e-3, self.widths[-1] * 1e6
+        return float(optimize.brentq(lambda distance: self.beyond(distance) - probability, low, high, rtol=1e-6))
+
+
+def tail(distances: Array, least_width: float) -> HalfTMixture:
+    """The tail of the values with these ``distances`` from the median; ``least_width`` is greater than 0.
+
+    Distances follow half of Student's t, whose degrees of freedom and width are not known. Each pair of a grid counts
+    by its likelihood (Bayes): a small sample is allowed more than a large one, heavy tails more than normal noise.
+    """
+    width = max(_MAD_TO_SIGMA * float(np.median(distances)), least_width) if len(distances) else least_width
+    widths = width * _WIDTHS
+    squares = (distances[:, None, None] / widths) ** 2
+    log = -(_FREEDOM + 1) / 2 * np.log1p(squares / _FREEDOM).sum(0) + len(distances) * (_LOG_CONSTANT - np.log(widths))
+    weights = _PRIOR * np.exp(log - log.max())
+    return HalfTMixture(widths, weights / weights.sum())
+
+
+def side_of(distances: Array) -> Array:
+    """The distances of the side where they are positive: half of the values, also where many are the median.
+
+    Equal ones, as of few digits, are spread over what was rounded to them, or they would be no noise.
+    """
+    upper = np.sort(distances)[len(distances) // 2 :].clip(0)
+    distinct, count = np.unique(upper, return_counts=True)
+    step = np.diff(distinct).min() if len(distinct) > 1 else 0.0
+    place = np.concatenate([(np.arange(number) + 0.5) / number - 0.5 for number in count])
+    return np.abs(upper + step * place)
+
+
+def accidents(distances: Array, least_width: float, false_alarms: float, most: int) -> int:
+    """How many of ``distances``, the furthest, are no part of the tail that the others show; ``most`` at most.
+
+    The nearest of them is further out than any of as many values would be with probability ``false_alarms``.
+    """
+    ordered = np.sort(distances)
+    for count in range(min(most, len(ordered) - 1), 0, -1):
+        rest = tail(ordered[:-count], least_width)
+        if rest.beyond(float(ordered[-count])) * len(ordered) < false_alarms:
+            return count
+    return 0
+
+
+def reach_of(distances: Array, least_width: float, false_alarms: float) -> float:
+    """How far a healthy value of this side is with probability ``false_alarms``, at least as far as any was."""
+    furthest = float(distances.max()) if len(distances) else 0.0
+    return max(tail(distances, least_width).reach(false_alarms), furthest)
+
+
+@dataclass(frozen=True)
+class PeriodicPattern:
+    """``effects``: what each value of the series owes to its weekday or hour, in the metric's unit."""
+
+    period: str
+    effects: Array
+    phases: int
+
+
+def find_pattern(values: Array, times: Array) -> PeriodicPattern | None:
+    """The weekdays or else the hours, of this machine's clock, by which ``values`` differ; times in s since 1970."""
+    days = times[-1] - times[0] if len(times) else 0.0
+    if len(values) < 2 * _LEAST or days < _LEAST * _DAY_S:
+        return None
+    moments = [time.localtime(moment) for moment in times]
+    for period, seconds, phases in (
+        ("weekday", 7 * _DAY_S, np.array([moment.tm_wday for moment in moments])),
+        ("hour", _DAY_S, np.array([moment.tm_hour for moment in moments])),
+    ):
+        if days >= _LEAST * seconds and (found := _recurring(values, period, phases, len(values) * seconds / days)):
+            return found
+    return None
+
+
+def _recurring(values: Array, period: str, phases: NDArray[np.int_], a_period: float) -> PeriodicPattern | None:
+    """Kruskal and Wallis (1952) on the distances from the level of ``a_period`` values around each."""
+    _, phase, count = np.unique(phases, return_inverse=True, return_counts=True)
+    if len(count) < 2 or count.min() < _LEAST:
+        return None
+    level = ndimage.median_filter(values, size=max(_LEAST, round(a_period)) | 1, mode="nearest")
+    n, distances = len(values), values - level
+    ranks = stats.rankdata(distances)
+    between = float((np.bincount(phase, ranks - (n + 1) / 2) ** 2 / count).sum()) / max(float(ranks.var(ddof=1)), 1.0)
+    if stats.chi2.sf(between, len(count) - 1) >= _FALSE_PATTERNS:
+        return None
+    medians = np.array([np.median(distances[phase == number]) for number in range(len(count))])
+    effects = medians[phase] - np.median(medians[phase])
+    return PeriodicPattern(period, effects, len(count))

@@ -13,11 +13,9 @@ import pyarrow as pa
 from kappa.core.ground.clean_text import one_line
 from kappa.core.ground.errors import InputError
 from kappa.core.record.evidence import Figure, PerNode
-from kappa.core.record.model import SAME_ALLOCATION
-from kappa.core.record.report import CaseFacts
-from reports.history.direction import worse_sign
-from reports.history.reader import Report
-from reports.verdict.metric_verdict import absolute_bounds
+from kappa.core.record.model import SAME_ALLOCATION, CaseFacts
+from reports.history.reader import ReportFacts, bounded_figures
+from reports.verdict.metric_verdict import worse_sign
 
 _TEXT = pa.dictionary(pa.int32(), pa.string())
 SCHEMA = pa.schema(
@@ -65,7 +63,7 @@ class Rows:
         self._metrics: list[dict[str, Any]] = []
         self._case_of: list[int] = []
 
-    def add(self, report: Report, source: str) -> None:
+    def add(self, report: ReportFacts, source: str) -> None:
         """Add those of ``report``, all or none; messages call it ``source``.
 
         :raises InputError: the session has no uuid or no time; rows could not be told from those of another.
@@ -94,7 +92,7 @@ class Rows:
                     failed = {**facts, "verdict": "fail"}
                     self._case(failed, of_nodes, _metrics(case, first.perfvalues), first.per_node)
                     facts |= {"purpose": SAME_ALLOCATION, "confirms": info.uuid}
-                self._case(facts, of_nodes, _metrics(case, case.perfvalues or {}), case.per_node)
+                self._case(facts, of_nodes, _metrics(case, case.perfvalues), case.per_node)
                 for node, figures in _of_nodes(case).items():
                     self._measured({**facts, "nodes": node}, figures)
 
@@ -126,7 +124,7 @@ class Rows:
             self._metrics += metrics
 
     def table(self) -> Any:
-        # What the rows of a case share is converted once for the case.
+        # Columns that the rows of a case share are converted once for the case.
         cases = pa.Table.from_pylist(self._cases, schema=_CASE_SCHEMA).take(pa.array(self._case_of, pa.int32()))
         metrics = pa.Table.from_pylist(self._metrics, schema=_METRIC_SCHEMA)
         columns = {name: table[name] for table in (cases, metrics) for name in table.column_names}
@@ -169,20 +167,13 @@ def _own_facts(node: str, case: CaseFacts, node_checks: list[CaseFacts]) -> dict
     return {"nodes": node, "node_check": node_check_state(case.partition, (node,), node_checks)}
 
 
-def _metrics(case: CaseFacts, perfvalues: dict[str, Figure]) -> list[dict[str, Any]]:
-    prefix = f"{case.system}:{case.partition or ''}:"
-    return [
-        {
-            "metric": (name := key.removeprefix(prefix)),
-            "unit": figure.unit or "",
-            "value": figure.value,
-            **_bounds(figure),
-            "informational": name in case.informational,
-            "of_node": False,
-        }
-        for key, figure in perfvalues.items()
-        if isinstance(figure.value, float)
-    ]
+def _metrics(case: CaseFacts, perfvalues: dict[str, Figure] | None) -> list[dict[str, Any]]:
+    found = []
+    for metric, unit, value, bounds in bounded_figures(case, perfvalues):
+        lower, upper = bounds or (-math.inf, math.inf)
+        gated = {"lower": lower, "upper": upper, "informational": metric in case.informational, "of_node": False}
+        found.append({"metric": metric, "unit": unit, "value": value, **gated})
+    return found
 
 
 def _of_nodes(case: CaseFacts) -> dict[str, list[dict[str, Any]]]:
@@ -195,14 +186,6 @@ def _of_nodes(case: CaseFacts) -> dict[str, list[dict[str, Any]]]:
             for node, value in figures.values.items():
                 found.setdefault(node, []).append({**common, "value": value, "informational": True, "of_node": True})
     return found
-
-
-def _bounds(figure: Figure) -> dict[str, float]:
-    try:
-        lower, upper = absolute_bounds(figure.reference or 0, figure.lower, figure.upper)
-    except ValueError:
-        lower, upper = -math.inf, math.inf
-    return {"lower": lower, "upper": upper}
 
 
 @functools.lru_cache(256)  # most cases of most nights have the same facts

@@ -1,19 +1,70 @@
-"""Whether references still fit what is measured: stale, too loose, too tight."""
+"""Whether the references of a site's files still fit what is measured: stale, too loose, too tight."""
 
 import datetime
+import fnmatch
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from reports.learn.entries import Entry, entries
 from reports.learn.limits import ChangedError, Healthy, RefusedError, healthy, spread
-from reports.learn.samples import Place, Sample
+from reports.learn.samples import ReferencePath, ReferenceSample
 
 # A bound that healthy values cross more often than this is too tight.
 TIGHT_FALSE_ALARMS = 0.01
 # A bound this many times further from the centre than the noise warrants is too loose.
 LOOSE = 3.0
+
+
+@dataclass(frozen=True)
+class Entry:
+    """Bounds are absolute, infinite where unbounded; ``bounds`` is ``None`` when the file's are no numbers."""
+
+    place: ReferencePath
+    bounds: tuple[float, float] | None
+    since: datetime.date | None
+    """The date of the first entry of ``$sources`` that matches, as the checks take it."""
+
+
+def entries(documents: Mapping[str, Any], pattern: str) -> Iterator[Entry]:
+    """Every reference of the files, read as YAML, whose dotted name the shell pattern ``pattern`` matches."""
+    for file, document in documents.items():
+        for keys, value in _lists(document):
+            place = ReferencePath(file, keys)
+            if fnmatch.fnmatchcase(place.dotted, pattern):
+                yield Entry(place, _bounds(value), _since(place.dotted, document.get("$sources")))
+
+
+def _lists(node: Mapping[Any, Any], above: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], list[Any]]]:
+    for key, value in node.items():
+        keys = (*above, str(key))
+        if str(key).startswith("$"):
+            continue  # $index and $sources
+        if isinstance(value, list):
+            yield keys, value
+        elif isinstance(value, dict):
+            yield from _lists(value, keys)
+
+
+def _bounds(entry: list[Any]) -> tuple[float, float] | None:
+    try:
+        value, lower, upper = (None if item is None else float(item) for item in entry[:3])
+    except (TypeError, ValueError):
+        return None
+    if value is None:
+        return None
+    scale = abs(value) or 1.0
+    return (-math.inf if lower is None else value + lower * scale, math.inf if upper is None else value + upper * scale)
+
+
+def _since(dotted: str, sources: Any) -> datetime.date | None:
+    for source in sources if isinstance(sources, list) else ():
+        if isinstance(source, dict) and fnmatch.fnmatchcase(dotted, str(source.get("match"))):
+            date = source.get("date")
+            # A point in time is a date, too, but cannot be compared with one.
+            date = date.date() if isinstance(date, datetime.datetime) else date
+            return date if isinstance(date, datetime.date) else None
+    return None
 
 
 @dataclass(frozen=True)
@@ -35,14 +86,14 @@ class Checked:
 
 
 def check_references(
-    found: Sequence[Sample],
+    found: Sequence[ReferenceSample],
     documents: Mapping[str, Any],
     pattern: str,
     false_alarms: float,
     max_age_days: int,
     today: datetime.date,
 ) -> Checked:
-    """What is wrong with the references in ``documents`` whose dotted name ``pattern`` matches.
+    """Check the references in ``documents`` whose dotted name ``pattern`` matches.
 
     The age of each is looked at; their bounds are, as far as ``found`` has values to hold them against.
     """
@@ -57,7 +108,9 @@ def check_references(
     return checked
 
 
-def _hold(checked: Checked, entry: Entry, samples: Mapping[Place, Sample], false_alarms: float) -> None:
+def _hold(
+    checked: Checked, entry: Entry, samples: Mapping[ReferencePath, ReferenceSample], false_alarms: float
+) -> None:
     dotted = entry.place.dotted
     try:
         if entry.bounds is None:
@@ -69,7 +122,7 @@ def _hold(checked: Checked, entry: Entry, samples: Mapping[Place, Sample], false
         sample = samples[entry.place]
         objections = _width(healthy(sample.values, sample.times), sample.unit, *entry.bounds, false_alarms)
     except ChangedError as err:
-        # What wanders has no noise to hold a bound against.
+        # A sample that wanders has no noise to compare a bound with.
         change = f"{err.finding.before:.4g} to {err.finding.after:.4g} {samples[entry.place].unit}".strip()
         objections = [("stale", f"the measured level has changed ({err.finding.kind.value}): {change}")]
     except RefusedError as err:

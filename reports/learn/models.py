@@ -15,17 +15,13 @@ import pathlib
 from typing import Annotated, Any, ClassVar, Literal
 
 import msgspec
-import yaml
 
-from kappa.core.ground.bounded_file import read_text
-from kappa.core.ground.bounded_yaml import load_yaml
-from kappa.core.ground.clean_text import clean, one_line
+from kappa.core.ground.clean_text import one_line
+from kappa.core.ground.documents import YamlFile, fit
 from kappa.core.ground.errors import InputError
-from kappa.core.ground.typed import fit
-from kappa.core.ground.yaml_lines import SIZE_LIMIT
 from reports.learn.limits import Limits
-from reports.learn.patch import Proposal
-from reports.learn.samples import Place
+from reports.learn.proposals import Proposal
+from reports.learn.samples import ReferencePath
 
 _Positive = Annotated[float, msgspec.Meta(gt=0)]
 
@@ -116,13 +112,9 @@ def modelled(path: pathlib.Path) -> list[Proposal]:
 
     :raises InputError: it cannot be read, or an entry is incomplete; names the entry, the key and what was expected.
     """
-    source = clean(str(path))
-    try:
-        entries = load_yaml(read_text(path, SIZE_LIMIT))
-    except (OSError, UnicodeDecodeError, yaml.YAMLError) as err:
-        raise InputError(f"cannot read {source}: {clean(str(err))}") from err
-    kept = fit(entries, list[_Entry], source)
-    return [_proposal(entry, f"{source}: [{number}]") for number, entry in enumerate(kept)]
+    file = YamlFile(path)
+    kept = fit(file.value, list[_Entry], file.source)
+    return [_proposal(entry, f"{file.source}: [{number}]") for number, entry in enumerate(kept)]
 
 
 def _proposal(entry: _Entry, where: str) -> Proposal:
@@ -134,5 +126,5 @@ def _proposal(entry: _Entry, where: str) -> Proposal:
     limits = Limits(value, lower * value if lower else -math.inf, upper * value if upper else math.inf)
     shares = [f"at {way} {share:.0%}" for way, share in (("least", lower), ("most", upper)) if share]
     kind = "contract" if entry.model == "contract" else "theoretical"
-    place = Place(entry.file, entry.reference)
+    place = ReferencePath(entry.file, entry.reference)
     return Proposal(place, limits, entry.unit, kind, 0, f"{formula}; {' and '.join(shares)}")

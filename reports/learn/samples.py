@@ -1,4 +1,4 @@
-"""What was measured, gathered by the reference it is held against."""
+"""Measured values, gathered by the reference that judges them."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from reports.history.adding_up import nights_of
-from reports.history.query import Series, day
+from reports.history.dataset import MetricSeries, day
 from reports.history.robust_statistics import Array
 
 # ReFrame's display name: Class %parameter=value ….
@@ -16,7 +16,7 @@ _PARAMETER = re.compile(r"%(?:\w+\.)*(\w+)=(\S+)")
 
 
 @dataclass(frozen=True)
-class Place:
+class ReferencePath:
     """Where a reference stands: the file, and the keys below it with the metric last."""
 
     file: str
@@ -29,10 +29,10 @@ class Place:
 
 
 @dataclass(frozen=True)
-class Sample:
+class ReferenceSample:
     """All values of one reference, oldest first; ``informational``: nothing is held against them, nor has to be."""
 
-    place: Place
+    place: ReferencePath
     unit: str
     sign: int
     informational: bool
@@ -47,12 +47,12 @@ class Sample:
         return f"{day(float(self.times[0]))[:10]} to {day(float(self.times[-1]))[:10]}"
 
 
-def samples(site: str, series: list[Series], documents: Mapping[str, Any], newest: int) -> list[Sample]:
+def samples(site: str, series: list[MetricSeries], documents: Mapping[str, Any], newest: int) -> list[ReferenceSample]:
     """The ``newest`` values of each reference; ``documents`` are the site's reference files by name, read as YAML.
 
     Series of a check that no file knows are left out (``unknown_checks``).
     """
-    gathered: dict[Place, list[Series]] = {}
+    gathered: dict[ReferencePath, list[MetricSeries]] = {}
     for one in series:
         for place in _places(site, one, documents):
             gathered.setdefault(place, []).append(one)
@@ -60,29 +60,28 @@ def samples(site: str, series: list[Series], documents: Mapping[str, Any], newes
     return [_sample(place, members, newest) for place, members in ordered]
 
 
-def unknown_checks(series: list[Series], documents: Mapping[str, Any]) -> list[str]:
-    """What to do about each check that no file knows, although its metrics need references."""
+def unknown_checks(series: list[MetricSeries], documents: Mapping[str, Any]) -> list[str]:
+    """Advice about each check that no file knows, although its metrics need references."""
     unknown: dict[tuple[str, str], dict[str, str]] = {}
     for one in series:
         if not _informational(one) and not any(one.check_class in document for document in documents.values()):
             unknown.setdefault((one.check_class, one.family), {}).update(_PARAMETER.findall(one.case))
-    return [
-        f"no reference file has {name}: add `{name}: {{{_index(parameters)}}}` to {family.partition('/')[0]}.yaml"
-        + (", with those keys of $index that its references differ by" if parameters else "")
-        for (name, family), parameters in sorted(unknown.items())
-    ]
+    found = []
+    for (name, family), parameters in sorted(unknown.items()):
+        index = f"$index: [{', '.join(parameters)}]" if parameters else ""
+        keys = ", with those keys of $index that its references differ by" if parameters else ""
+        found.append(
+            f"no reference file has {name}: add `{name}: {{{index}}}` to {family.partition('/')[0]}.yaml{keys}"
+        )
+    return found
 
 
-def _index(parameters: Mapping[str, str]) -> str:
-    return f"$index: [{', '.join(parameters)}]" if parameters else ""
-
-
-def _informational(series: Series) -> bool:
+def _informational(series: MetricSeries) -> bool:
     """Unless the site has given it a bound all the same."""
     return series.informational and not series.bounded
 
 
-def _places(site: str, series: Series, documents: Mapping[str, Any]) -> Iterator[Place]:
+def _places(site: str, series: MetricSeries, documents: Mapping[str, Any]) -> Iterator[ReferencePath]:
     special = {"$system": site, "$partition": f"{site}:{series.partition}", "$environ": series.environ}
     known = {**special, **dict(_PARAMETER.findall(series.case))}
     for file, document in documents.items():
@@ -93,7 +92,7 @@ def _places(site: str, series: Series, documents: Mapping[str, Any]) -> Iterator
             for key in index:
                 keys.append(_key(entry, known[key]))
                 entry = entry.get(keys[-1], {}) if isinstance(entry, dict) else {}
-            yield Place(file, (series.check_class, *keys, series.metric))
+            yield ReferencePath(file, (series.check_class, *keys, series.metric))
 
 
 def _key(entry: Any, value: str) -> str:
@@ -108,13 +107,13 @@ def _key(entry: Any, value: str) -> str:
     return value
 
 
-def _sample(place: Place, members: list[Series], most: int) -> Sample:
+def _sample(place: ReferencePath, members: list[MetricSeries], most: int) -> ReferenceSample:
     values = np.concatenate([member.values for member in members])
     times = np.concatenate([member.times for member in members])
     order = np.argsort(times, kind="stable")[-most:]
     newest = max(members, key=lambda member: float(member.times[-1]))
     nights = sum(int(nights_of(member.times)[-1]) + 1 for member in members)
     informational, n = _informational(newest), len(values)
-    return Sample(
+    return ReferenceSample(
         place, newest.unit, newest.sign, informational, values[order], times[order], n / len(members), n / nights
     )

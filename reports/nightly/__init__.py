@@ -1,1 +1,1 @@
-"""What a site's nights show: verdicts, trends and coverage of nodes over time."""
+"""The nights of a site: verdicts, trends and coverage of nodes over time."""

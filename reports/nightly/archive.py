@@ -1,20 +1,19 @@
-"""All nights of a site, oldest first; the summary of a night that has ended is written once."""
+"""All nights of a site, oldest first: their summaries, when each node was covered last, and a calendar."""
 
+import calendar
+import datetime
 import pathlib
 import sys
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from kappa.core.ground.clean_text import clean
 from kappa.core.ground.errors import InputError
 from kappa.core.ground.whole_files import write_atomically
-from kappa.core.record.raw_output import CONFIRMATIONS
+from kappa.core.record.load import CONFIRMATIONS
 from kappa.core.sites.expected import Site
-from reports.nightly import night as night_file
-from reports.nightly import night_record as record_file
-from reports.nightly.night import Night, load_night, to_json
-from reports.nightly.night_record import load_record, report_files
+from reports.nightly.night import RECORD, SUMMARY, Night, load_night, load_record, report_files, to_json
 from reports.nightly.summarise import summarise
 
 NIGHTS = "nights"
@@ -36,7 +35,7 @@ class Archive:
 
     @property
     def before(self) -> Night | None:
-        """What the newest night is compared with: the last one before it that came to its end."""
+        """The night that the newest one is compared with: the last one before it that came to its end."""
         return next((night for night in reversed(self.nights[:-1]) if night.ended is not None), None)
 
     @property
@@ -46,7 +45,7 @@ class Archive:
 
     @property
     def nodes_with_turns(self) -> tuple[str, ...]:
-        """Those of ``nodes`` that the rotation can measure; of a night that does not say it, all."""
+        """The ``nodes`` that the rotation can measure; all, if the night does not say it."""
         newest = next((night for night in reversed(self.nights) if night.nodes), None)
         return () if newest is None else newest.nodes if newest.single is None else newest.single
 
@@ -63,10 +62,10 @@ def open_archive(results: pathlib.Path, site: Site, now: float | None = None) ->
     """Every night below ``results``; one that neither ended nor has time left is judged as it is."""
     now = time.time() if now is None else now
     nights, running, damaged = [], [], []
-    folders = sorted(path.parent for path in (results / NIGHTS).glob(f"*/{record_file.FILE}"))
+    folders = sorted(path.parent for path in (results / NIGHTS).glob(f"*/{RECORD}"))
     for folder in folders:
         try:
-            if (folder / night_file.FILE).exists() and not _may_be_late((kept := load_night(folder)), folder, now):
+            if (folder / SUMMARY).exists() and not _may_be_late((kept := load_night(folder)), folder, now):
                 nights.append(kept)
                 continue
             record = load_record(folder)
@@ -79,7 +78,7 @@ def open_archive(results: pathlib.Path, site: Site, now: float | None = None) ->
             damaged.append(str(err))
             continue
         nights.append(night)
-        _keep(folder / night_file.FILE, night)
+        _keep(folder / SUMMARY, night)
     nights.sort(key=lambda night: (night.night, night.started))
     return Archive(tuple(nights), tuple(running), tuple(damaged))
 
@@ -90,9 +89,9 @@ def _may_be_late(kept: Night, folder: pathlib.Path, now: float) -> bool:
         return False
     if now < load_record(folder).deadline + LATE_S:
         return True
-    summarised = (folder / night_file.FILE).stat().st_mtime
-    found = (folder / record_file.FILE, *report_files(folder), *folder.glob(f"{CONFIRMATIONS}/*.json"))
-    # Of the change, not of the contents: a report has its name only after it was written.
+    summarised = (folder / SUMMARY).stat().st_mtime
+    found = (folder / RECORD, *report_files(folder), *folder.glob(f"{CONFIRMATIONS}/*.json"))
+    # The time of the change, not of the contents: a report gets its name only after it was written.
     return any(path.stat().st_ctime >= summarised for path in found)
 
 
@@ -107,3 +106,84 @@ def _keep(path: pathlib.Path, night: Night) -> None:
 def reports_of(results: pathlib.Path, nights: Iterable[Night]) -> list[pathlib.Path]:
     """The ReFrame reports of ``nights`` that exist."""
     return [path for night in nights for path in report_files(results / NIGHTS / night.folder)]
+
+
+@dataclass(frozen=True)
+class NodeCoverage:
+    """``nights_ago`` is 0 for the newest night, ``None`` for a node that was never covered."""
+
+    node: str
+    last: datetime.date | None
+    nights_ago: int | None
+    overdue: bool
+
+
+def node_coverage(archive: Archive) -> list[NodeCoverage]:
+    """Every node that has turns, longest not covered first.
+
+    A node is overdue when the nights that the newest one promised have gone by since it was covered, or since the
+    first night.
+    """
+    if not archive.nights:
+        return []
+    promised = archive.nights[-1].nights
+    seen: dict[str, tuple[datetime.date | None, int | None]] = {}
+    for number, night in enumerate(reversed(archive.nights)):
+        for node in night.covered:
+            seen.setdefault(node, (night.day, number))
+    found = []
+    for node in archive.nodes_with_turns:
+        day, ago = seen.get(node, (None, None))
+        passed = len(archive.nights) if ago is None else ago
+        found.append(NodeCoverage(node, day, ago, bool(promised) and passed >= promised))
+    return sorted(found, key=lambda one: (one.last or datetime.date.min, one.node))
+
+
+Week = list["Day"]
+
+
+@dataclass(frozen=True)
+class Day:
+    """``date`` is ``None`` outside of the month; ``night`` is the worst of the day's, ``None`` without one."""
+
+    date: datetime.date | None
+    night: Night | None
+    runs: int
+
+    @property
+    def missed(self) -> bool:
+        return self.date is not None and self.night is None
+
+
+@dataclass(frozen=True)
+class Month:
+    title: str
+    year: int
+    weeks: list[Week]
+
+
+def months(nights: Sequence[Night]) -> list[Month]:
+    """Every month from the first night to the last."""
+    if not nights:
+        return []
+    by_day: dict[datetime.date, list[Night]] = {}
+    for night in nights:
+        by_day.setdefault(night.day, []).append(night)
+    first, last = min(by_day), max(by_day)
+    found = []
+    year, month = last.year, last.month
+    while (year, month) >= (first.year, first.month):
+        weeks = [
+            [_day(date, month, by_day) for date in week] for week in calendar.Calendar().monthdatescalendar(year, month)
+        ]
+        found.append(Month(f"{calendar.month_name[month]} {year}", year, weeks))
+        year, month = (year, month - 1) if month > 1 else (year - 1, 12)
+    return found
+
+
+def _day(date: datetime.date, month: int, by_day: dict[datetime.date, list[Night]]) -> Day:
+    if date.month != month:
+        return Day(None, None, 0)
+    nights = by_day.get(date, [])
+    worst = max(nights, key=lambda night: night.state.severity, default=None)
+    return Day(date, worst, len(nights))

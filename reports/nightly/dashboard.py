@@ -1,26 +1,148 @@
-"""The dashboard: one self-contained HTML page over all nights of a site."""
+"""The dashboard: one self-contained HTML page over all nights of a site, with every series over time."""
+
+import datetime
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
 
 from kappa.core.ground import figures, node_lists
+from kappa.core.ground.figures import allowed, counted, figure
 from reports.history.findings import Kind
-from reports.history.gate import Judged
-from reports.history.judgement import MIN_VALUES
+from reports.history.judgement import MIN_VALUES, JudgedSeries
 from reports.history.listing import HEADER
 from reports.history.listing import row as finding_row
-from reports.nightly.archive import Archive
-from reports.nightly.compare import compare, first_step
-from reports.nightly.coverage import coverage
-from reports.nightly.months import months
-from reports.nightly.trends import trends
+from reports.nightly.archive import Archive, months, node_coverage
+from reports.nightly.message import changes_between, first_step
+from reports.nightly.night import Night
 from reports.show.html_page import OWN, render_page
+from reports.show.plot import with_unit
 from reports.verdict.state import State
 
+# So many are drawn when the page opens; each other can be chosen.
+LIMIT = 24
+ROWS_LIMIT = 60
+# Most values of all series together. With many nodes, each series has fewer of its newest values, down to the least.
+VALUES_LIMIT, LEAST_VALUES = 200_000, 30
 # Months that are open; earlier ones unfold by year.
 RECENT_MONTHS = 12
 RECENT_NIGHTS = 30
 FINDINGS_LIMIT = 50
 
 
-def render(site: str, archive: Archive, findings: list[Judged]) -> str:
+@dataclass(frozen=True)
+class Trend:
+    """``rows`` have the columns of ``header``, oldest first; ``drawing`` is what the page's script draws."""
+
+    title: str
+    caption: str
+    header: tuple[str, ...]
+    rows: list[tuple[str, ...]]
+    drawing: dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Trends:
+    """``shown``: the first to be drawn; ``drawings``: of all, in the same order, over ``days``."""
+
+    shown: list[Trend]
+    days: list[str]
+    drawings: list[dict[str, Any]]
+
+
+def trends(findings: Sequence[JudgedSeries], nights: Sequence[Night]) -> Trends:
+    """Every series of two values or more: what changed or left its bounds first.
+
+    A value counts for its night, whenever after midnight it was measured.
+    """
+    of_night = {session: night.day for night in nights for session in night.sessions}
+    ranked = sorted((one for one in findings if len(one.series.values) > 1), key=_rank)
+    newest = max(VALUES_LIMIT // max(len(ranked), 1), LEAST_VALUES)
+    dated = [(one, _days(one, of_night)) for one in ranked]
+    days = sorted({day for _, members in dated for day in members[-newest:]})
+    number = {day: index for index, day in enumerate(days)}
+    drawn = [_trend(one, members, number, newest) for one, members in dated]
+    return Trends(drawn[:LIMIT], [day.isoformat() for day in days], [one.drawing for one in drawn])
+
+
+def _rank(one: JudgedSeries) -> tuple[bool, bool, float]:
+    """Worse first, then other changes, then by how far the worst value is out of its bounds."""
+    return not one.worse, not one.finding.changed, -max(_excess(one, value) for value in one.series.values)
+
+
+def _excess(one: JudgedSeries, value: float) -> float:
+    series = one.series
+    bound = max(series.lower - value, value - series.upper, 0.0)
+    return bound / (abs(value) or 1.0) if math.isfinite(bound) else 0.0
+
+
+def _days(one: JudgedSeries, of_night: Mapping[str, datetime.date]) -> list[datetime.date]:
+    """The day of each value: of its night, or else on which it was measured."""
+    return [
+        of_night.get(row.partition(":")[0]) or datetime.datetime.fromtimestamp(seconds, datetime.UTC).date()
+        for row, seconds in zip(one.series.rows, one.series.times, strict=True)
+    ]
+
+
+def _trend(one: JudgedSeries, days: list[datetime.date], number: Mapping[datetime.date, int], newest: int) -> Trend:
+    series, finding = one.series, one.finding
+    nodes = f" {series.folded_nodes}" if series.nodes else ", any nodes"
+    # A night that began yesterday ends after what was measured by hand today: by day, then as measured.
+    points = sorted(zip(days, map(float, series.values), strict=True), key=lambda point: point[0])
+    outside = sum(_excess(one, value) > 0 for _, value in points)
+    more = f" to judge by its past: {len(points)} of {MIN_VALUES}" if finding.kind is Kind.THIN else ""
+    caption = [one.verdict + (f" since {one.since}" if finding.changed else more)]
+    caption += [f"{counted(outside, 'value')} out of bounds"] if outside else []
+    caption += [f"allowed {allowed(series.lower, series.upper)} {series.unit}".rstrip()] if series.bounded else []
+    caption += [f"changed at that time: {'; '.join(one.changes)}"] if one.changes else []
+    title = f"{series.title} – {series.partition}{nodes}"
+    shown = points[-newest:]
+    return Trend(
+        title=title,
+        caption="; ".join(caption),
+        header=("Night", with_unit("Value", series.unit), "Note"),
+        rows=[(day.isoformat(), figure(value), "out of bounds" if _excess(one, value) else "")
+              for day, value in points[-ROWS_LIMIT:]],
+        drawing={
+            "title": title,
+            "caption": "; ".join(caption),
+            "unit": with_unit(series.metric, series.unit),
+            "worse": one.worse,
+            "days": [number[day] for day, _ in shown],
+            "values": [_short(value) for _, value in shown],
+            "lower": _short(series.lower),
+            "upper": _short(series.upper),
+            "changes": [number[days[point]] for point in _change_points(one) if days[point] in number],
+            "levels": _levels(one, days, number),
+        },
+    )  # fmt: skip
+
+
+def _short(value: float) -> float | None:
+    """With as many digits as a drawing has; ``None`` unbounded."""
+    return float(f"{value:.5g}") if math.isfinite(value) else None
+
+
+def _levels(
+    one: JudgedSeries, days: list[datetime.date], number: Mapping[datetime.date, int]
+) -> list[list[float | None]]:
+    """(first day, last day, value) before and after a change."""
+    finding = one.finding
+    if not finding.changed:
+        return []
+    sections = ((finding.before, days[: finding.at + 1]), (finding.after, days[finding.at :]))
+    known = [(level, [number[day] for day in section if day in number]) for level, section in sections]
+    return [[min(section), max(section), _short(level)] for level, section in known if section]
+
+
+def _change_points(one: JudgedSeries) -> list[int]:
+    """A drift has none: it begins with the series."""
+    last = len(one.series.values) - 1
+    return [point for point in (*one.finding.points, *([one.finding.at] if one.finding.points == () else []))
+            if one.finding.changed and 0 < point <= last]  # fmt: skip
+
+
+def render(site: str, archive: Archive, findings: list[JudgedSeries]) -> str:
     """The page on ``archive``, which has at least one night. Everything from reports is escaped."""
     now = archive.nights[-1]
     series = trends(findings, archive.nights)
@@ -29,7 +151,7 @@ def render(site: str, archive: Archive, findings: list[Judged]) -> str:
     functions = {
         "State": State,
         "counted": figures.counted,
-        "coverage": coverage,
+        "coverage": node_coverage,
         "duration": figures.duration,
         "finding_row": finding_row,
         "folded": node_lists.folded,
@@ -42,7 +164,7 @@ def render(site: str, archive: Archive, findings: list[Judged]) -> str:
         site=site,
         archive=archive,
         now=now,
-        change=compare(archive.before, now, findings),
+        change=changes_between(archive.before, now, findings),
         before=archive.before,
         first_step=first_step(now, findings),
         recent=calendar[:RECENT_MONTHS],

@@ -6,21 +6,19 @@ from xml.etree import ElementTree as ET
 
 from kappa.core.ground.clean_text import clean
 from kappa.core.ground.figures import figure
-from kappa.core.ground.node_lists import folded
 from reports.history.findings import Kind
-from reports.history.gate import Judged as Finding
+from reports.history.judgement import JudgedSeries
 from reports.nightly.night import Night
-from reports.nightly.summarise import Judged
+from reports.nightly.summarise import JudgedNight
 from reports.verdict.advice import operator_line
 from reports.verdict.case_verdict import CaseVerdict
-from reports.verdict.gaps import grouped
-from reports.verdict.state import State
+from reports.verdict.state import State, grouped
 
-# What XML 1.0 cannot hold, not even escaped.
+# Characters that XML 1.0 cannot hold, not even escaped.
 _FORBIDDEN = re.compile(r"[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
-def junit(site: str, night: Night, judged: Judged, findings: Sequence[Finding], problem: str = "") -> str:
+def junit(site: str, night: Night, judged: JudgedNight, findings: Sequence[JudgedSeries], problem: str = "") -> str:
     """A suite of the night and one of the history, so that what did not run is no success.
 
     In the first is a test case for each case and one for each kind of gap; in the second one for each series, which
@@ -68,13 +66,12 @@ def _case(site: str, found: CaseVerdict) -> ET.Element:
     return test
 
 
-def _series(site: str, one: Finding) -> ET.Element:
+def _series(site: str, one: JudgedSeries) -> ET.Element:
     series, finding = one.series, one.finding
-    nodes = f" {folded(series.nodes.split(','))}" if series.nodes else ""
     test = ET.Element(
         "testcase",
         classname=_text(f"{site}.history.{series.partition}"),
-        name=_text(f"{series.title} on {series.partition}+{series.environ}{nodes}"),
+        name=_text(f"{series.title} on {series.partition}+{series.environ} {series.folded_nodes}".rstrip()),
         time="0",
     )
     if one.worse:

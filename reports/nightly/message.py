@@ -1,13 +1,12 @@
-"""A short message in Markdown: what changed since last night, what to do first."""
+"""The changes since the night before, the first thing to do, and a short message in Markdown that tells both."""
 
 import re
+from dataclasses import dataclass
 
 from kappa.core.ground.clean_text import one_line
 from kappa.core.ground.figures import counted, figure
-from reports.history.gate import Judged
-from reports.nightly.archive import Archive
-from reports.nightly.compare import Change, compare, first_step
-from reports.nightly.coverage import coverage
+from reports.history.judgement import JudgedSeries
+from reports.nightly.archive import Archive, node_coverage
 from reports.nightly.night import Night, Problem
 from reports.verdict.state import State
 
@@ -17,10 +16,88 @@ LINE_LIMIT = 400
 _MEANING = re.compile(r"([\\`*_\[\]<>#|~@&])")
 
 
-def message(site: str, archive: Archive, findings: list[Judged]) -> str:
+@dataclass(frozen=True)
+class NightChanges:
+    """``verdict`` is empty when it is the same as before; ``worse`` and ``otherwise`` are series that changed since."""
+
+    verdict: str
+    failing: tuple[Problem, ...]
+    mended: tuple[Problem, ...]
+    suspects: tuple[str, ...]
+    cleared: tuple[str, ...]
+    worse: tuple[JudgedSeries, ...]
+    otherwise: tuple[JudgedSeries, ...]
+
+    @property
+    def nothing(self) -> bool:
+        found = (self.failing, self.mended, self.suspects, self.cleared, self.worse, self.otherwise)
+        return not self.verdict and not any(found)
+
+
+def changes_between(before: Night | None, now: Night, findings: list[JudgedSeries]) -> NightChanges:
+    """``findings`` are those of the whole history; what began after ``before`` or is first found now is a change."""
+    was = {problem.case: problem for problem in _failed(before)}
+    fails = {problem.case: problem for problem in _failed(now)}
+    mended = [problem for case, problem in was.items() if case not in fails and _passed(case, now)]
+    old = before.suspects if before else {}
+    cleared = [node for node, evidence in old.items() if node not in now.suspects and _answered(evidence, now)]
+    since = before.ended or before.started if before else 0.0
+    of_tonight = [one for one in findings if one.finding.changed and one.series.times[-1] > since]
+    new = [one for one in of_tonight if one.began > since or not one.known]
+    changed = before is None or before.state is not now.state
+    return NightChanges(
+        verdict=f"{before.state.label if before else 'no earlier night'} → {now.state.label}" if changed else "",
+        failing=tuple(problem for case, problem in fails.items() if case not in was),
+        mended=tuple(mended),
+        suspects=tuple(sorted(set(now.suspects) - set(old))),
+        cleared=tuple(sorted(cleared)),
+        worse=tuple(one for one in new if one.worse),
+        otherwise=tuple(one for one in new if not one.worse),
+    )
+
+
+def _passed(case: str, now: Night) -> bool:
+    """A case that did not run tonight, or has a gap of its own, is not mended; gaps of other cases do not matter."""
+    return not now.gaps if now.passed is None else case in now.passed
+
+
+def _answered(evidence: tuple[str, ...], now: Night) -> bool:
+    """Whether all the cases that spoke against a node passed tonight; each piece of evidence begins with its case."""
+    if now.passed is None:
+        return not now.gaps
+    passed = tuple(f"{case}: " for case in now.passed)
+    return all(one.startswith(passed) for one in evidence)
+
+
+def _failed(night: Night | None) -> list[Problem]:
+    return [problem for problem in night.problems if problem.state is State.FAIL] if night else []
+
+
+def first_step(night: Night, findings: list[JudgedSeries]) -> str:
+    """The one thing to do first: the node that most speaks against, else the first failure, gap or slow series."""
+    failed = _failed(night)
+    if night.suspects:
+        node = max(sorted(night.suspects), key=lambda name: len(night.suspects[name]))
+        about = next((problem for problem in failed if node in problem.line), failed[0] if failed else None)
+        hint = f" Hint: {about.hint}." if about and about.hint else ""
+        return f"Look at {node}: {counted(len(night.suspects[node]), 'finding')} against it.{hint}"
+    if failed:
+        hint = f" Hint: {failed[0].hint}." if failed[0].hint else ""
+        return f"Look at {failed[0].case}: {failed[0].line}.{hint}"
+    if night.gaps:
+        return f"Find out why the night is incomplete: {night.gaps[0]}."
+    if slow := [one for one in findings if one.worse]:
+        one = slow[0]
+        nodes = f" on {one.series.folded_nodes}" if one.series.nodes else ""
+        changes = f" At that time changed: {'; '.join(one.changes)}." if one.changes else ""
+        return f"Look at {one.series.title}{nodes}, {one.verdict} since {one.since}.{changes}"
+    return "Nothing to do."
+
+
+def message(site: str, archive: Archive, findings: list[JudgedSeries]) -> str:
     """The message on the newest night of ``archive``, which has at least one."""
     before, now = archive.before, archive.nights[-1]
-    change = compare(before, now, findings)
+    change = changes_between(before, now, findings)
     lines = [f"# {escape(site)}, night of {now.night}: {now.state.label}", "", f"{escape(now.headline)}.", ""]
     lines += [f"**First:** {escape(first_step(now, findings))}", ""]
     if now.drain:
@@ -50,7 +127,7 @@ def escape(text: str) -> str:
     return _MEANING.sub(r"\\\1", one_line(text, LINE_LIMIT)).replace("://", ":\u200b//")
 
 
-def _changes(change: Change, lost: tuple[Night, ...]) -> list[str]:
+def _changes(change: NightChanges, lost: tuple[Night, ...]) -> list[str]:
     if change.nothing and not lost:
         return ["Nothing."]
     lines = [
@@ -71,7 +148,7 @@ def _problem(problem: Problem) -> str:
     return escape(f"{problem.case}: {problem.line}")
 
 
-def _series(one: Judged) -> str:
+def _series(one: JudgedSeries) -> str:
     finding, unit = one.finding, one.series.unit
     place = f" on {one.series.nodes}" if one.series.of_one_node else ""
     what = f"{one.series.title}{place}, {figure(finding.before)} → {figure(finding.after)} {unit}".strip()
@@ -87,7 +164,7 @@ def _listed(lines: list[str]) -> list[str]:
 def _covered(archive: Archive, now: Night) -> str:
     if not now.nights:
         return "No rotation over nodes."
-    overdue = [one.node for one in coverage(archive) if one.overdue]
+    overdue = [one.node for one in node_coverage(archive) if one.overdue]
     late = f"; overdue: {', '.join(overdue)}" if overdue else ""
     return (
         f"One by one tonight: {', '.join(now.covered) or 'no node'}"

@@ -1,4 +1,7 @@
-"""A night in a few kilobytes: what is kept of it for good, so that ten years of nights are read in seconds."""
+"""The files of a night: ``night.json``, which its conductor writes, and ``summary.json``, made once it has ended.
+
+A summary has a few kilobytes, so that ten years of nights are read in seconds.
+"""
 
 import datetime
 import json
@@ -8,12 +11,55 @@ from typing import Annotated
 
 import msgspec
 
+from kappa.core.ground.documents import load_json
 from kappa.core.ground.figures import counted
-from kappa.core.ground.typed import load_json
-from reports.nightly.night_record import DAY
+from kappa.core.record.actions import Action
 from reports.verdict.state import State
 
-FILE = "summary.json"
+RECORD = "night.json"
+MAIN = "run-report.json"
+
+DAY = Annotated[str, msgspec.Meta(pattern=r"^\d{4}-\d{2}-\d{2}$", description="a date as YYYY-MM-DD")]
+SUMMARY = "summary.json"
+
+
+@dataclass(frozen=True)
+class NightRecord:
+    """Times in seconds since 1970. ``night`` is the day it counts for, ``nights`` what the rotation was promised
+    (0 without one), ``planned`` the nodes whose turn it was. ``ended`` is ``None`` as long as it runs, or for ever when
+    its machine died; ``cut`` says what ended it before it was done, ``unscheduled`` why the next is not submitted.
+    ``actions`` is what was done to nodes by the site's rule, or why not, ``not_acted`` what kept it from more."""
+
+    night: DAY
+    started: float
+    deadline: float
+    mode: str
+    nights: Annotated[int, msgspec.Meta(ge=0)]
+    planned: tuple[str, ...] = ()
+    ended: float | None = None
+    cut: str = ""
+    unscheduled: str = ""
+    actions: tuple[Action, ...] = ()
+    not_acted: str = ""
+
+
+def rotation_reports(folder: pathlib.Path) -> list[pathlib.Path]:
+    """The ReFrame reports on the nodes whose turn it was, one for each partition.
+
+    The first nights had them in one folder, without confirmations.
+    """
+    return sorted([*folder.glob("rotation/*/run-report.json"), *folder.glob("rotation/run-report-*.json")])
+
+
+def report_files(folder: pathlib.Path) -> list[pathlib.Path]:
+    """The ReFrame reports of the night that exist, but for those of what was measured again."""
+    main = folder / MAIN
+    return [*([main] if main.exists() else []), *rotation_reports(folder)]
+
+
+def load_record(folder: pathlib.Path) -> NightRecord:
+    """:raises InputError: the file cannot be read or has a wrong key; names both."""
+    return load_json(folder / RECORD, NightRecord)
 
 
 @dataclass(frozen=True)
@@ -49,9 +95,9 @@ class Night:
     drain: tuple[str, ...]
     """Commands that an operator may want; nothing runs them."""
     actions: tuple[str, ...] = ()
-    """What was done to nodes by the site's rule, or why not."""
+    """Actions on nodes by the site's rule, and the reasons where there was none."""
     single: tuple[str, ...] | None = None
-    """Those of ``nodes`` for which there is a check of one node; ``None`` when it was not recorded."""
+    """The ``nodes`` for which there is a check of one node; ``None`` when it was not recorded."""
     passed: tuple[str, ...] | None = None
     """The cases that passed; ``None`` when they were not recorded."""
     budget: str = ""
@@ -86,4 +132,4 @@ def to_json(night: Night) -> str:
 
 def load_night(folder: pathlib.Path) -> Night:
     """:raises InputError: there is no summary, or it is damaged; names the file and the key."""
-    return replace(load_json(folder / FILE, Night), folder=folder.name)
+    return replace(load_json(folder / SUMMARY, Night), folder=folder.name)

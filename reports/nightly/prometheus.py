@@ -5,8 +5,8 @@ from collections.abc import Iterable, Iterator
 
 from prometheus_client import CollectorRegistry, Gauge, generate_latest
 
-from reports.history.gate import Judged
-from reports.history.query import Series
+from reports.history.dataset import MetricSeries
+from reports.history.judgement import JudgedSeries
 from reports.nightly.archive import Archive
 from reports.verdict.judge import EXIT_STATUS
 from reports.verdict.state import State
@@ -16,7 +16,7 @@ _SERIES = ("site", "check", "metric", "unit", "partition", "environ", "node")
 STATES = (*(state.word for state in State), "unstable")
 
 
-def prometheus(site: str, archive: Archive, findings: list[Judged]) -> str:
+def prometheus(site: str, archive: Archive, findings: list[JudgedSeries]) -> str:
     """The newest night's verdict, counts, suspects and figures; when each node was covered last."""
     registry = CollectorRegistry()
 
@@ -47,7 +47,9 @@ def prometheus(site: str, archive: Archive, findings: list[Judged]) -> str:
     )
     value = Gauge("kappa_value", "Newest value of a series", _SERIES, registry=registry)
     bound = Gauge("kappa_bound", "What the value may be", (*_SERIES, "side"), registry=registry)
-    for labels, series in _newest(site, (one.series for one in findings if _of_night(one.series, night.sessions))):
+    for labels, series in _newest(
+        site, (one.series for one in findings if one.series.rows[-1].partition(":")[0] in night.sessions)
+    ):
         value.labels(*labels).set(float(series.values[-1]))
         for side, at in (("lower", series.lower), ("upper", series.upper)):
             if math.isfinite(at):
@@ -55,20 +57,12 @@ def prometheus(site: str, archive: Archive, findings: list[Judged]) -> str:
     return generate_latest(registry).decode()
 
 
-def _newest(site: str, found: Iterable[Series]) -> Iterator[tuple[tuple[str, ...], Series]]:
+def _newest(site: str, found: Iterable[MetricSeries]) -> Iterator[tuple[tuple[str, ...], MetricSeries]]:
     """The series by their labels; of what ran on several sets of nodes, which are no label, the newest."""
-    by_labels: dict[tuple[str, ...], Series] = {}
+    by_labels: dict[tuple[str, ...], MetricSeries] = {}
     for series in found:
-        labels = _labels(site, series)
+        node = "" if "," in series.nodes else series.nodes
+        labels = (site, series.case, series.metric, series.unit, series.partition, series.environ, node)
         if labels not in by_labels or series.times[-1] > by_labels[labels].times[-1]:
             by_labels[labels] = series
     return iter(by_labels.items())
-
-
-def _of_night(series: Series, sessions: tuple[str, ...]) -> bool:
-    return series.rows[-1].partition(":")[0] in sessions
-
-
-def _labels(site: str, series: Series) -> tuple[str, ...]:
-    node = "" if "," in series.nodes else series.nodes
-    return (site, series.case, series.metric, series.unit, series.partition, series.environ, node)

@@ -1,4 +1,4 @@
-"""What is made of a site's nights: dashboard, message, JUnit XML and a text file for node_exporter."""
+"""The outputs of a site's nights: dashboard, message, JUnit XML and a text file for node_exporter."""
 
 import pathlib
 import sys
@@ -7,18 +7,18 @@ from typing import TYPE_CHECKING
 
 from kappa.core.ground.clean_text import clean
 from kappa.core.ground.errors import InputError
+from kappa.core.ground.folders import SIMULATED_SITE
 from kappa.core.ground.whole_files import make_folder, write_atomically
 from kappa.core.sites.expected import find_site, load_site
-from kappa.core.sites.places import SIMULATED_SITE
 from reports.nightly.archive import Archive, open_archive, reports_of
 from reports.nightly.junit import junit
-from reports.nightly.night_record import load_record
+from reports.nightly.night import load_record
 from reports.nightly.summarise import judge_night
 from reports.verdict.judge import EXIT_STATUS
 from reports.verdict.state import State
 
 if TYPE_CHECKING:
-    from reports.history.gate import Judged
+    from reports.history.judgement import JudgedSeries
 
 # SciPy, Arrow and Bokeh take seconds to load, which a night's beginning need not wait for.
 # ruff: noqa: PLC0415
@@ -68,19 +68,18 @@ def publish(site_name: str, results: pathlib.Path, textfile: pathlib.Path | None
     return EXIT_STATUS[_with_history(night.state, findings, problem) if gate else night.state]
 
 
-def _with_history(state: State, findings: "list[Judged]", problem: str) -> State:
+def _with_history(state: State, findings: "list[JudgedSeries]", problem: str) -> State:
     if any(one.worse for one in findings):
         return State.FAIL
     return State.INCOMPLETE if problem and state is State.PASS else state
 
 
-def _findings(results: pathlib.Path, archive: Archive) -> "list[Judged]":
+def _findings(results: pathlib.Path, archive: Archive) -> "list[JudgedSeries]":
     """Every series judged by itself; across nodes where no set of nodes was measured often enough."""
     from reports.history import dataset
-    from reports.history.gate import judge_all
+    from reports.history.dataset import History
     from reports.history.ingest import ingest
-    from reports.history.query import History
-    from reports.nightly.series import false_alarms_of, nightly_series
+    from reports.history.judgement import false_alarms_of, judge_all, nightly_series
 
     folder = results / "history"
     present = dataset.sessions(folder)

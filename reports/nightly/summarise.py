@@ -13,17 +13,13 @@ from kappa.core.record.load import load_session
 from kappa.core.record.model import Case, Session
 from kappa.core.sites.expected import Site
 from kappa.core.vocabulary.scales import ONE_NODE, PLACEMENTS, SCALES
-from reports.nightly.night import Night, Problem
-from reports.nightly.night_record import MAIN, Record, rotation_reports
-from reports.quarantine.listing import told
+from reports.nightly.night import MAIN, Night, NightRecord, Problem, rotation_reports
+from reports.quarantine.decide import told
 from reports.verdict.advice import operator_line
-from reports.verdict.attempts import speaking
 from reports.verdict.case_verdict import CaseVerdict, executed
-from reports.verdict.gaps import Gap, grouped
-from reports.verdict.judge import judge
-from reports.verdict.localise import suspect_nodes
-from reports.verdict.ranked_evidence import drain_suggestions, ranked_evidence
-from reports.verdict.state import State
+from reports.verdict.judge import judge, speaking
+from reports.verdict.state import Gap, State, grouped
+from reports.verdict.suspects import drain_suggestions, ranked_evidence, suspect_nodes
 
 PLACES_LIMIT = 300
 RESCHEDULE = "schedule the nights again: `kappa nightly schedule SITE sbatch` with their options"
@@ -34,11 +30,11 @@ _OF_ONE_NODE = {name for table in (SCALES, PLACEMENTS) for name, scale in table.
 
 
 @dataclasses.dataclass(frozen=True)
-class Judged:
-    """What the reports of a night say, before it is cut down to a summary."""
+class JudgedNight:
+    """The verdict on the reports of a night, before it is cut down to a summary."""
 
     main: Session | None
-    """Of the mode; the others are of single nodes in their turn."""
+    """The session of the mode; the others measured single nodes in their turn."""
     sessions: tuple[Session, ...]
     cases: tuple[CaseVerdict, ...]
     gaps: tuple[Gap, ...]
@@ -46,7 +42,7 @@ class Judged:
     """The nodes that came to a result in their turn."""
 
 
-def judge_night(folder: pathlib.Path, record: Record, site: Site) -> Judged:
+def judge_night(folder: pathlib.Path, record: NightRecord, site: Site) -> JudgedNight:
     """Judge what a night left, be it whole, in part or nothing: what is not there is a gap."""
     gaps = []
     if record.unscheduled:
@@ -76,7 +72,7 @@ def judge_night(folder: pathlib.Path, record: Record, site: Site) -> Judged:
     came_to_a_result = tuple(covered(turn, cases))
     if missed := set(record.planned) - set(came_to_a_result):
         gaps.append(Gap("not every node whose turn it was came to a result", RERUN, folded(missed)))
-    return Judged(main, tuple(sessions), (*cases, *turn), tuple(gaps), came_to_a_result)
+    return JudgedNight(main, tuple(sessions), (*cases, *turn), tuple(gaps), came_to_a_result)
 
 
 def _session(report: pathlib.Path) -> tuple[Session | None, str]:
@@ -88,7 +84,7 @@ def _session(report: pathlib.Path) -> tuple[Session | None, str]:
         return None, one_line(str(err), PLACES_LIMIT)
 
 
-def _not_blamed_for_the_cut(case: CaseVerdict, record: Record) -> CaseVerdict:
+def _not_blamed_for_the_cut(case: CaseVerdict, record: NightRecord) -> CaseVerdict:
     """An attempt that was running when the night was cut is none; a case without any other did not run to its end."""
     if not record.cut:
         return case
@@ -144,8 +140,8 @@ def _on_each_of(case: Case) -> tuple[str, ...]:
 
 
 def _told_of(node: str, case: Case) -> bool:
-    """Of many nodes one may have failed: it is a suspect, and has no figure. One on which the job hung kept the others
-    from being measured. Where all failed alike none is a suspect."""
+    """Whether the case measured ``node`` or suspects it. A node that failed has no figure. A node on which the job hung
+    kept the others from being measured. If all failed alike, none is a suspect."""
     told = {*case.suspects}.union(*(per_node.values for per_node in case.per_node.values()))
     return not told or node in told
 
@@ -177,7 +173,7 @@ def single_nodes(cases: Sequence[CaseVerdict], usable: bool = False) -> dict[str
     return {partition: nodes for partition, nodes in nodes_of(cases, usable).items() if partition in partitions}
 
 
-def summarise(folder: pathlib.Path, record: Record, site: Site) -> Night:
+def summarise(folder: pathlib.Path, record: NightRecord, site: Site) -> Night:
     """The summary of the night in ``folder``."""
     judged = judge_night(folder, record, site)
     main = judged.main
@@ -223,8 +219,7 @@ def summarise(folder: pathlib.Path, record: Record, site: Site) -> Night:
 def _problem(case: CaseVerdict) -> Problem:
     failed = case if case.state is State.FAIL else case.failed_attempts[-1]
     line = operator_line(failed)
-    text = "; ".join(part for part in (line.what, line.where, line.diagnosis) if part)
-    return Problem(case.case.title, case.state, text, line.hint)
+    return Problem(case.case.title, case.state, line.finding, line.hint)
 
 
 def _headline(
@@ -235,5 +230,5 @@ def _headline(
     what = f"{len(failed)} of {counted(len(cases), 'case')} failed" if failed else ""
     blamed = f"suspect: {folded(suspects)}" if suspects else ""
     found = "; ".join(filter(None, (what, blamed, missing))) or f"all {counted(len(cases), 'case')} passed"
-    # Nobody takes it for a pass of these.
+    # A reader must not take it for a pass of these checks.
     return f"{found}; {counted(left, 'check')} left out by the budget" if left else found

@@ -1,1 +1,1 @@
-"""What a run of a mode will take and write, from what its cases took before or what their checks say."""
+"""The time, node-hours and bytes that a run of a mode will take, from stored runs or from its checks."""

@@ -1,22 +1,45 @@
 """Which checks a run of so many node-hours takes: by findings per node-hour, and every family in its turn."""
 
+import pathlib
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from kappa.core.ground.documents import YamlFile, require_sound
 from kappa.core.ground.errors import InputError
 from kappa.core.ground.figures import figure
 from kappa.core.record.model import Session
-from reports.plan.plan import Plan
+from reports.plan.plan import RunPlan
 from reports.verdict.case_verdict import executed
+from reports.verdict.judge import latest_attempts
+from reports.verdict.state import State
 
+CAMPAIGN = pathlib.Path(__file__).with_name("findings.yaml")
 # In as many nights in a row every family runs.
 NIGHTS = 7
 
 
+def of_campaign() -> dict[str, int]:
+    """Check -> faults that it found in the fault campaigns."""
+    file = YamlFile(CAMPAIGN)
+    found: dict[str, int] = file.decode(dict[str, int])
+    require_sound([file])
+    return found
+
+
+def of_sessions(sessions: Iterable[Session]) -> dict[str, int]:
+    """Check -> sessions in which a case of it failed and still did when it was measured again."""
+    found: Counter[str] = Counter()
+    for session in sessions:
+        cases = latest_attempts(session)
+        found.update({one.case.check_class for one in cases if one.case.check_class and one.state is State.FAIL})
+    return dict(found)
+
+
 @dataclass(frozen=True)
 class Choice:
-    """Of a check. ``nights``: runs of the mode that went by without it, 0 when the newest had it; ``None``: all."""
+    """A check. ``nights``: runs of the mode that went by without it, 0 when the newest had it; ``None``: all."""
 
     check: str
     family: str
@@ -38,7 +61,7 @@ class Selection:
     budget_node_hours: float
     choices: tuple[Choice, ...]
     runs: int = 0
-    """Of the mode, that are stored."""
+    """The number of stored runs of the mode."""
 
     @property
     def taken(self) -> tuple[Choice, ...]:
@@ -74,7 +97,7 @@ def nights_since(sessions: Sequence[Session], mode: str) -> tuple[dict[str, int]
 
 
 def select(
-    budget_node_hours: float, planned: Plan, found: Mapping[str, int], since: Mapping[str, int], runs: int
+    budget_node_hours: float, planned: RunPlan, found: Mapping[str, int], since: Mapping[str, int], runs: int
 ) -> Selection:
     """Take, as long as the budget lasts, the cheapest check of each family that the last six runs did without; checks
     by findings per node-hour, as long as every family can still have its turn in time; families that waited longest;
@@ -116,7 +139,7 @@ def select(
 
 
 class _Night:
-    """What is taken, of ``left`` node-hours."""
+    """The checks that are taken; ``left`` node-hours remain."""
 
     def __init__(self, budget_node_hours: float, ages: Mapping[str, int], turns: Sequence[Choice]) -> None:
         self._budget, self.left, self._ages, self._turns = budget_node_hours, budget_node_hours, ages, turns
@@ -168,7 +191,7 @@ def _packed(costs: Sequence[float], budget_node_hours: float) -> bool:
 
 
 def _cheapest(checks: Iterable[Choice]) -> list[Choice]:
-    """Of each family."""
+    """The cheapest check of each family."""
     families: dict[str, list[Choice]] = {}
     for choice in checks:
         families.setdefault(choice.family, []).append(choice)

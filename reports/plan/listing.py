@@ -2,9 +2,7 @@
 
 from kappa.core.ground.figures import counted, duration, figure
 from reports.plan.budget import Selection
-from reports.plan.held_against import TOLERANCE, HeldAgainst
-from reports.plan.plan import Plan
-from reports.plan.turns import Turns
+from reports.plan.plan import TOLERANCE, PlanCheck, PlannedTurns, RunPlan
 from reports.show.console import open_console, table
 
 _GIB = 2**30
@@ -15,12 +13,12 @@ def gib(of_bytes: int) -> str:
     return figure(of_bytes / _GIB, 3)
 
 
-def show_plan(planned: Plan, *, each_case: bool) -> None:
+def show_plan(planned: RunPlan, *, each_case: bool) -> None:
     """Print the plan by check or, with ``each_case``, case by case, and its sums."""
     console = open_console()
     shown = table(*TITLES, right=TITLES[1:-1])
     for check, of_check in planned.by_check.items():
-        groups = [Plan((one,)) for one in of_check.cases] if each_case else [of_check]
+        groups = [RunPlan((one,)) for one in of_check.cases] if each_case else [of_check]
         for group in groups:
             nodes = sorted({one.case.nodes for one in group.cases})
             known = sum(one.runs > 0 for one in group.cases)
@@ -40,7 +38,7 @@ def show_plan(planned: Plan, *, each_case: bool) -> None:
     )
 
 
-def show_turns(planned: Plan, turns: Turns) -> None:
+def show_turns(planned: RunPlan, turns: PlannedTurns) -> None:
     """Print what single nodes in their turn take, and the sums of the whole night."""
     nodes = ", ".join(f"{count} of {partition}" for partition, count in turns.nodes.items()) or "no node"
     of_turns = turns.plan
@@ -75,7 +73,7 @@ def show_selection(selection: Selection) -> None:
         console.print(f"overdue, since others waited longer: {', '.join(selection.overdue)}")
 
 
-def show_held(held: HeldAgainst) -> None:
+def show_held(held: PlanCheck) -> None:
     """Print what was planned and what it took, the cases that differ most first, and the sums."""
     console = open_console()
     titles = ("case", "nodes", "planned, s", "took, s", "planned, GiB", "wrote, GiB")

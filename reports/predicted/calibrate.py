@@ -1,28 +1,41 @@
-"""A partition as a fabric: what its ping-pong and its bursts make of it, and how far that is from what was held out."""
+"""A partition as a fabric: what its ping-pong and its bursts make of it, and how far that is from what was held out.
+
+In SMPI's model a message of m bytes takes
+
+    ping-pong, half the round trip   T(m) = send(m) + L + m / B + receive(m)
+    each of a burst of them          G(m) = max(isend(m), receive(m), m / B)
+
+where L is the network's latency, B its bandwidth, and send, isend and receive what software takes of a rank. A burst
+tells what software takes of each message whatever the latency is, the ping-pong what is left for the network; from
+either alone the other is missed (by a third in message rate, from the ping-pong).
+"""
 
 import statistics
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+
+import msgspec
 
 from kappa.core.fabrics.schema import (
     Calibration,
     Count,
     Counts,
     Fabric,
+    FabricLink,
+    FabricNode,
+    FabricSoftware,
     FatTree,
     HeldOut,
-    Link,
-    Memory,
-    Node,
+    NodeMemory,
     Number,
-    Software,
     SoftwareBySize,
 )
 from kappa.core.ground.errors import InputError
 from kappa.core.record.model import Case
-from reports.predicted.fit import Fitted, fit
-from reports.predicted.pairs import Pair
+from reports.predicted.pairs import PredictedPair
 
+#: Of the ping-pong of the smallest message, the most that is laid to software on both sides: the rest is the network's.
+MOST_SOFTWARE = 0.9
 #: What a message is compared with when it stays in its node, and when it leaves it.
 NEAR, FAR = "same_node", "two_nodes"
 PING_PONG, BURST = "OsuLatency", "OsuBandwidth"
@@ -32,8 +45,49 @@ _IN_CABLES = Number(value=0, origin="assumed", source="it is in the cables' late
 
 
 @dataclass(frozen=True)
+class Fitted:
+    """``bandwidth_mb_s`` is that of the network; overheads map the message size in bytes to microseconds."""
+
+    latency_us: float
+    bandwidth_mb_s: float
+    send_us: dict[int, float]
+    isend_us: dict[int, float]
+    receive_us: dict[int, float]
+
+
+def fit(latency_us: Mapping[int, float], burst_mb_s: Mapping[int, float], window: int) -> Fitted:
+    """Solve the two equations at each message size that both have.
+
+    :param latency_us: half the round trip by message size in bytes, as OSU's latency.
+    :param burst_mb_s: bandwidth of windows of ``window`` messages, each window answered by one small message, as OSU's.
+    :raises ValueError: fewer than two sizes are in both, or a figure is not positive.
+    """
+    sizes = sorted(latency_us.keys() & burst_mb_s.keys())
+    if len(sizes) < 2 or window < 1:
+        raise ValueError("expected a ping-pong and a burst of two message sizes or more, and a window of 1 or more")
+    if any(figures[size] <= 0 for figures in (latency_us, burst_mb_s) for size in sizes):
+        raise ValueError("expected figures above 0")
+    smallest = sizes[0]
+    answer_us = latency_us[smallest]
+    # A byte per microsecond is a megabyte per second. An answer can take no more of a window than the window took.
+    each_us = {size: size / burst_mb_s[size] for size in sizes}
+    gap_us = {size: max(each - answer_us / window, each / 2) for size, each in each_us.items()}
+    bandwidth_mb_s = max(size / gap for size, gap in gap_us.items())
+    side_us = min(gap_us[smallest], MOST_SOFTWARE * answer_us / 2)
+    network_us = answer_us - 2 * side_us - smallest / bandwidth_mb_s
+    network_us = max(network_us, (1 - MOST_SOFTWARE) * answer_us)
+    send_us, receive_us = {}, {}
+    for size in sizes:
+        software_us = max(latency_us[size] - network_us - size / bandwidth_mb_s, 0.0)
+        # A receiver cannot be slower than the burst was.
+        receive_us[size] = min(software_us / 2, gap_us[size])
+        send_us[size] = software_us - receive_us[size]
+    return Fitted(network_us, bandwidth_mb_s, send_us, gap_us, receive_us)
+
+
+@dataclass(frozen=True)
 class Machine:
-    """What a site says of the partition: ``window`` is the number of messages of a burst."""
+    """A partition as the site describes it: ``window`` is the number of messages of a burst."""
 
     site: str
     partition: str
@@ -69,20 +123,20 @@ def calibrated(name: str, machine: Machine, cases: Iterable[Case]) -> Fabric:
         descr=f"{machine.site}:{machine.partition}, {machine.nodes} nodes of {machine.cores_per_node} cores",
         kind="calibrated",
         topology=_one_switch(machine.nodes),
-        link=Link(
+        link=FabricLink(
             bandwidth_gb_s=fitted(far.bandwidth_mb_s / 1000),
             payload_share=Number(value=1, origin="measured", source="the bandwidth is that of payloads"),
             cable_latency_us=fitted(far.latency_us / 2),
             switch_latency_us=_IN_CABLES,
         ),
-        node=Node(
+        node=FabricNode(
             ranks=Count(value=machine.cores_per_node, origin="specification", source="the site's site.yaml"),
-            memory=Memory(
+            memory=NodeMemory(
                 bandwidth_gb_s=fitted(max(near_burst.values()) / 1000),
                 latency_us=fitted(max(memory_us, 0.05 * near_latency[min(near_latency)])),
             ),
         ),
-        software=Software(
+        software=FabricSoftware(
             mpi=machine.mpi or "unknown",
             collectives="ompi" if "Open MPI" in machine.mpi or "OpenRTE" in machine.mpi else "mpich",
             send_us=fitted(far.send_us[smallest]),
@@ -100,7 +154,7 @@ def calibrated(name: str, machine: Machine, cases: Iterable[Case]) -> Fabric:
     )
 
 
-def held_out(found: Sequence[Pair]) -> Calibration:
+def held_out(found: Sequence[PredictedPair]) -> Calibration:
     """The error on what the fit did not see: of each check its median factor, and the largest of these.
 
     :raises InputError: the run measured none of it.
@@ -148,3 +202,41 @@ def _one_switch(nodes: int) -> FatTree:
 
 def _rounded(values: Mapping[int, float], sizes: Sequence[int]) -> list[float]:
     return [float(f"{values[size]:.4g}") for size in sizes]
+
+
+def with_software(fabric: Fabric, share: float) -> Fabric:
+    """The fabric whose software takes ``share`` of what it did, for each message."""
+    software = fabric.software
+    changed = msgspec.structs.replace(
+        software,
+        send_us=_times(software.send_us, share),
+        receive_us=_times(software.receive_us, share),
+        by_size=_sizes_times(software.by_size, share) if software.by_size else None,
+    )
+    return msgspec.structs.replace(fabric, name=f"{fabric.name}-software-{1000 * share:g}", software=changed)
+
+
+def with_times_nodes(fabric: Fabric, times: int) -> Fabric:
+    """The fabric with ``times`` as many nodes on a switch of as many more ports.
+
+    :raises InputError: the fabric is more than one switch, of which more nodes would be another network.
+    """
+    tree = fabric.topology
+    if times < 1 or not isinstance(tree, FatTree) or len(tree.down.value) != 1:
+        raise InputError(f"{fabric.name}: expected one switch and a number of times from 1 on")
+    nodes = tree.nodes.value * times
+    larger = msgspec.structs.replace(
+        tree,
+        nodes=Count(value=nodes, origin="assumed", source=f"{times} times {tree.nodes.value}"),
+        down=Counts(value=[nodes], origin="assumed", source="a switch with a port for each"),
+    )
+    return msgspec.structs.replace(fabric, name=f"{fabric.name}-times-{times}", topology=larger)
+
+
+def _sizes_times(by_size: SoftwareBySize, share: float) -> SoftwareBySize:
+    changed = {key: [us * share for us in getattr(by_size, key)] for key in ("send_us", "isend_us", "receive_us")}
+    return msgspec.structs.replace(by_size, **changed)
+
+
+def _times(number: Number, share: float) -> Number:
+    return Number(value=number.value * share, origin="fitted", source=f"{number.source}, times {share:g}")

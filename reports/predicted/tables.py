@@ -9,10 +9,11 @@ from kappa.core.record.model import Case
 
 #: What NSIM-ACE's own simulator took at 512 processes (4.1.1, 4.2.3), s.
 WALL_S = {("RandomRing", "put"): 40.0, ("PutBarrier", "ring"): 148.0, ("PutBarrier", "recursive-doubling"): 0.33}
+CasesByFabric = Mapping[str, Sequence[Case]]
 
 
 @dataclass(frozen=True)
-class Kappa:
+class PaperKappa:
     """kappa' of the EMT paper on a fabric; ``how`` says whether a number of the fabric was fitted to it."""
 
     fabric: str
@@ -22,15 +23,13 @@ class Kappa:
 
 
 KAPPAS = (
-    Kappa("hdr-8", 48, 11, "fitted: the overhead of a message"),
-    Kappa("hdr-3", 96, 11, "predicted with the overhead of hdr-8"),
-    Kappa("numalink-7", 150, 22, "fitted: the overhead of a message"),
-    Kappa("flex-grid", 128, 19, "predicted with the overhead of numalink-7"),
-    Kappa("qdr-8", 17, 90, "fitted: a latency between nodes"),
-    Kappa("qdr-8", 128, 105, "predicted with that latency"),
+    PaperKappa("hdr-8", 48, 11, "fitted: the overhead of a message"),
+    PaperKappa("hdr-3", 96, 11, "predicted with the overhead of hdr-8"),
+    PaperKappa("numalink-7", 150, 22, "fitted: the overhead of a message"),
+    PaperKappa("flex-grid", 128, 19, "predicted with the overhead of numalink-7"),
+    PaperKappa("qdr-8", 17, 90, "fitted: a latency between nodes"),
+    PaperKappa("qdr-8", 128, 105, "predicted with that latency"),
 )
-
-Table = Mapping[str, Sequence[Case]]
 
 
 def table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
@@ -54,7 +53,7 @@ def over_ranks(columns: Mapping[str, Mapping[int, float]], unit: str) -> str:
     return table(header, rows)
 
 
-def random_ring(found: Table) -> str:
+def random_ring(found: CasesByFabric) -> str:
     """Bandwidth of a process in GB/s, by the way of sending."""
     columns = {
         f"{fabric}, {way}": {
@@ -66,7 +65,7 @@ def random_ring(found: Table) -> str:
     return over_ranks(columns, "GB/s")
 
 
-def barriers(found: Table) -> str:
+def barriers(found: CasesByFabric) -> str:
     columns = {
         f"{fabric}, {algorithm}": points(found[fabric], "PutBarrier", "latency", algorithm=algorithm)
         for fabric in ("nsim-ace-16", "nsim-ace-256")
@@ -75,7 +74,7 @@ def barriers(found: Table) -> str:
     return over_ranks(columns, "us")
 
 
-def swept(found: Table, latencies_us: Mapping[str, float], algorithm: str) -> str:
+def swept(found: CasesByFabric, latencies_us: Mapping[str, float], algorithm: str) -> str:
     """Barriers over the node latency; ``latencies_us``: fabric -> node latency."""
     columns = {
         f"{figure(us)} us": points(found[fabric], "PutBarrier", "latency", algorithm=algorithm)
@@ -84,7 +83,7 @@ def swept(found: Table, latencies_us: Mapping[str, float], algorithm: str) -> st
     return over_ranks(columns, "us")
 
 
-def particles(found: Table) -> str:
+def particles(found: CasesByFabric) -> str:
     names = [(barrier, within) for within in ("yes", "no") for barrier in ("before", "after")]
     columns = {
         f"barrier {barrier} packing{'' if within == 'yes' else ', between nodes only'}": {
@@ -98,8 +97,8 @@ def particles(found: Table) -> str:
     return over_ranks(columns, "ms")
 
 
-def wall_times(found: Table) -> str:
-    """Of the largest number of ranks of each."""
+def wall_times(found: CasesByFabric) -> str:
+    """A row for each pattern, at its largest number of ranks."""
     rows = []
     for (check, parameter), paper_s in WALL_S.items():
         key = "way" if check == "RandomRing" else "algorithm"
@@ -109,7 +108,7 @@ def wall_times(found: Table) -> str:
     return table(["pattern", "ranks", "wall time here, s", "NSIM-ACE at 512, s"], rows)
 
 
-def kappas(found: Table) -> str:
+def kappas(found: CasesByFabric) -> str:
     rows = []
     for one in KAPPAS:
         curve = points(found[one.fabric], "EmtSeries", "kappa, nodes filled", exchange="step")
@@ -119,7 +118,7 @@ def kappas(found: Table) -> str:
     return table(["fabric", "ranks", "κ′ in the paper, us", "simulated, us", "off by", "how"], rows)
 
 
-def in_network(found: Table) -> str:
+def in_network(found: CasesByFabric) -> str:
     """How many times longer sums by hosts take than sums in the network."""
     sharp = points(found["edr-sharp"], "PatternAllreduce", "latency_8B", where="in-network")
     hosts = points(found["edr-sharp"], "PatternAllreduce", "latency_8B", where="host")

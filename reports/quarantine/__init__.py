@@ -1,1 +1,1 @@
-"""What is to be done with nodes that findings name, decided from what is recorded; nothing is done from here."""
+"""Decisions about nodes that findings name, from what is recorded; nothing is done from here."""

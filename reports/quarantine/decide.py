@@ -1,13 +1,37 @@
-"""What the rule does with the nodes that findings name: drains a few, or says why not."""
+"""The site's rule for nodes that findings name: drain a few, or say why not. Below: actions in words."""
 
-from collections.abc import Mapping, Sequence
+import datetime
+import shlex
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 
 from kappa.core.ground.clean_text import clean, one_line
 from kappa.core.ground.figures import counted
 from kappa.core.record.actions import Action, Evidence, Outcome
-from kappa.core.vocabulary.quarantine import Quarantine
-from reports.quarantine.standing import NodeNow, held_nodes
+from kappa.core.vocabulary.node_states import condition
+from kappa.core.vocabulary.rules import QuarantineRule
 
+LINE_LIMIT = 400
+_WORDS = {
+    ("drain", "begun"): "to be drained",
+    ("drain", "done"): "drained",
+    ("drain", "declined"): "stays in service",
+    ("drain", "failed"): "could not be drained",
+    ("keep", "begun"): "to be drained again",
+    ("keep", "done"): "drained again",
+    ("keep", "declined"): "not drained again",
+    ("keep", "failed"): "could not be drained again",
+    ("return", "begun"): "to be tested",
+    ("return", "done"): "given back, it passed its test",
+    ("return", "declined"): "not given back",
+    ("return", "failed"): "could not be given back",
+    ("release", "begun"): "to be given back",
+    ("release", "done"): "given back without a test",
+    ("release", "declined"): "its quarantine has ended",
+    ("release", "failed"): "could not be given back",
+}
+# Reasons that Slurm itself gives, and takes back when the node answers again.
+_OF_SLURM = ("Not responding", "Node unexpectedly rebooted")
 DAY_S = 86_400.0
 # Nights are further apart than this, however long each takes; what begins again after a crash is nearer.
 NIGHT_S = DAY_S / 2
@@ -15,12 +39,80 @@ REASON_LIMIT = 160
 # Slurm's listings are read on terminals that know plain letters only.
 _PLAIN = str.maketrans({"≥": ">=", "≤": "<=", "−": "-", "×": "x", "…": "..."})
 
+
+def told(action: Action) -> str:
+    """For instance ``node2: drained until 2026-11-29 02:10: NodeSweep …``."""
+    until = f" until {moment(action.until)}" if action.until and action.outcome != "declined" else ""
+    evidence = "; ".join(f"{one.case}: {one.text}" for one in action.evidence[:2] if action.quarantines)
+    why = shlex.join(action.command) if action.outcome == "begun" else action.said or evidence
+    return one_line(f"{action.node}: {_WORDS[action.what, action.outcome]}{until}: {why}".rstrip(": "), LINE_LIMIT)
+
+
+def moment(seconds: float) -> str:
+    """In local time, as an operator reads a clock."""
+    return f"{datetime.datetime.fromtimestamp(seconds):%Y-%m-%d %H:%M}"
+
+
+@dataclass(frozen=True)
+class NodeNow:
+    """A node as Slurm has it; ``reason`` is empty where nobody gave one.
+
+    ``usable``: it is in service; ``reserved``: a reservation holds it.
+    """
+
+    name: str
+    partitions: frozenset[str]
+    state: str
+    usable: bool
+    reserved: bool = False
+    responds: bool = True
+    reason: str = ""
+
+    @property
+    def drained(self) -> bool:
+        return condition(self.state).drained
+
+    @property
+    def others_matter(self) -> bool:
+        """Somebody has taken it out, and alone decides about it."""
+        return self.drained or self.reason not in ("", *_OF_SLURM)
+
+    def __str__(self) -> str:
+        return f"{self.name} is {self.state}" + (f", for the reason {self.reason!r}" if self.reason else "")
+
+
+def held_nodes(cluster: Mapping[str, NodeNow], actions: Sequence[Action]) -> dict[str, Action]:
+    """The nodes in quarantine, each with the action that put it there: Slurm has drained it, for that action's reason.
+
+    What another drained, or Kappa from other results, is not among them, nor what somebody has given back meanwhile.
+    """
+    return {
+        action.node: action
+        for action in actions
+        if action.quarantines
+        and (node := cluster.get(action.node))
+        and node.drained
+        and node.reason.startswith(action.mark)
+    }
+
+
+def is_due(held: Action, now: float) -> bool:
+    """Whether a quarantine has ended by ``now``, in seconds since 1970."""
+    return held.until is not None and now >= held.until
+
+
+def interrupted_tests(actions: Iterable[Action]) -> list[Action]:
+    """The tests that said that they began and never what came of them; their conductor was killed, or runs still."""
+    last = {action.node: action for action in actions if action.what == "return"}
+    return [action for action in last.values() if action.outcome == "begun"]
+
+
 Cluster = Mapping[str, NodeNow]
 
 
 def decide(
     named: Mapping[str, tuple[Evidence, ...]],
-    rule: Quarantine,
+    rule: QuarantineRule,
     cluster: Cluster,
     actions: Sequence[Action],
     *,
@@ -54,7 +146,7 @@ def decide(
     return done
 
 
-def end_of(rule: Quarantine, begun: float) -> float:
+def end_of(rule: QuarantineRule, begun: float) -> float:
     return begun + rule.lasts_days * DAY_S
 
 
@@ -91,7 +183,7 @@ def _fault_of_many(
     return ""
 
 
-def _enough(rule: Quarantine, drains: Sequence[Action], now: float) -> str:
+def _enough(rule: QuarantineRule, drains: Sequence[Action], now: float) -> str:
     tonight = [action.node for action in drains if now - action.time < NIGHT_S]
     if len(tonight) < rule.most_a_night:
         return ""

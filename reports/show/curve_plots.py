@@ -1,26 +1,59 @@
-"""Curves, for instance of latency over message size, on logarithmic axes with the bounds of what is gated."""
+"""Plots of curves with their bounds, of scaling over ranks, and of predicted figures beside measured ones.
+
+Scaling is drawn as in figures 4 to 8 of the IPST 2023 paper: speed-up, efficiency, Karp-Flatt and parallelisation cost.
+"""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from bokeh.embed import json_item
 from bokeh.models import ColumnDataSource, FixedTicker, HoverTool
 
 from kappa.core.ground.figures import figure
-from kappa.core.record.evidence import Curve
-from reports.show.plot import ALARM, Look, Plot, labels, new_figure, with_unit
-from reports.show.scaling_axes import IDEAL, count_axis, draw_ideal
-from reports.show.units import in_binary_unit
+from kappa.core.record.evidence import Curve, Scaling
+from kappa.core.record.model import Case
+from reports.predicted.pairs import PredictedPair, positive
+from reports.show.plot import (
+    ALARM,
+    IDEAL,
+    INK,
+    SOFT,
+    Look,
+    Plot,
+    count_axis,
+    draw_ideal,
+    in_binary_unit,
+    labels,
+    new_figure,
+    with_unit,
+)
 from reports.verdict.case_verdict import CaseVerdict
 from reports.verdict.metric_verdict import MetricVerdict
 from reports.verdict.state import State
 
 # More curves than this get no legend; hovering names them.
 LEGEND_LIMIT = 12
-# What a curve of speed-ups is called by the checks that have one.
+# The checks' name for a curve of speed-ups.
 SPEEDUP = "Speed-up"
-CAPTION = "Bounds: the curve has to be above ▲ and below ▼; a crossed point is out of bounds."
+BOUNDS_CAPTION = "Bounds: the curve has to be above ▲ and below ▼; a crossed point is out of bounds."
+PAPER_CAPTION = "Crosses: the fabrics of the IPST 2023 paper, whose machines and network differ."
+HEAVIEST = "Dashed grey: no step is shorter than the heaviest task."
+# IPST 2023, section IV: where κ′ settles on each fabric, as (ranks, us); and where its label has room, in pixels.
+PAPER_KAPPA_US = {
+    "NUMAlink 7": (((150, 22),), -6),
+    "Superdome Flex Grid": (((128, 19),), 16),
+    "InfiniBand QDR": (((17, 90), (128, 105)), -6),
+    "InfiniBand HDR": (((48, 11), (96, 11)), 16),
+}
+# The checks of the paper's application.
+PAPER_CHECKS = ("EmtScaling", "EmtSeries")
+LABEL = {"text_align": "right", "text_font_size": "11px", "text_color": INK}
+PREDICTED_CAPTION = (
+    "Each mark is one figure, measured (across) and predicted (up); on the dashed line both agree, between the dotted "
+    "ones within the error that the calibration stated. Crosses are limits from specifications alone."
+)
 
 
 def curve_plots(cases: Sequence[CaseVerdict]) -> list[Plot]:
@@ -31,19 +64,15 @@ def curve_plots(cases: Sequence[CaseVerdict]) -> list[Plot]:
             if len(_drawable(curve)) > 1:
                 key = (verdict.case.check_class or "", name, curve.x, curve.x_unit, curve.y, curve.y_unit)
                 groups.setdefault(key, []).append((verdict, curve))
-    return [_plot(members) for members in groups.values()]
+    return [_curve_plot(members) for members in groups.values()]
 
 
 def _drawable(curve: Curve) -> dict[float, float]:
     """The points that logarithmic axes can show."""
-    return {x: y for x, y in curve.points if _positive(x) and _positive(y)}
+    return {x: y for x, y in curve.points if positive(x) and positive(y)}
 
 
-def _positive(value: float | None) -> bool:
-    return value is not None and math.isfinite(value) and value > 0
-
-
-def _plot(members: list[tuple[CaseVerdict, Curve]]) -> Plot:
+def _curve_plot(members: list[tuple[CaseVerdict, Curve]]) -> Plot:
     first = members[0][1]
     in_bytes = first.x_unit == "B"
     few = len(members) <= LEGEND_LIMIT
@@ -74,7 +103,7 @@ def _plot(members: list[tuple[CaseVerdict, Curve]]) -> Plot:
     _draw_bounds(plot, gated)
     return Plot(
         title=f"{members[0][0].case.check_class}: {first.y.lower()} over {first.x.lower()}",
-        caption=" ".join(filter(None, (CAPTION if gated else "", IDEAL if ideal else ""))),
+        caption=" ".join(filter(None, (BOUNDS_CAPTION if gated else "", IDEAL if ideal else ""))),
         legend=list(zip(names, looks, strict=True)) if few else [],
         item=json_item(plot),
         header=(with_unit(first.x, first.x_unit), *(with_unit(name, first.y_unit) for name in names)),
@@ -119,7 +148,7 @@ def _gated(verdict: CaseVerdict, curve: Curve) -> list[tuple[float, MetricVerdic
     return [
         (x_by_text[x], metrics[name])
         for x, name in curve.gated.items()
-        if x in x_by_text and name in metrics and _positive(metrics[name].metric.value)
+        if x in x_by_text and name in metrics and positive(metrics[name].metric.value)
     ]
 
 
@@ -128,7 +157,7 @@ def _draw_bounds(plot: Any, gated: list[tuple[str, float, MetricVerdict]]) -> No
         {"colour": colour, "x": x, "value": metric.metric.value, "bound": bound, "marker": marker}
         for colour, x, metric in gated
         for bound, marker in ((metric.lower, "triangle"), (metric.upper, "inverted_triangle"))
-        if _positive(bound)
+        if positive(bound)
     ]
     if bounds:
         source = ColumnDataSource({key: [bound[key] for bound in bounds] for key in bounds[0]})
@@ -152,3 +181,174 @@ def _rows(curves: list[Curve]) -> list[tuple[str, ...]]:
     values = [dict(curve.points) for curve in curves]
     every_x = sorted({x for points in values for x in points})
     return [(figure(x, 7), *(figure(points[x]) if x in points else "" for points in values)) for x in every_x]
+
+
+@dataclass(frozen=True)
+class ScalingQuantity:
+    title: str
+    unit: str
+    value: Callable[[Scaling], float | None]
+    y_axis: str = "linear"
+    ideal: bool = False
+    #: The best that a step which is not shorter than its heaviest task allows, of φ, that task and the ranks.
+    limit: Callable[[float, float, int], float] | None = None
+
+
+QUANTITIES = (
+    ScalingQuantity("Speed-up ψ", "", lambda point: point.speedup, ideal=True, limit=lambda phi, task, _: phi / task),
+    ScalingQuantity("Efficiency η", "", lambda point: point.efficiency),
+    ScalingQuantity("Karp–Flatt e", "", lambda point: point.karp_flatt),
+    ScalingQuantity(
+        "Parallelisation cost κ′", "us", lambda point: point.kappa_us, "log",
+        limit=lambda phi, task, ranks: task - phi / ranks,
+    ),
+)  # fmt: skip
+
+
+@dataclass
+class ScalingCurve:
+    """Points of one curve, by ranks."""
+
+    simulated: bool
+    points: dict[int, Scaling]
+
+
+def scaling_plots(cases: Sequence[CaseVerdict]) -> list[Plot]:
+    """One plot for each check and quantity, with a curve for each place and series of points over ranks."""
+    checks: dict[str, list[tuple[Case, Scaling]]] = {}
+    for verdict in cases:
+        case = verdict.case
+        if points := points_of(case):
+            checks.setdefault(case.check_class or "", []).extend((case, point) for point in points)
+    found = {check: _series(points) for check, points in checks.items()}
+    return [_scaling_plot(check, quantity, series) for check, series in found.items() for quantity in QUANTITIES]
+
+
+def points_of(case: Case) -> tuple[Scaling, ...]:
+    if case.scaling is None:
+        return ()
+    return case.scaling if isinstance(case.scaling, tuple) else (case.scaling,)
+
+
+def _series(points: Sequence[tuple[Case, Scaling]]) -> dict[str, ScalingCurve]:
+    """By partition, environment where a partition has several, and what the check calls a series."""
+    environments: dict[str, set[str]] = {}
+    for case, _ in points:
+        environments.setdefault(case.partition, set()).add(case.environ)
+    series: dict[str, ScalingCurve] = {}
+    for case, point in points:
+        several = [case.environ] if len(environments[case.partition]) > 1 else []
+        name = " ".join([case.partition, *several, point.series])
+        series.setdefault(name, ScalingCurve(case.simulation is not None, {})).points[point.ranks] = point
+    return series
+
+
+def _scaling_plot(check: str, quantity: ScalingQuantity, series: dict[str, ScalingCurve]) -> Plot:
+    beside_paper = quantity.unit == "us" and check in PAPER_CHECKS
+    plot = new_figure(300, x_axis_type="log", y_axis_type=quantity.y_axis)
+    plot.xaxis.axis_label = "Ranks"
+    plot.yaxis.axis_label = with_unit(quantity.title, quantity.unit)
+    every_rank = sorted({ranks for one in series.values() for ranks in one.points})
+    of_paper = [ranks for places, _ in PAPER_KAPPA_US.values() for ranks, _ in places] if beside_paper else []
+    count_axis(plot.xaxis, [*every_rank, *of_paper])
+    if quantity.ideal:
+        draw_ideal(plot, every_rank)
+    limits = {tuple(_limits(one.points, quantity).items()) for one in series.values()} - {()}
+    for limit in sorted(limits):
+        ranks, values = zip(*limit, strict=True)
+        plot.line(ranks, values, color=SOFT, line_dash="dashed", width=1.5)
+    looks = {name: Look.of(number, simulated=one.simulated) for number, (name, one) in enumerate(series.items())}
+    for name, look in looks.items():
+        points = _drawable_values(series[name].points, quantity)
+        source = ColumnDataSource(
+            {"x": list(points), "y": list(points.values()), "name": [name] * len(points)}
+        )  # fmt: skip
+        plot.line("x", "y", source=source, color=look.colour, width=2, line_dash=[*map(int, look.dashes.split())])
+        dots = plot.scatter("x", "y", source=source, color=look.colour, size=7, marker=look.marker)
+        plot.add_tools(HoverTool(renderers=[dots], tooltips=[("curve", "@name"), ("ranks", "@x"), ("value", "@y")]))
+    if beside_paper:
+        for fabric, (places, offset) in PAPER_KAPPA_US.items():
+            ranks, values = zip(*places, strict=True)
+            plot.line(ranks, values, color=SOFT, line_dash="dotted")
+            plot.scatter(ranks, values, color=SOFT, size=7, marker="x")
+            plot.text(ranks[-1:], values[-1:], [fabric], y_offset=offset, **LABEL)
+    return Plot(
+        title=f"{check}: {quantity.title} over ranks",
+        caption=" ".join(
+            filter(
+                None, (PAPER_CAPTION if beside_paper else IDEAL if quantity.ideal else "", HEAVIEST if limits else "")
+            )
+        ),
+        legend=list(looks.items()),
+        item=json_item(plot),
+        header=("Ranks", *(with_unit(name, quantity.unit) for name in series)),
+        rows=[
+            (str(ranks), *(_text(one.points.get(ranks), quantity) for one in series.values())) for ranks in every_rank
+        ],
+    )
+
+
+def _limits(points: dict[int, Scaling], quantity: ScalingQuantity) -> dict[int, float]:
+    """The best figures that the heaviest task allows, where they can be drawn."""
+    if quantity.limit is None:
+        return {}
+    found = {
+        ranks: quantity.limit(point.phi_us, point.heaviest_task_us, ranks)
+        for ranks, point in sorted(points.items())
+        if point.phi_us and point.heaviest_task_us
+    }
+    return {ranks: value for ranks, value in found.items() if value > 0}
+
+
+def _drawable_values(points: dict[int, Scaling], quantity: ScalingQuantity) -> dict[int, float]:
+    found = {ranks: quantity.value(points[ranks]) for ranks in sorted(points)}
+    return {
+        ranks: value
+        for ranks, value in found.items()
+        if value is not None and math.isfinite(value) and (value > 0 or quantity.y_axis == "linear")
+    }
+
+
+def _text(point: Scaling | None, quantity: ScalingQuantity) -> str:
+    value = quantity.value(point) if point else None
+    return "" if value is None else figure(value)
+
+
+def predicted_plots(found: Sequence[PredictedPair]) -> list[Plot]:
+    """A plot for each unit."""
+    units = sorted({pair.unit for pair in found})
+    return [_predicted_plot(unit, [pair for pair in found if pair.unit == unit]) for unit in units]
+
+
+def _predicted_plot(unit: str, members: Sequence[PredictedPair]) -> Plot:
+    plot = new_figure(360, x_axis_type="log", y_axis_type="log")
+    plot.xaxis.axis_label, plot.yaxis.axis_label = with_unit("Measured", unit), with_unit("Predicted", unit)
+    values = [value for pair in members for value in (pair.measured, pair.predicted)]
+    ends = [min(values) / 1.5, max(values) * 1.5]
+    plot.line(ends, ends, color=SOFT, line_dash="dashed")
+    for error in sorted({pair.error for pair in members if pair.error}):
+        for factor in (error, 1 / error):
+            plot.line(ends, [end * factor for end in ends], color=SOFT, line_dash="dotted")
+    fabrics = sorted({pair.fabric for pair in members})
+    looks = {fabric: Look.of(number, simulated=True) for number, fabric in enumerate(fabrics)}
+    source = ColumnDataSource(
+        {
+            "x": [pair.measured for pair in members],
+            "y": [pair.predicted for pair in members],
+            "name": [pair.name for pair in members],
+            "fabric": [pair.fabric for pair in members],
+            "colour": [looks[pair.fabric].colour for pair in members],
+            "marker": ["x" if pair.error is None else looks[pair.fabric].marker for pair in members],
+        }
+    )
+    dots = plot.scatter("x", "y", source=source, color="colour", marker="marker", size=8, fill_alpha=0.5)
+    tips = [("figure", "@name"), ("fabric", "@fabric"), ("measured", "@x"), ("predicted", "@y")]
+    plot.add_tools(HoverTool(renderers=[dots], tooltips=tips))
+    return Plot(
+        title=f"Predicted beside measured, {unit}" if unit else "Predicted beside measured",
+        caption=PREDICTED_CAPTION,
+        legend=list(looks.items()),
+        item=json_item(plot),
+        header=("Figure", with_unit("Measured", unit), with_unit("Predicted", unit), "Fabric"),
+        rows=[(pair.name, figure(pair.measured), figure(pair.predicted), pair.fabric) for pair in members],
+    )

@@ -1,22 +1,26 @@
-"""What every HTML page shares: one self-contained file that works without a network, and on paper."""
+"""The frame of every HTML page: one self-contained file that works without a network, and on paper.
+
+A page without plots does not load Bokeh, which takes a third of a second.
+"""
 
 import base64
 import hashlib
+import math
 from collections.abc import Sequence
 from importlib import resources
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import jinja2
-from bokeh.resources import Resources
 from markupsafe import Markup
 
-from reports.show.plot import Plot
+if TYPE_CHECKING:
+    from reports.show.plot import Plot
 
 OWN = ("node_lists.js", "report.js")
 
 
 def render_page(
-    template: str, plots: Sequence[Plot], functions: dict[str, Any], /, own: Sequence[str] = OWN, **values: Any
+    template: str, plots: "Sequence[Plot]", functions: dict[str, Any], /, own: Sequence[str] = OWN, **values: Any
 ) -> str:
     """The page. Every value is escaped; only this package's and Bokeh's own scripts may run.
 
@@ -24,31 +28,30 @@ def render_page(
     """
     scripts = ["".join(map(_own, own))]
     if plots:
+        from bokeh.resources import Resources  # noqa: PLC0415
+
         scripts.insert(0, "\n".join(Resources(mode="inline", components=["bokeh"]).js_raw))
-    return (
-        _environment(functions)
-        .get_template(template)
-        .render(
-            plot_items=[plot.item for plot in plots],
-            style=Markup(_own("report.css")),
-            scripts=[Markup(script) for script in scripts],
-            script_hashes=" ".join(f"'sha256-{_digest(script)}'" for script in scripts),
-            **values,
-        )
+    environment = template_environment("reports.show")
+    environment.policies["json.dumps_kwargs"] = {"sort_keys": False}  # Bokeh defines an object before it refers to it
+    environment.globals.update(functions)
+    return environment.get_template(template).render(
+        plot_items=[plot.item for plot in plots],
+        style=Markup(_own("report.css")),
+        scripts=[Markup(script) for script in scripts],
+        script_hashes=" ".join(f"'sha256-{_digest(script)}'" for script in scripts),
+        **values,
     )
 
 
-def _environment(functions: dict[str, Any]) -> jinja2.Environment:
-    environment = jinja2.Environment(
-        loader=jinja2.PackageLoader("reports.show"),
+def template_environment(package: str) -> jinja2.Environment:
+    """The templates of ``package``; every value is escaped, and a name that is not known is an error."""
+    return jinja2.Environment(
+        loader=jinja2.PackageLoader(package),
         autoescape=True,
         trim_blocks=True,
         lstrip_blocks=True,
         undefined=jinja2.StrictUndefined,
     )
-    environment.policies["json.dumps_kwargs"] = {"sort_keys": False}  # Bokeh defines an object before it refers to it
-    environment.globals.update(functions)
-    return environment
 
 
 def _own(name: str) -> str:
@@ -56,5 +59,13 @@ def _own(name: str) -> str:
 
 
 def _digest(script: str) -> str:
-    """What a Content-Security-Policy names a script by."""
+    """The name of a script in a Content-Security-Policy."""
     return base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+
+
+def round_steps(start: float, end: float) -> list[float]:
+    """Some four multiples of 1, 2 or 5 times a power of ten between ``start`` and ``end``, which is larger."""
+    rough = (end - start) / 4
+    decade = 10.0 ** math.floor(math.log10(rough))
+    step = next(decade * factor for factor in (1, 2, 5, 10) if decade * factor >= rough)
+    return [number * step for number in range(math.ceil(start / step), math.floor(end / step) + 1)]

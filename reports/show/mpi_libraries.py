@@ -9,18 +9,17 @@ from dataclasses import dataclass
 from itertools import combinations
 
 from kappa.core.ground.figures import NOTHING, figure
-from kappa.core.record.evidence import Scaling
 from kappa.core.record.model import Case
 from kappa.core.sites.contract import Statistic
 from reports.acceptance.clause_statistics import Interval, interval_of
+from reports.show.curve_plots import points_of
 from reports.show.provenance import Listing
-from reports.show.scaling_plots import points_of
 
 _MEDIAN = Statistic("median")
 
 
 @dataclass(frozen=True)
-class Cell:
+class LibraryCell:
     """One library at one number of ranks; ``None`` bounds where one round gives no interval."""
 
     kappa_us: float
@@ -31,7 +30,7 @@ class Cell:
         sure = f" ({figure(low)} … {figure(high)})" if low is not None and high is not None else ""
         return figure(self.kappa_us) + sure
 
-    def apart_from(self, other: "Cell") -> bool:
+    def apart_from(self, other: "LibraryCell") -> bool:
         """Whether the intervals do not touch; without both nothing is said."""
         bounds = (self.interval.low, self.interval.high, other.interval.low, other.interval.high)
         if None in bounds:
@@ -41,26 +40,26 @@ class Cell:
 
 
 @dataclass(frozen=True)
-class Row:
+class LibraryRow:
     series: str
     ranks: int
-    cells: tuple[Cell | None, ...]
+    cells: tuple[LibraryCell | None, ...]
     """In the order of the table's libraries; ``None`` where one has no such point."""
     differ: tuple[str, ...]
 
 
 @dataclass(frozen=True)
-class Comparison:
+class LibraryComparison:
     """``libraries`` are (environment, what it says of its MPI); ``method`` is how sure the intervals are."""
 
     check: str
     partition: str
     libraries: tuple[tuple[str, str], ...]
-    rows: tuple[Row, ...]
+    rows: tuple[LibraryRow, ...]
     method: str
 
 
-def compared_libraries(cases: Sequence[Case]) -> list[Comparison]:
+def compared_libraries(cases: Sequence[Case]) -> list[LibraryComparison]:
     """One for each check and partition with series in several environments; simulated ones have no library."""
     groups: dict[tuple[str, str], dict[str, list[Case]]] = {}
     for case in cases:
@@ -70,18 +69,22 @@ def compared_libraries(cases: Sequence[Case]) -> list[Comparison]:
     return [_comparison(*place, found) for place, found in groups.items() if len(found) > 1]
 
 
-def _comparison(check: str, partition: str, environments: dict[str, list[Case]]) -> Comparison:
+def _comparison(check: str, partition: str, environments: dict[str, list[Case]]) -> LibraryComparison:
     cells = {
         environment: {
-            (point.series, point.ranks): _cell(point) for case in of_environment for point in points_of(case)
+            (point.series, point.ranks): LibraryCell(
+                point.kappa_us, interval_of(_MEDIAN, point.kappa_repeats_us or (point.kappa_us,))
+            )
+            for case in of_environment
+            for point in points_of(case)
         }
         for environment, of_environment in environments.items()
     }
-    # Of all environments, in the order of the checks.
+    # The points of all environments, in the order of the checks.
     keys = list(dict.fromkeys(key for of_environment in cells.values() for key in of_environment))
     rows = [_row(key, {environment: own.get(key) for environment, own in cells.items()}) for key in keys]
     methods = {cell.interval.method for row in rows for cell in row.cells if cell}
-    return Comparison(
+    return LibraryComparison(
         check,
         partition,
         tuple((name, next((case.provenance.mpi for case in found), "")) for name, found in environments.items()),
@@ -90,11 +93,7 @@ def _comparison(check: str, partition: str, environments: dict[str, list[Case]])
     )
 
 
-def _cell(point: Scaling) -> Cell:
-    return Cell(point.kappa_us, interval_of(_MEDIAN, point.kappa_repeats_us or (point.kappa_us,)))
-
-
-def _row(key: tuple[str, int], cells: dict[str, Cell | None]) -> Row:
+def _row(key: tuple[str, int], cells: dict[str, LibraryCell | None]) -> LibraryRow:
     there = [(name, cell) for name, cell in cells.items() if cell]
     differ = []
     for (one, first), (other, second) in combinations(there, 2):
@@ -102,7 +101,7 @@ def _row(key: tuple[str, int], cells: dict[str, Cell | None]) -> Row:
             less, more = (one, other) if first.kappa_us < second.kappa_us else (other, one)
             by = figure(abs(first.kappa_us - second.kappa_us), 2)
             differ.append(f"{less} has {by} us less than {more}")
-    return Row(*key, tuple(cells.values()), tuple(differ))
+    return LibraryRow(*key, tuple(cells.values()), tuple(differ))
 
 
 def library_listings(cases: Sequence[Case]) -> list[Listing]:
@@ -110,7 +109,7 @@ def library_listings(cases: Sequence[Case]) -> list[Listing]:
     return [_listing(comparison) for comparison in compared_libraries(cases)]
 
 
-def _listing(found: Comparison) -> Listing:
+def _listing(found: LibraryComparison) -> Listing:
     libraries = "; ".join(f"{name}: {mpi or 'unknown MPI'}" for name, mpi in found.libraries)
     return Listing(
         f"{found.check} on {found.partition}",

@@ -1,7 +1,7 @@
-"""What the page's plots share: their data for the page, their look, and the labels of what they compare.
+"""Parts that the pages' plots share: their data, look, axes and labels.
 
-Bokeh: well kept, read out by hovering, prints as SVG, and its script comes out of its own wheel, so that a page needs
-no network (1.3 MB a page; plotly's script has 4.8 MB, and Altair's takes seconds to build).
+Bokeh draws them: it is read out by hovering, prints as SVG, and its script comes out of its own wheel, so that a page
+needs no network (1.3 MB a page; plotly's script has 4.8 MB, and Altair's takes seconds to build).
 """
 
 import datetime
@@ -9,20 +9,27 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+from bokeh.models import FixedTicker
 from bokeh.models.annotations import ColorBar
-from bokeh.plotting import figure
+from bokeh.plotting import figure as bokeh_figure
 
+from kappa.core.ground.figures import figure
 from kappa.core.ground.node_lists import folded
 from kappa.core.record.model import Case
 
 # Okabe & Ito 2008, "Color Universal Design": told apart with any colour vision; without yellow, too light on white.
 PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#000000")
-# Of what was simulated, so that nobody takes it for measured: violet and never a solid line.
+# Simulated curves are violet and never solid, so that no reader takes them for measured.
 SIMULATED_PALETTE = ("#6A3D9A", "#A6569D", "#9E82C9", "#4B2E83")
 DASHES = ("", "7 4", "2 3", "10 3 2 3")
 MARKERS = ("circle", "square", "diamond")
 ALARM, INK, SOFT, PALE = "#D55E00", "#1f2933", "#9aa5b1", "#e4e7eb"
 FONT = "system-ui, 'Segoe UI', 'Liberation Sans', Arial, sans-serif"
+_BINARY = ("B", "KiB", "MiB", "GiB", "TiB")
+IDEAL = "Grey: ideal speed-up."
+# On a logarithmic axis, ticks that are nearer to each other stand on each other's numbers.
+_APART = 1.25
 
 
 @dataclass(frozen=True)
@@ -64,7 +71,7 @@ def with_unit(title: str, unit: str) -> str:
 
 
 def labels(cases: Sequence[Case]) -> list[str]:
-    """What tells cases of one check apart: partition and variant, and if need be environment, nodes, number."""
+    """Labels that tell cases of one check apart: partition and variant, if need be environment, nodes, number."""
     found = [" ".join(part for part in (case.partition, case.variant) if part) for case in cases]
     for more in ([case.environ for case in cases], [folded(case.nodes) for case in cases], range(1, len(cases) + 1)):
         if len(set(found)) == len(found):
@@ -85,7 +92,7 @@ def new_figure(height: int, vector: bool = True, **options: Any) -> Any:
 
     A vector plot is sharp on paper, but slow to draw with thousands of points.
     """
-    plot = figure(
+    plot = bokeh_figure(
         height=height,
         sizing_mode="stretch_width",
         output_backend="svg" if vector else "canvas",
@@ -108,8 +115,43 @@ def new_figure(height: int, vector: bool = True, **options: Any) -> Any:
 
 
 def colour_bar(mapper: Any, title: str, **options: Any) -> ColorBar:
-    """What the colours of ``mapper`` mean; ``title`` is their unit."""
+    """A scale of the colours of ``mapper``; ``title`` is their unit."""
     bar = ColorBar(color_mapper=mapper, width=10, title=title, **options)
     bar.major_label_text_font = bar.title_text_font = FONT
     bar.title_text_font_style = "normal"
     return bar
+
+
+def suitable_unit(largest: float, unit: str) -> tuple[float, str]:
+    """The divisor for figures up to ``largest``, and the unit they are then in; other units stay as they are."""
+    divisor = 1.0
+    while unit in _BINARY[:-1] and largest / divisor >= 1024:
+        divisor *= 1024
+        unit = _BINARY[_BINARY.index(unit) + 1]
+    return divisor, unit
+
+
+def in_binary_unit(value: float, unit: str) -> str:
+    """For instance ``64 KiB`` for 65536 B."""
+    divisor, suitable = suitable_unit(value, unit)
+    return f"{figure(value / divisor)} {suitable}".rstrip()
+
+
+def count_axis(axis: Any, counts: Sequence[float]) -> None:
+    """Ticks at the counts that were measured, whole, and none between them."""
+    ticks: list[float] = []
+    for count in sorted(set(counts), reverse=True):  # the largest is the one that is asked for
+        if not ticks or ticks[-1] >= _APART * count:
+            ticks.append(count)
+    axis.ticker = FixedTicker(ticks=ticks)
+    axis.major_label_overrides = {tick: f"{tick:.0f}" for tick in ticks}
+
+
+def draw_ideal(plot: Any, counts: Sequence[float]) -> None:
+    """As many times faster as there are more ranks or nodes than the fewest."""
+    # Over logarithmic ranks it is a curve.
+    places = [float(place) for place in np.geomspace(min(counts), max(counts), 33)]
+    values = [place / places[0] for place in places]
+    plot.line(places, values, color=SOFT, line_width=1.5)
+    plot.text(places[-1:], values[-1:], ["ideal"], text_align="right", text_baseline="bottom", x_offset=-4,
+              text_font_size="11px", text_color=INK)  # fmt: skip

@@ -1,4 +1,4 @@
-"""What ran where, without repetition: jobs, machines, files with their hashes, references with their sources."""
+"""Provenance of a run, each fact once: jobs, machines, files with hashes, references with sources."""
 
 import posixpath
 from collections import Counter
@@ -45,7 +45,7 @@ def suite_revisions(cases: Sequence[CaseVerdict]) -> list[str]:
 
 
 def notes_of(cases: Sequence[CaseVerdict]) -> Listing:
-    """What a reader of the figures should know, once for all cases that say the same."""
+    """Notes on the figures, once for all cases that have the same one."""
     said: dict[str, list[str]] = {}
     for verdict in cases:
         for note in verdict.case.notes:
@@ -58,7 +58,7 @@ def notes_of(cases: Sequence[CaseVerdict]) -> Listing:
 
 
 def _validity(cases: Sequence[CaseVerdict]) -> Listing:
-    """Of benchmarks whose rules say when a result is valid: whether it is, or what it lacks."""
+    """Whether results are valid by the benchmarks' own rules, or what they lack."""
     rows = [(verdict.case.title, one_line(verdict.case.validity, 500)) for verdict in cases if verdict.case.validity]
     return Listing("By the benchmark's rules", ("Check", "Result"), rows)
 
@@ -116,16 +116,15 @@ def _job(members: Sequence[CaseVerdict]) -> tuple[str, ...]:
 def _machines(cases: Sequence[CaseVerdict]) -> Listing:
     keys = ("hostname", "kernel", "cpu_model", "memory_kib", "mpi")
     machines = {tuple(_fact(verdict, key) for key in keys) for verdict in cases if verdict.case.provenance}
-    rows = [(host, kernel, cpu, _gib(memory), mpi) for host, kernel, cpu, memory, mpi in sorted(machines)]
+    rows = [
+        (host, kernel, cpu, figure(int(memory) / 2**20) if memory.isdecimal() and len(memory) < 20 else memory, mpi)
+        for host, kernel, cpu, memory, mpi in sorted(machines)
+    ]
     return Listing("First nodes", ("Node", "Kernel", "CPU", "Memory (GiB)", "MPI"), rows, frozenset({"Memory (GiB)"}))
 
 
-def _gib(kib: str) -> str:
-    return figure(int(kib) / 2**20) if kib.isdecimal() and len(kib) < 20 else kib
-
-
 def _specs(cases: Sequence[CaseVerdict]) -> Listing:
-    """What of Spack ran, in how many cases."""
+    """Spack's packages that ran, and in how many cases."""
     found = [verdict.case.provenance.spec for verdict in cases if verdict.case.provenance.spec]
     uses = Counter((spec.name, spec.version, spec.compiler, spec.mpi, spec.hash) for spec in found)
     rows = [(*(one_line(word, 200) for word in spec), str(count)) for spec, count in sorted(uses.items())]

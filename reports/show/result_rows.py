@@ -1,36 +1,68 @@
-"""The rows of the page's results: a row for each metric, or for a case that measured none.
+"""The page's results: a group for each check, with a row for each metric, or for a case that measured none.
 
-What passed alike, the same metric of the same check on one node after the other, is one row with its range: a partition
-of 512 nodes has 512 rows of it.
+One row with its range stands for all nodes on which the same metric passed alike: a partition of 512 nodes has 512 of
+them.
 """
 
 import math
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from kappa.core.ground.figures import NOTHING, allowed, counted, figure
+from kappa.core.ground.figures import NOTHING, allowed, counted, figure, figure_apart
 from kappa.core.ground.node_lists import folded
 from kappa.core.record.evidence import ReferenceSource
-from reports.compare.change import Change
-from reports.compare.earlier import Past
-from reports.compare.figures import Place, Sample
-from reports.compare.listing import in_words, value_of
-from reports.show.headroom_bar import Bar, bar_of
+from reports.compare.compare import in_words
+from reports.compare.figures import NO_PAST, MetricKey, NodesValue, Past, RelativeChange, value_of
 from reports.verdict.advice import measured
+from reports.verdict.bounds import LOOSE, headroom, slow_downs_in_words
 from reports.verdict.case_verdict import CaseVerdict
-from reports.verdict.headroom import headroom
 from reports.verdict.metric_verdict import MetricVerdict
-from reports.verdict.sight import found
 from reports.verdict.state import State
 
+BOUND_AT = 20.0
+"""Where the bound is, in per cent of the bar's width."""
+_DECADES = 2.0
 # From so many on, rows that passed alike are one.
 ALIKE = 5
-
 Measured = tuple[CaseVerdict, MetricVerdict | None]
 
 
 @dataclass(frozen=True)
-class Row:
+class HeadroomBar:
+    """``start`` and ``width`` in per cent of the bar's whole width; none is drawn where ``width`` is ``None``.
+
+    The bar is logarithmic: the bound is at a fifth of it, and a hundred times the bound at its end.
+    """
+
+    text: str
+    key: str = ""
+    start: float = 0.0
+    width: float | None = None
+    mark: str = ""
+    """``loose`` or ``relative``: what keeps the bound from proving much."""
+
+
+def bar_of(verdict: MetricVerdict | None) -> HeadroomBar:
+    """The bar of a metric; nothing for what has no headroom."""
+    found = headroom(verdict) if verdict else None
+    if verdict is None or found is None:
+        return HeadroomBar(NOTHING)
+    reach = math.log10(found) / _DECADES * (100 - BOUND_AT)
+    end = min(max(BOUND_AT + reach, 0.0), 100.0)
+    start, width = round(min(end, BOUND_AT), 1), round(abs(end - BOUND_AT), 1)
+    mark = "relative" if verdict.relative else "loose" if found > LOOSE else ""
+    return HeadroomBar(f"× {_short(found)}", repr(found), start, width, mark)
+
+
+def _short(ratio: float) -> str:
+    """With as many digits as tell it from 1."""
+    short = figure(ratio, 2)
+    return figure_apart(ratio, 1.0) if short == "1" and ratio != 1 else short
+
+
+@dataclass(frozen=True)
+class ResultRow:
     """Cells as they are shown; ``*_key`` sorts, ``''`` comes last. ``alike`` is how many rows it stands for."""
 
     state: State
@@ -44,7 +76,7 @@ class Row:
     reference: str
     reference_key: str
     allowed: str
-    headroom: Bar
+    headroom: HeadroomBar
     source: str
     method: str
     nodes: str
@@ -54,7 +86,7 @@ class Row:
     change_key: str
 
 
-def rows(cases: Sequence[CaseVerdict], past: Past) -> list[Row]:
+def rows(cases: Sequence[CaseVerdict], past: Past) -> list[ResultRow]:
     """Every row, worst first, else in the order of ``cases``."""
     alike: dict[object, list[Measured]] = {}
     for number, measurement in enumerate(each for case in cases for each in _measured(case)):
@@ -76,33 +108,29 @@ def _measured(case: CaseVerdict) -> list[Measured]:
 
 
 def _kind(verdict: CaseVerdict, metric: MetricVerdict | None) -> object:
-    """What rows that can be one share; ``None`` for one that has to be seen by itself."""
+    """The key of rows that can be shown as one; ``None`` for one that has to be seen by itself."""
     if metric is None or metric.state is not State.PASS or verdict.unstable:
         return None
     case = verdict.case
     return case.name, case.partition, case.environ, metric.metric.name, metric.metric.unit, metric.lower, metric.upper
 
 
-def _range(members: Sequence[Measured], past: Past) -> Row:
+def _range(members: Sequence[Measured], past: Past) -> ResultRow:
     """One row for all: the least and the largest value, the worst headroom, all nodes."""
     known = [metric for _, metric in members if metric]
-    worst = min(known, key=lambda metric: _or_infinite(headroom(metric)))
+    worst = min(known, key=lambda metric: math.inf if (room := headroom(metric)) is None else room)
     values = [metric.metric.value for metric in known if metric.metric.value is not None]
     ends = dict.fromkeys((figure(min(values)), figure(max(values))))
     return replace(_row(members, past), value=" … ".join(ends), headroom=bar_of(worst))
 
 
-def _or_infinite(ratio: float | None) -> float:
-    return math.inf if ratio is None else ratio
-
-
-def _row(members: Sequence[Measured], past: Past) -> Row:
+def _row(members: Sequence[Measured], past: Past) -> ResultRow:
     """The row of the first of ``members``, with the nodes of all."""
     verdict, metric = members[0]
     reference = metric.metric.reference if metric and metric.bounded else None
     source = metric.source if metric else None
     last, step = _last(members, past)
-    return Row(
+    return ResultRow(
         state=metric.state if metric else verdict.state,
         case=verdict.case.variant or NOTHING,
         partition=verdict.case.partition,
@@ -125,15 +153,15 @@ def _row(members: Sequence[Measured], past: Past) -> Row:
     )
 
 
-def _last(members: Sequence[Measured], past: Past) -> tuple[list[Sample], Change | None]:
-    """What the last run measured instead, and the change from it."""
+def _last(members: Sequence[Measured], past: Past) -> tuple[list[NodesValue], RelativeChange | None]:
+    """The values of the last run, and the change from them."""
     verdict, metric = members[0]
     if metric is None:
         return [], None
     case = verdict.case
-    place = Place(case.name, case.partition, case.environ, metric.metric.name, metric.metric.unit)
+    place = MetricKey(case.name, case.partition, case.environ, metric.metric.name, metric.metric.unit)
     now = [
-        Sample(verdict.case.nodes, metric.metric.value)
+        NodesValue(verdict.case.nodes, metric.metric.value)
         for verdict, metric in members
         if metric and metric.metric.value is not None
     ]
@@ -144,8 +172,46 @@ def _method(source: ReferenceSource) -> str:
     said = f"{source.method} ({source.date}, {counted(source.samples, 'sample')})"
     if source.finds_in_a_run is None or source.finds_in_a_week is None:
         return said
-    return f"{said}; finds {found(source.finds_in_a_run, source.finds_in_a_week)}"
+    return f"{said}; finds {slow_downs_in_words(source.finds_in_a_run, source.finds_in_a_week)}"
 
 
 def _key(value: float | None) -> str:
     return repr(value) if value is not None and math.isfinite(value) else ""
+
+
+@dataclass(frozen=True)
+class CheckGroup:
+    """``counts`` are (state, number of cases), worst first; ``tightest`` is the bar of the row nearest its bound."""
+
+    check: str
+    counts: list[tuple[State, int]]
+    tightest: HeadroomBar | None
+    nodes: str
+    rows: list[ResultRow]
+
+    @property
+    def opened(self) -> bool:
+        """Whether the page shows its rows at once."""
+        return self.counts[0][0].severity > State.PASS.severity
+
+
+def groups(cases: Sequence[CaseVerdict], past: Past = NO_PAST) -> list[CheckGroup]:
+    """A group for each check, the worst first, else in the report's order."""
+    members: dict[str, list[CaseVerdict]] = {}
+    for verdict in cases:
+        members.setdefault(verdict.case.check_class or verdict.case.name.partition(" ")[0], []).append(verdict)
+    made = [_group(check, found, past) for check, found in members.items()]
+    return sorted(made, key=lambda group: -group.counts[0][0].severity)
+
+
+def _group(check: str, cases: Sequence[CaseVerdict], past: Past) -> CheckGroup:
+    states = Counter(verdict.state for verdict in cases)
+    found = rows(cases, past)
+    bars = [row.headroom for row in found if row.headroom.key]
+    return CheckGroup(
+        check=check,
+        counts=sorted(states.items(), key=lambda item: -item[0].severity),
+        tightest=min(bars, key=lambda bar: float(bar.key), default=None),
+        nodes=folded(node for verdict in cases for node in verdict.case.nodes),
+        rows=found,
+    )

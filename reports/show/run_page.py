@@ -1,33 +1,45 @@
 """The verdict as one self-contained HTML page: works from a file, without a network, and on paper."""
 
+import os
 import pathlib
+import urllib.parse
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
 from kappa.core.ground import figures, node_lists
-from reports.compare.earlier import NO_PAST, Past
-from reports.predicted.counterparts import predicted_pairs
-from reports.predicted.plot import predicted_plots
+from kappa.core.ground.clean_text import clean
+from kappa.core.ground.figures import figure
+from kappa.core.ground.redaction import without_secrets
+from kappa.core.ground.whole_files import read_end
+from kappa.core.record.model import OTHER_NODES, REMAINING_NODES, SAME_ALLOCATION, SAME_NODES, Case
+from reports.compare.figures import NO_PAST, Past
+from reports.predicted.pairs import predicted_pairs
 from reports.show import provenance
-from reports.show.curve_plots import curve_plots
-from reports.show.headroom_bar import BOUND_AT
-from reports.show.heat_map_plots import heat_map_plots
+from reports.show.curve_plots import curve_plots, predicted_plots, scaling_plots
+from reports.show.heat_maps import heat_map_plots, pair_plots
 from reports.show.html_page import render_page
-from reports.show.link_table import busiest_links
 from reports.show.mpi_libraries import library_listings
 from reports.show.node_strips import node_strips
-from reports.show.output_tails import output_tails
-from reports.show.pair_plots import pair_plots
-from reports.show.result_groups import groups
-from reports.show.scaling_plots import scaling_plots
+from reports.show.result_rows import BOUND_AT, groups
 from reports.verdict.advice import equal_reasons, operator_line
-from reports.verdict.gaps import grouped
+from reports.verdict.bounds import sensitivity_of, tightness_of
+from reports.verdict.case_verdict import CaseVerdict
 from reports.verdict.judge import Verdict
-from reports.verdict.loose import tightness_of
-from reports.verdict.observations import observations
-from reports.verdict.ranked_evidence import drain_suggestions, ranked_evidence
-from reports.verdict.sight import sight_of
-from reports.verdict.state import State
+from reports.verdict.state import State, grouped
 from reports.verdict.summary import checks_run, fabrics_simulated, headline, known_failure, tally
+from reports.verdict.suspects import drain_suggestions, observations, ranked_evidence
 
+LINES, LINE_CHARS = 30, 400
+_END_BYTES = 2**16
+_WHEN = {
+    "": "at first",
+    SAME_ALLOCATION: "again in the same allocation",
+    SAME_NODES: "again on the same nodes",
+    OTHER_NODES: "on other nodes",
+    REMAINING_NODES: "on the nodes that are left",
+}
+#: Of each case.
+MOST_LINKS = 3
 _FUNCTIONS = {
     "State": State,
     "bound_at": BOUND_AT,
@@ -45,6 +57,82 @@ _FUNCTIONS = {
     "operator_line": operator_line,
     "tally": tally,
 }
+
+
+@dataclass(frozen=True)
+class OutputTail:
+    """``link`` leads from the page's folder to the whole file."""
+
+    title: str
+    text: str
+    link: str
+
+
+def output_tails(failed: CaseVerdict, run: pathlib.Path, page: pathlib.Path) -> list[OutputTail]:
+    """Standard output and error of each of its measurements, oldest first, where they hold anything.
+
+    Only of files that lie in the folder ``run``: what lies elsewhere may be of a later run, or of something else.
+
+    :param page: the folder of the page.
+    """
+    several = len(failed.measurements) > 1
+    return [
+        tail
+        for attempt in failed.measurements
+        for tail in _tails(attempt.case, _WHEN.get(attempt.case.purpose, "") if several else "", run, page)
+    ]
+
+
+def kept_file(path: str | None, run: pathlib.Path) -> pathlib.Path | None:
+    """The regular file at ``path``, if it lies in the folder ``run``, also when links are followed."""
+    file = pathlib.Path(path or "").resolve()
+    return file if path and file.is_relative_to(run.resolve()) and file.is_file() else None
+
+
+def link_to(file: pathlib.Path, page: pathlib.Path) -> str:
+    """From the folder ``page``, relative, so that a folder that holds both can be copied."""
+    return urllib.parse.quote(os.path.relpath(file, page.resolve()))
+
+
+def _tails(case: Case, when: str, run: pathlib.Path, page: pathlib.Path) -> Iterator[OutputTail]:
+    for what, path in (("standard output", case.output), ("standard error", case.error_output)):
+        file = kept_file(path, run)
+        if file is None or not (text := _last_lines(file)):
+            continue
+        yield OutputTail(", ".join(filter(None, (what, when))), text, link_to(file, page))
+
+
+def _last_lines(file: pathlib.Path) -> str:
+    try:
+        text = read_end(file, _END_BYTES)
+    except OSError as err:
+        return f"(cannot be read: {err.strerror})"
+    # Before it is cut: a secret that goes over several lines, or over a line's end.
+    lines = without_secrets(clean(text)).rstrip().splitlines()[-LINES:]
+    return "\n".join(line if len(line) <= LINE_CHARS else f"{line[:LINE_CHARS]}…" for line in lines)
+
+
+@dataclass(frozen=True)
+class BusiestLinks:
+    """A row: the case, and its busiest links in words."""
+
+    title: str
+    share: float
+    links: str
+
+
+def busiest_links(cases: Sequence[CaseVerdict]) -> list[BusiestLinks]:
+    """The cases that were simulated, the one with the busiest link first."""
+    found = []
+    for case in (verdict.case for verdict in cases):
+        links = case.simulation.busiest[:MOST_LINKS] if case.simulation else ()
+        if links:
+            words = "; ".join(
+                f"{one.name} {one.share:.0%} of {figure(one.bandwidth_gb_s)} GB/s, {figure(one.carried_bytes / 1e6)} MB"
+                for one in links
+            )
+            found.append(BusiestLinks(case.title, links[0].share, words))
+    return sorted(found, key=lambda row: -row.share)
 
 
 def render(verdict: Verdict, past: Past = NO_PAST, folder: pathlib.Path | None = None) -> str:
@@ -68,7 +156,7 @@ def render(verdict: Verdict, past: Past = NO_PAST, folder: pathlib.Path | None =
         session=verdict.session,
         groups=groups(verdict.cases, past),
         last=past.last,
-        sight=sight_of(verdict.cases),
+        sight=sensitivity_of(verdict.cases),
         tightness=tightness_of(verdict.cases),
         curves=curves,
         strips=node_strips(verdict.cases),

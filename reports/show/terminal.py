@@ -9,32 +9,69 @@ from collections.abc import Sequence
 from rich import box
 from rich.console import Console
 from rich.panel import Panel
+from rich.table import Table
 from rich.text import Text
 
-from kappa.core.ground.figures import counted, duration, figure, moment
-from reports.compare.compare import Comparison
-from reports.compare.since import lines_of
-from reports.predicted.counterparts import predicted_pairs
-from reports.predicted.pairs import Pair
+from kappa.core.ground.figures import NOTHING, allowed, counted, duration, figure, moment, percent
+from kappa.core.ground.node_lists import folded
+from reports.compare.compare import RunComparison, lines_of
+from reports.predicted.pairs import PredictedPair, predicted_pairs
 from reports.show.console import STYLES, open_console, section, table
-from reports.show.metric_table import WIDE, metric_table
 from reports.show.provenance import notes_of
-from reports.verdict.advice import equal_reasons, operator_line
+from reports.verdict.advice import equal_reasons, measured, operator_line
+from reports.verdict.bounds import LOOSE, LOOSEST, sensitivity_of, tightness_of
 from reports.verdict.case_verdict import CaseVerdict
 from reports.verdict.confirm import diagnose
-from reports.verdict.gaps import grouped
 from reports.verdict.judge import Verdict
-from reports.verdict.loose import LOOSE, LOOSEST, tightness_of
-from reports.verdict.observations import observations
-from reports.verdict.sight import sight_of
-from reports.verdict.state import State
+from reports.verdict.metric_verdict import MetricVerdict
+from reports.verdict.state import State, grouped
 from reports.verdict.summary import fabrics_simulated, headline, known_failure, left_out_by_budget, tally
+from reports.verdict.suspects import observations
 
-# Of one reason; the page lists all.
+# Below this width the columns of the reference and its source are left out.
+WIDE = 110
+# Places of one reason that are shown; the page lists all.
 MOST_PLACES = 12
 
 
-def show(verdict: Verdict, since: Comparison | None = None, *, verbose: bool = False) -> None:
+def metric_table(cases: Sequence[CaseVerdict], wide: bool) -> Table:
+    """A row for each case and, below it, one for each of its metrics."""
+    right = ("Value", "Allowed", "Dev. %")
+    found = table("State", "Check and metric", "Value", "Unit", "Allowed", "Dev. %", right=right)
+    if wide:
+        found.add_column("Reference", justify="right")
+        found.add_column("Source")
+    for case in cases:
+        title = Text(case.case.title, "bold")
+        title.append(f"  {folded(case.case.nodes)}", "dim")
+        found.add_row(_label(case.state), title)
+        for metric in case.shown_metrics:
+            found.add_row(_label(metric.state), *(Text(cell) for cell in _metric_cells(metric, wide)))
+        found.add_section()
+    return found
+
+
+def _metric_cells(metric: MetricVerdict, wide: bool) -> list[str]:
+    cells = [
+        f"  {metric.metric.name}",
+        measured(metric) or NOTHING,
+        metric.metric.unit,
+        allowed(metric.lower, metric.upper),
+        percent(metric.deviation_percent),
+    ]
+    if wide:
+        cells += [
+            figure(metric.metric.reference) if metric.bounded else NOTHING,
+            metric.source.source if metric.source else NOTHING,
+        ]
+    return cells
+
+
+def _label(state: State) -> Text:
+    return Text(state.label, STYLES[state])
+
+
+def show(verdict: Verdict, since: RunComparison | None = None, *, verbose: bool = False) -> None:
     """Print ``verdict`` on standard output.
 
     :param since: the run held against the one before.
@@ -43,32 +80,35 @@ def show(verdict: Verdict, since: Comparison | None = None, *, verbose: bool = F
     console = open_console()
     if verbose:
         _not_provided(console, verdict)
-        _every_row(console, verdict.cases)
-        _notes(console, verdict.cases)
+        _results(console, "Results", verdict.cases)
+        notes = notes_of(verdict.cases)
+        _listed(console, notes.title, [f"{title}: {note}" for title, note in notes.rows])
     else:
         _passed(console, verdict)
-        _not_passed(console, verdict)
-    _observed(console, verdict)
-    _unstable(console, verdict)
-    _known(console, verdict)
-    _weakest(console, verdict)
+        # A case that failed without a figure is among the failures already.
+        cases = [case for case in verdict.cases if case.state is not State.PASS and case.shown_metrics]
+        _results(console, "Results that are not a pass", cases)
+    observed = [f"· {one.node}: {one.text} ({one.case})" for one in observations(verdict.cases)]
+    _listed(console, "Observations", observed, "measured twice alike, within bounds: nothing to act upon")
+    note = "failed first, and no longer when measured again: nothing is blamed"
+    _listed(console, "Unstable", _unstable(verdict), note)
+    known = [f"{State.KNOWN.symbol} {one.case.title}: {known_failure(one)}" for one in verdict.cases_in(State.KNOWN)]
+    _listed(console, "Known failures", known, "marked xfail; they do not change the verdict")
+    bounds = sensitivity_of(verdict.cases)
+    note = "what they find with 95 %; smaller slow-downs may pass"
+    note = f"{note}; {counted(bounds.silent, 'bound')} of other origin do not say"
+    _listed(console, "Weakest bounds", [f"· {one}" for one in bounds.weakest], note)
     _loose(console, verdict)
-    _since(console, since)
+    if since:
+        lines = lines_of(since) or ["nothing that is more than what varies anyway"]
+        note = f"{since.before.title}; `kappa compare` shows every metric"
+        _listed(console, "Since the last run", [f"· {line}" for line in lines], note)
     _predicted(console, predicted_pairs(verdict))
     _gaps(console, verdict)
     _suspects(console, verdict)
     _failures(console, verdict)
     console.print()
     console.print(_headline(verdict))
-
-
-def _notes(console: Console, cases: Sequence[CaseVerdict]) -> None:
-    listing = notes_of(cases)
-    if not listing.rows:
-        return
-    section(console, listing.title)
-    for title, note in listing.rows:
-        console.print(Text(f"{title}: {note}"), soft_wrap=True)
 
 
 def _headline(verdict: Verdict) -> Panel:
@@ -136,7 +176,7 @@ def _places(console: Console, places: Sequence[str]) -> None:
         console.print(Text(f"    and {len(places) - MOST_PLACES} more, all in the report"))
 
 
-def _predicted(console: Console, found: Sequence[Pair]) -> None:
+def _predicted(console: Console, found: Sequence[PredictedPair]) -> None:
     if not found:
         return
     compared = [pair for pair in found if pair.error]
@@ -159,39 +199,21 @@ def _predicted(console: Console, found: Sequence[Pair]) -> None:
         console.print(Text("· none is worse than predicted by more than the prediction's error"))
 
 
-def _known(console: Console, verdict: Verdict) -> None:
-    known = verdict.cases_in(State.KNOWN)
-    if known:
-        section(console, "Known failures", "marked xfail; they do not change the verdict")
-    for case in known:
-        console.print(Text(f"{State.KNOWN.symbol} {case.case.title}: {known_failure(case)}"), soft_wrap=True)
+def _listed(console: Console, title: str, lines: Sequence[str], note: str = "") -> None:
+    """Print a section with a line each, or nothing without lines."""
+    if lines:
+        section(console, title, note)
+    for line in lines:
+        # One line stays one line, for grep; a terminal folds it by itself.
+        console.print(Text(line), soft_wrap=True)
 
 
-def _unstable(console: Console, verdict: Verdict) -> None:
-    if verdict.unstable:
-        section(console, "Unstable", "failed first, and no longer when measured again: nothing is blamed")
+def _unstable(verdict: Verdict) -> list[str]:
+    lines = []
     for case in verdict.unstable:
-        for attempt in case.failed_attempts:
-            now = f" | {diagnosis.value}: now within bounds" if (diagnosis := diagnose(case)) else ""
-            console.print(Text(f"≈ run {attempt.case.run}: {operator_line(attempt)}{now}"), soft_wrap=True)
-
-
-def _observed(console: Console, verdict: Verdict) -> None:
-    found = observations(verdict.cases)
-    if found:
-        section(console, "Observations", "measured twice alike, within bounds: nothing to act upon")
-    for one in found:
-        console.print(Text(f"· {one.node}: {one.text} ({one.case})"), soft_wrap=True)
-
-
-def _weakest(console: Console, verdict: Verdict) -> None:
-    sight = sight_of(verdict.cases)
-    if not sight.stated:
-        return
-    note = "what they find with 95 %; smaller slow-downs may pass"
-    section(console, "Weakest bounds", f"{note}; {counted(sight.silent, 'bound')} of other origin do not say")
-    for one in sight.weakest:
-        console.print(Text(f"· {one}"), soft_wrap=True)
+        now = f" | {diagnosis.value}: now within bounds" if (diagnosis := diagnose(case)) else ""
+        lines += [f"≈ run {attempt.case.run}: {operator_line(attempt)}{now}" for attempt in case.failed_attempts]
+    return lines
 
 
 def _loose(console: Console, verdict: Verdict) -> None:
@@ -214,15 +236,6 @@ def _loose(console: Console, verdict: Verdict) -> None:
     console.print(Text("Loose  ", "bold underline") + Text(line))
 
 
-def _since(console: Console, since: Comparison | None) -> None:
-    if since is None:
-        return
-    lines = lines_of(since)
-    section(console, "Since the last run", f"{since.before.title}; `kappa compare` shows every metric")
-    for line in lines or ["nothing that is more than what varies anyway"]:
-        console.print(Text(f"· {line}"), soft_wrap=True)
-
-
 def _passed(console: Console, verdict: Verdict) -> None:
     """How many cases of each check, in a paragraph."""
     passed = Counter(c.case.name.partition(" ")[0] for c in verdict.cases if c.state is State.PASS)
@@ -235,22 +248,10 @@ def _passed(console: Console, verdict: Verdict) -> None:
         console.print(Text(f"Not provided here: {counted(checks, 'check')}. -v lists them, and every metric.", "dim"))
 
 
-def _not_passed(console: Console, verdict: Verdict) -> None:
-    # What failed without a figure is among the failures already.
-    cases = [case for case in verdict.cases if case.state is not State.PASS and case.shown_metrics]
+def _results(console: Console, title: str, cases: Sequence[CaseVerdict]) -> None:
     if cases:
-        section(console, "Results that are not a pass")
-        _rows(console, cases)
-
-
-def _every_row(console: Console, cases: Sequence[CaseVerdict]) -> None:
-    if cases:
-        section(console, "Results")
-        _rows(console, cases)
-
-
-def _rows(console: Console, cases: Sequence[CaseVerdict]) -> None:
-    console.print(metric_table(sorted(cases, key=lambda case: case.state.severity), console.width >= WIDE))
+        section(console, title)
+        console.print(metric_table(sorted(cases, key=lambda case: case.state.severity), console.width >= WIDE))
 
 
 def _not_provided(console: Console, verdict: Verdict) -> None:

@@ -13,7 +13,7 @@ from reports.verdict.metric_verdict import MetricVerdict
 
 REASON_LIMIT = 300
 MOST_JOBS_CHARS = 60
-# What others use below both is every node's own daemons.
+# Use below both limits comes from every node's own daemons.
 LEAST_CORES, LEAST_SHARE = 0.25, 0.02
 
 
@@ -28,6 +28,11 @@ class OperatorLine:
     load: str
     hint: str
     output: str
+
+    @property
+    def finding(self) -> str:
+        """The failure, its place, and the diagnosis."""
+        return "; ".join(part for part in (self.what, self.where, self.diagnosis) if part)
 
     def __str__(self) -> str:
         parts = (f"{self.title}: {self.what}", self.where, self.diagnosis, self.load, self.hint, self.output)
@@ -49,7 +54,7 @@ def operator_line(failed: CaseVerdict) -> OperatorLine:
         where=where,
         diagnosis=explain(failed),
         load=used_by_others(case),
-        # What to look at on nodes says nothing where none had the job.
+        # A hint about nodes says nothing if no node had the job.
         hint=one_line(case.hint, REASON_LIMIT) if case.job_id else "",
         output=case.output or "",
     )
@@ -65,8 +70,8 @@ def equal_reasons(failed: Iterable[CaseVerdict]) -> list[list[CaseVerdict]]:
 
 
 def used_by_others(case: Case) -> str:
-    """What others than the job used of its nodes while it was measured, most first, and the other jobs that were there;
-    empty when next to nothing."""
+    """The cores that others than the job used on its nodes while it was measured, most first, and the other jobs that
+    were there; empty when next to nothing."""
     loads = case.load_by_others.items()
     used = [(place, load) for place, load in loads if load.cores >= max(LEAST_CORES, LEAST_SHARE * load.of_cores)]
     worst = sorted(used, key=lambda found: found[1].cores, reverse=True)

@@ -7,9 +7,8 @@ from kappa.core.ground.clean_text import one_line
 from kappa.core.record.model import Case
 from kappa.core.vocabulary.slurm_refusals import remedy_of
 from reports.verdict import metric_verdict
-from reports.verdict.gaps import BUSY, Gap
 from reports.verdict.metric_verdict import MetricVerdict, judge_metric
-from reports.verdict.state import State
+from reports.verdict.state import BUSY, Gap, State
 
 _REMEDIES = {
     metric_verdict.NO_VALUE: "look at the job's output; the check must fail when it extracts nothing",
@@ -19,9 +18,9 @@ _REMEDIES = {
     metric_verdict.UNEXPECTED_PASS: "if the cause is mended, remove the xfail mark",
 }
 REASON_CHARS = 300
-# What ReFrame puts before its errors of jobs.
+# The prefix of ReFrame's errors of jobs.
 _PREFIX = re.compile(r"^[a-z ]*error: \[jobid=\d+\] ")
-# Of ReFrame and of `patient_slurm.py`; JobError itself is that of a program that hangs where there is no Slurm.
+# Errors of ReFrame and of `patient_slurm.py`; JobError itself is that of a program that hangs where there is no Slurm.
 _WITHOUT_END = ("JobBlockedError", "UntoldError")
 # How Slurm ends a job for another, or for want of a node: where the check names none, none is down.
 _TAKEN_AWAY = ("PREEMPTED", "NODE_FAIL")
@@ -29,6 +28,8 @@ _TAKEN_AWAY = ("PREEMPTED", "NODE_FAIL")
 _NO_STEP, _FORGOTTEN = "NO_STEP", "FORGOTTEN"
 # To be mended in the file that the check takes its references from.
 _IN_REFERENCES = (metric_verdict.NO_REFERENCE, metric_verdict.INVALID_BOUNDS, metric_verdict.TOO_FEW_EQUALS)
+# For metrics that follow from what the site states, as the fraction of a peak does.
+_UNSTATED = "the site does not state what a metric follows from"
 
 
 @dataclass(frozen=True)
@@ -55,6 +56,11 @@ class CaseVerdict:
     def repeated(self) -> tuple["CaseVerdict", ...]:
         """Every attempt but this one."""
         return (*self.other_attempts, *self.elsewhere)
+
+    @property
+    def measurements(self) -> tuple["CaseVerdict", ...]:
+        """All attempts, oldest first; those on other nodes last."""
+        return (*self.other_attempts, self, *self.elsewhere)
 
     @property
     def failed_attempts(self) -> tuple["CaseVerdict", ...]:
@@ -120,7 +126,8 @@ def judge_case(case: Case) -> CaseVerdict:
     metrics = tuple(judge_metric(case, metric) for metric in case.metrics)
     if not executed(case):
         return CaseVerdict(case, State.INCOMPLETE, metrics, (_not_executed(case),))
-    if _passed_unexpectedly(case):
+    # ReFrame 4.10 counts an unexpected pass among the failures and records it as one.
+    if case.result == "xpass" or (case.result == "fail" and case.error_type == "UnexpectedSuccessError"):
         what = metric_verdict.UNEXPECTED_PASS
         return CaseVerdict(case, State.INCOMPLETE, metrics, (Gap(what, _REMEDIES[what], case.title),))
     state = {"pass": State.PASS, "xfail": State.KNOWN}.get(case.result, State.FAIL)
@@ -131,13 +138,10 @@ def judge_case(case: Case) -> CaseVerdict:
     gaps = tuple(replace(gap, where=case.title) for gap in _gaps(case, metrics, state))
     failed = CaseVerdict(case, state, metrics, gaps)
     if state is State.FAIL and case.robbed and failed.by_figures_alone:
-        return replace(failed, state=State.INCOMPLETE, gaps=(*gaps, _robbed(case)))
+        remedy = "run it again when nothing else runs here: what is out of bounds then is a fault"
+        busy = Gap("this machine was busy", remedy, case.title, case.robbed, cause=BUSY)
+        return replace(failed, state=State.INCOMPLETE, gaps=(*gaps, busy))
     return replace(failed, state=State.INCOMPLETE) if gaps and state is not State.FAIL else failed
-
-
-def _robbed(case: Case) -> Gap:
-    remedy = "run it again when nothing else runs here: what is out of bounds then is a fault"
-    return Gap("this machine was busy", remedy, case.title, case.robbed, cause=BUSY)
 
 
 def _not_executed(case: Case) -> Gap:
@@ -165,19 +169,10 @@ def _not_executed(case: Case) -> Gap:
 
 
 def _said_by_sbatch(reason: str) -> str:
-    """What it said of its error, or else all of ``reason``."""
+    """Return sbatch's own words on its error, or else all of ``reason``."""
     told = [line.partition("error:")[2] for line in reason[:10_000].splitlines() if line.startswith("sbatch: error:")]
     said = " ".join(told).replace("Batch job submission failed:", "") or _PREFIX.sub("", reason)
     return one_line(said, REASON_CHARS)
-
-
-def _passed_unexpectedly(case: Case) -> bool:
-    # ReFrame 4.10 counts an unexpected pass among the failures and records it as one.
-    return case.result == "xpass" or (case.result == "fail" and case.error_type == "UnexpectedSuccessError")
-
-
-# Of a metric that follows from what the site states, as the fraction of a peak does.
-_UNSTATED = "the site does not state what a metric follows from"
 
 
 def _gaps(case: Case, metrics: tuple[MetricVerdict, ...], state: State) -> list[Gap]:
@@ -188,7 +183,7 @@ def _gaps(case: Case, metrics: tuple[MetricVerdict, ...], state: State) -> list[
     for name, why in case.unmeasured.items():
         gaps.append(Gap(_UNSTATED, "state it in site.yaml (docs/site.md)", detail=one_line(f"{name}: {why}", 300)))
     for metric in metrics:
-        # What a failed or aborted check did not measure is explained by its failure.
+        # The failure explains why a failed or aborted check did not measure a metric.
         if metric.reason and not (metric.reason == metric_verdict.NO_VALUE and state is not State.PASS):
             file = (
                 f"references/{case.reference_file}" if case.reference_file and metric.reason in _IN_REFERENCES else ""

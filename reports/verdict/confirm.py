@@ -1,14 +1,13 @@
-"""Confirm before blaming: what was out of bounds is measured again, in the same allocation and then on other nodes.
+"""Confirm before blaming: out-of-bounds cases are re-measured, in the same allocation and then on other nodes.
 
-What the job itself could not measure again (it had no time left, or was no job of Slurm's) is measured again by another
-job on the same nodes. A case that is then within its bounds was a *transient*: it is shown as unstable and fails
-nothing. One that stays out of bounds is *node-bound* when the same is within bounds on other nodes of the partition,
-*system-wide* when it is not, and *confirmed* when it was not measured on nodes that are all others. Every attempt is
-kept. Nothing is run from here.
+If the job itself cannot re-measure (no time left, or no job of Slurm's), another job does so on the same nodes. A case
+that is then within its bounds was a *transient*: it is shown as unstable and fails nothing. A case that stays out of
+bounds is *node-bound* if it is within bounds on other nodes of the partition, *system-wide* if it is not, and
+*confirmed* if no other nodes measured it. Every attempt is kept. Nothing is run from here.
 """
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from enum import Enum
 
@@ -17,7 +16,7 @@ from kappa.core.record.model import REMAINING_NODES, SAME_ALLOCATION, SAME_NODES
 from reports.verdict.case_verdict import CaseVerdict, executed
 from reports.verdict.state import State
 
-# What becomes an argument of a command: no blank, no line end, no pattern, no option.
+# Arguments of commands: no blank, no line end, no pattern, no option.
 _WORD = re.compile(r"[A-Za-z0-9_+][A-Za-z0-9_.+-]*")
 
 
@@ -50,17 +49,24 @@ def doubtful(case: CaseVerdict) -> bool:
 
 
 def repetitions(cases: Iterable[CaseVerdict], purpose: str) -> list[Repetition]:
-    """What no job has measured again yet, or only while others used the machine, for the same nodes; what is out of
-    bounds still, for as many others; or what a node kept from being measured, with the nodes to do without.
+    """Return the cases to re-measure, by partition, environment and nodes.
 
-    Cases that ReFrame's options made of one are measured again once for the same nodes.
+    ``SAME_NODES``: cases that no job has re-measured yet, or only while others used the machine. ``OTHER_NODES``: cases
+    that are still out of bounds. ``REMAINING_NODES``: cases that a node kept from being measured, with the nodes to do
+    without. Cases that ReFrame's options made of one are re-measured once for the same nodes.
     """
-    if purpose == REMAINING_NODES:
-        return _without_hung(list(cases))
+    again = _without_hung(list(cases)) if purpose == REMAINING_NODES else _out_of_bounds_again(cases, purpose)
+    groups: dict[tuple[str, str, tuple[str, ...]], list[str]] = {}
+    for case, nodes in again:
+        groups.setdefault((case.partition, case.environ, nodes), []).append(case.hashcode)
+    return [Repetition(*where, tuple(dict.fromkeys(hashcodes))) for where, hashcodes in groups.items()]
+
+
+def _out_of_bounds_again(cases: Iterable[CaseVerdict], purpose: str) -> Iterator[tuple[Case, tuple[str, ...]]]:
+    """Each case to measure again, with the nodes to take (``SAME_NODES``) or to avoid."""
     wanted = doubtful if purpose == SAME_NODES else out_of_bounds
     chosen = [found for found in cases if wanted(found) and _selectable(found.case)]
     alike = [found.case for found in chosen]
-    groups: dict[tuple[str, str, tuple[str, ...]], list[str]] = {}
     for found in chosen:
         case = found.case
         in_peace = not any(attempt.case.robbed for attempt in (found, *found.other_attempts))
@@ -70,34 +76,27 @@ def repetitions(cases: Iterable[CaseVerdict], purpose: str) -> list[Repetition]:
             continue
         nodes = case.nodes if purpose == SAME_NODES else _to_avoid(case, alike)
         if nodes:
-            groups.setdefault((case.partition, case.environ, nodes), []).append(case.hashcode)
-    return [Repetition(*where, tuple(dict.fromkeys(hashcodes))) for where, hashcodes in groups.items()]
+            yield case, nodes
 
 
-def _without_hung(cases: list[CaseVerdict]) -> list[Repetition]:
-    """What failed without a figure in a partition in which jobs hung, or could not start for want of a node."""
+def _without_hung(cases: list[CaseVerdict]) -> Iterator[tuple[Case, tuple[str, ...]]]:
+    """Cases that failed without a figure where jobs hung, or could not start for want of a node; the nodes to avoid."""
     hung = {node for found in cases for node in found.case.hung_on}
-    groups: dict[tuple[str, str, tuple[str, ...]], list[str]] = {}
     for found in cases:
         case = found.case
-        there = {*case.hung_on}.union(
-            *(hung & (other.case.involved | {*other.case.suspects}) for other in cases if _in_partition_of(case, other))
-        )
+        alike = (other.case for other in cases if other.case.partition == case.partition)
+        involved = (one.involved | {*one.suspects} for one in alike if one.system == case.system)
+        there = {*case.hung_on}.union(*(hung & nodes for nodes in involved))
         words = (case.partition, case.environ, case.hashcode, *there)
         enough = case.partition_size == 0 or case.partition_size > len(there)
         if there and enough and not case.local and _measured_nothing(found) and all(map(_WORD.fullmatch, words)):
-            groups.setdefault((case.partition, case.environ, tuple(sorted(there))), []).append(case.hashcode)
-    return [Repetition(*where, tuple(dict.fromkeys(hashcodes))) for where, hashcodes in groups.items()]
+            yield case, tuple(sorted(there))
 
 
 def _measured_nothing(found: CaseVerdict) -> bool:
     """Without a figure, and not because somebody or a limit ended the job."""
     case = found.case
     return found.state is not State.PASS and all(m.value is None for m in case.metrics) and not case.ended_by_slurm
-
-
-def _in_partition_of(case: Case, other: CaseVerdict) -> bool:
-    return (other.case.system, other.case.partition) == (case.system, case.partition)
 
 
 def _selectable(case: Case) -> bool:
@@ -128,7 +127,7 @@ def confirms(again: Case, first: Case) -> bool:
 
 
 def diagnose(found: CaseVerdict) -> Diagnosis | None:
-    """What repetition says of a case; ``None`` when nothing about it was in doubt."""
+    """Diagnose a case by its repetitions; ``None`` when nothing about it was in doubt."""
     attempts = [*found.other_attempts, found]
     here = (SAME_ALLOCATION, SAME_NODES)
     again = any(attempt.case.purpose in here and executed(attempt.case) for attempt in attempts)

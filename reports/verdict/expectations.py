@@ -1,5 +1,6 @@
-"""What a run lacks of what its site expects, from the site's modes and the census of the suite."""
+"""Expected cases that a run lacks, from the site's modes and the census of the suite."""
 
+import shlex
 from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
@@ -12,7 +13,10 @@ from kappa.core.sites.expected import Site
 from kappa.core.vocabulary.features import SIMULATED
 from kappa.core.vocabulary.scales import derived_features
 from reports.verdict.case_verdict import CaseVerdict, executed
-from reports.verdict.gaps import Gap
+from reports.verdict.state import Gap
+
+_SELECT = ("-n", "--name", "-x", "--exclude", "-t", "--tag", "-T", "--exclude-tag", "-p", "--prgenv", "-E",
+           "--filter-expr", "--system", "--gpu-only", "--cpu-only")  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -53,7 +57,7 @@ def not_provided(site: Site | None, census: Census | None) -> tuple[NotProvided,
 
 
 def state_not_provided(cases: Sequence[CaseVerdict]) -> Iterator[NotProvided]:
-    """What no node of a partition has of the state that a check asks for: nothing was compared by it."""
+    """Kinds of state that a check asks for and no node of the partition has, so that nothing was compared."""
     for case in (verdict.case for verdict in cases if verdict.case.not_provided):
         why = f"no node of {case.partition} tells of it"
         yield NotProvided(case.check_class or case.name, case.family, ((", ".join(case.not_provided), why),))
@@ -71,9 +75,11 @@ def census_gaps(census: Census | None) -> list[Gap]:
 def expectation_gaps(
     site: Site, mode: str, cases: Sequence[CaseVerdict], census: Census | None, without: Collection[str] = ()
 ) -> list[Gap]:
-    """What ``mode`` expects, but for the checks ``without``, and the report lacks: a family on a partition of which no
-    case came to a result; where some did, each case that the site offers there; each scale or placement that the
-    partition could run and does not."""
+    """A gap for each thing that ``mode`` expects and the report lacks; the checks ``without`` are left aside.
+
+    A family on a partition where no case came to a result; where some did, each case that the site offers there; and
+    each scale or placement that the partition could run and does not.
+    """
     missing = {entry.check: entry for entry in not_provided(site, census)}
     nothing_left: set[str] = set()
     if census:
@@ -151,7 +157,7 @@ def left_by_budget(session: Session, census: Census | None) -> tuple[LeftByBudge
 
 
 def breadth(site: Site, mode: str, census: Census | None) -> str:
-    """What share ``mode`` expects of the families that the site's checks could run; empty when it is all of them."""
+    """The share of the families that the site could run which ``mode`` expects; empty when it is all of them."""
     offered = {check.family for check in census.checks if check.offered} if census else set()
     expected = offered & set(site.modes.get(mode, ()))
     return f"expects {len(expected)} of {len(offered)} families" if expected != offered else ""
@@ -171,3 +177,28 @@ def _why_absent(family: str, census: Census | None, missing: dict[str, NotProvid
     if any(check.offered for check in members):
         return "no case in the report"
     return "not provided here, " + "; ".join(sorted({missing[check.name].reason for check in members}))
+
+
+def selecting(command_line: str) -> list[str]:
+    """The options of ReFrame's command line that select cases, in whatever way they are written."""
+    try:
+        words = shlex.split(command_line)
+    except ValueError:
+        return []
+    found = []
+    for word, after in zip(words, [*words[1:], ""], strict=True):
+        name = word.partition("=")[0] if word.startswith("--") else word[:2]
+        if name in _SELECT and not (name == "--system" and ":" not in word + after):
+            found.append(f"{word} {after}" if word == name and not name.endswith("-only") else word)
+    return found
+
+
+def in_one(gaps: Sequence[Gap], command_line: str, mode: str) -> list[Gap]:
+    """``gaps``, with what the session's options have left out of ``mode`` as one."""
+    options = selecting(command_line)
+    absent = [gap for gap in gaps if gap.absent]
+    if not options or not absent:
+        return list(gaps)
+    left = f"{' '.join(options)} leaves out {len(absent)} of what it expects"
+    one = Gap(f"only a part of mode {mode} was selected", f"for the mode's verdict run all of it: --mode {mode}", left)
+    return [*(gap for gap in gaps if not gap.absent), one]

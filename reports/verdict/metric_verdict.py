@@ -1,4 +1,4 @@
-"""One metric against its reference, from the value itself: what ReFrame concluded is a second opinion only."""
+"""One metric against its reference: Kappa judges the value itself; ReFrame's result is a second opinion only."""
 
 import math
 from dataclasses import dataclass, replace
@@ -15,6 +15,7 @@ TOO_FEW_EQUALS = "too few equals for a relative bound"
 UNEXPECTED_PASS = "passed although marked as a known failure"
 LEAST_EQUALS = 3
 """The median of two is between them: neither is held against anything but the other."""
+_LOW_IS_GOOD = frozenset({"s", "ms", "us", "ns", "W", "J"})
 
 
 @dataclass(frozen=True)
@@ -94,7 +95,7 @@ def judge_metric(case: Case, metric: Metric) -> MetricVerdict:
         return MetricVerdict(metric, State.INCOMPLETE, source=source, reason=INVALID_BOUNDS, detail=problem)
     verdict = MetricVerdict(metric, State.PASS, lower, upper, source, relative=metric.name in case.relative)
     informational = metric.name in case.informational or case.check_class is None
-    # What is measured again, or with a node's neighbours only, has the bounds of the whole partition all the same.
+    # A case that is re-measured, or measured with a node's neighbours only, has the bounds of the whole partition.
     few = verdict.relative and not case.purpose and len(case.nodes) < LEAST_EQUALS
     state, reason, detail = _conclude(verdict, metric, informational or few)
     if few and verdict.bounded and state in (State.PASS, State.FAIL):
@@ -118,3 +119,14 @@ def _conclude(verdict: MetricVerdict, metric: Metric, informational: bool) -> tu
     if metric.result in ("xfail", "xpass"):
         return State.INCOMPLETE, UNEXPECTED_PASS, ""
     return State.PASS, "", ""
+
+
+def worse_sign(lower: float, upper: float, unit: str) -> int:
+    """+1 when higher is worse, -1 when lower is worse, 0 when either is: by the bounds, or else by the unit."""
+    if math.isfinite(lower) != math.isfinite(upper):
+        return 1 if math.isfinite(upper) else -1
+    if math.isfinite(lower):
+        return 0
+    if unit in _LOW_IS_GOOD:
+        return 1
+    return -1 if unit.endswith("/s") or unit == "IOPS" else 0

@@ -1,20 +1,26 @@
-"""What a verdict says in a sentence and in a few numbers; shared by the terminal and the page."""
+"""A verdict in a sentence, in a few numbers, and as strict JSON for machines."""
 
+import json
+import math
 from collections.abc import Sequence
+from typing import Any
 
 from kappa.core.ground.clean_text import one_line
 from kappa.core.ground.figures import counted
 from kappa.core.ground.node_lists import folded
-from reports.verdict.advice import REASON_LIMIT, measured_against_bound
+from reports.verdict.advice import REASON_LIMIT, measured_against_bound, operator_line
+from reports.verdict.bounds import sensitivity_of, tightness_of
 from reports.verdict.case_verdict import CaseVerdict, executed
+from reports.verdict.confirm import diagnose
 from reports.verdict.expectations import find_census
-from reports.verdict.gaps import grouped
 from reports.verdict.judge import Verdict
-from reports.verdict.state import State
+from reports.verdict.metric_verdict import MetricVerdict
+from reports.verdict.state import State, grouped
+from reports.verdict.suspects import observations
 
 
 def left_out_by_budget(verdict: Verdict) -> str:
-    """What the run did without for its budget; empty when it had none, or room for all."""
+    """The checks that the run left out for its budget; empty when it had none, or room for all."""
     if not verdict.left_by_budget:
         return ""
     names = [one.check for one in verdict.left_by_budget]
@@ -68,6 +74,123 @@ def fabrics_simulated(cases: Sequence[CaseVerdict]) -> str:
 
 
 def known_failure(case: CaseVerdict) -> str:
-    """What is known to fail: the metrics beyond their bounds, or the reason on record."""
+    """The known failure: the metrics beyond their bounds, or the reason on record."""
     metrics = [measured_against_bound(metric) for metric in case.metrics if metric.state is State.KNOWN]
     return "; ".join(metrics) or one_line(case.case.fail_reason, REASON_LIMIT) or "no reason recorded"
+
+
+def to_json(verdict: Verdict) -> str:
+    """The verdict as a JSON document. Values are in the metric's ``unit``, bounds absolute, null when unbounded."""
+    tightness = tightness_of(verdict.cases)
+    document = {
+        "verdict": verdict.state.word.upper(),
+        "exit_status": verdict.exit_status,
+        "headline": headline(verdict),
+        "breadth": verdict.breadth,
+        "site": verdict.site.name if verdict.site else None,
+        "mode": verdict.mode,
+        "report": verdict.session.path,
+        "session": verdict.session.uuid,
+        "time_start": verdict.session.time_start,
+        "counts": {what: number for number, what in tally(verdict)},
+        "suspects": [
+            {
+                "node": suspect.node,
+                "evidence": [{"case": title, "evidence": why} for title, why in suspect.evidence],
+            }
+            for suspect in verdict.suspects
+        ],
+        "observations": [vars(one) for one in observations(verdict.cases)],
+        "incomplete": [
+            {"what": gap.what, "where": gap.where, "detail": gap.detail, "remedy": gap.remedy, "cause": gap.cause}
+            for gap in verdict.gaps
+        ],
+        "not_provided": [
+            {"check": entry.check, "family": entry.family, "features": dict(entry.features)}
+            for entry in verdict.not_provided
+        ],
+        "budget_node_hours": _number(verdict.session.budget),
+        "left_out_by_budget": [vars(one) for one in verdict.left_by_budget],
+        "relative_bounds": {"number": tightness.relative, "median_headroom": finite(tightness.relative_median)},
+        "absolute_bounds": {"number": tightness.bounds, "median_headroom": finite(tightness.median)},
+        "loose_bounds": [
+            {"check": one.check, "metric": one.metric, "headroom": finite(one.times)}
+            for one in tightness.loose
+        ],
+        "weakest_bounds": [
+            {
+                "case": one.case,
+                "metric": one.metric,
+                "finds_in_a_run": finite(one.in_a_run),
+                "finds_in_a_week": finite(one.in_a_week),
+            }
+            for one in sensitivity_of(verdict.cases).weakest
+        ],
+        "cases": [_case(case) for case in verdict.cases],
+    }
+    return json.dumps(document, indent=1, allow_nan=False, ensure_ascii=False) + "\n"
+
+
+def _number(text: str) -> float | None:
+    try:
+        return finite(float(text))
+    except ValueError:
+        return None
+
+
+def _case(verdict: CaseVerdict) -> dict[str, Any]:
+    case = verdict.case
+    return {
+        "name": case.name,
+        "check_class": case.check_class,
+        "family": case.family,
+        "partition": case.partition,
+        "environ": case.environ,
+        "nodes": case.nodes,
+        "job_id": case.job_id,
+        "energy_j": finite(case.energy_j),
+        "state": verdict.state.word,
+        "unstable": verdict.unstable,
+        "diagnosis": diagnosis.value if (diagnosis := diagnose(verdict)) else None,
+        "operator_line": str(operator_line(verdict)) if verdict.state is State.FAIL else None,
+        "suspects": verdict.suspicion.nodes if verdict.suspicion else (),
+        "notes": case.notes,
+        "metrics": [_metric(metric) for metric in verdict.metrics],
+        "failed_attempts": [
+            {"run": attempt.case.run, "nodes": attempt.case.nodes, "operator_line": str(operator_line(attempt))}
+            for attempt in verdict.failed_attempts
+        ],
+        "repeated": [
+            {
+                "purpose": attempt.case.purpose,
+                "nodes": attempt.case.nodes,
+                "job_id": attempt.case.job_id,
+                "state": attempt.state.word,
+                "metrics": [_metric(metric) for metric in attempt.metrics],
+            }
+            for attempt in verdict.repeated
+        ],
+    }
+
+
+def _metric(verdict: MetricVerdict) -> dict[str, Any]:
+    metric = verdict.metric
+    return {
+        "name": metric.name,
+        "value": finite(metric.value),
+        "unit": metric.unit,
+        "reference": finite(metric.reference) if verdict.bounded else None,
+        "lower": finite(verdict.lower),
+        "upper": finite(verdict.upper),
+        "deviation_percent": finite(verdict.deviation_percent),
+        "relative": verdict.relative,
+        "source": verdict.source.source if verdict.source else None,
+        "finds_in_a_run": finite(verdict.source.finds_in_a_run) if verdict.source else None,
+        "finds_in_a_week": finite(verdict.source.finds_in_a_week) if verdict.source else None,
+        "state": verdict.state.word,
+    }
+
+
+def finite(value: float | None) -> float | None:
+    """Return what strict JSON can hold: ``None`` for what is no number or not finite."""
+    return value if value is not None and math.isfinite(value) else None

@@ -12,13 +12,12 @@ from bokeh.resources import INLINE
 
 from kappa.core.ground.whole_files import write_atomically
 from reports.show.plot import PALETTE, new_figure, with_unit
-from reports.waveforms.panels import Panel
-from reports.waveforms.thinned import thinned
+from reports.waveforms.panels import Panel, thinned
 
 HEIGHT_PIXELS, LEGEND_LINE_PIXELS = 300, 23
 # More are told by pointing at them.
 LEGEND_LIMIT = 30
-# Of a curve: so much of it can be zoomed into before points are seen apart.
+# Parts of a curve; zoom further in, and points are seen apart.
 MOST_INTERVALS = 10_000
 LINES = ("solid", "dashed", "dotted", "dotdash")
 

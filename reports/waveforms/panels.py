@@ -1,4 +1,4 @@
-"""What is drawn over what: a panel for each quantity with each run's channels, and the difference of two runs below."""
+"""A panel for each quantity with each run's channels, and the difference of two runs below."""
 
 import fnmatch
 import itertools
@@ -11,21 +11,21 @@ import numpy as np
 from kappa.core.ground.errors import InputError
 from reports.waveforms.recording import Channel, Recording, Values
 
-# What the units of the EMT application's channels measure; others are named by themselves.
+# Quantities by the units of the EMT application's channels; other units name themselves.
 QUANTITIES = {
     "V": "Voltage", "kV": "Voltage", "A": "Current", "kA": "Current", "J": "Energy", "Wb": "Flux linkage", "": "Signal",
 }  # fmt: skip
-# Of machines, controllers and switches what is best seen by itself, by the end of its name.
+# Signals of machines, controllers and switches that have a panel of their own, by the end of their names.
 SIGNALS = {
     "speed": "Speed", "angle": "Angle", "vt": "Terminal voltage", "pe": "Electrical power", "pm": "Mechanical power",
     "ifd": "Field current", "efd": "Field voltage", "vs": "Stabilizer", "state": "State: 1 closed, 0 open",
 }  # fmt: skip
-# Of units without a prefix, where numbers are large.
+# Prefixes of units for large numbers: (from, factor, prefix).
 PREFIXES = ((1e10, 1e9, "G"), (1e7, 1e6, "M"), (1e4, 1e3, "k"))
 
 
 @dataclass(frozen=True)
-class Curve:
+class WaveformCurve:
     """``number`` is the channel's in its panel, ``run`` its run's: curves of one channel look alike in all runs."""
 
     label: str
@@ -39,7 +39,7 @@ class Curve:
 class Panel:
     title: str
     unit: str
-    curves: list[Curve]
+    curves: list[WaveformCurve]
 
 
 def panels(runs: Sequence[Recording], patterns: Sequence[str], *, difference: bool = False) -> list[Panel]:
@@ -52,8 +52,8 @@ def panels(runs: Sequence[Recording], patterns: Sequence[str], *, difference: bo
         raise InputError(f"a difference is of two runs, {len(runs)} given")
     labels = _run_labels(runs)
     numbers: defaultdict[tuple[str, str], Iterator[int]] = defaultdict(itertools.count)
-    found: dict[tuple[str, str], list[Curve]] = {}
-    less: dict[tuple[str, str], list[Curve]] = {}
+    found: dict[tuple[str, str], list[WaveformCurve]] = {}
+    less: dict[tuple[str, str], list[WaveformCurve]] = {}
     for name in names:
         channels = [run.channels.get(name) for run in runs]
         kind = _kind(next(channel for channel in channels if channel is not None))
@@ -61,14 +61,14 @@ def panels(runs: Sequence[Recording], patterns: Sequence[str], *, difference: bo
         for at, channel in enumerate(channels):
             if channel is not None:
                 label = name if len(runs) == 1 else f"{name}, {labels[at]}"
-                curve = Curve(label, number, at, channel.seconds, channel.values)
+                curve = WaveformCurve(label, number, at, channel.seconds, channel.values)
                 found.setdefault(_kind(channel), []).append(curve)
         if difference:
             first, second = channels
             if first is None or second is None:
                 raise InputError(f"{name}: only one of the two runs has this channel")
             seconds, values = _difference(first, second)
-            less.setdefault(_kind(first), []).append(Curve(name, number, 0, seconds, values))
+            less.setdefault(_kind(first), []).append(WaveformCurve(name, number, 0, seconds, values))
     drawn = []
     for (title, unit), curves in found.items():
         drawn.append(Panel(title, unit, curves))
@@ -109,7 +109,7 @@ def between(drawn: Sequence[Panel], begin_s: float | None, end_s: float | None) 
     return cut
 
 
-def _cut(curve: Curve, begin_s: float, end_s: float) -> Curve:
+def _cut(curve: WaveformCurve, begin_s: float, end_s: float) -> WaveformCurve:
     within = (curve.seconds >= begin_s) & (curve.seconds <= end_s)
     return replace(curve, seconds=curve.seconds[within], values=curve.values[within])
 
@@ -149,3 +149,22 @@ def _difference(first: Channel, second: Channel) -> tuple[Values, Values]:
         raise InputError(f"{first.name}: the two runs have no times in common")
     seconds = first.seconds[within]
     return seconds, np.interp(seconds, second.seconds, second.values) - first.values[within]
+
+
+def thinned(seconds: Values, values: Values, most_intervals: int) -> tuple[Values, Values]:
+    """The first, the last, and of each of ``most_intervals`` equal parts the least and the greatest value, in order.
+
+    Values that are no numbers are left out.
+    """
+    known = np.isfinite(values)
+    seconds, values = seconds[known], values[known]
+    if len(values) <= 2 * most_intervals:
+        return seconds, values
+    edges = np.linspace(0, len(values), most_intervals + 1).astype(int)[:-1]
+    ends = [*edges[1:], len(values)]
+    kept = {0, len(values) - 1}
+    for begin, end in zip(edges, ends, strict=True):
+        part = values[begin:end]
+        kept |= {int(begin + part.argmin()), int(begin + part.argmax())}
+    order = sorted(kept)
+    return seconds[order], values[order]

@@ -10,8 +10,7 @@ from matplotlib.figure import Figure
 
 from kappa.core.ground.whole_files import written_beside
 from reports.show.plot import INK, PALE, PALETTE, SOFT
-from reports.waveforms.panels import Panel
-from reports.waveforms.thinned import thinned
+from reports.waveforms.panels import Panel, thinned
 
 DOTS_PER_INCH, WIDTH_INCHES, PANEL_INCHES = 120, 9.5, 2.3
 # Runs of one channel over each other have its colour, and a line of their own.

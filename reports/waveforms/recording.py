@@ -14,9 +14,9 @@ from numpy.typing import NDArray
 from kappa.core.ground.errors import InputError
 
 Values = NDArray[np.float64]
-# Of rank 3 of a run with a file for each: NAME.rank0003.cff.
+# The file of rank 3, in a run with a file for each: NAME.rank0003.cff.
 _OF_RANK = re.compile(r".+\.rank(\d+)", re.DOTALL)
-# What COMTRADE of the EMT application calls a number per unit or without one.
+# The EMT application's unit in COMTRADE for a number per unit or without one.
 _NO_UNIT = "NONE"
 
 
@@ -75,7 +75,7 @@ def _comtrade(path: Path) -> list[Channel]:
     try:
         # In double precision: its default keeps times in single, of which 10 s at 50 µs have too many.
         found = comtrade.load(str(path), use_numpy_arrays=True, use_double_precision=True)
-    # What a damaged file makes of the library: it checks little itself.
+    # The errors that a damaged file causes in the library: it checks little itself.
     except (comtrade.ComtradeError, OSError, ValueError, IndexError, TypeError, UnicodeDecodeError) as err:
         raise InputError(f"{path}: not a COMTRADE file that can be read: {err}") from None
     seconds = np.asarray(found.time, dtype=np.float64)

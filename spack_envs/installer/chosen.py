@@ -1,14 +1,19 @@
-"""Specs that a person chose for a run, in place of those that the suite's environments ask for."""
+"""The specs that the suite's environments ask for, and those that a person chose for a run in their place.
 
+``spack.yaml`` is read and written as text, without a parser of YAML: the files are the suite's own, one spec a line.
+"""
+
+import json
 import os
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from kappa.core.ground.errors import InputError
 from kappa.core.vocabulary import spack_tables
-from spack_envs.installer.roots import roots
 
+_LIST = re.compile(r"(?<=^  specs:\n)(?:^  (?:- |#).*\n)+", re.MULTILINE)
+_COMMENT = re.compile(r"\s+#.*")
 #: Environment variable with the chosen specs, separated by semicolons, which no spec has.
 VARIABLE = "KAPPA_SPACK_SPEC"
 _SPEC = re.compile(
@@ -16,6 +21,24 @@ _SPEC = re.compile(
 )
 # As in `^mpich@4`, `^[virtuals=mpi] openmpi` and `^builtin.mpich`.
 _NEED = re.compile(r"\^\s*(?:\[[^\]]*\]\s*)?(?:[\w-]+\.)?([a-z0-9][a-z0-9-]*)")
+
+
+def roots(text: str) -> list[str]:
+    """The specs in a ``spack.yaml`` of the suite.
+
+    :raises ValueError: it has no such list.
+    """
+    found = _LIST.search(text)
+    if not found:
+        raise ValueError("expected `  specs:` and a line `  - SPEC` for each")
+    lines = [line for line in found[0].splitlines() if line.startswith("  - ")]
+    return [_COMMENT.sub("", line.removeprefix("  - ")).strip() for line in lines]
+
+
+def with_roots(text: str, specs: Sequence[str]) -> str:
+    """``text`` with these specs and no others."""
+    # JSON is YAML, whatever a spec holds.
+    return _LIST.sub(lambda _: "".join(f"  - {json.dumps(spec)}\n" for spec in specs), text, count=1)
 
 
 @dataclass(frozen=True)

@@ -11,11 +11,17 @@ from kappa.core.ground.errors import InputError
 from kappa.core.ground.folders import known_sites
 from kappa.core.vocabulary import spack_tables
 from kappa.core.vocabulary.spack_tables import TableError
-from spack_envs.installer import mirror
 from spack_envs.installer.chosen import choose
-from spack_envs.installer.installation import ensure, exclusive, keep_artefacts, prepare
+from spack_envs.installer.installation import (
+    ensure,
+    exclusive,
+    keep_artefacts,
+    make_mirror,
+    mirror_configuration,
+    prepare,
+)
 from spack_envs.installer.spack import InstallError
-from spack_envs.installer.state import Environment, Site, state_root
+from spack_envs.installer.state import SpackEnvironment, SpackSite, state_root
 
 _EPILOG = """\
 environment variables:
@@ -37,7 +43,7 @@ examples:
 def main(
     arguments: list[str] | None = None,
     program: str = "spack_envs/install",
-    check_site: Callable[[Path], None] = lambda folder: None,
+    check_site: Callable[[Path], object] = lambda folder: None,
 ) -> int:
     """Exit status: 0 done, 1 failed, 2 wrong use.
 
@@ -49,7 +55,7 @@ def main(
         return _list()
     if not options.site:
         parser.error("SITE is missing: the name of a folder of sites")
-    check_site(Site(options.site).facts.parent)
+    check_site(SpackSite(options.site).facts.parent)
     try:
         if options.spec:
             choose(options.spec)
@@ -91,7 +97,7 @@ def _parser(program: str) -> argparse.ArgumentParser:
 
 
 def _act(options: argparse.Namespace) -> int:
-    site = Site(options.site)
+    site = SpackSite(options.site)
     if not (site.facts.parent / "settings.py").is_file() and not site.facts.is_dir():
         known = sorted(known_sites())
         raise InstallError(f"no site {site.name!r}: there are {', '.join(known)}")
@@ -105,7 +111,7 @@ def _act(options: argparse.Namespace) -> int:
     if options.mirror:
         return _mirror(chosen, options.mirror)
 
-    def install(environment: Environment) -> None:
+    def install(environment: SpackEnvironment) -> None:
         ensure(environment, options.jobs)
         if options.keep:
             keep_artefacts(environment, options.keep)
@@ -114,7 +120,7 @@ def _act(options: argparse.Namespace) -> int:
     return 0
 
 
-def _each(environments: list[Environment], action: Callable[[Environment], object]) -> None:
+def _each(environments: list[SpackEnvironment], action: Callable[[SpackEnvironment], object]) -> None:
     """One that fails does not keep the others from it.
 
     :raises InstallError: those that failed, with the reasons.
@@ -129,7 +135,7 @@ def _each(environments: list[Environment], action: Callable[[Environment], objec
         raise InstallError("\n".join(failed))
 
 
-def _verify(environment: Environment) -> int:
+def _verify(environment: SpackEnvironment) -> int:
     missing = environment.missing_programs()
     if not environment.record():
         problem = "not installed"
@@ -144,15 +150,15 @@ def _verify(environment: Environment) -> int:
     return 1
 
 
-def _mirror(environments: list[Environment], folder: Path) -> int:
-    _each(environments, lambda environment: mirror.make(environment, folder))
+def _mirror(environments: list[SpackEnvironment], folder: Path) -> int:
+    _each(environments, lambda environment: make_mirror(environment, folder))
     install = environments[0].site.install_command(" ".join(environment.table.name for environment in environments))
     print(f"{folder} has the sources; where it is copied to, KAPPA_SPACK_CONFIG names its folder config:")
-    print(f"  KAPPA_SPACK_CONFIG={mirror.configuration(folder)} {install}")
+    print(f"  KAPPA_SPACK_CONFIG={mirror_configuration(folder)} {install}")
     return 0
 
 
-def _run_spack(environment: Environment, arguments: list[str]) -> int:
+def _run_spack(environment: SpackEnvironment, arguments: list[str]) -> int:
     with exclusive(environment.site):
         spack = prepare(environment)
     command = [*spack.command, *arguments]
@@ -163,7 +169,7 @@ def _list() -> int:
     for name in spack_tables.names():
         print(f"{name}: {', '.join(spack_tables.read(name).features)}")
         for folder in sorted(path.parent.parent for path in state_root().glob(f"*/{name}/installed.json")):
-            environment = Site(folder.name).environment(spack_tables.read(name))
+            environment = SpackSite(folder.name).environment(spack_tables.read(name))
             state = "installed" if environment.installed() else "incomplete"
             print(f"  {folder.name}: {state} in {environment.folder}")
     return 0

@@ -1,18 +1,33 @@
-"""What an installation came from besides files of this repository: compilers, Spack, recipes."""
+"""What an installation came from besides files of this repository: compilers, Spack, recipes; digests of files."""
 
 import hashlib
 import json
 import os
 import subprocess
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
 from spack_envs.installer.compilers import version
-from spack_envs.installer.digest import digest_of
 
 SPACK, RECIPES = "spack", "builtin"
+
+
+def digest_of(paths: Iterable[Path]) -> str:
+    """SHA-256 over files, and over folders with all in them."""
+    total = hashlib.sha256()
+    for root in paths:
+        for path in sorted(_files(root)):
+            total.update(f"{root.name}/{path.relative_to(root)}\0".encode())
+            total.update(hashlib.sha256(path.read_bytes()).digest())
+    return total.hexdigest()
+
+
+def _files(folder: Path) -> Iterator[Path]:
+    if folder.is_file():
+        return iter([folder])
+    return (path for path in folder.rglob("*") if path.is_file() and "__pycache__" not in path.parts)
 
 
 @dataclass(frozen=True)

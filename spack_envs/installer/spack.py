@@ -5,31 +5,33 @@ import os
 import re
 import shutil
 import subprocess
+import time
 import tomllib
 from pathlib import Path
 from typing import Any
 
 from kappa.core.ground.clean_text import clean, one_line
 from kappa.core.vocabulary.spack_tables import ENVIRONMENTS
+from spack_envs.installer import build_log
 from spack_envs.installer.build_log import SHOWN, pieces
-from spack_envs.installer.state import Environment, Site, state_root, write_shared
+from spack_envs.installer.state import SpackEnvironment, SpackSite, state_root, write_shared
 
 #: Namespace of the suite's recipes.
 OWN_RECIPES = "kappa"
+#: Of the user's own Spack; they would leak into ours, and the last one switches SPACK_USER_CONFIG_PATH off.
+_FOREIGN = ("SPACK_ENV", "SPACK_ENV_VIEW", "SPACK_ROOT", "SPACK_DISABLE_LOCAL_CONFIG")
+# Failures that are shown; Spack's output has all of them.
+_MOST = 5
 
 
 class InstallError(RuntimeError):
     """What failed, where, and how to mend it."""
 
 
-#: Of the user's own Spack; they would leak into ours, and the last one switches SPACK_USER_CONFIG_PATH off.
-_FOREIGN = ("SPACK_ENV", "SPACK_ENV_VIEW", "SPACK_ROOT", "SPACK_DISABLE_LOCAL_CONFIG")
-
-
 class Spack:
     """Spack with the configuration of one environment of one site."""
 
-    def __init__(self, root: Path, environment: Environment):
+    def __init__(self, root: Path, environment: SpackEnvironment):
         self.root = root
         self.environment = environment
         self.version = _version(root)
@@ -110,7 +112,7 @@ class Spack:
             ) from None
         return found
 
-    def _write_configuration(self, site: Site) -> None:
+    def _write_configuration(self, site: SpackSite) -> None:
         recipes = {OWN_RECIPES: str(ENVIRONMENTS / "repo")}
         if self.root == _clone_folder("spack"):
             recipes["builtin"] = str(_clone_folder("packages") / "repos/spack_repo/builtin")
@@ -127,7 +129,7 @@ class Spack:
         write_shared(site.folder / "config/config.yaml", json.dumps({"config": config}) + "\n")
 
 
-def find(environment: Environment) -> Path:
+def find(environment: SpackEnvironment) -> Path:
     """The root of Spack: ``$KAPPA_SPACK_ROOT``, else the one that was given before, else the pinned release's clone.
 
     :raises InstallError: there is none, and none can be had.
@@ -189,3 +191,40 @@ def _clone(pin: dict[str, str], folder: Path) -> None:
         ) from err
     finally:
         shutil.rmtree(temporary, ignore_errors=True)
+
+
+def step(spack: Spack, what: str, *arguments: str) -> None:
+    """Have Spack do it, and say how long it took.
+
+    :raises InstallError: it failed, with the reason.
+    """
+    name, log = spack.environment.name, spack.environment.folder / "install.log"
+    started = time.monotonic()
+    print(f"{name}: {what}", flush=True)
+    try:
+        spack.run(*arguments, log=log)
+    except subprocess.CalledProcessError as err:
+        raise InstallError(_why(what, err.output, log)) from None
+    print(f"{name}: {what} took {time.monotonic() - started:.0f} s", flush=True)
+
+
+def _why(step: str, output: str, log: Path) -> str:
+    failed = build_log.failures(output)
+    lines = [line for failure in failed[:_MOST] for line in _told(failure)]
+    if failed[_MOST:]:
+        lines.append(f"  and {len(failed) - _MOST} more")
+    if not lines:
+        said = [line for line in output.splitlines() if line.strip()]
+        lines = [f"  {one_line(line, build_log.SHOWN)}" for line in said[-3:]]
+    if "clingo" in output and step == "solving":
+        lines.append("  Spack's solver: `pip install clingo` in some Python, and name that Python in SPACK_PYTHON")
+    return "\n".join([f"{step} failed (Spack's output: {log})", *lines])
+
+
+def _told(failure: build_log.Failure) -> list[str]:
+    reason = f"{failure.package}: {failure.reason}" if failure.package else failure.reason
+    return [
+        f"  {reason}",
+        *(f"    {line}" for line in failure.more),
+        *([f"    log: {failure.log}"] if failure.log else []),
+    ]

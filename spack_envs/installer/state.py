@@ -12,13 +12,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from kappa.core.ground.bounded_file import read_text
 from kappa.core.ground.folders import home, own_sites, sites_called
-from kappa.core.ground.whole_files import make_folder, write_atomically
-from kappa.core.vocabulary.spack_tables import ENVIRONMENTS, REPOSITORY, Table
+from kappa.core.ground.whole_files import make_folder, read_text, write_atomically
+from kappa.core.vocabulary.spack_tables import ENVIRONMENTS, REPOSITORY, ProgramTable
 from spack_envs.installer.chosen import VARIABLE, changed_roots
-from spack_envs.installer.digest import digest_of
-from spack_envs.installer.origins import Origins
+from spack_envs.installer.origins import Origins, digest_of
 
 #: Kept for the campaign: the solver's answer, and what is installed.
 ARTEFACTS = ("spack.yaml", "spack.lock", "specs.json", "installed.json")
@@ -30,7 +28,7 @@ def state_root() -> Path:
 
 
 @dataclass(frozen=True)
-class Site:
+class SpackSite:
     name: str
 
     @property
@@ -53,19 +51,19 @@ class Site:
         before = f"{VARIABLE}={shlex.quote(chosen)} " if chosen else ""
         return f"{before}spack_envs/install {self.name} {environment}"
 
-    def environment(self, table: Table) -> "Environment":
-        return Environment(self, table, tuple(changed_roots(table.name)))
+    def environment(self, table: ProgramTable) -> "SpackEnvironment":
+        return SpackEnvironment(self, table, tuple(changed_roots(table.name)))
 
 
 @dataclass(frozen=True)
-class Environment:
+class SpackEnvironment:
     """One environment of a site; its folder is a Spack environment.
 
     ``roots`` are the specs that are asked of Spack where a person chose one of them; empty: the suite's own.
     """
 
-    site: Site
-    table: Table
+    site: SpackSite
+    table: ProgramTable
     roots: tuple[str, ...] = ()
 
     @property

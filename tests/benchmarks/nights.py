@@ -12,7 +12,7 @@ import pathlib
 import tempfile
 from typing import Any
 
-from reports.nightly.night import FILE, to_json
+from reports.nightly.night import SUMMARY, to_json
 from tests.benchmarks.history import timed, write_reports
 from tests.unit.nightly.samples import failed_night, keep_record, night, record
 
@@ -32,7 +32,7 @@ def main() -> None:
             keep_record(folder, record(**_when(folder)))
             make = night if (number + 1) % FAILED_EACH else failed_night
             kept = make(number, folder=folder.name, sessions=(_session(folder)["uuid"],), **_when(folder))
-            (folder / FILE).write_text(to_json(kept), encoding="utf-8")
+            (folder / SUMMARY).write_text(to_json(kept), encoding="utf-8")
         command = ("nightly", "report", "embedded", f"--results={results}")
         timed(f"{len(earlier)} nights into the history", results, *command)
         keep_record(newest, record(**_when(newest)))

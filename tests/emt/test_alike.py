@@ -11,7 +11,7 @@ import pytest
 
 from reframe_checks.base.job_files import FOLDER
 from reframe_checks.localise.bits import golden_bits, judge
-from reframe_checks.parsers import bit_sweep
+from reframe_checks.parsers import core_programs
 from tests.mpi_environment import MPI_ENVIRONMENT
 from tests.planted_bits import planted_bits
 from tests.waiting import until
@@ -24,7 +24,7 @@ def test_every_rank_ends_with_the_bits_on_record(emt: Emt, tmp_path: Path, isa: 
     network, result = tmp_path / "network.json", tmp_path / "alike.json"
     emt("generate", "hq", "--network-only", "--seed", "1", "-o", network)
     emt("alike", network, "--seconds", "0", "--isa", isa, "--result", result, ranks=2)
-    sweep = bit_sweep.parse(result.read_text())
+    sweep = core_programs.BitSweepResult.read(result.read_text())
     assert len(sweep.bits) == 2
     judgement = judge(sweep.bits, 0, golden_bits())
     assert (judgement.findings, judgement.nobody) == ((), ())

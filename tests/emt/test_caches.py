@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from reframe_checks.parsers import emt_caches
+from reframe_checks.parsers.emt import read_caches
 
 from .conftest import Emt
 
@@ -15,7 +15,7 @@ def test_networks_of_growing_size_on_one_core(emt: Emt, tmp_path: Path) -> None:
         emt("generate", "hq", "--network-only", "--scale", str(scale), "-o", network)
     result = tmp_path / "caches.json"
     emt("caches", *networks, "--steps", "8", "--result", result, ranks=1)
-    (node,) = emt_caches.parse(result.read_text(), expect_sizes=2).values()
+    (node,) = read_caches(result.read_text(), networks=2).values()
     assert [one.tasks for one in node.sizes] == [172, 344]
     # A quarter of the steps and one come before the timed ones.
     ran = emt.run(networks[1], tmp_path, "--steps", "8", "--warm-up", "3")

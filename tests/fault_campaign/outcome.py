@@ -1,4 +1,4 @@
-"""What the suite said in one round, from the verdict's JSON (``reports/verdict/verdict_json.py``)."""
+"""What the suite said in one round, from the verdict's JSON (``reports/verdict/summary.py``)."""
 
 import dataclasses
 from dataclasses import dataclass

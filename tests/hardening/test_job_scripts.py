@@ -8,7 +8,7 @@ import sys
 
 import pytest
 
-from kappa.core.vocabulary.storage_targets import stated_folder
+from kappa.core.vocabulary.features import stated_folder
 from tests.hardening.hostile_settings import WORD
 from tests.waiting import PATIENCE_S
 

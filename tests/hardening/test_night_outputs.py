@@ -9,7 +9,7 @@ from prometheus_client.parser import text_string_to_metric_families
 from reports.nightly.archive import Archive
 from reports.nightly.junit import junit
 from reports.nightly.message import message
-from reports.nightly.night_record import load_record
+from reports.nightly.night import load_record
 from reports.nightly.prometheus import prometheus
 from reports.nightly.summarise import judge_night, summarise
 from tests.unit.nightly.samples import failed_night, failure, keep_record, keep_report, night, record

@@ -15,8 +15,7 @@ import pytest
 from kappa.core.sites.expected import find_site, load_site
 from reports.history import dataset
 from reports.nightly.archive import open_archive
-from reports.nightly.night import load_night
-from reports.nightly.night_record import load_record, report_files
+from reports.nightly.night import load_night, load_record, report_files
 from tests.hardening.test_validate import REPORT, make_kappa, tree
 from tests.tiers import few_or_many
 from tests.unit.nightly.samples import pinned

@@ -3,11 +3,9 @@
 import os
 
 import pytest
-import yaml
 
-from kappa.core.ground.bounded_yaml import load_yaml
+from kappa.core.ground.documents import SIZE_LIMIT, YamlFile
 from kappa.core.ground.errors import InputError
-from kappa.core.ground.yaml_lines import SIZE_LIMIT
 from kappa.core.sites.expected import load_site
 from kappa.core.sites.references import read_sources
 
@@ -39,11 +37,14 @@ def test_a_hostile_reference_file_is_refused(tmp_path, text, message):
         read_sources(tmp_path / "network.yaml")
 
 
-def test_aliases_in_measure_are_welcome():
-    assert load_yaml("a: &a [1, 2]\nb: *a") == {"a": [1, 2], "b": [1, 2]}
-    assert load_yaml("") is None
-    with pytest.raises(yaml.YAMLError, match="line 1"):
-        load_yaml("a: [")
+def test_aliases_in_measure_are_welcome(tmp_path):
+    file = tmp_path / "file.yaml"
+    for text, value in (("a: &a [1, 2]\nb: *a", {"a": [1, 2], "b": [1, 2]}), ("", None)):
+        file.write_text(text)
+        assert YamlFile(file).value == value
+    file.write_text("a: [")
+    with pytest.raises(InputError, match="line 1"):
+        YamlFile(file)
 
 
 def test_a_huge_site_file_is_refused(tmp_path):

@@ -13,8 +13,7 @@ import pytest
 
 from reports.acceptance.dossier import write_dossier
 from reports.compare.compare import compare
-from reports.compare.earlier import Past
-from reports.compare.figures import figures_of
+from reports.compare.figures import Past, figures_of
 from reports.compare.page import render as render_comparison
 from reports.history.history_page import render as render_history
 from reports.show.run_page import render

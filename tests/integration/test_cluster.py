@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from reframe_checks.parsers.topology import leaf_switches
+from reframe_checks.parsers.slurm import leaf_switches
 from tests.mpi_environment import MPI_ENVIRONMENT
 from tests.waiting import PATIENCE_S, until
 

@@ -9,7 +9,7 @@ import statistics
 
 import pytest
 
-from reframe_checks.parsers.congestion import CONTROL
+from reframe_checks.parsers.patterns import CONTROL
 from tests.repeating import timing
 
 pytestmark = pytest.mark.long

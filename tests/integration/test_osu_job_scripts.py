@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import pytest
 
-from kappa.core.vocabulary import osu_programs
+from kappa.core.vocabulary import programs
 from tests.waiting import PATIENCE_S
 
 REPOSITORY = pathlib.Path(__file__).parents[2]
@@ -250,10 +250,10 @@ def test_program_and_options(cases, check, command):
 @pytest.mark.parametrize(
     ("check", "programs"),
     [
-        ("OsuBlockingCollective", osu_programs.BLOCKING),
-        ("OsuNonBlockingCollective", osu_programs.NON_BLOCKING),
-        ("OsuPersistentCollective", osu_programs.PERSISTENT),
-        ("OsuNeighbourCollective", osu_programs.NEIGHBOUR),
+        ("OsuBlockingCollective", programs.BLOCKING),
+        ("OsuNonBlockingCollective", programs.NON_BLOCKING),
+        ("OsuPersistentCollective", programs.PERSISTENT),
+        ("OsuNeighbourCollective", programs.NEIGHBOUR),
         ("OsuAtomicLatency", ["osu_fop_latency", "osu_cas_latency"]),
         ("OsuOneSidedLatency", ["osu_put_latency", "osu_get_latency", "osu_acc_latency", "osu_get_acc_latency"]),
         ("OsuOneSidedBandwidth", ["osu_put_bw", "osu_get_bw", "osu_put_bibw"]),

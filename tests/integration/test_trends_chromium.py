@@ -7,11 +7,10 @@ import re
 import numpy as np
 import pytest
 
-from reports.history.findings import Finding, Kind
-from reports.history.gate import Judged
+from reports.history.findings import Kind, SeriesFinding
+from reports.history.judgement import JudgedSeries
 from reports.nightly.archive import Archive
-from reports.nightly.dashboard import render
-from reports.nightly.trends import LIMIT
+from reports.nightly.dashboard import LIMIT, render
 from tests.integration.browser import CHROMIUM, browser, without_policy
 from tests.unit.nightly.samples import failed_night, night
 from tests.unit.nightly.test_compare import series, stepped
@@ -49,7 +48,7 @@ document.documentElement.dataset.seen = JSON.stringify(seen);
 
 
 def dashboard():
-    quiet = [Judged(series(np.arange(10.0) + 100, metric=metric), Finding(Kind.QUIET, 1, 1, 0, 10), False)
+    quiet = [JudgedSeries(series(np.arange(10.0) + 100, metric=metric), SeriesFinding(Kind.QUIET, 1, 1, 0, 10), False)
              for metric in [*(f"m{number}" for number in range(LIMIT + 3)), "the last"]]  # fmt: skip
     nights = (*(night(number) for number in range(9)), failed_night(9))
     return render("embedded", Archive(nights, (), ()), [stepped(5, nights=10), *quiet])

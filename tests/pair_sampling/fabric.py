@@ -17,8 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from reframe_checks.localise.finding import Finding, Floats
-from reframe_checks.localise.sample_model import Rounds
-from reframe_checks.localise.sampled_pairs import Judged, suspects_of_samples
+from reframe_checks.localise.sampled_pairs import JudgedSample, Rounds, suspects_of_samples
 
 # Standard deviations, in logarithms.
 PAIR_NOISE, NODE_NOISE, LEAF_NOISE = 0.03, 0.01, 0.003
@@ -89,7 +88,7 @@ class Fabric:
         round_of = np.repeat(np.arange(len(schedule)), [len(pairs) for pairs in schedule])
         return round_of, np.concatenate(schedule), np.concatenate(there), np.concatenate(back)
 
-    def judged(self, figures: Figures, least_slowdown: float = 1.25) -> Judged:
+    def judged(self, figures: Figures, least_slowdown: float = 1.25) -> JudgedSample:
         """What the suite makes of what ``sweep`` gave."""
         round_of, pairs, there, back = figures
         logs = -np.log(np.minimum(there, back))

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from reports.learn.limits import RefusedError, healthy, learn_limits
-from reports.learn.sight import sight
+from reports.learn.proposals import sensitivity_of
 from tests.power.nights import Plan, measured
 
 FALSE_ALARMS = 0.001
@@ -42,7 +42,7 @@ def learned(plan: Plan, slow_downs: tuple[float, ...], trials: int, seed: int = 
         false.append(_below(new.values, limits.lower))
         for slow_down, shares in finds.items():
             shares.append(_below(new.values * (1 - slow_down), limits.lower))
-        if seen := sight(usual, limits, FALSE_ALARMS, len(usual.values), plan.repeats):
+        if seen := sensitivity_of(usual, limits, FALSE_ALARMS, len(usual.values), plan.repeats):
             stated.append(seen.in_a_run)
             weeks.append(seen.in_a_week)
             kept.append(_below(new.values * (1 - seen.in_a_run), limits.lower))

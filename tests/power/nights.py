@@ -5,10 +5,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from reports.history.gate import judge_all
-from reports.history.query import Series
+from reports.history.dataset import MetricSeries
+from reports.history.judgement import false_alarms_of, judge_all
 from reports.history.robust_statistics import Array
-from reports.nightly.series import false_alarms_of
 
 DAY_S = 86400.0
 # A Monday, two o'clock in the morning.
@@ -52,7 +51,7 @@ class NoFacts:
         return []
 
 
-def measured(plan: Plan, rng: np.random.Generator, nights: int, slow_down: float = 0.0) -> list[Series]:
+def measured(plan: Plan, rng: np.random.Generator, nights: int, slow_down: float = 0.0) -> list[MetricSeries]:
     """The series of all nodes and checks, with so many ``nights`` after those before, slower on one node in them."""
     night = np.repeat(np.arange(plan.nights_before + nights), plan.repeats)
     times = _FIRST_S + night * DAY_S
@@ -67,20 +66,20 @@ def measured(plan: Plan, rng: np.random.Generator, nights: int, slow_down: float
     return found
 
 
-def _series(check: str, node: str, values: Array, times: Array) -> Series:
+def _series(check: str, node: str, values: Array, times: Array) -> MetricSeries:
     rows = tuple(f"{time:.0f}:0" for time in times)
-    return Series(
+    return MetricSeries(
         check, check, "rate", "cpu", "simulated", node, "MB/s", -np.inf, np.inf, "compute", False, values, times, rows
     )
 
 
-def until(series: Series, night: int, plan: Plan) -> Series:
+def until(series: MetricSeries, night: int, plan: Plan) -> MetricSeries:
     """``series`` as it was after so many nights."""
     count = night * plan.repeats
     return replace(series, values=series.values[:count], times=series.times[:count], rows=series.rows[:count])
 
 
-def blamed(series: Sequence[Series], rate: float | None = None) -> set[str]:
+def blamed(series: Sequence[MetricSeries], rate: float | None = None) -> set[str]:
     """The nodes of which a series alarms, at a rate of false alarms other than a site's when there is one."""
     judged = judge_all(NoFacts(), series, rate or false_alarms_of(series))  # type: ignore[arg-type]
     return {one.series.nodes for one in judged if one.worse}

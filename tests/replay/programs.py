@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from kappa.core.vocabulary import osu_programs
+from kappa.core.vocabulary import programs
 from tests.unit.conftest import DATA
 
 # The recording says with which options it was made; a file's name is the job's own.
@@ -110,18 +110,18 @@ def osu_suite() -> Mapping[str, str]:
         "osu_barrier": shows(f"{folder}/osu_barrier.txt", "-i 1000 -x 5"),
         **{
             program: shows(f"{folder}/{program}.txt", _options_of(program))
-            for program in [*plain, *osu_programs.BLOCKING, *osu_programs.NON_BLOCKING, *osu_programs.NEIGHBOUR]
+            for program in [*plain, *programs.BLOCKING, *programs.NON_BLOCKING, *programs.NEIGHBOUR]
         },
     }
 
 
 def _options_of(program: str) -> str:
-    if not osu_programs.has_sizes(program):
+    if not programs.has_sizes(program):
         return "-i 50 -x 5"
-    if not osu_programs.reduces(program):
+    if not programs.reduces(program):
         return "-i 50 -x 5 -c -m 1:1048576"
     # A scatter of blocks has an element for each rank, at least.
-    return f"-i 50 -x 5 -c -m {16 if osu_programs.divides_into_blocks(program) else 4}:1048576 -T mpi_float"
+    return f"-i 50 -x 5 -c -m {16 if programs.divides_into_blocks(program) else 4}:1048576 -T mpi_float"
 
 
 def hpl_in_container() -> str:

@@ -4,7 +4,7 @@ import sys
 from pathlib import Path
 
 from kappa.core.record.load import load_session
-from reframe_checks.localise.nodes import suspects_of_nodes
+from reframe_checks.localise.finding import suspects_of_nodes
 from tests.benchmarks.pages import COMPUTES, SWEEPS, slow_node
 
 # As NodeSweep's.

@@ -18,13 +18,13 @@ import msgspec
 import numpy as np
 from msgspec.structs import replace
 
-from kappa.core.ground.bounded_file import read_bytes, read_text
+from kappa.core.ground.whole_files import read_bytes, read_text
 from kappa.core.record.evidence import Figure
-from kappa.core.record.report import RecordedCase, Run
+from kappa.core.record.model import RecordedCase, Run
 from reframe_checks.base.check import MAX_OUTPUT_BYTES
-from reframe_checks.base.evidence import Evidence
+from reframe_checks.base.evidence import EvidenceRecorder
 from reframe_checks.network.pair_sweep import FIGURES, RESULT, PairSweep, rounds_of_sample
-from reframe_checks.parsers.pair_samples import PAIR, nodes_crc32
+from reframe_checks.parsers.pair_sweep import PAIR, nodes_crc32
 from tests.benchmarks.pages import SLOW_NODE, large_report, recorded_case
 from tests.pair_sampling.fabric import Fabric, Schedule
 from tests.pair_sampling.schedule import schedule_of
@@ -119,7 +119,7 @@ def pair_sweep_case(folder: Path, switch_of: dict[str, str]) -> RecordedCase:
         parsed=lambda parse, text, **how: parse(text, **how),
     )  # fmt: skip
     for name in ("record_matrix", "record_per_node", "record_findings"):
-        setattr(check, name, getattr(Evidence, name).__get__(check))
+        setattr(check, name, getattr(EvidenceRecorder, name).__get__(check))
     for name in ("read_all_pairs", "read_sample", "record_sample", "note_switches", "count_alone", "judged",
                  "with_direction", "require_counters", "require_all_nodes"):  # fmt: skip
         setattr(check, name, getattr(PairSweep, name).__get__(check))

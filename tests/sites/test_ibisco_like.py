@@ -228,7 +228,7 @@ def test_btio_has_the_class_of_its_scale_and_a_square_number_of_ranks(ibisco_lik
 def test_btio_over_nodes_has_a_rank_on_each_of_squares_of_them(ibisco_like, target):
     for script in ibisco_like.find("BtIoSeries", target=target):
         assert {"--nodes=25", "--ntasks=25", "--ntasks-per-node=1"} <= script.sbatch
-        rounds = (script.path.parent / "rounds.sh").read_text("utf-8").splitlines()
+        rounds = (script.path.parent / "series.sh").read_text("utf-8").splitlines()
         program = f'env --chdir="$folder" bt.D.x.mpi_io_{script.parameters["subtype"]}'
         assert [*rounds, *script.srun[:1]] == [
             f"srun --nodes={nodes} --ntasks={nodes} --ntasks-per-node=1 {program} > {nodes}-nodes-1.txt"

@@ -15,7 +15,7 @@ import pytest
 
 from kappa.core.vocabulary import spack_tables
 from spack_envs.installer.spack import Spack, find
-from spack_envs.installer.state import Site, state_root
+from spack_envs.installer.state import SpackSite, state_root
 
 pytestmark = pytest.mark.skipif(
     not os.environ.get("KAPPA_SPACK_ROOT"), reason="KAPPA_SPACK_ROOT names no Spack: `make test-spack` says more"
@@ -95,7 +95,7 @@ def test_a_second_call_has_nothing_to_do(installation):
 @pytest.fixture(scope="module")
 def build_cache(installation, tmp_path_factory):
     """Spack's configuration of a build cache that holds what was installed."""
-    environment = Site("embedded").environment(spack_tables.read("mpi-io"))
+    environment = SpackSite("embedded").environment(spack_tables.read("mpi-io"))
     cache = tmp_path_factory.mktemp("cache")
     Spack(find(environment), environment).run("buildcache", "push", "--unsigned", str(cache), log=cache / "log")
     return {"mirrors": {"cache": {"url": cache.as_uri(), "source": False, "signed": False}}}

@@ -2,7 +2,7 @@ import os
 
 import pytest
 
-from reframe_checks.parsers import affinity
+from reframe_checks.parsers import core_programs
 
 
 @pytest.fixture(scope="module")
@@ -14,7 +14,7 @@ def test_every_thread_of_every_rank(program, tmp_path, monkeypatch):
     monkeypatch.setenv("OMP_NUM_THREADS", "2")
     monkeypatch.setenv("OMP_PROC_BIND", "false")
     program("--mib-per-thread=1", "--seconds=0.01", ranks=3, cwd=tmp_path)
-    ranks = affinity.parse((tmp_path / "affinity.json").read_text(), expect_ranks=3)
+    ranks = core_programs.affinity((tmp_path / "affinity.json").read_text(), expect_ranks=3)
     usable = tuple(sorted(os.sched_getaffinity(0)))
     assert [rank.node for rank in ranks] == ["node0", "node1", "node2"]
     assert {len(rank.threads) for rank in ranks} == {2}
@@ -28,5 +28,5 @@ def test_places_bind_threads(program, tmp_path, monkeypatch):
     monkeypatch.setenv("OMP_PLACES", f"{{{core}}}")
     monkeypatch.setenv("OMP_PROC_BIND", "close")
     program("--mib-per-thread=1", "--seconds=0.01", ranks=1, cwd=tmp_path)
-    (rank,) = affinity.parse((tmp_path / "affinity.json").read_text(), expect_ranks=1)
+    (rank,) = core_programs.affinity((tmp_path / "affinity.json").read_text(), expect_ranks=1)
     assert rank.cpus == rank.threads[0].cpus == rank.threads[0].ran_on == (core,)

@@ -3,7 +3,7 @@ import os
 import pytest
 
 from reframe_checks.localise.bits import golden_bits, judge
-from reframe_checks.parsers import bit_sweep
+from reframe_checks.parsers import core_programs
 from tests.planted_bits import planted_bits
 from tests.tiers import few_or_many
 
@@ -22,7 +22,7 @@ def test_unit_tests(program):
 @pytest.mark.parametrize("variant", [0, 5])
 def test_every_core_has_the_bits_on_record(program, tmp_path, variant):
     program(*SHORT, f"--variant={variant}", ranks=2, cwd=tmp_path)
-    sweep = bit_sweep.parse((tmp_path / "bit_sweep.json").read_text())
+    sweep = core_programs.BitSweepResult.read((tmp_path / "bit_sweep.json").read_text())
     assert {(bits.node, bits.core) for bits in sweep.bits} == {
         (node, core) for node in ("node0", "node1") for core in os.sched_getaffinity(0)
     }
@@ -33,7 +33,8 @@ def test_every_core_has_the_bits_on_record(program, tmp_path, variant):
 
 def test_works_are_chosen(program, tmp_path):
     program(*SHORT, "--works=map", "--isa=portable", ranks=1, cwd=tmp_path)
-    assert {bits.work for bits in bit_sweep.parse((tmp_path / "bit_sweep.json").read_text()).bits} == {"map"}
+    sweep = core_programs.BitSweepResult.read((tmp_path / "bit_sweep.json").read_text())
+    assert {bits.work for bits in sweep.bits} == {"map"}
 
 
 def test_two_ranks_on_a_node_are_refused(program, tmp_path):

@@ -14,20 +14,20 @@ pytestmark = pytest.mark.long
 SHORT = ["--repeats=2", "--iterations=4"]
 #: Words -> ranks and parser.
 SMALL = {
-    "any-source": (4, mpi_behaviour.any_source),
-    "any-source --bytes=1003 --most-sources=1": (3, mpi_behaviour.any_source),
+    "any-source": (4, mpi_behaviour.AnySourceResult.read),
+    "any-source --bytes=1003 --most-sources=1": (3, mpi_behaviour.AnySourceResult.read),
     "threads --level=multiple --threads=1,2": (2, partial(mpi_behaviour.threads, expect_threads=[1, 2])),
-    "memory": (5, mpi_behaviour.memory),
-    "persistent --sizes=8,1003": (2, partial(mpi_behaviour.persistent, expect_sizes=[8, 1003])),
+    "memory": (5, mpi_behaviour.MemoryResult.read),
+    "persistent --sizes=8,1003": (2, partial(mpi_behaviour.PersistentResult.read, sizes=[8, 1003])),
     "overlap --sizes=8,1003": (
         2,
-        partial(mpi_behaviour.overlap, expect_operation="isend", expect_sizes=[8, 1003]),
+        partial(mpi_behaviour.OverlapResult.read, operation="isend", sizes=[8, 1003]),
     ),
     "overlap --operation=iallreduce --sizes=64,65536": (
         3,
-        partial(mpi_behaviour.overlap, expect_operation="iallreduce", expect_sizes=[64, 65536]),
+        partial(mpi_behaviour.OverlapResult.read, operation="iallreduce", sizes=[64, 65536]),
     ),
-    "matching --depths=0,3,40": (2, partial(mpi_behaviour.matching, expect_depths=[0, 3, 40])),
+    "matching --depths=0,3,40": (2, partial(mpi_behaviour.MatchingResult.read, depths=[0, 3, 40])),
 }
 #: Those in which rank 1 sends by MPI_Send, whose message can be lost.
 ANSWERED = [words for words in SMALL if words.startswith(("any-source", "threads", "matching"))]
@@ -52,7 +52,7 @@ def planted(program, monkeypatch):
 def test_a_result_is_whole(program, tmp_path, words):
     ranks, parse = SMALL[words]
     program(*SHORT, "--output=result.json", *words.split(), ranks=ranks, cwd=tmp_path)
-    found = parse((tmp_path / "result.json").read_text(), expect_ranks=ranks)
+    found = parse((tmp_path / "result.json").read_text(), ranks=ranks)
     assert (found.nodes, found.repeats) == (ranks, 2)
     assert [path.name for path in tmp_path.iterdir()] == ["result.json"]
 
@@ -74,7 +74,7 @@ def test_a_lost_message_is_waited_for_only_so_long(planted, tmp_path, words):
 def test_the_ranks_of_a_node_share_a_window(program, tmp_path):
     words = ["shared-window", "--sizes=8,1000", "--table-mib=4"]
     done = program(*SHORT, *words, ranks=3, ranks_per_node=3, cwd=tmp_path)
-    found = mpi_behaviour.shared_window(done.stdout, expect_ranks=3, expect_sizes=[8, 1000], expect_table_mib=4)
+    found = mpi_behaviour.SharedWindowResult.read(done.stdout, ranks=3, sizes=[8, 1000], table_mib=4)
     assert found.copies.mib > 2 * found.shared.mib
 
 
@@ -93,7 +93,7 @@ def test_sums_are_of_whole_words(program, tmp_path):
 @pytest.mark.parametrize("level", mpi_behaviour.THREAD_LEVELS)
 def test_each_level_of_thread_support_is_asked_for(program, tmp_path, level):
     done = program(*SHORT, "threads", f"--level={level}", "--threads=1,2", ranks=2, cwd=tmp_path)
-    found = mpi_behaviour.threads(done.stdout, expect_ranks=2, expect_threads=[1, 2])
+    found = mpi_behaviour.threads(done.stdout, ranks=2, expect_threads=[1, 2])
     assert found.asked == level
 
 

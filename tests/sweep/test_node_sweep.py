@@ -2,7 +2,7 @@ import os
 
 import pytest
 
-from reframe_checks.parsers import node_fills, node_numa, node_sweep
+from reframe_checks.parsers import core_programs
 
 SHORT = ["--mib-per-core=1", "--seconds=0.01"]
 
@@ -19,15 +19,15 @@ def test_no_flip_is_forgotten(program):
 @pytest.mark.parametrize("at_once", [0, 1, 2])
 def test_every_core_of_every_node(program, tmp_path, at_once):
     program(*SHORT, f"--at-once={at_once}", ranks=3, cwd=tmp_path)
-    sweep = node_sweep.parse((tmp_path / "node_sweep.json").read_text())
-    assert list(sweep.nodes) == ["node0", "node1", "node2"]
-    assert all(speeds.cores == tuple(sorted(os.sched_getaffinity(0))) for speeds in sweep.nodes.values())
-    assert all(speeds.wrong == () for speeds in sweep.nodes.values())
+    sweep = core_programs.node_sweep((tmp_path / "node_sweep.json").read_text())
+    assert list(sweep) == ["node0", "node1", "node2"]
+    assert all(speeds.cores == tuple(sorted(os.sched_getaffinity(0))) for speeds in sweep.values())
+    assert all(speeds.wrong == () for speeds in sweep.values())
 
 
 def test_cores_of_every_node_while_others_rest(program, tmp_path):
     program(*SHORT, "--fills", ranks=2, cwd=tmp_path)
-    nodes = node_fills.parse((tmp_path / "node_sweep.json").read_text())
+    nodes = core_programs.node_fills((tmp_path / "node_sweep.json").read_text())
     cores = len(os.sched_getaffinity(0))
     assert list(nodes) == ["node0", "node1"]
     assert all(set(fills.spread) == {cores, cores // 2, cores // 4, 1} - {0} for fills in nodes.values())
@@ -35,7 +35,7 @@ def test_cores_of_every_node_while_others_rest(program, tmp_path):
 
 def test_domains_of_every_node(program, tmp_path):
     program(*SHORT, "--numa", "--latency-mib=1", ranks=2, cwd=tmp_path)
-    nodes = node_numa.parse((tmp_path / "node_sweep.json").read_text())
+    nodes = core_programs.node_numa((tmp_path / "node_sweep.json").read_text())
     assert list(nodes) == ["node0", "node1"]
     assert all(one.correct for paths in nodes.values() for one in paths.values())
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from reframe_checks.network.pair_sweep import rounds_of_sample
-from reframe_checks.parsers import pair_samples
+from reframe_checks.parsers import pair_sweep
 from tests.pair_sampling.fabric import Fabric
 from tests.pair_sampling.schedule import schedule_of
 
@@ -65,8 +65,9 @@ def test_many_ranks_measure_the_rounds_that_it_tells(program, tmp_path):
     leaves = tmp_path / "leaves.txt"
     leaves.write_text("".join(f"node{node} leaf{leaf}\n" for node, leaf in enumerate(leaf_of)))
     program(*SHORT, "--sample-above=2", "--rounds=18", "--seed=3", f"--leaves={leaves}", ranks=12, cwd=tmp_path)
-    samples = pair_samples.parse((tmp_path / "pair_sweep.json").read_text(), (tmp_path / "pair_sweep.bin").read_bytes())
-    assert (len(samples.nodes), samples.rounds_within_leaves, len(samples.round_seconds)) == (12, 3, 18)
+    figures = (tmp_path / "pair_sweep.bin").read_bytes()
+    samples = pair_sweep.read_samples((tmp_path / "pair_sweep.json").read_text(), figures)
+    assert (len(samples.nodes), samples.document.rounds_within_leaves, len(samples.round_seconds)) == (12, 3, 18)
     told = np.concatenate(schedule_of(program.path, leaf_of, 18, 3, tmp_path))
     place = {int(name[4:]): number for number, name in enumerate(samples.nodes)}
     assert [place[node] for node in range(12)] == list(range(12))
@@ -77,8 +78,9 @@ def test_many_ranks_measure_the_rounds_that_it_tells(program, tmp_path):
 
 def test_several_ranks_on_a_node_are_one_node(program, tmp_path):
     program(*SHORT, "--sample-above=2", "--rounds=4", ranks=6, ranks_per_node=2, cwd=tmp_path)
-    samples = pair_samples.parse((tmp_path / "pair_sweep.json").read_text(), (tmp_path / "pair_sweep.bin").read_bytes())
-    assert (samples.nodes, samples.ranks_per_node, len(samples.pairs)) == (("node0", "node1", "node2"), 2, 4)
+    figures = (tmp_path / "pair_sweep.bin").read_bytes()
+    samples = pair_sweep.read_samples((tmp_path / "pair_sweep.json").read_text(), figures)
+    assert (samples.nodes, samples.document.ranks_per_node, len(samples.pairs)) == (("node0", "node1", "node2"), 2, 4)
 
 
 def test_a_line_of_the_leaf_switches_that_is_none_is_named(program, tmp_path):

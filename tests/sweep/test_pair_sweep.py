@@ -18,7 +18,7 @@ def test_unit_tests(program):
 @pytest.mark.parametrize("nodes", [2, 4, 5])
 def test_every_pair_is_measured(program, tmp_path, nodes):
     program(*SHORT, ranks=nodes, cwd=tmp_path)
-    sweep = pair_sweep.parse((tmp_path / "pair_sweep.json").read_text())
+    sweep = pair_sweep.PairSweepResult.read((tmp_path / "pair_sweep.json").read_text())
     assert sweep.nodes == tuple(f"node{number}" for number in range(nodes))
     assert sweep.not_measured == []
     assert [path.name for path in tmp_path.iterdir()] == ["pair_sweep.json"]
@@ -32,14 +32,14 @@ def test_a_flipped_bit_of_a_message_names_its_pair(program, tmp_path):
 
 def test_several_ranks_on_a_node(program, tmp_path):
     program(*SHORT, ranks=6, ranks_per_node=2, cwd=tmp_path)
-    sweep = pair_sweep.parse((tmp_path / "pair_sweep.json").read_text())
+    sweep = pair_sweep.PairSweepResult.read((tmp_path / "pair_sweep.json").read_text())
     assert (len(sweep.nodes), sweep.ranks_per_node) == (3, 2)
     assert sweep.not_measured == []
 
 
 def test_the_worst_pairs_are_measured_alone(program, tmp_path):
     program(*SHORT, "--alone-share=1", "--alone-most=2", ranks=4, cwd=tmp_path)
-    assert len(pair_sweep.parse((tmp_path / "pair_sweep.json").read_text()).alone) == 2
+    assert len(pair_sweep.PairSweepResult.read((tmp_path / "pair_sweep.json").read_text()).alone) == 2
 
 
 @pytest.mark.parametrize(

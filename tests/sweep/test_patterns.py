@@ -5,22 +5,22 @@ It takes a minute, and another to build with sanitizers.
 
 import pytest
 
-from reframe_checks.parsers import congestion, patterns
+from reframe_checks.parsers import patterns
 
 pytestmark = pytest.mark.long
 
 GRAPH = "0 1 2 24  # rank, rank, lines, bytes\n1 2 3 24\n"
 SMALL = {
-    "random-ring --way=isend --bytes=1003": patterns.random_ring,
-    "random-ring --way=put --bytes=1003": patterns.random_ring,
-    "random-ring --way=get --bytes=1003": patterns.random_ring,
-    "barrier --algorithm=ring": patterns.put_barrier,
-    "barrier --algorithm=recursive-doubling": patterns.put_barrier,
-    "particles --barrier=before --drawn=2000": patterns.particle_exchange,
-    "particles --barrier=after --within-nodes=no --drawn=2000": patterns.particle_exchange,
-    "neighbour --message=pair --graph=graph.txt": patterns.neighbour_exchange,
-    "neighbour --message=line --graph=graph.txt": patterns.neighbour_exchange,
-    "allreduce --largest-bytes=256": patterns.allreduce,
+    "random-ring --way=isend --bytes=1003": patterns.RandomRingResult.read,
+    "random-ring --way=put --bytes=1003": patterns.RandomRingResult.read,
+    "random-ring --way=get --bytes=1003": patterns.RandomRingResult.read,
+    "barrier --algorithm=ring": patterns.PutBarrierResult.read,
+    "barrier --algorithm=recursive-doubling": patterns.PutBarrierResult.read,
+    "particles --barrier=before --drawn=2000": patterns.ParticleExchangeResult.read,
+    "particles --barrier=after --within-nodes=no --drawn=2000": patterns.ParticleExchangeResult.read,
+    "neighbour --message=pair --graph=graph.txt": patterns.NeighbourExchangeResult.read,
+    "neighbour --message=line --graph=graph.txt": patterns.NeighbourExchangeResult.read,
+    "allreduce --largest-bytes=256": patterns.AllreduceResult.read,
 }
 #: Those in which rank 1 sends, gets or adds up what is compared.
 COMPARED = [words for words in SMALL if not words.startswith("barrier")]
@@ -42,8 +42,8 @@ def folder(tmp_path):
 @pytest.mark.parametrize("words", SMALL)
 def test_what_arrives_is_right(program, folder, words):
     program("--iterations=2", "--output=result.json", *words.split(), ranks=3, cwd=folder)
-    found = SMALL[words]((folder / "result.json").read_text(), expect_ranks=3)
-    assert (len(found.times_us), found.nodes, found.simulated) == (2, 3, False)
+    found = SMALL[words]((folder / "result.json").read_text(), ranks=3)
+    assert (found.iterations, found.nodes, found.simulated) == (2, 3, False)
 
 
 # Nodes of two ranks, of which every second loads the network.
@@ -53,7 +53,7 @@ CONGESTION = ("--ranks-per-node=2", "--iterations=2", "congestion", "--rounds=1"
 def test_victims_and_aggressors_of_every_load(program, folder):
     loads = ["compute", "all-to-all", "incast", "put-incast", "broadcast"]
     done = program(*CONGESTION, f"--loads={','.join(loads)}", ranks=4, cwd=folder)
-    found = congestion.parse(done.stdout, expect_ranks=4)
+    found = patterns.CongestionResult.read(done.stdout, ranks=4)
     assert (found.victims, found.aggressors, list(found.loads)) == (2, 2, loads)
 
 
@@ -73,7 +73,7 @@ def test_congestion_without_aggressors_is_refused(program, folder):
 @pytest.mark.parametrize("ranks", [2, 4, 5, 6])
 def test_a_barrier_of_any_number_of_ranks(program, folder, ranks):
     done = program("--iterations=1", "barrier", "--algorithm=recursive-doubling", ranks=ranks, cwd=folder)
-    patterns.put_barrier(done.stdout, expect_ranks=ranks)
+    patterns.PutBarrierResult.read(done.stdout, ranks=ranks)
 
 
 @pytest.mark.parametrize("words", COMPARED)

@@ -5,8 +5,8 @@ import subprocess
 
 import pytest
 
-from reframe_checks.parsers import ring_traffic
-from reframe_checks.parsers.errors import ParseError
+from reframe_checks.parsers import transport
+from reframe_checks.parsers.text import ParseError
 
 
 @pytest.fixture(scope="module")
@@ -16,7 +16,7 @@ def program(build):
 
 def test_every_node_sends_around(program, tmp_path):
     program("--mib=2", ranks=3, cwd=tmp_path)
-    traffic = ring_traffic.parse((tmp_path / "ring_traffic.json").read_text(), expect_nodes=3)
+    traffic = transport.ring_traffic((tmp_path / "ring_traffic.json").read_text(), expect_nodes=3)
     assert traffic.payload_bytes == 2 * (2 << 20)
     assert all(speed > 0 for speed in traffic.speeds_mb_s.values())
     assert list(traffic.sent_bytes) == list(traffic.received_bytes) == ["node0", "node1", "node2"]
@@ -35,7 +35,7 @@ def test_ip_over_infiniband_is_told_by_the_kind_of_the_interface(program, tmp_pa
     there.path.write_text(f"#!/bin/sh\nexec unshare -m sh -c '{mounted}' {program.path} \"$@\"\n")
     there.path.chmod(0o755)
     there("--mib=1", ranks=2, cwd=tmp_path)
-    traffic = ring_traffic.parse((tmp_path / "ring_traffic.json").read_text(), expect_nodes=2)
+    traffic = transport.ring_traffic((tmp_path / "ring_traffic.json").read_text(), expect_nodes=2)
     assert traffic.ip_over_infiniband == {"ib0"}
     assert set(traffic.sent_bytes["node1"]) >= {"eth0", "ib0"}
 
@@ -52,15 +52,15 @@ def two_gpus(tmp_path, monkeypatch):
 def test_messages_lie_on_the_gpu_that_a_node_is_told(program, tmp_path):
     program("--mib=2", "--gpus", "1", "0", ranks=3, cwd=tmp_path)
     text = (tmp_path / "ring_traffic.json").read_text()
-    traffic = ring_traffic.parse(text, expect_nodes=3, expect_gpus=(1, 0))
-    first, second = ring_traffic.Gpu(0, "0000:3b:00.0"), ring_traffic.Gpu(1, "0000:3c:00.0")
+    traffic = transport.ring_traffic(text, expect_nodes=3, expect_gpus=(1, 0))
+    first, second = transport.GpuPlace(0, "0000:3b:00.0"), transport.GpuPlace(1, "0000:3c:00.0")
     assert traffic.gpus == {"node0": second, "node1": first, "node2": second}
     assert [(one, other) for one, other, rate in traffic.links_mb_s if rate > 0] == [
         ("node0", "node1"), ("node1", "node2"), ("node2", "node0"),
     ]  # fmt: skip
     for wrong in ((0, 1), None):
         with pytest.raises(ParseError):
-            ring_traffic.parse(text, expect_nodes=3, expect_gpus=wrong)
+            transport.ring_traffic(text, expect_nodes=3, expect_gpus=wrong)
 
 
 @pytest.mark.usefixtures("two_gpus")

@@ -13,16 +13,21 @@ from typing import Any
 
 import pytest
 
-from kappa.embedded_cluster import precheck, render, switches, wrappers
-from kappa.embedded_cluster.console import ClusterError, Deadline, Progress, log_tail
-from kappa.embedded_cluster.instance import Instance, find_outer, outer_command
-from kappa.embedded_cluster.layout import StateLayout, write_whole
-from kappa.embedded_cluster.light_nodes import check_memory
-from kappa.embedded_cluster.lock import remove_state, state_lock
-from kappa.embedded_cluster.options import MAX_NODES, ClusterOptions, find_gpu_devices, parse_size
+from kappa.embedded_cluster import render, start, wrappers
+from kappa.embedded_cluster.console import ClusterError, ConsoleProgress, Deadline, log_tail
+from kappa.embedded_cluster.instance import Instance, find_outer, outer_command, remove_state, state_lock
+from kappa.embedded_cluster.layout import (
+    MAX_NODES,
+    ClusterOptions,
+    StateLayout,
+    find_gpu_devices,
+    parse_size,
+    write_whole,
+)
+from kappa.embedded_cluster.namespaces import check_memory
 from kappa.embedded_cluster.processes import EXITING, ProcessId, boot_id
-from kappa.embedded_cluster.queries import NodeState, parse_sinfo
-from reframe_checks.parsers.topology import leaf_switches
+from kappa.embedded_cluster.status import ClusterNode, parse_sinfo
+from reframe_checks.parsers.slurm import leaf_switches
 from tests.waiting import PATIENCE_S
 
 
@@ -170,12 +175,12 @@ class TestSwitches:
         ],
     )
     def test_two_nodes_on_each_leaf_below_one_spine(self, nodes: int, leaves: dict[str, list[str]]) -> None:
-        text = switches.render_topology_conf(ClusterOptions(nodes=nodes))
+        text = render.render_topology_conf(ClusterOptions(nodes=nodes))
         assert leaf_switches(text) == {node: leaf for leaf, inside in leaves.items() for node in inside}
         assert text.splitlines()[-1] == f"SwitchName=spine Switches={','.join(leaves)}"
 
     def test_every_leaf_is_a_bridge_with_a_link_to_the_spine(self) -> None:
-        lines = switches.render_bridges(ClusterOptions(nodes=4, adapters=1)).splitlines()
+        lines = render.render_bridges(ClusterOptions(nodes=4, adapters=1)).splitlines()
         assert lines[:5] == [
             "link add switch1 type bridge",
             "link set switch1 arp off up",
@@ -186,7 +191,7 @@ class TestSwitches:
         assert len(lines) == 10
 
     def test_further_adapters_have_a_switch_and_a_network_each(self) -> None:
-        lines = switches.render_bridges(ClusterOptions(nodes=4, adapters=3)).splitlines()
+        lines = render.render_bridges(ClusterOptions(nodes=4, adapters=3)).splitlines()
         assert [line for line in lines if "rail" in line] == [
             "link add rail1 type bridge", "link set rail1 arp off up",
             "link add rail2 type bridge", "link set rail2 arp off up",
@@ -195,7 +200,7 @@ class TestSwitches:
 
     def test_names_of_devices_are_short_enough(self) -> None:
         options = ClusterOptions(nodes=MAX_NODES)
-        assert len(f"down-{switches.leaf_of(options.node_names[-1], options)}") <= 15
+        assert len(f"down-{render.leaf_of(options.node_names[-1], options)}") <= 15
 
 
 def light(nodes: int) -> ClusterOptions:
@@ -213,9 +218,9 @@ class TestLightNodes:
         assert settings_of(text)["Licenses"] == "machine:512"
 
     def test_a_leaf_has_sixteen_and_the_smallest_cluster_two_leaves(self) -> None:
-        leaves = leaf_switches(switches.render_topology_conf(light(64)))
+        leaves = leaf_switches(render.render_topology_conf(light(64)))
         assert [leaves[f"node{number}"] for number in (1, 16, 17, 64)] == ["switch1", "switch1", "switch2", "switch4"]
-        assert {*leaf_switches(switches.render_topology_conf(light(2))).values()} == {"switch1", "switch2"}
+        assert {*leaf_switches(render.render_topology_conf(light(2))).values()} == {"switch1", "switch2"}
 
     @pytest.mark.parametrize(
         ("wanted", "message"),
@@ -340,12 +345,12 @@ class TestFiles:
 class TestLock:
     def test_one_at_a_time(self, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
         layout = StateLayout(tmp_path)
-        with state_lock(layout, Deadline(PATIENCE_S), Progress()):
-            second = state_lock(layout, Deadline(0.1), Progress())
+        with state_lock(layout, Deadline(PATIENCE_S), ConsoleProgress()):
+            second = state_lock(layout, Deadline(0.1), ConsoleProgress())
             with pytest.raises(ClusterError, match="another `cluster up` or `down` still works on"), second:
                 pass
             assert "waiting" in capsys.readouterr().err
-        with state_lock(layout, Deadline(0), Progress()):
+        with state_lock(layout, Deadline(0), ConsoleProgress()):
             pass
 
     def test_waits_for_the_other_even_when_it_removes_the_folder(self, tmp_path: Path) -> None:
@@ -353,10 +358,10 @@ class TestLock:
         entered = threading.Event()
 
         def other() -> None:
-            with state_lock(layout, Deadline(PATIENCE_S), Progress()):
+            with state_lock(layout, Deadline(PATIENCE_S), ConsoleProgress()):
                 entered.set()
 
-        with state_lock(layout, Deadline(PATIENCE_S), Progress()):
+        with state_lock(layout, Deadline(PATIENCE_S), ConsoleProgress()):
             thread = threading.Thread(target=other)
             thread.start()
             time.sleep(0.2)
@@ -377,7 +382,7 @@ class TestLock:
             layout.lock.touch()
             remove(folder)
 
-        with state_lock(layout, Deadline(0), Progress()):
+        with state_lock(layout, Deadline(0), ConsoleProgress()):
             monkeypatch.setattr(os, "rmdir", late)
             remove_state(layout)
         assert layout.lock.exists()
@@ -394,16 +399,17 @@ class TestLock:
                 folder.rmdir()
 
         monkeypatch.setattr(Path, "mkdir", removed_at_once)
-        with state_lock(layout, Deadline(0), Progress()):
+        with state_lock(layout, Deadline(0), ConsoleProgress()):
             assert layout.lock.exists()
 
 
 class TestNodesState:
     def test_sinfo(self) -> None:
-        text = "node1|idle|cpu|none\nnode1|idle|scratch|none\nnode2|down*|cpu|Not responding | really\n"
+        lost = "node2|down*|Not responding | really"
+        text = f"cpu|node1|idle|none\nscratch|node1|idle|none\ngpu|{lost}\nscratch|{lost}\n"
         assert parse_sinfo(text) == [
-            NodeState("node1", "idle", "cpu,scratch", ""),
-            NodeState("node2", "down*", "cpu", "Not responding | really"),
+            ClusterNode("node1", "idle", "cpu,scratch", ""),
+            ClusterNode("node2", "down*", "gpu,scratch", "Not responding | really"),
         ]
 
     @pytest.mark.parametrize(
@@ -420,7 +426,7 @@ class TestNodesState:
         ],
     )
     def test_states(self, state: str, in_service: bool, held_back: bool, lost: bool) -> None:
-        node = NodeState("node1", state, "cpu", "")
+        node = ClusterNode("node1", state, "cpu", "")
         assert (node.in_service, node.is_held_back, node.is_lost) == (in_service, held_back, lost)
 
 
@@ -483,24 +489,24 @@ class TestWrappers:
 
 class TestPrecheck:
     def test_missing_programs_name_their_packages(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(precheck, "find_program", lambda name: None if name in ("tini", "slurmdbd") else name)
+        monkeypatch.setattr(start, "find_program", lambda name: None if name in ("tini", "slurmdbd") else name)
         with pytest.raises(ClusterError, match=r"missing programs: slurmdbd, tini; .* tini$") as caught:
-            precheck.check_programs(accounting=True)
+            start.check_programs(accounting=True)
         assert "slurmdbd tini" in str(caught.value)
         with pytest.raises(ClusterError, match="missing programs: tini;"):
-            precheck.check_programs(accounting=False)
+            start.check_programs(accounting=False)
 
     @pytest.mark.parametrize("folder", ["/scratch/x", "/shared", "/dev/shm/x"])
     def test_state_below_a_replaced_folder(self, folder: str) -> None:
         with pytest.raises(ClusterError, match="lies below"):
-            precheck.check_place(Path(folder))
+            start.check_place(Path(folder))
 
     def test_no_rights_at_all(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(os, "geteuid", lambda: 1000)
-        monkeypatch.setattr(precheck, "find_program", lambda name: name)
-        monkeypatch.setattr(precheck, "_unshare_works", lambda flags: "unshare: Operation not permitted")
+        monkeypatch.setattr(start, "find_program", lambda name: name)
+        monkeypatch.setattr(start, "_unshare_works", lambda flags: "unshare: Operation not permitted")
         with pytest.raises(ClusterError, match="run this as root, or let the kernel make user namespaces"):
-            precheck.needs_user_namespace()
+            start.needs_user_namespace()
 
 
 def test_the_cluster_needs_nothing_but_the_standard_library() -> None:

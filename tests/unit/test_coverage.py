@@ -5,7 +5,7 @@ import pytest
 from kappa.core.ground.errors import InputError
 from kappa.core.vocabulary.checks import catalogue
 from reframe_checks.base import coverage
-from reframe_checks.base.coverage import MISSING, NOT_PROVIDED, PROXY, Provided, Row
+from reframe_checks.base.coverage import MISSING, NOT_PROVIDED, PROXY, CoverageRow, Provided
 
 HEAD = """\
 documents:
@@ -87,8 +87,8 @@ def test_a_proxy_says_whether_it_runs(read):
 
 
 def test_every_row_is_counted_once():
-    rows = [Row("a", "s"), Row("b", "s", checks=["OsuBarrier"])]
+    rows = [CoverageRow("a", "s"), CoverageRow("b", "s", checks=["OsuBarrier"])]
     document = coverage.Document("A document", "Somebody", rows)
-    assert coverage.page(coverage.Coverage([document]), catalogue()).startswith(
+    assert coverage.page(coverage.CoverageData([document]), catalogue()).startswith(
         "2 rows: 1 measured on the embedded cluster, 0 not provided here, 0 proxy, 1 missing."
     )

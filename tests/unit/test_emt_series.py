@@ -6,9 +6,9 @@ from types import SimpleNamespace
 import pytest
 from reframe.core.exceptions import ReframeError, SanityError
 
-from reframe_checks.application.emt_series import BOUND, UNBOUND, EmtSeries
-from reframe_checks.application.layout_series import LayoutSeries
-from reframe_checks.application.layouts import Layout
+from reframe_checks.application.emt_layouts import BOUND, UNBOUND, EmtSeries
+from reframe_checks.application.scaled_application import Layout, LayoutSeries
+from tests.figures import figure
 
 KAPPA_US = {"1x1": (0.1, 0.3, 0.2), "1x2": (0.7, 0.6, 0.5), "2x1": (5.0, 4.0, 40.0)}
 
@@ -55,7 +55,7 @@ def check(recorded):
 
 def test_the_median_of_the_largest_layout_is_gated(check):
     assert EmtSeries.read_results.__wrapped__(check)
-    assert EmtSeries.kappa.__wrapped__(check) == 5.0
+    assert figure(EmtSeries, "kappa", check) == 5.0
     assert check.curves["kappa, 2 nodes"] == ({2: 5.0}, {2: "kappa"})
     assert check.curves["kappa, nodes filled"] == ({1: 0.2, 2: 0.6}, {2: "kappa"})
     assert check.curves["kappa over nodes, 2 ranks"] == ({1: 0.6, 2: 5.0}, {})
@@ -64,7 +64,7 @@ def test_the_median_of_the_largest_layout_is_gated(check):
 
 def test_the_boundary_of_a_node_costs_what_as_many_ranks_on_two_take_more(check):
     EmtSeries.read_results.__wrapped__(check)
-    assert EmtSeries.node_boundary_cost.__wrapped__(check) == pytest.approx(4.4)
+    assert figure(EmtSeries, "node_boundary_cost", check) == pytest.approx(4.4)
 
 
 def test_every_round_is_recorded(check):
@@ -121,7 +121,7 @@ def test_both_bindings_where_the_partition_binds():
 
 
 def test_nodes_that_share_a_machine_have_its_cores_together(monkeypatch):
-    monkeypatch.setattr("kappa.core.ground.busy_cores.BusyCores.cores", 2)
+    monkeypatch.setattr("kappa.core.ground.processes.BusyCores.cores", 2)
     check = laid_out(shared_host={"cores_share": 0.1})
     EmtSeries.lay_out_series(check)
     assert [(layout.nodes, layout.ranks) for layout in check.laid_out] == [(1, 1), (1, 2), (2, 2)]

@@ -5,8 +5,9 @@ from types import SimpleNamespace
 import pytest
 from reframe.core.exceptions import SanityError
 
-from reframe_checks.application.emt_weak_scaling import CHECKED_STEPS, EmtWeakScaling
-from reframe_checks.application.layouts import Layout
+from reframe_checks.application.emt_layouts import CHECKED_STEPS, EmtWeakScaling
+from reframe_checks.application.scaled_application import Layout
+from tests.figures import figure
 
 LAYOUTS = [Layout(1, 1), Layout(2, 2), Layout(4, 2)]
 STEP_US = {1: (10.0, 11.0, 10.0), 2: (12.5, 12.5, 90.0), 4: (20.0, 20.0, 20.0)}
@@ -37,10 +38,10 @@ def check():
 
 def test_a_step_on_all_ranks_is_held_against_one_on_one(check):
     assert EmtWeakScaling.read_results.__wrapped__(check)
-    assert EmtWeakScaling.efficiency.__wrapped__(check) == pytest.approx(0.5)
-    assert EmtWeakScaling.speedup.__wrapped__(check) == pytest.approx(2)
-    assert EmtWeakScaling.step_time.__wrapped__(check) == pytest.approx(20)
-    assert EmtWeakScaling.kappa.__wrapped__(check) == 10
+    assert figure(EmtWeakScaling, "efficiency", check) == pytest.approx(0.5)
+    assert figure(EmtWeakScaling, "speedup", check) == pytest.approx(2)
+    assert figure(EmtWeakScaling, "step_time", check) == pytest.approx(20)
+    assert figure(EmtWeakScaling, "kappa", check) == 10
     assert check.curves["efficiency, within a node"] == ({1: 1, 2: pytest.approx(0.8)}, {})
     assert check.curves["kappa, over nodes"] == ({2: 2.5, 4: 10}, {4: "kappa"})
     # Gustafson: (p - s) / (p - 1).

@@ -1,6 +1,6 @@
 import pytest
 
-from reframe_checks.compute.hpl_input import doublings, hpccinf_txt, hpl_dat, problem_size, process_grid
+from reframe_checks.compute.hpl import doublings, hpccinf_txt, hpl_dat, problem_size, process_grid
 
 
 @pytest.mark.parametrize(

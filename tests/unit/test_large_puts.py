@@ -6,7 +6,7 @@ import pytest
 
 from kappa.core.vocabulary.checks import catalogue
 from kappa.core.vocabulary.features import LARGE_PUTS
-from reframe_checks.network.particle_exchange import ParticleExchange
+from reframe_checks.network.patterns import ParticleExchange
 
 
 @pytest.mark.parametrize(

@@ -5,9 +5,9 @@ from types import SimpleNamespace
 import pytest
 from reframe.core.exceptions import SanityError
 
-from reframe_checks.application.layouts import Layout
-from reframe_checks.application.offloaded_applications import OffloadedApplication
-from reframe_checks.application.scaled_application import ScaledApplication
+from reframe_checks.application.offloaded_applications import LammpsOffloaded, OffloadedApplication
+from reframe_checks.application.scaled_application import Layout, ScaledApplication
+from tests.figures import figure
 
 SHARP = {"OMPI_MCA_coll_hcoll_enable": 1, "HCOLL_ENABLE_SHARP": 3, "SHARP_COLL_LOG_LEVEL": 3}
 TREE = "[n1:0:291 - context.c:759] INFO tree_info: type:LLT tree idx:0 treeID:0x0\n"
@@ -36,7 +36,7 @@ def check():
 
 def read(check):
     assert OffloadedApplication.read_both(check).evaluate()
-    return OffloadedApplication.ratio(check).evaluate()
+    return figure(LammpsOffloaded, "ratio", check)
 
 
 def test_only_the_runs_that_prove_write_a_log(check):

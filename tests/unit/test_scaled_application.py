@@ -1,20 +1,29 @@
 """What a series of an application records and gates, and which physics LAMMPS' results have to have."""
 
 import math
-from dataclasses import replace
 from types import SimpleNamespace
 
 import pytest
+from msgspec.structs import replace
 from reframe.core.exceptions import ReframeError, SanityError
 
 from reframe_checks.application.lammps import Lammps, drift_of
-from reframe_checks.application.layout_series import LayoutSeries
-from reframe_checks.application.layouts import Layout, every_layout, on_cores, on_full_nodes, process_box
 from reframe_checks.application.openfoam import OpenFoam
-from reframe_checks.application.scaled_application import ScaledApplication
-from reframe_checks.application.scaling_laws import STRONG, WEAK, Base
+from reframe_checks.application.scaled_application import (
+    STRONG,
+    WEAK,
+    Base,
+    Layout,
+    LayoutSeries,
+    ScaledApplication,
+    every_layout,
+    on_cores,
+    on_full_nodes,
+    process_box,
+)
 from reframe_checks.application.sparse_direct import SparseDirect
-from reframe_checks.parsers import lammps, openfoam, sparse_direct
+from reframe_checks.parsers import applications
+from tests.figures import figure
 
 
 def test_a_perfect_series_has_no_serial_part():
@@ -82,8 +91,8 @@ def made(times, series=STRONG):
 def test_the_median_of_the_largest_layout_is_gated():
     check = made({"1x1": (0.9, 1.0, 9.0), "1x2": (0.5, 0.6, 0.7), "2x2": (0.3, 0.4, 0.35)})
     assert ScaledApplication.read_results.__wrapped__(check)
-    assert ScaledApplication.step_time.__wrapped__(check) == pytest.approx(350)
-    assert ScaledApplication.efficiency.__wrapped__(check) == pytest.approx(1 / 4 / 0.35)
+    assert figure(ScaledApplication, "step_time", check) == pytest.approx(350)
+    assert figure(ScaledApplication, "efficiency", check) == pytest.approx(1 / 4 / 0.35)
     assert check.curves["time per step, within a node"] == ({1: 1000, 2: pytest.approx(600)}, {})
     assert check.curves["time per step, over nodes"] == (
         {2: pytest.approx(600), 4: pytest.approx(350)},
@@ -132,7 +141,7 @@ def test_neighbours_that_were_missed_fail(recorded):
 
 
 def test_an_energy_that_drifts_fails(recorded):
-    *_, run = lammps.parse(recorded("lammps/dangerous_builds.log"))
+    *_, run = applications.lammps(recorded("lammps/dangerous_builds.log"))
     quiet = SimpleNamespace(dangerous_builds=0, rows=run.rows)
     with pytest.raises(SanityError, match=r"drifts by 0\.00\d+ per step, more than 2e-06"):
         Lammps.require_physics(SimpleNamespace(), quiet, "here")
@@ -140,7 +149,7 @@ def test_an_energy_that_drifts_fails(recorded):
 
 @pytest.mark.parametrize("temperature", [0.5, 1.44, math.nan])
 def test_a_temperature_that_is_not_that_of_the_liquid_fails(temperature):
-    rows = [lammps.Row(step, temperature, -4.17) for step in (0, 10, 20)]
+    rows = [applications.ThermoRow(step, temperature, -4.17) for step in (0, 10, 20)]
     with pytest.raises(SanityError, match=r"expected 0\.68 to 0\.82"):
         Lammps.require_physics(SimpleNamespace(), SimpleNamespace(dangerous_builds=0, rows=rows), "here")
 
@@ -186,15 +195,15 @@ def test_another_cavity_is_refused(recorded, values):
 @pytest.mark.parametrize(
     ("step", "message"),
     [
-        (openfoam.Step(0.2, 0.01, 1e-11, (10,)), "step 1: residual 0.01, at most 1e-05: the solvers gave up"),
-        (openfoam.Step(0.2, 1e-6, 1e-4, (10,)), "step 1: continuity error 0.0001, at most 1e-08: mass is lost"),
-        (openfoam.Step(40.0, 1e-6, 1e-11, (10,)), "step 1: Courant number 40, at most 1"),
-        (openfoam.Step(0.2, math.nan, 1e-11, (10,)), "residual nan"),
+        (applications.FoamStep(0.2, 0.01, 1e-11, (10,)), "step 1: residual 0.01, at most 1e-05: the solvers gave up"),
+        (applications.FoamStep(0.2, 1e-6, 1e-4, (10,)), "step 1: continuity error 0.0001, at most 1e-08: mass is lost"),
+        (applications.FoamStep(40.0, 1e-6, 1e-11, (10,)), "step 1: Courant number 40, at most 1"),
+        (applications.FoamStep(0.2, math.nan, 1e-11, (10,)), "residual nan"),
     ],
 )
 def test_a_flow_that_is_wrong_fails(step, message):
     with pytest.raises(SanityError, match=message):
-        OpenFoam.require_physics(SimpleNamespace(), openfoam.Log(1, (step,)), "here")
+        OpenFoam.require_physics(SimpleNamespace(), applications.FoamLog(1, (step,)), "here")
 
 
 def test_weak_scaling_extends_the_cavity():
@@ -230,7 +239,7 @@ def test_one_rank_runs_the_case_undivided():
     ],
 )
 def test_a_sparse_system_is_solved_to_the_last_digits(recorded, changed, complaint):
-    run = replace(sparse_direct.parse(recorded("sparse_direct/two_ranks.json")), **changed)
+    run = replace(applications.SparseDirectResult.read(recorded("sparse_direct/two_ranks.json")), **changed)
     if complaint is None:
         assert SparseDirect.require_physics(SimpleNamespace(), run, "here") is None
         assert run.step_s == pytest.approx(1e-9 * (sum(run.factor_ns) + sum(run.solve_ns)) / 3)

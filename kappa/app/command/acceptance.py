@@ -3,22 +3,21 @@
 import argparse
 import pathlib
 
-from kappa.app.command.arguments import add_json, parser
-from kappa.app.command.json_output import alone, write_json
+from kappa.app.command.arguments import add_json, alone, parser, write_json
 from kappa.app.conduct.acceptance import run as run_left
-from kappa.app.conduct.offers import offers
+from kappa.app.conduct.planning import offers
 from kappa.app.conduct.session import Conductor
 from kappa.core.ground.clean_text import clean
 from kappa.core.ground.errors import InputError
+from kappa.core.ground.folders import only_site, plain_name, results_folder
 from kappa.core.ground.processes import StoppedError, stopping
 from kappa.core.sites.contract import FILE, Contract, load_contract
 from kappa.core.sites.expected import load_site
-from kappa.core.sites.places import only_site, plain_name, results_folder
 from kappa.core.sites.site_file import FILE as DESCRIPTION
 from reports.acceptance.campaign import Campaign
 from reports.acceptance.judge import judge
 from reports.acceptance.listing import say, show_plan, show_verdict
-from reports.acceptance.plan import Plan, plan, stored_times, to_document
+from reports.acceptance.plan import AcceptancePlan, plan, stored_times, to_document
 
 _DESCRIPTION = """\
 The clauses of a contract (acceptance.yaml of a site) held against repeated runs.
@@ -190,7 +189,9 @@ def _site(options: argparse.Namespace) -> tuple[pathlib.Path, Contract]:
     return site, load_contract(options.contract or site / FILE, described)
 
 
-def _planned(options: argparse.Namespace, site: pathlib.Path, contract: Contract, conductor: Conductor) -> Plan:
+def _planned(
+    options: argparse.Namespace, site: pathlib.Path, contract: Contract, conductor: Conductor
+) -> AcceptancePlan:
     results = options.results or results_folder(contract.system) / "runs"
     reports = [*results.glob("*/run-report.json")]
     if "folder" in options:

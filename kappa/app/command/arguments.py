@@ -1,16 +1,20 @@
-"""Arguments that several commands have, and how all of their parsers look."""
+"""Arguments that several commands have, how all of their parsers look, and ``--json FILE``."""
 
 import argparse
+import json
 import math
 import pathlib
+from typing import Any
 
 from kappa.core.ground.errors import InputError
-from kappa.core.sites.places import plain_name
+from kappa.core.ground.folders import plain_name
+from kappa.core.ground.whole_files import write_atomically
 
 RUN_HELP = "ReFrame's JSON report, or a folder with run-report*.json or report*.json (the newest counts)"
 # How often a night measures each node whose turn it is.
 REPEATS = 3
 JSON_HELP = "write FILE for machines, too; - writes it on standard output, and nothing else"
+STDOUT = pathlib.Path("-")
 
 
 def parser(name: str, description: str, examples: str = "", usage: str | None = None) -> argparse.ArgumentParser:
@@ -86,3 +90,23 @@ def split_options(arguments: list[str]) -> tuple[list[str], list[str]]:
     """What comes before ``--``, and what follows it, which is for ReFrame."""
     split = arguments.index("--") if "--" in arguments else len(arguments)
     return arguments[:split], arguments[split + 1 :]
+
+
+def alone(path: pathlib.Path | None) -> bool:
+    """Whether nothing else may be printed on standard output."""
+    return path == STDOUT
+
+
+def write_json(path: pathlib.Path | None, document: Any) -> None:
+    """Write ``document``, or a text that is JSON already, if it was asked for.
+
+    :raises InputError: the file cannot be written; nothing is left behind.
+    """
+    if path is None:
+        return
+    # What is no number in JSON (infinity, for instance) is none here either.
+    text = document if isinstance(document, str) else json.dumps(document, indent=1, allow_nan=False) + "\n"
+    if alone(path):
+        print(text, end="", flush=True)
+    else:
+        write_atomically(path, text)

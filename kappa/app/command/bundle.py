@@ -9,8 +9,7 @@ from kappa.core.ground.clean_text import clean
 from kappa.core.ground.figures import counted
 from kappa.core.ground.whole_files import written_beside
 from kappa.core.record.load import find_report
-from reports.bundle.chosen import chosen
-from reports.bundle.contents import contents
+from reports.bundle.contents import chosen, contents
 from reports.verdict.judge import judge_report
 
 _DESCRIPTION = """\

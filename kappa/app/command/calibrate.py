@@ -10,21 +10,20 @@ from kappa.app.command.arguments import RUN_HELP, add_site, name, parser
 from kappa.app.conduct.prediction import simulate
 from kappa.app.conduct.session import Conductor
 from kappa.app.conduct.validation import using
-from kappa.core.fabrics.dump import fabric_yaml
+from kappa.core.fabrics.description import fabric_yaml
 from kappa.core.fabrics.schema import Fabric
 from kappa.core.ground.clean_text import clean
+from kappa.core.ground.documents import suggestion
 from kappa.core.ground.errors import InputError
 from kappa.core.ground.figures import counted, figure, moment
-from kappa.core.ground.nearest import suggestion
+from kappa.core.ground.folders import SIMULATED_SITE, results_folder, site_folder
 from kappa.core.ground.processes import stopping
 from kappa.core.ground.whole_files import write_atomically
 from kappa.core.record.load import load_session
 from kappa.core.record.model import Case, Session
-from kappa.core.sites.places import SIMULATED_SITE, results_folder, site_folder
 from kappa.core.sites.site_file import SiteDescription, describe
-from reports.predicted.calibrate import HELD_OUT, Machine, calibrated, held_out
-from reports.predicted.derived import with_software, with_times_nodes
-from reports.predicted.pairs import Pair, pairs
+from reports.predicted.calibrate import HELD_OUT, Machine, calibrated, held_out, with_software, with_times_nodes
+from reports.predicted.pairs import PredictedPair, pairs
 
 _DESCRIPTION = """\
 Fit a fabric to a real partition: latency, bandwidth and software overhead from the ping-pong (OsuLatency) and the
@@ -101,7 +100,7 @@ def _machine(site: SiteDescription, partition: str, session: Session, cases: lis
     return Machine(site.name, partition, stated.nodes, cores, window, mpi, moment(session.time_start))
 
 
-def _tell(fabric: Fabric, found: list[Pair], path: pathlib.Path) -> None:
+def _tell(fabric: Fabric, found: list[PredictedPair], path: pathlib.Path) -> None:
     software, link = fabric.software, fabric.link
     print(f"{fabric.name}: latency {figure(2 * link.cable_latency_us.value)} us between nodes,", end=" ")
     print(f"bandwidth {figure(link.bandwidth_gb_s.value)} GB/s,", end=" ")

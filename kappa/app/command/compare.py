@@ -6,11 +6,8 @@ from kappa.app.command.arguments import RUN_HELP, parser
 from kappa.core.ground.clean_text import clean
 from kappa.core.ground.errors import InputError
 from kappa.core.ground.whole_files import write_atomically
-from reports.compare.compare import compare
-from reports.compare.earlier import Past, past_of
-from reports.compare.figures import figures_of
-from reports.compare.listing import as_csv
-from reports.compare.terminal import show
+from reports.compare.compare import as_csv, compare, show
+from reports.compare.figures import Past, figures_of, past_of
 
 _DESCRIPTION = """\
 Hold the second run against the first, metric by metric: two nights, two sites, or two MPI libraries. A change has an

@@ -12,14 +12,13 @@ from kappa.app.survey.found import Survey, changes, facts, kept
 from kappa.app.survey.limits import too_small
 from kappa.app.survey.site_files import asked, site_files
 from kappa.core.ground.clean_text import clean
+from kappa.core.ground.documents import load_json
 from kappa.core.ground.errors import InputError
 from kappa.core.ground.figures import counted
-from kappa.core.ground.folders import known_sites, own_sites
+from kappa.core.ground.folders import known_sites, only_site, own_sites
 from kappa.core.ground.processes import stopping
-from kappa.core.ground.typed import load_json
 from kappa.core.ground.whole_files import make_folder, write_atomically
 from kappa.core.sites.expected import load_site
-from kappa.core.sites.places import only_site
 
 _DESCRIPTION = """\
 Ask the cluster of this login node what it has, and write the site NAME: Slurm's nodes, partitions, switches and

@@ -3,15 +3,14 @@
 import argparse
 import sys
 
-from kappa.app.command.arguments import add_json, add_site, parser
-from kappa.app.command.json_output import alone, write_json
+from kappa.app.command.arguments import add_json, add_site, alone, parser, write_json
 from kappa.app.conduct.doctor.examination import Examination
 from kappa.app.conduct.own_cluster import cluster_up
 from kappa.app.survey.doctor.matters import FAIL, INCOMPLETE, PASS, RIGHT, SIGNS, UNTOLD, WRONG, Matter, status
 from kappa.core.ground.clean_text import clean
 from kappa.core.ground.figures import counted
+from kappa.core.ground.folders import site_folder
 from kappa.core.ground.processes import stopping
-from kappa.core.sites.places import site_folder
 from kappa.core.sites.site_file import describe
 
 _DESCRIPTION = """\

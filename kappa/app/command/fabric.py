@@ -8,15 +8,14 @@ from collections.abc import Iterator
 
 from kappa.app.command.arguments import parser
 from kappa.core.fabrics.description import fabric_names, find_fabric, numbers
-from kappa.core.fabrics.hosts import host_slots
+from kappa.core.fabrics.network import VARIANTS, variants
 from kappa.core.fabrics.schema import Fabric
-from kappa.core.fabrics.shapes import VARIANTS, variants
-from kappa.core.fabrics.simgrid_platform import platform_xml, settings
+from kappa.core.fabrics.simgrid_platform import host_slots, platform_xml, settings
 from kappa.core.ground.errors import InputError
-from kappa.core.ground.figures import figure
+from kappa.core.ground.figures import aligned, figure
+from kappa.core.ground.folders import SIMULATED_SITE, results_folder, site_folder
 from kappa.core.ground.processes import stopping
 from kappa.core.ground.whole_files import write_atomically
-from kappa.core.sites.places import SIMULATED_SITE, results_folder, site_folder
 
 TABLES = pathlib.Path("docs/simulated-tables.md")
 
@@ -76,7 +75,7 @@ def _write_platform(fabric: Fabric, options: argparse.Namespace) -> None:
 
 def _tables(folder: pathlib.Path, output: pathlib.Path) -> int:
     # Only this action runs anything.
-    from kappa.app.conduct.paper_tables import write_tables  # noqa: PLC0415
+    from kappa.app.conduct.prediction import write_tables  # noqa: PLC0415
     from kappa.app.conduct.session import Conductor  # noqa: PLC0415
     from kappa.app.conduct.validation import using  # noqa: PLC0415
 
@@ -120,9 +119,7 @@ def _list(folder: pathlib.Path) -> int:
         size = f"{fabric.nodes} x {fabric.ranks_per_node}"
         rate = figure(fabric.link.bandwidth_gb_s.value)
         lines.append((name, _title(fabric), size, rate, fabric.kind, ", ".join(variants(fabric))))
-    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
-    for line in lines:
-        print("  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip())
+    print("\n".join(aligned(lines)))
     if problems:
         raise InputError("\n".join(problems))
     return 0
@@ -145,9 +142,7 @@ def _shown(fabric: Fabric) -> Iterator[str]:
         (".".join(map(str, path)), _figure(number.value), number.origin, number.source)
         for path, number in numbers(fabric)
     ]
-    widths = [max(len(row[column]) for row in rows) for column in range(3)]
-    for row in rows:
-        yield "  ".join([*(cell.ljust(width) for cell, width in zip(row, widths, strict=False)), row[3]])
+    yield from aligned(rows)
     by_size = fabric.software.by_size
     if by_size:
         yield ""

@@ -5,16 +5,14 @@ import pathlib
 
 import msgspec
 
-from kappa.app.command.arguments import add_json, add_site, parser, probability
-from kappa.app.command.json_output import alone, write_json
+from kappa.app.command.arguments import add_json, add_site, alone, parser, probability, write_json
+from kappa.core.ground.folders import history_folder, only_site
 from kappa.core.ground.whole_files import write_atomically
 from kappa.core.record.actions import load_actions
 from kappa.core.sites.expected import check_site
-from kappa.core.sites.places import history_folder, only_site
-from reports.history.gate import exit_status, judge_history
-from reports.history.history_json import to_document
-from reports.history.listing import show
-from reports.history.query import History
+from reports.history.dataset import History
+from reports.history.judgement import exit_status, judge_history
+from reports.history.listing import show, to_document
 
 _DESCRIPTION = """\
 Judge every series (check, case, metric, partition, nodes) by its own past.

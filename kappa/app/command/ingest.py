@@ -5,8 +5,8 @@ import sys
 
 from kappa.app.command.arguments import add_site, parser
 from kappa.core.ground.clean_text import clean
+from kappa.core.ground.folders import SIMULATED_SITE, history_folder, only_site, results_folder
 from kappa.core.sites.expected import check_site
-from kappa.core.sites.places import SIMULATED_SITE, history_folder, only_site, results_folder
 from reports.history.ingest import ingest, reports_in
 
 _DESCRIPTION = """\

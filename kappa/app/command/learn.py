@@ -10,21 +10,18 @@ import pathlib
 import sys
 from typing import Any
 
-from kappa.app.command.arguments import add_json, add_site, parser, probability
-from kappa.app.command.json_output import alone, write_json
+from kappa.app.command.arguments import add_json, add_site, alone, parser, probability, write_json
 from kappa.core.ground.clean_text import clean
 from kappa.core.ground.errors import InputError
-from kappa.core.ground.folders import own_sites
+from kappa.core.ground.folders import history_folder, only_site, own_sites
 from kappa.core.sites.expected import check_site
-from kappa.core.sites.places import history_folder, only_site
 from reports.history import dataset
-from reports.history.query import History
+from reports.history.dataset import History
+from reports.history.judgement import false_alarms_of, nightly_series
 from reports.learn.check import Checked, check_references
 from reports.learn.models import modelled
-from reports.learn.patch import diff, read_references
-from reports.learn.propose import proposals
-from reports.learn.samples import Sample, samples, unknown_checks
-from reports.nightly.series import false_alarms_of, nightly_series
+from reports.learn.proposals import diff, proposals, read_references
+from reports.learn.samples import ReferenceSample, samples, unknown_checks
 
 _DESCRIPTION = """\
 Print a unified diff of the site's references: median and bounds of each metric over past runs without a failed node
@@ -90,7 +87,7 @@ def _parse(arguments: list[str]) -> argparse.Namespace:
     return words.parse_args(arguments)
 
 
-def _samples(options: argparse.Namespace, documents: dict[str, Any]) -> list[Sample]:
+def _samples(options: argparse.Namespace, documents: dict[str, Any]) -> list[ReferenceSample]:
     folder = history_folder(options.site)
     if options.check and not dataset.files(folder):
         print(f"{clean(str(folder))}: no results in there, only the age of references is looked at", file=sys.stderr)

@@ -7,9 +7,9 @@ import os
 import pathlib
 import sys
 import traceback
+from typing import NamedTuple
 
 from kappa import __version__
-from kappa.app.command.table import COMMANDS
 from kappa.core.ground.clean_text import clean
 from kappa.core.ground.errors import InputError
 from kappa.core.ground.folders import SITES_VARIABLE
@@ -43,6 +43,37 @@ ERROR = 2
 _SELDOM = 100_000, 50, 100
 
 
+class Command(NamedTuple):
+    module: str
+    """Beside this file; it has ``run(arguments) -> exit status``."""
+    summary: str
+
+
+COMMANDS = {
+    "site": Command("describe_site", "describe a cluster as a site by asking it"),
+    "doctor": Command("doctor", "say whether a site can run what it promises, with the remedies"),
+    "validate": Command("validate", "run the suite on a site and judge it"),
+    "plan": Command("plan", "say what a run takes and writes: node-hours and bytes, by check"),
+    "verdict": Command("verdict", "print PASS, FAIL or INCOMPLETE and why"),
+    "html": Command("run_page", "write a run as one self-contained HTML page"),
+    "compare": Command("compare", "compare a run with another: what is slower, what faster"),
+    "bundle": Command("bundle", "pack what a vendor's ticket needs of a finding, without names and secrets"),
+    "ingest": Command("ingest", "add new run reports to a site's history"),
+    "history": Command("history", "find what became slower, and what changed then"),
+    "calibrate": Command("calibrate", "fit a simulated fabric to a real partition, and state its error"),
+    "learn": Command("learn", "propose references from past runs, or check those there are"),
+    "nightly": Command("nightly", "run or schedule nights, and report on them"),
+    "quarantine": Command("quarantine", "list nodes in quarantine, or apply a site's rule to a run"),
+    "return": Command("return_node", "test nodes in quarantine and give back those that pass"),
+    "acceptance": Command("acceptance", "plan, run and report the acceptance by a site's contract"),
+    "verify": Command("verify", "prove that a dossier is as it was written"),
+    "cluster": Command("cluster", "start, stop, inspect and enter the cluster that a site brings"),
+    "fabric": Command("fabric", "list and show the fabrics of simulated machines; write SimGrid's files"),
+    "software": Command("software", "see which programs and libraries have changed, and accept them"),
+    "spack": Command("spack", "install the suite's Spack environments for a site"),
+}
+
+
 def main(arguments: list[str] | None = None) -> int:
     """Run one command and return its exit status."""
     given = sys.argv[1:] if arguments is None else arguments
@@ -52,9 +83,7 @@ def main(arguments: list[str] | None = None) -> int:
         # Results tell of the inside of the cluster: for the owner alone. Slurm takes this over for a job's output.
         with private():
             return _run(given)
-    except InputError as err:
-        _say(str(err))
-    except StoppedError as err:
+    except (InputError, StoppedError) as err:
         _say(str(err))
     except KeyboardInterrupt:
         _say("interrupted")

@@ -11,16 +11,14 @@ import sys
 
 from kappa.app.command.arguments import REPEATS, add_site, name, nights, node_hours, parser, repeats, split_options
 from kappa.app.conduct.night import BusyError, conduct, only_one
-from kappa.app.conduct.night_install import install, submit_next
-from kappa.app.conduct.night_schedule import SCHEDULES, night_command
+from kappa.app.conduct.night_schedule import SCHEDULES, install, night_command, submit_next
 from kappa.app.conduct.node_commands import NodeCommands
 from kappa.app.conduct.own_cluster import cluster_up
 from kappa.app.conduct.preflight import require_sense
 from kappa.core.ground.clean_text import clean
 from kappa.core.ground.errors import InputError
-from kappa.core.ground.folders import home
-from kappa.core.sites.places import results_folder, site_folder
-from kappa.core.sites.site_file import FILE, describe
+from kappa.core.ground.folders import home, results_folder, site_folder
+from kappa.core.sites.site_file import FILE, SiteDescription, describe
 from reports.nightly.publish import publish
 
 _DESCRIPTION = """\
@@ -169,7 +167,7 @@ def _run(options: argparse.Namespace) -> int:
     site, results = site_folder(options.site), results_folder(options.site)
     problem = ""
     if not options.resubmit:  # A night of a chain says it on the dashboard, and the next one is submitted.
-        require_sense(site, results, options.mode, options.reframe)
+        require_sense(_described(site), results, options.mode, options.reframe)
     try:
         with cluster_up(site):
             # What is wrong with the site this night tells, and the next one may find mended.
@@ -198,7 +196,7 @@ def _submit_next(options: argparse.Namespace, results: pathlib.Path) -> str:
 
 def _schedule(options: argparse.Namespace) -> int:
     site = site_folder(options.site)
-    require_sense(site, results_folder(options.site), options.mode, options.reframe)
+    require_sense(_described(site), results_folder(options.site), options.mode, options.reframe)
     _reach_slurm(site)
     if options.dry_run or options.schedule == "systemd":
         install(options, _command(options), home(), results_folder(options.site))
@@ -208,10 +206,14 @@ def _schedule(options: argparse.Namespace) -> int:
     return 0
 
 
+def _described(site: pathlib.Path) -> SiteDescription | None:
+    return describe(site) if (site / FILE).is_file() else None
+
+
 def _reach_slurm(site: pathlib.Path) -> None:
     """Have Slurm's commands found, and asked about the cluster, as ``path`` and ``cluster`` of site.yaml say."""
-    if (site / FILE).is_file():
-        os.environ.update(NodeCommands(describe(site)).environment)
+    if described := _described(site):
+        os.environ.update(NodeCommands(described).environment)
 
 
 def _report(options: argparse.Namespace) -> int:

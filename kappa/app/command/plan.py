@@ -8,30 +8,35 @@ from kappa.app.command.arguments import (
     REPEATS,
     add_json,
     add_site,
+    alone,
     name,
     nights,
     node_hours,
     parser,
     repeats,
     split_options,
+    write_json,
 )
-from kappa.app.command.json_output import alone, write_json
-from kappa.app.conduct.budget import selected
-from kappa.app.conduct.planning import planned
+from kappa.app.conduct.planning import planned, selected
 from kappa.app.conduct.preflight import require_sense
 from kappa.app.conduct.session import Conductor, reframe
+from kappa.core.ground.folders import results_folder, site_folder
 from kappa.core.ground.processes import stopping
 from kappa.core.record.load import load_session
 from kappa.core.sites.expected import check_site
-from kappa.core.sites.places import results_folder, site_folder
 from reframe_checks.base.site_settings import MODE_VARIABLE
-from reports.nightly.turns import next_turns
-from reports.plan import budget, held_against
+from reports.nightly.rotation import next_turns
+from reports.plan import budget
 from reports.plan.listing import show_held, show_plan, show_selection, show_turns
-from reports.plan.past import stored_sessions
-from reports.plan.plan import to_document
-from reports.plan.turns import partitions_of, turns_of
-from reports.plan.turns import to_document as turns_to_document
+from reports.plan.plan import (
+    check_document,
+    hold,
+    partitions_of,
+    plan_document,
+    stored_sessions,
+    turns_document,
+    turns_of,
+)
 
 _DESCRIPTION = """\
 Say what a run of MODE on a site takes and writes: for each check nodes, seconds, node-hours and bytes, and their sums.
@@ -55,25 +60,24 @@ def run(arguments: list[str]) -> int:
     options = _parse(arguments)
     site, results = site_folder(options.site), results_folder(options.site)
     reframe()
-    check_site(site)
-    require_sense(site, results, options.mode, options.reframe)
+    require_sense(check_site(site), results, options.mode, options.reframe)
     session = load_session(options.against) if options.against else None
     os.environ[MODE_VARIABLE] = options.mode
     stored = stored_sessions(results, session.time_start if session else "")
     with stopping() as stop:
         plan = planned(site, options.mode, options.reframe, stored, Conductor(stop))
-    held = held_against.hold(plan, session) if session else None
+    held = hold(plan, session) if session else None
     turns = None
     if options.nights:
         nodes = next_turns(site.name, results, partitions_of(plan), options.nights)
         turns = turns_of(plan, {partition: len(one) for partition, one in nodes.items()}, options.repeats)
     selection = selected(options.budget, plan, stored, options.mode) if options.budget is not None else None
     told = {
-        **({"against": held_against.to_document(held)} if held else {}),
-        **({"turns": turns_to_document(turns)} if turns else {}),
+        **({"against": check_document(held)} if held else {}),
+        **({"turns": turns_document(turns)} if turns else {}),
         **({"budget": budget.to_document(selection)} if selection else {}),
     }
-    write_json(options.json, {"site": options.site, "mode": options.mode, **to_document(plan), **told})
+    write_json(options.json, {"site": options.site, "mode": options.mode, **plan_document(plan), **told})
     if not alone(options.json):
         show_plan(plan, each_case=options.cases)
         if turns:

@@ -10,12 +10,11 @@ from kappa.app.conduct.own_cluster import cluster_up
 from kappa.app.conduct.quarantine import Quarantine
 from kappa.core.ground.clean_text import clean
 from kappa.core.ground.errors import InputError
+from kappa.core.ground.folders import results_folder, site_folder
 from kappa.core.ground.processes import stopping
 from kappa.core.record.actions import Action, Evidence
-from kappa.core.sites.places import results_folder, site_folder
-from reports.quarantine.listing import told
-from reports.quarantine.named import named_nodes
-from reports.quarantine.standing import is_due
+from reports.quarantine.decide import is_due, told
+from reports.quarantine.evidence import named_nodes
 from reports.verdict.judge import judge_report
 
 _DESCRIPTION = """\

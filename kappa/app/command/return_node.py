@@ -6,17 +6,15 @@ import time
 
 from kappa.app.command.arguments import add_site, parser, split_options
 from kappa.app.conduct.own_cluster import cluster_up
-from kappa.app.conduct.quarantine import Quarantine
-from kappa.app.conduct.return_test import ReturnTest, end_quarantines
+from kappa.app.conduct.quarantine import Quarantine, ReturnTest, end_quarantines
 from kappa.app.conduct.session import Conductor, reframe
 from kappa.app.conduct.validation import using
 from kappa.core.ground.clean_text import clean
 from kappa.core.ground.errors import InputError
+from kappa.core.ground.folders import results_folder, site_folder
 from kappa.core.ground.processes import stopping
 from kappa.core.record.actions import Action
-from kappa.core.sites.places import results_folder, site_folder
-from reports.quarantine.listing import told
-from reports.quarantine.standing import is_due
+from reports.quarantine.decide import is_due, told
 from reports.verdict.judge import EXIT_STATUS
 from reports.verdict.state import State
 

@@ -6,7 +6,7 @@ from kappa.app.command.arguments import add_run, parser
 from kappa.core.ground.clean_text import clean
 from kappa.core.ground.whole_files import write_atomically
 from kappa.core.record.load import find_report
-from reports.compare.earlier import past_of
+from reports.compare.figures import past_of
 from reports.show.run_page import render
 from reports.verdict.judge import judge_report
 

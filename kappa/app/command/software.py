@@ -2,9 +2,9 @@
 
 from kappa.app.command.arguments import add_site, parser
 from kappa.core.ground.clean_text import clean
+from kappa.core.ground.folders import only_site, results_folder
 from kappa.core.record.software import changes, kept_in
 from kappa.core.sites.expected import check_site
-from kappa.core.sites.places import only_site, results_folder
 
 _DESCRIPTION = """\
 What programs and libraries ran on a site: which of them are others than those accepted. SoftwareInventory fails for

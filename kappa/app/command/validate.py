@@ -7,19 +7,17 @@ import os
 import pathlib
 
 from kappa.app.command.arguments import add_site, name, node_hours, parser
-from kappa.app.conduct.budget import reframe_options, within
 from kappa.app.conduct.own_cluster import cluster_up
+from kappa.app.conduct.planning import reframe_options, within
 from kappa.app.conduct.preflight import require_ready, require_sense
-from kappa.app.conduct.progress import Progress, cases_done
 from kappa.app.conduct.retention import tidy
-from kappa.app.conduct.session import Conductor, NoReportError, reframe
+from kappa.app.conduct.session import Conductor, NoReportError, Progress, cases_done, reframe
 from kappa.app.conduct.validation import REPORT, Validation, using
 from kappa.core.ground.errors import InputError
+from kappa.core.ground.folders import results_folder, site_folder
 from kappa.core.ground.processes import StoppedError, stopping
-from kappa.core.record.load import load_session
-from kappa.core.record.raw_output import PRINTED
+from kappa.core.record.load import PRINTED, load_session
 from kappa.core.sites.expected import check_site
-from kappa.core.sites.places import results_folder, site_folder
 from reframe_checks.base.site_settings import MODE_VARIABLE
 from reports.plan.listing import show_selection
 from spack_envs.installer.chosen import choose
@@ -54,8 +52,7 @@ def run(arguments: list[str]) -> int:
     reframe()
     if options.spec:
         choose(options.spec)
-    check_site(site)
-    require_sense(site, results, options.mode, options.reframe)
+    require_sense(check_site(site), results, options.mode, options.reframe)
     os.environ[MODE_VARIABLE] = options.mode
     with stopping() as stop, using(results) as lock, cluster_up(site):
         require_ready(site, results, options.mode, options.reframe)

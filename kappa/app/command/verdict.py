@@ -1,12 +1,11 @@
 """``kappa verdict``."""
 
-from kappa.app.command.arguments import add_json, add_run, parser
-from kappa.app.command.json_output import alone, write_json
-from reports.compare.earlier import past_of
-from reports.compare.since import since_last
+from kappa.app.command.arguments import add_json, add_run, alone, parser, write_json
+from reports.compare.compare import since_last
+from reports.compare.figures import past_of
 from reports.show.terminal import show
 from reports.verdict.judge import judge_report
-from reports.verdict.verdict_json import to_json
+from reports.verdict.summary import to_json
 
 _DESCRIPTION = """\
 Print the verdict on a run: failures last, with where to look. Nothing is run again: the same report and the same site

@@ -7,11 +7,10 @@ from kappa.core.ground.clean_text import clean
 from reports.acceptance.dossier import verify
 
 _DESCRIPTION = """\
-Hold every file of a dossier against its manifest and its signatures, and verdict, page and PDF against the raw
-results.
+Compare every file of a dossier with its manifest and signatures, and verdict and page with the raw results.
 
 Exit status: 0 nothing was altered, 1 something was altered, is missing or was added, 2 it is no dossier, or something
-cannot be checked: a signature, or what another version of the suite or of the printer made."""
+cannot be checked: a signature, or a page that another version of the suite made."""
 
 
 def run(arguments: list[str]) -> int:

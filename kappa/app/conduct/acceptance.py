@@ -7,25 +7,23 @@ from collections.abc import Iterator
 
 from msgspec.structs import asdict
 
-from kappa.app.conduct.offers import of_mode
+from kappa.app.conduct.planning import of_mode
 from kappa.app.conduct.preflight import require_ready
-from kappa.app.conduct.progress import Progress
-from kappa.app.conduct.session import Conductor, NoReportError, Session, recover
+from kappa.app.conduct.session import Conductor, NoReportError, Progress, ReframeSession, recover
 from kappa.core.ground.errors import InputError
 from kappa.core.ground.figures import duration
 from kappa.core.ground.processes import Tell, silent
 from kappa.core.ground.whole_files import sync_tree, write_atomically
 from kappa.core.record.model import Case
 from kappa.core.sites.contract import Contract
-from reports.acceptance.campaign import FAMILIES, REPORT, UNRESOLVED, Attempt, Campaign
-from reports.acceptance.plan import Item, Plan
-from reports.acceptance.spack_lock import LOCK, keep_spack_lock
+from reports.acceptance.campaign import FAMILIES, REPORT, SPACK_LOCK, UNRESOLVED, Attempt, Campaign, keep_spack_lock
+from reports.acceptance.plan import AcceptancePlan, PlannedSeries
 from reports.verdict.advice import operator_line
 from reports.verdict.case_verdict import judge_case
 from reports.verdict.state import State
 
 
-def run(campaign: Campaign, plan: Plan, site: pathlib.Path, conductor: Conductor, again: bool) -> None:
+def run(campaign: Campaign, plan: AcceptancePlan, site: pathlib.Path, conductor: Conductor, again: bool) -> None:
     """Run every repeat that has no finished attempt; with ``again``, also those whose attempt failed.
 
     A failed measurement is a result, too: it is never drawn again unasked, and the dossier tells of every attempt.
@@ -40,7 +38,7 @@ def run(campaign: Campaign, plan: Plan, site: pathlib.Path, conductor: Conductor
     # A session may have ended after the run that began it was killed.
     for attempt in attempts:
         recover(attempt.folder / REPORT)
-        if attempt.session is not None and not (attempt.folder / LOCK).exists():
+        if attempt.session is not None and not (attempt.folder / SPACK_LOCK).exists():
             keep_spack_lock(attempt)
     todo = [task for task in _tasks(plan) if _wanted(task, attempts, again)]
     total = sum(item.repeats for item in plan.items)
@@ -86,11 +84,11 @@ def run_attempt(
         f"--system={contract.system}:{attempt.series.partition}",
         *of_mode(contract),
         *attempt.series.reframe_options,
-        # A clause is held against every sample: none is measured again because it was out of bounds.
+        # A clause counts every sample: none is re-measured because it was out of bounds.
         "--setvar=hold_s=0",
         f"--perflogdir={folder / 'perflogs'}",
     ]
-    session = Session(site / "settings.py", folder / REPORT, options, checks, folder, tell)
+    session = ReframeSession(site / "settings.py", folder / REPORT, options, checks, folder, tell)
     try:
         session.run(conductor)
     except NoReportError as err:
@@ -99,7 +97,7 @@ def run_attempt(
     sync_tree(folder)
 
 
-def _tasks(plan: Plan) -> Iterator[tuple[Item, int]]:
+def _tasks(plan: AcceptancePlan) -> Iterator[tuple[PlannedSeries, int]]:
     """Repeats of a series lie apart in time, so that they see more than one moment of the machine."""
     for repeat in range(1, max((item.repeats for item in plan.items), default=0) + 1):
         for item in plan.items:
@@ -107,7 +105,7 @@ def _tasks(plan: Plan) -> Iterator[tuple[Item, int]]:
                 yield item, repeat
 
 
-def _wanted(task: tuple[Item, int], attempts: list[Attempt], again: bool) -> bool:
+def _wanted(task: tuple[PlannedSeries, int], attempts: list[Attempt], again: bool) -> bool:
     item, repeat = task
     finished = [a for a in attempts if (a.series, a.repeat) == (item.series, repeat) and a.session is not None]
     return not finished or (again and _result(finished[-1]) != "pass")

@@ -1,4 +1,4 @@
-"""One night, from the first check to the dashboard."""
+"""One night, from the first check to the dashboard, with what it does to nodes where the site has a rule for it."""
 
 import argparse
 import contextlib
@@ -10,29 +10,87 @@ import pathlib
 import socket
 import time
 import traceback
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from typing import IO, Any
 
-from kappa.app.conduct.budget import reframe_options, within
-from kappa.app.conduct.night_actions import NightActions
+import msgspec
+
+from kappa.app.conduct.planning import reframe_options, within
 from kappa.app.conduct.preflight import require_ready
+from kappa.app.conduct.quarantine import Quarantine, end_quarantines
 from kappa.app.conduct.retention import tidy
-from kappa.app.conduct.session import Conductor, recover, reframe
+from kappa.app.conduct.session import Conductor, OptionsKept, recover, reframe
 from kappa.app.conduct.validation import REPORT, Validation, using
 from kappa.core.ground.errors import InputError
 from kappa.core.ground.locks import LockedError, locked
 from kappa.core.ground.processes import StoppedError, stopping
 from kappa.core.ground.whole_files import make_folder, write_atomically
-from kappa.core.vocabulary.many_nodes import TAG, shares
-from kappa.core.vocabulary.scales import ONE_NODE
+from kappa.core.record.actions import Action, load_actions
+from kappa.core.sites.expected import load_site
+from kappa.core.vocabulary.scales import MANY_NODES_TAG, ONE_NODE, shares
+from reports.nightly.night import load_record
 from reports.nightly.publish import publish
-from reports.nightly.turns import turns
+from reports.nightly.rotation import turns
+from reports.nightly.summarise import judge_night
 from reports.plan.listing import show_selection
+from reports.quarantine.decide import told
+from reports.quarantine.evidence import named_nodes
 
 # Share of the limit, and seconds, that are kept for ending, judging and writing.
 RESERVE, LONGEST_RESERVE_S = 0.2, 300.0
 # Seconds within which ReFrame has to cancel its jobs: Slurm's warning comes not much earlier than its end.
 PATIENCE_S = 60.0
+
+
+class NightActions:
+    """Those of the night that ``began`` then, in seconds since 1970."""
+
+    def __init__(self, folder: pathlib.Path, results: pathlib.Path, began: float) -> None:
+        self.folder, self.results, self.began = folder, results, began
+        self._only_told: list[Action] = []
+        self._problem = ""
+
+    def give_back(self, conductor: Conductor, options: Sequence[str]) -> None:
+        """Do what the rule says with the nodes whose quarantine has ended; of ReFrame's ``options``, which select the
+        night's checks, only those hold that set something."""
+        stop = conductor.stop
+        with self._problems_noted():
+            quarantine = Quarantine.of(self.folder, self.results)
+            if quarantine is None:
+                return
+            with using(self.results, waiting=stop.check) as own, quarantine.alone(stop.check) as lock:
+                holding = replace(conductor, locks=[*conductor.locks, own, lock])
+                for action, _ in end_quarantines(quarantine, holding, OptionsKept.of(options).options):
+                    conductor.say(told(action))
+                    self._only_told += [action] if action.what == "release" and action.outcome == "declined" else []
+
+    def drain(self, conductor: Conductor, night: pathlib.Path) -> None:
+        """Do what the rule says with the nodes that the confirmed findings of the night in this folder name."""
+        with self._problems_noted():
+            quarantine = Quarantine.of(self.folder, self.results)
+            if quarantine is None:
+                return
+            cases = judge_night(night, load_record(night), load_site(self.folder)).cases
+            named = named_nodes(cases, quarantine.rule.evidence)
+            with quarantine.alone(conductor.stop.check):
+                for action in quarantine.drain(quarantine.decided(named, self.began, str(night))):
+                    conductor.say(told(action))
+
+    def as_record(self) -> dict[str, Any]:
+        """For ``night.json``: all actions since the night began, and what kept it from others."""
+        actions: list[Action] = []
+        with contextlib.suppress(InputError), self._problems_noted():
+            actions = [action for action in load_actions(self.results / "history") if action.time >= self.began]
+        return {"actions": msgspec.to_builtins([*self._only_told, *actions]), "not_acted": self._problem}
+
+    @contextlib.contextmanager
+    def _problems_noted(self) -> Iterator[None]:
+        try:
+            yield
+        except (InputError, StoppedError) as err:
+            self._problem = str(err)
+            raise
 
 
 class BusyError(Exception):
@@ -151,9 +209,9 @@ def rotation(site: str, partition: str, nodes: list[str], repeats: int) -> dict[
     common = [f"--repeat={repeats}", f"--system={site}:{partition}"]
     if len(nodes) < 2:
         return {partition: ["-t", ONE_NODE, "--distribute=all", *common, *on(nodes)]}
-    alone = {partition: ["-t", ONE_NODE, "-T", TAG, "--distribute=all", *common, *on(nodes)]}
+    alone = {partition: ["-t", ONE_NODE, "-T", MANY_NODES_TAG, "--distribute=all", *common, *on(nodes)]}
     together = {
-        f"{partition}-together-{number}": ["-t", ONE_NODE, "-t", TAG, *common, *on(share)]
+        f"{partition}-together-{number}": ["-t", ONE_NODE, "-t", MANY_NODES_TAG, *common, *on(share)]
         for number, share in enumerate(shares(nodes), start=1)
     }
     return alone | together

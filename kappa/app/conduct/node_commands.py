@@ -9,19 +9,17 @@ from collections.abc import Callable, Sequence
 
 from kappa.core.ground.clean_text import clean, one_line
 from kappa.core.ground.errors import InputError
-from kappa.core.ground.processes import end
-from kappa.core.ground.user_name import user_name
-from kappa.core.sites.quarantine import filled
+from kappa.core.ground.processes import ask, user_name
 from kappa.core.sites.site_file import CLUSTER_VARIABLE, SiteDescription
-from reframe_checks.parsers import sinfo
-from reframe_checks.parsers.errors import ParseError
-from reports.quarantine.standing import NodeNow
+from kappa.core.vocabulary.node_states import SINFO_FORMAT_OF_ALL, nodes_of_partitions
+from kappa.core.vocabulary.rules import filled
+from reports.quarantine.decide import NodeNow
 
 COMMAND_S = 60.0
 # For what a command began: a wrapper may hand it on, and a node that is given back answers at Slurm's next call.
 SETTLE_S = 60.0
 _POLL_S = 0.5
-_STATES = ("sinfo", "--all", "--Node", "--noheader", f"--format={sinfo.FORMAT_OF_ALL}")
+_STATES = ("sinfo", "--all", "--Node", "--noheader", f"--format={SINFO_FORMAT_OF_ALL}")
 # Of the job in which this may run, as a night does: srun would start a step of it, on its nodes, in place of a job.
 _OF_JOB = re.compile(r"SLURM_(JOB|STEP|TASK|NNODES|NODE|NTASKS|NPROCS|CPU|MEM|TRES|GPU|GRES|DISTRIBUTION|THREADS)")
 _DENIED = ("denied", "permission", "not authorized", "invalid user", "privilege")
@@ -52,27 +50,26 @@ class NodeCommands:
         patience_s = COMMAND_S if patience_s is None else patience_s
         shown = clean(" ".join(command[:3]))
         try:
-            child = subprocess.Popen(
-                command, env=self.environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                stderr=subprocess.PIPE, text=True, errors="replace", start_new_session=True,
-            )  # fmt: skip
+            output, problem, status = ask(command, self.environment, patience_s)
         except OSError as err:
             missing = "there is no such program; is its folder in `path` of site.yaml, or on PATH?"
             raise CommandError(f"`{shown}`: {missing if err.errno == errno.ENOENT else err.strerror}") from None
-        with child:
-            try:
-                output, problem = child.communicate(timeout=patience_s)
-            except subprocess.TimeoutExpired:
-                problem = f"`{shown}` did not end within {patience_s:g} s; does slurmctld answer `scontrol ping`?"
-                raise CommandError(problem) from None
-            finally:
-                end(child, 1.0)
-        if child.returncode:
+        except subprocess.TimeoutExpired:
+            problem = f"`{shown}` did not end within {patience_s:g} s; does slurmctld answer `scontrol ping`?"
+            raise CommandError(problem) from None
+        if status:
             said = one_line(clean(f"{problem} {output}"), 300) or "nothing"
             denied = any(word in said.lower() for word in _DENIED)
             mend = "; it takes Slurm's operator, root or a rule of sudo" if denied else ""
-            raise CommandError(f"`{shown}` ended with status {child.returncode} and said: {said}{mend}")
+            raise CommandError(f"`{shown}` ended with status {status} and said: {said}{mend}")
         return output
+
+    def said(self, command: Sequence[str]) -> str | None:
+        """As ``run``, clean; ``None`` where it fails."""
+        try:
+            return clean(self.run(command))
+        except CommandError:
+            return None
 
     def filled(self, command: Sequence[str], node: str, reason: str = "") -> tuple[str, ...]:
         """A command of the rule for ``node``."""
@@ -87,22 +84,25 @@ class NodeCommands:
 
         :raises CommandError: Slurm does not say it, or not in a way that can be read.
         """
+        said = self.run(_STATES)
         try:
-            partitions = sinfo.parse_all(self.run(_STATES))
-        except ParseError as err:
+            lines = nodes_of_partitions(said)
+        except InputError as err:
             raise CommandError(f"what sinfo says cannot be read: {err}") from None
-        states = {node.name: node for of_partition in partitions.values() for node in of_partition.values()}
+        partitions: dict[str, set[str]] = {}
+        for partition, node in lines:
+            partitions.setdefault(node.name, set()).add(partition)
         return {
             name: NodeNow(
                 name,
-                frozenset(partition for partition, nodes in partitions.items() if name in nodes),
+                frozenset(partitions[name]),
                 node.state,
                 usable=node.usable,
                 reserved=node.condition.reserved,
                 responds=node.condition.responds,
                 reason="" if node.reason == "none" else clean(node.reason),
             )
-            for name, node in states.items()
+            for name, node in {node.name: node for _, node in lines}.items()
         }
 
     def run_until(self, command: Sequence[str], node: str, done: Callable[[NodeNow], bool]) -> None:

@@ -1,35 +1,103 @@
-"""The plan of a mode on a site: what ReFrame would run, by a dry run, and what it took before."""
+"""What a site offers, by a dry run of ReFrame; the plan of a mode, and what of it a budget takes."""
 
+import json
 import pathlib
+import re
+import tempfile
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from kappa.app.conduct.offers import listed, nodes_of
-from kappa.app.conduct.session import Conductor
+from kappa.app.conduct.session import CHECKS, Conductor, NoReportError, Progress, ReframeSession
+from kappa.core.ground.clean_text import clean
+from kappa.core.ground.errors import InputError
+from kappa.core.record.load import load_session
 from kappa.core.record.model import Case, Session
+from kappa.core.sites.contract import Contract
 from kappa.core.vocabulary.scales import ONE_NODE
-from reports.acceptance.series import Series
-from reports.plan.past import past_of
-from reports.plan.plan import Offered, Plan, plan
+from reports.acceptance.campaign import REPORT, CaseSeries
+from reports.acceptance.plan import Offer
+from reports.plan.budget import Selection, nights_since, of_campaign, of_sessions, select
+from reports.plan.plan import Offered, RunPlan, past_of, plan, stored_sessions
+
+# The check that brings the census of what the site could run.
+CENSUS = "PartitionState"
+
+
+def offers(site: pathlib.Path, contract: Contract, conductor: Conductor) -> list[Offer]:
+    """The cases of the suite that ReFrame finds on the site in the folder ``site``.
+
+    Only those of the checks that the contract names, and the census, if no clause is after a family. Errors as of
+    ``listed``.
+    """
+    options = [f"--system={contract.system}", *of_mode(contract), *_named(contract)]
+    return [
+        Offer(
+            CaseSeries.of(case), case, nodes_of(entry), case.stated_s or None, entry.get("time_limit"), _needed(entry)
+        )
+        for case, entry in listed(site, options, conductor)
+        if case.check_class is not None
+    ]
+
+
+def listed(site: pathlib.Path, options: Sequence[str], conductor: Conductor) -> list[tuple[Case, dict[str, Any]]]:
+    """The cases that ReFrame selects by ``options`` on the site in the folder ``site``, each with its entry.
+
+    :raises InputError: ReFrame cannot use the site's settings; with the last that it said.
+    :raises StoppedError: there was a reason to stop.
+    """
+    with tempfile.TemporaryDirectory(prefix="kappa-plan-") as folder:
+        scratch = pathlib.Path(folder)
+        report = scratch / REPORT
+        # A dry run leaves its job scripts behind.
+        command = ["--dry-run", *options, f"--prefix={scratch}"]
+        told = f"ReFrame lists what {clean(site.name)} offers"
+        listing = ReframeSession(site / "settings.py", report, command, folder=scratch, tell=Progress(told))
+        try:
+            listing.run(conductor)
+        except NoReportError as err:
+            raise InputError(f"ReFrame cannot list the checks of {clean(str(site))}: {err}") from None
+        cases = [case for run in load_session(report).runs for case in run]
+        entries = [entry for run in json.loads(report.read_text("utf-8"))["runs"] for entry in run["testcases"]]
+    return list(zip(cases, entries, strict=True))
+
+
+def of_mode(contract: Contract) -> list[str]:
+    return [f"--mode={contract.mode}"] if contract.mode else []
+
+
+def _named(contract: Contract) -> list[str]:
+    checks = [clause.selector.check for clause in contract.clauses if clause.selector.check]
+    if len(checks) < len(contract.clauses):
+        return []
+    return [f"--name=^({'|'.join(map(re.escape, sorted({CENSUS, *checks})))})(%|$)"]
+
+
+def _needed(entry: dict[str, Any]) -> pathlib.Path:
+    # The census tells of the checks that were not loaded.
+    return CHECKS if "census" in entry else pathlib.Path(entry["filename"])
+
+
+def nodes_of(entry: dict[str, Any]) -> int | None:
+    """Nodes of the job; ``None`` when the scheduler decides."""
+    tasks, per_node = entry.get("num_tasks"), entry.get("num_tasks_per_node")
+    if not tasks or tasks < 0:
+        return None
+    return -(-tasks // per_node) if per_node else 1
 
 
 def planned(
     site: pathlib.Path, mode: str, options: Sequence[str], sessions: Sequence[Session], conductor: Conductor
-) -> Plan:
+) -> RunPlan:
     """What ``mode`` with ReFrame's ``options`` takes, by what that took in ``sessions``; errors as of ``listed``."""
-    return plan(offered(site, mode, options, conductor), past_of(sessions))
-
-
-def offered(site: pathlib.Path, mode: str, options: Sequence[str], conductor: Conductor) -> list[Offered]:
-    """The cases that the mode runs; errors as of ``listed``."""
-    return offered_of(listed(site, [f"--mode={mode}", *options], conductor))
+    return plan(offered_of(listed(site, [f"--mode={mode}", *options], conductor)), past_of(sessions))
 
 
 def offered_of(cases: Iterable[tuple[Case, dict[str, Any]]]) -> list[Offered]:
     """Those of the suite's checks among what ``listed`` gives."""
     return [
         Offered(
-            series=Series.of(case),
+            series=CaseSeries.of(case),
             check=case.check_class,
             family=case.family,
             nodes=0 if case.local or entry.get("scheduler") == "local" else nodes_of(entry) or 1,
@@ -41,3 +109,34 @@ def offered_of(cases: Iterable[tuple[Case, dict[str, Any]]]) -> list[Offered]:
         for case, entry in cases
         if case.check_class is not None
     ]
+
+
+def within(
+    budget_node_hours: float,
+    site: pathlib.Path,
+    mode: str,
+    options: Sequence[str],
+    results: pathlib.Path,
+    conductor: Conductor,
+) -> Selection:
+    """What a run of ``mode`` with ReFrame's ``options`` takes in the budget, by the site's stored runs.
+
+    :raises InputError: as of ``planned`` and ``select``.
+    """
+    sessions = stored_sessions(results)
+    return selected(budget_node_hours, planned(site, mode, options, sessions, conductor), sessions, mode)
+
+
+def selected(budget_node_hours: float, plan: RunPlan, sessions: Sequence[Session], mode: str) -> Selection:
+    """What of ``plan`` the budget takes, by what was found in ``sessions``, newest first; errors as of ``select``."""
+    found = Counter(of_campaign()) + Counter(of_sessions(sessions))
+    return select(budget_node_hours, plan, found, *nights_since(sessions, mode))
+
+
+def reframe_options(selection: Selection) -> list[str]:
+    """What has ReFrame run the checks that were taken, and record which were not."""
+    left_out = [choice.check for choice in selection.left_out]
+    extras = f"--session-extras=budget={selection.budget_node_hours:g},left_out={':'.join(left_out)}"
+    # A name ends where its parameters begin.
+    names = "|".join(map(re.escape, left_out))
+    return [f"--exclude=^({names})(?![A-Za-z0-9_])", extras] if left_out else [extras]

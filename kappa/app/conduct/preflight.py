@@ -1,30 +1,39 @@
 """Before any job: what would make every case fail for one reason, which is no node's.
 
 Equal reasons are one line, with the remedy. What Slurm says of nodes is left to the checks, and so is what it refuses
-for the shape of the job that is tried: theirs have another.
+for the shape of the job that is tried: theirs have another. A node that does not see the folder of results is the
+checks' to name; where all that answer lack it no job runs.
 """
 
+import contextlib
 import itertools
 import os
 import pathlib
 import re
 import shlex
 import shutil
+import tempfile
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 
 from kappa.app.conduct import own_cluster
 from kappa.app.conduct.node_commands import CommandError, NodeCommands
-from kappa.app.conduct.nodes_that_see import none_sees
-from kappa.app.conduct.options_kept import OptionsKept
+from kappa.app.conduct.session import OptionsKept
 from kappa.core.ground.clean_text import clean
+from kappa.core.ground.documents import suggestion
 from kappa.core.ground.errors import InputError
-from kappa.core.ground.nearest import suggestion
 from kappa.core.sites.description import Partition
 from kappa.core.sites.site_file import FILE, SiteDescription, describe
 from kappa.core.vocabulary.modes import MODES
 from kappa.core.vocabulary.slurm_refusals import at_limit, is_down, remedy_of, without_accounting
 
+#: Until a step has to have started, and until all of them have to have answered, s.
+START_S, STEPS_ANSWER_S = 3, 10.0
+#: So many nodes of a partition are asked.
+NODES_ASKED = 3
+# A file of a name that was never there: no network file system can remember that it was not.
+_LOOK = 'if [ -e "$1" ]; then echo "$SLURMD_NODENAME sees"; else echo "$SLURMD_NODENAME lacks"; fi'
 ANSWER_S = 10.0
 LEAST_FREE_MIB = 64
 AT_ONCE = 4
@@ -33,21 +42,56 @@ _NO_PROGRAM = "no such program"
 _CLUSTER = re.compile(r"-M|--clusters?(=|$)")
 
 
+def none_sees(
+    folder: pathlib.Path, commands: NodeCommands, options: Mapping[str, Sequence[str]], nodes: Mapping[str, int]
+) -> str:
+    """Why no job can run in ``folder``, which exists; empty when some can, or nothing is known.
+
+    :param options: of a job in each of the partitions. :param nodes: how many each of them has.
+    """
+    with contextlib.suppress(OSError), tempfile.NamedTemporaryFile(dir=folder, prefix=".seen-by-nodes-") as file:
+        step = [f"--immediate={START_S}", f"--nodes=1-{NODES_ASKED}", "--ntasks-per-node=1", "--time=1", "--chdir=/"]
+        lacking: set[str] = set()
+        until_s = time.monotonic() + STEPS_ANSWER_S
+        for of_partition in options.values():
+            patience_s = until_s - time.monotonic()
+            if patience_s <= 0:
+                break
+            # What starts no step tells nothing.
+            with contextlib.suppress(CommandError):
+                command = ["srun", *step, "--mpi=none", "--quiet", *of_partition, "sh", "-c", _LOOK, "sh", file.name]
+                for line in commands.run(command, patience_s).splitlines():
+                    node, _, found = line.partition(" ")
+                    if found == "sees":
+                        return ""
+                    if found == "lacks":
+                        lacking.add(clean(node))
+        # One of many nodes may be the one that is wrong.
+        if len(lacking) >= max(1, min(2, sum(nodes.values()))):
+            return (
+                f"compute nodes do not see {clean(str(folder))}, where jobs run (asked: {', '.join(sorted(lacking))});"
+                " put results where all nodes see them: KAPPA_RESULTS, or `home` (KAPPA_HOME)"
+            )
+    return ""
+
+
 def require_ready(site: pathlib.Path, results: pathlib.Path, mode: str | None, options: Sequence[str]) -> None:
     """Go on only if jobs can run at all. ``options`` are ReFrame's; a folder without ``site.yaml`` is not looked into.
 
     :raises InputError: not all is ready; a line for each reason.
     """
-    require_sense(site, results, mode, options)
-    if (site / FILE).is_file():
-        described = describe(site)
+    described = describe(site) if (site / FILE).is_file() else None
+    require_sense(described, results, mode, options)
+    if described:
         _require([*_of_slurm(described, options, mode), *_of_simulator(described, options)])
         _require(_of_nodes(described, results, options, mode))
 
 
-def require_sense(site: pathlib.Path, results: pathlib.Path, mode: str | None, options: Sequence[str]) -> None:
+def require_sense(
+    site: SiteDescription | None, results: pathlib.Path, mode: str | None, options: Sequence[str]
+) -> None:
     """What can be said before a cluster is up, which ``require_ready`` looks at, too; errors as of that."""
-    _require([*_of_mode(mode), *_of_partition(site, options), *_of_folder(results)])
+    _require([*_of_mode(mode), *(_of_partition(site, options) if site else ()), *_of_folder(results)])
 
 
 def _require(problems: Sequence[str]) -> None:
@@ -60,10 +104,10 @@ def _of_mode(mode: str | None) -> Iterator[str]:
         yield f"there is no mode {clean(mode)!r}, {suggestion(mode, MODES)}"
 
 
-def _of_partition(site: pathlib.Path, options: Sequence[str]) -> Iterator[str]:
-    if (site / FILE).is_file() and not _chosen(described := describe(site), options):
-        known = described.described.partitions
-        yield f"{site.name} has no partition {_asked(options)!r}, {suggestion(_asked(options), known)}"
+def _of_partition(site: SiteDescription, options: Sequence[str]) -> Iterator[str]:
+    if not _chosen(site, options):
+        known = site.described.partitions
+        yield f"{site.folder.name} has no partition {_asked(options)!r}, {suggestion(_asked(options), known)}"
 
 
 def _of_folder(results: pathlib.Path) -> Iterator[str]:

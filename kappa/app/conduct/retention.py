@@ -19,13 +19,12 @@ from kappa.core.ground.clean_text import clean
 from kappa.core.ground.errors import InputError
 from kappa.core.ground.whole_files import write_atomically
 from kappa.core.record.actions import load_actions
-from kappa.core.record.load import load_session
-from kappa.core.record.raw_output import PAGE, PRINTED, raw_output_below
+from kappa.core.record.load import PAGE, PRINTED, load_session, raw_output_below
 from kappa.core.sites.expected import Site, load_site
-from kappa.core.vocabulary.keep import Keep
+from kappa.core.vocabulary.rules import Keep
 from reports.history import dataset
-from reports.history.gate import judge_history
-from reports.history.query import History
+from reports.history.dataset import History
+from reports.history.judgement import judge_history
 from reports.verdict.judge import judge
 from reports.verdict.state import State
 
@@ -44,7 +43,7 @@ _NEWEST, _FALSE_ALARMS = 500, 0.001
 
 
 @dataclass(frozen=True)
-class Run:
+class KeptRun:
     """A run or night that has raw output; ``began`` in seconds since 1970."""
 
     folder: pathlib.Path
@@ -93,17 +92,17 @@ def tidy(folder: pathlib.Path, results: pathlib.Path) -> None:
         print(f"raw output removed, as `keep` of site.yaml says: {names}", flush=True)
 
 
-def runs_with_output(results: pathlib.Path) -> list[Run]:
+def runs_with_output(results: pathlib.Path) -> list[KeptRun]:
     """Newest first."""
     found = []
     for folder in itertools.chain((results / "runs").glob("*"), (results / "nights").glob("*")):
         name = _NAME.match(folder.name)
         if name and next(raw_output_below(folder), None):
-            found.append(Run(folder, datetime.datetime.strptime(name[1], "%Y%m%dT%H%M%S").timestamp()))
+            found.append(KeptRun(folder, datetime.datetime.strptime(name[1], "%Y%m%dT%H%M%S").timestamp()))
     return sorted(found, key=lambda run: -run.began)
 
 
-def superfluous(runs: Sequence[Run], keep: Keep, site: Site, now: float) -> list[Run]:
+def superfluous(runs: Sequence[KeptRun], keep: Keep, site: Site, now: float) -> list[KeptRun]:
     """Those of ``runs``, newest first, of which no number of the rule keeps the output; never the newest."""
     old = [
         run
@@ -122,7 +121,7 @@ def cited_by_actions(history: pathlib.Path) -> Iterator[str]:
             yield from pathlib.Path(action.report).parts
 
 
-def cited_by_findings(history: pathlib.Path, runs: Sequence[Run]) -> Iterator[str]:
+def cited_by_findings(history: pathlib.Path, runs: Sequence[KeptRun]) -> Iterator[str]:
     """The names of the ``runs``, newest first, in which a series became worse that still is, and of its newest."""
     if not dataset.files(history):
         return

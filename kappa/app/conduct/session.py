@@ -1,24 +1,42 @@
-"""ReFrame sessions: started with a site's settings, ended when this program is told to, their reports kept whole."""
+"""ReFrame sessions: started with a site's settings, ended when this program is told to, their reports kept whole.
+
+Afterwards Slurm is asked once for the seconds, nodes and energy of all jobs. While a session runs, a line on standard
+error now and then tells how far it has come. Some of ReFrame's options hold also for what is measured again.
+"""
 
 import contextlib
 import dataclasses
 import json
 import os
 import pathlib
+import re
 import subprocess
 import sys
-from collections.abc import Sequence
-from typing import IO
+from collections.abc import Callable, Sequence
+from typing import IO, Any
 
-from kappa.app.conduct.job_accounting import add_accounting
+from kappa.app.conduct.node_commands import NodeCommands
 from kappa.core.ground.clean_text import clean, one_line
 from kappa.core.ground.errors import InputError
+from kappa.core.ground.figures import duration
 from kappa.core.ground.folders import HOME_VARIABLE, SUITE, home
 from kappa.core.ground.processes import Stop, Tell, silent, wait
-from kappa.core.ground.whole_files import make_folder, sync_folder
-from kappa.core.record.raw_output import OUTPUT, PRINTED, STAGE, raw_folder
+from kappa.core.ground.whole_files import make_folder, sync_folder, write_atomically
+from kappa.core.record.load import OUTPUT, PRINTED, STAGE, raw_folder
+from kappa.core.record.model import REMAINING_NODES, SAME_NODES
+from kappa.core.sites.site_file import describe
 
 CHECKS = SUITE / "reframe_checks"
+# For how long each job waits for a quieter machine, where nodes share one.
+QUIET_WAIT_S = 20
+_VARIABLE, _JOB = ("-S", "--setvar"), ("-J", "--job-option")
+_TAKEN, _AVOIDED = ("nodelist=", "w="), ("exclude=", "x=")
+# ReFrame counts the cases that have ended: `[       OK ] ( 3/76) Hpl …`.
+_ENDED = re.compile(rb"^\[ +[A-Z]+ \] \( *(\d+)/(\d+)\)", re.MULTILINE)
+ANSWER_S = 30.0
+_ROW = re.compile(r"([0-9]{1,20})\|([0-9]{1,9})\|([0-9]{1,6})\|([0-9]{0,20})")
+# Of more digits is only the number that says that no energy was measured.
+_MOST_DIGITS = 18
 
 
 class NoReportError(InputError):
@@ -44,7 +62,7 @@ class Conductor:
 
 
 @dataclasses.dataclass(frozen=True)
-class Session:
+class ReframeSession:
     """``options`` are ReFrame's, ``checks`` what it has to load, ``folder`` where it runs.
 
     Its raw output and what ReFrame prints (``printed``) lie beside its report (``raw_folder``), where no other session
@@ -142,3 +160,115 @@ def _keep(part: pathlib.Path, report: pathlib.Path) -> None:
         raise NoReportError(f"ReFrame's report is not complete, is the disk full? It is left in {where}") from None
     part.replace(report)
     sync_folder(report.parent)
+
+
+@dataclasses.dataclass(frozen=True)
+class OptionsKept:
+    """What was set by ``-S`` and told to Slurm by ``-J``, but for the nodes to take; ``avoided`` are those to leave."""
+
+    options: tuple[str, ...]
+    avoided: tuple[str, ...]
+
+    @classmethod
+    def of(cls, options: Sequence[str]) -> "OptionsKept":
+        kept: list[str] = []
+        avoided: list[str] = []
+        for option, value in _pairs(options):
+            if option == "-S" or not value.startswith((*_TAKEN, *_AVOIDED)):
+                kept += [option, value]
+            elif value.startswith(_AVOIDED):
+                avoided.append(value.partition("=")[2])
+        return cls(tuple(kept), tuple(avoided))
+
+    def for_nodes(self, purpose: str, nodes: Sequence[str]) -> list[str]:
+        """With these nodes to take, or to leave, when it is quieter; a check is not held to be measured once more."""
+        fewer = ["-S", f"without_nodes={','.join(nodes)}"] if purpose == REMAINING_NODES else []
+        if purpose == SAME_NODES:
+            place = f"nodelist={','.join(nodes)}"
+        else:
+            place = f"exclude={','.join((*nodes, *self.avoided))}"
+        return ["-S", f"quiet_wait_s={QUIET_WAIT_S}", *self.options, "-J", place, "-S", "hold_s=0", *fewer]
+
+
+def _pairs(options: Sequence[str]) -> list[tuple[str, str]]:
+    """``-S`` or ``-J`` and the value, in whatever way ReFrame lets them be written."""
+    found = []
+    words = iter(options)
+    for word in words:
+        for short, long in (_VARIABLE, _JOB):
+            if word in (short, long):
+                found.append((short, next(words, "")))
+            elif word.startswith(f"{long}="):
+                found.append((short, word.partition("=")[2]))
+            elif word.startswith(short):
+                found.append((short, word.removeprefix(short)))
+    return found
+
+
+class Progress:
+    """Says of ``what`` how long it has taken, and, where it is known, how long it takes: at 5 s, 10 s, 20 s, …, and
+    every minute at last; and how far it has come, where ``done`` says so."""
+
+    def __init__(self, what: str, expected_s: float | None = None, done: Callable[[], str] = str) -> None:
+        self._what, self._expected_s, self._done, self._next_s = what, expected_s, done, 0.0
+
+    def __call__(self, passed_s: float) -> None:
+        if passed_s < self._next_s:
+            return
+        self._next_s = passed_s + min(passed_s, 60.0)
+        left = ""
+        if self._expected_s is not None:
+            more = self._expected_s - passed_s
+            left = (
+                f", some {duration(more)} left" if more > 0 else f", longer than the usual {duration(self._expected_s)}"
+            )
+        done = self._done()
+        words = f"{self._what}: {duration(passed_s)}{f', {done}' if done else ''}{left}"
+        print(words, file=sys.stderr, flush=True)
+
+
+def cases_done(printed: pathlib.Path) -> str:
+    """How many cases have ended, as ReFrame ``printed``; empty before the first."""
+    try:
+        ended = _ENDED.findall(printed.read_bytes())
+    except OSError:
+        return ""
+    return f"{int(ended[-1][0])} of {int(ended[-1][1])} cases" if ended else ""
+
+
+def add_accounting(report: pathlib.Path, site: pathlib.Path) -> None:
+    """Write ``job_s``, ``job_nodes`` and ``energy_j`` into the cases of a whole report; nothing without accounting."""
+    document = json.loads(report.read_bytes())
+    cases = {str(case["jobid"]): case for case in _cases(document) if _is_job(case)}
+    if not cases:
+        return
+    # It is informational: without an answer the report stays as it is.
+    with contextlib.suppress(InputError):
+        fields = "JobIDRaw,ElapsedRaw,NNodes,ConsumedEnergyRaw"
+        commands = NodeCommands(describe(site))
+        command = [*commands.sacct, "-n", "-P", "-X", "-o", fields, "-j", ",".join(cases)]
+        found = accounts(commands.run(command, ANSWER_S))
+        for job in found.keys() & cases.keys():
+            cases[job].update(found[job])
+        if found:
+            write_atomically(report, json.dumps(document, indent=2), report.stat().st_mode & 0o777)
+
+
+def accounts(said: str) -> dict[str, dict[str, int]]:
+    """By job, of what ``sacct`` says of these fields; without energy that was not measured."""
+    rows = (row for row in map(_ROW.fullmatch, said.splitlines()) if row)
+    return {row[1]: {"job_s": int(row[2]), "job_nodes": int(row[3]), **_energy(row[4])} for row in rows}
+
+
+def _energy(told: str) -> dict[str, int]:
+    return {"energy_j": int(told)} if told.strip("0") and len(told) <= _MOST_DIGITS else {}
+
+
+def _is_job(case: dict[str, Any]) -> bool:
+    """Of a case that ran without Slurm ReFrame records the process's number."""
+    return case.get("scheduler") != "local" and not case.get("local") and str(case.get("jobid")).isdecimal()
+
+
+def _cases(document: Any) -> list[dict[str, Any]]:
+    runs = document.get("runs", []) if isinstance(document, dict) else []
+    return [case for run in runs for case in run["testcases"]]

@@ -2,7 +2,6 @@
 
 import contextlib
 import grp
-import itertools
 import os
 import pathlib
 import subprocess
@@ -10,32 +9,28 @@ from collections.abc import Callable, Mapping, Sequence
 
 from kappa.app.conduct.preflight import no_accounting
 from kappa.app.survey.features import PROGRAMS
-from kappa.app.survey.found import FoundPart, Survey, Told, found_part, login_of, told
+from kappa.app.survey.found import FoundPart, NodeKind, Survey, found_part, login_of, told
 from kappa.app.survey.kinds import Part, kinds, parts
 from kappa.app.survey.probe import Probe, parse, parse_labelled, script
-from kappa.app.survey.qos import QOS, bounded, parse_qos
 from kappa.app.survey.records import SurveyError
 from kappa.app.survey.slurm import (
-    CONFIG,
-    MPI_TYPES,
-    NODES,
-    PARTITIONS,
+    QOS,
     TOPOLOGY,
     Caller,
-    Node,
+    SlurmFacts,
+    SlurmNode,
     SlurmPartition,
     Switch,
+    bounded,
     keeps_accounting,
-    parse_config,
-    parse_mpi_types,
-    parse_nodes,
-    parse_partitions,
+    named,
+    parse_qos,
     parse_topology,
 )
 from kappa.core.ground.clean_text import clean, one_line
 from kappa.core.ground.errors import InputError
 from kappa.core.ground.node_lists import folded
-from kappa.core.ground.processes import Stop, end
+from kappa.core.ground.processes import Stop, ask
 from kappa.core.vocabulary.slurm_refusals import remedy_of
 
 ANSWER_S = 60.0
@@ -113,24 +108,16 @@ class Asker:
 
     def _run(self, command: Sequence[str], given: str, patience_s: float) -> tuple[str, str, int]:
         try:
-            child = subprocess.Popen(
-                command, env=self._environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                text=True, errors="replace", start_new_session=True,
-            )  # fmt: skip
+            # srun cancels its job when it is told to end.
+            answer = ask(command, self._environment, patience_s, given, end_s=5.0)
         except FileNotFoundError:
             raise InputError(
                 f"there is no `{command[0]}` on PATH: load Slurm's module, or go to a login node of the cluster"
             ) from None
-        with child:
-            try:
-                output, problem = child.communicate(given, timeout=patience_s)
-            except subprocess.TimeoutExpired:
-                # srun cancels its job when it is told to end.
-                return "", f"it did not end within {patience_s:g} s", 1
-            finally:
-                end(child, 5.0)
-            self._stop.check()
-            return output, problem, child.returncode
+        except subprocess.TimeoutExpired:
+            return "", f"it did not end within {patience_s:g} s", 1
+        self._stop.check()
+        return answer
 
 
 def _switches(asker: Asker, config: Mapping[str, str]) -> list[Switch]:
@@ -150,25 +137,11 @@ def _caller(access: Sequence[str]) -> Caller:
     for number in {os.getegid(), *os.getgroups()}:
         with contextlib.suppress(KeyError):
             groups.add(grp.getgrgid(number).gr_name)
-    return Caller(frozenset(groups), _named(access, "A", "account"), _named(access, "q", "qos"))
-
-
-def _named(access: Sequence[str], letter: str, name: str) -> str:
-    """The value of an option of sbatch, as ``-A x``, ``-Ax`` or ``--account=x``; the last one counts."""
-    said = ""
-    words = [word for option in access for word in option.split()]
-    for word, after in itertools.pairwise([*words, ""]):
-        if word in (f"-{letter}", f"--{name}"):
-            said = after
-        elif word.startswith(f"--{name}="):
-            said = word.partition("=")[2]
-        elif word.startswith(f"-{letter}") and not word.startswith("--"):
-            said = word[2:]
-    return said
+    return Caller(frozenset(groups), named(access, "A", "account"), named(access, "q", "qos"))
 
 
 def _with_qos(
-    asker: Asker, nodes: Sequence[Node], partitions: Sequence[SlurmPartition], caller: Caller
+    asker: Asker, nodes: Sequence[SlurmNode], partitions: Sequence[SlurmPartition], caller: Caller
 ) -> list[SlurmPartition]:
     """The partitions with the limits of QOS, where there are some and accounting tells them."""
     if caller.qos or any("QoS" in one.settings for one in partitions):
@@ -182,11 +155,9 @@ def survey(asker: Asker, path: Sequence[str], access: Sequence[str], tell: Calla
 
     :raises InputError: Slurm does not answer, or says nothing that can be read.
     """
-    config = parse_config(asker.slurm(CONFIG))
+    config, nodes, partitions, mpi_types = SlurmFacts.asked(asker.slurm)
     accounting = config.get("AccountingStorageType", "")
-    nodes, partitions = parse_nodes(asker.slurm(NODES)), parse_partitions(asker.slurm(PARTITIONS))
     switches = _switches(asker, config)
-    mpi_types = parse_mpi_types(asker.slurm(MPI_TYPES))
     caller = _caller(access)
     partitions = _with_qos(asker, nodes, partitions, caller)
     found, unreachable = parts(kinds(nodes, switches), nodes, partitions, caller)
@@ -200,7 +171,7 @@ def survey(asker: Asker, path: Sequence[str], access: Sequence[str], tell: Calla
     described: dict[str, FoundPart] = {}
     for part in found:
         tell(f"{part.name}: {len(part.nodes)} nodes, {folded(node.name for node in part.nodes)}")
-        seen: Told | str
+        seen: NodeKind | str
         try:
             of_part = asker.probed(part)
             probes += of_part

@@ -6,20 +6,17 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
-from kappa.app.conduct.options_kept import OptionsKept
-from kappa.app.conduct.session import Conductor, NoReportError, Session
+from kappa.app.conduct.session import Conductor, NoReportError, OptionsKept, ReframeSession
 from kappa.core.ground.clean_text import clean
 from kappa.core.ground.errors import InputError
 from kappa.core.ground.locks import LockedError, locked
 from kappa.core.ground.processes import Tell, silent
 from kappa.core.ground.whole_files import make_folder, write_atomically
-from kappa.core.record.load import load_session
+from kappa.core.record.load import CONFIRMATIONS, PAGE, load_session
 from kappa.core.record.model import OTHER_NODES, REMAINING_NODES, SAME_NODES
-from kappa.core.record.raw_output import CONFIRMATIONS, PAGE
 from kappa.core.vocabulary.modes import MODES
-from reports.verdict.attempts import latest_attempts
 from reports.verdict.confirm import Repetition, repetitions
-from reports.verdict.judge import judge_report
+from reports.verdict.judge import judge_report, latest_attempts
 
 REPORT = "run-report.json"
 
@@ -48,7 +45,7 @@ class Validation:
         """
         settings = self.site / "settings.py"
         first = ["-r", f"--mode={self.mode}", *self.options]
-        session = Session(settings, self.report, first, tell=self.tell)
+        session = ReframeSession(settings, self.report, first, tell=self.tell)
         conductor.say(f"ReFrame prints to {session.printed}: `tail -f` shows it")
         session.run(conductor)
         make_folder(self.folder / CONFIRMATIONS)
@@ -61,7 +58,7 @@ class Validation:
                 extras = f"mode={self.mode},confirms={found.uuid},purpose={purpose},nodes={':'.join(again.nodes)}"
                 options = [*_selecting(self.site.name, again), *kept.for_nodes(purpose, again.nodes)]
                 try:
-                    Session(settings, report, ["-r", *options, f"--session-extras={extras}"]).run(conductor)
+                    ReframeSession(settings, report, ["-r", *options, f"--session-extras={extras}"]).run(conductor)
                 except NoReportError as err:
                     conductor.say(str(err))
 
@@ -71,8 +68,8 @@ class Validation:
         :raises InputError: there is no report, or the page cannot be written.
         """
         # Bokeh takes a second to load, which what only measures need not wait for.
-        from reports.compare.earlier import past_of  # noqa: PLC0415
-        from reports.compare.since import since_last  # noqa: PLC0415
+        from reports.compare.compare import since_last  # noqa: PLC0415
+        from reports.compare.figures import past_of  # noqa: PLC0415
         from reports.show.run_page import render  # noqa: PLC0415
         from reports.show.terminal import show  # noqa: PLC0415
 

@@ -1,4 +1,4 @@
-"""What was found of a cluster: typed, so that it can be kept beside the site and held against the next look."""
+"""The survey of a cluster: typed, so that it is kept beside the site and compared with the next survey."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from shlex import quote
@@ -6,13 +6,11 @@ from typing import Any, NamedTuple
 
 from msgspec import Struct, json, structs
 
-from kappa.app.survey import cpus
-from kappa.app.survey.disks import UnmountedDisk, unmounted_disks
+from kappa.app.survey import hardware
+from kappa.app.survey.hardware import memory_gb_per_s, peak
 from kappa.app.survey.kinds import Part
-from kappa.app.survey.memory_channels import memory_gb_per_s
-from kappa.app.survey.mpi_libraries import FurtherMpi, further_mpi
-from kappa.app.survey.peaks import peak
-from kappa.app.survey.probe import Adapter, Probe
+from kappa.app.survey.mpi import FurtherMpi, further_mpi
+from kappa.app.survey.probe import AdapterPort, Probe
 from kappa.app.survey.slurm import (
     CONFIG,
     MPI_TYPES,
@@ -20,13 +18,13 @@ from kappa.app.survey.slurm import (
     PARTITIONS,
     TOPOLOGY,
     Caller,
-    Node,
+    SlurmNode,
     SlurmPartition,
     Switch,
     keeps_accounting,
     max_time,
 )
-from kappa.app.survey.storage import FileSystem, file_systems
+from kappa.app.survey.storage import FileSystem, UnmountedDisk, file_systems, unmounted_disks
 from kappa.core.ground.figures import counted
 from kappa.core.ground.node_lists import folded
 
@@ -45,7 +43,7 @@ class Gpus(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     slices: int
 
 
-class Told(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class NodeKind(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """What nodes of a kind told of themselves. ``processor``: the value of the key ``cpu_key`` of site.yaml."""
 
     by: list[str]
@@ -99,7 +97,7 @@ class FoundPart(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     gres: list[str]
     features: list[str]
     switches: int
-    told: Told | None
+    told: NodeKind | None
     why_not_told: str = ""
     longest_s: int | None = None
     """What Slurm gives a job of the partition, ``None`` without a limit."""
@@ -158,7 +156,7 @@ class Survey(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         return f"{CONFIG}: AccountingStorageType={self.accounting}"
 
 
-class Fact(NamedTuple):
+class FoundFact(NamedTuple):
     what: str
     value: str
     source: str
@@ -173,25 +171,25 @@ _BUILDERS = ("cmake", "c++", "mpicxx")
 _HEADERS = ("nlohmann/json.hpp", "CLI/CLI.hpp", "Eigen/Dense")
 
 
-def told(probes: Sequence[Probe], login: Probe | None, slurm: Node | None = None) -> Told:
+def told(probes: Sequence[Probe], login: Probe | None, slurm: SlurmNode | None = None) -> NodeKind:
     """Of probes of one kind: the first stands for all, in what they have in common.
 
     :param slurm: the node as Slurm has it, which says of cores that jobs do not get.
     """
     node = probes[0]
-    for_jobs = cpus.for_jobs(node.cpus, slurm.reserved_cores, slurm.reserved_numbers) if slurm else node.cpus
-    key, processor = cpus.cores_or_processor(for_jobs)
+    for_jobs = hardware.for_jobs(node.cpus, slurm.reserved_cores, slurm.reserved_numbers) if slurm else node.cpus
+    key, processor = hardware.cores_or_processor(for_jobs)
     active = [adapter for adapter in node.adapters if adapter.active]
     fastest = max((adapter.gbit_per_s for adapter in active), default=0.0)
     rdma = [adapter for adapter in active if adapter.gbit_per_s == fastest]
     wired = max((one.gbit_per_s for one in node.interfaces if one.up and not one.virtual), default=0.0)
-    return Told(
+    return NodeKind(
         by=[probe.name for probe in probes],
         model=node.lscpu.get("Model name", ""),
         cpu_key=key,
         processor=processor,
-        cores=cpus.cores_of(for_jobs),
-        numa_domains=cpus.numa_domains(for_jobs),
+        cores=hardware.cores_of(for_jobs),
+        numa_domains=hardware.numa_domains(for_jobs),
         memory_gib=round(node.memory_kib / 2**20, 1),
         peak_gflops_per_core=peak(node).gflops or None,
         peak_why=peak(node).why,
@@ -225,7 +223,7 @@ def _limits(limits: Mapping[str, str]) -> dict[str, str]:
     }
 
 
-def _link(rdma: Sequence[Adapter], wired: float) -> str:
+def _link(rdma: Sequence[AdapterPort], wired: float) -> str:
     if rdma:
         return _INFINIBAND if rdma[0].link_layer == _INFINIBAND else "RoCE"
     return "Ethernet" if wired else ""
@@ -246,7 +244,7 @@ def _gpus(node: Probe) -> Gpus | None:
 
 
 def found_part(
-    part: Part, switches: Sequence[Switch], limits: SlurmPartition, seen: Told | str, caller: Caller = _ANYBODY
+    part: Part, switches: Sequence[Switch], limits: SlurmPartition, seen: NodeKind | str, caller: Caller = _ANYBODY
 ) -> FoundPart:
     """``seen``: what its nodes told, or why they told nothing."""
     first = part.nodes[0]
@@ -286,7 +284,7 @@ def found_part(
     )
 
 
-def _cores_for_jobs(node: Node, limits: SlurmPartition) -> int:
+def _cores_for_jobs(node: SlurmNode, limits: SlurmPartition) -> int:
     cores = node.cores_for_jobs
     return cores if limits.most_cpus is None else max(1, min(cores, limits.most_cpus // node.cpus_per_core))
 
@@ -315,9 +313,9 @@ def login_of(probe: Probe | None, nodes: Sequence[Probe], environment: Mapping[s
     )
 
 
-def facts(survey: Survey) -> list[Fact]:
+def facts(survey: Survey) -> list[FoundFact]:
     """Everything that was found, each with where it comes from."""
-    return [Fact(what, value, source) for what, value, source in _facts(survey)]
+    return [FoundFact(*fact) for fact in _facts(survey)]
 
 
 def _facts(survey: Survey) -> Iterator[tuple[str, str, str]]:
@@ -340,9 +338,9 @@ def _facts(survey: Survey) -> Iterator[tuple[str, str, str]]:
             yield from _facts_told(title, part.told)
 
 
-def _facts_told(title: str, told: Told) -> Iterator[tuple[str, str, str]]:
+def _facts_told(title: str, told: NodeKind) -> Iterator[tuple[str, str, str]]:
     source = f"probe of {folded(told.by)}"
-    for name in (field.name for field in structs.fields(Told) if field.name != "by"):
+    for name in (field.name for field in structs.fields(NodeKind) if field.name != "by"):
         value = getattr(told, name)
         inside: dict[str, object] = {}
         if name in _NAMED_BY:

@@ -9,7 +9,7 @@ import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from kappa.app.survey.slurm import SERIES_ASK_S, Caller, Gres, Node, SlurmPartition, Switch
+from kappa.app.survey.slurm import SERIES_ASK_S, Caller, Gres, SlurmNode, SlurmPartition, Switch
 from kappa.core.ground.node_lists import folded
 
 #: As many are told apart by features; with more, features name places, and only the hardware tells kinds apart.
@@ -32,24 +32,24 @@ class Part(NamedTuple):
 
     name: str
     slurm_partition: str
-    nodes: tuple[Node, ...]
+    nodes: tuple[SlurmNode, ...]
     options: tuple[str, ...] | None
     whole: bool
     limits: SlurmPartition | None = None
     others: tuple[SlurmPartition, ...] = ()
 
-    def to_probe(self, most: int) -> tuple[Node, ...]:
+    def to_probe(self, most: int) -> tuple[SlurmNode, ...]:
         """Return idle nodes before those that Slurm has to wake, and these before busy ones; none that takes no job.
 
         As many as a job of the partition may have, ``most`` if it can be; none where fewer take jobs than it must have.
         """
         usable = sorted(
-            (node for node in self.nodes if node.usable),
-            key=lambda node: 0 if node.idle else 1 if node.condition.can_be_woken else 2,
+            (node for node in self.nodes if node.condition.takes_jobs),
+            key=lambda node: 0 if node.condition.idle else 1 if node.condition.can_be_woken else 2,
         )
         least, allowed = (self.limits.least_nodes, self.limits.most_nodes) if self.limits else (1, None)
         number = max(least, min(most, allowed or most))
-        idle = [node for node in usable if node.idle]
+        idle = [node for node in usable if node.condition.idle]
         chosen = idle if len(idle) >= least else usable
         return tuple(chosen[:number]) if len(chosen) >= least else ()
 
@@ -60,7 +60,7 @@ class Part(NamedTuple):
         return tuple(one for one in self.nodes[0].gres if one in shared)
 
 
-def place_features(nodes: Sequence[Node], switches: Iterable[Switch]) -> frozenset[str]:
+def place_features(nodes: Sequence[SlurmNode], switches: Iterable[Switch]) -> frozenset[str]:
     """Features that all nodes of a switch have and no other node."""
     holders: dict[str, set[str]] = {}
     for node in nodes:
@@ -71,7 +71,7 @@ def place_features(nodes: Sequence[Node], switches: Iterable[Switch]) -> frozens
     return frozenset(feature for feature, names in holders.items() if frozenset(names) in groups)
 
 
-def kinds(nodes: Sequence[Node], switches: Sequence[Switch]) -> list[tuple[Node, ...]]:
+def kinds(nodes: Sequence[SlurmNode], switches: Sequence[Switch]) -> list[tuple[SlurmNode, ...]]:
     """The nodes in groups that are alike, the largest first."""
     places = place_features(nodes, switches)
     nodes = _with_arch(nodes)
@@ -79,7 +79,7 @@ def kinds(nodes: Sequence[Node], switches: Sequence[Switch]) -> list[tuple[Node,
     return finest if len(finest) <= MOST_KINDS else _grouped(nodes, places, by_feature=False)
 
 
-def _with_arch(nodes: Sequence[Node]) -> list[Node]:
+def _with_arch(nodes: Sequence[SlurmNode]) -> list[SlurmNode]:
     """A node that has not registered yet has no architecture: it is of that of its equals, if these have one."""
     of_shape: dict[object, set[str]] = {}
     for node in nodes:
@@ -88,8 +88,8 @@ def _with_arch(nodes: Sequence[Node]) -> list[Node]:
     return [node if node.arch else node._replace(arch=known.get(_machine(node)[1:], "")) for node in nodes]
 
 
-def _grouped(nodes: Sequence[Node], places: Collection[str], *, by_feature: bool) -> list[tuple[Node, ...]]:
-    found: dict[object, list[Node]] = {}
+def _grouped(nodes: Sequence[SlurmNode], places: Collection[str], *, by_feature: bool) -> list[tuple[SlurmNode, ...]]:
+    found: dict[object, list[SlurmNode]] = {}
     for node in nodes:
         features = frozenset(node.features) - frozenset(places) if by_feature else frozenset()
         found.setdefault((*_machine(node), node.gres, features), []).append(node)
@@ -97,16 +97,16 @@ def _grouped(nodes: Sequence[Node], places: Collection[str], *, by_feature: bool
     return sorted(groups, key=lambda group: (-len(group), group[0].name))
 
 
-def _machine(node: Node) -> tuple[object, ...]:
+def _machine(node: SlurmNode) -> tuple[object, ...]:
     """What checks see of a node, its memory aside."""
     gpus = tuple(one for one in node.gres if one.name == "gpu")
     shape = (node.sockets, node.cores_per_socket, node.threads_per_core, node.reserved_cores, node.reserved_numbers)
     return node.arch, *shape, gpus
 
 
-def _by_memory(nodes: Iterable[Node]) -> Iterator[tuple[Node, ...]]:
+def _by_memory(nodes: Iterable[SlurmNode]) -> Iterator[tuple[SlurmNode, ...]]:
     """Split where the memory makes a step: Slurm has what each node's kernel left at some time."""
-    group: list[Node] = []
+    group: list[SlurmNode] = []
     for node in sorted(nodes, key=lambda node: node.memory_mib):
         if group and node.memory_mib > (1 + MEMORY_STEP) * group[-1].memory_mib:
             yield tuple(group)
@@ -116,16 +116,16 @@ def _by_memory(nodes: Iterable[Node]) -> Iterator[tuple[Node, ...]]:
 
 
 def parts(
-    groups: Sequence[tuple[Node, ...]],
-    nodes: Sequence[Node],
+    groups: Sequence[tuple[SlurmNode, ...]],
+    nodes: Sequence[SlurmNode],
     partitions: Sequence[SlurmPartition],
     caller: Caller = _ANYBODY,
-) -> tuple[list[Part], list[Node]]:
+) -> tuple[list[Part], list[SlurmNode]]:
     """Each kind in as few partitions of Slurm as hold it, and the nodes that no partition open to the caller holds."""
     usable = [one for one in partitions if one.open_to_users and not one.bars(caller)]
     by_name = {node.name: node for node in nodes}
-    found: list[tuple[str, tuple[Node, ...], SlurmPartition]] = []
-    unreachable: list[Node] = []
+    found: list[tuple[str, tuple[SlurmNode, ...], SlurmPartition]] = []
+    unreachable: list[SlurmNode] = []
     for group in groups:
         left = {node.name: node for node in group}
         while left:
@@ -142,7 +142,7 @@ def parts(
 
 
 def _worth(
-    partition: SlurmPartition, left: Mapping[str, Node], nodes: Mapping[str, Node], caller: Caller
+    partition: SlurmPartition, left: Mapping[str, SlurmNode], nodes: Mapping[str, SlurmNode], caller: Caller
 ) -> tuple[float, ...]:
     """Compare partitions by what they allow, in this order.
 
@@ -176,8 +176,8 @@ def shares_cores(partition: SlurmPartition) -> bool:
 
 
 def _told_apart(
-    found: Sequence[tuple[str, tuple[Node, ...], SlurmPartition]], nodes: Mapping[str, Node]
-) -> list[tuple[str, tuple[Node, ...], SlurmPartition]]:
+    found: Sequence[tuple[str, tuple[SlurmNode, ...], SlurmPartition]], nodes: Mapping[str, SlurmNode]
+) -> list[tuple[str, tuple[SlurmNode, ...], SlurmPartition]]:
     """Join kinds of equal machines in one partition where no option of a job gets one of them alone.
 
     The largest comes first: those that its features cannot keep out join it, if all of these are equal to it.
@@ -198,21 +198,21 @@ def _told_apart(
     return sorted(joined, key=lambda one: -len(one[1]))
 
 
-def _equal(some: Sequence[Node], others: Sequence[Node]) -> bool:
+def _equal(some: Sequence[SlurmNode], others: Sequence[SlurmNode]) -> bool:
     """Whether checks may take the nodes for one kind; ``some`` and ``others`` are each of one kind."""
     memories = sorted(node.memory_mib for node in (*some, *others))
     steps = itertools.pairwise(memories)
     return _machine(some[0]) == _machine(others[0]) and all(more <= (1 + MEMORY_STEP) * less for less, more in steps)
 
 
-def _without(nodes: Sequence[Node], held: Sequence[Node]) -> list[Node]:
+def _without(nodes: Sequence[SlurmNode], held: Sequence[SlurmNode]) -> list[SlurmNode]:
     names = {node.name for node in held}
     return [node for node in nodes if node.name not in names]
 
 
 def _named(
-    found: Sequence[tuple[str, tuple[Node, ...], SlurmPartition]],
-    nodes: Mapping[str, Node],
+    found: Sequence[tuple[str, tuple[SlurmNode, ...], SlurmPartition]],
+    nodes: Mapping[str, SlurmNode],
     partitions: Sequence[SlurmPartition],
 ) -> Iterator[Part]:
     of_partition: dict[str, int] = {}
@@ -234,7 +234,7 @@ def _named(
         yield Part(title, name, held, options, not others, partition, more)
 
 
-def _options(held: Sequence[Node], others: Sequence[Node]) -> tuple[str, ...] | None:
+def _options(held: Sequence[SlurmNode], others: Sequence[SlurmNode]) -> tuple[str, ...] | None:
     """By features, or else by naming the nodes that features do not keep out; ``None`` where these are too many."""
     if (by_features := _by_features(held, others)) is not None:
         return by_features
@@ -244,7 +244,7 @@ def _options(held: Sequence[Node], others: Sequence[Node]) -> tuple[str, ...] | 
     return (*constraint, f"--exclude={names}") if len(names) <= _MOST_NAMED else None
 
 
-def _by_features(held: Sequence[Node], others: Sequence[Node]) -> tuple[str, ...] | None:
+def _by_features(held: Sequence[SlurmNode], others: Sequence[SlurmNode]) -> tuple[str, ...] | None:
     """By features that all of them have and no other, one if one will do."""
     if not others:
         return ()

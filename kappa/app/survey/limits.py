@@ -4,7 +4,7 @@ import math
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from kappa.app.survey.found import FoundPart, Told
+from kappa.app.survey.found import FoundPart, NodeKind
 
 # A library's own segment in shared memory is 4 to 16 MiB for each rank.
 _SHM_MIB_OF_CORE, _LEAST_SHM_MIB = 16, 256
@@ -49,7 +49,7 @@ def too_small(part: FoundPart) -> list[TooSmall]:
     return [*_resources(part, part.told), *_memory(part, part.told)] if part.told else []
 
 
-def _resources(part: FoundPart, told: Told) -> Iterator[TooSmall]:
+def _resources(part: FoundPart, told: NodeKind) -> Iterator[TooSmall]:
     processes = max(_LEAST_PROCESSES, _PROCESSES_OF_CPU * _cpus(part))
     wanted = [
         (_FILES, _OPEN_FILES, "mpirun and ranks over TCP open one for each other rank"),
@@ -81,7 +81,7 @@ def _remedy(limit: Limit, least: float, most: float | None) -> str:
     )
 
 
-def _memory(part: FoundPart, told: Told) -> Iterator[TooSmall]:
+def _memory(part: FoundPart, told: NodeKind) -> Iterator[TooSmall]:
     shm, wanted = _number(told.limits.get("shm_kib")), max(_LEAST_SHM_MIB, _SHM_MIB_OF_CORE * told.cores) * 1024
     if shm is not None and shm < wanted:
         why = "MPI libraries keep what ranks of a node share there"

@@ -1,28 +1,33 @@
-"""A partition of ``site.yaml``, made from what was found of its nodes."""
+"""A partition of ``site.yaml``, made from what was found of its nodes: lines, each value with where it comes from."""
 
+import json
+import re
 from collections.abc import Iterator
 from shlex import quote
-from typing import Any
+from typing import Any, NamedTuple
+
+import yaml
 
 from kappa.app.survey.features import (
     CONTAINERS,
     ENVIRONMENT,
     gpus_by_slurm,
+    mpi_of,
     partition_features,
     placements,
     storage_targets,
     whole_gpus,
 )
-from kappa.app.survey.found import FoundPart, Survey, Told
+from kappa.app.survey.found import FoundPart, NodeKind, Survey
 from kappa.app.survey.limits import too_small
-from kappa.app.survey.lines import Line, ask
-from kappa.app.survey.mpi import mpi_of
 from kappa.app.survey.slurm import NODES, PARTITIONS, SERIES_ASK_S, TOPOLOGY, UNSTATED_MEMORY_MIB, max_time
-from kappa.app.survey.yaml_text import flow
 from kappa.core.ground.clean_text import one_line
 from kappa.core.ground.figures import counted
-from kappa.core.vocabulary.storage_targets import OF_ONE_NODE
+from kappa.core.vocabulary.features import OF_ONE_NODE
 
+#: Before what could not be found.
+MARK = "FILL IN"
+_PLAIN = re.compile(r"[A-Za-z_/][\w./+-]*( [\w./+-]+)*")
 # What others may take of a machine that all nodes share before a measurement counts as robbed.
 _SHARED_HOST = {"cores_share": 0.15, "disk_mb_per_s": 20}
 # Settings of a partition of Slurm that need a word.
@@ -34,25 +39,59 @@ _MEANING = {
 _TUNING = {check: {"file_size_mib": 64, "runtime_s": 1, "phase_mib": 512} for check in ("NodeScratch", "Fio")}
 
 
-def partition_lines(title: str, part: FoundPart, survey: Survey) -> Iterator[Line]:
+class SiteLine(NamedTuple):
+    """``source``: where the value comes from, as a comment at the end."""
+
+    depth: int
+    text: str
+    source: str = ""
+
+    def __str__(self) -> str:
+        return "  " * self.depth + self.text + (f"  # {_folded(self.source)}" if self.source else "")
+
+
+def ask(depth: int, words: str) -> SiteLine:
+    return SiteLine(depth, f"# {MARK}: {_folded(words)}")
+
+
+def _folded(words: str) -> str:
+    """A comment of YAML ends with its line."""
+    return " ".join(words.split())
+
+
+def flow(value: Any) -> str:
+    if isinstance(value, dict):
+        return "{" + ", ".join(f"{flow(key)}: {flow(inner)}" for key, inner in value.items()) + "}"
+    if isinstance(value, list | tuple):
+        return "[" + ", ".join(map(flow, value)) + "]"
+    if isinstance(value, str):
+        # `no` and `1e3` are strings only in quotes; what JSON writes is a string of YAML, too.
+        plain = _PLAIN.fullmatch(value) and yaml.safe_load(value) == value
+        return value if plain else json.dumps(value, ensure_ascii=not value.isprintable())
+    if isinstance(value, float) and value.is_integer():
+        return str(int(value))
+    return json.dumps(value)
+
+
+def partition_lines(title: str, part: FoundPart, survey: Survey) -> Iterator[SiteLine]:
     told, probe = part.told, f"probe of {', '.join(part.told.by)}" if part.told else ""
-    yield Line(1, f"{flow(title)}:")
+    yield SiteLine(1, f"{flow(title)}:")
     if told is None:
         yield ask(
             2,
             f"{title}: {part.why_not_told}: what stands here is Slurm's; run `kappa site new` again when nodes are in "
             "service",
         )
-    yield Line(2, f"descr: {flow(f'{part.nodes}: {told.model}' if told and told.model else part.nodes)}", NODES)
-    yield Line(
+    yield SiteLine(2, f"descr: {flow(f'{part.nodes}: {told.model}' if told and told.model else part.nodes)}", NODES)
+    yield SiteLine(
         2,
         f"nodes: {part.count}",
         NODES + (f"; out of service now: {part.out_of_service}" if part.out_of_service else ""),
     )
     if title != part.slurm_partition:
-        yield Line(2, f"slurm_partition: {flow(part.slurm_partition)}", PARTITIONS)
+        yield SiteLine(2, f"slurm_partition: {flow(part.slurm_partition)}", PARTITIONS)
     if not part.whole:
-        yield Line(2, f"slurm_nodes: {flow(part.nodes)}", f"{NODES}: the partition holds others, too")
+        yield SiteLine(2, f"slurm_nodes: {flow(part.nodes)}", f"{NODES}: the partition holds others, too")
     if part.options is None:
         yield ask(
             2,
@@ -60,35 +99,35 @@ def partition_lines(title: str, part: FoundPart, survey: Survey) -> Iterator[Lin
             "gets them alone, then features",
         )
     if access := [*(part.options or ()), *survey.access]:
-        yield Line(2, f"access: {flow(access)}", "--access" if survey.access else f"{NODES}: features")
+        yield SiteLine(2, f"access: {flow(access)}", "--access" if survey.access else f"{NODES}: features")
     if survey.why_squeue:
-        yield Line(2, "scheduler: squeue", survey.why_squeue)
+        yield SiteLine(2, "scheduler: squeue", survey.why_squeue)
     if part.longest_s is not None and part.longest_s < SERIES_ASK_S:
-        yield Line(2, f"max_time: {max_time(part.longest_s)}", f"{PARTITIONS}: MaxTime, checks ask for more")
+        yield SiteLine(2, f"max_time: {max_time(part.longest_s)}", f"{PARTITIONS}: MaxTime, checks ask for more")
     yield from _limits(title, part)
-    yield Line(2, f"environments: [{ENVIRONMENT}]")
+    yield SiteLine(2, f"environments: [{ENVIRONMENT}]")
     if told and mpi_of(told, survey).launcher:
-        yield Line(2, f"launcher: {mpi_of(told, survey).launcher}", mpi_of(told, survey).why)
+        yield SiteLine(2, f"launcher: {mpi_of(told, survey).launcher}", mpi_of(told, survey).why)
     if told and (runtime := next((CONTAINERS[one] for one in CONTAINERS if one in told.programs), None)):
-        yield Line(2, f"container: {runtime}", f"{probe}: PATH")
+        yield SiteLine(2, f"container: {runtime}", f"{probe}: PATH")
     yield from _cpus(part, probe)
-    yield Line(2, f"features: {flow(partition_features(survey, part))}")
+    yield SiteLine(2, f"features: {flow(partition_features(survey, part))}")
     if ways := placements(part):
-        yield Line(2, f"placements: {flow(ways)}", f"{TOPOLOGY}: {part.switches} leaf switches")
+        yield SiteLine(2, f"placements: {flow(ways)}", f"{TOPOLOGY}: {part.switches} leaf switches")
     if survey.login.shares_machine:
-        yield Line(2, f"shared_host: {flow(_SHARED_HOST)}", "boot_id of nodes and of this machine: one kernel")
-        yield Line(2, "max_jobs: 1")
-        yield Line(2, f"tuning: {flow(_TUNING)}", "nodes share one machine and its disk")
+        yield SiteLine(2, f"shared_host: {flow(_SHARED_HOST)}", "boot_id of nodes and of this machine: one kernel")
+        yield SiteLine(2, "max_jobs: 1")
+        yield SiteLine(2, f"tuning: {flow(_TUNING)}", "nodes share one machine and its disk")
     yield from _gpus(title, part, probe)
     yield from _network(part, probe)
     yield from _storage(title, part, probe)
-    yield from (Line(2, f"# Too small: {limit}", probe) for limit in too_small(part))
+    yield from (SiteLine(2, f"# Too small: {limit}", probe) for limit in too_small(part))
     for mpi in told.further_mpi if told else ():
-        yield Line(2, f"# Not on PATH: {mpi.library} {mpi.version or 'of unknown version'}: {quote(mpi.place)}",
+        yield SiteLine(2, f"# Not on PATH: {mpi.library} {mpi.version or 'of unknown version'}: {quote(mpi.place)}",
                    f"{probe}: {mpi.source}")  # fmt: skip
 
 
-def _limits(title: str, part: FoundPart) -> Iterator[Line]:
+def _limits(title: str, part: FoundPart) -> Iterator[SiteLine]:
     """What the partition of Slurm allows, besides what a key of the site says."""
     if part.wants:
         named = " and ".join(part.wants)
@@ -96,34 +135,34 @@ def _limits(title: str, part: FoundPart) -> Iterator[Line]:
     bounds = [f"{counted(part.most_nodes, 'node')} at most"] if part.most_nodes is not None else []
     bounds += [f"{counted(part.least_nodes, 'node')} at least"] if part.least_nodes > 1 else []
     if bounds:
-        yield Line(2, f"# A job gets {', '.join(bounds)}.", f"{PARTITIONS}: MaxNodes, MinNodes")
+        yield SiteLine(2, f"# A job gets {', '.join(bounds)}.", f"{PARTITIONS}: MaxNodes, MinNodes")
     for name, said in part.limits.items():
-        yield Line(2, f"# {name}={one_line(said, 100)}{_MEANING.get(name, '')}.", PARTITIONS)
+        yield SiteLine(2, f"# {name}={one_line(said, 100)}{_MEANING.get(name, '')}.", PARTITIONS)
     if part.others:
-        yield Line(2, f"# Left aside, with nodes of these: {one_line('; '.join(part.others), 300)}.", PARTITIONS)
+        yield SiteLine(2, f"# Left aside, with nodes of these: {one_line('; '.join(part.others), 300)}.", PARTITIONS)
     for node in part.strange:
         yield ask(2, f"{title}: Slurm's documentation lacks the state of {node}: does the node take jobs?")
 
 
-def _cpus(part: FoundPart, probe: str) -> Iterator[Line]:
+def _cpus(part: FoundPart, probe: str) -> Iterator[SiteLine]:
     told = part.told
     all_cores = part.sockets * part.cores_per_socket
     reserved = all_cores - (part.cores_for_jobs or all_cores)
     if reserved:
-        yield Line(
+        yield SiteLine(
             2, f"# Jobs get {all_cores - reserved} of {all_cores} cores.", f"{NODES}: CPUEfctv, CoreSpecCount"
         )
     if told:
-        yield Line(2, f"{told.cpu_key}: {flow(told.processor)}", f"{probe}: lscpu{' and hwloc' * bool(told.hwloc)}")
+        yield SiteLine(2, f"{told.cpu_key}: {flow(told.processor)}", f"{probe}: lscpu{' and hwloc' * bool(told.hwloc)}")
         if other := _otherwise_by_hwloc(told):
-            yield Line(2, f"# {other}: which is right? Look at the firmware and at cores that are off.")
+            yield SiteLine(2, f"# {other}: which is right? Look at the firmware and at cores that are off.")
         by_slurm = round(part.memory_mib / 1024, 1) if part.memory_mib > UNSTATED_MEMORY_MIB else told.memory_gib
         fewer = by_slurm < told.memory_gib
         source = f"{NODES}: RealMemory less MemSpecLimit" if fewer else f"{probe}: MemTotal"
-        yield Line(2, f"memory_gib_per_node: {flow(min(told.memory_gib, by_slurm))}", source)
+        yield SiteLine(2, f"memory_gib_per_node: {flow(min(told.memory_gib, by_slurm))}", source)
         if told.peak_gflops_per_core:
             why = told.peak_why + (f", under {told.hypervisor}" if told.hypervisor else "")
-            yield Line(2, f"peak_gflops_per_core: {flow(told.peak_gflops_per_core)}", f"{probe}: {why}")
+            yield SiteLine(2, f"peak_gflops_per_core: {flow(told.peak_gflops_per_core)}", f"{probe}: {why}")
         else:
             yield ask(
                 2,
@@ -135,7 +174,7 @@ def _cpus(part: FoundPart, probe: str) -> Iterator[Line]:
     sockets = part.sockets_of_jobs or part.sockets
     sockets = sockets if cores % sockets == 0 else 1
     if part.threads_per_core == 1:
-        yield Line(2, f"cores: {flow({'per_node': cores, 'sockets': sockets})}", NODES)
+        yield SiteLine(2, f"cores: {flow({'per_node': cores, 'sockets': sockets})}", NODES)
     else:
         threads = part.threads_per_core
         shape = {
@@ -144,12 +183,12 @@ def _cpus(part: FoundPart, probe: str) -> Iterator[Line]:
             "num_sockets": sockets,
             "num_cpus_per_socket": cores * threads // sockets,
         }
-        yield Line(2, f"processor: {flow(shape)}", NODES)
+        yield SiteLine(2, f"processor: {flow(shape)}", NODES)
     if part.memory_mib > UNSTATED_MEMORY_MIB:
-        yield Line(2, f"memory_gib_per_node: {flow(round(part.memory_mib / 1024, 1))}", NODES)
+        yield SiteLine(2, f"memory_gib_per_node: {flow(round(part.memory_mib / 1024, 1))}", NODES)
 
 
-def _otherwise_by_hwloc(told: Told) -> str:
+def _otherwise_by_hwloc(told: NodeKind) -> str:
     """What hwloc counts otherwise than lscpu."""
     by_lscpu = {"core": told.cores, "numanode": told.numa_domains}
     return ", ".join(
@@ -159,17 +198,17 @@ def _otherwise_by_hwloc(told: Told) -> str:
     )
 
 
-def _gpus(title: str, part: FoundPart, probe: str) -> Iterator[Line]:
+def _gpus(title: str, part: FoundPart, probe: str) -> Iterator[SiteLine]:
     gpus = part.told.gpus if part.told else None
     if gpus and whole_gpus(part):
-        yield Line(2, f"gpus_per_node: {gpus.count}", f"{probe}: nvidia-smi, {', '.join(gpus.models)}")
-        yield Line(
+        yield SiteLine(2, f"gpus_per_node: {gpus.count}", f"{probe}: nvidia-smi, {', '.join(gpus.models)}")
+        yield SiteLine(
             2, f"gpu_options: {flow(['--gres=gpu:{num_gpus_per_node}'])}", f"{NODES}: Gres={','.join(part.gres)}"
         )
         if gpus.arch:
-            yield Line(2, f"gpu_arch: {gpus.arch}", f"{probe}: nvidia-smi")
+            yield SiteLine(2, f"gpu_arch: {gpus.arch}", f"{probe}: nvidia-smi")
         if gpus.memory_gib:
-            yield Line(2, f"gpu_memory_gib: {flow(gpus.memory_gib)}", f"{probe}: nvidia-smi")
+            yield SiteLine(2, f"gpu_memory_gib: {flow(gpus.memory_gib)}", f"{probe}: nvidia-smi")
         else:
             yield ask(2, f"{title}: gpu_memory_gib: nvidia-smi does not say it")
         if gpus.count != gpus_by_slurm(part):
@@ -179,7 +218,7 @@ def _gpus(title: str, part: FoundPart, probe: str) -> Iterator[Line]:
                 "right?",
             )
     elif gpus:
-        yield Line(2, f"# {gpus.count} GPUs in {gpus.slices} slices (MIG): the checks take whole ones.", probe)
+        yield SiteLine(2, f"# {gpus.count} GPUs in {gpus.slices} slices (MIG): the checks take whole ones.", probe)
     elif gpus_by_slurm(part):
         amd = (
             f", and {part.told.amd_gpus} AMD GPUs are there, which no check knows"
@@ -193,23 +232,23 @@ def _gpus(title: str, part: FoundPart, probe: str) -> Iterator[Line]:
         )
 
 
-def _network(part: FoundPart, probe: str) -> Iterator[Line]:
+def _network(part: FoundPart, probe: str) -> Iterator[SiteLine]:
     told = part.told
     if told and told.adapters:
-        yield Line(
+        yield SiteLine(
             2,
             f"transport: {flow({'adapters': told.adapters})}",
             f"{probe}: {told.link}, {told.link_gbit_per_s:g} Gbit/s each",
         )
         if len(told.adapters) > 1:
-            yield Line(2, f"rails: {flow(told.adapters)}", probe)
+            yield SiteLine(2, f"rails: {flow(told.adapters)}", probe)
 
 
-def _storage(title: str, part: FoundPart, probe: str) -> Iterator[Line]:
+def _storage(title: str, part: FoundPart, probe: str) -> Iterator[SiteLine]:
     chosen = storage_targets(part)
     usable = {target: one for target, one in chosen.items() if one.folder}
     if usable:
-        yield Line(2, "storage:")
+        yield SiteLine(2, "storage:")
     for target, one in usable.items():
         entry: dict[str, Any] = {"path": one.folder}
         if one.shared and target not in OF_ONE_NODE:
@@ -217,7 +256,9 @@ def _storage(title: str, part: FoundPart, probe: str) -> Iterator[Line]:
         if one.stripe_size:
             entry["lustre"] = {"stripe_count": one.stripe_count or -1, "stripe_size": one.stripe_size}
         osts = f", {one.osts} object storage targets" if one.osts else ""
-        yield Line(3, f"{target}: {flow(entry)}", f"{probe}: {one.kind} {one.source} at {one.point}{osts}; {one.why}")
+        yield SiteLine(
+            3, f"{target}: {flow(entry)}", f"{probe}: {one.kind} {one.source} at {one.point}{osts}; {one.why}"
+        )
     for target, one in chosen.items():
         if not one.folder:
             yield ask(
@@ -232,7 +273,7 @@ def _storage(title: str, part: FoundPart, probe: str) -> Iterator[Line]:
         )
     left = [one for one in part.told.file_systems if one not in chosen.values()] if part.told else []
     for one in left:
-        yield Line(2, f"# Not measured: {one.kind} at {one.point}; another has its place.", probe)
+        yield SiteLine(2, f"# Not measured: {one.kind} at {one.point}; another has its place.", probe)
     for disk in part.told.unmounted_disks if part.told else ():
-        yield Line(2, f"# Not mounted: {disk.name}, {disk.words}; a storage target once it is mounted.",
+        yield SiteLine(2, f"# Not mounted: {disk.name}, {disk.words}; a storage target once it is mounted.",
                    f"{probe}: /sys/block")  # fmt: skip

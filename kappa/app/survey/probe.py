@@ -36,7 +36,7 @@ class Mount(NamedTuple):
     source: str
 
 
-class Gpu(NamedTuple):
+class ProbedGpu(NamedTuple):
     """As nvidia-smi has it; ``memory_mib`` and ``arch`` are empty or 0 where it does not say."""
 
     name: str
@@ -45,7 +45,7 @@ class Gpu(NamedTuple):
     mig: bool
 
 
-class Adapter(NamedTuple):
+class AdapterPort(NamedTuple):
     """A port of an RDMA adapter, as ``mlx5_0:1``; ``gbit_per_s`` is its link's rate."""
 
     port: str
@@ -63,7 +63,7 @@ class Interface(NamedTuple):
     virtual: bool
 
 
-class Striping(NamedTuple):
+class LustreDefault(NamedTuple):
     """Of a Lustre file system: its default, and the number of its active object storage targets."""
 
     stripe_count: int
@@ -108,14 +108,14 @@ class Probe(NamedTuple):
     base_ghz: float
     lscpu: Mapping[str, str]
     cpus: tuple[Cpu, ...]
-    gpus: tuple[Gpu, ...]
+    gpus: tuple[ProbedGpu, ...]
     migs: tuple[str, ...]
     amd_gpus: int
-    adapters: tuple[Adapter, ...]
+    adapters: tuple[AdapterPort, ...]
     interfaces: tuple[Interface, ...]
     mounts: tuple[Mount, ...]
     folders: Mapping[str, str]
-    lustre: Mapping[str, Striping]
+    lustre: Mapping[str, LustreDefault]
     limits: Mapping[str, str]
     programs: Mapping[str, str]
     versions: Mapping[str, str]
@@ -222,7 +222,7 @@ def _cpu(line: str) -> Cpu | None:
     return Cpu(int(match[1]), int(match[2]), int(match[3] or 0), int(match[4] or 0)) if match else None
 
 
-def _gpus(lines: Sequence[str], more: Sequence[str]) -> tuple[Gpu, ...]:
+def _gpus(lines: Sequence[str], more: Sequence[str]) -> tuple[ProbedGpu, ...]:
     """GPUs as ``INDEX, NAME, MEMORY``, MiB, and more of them as ``FIELD|INDEX, VALUE``.
 
     Older probes have the compute capability and the mode of MIG behind the memory. What a GPU does not say is `[N/A]`,
@@ -238,17 +238,17 @@ def _gpus(lines: Sequence[str], more: Sequence[str]) -> tuple[Gpu, ...]:
         index, name, memory, *rest = words
         capability, mig = rest or (told.get((field, index), "") for field in ("compute_cap", "mig.mode.current"))
         arch = f"sm_{capability.replace('.', '')}" if re.fullmatch(r"\d{1,2}\.\d", capability) else ""
-        found.append(Gpu(name, int(memory) if memory.isdecimal() else 0, arch, mig == "Enabled"))
+        found.append(ProbedGpu(name, int(memory) if memory.isdecimal() else 0, arch, mig == "Enabled"))
     return tuple(found)
 
 
-def _adapter(line: str) -> Adapter | None:
+def _adapter(line: str) -> AdapterPort | None:
     words = line.split("|")
     if len(words) != 4:
         return None
     port, state, rate, layer = words
     number = re.match(r"([\d.]+) Gb/sec", rate)
-    return Adapter(port, re.search(r"\bACTIVE\b", state) is not None, float(number[1]) if number else 0.0, layer)
+    return AdapterPort(port, re.search(r"\bACTIVE\b", state) is not None, float(number[1]) if number else 0.0, layer)
 
 
 def _interface(line: str) -> Interface | None:
@@ -284,15 +284,15 @@ def _plain(path: str) -> str:
     return clean(_OCTAL.sub(lambda match: chr(int(match[1], 8)), path))
 
 
-def _lustre(lines: Sequence[str]) -> dict[str, Striping]:
+def _lustre(lines: Sequence[str]) -> dict[str, LustreDefault]:
     """``POINT|COUNT|SIZE``, and ``POINT|OST LINE`` for each line of ``lfs osts``, of which only ACTIVE targets count.
 
     Older probes have the number of targets behind the size.
     """
-    found: dict[str, Striping] = {}
+    found: dict[str, LustreDefault] = {}
     for line in lines:
         if match := re.fullmatch(r"(/[^|]*)\|(-?\d+)\|(\d+)(?:\|(\d+))?", line):
-            found[match[1]] = Striping(int(match[2]), int(match[3]), int(match[4] or 0))
+            found[match[1]] = LustreDefault(int(match[2]), int(match[3]), int(match[4] or 0))
         elif (match := re.fullmatch(r"(/[^|]*)\|OST \d+: \S+ ACTIVE\s*", line)) and match[1] in found:
             found[match[1]] = found[match[1]]._replace(osts=found[match[1]].osts + 1)
     return found

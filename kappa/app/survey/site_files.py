@@ -1,30 +1,37 @@
 """The files of a site, made from what was found: a pure function, the same files for the same survey.
 
-What could not be found is marked ``FILL IN``; until that is done the verdict is INCOMPLETE.
+What could not be found is marked ``FILL IN``; until that is done the verdict is INCOMPLETE. ``spack/packages.yaml``
+names what nodes have that Spack need not build: compilers, CMake, Slurm, the MPI library.
 """
 
 import datetime
-from collections.abc import Iterator
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
-from kappa.app.survey.expectations import expected, not_provided, scales_left_out
 from kappa.app.survey.features import (
     ENVIRONMENT,
     ONE_OF,
     environment_features,
+    expected,
     left_out,
+    mpi_of,
+    not_provided,
+    scales_left_out,
 )
-from kappa.app.survey.found import Survey
-from kappa.app.survey.lines import MARK, Line, ask
-from kappa.app.survey.mpi import mpi_of
-from kappa.app.survey.partition_lines import partition_lines
+from kappa.app.survey.found import NodeKind, Survey
+from kappa.app.survey.mpi import OPEN_MPI, library_of
+from kappa.app.survey.partition_lines import MARK, SiteLine, ask, flow, partition_lines
 from kappa.app.survey.slurm import CONFIG
-from kappa.app.survey.spack_externals import PACKAGES, external_lines
 from kappa.app.survey.theory import Reference, references
-from kappa.app.survey.yaml_text import flow
 from kappa.core.ground.node_lists import folded
-from kappa.core.sites.formats import CURRENT, KEY
+from kappa.core.sites.description import CURRENT, KEY
 from kappa.core.vocabulary.checks import families as known_families
 
+PACKAGES = "spack/packages.yaml"
+# Debian and RHEL have parts of their MPI elsewhere than its commands; Spack needs one prefix for all.
+_OF_THE_SYSTEM = "/usr"
+_PACKAGE = {OPEN_MPI: "openmpi", "MPICH": "mpich"}
 SETTINGS = '''"""ReFrame's settings of this site, made from the file site.yaml beside this one."""
 
 import pathlib
@@ -33,6 +40,65 @@ from reframe_checks.base.site_settings import site_configuration_of
 
 site_configuration = site_configuration_of(pathlib.Path(__file__).resolve().parent)
 '''
+
+
+def external_lines(survey: Survey) -> list[SiteLine]:
+    """The file's; none where no node told of a compiler."""
+    kinds = [part.told for part in survey.parts.values() if part.told]
+    if not kinds or not all(_gcc(one) for one in kinds):
+        return []
+    return list(_lines(survey, kinds))
+
+
+def _lines(survey: Survey, kinds: Sequence[NodeKind]) -> Iterator[SiteLine]:
+    told = kinds[0]
+    source = f"probe of {', '.join(told.by)}"
+    yield SiteLine(
+        0, "# What nodes have, which Spack does not build then; docs/spack.md says what more may stand here."
+    )
+    yield SiteLine(0, "packages:")
+    yield SiteLine(1, '# all: {require: ["target=…"]}: without it Spack takes the instruction set of the login node.')
+    gcc = _gcc(told)
+    compilers = {language: told.programs[name] for language, name in
+                 (("c", "gcc"), ("cxx", "g++"), ("fortran", "gfortran")) if name in told.programs}  # fmt: skip
+    languages = "c,c++" + (",fortran" if "fortran" in compilers else "")
+    spec = f"gcc@{gcc} languages='{languages}'"
+    yield _package("gcc", spec, _prefix(told.programs["gcc"]), source, {"compilers": compilers})
+    if cmake := _number(told.versions.get("cmake", "")):
+        yield _package("cmake", f"cmake@{cmake}", _prefix(told.programs.get("cmake", "/usr/bin/cmake")), source)
+    library = library_of(told.versions.get("mpirun", ""))
+    package, place = _PACKAGE.get(library), told.programs.get("mpicc", "")
+    version = _number(told.versions.get("mpirun", ""))
+    if package and version and place and _prefix(place) != _OF_THE_SYSTEM:
+        yield SiteLine(1, f"mpi: {{require: {package}}}")
+        yield _package(package, f"{package}@{version}", _prefix(place), source)
+    else:
+        where = place or "no mpicc on PATH"
+        yield SiteLine(1, f"# {library or 'MPI'}: {where}: it has no prefix of its own, Spack builds one.", source)
+
+
+def _package(name: str, spec: str, prefix: str, source: str, attributes: Mapping[str, Any] | None = None) -> SiteLine:
+    external: dict[str, Any] = {"spec": spec, "prefix": prefix}
+    if attributes:
+        external["extra_attributes"] = dict(attributes)
+    return SiteLine(1, f"{name}: {flow({'buildable': False, 'externals': [external]})}", source)
+
+
+def _gcc(told: NodeKind) -> str:
+    """The version of GCC, empty for another compiler or where its commands are not all there."""
+    said = told.versions.get("c++", "")
+    is_gcc = re.match(r"(c\+\+|g\+\+)\S* \(", said) and {"gcc", "g++"} <= set(told.programs)
+    return _number(said) if is_gcc else ""
+
+
+def _number(said: str) -> str:
+    """The last version in it: distributions put theirs before."""
+    found = re.findall(r"(?<![\w.-])\d+\.\d+(?:\.\d+)?(?![\w.-])", said)
+    return found[-1] if found else ""
+
+
+def _prefix(place: str) -> str:
+    return place.rpartition("/bin/")[0] or _OF_THE_SYSTEM
 
 
 def site_files(name: str, survey: Survey, date: datetime.date) -> dict[str, str]:
@@ -52,45 +118,47 @@ def asked(survey: Survey) -> list[str]:
     return [str(line.text).lstrip("# ") for line in _site("", survey) if MARK in line.text]
 
 
-def _text(lines: Iterator[Line]) -> str:
+def _text(lines: Iterator[SiteLine]) -> str:
     return "\n".join(map(str, lines)) + "\n"
 
 
-def _site(name: str, survey: Survey) -> Iterator[Line]:
-    yield Line(
+def _site(name: str, survey: Survey) -> Iterator[SiteLine]:
+    yield SiteLine(
         0,
         f"# Written by `kappa site new {name}`: each value with where it comes from; docs/site.md says what it means.",
     )
-    yield Line(0, f"descr: {flow(f'cluster {survey.cluster}, Slurm {survey.slurm}')}", CONFIG)
-    yield Line(0, f"{KEY}: {CURRENT}")
+    yield SiteLine(0, f"descr: {flow(f'cluster {survey.cluster}, Slurm {survey.slurm}')}", CONFIG)
+    yield SiteLine(0, f"{KEY}: {CURRENT}")
     if survey.login.modules_system != "nomod":
-        yield Line(0, f"modules_system: {survey.login.modules_system}", "environment of this machine")
+        yield SiteLine(0, f"modules_system: {survey.login.modules_system}", "environment of this machine")
     if survey.unreachable:
         yield ask(0, f"no partition that users may use holds {survey.unreachable}: no job reaches these nodes")
-    yield Line(0, "")
-    yield Line(0, "partitions:")
+    yield SiteLine(0, "")
+    yield SiteLine(0, "partitions:")
     for title, part in survey.parts.items():
         yield from partition_lines(title, part, survey)
-        yield Line(0, "")
+        yield SiteLine(0, "")
     yield from _environment(name, survey)
 
 
-def _environment(name: str, survey: Survey) -> Iterator[Line]:
+def _environment(name: str, survey: Survey) -> Iterator[SiteLine]:
     features = environment_features(survey)
     told = next((part.told for part in survey.parts.values() if part.told), None)
-    yield Line(0, "environments:")
-    yield Line(1, "# What all nodes have on PATH.")
-    yield Line(1, f"{ENVIRONMENT}:")
-    yield Line(2, f"features: {flow([*features])}")
+    yield SiteLine(0, "environments:")
+    yield SiteLine(1, "# What all nodes have on PATH.")
+    yield SiteLine(1, f"{ENVIRONMENT}:")
+    yield SiteLine(2, f"features: {flow([*features])}")
     for feature in ONE_OF:
         if feature in features:
-            yield Line(2, f"{feature}: {features[feature]}")
+            yield SiteLine(2, f"{feature}: {features[feature]}")
     if survey.path:
-        yield Line(2, f"path: {flow(survey.path)}", "--path")
+        yield SiteLine(2, f"path: {flow(survey.path)}", "--path")
     if survey.login.modules:
-        yield Line(2, f"modules: {flow(survey.login.modules)}", "LOADEDMODULES of this machine")
+        yield SiteLine(2, f"modules: {flow(survey.login.modules)}", "LOADEDMODULES of this machine")
     if survey.login.can_build:
-        yield Line(2, f"build_dir: .kappa/build-{name}", "this machine has cmake, a C++ compiler, MPI and the headers")
+        yield SiteLine(
+            2, f"build_dir: .kappa/build-{name}", "this machine has cmake, a C++ compiler, MPI and the headers"
+        )
     else:
         yield ask(
             2,
@@ -98,7 +166,7 @@ def _environment(name: str, survey: Survey) -> Iterator[Line]:
             "their modules and run this again",
         )
     if told and (variables := mpi_of(told, survey).variables):
-        yield Line(2, f"env_vars: {flow(variables)}", mpi_of(told, survey).why)
+        yield SiteLine(2, f"env_vars: {flow(variables)}", mpi_of(told, survey).why)
     if "osu" not in features:
         yield ask(
             2,
@@ -107,29 +175,29 @@ def _environment(name: str, survey: Survey) -> Iterator[Line]:
         )
     others = [name for name in told.modules if name not in survey.login.modules] if told else []
     if told and others:
-        yield Line(1, "# Modules for more environments: each a name with `features`, and `modules` of these.")
-        yield Line(1, f"# {' '.join(others)}", f"probe of {folded(told.by)}: module avail")
+        yield SiteLine(1, "# Modules for more environments: each a name with `features`, and `modules` of these.")
+        yield SiteLine(1, f"# {' '.join(others)}", f"probe of {folded(told.by)}: module avail")
 
 
-def _expected(survey: Survey) -> Iterator[Line]:
-    yield Line(
+def _expected(survey: Survey) -> Iterator[SiteLine]:
+    yield SiteLine(
         0, "# What each mode has to run here, on which partitions; anything missing makes the verdict INCOMPLETE."
     )
-    yield Line(0, "default_mode: nightly")
-    yield Line(0, "modes:")
+    yield SiteLine(0, "default_mode: nightly")
+    yield SiteLine(0, "modes:")
     for mode, families in expected(survey).items():
-        yield Line(1, f"{mode}:")
-        yield from (Line(2, f"{family}: {flow(partitions)}") for family, partitions in families.items())
-    yield Line(0, "")
-    yield Line(0, "# Why a feature is not there; shown with the checks that need it.")
-    yield Line(0, "not_provided:")
-    yield from (Line(1, f"{feature}: {flow(why)}") for feature, why in not_provided(survey).items())
+        yield SiteLine(1, f"{mode}:")
+        yield from (SiteLine(2, f"{family}: {flow(partitions)}") for family, partitions in families.items())
+    yield SiteLine(0, "")
+    yield SiteLine(0, "# Why a feature is not there; shown with the checks that need it.")
+    yield SiteLine(0, "not_provided:")
+    yield from (SiteLine(1, f"{feature}: {flow(why)}") for feature, why in not_provided(survey).items())
     entries = scales_left_out({title: left_out(survey, part) for title, part in survey.parts.items()})
     if entries:
-        yield Line(0, "")
-        yield Line(0, "left_out:")
+        yield SiteLine(0, "")
+        yield SiteLine(0, "left_out:")
     for feature, titles, why in entries:
-        yield Line(1, f"- {flow({'feature': feature, 'partitions': titles, 'why': why})}")
+        yield SiteLine(1, f"- {flow({'feature': feature, 'partitions': titles, 'why': why})}")
 
 
 def _references(name: str, survey: Survey, date: datetime.date) -> dict[str, str]:
@@ -142,31 +210,33 @@ def _references(name: str, survey: Survey, date: datetime.date) -> dict[str, str
     }
 
 
-def _reference_lines(found: list[Reference], date: datetime.date) -> Iterator[Line]:
-    yield Line(
+def _reference_lines(found: list[Reference], date: datetime.date) -> Iterator[SiteLine]:
+    yield SiteLine(
         0,
         "# [value, lower, upper, unit], bounds as fractions of the value; of a value of 0 they are absolute. From",
     )
-    yield Line(0, "# theory alone, so on one side: `kappa learn` proposes the site's own from its runs (docs/site.md).")
+    yield SiteLine(
+        0, "# theory alone, so on one side: `kappa learn` proposes the site's own from its runs (docs/site.md)."
+    )
     for check in dict.fromkeys(one.check for one in found):
         ours = [one for one in found if one.check == check]
-        yield Line(0, f"{check}:")
-        yield Line(1, f"$index: {flow(ours[0].by)}")
+        yield SiteLine(0, f"{check}:")
+        yield SiteLine(1, f"$index: {flow(ours[0].by)}")
         yield from _nested({one.keys: [other for other in ours if other.keys == one.keys] for one in ours}, 1, ())
-    yield Line(0, "$sources:" if found else "$sources: []")
+    yield SiteLine(0, "$sources:" if found else "$sources: []")
     for check, metric, method in dict.fromkeys((one.check, one.metric, one.method) for one in found):
         match, day = f"{check}.*.{metric}", date.isoformat()
         source = {"match": match, "source": "theoretical", "date": day, "samples": 0, "method": method}
-        yield Line(1, f"- {flow(source)}")
+        yield SiteLine(1, f"- {flow(source)}")
 
 
-def _nested(found: dict[tuple[str, ...], list[Reference]], depth: int, above: tuple[str, ...]) -> Iterator[Line]:
+def _nested(found: dict[tuple[str, ...], list[Reference]], depth: int, above: tuple[str, ...]) -> Iterator[SiteLine]:
     level = len(above)
     for key in dict.fromkeys(keys[level] for keys in found if keys[:level] == above):
         here = (*above, key)
-        yield Line(depth, f"{flow(key)}:")
+        yield SiteLine(depth, f"{flow(key)}:")
         if here in found:
             for one in found[here]:
-                yield Line(depth + 1, f"{one.metric}: {flow([one.value, one.lower, one.upper, one.unit])}")
+                yield SiteLine(depth + 1, f"{one.metric}: {flow([one.value, one.lower, one.upper, one.unit])}")
         else:
             yield from _nested(found, depth + 1, here)

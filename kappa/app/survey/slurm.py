@@ -1,9 +1,12 @@
-"""What Slurm says of a cluster: nodes, partitions, switches, settings. Pure functions of the text of its commands.
+"""What Slurm says of a cluster: nodes, partitions, switches, settings, QOS. Pure functions of its commands' text.
 
-Formats as in the manual page of scontrol(1), Slurm 17.11 to 25.11: keys that a version lacks are not needed.
+Formats as in the manual page of scontrol(1), Slurm 17.11 to 25.11: keys that a version lacks are not needed. Limits of
+a QOS hold besides those of the partition; the tighter one counts. slurm.schedmd.com/qos.html, sacctmgr(1).
 """
 
+import itertools
 import re
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from kappa.app.survey.records import NOTHING, listed, node_names, records, whole, whole_or
@@ -23,6 +26,13 @@ SERIES_ASK_S = 8 * 3600
 #: MiB of memory that Slurm has for a node of which slurm.conf says nothing.
 UNSTATED_MEMORY_MIB = 1
 _MOST_SOCKETS = 8
+# In 17.11 and later the first two; before, the last.
+_FEATURES = ("ActiveFeatures", "AvailableFeatures", "Features")
+# Lists of who may use a partition, and settings that jobs meet; values without effect are in ``_UNBOUND``.
+_LISTS = ("AllowGroups", "AllowAccounts", "AllowQos", "DenyAccounts", "DenyQos")
+_SETTINGS = ("QoS", "OverSubscribe", "Shared", "ExclusiveUser", "ExclusiveTopo", "MaxCPUsPerSocket", "MaxMemPerCPU")
+_UNBOUND = {"ALL", "NO", *(nothing.upper() for nothing in NOTHING), "UNLIMITED", "YES:1", "0"}
+QOS = "sacctmgr --noheader --parsable2 show qos format=Name,MaxTRES,MinTRES,MaxWall"
 
 
 class Gres(NamedTuple):
@@ -33,7 +43,7 @@ class Gres(NamedTuple):
     number: int
 
 
-class Node(NamedTuple):
+class SlurmNode(NamedTuple):
     """A node; ``memory_mib`` and cores as Slurm has them, those kept from jobs included.
 
     ``reserved_cores``: how many cores jobs do not get (CoreSpecCount, CPUSpecList); ``reserved_numbers``: which,
@@ -56,21 +66,6 @@ class Node(NamedTuple):
     reserved_numbers: frozenset[int] = frozenset()
     reserved_mib: int = 0
     cpus_per_core: int = 1
-
-    @property
-    def state(self) -> frozenset[str]:
-        """The words of its state, those of the one table."""
-        return self.condition.words
-
-    @property
-    def usable(self) -> bool:
-        """Whether it takes jobs of any user, now or when others have ended."""
-        return self.condition.takes_jobs
-
-    @property
-    def idle(self) -> bool:
-        """Whether it is free now and has power."""
-        return self.condition.idle
 
     @property
     def cores(self) -> int:
@@ -151,11 +146,25 @@ class Switch(NamedTuple):
     nodes: frozenset[str]
 
 
-# In 17.11 and later the first two; before, the last.
-_FEATURES = ("ActiveFeatures", "AvailableFeatures", "Features")
+class SlurmFacts(NamedTuple):
+    """What Slurm says of itself, by its own commands."""
+
+    config: dict[str, str]
+    nodes: list[SlurmNode]
+    partitions: list[SlurmPartition]
+    mpi_types: tuple[str, ...]
+
+    @classmethod
+    def asked(cls, run: Callable[[str], str]) -> "SlurmFacts":
+        """``run`` returns what a command says.
+
+        :raises SurveyError: it says nothing that can be read. What ``run`` raises is raised, too.
+        """
+        config = parse_config(run(CONFIG))
+        return cls(config, parse_nodes(run(NODES)), parse_partitions(run(PARTITIONS)), parse_mpi_types(run(MPI_TYPES)))
 
 
-def parse_nodes(text: str) -> list[Node]:
+def parse_nodes(text: str) -> list[SlurmNode]:
     """:raises SurveyError: the text is none of ``NODES``."""
     found = []
     for record in records(text, NODES, "NodeName"):
@@ -170,7 +179,7 @@ def parse_nodes(text: str) -> list[Node]:
         numbers = _cores_of_cpus(record.get("CPUSpecList", ""), per_core)
         features = next((record[key] for key in _FEATURES if record.get(key)), "")
         found.append(
-            Node(
+            SlurmNode(
                 record["NodeName"],
                 record.get("Arch", ""),
                 sockets,
@@ -246,12 +255,6 @@ def parse_partitions(text: str) -> list[SlurmPartition]:
     return found
 
 
-# Lists of who may use a partition, and settings that jobs meet; what binds nobody is in ``_UNBOUND``.
-_LISTS = ("AllowGroups", "AllowAccounts", "AllowQos", "DenyAccounts", "DenyQos")
-_SETTINGS = ("QoS", "OverSubscribe", "Shared", "ExclusiveUser", "ExclusiveTopo", "MaxCPUsPerSocket", "MaxMemPerCPU")
-_UNBOUND = {"ALL", "NO", *(nothing.upper() for nothing in NOTHING), "UNLIMITED", "YES:1", "0"}
-
-
 def _limit(record: dict[str, str], key: str) -> int | None:
     """``None`` for UNLIMITED; a limit of 0 is none, either."""
     return whole_or(record, key, 0) or None
@@ -308,3 +311,69 @@ def seconds(limit: str) -> int | None:
     # A day before it makes the first number hours; one or two numbers alone are minutes and seconds.
     hours, minutes, seconds = [*parts, 0, 0, 0][:3] if days is not None or len(parts) == 3 else [0, *parts, 0][:3]
     return ((days or 0) * 24 + hours) * 3600 + minutes * 60 + seconds
+
+
+class Qos(NamedTuple):
+    """Limits of one job; ``None`` without one. ``cpus`` are CPUs of Slurm."""
+
+    most_nodes: int | None
+    most_cpus: int | None
+    least_nodes: int
+    longest_s: int | None
+
+
+def parse_qos(text: str) -> dict[str, Qos]:
+    """Return the limits by the QOS' name, of lines ``NAME|node=26,cpu=1040|node=1|3-00:00:00``; pass over others."""
+    found = {}
+    for line in clean(text).splitlines():
+        name, *fields = line.split("|")
+        if len(fields) == 3 and name:
+            most, least = (dict(re.findall(r"(?:^|,)(node|cpu)=(\d+)", said)) for said in fields[:2])
+            nodes, cpus, longest_s = _number(most, "node"), _number(most, "cpu"), seconds(fields[2])
+            found[name] = Qos(nodes, cpus, _number(least, "node") or 1, longest_s)
+    return found
+
+
+def _number(limits: Mapping[str, str], name: str) -> int | None:
+    return int(limits[name]) if name in limits else None
+
+
+def bounded(
+    partitions: Iterable[SlurmPartition], qos: Mapping[str, Qos], of_jobs: str, nodes: Sequence[SlurmNode]
+) -> list[SlurmPartition]:
+    """Return the partitions with the limits of their QOS, and of the one that jobs name (``of_jobs``)."""
+    cpus = {node.name: node.cores * node.cpus_per_core for node in nodes}
+    found = []
+    for partition in partitions:
+        tighter = partition
+        for name in (partition.settings.get("QoS", ""), of_jobs):
+            if name in qos:
+                tighter = _tighter(tighter, qos[name], {cpus[one] for one in partition.nodes if one in cpus})
+        found.append(tighter)
+    return found
+
+
+def _tighter(partition: SlurmPartition, qos: Qos, cpus_of_nodes: Collection[int]) -> SlurmPartition:
+    """``cpus_of_nodes``: checks take whole nodes, so a limit of CPUs is one of nodes."""
+    by_cpus = max(1, qos.most_cpus // max(cpus_of_nodes)) if qos.most_cpus and cpus_of_nodes else None
+    most = [one for one in (partition.most_nodes, qos.most_nodes, by_cpus) if one is not None]
+    longest = [one for one in (partition.longest_s, qos.longest_s) if one is not None]
+    return partition._replace(
+        most_nodes=min(most, default=None),
+        least_nodes=max(partition.least_nodes, qos.least_nodes),
+        longest_s=min(longest, default=None),
+    )
+
+
+def named(access: Sequence[str], letter: str, name: str) -> str:
+    """The value of an option of sbatch, as ``-A x``, ``-Ax`` or ``--account=x``; the last one counts."""
+    said = ""
+    words = [word for option in access for word in option.split()]
+    for word, after in itertools.pairwise([*words, ""]):
+        if word in (f"-{letter}", f"--{name}"):
+            said = after
+        elif word.startswith(f"--{name}="):
+            said = word.partition("=")[2]
+        elif word.startswith(f"-{letter}") and not word.startswith("--"):
+            said = word[2:]
+    return said

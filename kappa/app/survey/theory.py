@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from kappa.app.survey.features import cores, partition_features, whole_gpus
-from kappa.app.survey.found import FoundPart, Survey, Told
+from kappa.app.survey.found import FoundPart, NodeKind, Survey
 from kappa.core.vocabulary.checks import catalogue
 from kappa.core.vocabulary.scales import PLACEMENTS, SCALES
 
@@ -85,7 +85,7 @@ def _of_part(place: str, part: FoundPart, survey: Survey) -> Iterator[Reference]
             yield reference
 
 
-def _of_hardware(place: str, part: FoundPart, told: Told, survey: Survey) -> Iterator[Reference]:
+def _of_hardware(place: str, part: FoundPart, told: NodeKind, survey: Survey) -> Iterator[Reference]:
     """All that the nodes allow, whatever scale the partition has."""
     on_nodes = ("$partition", "scale"), (place, "each_node")
     if gpus := whole_gpus(part):

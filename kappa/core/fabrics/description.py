@@ -1,12 +1,15 @@
-"""A fabric's YAML, read and held against what only all of it together can say."""
+"""A fabric's YAML: read, compared with what only all of it together can say, and written."""
 
 import math
 import pathlib
 from collections.abc import Iterator
 from typing import Any
 
+import msgspec
+import yaml
 from msgspec import Struct, structs
 
+from kappa.core.fabrics.network import network_without
 from kappa.core.fabrics.schema import (
     SHAPES,
     Count,
@@ -19,11 +22,8 @@ from kappa.core.fabrics.schema import (
     Topology,
     Torus,
 )
-from kappa.core.fabrics.shapes import network_without
+from kappa.core.ground.documents import Path, YamlFile, require_sound, suggestion
 from kappa.core.ground.errors import InputError
-from kappa.core.ground.nearest import suggestion
-from kappa.core.ground.yaml_file import YamlFile, require_sound
-from kappa.core.ground.yaml_lines import Path
 
 SUFFIX = ".yaml"
 # As many routes as a platform may spell out: each pair of endpoints has one.
@@ -48,11 +48,11 @@ def find_fabric(folder: pathlib.Path, name: str) -> Fabric:
 
 def load_fabric(path: pathlib.Path) -> Fabric:
     """:raises InputError: names the file, the line and the key of each thing that is wrong."""
-    file = YamlFile(path, aliases=True)
-    fabric = _decoded(file)
+    file = YamlFile(path)
+    _require_shape(file)
     require_sound([file])
-    if fabric is None:
-        raise InputError(f"{file.source}: expected a fabric")
+    fabric: Fabric = file.decode(Fabric)
+    require_sound([file])
     if fabric.name != path.stem:
         file.refuse(("name",), f"expected {path.stem!r}, as the file is called, found {fabric.name!r}")
     _require_numbers(file, fabric)
@@ -81,34 +81,16 @@ def numbers(part: Any, path: Path = ()) -> Iterator[tuple[Path, Number | Count |
             yield from numbers(getattr(part, field.name), (*path, field.encode_name))
 
 
-def _decoded(file: YamlFile) -> Fabric | None:
-    """The topology by itself: the key ``shape`` says which one it is."""
-    document = file.value
-    if not isinstance(document, dict):
+def _require_shape(file: YamlFile) -> None:
+    """Note what is wrong with the key by which a topology is told from others."""
+    if not isinstance(file.value, dict):
         file.refuse((), "expected a fabric, with the keys name, descr, kind, topology, link, node and software")
-        return None
-    topology = _topology(file, document.get("topology"))
-    rest = {key: value for key, value in document.items() if key != "topology"}
-    hints = {field.encode_name: field.type for field in structs.fields(Fabric) if field.encode_name != "topology"}
-    for key in rest:
-        file.require_known((key,), key, hints, "key")
-    parts = {key: file.decode(hints[key], value, (key,)) for key, value in rest.items() if key in hints}
-    required = [field.encode_name for field in structs.fields(Fabric) if field.required]
-    missing = [key for key in required if key not in document]
-    if missing:
-        file.refuse((), f"expected the key {missing[0]}")
-    return None if file.problems or topology is None else Fabric(topology=topology, **parts)
-
-
-def _topology(file: YamlFile, value: Any) -> Topology | None:
-    if not isinstance(value, dict) or "shape" not in value:
+        return
+    topology = file.value.get("topology")
+    if not isinstance(topology, dict) or "shape" not in topology:
         file.refuse(("topology",), f"expected the key shape, one of {', '.join(SHAPES)}")
-        return None
-    if not file.require_known(("topology", "shape"), value["shape"], SHAPES, "shape"):
-        return None
-    rest = {key: each for key, each in value.items() if key != "shape"}
-    found: Topology | None = file.decode(SHAPES[value["shape"]], rest, ("topology",))
-    return found
+    else:
+        file.require_known(("topology", "shape"), topology["shape"], SHAPES, "shape")
 
 
 def _require_numbers(file: YamlFile, fabric: Fabric) -> None:
@@ -183,3 +165,17 @@ def _require_losses(file: YamlFile, fabric: Fabric) -> None:
         cut_off = network_without(fabric, [*degraded.switches, *degraded.links]).cut_off()
         if cut_off:
             file.refuse(where, f"expected a loss that routes can go around; this one cuts {cut_off} off")
+
+
+def fabric_yaml(fabric: Fabric, heading: str) -> str:
+    """What ``load_fabric`` reads as the same fabric; ``heading`` is its comment."""
+    document = _stated(msgspec.to_builtins(fabric))
+    body = yaml.safe_dump(document, sort_keys=False, allow_unicode=True, width=110)
+    return "".join(f"# {line}\n" for line in heading.splitlines()) + body
+
+
+def _stated(value: Any) -> Any:
+    """Without what is left to its default, as a person would write it."""
+    if not isinstance(value, dict):
+        return value
+    return {key: _stated(inner) for key, inner in value.items() if inner not in (None, {}, []) and _stated(inner) != {}}

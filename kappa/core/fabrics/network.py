@@ -1,11 +1,13 @@
-"""Vertices, cables and routes of a fabric. A vertex is a node (``n0``) or a switch; each shape has its own file."""
+"""Vertices, cables and routes of a fabric, for each shape. A vertex is a node (``n0``) or a switch."""
 
 import abc
+import math
 from collections import deque
-from collections.abc import Collection, Iterator
-from typing import NamedTuple
+from collections.abc import Collection, Iterator, Sequence
+from itertools import combinations, pairwise, product
+from typing import Literal, NamedTuple
 
-from kappa.core.fabrics.schema import Link
+from kappa.core.fabrics.schema import AllToAll, Fabric, FabricLink, FatTree, Mesh, NodeMemory, Torus
 from kappa.core.ground.errors import InputError
 
 
@@ -41,7 +43,7 @@ class Network(abc.ABC):
         self._beside.setdefault(first, []).append((second, Hop(name, True)))
         self._beside.setdefault(second, []).append((first, Hop(name, False)))
 
-    def _add_link(self, first: str, second: str, link: Link, name: str = "") -> None:
+    def _add_link(self, first: str, second: str, link: FabricLink, name: str = "") -> None:
         """A cable of the fabric; half of a switch's latency is on each of its sides."""
         switches = (first[0] != "n") + (second[0] != "n")
         latency = link.cable_latency_us.value + link.switch_latency_us.value * switches / 2
@@ -109,3 +111,241 @@ def _back(known: dict[str, tuple[str, Hop] | None], target: str) -> Iterator[Hop
     while (step := known[target]) is not None:
         target, hop = step
         yield hop
+
+
+class GridNetwork(Network):
+    def __init__(self, grid: Torus | Mesh, link: FabricLink, lost: Collection[str] = ()) -> None:
+        super().__init__(lost)
+        self._sizes = grid.sizes.value
+        self._wraps = isinstance(grid, Torus)
+        self._each = grid.nodes_per_switch.value
+        switches = math.prod(self._sizes)
+        self.nodes = [f"n{number}" for number in range(switches * self._each)]
+        self.switches = [_name(self._coordinates(number)) for number in range(switches)]
+        for number, node in enumerate(self.nodes):
+            self._add_link(node, self.switches[number // self._each], link)
+        for number in range(switches):
+            at = self._coordinates(number)
+            for dimension, size in enumerate(self._sizes):
+                last = at[dimension] == size - 1
+                if not last or (self._wraps and size > 2):
+                    self._add_link(_name(at), _name(self._moved(at, dimension, 1)), link)
+
+    def _coordinates(self, number: int) -> list[int]:
+        at = []
+        for size in self._sizes:
+            number, place = divmod(number, size)
+            at.append(place)
+        return at
+
+    def _moved(self, at: Sequence[int], dimension: int, step: int) -> list[int]:
+        return [(place + step * (of == dimension)) % self._sizes[of] for of, place in enumerate(at)]
+
+    def _step(self, start: int, end: int, size: int) -> int:
+        if not self._wraps or size == 2:
+            return 1 if end > start else -1
+        return 1 if (end - start) % size <= (start - end) % size else -1
+
+    def _preferred(self, source: int, target: int) -> list[Hop] | None:
+        at, goal = (self._coordinates(number // self._each) for number in (source, target))
+        hops = [Hop(f"n{source}-{_name(at)}", True)]
+        for dimension, size in enumerate(self._sizes):
+            step = self._step(at[dimension], goal[dimension], size)
+            while at[dimension] != goal[dimension]:
+                after = self._moved(at, dimension, step)
+                forth, back = f"{_name(at)}-{_name(after)}", f"{_name(after)}-{_name(at)}"
+                hops.append(Hop(forth, True) if step > 0 else Hop(back, False))
+                at = after
+        hops.append(Hop(f"n{target}-{_name(at)}", False))
+        return hops if self._has(hops) else None
+
+
+def _name(at: Sequence[int]) -> str:
+    return "r" + ".".join(map(str, at))
+
+
+class FatTreeNetwork(Network):
+    def __init__(self, tree: FatTree, link: FabricLink, lost: Collection[str] = ()) -> None:
+        super().__init__(lost)
+        self._down = tree.down.value
+        self._up = tree.up.value
+        self._parallel = tree.parallel.value if tree.parallel else [1] * len(self._down)
+        self._levels = len(self._down)
+        # Nodes below a switch of each level, and its switches that are above the same nodes.
+        self._below = [math.prod(self._down[:level]) for level in range(self._levels + 1)]
+        self._alike = [math.prod(self._up[:level]) for level in range(self._levels + 1)]
+        # From each first switch to each node: its other nodes take the same way.
+        self._between: dict[tuple[int, int], list[Hop] | None] = {}
+        self.nodes = [f"n{number}" for number in range(tree.nodes.value)]
+        for number, node in enumerate(self.nodes):
+            self._add_link(node, self._switch(1, number // self._below[1], 0), link)
+        for level in range(1, self._levels + 1):
+            groups = range(math.ceil(len(self.nodes) / self._below[level]))
+            self.switches += [self._switch(level, *which) for which in product(groups, range(self._alike[level]))]
+            if level < self._levels:
+                self._add_level(level, groups, link)
+
+    def _add_level(self, level: int, groups: range, link: FabricLink) -> None:
+        choices = range(self._up[level] * self._parallel[level])
+        for group, alike, choice in product(groups, range(self._alike[level]), choices):
+            child, parent = self._switch(level, group, alike), self._parent(level, group, alike, choice)
+            self._add_link(child, parent, link, self._cable(level, group, alike, choice))
+
+    def _switch(self, level: int, group: int, alike: int) -> str:
+        return f"s{level}.{group * self._alike[level] + alike}"
+
+    def _parent(self, level: int, group: int, alike: int, choice: int) -> str:
+        above = alike + choice % self._up[level] * self._alike[level]
+        return self._switch(level + 1, group // self._down[level], above)
+
+    def _cable(self, level: int, group: int, alike: int, choice: int) -> str:
+        """``choice`` of a switch of ``level``: first each parent once, then their second cables."""
+        name = f"{self._switch(level, group, alike)}-{self._parent(level, group, alike, choice)}"
+        return name if self._parallel[level] == 1 else f"{name}.{choice // self._up[level]}"
+
+    def _preferred(self, source: int, target: int) -> list[Hop] | None:
+        first, last = (f"n{each}-{self._switch(1, each // self._below[1], 0)}" for each in (source, target))
+        if first not in self.cables or last not in self.cables:
+            return None
+        ends = source // self._below[1], target
+        if ends not in self._between:
+            self._between[ends] = self._inner(source, target)
+        inner = self._between[ends]
+        return None if inner is None else [Hop(first, True), *inner, Hop(last, False)]
+
+    def _inner(self, source: int, target: int) -> list[Hop] | None:
+        """Between the first and the last switch; over a higher level than it takes only if those below are lost."""
+        levels = range(1, self._levels + 1)
+        lowest = next(level for level in levels if source // self._below[level] == target // self._below[level])
+        ways = (self._over(source, target, 1, top, 0) for top in levels[lowest - 1 :])
+        return next((way for way in ways if way is not None), None)
+
+    def _over(self, source: int, target: int, level: int, top: int, alike: int) -> list[Hop] | None:
+        """From the switch ``alike`` above ``source`` up to the level ``top`` and down again to ``target``'s."""
+        if level == top:
+            return []
+        count = self._up[level] * self._parallel[level]
+        named = target // self._alike[level] % count
+        for step in range(count):
+            choice = (named + step) % count
+            up = self._cable(level, source // self._below[level], alike, choice)
+            if up not in self.cables:
+                continue
+            parent = choice % self._up[level]
+            down = self._downward(target, level, alike, parent, choice // self._up[level])
+            inner = self._over(source, target, level + 1, top, alike + parent * self._alike[level])
+            if down is not None and inner is not None:
+                return [Hop(up, True), *inner, Hop(down, False)]
+        return None
+
+    def _downward(self, target: int, level: int, alike: int, parent: int, named: int) -> str | None:
+        """The cable from the parent down towards ``target``: the one named, or the next that is left."""
+        for step in range(self._parallel[level]):
+            choice = parent + (named + step) % self._parallel[level] * self._up[level]
+            cable = self._cable(level, target // self._below[level], alike, choice)
+            if cable in self.cables:
+                return cable
+        return None
+
+    def cut_off(self) -> str | None:
+        """Routes go up and then down: one that would have to go up again is none."""
+        leaves = range(0, len(self.nodes), self._below[1])
+        for source, target in product(leaves, leaves):
+            if self._preferred(source, target) is None:
+                return f"n{target}"
+        return super().cut_off()
+
+
+class ChassisNetwork(Network):
+    def __init__(self, shape: AllToAll, link: FabricLink, memory: NodeMemory, lost: Collection[str] = ()) -> None:
+        super().__init__(lost)
+        self._sockets = shape.sockets_per_chassis.value
+        self._asics = shape.asics_per_chassis.value
+        self._cables = shape.links_between_asics.value
+        chassis = range(shape.chassis.value)
+        self.nodes = [f"n{number}" for number in range(len(chassis) * self._sockets)]
+        for which in chassis:
+            self.switches += [f"p{which}.{socket}" for socket in range(self._sockets)]
+            self.switches += [f"a{which}.{asic}" for asic in range(self._asics)]
+        for number, node in enumerate(self.nodes):
+            ends = node, f"p{number // self._sockets}.{number % self._sockets}"
+            self._add(*ends, Cable(ends, memory.bandwidth_gb_s.value, 0, False))
+        rate, latency = shape.socket_link_gb_s.value, shape.socket_link_latency_us.value
+        to_asic = latency + link.switch_latency_us.value / 2
+        for which in chassis:
+            for first, second in self._ring(which):
+                self._add(first, second, Cable((first, second), rate, latency, True))
+            for socket in range(self._sockets):
+                ends = f"p{which}.{socket}", self._asic(which, socket)
+                self._add(*ends, Cable(ends, rate, to_asic, True))
+        for one, other in combinations(chassis, 2):
+            for mine, theirs in product(range(self._asics), repeat=2):
+                ends = f"a{one}.{mine}", f"a{other}.{theirs}"
+                for cable in range(self._cables):
+                    self._add_link(*ends, link, self._cable(*ends, cable))
+
+    def _ring(self, which: int) -> list[tuple[str, str]]:
+        sockets = [f"p{which}.{socket}" for socket in range(self._sockets)]
+        return list(pairwise(sockets)) + ([(sockets[-1], sockets[0])] if len(sockets) > 2 else [])
+
+    def _asic(self, which: int, socket: int) -> str:
+        return f"a{which}.{socket * self._asics // self._sockets}"
+
+    def _cable(self, first: str, second: str, cable: int) -> str:
+        return f"{first}-{second}" if self._cables == 1 else f"{first}-{second}.{cable}"
+
+    def _preferred(self, source: int, target: int) -> list[Hop] | None:
+        (chassis, socket), (other, last) = (divmod(number, self._sockets) for number in (source, target))
+        hops = [Hop(f"n{source}-p{chassis}.{socket}", True)]
+        if chassis == other:
+            hops += self._around(chassis, socket, last)
+        else:
+            mine, theirs = self._asic(chassis, socket), self._asic(other, last)
+            hops.append(Hop(f"p{chassis}.{socket}-{mine}", True))
+            number = (socket + last) % self._cables
+            forward = chassis < other
+            ends = (mine, theirs) if forward else (theirs, mine)
+            hops.append(Hop(self._cable(*ends, number), forward))
+            hops.append(Hop(f"p{other}.{last}-{theirs}", False))
+        hops.append(Hop(f"n{target}-p{other}.{last}", False))
+        return hops if self._has(hops) else None
+
+    def _around(self, chassis: int, socket: int, last: int) -> list[Hop]:
+        """The shorter way around the ring, forward if both are as long."""
+        count = self._sockets
+        forward = last > socket if count == 2 else (last - socket) % count <= (socket - last) % count
+        hops = []
+        while socket != last:
+            after = (socket + (1 if forward else -1)) % count
+            first, second = (socket, after) if forward else (after, socket)
+            hops.append(Hop(f"p{chassis}.{first}-p{chassis}.{second}", forward))
+            socket = after
+        return hops
+
+
+Variant = Literal["sound", "degraded", "shared"]
+VARIANTS: tuple[Variant, ...] = ("sound", "degraded", "shared")
+
+
+def variants(fabric: Fabric) -> list[Variant]:
+    """Those that the fabric has."""
+    return [each for each in VARIANTS if each == "sound" or getattr(fabric.variants, each)]
+
+
+def network_of(fabric: Fabric, variant: Variant = "sound") -> Network:
+    """:raises InputError: the fabric has no such variant."""
+    if variant not in variants(fabric):
+        raise InputError(f"fabric {fabric.name} has no variant {variant!r}, only {', '.join(variants(fabric))}")
+    degraded = fabric.variants.degraded
+    lost = [*degraded.switches, *degraded.links] if degraded and variant == "degraded" else []
+    return network_without(fabric, lost)
+
+
+def network_without(fabric: Fabric, lost: Collection[str]) -> Network:
+    match fabric.topology:
+        case FatTree() as tree:
+            return FatTreeNetwork(tree, fabric.link, lost)
+        case AllToAll() as chassis:
+            return ChassisNetwork(chassis, fabric.link, fabric.node.memory, lost)
+        case grid:
+            return GridNetwork(grid, fabric.link, lost)

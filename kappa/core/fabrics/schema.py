@@ -34,7 +34,11 @@ class _Part(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     pass
 
 
-class FatTree(_Part, frozen=True, forbid_unknown_fields=True, kw_only=True):
+class _Topology(_Part, frozen=True, forbid_unknown_fields=True, kw_only=True, tag_field="shape", tag=""):
+    """The key ``shape`` says which one it is."""
+
+
+class FatTree(_Topology, frozen=True, forbid_unknown_fields=True, kw_only=True, tag="fat-tree"):
     """A parallel-ports generalised fat tree, from the nodes up, a figure for each level of links.
 
     A switch has ``down`` children, a child ``up`` parents and ``parallel`` cables to each of them. Tapered: fewer
@@ -48,7 +52,7 @@ class FatTree(_Part, frozen=True, forbid_unknown_fields=True, kw_only=True):
     parallel: Counts | None = None
 
 
-class Torus(_Part, frozen=True, forbid_unknown_fields=True, kw_only=True):
+class Torus(_Topology, frozen=True, forbid_unknown_fields=True, kw_only=True, tag="torus"):
     """A ring of switches in each dimension; a ring of two is one cable."""
 
     title: ClassVar = "torus"
@@ -56,7 +60,7 @@ class Torus(_Part, frozen=True, forbid_unknown_fields=True, kw_only=True):
     nodes_per_switch: Count
 
 
-class Mesh(_Part, frozen=True, forbid_unknown_fields=True, kw_only=True):
+class Mesh(_Topology, frozen=True, forbid_unknown_fields=True, kw_only=True, tag="mesh"):
     """A row of switches in each dimension."""
 
     title: ClassVar = "mesh"
@@ -64,7 +68,7 @@ class Mesh(_Part, frozen=True, forbid_unknown_fields=True, kw_only=True):
     nodes_per_switch: Count
 
 
-class AllToAll(_Part, frozen=True, forbid_unknown_fields=True, kw_only=True):
+class AllToAll(_Topology, frozen=True, forbid_unknown_fields=True, kw_only=True, tag="all-to-all"):
     """Chassis of a shared-memory machine. A node is a socket; the sockets of a chassis form a ring.
 
     Each ASIC has ``links_between_asics`` cables to each ASIC of every other chassis.
@@ -80,10 +84,10 @@ class AllToAll(_Part, frozen=True, forbid_unknown_fields=True, kw_only=True):
 
 
 Topology = FatTree | Torus | Mesh | AllToAll
-SHAPES: dict[str, type[Topology]] = {"fat-tree": FatTree, "torus": Torus, "mesh": Mesh, "all-to-all": AllToAll}
+SHAPES = ("fat-tree", "torus", "mesh", "all-to-all")
 
 
-class Link(_Part, frozen=True, forbid_unknown_fields=True, kw_only=True):
+class FabricLink(_Part, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """One direction of a cable of the fabric, and the switches (or ASICs) that it joins."""
 
     bandwidth_gb_s: Number
@@ -94,16 +98,16 @@ class Link(_Part, frozen=True, forbid_unknown_fields=True, kw_only=True):
     switch_latency_us: Number
 
 
-class Memory(_Part, frozen=True, forbid_unknown_fields=True, kw_only=True):
+class NodeMemory(_Part, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """Through which the messages inside a node go, all of them together."""
 
     bandwidth_gb_s: Number
     latency_us: Number
 
 
-class Node(_Part, frozen=True, forbid_unknown_fields=True, kw_only=True):
+class FabricNode(_Part, frozen=True, forbid_unknown_fields=True, kw_only=True):
     ranks: Count
-    memory: Memory
+    memory: NodeMemory
     dma_gb_s: Number | None = None
     """What the adapter moves from memory, and to it, for all ranks together; messages inside a node take it, too."""
 
@@ -134,10 +138,10 @@ class Calibration(_Part, frozen=True, forbid_unknown_fields=True, kw_only=True):
     held_out: Annotated[list[HeldOut], Meta(min_length=1)]
 
 
-class Software(_Part, frozen=True, forbid_unknown_fields=True, kw_only=True):
+class FabricSoftware(_Part, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """``send_us`` and ``receive_us`` occupy the rank, for each message of at most ``eager_limit_bytes``.
 
-    ``node_latency_us`` delays a message that leaves its node, or goes through its adapter, and occupies nobody.
+    ``node_latency_us`` delays a message that leaves its node, or goes through its adapter, and occupies no rank.
     """
 
     mpi: Text
@@ -190,9 +194,9 @@ class Fabric(_Part, frozen=True, forbid_unknown_fields=True, kw_only=True):
     descr: Text
     kind: Literal["calibrated", "spec-only"]
     topology: Topology
-    link: Link
-    node: Node
-    software: Software
+    link: FabricLink
+    node: FabricNode
+    software: FabricSoftware
     in_network: InNetwork | None = None
     variants: Variants = Variants()
     calibration: Calibration | None = None
@@ -210,10 +214,6 @@ class Fabric(_Part, frozen=True, forbid_unknown_fields=True, kw_only=True):
 
     def called(self, name: str) -> "Fabric":
         return structs.replace(self, name=name)
-
-    @property
-    def shape(self) -> str:
-        return next(name for name, kind in SHAPES.items() if isinstance(self.topology, kind))
 
     @property
     def nodes(self) -> int:

@@ -2,6 +2,7 @@
 
 import datetime
 import math
+from collections.abc import Iterator, Sequence
 
 NARROW_SPACE = "\N{NARROW NO-BREAK SPACE}"
 MINUS = "\N{MINUS SIGN}"
@@ -70,6 +71,13 @@ def moment(text: str) -> str:
     except ValueError:
         return text or "unknown time"
     return parsed.strftime("%Y-%m-%d %H:%M:%S %z")
+
+
+def aligned(rows: Sequence[Sequence[str]]) -> Iterator[str]:
+    """A line for each row, with its cells in columns, two blanks apart."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    for row in rows:
+        yield "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
 
 
 def counted(number: int, singular: str, plural: str = "") -> str:

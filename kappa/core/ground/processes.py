@@ -1,20 +1,23 @@
-"""Programs that are started, told to end, and ended; and the moment at which this program is told to."""
+"""Programs that are started, told to end, and ended; who runs this one, and how busy the machine is."""
 
 import contextlib
 import os
+import pathlib
+import pwd
 import signal
 import subprocess
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from types import FrameType
 from typing import Any
 
 _SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 _POLL_S = 0.05
-# Longer nobody waits in silence.
+# Longest time without a progress line, in seconds.
 TELL_EVERY_S = 5.0
 # Is given the seconds that something has taken so far.
 Tell = Callable[[float], None]
+STAT = pathlib.Path("/proc/stat")
 
 
 class StoppedError(Exception):
@@ -56,7 +59,7 @@ def stopping(deadline: float | None = None) -> Iterator[Stop]:
 
 
 def silent(_seconds: float) -> None:
-    """Tells nobody."""
+    """Print nothing."""
 
 
 def wait(process: "subprocess.Popen[Any]", stop: Stop, patience_s: float, tell: Tell = silent) -> int:
@@ -79,6 +82,33 @@ def wait(process: "subprocess.Popen[Any]", stop: Stop, patience_s: float, tell: 
     return process.returncode
 
 
+def ask(
+    command: Sequence[str],
+    environment: Mapping[str, str],
+    patience_s: float,
+    given: str | None = None,
+    end_s: float = 1.0,
+) -> tuple[str, str, int]:
+    """What a command says on standard output and standard error, and its exit status; no shell runs it.
+
+    :param given: its standard input.
+    :param end_s: the time that it has to end when it is told to.
+
+    :raises OSError: it cannot be started.
+    :raises subprocess.TimeoutExpired: it did not end within ``patience_s``; it was ended.
+    """
+    child = subprocess.Popen(
+        command, env=dict(environment), stdin=subprocess.DEVNULL if given is None else subprocess.PIPE,
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, errors="replace", start_new_session=True,
+    )  # fmt: skip
+    with child:
+        try:
+            output, problem = child.communicate(given, timeout=patience_s)
+        finally:
+            end(child, end_s)
+    return output, problem, child.returncode
+
+
 def end(process: "subprocess.Popen[Any]", patience_s: float) -> None:
     """Tell ``process`` to end (SIGTERM), and after ``patience_s`` kill it with all that it started.
 
@@ -93,3 +123,43 @@ def end(process: "subprocess.Popen[Any]", patience_s: float) -> None:
         with contextlib.suppress(ProcessLookupError):
             os.killpg(process.pid, signal.SIGKILL)
         process.wait()
+
+
+def user_name() -> str:
+    """The user's name, or the number when it has none; not what the environment says."""
+    try:
+        return pwd.getpwuid(os.getuid()).pw_name
+    except KeyError:
+        return str(os.getuid())
+
+
+def busy_seconds(stat: str, cores: set[int], ticks_per_s: int) -> float:
+    """For how long ``cores`` were busy, or taken by a hypervisor, since the machine started.
+
+    :param stat: the text of ``/proc/stat`` (proc(5)): user, nice and system time are fields 1 to 3, steal is 8.
+    """
+    rows = [line.split() for line in stat.splitlines()]
+    mine = [row for row in rows if row and row[0] in {f"cpu{core}" for core in cores}]
+    return sum(int(row[field]) for row in mine for field in (1, 2, 3, 8)) / ticks_per_s
+
+
+class BusyCores:
+    """How many cores of those that this process may use were busy since it was last asked, whoever used them."""
+
+    def __init__(self) -> None:
+        self._at_s, self._busy_s = time.monotonic(), self._read()
+
+    def since_last(self) -> float:
+        at_s, busy_s = time.monotonic(), self._read()
+        passed_s, used_s = at_s - self._at_s, busy_s - self._busy_s
+        self._at_s, self._busy_s = at_s, busy_s
+        return used_s / passed_s if passed_s > 0 else 0.0
+
+    @property
+    def cores(self) -> int:
+        return len(os.sched_getaffinity(0))
+
+    @staticmethod
+    def _read() -> float:
+        text = STAT.read_text(encoding="ascii")
+        return busy_seconds(text, os.sched_getaffinity(0), os.sysconf("SC_CLK_TCK"))

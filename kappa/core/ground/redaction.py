@@ -1,7 +1,11 @@
-"""Secrets that someone gave as an option or that a job printed, kept out of what is shown."""
+"""Text without secrets, user names and addresses, for whoever else is shown it."""
 
+import ipaddress
 import re
 import shlex
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from typing import Any
 
 REDACTED = "REDACTED"
 # Bounded: a line of a job may be one word of megabytes.
@@ -22,6 +26,13 @@ _IN_TEXT = (
     # As GitHub, GitLab, Amazon and JSON web tokens begin.
     re.compile(r"(?P<name>\b(?:gh[opusr]_|glpat-|AKIA|eyJ))[\w.-]{12,}"),
 )
+_HOMES = re.compile(r"/(?:home|users|Users)/([A-Za-z_][\w.-]{0,31})")
+_MAIL = re.compile(r"[\w.+-]{1,64}@[\w-]{1,63}(?:\.[\w-]{1,63}){1,8}")
+_HARDWARE = re.compile(r"(?<![\w:])[0-9a-fA-F]{2}(?::[0-9a-fA-F]{2}){5,19}(?![\w:])")
+_IPV4 = re.compile(r"(?<![\w.])\d{1,3}(?:\.\d{1,3}){3}(?![\w.]*\w)")
+_IPV6 = re.compile(r"(?<![\w:.])[0-9a-fA-F:]{3,39}(?![\w:])")
+# Everybody's.
+_COMMON = ("root", "nobody", "localhost")
 
 
 def redacted(command_line: str) -> str:
@@ -45,3 +56,87 @@ def without_secrets(text: str) -> str:
 
 def _hidden(word: str) -> str:
     return _SECRET.sub(rf"\g<name>{REDACTED}", word)
+
+
+class Anonymous:
+    """Takes out of text after text what ``taken_out`` then counts. ``users``: names besides those of homes in paths."""
+
+    def __init__(self, users: Iterable[str] = ()) -> None:
+        self._names: dict[str, str] = {}
+        self._kinds: Counter[str] = Counter()
+        self._counts: dict[str, Counter[str]] = {}
+        for user in users:
+            self._user(user)
+
+    def learn(self, text: str) -> None:
+        """Take the users of homes in ``text`` for users, in whatever text their names stand."""
+        for home in _HOMES.findall(text):
+            self._user(home)
+
+    def text(self, text: str, file: str) -> str:
+        """``text``, which goes into ``file``, without all that."""
+        secrets = without_secrets(text)
+        self._note(file, REDACTED, secrets.count(REDACTED) - text.count(REDACTED))
+        self.learn(secrets)
+        found = self._replaced(_MAIL, "mail", secrets, file)
+        found = self._replaced(_HARDWARE, "address", found, file)
+        found = self._replaced(_IPV6, "address", found, file)
+        found = self._replaced(_IPV4, "address", found, file)
+        users = "|".join(re.escape(name) for name in sorted(self._users(), key=len, reverse=True))
+        if not users:
+            return found
+        return re.sub(rf"(?<![\w.-])(?:{users})(?![\w-])", lambda hit: self._noted(hit[0], "user", file), found)
+
+    def value(self, value: Any, file: str) -> Any:
+        """A JSON value with every string in it treated so."""
+        if isinstance(value, str):
+            return self.text(value, file)
+        if isinstance(value, list):
+            return [self.value(item, file) for item in value]
+        if isinstance(value, dict):
+            return {self.text(key, file): self.value(item, file) for key, item in value.items()}
+        return value
+
+    def taken_out(self) -> Iterator[tuple[str, str, int]]:
+        """(file, what stands there now, how often), without what it was."""
+        for file, counts in sorted(self._counts.items()):
+            yield from ((file, what, count) for what, count in sorted(counts.items()))
+
+    def _replaced(self, pattern: re.Pattern[str], kind: str, text: str, file: str) -> str:
+        def put(hit: re.Match[str]) -> str:
+            if kind == "address" and pattern is not _HARDWARE and not _is_address(hit[0]):
+                return hit[0]
+            return self._noted(hit[0], kind, file)
+
+        return pattern.sub(put, text)
+
+    def _noted(self, original: str, kind: str, file: str) -> str:
+        name = self._name(original, kind)
+        self._note(file, name, 1)
+        return name
+
+    def _note(self, file: str, what: str, count: int) -> None:
+        if count > 0:
+            self._counts.setdefault(file, Counter())[what] += count
+
+    def _user(self, name: str) -> None:
+        if name and name not in _COMMON:
+            self._name(name, "user")
+
+    def _users(self) -> list[str]:
+        return [original for original, name in self._names.items() if name.startswith("user-")]
+
+    def _name(self, original: str, kind: str) -> str:
+        if original not in self._names:
+            self._kinds[kind] += 1
+            self._names[original] = f"{kind}-{self._kinds[kind]}"
+        return self._names[original]
+
+
+def _is_address(text: str) -> bool:
+    """Not one that every machine has, nor a version or a time that looks like one."""
+    try:
+        address = ipaddress.ip_address(text)
+    except ValueError:
+        return False
+    return not (address.is_loopback or address.is_unspecified)

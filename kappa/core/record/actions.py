@@ -10,7 +10,7 @@ from typing import Literal
 import msgspec
 from msgspec import Struct
 
-from kappa.core.ground.typed import load_json
+from kappa.core.ground.documents import load_json
 from kappa.core.ground.whole_files import make_folder, write_atomically
 
 FOLDER = "actions"
@@ -22,7 +22,7 @@ Outcome = Literal["begun", "done", "declined", "failed"]
 
 
 class Evidence(Struct, frozen=True):
-    """A finding that names a node: its ``kind`` (as in ``kappa.core.vocabulary.quarantine``, or ``test`` when it failed
+    """A finding that names a node: its ``kind`` (as in ``kappa.core.vocabulary.rules``, or ``test`` when it failed
     its test), the check and its case, where it ran, and what it found."""
 
     kind: str

@@ -5,7 +5,7 @@ from typing import Annotated, Any, Literal, TypeVar
 import msgspec
 from msgspec import Meta, Struct
 
-from kappa.core.ground.typed import fit
+from kappa.core.ground.documents import fit
 
 S = TypeVar("S", bound=Struct)
 

@@ -1,6 +1,7 @@
-"""Reads ReFrame's JSON report: finds it, checks its shape, cleans every string."""
+"""Reads ReFrame's JSON report: finds it and its raw output, checks its shape, cleans every string."""
 
 import contextlib
+import os
 import pathlib
 from collections.abc import Iterator
 from typing import Any, TypeVar
@@ -9,21 +10,66 @@ import msgspec
 from msgspec.structs import asdict, replace
 
 from kappa.core.ground.clean_text import clean, is_clean_json
+from kappa.core.ground.documents import fit, json_text, parse_json
 from kappa.core.ground.errors import InputError
 from kappa.core.ground.redaction import redacted
-from kappa.core.ground.typed import fit, json_text, parse_json
 from kappa.core.record.evidence import Measurement
-from kappa.core.record.model import SAME_ALLOCATION, Case, Session
-from kappa.core.record.parameters import added_parameters, own_parameters, pinned_node
-from kappa.core.record.raw_output import CONFIRMATIONS, FIRST_FOLDER, MATRICES, OUTPUT, STAGE, as_it_lies, raw_folder
-from kappa.core.record.report import KAPPA_FIELDS, RecordedCase, Report, SessionInfo
+from kappa.core.record.model import (
+    KAPPA_FIELDS,
+    SAME_ALLOCATION,
+    Case,
+    RecordedCase,
+    Report,
+    Session,
+    SessionInfo,
+    added_parameters,
+    own_parameters,
+    pinned_node,
+)
 
+# Folder beside a report with the reports of what was measured again.
+CONFIRMATIONS = "confirmations"
+# ReFrame's names: of what failed or still runs, and of what passed.
+STAGE, OUTPUT = "stage", "output"
+# Beside the output of what was measured again in the same allocation: that of the first measurement.
+FIRST_FOLDER = "first_measurement"
+# Beside them, and not removed with them: figures of pairs, too many for the report.
+MATRICES = "matrices"
+# What ReFrame itself printed.
+PRINTED = "reframe.out"
+# The page beside a report that leads to its raw output.
+PAGE = "report.html"
 T = TypeVar("T")
 PATTERNS = ("run-report*.json", "report*.json")
 # The largest report of a cluster of a thousand nodes is a tenth of it.
 MAX_REPORT_BYTES = 512 * 2**20
 # What ReFrame writes for a variable that was never set.
 _UNDEFINED = "<undefined>"
+
+
+def raw_folder(report: pathlib.Path) -> pathlib.Path:
+    """The folder with ``STAGE``, ``OUTPUT`` and ``PRINTED`` of this report's session; several may confirm one run."""
+    return report.with_suffix("") if report.parent.name == CONFIRMATIONS else report.parent
+
+
+def raw_output_below(folder: pathlib.Path) -> Iterator[pathlib.Path]:
+    """Every folder ``STAGE`` or ``OUTPUT`` of the sessions whose reports lie below ``folder``."""
+    for place, names, _ in os.walk(folder):
+        raw = [name for name in names if name in (STAGE, OUTPUT)]
+        names[:] = [name for name in names if name not in raw]
+        yield from (pathlib.Path(place, name) for name in raw)
+
+
+def as_it_lies(folder: str | None, prefix: str, kept: pathlib.Path) -> str | None:
+    """The ``folder`` of a case, below the ``prefix`` of its session then, where it lies below ``kept`` now.
+
+    ``folder`` itself when there is none of that name: what ran without a folder of its own lies where it ran.
+    """
+    recorded = pathlib.PurePath(folder or "")
+    if not folder or not prefix or not recorded.is_relative_to(prefix):
+        return folder
+    now = kept / recorded.relative_to(prefix)
+    return str(now) if now.is_dir() else folder
 
 
 def find_report(run: pathlib.Path) -> pathlib.Path:

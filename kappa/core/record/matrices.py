@@ -14,10 +14,9 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from kappa.core.ground.bounded_file import read_bytes
 from kappa.core.ground.clean_text import clean
 from kappa.core.ground.errors import InputError
-from kappa.core.ground.whole_files import make_folder, written_beside
+from kappa.core.ground.whole_files import make_folder, read_bytes, written_beside
 from kappa.core.record.evidence import Matrix, MatrixFile
 
 Floats = NDArray[np.float64]

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import msgspec
 from msgspec import Struct
 
-from kappa.core.ground.typed import load_json
+from kappa.core.ground.documents import load_json
 from kappa.core.ground.whole_files import make_folder, write_atomically
 
 ACCEPTED, FOUND = ".json", ".found.json"

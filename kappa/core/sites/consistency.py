@@ -4,8 +4,7 @@ from collections.abc import Collection
 
 import msgspec
 
-from kappa.core.ground.yaml_file import YamlFile
-from kappa.core.ground.yaml_lines import Path
+from kappa.core.ground.documents import Path, YamlFile
 from kappa.core.sites.description import Partition, SiteFile
 from kappa.core.vocabulary import spack_tables
 from kappa.core.vocabulary.checks import catalogue, uncatalogued
@@ -14,14 +13,15 @@ from kappa.core.vocabulary.features import (
     ENVIRONMENT_FEATURES,
     NEEDS_FEATURE,
     NODES_OF_FEATURE,
+    OF_ONE_NODE,
     PARTITION_FEATURES,
     RAILS,
     STORAGE_FEATURES,
+    STORAGE_TARGETS,
 )
 from kappa.core.vocabulary.modes import FULL, MODES
 from kappa.core.vocabulary.node_facts import NODE_FACTS, known_fact
 from kappa.core.vocabulary.scales import SWITCH_PLACEMENTS
-from kappa.core.vocabulary.storage_targets import OF_ONE_NODE, STORAGE_TARGETS
 from kappa.core.vocabulary.tunables import TYPES
 
 # Those that call one program of an image by the same options.

@@ -11,13 +11,10 @@ from typing import Annotated, Any, Literal
 from msgspec import Meta, Struct, field
 from msgspec.structs import asdict
 
-from kappa.core.ground.errors import InputError
+from kappa.core.ground.documents import Path, YamlFile, require_sound
 from kappa.core.ground.figures import figure
-from kappa.core.ground.typed import MisfitError, converted
-from kappa.core.ground.yaml_file import YamlFile, require_sound
-from kappa.core.ground.yaml_lines import Path, line_of
 from kappa.core.sites.site_file import SiteDescription
-from kappa.core.vocabulary.checks import Check, catalogue, families, uncatalogued
+from kappa.core.vocabulary.checks import CataloguedCheck, catalogue, families, uncatalogued
 from kappa.core.vocabulary.modes import MODES
 
 FILE = "acceptance.yaml"
@@ -180,15 +177,12 @@ def load_contract(path: pathlib.Path, site: SiteDescription | None = None) -> Co
     :raises InputError: it cannot be used; names the file, the line and what was expected there.
     """
     file = YamlFile(path, aliases=False)
-    try:
-        found = converted(file.value, _File)
-        ids: set[str] = set()
-        for number, clause in enumerate(found.clauses):
-            if clause.id in ids:
-                raise MisfitError(("clauses", number, "id"), f"{clause.id}: expected each id once")
-            ids.add(clause.id)
-    except MisfitError as err:
-        raise InputError(f"{file.source}: line {line_of(err.path, file.lines)}: {err}") from err
+    found = file.fit(_File)
+    ids: set[str] = set()
+    for number, clause in enumerate(found.clauses):
+        if clause.id in ids:
+            raise file.error(("clauses", number, "id"), f"{clause.id}: expected each id once")
+        ids.add(clause.id)
     if site:
         _check_names(file, site)
         require_sound([file])
@@ -221,7 +215,7 @@ def _check_names(file: YamlFile, site: SiteDescription) -> None:
                 _check_measured(file, number, clause, [catalogue()[name] for name in names])
 
 
-def _check_measured(file: YamlFile, number: int, clause: dict[str, Any], checks: list[Check]) -> None:
+def _check_measured(file: YamlFile, number: int, clause: dict[str, Any], checks: list[CataloguedCheck]) -> None:
     """One of the checks has the parameters of the clause, and what they measure has its unit."""
     here: Path = ("clauses", number, "selector")
     metric = clause["selector"]["metric"]

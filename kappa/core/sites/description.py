@@ -1,16 +1,21 @@
-"""The schema of a site's ``site.yaml``: partitions, storage targets, environments and what launches jobs.
+"""The schema of a site's ``site.yaml``, and what changed in it from format to format.
 
 The extras of partitions and environments, keys like the others, are those of ``kappa.core.vocabulary.extras``.
 """
 
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 
 from msgspec import Meta, Struct
 
-from kappa.core.sites.formats import OLDEST
+from kappa.core.ground.documents import Path, YamlFile
 from kappa.core.vocabulary.extras import Count, EnvironmentExtras, PartitionExtras, Positive
-from kappa.core.vocabulary.keep import Keep
-from kappa.core.vocabulary.quarantine import Quarantine
+from kappa.core.vocabulary.rules import Keep, QuarantineRule
+
+KEY = "format"
+OLDEST = 1
+"""Of a file that does not say."""
 
 Name = Annotated[str, Meta(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$")]
 Launcher = Literal[
@@ -19,6 +24,70 @@ Launcher = Literal[
 Runtime = Literal["Apptainer", "Docker", "Sarus", "Shifter", "Singularity"]
 ModulesSystem = Literal["nomod", "lmod", "tmod", "tmod31", "tmod32", "tmod4", "envmod", "spack"]
 Mask = Annotated[str, Meta(pattern=r"^0x[0-9a-f]+$")]
+Variables = dict[str, str | int]
+
+
+@dataclass(frozen=True)
+class FormatChange:
+    """What files before ``format`` may hold.
+
+    The last part of ``path`` is a key, or an item of a list; ``*`` is any key. ``instead``: what it is read as; empty
+    where nothing else means the same, and ``words`` say what to write.
+    """
+
+    format: int
+    path: tuple[str, ...]
+    instead: str = ""
+    words: str = ""
+
+
+CHANGES = (
+    FormatChange(2, ("environments", "*", "features", "emt-other-mpi"), instead="emt-build"),
+    FormatChange(
+        2,
+        ("environments", "*", "modes"),
+        words="a partition has `modes`: give one of its own, with `slurm_partition`, to this environment",
+    ),
+)
+CURRENT = max(change.format for change in CHANGES)
+
+
+def read_as_current(file: YamlFile, changes: Sequence[FormatChange] = CHANGES) -> None:
+    """Put the document of an older format into the form of this one; notes what has to be changed by hand."""
+    document = file.value
+    if not isinstance(document, Mapping):
+        return
+    current = max(change.format for change in changes)
+    stated = document.get(KEY, OLDEST)
+    if not isinstance(stated, int) or isinstance(stated, bool) or not OLDEST <= stated <= current:
+        newer = isinstance(stated, int) and stated > current
+        hint = "a newer Kappa wrote it: upgrade this one" if newer else f"found {stated!r}"
+        file.refuse((KEY,), f"expected a format from {OLDEST} to {current}; {hint}")
+        return
+    for change in changes:
+        if change.format <= stated:
+            continue
+        for holder, path in list(_places(document, change.path, ())):
+            if not change.instead:
+                file.refuse(path, f"no key since format {change.format}: {change.words}")
+            elif isinstance(holder, list):
+                holder[int(path[-1])] = change.instead
+            else:
+                holder[change.instead] = holder.pop(path[-1])
+                file.moved[(*path[:-1], change.instead)] = path
+
+
+def _places(value: Any, pattern: tuple[str, ...], path: Path) -> Iterator[tuple[Any, Path]]:
+    """What holds the last part of the pattern, and the path of that part."""
+    first, *rest = pattern
+    if isinstance(value, list) and not rest:
+        yield from ((value, (*path, number)) for number, item in enumerate(value) if item == first)
+    elif isinstance(value, dict):
+        for key in list(value) if first == "*" else [first] if first in value else []:
+            if rest:
+                yield from _places(value[key], tuple(rest), (*path, key))
+            else:
+                yield value, (*path, key)
 
 
 class Cores(Struct, forbid_unknown_fields=True, frozen=True, kw_only=True):
@@ -87,8 +156,12 @@ class Partition(PartitionExtras, forbid_unknown_fields=True, frozen=True, kw_onl
     prepare_cmds: list[str] = []
     sched_options: SchedulerOptions = SchedulerOptions()
 
-
-Variables = dict[str, str | int]
+    @property
+    def cores_of_node(self) -> int | None:
+        """Physical ones; ``None`` where the site does not say."""
+        if self.processor:
+            return self.processor.num_cpus // self.processor.num_cpus_per_core
+        return self.cores.per_node if self.cores else None
 
 
 class Environment(EnvironmentExtras, forbid_unknown_fields=True, frozen=True, kw_only=True):
@@ -100,7 +173,7 @@ class Environment(EnvironmentExtras, forbid_unknown_fields=True, frozen=True, kw
     prepare_cmds: list[str] = []
 
 
-class Spack(Struct, forbid_unknown_fields=True, frozen=True, kw_only=True):
+class SpackSettings(Struct, forbid_unknown_fields=True, frozen=True, kw_only=True):
     """What is said of every environment that Spack builds."""
 
     installed_only: bool = False
@@ -127,7 +200,7 @@ class SiteFile(Struct, forbid_unknown_fields=True, frozen=True, kw_only=True):
 
     descr: str
     format: Count = OLDEST
-    """Of this file, as `kappa.core.sites.formats` counts them."""
+    """Of this file, as `kappa.core.sites.description` counts them."""
     facts: str | None = None
     path: list[str] = []
     """Folders that go first on PATH of ReFrame, for instance that of Slurm's commands."""
@@ -139,8 +212,8 @@ class SiteFile(Struct, forbid_unknown_fields=True, frozen=True, kw_only=True):
     """How often ReFrame looks for its jobs, per second."""
     env_vars: Variables = {}
     """Of every environment."""
-    spack: Spack = Spack()
-    quarantine: Quarantine | None = None
+    spack: SpackSettings = SpackSettings()
+    quarantine: QuarantineRule | None = None
     """What is done with a node that a confirmed finding names; nothing without it."""
     keep: Keep | None = None
     """For how long raw output is kept; for ever without it."""

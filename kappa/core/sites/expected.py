@@ -8,27 +8,28 @@ from typing import Annotated
 from msgspec import Meta, Struct
 
 from kappa.core.ground.clean_text import clean, one_line
-from kappa.core.ground.folders import SITES
-from kappa.core.ground.yaml_file import YamlFile, require_sound
-from kappa.core.ground.yaml_lines import Path
+from kappa.core.ground.documents import Path, YamlFile, require_sound
+from kappa.core.ground.folders import SITES, only_site
 from kappa.core.sites import site_file
-from kappa.core.sites.folder import check_files
-from kappa.core.sites.places import only_site
+from kappa.core.sites.contract import FILE as CONTRACT
+from kappa.core.sites.contract import load_contract
+from kappa.core.sites.references import check_references
 from kappa.core.sites.site_file import SiteDescription, describe
 from kappa.core.vocabulary.checks import families
-from kappa.core.vocabulary.features import (
-    ENVIRONMENT_FEATURES,
-    NODES_THAT_EXIST,
-    PARTITION_FEATURES,
-    STORAGE_FEATURES,
-)
+from kappa.core.vocabulary.features import ENVIRONMENT_FEATURES, NODES_THAT_EXIST, PARTITION_FEATURES, STORAGE_FEATURES
 from kappa.core.vocabulary.modes import MODES
 
 FILE = "expected.yaml"
 _SITE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
-
 Partitions = Annotated[list[str], Meta(min_length=1)]
 Families = Annotated[dict[str, Partitions], Meta(min_length=1)]
+
+
+def check_files(site: SiteDescription) -> None:
+    """:raises InputError: a file beside ``site.yaml`` cannot be used; names what is wrong in all of them."""
+    require_sound(check_references(site))
+    if (site.folder / CONTRACT).exists():
+        load_contract(site.folder / CONTRACT, site)
 
 
 class LeftOut(Struct, frozen=True, forbid_unknown_fields=True):
@@ -97,7 +98,7 @@ def find_site(systems: tuple[str, ...]) -> pathlib.Path:
 
 
 def load_site(folder: pathlib.Path) -> Site:
-    """Read what a site expects, and hold all files of its folder against the vocabulary and each other.
+    """Read what a site expects; compare all files of its folder with the vocabulary and each other.
 
     :raises InputError: a file cannot be used; names it, and of each problem the line, the key and what was expected.
     """
@@ -124,14 +125,12 @@ def load_site(folder: pathlib.Path) -> Site:
     )
 
 
-def check_site(folder: pathlib.Path | None) -> None:
-    """Hold the files of a site against the vocabulary; for a command that needs none of them, and nothing to do for a
-    site that is described elsewhere.
+def check_site(folder: pathlib.Path | None) -> SiteDescription | None:
+    """Compare the files of a site with the vocabulary; ``None`` for a site that is described elsewhere.
 
     :raises InputError: as `load_site`.
     """
-    if folder and (folder / site_file.FILE).is_file():
-        load_site(folder)
+    return load_site(folder).description if folder and (folder / site_file.FILE).is_file() else None
 
 
 def _check(file: YamlFile, expected: Expected, site: SiteDescription | None) -> None:

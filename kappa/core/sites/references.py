@@ -16,11 +16,9 @@ from typing import Annotated, Any, Literal
 
 import msgspec
 
-from kappa.core.ground.nearest import suggestion
-from kappa.core.ground.yaml_file import YamlFile, require_sound
-from kappa.core.ground.yaml_lines import Path
+from kappa.core.ground.documents import Path, YamlFile, require_sound, suggestion
 from kappa.core.sites.site_file import SiteDescription
-from kappa.core.vocabulary.checks import Check, catalogue, families, uncatalogued
+from kappa.core.vocabulary.checks import CataloguedCheck, catalogue, families, uncatalogued
 
 MAX_BYTES = 16 * 2**20
 INDEX, SOURCES = "$index", "$sources"
@@ -76,7 +74,7 @@ def check_references(site: SiteDescription) -> list[YamlFile]:
         sources = _sources(file)
         if isinstance(file.value, Mapping):
             names: dict[str, Path] = {}
-            for name in file.value.keys() - {SOURCES}:
+            for name in [name for name in file.value if name != SOURCES]:
                 names |= _references(file, path.stem, name, site)
             _check_sources(file, sources, names)
     return files
@@ -136,7 +134,7 @@ def _all_leaves(node: Any, here: Path) -> Iterator[tuple[str, Path]]:
 
 
 def _leaves(
-    file: YamlFile, here: Path, node: Any, levels: Sequence[tuple[str, list[str]]], check: Check, dotted: str
+    file: YamlFile, here: Path, node: Any, levels: Sequence[tuple[str, list[str]]], check: CataloguedCheck, dotted: str
 ) -> Iterator[tuple[str, Path]]:
     if not isinstance(node, Mapping):
         file.refuse(here, f"expected a mapping by {levels[0][0] if levels else 'metric'}, found {node!r}")

@@ -18,14 +18,14 @@ _DECLARED = re.compile(r"^@rfm\.simple_test\nclass (\w+)", re.MULTILINE)
 _FAMILY = re.compile(r'^    family = "([^"]+)"', re.MULTILINE)
 
 
-class Case(msgspec.Struct, frozen=True):
+class CataloguedCase(msgspec.Struct, frozen=True):
     """One case of a check: its parameters, and the features of a partition that it needs."""
 
     parameters: dict[str, str]
     features: list[str]
 
 
-class Check(msgspec.Struct, frozen=True):
+class CataloguedCheck(msgspec.Struct, frozen=True):
     """A check class. ``needs_environ`` has ``a|b`` where one of two features will do; ``metrics`` maps to units."""
 
     family: str
@@ -34,7 +34,7 @@ class Check(msgspec.Struct, frozen=True):
     needs_environ: list[str]
     metrics: dict[str, str]
     tunables: dict[str, Tunable]
-    cases: list[Case]
+    cases: list[CataloguedCase]
 
     def values_of(self, parameter: str) -> list[str]:
         """Every value that the parameter has in some case; none if the check has no such parameter."""
@@ -45,12 +45,12 @@ class Check(msgspec.Struct, frozen=True):
         return list(dict.fromkeys(name for case in self.cases for name in case.parameters))
 
 
-def decoded(text: bytes) -> dict[str, Check]:
-    return msgspec.json.decode(text, type=dict[str, Check])
+def decoded(text: bytes) -> dict[str, CataloguedCheck]:
+    return msgspec.json.decode(text, type=dict[str, CataloguedCheck])
 
 
 @functools.cache
-def catalogue() -> dict[str, Check]:
+def catalogue() -> dict[str, CataloguedCheck]:
     """Every check class of the suite by name."""
     return decoded(resources.files(__package__).joinpath(FILE).read_bytes())
 

@@ -7,8 +7,8 @@ from typing import Annotated, Any, Literal
 
 from msgspec import Meta, Struct
 
+from kappa.core.vocabulary.features import STORAGE_TARGETS
 from kappa.core.vocabulary.node_facts import Bound
-from kappa.core.vocabulary.storage_targets import STORAGE_TARGETS
 
 Path = Annotated[str, Meta(pattern=r"^/", description="an absolute path")]
 Count = Annotated[int, Meta(ge=1)]
@@ -22,7 +22,7 @@ def _said(meaning: str, read_by: str, unit: str = "") -> Meta:
     return Meta(description=meaning, extra={"read_by": read_by, "unit": unit})
 
 
-class Striping(Struct, forbid_unknown_fields=True, frozen=True, kw_only=True):
+class StatedStriping(Struct, forbid_unknown_fields=True, frozen=True, kw_only=True):
     """Of a folder on Lustre: ``stripe_size`` in bytes, a ``stripe_count`` of -1 being all object storage targets:
     the file system has ``osts`` of them on ``servers``."""
 
@@ -44,10 +44,10 @@ class StorageTarget(Struct, forbid_unknown_fields=True, frozen=True, kw_only=Tru
     path: Path
     parallel: bool = False
     measured: bool = True
-    lustre: Striping | None = None
+    lustre: StatedStriping | None = None
 
 
-class Transport(Struct, forbid_unknown_fields=True, frozen=True, kw_only=True):
+class StatedTransport(Struct, forbid_unknown_fields=True, frozen=True, kw_only=True):
     """What MPI has to use between nodes: ``adapters`` that share the traffic (`mlx5_0:1`, `eth0`), ``protocols`` as the
     library calls them (`rc_mlx5`, `dc_*`, `tcp`); names or shell patterns."""
 
@@ -164,7 +164,7 @@ class PartitionExtras(Struct, forbid_unknown_fields=True, frozen=True, kw_only=T
         ),
     ] = None
     transport: Annotated[
-        Transport | None,
+        StatedTransport | None,
         _said(
             "`{adapters: [mlx5_0:1], protocols: [rc_mlx5, dc_mlx5]}`: what MPI has to use between nodes, by names or "
             "shell patterns; each of the adapters carries its part; without it, what most nodes use, and RDMA where "
@@ -199,7 +199,7 @@ class PartitionExtras(Struct, forbid_unknown_fields=True, frozen=True, kw_only=T
     ] = {}
 
 
-class HplNvidia(Struct, forbid_unknown_fields=True, frozen=True, kw_only=True):
+class HplNvidiaImage(Struct, forbid_unknown_fields=True, frozen=True, kw_only=True):
     image: Path
     options: list[str] = []
     arguments: list[str] = []
@@ -213,7 +213,7 @@ class EnvironmentExtras(Struct, forbid_unknown_fields=True, frozen=True, kw_only
         Literal["stream", "likwid-bench"] | None, _said("the program of the feature `stream`", "Stream, StreamNuma")
     ] = None
     hpl_nvidia: Annotated[
-        HplNvidia | None,
+        HplNvidiaImage | None,
         _said(
             "`{image: PATH, options: [OPTION of the runtime, …], arguments: [ARGUMENT of hpl.sh, …]}`",
             "HplNvidia, HplNvidiaScaling",

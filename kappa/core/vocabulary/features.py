@@ -1,14 +1,39 @@
-"""The one table of features: what a partition is or has, and which programs an environment has.
+"""The one table of features: what a partition is or has, its storage targets, and programs of an environment.
 
 A check names the features that it needs; a site lists those that it has. Those of storage targets are made from what a
-partition states under ``storage``.
+partition states under ``storage``: ``storage_TARGET``, ``parallel_TARGET`` when all nodes see the same files, and
+``osts_TARGET`` when it says how many object storage targets a Lustre file system has.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from kappa.core.vocabulary.scales import EACH_NODE, ONE_NODE, PLACEMENTS, RANK_COUNTS, TWO_NODES, WHOLE_PARTITION
-from kappa.core.vocabulary.storage_targets import STORAGE_TARGETS, parallel, swept
 from kappa.core.vocabulary.transports import CUDA_IPC, GDRCOPY, GPUDIRECT, RENDEZVOUS
+
+# Target -> feature of a partition that has it.
+STORAGE_TARGETS = {target: f"storage_{target}" for target in ("scratch", "shared", "lustre_hdd", "lustre_ssd", "nvme")}
+
+# What each node has to itself; the others may be `parallel`.
+OF_ONE_NODE = ("scratch", "nvme")
+
+
+def parallel(target: str) -> str:
+    """The feature of a partition whose nodes share the files of ``target``."""
+    return f"parallel_{target}"
+
+
+def swept(target: str) -> str | None:
+    """The feature of a partition that states the object storage targets of ``target``; a node's own has none."""
+    return None if target in OF_ONE_NODE else f"osts_{target}"
+
+
+def stated_folder(extras: Mapping[str, Any], target: str) -> str | None:
+    """The site's path of ``target`` if it is an absolute one: others could read as an option, of ``find`` even."""
+    path = extras.get("storage", {}).get(target)
+    return path if str(path).startswith("/") else None
+
 
 SIMULATED = "simulated"
 PATTERNS = "patterns"

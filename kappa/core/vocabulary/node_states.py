@@ -1,4 +1,4 @@
-"""The one table of node states: every word and sign that Slurm 17.11 to 25.11 writes for a node, and what it means.
+"""The one table of node states: every word and sign that Slurm 17.11 to 25.11 writes for a node; and sinfo's lines.
 
 ``scontrol show node`` writes a base state and flags in capitals, joined by ``+``, each perhaps with a sign behind it
 (``IDLE+CLOUD+POWERED_DOWN``, ``DOWN*+DRAIN``); ``sinfo`` writes one word with signs (``idle~``), long (``%T``) or
@@ -10,6 +10,34 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import StrEnum
+
+from kappa.core.ground.errors import InputError
+
+#: A sign behind a word -> the flag that it stands for.
+SIGNS = {
+    "*": "NOT_RESPONDING", "~": "POWERED_DOWN", "#": "POWERING_UP", "!": "POWER_DOWN", "%": "POWERING_DOWN",
+    "$": "MAINTENANCE", "@": "REBOOT_REQUESTED", "^": "REBOOT_ISSUED", "-": "PLANNED", "+": "COMPLETING",
+}  # fmt: skip
+# Other spellings: those of sinfo, long and compact, and of older versions of scontrol.
+_BUSY, _FREE = ("ALLOCATED",), ("IDLE",)
+_SPELLINGS: dict[str, tuple[str, ...]] = {
+    "ALLOC": _BUSY, "MIX": ("MIXED",), "COMP": ("COMPLETING",), "PLND": ("PLANNED",), "NPC": ("PERFCTRS",),
+    "RESV": ("RESERVED",), "RES": ("RESERVED",), "MAINT": ("MAINTENANCE",), "FUTR": ("FUTURE",), "UNK": ("UNKNOWN",),
+    "ERR": ("ERROR",), "INVAL": ("INVALID_REG",), "NO_RESPOND": ("NOT_RESPONDING",), "NO_RESP": ("NOT_RESPONDING",),
+    "BLCKD": ("BLOCKED",), "BLOCK": ("BLOCKED",),
+    "DRAINED": (*_FREE, "DRAIN"), "DRAINING": (*_BUSY, "DRAIN"), "DRNG": (*_BUSY, "DRAIN"),
+    "FAILING": (*_BUSY, "FAIL"), "FAILG": (*_BUSY, "FAIL"),
+    "REBOOT": ("REBOOT_ISSUED",), "BOOT": ("REBOOT_ISSUED",), "REBOOTING": ("REBOOT_ISSUED",),
+    "CANCEL_REBOOT": ("REBOOT_CANCEL",), "CANC_R": ("REBOOT_CANCEL",),
+    # Before 20.11 a node that saves power has the flag POWER.
+    "POWER": ("POWERED_DOWN",), "POW_DN": ("POWERING_DOWN",), "POW_UP": ("POWERING_UP",),
+    "POWERED_UP": ("POWER_UP",), "POWER_DOWN_ASAP": ("POWER_DRAIN",), "POWER_DOWN_FORCE": ("POWER_DOWN",),
+}  # fmt: skip
+_SIGNED = re.compile(rf"(.*?)([{re.escape(''.join(SIGNS))}]*)")
+#: What ``sinfo --Node --noheader`` is asked for: a line for each node, or with ``--all`` each node of each partition.
+SINFO_FORMAT = "%N|%T|%E"
+SINFO_FORMAT_OF_ALL = f"%R|{SINFO_FORMAT}"
+_NAME = re.compile(r"[A-Za-z0-9._-]{1,255}")
 
 
 class Cause(StrEnum):
@@ -75,28 +103,7 @@ STATES = {
     "DYNAMIC_FUTURE": StateWord(True, True, Cause.NONE, "took the place of a node that was defined for later"),
 }
 
-#: A sign behind a word -> the flag that it stands for.
-SIGNS = {
-    "*": "NOT_RESPONDING", "~": "POWERED_DOWN", "#": "POWERING_UP", "!": "POWER_DOWN", "%": "POWERING_DOWN",
-    "$": "MAINTENANCE", "@": "REBOOT_REQUESTED", "^": "REBOOT_ISSUED", "-": "PLANNED", "+": "COMPLETING",
-}  # fmt: skip
 
-# Other spellings: those of sinfo, long and compact, and of older versions of scontrol.
-_BUSY, _FREE = ("ALLOCATED",), ("IDLE",)
-_SPELLINGS: dict[str, tuple[str, ...]] = {
-    "ALLOC": _BUSY, "MIX": ("MIXED",), "COMP": ("COMPLETING",), "PLND": ("PLANNED",), "NPC": ("PERFCTRS",),
-    "RESV": ("RESERVED",), "RES": ("RESERVED",), "MAINT": ("MAINTENANCE",), "FUTR": ("FUTURE",), "UNK": ("UNKNOWN",),
-    "ERR": ("ERROR",), "INVAL": ("INVALID_REG",), "NO_RESPOND": ("NOT_RESPONDING",), "NO_RESP": ("NOT_RESPONDING",),
-    "BLCKD": ("BLOCKED",), "BLOCK": ("BLOCKED",),
-    "DRAINED": (*_FREE, "DRAIN"), "DRAINING": (*_BUSY, "DRAIN"), "DRNG": (*_BUSY, "DRAIN"),
-    "FAILING": (*_BUSY, "FAIL"), "FAILG": (*_BUSY, "FAIL"),
-    "REBOOT": ("REBOOT_ISSUED",), "BOOT": ("REBOOT_ISSUED",), "REBOOTING": ("REBOOT_ISSUED",),
-    "CANCEL_REBOOT": ("REBOOT_CANCEL",), "CANC_R": ("REBOOT_CANCEL",),
-    # Before 20.11 a node that saves power has the flag POWER.
-    "POWER": ("POWERED_DOWN",), "POW_DN": ("POWERING_DOWN",), "POW_UP": ("POWERING_UP",),
-    "POWERED_UP": ("POWER_UP",), "POWER_DOWN_ASAP": ("POWER_DRAIN",), "POWER_DOWN_FORCE": ("POWER_DOWN",),
-}  # fmt: skip
-_SIGNED = re.compile(rf"(.*?)([{re.escape(''.join(SIGNS))}]*)")
 # The worse comes first: one word says whose doing a combined state is.
 _WORST = (Cause.UNKNOWN, Cause.FAULT, Cause.OPERATOR, Cause.SLURM, Cause.JOBS, Cause.NONE)
 
@@ -203,3 +210,55 @@ def condition(text: str) -> NodeCondition:
 def _apart(text: str) -> list[str]:
     """The words of a state, each with its signs: a ``+`` before a letter parts two, any other is a sign."""
     return re.split(r"\+(?=[A-Za-z])", text)
+
+
+@dataclass(frozen=True)
+class NodeLine:
+    """A line of sinfo; ``flags`` are Slurm's suffixes, for instance ``*`` for a node that does not respond."""
+
+    name: str
+    state: str
+    flags: str
+    reason: str
+
+    @property
+    def condition(self) -> NodeCondition:
+        """What the state means; one that no version of Slurm documents is marked there."""
+        return condition(self.state + self.flags)
+
+    @property
+    def usable(self) -> bool:
+        """Whether the node is in service: neither a fault nor an operator keeps it from work."""
+        return self.condition.in_service
+
+
+def node_line(line: str) -> NodeLine | None:
+    """Read ``NODE|STATE|REASON``; ``None`` for anything else."""
+    name, _, rest = line.partition("|")
+    said, sign, reason = rest.partition("|")
+    if not (sign and said.strip() and _NAME.fullmatch(name.strip()) and line.isprintable()):
+        return None
+    state = said.strip().rstrip("".join(SIGNS))
+    return NodeLine(name.strip(), state, said.strip()[len(state) :], reason.strip())
+
+
+def nodes_of_partitions(text: str) -> list[tuple[str, NodeLine]]:
+    """Read ``SINFO_FORMAT_OF_ALL``: each partition with each of its nodes, in the order printed.
+
+    :raises InputError: a line that is not PARTITION|NODE|STATE|REASON or is cut off, a node twice in a partition or in
+        different states in two, or no node at all.
+    """
+    if not text.endswith("\n"):
+        raise InputError("sinfo: expected lines, each with a line end: its output is empty or cut off")
+    found: dict[tuple[str, str], NodeLine] = {}
+    seen: dict[str, NodeLine] = {}
+    for number, line in enumerate(text[:-1].split("\n"), start=1):
+        partition, _, rest = line.partition("|")
+        node = node_line(rest) if _NAME.fullmatch(partition) else None
+        if node is None:
+            raise InputError(f"sinfo, line {number}: expected PARTITION|NODE|STATE|REASON; found {line[:120]!a}")
+        if seen.setdefault(node.name, node) != node:
+            raise InputError(f"sinfo, line {number}: expected {node.name} in the same state in all of its partitions")
+        if found.setdefault((partition, node.name), node) is not node:
+            raise InputError(f"sinfo, line {number}: expected one line for {node.name} in {partition}")
+    return [(partition, node) for (partition, _), node in found.items()]

@@ -1,18 +1,32 @@
-"""Which programs run when a check asks an environment for a feature, by their names on PATH."""
+"""Which programs run when a check asks an environment for a feature, by their names on PATH; OSU's by kind."""
 
-from kappa.core.vocabulary import osu_programs
 
+# On host and on GPU memory, for comparison.
+ON_RANKS = ["osu_bcast", "osu_gather", "osu_reduce"]
+
+BLOCKING = [
+    "osu_allgather", "osu_allgatherv", "osu_alltoallv", "osu_alltoallw", "osu_gatherv", "osu_reduce_scatter",
+    "osu_reduce_scatter_block", "osu_scatter", "osu_scatterv",
+]  # fmt: skip
+_KINDS = [
+    "allgather", "allgatherv", "allreduce", "alltoall", "alltoallv", "alltoallw", "barrier", "bcast", "gather",
+    "gatherv", "reduce", "reduce_scatter", "scatter", "scatterv",
+]  # fmt: skip
+NON_BLOCKING = [*(f"osu_i{kind}" for kind in _KINDS), "osu_ireduce_scatter_block"]
+PERSISTENT = [f"osu_{kind}_persistent" for kind in _KINDS]
+_NEIGHBOUR = ["allgather", "allgatherv", "alltoall", "alltoallv", "alltoallw"]
+NEIGHBOUR = [f"osu_{prefix}neighbor_{kind}" for prefix in ("", "i") for kind in _NEIGHBOUR]
 #: What starts jobs and ranks, in every environment.
 LAUNCHERS = ["mpirun", "mpiexec", "srun"]
 _PAIRS = ["osu_latency", "osu_bw", "osu_bibw"]
 # Feature of an environment -> those of its programs that are there.
 OF_FEATURE = {
-    "osu": [*_PAIRS, "osu_allreduce", "osu_alltoall", "osu_barrier", *osu_programs.ON_RANKS],
+    "osu": [*_PAIRS, "osu_allreduce", "osu_alltoall", "osu_barrier", *ON_RANKS],
     "osu-suite": [
-        *osu_programs.BLOCKING, *osu_programs.NON_BLOCKING, *osu_programs.NEIGHBOUR, "osu_mbw_mr", "osu_multi_lat",
+        *BLOCKING, *NON_BLOCKING, *NEIGHBOUR, "osu_mbw_mr", "osu_multi_lat",
         "osu_init", "osu_hello",
     ],
-    "osu-persistent": osu_programs.PERSISTENT,
+    "osu-persistent": PERSISTENT,
     "osu-cuda": _PAIRS,
     "hpl": ["xhpl", "hpcc"],
     "hpcc": ["hpcc"],
@@ -38,6 +52,18 @@ OTHERWISE_KEPT = {
     "hpl-nvidia", "emt-build", "sweep-build", "mumps", "btio", "mpi-preconnect", "mpi-tag-matching", "mpi-rendezvous",
     "mpi-unreliable", "mpi-short-queues", "mpi-sharp", "mpi-cuda",
 }  # fmt: skip
+
+
+def has_sizes(program: str) -> bool:
+    return "barrier" not in program
+
+
+def reduces(program: str) -> bool:
+    return "reduce" in program
+
+
+def divides_into_blocks(program: str) -> bool:
+    return program.endswith("reduce_scatter_block")
 
 
 def programs_of(features: list[str]) -> list[str]:

@@ -6,6 +6,17 @@ removes the scale for every check, and no check needs to change.
 
 from dataclasses import dataclass
 
+ONE_NODE, TWO_NODES = "scale_one_node", "scale_two_nodes"
+WHOLE_PARTITION, EACH_NODE = "scale_whole_partition", "scale_each_node"
+# Requested with the job options that the site gives in ``extras: {placements: {PLACEMENT: [OPTION, ...]}}``.
+SWITCH_PLACEMENTS = ("same_switch", "other_switch")
+# Each rank on a socket and on a GPU of it, which the site gives in ``extras: {gpus_of_sockets: [GPU, GPU]}``.
+GPU_PLACEMENTS = ("gpus_other_socket",)
+#: ReFrame's tag of the cases that take all nodes that they are given: on their partition they can do so.
+MANY_NODES_TAG = "many_nodes"
+#: A job of more waits long for all of them on a busy partition, and is all measured again for one of them.
+MOST_IN_TURN = 64
+
 
 @dataclass(frozen=True)
 class Scale:
@@ -31,9 +42,6 @@ class Scale:
             )
         return nodes, ranks
 
-
-ONE_NODE, TWO_NODES = "scale_one_node", "scale_two_nodes"
-WHOLE_PARTITION, EACH_NODE = "scale_whole_partition", "scale_each_node"
 
 SCALES = {
     "one_core": Scale(1, 1, ONE_NODE),
@@ -61,17 +69,13 @@ PLACEMENTS = {
     "same_switch": Scale(2, 1, "placement_same_switch"),
     "other_switch": Scale(2, 1, "placement_other_switch"),
 }
-# Requested with the job options that the site gives in ``extras: {placements: {PLACEMENT: [OPTION, ...]}}``.
-SWITCH_PLACEMENTS = ("same_switch", "other_switch")
-# Each rank on a socket and on a GPU of it, which the site gives in ``extras: {gpus_of_sockets: [GPU, GPU]}``.
-GPU_PLACEMENTS = ("gpus_other_socket",)
 
 
 def derived_features(nodes: int, sockets: int, numa_domains: int) -> dict[str, str]:
     """The scales and placements that a partition of ``nodes`` nodes can run, by feature, each with why.
 
-    ``sockets`` and ``numa_domains`` are those of a node, 0 where nobody says. Few ranks (``RANK_COUNTS``) and switches
-    are a site's choice: neither follows from what a partition has.
+    ``sockets`` and ``numa_domains`` are those of a node, 0 where they are unknown. Few ranks (``RANK_COUNTS``) and
+    switches are a site's choice: neither follows from what a partition has.
     """
     reasons = {
         ONE_NODE: (nodes >= 1, "it has nodes"),
@@ -85,3 +89,9 @@ def derived_features(nodes: int, sockets: int, numa_domains: int) -> dict[str, s
         PLACEMENTS["other_socket"].feature: (sockets >= 2, f"its nodes have {sockets} sockets"),
     }  # fmt: skip
     return {feature: why for feature, (can, why) in reasons.items() if can}
+
+
+def shares(nodes: list[str]) -> list[list[str]]:
+    """``nodes`` in as few jobs as that allows, equally large but for one node."""
+    jobs = -(-len(nodes) // MOST_IN_TURN)
+    return [nodes[number::jobs] for number in range(jobs)]

@@ -14,7 +14,7 @@ class TableError(ValueError):
 
 
 @dataclass(frozen=True)
-class Table:
+class ProgramTable:
     """``features``: feature -> programs; ``path``: folders of the view, or patterns of such; ``settings``: scripts
     there that a job sources before its programs; ``sources``: folders of this repository."""
 
@@ -45,7 +45,7 @@ def specs_file(name: str) -> Path:
     return ENVIRONMENTS / name / "spack.yaml"
 
 
-def read(name: str, environments: Path = ENVIRONMENTS) -> Table:
+def read(name: str, environments: Path = ENVIRONMENTS) -> ProgramTable:
     """The table of the environment ``name``.
 
     :raises TableError: there is no such environment, or its table cannot be used.
@@ -63,7 +63,7 @@ def read(name: str, environments: Path = ENVIRONMENTS) -> Table:
     features, extras = (_mapping(file, document, key) for key in ("features", "extras"))
     if not features:
         raise TableError(f"{file}: features: expected at least one feature with its programs")
-    return Table(
+    return ProgramTable(
         name=name,
         path=_strings(file, "path", document.get("path")),
         features={key: _strings(file, f"features.{key}", value) for key, value in features.items()},

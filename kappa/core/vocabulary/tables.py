@@ -7,19 +7,18 @@ from typing import Annotated, Any, get_args, get_origin, get_type_hints
 
 import msgspec
 
-from kappa.core.vocabulary.checks import Check
+from kappa.core.vocabulary.checks import CataloguedCheck
 from kappa.core.vocabulary.extras import EnvironmentExtras, PartitionExtras
 from kappa.core.vocabulary.features import ENVIRONMENT_FEATURES, PARTITION_FEATURES, STORAGE_FEATURES
-from kappa.core.vocabulary.keep import Keep
 from kappa.core.vocabulary.modes import MODES
 from kappa.core.vocabulary.node_facts import NODE_FACTS
-from kappa.core.vocabulary.quarantine import EVIDENCE, Quarantine
+from kappa.core.vocabulary.rules import EVIDENCE, Keep, QuarantineRule
 
 _MOST_NAMES = 6
 _NAMES = {int: "whole number", float: "number", str: "text", bool: "yes or no"}
 
 
-def of_site(checks: Mapping[str, Check]) -> dict[str, str]:
+def of_site(checks: Mapping[str, CataloguedCheck]) -> dict[str, str]:
     """Each table by its title, as Markdown."""
     return {
         "partition features": as_markdown([("feature", "the partition", "read by"), *_partition_features(checks)]),
@@ -33,7 +32,7 @@ def of_site(checks: Mapping[str, Check]) -> dict[str, str]:
             [("mode", "what it runs"), *((f"`{name}`", mode.meaning) for name, mode in MODES.items())]
         ),
         "keep": as_markdown([("key", "type", "meaning", "if not said"), *_mapping(Keep)]),
-        "quarantine": as_markdown([("key", "type", "meaning", "if not said"), *_mapping(Quarantine)]),
+        "quarantine": as_markdown([("key", "type", "meaning", "if not said"), *_mapping(QuarantineRule)]),
         "evidence against a node": as_markdown(
             [("kind", "the finding"), *((f"`{kind}`", meaning) for kind, meaning in EVIDENCE.items())]
         ),
@@ -58,13 +57,13 @@ def _ticked(names: Iterable[str]) -> str:
     return ", ".join(ticked) if len(ticked) <= _MOST_NAMES else f"{', '.join(ticked[:2])} and {len(ticked) - 2} more"
 
 
-def _partition_features(checks: Mapping[str, Check]) -> Iterable[tuple[str, ...]]:
+def _partition_features(checks: Mapping[str, CataloguedCheck]) -> Iterable[tuple[str, ...]]:
     for feature, meaning in {**PARTITION_FEATURES, **STORAGE_FEATURES}.items():
         readers = {check.family for check in checks.values() for case in check.cases if feature in case.features}
         yield f"`{feature}`", meaning, _ticked(sorted(readers))
 
 
-def _environment_features(checks: Mapping[str, Check]) -> Iterable[tuple[str, ...]]:
+def _environment_features(checks: Mapping[str, CataloguedCheck]) -> Iterable[tuple[str, ...]]:
     for name, feature in ENVIRONMENT_FEATURES.items():
         readers = {
             check.family for check in checks.values() if any(name in need.split("|") for need in check.needs_environ)
@@ -85,7 +84,7 @@ def _mapping(table: type[msgspec.Struct]) -> Iterable[tuple[str, ...]]:
         yield f"`{name}`", type_name(kind), meta.description, default
 
 
-def _tunables(checks: Mapping[str, Check]) -> Iterable[tuple[str, ...]]:
+def _tunables(checks: Mapping[str, CataloguedCheck]) -> Iterable[tuple[str, ...]]:
     """A row for each variable that means the same for several checks."""
     of_row: dict[tuple[str, ...], list[str]] = {}
     for name, check in checks.items():

@@ -1,5 +1,4 @@
-"""Which variables tell MPI what to use: the one table of UCX settings that GPU communication is compared under, and the
-choice of one adapter.
+"""What MPI uses between two buffers: UCX settings that are compared, one adapter alone, and where buffers lie.
 
 A partition lists the features of what its nodes have; variables are those of UCX's own configuration
 (``ucx_info -cf``). ``default`` leaves the choice to UCX.
@@ -8,6 +7,8 @@ A partition lists the features of what its nodes have; variables are those of UC
 from dataclasses import dataclass
 
 GPUDIRECT, GDRCOPY, CUDA_IPC, RENDEZVOUS = "gpudirect_rdma", "gdrcopy", "cuda_ipc", "ucx_rendezvous"
+
+ALL, DEVICE, BOTH = ("D_D", "H_H", "H_D", "D_H"), ("D_D", "H_D", "D_H"), ("D_D",)
 
 
 @dataclass(frozen=True)
@@ -25,8 +26,6 @@ class Transport:
     def informs(self, nodes: int, buffers: str) -> bool:
         return buffers in (self.within if nodes == 1 else self.between)
 
-
-ALL, DEVICE, BOTH = ("D_D", "H_H", "H_D", "D_H"), ("D_D", "H_D", "D_H"), ("D_D",)
 
 # Left out as uninformative: every setting on host buffers; RDMA and the rendezvous of the network within a node;
 # CUDA IPC between nodes, and within one unless both buffers are on GPUs. The rendezvous schemes and the baseline
@@ -61,3 +60,20 @@ def only_over(adapter: str) -> dict[str, str]:
         return variables
     # Open MPI's TCP, and libfabric's, which MPICH and Intel MPI use.
     return {**variables, "OMPI_MCA_btl_tcp_if_include": adapter, "FI_TCP_IFACE": adapter}
+
+
+@dataclass(frozen=True)
+class Buffers:
+    """``sender`` and ``receiver`` as OSU names memory: H host, D device."""
+
+    sender: str
+    receiver: str
+    feature: str
+
+
+BUFFERS = {
+    "D_D": Buffers("D", "D", "nvidia"),
+    "H_H": Buffers("H", "H", "buffers_mixed"),
+    "H_D": Buffers("H", "D", "buffers_mixed"),
+    "D_H": Buffers("D", "H", "buffers_mixed"),
+}

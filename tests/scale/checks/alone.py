@@ -8,8 +8,7 @@ from reframe.core.exceptions import SanityError
 
 from reframe_checks.base.check import SystemCheck
 from reframe_checks.base.many_nodes import ManyNodes
-from reframe_checks.base.once import OncePerPartition
-from reframe_checks.base.scaled import Scaled
+from reframe_checks.base.scaled import OncePerPartition, Scaled
 
 
 @rfm.simple_test

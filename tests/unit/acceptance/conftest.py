@@ -8,9 +8,7 @@ import uuid
 import pytest
 import yaml
 
-from reports.acceptance.campaign import REPORT, Campaign
-from reports.acceptance.series import Series
-from reports.acceptance.versions import CONTRACT
+from reports.acceptance.campaign import CONTRACT, REPORT, Campaign, CaseSeries
 from tests.unit.reports.samples import Document, latency, report
 
 CLAUSE: Document = {
@@ -45,7 +43,7 @@ class Filled(Campaign):
     def add(self, case, repeat=1, number=1, session=None):
         """An attempt that recorded ``case``; without one it was interrupted."""
         recorded = case or latency()
-        series = Series(recorded["name"], recorded["partition"], recorded["environ"])
+        series = CaseSeries(recorded["name"], recorded["partition"], recorded["environ"])
         attempt = self.begin(series, repeat, number)
         if case:
             document = report([case], uuid=session or str(uuid.uuid4()))

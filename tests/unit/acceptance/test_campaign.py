@@ -14,15 +14,14 @@ from kappa.app.conduct.session import CHECKS, Conductor
 from kappa.core.ground.errors import InputError
 from kappa.core.ground.processes import Stop, StoppedError
 from kappa.core.sites.contract import load_contract
-from reports.acceptance.campaign import FAMILIES, REPORT, Campaign, Families
+from reports.acceptance.campaign import FAMILIES, REPORT, Campaign, CaseSeries, Families
 from reports.acceptance.dossier_page import headline
 from reports.acceptance.judge import judge
-from reports.acceptance.plan import Item, Offer, Plan, plan, stored_times
-from reports.acceptance.series import Series
+from reports.acceptance.plan import AcceptancePlan, Offer, PlannedSeries, plan, stored_times
 from tests.unit.acceptance.conftest import clause
 from tests.unit.reports.samples import case, latency, loaded, report
 
-SERIES = Series("OsuLatency %placement=two_nodes", "cpu", "packaged")
+SERIES = CaseSeries("OsuLatency %placement=two_nodes", "cpu", "packaged")
 
 
 def test_a_folder_is_held_by_one(campaign):
@@ -85,7 +84,7 @@ def test_a_damaged_attempt_is_named(campaign):
 def offered(tmp_path):
     def load(*cases):
         session = loaded(report([*cases]), tmp_path)
-        return [Offer(Series.of(case), case, 2, None, 600, CHECKS) for case in session.runs[0]]
+        return [Offer(CaseSeries.of(case), case, 2, None, 600, CHECKS) for case in session.runs[0]]
 
     return load
 
@@ -153,7 +152,7 @@ def slurm(monkeypatch, campaign):
         (attempt.folder / REPORT).write_text(text)
 
     monkeypatch.setattr(running, "run_attempt", run_attempt)
-    planned = Plan((Item(SERIES, ("B1",), 3, 2, None, CHECKS),), {})
+    planned = AcceptancePlan((PlannedSeries(SERIES, ("B1",), 3, 2, None, CHECKS),), {})
 
     def call(*outcomes, again=False):
         results[:] = outcomes

@@ -14,8 +14,8 @@ import pytest
 from kappa.app.command.main import main
 from kappa.core.ground.errors import InputError
 from reports.acceptance.dossier import verify, write_dossier
-from reports.acceptance.dossier_page import renderer, to_pdf
-from reports.acceptance.manifest import MANIFEST, manifest_of
+from reports.acceptance.dossier_page import renderer
+from reports.acceptance.signature import MANIFEST, manifest_of
 from tests.unit.acceptance.conftest import clause
 from tests.unit.reports.samples import case, latency
 
@@ -136,26 +136,6 @@ def unmet(campaign, tmp_path):
     return tmp_path / "unmet"
 
 
-@pytest.mark.parametrize(
-    ("old", "new", "words"),
-    [
-        (">NOT ACCEPTED<", ">ACCEPTED<", "shows ACCEPTED as verdict, and the raw results give NOT ACCEPTED"),
-        (">NOT MET<", ">MET<", "shows MET as clause B1, and the raw results give NOT MET"),
-        ('"clause B1">NOT', '"clause B1">NOT <i>', "clause B1"),
-        ('data-shown="clause B1"', "", "shows nothing as clause B1"),
-        ('data-shown="clause B1"', 'data-shown="clause B2"', "as clause B2, and the raw results give none"),
-        ('data-shown="evidence">', 'data-shown="evidence">0', "as evidence"),
-        ("</html>", "\udcff", "no page of a dossier"),
-    ],
-)
-def test_a_new_manifest_does_not_hide_a_forged_page(unmet, old, new, words):
-    assert verify(unmet).exit_status == 0
-    write_anew(unmet, old, new, "dossier.html")
-    proof = verify(unmet)
-    assert proof.exit_status == 1
-    assert any(words in problem for problem in proof.problems), proof.problems
-
-
 def test_a_page_that_another_version_worded_is_intact_as_far_as_checked(unmet):
     write_anew(unmet, renderer(), "Kappa 0123456789abcdef", "dossier.html")
     assert verify(unmet).exit_status == 0
@@ -168,6 +148,9 @@ def test_a_page_that_another_version_worded_is_intact_as_far_as_checked(unmet):
 @pytest.mark.parametrize(
     ("old", "new"),
     [
+        ("</html>", "\udcff"),
+        ("</span> NOT ACCEPTED<", "</span> ACCEPTED<"),
+        ("</span> NOT MET<", "</span> MET<"),
         ("What stands against acceptance", "What stands against acceptance: nothing"),
         ("<b>90 us</b>", "<b>9 us</b>"),
         ("≤ 10 us", "≤ 100 us"),
@@ -175,11 +158,12 @@ def test_a_page_that_another_version_worded_is_intact_as_far_as_checked(unmet):
         ("</body>", "<p>Accepted under reserve.</p></body>"),
     ],
 )
-def test_all_of_the_page_is_covered(unmet, old, new):
+def test_a_new_manifest_does_not_hide_a_forged_page(unmet, old, new):
+    assert verify(unmet).exit_status == 0
     write_anew(unmet, old, new, "dossier.html")
     proof = verify(unmet)
     assert proof.exit_status == 1
-    assert "dossier.html is not what this version of the suite makes of the raw results" in proof.problems[0]
+    assert proof.problems[0].startswith("dossier.html is no")
 
 
 @pytest.fixture
@@ -189,25 +173,12 @@ def printed(campaign, tmp_path):
     return tmp_path / "printed"
 
 
-def test_the_pdf_is_covered(printed, campaign, tmp_path):
-    assert "dossier.pdf says what dossier.html says" in verify(printed).good
+def test_the_manifest_covers_the_pdf(printed, campaign, tmp_path):
+    assert verify(printed).exit_status == 0
     campaign.add(latency(value=9), 1, 2)
     write_dossier(campaign, tmp_path / "other", pdf=True, how_signed=None)
     shutil.copy(tmp_path / "other/dossier.pdf", printed)
-    list_anew(printed)
-    assert verify(printed).problems == ["dossier.pdf does not say what dossier.html says"]
-    (printed / "dossier.pdf").write_bytes(b"%PDF-1.7 nothing")
-    list_anew(printed)
-    assert verify(printed).problems == ["dossier.pdf does not say what dossier.html says"]
-
-
-def test_a_pdf_of_other_fonts_is_left_to_people(printed):
-    page = (printed / "dossier.html").read_text()
-    to_pdf(page.replace("Liberation", "DejaVu").replace("NOT MET", "MET"), printed / "dossier.pdf")
-    list_anew(printed)
-    proof = verify(printed)
-    assert (proof.exit_status, proof.problems) == (2, [])
-    assert "was printed with other fonts or another WeasyPrint" in proof.unchecked[0]
+    assert verify(printed).problems == ["altered: dossier.pdf"]
 
 
 def test_the_pdf_is_tagged(printed):
@@ -267,7 +238,7 @@ def test_a_sample_of_a_disturbed_node_is_marked(campaign, tmp_path):
 
 def test_the_evidence_that_the_paper_bears_is_printed(unmet, capsys):
     main(["verify", str(unmet)])
-    on_paper = re.search(r'data-shown="evidence">([0-9a-f]{64})<', (unmet / "dossier.html").read_text())[1]
+    on_paper = re.search(r"raw results\): <code>([0-9a-f]{64})<", (unmet / "dossier.html").read_text())[1]
     assert f"evidence, as it has to stand on what was signed on paper: {on_paper}" in capsys.readouterr().out
 
 

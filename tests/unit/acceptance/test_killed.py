@@ -9,7 +9,7 @@ from kappa.core.ground.processes import Stop
 from reports.acceptance.campaign import REPORT
 from reports.acceptance.dossier import verify, write_dossier
 from reports.acceptance.judge import Outcome, judge
-from reports.acceptance.plan import Item, Plan
+from reports.acceptance.plan import AcceptancePlan, PlannedSeries
 from tests.killing import in_child, seconds
 from tests.tiers import few_or_many
 from tests.unit.acceptance.conftest import clause
@@ -21,7 +21,7 @@ from tests.unit.reports.samples import latency, report
 def test_a_run_that_is_killed_again_and_again(campaign, monkeypatch, least):
     repeats = 40
     campaign.demand(clause(repeats=repeats))
-    planned = Plan((Item(SERIES, ("B1",), repeats, 2, None, CHECKS),), {})
+    planned = AcceptancePlan((PlannedSeries(SERIES, ("B1",), repeats, 2, None, CHECKS),), {})
 
     def run_attempt(site, contract, checks, attempt, conductor, tell):
         text = json.dumps(report([latency(value=attempt.repeat / 100)], uuid=attempt.folder.name))

@@ -10,8 +10,7 @@ import pytest
 from kappa.app.command.main import main
 from kappa.core.ground.errors import InputError
 from reports.acceptance.dossier import verify, write_dossier
-from reports.acceptance.manifest import MANIFEST
-from reports.acceptance.signature import sign
+from reports.acceptance.signature import MANIFEST, sign
 
 needs_gpg = pytest.mark.skipif(not shutil.which("gpg"), reason="GnuPG is not provided here")
 needs_minisign = pytest.mark.skipif(not shutil.which("minisign"), reason="minisign is not provided here")

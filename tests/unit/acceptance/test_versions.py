@@ -5,7 +5,6 @@ import yaml
 
 from kappa.app.command.main import main
 from kappa.core.ground.errors import InputError
-from reports.acceptance import versions
 from reports.acceptance.dossier import verify
 from reports.acceptance.judge import Acceptance, Outcome, judge
 from tests.unit.acceptance.conftest import clause, contract
@@ -73,12 +72,12 @@ def test_what_the_waiver_was_is_told(campaign, agreed, later, done):
 
 def test_cut_off_between_the_two_writings(campaign, agreed, monkeypatch):
     def full(path, text):
-        if path.name == versions.CONTRACT:
+        if path.name == "contract.yaml":
             raise InputError("the disk is full")
         path.write_text(text)
 
     with monkeypatch.context() as patch, pytest.raises(InputError, match="full"):
-        patch.setattr(versions, "write_atomically", full)
+        patch.setattr("reports.acceptance.campaign.write_atomically", full)
         campaign.freeze(agreed(clause(waiver=WAIVER)))
     campaign.freeze(agreed(clause(waiver=WAIVER)))
     assert names(campaign) == ["contract.1.yaml", "contract.yaml"]

@@ -1,6 +1,6 @@
 import pytest
 
-from reframe_checks.base.binding import cpus_of
+from reframe_checks.base.scaled import cpus_of
 
 # Two sockets of two NUMA domains, two cores each; CPUs 8 to 15 are the second threads of cores 0 to 7.
 TOPOLOGY = {

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from kappa.core.ground.bounded_file import read_text
+from kappa.core.ground.whole_files import read_text
 
 
 def test_a_file_without_a_size_is_read_whole():

@@ -5,8 +5,7 @@ from types import SimpleNamespace
 import pytest
 from reframe.core.exceptions import ReframeError
 
-from reframe_checks.storage.btio import BtIo
-from reframe_checks.storage.btio_base import CLASSES
+from reframe_checks.storage.btio import CLASSES, BtIo
 
 
 def chosen(problem_class, scale, most_gib=0):

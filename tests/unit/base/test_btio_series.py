@@ -6,10 +6,8 @@ from types import SimpleNamespace
 import pytest
 from reframe.core.exceptions import ReframeError, SanityError
 
-from reframe_checks.application.layouts import Layout
-from reframe_checks.storage.btio_base import CLASSES
-from reframe_checks.storage.btio_series import BtIoSeries
-from reframe_checks.storage.btio_share import BtIoShare
+from reframe_checks.application.scaled_application import Layout
+from reframe_checks.storage.btio import CLASSES, BtIoSeries, BtIoShare
 
 
 def laid_out(nodes, asked=()):

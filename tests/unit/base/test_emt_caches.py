@@ -1,22 +1,23 @@
 """What the check of caches by the EMT application makes of nodes whose caches are known."""
 
-import dataclasses
 from types import SimpleNamespace
 
 import pytest
+from msgspec.structs import replace
 from reframe.core.exceptions import SanityError
 
 from reframe_checks.application.emt_caches import EmtCaches
-from reframe_checks.parsers.emt_caches import NodeCaches, OfSize
+from reframe_checks.parsers.emt import DataCache, NetworkTimes, NodeCaches
+from tests.figures import figure
 from tests.unit.localise.test_cache_knee import MIB, curve
 
 
 def node(name, cache_mib, **changes):
     sizes = tuple(
-        OfSize(f"hash{size}", "bits", 100, size, 100 * us * 1.1, 0.0, 100 * us, 5.0)
+        NetworkTimes("network", f"hash{size}", "bits", 1, 100, size, 100 * us * 1.1, 0.0, 100 * us, 5.0, True)
         for size, us in curve(cache_mib, **changes).items()
     )
-    return NodeCaches(name, {2: MIB, 3: 32 * MIB}, sizes)
+    return NodeCaches(name, 0, (DataCache(1, MIB), DataCache(2, 32 * MIB)), sizes)
 
 
 @pytest.fixture
@@ -43,14 +44,14 @@ def test_the_node_with_the_smaller_cache_is_named_once(check):
     # Where it holds no longer what the others do.
     assert check.findings[0].quantity == "work of 33.6 MB"
     assert check.per_node["knee"]["n5"] < 0.4 * check.per_node["knee"]["n1"]
-    assert EmtCaches.knee_over_cache(check).evaluate() == pytest.approx(check.per_node["knee"]["n5"] / (32 * MIB))
+    assert figure(EmtCaches, "knee_over_cache", check) == pytest.approx(check.per_node["knee"]["n5"] / (32 * MIB))
 
 
 def test_equal_nodes_are_not_blamed(check):
     check.nodes["n5"] = node("n5", 32, noise=[0.02, -0.01] * 4 + [0.01])
     EmtCaches.read_curves(check).evaluate()
     assert check.findings == []
-    assert EmtCaches.kappa_of_one_rank(check).evaluate() == pytest.approx(0.5)
+    assert figure(EmtCaches, "kappa_of_one_rank", check) == pytest.approx(0.5)
 
 
 def test_without_a_knee_there_is_none_to_record(check):
@@ -62,7 +63,7 @@ def test_without_a_knee_there_is_none_to_record(check):
 
 def test_another_solution_blames_the_odd_node(check):
     first, *others = check.nodes["n2"].sizes
-    check.nodes["n2"] = NodeCaches("n2", {}, (dataclasses.replace(first, checksum="other"), *others))
+    check.nodes["n2"] = NodeCaches("n2", 0, (), (replace(first, checksum="other"), *others))
     with pytest.raises(SanityError, match="other solutions of the same network on n2"):
         EmtCaches.read_curves(check).evaluate()
     assert check.suspects == ["n2"]

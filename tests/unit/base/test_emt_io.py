@@ -6,7 +6,6 @@ from types import SimpleNamespace
 import pytest
 from reframe.core.exceptions import SanityError
 
-from reframe_checks.parsers import emt_io
 from reframe_checks.storage.emt_io import (
     CHANNELS_OF_COPY,
     EmtIoCheck,
@@ -21,15 +20,19 @@ MB = 10**6
 
 def rank(node, write_s, read_s=0.1, size=100 * MB):
     write_mb_s, read_mb_s = (size / MB / took_s if size else None for took_s in (write_s, read_s))
-    return emt_io.RankIo(node, 10, size, write_s, write_mb_s, 0, size, read_s, read_mb_s)
+    return SimpleNamespace(
+        node=node, channels=10, bytes=size, write_s=write_s, write_mb_s=write_mb_s, read_bytes=size, read_s=read_s,
+        read_mb_s=read_mb_s,
+    )  # fmt: skip
 
 
 def result(*ranks, checksum="a", mean_us=100.0):
     slowest_s = max(one.write_s for one in ranks)
     size = sum(one.bytes for one in ranks)
-    return emt_io.EmtIo(
-        checksum, 1000, mean_us, "rank", "collective", "other", 40, size, slowest_s, size / MB / slowest_s,
-        0.1, size / MB / 0.1, ranks,
+    return SimpleNamespace(
+        checksum=checksum, steps=1000, step_us=SimpleNamespace(mean=mean_us), channels=40, bytes=size, ranks=ranks,
+        waveforms=SimpleNamespace(files="rank", io="collective", verified="other"),
+        write_s=slowest_s, write_mb_s=size / MB / slowest_s, read_s=0.1, read_mb_s=size / MB / 0.1,
     )  # fmt: skip
 
 

@@ -2,7 +2,14 @@
 
 import pytest
 
-from reframe_checks.application.layouts import Layout, every_layout, filled, on_cores, over_nodes, stated_layouts
+from reframe_checks.application.scaled_application import (
+    Layout,
+    every_layout,
+    filled,
+    on_cores,
+    over_nodes,
+    stated_layouts,
+)
 
 
 def shown(layouts):

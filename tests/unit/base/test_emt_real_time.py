@@ -6,7 +6,8 @@ from types import SimpleNamespace
 import pytest
 from reframe.core.exceptions import SanityError
 
-from reframe_checks.application.emt_real_time import EmtRealTime
+from reframe_checks.application.emt import EmtRealTime
+from tests.figures import figure
 
 
 @pytest.fixture
@@ -32,8 +33,8 @@ def check(recorded):
 def test_the_rank_with_most_is_gated_and_each_node_is_evidence(check):
     assert EmtRealTime.read_paces.__wrapped__(check)
     most = max(rank["overruns"] for rank in check.ranks)
-    assert EmtRealTime.overruns.__wrapped__(check) == pytest.approx(most * 50)
-    assert EmtRealTime.late_worst.__wrapped__(check) == max(rank["late_worst_us"] for rank in check.ranks)
+    assert figure(EmtRealTime, "overruns", check) == pytest.approx(most * 50)
+    assert figure(EmtRealTime, "late_worst", check) == max(rank["late_worst_us"] for rank in check.ranks)
     assert check.per_node["overruns"] == {
         "n1": check.ranks[0]["overruns"] * 50, "n2": check.ranks[1]["overruns"] * 50,
     }  # fmt: skip

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import pytest
 
-from kappa.app.survey.doctor import told
+from kappa.app.survey.doctor import nodes
 from reframe_checks.base.job_files import FOLDER, KILLABLE, source
 from tests.waiting import PATIENCE_S, until
 
@@ -76,7 +76,7 @@ SCRIPTS = {
     ),
     "doctor": Ended(
         "kappa/app/survey/doctor/src/doctor.sh",
-        ("bash", "-c", told.script(), "doctor", "token", "n1", "1", "own|{target}"),
+        ("bash", "-c", nodes.script(), "doctor", "token", "n1", "1", "own|{target}"),
         programs=1,
     ),
 }  # fmt: skip
@@ -111,7 +111,7 @@ def started(tmp_path, request):
             "REAL_STAT": shutil.which("stat"), "SLURMD_NODENAME": "n1", "SLURM_JOB_ID": "7", "SLURM_JOB_NUM_NODES": "1",
         }  # fmt: skip
         script = subprocess.Popen(
-            [word.format(target=target) if word != told.script() else word for word in ended.command],
+            [word.format(target=target) if word != nodes.script() else word for word in ended.command],
             cwd=stage, env=environment, start_new_session=True, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL,
             text=True,
         )  # fmt: skip

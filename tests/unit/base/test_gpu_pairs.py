@@ -7,7 +7,8 @@ from types import SimpleNamespace
 import pytest
 from reframe.core.exceptions import SanityError
 
-from reframe_checks.network.gpu_pairs import GpuPairs
+from reframe_checks.network.ring_sweeps import GpuPairs
+from tests.figures import figure
 
 GPUS = 4
 NODES = [f"node{number}" for number in range(1, 7)]
@@ -65,8 +66,8 @@ def test_nodes_that_are_made_alike_name_nobody():
     assert check.heat_maps["bandwidth between GPUs"] == {
         (g, h): usual(("", g), ("", h)) for g, h in itertools.product(range(GPUS), repeat=2)
     }
-    assert GpuPairs.slowest_pair_bandwidth(check).evaluate() == 15000
-    assert GpuPairs.uniformity(check).evaluate() == 1
+    assert figure(GpuPairs, "slowest_pair_bandwidth", check) == 15000
+    assert figure(GpuPairs, "uniformity", check) == 1
 
 
 @pytest.mark.parametrize("slow", [{"node4"}, set(NODES)])
@@ -77,7 +78,7 @@ def test_a_slow_gpu_is_named(slow):
     check = swept(rate)
     one = ("node", "node4", "over GPU 2") if len(slow) == 1 else ("rail", "GPU 2", "over GPU 2 of all nodes")
     assert named(check) == [one]
-    assert GpuPairs.slowest_gpu_bandwidth(check).evaluate() == 6000
+    assert figure(GpuPairs, "slowest_gpu_bandwidth", check) == 6000
 
 
 def test_a_slow_node_is_named():

@@ -5,10 +5,11 @@ from types import SimpleNamespace
 import pytest
 from reframe.core.exceptions import SanityError
 
-from reframe_checks.compute.node_fills import NodeFills
-from reframe_checks.network.osu_node_fill import OsuNodeFill
-from reframe_checks.parsers import node_fills, osu
-from reframe_checks.parsers.node_sweep import CoreSpeeds
+from reframe_checks.compute.node_sweep import NodeFills
+from reframe_checks.network.osu import OsuNodeFill
+from reframe_checks.parsers import osu
+from reframe_checks.parsers.core_programs import CoreSpeeds
+from tests.figures import figure
 
 
 def with_evidence(base, methods, **values):
@@ -27,18 +28,18 @@ def with_evidence(base, methods, **values):
 def fills():
     """Four nodes of eight cores, whose memory half of them fill; the cores of one are slow when half of them rest."""
 
-    def node(name, half):
+    def node(half):
         def speeds(active, triad):
             return CoreSpeeds((triad,) * active, (20.0,) * active)
 
         spread = {1: speeds(1, 20e3), 2: speeds(2, 20e3), 4: speeds(4, half), 8: speeds(8, 10e3)}
         packed = {2: speeds(2, 20e3), 4: speeds(4, 10e3)}
-        return node_fills.NodeFills(name, tuple(range(8)), 2, 65536, spread, packed, ())
+        return SimpleNamespace(cores=range(8), available_mib=65536, spread=spread, packed=packed, wrong=())
 
-    nodes = {name: node(name, 12e3 if name == "n3" else 18e3) for name in ("n1", "n2", "n3", "n4")}
+    nodes = {name: node(12e3 if name == "n3" else 18e3) for name in ("n1", "n2", "n3", "n4")}
     made = with_evidence(
         NodeFills, ["record_fills", "median", "memory", "gain"], cores_per_node=8, least_slowdown=1.1,
-        output_text=lambda name: "", nodes=nodes,
+        output_text=lambda name: "", nodes=nodes, result="node_fills.json",
     )  # fmt: skip
     made.parsed = lambda parse, text: made.nodes
     return made
@@ -46,11 +47,11 @@ def fills():
 
 def test_what_a_core_gains_when_others_rest(fills):
     assert NodeFills.read_fills(fills).evaluate()
-    assert NodeFills.half_triad_gain(fills).evaluate() == pytest.approx(1.8)
-    assert NodeFills.quarter_triad_gain(fills).evaluate() == pytest.approx(2)
-    assert NodeFills.half_packed_share(fills).evaluate() == pytest.approx(1 / 1.8)
-    assert NodeFills.half_triad(fills).evaluate() == 12e3
-    assert NodeFills.half_memory(fills).evaluate() == 16384
+    assert figure(NodeFills, "half_triad_gain", fills) == pytest.approx(1.8)
+    assert figure(NodeFills, "quarter_triad_gain", fills) == pytest.approx(2)
+    assert figure(NodeFills, "half_packed_share", fills) == pytest.approx(1 / 1.8)
+    assert figure(NodeFills, "half_triad", fills) == 12e3
+    assert figure(NodeFills, "half_memory", fills) == 16384
     assert fills.curves["triad, packed"] == {2: 20e3, 4: 10e3}
     assert [finding.name for finding in fills.findings] == ["n3"]
 
@@ -79,9 +80,9 @@ def pairs(recorded):
 
 def test_where_the_adapter_is_the_limit_half_of_the_pairs_have_twice_as_much(pairs):
     OsuNodeFill.check_tables(pairs, pairs.tables)
-    assert OsuNodeFill.half_bandwidth_gain(pairs).evaluate() == pytest.approx(2)
-    assert OsuNodeFill.half_message_rate_gain(pairs).evaluate() == pytest.approx(2)
-    assert OsuNodeFill.one_pair_bandwidth(pairs).evaluate() == pairs.tables[0].rows[1 << 20][0]
+    assert figure(OsuNodeFill, "half_bandwidth_gain", pairs) == pytest.approx(2)
+    assert figure(OsuNodeFill, "half_message_rate_gain", pairs) == pytest.approx(2)
+    assert figure(OsuNodeFill, "one_pair_bandwidth", pairs) == pairs.tables[0].rows[1 << 20][0]
     assert sorted(pairs.curves["message rate of a pair over pairs"]) == [1, 2, 4]
 
 

@@ -6,10 +6,9 @@ from contextlib import nullcontext
 import pytest
 from reframe.core.exceptions import SanityError
 
-from reframe_checks.base import first_nodes, hang_watch
-from reframe_checks.base.first_nodes import nodes_down
-from reframe_checks.base.hang_watch import HangWatch
-from reframe_checks.base.provenance import PROVENANCE_FILE, Provenance
+from reframe_checks.base import hang_watch
+from reframe_checks.base.hang_watch import HangWatch, nodes_down
+from reframe_checks.base.provenance import PROVENANCE_FILE, ProvenanceRecorder
 from reframe_checks.base.reframe_internals import forget_resizing
 
 
@@ -35,7 +34,7 @@ def test_other_states_are_left_alone():
 
 def test_only_what_slurm_has_given_up_is_down(monkeypatch):
     said = ["node1 mixed", "node2 down*", "node2 down*", "node3 mixed*", "node4 draining", ""]
-    monkeypatch.setattr(first_nodes, "asked", lambda *_: said)
+    monkeypatch.setattr(hang_watch, "asked", lambda *_: said)
     assert nodes_down(["node1", "node2", "node3", "node4"]) == ["node2"]
     assert nodes_down([]) == []
 
@@ -70,7 +69,7 @@ def test_a_job_that_slurm_ended_before_it_wrote_anything_did_not_just_not_start(
     check.say_who_hangs = lambda: HangWatch.say_who_hangs(check)
     monkeypatch.setattr(hang_watch, "nodes_down", lambda nodes: [])
     with pytest.raises(SanityError, match="Slurm ended the job before it was done: NODE_FAIL"):
-        Provenance.read_provenance(check)
+        ProvenanceRecorder.read_provenance(check)
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ from types import SimpleNamespace
 import pytest
 from reframe.core.exceptions import SanityError
 
-from reframe_checks.parsers import iozone
+from reframe_checks.parsers import file_benchmarks
 from reframe_checks.storage.iozone import Iozone, IozoneBuffered
 from tests.unit.parsers.cases import IOZONE_CELLS
 
@@ -34,7 +34,7 @@ def buffered(text):
 def test_reads_of_memory_have_names_of_their_own_and_one_plot_has_both(recorded):
     text = recorded("iozone/direct.txt")
     direct, through_memory = read(text, Iozone), read(buffered(text), IozoneBuffered)
-    assert [*direct.heat_maps] == list(iozone.OPERATIONS)
+    assert [*direct.heat_maps] == list(file_benchmarks.IOZONE_OPERATIONS)
     assert [*through_memory.heat_maps] == ["write", "rewrite", "read_memory", "reread_memory"]
     assert [*through_memory.curves] == [*through_memory.heat_maps]
     assert direct.curves["read"] == through_memory.curves["read_memory"]

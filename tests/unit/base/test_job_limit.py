@@ -6,7 +6,7 @@ import time
 import pytest
 from reframe.core.exceptions import SpawnedProcessError
 
-from reframe_checks.base import job_limit
+from reframe_checks.base import patient_slurm
 
 
 @dataclasses.dataclass(eq=False)
@@ -21,8 +21,8 @@ class Job:
 
 
 def test_a_job_whose_number_another_gets_is_given_up(monkeypatch):
-    monkeypatch.setattr(job_limit, "_submit", lambda scheduler, job: None)
-    at_a_time, jobs = job_limit.AtATime(), [Job("6"), Job("7"), Job("6")]
+    monkeypatch.setattr(patient_slurm, "_submit", lambda scheduler, job: None)
+    at_a_time, jobs = patient_slurm.AtATime(), [Job("6"), Job("7"), Job("6")]
     for job in jobs:
         at_a_time.submit(None, job)
     assert "number is another's" in str(jobs[0]._exception) and jobs[0].state == "CANCELLED"
@@ -50,7 +50,7 @@ def refused(monkeypatch):
                 left[0] -= 1
                 raise SpawnedProcessError("sbatch", "", said, 1)
 
-        monkeypatch.setattr(job_limit, "_submit", submit)
+        monkeypatch.setattr(patient_slurm, "_submit", submit)
         return left
 
     return arrange
@@ -58,7 +58,7 @@ def refused(monkeypatch):
 
 @pytest.mark.parametrize("limit", ["AssocMaxSubmitJobLimit", "QOSMaxSubmitJobPerUserLimit", "QOSGrpSubmitJobsLimit"])
 def test_at_the_limit_jobs_wait_and_fewer_are_submitted_at_a_time(refused, limit):
-    at_a_time, jobs = job_limit.AtATime(), [Job(number) for number in "123"]
+    at_a_time, jobs = patient_slurm.AtATime(), [Job(number) for number in "123"]
     refused(0)
     at_a_time.submit(None, jobs[0])
     at_a_time.submit(None, jobs[1])
@@ -74,16 +74,16 @@ def test_at_the_limit_jobs_wait_and_fewer_are_submitted_at_a_time(refused, limit
 
 
 def test_a_limit_that_does_not_end_is_given_up_once(refused):
-    at_a_time = job_limit.AtATime()
+    at_a_time = patient_slurm.AtATime()
     left = refused(10_000)
     for _ in range(2):
         with pytest.raises(SpawnedProcessError):
             at_a_time.submit(None, Job("1"))
-    assert 10_000 - left[0] == job_limit.SUBMIT_S // job_limit.SUBMIT_AGAIN_S + 2
+    assert 10_000 - left[0] == patient_slurm.SUBMIT_S // patient_slurm.SUBMIT_AGAIN_S + 2
 
 
 def test_another_refusal_is_final(refused):
     left = refused(5, "sbatch: error: Batch job submission failed: Invalid qos specification")
     with pytest.raises(SpawnedProcessError):
-        job_limit.AtATime().submit(None, Job("1"))
+        patient_slurm.AtATime().submit(None, Job("1"))
     assert left == [4]

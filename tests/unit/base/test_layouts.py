@@ -6,9 +6,9 @@ from itertools import chain
 
 import pytest
 
-from reframe_checks.base.binding import cores_of_ranks, cpus_in, ranks_of_node
-from reframe_checks.compute.binding_faults import far_memory, misplaced
-from reframe_checks.parsers import affinity
+from reframe_checks.base.scaled import cores_of_ranks, cpus_in, ranks_of_node
+from reframe_checks.compute.affinity import far_memory, misplaced
+from reframe_checks.parsers import core_programs
 
 DATA = pathlib.Path(__file__).parents[2] / "data/affinity"
 EIGHT = [1 << core for core in range(8)]
@@ -49,7 +49,7 @@ def changed(**of_first_rank):
     threads = of_first_rank.pop("threads", {})
     record["ranks"][0].update(of_first_rank)
     record["ranks"][0]["threads"][0].update(threads)
-    ranks = affinity.parse(json.dumps(record) + "\n", expect_ranks=4)
+    ranks = core_programs.affinity(json.dumps(record) + "\n", expect_ranks=4)
     return [str(each) for each in misplaced(ranks, [[[0], [1]]])]
 
 
@@ -71,7 +71,7 @@ def test_what_is_misplaced(change, text):
 def test_two_ranks_in_one_place():
     record = json.loads((DATA / "eight_ranks.json").read_text())
     record["ranks"][5].update(record["ranks"][4], rank=5)
-    ranks = affinity.parse(json.dumps(record) + "\n", expect_ranks=8)
+    ranks = core_programs.affinity(json.dumps(record) + "\n", expect_ranks=8)
     assert [str(each) for each in misplaced(ranks, [[[0]], [[1]]])] == [
         "node3: rank 5 may run on 0, the layout asks for 1",
         "node3: ranks 4 and 5 share CPUs",
@@ -79,7 +79,7 @@ def test_two_ranks_in_one_place():
 
 
 def test_memory_in_the_wrong_domain():
-    ranks = affinity.parse((DATA / "composed_two_domains.json").read_text(), expect_ranks=2)
+    ranks = core_programs.affinity((DATA / "composed_two_domains.json").read_text(), expect_ranks=2)
     (far,) = far_memory(ranks)
     assert str(far) == "node1: thread 0 of rank 1 ran in NUMA domain 1, and 40 of 64 pages are in 0"
     assert sum(chain.from_iterable(thread.pages.values() for thread in ranks[1].threads)) == 128

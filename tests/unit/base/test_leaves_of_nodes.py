@@ -6,7 +6,7 @@ import subprocess
 import pytest
 
 from reframe_checks.base.job_files import FOLDER
-from reframe_checks.parsers import topology
+from reframe_checks.parsers import slurm
 from tests.unit.conftest import DATA
 
 # As Slurm's own for the lists in these texts: a prefix and one range.
@@ -28,4 +28,4 @@ def test_leaves_are_those_of_the_parser(tmp_path, name):
         ["bash", FOLDER / "leaves_of_nodes.sh", tmp_path / "topology.txt"],
         env=os.environ | {"PATH": f"{tmp_path}:{os.environ['PATH']}"}, capture_output=True, text=True, check=True,
     )  # fmt: skip
-    assert dict(line.split() for line in done.stdout.splitlines()) == topology.leaf_switches(text)
+    assert dict(line.split() for line in done.stdout.splitlines()) == slurm.leaf_switches(text)

@@ -9,9 +9,10 @@ import pytest
 from reframe.core.exceptions import SanityError
 
 from reframe_checks.base.job_files import KILLABLE, source
-from reframe_checks.parsers import fio, lustre_targets
-from reframe_checks.parsers.ost_rounds import Turn
+from reframe_checks.parsers import file_benchmarks, lustre
+from reframe_checks.parsers.job_scripts import OstTurn
 from reframe_checks.storage.ost_sweep import OstSweep
+from tests.figures import figure
 from tests.unit.conftest import DATA
 
 SOURCES = pathlib.Path(__file__).parents[3] / "reframe_checks/storage/src"
@@ -56,8 +57,8 @@ def test_the_job_asks_lustre_and_each_node_writes_to_its_target_only(in_job):
     options = ["--output-format=json", "--size=1M", "--name=write", "--rw=write", "--bs=64k", "--direct=0"]
     for number in ("1", "2", "3"):
         in_job.run("./ost_on_node.sh", number, "target", *options)
-    assert fio.parse((in_job.folder / "ost-5-1.json").read_text("utf-8")).jobs[0].write.io_bytes == 1 << 20
-    assert lustre_targets.index((in_job.folder / "ost-5-1.index").read_text("utf-8")) == 5
+    assert file_benchmarks.fio((in_job.folder / "ost-5-1.json").read_text("utf-8"))[0].write.io_bytes == 1 << 20
+    assert lustre.index((in_job.folder / "ost-5-1.index").read_text("utf-8")) == 5
     assert "No space left" in (in_job.folder / "ost-7-2.err").read_text("utf-8")
     left = {path.name for path in in_job.folder.glob("ost-*-*")}
     assert left == {"ost-5-1.json", "ost-5-1.index", "ost-5-1.err", "ost-7-2.err"}
@@ -102,8 +103,8 @@ def test_the_slow_target_is_named_and_every_figure_kept():
     assert {(one.kind, one.name, one.quantity) for one in check.findings} == {
         ("target", "scratch-OST0005", "write"), ("target", "scratch-OST0005", "read"),
     }  # fmt: skip
-    assert OstSweep.target_uniformity.__wrapped__(check) == pytest.approx(0.1)
-    assert OstSweep.client_uniformity.__wrapped__(check) == pytest.approx(1)
+    assert figure(OstSweep, "target_uniformity", check) == pytest.approx(0.1)
+    assert figure(OstSweep, "client_uniformity", check) == pytest.approx(1)
     assert check.curves["read, by target"][2] == {number + 1: 200.0 if number == 5 else 2000.0 for number in range(12)}
 
 
@@ -145,4 +146,4 @@ def test_a_file_that_lay_elsewhere_is_no_figure():
     said = {"ost-5-1.json": "{}", "ost-5-1.index": "6\n"}
     check = SimpleNamespace(output_text=said.__getitem__)
     with pytest.raises(SanityError, match="the file was on target 6, asked for 5"):
-        OstSweep.figures_of(check, Turn(1, "node1", 5))
+        OstSweep.figures_of(check, OstTurn(1, "node1", 5))

@@ -7,11 +7,11 @@ import pytest
 from reframe.core.exceptions import SanityError
 from reframe.utility.sanity import evaluate
 
-from reframe_checks.base.references import References
-from reframe_checks.node import login_node
+from reframe_checks.base.metrics import References
+from reframe_checks.node import partition_health
 from reframe_checks.node.partition_health import PartitionHealth
-from reframe_checks.parsers import slurm_nodes
-from reframe_checks.parsers.node_probe import NodeFacts
+from reframe_checks.parsers import slurm
+from reframe_checks.parsers.job_scripts import NodeFacts
 
 REFERENCES = {"clock_offset_max": [0, None, 5000, "us"], "free_space_min": [0.02, 0, None, ""]}
 
@@ -23,7 +23,7 @@ class Health(SimpleNamespace):
 
     def __init__(self, monkeypatch, nodes):
         super().__init__(per_node={}, suspects=[], hint="", num_tasks=len(nodes))
-        monkeypatch.setattr(login_node, "facts", lambda users, nodes: {})
+        monkeypatch.setattr(partition_health, "facts_of_login_node", lambda users, nodes: {})
         self.nodes = tuple(
             NodeFacts(name, {**facts, **self.disk(free)}, clock_us, 100.0)
             for name, (facts, free, clock_us) in nodes.items()
@@ -118,7 +118,7 @@ class InSlurm(Health):
         return self.believed if name else ""
 
     def parsed(self, parse, text, **kwargs):
-        return slurm_nodes.parse(text, **kwargs) if parse is slurm_nodes.parse else self.nodes
+        return slurm.node_facts(text, **kwargs) if parse is slurm.node_facts else self.nodes
 
     def skip(self, why):
         self.skipped = why

@@ -4,7 +4,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from kappa.core.ground.busy_cores import BusyCores, busy_seconds
+from kappa.core.ground.processes import BusyCores, busy_seconds
 from reframe_checks.base import load_watch
 from reframe_checks.base.load_watch import SESSION_WAIT_S, QuietWait
 

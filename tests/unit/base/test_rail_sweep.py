@@ -7,7 +7,8 @@ import pytest
 from reframe.core.exceptions import SanityError
 
 from kappa.core.vocabulary.transports import only_over
-from reframe_checks.network.rail_sweep import RailSweep
+from reframe_checks.network.ring_sweeps import RailSweep
+from tests.figures import figure
 
 EIGHT = [f"mlx5_{rail}:1" for rail in range(8)]
 NODES = [f"node{number}" for number in range(1, 7)]
@@ -59,7 +60,7 @@ def named(check):
 
 def test_equal_adapters_name_nobody():
     check = swept(lambda adapter, sender, receiver: 12000)
-    assert (named(check), RailSweep.uniformity(check).evaluate()) == ([], 1)
+    assert (named(check), figure(RailSweep, "uniformity", check)) == ([], 1)
     assert check.per_node["bandwidth_mlx5_3:1"] == dict.fromkeys(NODES, 12000)
 
 
@@ -68,7 +69,7 @@ def test_what_sends_slowly_over_one_adapter_is_named(slow):
     check = swept(lambda adapter, sender, receiver: 3000 if sender in slow and adapter == "mlx5_3:1" else 12000)
     one = [("node", "node4", "over mlx5_3:1")]
     assert named(check) == (one if len(slow) == 1 else [("rail", "mlx5_3:1", "over mlx5_3:1 of all nodes")])
-    assert RailSweep.slowest_adapter_bandwidth(check).evaluate() == 3000
+    assert figure(RailSweep, "slowest_adapter_bandwidth", check) == 3000
 
 
 def test_what_receives_slowly_over_one_adapter_is_named():

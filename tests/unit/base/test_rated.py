@@ -5,7 +5,7 @@ from types import SimpleNamespace
 import pytest
 from reframe.core.exceptions import SanityError
 
-from reframe_checks.base.rated import Rated
+from reframe_checks.base.metrics import Rated
 
 SAID = "not a valid result by HPCG's rules: 60 s of 1800 s"
 

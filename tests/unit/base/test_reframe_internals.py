@@ -47,7 +47,7 @@ import reframe as rfm
 import reframe.core.builtins as rfmb
 from reframe.core.exceptions import SanityError
 
-from kappa.core.record.parameters import hash_without_added
+from kappa.core.record.model import hash_without_added
 from reframe_checks.base.reframe_internals import begin_job_script, copy_of_ended, registered_checks
 
 

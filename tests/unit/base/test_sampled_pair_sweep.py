@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 from reframe.core.exceptions import SanityError
 
-from reframe_checks.base.evidence import Evidence
+from reframe_checks.base.evidence import EvidenceRecorder
 from reframe_checks.network.pair_sweep import PairSweep
-from reframe_checks.parsers.pair_samples import PAIR
+from reframe_checks.parsers.pair_sweep import PAIR
 from tests.unit.conftest import DATA
 
 NODES = [f"node{number}" for number in range(1, 5)]
@@ -33,7 +33,7 @@ def read(recorded, tmp_path):
             parsed=lambda parse, text, **how: parse(text, **how),
         )  # fmt: skip
         for name in ("record_matrix", "record_per_node", "record_findings"):
-            setattr(check, name, getattr(Evidence, name).__get__(check))
+            setattr(check, name, getattr(EvidenceRecorder, name).__get__(check))
         for name in ("record_sample", "require_counters", "require_all_nodes"):
             setattr(check, name, getattr(PairSweep, name).__get__(check))
         return PairSweep.read_sample(check)

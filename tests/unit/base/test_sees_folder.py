@@ -6,14 +6,14 @@ import pytest
 from reframe.core.exceptions import SanityError
 
 from kappa.core.ground.errors import InputError
-from reframe_checks.base import sees_folder
-from reframe_checks.base.sees_folder import SeesFolder
+from reframe_checks.base import hang_watch
+from reframe_checks.base.hang_watch import SeesFolder
 
 
 @pytest.fixture
 def ended(tmp_path, monkeypatch):
     """ended(**changes): the hook on a check whose job failed on node3 and node4 and left no output."""
-    monkeypatch.setattr(sees_folder, "runs_in_slurm", lambda _: True)
+    monkeypatch.setattr(hang_watch, "runs_in_slurm", lambda _: True)
     blamed = []
 
     def look(state="FAILED", nodelist=("node3", "node4")):
@@ -43,7 +43,7 @@ def test_a_folder_that_is_full_for_all_names_nobody(ended, monkeypatch):
     def full(*_):
         raise InputError("written_here: No space left on device")
 
-    monkeypatch.setattr(sees_folder, "write_atomically", full)
+    monkeypatch.setattr(hang_watch, "write_atomically", full)
     with pytest.raises(SanityError, match=r"nor can this machine: .*No space left"):
         ended()
 
@@ -54,5 +54,5 @@ def test_a_listing_that_is_old_names_nobody(ended, monkeypatch, tmp_path):
     def write(*_):
         (tmp_path / "rfm_job.out").touch()
 
-    monkeypatch.setattr(sees_folder, "write_atomically", write)
+    monkeypatch.setattr(hang_watch, "write_atomically", write)
     assert ended() == []

@@ -56,7 +56,7 @@ def chosen(complete, monkeypatch):
 
 
 def installed():
-    environment = state.Site("embedded").environment(spack_tables.read("app"))
+    environment = state.SpackSite("embedded").environment(spack_tables.read("app"))
     folder = environment.view / "bin"
     folder.mkdir(parents=True)
     for program in environment.table.programs:

@@ -4,8 +4,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from reframe_checks.compute.hpl_base import SolvesOne
-from reframe_checks.storage.fio_phases import FioPhases
+from reframe_checks.compute.hpl import SolvesOne
+from reframe_checks.storage.fio import FioPhases
 from reframe_checks.storage.io500 import Io500Check
 from reframe_checks.storage.ior import HARD_TRANSFER_BYTES, IorCheck
 from reframe_checks.storage.iozone import Iozone

@@ -6,7 +6,7 @@ import sys
 import pytest
 
 from kappa.app.command import main as command
-from kappa.app.command.table import COMMANDS, Command
+from kappa.app.command.main import COMMANDS, Command
 from kappa.core.ground.errors import InputError
 from kappa.core.ground.processes import StoppedError
 

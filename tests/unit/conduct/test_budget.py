@@ -2,7 +2,7 @@
 
 import re
 
-from kappa.app.conduct.budget import reframe_options
+from kappa.app.conduct.planning import reframe_options
 from reports.plan.budget import Choice, Selection
 
 

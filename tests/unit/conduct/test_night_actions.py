@@ -5,7 +5,7 @@ import time
 
 import pytest
 
-from kappa.app.conduct.night_actions import NightActions
+from kappa.app.conduct.night import NightActions
 from kappa.app.conduct.session import Conductor
 from kappa.core.ground.errors import InputError
 from kappa.core.ground.processes import Stop

@@ -2,7 +2,7 @@
 
 import pytest
 
-from kappa.app.conduct.options_kept import OptionsKept
+from kappa.app.conduct.session import OptionsKept
 from kappa.core.record.model import OTHER_NODES, SAME_NODES
 
 

@@ -224,7 +224,7 @@ def test_a_simulated_site_needs_the_simulator_and_no_slurm(sbatch, tmp_path, mon
 def test_an_unknown_fabric_is_named_with_the_nearest(tmp_path):
     site = REPOSITORY / "site_configs/simulated"
     with pytest.raises(InputError, match="no partition 'hdr-9', did you mean 'hdr-8'"):
-        preflight.require_sense(site, tmp_path, "nightly", ["--system=simulated:hdr-9"])
+        preflight.require_sense(describe(site), tmp_path, "nightly", ["--system=simulated:hdr-9"])
 
 
 def test_nodes_are_asked_by_a_job_of_their_own_in_a_job_too(site, monkeypatch):

@@ -1,6 +1,6 @@
 """Nobody waits in silence, and nobody is told every second."""
 
-from kappa.app.conduct.progress import Progress, cases_done
+from kappa.app.conduct.session import Progress, cases_done
 
 
 def said(capsys, progress, until_s):

@@ -3,7 +3,7 @@
 import pytest
 
 from kappa.app.conduct.node_commands import CommandError
-from kappa.app.conduct.return_test import ReturnTest, end_quarantines
+from kappa.app.conduct.quarantine import ReturnTest, end_quarantines
 from kappa.app.conduct.session import Conductor
 from kappa.core.ground.processes import Stop, StoppedError
 from kappa.core.record.actions import Action, keep_action, load_actions

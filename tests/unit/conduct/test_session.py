@@ -9,7 +9,7 @@ import time
 
 import pytest
 
-from kappa.app.conduct.session import Conductor, NoReportError, Session, recover, reframe
+from kappa.app.conduct.session import Conductor, NoReportError, ReframeSession, recover, reframe
 from kappa.core.ground.errors import InputError
 from kappa.core.ground.folders import SUITE as REPOSITORY
 from kappa.core.ground.locks import LockedError, locked
@@ -27,7 +27,7 @@ def session(tmp_path, monkeypatch):
     def make(script, *options):
         (tmp_path / "reframe").write_text(f"#!/bin/bash\n{REPORT}{script}\n")
         (tmp_path / "reframe").chmod(0o755)
-        return Session(tmp_path / "settings.py", tmp_path / "run-report.json", options, folder=tmp_path)
+        return ReframeSession(tmp_path / "settings.py", tmp_path / "run-report.json", options, folder=tmp_path)
 
     return make
 

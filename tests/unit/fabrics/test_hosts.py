@@ -1,7 +1,7 @@
 import pytest
 
 from kappa.core.fabrics.description import find_fabric
-from kappa.core.fabrics.hosts import aggregators, host_slots, tree_text
+from kappa.core.fabrics.simgrid_platform import aggregators, host_slots, tree_text
 from kappa.core.ground.errors import InputError
 from tests.unit.fabrics.conftest import SHIPPED, number
 

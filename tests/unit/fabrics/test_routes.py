@@ -5,7 +5,7 @@ from itertools import pairwise, permutations
 
 import pytest
 
-from kappa.core.fabrics.shapes import network_of, network_without
+from kappa.core.fabrics.network import network_of, network_without
 from tests.unit.fabrics.conftest import TOPOLOGIES
 
 

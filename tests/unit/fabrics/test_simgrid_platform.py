@@ -4,7 +4,7 @@ from itertools import product
 import pytest
 
 from kappa.core.fabrics.description import fabric_names, find_fabric
-from kappa.core.fabrics.shapes import variants
+from kappa.core.fabrics.network import variants
 from kappa.core.fabrics.simgrid_platform import platform_xml
 from kappa.core.ground.errors import InputError
 from tests.unit.fabrics.conftest import SHIPPED, TOPOLOGIES, number

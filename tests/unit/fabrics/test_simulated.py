@@ -7,10 +7,9 @@ import subprocess
 
 import pytest
 
-from kappa.core.fabrics.hosts import host_slots
-from kappa.core.fabrics.shapes import network_of
-from kappa.core.fabrics.simgrid_platform import platform_xml
-from reframe_checks.parsers import link_use
+from kappa.core.fabrics.network import network_of
+from kappa.core.fabrics.simgrid_platform import host_slots, platform_xml
+from reframe_checks.parsers import transport
 from tests.unit.fabrics.conftest import number
 
 pytestmark = pytest.mark.skipif(
@@ -127,7 +126,7 @@ def test_links_count_what_they_carry_and_change_nothing(make, ping_pong, countin
     plain = simulated(ping_pong, fabric, [0, 11], tmp_path)
     options = ("--cfg=network/model:CM02",)
     assert simulated(ping_pong, fabric, [0, 11], tmp_path, platform=counting, options=options) == plain
-    found = link_use.parse((tmp_path / "link_use.json").read_text())
+    found = transport.LinkUseResult.read((tmp_path / "link_use.json").read_text())
     # There and back over three levels, both directions.
     assert found.links_used == 2 * 6
     for link in found.busiest:

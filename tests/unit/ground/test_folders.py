@@ -8,7 +8,7 @@ import pytest
 from kappa.app.command import main as command
 from kappa.core.ground import folders
 from kappa.core.ground.errors import InputError
-from kappa.core.sites.places import only_site, results_folder, site_folder
+from kappa.core.ground.folders import only_site, results_folder, site_folder
 
 SITE = folders.SUITE / "site_configs/cpu-infiniband"
 

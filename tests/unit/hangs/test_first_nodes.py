@@ -1,6 +1,6 @@
 """Jobs whose first node is lost are found by one question for all jobs."""
 
-from reframe_checks.base import first_nodes
+from reframe_checks.base import hang_watch
 
 SQUEUE = ["11 node1", "12 node2", "13 node1", "14"]
 
@@ -12,14 +12,14 @@ def test_one_question_serves_all_jobs(monkeypatch):
         asked.append(command[0])
         return SQUEUE if command[0] == "squeue" else ["node1 down*", "node2 mixed", "node1 down*"]
 
-    monkeypatch.setattr(first_nodes, "asked", answer)
-    found = first_nodes.FirstNodes()
+    monkeypatch.setattr(hang_watch, "asked", answer)
+    found = hang_watch.FirstNodes()
     assert [found.lost(job) for job in ("11", "12", "13", "14", "15")] == ["node1", "", "node1", "", ""]
     assert asked == ["squeue", "sinfo"]
-    monkeypatch.setattr(first_nodes, "ASK_EVERY_S", 0)
+    monkeypatch.setattr(hang_watch, "ASK_EVERY_S", 0)
     assert found.lost("12") == "" and asked == ["squeue", "sinfo"] * 2
 
 
 def test_a_controller_that_does_not_answer_costs_no_job(monkeypatch):
-    monkeypatch.setattr(first_nodes, "asked", lambda *_: [])
-    assert first_nodes.FirstNodes().lost("11") == ""
+    monkeypatch.setattr(hang_watch, "asked", lambda *_: [])
+    assert hang_watch.FirstNodes().lost("11") == ""

@@ -9,9 +9,8 @@ from kappa.core.record.load import load_session
 from kappa.core.record.model import SAME_ALLOCATION
 from reports.history import dataset
 from reports.history import ingest as module
-from reports.history.dataset import files, sessions
+from reports.history.dataset import History, files, sessions
 from reports.history.ingest import Ingested, ingest, reports_in
-from reports.history.query import History
 from tests.unit.history.nights import history_of, night, with_facts, write
 from tests.unit.reports.samples import DATA, case, latency
 

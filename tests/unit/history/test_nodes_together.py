@@ -5,10 +5,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from reports.history.equals import find_odd, with_equals
+from reports.history.adding_up import find_odd, together, with_equals
 from reports.history.findings import Kind
-from reports.history.gate import judge_all
-from reports.history.together import together
+from reports.history.judgement import judge_all
 from tests.power.nights import SLOW_NODE, NoFacts, Plan, blamed, false_alarms, measured, share_found
 
 NEW_NODES = Plan(nodes=8, values=0)

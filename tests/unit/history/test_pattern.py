@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from reports.history.gate import judge_all
-from reports.history.pattern import find_pattern
+from reports.history.judgement import judge_all
+from reports.history.robust_statistics import find_pattern
 from reports.learn.limits import RefusedError, healthy, learn_limits
 from tests.power.nights import NoFacts, Plan, measured
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from kappa.core.ground.clean_text import clean, is_clean_json
 from kappa.core.ground.errors import InputError
 from kappa.core.record.load import decoded
-from kappa.core.record.report import CaseFacts
+from kappa.core.record.model import CaseFacts
 from reports.history import reader
 from reports.history.rows import Rows
 from tests.unit.reports.samples import case, cases_of, latency, report
@@ -36,7 +36,7 @@ def rows_of(parsed):
 
 
 def fast(text):
-    return decoded(text, reader.Report)
+    return decoded(text, reader.ReportFacts)
 
 
 def slow(text):

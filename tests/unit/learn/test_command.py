@@ -9,7 +9,7 @@ import pytest
 import yaml
 
 from kappa.app.command.main import main
-from kappa.core.sites.places import history_folder
+from kappa.core.ground.folders import history_folder
 from kappa.core.sites.references import read_sources
 from tests.unit.history.nights import history_of, night, write
 from tests.unit.reports.samples import case, latency

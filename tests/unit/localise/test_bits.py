@@ -1,14 +1,14 @@
 import pytest
 
 from reframe_checks.localise.bits import golden_bits, judge
-from reframe_checks.parsers import bit_sweep
+from reframe_checks.parsers import core_programs
 
 RIGHT, WRONG, OTHER = "a" * 16, "b" * 16, "c" * 16
 ON_RECORD = {"dense": {"fused": [RIGHT]}}
 
 
 def core(node, number, *digests, work="dense", basis="fused"):
-    return bit_sweep.CoreBits(node, number, work, basis, tuple((digest, 3) for digest in digests or (RIGHT,)))
+    return core_programs.CoreBits(node, number, work, basis, tuple((digest, 3) for digest in digests or (RIGHT,)))
 
 
 def cores(*bits):
@@ -83,6 +83,6 @@ def test_one_core_with_nothing_to_compare_is_no_pass():
 
 def test_what_was_recorded_is_as_on_record(recorded):
     for name, works in (("four_nodes", {"dense", "map", "memory"}), ("emt_four_nodes", {"emt"})):
-        sweep = bit_sweep.parse(recorded(f"bit_sweep/{name}.json"))
+        sweep = core_programs.BitSweepResult.read(recorded(f"bit_sweep/{name}.json"))
         judgement = judge(sweep.bits, sweep.variant, golden_bits())
         assert (judgement.findings, judgement.nobody, judgement.golden) == ((), (), works)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from reframe_checks.localise.cache_knee import knee_bytes
+from reframe_checks.application.emt_caches import knee_bytes
 
 MIB = 1 << 20
 

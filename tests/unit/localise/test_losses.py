@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from reframe_checks.localise.losses import loss_counts, loss_shares, suspects_of_losses
+from reframe_checks.localise.messages import loss_counts, loss_shares, suspects_of_losses
 from reframe_checks.parsers import pair_sweep
 
 LEAST = 0.001
@@ -62,7 +62,7 @@ def test_what_sent_nothing_lost_nothing():
 
 
 def test_a_node_that_drops_packets(recorded):
-    sweep = pair_sweep.parse(recorded("pair_sweep/eight_nodes_lossy.json"))
+    sweep = pair_sweep.PairSweepResult.read(recorded("pair_sweep/eight_nodes_lossy.json"))
     found = suspects_of_losses(
         sweep.nodes, loss_shares(*loss_counts(sweep.packets, 8), least_loss=LEAST), least_loss=LEAST
     )

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from reframe_checks.localise.nodes import suspects_of_nodes
+from reframe_checks.localise.finding import suspects_of_nodes
 
 
 def speeds(count, seed, noise=0.03):

@@ -5,10 +5,11 @@ from types import SimpleNamespace
 import pytest
 from reframe.core.exceptions import SanityError
 
-from reframe_checks.compute.numa_matrix import NumaMatrix
-from reframe_checks.localise.numa import suspects_of_paths
-from reframe_checks.parsers import node_numa
-from reframe_checks.parsers.node_numa import OnMemory
+from reframe_checks.compute.node_sweep import NumaMatrix
+from reframe_checks.localise.parts import suspects_of_paths
+from reframe_checks.parsers import core_programs
+from reframe_checks.parsers.core_programs import MemoryPath
+from tests.figures import figure
 
 
 def node(domains=2, slow=None, near=None):
@@ -18,8 +19,8 @@ def node(domains=2, slow=None, near=None):
         for memory in range(domains):
             remote = cores != memory
             triad, latency = (50e3, 150.0) if remote else (100e3, 90.0)
-            paths[cores, memory] = OnMemory(
-                21 if remote else 10, triad / (3 if (cores, memory) == slow else 1),
+            paths[cores, memory] = MemoryPath(
+                cores, memory, 21 if remote else 10, triad / (3 if (cores, memory) == slow else 1),
                 latency * (2 if (cores, memory) == near else 1), True,
             )  # fmt: skip
     return paths
@@ -55,7 +56,7 @@ def test_one_node_has_its_own_paths_to_compare_with():
 def check(recorded):
     text = recorded("node_numa/two_nodes_of_two_domains.json")
     made = SimpleNamespace(
-        nodes=node_numa.parse(text), maps={}, findings=[], suspects=[], least_slowdown=1.15,
+        nodes=core_programs.node_numa(text), maps={}, findings=[], suspects=[], least_slowdown=1.15, result="",
         output_text=lambda name: text, parsed=lambda parse, text: parse(text), require_all_nodes=lambda nodes: True,
     )  # fmt: skip
     made.first = made.nodes["node1"]
@@ -68,8 +69,8 @@ def check(recorded):
 
 def test_remote_memory_is_held_against_local(check):
     assert NumaMatrix.read_matrices(check).evaluate()
-    assert NumaMatrix.remote_triad_share(check).evaluate() == pytest.approx(26019.1 / 100947.8)
-    assert NumaMatrix.remote_latency_ratio(check).evaluate() == pytest.approx(151.318 / 92.0512)
+    assert figure(NumaMatrix, "remote_triad_share", check) == pytest.approx(26019.1 / 100947.8)
+    assert figure(NumaMatrix, "remote_latency_ratio", check) == pytest.approx(151.318 / 92.0512)
     assert check.maps["latency"][0, 1] == pytest.approx((148.254 + 151.318) / 2)
     assert [finding.name for finding in check.findings] == ["node2: cores of domain 0 on memory of domain 1"]
 

@@ -5,8 +5,7 @@ import time
 import numpy as np
 import pytest
 
-from reframe_checks.localise.pair_model import fit
-from reframe_checks.localise.pairs import clear_pairs, one_direction, suspects_of_pairs
+from reframe_checks.localise.pairs import clear_pairs, fit, one_direction, suspects_of_pairs
 from tests.unit.localise.simulated import Cluster
 
 

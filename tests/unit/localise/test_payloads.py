@@ -1,7 +1,7 @@
 from itertools import combinations
 
-from reframe_checks.localise.payloads import complaints, suspects_of_payloads
-from reframe_checks.parsers.pair_sweep import Collective, Payloads
+from reframe_checks.localise.messages import complaints, suspects_of_payloads
+from reframe_checks.parsers.pair_sweep import CollectiveBlocks, Payloads
 
 NODES = ["a", "b", "c", "d"]
 
@@ -17,7 +17,7 @@ def named(wrong=(), collectives=()):
 
 def test_nothing_wrong_names_nobody():
     assert named() == []
-    assert complaints(NODES, payloads({}), [Collective("broadcast", ())]) == []
+    assert complaints(NODES, payloads({}), [CollectiveBlocks("broadcast", (), 0)]) == []
 
 
 def test_one_message_names_the_pair():
@@ -30,16 +30,17 @@ def test_most_pairs_name_the_node():
 
 
 def test_a_block_sent_directly_names_its_pair():
-    assert named(collectives=[Collective("all-to-all", ((3, 1),))]) == [("link", "b-d", "in 1 of all messages")]
+    broken = CollectiveBlocks("all-to-all", ((3, 1),), 1)
+    assert named(collectives=[broken]) == [("link", "b-d", "in 1 of all messages")]
 
 
 def test_a_block_that_others_passed_on_names_nobody_and_is_told():
-    broken = Collective("broadcast", ((0, 2), (0, 3)))
+    broken = CollectiveBlocks("broadcast", ((0, 2), (0, 3)), 2)
     assert named(collectives=[broken]) == []
     assert complaints(NODES, payloads({}), [broken]) == ["broadcast: wrong data on c, d"]
 
 
 def test_who_alone_got_wrong_data_is_named():
-    broken = Collective("all-reduce", ((2, 2),))
+    broken = CollectiveBlocks("all-reduce", ((2, 2),), 1)
     assert named(collectives=[broken]) == [("node", "c", "alone got wrong data of all-reduce")]
-    assert suspects_of_payloads(["a", "b"], [], [Collective("all-reduce", ((1, 1),))]) == []
+    assert suspects_of_payloads(["a", "b"], [], [CollectiveBlocks("all-reduce", ((1, 1),), 1)]) == []

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from reframe_checks.localise.rails import suspects_of_rails
+from reframe_checks.localise.parts import suspects_of_rails
 
 EIGHT = [f"mlx5_{rail}:1" for rail in range(8)]
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from reframe_checks.localise.targets import Sample, suspects_of_targets
+from reframe_checks.localise.targets import TargetSample, suspects_of_targets
 from reframe_checks.storage.src.ost_rounds import rounds_of
 
 NODES = [f"n{number}" for number in range(8)]
@@ -18,7 +18,7 @@ def swept(targets, servers, seed=0, noise=0.05, slow=(), nodes=NODES, passes=3):
     for measured in rounds_of(server_of, nodes, passes):
         for client, target in measured:
             factor = slow.get(target, 1) * slow.get(client, 1) * slow.get(server_of[target], 1)
-            samples.append(Sample(target, client, 1000 / factor * float(np.exp(random.normal(0, noise)))))
+            samples.append(TargetSample(target, client, 1000 / factor * float(np.exp(random.normal(0, noise)))))
     return suspects_of_targets("write", samples, server_of, least_slowdown=1.5)
 
 

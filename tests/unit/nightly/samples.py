@@ -5,8 +5,7 @@ import json
 import pathlib
 from typing import Any
 
-from reports.nightly.night import Night, Problem
-from reports.nightly.night_record import Record
+from reports.nightly.night import Night, NightRecord, Problem
 from reports.verdict.state import State
 from tests.unit.reports.samples import Document
 
@@ -58,15 +57,15 @@ def failed_night(number: int, node: str = "node2", **changes: Any) -> Night:
     return night(number, **{**values, **changes})
 
 
-def record(**changes: Any) -> Record:
+def record(**changes: Any) -> NightRecord:
     values: dict[str, Any] = {
         "night": "2026-11-15", "started": START, "deadline": START + 3600, "mode": "nightly", "nights": 4,
         "ended": START + 600,
     }  # fmt: skip
-    return Record(**{**values, **changes})
+    return NightRecord(**{**values, **changes})
 
 
-def keep_record(folder: pathlib.Path, kept: Record) -> None:
+def keep_record(folder: pathlib.Path, kept: NightRecord) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "night.json").write_text(json.dumps({**vars(kept), "planned": list(kept.planned)}), encoding="utf-8")
 

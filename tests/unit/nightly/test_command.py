@@ -9,9 +9,8 @@ from kappa.app.command.main import main
 from kappa.core.ground.errors import InputError
 from kappa.core.sites.expected import find_site, load_site
 from reports.nightly import publish
-from reports.nightly.archive import Archive, open_archive
-from reports.nightly.coverage import coverage
-from reports.nightly.turns import turns
+from reports.nightly.archive import Archive, node_coverage, open_archive
+from reports.nightly.rotation import turns
 from reports.verdict.judge import EXIT_STATUS
 from reports.verdict.state import State
 from tests.unit.history.nights import on
@@ -154,4 +153,4 @@ def test_every_node_that_can_be_measured_has_its_turn(tmp_path):
         assert {node for turn in chosen[first : first + nights] for node in turn} == set(cpu)
     archive = open_archive(tmp_path, load_site(find_site(("embedded",))))
     assert archive.nights[-1].covered == tuple(sorted(chosen[-1]))
-    assert not any(one.overdue for one in coverage(archive))
+    assert not any(one.overdue for one in node_coverage(archive))

@@ -6,13 +6,11 @@ import math
 import numpy as np
 import pytest
 
-from reports.history.findings import Finding, Kind
-from reports.history.gate import Judged
-from reports.history.query import Series
-from reports.nightly.archive import Archive
-from reports.nightly.compare import compare, first_step
-from reports.nightly.coverage import coverage
-from reports.nightly.message import escape, message
+from reports.history.dataset import MetricSeries
+from reports.history.findings import Kind, SeriesFinding
+from reports.history.judgement import JudgedSeries
+from reports.nightly.archive import Archive, node_coverage
+from reports.nightly.message import changes_between, escape, first_step, message
 from reports.verdict.state import State
 from tests.unit.nightly.samples import DAY_S, START, failed_night, failure, night
 
@@ -30,41 +28,41 @@ def series(values, **changes):
     }  # fmt: skip
     times = START + DAY_S * np.arange(len(values)) + 60
     rows = tuple(f"session-{number}:0" for number in range(len(values)))
-    return Series(**{**known, **changes}, values=np.array(values, float), times=times, rows=rows)
+    return MetricSeries(**{**known, **changes}, values=np.array(values, float), times=times, rows=rows)
 
 
 def stepped(at, nights=12, worse=True):
     values = [1000.0] * at + [500.0 if worse else 2000.0] * (nights - at)
-    finding = Finding(Kind.STEP, values[0], values[-1], -9.0, at, (at,))
-    return Judged(series(values), finding, worse, ("kernel: 6.1 → 6.2",))
+    finding = SeriesFinding(Kind.STEP, values[0], values[-1], -9.0, at, (at,))
+    return JudgedSeries(series(values), finding, worse, ("kernel: 6.1 → 6.2",))
 
 
 def test_nothing_changed():
-    assert compare(night(0), night(1), []).nothing
+    assert changes_between(night(0), night(1), []).nothing
 
 
 def test_a_new_failure_its_suspect_and_the_verdict():
-    change = compare(night(0), failed_night(1), [])
+    change = changes_between(night(0), failed_night(1), [])
     assert [problem.case for problem in change.failing] == [failure().case]
     assert change.suspects == ("node2",)
     assert "PASS → ✘ FAIL" in change.verdict
 
 
 def test_what_still_fails_is_no_change():
-    assert compare(failed_night(0), failed_night(1), []).nothing
+    assert changes_between(failed_night(0), failed_night(1), []).nothing
 
 
 def test_what_began_earlier_and_is_first_found_tonight_is_new():
     """What adds up is found some nights after it began."""
     found = stepped(6)
-    assert compare(night(10), night(11), [found]).nothing
-    assert compare(night(10), night(11), [dataclasses.replace(found, known=False)]).worse == (
+    assert changes_between(night(10), night(11), [found]).nothing
+    assert changes_between(night(10), night(11), [dataclasses.replace(found, known=False)]).worse == (
         dataclasses.replace(found, known=False),
     )
 
 
 def test_mended():
-    change = compare(failed_night(0), night(1), [])
+    change = changes_between(failed_night(0), night(1), [])
     assert [problem.case for problem in change.mended] == [failure().case]
     assert change.cleared == ("node2",)
 
@@ -73,7 +71,7 @@ STANDING = {"state": State.INCOMPLETE, "gaps": ("no reference: OsuBarrier",)}
 
 
 def test_a_standing_gap_hides_nothing_that_was_mended():
-    change = compare(failed_night(0, **STANDING), night(1, **STANDING, passed=(failure().case,)), [])
+    change = changes_between(failed_night(0, **STANDING), night(1, **STANDING, passed=(failure().case,)), [])
     assert [problem.case for problem in change.mended] == [failure().case]
     assert change.cleared == ("node2",)
 
@@ -81,25 +79,27 @@ def test_a_standing_gap_hides_nothing_that_was_mended():
 def test_a_suspect_is_cleared_when_all_that_spoke_against_it_passed():
     against = (f"{failure().case}: slow", "Stream on cpu+gcc, node2: slow")
     before = failed_night(0, suspects={"node2": against})
-    assert compare(before, night(1, passed=(failure().case, "Stream on cpu+gcc")), []).cleared == ()
-    assert compare(before, night(1, passed=(failure().case, "Stream on cpu+gcc, node2")), []).cleared == ("node2",)
+    assert changes_between(before, night(1, passed=(failure().case, "Stream on cpu+gcc")), []).cleared == ()
+    assert changes_between(before, night(1, passed=(failure().case, "Stream on cpu+gcc, node2")), []).cleared == (
+        "node2",
+    )
 
 
 def test_what_is_not_recorded_to_have_passed_is_not_mended():
-    change = compare(failed_night(0), night(1, passed=("PartitionState on cpu+builtin",)), [])
+    change = changes_between(failed_night(0), night(1, passed=("PartitionState on cpu+builtin",)), [])
     assert change.mended == ()
     assert change.cleared == ()
 
 
 def test_what_did_not_run_is_not_mended():
-    change = compare(failed_night(0), night(1, state=State.INCOMPLETE, gaps=("the night left no report",)), [])
+    change = changes_between(failed_night(0), night(1, state=State.INCOMPLETE, gaps=("the night left no report",)), [])
     assert change.mended == ()
     assert change.cleared == ()
 
 
 @pytest.mark.parametrize(("at", "worse", "otherwise"), [(11, 1, 0), (5, 0, 0)], ids=["tonight", "a week ago"])
 def test_only_series_that_changed_since_last_night(at, worse, otherwise):
-    change = compare(night(10), night(11), [stepped(at)])
+    change = changes_between(night(10), night(11), [stepped(at)])
     assert (len(change.worse), len(change.otherwise)) == (worse, otherwise)
 
 
@@ -159,7 +159,7 @@ def test_escaping_keeps_words():
 
 def test_coverage_counts_nights_and_names_what_is_overdue():
     nights = [night(number, covered=(f"node{number % 3 + 1}",)) for number in range(6)]
-    found = {one.node: one for one in coverage(archive(*nights))}
+    found = {one.node: one for one in node_coverage(archive(*nights))}
     assert found["node3"].nights_ago == 0
     assert found["node1"].nights_ago == 2
     assert not found["node1"].overdue
@@ -167,5 +167,5 @@ def test_coverage_counts_nights_and_names_what_is_overdue():
 
 
 def test_a_node_is_not_overdue_before_its_time_has_passed():
-    assert not any(one.overdue for one in coverage(archive(night(0), night(1))))
-    assert not any(one.overdue for one in coverage(archive(*(night(n, nights=0) for n in range(9)))))
+    assert not any(one.overdue for one in node_coverage(archive(night(0), night(1))))
+    assert not any(one.overdue for one in node_coverage(archive(*(night(n, nights=0) for n in range(9)))))

@@ -10,7 +10,7 @@ import pytest
 from kappa.app.command import nightly
 from kappa.app.command.nightly import parse
 from kappa.app.conduct.night import BusyError
-from kappa.app.conduct.night_install import install
+from kappa.app.conduct.night_schedule import install
 from kappa.core.ground.errors import InputError
 
 # As Slurm's: a file for each user, which another replaces as a whole; without one it says so.

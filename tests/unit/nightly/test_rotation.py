@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kappa.core.vocabulary.many_nodes import shares
+from kappa.core.vocabulary.scales import shares
 from reports.nightly.rotation import tonight
 
 NODES = st.sets(st.integers(1, 300).map("node{}".format), min_size=1, max_size=60)

@@ -8,7 +8,7 @@ import pytest
 from reports.nightly.archive import open_archive, reports_of
 from reports.nightly.night import load_night, to_json
 from reports.nightly.summarise import summarise
-from reports.quarantine.listing import told
+from reports.quarantine.decide import told
 from reports.verdict.state import State
 from tests.unit.nightly.samples import START, keep_record, keep_report, pinned, record
 from tests.unit.quarantine.samples import action

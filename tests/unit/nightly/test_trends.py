@@ -1,18 +1,22 @@
-"""What the dashboard draws: in order of time, with bounds and changes, of all series."""
+"""Series over the nights."""
 
 import dataclasses
 
 import numpy as np
 
-from reports.history.findings import Finding, Kind
-from reports.history.gate import Judged
-from reports.nightly.trends import LEAST_VALUES, LIMIT, trends
+from reports.history.dataset import History
+from reports.history.findings import Kind, SeriesFinding
+from reports.history.judgement import JudgedSeries, nightly_series
+from reports.nightly.dashboard import LEAST_VALUES, LIMIT, trends
+from tests.unit.history.nights import history_of, on
 from tests.unit.nightly.samples import DAY_S, START, night
 from tests.unit.nightly.test_compare import series, stepped
 
 
 def quiet(values, **changes):
-    return Judged(series(np.array(values, dtype=float), **changes), Finding(Kind.QUIET, 1, 1, 0, len(values)), False)
+    return JudgedSeries(
+        series(np.array(values, dtype=float), **changes), SeriesFinding(Kind.QUIET, 1, 1, 0, len(values)), False
+    )
 
 
 def test_what_was_measured_by_hand_before_a_night_ended_stands_before_it():
@@ -47,11 +51,29 @@ def test_bounds_and_changes_are_drawn():
 
 
 def test_of_very_many_series_the_newest_values_are_drawn(monkeypatch):
-    monkeypatch.setattr("reports.nightly.trends.VALUES_LIMIT", 50 * 40)
+    monkeypatch.setattr("reports.nightly.dashboard.VALUES_LIMIT", 50 * 40)
     found = trends([quiet(range(1, 101), metric=f"m{number}") for number in range(50)], [])
     assert {len(drawing["values"]) for drawing in found.drawings} == {40}
     assert found.drawings[0]["values"][-1] == 100
-    monkeypatch.setattr("reports.nightly.trends.VALUES_LIMIT", 50)
+    monkeypatch.setattr("reports.nightly.dashboard.VALUES_LIMIT", 50)
     found = trends([quiet(range(1, 101), metric=f"m{number}") for number in range(50)], [])
     assert {len(drawing["values"]) for drawing in found.drawings} == {LEAST_VALUES}
     assert len(found.shown[0].rows) == 60, "the table has what it always had"
+
+
+def chosen(folder, nights):
+    history = History(history_of(folder, nights))
+    return sorted((one.partition, one.nodes, len(one.values)) for one in nightly_series(history, 500))
+
+
+def test_a_set_of_nodes_that_was_measured_often_is_a_series(tmp_path):
+    assert chosen(tmp_path, [[on(["node1"])]] * 8 + [[on(["node2"])]] * 4) == [("cpu", "node1", 8), ("cpu", "node2", 4)]
+
+
+def test_sets_of_nodes_that_were_each_measured_too_rarely_are_one(tmp_path):
+    nights = [[on([f"node{number % 3}"]), on(["node9"], "gpu")] for number in range(12)]
+    assert chosen(tmp_path, nights) == [("cpu", "", 12), ("gpu", "node9", 12)]
+
+
+def test_one_set_of_nodes_keeps_its_name(tmp_path):
+    assert chosen(tmp_path, [[on(["node1"])]] * 3) == [("cpu", "node1", 3)]

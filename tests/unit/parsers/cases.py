@@ -1,62 +1,33 @@
 """A recorded output of every parser, and what may be read from it."""
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial, wraps
-from typing import Any
 
+from kappa.core.ground.errors import InputError
+from kappa.core.vocabulary.node_states import NodeLine, nodes_of_partitions
 from reframe_checks.parsers import (
-    affinity,
-    babelstream,
-    bit_sweep,
-    btio,
-    congestion,
+    applications,
+    core_programs,
     emt,
-    emt_caches,
-    emt_io,
-    emt_pace,
-    fio,
+    file_benchmarks,
     gpu,
-    gpu_topology,
-    hang,
-    hpcc,
     hpcg,
     hpl,
     io500,
     ior,
-    iozone,
-    lammps,
-    likwid,
-    link_use,
-    load_watch,
+    job_scripts,
     lustre,
-    lustre_targets,
     mdtest,
+    memory_bandwidth,
     mpi_behaviour,
-    mpi_report,
-    nccl_tests,
-    node_fills,
-    node_links,
-    node_numa,
-    node_probe,
-    node_sweep,
-    nvbandwidth,
-    openfoam,
-    ost_rounds,
     osu,
-    pair_samples,
     pair_sweep,
     patterns,
-    placement,
-    ring_traffic,
-    sinfo,
-    slurm_nodes,
-    sparse_direct,
-    stream,
-    stress_ng,
-    topology,
+    slurm,
+    transport,
 )
-from reframe_checks.parsers.errors import ParseError
+from reframe_checks.parsers.text import ParseError
 from tests.unit.conftest import DATA
 
 
@@ -88,48 +59,53 @@ DEPTHS = (0, 1, 4, 16, 64, 256, 1024)
 
 IOZONE_CELLS = {(size << 10, request) for size in (4, 8, 16) for request in (64, 256, 1024)}
 
-ALL_REDUCE = partial(nccl_tests.parse, expect_sizes=[1 << power for power in range(29, 34)], expect_ranks=16)
+ALL_REDUCE = partial(gpu.nccl_tests, expect_sizes=[1 << power for power in range(29, 34)], expect_ranks=16)
 
 COPIES = [
     "host_to_device_memcpy_ce", "device_to_host_memcpy_ce",
     "device_to_device_memcpy_read_ce", "device_to_device_memcpy_write_ce",
 ]  # fmt: skip
 FOUR_TOGETHER = partial(
-    nvbandwidth.parse, expect=[*COPIES[:2], "host_to_all_memcpy_ce", "all_to_host_memcpy_ce"], expect_gpus=4
+    gpu.nvbandwidth, expect=[*COPIES[:2], "host_to_all_memcpy_ce", "all_to_host_memcpy_ce"], expect_gpus=4
 )
 
-SEVEN_GPUS = partial(nvbandwidth.parse, expect=COPIES, expect_gpus=7)
+SEVEN_GPUS = partial(gpu.nvbandwidth, expect=COPIES, expect_gpus=7)
 
 
-@wraps(pair_samples.parse)
-def sampled(text: str) -> pair_samples.PairSamples:
+@wraps(pair_sweep.read_samples)
+def sampled(text: str) -> pair_sweep.SamplesDocument:
     """All but the figures of the file beside it, of which every byte counts in the checksum."""
     figures = (DATA / "pair_samples/four_nodes_limited.bin").read_bytes()
-    nothing: Any = None
-    return replace(pair_samples.parse(text, figures), pairs=nothing, round_of=nothing)
+    return pair_sweep.read_samples(text, figures).document
 
 
-@wraps(sinfo.parse)
-def states(text: str) -> dict[str, sinfo.NodeState]:
+@wraps(slurm.node_states)
+def states(text: str) -> dict[str, NodeLine]:
     """By name, of as many nodes as the site says there are: ``PartitionState`` asks for them all."""
-    nodes = sinfo.parse(text)
+    nodes = slurm.node_states(text)
     if len(nodes) != 4:
         raise ParseError("sinfo", "4 nodes", text=text)
     _marked(text, nodes)
     return {node.name: node for node in nodes}
 
 
-def _marked(text: str, nodes: Iterable[sinfo.NodeState]) -> None:
+def _marked(text: str, nodes: Iterable[NodeLine]) -> None:
     """A node in an unknown state is marked, which is as good as a refusal of its line."""
     for node in nodes:
         if node.condition.unknown and not node.usable:
             raise ParseError("sinfo", "known states", text=text, line=1)
 
 
-@wraps(sinfo.parse_all)
-def all_states(text: str) -> dict[str, dict[str, sinfo.NodeState]]:
+@wraps(nodes_of_partitions)
+def all_states(text: str) -> dict[str, dict[str, NodeLine]]:
     """Of the partitions and nodes that were recorded: Slurm says nowhere which lines there are."""
-    partitions = sinfo.parse_all(text)
+    try:
+        lines = nodes_of_partitions(text)
+    except InputError as err:
+        raise ParseError("sinfo", str(err), text=text) from err
+    partitions: dict[str, dict[str, NodeLine]] = {}
+    for partition, node in lines:
+        partitions.setdefault(partition, {})[node.name] = node
     nodes = [f"node{number}" for number in range(1, 5)]
     if {name: sorted(of) for name, of in partitions.items()} != {"cpu": nodes[:2], "gpu": nodes[2:], "scratch": nodes}:
         raise ParseError("sinfo", "node1 to node4 in three partitions", text=text)
@@ -137,28 +113,28 @@ def all_states(text: str) -> dict[str, dict[str, sinfo.NodeState]]:
     return partitions
 
 
-@wraps(lustre_targets.targets)
-def targets(text: str) -> tuple[lustre_targets.Target, ...]:
+@wraps(lustre.targets)
+def targets(text: str) -> tuple[lustre.OstTarget, ...]:
     """As many as the site states, in order: a file system says nowhere how many it should have."""
-    found = lustre_targets.targets(text)
+    found = lustre.targets(text)
     if [target.index for target in found] != list(range(12)):
         raise ParseError("lfs osts", "12 targets", text=text)
     return found
 
 
-@wraps(lustre_targets.servers)
+@wraps(lustre.servers)
 def servers(text: str) -> dict[str, str]:
     """Of the targets that there are."""
-    found = lustre_targets.servers(text)
+    found = lustre.servers(text)
     if sorted(found) != sorted(["home-OST0000", *(f"scratch-OST{number:04x}" for number in range(12))]):
         raise ParseError("lctl get_param", "the servers of 13 targets", text=text)
     return found
 
 
-@wraps(ost_rounds.parse)
-def turns(text: str) -> tuple[ost_rounds.Turn, ...]:
+@wraps(job_scripts.ost_turns)
+def turns(text: str) -> tuple[job_scripts.OstTurn, ...]:
     """Each of 12 targets twice, as ``OstSweep`` asks for them."""
-    found = ost_rounds.parse(text)
+    found = job_scripts.ost_turns(text)
     if sorted(turn.index for turn in found) != sorted([*range(12)] * 2):
         raise ParseError("rounds.txt", "12 targets twice", text=text)
     return found
@@ -182,21 +158,21 @@ def stonewalled_twice(text: str) -> mdtest.MdtestResult:
     return stonewalled(text, 2)
 
 
-@wraps(load_watch.parse)
-def looks(text: str) -> tuple[load_watch.Snapshot, ...]:
+@wraps(job_scripts.snapshots)
+def looks(text: str) -> tuple[job_scripts.Snapshot, ...]:
     """Before and after two steps: what was lost at the end of a file, nothing in it tells."""
-    found = load_watch.parse(text)
+    found = job_scripts.snapshots(text)
     if len(found) != 4:
         raise ParseError("load watch", "4 looks", text=text)
     return found
 
 
-@wraps(mpi_report.parse)
+@wraps(transport.lanes)
 def rails(text: str) -> dict[str, list[str]]:
     """Of four nodes, each with two rails: a report is only what it says, which the check compares with the site."""
     found = {
         host: sorted(f"{lane.protocol}/{lane.adapter}" for lane in lanes)  # as UCX writes it
-        for host, lanes in mpi_report.parse(text).items()
+        for host, lanes in transport.lanes(text).items()
     }
     if sorted(found) != [f"r39c2t5n{number}" for number in range(1, 5)] or {len(of) for of in found.values()} != {2}:
         raise ParseError("MPI's report", "two rails of each of 4 nodes", text=text)
@@ -205,12 +181,19 @@ def rails(text: str) -> dict[str, list[str]]:
 
 EIGHT_NODES = [f"node{number}" for number in range(1, 9)]
 
-RING = partial(node_links.parse, message_bytes=1 << 20, expect_nodes=4, expect_repeats=2)
+RING = partial(osu.links, message_bytes=1 << 20, expect_nodes=4, expect_repeats=2)
 
-IOR_ALONE = [".version", ".options", ".write_mb_s[]"]
+RING_ALONE = [".mpi", ".nodes[].node", ".nodes[].adapters[].name"]
+SPEEDS = ("triad_mbps", "gflops")
+PAIRS_ALONE = [
+    ".mpi", ".ranks_per_node", ".latency_bytes", ".bandwidth_bytes", ".window", ".rounds[].seconds",
+    *(f".alone[].{key}" for key in ("latency_us", "to_second_mbps", "to_first_mbps")),
+]  # fmt: skip
+HPCG_ALONE = [".threads", ".memory_gb", ".total_s", ".raw_gb_s", ".raw_gflops"]
+IOR_ALONE = [".options", ".write_mb_s[]", ".read_mb_s[]"]
 MDTEST_ALONE = [".version", ".options", ".nodes", ".iterations", ".items"]
 EMT_ALONE = [
-    ".case_hash", ".checksum", ".steps", ".step_p50_us", ".step_p99_us", ".imbalance_us", ".karp_flatt",
+    ".case_hash", ".checksum", ".steps", ".step_us.p50", ".step_us.p99", ".step_us.max", ".imbalance_us", ".karp_flatt",
 ]  # fmt: skip
 # Names of a program, of what it ran on and its options are texts of which no second copy is in the output.
 CASES = {
@@ -234,39 +217,39 @@ CASES = {
     "hpl in hpcc": Case("hpcc/two_ranks.txt", hpl.parse, alone=["[].residual"]),
     "hpcc": Case(
         "hpcc/two_ranks.txt",
-        hpcc.parse,
+        hpl.hpcc,
         alone=[
             ".processes", ".ptrans_gb_s", ".random_access_gup_s", ".fft_gflop_s", ".star_stream_triad_gb_s",
             ".ring_latency_us", ".ring_bandwidth_gb_s",
         ],
     ),
-    "hpcg": Case("hpcg/two_ranks_short.txt", hpcg.parse, alone=[".threads", ".setup_s", ".raw_gb_s"]),
-    "hpcg 3.0": Case("hpcg/published_3_0.yaml", hpcg.parse, alone=[".threads", ".setup_s"]),
-    "hang": Case("hang/stopped_rank.json", hang.parse),
-    "hang without mpi": Case("hang/no_mpi.json", hang.parse),
-    "crash": Case("hang/crashed.json", hang.parse),
+    "hpcg": Case("hpcg/two_ranks_short.txt", hpcg.parse, alone=HPCG_ALONE),
+    "hpcg 3.0": Case("hpcg/published_3_0.yaml", hpcg.parse, alone=HPCG_ALONE),
+    "hang": Case("hang/stopped_rank.json", job_scripts.hang),
+    "hang without mpi": Case("hang/no_mpi.json", job_scripts.hang),
+    "crash": Case("hang/crashed.json", job_scripts.hang),
     "load watch": Case("load_watch/two_steps.txt", looks),
-    "stream": Case("stream/two_threads.txt", stream.parse, may_vanish=[".threads"]),
-    "likwid": Case("likwid/stream.txt", likwid.parse, alone=[".hwthreads[]"]),
+    "stream": Case("stream/two_threads.txt", memory_bandwidth.stream, may_vanish=[".threads"]),
+    "likwid": Case("likwid/stream.txt", memory_bandwidth.likwid, alone=[".hwthreads[]"]),
     "fio": Case(
         "fio/write.json",
-        fio.parse,
+        file_benchmarks.fio,
         (1, 1e-3, 1e-6, 1 << 10, 1 << 20),
-        alone=[".version", ".jobs[].block_size_bytes"],
+        alone=["[].block_size_bytes"],
     ),
     "ior": Case("ior/posix_file_per_process.json", ior.parse, (1, 1.048576), alone=IOR_ALONE),
     "ior checked": Case("ior/mpiio_collective_checked.json", ior.parse, (1, 1.048576), alone=IOR_ALONE),
     "ior stonewall": Case(
-        "ior/posix_stonewall.json", ior.parse, (1, 1.048576), alone=[".version", ".options", ".read_mb_s[]"]
+        "ior/posix_stonewall.json", ior.parse, (1, 1.048576), alone=IOR_ALONE
     ),
     "ior write only": Case(
         "ior/mpiio_write_only.json",
         ior.parse,
         (1, 1.048576),
-        alone=[name for name in IOR_ALONE if name != ".write_mb_s[]"],
+        alone=[".options", ".write_mb_s[]"],
     ),
     **{
-        f"ior {name}": Case(f"ior/{name}.txt", ior.parse, (1, 1.048576), alone=[".version", ".options"])
+        f"ior {name}": Case(f"ior/{name}.txt", ior.parse, (1, 1.048576), alone=[".options"])
         for name in ("posix_text", "mpiio_text_checked", "posix_text_stonewall")
     },
     "osu of 5.7": Case(
@@ -274,229 +257,237 @@ CASES = {
         partial(osu.parse, expect_sizes=[0], expect_tables=1),
         alone=["[].title"],
     ),
-    "hpcg of intel": Case("field_cases/09-hpcg-V3.1-intel-oneapi-2023.txt", hpcg.parse, alone=[".threads"]),
+    "hpcg of intel": Case("field_cases/09-hpcg-V3.1-intel-oneapi-2023.txt", hpcg.parse, alone=HPCG_ALONE),
     "mdtest 4.1": Case("field_cases/10-mdtest-4.1.0+dev.txt", stonewalled_once, alone=MDTEST_ALONE),
     "mdtest created only": Case("mdtest/created_only.txt", mdtest.parse, alone=MDTEST_ALONE),
     "mdtest": Case("mdtest/unique_folders.txt", mdtest.parse, alone=MDTEST_ALONE),
     "mdtest stonewall": Case("mdtest/files_stonewall.txt", stonewalled_twice, alone=MDTEST_ALONE),
     "mdtest folders": Case("mdtest/folders_only.txt", mdtest.parse, alone=MDTEST_ALONE),
     "mdtest files": Case("mdtest/files_only.txt", mdtest.parse, alone=MDTEST_ALONE),
-    "bt-io": Case("btio/full_four_ranks.txt", btio.parse),
-    "bt-io 3.4.3": Case("btio/full_of_3_4_3_four_ranks.txt", btio.parse),
-    "bt-io simple": Case("btio/simple_four_ranks.txt", btio.parse),
+    "bt-io": Case("btio/full_four_ranks.txt", file_benchmarks.btio),
+    "bt-io 3.4.3": Case("btio/full_of_3_4_3_four_ranks.txt", file_benchmarks.btio),
+    "bt-io simple": Case("btio/simple_four_ranks.txt", file_benchmarks.btio),
     "iozone": Case(
         "iozone/direct.txt",
-        partial(iozone.parse, expect_cells=IOZONE_CELLS),
+        partial(file_benchmarks.iozone, expect_cells=IOZONE_CELLS),
         (1, 1.024e-3),
         alone=[".options", ".rates[][]"],
     ),
     "io500": Case("io500/short.txt", io500.parse, alone=[".procs"]),
     "io500 summary": Case("io500/published_valid.txt", io500.parse_summary),
-    "lustre": Case("lustre/composed_folder.txt", lustre.parse, alone=[".stripe_count", ".stripe_size_bytes"]),
+    "lustre": Case("lustre/composed_folder.txt", lustre.layout, alone=[".stripe_count", ".stripe_size_bytes"]),
     "lustre targets": Case("lustre/composed_osts.txt", targets),
     "lustre servers": Case("lustre/composed_connections.txt", servers, alone=["[]"]),
     "lustre rounds": Case("lustre/rounds.txt", turns, alone=["[].node"]),
-    "emt": Case("emt/two_ranks.json", emt.parse, alone=EMT_ALONE),
+    "emt": Case("emt/two_ranks.json", emt.EmtResult.read, alone=EMT_ALONE),
     "emt simulated": Case(
-        "emt/simulated.json", emt.parse, alone=[*EMT_ALONE, ".kappa_block_p50_us", ".heaviest_task_us"]
+        "emt/simulated.json", emt.EmtResult.read, alone=[*EMT_ALONE, ".kappa_block_p50_us", ".heaviest_task_us"]
     ),
     "node_links": Case("node_links/four_nodes.txt", RING, exchangeable=True),
     "link_use": Case(
         "link_use/random_ring.json",
-        link_use.parse,
+        transport.LinkUseResult.read,
         alone=[".links_used", ".busiest[].link", ".busiest[].messages"],
     ),
     "pair_samples": Case(
         "pair_samples/four_nodes_limited.json",
         sampled,
         alone=[
-            ".mpi", ".ranks_per_node", ".latency_bytes", ".bandwidth_bytes", ".rounds_within_leaves",
-            ".round_seconds[]", ".alone[].latency_us", ".alone[].bandwidths_mbps[]", ".payloads_alone[].messages",
+            *PAIRS_ALONE, ".rounds_within_leaves", ".seed", ".alone[].messages",
         ],
     ),
     "pair_sweep": Case(
         "pair_sweep/eight_nodes_limited.json",
-        pair_sweep.parse,
+        pair_sweep.PairSweepResult.read,
         alone=[
-            ".mpi", ".ranks_per_node", ".latency_bytes", ".bandwidth_bytes", ".bandwidth_mbps[][]", ".round_seconds[]",
-            ".packets[].sent", ".packets[].lost", ".payloads[].messages",
-            ".alone[].latency_us", ".alone[].bandwidths_mbps[]",
+            *PAIRS_ALONE, ".bandwidth_mbps[][]",
+            *(f".rounds[].{key}[]" for key in ("packets_sent", "packets_lost", "messages")),
         ],
     ),
     **{
         f"pattern {name}": Case(
-            f"patterns/{name}.json", partial(parse, expect_ranks=4), alone=[".mpi", ".times_us[]", *alone]
+            f"patterns/{name}.json", partial(parse, ranks=4), alone=[".mpi", *alone],
+            boundless=[path for path in alone if path in (".drift", ".level_latency_us")],
         )
         for name, parse, alone in (
-            ("random_ring", patterns.random_ring, [".message_bytes"]),
-            ("put_barrier", patterns.put_barrier, []),
-            ("particles", patterns.particle_exchange, [".puts", ".packed_bytes", ".pack_us[]", ".put_us[]"]),
-            ("neighbour", patterns.neighbour_exchange, [".message_bytes"]),
-            ("allreduce", patterns.allreduce, [".sizes[][]", ".cpu_us[]"]),
-            ("simulated_allreduce", patterns.allreduce, [".aggregators", ".sizes[][]"]),
+            ("random_ring", patterns.RandomRingResult.read, [".times_us[]", ".message_bytes", ".seed"]),
+            ("put_barrier", patterns.PutBarrierResult.read, [".times_us[]"]),
+            (
+                "particles", patterns.ParticleExchangeResult.read,
+                [".times_us[]", ".pack_us[]", ".put_us[]",
+                 *(f".{key}" for key in ("puts", "packed_bytes", "seed", "drawn", "drift", "record_bytes"))],
+            ),
+            ("neighbour", patterns.NeighbourExchangeResult.read, [".times_us[]", ".message_bytes"]),
+            ("allreduce", patterns.AllreduceResult.read, [".series[].times_us[]", ".series[].cpu_us"]),
+            (
+                "simulated_allreduce", patterns.AllreduceResult.read,
+                [".aggregators", ".series[].times_us[]", ".level_latency_us", ".segment_bytes"],
+            ),
         )
     },
     "pattern congestion": Case(
         "patterns/congestion.json",
-        partial(congestion.parse, expect_ranks=4),
+        partial(patterns.CongestionResult.read, ranks=4),
         alone=[
-            ".mpi", ".aggressor_bytes", ".loads[].operations[]",
-            ".loads[].samples[].alone_us[][]", ".loads[].samples[].beside_us[][]",
+            ".mpi", ".aggressor_bytes", ".load_list[].operations[]",
+            *(f".load_list[].{of}.{key}[]" for of in patterns.VICTIM_PATTERNS for key in ("alone_us", "beside_us")),
         ],
     ),
     "mpi_behaviour any-source": Case(
-        "mpi_behaviour/any_source.json", partial(mpi_behaviour.any_source, expect_ranks=4),
+        "mpi_behaviour/any_source.json", partial(mpi_behaviour.AnySourceResult.read, ranks=4),
         alone=[".mpi", ".message_bytes", *(f".series[].{key}[]" for key in ANY_SOURCE)],
     ),
     **{
         f"mpi_behaviour {name}": Case(f"mpi_behaviour/{name}.json", parse, alone=[".mpi", *alone], boundless=boundless)
         for name, parse, alone, boundless in (
             (
-                "threads", partial(mpi_behaviour.threads, expect_ranks=2, expect_threads=[1, 2, 4]),
+                "threads", partial(mpi_behaviour.threads, ranks=2, expect_threads=[1, 2, 4]),
                 [".message_bytes", ".series[].latency_us[]", ".series[].messages_per_s[]"], [],
             ),
             (
-                "memory", partial(mpi_behaviour.memory, expect_ranks=4),
-                [".repeats", ".series[].largest_kib"],
-                [".series[].largest_kib"],
+                "memory", partial(mpi_behaviour.MemoryResult.read, ranks=4),
+                [".repeats", ".series[].largest_kib", ".before_init.largest_kib"],
+                [".series[].largest_kib", ".before_init.largest_kib"],
             ),
             (
                 "shared_window",
                 partial(
-                    mpi_behaviour.shared_window, expect_ranks=2, expect_sizes=[8, 1 << 10, 1 << 16, 1 << 20],
-                    expect_table_mib=64,
+                    mpi_behaviour.SharedWindowResult.read, ranks=2, sizes=[8, 1 << 10, 1 << 16, 1 << 20], table_mib=64,
                 ),
                 [
-                    ".series[].mpi_us[]", ".series[].shared_us[]", ".shared.mib", ".shared.pass_us[]",
-                    ".copies.mib",
+                    ".series[].mpi_us[]", ".series[].shared_us[]", ".splines.shared.mib", ".splines.shared.pass_us[]",
+                    ".splines.copies.mib", ".splines.copies.pass_us[]",
                 ], [],
             ),
             (
-                "persistent", partial(mpi_behaviour.persistent, expect_ranks=2, expect_sizes=[8, 65536]),
+                "persistent", partial(mpi_behaviour.PersistentResult.read, ranks=2, sizes=[8, 65536]),
                 [".messages", ".series[].nonblocking_us[]", ".series[].persistent_us[]"], [],
             ),
             (
                 "overlap",
                 partial(
-                    mpi_behaviour.overlap, expect_ranks=2, expect_operation="isend", expect_sizes=[8192, 1 << 20]
+                    mpi_behaviour.OverlapResult.read, ranks=2, operation="isend", sizes=[8192, 1 << 20]
                 ),
                 [f".series[].{key}_us[]" for key in ("communication", "computation", "both")],
                 [],
             ),
             (
-                "matching", partial(mpi_behaviour.matching, expect_ranks=2, expect_depths=DEPTHS),
+                "matching", partial(mpi_behaviour.MatchingResult.read, ranks=2, depths=DEPTHS),
                 [".message_bytes", ".series[].unexpected_us[]", ".series[].posted_us[]"], [],
             ),
         )
     },
     "node_sweep": Case(
         "node_sweep/four_nodes.json",
-        node_sweep.parse,
+        core_programs.node_sweep,
         alone=[
-            ".mpi", ".mib_per_core", ".nodes[].node", ".nodes[].cores[]",
-            ".nodes[].alone.gflops[]", ".nodes[].together.gflops[]", ".nodes[].together.triad_mbps[]",
+            "[].node", "[].cores[]", "[].alone.gflops[]", *(f"[].together.{key}[]" for key in SPEEDS),
         ],
     ),
     "node_fills": Case(
         "node_fills/two_nodes.json",
-        node_fills.parse,
+        core_programs.node_fills,
         alone=[
-            "[].node", "[].available_mib", "[].spread[].triad_mbps[]",
-            "[].spread[].gflops[]", "[].packed[].gflops[]",
+            "[].node", "[].available_mib", *(f"[].fills[].{key}[]" for key in SPEEDS),
         ],
     ),
     "node_numa": Case(
         "node_numa/two_nodes_of_two_domains.json",
-        node_numa.parse,
-        alone=["[][].distance", "[][].latency_ns"],
+        core_programs.node_numa,
+        alone=["[][].latency_ns"],
     ),
     "emt_caches": Case(
         "emt_caches/two_nodes.json",
-        partial(emt_caches.parse, expect_sizes=3),
+        partial(emt.read_caches, networks=3),
         alone=[
-            "[].node", "[].caches[]", "[].sizes[].checksum", "[].sizes[].step_us", "[].sizes[].sigma_us",
-            "[].sizes[].phi_us", "[].sizes[].phi_cached_us",
+            "[].node", "[].cache_list[].bytes", "[].core",
+            *(f"[].sizes[].{key}" for key in ("steps", "checksum", "step_us", "sigma_us", "phi_us", "phi_cached_us")),
         ],
         exchangeable=True,
     ),
     **{
         f"emt_io {files}": Case(
-            f"emt_io/two_nodes_{files}.json", emt_io.parse, (1, 1.048576),
-            alone=[".checksum", ".step_us", ".io", ".ranks[].node"],
+            f"emt_io/two_nodes_{files}.json", emt.EmtIoResult.read,
+            alone=[".checksum", ".step_us.mean", ".waveforms.io", ".waveforms.by_rank[].node"],
         )
         for files in ("shared", "rank")
     },
     "emt_pace": Case(
         "emt_pace/two_ranks.json",
-        emt_pace.parse,
-        alone=[".checksum", ".ranks[].episodes", ".ranks[].late_p999_us", ".ranks[].late_worst_us"],
+        emt.EmtPace.read,
+        alone=[".checksum", *(f".pace.per_rank[].{key}" for key in ("episodes", "late_p999_us", "late_worst_us"))],
     ),
     "affinity": Case(
         "affinity/four_nodes.json",
-        partial(affinity.parse, expect_ranks=4),
+        partial(core_programs.affinity, expect_ranks=4),
         alone=["[].node", "[].cpus[]", "[].threads[].cpus[]", "[].threads[].ran_on[]", "[].threads[].triad_mbps"],
     ),
     "bit_sweep": Case(
         "bit_sweep/four_nodes.json",
-        bit_sweep.parse,
-        alone=[".variant", *(f".nodes[][].{part}" for part in ("node", "core", "basis", "rounds[][]"))],
+        core_programs.BitSweepResult.read,
+        alone=[
+            ".variant", ".nodes[].node", ".nodes[].cores[]", ".nodes[].works[].basis",
+            *(f".nodes[].works[].cores[][].{part}" for part in ("digest", "rounds")),
+        ],
     ),
-    "node_probe": Case("node_probe/four_nodes.jsonl", partial(node_probe.parse, expect_nodes=4)),
+    "node_probe": Case("node_probe/four_nodes.jsonl", partial(job_scripts.node_facts, expect_nodes=4)),
     "ring traffic": Case(
         "ring_traffic/four_nodes.json",
-        partial(ring_traffic.parse, expect_nodes=4),
-        alone=[".nodes[][].name", ".nodes[][].sent_bytes", ".nodes[][].received_bytes"],
+        partial(transport.ring_traffic, expect_nodes=4),
+        alone=[*RING_ALONE, *(f".nodes[].adapters[].{way}_bytes" for way in ("sent", "received"))],
     ),
     "ring traffic of GPUs": Case(
         "ring_traffic/four_nodes_of_gpus.json",
-        partial(ring_traffic.parse, expect_nodes=4, expect_gpus=(0, 1)),
-        alone=[".nodes[][].name", ".gpus[].pci"],
+        partial(transport.ring_traffic, expect_nodes=4, expect_gpus=(0, 1)),
+        alone=[*RING_ALONE, ".nodes[].gpu.pci"],
     ),
     "mpi report": Case("mpi_report/ucx_two_rails.txt", rails),
-    "gpu topology": Case("gpu_topology/composed_two_switches.txt", partial(gpu_topology.parse, expect_gpus=4)),
+    "gpu topology": Case("gpu_topology/composed_two_switches.txt", partial(gpu.topology, expect_gpus=4)),
     "nvbandwidth of all": Case("nvbandwidth/composed_four_gpus_together.txt", FOUR_TOGETHER),
     "nodes of Slurm": Case(
         "survey/embedded-node.txt",
-        partial(slurm_nodes.parse, expect_nodes=["node1", "node2", "node3", "node4"]),
+        partial(slurm.node_facts, expect_nodes=["node1", "node2", "node3", "node4"]),
         alone=["[][]"],
     ),
     "sinfo": Case("sinfo/composed_four_nodes.txt", states, alone=["[].name", "[].reason"]),
     "sinfo of all": Case("sinfo/four_nodes_of_three_partitions.txt", all_states),
     "openfoam": Case(
         "openfoam/two_ranks.log",
-        openfoam.parse,
+        applications.openfoam,
         alone=[".ranks", ".steps[].courant", ".steps[].pressure_iterations[]"],
     ),
-    "openfoam profiling": Case("openfoam/two_ranks.profiling", openfoam.parse_profiling, alone=[".steps", ".run_s"]),
+    "openfoam profiling": Case(
+        "openfoam/two_ranks.profiling", applications.openfoam_profiling, alone=[".steps", ".run_s"]
+    ),
     "sparse_direct": Case(
         "sparse_direct/two_ranks.json",
-        sparse_direct.parse,
+        applications.SparseDirectResult.read,
         alone=[".mpi", ".solver", ".ranks", ".backward_error", ".error"],
         boundless=[".backward_error", ".error"],
     ),
-    "lammps": Case("lammps/two_ranks.log", lammps.parse),
+    "lammps": Case("lammps/two_ranks.log", applications.lammps, alone=["[].loop_s", "[].rows[].temperature_lj"]),
     "stress-ng": Case(
         "stress_ng/four_nodes.txt",
-        partial(stress_ng.parse, expect_nodes=4),
+        partial(job_scripts.stressed, expect_nodes=4),
         alone=["[].node", "[].stressors[]"],
     ),
     "placement": Case(
-        "placement/composed_two_nodes.txt", partial(placement.parse, expect_ranks=2), alone=["[].node", "[].cpus"]
+        "placement/composed_two_nodes.txt", partial(job_scripts.placement, expect_ranks=2), alone=["[].node", "[].cpus"]
     ),
-    "topology": Case("topology/scontrol_three_leaves.txt", partial(topology.leaves_of, nodes=EIGHT_NODES)),
-    "topology of blocks": Case("topology/composed_blocks.txt", partial(topology.leaves_of, nodes=EIGHT_NODES)),
-    "babelstream": Case("babelstream/cuda_a100.txt", babelstream.parse, alone=["[].device"]),
+    "topology": Case("topology/scontrol_three_leaves.txt", partial(slurm.leaves_of, nodes=EIGHT_NODES)),
+    "topology of blocks": Case("topology/composed_blocks.txt", partial(slurm.leaves_of, nodes=EIGHT_NODES)),
+    "babelstream": Case("babelstream/cuda_a100.txt", memory_bandwidth.babelstream, alone=["[].device"]),
     "nccl-tests": Case("nccl/all_reduce_sixteen_gpus.txt", ALL_REDUCE, alone=[".hosts[]", ".mean_bus_gb_s"]),
     "nvbandwidth": Case("nvbandwidth/seven_gpus.txt", SEVEN_GPUS),
     "gpu": Case(
         "gpu/composed_two_nodes.csv",
-        partial(gpu.parse, expect_nodes=2, expect_per_node=2),
+        partial(gpu.inventory, expect_nodes=2, expect_per_node=2),
         alone=["[].name", "[].driver_version", "[].memory_mib", "[].pcie_width"],
     ),
 }  # fmt: skip
 
 #: Where nothing at all is an answer, too: Slurm without a topology.
 MAY_BE_EMPTY = {
-    "topology of any nodes": Case("topology/scontrol_three_leaves.txt", topology.leaf_switches),
-    "blocks of any nodes": Case("topology/composed_blocks.txt", topology.leaf_switches),
+    "topology of any nodes": Case("topology/scontrol_three_leaves.txt", slurm.leaf_switches),
+    "blocks of any nodes": Case("topology/composed_blocks.txt", slurm.leaf_switches),
 }

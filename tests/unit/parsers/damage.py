@@ -5,7 +5,9 @@ import math
 import re
 from collections.abc import Callable, Iterator, Sequence
 
+import msgspec
 from hypothesis import strategies as st
+from msgspec.structs import fields
 
 Draw = Callable[[st.SearchStrategy], object]
 
@@ -66,18 +68,27 @@ def damaged(draw: Draw, text: str) -> str:
 
 def leaves(value: object, path: str = "") -> Iterator[tuple[str, object]]:
     """Path and value of everything in a parser's result; records of hosts go by the host's name."""
-    if dataclasses.is_dataclass(value):
-        for field in dataclasses.fields(value):
-            yield from leaves(getattr(value, field.name), f"{path}.{field.name}")
+    if dataclasses.is_dataclass(value) or isinstance(value, msgspec.Struct):
+        names = [field.name for field in (dataclasses.fields if dataclasses.is_dataclass(value) else fields)(value)]
+        for name in names:
+            yield from leaves(getattr(value, name), f"{path}.{name}")
     elif isinstance(value, dict):
         for key, entry in value.items():
             yield from leaves(entry, f"{path}[{key}]")
     elif isinstance(value, tuple | list):
+        keyed = len({_key(entry) for entry in value} - {None}) == len(value)
         for index, entry in enumerate(value):
-            name = f"{entry.host}/{getattr(entry, 'index', '')}" if hasattr(entry, "host") else index
-            yield from leaves(entry, f"{path}[{name}]")
+            yield from leaves(entry, f"{path}[{_key(entry) if keyed else index}]")
     else:
-        yield path, value
+        yield path, None if value is msgspec.UNSET else value
+
+
+def _key(entry: object) -> object:
+    """What an entry of a list is known by, whatever its place."""
+    if hasattr(entry, "host"):
+        return f"{entry.host}/{getattr(entry, 'index', '')}"
+    # Ranks come in their order.
+    return getattr(entry, "pair", None if hasattr(entry, "rank") else getattr(entry, "node", None))
 
 
 def is_written(value: object, lines: Sequence[str], scales: Sequence[float]) -> bool:

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterable, Mapping
 
-from reframe_checks.parsers.errors import ParseError
+from reframe_checks.parsers.text import ParseError
 from tests.unit.parsers.cases import Case
 from tests.unit.parsers.damage import is_written, leaves
 from tests.unit.parsers.mutation import Mutation

@@ -12,8 +12,7 @@ too (one job is used here).
 import pytest
 from hypothesis import HealthCheck, given, settings
 
-from reframe_checks.parsers.errors import ParseError
-from reframe_checks.parsers.text import MAX_LINE_CHARS
+from reframe_checks.parsers.text import MAX_LINE_CHARS, ParseError
 from tests.tiers import few_or_many
 from tests.unit.parsers.cases import CASES
 from tests.unit.parsers.damage import damaged, is_written, leaves

@@ -4,9 +4,8 @@ from functools import partial
 
 import pytest
 
-from reframe_checks.parsers import fio, gpu_topology, hpcg, hpl, lustre_targets, mdtest, nccl_tests, osu
-from reframe_checks.parsers.errors import ParseError
-from reframe_checks.parsers.text import Output
+from reframe_checks.parsers import file_benchmarks, gpu, hpcg, hpl, lustre, mdtest, osu
+from reframe_checks.parsers.text import Output, ParseError
 
 NCCL_SIZES = [1 << power for power in range(20, 31)]
 
@@ -65,12 +64,12 @@ def test_mdtest_4_1_with_one_phase(recorded):
     ("name", "parse", "message"),
     [
         (
-            "13-nccl-tests-c0", partial(nccl_tests.parse, expect_sizes=NCCL_SIZES, expect_ranks=2),
+            "13-nccl-tests-c0", partial(gpu.nccl_tests, expect_sizes=NCCL_SIZES, expect_ranks=2),
             r"line 1: expected checked data \(`-c 1`\), and `validation: 0` says that they are unchecked",
         ),
         (
-            "25-fio-3.16-lat_percentiles.json", fio.parse,
-            r"read\.clat_ns: percentiles \(`clat_percentiles=1`, which `lat_percentiles=1` turns off\)",
+            "25-fio-3.16-lat_percentiles.json", file_benchmarks.fio,
+            r"read: clat_ns: percentiles \(`clat_percentiles=1`, which `lat_percentiles=1` turns off\)",
         ),
     ],
 )  # fmt: skip
@@ -82,22 +81,22 @@ def test_what_is_not_read_is_refused_for_its_reason(recorded, name, parse, messa
 def test_unchecked_rows_are_refused_where_the_options_are_not_printed(recorded):
     rows = field(recorded, "13-nccl-tests-c0").partition("\n")[2]
     with pytest.raises(ParseError, match="N/A says that they are unchecked"):
-        nccl_tests.parse(rows, expect_sizes=NCCL_SIZES, expect_ranks=2)
+        gpu.nccl_tests(rows, expect_sizes=NCCL_SIZES, expect_ranks=2)
 
 
 def test_an_underlined_heading_of_nvidia_smi(recorded):
-    found = gpu_topology.parse(field(recorded, "14-nvidia-smi-topo-underlined"), expect_gpus=2)
+    found = gpu.topology(field(recorded, "14-nvidia-smi-topo-underlined"), expect_gpus=2)
     assert found.relations == (("X", "SYS"), ("SYS", "X"))
 
 
 def test_gpus_with_nvlink_between_them(recorded):
     text = field(recorded, "14-nvidia-smi-topo-underlined")
     text = text.replace("\tSYS\tPIX", "\tNV12\tPIX").replace("SYS\t X ", "NV12\t X ")
-    found = gpu_topology.parse(text, expect_gpus=2)
+    found = gpu.topology(text, expect_gpus=2)
     assert (found.relations, found.groups) == ((("X", "NV12"), ("NV12", "X")), ((0,), (1,)))
 
 
 def test_targets_that_are_not_active(recorded):
-    found = lustre_targets.targets(field(recorded, "20-lfs-osts-inactive"))
+    found = lustre.targets(field(recorded, "20-lfs-osts-inactive"))
     assert [target.index for target in found if target.active] == [1, 2, 4, 5, 6]
     assert len(found) == 6

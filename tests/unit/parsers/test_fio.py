@@ -1,16 +1,14 @@
 import pytest
 
-from reframe_checks.parsers import fio
-from reframe_checks.parsers.errors import ParseError
+from reframe_checks.parsers import file_benchmarks
+from reframe_checks.parsers.text import ParseError
 
 
 def test_a_write_job(recorded):
-    result = fio.parse(recorded("fio/write.json"))
-    assert result.version == "fio-3.33"
-    (job,) = result.jobs
-    assert (job.name, job.rw, job.block_size_bytes, job.direct, job.error) == ("seqwrite", "write", 1 << 20, True, 0)
+    (job,) = file_benchmarks.fio(recorded("fio/write.json"))
+    assert (job.name, job.rw, job.block_size_bytes, job.direct) == ("seqwrite", "write", 1 << 20, True)
     assert job.read is None
-    assert job.write == fio.FioSide(
+    assert job.write == file_benchmarks.FioSide(
         bandwidth_mb_s=1813.753081,
         iops=1729.72973,
         clat_p50_us=399.36,
@@ -21,7 +19,7 @@ def test_a_write_job(recorded):
 
 
 def test_phases_one_after_the_other(recorded):
-    jobs = {job.name: job for job in fio.parse(recorded("fio/four_phases.json")).jobs}
+    jobs = {job.name: job for job in file_benchmarks.fio(recorded("fio/four_phases.json"))}
     assert list(jobs) == ["sequential_write", "sequential_read", "random_write", "random_read"]
     assert all(job.direct for job in jobs.values())
     assert [job.block_size_bytes for job in jobs.values()] == [1 << 20, 1 << 20, 4096, 4096]
@@ -30,7 +28,7 @@ def test_phases_one_after_the_other(recorded):
 
 
 def test_a_group_that_reads_and_writes(recorded):
-    (job,) = fio.parse(recorded("fio/mixed.json")).jobs
+    (job,) = file_benchmarks.fio(recorded("fio/mixed.json"))
     assert (job.rw, job.direct) == ("randrw", False)
     assert job.read.io_bytes + job.write.io_bytes == 2 * 8 << 20
 
@@ -38,60 +36,60 @@ def test_a_group_that_reads_and_writes(recorded):
 def test_a_warning_before_the_json(recorded):
     text = recorded("fio/note.json")
     assert text.startswith("note: ")
-    assert fio.parse(text).jobs[0].rw == "randread"
+    assert file_benchmarks.fio(text)[0].rw == "randread"
 
 
 @pytest.mark.parametrize(
     ("name", "message"),
     [
         ("no_space.txt", "line 1: expected a run without errors; found 'fio: pid=.*No space left on device'"),
-        ("no_file.txt", r"jobs\[0\]\.error: 0, found error 2 \(errno\)"),
+        ("no_file.txt", r"jobs\[0\]\.error: 0, found 2"),
     ],
 )
 def test_errors_that_fio_reports(recorded, name, message):
     with pytest.raises(ParseError, match=message):
-        fio.parse(recorded(f"fio/{name}"))
+        file_benchmarks.fio(recorded(f"fio/{name}"))
 
 
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
-        ('"bw_bytes" : 1813753081', '"bw_bytes" : 181375308', r"jobs\[0\]\.write\.bw_bytes: 1000 x io_bytes / runtime"),
+        ('"bw_bytes" : 1813753081', '"bw_bytes" : 181375308', r"jobs\[0\]\.write: bw_bytes: 1000 x io_bytes / runtime"),
         ('"iops" : 1729.729730', '"iops" : NaN', "a finite number, found NaN"),
-        ('"iops" : 1729.729730', '"iops" : 172.972973', r"write\.iops: 1000 x total_ios / runtime"),
+        ('"iops" : 1729.729730', '"iops" : 172.972973', r"write: iops: 1000 x total_ios / runtime"),
         ('"io_bytes" : 67108864', '"io_bytes" : 0', r"write\.io_bytes: bytes moved by rw=write"),
-        ('"io_bytes" : 67108864', '"io_bytes" : -1', r"write\.io_bytes: an integer, at least 0"),
-        ('"50.000000" : 399360', '"50.000000" : 39936000', "latencies that rise from percentile to percentile"),
+        ('"io_bytes" : 67108864', '"io_bytes" : -1', r"write\.io_bytes: integer >= 0"),
+        ('"50.000000" : 399360', '"50.000000" : 39936000', "latencies that rise"),
         ('"50.000000" : 399360', '"51.000000" : 399360', r"the percentiles 50.000000 and 99.000000"),
         ('"rw" : "write"', '"rw" : "read"', r"read\.io_bytes: bytes moved by rw=read"),
         ('"bs" : "1M"', '"bs" : "4k,1M"', "one block size such as 4k or 1M"),
         ('"bs" : "1M"', '"bs" : "1Mi"', "one block size"),
-        ('"direct" : "1"', '"direct" : "2"', "job options.direct: 0 or 1"),
+        ('"direct" : "1"', '"direct" : "2"', "direct: 0 or 1, found '2'"),
         ('        "direct" : "1",\n', "", "direct, given on fio's command line"),
-        ('"fio version" : "fio-3.33"', '"fio version" : "fio-2.0"', "fio version: fio-3.x"),
+        ('"fio version" : "fio-3.33"', '"fio version" : "fio-2.0"', "fio version"),
     ],
 )
 def test_damage_is_named(recorded, old, new, message):
     text = recorded("fio/write.json")
     assert text.count(old) == 1
     with pytest.raises(ParseError, match=message):
-        fio.parse(text.replace(old, new))
+        file_benchmarks.fio(text.replace(old, new))
 
 
 def test_text_around_the_json(recorded):
     text = recorded("fio/write.json")
     with pytest.raises(ParseError, match="Extra data"):
-        fio.parse(2 * text)
+        file_benchmarks.fio(2 * text)
     with pytest.raises(ParseError, match="Extra data"):
-        fio.parse(text + "done\n")
+        file_benchmarks.fio(text + "done\n")
     with pytest.raises(ParseError, match="line 1: expected a run without errors"):
-        fio.parse("fio: terminating on signal 15\n" + text)
+        file_benchmarks.fio("fio: terminating on signal 15\n" + text)
     with pytest.raises(ParseError, match="fio's JSON"):
-        fio.parse("seqwrite: (g=0): rw=write\n")
+        file_benchmarks.fio("seqwrite: (g=0): rw=write\n")
 
 
 def test_output_cut_off_between_lines(recorded):
     lines = recorded("fio/write.json").splitlines(keepends=True)
     for count in range(len(lines)):
         with pytest.raises(ParseError):
-            fio.parse("".join(lines[:count]))
+            file_benchmarks.fio("".join(lines[:count]))

@@ -4,13 +4,13 @@ import subprocess
 import pytest
 
 from reframe_checks.parsers import gpu
-from reframe_checks.parsers.errors import ParseError
+from reframe_checks.parsers.text import ParseError
 
 LINE = "node1, 0, NVIDIA H100 80GB HBM3, 550.90.07, 81559, Enabled, 5, 16, 0x0000000000000001\n"
 
 
 def test_gpus_of_two_nodes(recorded):
-    facts = gpu.parse(recorded("gpu/composed_two_nodes.csv"), expect_nodes=2, expect_per_node=2)
+    facts = gpu.inventory(recorded("gpu/composed_two_nodes.csv"), expect_nodes=2, expect_per_node=2)
     assert [(device.host, device.index) for device in facts] == [
         ("node1", 0), ("node1", 1), ("node2", 0), ("node2", 1)
     ]  # fmt: skip
@@ -23,7 +23,7 @@ def test_gpus_of_two_nodes(recorded):
 
 
 def test_what_real_gpus_say(recorded):
-    facts = {device.host: device for device in gpu.parse(recorded("gpu/published.csv"), expect_nodes=5)}
+    facts = {device.host: device for device in gpu.inventory(recorded("gpu/published.csv"), expect_nodes=5)}
     assert facts["h200"] == gpu.GpuFacts(
         "h200", 0, "NVIDIA H200", "590.48.01",
         memory_mib=143771, ecc=True, pcie_gen=5, pcie_width=16, slowed_down=False,
@@ -35,13 +35,13 @@ def test_what_real_gpus_say(recorded):
 
 def test_lines_in_any_order(recorded):
     lines = recorded("gpu/composed_two_nodes.csv").splitlines(keepends=True)
-    assert gpu.parse("".join(reversed(lines))) == gpu.parse("".join(lines))
+    assert gpu.inventory("".join(reversed(lines))) == gpu.inventory("".join(lines))
 
 
 def test_fields_that_a_device_does_not_report(recorded):
-    (facts,) = gpu.parse(recorded("gpu/composed_workstation.csv"))
+    (facts,) = gpu.inventory(recorded("gpu/composed_workstation.csv"))
     assert (facts.ecc, facts.pcie_gen, facts.pcie_width, facts.slowed_down) == (None,) * 4
-    assert gpu.parse(LINE.replace("Enabled", "Disabled"))[0].ecc is False
+    assert gpu.inventory(LINE.replace("Enabled", "Disabled"))[0].ecc is False
 
 
 @pytest.mark.parametrize(
@@ -65,21 +65,21 @@ def test_fields_that_a_device_does_not_report(recorded):
 )
 def test_damage_is_named(text, message):
     with pytest.raises(ParseError, match=message):
-        gpu.parse(text)
+        gpu.inventory(text)
 
 
 def test_missing_gpus_and_nodes():
     with pytest.raises(ParseError, match="2 GPUs on node1, found 1"):
-        gpu.parse(LINE, expect_per_node=2)
+        gpu.inventory(LINE, expect_per_node=2)
     with pytest.raises(ParseError, match="GPUs of 2 nodes, found 1"):
-        gpu.parse(LINE, expect_nodes=2)
+        gpu.inventory(LINE, expect_nodes=2)
 
 
 @pytest.mark.parametrize("said", ["[N/A]", "[Unknown Error]", "[GPU requires reset]", "[Insufficient Permissions]"])
 def test_what_a_device_does_not_say_is_none_and_loses_no_gpu(said):
     text = LINE.replace("81559, Enabled, 5", f"{said}, {said}, {said}")
     text = text.replace("NVIDIA H100", "\x1b[4mNVIDIA H100\x1b[0m")
-    (facts,) = gpu.parse(text, expect_nodes=1, expect_per_node=1)
+    (facts,) = gpu.inventory(text, expect_nodes=1, expect_per_node=1)
     assert (facts.name, facts.memory_mib, facts.ecc, facts.pcie_gen) == ("NVIDIA H100 80GB HBM3", None, None, None)
 
 
@@ -108,6 +108,6 @@ def test_a_field_that_the_driver_does_not_know_loses_no_gpu(tmp_path, monkeypatc
     monkeypatch.setenv("PATH", str(tmp_path), prepend=":")
     script = pathlib.Path(gpu.__file__).parents[1] / "node/src/gpu_inventory.sh"
     done = subprocess.run(["bash", script, gpu.REQUIRED, *gpu.OPTIONAL], capture_output=True, text=True, check=True)
-    first, second = gpu.parse(done.stdout, expect_nodes=1, expect_per_node=2)
+    first, second = gpu.inventory(done.stdout, expect_nodes=1, expect_per_node=2)
     assert (first.index, second.index, first.driver_version) == (0, 1, "384.81")
     assert (first.ecc, first.pcie_gen, first.pcie_width, first.slowed_down) == (True, None, 16, False)

@@ -7,12 +7,14 @@ import pathlib
 import pytest
 
 from reframe_checks.base.hang_watch import HINTS, said
-from reframe_checks.parsers.errors import ParseError
-from reframe_checks.parsers.hang import NODE_REASONS, PROCESS_REASONS, Named, Process, parse
+from reframe_checks.parsers.job_scripts import NODE_REASONS, PROCESS_REASONS, BlamedNode, hang
+from reframe_checks.parsers.text import ParseError
 
 DATA = pathlib.Path(__file__).parents[2] / "data/hang"
 RECORDED = (DATA / "stopped_rank.json").read_text()
-STOPPED = Process(317, "pair_sweep", 2, "T", "latency with node1", 19.3)
+STOPPED = {
+    "pid": 317, "program": "pair_sweep", "rank": 2, "state": "T", "phase": "latency with node1", "stands_s": 19.3,
+}  # fmt: skip
 
 
 def changed(**changes):
@@ -22,17 +24,17 @@ def changed(**changes):
 
 
 def test_a_stopped_rank():
-    found = parse(RECORDED)
+    found = hang(RECORDED)
     assert (found.how, found.after_s, found.nodes) == ("hang", 21.7, ("node1", "node2", "node3", "node4"))
-    assert found.named == (Named("node3", "stopped", STOPPED),)
+    assert found.named == (BlamedNode(node="node3", reason="stopped", cpu_s=0.46, **STOPPED),)
 
 
 def test_a_node_on_which_mpi_does_not_start():
-    assert parse((DATA / "no_mpi.json").read_text()).named == (Named("node2", "mpi", None),)
+    assert hang((DATA / "no_mpi.json").read_text()).named == (BlamedNode(node="node2", reason="mpi"),)
 
 
 def test_a_node_on_which_a_program_cannot_be_loaded():
-    [found] = parse((DATA / "crashed.json").read_text()).named
+    [found] = hang((DATA / "crashed.json").read_text()).named
     assert (found.node, found.reason, found.process) == ("node3", "crashed", None)
     assert said(found).endswith("libaio.so.1: file too short")
 
@@ -47,13 +49,16 @@ def test_a_node_on_which_a_program_cannot_be_loaded():
     ],
 )  # fmt: skip
 def test_what_no_watch_writes_is_refused(changes):
-    assert parse(changed())
+    assert hang(changed())
     with pytest.raises(ParseError):
-        parse(changed(**changes))
+        hang(changed(**changes))
 
 
 def test_every_reason_has_its_words_and_its_hint():
-    texts = {reason: said(Named("node3", reason, STOPPED)) for reason in (*PROCESS_REASONS, *NODE_REASONS)}
+    texts = {
+        reason: said(BlamedNode(node="node3", reason=reason, said="x" * (reason == "crashed"), **STOPPED))
+        for reason in (*PROCESS_REASONS, *NODE_REASONS)
+    }
     assert texts.keys() == HINTS.keys()
     assert len({*texts.values()}) == len(texts)
     where = "in the phase 'latency with node1', for 19 s"

@@ -1,11 +1,11 @@
 import pytest
 
-from reframe_checks.parsers import hpcc
-from reframe_checks.parsers.errors import ParseError
+from reframe_checks.parsers import hpl
+from reframe_checks.parsers.text import ParseError
 
 
 def test_two_ranks(recorded):
-    assert hpcc.parse(recorded("hpcc/two_ranks.txt")) == hpcc.Hpcc(
+    assert hpl.hpcc(recorded("hpcc/two_ranks.txt")) == hpl.HpccResult(
         processes=2,
         ptrans_gb_s=7.65521,
         random_access_gup_s=0.0557859,
@@ -30,10 +30,10 @@ def test_damage_is_named(recorded, old, new, message):
     text = recorded("hpcc/two_ranks.txt")
     assert old in text
     with pytest.raises(ParseError, match=message):
-        hpcc.parse(text.replace(old, new))
+        hpl.hpcc(text.replace(old, new))
 
 
 def test_several_runs_in_one_file(recorded):
     text = recorded("hpcc/two_ranks.txt")
     with pytest.raises(ParseError, match="once only"):
-        hpcc.parse(text + text)
+        hpl.hpcc(text + text)

@@ -2,38 +2,29 @@
 
 import pytest
 
-from reframe_checks.compute.hpcg import broken_rules
-from reframe_checks.compute.hpcg_input import BYTES_PER_EQUATION, hpcg_dat, local_grid
+from reframe_checks.compute.hpcg import BYTES_PER_EQUATION, broken_rules, hpcg_dat, local_grid
 from reframe_checks.parsers import hpcg
-from reframe_checks.parsers.errors import ParseError
+from reframe_checks.parsers.text import ParseError
 
 SHORT = "hpcg/two_ranks_short.txt"
 FAILED = {
-    "symmetry": [("epsilon::Result=PASSED", "epsilon::Result=FAILED"), ("MG=1.72078e-08", "MG=1.72078")],
-    "convergence": [
-        ("Convergence Tests::Result=PASSED", "Convergence Tests::Result=FAILED"),
-        ("Unpreconditioned::Maximum iteration count=11", "Unpreconditioned::Maximum iteration count=13"),
-    ],
-    "reproducibility": [
-        ("Reproducibility Information::Result=PASSED", "Reproducibility Information::Result=FAILED"),
-        ("variance=0", "variance=0.001"),
-    ],
-    "iterations": [("Count Information::Result=PASSED", "Count Information::Result=FAILED")],
+    "symmetry": "epsilon::Result=",
+    "convergence": "Convergence Tests::Result=",
+    "reproducibility": "Reproducibility Information::Result=",
+    "iterations": "Count Information::Result=",
 }
 
 
-def failed(text, changes):
+def failed(text, result):
     """As HPCG writes it when a test fails."""
-    for before, after in changes:
-        assert before in text
-        text = text.replace(before, after)
-    head, _, _ = text.partition("Final Summary::")
+    assert f"{result}PASSED" in text
+    head, _, _ = text.replace(f"{result}PASSED", f"{result}FAILED").partition("Final Summary::")
     return head + "Final Summary::HPCG result is=INVALID.\n"
 
 
 def test_a_short_run_passes_its_tests_and_is_no_official_result(recorded):
     result = hpcg.parse(recorded(SHORT))
-    assert (result.ranks, result.local_grid, result.sets) == (2, (32, 32, 40), 8)
+    assert (result.ranks, result.local_grid) == (2, (32, 32, 40))
     assert (result.gflops, result.raw_gflops, result.memory_gb) == (3.88801, 3.96964, 0.0586085)
     assert result.valid
     assert broken_rules(result.total_s, 0.001) == ["3 s of 1800 s", "0.1% of the memory, not 25%"]
@@ -41,13 +32,10 @@ def test_a_short_run_passes_its_tests_and_is_no_official_result(recorded):
 
 
 def test_an_official_run_of_the_embedded_cluster_is_valid(recorded):
-    text = recorded("hpcg/two_ranks_official.txt")
-    result = hpcg.parse(text)
-    assert (result.gflops, result.total_s, result.sets) == (1.33495, 2283.35, 19)
+    result = hpcg.parse(recorded("hpcg/two_ranks_official.txt"))
+    assert (result.gflops, result.total_s) == (1.33495, 2283.35)
     assert result.valid
     assert not broken_rules(result.total_s, 0.2554)
-    with pytest.raises(ParseError, match="Please upload"):
-        hpcg.parse(text.replace("Final Summary::Please upload", "Final Summary::Keep"))
 
 
 def test_a_published_report_of_3_0_with_lines_of_a_vendor(recorded):
@@ -63,25 +51,27 @@ def test_a_failed_test_is_a_result_that_is_not_valid(recorded, test):
     assert not result.valid
 
 
-@pytest.mark.parametrize("test", ["symmetry", "convergence", "reproducibility"])
-def test_a_test_that_passed_has_figures_that_pass(recorded, test):
-    changes = FAILED[test][1:]
-    with pytest.raises(ParseError, match="follows from the figures"):
-        hpcg.parse(failed(recorded(SHORT), changes))
-
-
 @pytest.mark.parametrize(
     ("before", "after"),
     [
         ("is VALID with a GFLOP/s rating of=3.88801", "is VALID with a GFLOP/s rating of=38.8801"),
-        ("Results are valid but execution time (sec) is=2.93894", "Please upload results=http://hpcg-benchmark.org"),
+        ("GFLOP/s Summary::Raw Total=3.96964", "GFLOP/s Summary::Raw Total=3969.64"),
+        ("Global nx=64", "Global nx=32"),
+        ("Symmetry |x'Ay-y'Ax|/(2*||x||*||A||*||y||)/epsilon::Result=PASSED", "x::Result=PASSED"),
     ],
 )
-def test_the_summary_says_what_follows_from_the_figures(recorded, before, after):
+def test_figures_of_two_reports_or_in_other_units_are_refused(recorded, before, after):
     text = recorded(SHORT)
     assert before in text
     with pytest.raises(ParseError):
         hpcg.parse(text.replace(before, after))
+
+
+def test_two_reports_or_a_part_of_one_are_refused(recorded):
+    text = recorded(SHORT)
+    for damaged in (2 * text, text + text.partition("version=3.1\n")[2], text.partition("Final Summary")[0]):
+        with pytest.raises(ParseError):
+            hpcg.parse(damaged)
 
 
 @pytest.mark.parametrize("gib", [0.001, 0.1, 1, 3.9, 64])

@@ -1,7 +1,7 @@
 import pytest
 
 from reframe_checks.parsers import hpl
-from reframe_checks.parsers.errors import ParseError
+from reframe_checks.parsers.text import ParseError
 
 ROW = "WR11C2R4        1000    64     1     2               0.02             3.0197e+01\n"
 RESIDUAL = "||Ax-b||_oo/(eps*(||A||_oo*||x||_oo+||b||_oo)*N)=   4.79465903e-03 ...... PASSED\n"

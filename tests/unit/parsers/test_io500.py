@@ -3,7 +3,7 @@
 import pytest
 
 from reframe_checks.parsers import io500
-from reframe_checks.parsers.errors import ParseError
+from reframe_checks.parsers.text import ParseError
 
 
 def test_a_published_valid_result(recorded):

@@ -10,8 +10,8 @@ import pytest
 
 from kappa.core.record.evidence import LoadByOthers
 from reframe_checks.base.load_watch import SCRIPT, why_robbed
-from reframe_checks.parsers.errors import ParseError
-from reframe_checks.parsers.load_watch import parse, taken_of_machine, taken_of_node
+from reframe_checks.parsers.job_scripts import snapshots, taken_of_machine
+from reframe_checks.parsers.text import ParseError
 
 
 def line(at_s, busy_s, own_s, steal_s=0.0, disk_bytes=0, own_bytes=0, cores=2, look=1):
@@ -27,29 +27,29 @@ second = functools.partial(line, look=2)
 
 
 def test_what_is_not_the_jobs_own_is_the_others():
-    snapshots = parse(line(100, 50, 5) + second(110, 68, 20, steal_s=1, disk_bytes=9 * 10**8, own_bytes=10**8))
-    taken = taken_of_node(snapshots)
+    looks = snapshots(line(100, 50, 5) + second(110, 68, 20, steal_s=1, disk_bytes=9 * 10**8, own_bytes=10**8))
+    taken = taken_of_machine({"node1": looks})
     assert taken == LoadByOthers(cores=pytest.approx(0.3 + 0.1), of_cores=2, steal_cores=0.1, disk_mb_per_s=80)
 
 
 def test_steps_of_a_job_are_read_in_order_of_time():
-    assert [each.at_s for each in parse(line(110, 2, 0) + second(100, 1, 0))] == [100, 110]
+    assert [each.at_s for each in snapshots(line(110, 2, 0) + second(100, 1, 0))] == [100, 110]
 
 
 def test_nodes_that_share_a_machine_use_it_together():
     # 20 busy seconds in 10: 6 + 4 + 3 are the three nodes', so 7 are the others'.
     nodes = {
-        "node1": parse(line(100, 50, 1) + second(109, 68, 7)),
-        "node2": parse(line(101, 52, 2) + second(110, 70, 6)),
-        "node3": parse(line(101, 52, 0) + second(108, 66, 3)),
+        "node1": snapshots(line(100, 50, 1) + second(109, 68, 7)),
+        "node2": snapshots(line(101, 52, 2) + second(110, 70, 6)),
+        "node3": snapshots(line(101, 52, 0) + second(108, 66, 3)),
     }
     assert taken_of_machine(nodes).cores == pytest.approx(0.7)
-    alone = {node: taken_of_node(snapshots).cores for node, snapshots in nodes.items()}
+    alone = {node: taken_of_machine({node: looks}).cores for node, looks in nodes.items()}
     assert all(cores > 1 for cores in alone.values())  # each node takes the others' use for a stranger's
 
 
 def test_one_look_says_nothing():
-    assert taken_of_node(parse(line(100, 50, 5))) is None
+    assert taken_of_machine({"node1": snapshots(line(100, 50, 5))}) is None
     assert taken_of_machine({}) is None
 
 
@@ -62,13 +62,13 @@ def test_one_look_says_nothing():
         (line(1, 1, 1).replace("own_s=1.000", "own_s=-1"), "line 1: expected look=…"),
         (line(1, 1, 1).replace("busy_s=1.00", "busy_s=2.00"), "its SHA-256 is another"),
         (second(1, 1, 1), "line 1: expected look 1"),
-        (line(1, 1, 1) + second(2, 1, 1, cores=0), "line 2: expected at least one core"),
+        (line(1, 1, 1) + second(2, 1, 1, cores=0), "line 2: expected look 2 of the node, and at least one core"),
     ],
     ids=["empty", "cut line", "cut file", "negative", "changed", "one missing", "no core"],
 )
 def test_anything_else_is_an_error(text, message):
     with pytest.raises(ParseError, match=message):
-        parse(text)
+        snapshots(text)
 
 
 LIMITS = {"cores_share": 0.15, "disk_mb_per_s": 20}
@@ -99,7 +99,7 @@ def test_the_script_writes_what_is_parsed(tmp_path):
     watch(tmp_path)
     watch(tmp_path)
     [node] = (tmp_path / "load_watch").iterdir()
-    first, last = parse(node.read_text())
+    first, last = snapshots(node.read_text())
     assert first.cores == len(os.sched_getaffinity(1))
     assert first.at_s <= last.at_s and first.busy_s <= last.busy_s and first.disk_bytes <= last.disk_bytes
     assert first.own_s > 0 and first.busy_s > 0

@@ -2,16 +2,16 @@
 
 import pytest
 
-from reframe_checks.parsers.errors import ParseError
-from reframe_checks.parsers.lustre import Striping, parse
+from reframe_checks.parsers.lustre import StripeLayout, layout
+from reframe_checks.parsers.text import ParseError
 from tests.unit.conftest import DATA
 
 
 @pytest.mark.parametrize(
-    ("name", "expected"), [("folder", Striping(4, 4 << 20)), ("all_targets", Striping(-1, 1 << 20))]
+    ("name", "expected"), [("folder", StripeLayout(4, 4 << 20)), ("all_targets", StripeLayout(-1, 1 << 20))]
 )
 def test_layout(name, expected):
-    assert parse((DATA / f"lustre/composed_{name}.txt").read_text()) == expected
+    assert layout((DATA / f"lustre/composed_{name}.txt").read_text()) == expected
 
 
 @pytest.mark.parametrize(
@@ -27,4 +27,4 @@ def test_layout(name, expected):
 )
 def test_what_is_no_plain_layout(text, expected):
     with pytest.raises(ParseError, match=expected):
-        parse(text)
+        layout(text)

@@ -4,16 +4,16 @@ import pathlib
 
 import pytest
 
-from reframe_checks.network.transport_faults import silent_hosts, unlike_any, wrong_adapters, wrong_protocols
-from reframe_checks.parsers import mpi_report, ring_traffic
-from reframe_checks.parsers.errors import ParseError
+from reframe_checks.network.transport import silent_hosts, unlike_any, wrong_adapters, wrong_protocols
+from reframe_checks.parsers import transport
+from reframe_checks.parsers.text import ParseError
 
 DATA = pathlib.Path(__file__).parents[2] / "data"
 NODES = [f"r39c2t5n{number}" for number in range(1, 5)]
 
 
 def said(name):
-    found = mpi_report.parse((DATA / "mpi_report" / name).read_text())
+    found = transport.lanes((DATA / "mpi_report" / name).read_text())
     return {host: sorted(map(str, lanes)) for host, lanes in found.items()}
 
 
@@ -33,19 +33,19 @@ def test_what_libraries_say(name, expected):
 
 @pytest.mark.parametrize("text", ["", "rank 0 done\n", "[a:1] mca: bml: Using tcp btl\n", "x" * 200_000])
 def test_of_anything_else_nothing_is_made(text):
-    assert mpi_report.parse(text) == {}
+    assert transport.lanes(text) == {}
 
 
 def test_a_fall_back_to_tcp_says_so():
-    lanes = mpi_report.parse((DATA / "mpi_report/ucx_tcp.txt").read_text())
+    lanes = transport.lanes((DATA / "mpi_report/ucx_tcp.txt").read_text())
     ((host, text),) = wrong_protocols(lanes, ["rc_*", "dc_*"])
     assert (host, text) == ("promote", "MPI uses tcp on enp7s0, tcp on enp8s0, the site expects rc_* or dc_*")
-    rails = mpi_report.parse((DATA / "mpi_report/ucx_two_rails.txt").read_text())
+    rails = transport.lanes((DATA / "mpi_report/ucx_two_rails.txt").read_text())
     assert list(wrong_protocols(rails, ["rc_*", "dc_*"])) == []
 
 
 def test_the_recorded_traffic_is_on_one_adapter():
-    traffic = ring_traffic.parse((DATA / "ring_traffic/four_nodes.json").read_text(), expect_nodes=4)
+    traffic = transport.ring_traffic((DATA / "ring_traffic/four_nodes.json").read_text(), expect_nodes=4)
     assert list(wrong_adapters(traffic.payload_bytes, traffic.sent_bytes, ["eth0"])) == []
     assert list(wrong_adapters(traffic.payload_bytes, traffic.sent_bytes, [])) == []
     absent = [text for _, text in wrong_adapters(traffic.payload_bytes, traffic.sent_bytes, ["ib0"])]
@@ -138,5 +138,5 @@ def test_where_a_host_says_what_it_uses_all_have_to():
 
 
 def test_a_node_that_is_missing():
-    with pytest.raises(ParseError, match="5 ranks"):
-        ring_traffic.parse((DATA / "ring_traffic/four_nodes.json").read_text(), expect_nodes=5)
+    with pytest.raises(ParseError, match="ranks: 5, found 4"):
+        transport.ring_traffic((DATA / "ring_traffic/four_nodes.json").read_text(), expect_nodes=5)

@@ -2,8 +2,8 @@ import re
 
 import pytest
 
-from reframe_checks.parsers import node_links
-from reframe_checks.parsers.errors import ParseError
+from reframe_checks.parsers import osu
+from reframe_checks.parsers.text import ParseError
 
 MIB = 1 << 20
 
@@ -14,7 +14,7 @@ def text(recorded):
 
 
 def parse(text, repeats=2):
-    return node_links.parse(text, message_bytes=MIB, expect_nodes=4, expect_repeats=repeats)
+    return osu.links(text, message_bytes=MIB, expect_nodes=4, expect_repeats=repeats)
 
 
 def test_best_repeat_of_each_link_of_the_ring(text):

@@ -2,7 +2,7 @@ import tracemalloc
 
 import pytest
 
-from reframe_checks.parsers.node_list import MAX_NAMES, expand
+from reframe_checks.parsers.slurm import MAX_NODES, expand_nodes
 
 
 @pytest.mark.parametrize(
@@ -17,7 +17,7 @@ from reframe_checks.parsers.node_list import MAX_NAMES, expand
     ],
 )
 def test_what_slurm_writes(text, names):
-    assert expand(text) == names
+    assert expand_nodes(text) == names
 
 
 @pytest.mark.parametrize(
@@ -29,14 +29,14 @@ def test_what_slurm_writes(text, names):
 )  # fmt: skip
 def test_what_it_does_not(text):
     with pytest.raises(ValueError, match="a list of nodes, for instance"):
-        expand(text)
+        expand_nodes(text)
 
 
 @pytest.mark.parametrize(
     "text",
     [
         "node[1-999999999]",
-        f"node[1-{MAX_NAMES + 1}]",
+        f"node[1-{MAX_NODES + 1}]",
         "n[1-99999999]x[3-1]",
         "n[0-9999]x[0-9999]",
         ",".join(["n[1-50000]"] * 5),
@@ -47,7 +47,7 @@ def test_a_list_too_long_is_refused_before_it_is_expanded(text):
     tracemalloc.start()
     try:
         with pytest.raises(ValueError, match="a list of at most 200,000 nodes"):
-            expand(text)
+            expand_nodes(text)
         assert tracemalloc.get_traced_memory()[1] < 2**20
     finally:
         tracemalloc.stop()
@@ -56,15 +56,15 @@ def test_a_list_too_long_is_refused_before_it_is_expanded(text):
 @pytest.mark.parametrize("text", ["n[1-" + "9" * 30 + "]", "n[" + "9" * 5000 + "]"])
 def test_a_number_too_long_is_refused(text):
     with pytest.raises(ValueError, match="a list of nodes"):
-        expand(text)
+        expand_nodes(text)
 
 
 @pytest.mark.parametrize("text", ["n" * 256, "1a" * 50_000, "n[1]" * 30_000, "a[1]b[1]c[1]d[1]e[1]"])
 def test_a_name_too_long_or_of_too_many_ranges_is_refused(text):
     with pytest.raises(ValueError, match="names of at most 255 characters and 4 ranges"):
-        expand(text)
+        expand_nodes(text)
 
 
 def test_many_names_with_several_numbers_are_not_folded():
     names = [f"a{number % 97}b{number % 89}c{number}" for number in range(4000)]
-    assert expand(",".join(names)) == names
+    assert expand_nodes(",".join(names)) == names

@@ -13,7 +13,7 @@ import sys
 
 import pytest
 
-from reframe_checks.parsers import node_probe
+from reframe_checks.parsers import job_scripts
 from tests.waiting import PATIENCE_S, until
 
 SCRIPT = pathlib.Path(__file__).parents[3] / "reframe_checks/node/src/node_probe.py"
@@ -47,7 +47,7 @@ def test_on_its_own(tmp_path):
     process = start("--mount", "/proc", "--mount", str(tmp_path / "gone"), folder=tmp_path)
     out, err = process.communicate(timeout=PATIENCE_S)
     assert (process.returncode, err) == (0, "")
-    (facts,) = node_probe.parse(out, expect_nodes=1)
+    (facts,) = job_scripts.node_facts(out, expect_nodes=1)
     assert facts.host == socket.gethostname()
     assert facts.facts["cpu.count"] == os.cpu_count()
     assert facts.facts["kernel.release"] == os.uname().release
@@ -62,7 +62,7 @@ def test_on_its_own(tmp_path):
 def test_in_a_batch_script_it_is_on_its_own(tmp_path):
     process = start(folder=tmp_path, SLURM_JOB_ID="7", SLURM_NTASKS="4", SLURM_PROCID="0")
     out, _ = process.communicate(timeout=PATIENCE_S)
-    assert len(node_probe.parse(out)) == 1
+    assert len(job_scripts.node_facts(out)) == 1
 
 
 def test_three_tasks_meet(tmp_path):
@@ -70,7 +70,7 @@ def test_three_tasks_meet(tmp_path):
     outputs = [process.communicate(timeout=PATIENCE_S) for process in processes]
     assert [process.returncode for process in processes] == [0, 0, 0]
     assert [bool(out) for out, _ in outputs] == [False, False, True]
-    facts = node_probe.parse(outputs[2][0], expect_nodes=3)
+    facts = job_scripts.node_facts(outputs[2][0], expect_nodes=3)
     assert [node.host for node in facts] == [f"127.0.0.{number + 1}" for number in range(3)]
     # One clock: the offset is within the error that the round trip bounds.
     assert all(abs(node.clock_offset_us) <= node.clock_rtt_us / 2 + 1 for node in facts[1:])
@@ -94,7 +94,7 @@ def test_a_foreign_connection_and_a_stale_file_do_no_harm(tmp_path):
     until(served, "task 0 has removed its file")
     out, _ = server.communicate(timeout=PATIENCE_S)
     client.communicate(timeout=PATIENCE_S)
-    assert len(node_probe.parse(out, expect_nodes=2)) == 2
+    assert len(job_scripts.node_facts(out, expect_nodes=2)) == 2
 
 
 def test_names_are_tried_until_one_answers(probe):
@@ -123,7 +123,7 @@ def test_another_task_never_appears(tmp_path):
     out, err = process.communicate(timeout=PATIENCE_S)
     assert process.returncode == 1
     assert "no word from tasks [1, 2]" in err
-    assert len(node_probe.parse(out)) == 1
+    assert len(job_scripts.node_facts(out)) == 1
     assert list(tmp_path.iterdir()) == []
 
 
@@ -134,5 +134,5 @@ def test_syntax_of_the_oldest_python_that_sites_have(path):
 
 def test_help_explains_every_field():
     text = subprocess.run([sys.executable, str(SCRIPT), "-h"], capture_output=True, text=True, check=True).stdout
-    for field in node_probe.NodeFacts.__dataclass_fields__:
+    for field in job_scripts.NodeFacts.__struct_fields__:
         assert re.search(rf"\b{field}\b", text), field

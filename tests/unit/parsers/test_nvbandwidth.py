@@ -1,14 +1,14 @@
 import pytest
 
-from reframe_checks.parsers import nvbandwidth
-from reframe_checks.parsers.errors import ParseError
+from reframe_checks.parsers import gpu
+from reframe_checks.parsers.text import ParseError
 
 HOST_TO_DEVICE, PEER_READ = "host_to_device_memcpy_ce", "device_to_device_memcpy_read_ce"
 TESTS = [HOST_TO_DEVICE, "device_to_host_memcpy_ce", PEER_READ, "device_to_device_memcpy_write_ce"]
 
 
 def seven_gpus(text):
-    return nvbandwidth.parse(text, expect=TESTS, expect_gpus=7)
+    return gpu.nvbandwidth(text, expect=TESTS, expect_gpus=7)
 
 
 def test_seven_gpus(recorded):
@@ -21,7 +21,7 @@ def test_seven_gpus(recorded):
 
 
 def test_one_gpu(recorded):
-    result = nvbandwidth.parse(recorded("nvbandwidth/one_gpu.txt"), expect=[HOST_TO_DEVICE], expect_gpus=1)
+    result = gpu.nvbandwidth(recorded("nvbandwidth/one_gpu.txt"), expect=[HOST_TO_DEVICE], expect_gpus=1)
     assert result[HOST_TO_DEVICE].values() == {(0, 0): 25.17}
 
 
@@ -46,4 +46,4 @@ def test_damage_is_named(recorded, old, new, message):
 
 def test_fewer_gpus_than_promised(recorded):
     with pytest.raises(ParseError, match="columns for GPUs 0 to 7"):
-        nvbandwidth.parse(recorded("nvbandwidth/seven_gpus.txt"), expect=TESTS, expect_gpus=8)
+        gpu.nvbandwidth(recorded("nvbandwidth/seven_gpus.txt"), expect=TESTS, expect_gpus=8)

@@ -1,8 +1,8 @@
 import pytest
 
 from reframe_checks.parsers import osu
-from reframe_checks.parsers.errors import ParseError
-from reframe_checks.parsers.osu_columns import Column
+from reframe_checks.parsers.osu import OsuColumn
+from reframe_checks.parsers.text import ParseError
 
 LATENCY = """# OSU MPI Latency Test v7.4
 # Datatype: MPI_CHAR.
@@ -21,7 +21,7 @@ def test_c_latency(recorded):
     (table,) = osu.parse(recorded("osu/osu_latency.txt"), expect_sizes=[2**i for i in range(23)], expect_tables=1)
     assert table.title == "OSU MPI Latency Test v7.4"
     assert table.datatype == "MPI_CHAR"
-    assert table.columns == (Column("Avg Latency", "us"),)
+    assert table.columns == (OsuColumn("Avg Latency", "us"),)
     assert len(table.rows) == 23
     assert (table.rows[1], table.rows[1 << 20]) == ((0.24,), (254.44,))
     assert not table.validated

@@ -5,8 +5,8 @@ None of these is a recording: each test says which source gives the format.
 
 import pytest
 
-from reframe_checks.parsers import hpcg, hpl, mdtest, nccl_tests, osu
-from reframe_checks.parsers.errors import ParseError
+from reframe_checks.parsers import gpu, hpcg, hpl, mdtest, osu
+from reframe_checks.parsers.text import ParseError
 
 HPCG = "hpcg/two_ranks_short.txt"
 
@@ -88,7 +88,7 @@ def test_hpcg_of_nvidia(recorded):
         )
     )
     assert hpcg.parse(shorter) == hpcg.parse(text)
-    with pytest.raises(ParseError, match="line 22: expected 286720 by the grid"):
+    with pytest.raises(ParseError, match="line 22: expected 286720, one for each cell"):
         hpcg.parse(shorter.replace("Global nz=", "Global nz=1"))
 
 
@@ -160,13 +160,13 @@ NCCL = """# nThread 1 nGpus 2 minBytes 1048576 maxBytes 2097152 step: 2(factor) 
 def test_nccl_tests_before_2_13_and_rccl_tests(names, values, version, checked, wrong):
     """By ``common.cu`` and the collectives of nccl-tests before 2.13, and of rccl-tests."""
     text = NCCL.format(names=names, values=values, version=version, checked=checked, wrong=wrong)
-    result = nccl_tests.parse(text, expect_sizes=[1 << 20, 1 << 21], expect_ranks=2)
+    result = gpu.nccl_tests(text, expect_sizes=[1 << 20, 1 << 21], expect_ranks=2)
     assert [row.in_place.bus_gb_s for row in result.rows] == [10.49, 20.97]
     bad = NCCL.format(
         names=names, values=values, version=version, checked=checked, wrong="2e+01" if "e" in wrong else "2"
     )
     with pytest.raises(ParseError, match="no wrong elements"):
-        nccl_tests.parse(bad, expect_sizes=[1 << 20, 1 << 21], expect_ranks=2)
+        gpu.nccl_tests(bad, expect_sizes=[1 << 20, 1 << 21], expect_ranks=2)
 
 
 def test_a_title_of_osu_without_its_sign():
@@ -179,5 +179,5 @@ def test_bandwidths_above_a_thousand():
     """Of six characters, by ``getFloatStr`` of ``util.cu`` of nccl-tests 2.17 and later."""
     text = NCCL.format(names="", values="", version="", checked="#wrong", wrong="0")
     text = text.replace("100.0   20.97   20.97", "  1.0  2097.2  2097.2").replace("15.73", "1053.83")
-    rows = nccl_tests.parse(text, expect_sizes=[1 << 20, 1 << 21], expect_ranks=2).rows
-    assert rows[1].in_place == nccl_tests.Transfer(1.0, 2097.2, 2097.2)
+    rows = gpu.nccl_tests(text, expect_sizes=[1 << 20, 1 << 21], expect_ranks=2).rows
+    assert rows[1].in_place == gpu.NcclTransfer(1.0, 2097.2, 2097.2)

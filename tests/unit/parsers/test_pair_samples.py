@@ -5,8 +5,8 @@ import numpy as np
 import pytest
 
 from reframe_checks.localise.sampled_sweep import SampledSweep
-from reframe_checks.parsers import pair_samples
-from reframe_checks.parsers.errors import ParseError
+from reframe_checks.parsers import pair_sweep
+from reframe_checks.parsers.text import ParseError
 from tests.unit.conftest import DATA
 
 SWITCH_OF = {"node1": "switch1", "node2": "switch1", "node3": "switch2", "node4": "switch2"}
@@ -23,9 +23,9 @@ def figures():
 
 
 def test_every_pair_that_was_measured(text, figures):
-    samples = pair_samples.parse(text, figures)
+    samples = pair_sweep.read_samples(text, figures)
     assert samples.nodes == ("node1", "node2", "node3", "node4")
-    assert (len(samples.round_seconds), samples.rounds_within_leaves, len(samples.pairs)) == (24, 1, 48)
+    assert (len(samples.round_seconds), samples.document.rounds_within_leaves, len(samples.pairs)) == (24, 1, 48)
     assert [tuple(pair) for pair in samples.pairs[["first", "second"]][:2].tolist()] == [(0, 1), (2, 3)]
     sent_by_node3 = samples.pairs["to_first_mbps"][samples.pairs["second"] == 2]
     assert len(sent_by_node3) == 23 and np.all(sent_by_node3 < 30)
@@ -34,7 +34,7 @@ def test_every_pair_that_was_measured(text, figures):
 
 
 def test_the_limited_node_is_named_with_its_direction(text, figures):
-    sweep = SampledSweep(pair_samples.parse(text, figures), SWITCH_OF, least_slowdown=2.0, least_loss=0.005)
+    sweep = SampledSweep(pair_sweep.read_samples(text, figures), SWITCH_OF, least_slowdown=2.0, least_loss=0.005)
     [finding] = sweep.findings()
     assert (finding.kind, finding.name) == ("node", "node3")
     assert finding.evidence.endswith("when it sends")
@@ -51,17 +51,17 @@ def test_the_limited_node_is_named_with_its_direction(text, figures):
     [
         (lambda d: d.update(format="kappa-pair-sweep"), "kappa-pair-samples"),
         (lambda d: d["nodes"].__setitem__(0, "node2"), "each once"),
-        (lambda d: d["nodes"].pop(), "two of 3 nodes"),
-        (lambda d: d["rounds"].pop(), "checksum of 46 pairs"),
+        (lambda d: d["nodes"].pop(), "nodes_crc32|two of"),
+        (lambda d: d["rounds"].pop(), "46 pairs with the checksum"),
         (lambda d: d["rounds"].reverse(), "round 1"),
-        (lambda d: d["rounds"].clear(), "one round or more"),
-        (lambda d: d["rounds"][0].update(pairs=0), "at least 1"),
-        (lambda d: d["alone"][0].update(to_first_MBps=0), "figures above 0"),
+        (lambda d: d["rounds"].clear(), "round 1"),
+        (lambda d: d["rounds"][0].update(pairs=0), ">= 1"),
+        (lambda d: d["alone"][0].update(to_first_MBps=0), "to_first_MBps: number > 0"),
         (lambda d: d["rounds"][0].update(pairs=3) or d["rounds"][1].update(pairs=1), "share no node"),
-        (lambda d: d.update(figures_crc32=1), "checksum"),
-        (lambda d: d["nodes"].reverse(), "checksum of the nodes in their order"),
+        (lambda d: d.update(figures_crc32=1), "checksum 1"),
+        (lambda d: d.update(nodes_crc32=1), "checksum of the nodes in their order"),
         (lambda d: d["alone"][0].update(wrong_messages=10**6), "at most as many"),
-        (lambda d: d["alone"].pop(), "as many pairs"),
+        (lambda d: d["alone"].pop(), "each pair once"),
         (lambda d: d["collectives"].pop(), "as many as operations"),
     ],
 )
@@ -69,7 +69,7 @@ def test_what_contradicts_is_an_error(text, figures, change, message):
     document = json.loads(text)
     change(document)
     with pytest.raises(ParseError, match=message):
-        pair_samples.parse(json.dumps(document, indent=1) + "\n", figures)
+        pair_sweep.read_samples(json.dumps(document, indent=1) + "\n", figures)
 
 
 @pytest.mark.parametrize(
@@ -80,11 +80,11 @@ def test_what_contradicts_is_an_error(text, figures, change, message):
     ],
 )  # fmt: skip
 def test_a_pair_that_cannot_be_is_an_error(text, figures, field, value, message):
-    pairs = np.frombuffer(figures, dtype=pair_samples.PAIR).copy()
+    pairs = np.frombuffer(figures, dtype=pair_sweep.PAIR).copy()
     pairs[field][1] = value
     document = json.loads(text) | {"figures_crc32": zlib.crc32(pairs.tobytes())}
     with pytest.raises(ParseError, match=message):
-        pair_samples.parse(json.dumps(document) + "\n", pairs.tobytes())
+        pair_sweep.read_samples(json.dumps(document) + "\n", pairs.tobytes())
 
 
 def test_damage_of_any_byte_is_seen(text, figures):
@@ -92,18 +92,18 @@ def test_damage_of_any_byte_is_seen(text, figures):
         damaged = bytearray(figures)
         damaged[place] ^= 1
         with pytest.raises(ParseError, match="checksum"):
-            pair_samples.parse(text, bytes(damaged))
+            pair_sweep.read_samples(text, bytes(damaged))
     with pytest.raises(ParseError, match="checksum"):
-        pair_samples.parse(text, figures[:-1])
+        pair_sweep.read_samples(text, figures[:-1])
 
 
 def test_wrong_messages_and_losses_name_who_is_to_blame(text, figures):
-    pairs = np.frombuffer(figures, dtype=pair_samples.PAIR).copy()
+    pairs = np.frombuffer(figures, dtype=pair_sweep.PAIR).copy()
     of_node4 = (pairs["first"] == 3) | (pairs["second"] == 3)
     pairs["wrong_messages"][of_node4] = 1
     pairs["lost"][of_node4] = pairs["sent"][of_node4] // 50
     document = json.loads(text) | {"figures_crc32": zlib.crc32(pairs.tobytes())}
-    samples = pair_samples.parse(json.dumps(document) + "\n", pairs.tobytes())
+    samples = pair_sweep.read_samples(json.dumps(document) + "\n", pairs.tobytes())
     sweep = SampledSweep(samples, SWITCH_OF, least_slowdown=2.0, least_loss=0.005)
     wrong, [blamed] = sweep.wrong_payloads()
     assert "1 of" in wrong[0] and (blamed.kind, blamed.name, blamed.score) == ("node", "node4", of_node4.sum())

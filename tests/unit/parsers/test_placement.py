@@ -1,13 +1,13 @@
 import pytest
 
-from reframe_checks.parsers import placement
-from reframe_checks.parsers.errors import ParseError
+from reframe_checks.parsers import job_scripts
+from reframe_checks.parsers.text import ParseError
 
 TEXT = "rank 1 on node2 cpus 4 end\nrank 0 on node1 cpus 0-1,8 end\n"
 
 
 def test_ranks_in_order():
-    found = placement.parse(TEXT, expect_ranks=2)
+    found = job_scripts.placement(TEXT, expect_ranks=2)
     assert [(rank.rank, rank.node, rank.cpus) for rank in found] == [(0, "node1", "0-1,8"), (1, "node2", "4")]
 
 
@@ -22,4 +22,4 @@ def test_ranks_in_order():
 )
 def test_anything_else_is_an_error(text, message):
     with pytest.raises(ParseError, match=message):
-        placement.parse(text, expect_ranks=2)
+        job_scripts.placement(text, expect_ranks=2)

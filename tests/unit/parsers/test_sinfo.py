@@ -1,22 +1,24 @@
 import pytest
 
-from reframe_checks.parsers import sinfo
-from reframe_checks.parsers.errors import ParseError
+from kappa.core.ground.errors import InputError
+from kappa.core.vocabulary.node_states import nodes_of_partitions
+from reframe_checks.parsers import slurm
+from reframe_checks.parsers.text import ParseError
 
 
 def test_states_flags_and_reasons(recorded):
-    nodes = {node.name: node for node in sinfo.parse(recorded("sinfo/composed_four_nodes.txt"))}
+    nodes = {node.name: node for node in slurm.node_states(recorded("sinfo/composed_four_nodes.txt"))}
     assert [node.usable for node in nodes.values()] == [True, False, True, False]
     assert nodes["node2"].flags == "*"
     assert nodes["node4"].reason == "bad DIMM | see ticket"
 
 
 def test_a_node_that_does_not_respond_is_not_usable():
-    assert not sinfo.parse("node1|idle*|none\n")[0].usable
+    assert not slurm.node_states("node1|idle*|none\n")[0].usable
 
 
 def test_every_state_of_any_version_is_known(recorded):
-    nodes = sinfo.parse(recorded("sinfo/composed_all_states.txt"))
+    nodes = slurm.node_states(recorded("sinfo/composed_all_states.txt"))
     assert {node.state for node in nodes if node.usable} == {
         "idle", "mixed", "allocated", "completing", "planned", "reserved", "blocked", "cloud", "dynamic_future",
         "dynamic_norm", "power_down", "power_up", "powered_down", "powering_down", "powering_up", "cancel_reboot",
@@ -27,7 +29,7 @@ def test_every_state_of_any_version_is_known(recorded):
 
 
 def test_an_unknown_state_marks_its_node_and_no_other():
-    first, second = sinfo.parse("node1|happy*|none\nnode2|idle|none\n")
+    first, second = slurm.node_states("node1|happy*|none\nnode2|idle|none\n")
     assert (first.state, first.flags, first.usable, first.condition.unknown) == ("happy", "*", False, ("happy",))
     assert second.usable
 
@@ -45,17 +47,17 @@ def test_an_unknown_state_marks_its_node_and_no_other():
 )
 def test_damaged_output_is_an_error(text, message):
     with pytest.raises(ParseError, match=message):
-        sinfo.parse(text)
+        slurm.node_states(text)
 
 
 def test_the_nodes_of_every_partition(recorded):
-    partitions = sinfo.parse_all(recorded("sinfo/four_nodes_of_three_partitions.txt"))
-    assert {name: sorted(nodes) for name, nodes in partitions.items()} == {
-        "cpu": ["node1", "node2"],
-        "gpu": ["node3", "node4"],
-        "scratch": ["node1", "node2", "node3", "node4"],
-    }
-    drained = partitions["cpu"]["node2"]
+    lines = nodes_of_partitions(recorded("sinfo/four_nodes_of_three_partitions.txt"))
+    assert sorted((partition, node.name) for partition, node in lines) == [
+        *(("cpu", f"node{number}") for number in (1, 2)),
+        *(("gpu", f"node{number}") for number in (3, 4)),
+        *(("scratch", f"node{number}") for number in (1, 2, 3, 4)),
+    ]
+    drained = next(node for partition, node in lines if (partition, node.name) == ("cpu", "node2"))
     assert (drained.state, drained.flags, drained.usable) == ("drained", "$", False)
     assert "triad | 2.0 times slower" in drained.reason
 
@@ -63,12 +65,12 @@ def test_the_nodes_of_every_partition(recorded):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("node1|idle|none\n", "line 1: expected NODE"),
+        ("node1|idle|none\n", "line 1: expected PARTITION"),
         ("a b|node1|idle|none\n", "line 1: expected PARTITION"),
         ("cpu|node1|idle|none\ncpu|node1|idle|none\n", "line 2: expected one line for node1 in cpu"),
         ("cpu|node1|idle|none\ngpu|node1|drained|fan\n", "line 2: expected node1 in the same state"),
     ],
 )
 def test_damaged_output_of_all_is_an_error(text, message):
-    with pytest.raises(ParseError, match=message):
-        sinfo.parse_all(text)
+    with pytest.raises(InputError, match=message):
+        nodes_of_partitions(text)

@@ -1,13 +1,13 @@
 import pytest
 
-from reframe_checks.parsers import slurm_nodes
-from reframe_checks.parsers.errors import ParseError
+from reframe_checks.parsers import slurm
+from reframe_checks.parsers.text import ParseError
 
 SOUND = "NodeName=n1 CPUTot=64 RealMemory=257000 State=IDLE"
 
 
 def test_what_slurm_believes_of_the_embedded_nodes(recorded):
-    found = slurm_nodes.parse(
+    found = slurm.node_facts(
         recorded("survey/embedded-node.txt"), expect_nodes=[f"node{number}" for number in range(1, 5)]
     )
     assert found["node4"] == {"slurm.cpus": 2, "slurm.memory_mib": 24105, "slurm.power_w": None}
@@ -24,7 +24,7 @@ def test_what_slurm_believes_of_the_embedded_nodes(recorded):
     ],
 )
 def test_power_where_slurm_accounts_for_it(watts, power):
-    assert slurm_nodes.parse(f"{SOUND}{watts}\n", expect_nodes=["n1"])["n1"]["slurm.power_w"] == power
+    assert slurm.node_facts(f"{SOUND}{watts}\n", expect_nodes=["n1"])["n1"]["slurm.power_w"] == power
 
 
 @pytest.mark.parametrize(
@@ -41,4 +41,4 @@ def test_power_where_slurm_accounts_for_it(watts, power):
 )
 def test_anything_else_is_refused(text, expected):
     with pytest.raises(ParseError, match=expected):
-        slurm_nodes.parse(text, expect_nodes=["n1"])
+        slurm.node_facts(text, expect_nodes=["n1"])

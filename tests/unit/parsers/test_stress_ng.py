@@ -8,8 +8,8 @@ import subprocess
 import pytest
 
 from reframe_checks.base.job_files import KILLABLE, source
-from reframe_checks.parsers import stress_ng
-from reframe_checks.parsers.errors import ParseError
+from reframe_checks.parsers import job_scripts
+from reframe_checks.parsers.text import ParseError
 
 SCRIPT = pathlib.Path(__file__).parents[3] / "reframe_checks/compute/src/stress_on_node.sh"
 # As stress-ng 0.19 says it, published in ColinIanKing/stress-ng#546.
@@ -25,14 +25,14 @@ stress-ng: info:  [8013] unsuccessful run completed in 0 secs
 
 
 def test_how_it_ended_on_each_node(recorded):
-    nodes = stress_ng.parse(recorded("stress_ng/four_nodes.txt"), expect_nodes=4)
+    nodes = job_scripts.stressed(recorded("stress_ng/four_nodes.txt"), expect_nodes=4)
     assert sorted(nodes) == ["node1", "node2", "node3", "node4"]
     assert {told.status for told in nodes.values()} == {0}
     assert nodes["node1"].stressors == ("cpu", "vm", "matrix", "memcpy", "zlib")
 
 
 def test_a_stressor_that_did_nothing_is_missing():
-    assert stress_ng.parse("@stress-ng n1 3 0 \n", expect_nodes=1)["n1"].stressors == ()
+    assert job_scripts.stressed("@stress-ng n1 3 0 \n", expect_nodes=1)["n1"].stressors == ()
 
 
 @pytest.mark.parametrize(
@@ -40,23 +40,23 @@ def test_a_stressor_that_did_nothing_is_missing():
 )
 def test_what_contradicts_is_an_error(text):
     with pytest.raises(ParseError):
-        stress_ng.parse(text, expect_nodes=1)
+        job_scripts.stressed(text, expect_nodes=1)
 
 
 def test_a_node_that_says_nothing_is_an_error(recorded):
     with pytest.raises(ParseError, match="5 nodes"):
-        stress_ng.parse(recorded("stress_ng/four_nodes.txt"), expect_nodes=5)
+        job_scripts.stressed(recorded("stress_ng/four_nodes.txt"), expect_nodes=5)
 
 
 def test_a_stressor_says_that_its_result_is_wrong(recorded):
-    said = stress_ng.wrong_result(recorded("stress_ng/flipped_bits.log"))
+    said = job_scripts.wrong_result(recorded("stress_ng/flipped_bits.log"))
     assert said == "stress-ng: fail:  [18527] cache-stripe: detected 1 memory error"
-    assert stress_ng.wrong_result(NEWER) == "stress-ng: fail:  [8015] elon: detected 1 memory error"
+    assert job_scripts.wrong_result(NEWER) == "stress-ng: fail:  [8015] elon: detected 1 memory error"
 
 
 def test_a_stressor_that_was_killed_has_computed_nothing_wrong(recorded):
     assert "unsuccessful run completed" in recorded("stress_ng/killed_stressor.log")
-    assert stress_ng.wrong_result(recorded("stress_ng/killed_stressor.log")) is None
+    assert job_scripts.wrong_result(recorded("stress_ng/killed_stressor.log")) is None
 
 
 @pytest.mark.skipif(not shutil.which("stress-ng"), reason="not provided here: stress-ng")
@@ -71,9 +71,9 @@ def test_bits_that_flip_in_memory_are_seen(tmp_path):
     while script.poll() is None:
         for memory, begin, end in memory_under_test(script.pid):
             flip_bits(memory, begin, end, draw)
-    told = stress_ng.parse(script.communicate()[0], expect_nodes=1)["n1"]
+    told = job_scripts.stressed(script.communicate()[0], expect_nodes=1)["n1"]
     assert told.status == 2
-    assert "memory error" in stress_ng.wrong_result((tmp_path / "stress-ng-n1.log").read_text())
+    assert "memory error" in job_scripts.wrong_result((tmp_path / "stress-ng-n1.log").read_text())
 
 
 def memory_under_test(session):

@@ -2,8 +2,7 @@ import re
 
 import pytest
 
-from reframe_checks.parsers.errors import ParseError
-from reframe_checks.parsers.text import MAX_LINE_CHARS, Output, Quantity
+from reframe_checks.parsers.text import MAX_LINE_CHARS, Output, ParseError, Unit
 
 
 def test_lines_without_their_ends():
@@ -49,7 +48,7 @@ def test_the_only_line_that_matches():
 def test_numbers_that_cannot_be_a_measurement(token):
     output = Output.read("output", token + "\n")
     with pytest.raises(ParseError, match=f"line 1: expected time above 0 and at most 32000000 s, found {token}"):
-        output.positive(1, "time", token, Quantity.RUN_S)
+        output.positive(1, "time", token, Unit.RUN_S)
 
 
 @pytest.mark.parametrize("token", ["0", "100000001", "9" * 18])
@@ -58,13 +57,13 @@ def test_integers_that_cannot_be_one(token):
     with pytest.raises(
         ParseError, match=f"threads above 0 and at most 100000000 of ranks, cores or nodes, found {token}"
     ):
-        output.positive_integer(1, "threads", token, Quantity.RANKS)
+        output.positive_integer(1, "threads", token, Unit.RANKS)
 
 
 def test_the_ceiling_is_below_what_the_form_of_an_integer_allows():
     # Operations are never printed as an integer.
-    exempt = {Quantity.FILE_SYSTEM_BYTES, Quantity.OPERATIONS}
-    assert all(quantity.ceiling < 10**18 for quantity in set(Quantity) - exempt)
+    exempt = {Unit.FILE_SYSTEM_BYTES, Unit.OPERATIONS}
+    assert all(quantity.ceiling < 10**18 for quantity in set(Unit) - exempt)
 
 
 def test_the_error_is_a_value_error():

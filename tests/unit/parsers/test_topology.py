@@ -1,8 +1,8 @@
 import pytest
 
-from reframe_checks.parsers import topology
-from reframe_checks.parsers.errors import ParseError
-from reframe_checks.parsers.topology import leaf_switches, leaves_of
+from reframe_checks.parsers import slurm
+from reframe_checks.parsers.slurm import leaf_switches, leaves_of
+from reframe_checks.parsers.text import ParseError
 
 
 def test_scontrol_gives_the_leaf_and_not_the_spine(recorded):
@@ -61,7 +61,7 @@ def test_anything_else_is_an_error(text, message):
 
 
 def test_the_names_of_all_lines_together_are_bounded(monkeypatch):
-    monkeypatch.setattr(topology, "MAX_NAMES", 5)
+    monkeypatch.setattr(slurm, "MAX_LISTED", 5)
     with pytest.raises(ParseError, match="line 2: expected a list of at most 2 nodes"):
         leaf_switches("SwitchName=s0 Nodes=n[1-3]\nSwitchName=s1 Nodes=m[1-3]\n")
 

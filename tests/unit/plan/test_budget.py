@@ -1,12 +1,15 @@
-"""A night of so many node-hours: by findings per node-hour, every family at least every seventh night."""
+"""The checks that a budget takes, and what each has found."""
 
+import pathlib
 import re
+from collections import Counter
 
 import pytest
 
 from kappa.core.ground.errors import InputError
-from reports.acceptance.series import Series
-from reports.plan.budget import NIGHTS, select
+from kappa.core.vocabulary.checks import catalogue
+from reports.acceptance.campaign import CaseSeries
+from reports.plan.budget import NIGHTS, of_campaign, select
 from reports.plan.plan import Offered, plan
 
 
@@ -15,7 +18,7 @@ def planned(**node_hours):
     return plan(
         [
             Offered(
-                Series(name, "cpu", "io"), name, name.partition("_")[0], 4 if hours else 0, hours * 900, 0,
+                CaseSeries(name, "cpu", "io"), name, name.partition("_")[0], 4 if hours else 0, hours * 900, 0,
             )
             for name, hours in node_hours.items()
         ],
@@ -97,3 +100,18 @@ def test_what_a_seventh_night_goes_by_without_is_told():
     night = planned(a_x=1, b_x=1)
     chosen = select(1, night, {}, {"a_x": 6, "b_x": 7}, 9)
     assert (names(chosen.taken), chosen.overdue) == (["b_x"], ("a",))
+
+
+DOCS = pathlib.Path(__file__).parents[3] / "docs"
+# | check | faults that it can see | failed in rounds with those | …
+ROW = re.compile(r"\| (\w+) \| [^|]+ \| (\d+)/\d+ [^|]*\| [^|]+\| \d+/\d+ ")
+
+
+def test_the_findings_are_those_of_the_tables_by_check():
+    found = Counter()
+    for name in ("fault-campaign.md", "fault-kinds.md"):
+        for line in (DOCS / name).read_text(encoding="utf-8").splitlines():
+            row = ROW.match(line)
+            if row and row[1] in catalogue():
+                found[row[1]] += int(row[2])
+    assert of_campaign() == dict(found)

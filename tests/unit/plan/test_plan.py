@@ -6,16 +6,23 @@ from dataclasses import replace
 import pytest
 
 from kappa.core.record.load import load_session
-from reports.acceptance.series import Series
-from reports.plan import held_against
-from reports.plan.past import Took, past_of, stored_sessions
-from reports.plan.plan import Offered, plan, to_document
-from reports.plan.turns import partitions_of, turns_of
-from reports.plan.turns import to_document as turns_to_document
+from reports.acceptance.campaign import CaseSeries
+from reports.plan.plan import (
+    Offered,
+    Took,
+    hold,
+    partitions_of,
+    past_of,
+    plan,
+    plan_document,
+    stored_sessions,
+    turns_document,
+    turns_of,
+)
 
-IOR = Series("IorEasy %scale=two_nodes", "cpu", "io")
-HPL = Series("Hpl %scale=one_node", "cpu", "io")
-STATE = Series("PartitionState", "cpu", "io")
+IOR = CaseSeries("IorEasy %scale=two_nodes", "cpu", "io")
+HPL = CaseSeries("Hpl %scale=one_node", "cpu", "io")
+STATE = CaseSeries("PartitionState", "cpu", "io")
 OFFERED = [
     Offered(HPL, "Hpl", "compute/hpl", 1, 47.0, 0),
     Offered(IOR, "IorEasy", "storage/ior", 2, 75.0, 4 << 30),
@@ -54,7 +61,7 @@ def test_single_nodes_take_every_check_of_one_node_so_many_times_on_top():
     turns = turns_of(planned, {"cpu": 2}, 3)
     assert [one.case.check for one in turns.plan.cases] == ["Hpl"] * 6
     assert turns.plan.node_hours == pytest.approx(6 * 47 / 3600)
-    document = turns_to_document(turns)
+    document = turns_document(turns)
     assert (document["nodes"], document["repeats"], document["seconds"]) == ({"cpu": 2}, 3, 6 * 47)
     assert turns_of(planned, {}, 3).plan.cases == ()
 
@@ -72,7 +79,7 @@ def test_the_median_of_runs_on_as_many_nodes_counts():
     of_ior = plan(OFFERED, past).by_check["IorEasy"]
     assert (of_ior.seconds, of_ior.written_bytes, of_ior.most_bytes) == (20, 200, 4 << 30)
     assert of_ior.cases[0].origin == "median of 3"
-    assert to_document(of_ior)["cases"][0]["stored_runs"] == 3
+    assert plan_document(of_ior)["cases"][0]["stored_runs"] == 3
 
 
 def test_the_past_is_of_what_passed_and_was_measured_once(stored, tmp_path):
@@ -88,7 +95,7 @@ def test_the_past_is_of_what_passed_and_was_measured_once(stored, tmp_path):
 @pytest.mark.parametrize(("job_s", "holds"), [(75, True), (63, True), (60, False), (93, True), (95, False)])
 def test_a_plan_holds_within_a_fifth_of_what_was_taken(stored, job_s, holds):
     session = load_session(stored(1, entry(IOR, job_s, 2, written_bytes=4 << 30), entry(STATE, None, None)))
-    held = held_against.hold(plan(OFFERED, {}), session)
+    held = hold(plan(OFFERED, {}), session)
     assert held.holds is holds
     assert held.planned_node_hours == pytest.approx(2 * 75 / 3600)
     assert held.took_node_hours == pytest.approx(2 * job_s / 3600)
@@ -97,7 +104,7 @@ def test_a_plan_holds_within_a_fifth_of_what_was_taken(stored, job_s, holds):
 
 def test_bytes_have_to_hold_too_and_nothing_is_no_proof(stored):
     planned = plan(OFFERED, {})
-    assert not held_against.hold(planned, load_session(stored(1, entry(IOR, 75, 2, written_bytes=1 << 30)))).holds
-    other = Series("Fio", "cpu", "io")
-    held = held_against.hold(planned, load_session(stored(2, entry(other, 5, 1))))
+    assert not hold(planned, load_session(stored(1, entry(IOR, 75, 2, written_bytes=1 << 30)))).holds
+    other = CaseSeries("Fio", "cpu", "io")
+    held = hold(planned, load_session(stored(2, entry(other, 5, 1))))
     assert (held.holds, held.not_planned) == (False, (other,))

@@ -3,15 +3,13 @@
 import msgspec
 import pytest
 
-from kappa.core.fabrics.description import load_fabric
-from kappa.core.fabrics.dump import fabric_yaml
+from kappa.core.fabrics.description import fabric_yaml, load_fabric
 from kappa.core.fabrics.simgrid_platform import settings
 from kappa.core.ground.errors import InputError
 from kappa.core.record.evidence import Curve, Simulation
 from kappa.core.record.model import Case
-from reports.predicted.calibrate import Machine, calibrated, held_out
-from reports.predicted.derived import with_software, with_times_nodes
-from reports.predicted.pairs import Pair
+from reports.predicted.calibrate import Machine, calibrated, held_out, with_software, with_times_nodes
+from reports.predicted.pairs import PredictedPair
 
 MACHINE = Machine("embedded", "cpu", 2, 2, 16, "mpirun (Open MPI) 4.1.4", "2026-11-23")
 SIZES = [1 << exponent for exponent in range(3, 21)]
@@ -41,7 +39,7 @@ def fabric():
 
 def with_errors(fabric, *factors):
     case = named("PatternAllreduce")
-    found = [Pair(case, "f", "t", "", "us", factor, 1.0, 1.0) for factor in factors]
+    found = [PredictedPair(case, "f", "t", "", "us", factor, 1.0, 1.0) for factor in factors]
     return msgspec.structs.replace(fabric, calibration=held_out(found))
 
 
@@ -92,7 +90,7 @@ def test_what_was_not_measured_is_named(missing):
 
 def test_an_error_is_stated_on_what_was_held_out_alone(fabric):
     with pytest.raises(InputError, match="PatternAllreduce"):
-        held_out([Pair(named("RandomRing"), "f", "t", "", "us", 2.0, 1.0, 1.0)])
+        held_out([PredictedPair(named("RandomRing"), "f", "t", "", "us", 2.0, 1.0, 1.0)])
     [entry] = with_errors(fabric, 1.1, 1.5, 0.8).calibration.held_out
     assert (entry.check, entry.figures, entry.median_factor, entry.largest_factor) == ("PatternAllreduce", 3, 1.25, 1.5)
 

@@ -4,7 +4,7 @@ from types import SimpleNamespace
 
 from kappa.core.record.evidence import LinkUse, Simulation
 from kappa.core.record.model import Case
-from reports.show.link_table import busiest_links
+from reports.show.run_page import busiest_links
 
 
 def verdict(name, *shares):

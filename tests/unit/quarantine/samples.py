@@ -3,12 +3,12 @@
 from typing import Any
 
 from kappa.core.record.actions import Action, Evidence
-from kappa.core.vocabulary.quarantine import Quarantine
-from reports.quarantine.standing import NodeNow
+from kappa.core.vocabulary.rules import QuarantineRule
+from reports.quarantine.decide import NodeNow
 
 NOW = 1_795_362_000.0
 HOUR_S, DAY_S = 3600.0, 86_400.0
-RULE = Quarantine(
+RULE = QuarantineRule(
     drain=["scontrol", "update", "NodeName={node}", "State=DRAIN", "Reason={reason}"],
     resume=["scontrol", "update", "NodeName={node}", "State=RESUME"],
     evidence=["node-bound", "confirmed", "facts"],

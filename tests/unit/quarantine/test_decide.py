@@ -1,12 +1,13 @@
-"""What the rule does with nodes that findings name, and what keeps it from more."""
+"""What the rule does with named nodes, how nodes stand, and actions in words."""
 
 import itertools
+from typing import get_args
 
 import pytest
 from msgspec.structs import replace
 
-from reports.quarantine.decide import decide, reason_of
-from reports.quarantine.standing import NodeNow
+from kappa.core.record.actions import Outcome, What
+from reports.quarantine.decide import NodeNow, decide, held_nodes, interrupted_tests, is_due, reason_of, told
 from tests.unit.quarantine.samples import DAY_S, HOUR_S, NOW, RULE, action, cluster, drained, named, proof
 
 
@@ -142,3 +143,51 @@ def test_a_reason_begins_with_the_mark_and_is_one_line_of_plain_letters():
 def test_each_drain_of_a_night_has_a_mark_of_its_own():
     found = decide(named("node1", "node2"), replace(RULE, most_a_night=2), cluster(), [], measured=NOW, now=NOW)
     assert len({one.mark for one in found}) == 2
+
+
+def test_only_a_drain_with_a_recorded_mark_is_ours():
+    ours, given_back = action("node1"), action("node4")
+    nodes = cluster(
+        node1=drained("node1", f"{ours.mark} slow"),
+        node2=drained("node2", "fan broken"),
+        node3=drained("node3", f"{ours.mark} slow"),
+    )
+    assert held_nodes(nodes, [ours, given_back]) == {"node1": ours}
+
+
+def test_somebody_elses_reason_in_place_of_ours_makes_it_theirs():
+    ours = action("node1")
+    assert held_nodes(cluster(node1=drained("node1", f"fan broken, was {ours.mark}")), [ours]) == {}
+
+
+def test_the_newest_action_holds_it_also_one_whose_command_seemed_to_fail():
+    first, again = action("node1"), action("node1", what="keep", time=NOW, outcome="failed")
+    nodes = cluster(node1=drained("node1", f"{again.mark} slow"))
+    assert held_nodes(nodes, [first, again]) == {"node1": again}
+
+
+def test_a_quarantine_ends():
+    assert not is_due(action("node1", until=NOW + 1), NOW)
+    assert is_due(action("node1", until=NOW), NOW)
+    assert not is_due(action("node1", until=None), NOW)
+
+
+def test_a_test_that_never_said_what_came_of_it_was_interrupted():
+    begun = action("node1", what="return", outcome="begun", time=NOW)
+    kept = action("node1", what="keep", time=NOW + 1)
+    assert interrupted_tests([action("node1"), begun, kept]) == [begun]
+    later = action("node1", what="return", outcome="declined", time=NOW + DAY_S)
+    assert interrupted_tests([begun, later]) == []
+
+
+@pytest.mark.parametrize(("what", "outcome"), [*itertools.product(get_args(What), get_args(Outcome))])
+def test_every_action_can_be_told(what, outcome):
+    line = told(action("node2", what=what, outcome=outcome, said="because\nof x", command=("drain", "a b")))
+    assert line.startswith("node2: ") and "\n" not in line
+    assert ("drain 'a b'" if outcome == "begun" else "because of x") in line
+
+
+def test_a_drain_tells_its_evidence_and_how_long_it_lasts():
+    line = told(action("node2", evidence=(proof(text="slow"), proof(check="Stream"), proof(check="Hpl"))))
+    assert "drained until 20" in line and "NodeLinks %scale=each_node on cpu+system: slow; Stream " in line
+    assert "Hpl" not in line

@@ -6,8 +6,8 @@ import pytest
 
 from kappa.core.record.load import load_session
 from kappa.core.record.model import OTHER_NODES, SAME_NODES
-from kappa.core.vocabulary.quarantine import EVIDENCE
-from reports.quarantine.named import named_nodes
+from kappa.core.vocabulary.rules import EVIDENCE
+from reports.quarantine.evidence import named_nodes
 from reports.verdict.judge import judge
 from tests.unit.reports.samples import SITE, case, finding, latency, report
 

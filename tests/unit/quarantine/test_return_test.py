@@ -6,7 +6,7 @@ import pytest
 
 from kappa.core.record.actions import Evidence
 from kappa.core.record.load import load_session
-from reports.quarantine.return_test import checks_of_test, judge_test
+from reports.quarantine.evidence import checks_of_test, judge_test
 from reports.verdict.state import State
 from tests.unit.quarantine.samples import proof
 from tests.unit.reports.samples import case, finding, latency, report

@@ -6,7 +6,7 @@ import tarfile
 import pytest
 
 from kappa.app.command.main import main
-from kappa.core.ground.anonymous import Anonymous
+from kappa.core.ground.redaction import Anonymous
 from reports.bundle import contents
 from tests.unit.reports.samples import complete, latency
 

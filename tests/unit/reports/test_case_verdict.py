@@ -4,8 +4,7 @@ import pytest
 
 from kappa.core.record.load import load_session
 from reports.verdict.case_verdict import executed, judge_case
-from reports.verdict.gaps import grouped
-from reports.verdict.state import State
+from reports.verdict.state import State, grouped
 from tests.unit.reports.samples import DATA, latency, loaded, report
 
 

@@ -10,13 +10,20 @@ import numpy as np
 import pytest
 
 from kappa.app.command.main import main
-from reports.compare.change import Change, Noise, change, noise_of
-from reports.compare.compare import compare
-from reports.compare.earlier import NO_PAST, RUNS, Past, past_of
-from reports.compare.figures import Sample, figures_of
-from reports.compare.listing import in_words, interval
+from reports.compare.compare import compare, in_words, interval, lines_of, since_last
+from reports.compare.figures import (
+    NO_PAST,
+    RUNS,
+    NodesValue,
+    Noise,
+    Past,
+    RelativeChange,
+    change,
+    figures_of,
+    noise_of,
+    past_of,
+)
 from reports.compare.page import reach, render
-from reports.compare.since import lines_of, since_last
 from reports.show.run_page import render as render_run
 from reports.verdict.judge import judge_report
 from tests.unit.reports.samples import latency, report
@@ -25,7 +32,7 @@ HOSTILE = "<img src=x onerror=alert(1)>"
 
 
 def samples(*values, nodes=()):
-    return [Sample((node,), value) for node, value in zip(nodes or ["node1"] * len(values), values, strict=True)]
+    return [NodesValue((node,), value) for node, value in zip(nodes or ["node1"] * len(values), values, strict=True)]
 
 
 def save(folder, *cases, time="20261122T020000+0000", **info):
@@ -49,7 +56,7 @@ def nights(tmp_path):
 
 
 def test_one_value_against_one_has_no_interval():
-    assert change(samples(10), samples(9)) == Change(pytest.approx(-0.1))
+    assert change(samples(10), samples(9)) == RelativeChange(pytest.approx(-0.1))
     assert change(samples(10), samples(9), Noise(0.01, 5)).high < 0
     assert change(samples(0), samples(9)) is None
     assert change([], samples(9)) is None
@@ -108,14 +115,18 @@ def test_what_could_be_either_is_neither(tmp_path):
 
 
 def test_what_varies_tenfold_has_no_figures():
-    assert interval(Change(1, -0.9, 40)) == "varies more than tenfold"
-    assert in_words(Change(-0.021, -0.04, 0.001)) == "−2.1 % (−4.0 … +0.1)"
-    assert in_words(Change(0.0, -0.04, 0.04)) == "0 %"
+    assert interval(RelativeChange(1, -0.9, 40)) == "varies more than tenfold"
+    assert in_words(RelativeChange(-0.021, -0.04, 0.001)) == "−2.1 % (−4.0 … +0.1)"
+    assert in_words(RelativeChange(0.0, -0.04, 0.04)) == "0 %"
 
 
 def test_the_line_ends_at_half_and_twice():
-    assert (reach(Change(1.0)).at, reach(Change(-0.5)).at, reach(Change(0.0)).at) == (100, 0, 50)
-    found = reach(Change(3.0, -0.9, 9.0))
+    assert (reach(RelativeChange(1.0)).at, reach(RelativeChange(-0.5)).at, reach(RelativeChange(0.0)).at) == (
+        100,
+        0,
+        50,
+    )
+    found = reach(RelativeChange(3.0, -0.9, 9.0))
     assert (found.start, found.width) == (0, 100)
     assert reach(None) is None
 

@@ -1,4 +1,4 @@
-"""What a site expects by scale and by case, each point broken alone in a report that otherwise passes."""
+"""What a run lacks of what its site expects."""
 
 import dataclasses
 
@@ -6,7 +6,8 @@ import pytest
 
 from kappa.core.ground.errors import InputError
 from kappa.core.sites.expected import LeftOut, load_site
-from reports.verdict.state import State
+from reports.verdict.expectations import in_one, selecting
+from reports.verdict.state import Gap, State
 from tests.unit.reports.samples import REPOSITORY, SITE, case, judged, latency, report
 
 TWO_NODES, ONE_NODE = "OsuLatency %placement=two_nodes", "OsuLatency %placement=same_node"
@@ -98,3 +99,30 @@ def test_leaving_out_needs_a_place_and_a_reason(key, tmp_path):
     (tmp_path / "expected.yaml").write_text(head + "\nleft_out:\n  - {" + ", ".join(entry.values()) + "}\n")
     with pytest.raises(InputError, match=rf"left_out.0: expected the key {key}"):
         load_site(tmp_path)
+
+
+ABSENT = [Gap("expected", "run it", f"family {number}", absent=True) for number in range(33)]
+NOT_RUN = Gap("expected", "run it", "another", "none of its 2 cases ran")
+
+
+@pytest.mark.parametrize(
+    ("options", "found"),
+    [
+        ("-n NodeLinks -r", ["-n NodeLinks"]), ("-nNodeLinks --tag=smoke", ["-nNodeLinks", "--tag=smoke"]),
+        ("-r --mode=smoke --system=here", []), ("--system here:cpu", ["--system here:cpu"]),
+        ("-S a=-n -J nodelist=n1", []), ("--cpu-only -r", ["--cpu-only"]), ("-n 'un", []),
+    ],
+)  # fmt: skip
+def test_what_selects(options, found):
+    assert selecting(f"reframe -C settings.py -R {options}") == found
+
+
+def test_one_reason_for_what_was_not_selected():
+    kept, one = in_one([*ABSENT, NOT_RUN], "reframe -r -n NodeLinks", "smoke")
+    assert kept == NOT_RUN
+    assert one.what == "only a part of mode smoke was selected"
+    assert one.place == "-n NodeLinks leaves out 33 of what it expects"
+
+
+def test_without_a_selection_each_is_said():
+    assert in_one([*ABSENT, NOT_RUN], "reframe -r --mode=smoke", "smoke") == [*ABSENT, NOT_RUN]

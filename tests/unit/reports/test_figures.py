@@ -4,7 +4,7 @@ import pytest
 
 from kappa.core.ground.figures import allowed, duration, figure, figure_apart, moment, percent
 from kappa.core.ground.node_lists import folded
-from reports.show.units import in_binary_unit, suitable_unit
+from reports.show.plot import in_binary_unit, suitable_unit
 
 NARROW = "\N{NARROW NO-BREAK SPACE}"
 

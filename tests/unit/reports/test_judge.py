@@ -10,7 +10,7 @@ from kappa.core.record.load import load_session
 from kappa.core.sites.expected import load_site
 from reports.verdict.judge import judge
 from reports.verdict.state import State
-from reports.verdict.verdict_json import to_json
+from reports.verdict.summary import to_json
 from tests.unit.reports.samples import (
     DATA,
     EXPECTED,

@@ -8,7 +8,7 @@ import pytest
 from reports.show.run_page import render
 from reports.show.terminal import show
 from reports.verdict.state import State
-from reports.verdict.verdict_json import to_json
+from reports.verdict.summary import to_json
 from tests.unit.reports.samples import SITE, case, judged, latency, report
 
 PT2PT = "network/osu-pt2pt"

@@ -9,8 +9,7 @@ import urllib.parse
 import pytest
 
 from kappa.core.record.load import load_session
-from reports.show.output_tails import LINES
-from reports.show.run_page import render
+from reports.show.run_page import LINES, render
 from reports.verdict.judge import judge
 from tests.unit.reports.samples import SITE, complete, latency
 

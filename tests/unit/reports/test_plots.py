@@ -3,9 +3,8 @@ import math
 
 import pytest
 
-from reports.show.curve_plots import LEGEND_LIMIT, curve_plots
+from reports.show.curve_plots import LEGEND_LIMIT, curve_plots, scaling_plots
 from reports.show.plot import Look, labels
-from reports.show.scaling_plots import scaling_plots
 from tests.unit.reports.samples import case, judged, latency, recorded, report
 
 

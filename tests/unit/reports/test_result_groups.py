@@ -1,5 +1,4 @@
-from reports.show.result_groups import groups
-from reports.show.result_rows import ALIKE
+from reports.show.result_rows import ALIKE, groups
 from reports.verdict.state import State
 from tests.unit.reports.samples import case, judged, latency, report
 

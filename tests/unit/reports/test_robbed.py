@@ -10,7 +10,7 @@ from reports.verdict.advice import operator_line
 from reports.verdict.confirm import Diagnosis, diagnose, repetitions
 from reports.verdict.judge import judge
 from reports.verdict.state import State
-from reports.verdict.verdict_json import to_json
+from reports.verdict.summary import to_json
 from tests.unit.reports.samples import SITE, case, finding, latency, report
 
 BAD, GOOD = 900.0, 9.0

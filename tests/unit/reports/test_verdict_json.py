@@ -1,6 +1,6 @@
 import json
 
-from reports.verdict.verdict_json import to_json
+from reports.verdict.summary import to_json
 from tests.unit.reports.samples import case, complete, judged, latency, report, with_metric
 
 

@@ -7,8 +7,7 @@ import yaml
 
 from kappa.core.ground.errors import InputError
 from kappa.core.ground.folders import SUITE as REPOSITORY
-from kappa.core.sites.fabric_partitions import MORE_FABRICS
-from kappa.core.sites.site_file import describe
+from kappa.core.sites.site_file import MORE_FABRICS, describe
 from reframe_checks.base.site_settings import MODE_VARIABLE, settings_of
 
 SIMULATED = REPOSITORY / "site_configs/simulated"

@@ -2,9 +2,9 @@
 
 import pytest
 
+from kappa.core.ground.documents import YamlFile, require_sound
 from kappa.core.ground.errors import InputError
-from kappa.core.ground.yaml_file import YamlFile, require_sound
-from kappa.core.sites.formats import CHANGES, CURRENT, OLDEST, Change, read_as_current
+from kappa.core.sites.description import CHANGES, CURRENT, OLDEST, FormatChange, read_as_current
 from kappa.core.sites.site_file import describe
 
 OLD = """\
@@ -71,7 +71,7 @@ def test_a_key_with_a_new_name_keeps_its_line(tmp_path):
     """So that what is wrong with its value is told at the place where it is written."""
     (tmp_path / "site.yaml").write_text("a:\n  x: 1\n  y:\n    old: 2\n")
     file = YamlFile(tmp_path / "site.yaml")
-    read_as_current(file, [Change(2, ("a", "*", "old"), instead="new")])
+    read_as_current(file, [FormatChange(2, ("a", "*", "old"), instead="new")])
     require_sound([file])
     assert file.value == {"a": {"x": 1, "y": {"new": 2}}}
     file.refuse(("a", "y", "new"), "wrong")

@@ -3,9 +3,8 @@
 import pytest
 
 from kappa.core.ground.errors import InputError
-from kappa.core.sites.quarantine import filled
 from kappa.core.sites.site_file import describe
-from kappa.core.vocabulary.quarantine import RESERVE
+from kappa.core.vocabulary.rules import RESERVE, filled
 from tests.unit.sites.test_site import GOOD, REPOSITORY, SETTINGS
 
 RULE = """\

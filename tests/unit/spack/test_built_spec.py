@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from kappa.core.vocabulary.spack_tables import REPOSITORY
-from spack_envs.installer.built_spec import BuiltSpec, built_spec
+from spack_envs.installer.reframe_settings import BuiltSpec, built_spec
 from tests.waiting import PATIENCE_S
 
 DATA = Path(__file__).parents[2] / "data/spack"

@@ -23,7 +23,7 @@ def no_spack(tmp_path, monkeypatch):
 
 
 def environment(name, site="embedded"):
-    return state.Site(site).environment(spack_tables.read(name))
+    return state.SpackSite(site).environment(spack_tables.read(name))
 
 
 @pytest.mark.parametrize(

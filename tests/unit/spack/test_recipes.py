@@ -6,7 +6,7 @@ import pytest
 import yaml
 
 from kappa.core.vocabulary import spack_tables
-from spack_envs.installer.roots import roots, with_roots
+from spack_envs.installer.chosen import roots, with_roots
 
 RECIPES = sorted((spack_tables.ENVIRONMENTS / "repo/packages").glob("*/package.py"))
 

@@ -94,13 +94,13 @@ def app(pin, tmp_path, monkeypatch):
     pin()
     facts = tmp_path / "site/spack"
     facts.mkdir(parents=True)
-    monkeypatch.setattr(state.Site, "facts", facts)
-    return state.Site("embedded").environment(spack_tables.read("app"))
+    monkeypatch.setattr(state.SpackSite, "facts", facts)
+    return state.SpackSite("embedded").environment(spack_tables.read("app"))
 
 
 def test_the_pinned_release_is_cloned_once(pin, tmp_path, capsys):
     pin()
-    environment = state.Site("embedded").environment(spack_tables.read("app"))
+    environment = state.SpackSite("embedded").environment(spack_tables.read("app"))
     root = spack.find(environment)
     assert root == tmp_path / "state/spack-v1"
     assert (tmp_path / "state/packages-v1/repos/spack_repo/builtin/repo.yaml").is_file()
@@ -112,7 +112,7 @@ def test_the_pinned_release_is_cloned_once(pin, tmp_path, capsys):
 def test_a_tag_that_moved_is_refused_and_leaves_nothing(pin, tmp_path):
     commit = pin(packages="0" * 40)["packages"]
     with pytest.raises(InstallError) as caught:
-        spack.find(state.Site("embedded").environment(spack_tables.read("app")))
+        spack.find(state.SpackSite("embedded").environment(spack_tables.read("app")))
     assert str(caught.value) == f"file://{tmp_path}/packages: tag v1 is commit {commit}, release.toml says {'0' * 40}"
     assert [path.name for path in (tmp_path / "state").iterdir()] == ["spack-v1"]
 
@@ -121,7 +121,7 @@ def test_a_repository_that_cannot_be_reached_says_what_to_do(pin, tmp_path):
     pin()
     (tmp_path / "spack").rename(tmp_path / "elsewhere")
     with pytest.raises(InstallError, match=r"cannot clone file://.*spack .*\n.*KAPPA_SPACK_ROOT"):
-        spack.find(state.Site("embedded").environment(spack_tables.read("app")))
+        spack.find(state.SpackSite("embedded").environment(spack_tables.read("app")))
 
 
 def test_the_clone_is_no_spack_of_the_site_and_keeps_its_recipes(app, tmp_path):
@@ -342,7 +342,7 @@ def test_a_mirror_that_lacks_a_source_is_none(app, tmp_path, capsys):
 
 def test_spack_is_asked_for_the_chosen_spec(app, capsys):
     assert main(["embedded", "app", "--spec", "emt-app ^mpich"]) == 0
-    chosen = state.Site("embedded").environment(app.table)
+    chosen = state.SpackSite("embedded").environment(app.table)
     assert chosen.installed() and chosen.folder != app.site.folder / "app"
     spec, develop = (
         yaml.safe_load((chosen.folder / "spack.yaml").read_text())["spack"][key] for key in ("specs", "develop")
@@ -360,7 +360,7 @@ def test_a_chosen_mpi_counts_and_not_the_one_that_the_site_requires(app, capsys)
     )
     (app.site.folder / "released.json").write_text(json.dumps({**told, "providers": {}}))
     assert main(["embedded", "app", "--spec", "emt-app ^[virtuals=mpi] mpich@4"]) == 0
-    chosen = state.Site("embedded").environment(app.table)
+    chosen = state.SpackSite("embedded").environment(app.table)
     # The key is `mpi:`, with which Spack lets go of `mpi` as other files have it.
     assert yaml.safe_load((chosen.released / "packages.yaml").read_text()) == {
         "packages": {"mpi:": {"buildable": True}}

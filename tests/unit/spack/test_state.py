@@ -16,7 +16,7 @@ def app(tmp_path, monkeypatch):
     monkeypatch.setenv("KAPPA_SPACK_STATE", str(tmp_path))
     for name in ("KAPPA_SPACK_ROOT", "KAPPA_SPACK_CONFIG"):
         monkeypatch.delenv(name, raising=False)
-    return state.Site("embedded").environment(spack_tables.read("app"))
+    return state.SpackSite("embedded").environment(spack_tables.read("app"))
 
 
 def put_program(environment):

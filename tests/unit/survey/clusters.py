@@ -11,9 +11,8 @@ from dataclasses import dataclass, field
 from kappa.app.conduct.surveying import survey
 from kappa.app.survey.kinds import Part
 from kappa.app.survey.probe import parse, parse_labelled
-from kappa.app.survey.qos import QOS
 from kappa.app.survey.records import SurveyError
-from kappa.app.survey.slurm import CONFIG, MPI_TYPES, NODES, PARTITIONS, TOPOLOGY
+from kappa.app.survey.slurm import CONFIG, MPI_TYPES, NODES, PARTITIONS, QOS, TOPOLOGY
 
 DATA = pathlib.Path(__file__).parents[2] / "data/survey"
 CONFIG_TEXT = """\

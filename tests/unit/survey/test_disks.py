@@ -2,9 +2,9 @@
 
 import pytest
 
-from kappa.app.survey.disks import unmounted_disks
 from kappa.app.survey.probe import parse
 from kappa.app.survey.site_files import site_files
+from kappa.app.survey.storage import unmounted_disks
 from tests.unit.survey.clusters import (
     DATA,
     Cluster,

@@ -4,7 +4,7 @@ import pathlib
 
 import pytest
 
-from kappa.app.survey.doctor import matters, nodes, promises, quotas, told, worlds
+from kappa.app.survey.doctor import matters, nodes, promises, worlds
 from kappa.app.survey.doctor.matters import RIGHT, UNTOLD, WRONG
 from kappa.app.survey.doctor.nodes import Asked, Offset
 from kappa.app.survey.slurm import parse_mpi_types, parse_nodes, parse_partitions
@@ -26,7 +26,7 @@ RECORDED = (DATA / "doctor/embedded-nodes.txt").read_text().splitlines()
 
 def recorded(change=lambda line: line):
     """Both nodes of the recorded job, each line after ``change``."""
-    return [told.parse(change(line[3:]) for line in RECORDED if line.startswith(f"{task}: ")) for task in (0, 1)]
+    return [nodes.parse(change(line[3:]) for line in RECORDED if line.startswith(f"{task}: ")) for task in (0, 1)]
 
 
 def judged(machines, here=("node1", "node2")):
@@ -70,7 +70,7 @@ def test_what_a_node_wrote_and_this_machine_does_not_see():
 def test_a_folder_that_hangs_is_named():
     lines = [line[3:] for line in RECORDED if line.startswith("0: ")]
     cut = lines[: next(number for number, line in enumerate(lines) if line.startswith("folder|1|mount"))]
-    found = judged([told.parse(cut), recorded()[1]])
+    found = judged([nodes.parse(cut), recorded()[1]])
     assert found["folder .kappa"].state == RIGHT
     assert "node1 did not answer there in time: /scratch" in found["storage scratch"].found
 
@@ -97,7 +97,7 @@ def test_a_user_of_another_number():
     one = nodes.user_matter(there, ("1004", "100", "root"), ["cpu"])
     assert one.state == WRONG and "root 1005:100, as node1 has it, here root 1004:100" in one.found
     assert nodes.user_matter(there, ("1005", "100", "root"), ["cpu"]).state == RIGHT
-    silent = [there[0], told.parse(["node|node2"])]
+    silent = [there[0], nodes.parse(["node|node2"])]
     one = nodes.user_matter(silent, ("1005", "100", "root"), ["cpu"])
     assert one.state == UNTOLD and "node2 did not say" in one.found
 
@@ -124,9 +124,9 @@ def test_a_user_of_another_number():
     ],
 )  # fmt: skip
 def test_quotas(kind, options, said, state, words):
-    space = told.Space(1 << 40, 1 << 39, 1000, 900)
-    folder = told.Folder(there=True, mount=(kind, "s", "/p", options), space=space, quota=said)
-    one = quotas.room(folder, "results", ["cpu"])[1]
+    space = nodes.Space(1 << 40, 1 << 39, 1000, 900)
+    folder = nodes.Folder(there=True, mount=(kind, "s", "/p", options), space=space, quota=said)
+    one = nodes.room(folder, "results", ["cpu"])[1]
     assert one.state == state and words in one.found
 
 
@@ -135,12 +135,12 @@ def test_quotas(kind, options, said, state, words):
     [((1 << 41, 1 << 30, 0, 0), "1 GiB free of 2 TiB"), ((1 << 40, 1 << 39, 1000, 3), "only 3 of 1000 inodes")],
 )
 def test_a_full_file_system(space, words):
-    one = quotas.room(told.Folder(space=told.Space(*space)), "results", ["cpu"])[0]
+    one = nodes.room(nodes.Folder(space=nodes.Space(*space)), "results", ["cpu"])[0]
     assert one.state == WRONG and words in one.found
 
 
 def test_a_hundredth_of_petabytes_is_room():
-    one = quotas.room(told.Folder(space=told.Space(5 << 50, 50 << 40, 10**10, 10**8)), "results", ["cpu"])[0]
+    one = nodes.room(nodes.Folder(space=nodes.Space(5 << 50, 50 << 40, 10**10, 10**8)), "results", ["cpu"])[0]
     assert one.state == RIGHT
 
 

@@ -13,7 +13,7 @@ from kappa.app.survey.slurm import Caller, parse_nodes, parse_partitions
 from kappa.core.ground.clean_text import clean
 from kappa.core.ground.errors import InputError
 from kappa.core.sites.expected import load_site
-from reframe_checks.parsers import sinfo, topology
+from reframe_checks.parsers import slurm
 from tests.unit.survey.clusters import Cluster, node, partition, probe, surveyed
 from tests.unit.survey.national_centre import FIELD, PARTITIONS_TEXT, nodes_text
 
@@ -51,7 +51,8 @@ class Untold(Cluster):
 
 def test_a_node_that_the_cloud_has_powered_down_takes_jobs_and_is_in_service():
     [one] = parse_nodes(field("16-scontrol-node-powered-down.txt"))
-    assert one.usable and not one.idle and one.condition.in_service and one.condition.can_be_woken
+    now = one.condition
+    assert now.takes_jobs and not now.idle and now.in_service and now.can_be_woken
     assert [tuple(gres) for gres in one.gres] == [("gpu", "rtxproserver6000", 8)]
 
 
@@ -126,22 +127,22 @@ def test_a_site_has_the_cores_that_jobs_get_by_slurm_and_by_probe(tmp_path):
 
 def test_nodes_of_old_versions():
     old, older = parse_nodes(field("21-scontrol-node-old.txt"))
-    assert (old.features, old.gres, old.partitions, old.usable) == ((), (), (), True)
-    assert ([tuple(one) for one in older.gres], older.usable) == ([("gpu", "", 8)], False)
+    assert (old.features, old.gres, old.partitions, old.condition.takes_jobs) == ((), (), (), True)
+    assert ([tuple(one) for one in older.gres], older.condition.takes_jobs) == ([("gpu", "", 8)], False)
     assert older.reason == "node-switch [user@2018-11-23T12:49:03]"
     [named] = parse_nodes(OLD.replace("Features=(null)", "Features=ib,big"))
     assert named.features == ("ib", "big")
 
 
 def test_leaves_of_blocks_and_of_a_tree():
-    leaves = topology.leaf_switches(field("23-topology-block.txt"))
+    leaves = slurm.leaf_switches(field("23-topology-block.txt"))
     assert (len(leaves), leaves["g3-129-059"], leaves["g3-130-018"]) == (21, "b1", "b2")
-    tree = topology.leaf_switches("SwitchName=s0 Switches=s[1-2]\nSwitchName=s1 Nodes=n[1-2]\nSwitchName=s2 Nodes=n3\n")
+    tree = slurm.leaf_switches("SwitchName=s0 Switches=s[1-2]\nSwitchName=s1 Nodes=n[1-2]\nSwitchName=s2 Nodes=n3\n")
     assert tree == {"n1": "s1", "n2": "s1", "n3": "s2"}
 
 
 def test_states_of_sinfo_with_signs():
-    nodes = {one.name: one for one in sinfo.parse(field("24-sinfo-states.txt"))}
+    nodes = {one.name: one for one in slurm.node_states(field("24-sinfo-states.txt"))}
     assert {name: (one.state, one.usable) for name, one in nodes.items()} == {
         "gpu-dy-1": ("idle", True),
         "n2": ("mixed", True),

@@ -31,14 +31,14 @@ def test_nodes_of_a_cloud_take_jobs_asleep_or_awake(file, arch, cores, memory_mi
         memory_mib,
         reason,
     )
-    assert one.usable and one.idle == ("POWERED_DOWN" not in one.state)
+    assert one.condition.takes_jobs and one.condition.idle == ("POWERED_DOWN" not in one.condition.words)
 
 
 def test_reserved_cores_and_free_text_that_looks_like_keys():
     [one] = nodes_of("node-23.11-reserved-cores.txt")
     assert (one.sockets, one.cores_per_socket, one.threads_per_core, one.memory_mib) == (2, 64, 2, 1031000)
     assert [tuple(gres) for gres in one.gres] == [("gpu", "a100", 4)]
-    assert one.partitions == ("gpu", "gpu-long") and not one.usable and "DRAIN" in one.state
+    assert one.partitions == ("gpu", "gpu-long") and not one.condition.takes_jobs and "DRAIN" in one.condition.words
 
 
 def test_blocks_are_no_switches():

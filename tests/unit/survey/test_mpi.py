@@ -5,8 +5,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from kappa.app.survey.mpi import starting
-from kappa.app.survey.mpi_libraries import CRAY, HYDRA, INTEL, OPEN_MPI
+from kappa.app.survey.mpi import CRAY, HYDRA, INTEL, OPEN_MPI, starting
 from kappa.app.survey.slurm import parse_mpi_types
 
 DATA = pathlib.Path(__file__).parents[2] / "data/survey"
@@ -45,7 +44,7 @@ def test_launcher_and_what_it_is_told(version, offers, default, library, launche
 
 def test_the_command_line_of_hydra():
     from kappa.core.sites.launchers import HydraLauncher  # noqa: PLC0415 (ReFrame)
-    from reframe_checks.base.launching import PER_NODE  # noqa: PLC0415
+    from reframe_checks.base.steps import PER_NODE  # noqa: PLC0415
 
     launcher = HydraLauncher()
     launcher.options = [PER_NODE["mpiexec.hydra"].format(4)]

@@ -8,7 +8,7 @@ of `ompi_info --version`, `mpichversion` and `mpirun --version`.
 import pytest
 
 from kappa.app.survey.found import changes, facts
-from kappa.app.survey.mpi_libraries import CRAY, HYDRA, INTEL, MVAPICH, OPEN_MPI, further_mpi
+from kappa.app.survey.mpi import CRAY, HYDRA, INTEL, MVAPICH, OPEN_MPI, further_mpi
 from kappa.app.survey.probe import parse
 from tests.unit.survey.clusters import DATA, Cluster, node, partition, probe, surveyed, with_sections
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from kappa.app.survey.peaks import peak
+from kappa.app.survey.hardware import peak
 from kappa.app.survey.probe import parse
 from kappa.app.survey.theory import references
 from tests.unit.survey.clusters import Cluster, node, partition, probe, surveyed

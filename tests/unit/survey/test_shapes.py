@@ -8,9 +8,9 @@ import pytest
 import yaml
 from msgspec import structs
 
+from kappa.app.survey.features import mpi_of
 from kappa.app.survey.found import Survey, changes, facts, kept
-from kappa.app.survey.memory_channels import memory_gb_per_s
-from kappa.app.survey.mpi import mpi_of
+from kappa.app.survey.hardware import memory_gb_per_s
 from kappa.app.survey.probe import parse
 from kappa.app.survey.records import SurveyError
 from kappa.app.survey.site_files import SETTINGS, asked, site_files
@@ -65,7 +65,7 @@ def test_three_hundred_recorded_nodes_of_which_some_are_drained_and_one_is_down(
     cluster = Recorded("three-hundred/")
     nodes = {one.name: one for one in parse_nodes(cluster.slurm(NODES))}
     assert len(nodes) == 300
-    assert nodes["node37"].state == {"IDLE", "DRAIN"} and nodes["node151"].state == {"DOWN"}
+    assert nodes["node37"].condition.words == {"IDLE", "DRAIN"} and nodes["node151"].condition.words == {"DOWN"}
     assert nodes["node37"].reason.startswith("EDAC: 1204 corrected errors, DIMM=A3 node37 [root@")
     assert len(parse_topology(cluster.slurm(TOPOLOGY))) == 20
     found = surveyed(cluster)

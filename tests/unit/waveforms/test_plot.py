@@ -6,9 +6,8 @@ import pytest
 
 from kappa.core.ground.errors import InputError
 from reports.waveforms.main import main
-from reports.waveforms.panels import between, panels, prefixed
+from reports.waveforms.panels import between, panels, prefixed, thinned
 from reports.waveforms.recording import read_run
-from reports.waveforms.thinned import thinned
 
 ROWS = "time,S30.a,S30.b\n0,1,\n0.5,2,-2\n1,3,-3\n"
 

@@ -1,0 +1,4 @@
+"""Whether a site can run what it promises, asked of the machine, Slurm and a few nodes.
+
+Only ``kappa.app.command.doctor`` imports it.
+"""

@@ -1,4 +1,4 @@
-"""Whether a site can run what it promises: each promise held against the machine, Slurm and a few nodes."""
+"""Compare what a site promises with the machine, Slurm and a few nodes."""
 
 import os
 import pathlib
@@ -10,16 +10,25 @@ from collections.abc import Callable, Collection, Generator, Iterator, Mapping, 
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
-from kappa.app.conduct.doctor.conversation import Talk, talk
-from kappa.app.conduct.doctor.groups import Group, Settings, groups
-from kappa.app.conduct.doctor.trial import BUILT, builders, compile_here, compilers, load_launchers, run_trial, wanted
-from kappa.app.conduct.doctor.work_folders import places, seen_here, work_folders
+from kappa.app.conduct.doctor.nodes import Talk, places, seen_here, talk, work_folders
+from kappa.app.conduct.doctor.trial import (
+    BUILT,
+    PartitionGroup,
+    Settings,
+    builders,
+    compile_here,
+    compilers,
+    groups,
+    load_launchers,
+    run_trial,
+    wanted,
+)
 from kappa.app.conduct.node_commands import CommandError, NodeCommands
 from kappa.app.conduct.preflight import AT_ONCE, no_accounting, refusal, remedy_at
 from kappa.app.survey.doctor import nodes as judged
-from kappa.app.survey.doctor import told, worlds
+from kappa.app.survey.doctor import worlds
 from kappa.app.survey.doctor.matters import Matter, merged, not_applicable, right, untold, wrong
-from kappa.app.survey.doctor.nodes import Asked
+from kappa.app.survey.doctor.nodes import Asked, room
 from kappa.app.survey.doctor.promises import (
     accounting_matters,
     described_matters,
@@ -27,44 +36,21 @@ from kappa.app.survey.doctor.promises import (
     nodes_of,
     submit_matter,
 )
-from kappa.app.survey.doctor.quotas import room
 from kappa.app.survey.records import SurveyError
-from kappa.app.survey.slurm import (
-    CONFIG,
-    MPI_TYPES,
-    NODES,
-    PARTITIONS,
-    Node,
-    SlurmPartition,
-    parse_config,
-    parse_mpi_types,
-    parse_nodes,
-    parse_partitions,
-)
-from kappa.core.ground.clean_text import clean
+from kappa.app.survey.slurm import MPI_TYPES, SlurmFacts
 from kappa.core.ground.errors import InputError
+from kappa.core.ground.folders import results_folder
 from kappa.core.ground.node_lists import folded
-from kappa.core.ground.processes import Stop
-from kappa.core.ground.user_name import user_name
+from kappa.core.ground.processes import Stop, ask, user_name
 from kappa.core.sites.description import Partition
-from kappa.core.sites.places import results_folder
 from kappa.core.sites.site_file import SiteDescription
 from reframe_checks.base.site_settings import settings_of
 from spack_envs.installer.reframe_settings import environment_names, installed_environments
 
 _HERE_S = 120.0
+_WHY = ("squeue", "--noheader", "--format=%r")
 _SIMULATION = "smpirun"
 THIS_MACHINE = "this machine"
-
-
-@dataclass(frozen=True)
-class Slurm:
-    """What it says of itself."""
-
-    config: Mapping[str, str]
-    nodes: Sequence[Node]
-    partitions: Sequence[SlurmPartition]
-    mpi_types: Sequence[str]
 
 
 @dataclass(frozen=True)
@@ -119,27 +105,28 @@ class Examination:
                 yield wrong("SimGrid", (name,), "there is no smpirun, which simulates it",
                             "`apt install libsimgrid-dev`, or `spack install simgrid`")  # fmt: skip
 
-    def _slurm(self, commands: NodeCommands) -> Slurm | Matter:
+    def _slurm(self, commands: NodeCommands) -> SlurmFacts | Matter:
         try:
-            return Slurm(
-                parse_config(commands.run(CONFIG.split())),
-                parse_nodes(commands.run(NODES.split())),
-                parse_partitions(commands.run(PARTITIONS.split())),
-                parse_mpi_types(commands.run(["sh", "-c", f"{MPI_TYPES} 2>&1"])),
-            )
+            # `srun --mpi=list` speaks on standard error before Slurm 21.08.
+            mpi_types = ["sh", "-c", f"{MPI_TYPES} 2>&1"]
+            return SlurmFacts.asked(lambda asked: commands.run(mpi_types if asked == MPI_TYPES else asked.split()))
         except CommandError as err:
             remedy = remedy_at(self.site, str(err)) or "try `sinfo`; ask who runs the cluster"
             return wrong("Slurm", (), str(err), remedy)
         except SurveyError as err:
             return untold("Slurm", (), str(err))
 
-    def _promises(self, partitions: Mapping[str, Partition], slurm: Slurm, commands: NodeCommands) -> Iterator[Matter]:
+    def _promises(
+        self, partitions: Mapping[str, Partition], slurm: SlurmFacts, commands: NodeCommands
+    ) -> Iterator[Matter]:
         by_name = {one.name: one for one in slurm.partitions}
         for name, one in partitions.items():
             yield from described_matters(name, one, nodes_of(name, one, slurm.nodes, slurm.partitions))
             if mine := by_name.get(one.slurm_partition or name):
                 yield from limit_matters(name, one, mine)
-        yield submit_matter(slurm.config, _associations(commands), partitions)
+        associations = commands.said(["sacctmgr", "--noheader", "--parsable2", "show", "associations",
+                                      f"user={user_name()}", "format=Account,MaxSubmitJobs"])  # fmt: skip
+        yield submit_matter(slurm.config, associations, partitions)
         yield from accounting_matters(partitions, lambda: no_accounting(commands.run, commands.sacct))
 
     def _refused(self, partitions: Mapping[str, Partition], commands: NodeCommands) -> dict[str, Matter]:
@@ -165,14 +152,14 @@ class Examination:
                 remedy = "the first run installs it, or `kappa spack install`"
                 yield untold("environments", (name,), f"{without}: not yet installed", remedy)
 
-    def _of_jobs(self, of_slurm: Sequence[Group], slurm: Slurm, commands: NodeCommands) -> list[Matter]:
+    def _of_jobs(self, of_slurm: Sequence[PartitionGroup], slurm: SlurmFacts, commands: NodeCommands) -> list[Matter]:
         token = secrets.token_hex(8)
         try:
             with work_folders(places(self.site), token) as folders:
-                work = [Asked(told.WORK, str(path), name, str(path.parent)) for name, path in folders.items()]
+                work = [Asked(judged.WORK, str(path), name, str(path.parent)) for name, path in folders.items()]
                 found = [*_here(work, token, commands)]
 
-                def look(group: Group) -> list[Matter]:
+                def look(group: PartitionGroup) -> list[Matter]:
                     return [*self._group(group, slurm, commands, folders, work, token)]
 
                 load_launchers()
@@ -184,11 +171,12 @@ class Examination:
             return [wrong("folders", (THIS_MACHINE,), str(err), "KAPPA_HOME and KAPPA_RESULTS name others")]
 
     def _group(
-        self, group: Group, slurm: Slurm, commands: NodeCommands, folders: Mapping[str, pathlib.Path],
+        self, group: PartitionGroup, slurm: SlurmFacts, commands: NodeCommands, folders: Mapping[str, pathlib.Path],
         work: Sequence[Asked], token: str,
     ) -> Iterator[Matter]:  # fmt: skip
         names = tuple(group.names)
-        usable = [node for node in nodes_of(names[0], group.first, slurm.nodes, slurm.partitions) if node.usable]
+        nodes = nodes_of(names[0], group.first, slurm.nodes, slurm.partitions)
+        usable = [node for node in nodes if node.condition.takes_jobs]
         if not usable:
             yield untold("nodes of a job", names, "none of its nodes takes jobs now", "`sinfo -R` says why")
             return
@@ -231,26 +219,27 @@ class Examination:
             yield worlds.world_matter(heard, started, place)
 
     def _node_job(
-        self, group: Group, count: int, commands: NodeCommands, work: Sequence[Asked], token: str
+        self, group: PartitionGroup, count: int, commands: NodeCommands, work: Sequence[Asked], token: str
     ) -> Generator[Matter, None, bool]:
         """Returns whether all nodes that told see the folder of results as this machine does."""
         names, asked = tuple(group.names), [*work, *group.storage.values()]
         title, minutes = f"kappa-doctor-{token[:6]}-{names[0]}", 1 + len(asked)
         command = [
             "srun", "--label", "--quiet", "--mpi=none", f"--nodes={count}", f"--ntasks={count}", "--ntasks-per-node=1",
-            f"--time={minutes + 2}", f"--job-name={title}", *group.job_options(), "bash", "-c", told.script(),
+            f"--time={minutes + 2}", f"--job-name={title}", *group.job_options(), "bash", "-c", judged.script(),
             "doctor", token, names[0], str(count), *(one.argument for one in asked),
         ]  # fmt: skip
         self.tell(f"{', '.join(names)}: a job on {count} nodes")
         reasons: list[str] = []
         heard = talk(
             command, commands.environment, count, self.wait_s, minutes * 60, self.stop,
-            lambda: reasons.append(_pending(title, commands)),
+            # Why Slurm lets the job wait.
+            lambda: reasons.append((commands.said([*_WHY, f"--name={title}"]) or "").strip()),
         )  # fmt: skip
         if not heard.began:
             yield self._silence(names, count, heard, reasons)
             return False
-        machines = [told.parse(heard.said.get(task, [])) for task in range(count)]
+        machines = [judged.parse(heard.said.get(task, [])) for task in range(count)]
         silent = [one.node for one in machines if not one.ended]
         if silent and heard.in_time:
             why = heard.problem or "it says not why"
@@ -297,35 +286,15 @@ def _of_environment(
 
 def _here(work: Sequence[Asked], token: str, commands: NodeCommands) -> Iterator[Matter]:
     """Room in the work folders as this machine has it."""
-    command = ["bash", "-c", told.script(), "doctor", token, "login", "1", *(one.argument for one in work)]
+    command = ["bash", "-c", judged.script(), "doctor", token, "login", "1", *(one.argument for one in work)]
     try:
-        done = subprocess.run(
-            command, env={**commands.environment, "SLURMD_NODENAME": socket.gethostname()}, input="end\n",
-            stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, errors="replace", timeout=_HERE_S,
-            check=False,
-        )  # fmt: skip
+        environment = {**commands.environment, "SLURMD_NODENAME": socket.gethostname()}
+        told, _, _ = ask(command, environment, _HERE_S, "end\n")
     except subprocess.TimeoutExpired:
         yield wrong(
             "folders", (THIS_MACHINE,), f"{', '.join(one.path for one in work)} do not answer", "try `df` on them"
         )
         return
-    folders = told.parse(done.stdout.splitlines()).folders
+    folders = judged.parse(told.splitlines()).folders
     for number, one in enumerate(work):
-        yield from room(folders[number] if number < len(folders) else told.Folder(), one.name, (THIS_MACHINE,))
-
-
-def _associations(commands: NodeCommands) -> str | None:
-    command = ["sacctmgr", "--noheader", "--parsable2", "show", "associations", f"user={user_name()}",
-               "format=Account,MaxSubmitJobs"]  # fmt: skip
-    try:
-        return clean(commands.run(command))
-    except CommandError:
-        return None
-
-
-def _pending(job_name: str, commands: NodeCommands) -> str:
-    """Why Slurm lets a job wait."""
-    try:
-        return clean(commands.run(["squeue", "--noheader", f"--name={job_name}", "--format=%r"])).strip()
-    except CommandError:
-        return ""
+        yield from room(folders[number] if number < len(folders) else judged.Folder(), one.name, (THIS_MACHINE,))

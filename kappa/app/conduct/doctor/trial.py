@@ -1,4 +1,7 @@
-"""An MPI program of each environment, started in a job as ReFrame starts a check's."""
+"""An MPI program of each environment, started in a job as ReFrame starts a check's.
+
+Partitions that send their jobs alike are one group, of which one trial tells for all.
+"""
 
 import pathlib
 import re
@@ -6,18 +9,22 @@ import shlex
 import subprocess
 import time
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from types import SimpleNamespace
 from typing import Any, NamedTuple
 
-from kappa.app.conduct.doctor.groups import Group, Settings
 from kappa.app.conduct.node_commands import CommandError, NodeCommands
+from kappa.app.survey.doctor.nodes import ANY, OWN, PARALLEL, Asked
 from kappa.app.survey.doctor.worlds import Heard, parse
 from kappa.app.survey.features import ONE_OF
-from kappa.core.ground.processes import Stop
+from kappa.core.ground.processes import Stop, ask
 from kappa.core.ground.whole_files import write_atomically
+from kappa.core.sites.description import Partition
 from kappa.core.vocabulary.checks import catalogue
+from kappa.core.vocabulary.features import OF_ONE_NODE
 from kappa.core.vocabulary.programs import OF_FEATURE
 
+Settings = Mapping[str, Any]
 PROGRAM = """\
 #include <mpi.h>
 #include <stdio.h>
@@ -43,6 +50,52 @@ _ATTEMPTS = 2
 _COMPILE_S = 120.0
 _POLL_S = 1.0
 _END = "## end"
+
+
+@dataclass
+class PartitionGroup:
+    """``settings``: ReFrame's of its first partition; ``environments``: ReFrame's of all, by name.
+
+    ``offered``: of each environment the partitions that list it, with their features.
+    """
+
+    slurm_partition: str
+    access: list[str]
+    launcher: str
+    first: Partition
+    settings: Settings
+    names: list[str] = field(default_factory=list)
+    environments: dict[str, Settings] = field(default_factory=dict)
+    offered: dict[str, dict[str, list[str]]] = field(default_factory=dict)
+    storage: dict[tuple[str, str], Asked] = field(default_factory=dict)
+    cores: int = 1
+
+    def job_options(self) -> list[str]:
+        return [f"--partition={self.slurm_partition}", *(word for one in self.access for word in shlex.split(one))]
+
+
+def groups(
+    partitions: Mapping[str, Partition], settings: Mapping[str, Settings], environments: Mapping[str, Settings]
+) -> list[PartitionGroup]:
+    """Of partitions whose jobs Slurm runs; ``settings`` and ``environments`` are ReFrame's, by name."""
+    found: dict[object, PartitionGroup] = {}
+    for name, one in partitions.items():
+        slurm_partition = one.slurm_partition or name
+        key = (slurm_partition, tuple(one.access), one.launcher, tuple(one.prepare_cmds))
+        cores = one.cores_of_node or 1
+        group = found.setdefault(
+            key, PartitionGroup(slurm_partition, list(one.access), one.launcher, one, settings[name], cores=cores)
+        )
+        group.names.append(name)
+        for env in settings[name]["environs"]:
+            group.environments.setdefault(env, environments[env])
+            group.offered.setdefault(env, {})[name] = settings[name]["features"]
+        for target, stated in one.storage.items():
+            kind = OWN if target in OF_ONE_NODE else PARALLEL if stated.parallel else ANY
+            asked = Asked(kind, stated.path, target, stated.path)
+            if kind == PARALLEL or (target, stated.path) not in group.storage:
+                group.storage[target, stated.path] = asked
+    return list(found.values())
 
 
 def wanted(environment: Settings, offered: Collection[str]) -> dict[str, list[str]]:
@@ -85,7 +138,9 @@ def preparing(group: Settings, environment: Settings, modules_system: str) -> It
     yield from group.get("prepare_cmds", ())
 
 
-def compile_here(folder: pathlib.Path, group: Group, modules_system: str, commands: NodeCommands) -> dict[str, Heard]:
+def compile_here(
+    folder: pathlib.Path, group: PartitionGroup, modules_system: str, commands: NodeCommands
+) -> dict[str, Heard]:
     """Compile the program with each environment's compiler on this machine, into ``folder``; what each said.
 
     :raises InputError: the folder cannot be written.
@@ -98,17 +153,13 @@ def compile_here(folder: pathlib.Path, group: Group, modules_system: str, comman
         lines += _asked_for_versions(builders(environment))
         lines += [_compile(cc, str(folder / SOURCE), str(_program(folder, group, number))), ") 2>&1"]
     try:
-        done = subprocess.run(
-            ["bash", "-c", "\n".join(lines)], env=commands.environment, stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, errors="replace", timeout=_COMPILE_S,
-            check=False,
-        )  # fmt: skip
+        said, _, _ = ask(["bash", "-c", "\n".join(lines)], commands.environment, _COMPILE_S)
     except subprocess.TimeoutExpired:
         return {}
-    return parse(done.stdout)
+    return parse(said)
 
 
-def _program(folder: pathlib.Path, group: Group, number: int) -> pathlib.Path:
+def _program(folder: pathlib.Path, group: PartitionGroup, number: int) -> pathlib.Path:
     return folder / f"hello-{group.names[0]}-{number}"
 
 
@@ -143,7 +194,7 @@ class Trial(NamedTuple):
 
 def run_trial(
     folder: pathlib.Path,
-    group: Group,
+    group: PartitionGroup,
     modules_system: str,
     nodes: int,
     wait_s: float,
@@ -171,7 +222,7 @@ def run_trial(
     try:
         why = _wait(number, output, wait_s, 60 * minutes + 30, commands, stop)
     finally:
-        _cancel(number, commands)
+        commands.said(["scancel", number])
     return Trial({} if why else parse(_read(output)), launch, ranks, why)
 
 
@@ -190,7 +241,7 @@ def _launch(launcher: str, ranks: int, per_node: int) -> str:
     return str(getlauncher(launcher)().run_command(job))
 
 
-def _script(folder: pathlib.Path, group: Group, modules_system: str, launch: str) -> Iterator[str]:
+def _script(folder: pathlib.Path, group: PartitionGroup, modules_system: str, launch: str) -> Iterator[str]:
     yield "#!/bin/bash"
     for number, (name, environment) in enumerate(group.environments.items()):
         yield f"echo {shlex.quote(f'## {name}')}"
@@ -220,7 +271,9 @@ def _wait(number: str, output: pathlib.Path, wait_s: float, run_s: float, comman
     while _END not in _read(output):
         stop.check()
         now = time.monotonic()
-        state, _, reason = _state(number, commands).partition("|")
+        # Slurm forgets a job minutes after it ended.
+        told = commands.said(["squeue", "--noheader", f"--jobs={number}", "--states=all", "--format=%T|%r"]) or ""
+        state, _, reason = told.strip().partition("|")
         if state in ("PENDING", "CONFIGURING"):
             if now - began > wait_s:
                 return f"no node was free within {wait_s:g} s (Slurm: {reason or state})"
@@ -235,21 +288,6 @@ def _wait(number: str, output: pathlib.Path, wait_s: float, run_s: float, comman
                 return f"job {number} ended and left no whole output in {output.parent}"
         time.sleep(_POLL_S)
     return ""
-
-
-def _state(number: str, commands: NodeCommands) -> str:
-    try:
-        return commands.run(["squeue", "--noheader", f"--jobs={number}", "--states=all", "--format=%T|%r"]).strip()
-    except CommandError:
-        # Slurm forgets a job minutes after it ended.
-        return ""
-
-
-def _cancel(number: str, commands: NodeCommands) -> None:
-    try:
-        commands.run(["scancel", number])
-    except CommandError:
-        return
 
 
 def _read(path: pathlib.Path) -> str:

@@ -1,17 +1,207 @@
-"""What nodes told, held against this machine and against each other: user, clock, folders, storage targets."""
+"""What nodes told, compared with this machine and each other: user, clock, folders, room, storage targets.
 
-from collections.abc import Iterator, Mapping, Sequence
+A machine tells by ``src/doctor.sh``, of which each task of a job has one.
+"""
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from importlib import resources
 from typing import NamedTuple
 
 from kappa.app.survey.doctor.matters import RIGHT, Matter, right, untold, wrong
-from kappa.app.survey.doctor.quotas import room
-from kappa.app.survey.doctor.told import OWN, PARALLEL, WORK, Folder, Told
+from kappa.core.ground.clean_text import clean, one_line
 from kappa.core.ground.node_lists import folded
 
+#: Kinds of folders: `ANY` may be of each node or of all.
+WORK, PARALLEL, OWN, ANY = "work", "parallel", "own", "any"
+_SHOWN = 160
+_HEX = re.compile(r"\\x([0-9a-f]{2})")
+_KILLABLE = resources.files("kappa.core.ground") / "src/killable.sh"
+_SCRIPT = resources.files(__package__) / "src/doctor.sh"
+LEAST_FREE_MIB = 64
+LEAST_FREE_SHARE = 0.02
+# Of so much no share is asked: a hundredth of petabytes is room.
+ENOUGH_BYTES, ENOUGH_INODES = 1 << 40, 1_000_000
+MOST_OF_QUOTA = 0.95
+# Types whose mount options tell whether quotas are in force; of others only a command of theirs knows.
+_BY_OPTIONS = ("ext2", "ext3", "ext4", "xfs", "tmpfs", "overlay", "vfat", "f2fs")
+_QUOTA_OPTION = re.compile(r"(?:^|,)(?:usrj?quota|quota|uquota|uqnoenforce|prjquota|pquota|grpj?quota|gquota)\b")
+# What quota(1) says of a user without one, and of a file system that counts none.
+_NO_QUOTA = re.compile(r"\bnone\b|has no quota enabled")
 #: Seconds by which clocks may differ.
 MOST_CLOCK_S = 1.0
 _SPEAKS = "runs"
 _ASK = "ask who runs the cluster"
+
+
+class Space(NamedTuple):
+    """Of a file system, for this user: bytes and inodes; one that counts no inodes has 0 of them."""
+
+    bytes_total: int
+    bytes_free: int
+    inodes_total: int
+    inodes_free: int
+
+
+class Folder(NamedTuple):
+    """``mount``: type, source, point and options; ``quota`` is what a command said, ``None`` where there is none.
+
+    ``writes``, ``runs`` and ``token``: what came of it, ``None`` where it was not tried. ``sees``: files of other
+    nodes, its own among them. ``ended``: whether anything of the next folder, or the end, came after it.
+    """
+
+    kind: str = ""
+    there: bool = False
+    mount: tuple[str, str, str, str] = ("", "", "", "")
+    space: Space | None = None
+    quota: str | None = None
+    token: str | None = None
+    runs: str | None = None
+    writes: str | None = None
+    owner: str = ""
+    sees: int = 0
+    ended: bool = False
+
+
+class MachineAnswer(NamedTuple):
+    """``user``: number, group and name. ``folders`` in the order in which they were asked for."""
+
+    node: str
+    user: tuple[str, str, str]
+    folders: tuple[Folder, ...]
+    ended: bool
+
+
+def script() -> str:
+    return _KILLABLE.read_text(encoding="utf-8") + _SCRIPT.read_text(encoding="utf-8")
+
+
+def parse(lines: Iterable[str]) -> MachineAnswer:
+    """What was said until its end or until it fell silent; lines of others, as a banner's, are passed over."""
+    node, user, ended = "", ("", "", ""), False
+    said: list[dict[str, str]] = []
+    for line in lines:
+        match clean(line).rstrip("\n").split("|", 3):
+            case ["node", name, *_]:
+                node = name
+            case ["user", number, group, name]:
+                user = (number, group, name)
+            case ["folder", number, key, value] if number.isdecimal() and int(number) in (len(said) - 1, len(said)):
+                if int(number) == len(said):
+                    said.append({})
+                said[-1].setdefault(key, value.strip())
+            case ["end", *_]:
+                ended = True
+    folders = [_folder(one, ended=ended or number + 1 < len(said)) for number, one in enumerate(said)]
+    return MachineAnswer(node, user, tuple(folders), ended)
+
+
+def _folder(said: dict[str, str], *, ended: bool) -> Folder:
+    def shown(key: str) -> str | None:
+        return one_line(said[key], _SHOWN) if key in said else None
+
+    return Folder(
+        kind=said.get("kind", ""),
+        there=said.get("there") == "yes",
+        mount=_mount(said.get("mount", "")),
+        space=_space(said.get("space", "")),
+        quota=said.get("quota"),
+        token=shown("token"),
+        runs=shown("runs"),
+        writes=shown("writes"),
+        owner=said.get("owner", ""),
+        sees=int(said["sees"]) if said.get("sees", "").isdecimal() else 0,
+        ended=ended,
+    )
+
+
+def _mount(said: str) -> tuple[str, str, str, str]:
+    """``findmnt --raw`` writes blanks in names as ``\\x20``; else the type alone is known."""
+    words = [_HEX.sub(lambda found: chr(int(found[1], 16)), one) for one in said.split(" ")]
+    return (words[0], words[1], words[2], words[3]) if len(words) == 4 else (words[0], "", "", "")
+
+
+def _space(said: str) -> Space | None:
+    words = said.split()
+    if len(words) != 5 or not all(word.isdecimal() for word in words):
+        return None
+    block, blocks, free, inodes, inodes_free = map(int, words)
+    return Space(block * blocks, block * free, inodes, inodes_free)
+
+
+class Quota(NamedTuple):
+    """KiB and files, used and allowed; ``None`` without a limit."""
+
+    used_kib: int
+    most_kib: int | None
+    files: int
+    most_files: int | None
+
+
+def parse_quota(said: str) -> Quota | None:
+    """A line of ``quota -w -p`` or ``lfs quota -q``: SYSTEM, and blocks, quota, limit, grace, twice: of files, too.
+
+    What is over its quota has a star. ``None`` for another text, as that there is none.
+    """
+    number, star, grace = r"(\d+)", r"(\d+)\*?", r"\S+"
+    half = rf"{star}\s+{number}\s+{number}\s+{grace}"
+    match = re.search(rf"\S+\s+{half}\s+{half}(?:\s|$)", said)
+    if not match:
+        return None
+    used, soft, hard, files, soft_files, hard_files = map(int, match.groups())
+    return Quota(used, soft or hard or None, files, soft_files or hard_files or None)
+
+
+def room(folder: Folder, name: str, places: Sequence[str]) -> list[Matter]:
+    """Of the folder ``name`` as a machine told of it."""
+    return [_space_left(folder, name, places), _quota(folder, name, places)]
+
+
+def _space_left(folder: Folder, name: str, places: Sequence[str]) -> Matter:
+    subject = f"space in {name}"
+    if folder.space is None:
+        return untold(subject, places, "`stat -f` told nothing")
+    space = folder.space
+    share = space.bytes_free / space.bytes_total if space.bytes_total else 0.0
+    free = f"{_size(space.bytes_free)} free of {_size(space.bytes_total)}"
+    if space.bytes_free >> 20 < LEAST_FREE_MIB or (share < LEAST_FREE_SHARE and space.bytes_free < ENOUGH_BYTES):
+        return wrong(
+            subject, places, f"{free}, less than {LEAST_FREE_SHARE:.0%} or {LEAST_FREE_MIB} MiB",
+            "remove what is old (`keep` in site.yaml does it by itself), or name another folder",
+        )  # fmt: skip
+    if space.inodes_total and space.inodes_free < min(LEAST_FREE_SHARE * space.inodes_total, ENOUGH_INODES):
+        return wrong(subject, places, f"{free}, but only {space.inodes_free} of {space.inodes_total} inodes",
+                     "remove small files, or name another folder")  # fmt: skip
+    return right(subject, places, "enough is free, and inodes")
+
+
+def _quota(folder: Folder, name: str, places: Sequence[str]) -> Matter:
+    subject = f"quota in {name}"
+    kind, _, _, options = folder.mount
+    if folder.quota is None:
+        if kind in _BY_OPTIONS and not _QUOTA_OPTION.search(options):
+            return right(subject, places, "none is in force")
+        command = "lfs" if kind == "lustre" else "quota"
+        return untold(subject, places, f"there is no command `{command}` for {kind or 'this file system'}",
+                      "ask who runs the file system whether yours is used up")  # fmt: skip
+    if _NO_QUOTA.search(folder.quota):
+        return right(subject, places, "none is in force")
+    quota = parse_quota(folder.quota)
+    if quota is None:
+        said = repr(folder.quota[:80]) if folder.quota else "nothing in 20 s"
+        return untold(subject, places, f"its command said {said}")
+    for what, used, most in (("KiB", quota.used_kib, quota.most_kib), ("files", quota.files, quota.most_files)):
+        if most and used >= MOST_OF_QUOTA * most:
+            return wrong(subject, places, f"{used} of {most} {what} are used", "remove what is old, or ask for more")
+    return right(subject, places, "not used up")
+
+
+def _size(count: int) -> str:
+    for unit in ("B", "KiB", "MiB", "GiB", "TiB"):
+        if count < 1024 or unit == "TiB":
+            break
+        count //= 1024
+    return f"{count} {unit}"
 
 
 class Asked(NamedTuple):
@@ -35,7 +225,7 @@ class Offset(NamedTuple):
     most: float
 
 
-def user_matter(nodes: Sequence[Told], user: tuple[str, str, str], places: Sequence[str]) -> Matter:
+def user_matter(nodes: Sequence[MachineAnswer], user: tuple[str, str, str], places: Sequence[str]) -> Matter:
     """``user``: number, group and name on this machine."""
     silent = [one.node for one in nodes if not any(one.user)]
     odd = {one.node: one.user for one in nodes if any(one.user) and one.user != user}
@@ -73,14 +263,14 @@ def clock_matter(offsets: Mapping[str, Offset | None], places: Sequence[str]) ->
     return right("clock", places, f"nodes are within {MOST_CLOCK_S:g} s of this machine")
 
 
-def wrote(nodes: Sequence[Told], number: int, token: str) -> list[str]:
+def wrote(nodes: Sequence[MachineAnswer], number: int, token: str) -> list[str]:
     """The nodes that say that they wrote where this machine had left its ``token``, in the folder of this number."""
     said = {told.node: told.folders[number] for told in nodes if number < len(told.folders)}
     return [node for node, folder in said.items() if folder.token == token and folder.writes == "yes"]
 
 
 def folder_matters(
-    asked: Sequence[Asked], nodes: Sequence[Told], user: str, here: Mapping[str, Sequence[str]], token: str,
+    asked: Sequence[Asked], nodes: Sequence[MachineAnswer], user: str, here: Mapping[str, Sequence[str]], token: str,
     places: Sequence[str],
 ) -> Iterator[Matter]:  # fmt: skip
     """``user``: this machine's number of it; ``here``: of each work folder by its path, the nodes whose file this

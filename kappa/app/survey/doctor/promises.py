@@ -1,4 +1,4 @@
-"""What a site says of a partition, held against what Slurm says: nodes, cores, memory, GPUs, limits."""
+"""Compare a partition of the site with Slurm: nodes, cores, memory, GPUs, limits."""
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -6,7 +6,16 @@ from typing import NamedTuple
 
 from kappa.app.survey.doctor.matters import Matter, not_applicable, right, untold, wrong
 from kappa.app.survey.records import node_names
-from kappa.app.survey.slurm import CHECKS_ASK_S, NODES, PARTITIONS, UNSTATED_MEMORY_MIB, Node, SlurmPartition, max_time
+from kappa.app.survey.slurm import (
+    CHECKS_ASK_S,
+    NODES,
+    PARTITIONS,
+    UNSTATED_MEMORY_MIB,
+    SlurmNode,
+    SlurmPartition,
+    max_time,
+    named,
+)
 from kappa.core.ground.node_lists import folded
 from kappa.core.sites.description import Partition
 from kappa.core.vocabulary.scales import SCALES
@@ -15,12 +24,11 @@ from kappa.core.vocabulary.slurm_refusals import WITHOUT_ACCOUNTING
 # Slurm keeps something of a node's memory for itself, and site.yaml rounds.
 _MEMORY_SHARE = 0.1
 _SECONDS = {"d": 86400, "h": 3600, "m": 60, "s": 1}
-_ACCOUNT = re.compile(r"(?<!\S)(?:--account[= ]|-A *)(\S+)")
 
 
 def nodes_of(
-    name: str, described: Partition, nodes: Sequence[Node], partitions: Sequence[SlurmPartition]
-) -> list[Node]:
+    name: str, described: Partition, nodes: Sequence[SlurmNode], partitions: Sequence[SlurmPartition]
+) -> list[SlurmNode]:
     """Slurm's nodes that the partition ``name`` of the site stands for; none where Slurm has no such partition."""
     mine = next((one for one in partitions if one.name == (described.slurm_partition or name)), None)
     names = set(mine.nodes) if mine else set()
@@ -29,7 +37,7 @@ def nodes_of(
     return [node for node in nodes if node.name in names]
 
 
-def described_matters(name: str, described: Partition, nodes: Sequence[Node]) -> Iterator[Matter]:
+def described_matters(name: str, described: Partition, nodes: Sequence[SlurmNode]) -> Iterator[Matter]:
     """``nodes`` as `nodes_of` has them."""
     place = (name,)
     slurm_name = described.slurm_partition or name
@@ -52,8 +60,8 @@ def described_matters(name: str, described: Partition, nodes: Sequence[Node]) ->
         yield _gpus(place, described.gpus_per_node, nodes)
 
 
-def _cores(place: tuple[str, ...], described: Partition, nodes: Sequence[Node]) -> Iterator[Matter]:
-    said = _said_cores(described)
+def _cores(place: tuple[str, ...], described: Partition, nodes: Sequence[SlurmNode]) -> Iterator[Matter]:
+    said = described.cores_of_node
     if said is None:
         return
     odd = [node for node in nodes if node.cores_for_jobs != said]
@@ -67,13 +75,7 @@ def _cores(place: tuple[str, ...], described: Partition, nodes: Sequence[Node]) 
         yield right("cores", place, f"{said} of each node, as site.yaml says")
 
 
-def _said_cores(described: Partition) -> int | None:
-    if described.processor:
-        return described.processor.num_cpus // described.processor.num_cpus_per_core
-    return described.cores.per_node if described.cores else None
-
-
-def _memory(place: tuple[str, ...], described: Partition, nodes: Sequence[Node]) -> Iterator[Matter]:
+def _memory(place: tuple[str, ...], described: Partition, nodes: Sequence[SlurmNode]) -> Iterator[Matter]:
     said = described.memory_gib_per_node
     if said is None:
         return
@@ -94,8 +96,8 @@ def _memory(place: tuple[str, ...], described: Partition, nodes: Sequence[Node])
         yield right("memory", place, f"{said:g} GiB of each node fit into what Slurm gives")
 
 
-def _gpus(place: tuple[str, ...], said: int, nodes: Sequence[Node]) -> Matter:
-    def count(node: Node) -> int:
+def _gpus(place: tuple[str, ...], said: int, nodes: Sequence[SlurmNode]) -> Matter:
+    def count(node: SlurmNode) -> int:
         return sum(gres.number for gres in node.gres if gres.name == "gpu")
 
     odd = [node for node in nodes if count(node) != said]
@@ -150,7 +152,7 @@ def _duration_s(said: str) -> int:
 
 
 def accounting_matters(described: Mapping[str, Partition], no_accounting: Callable[[], str]) -> Iterator[Matter]:
-    """``no_accounting``: asks sacct, and tells why it does not tell how jobs go; not asked where nobody will."""
+    """``no_accounting``: asks sacct, and tells why it does not tell how jobs go; not asked where no job needs it."""
     subject, asked = "accounting", [name for name, one in described.items() if one.scheduler == "slurm"]
     if without := [name for name in described if name not in asked]:
         yield not_applicable(subject, without, "`scheduler: squeue` does without it")
@@ -173,12 +175,6 @@ def parse_associations(text: str) -> list[Association]:
     return [Association(account, int(most) if most.isdecimal() else None) for account, most in rows]
 
 
-def _account(access: Sequence[str]) -> str:
-    """The account that options of sbatch name, or nothing."""
-    found = _ACCOUNT.findall(" ".join(access))
-    return found[-1] if found else ""
-
-
 def submit_matter(config: Mapping[str, str], said: str | None, described: Mapping[str, Partition]) -> Matter:
     """``said``: what sacctmgr says of the user's associations, ``None`` where it says nothing."""
     subject = "jobs at a time"
@@ -191,8 +187,8 @@ def submit_matter(config: Mapping[str, str], said: str | None, described: Mappin
         )
     associations = parse_associations(said)
     for name, one in described.items():
-        named = _account(one.access)
-        mine = [one.most_submitted for one in associations if named in ("", one.account)]
+        account = named(one.access, "A", "account")
+        mine = [one.most_submitted for one in associations if account in ("", one.account)]
         limits = [most for most in mine if most is not None]
         # Which of several accounts is the user's own is not said: the largest limit holds of all.
         least = max(limits, default=None) if len(limits) == len(mine) else None

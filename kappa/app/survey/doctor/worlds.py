@@ -9,8 +9,7 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import NamedTuple
 
 from kappa.app.survey.doctor.matters import Matter, not_applicable, right, untold, wrong
-from kappa.app.survey.mpi import starting
-from kappa.app.survey.mpi_libraries import library_of
+from kappa.app.survey.mpi import library_of, starting
 from kappa.core.ground.clean_text import clean, one_line
 
 _RANK = re.compile(r"kappa-rank\|(\d+)\|(\d+)\|(\d+)\|([\w.-]+)")
@@ -18,7 +17,7 @@ _TIMED_OUT = 124
 _FAULT = re.compile(r"error|fail|not |no such|unable|cannot|refus|denied|abort", re.IGNORECASE)
 
 
-class Rank(NamedTuple):
+class StartedRank(NamedTuple):
     number: int
     size: int
     sum: int
@@ -34,7 +33,7 @@ class Heard(NamedTuple):
     modules: tuple[str, ...]
     programs: Mapping[str, str]
     version: str
-    ranks: tuple[Rank, ...]
+    ranks: tuple[StartedRank, ...]
     status: int | None
     compiled: bool
     compilers: Mapping[str, str]
@@ -58,7 +57,9 @@ def _heard(lines: Sequence[str]) -> Heard:
     marked = [line.split("|", 2) for line in lines if re.match(rf"({'|'.join(kinds)})\|", line)]
     of = {key: [words[1:] for words in marked if words[0] == key] for key in kinds}
     status = next((words[0] for words in of["status"] if words[0].isdecimal()), None)
-    ranks = [Rank(int(one[1]), int(one[2]), int(one[3]), one[4]) for line in lines for one in _RANK.finditer(line)]
+    ranks = [
+        StartedRank(int(one[1]), int(one[2]), int(one[3]), one[4]) for line in lines for one in _RANK.finditer(line)
+    ]
     telling = [line for line in lines if _FAULT.search(line) and "|" not in line]
     rest = telling or [line for line in lines if line.strip() and "|" not in line]
     return Heard(
@@ -178,7 +179,7 @@ def _not_started(heard: Heard, started: Started) -> tuple[str, str] | None:
     return None
 
 
-def _not_one_world(ranks: Sequence[Rank], started: Started, remedy: str) -> tuple[str, str] | None:
+def _not_one_world(ranks: Sequence[StartedRank], started: Started, remedy: str) -> tuple[str, str] | None:
     sizes, hosts = {rank.size for rank in ranks}, {rank.host for rank in ranks}
     if sizes != {started.ranks} or {rank.number for rank in ranks} != set(range(started.ranks)):
         return f"ranks are in several worlds, of {', '.join(map(str, sorted(sizes)))} ranks", remedy

@@ -6,13 +6,13 @@ import reframe as rfm
 import reframe.core.builtins as rfmb
 from reframe.utility import sanity as sn
 
-from reframe_checks.base.evidence import Evidence
-from reframe_checks.base.strictness import Strictness
+from reframe_checks.base.evidence import EvidenceRecorder
+from reframe_checks.base.metrics import Strictness
 
 SOURCE = {"source": "vendor", "date": "2026-11-21", "samples": 3, "method": "data sheet"}
 
 
-class Recorded(rfm.RunOnlyRegressionTest, Evidence, Strictness):
+class Recorded(rfm.RunOnlyRegressionTest, EvidenceRecorder, Strictness):
     """What the reports read of Kappa's base class, without its need of a site."""
 
     valid_systems = ["*"]

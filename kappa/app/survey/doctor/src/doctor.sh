@@ -1,5 +1,5 @@
 #!/bin/bash
-# What a machine sees and may do where the site's jobs write: read by kappa/app/survey/doctor/told.py.
+# What a machine sees and may do where the site's jobs write: read by kappa/app/survey/doctor/nodes.py.
 # usage: bash -c KILLABLE+SCRIPT doctor TOKEN JOB NODES FOLDER...
 #   NODES of the job called JOB, which no other at the same time is;
 #   FOLDER is KIND|PATH: `work`, made by the login node, with its file `login` and the program `run`;

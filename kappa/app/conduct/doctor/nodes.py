@@ -1,0 +1,204 @@
+"""The nodes of a job while it runs: a conversation with each, and folders in which all see the same files."""
+
+import contextlib
+import functools
+import pathlib
+import queue
+import re
+import shutil
+import subprocess
+import tempfile
+import threading
+import time
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from typing import IO, NamedTuple
+
+from kappa.app.survey.doctor.nodes import Offset
+from kappa.core.ground.clean_text import clean, one_line
+from kappa.core.ground.folders import results_folder
+from kappa.core.ground.processes import Stop, end
+from kappa.core.ground.whole_files import make_folder, write_atomically
+from kappa.core.sites.site_file import SiteDescription
+
+_BEATS = 5
+_BEAT_S = 10.0
+_LABEL = re.compile(r"^ *(\d+): ?(.*)$")
+_CLOCK = re.compile(r"clock\|(\d+)\|(\d+\.\d+)")
+_RUN = "#!/bin/sh\necho runs\n"
+_PATIENCE_S = 20.0
+
+
+class Talk(NamedTuple):
+    """``said``: lines of each task. ``offsets``: of each task's clock from this machine's. ``began``: all were there.
+
+    ``problem``: what the command said on standard error, with its status when it failed.
+    """
+
+    said: Mapping[int, list[str]]
+    offsets: Mapping[int, Offset]
+    began: bool
+    in_time: bool
+    problem: str
+
+
+def talk(
+    command: Sequence[str], environment: Mapping[str, str], tasks: int, wait_s: float, tell_s: float, stop: Stop,
+    late: Callable[[], object],
+) -> Talk:  # fmt: skip
+    """Run ``command``, srun with --label, and speak with its tasks.
+
+    :param wait_s: for how long they may not be there; then ``late`` is called and the command, with its job, ended.
+    :param tell_s: for how long they may tell when they have answered.
+
+    :raises StoppedError: there is a reason to stop.
+    """
+    with tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace") as problems:
+        child = subprocess.Popen(
+            command, env=dict(environment), stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=problems, text=True,
+            errors="replace", bufsize=1, start_new_session=True,
+        )  # fmt: skip
+        with child:
+            try:
+                conversation = _Conversation(child, tasks, stop)
+                began = conversation.until(lambda: conversation.ready == set(range(tasks)), wait_s)
+                if began is False:
+                    late()
+                elif began:
+                    conversation.ask_clocks()
+                in_time = conversation.until(lambda: False, tell_s) is None if began else False
+            finally:
+                end(child, 5.0)
+        problems.seek(0)
+        said = one_line(clean(problems.read(4000)), 300)
+    if child.returncode and not said:
+        said = f"it ended with status {child.returncode}"
+    return Talk(conversation.said, conversation.offsets, began is True, in_time, said)
+
+
+class _Conversation:
+    def __init__(self, child: "subprocess.Popen[str]", tasks: int, stop: Stop) -> None:
+        self._child, self._tasks, self._stop = child, tasks, stop
+        self._heard: queue.Queue[tuple[float, str] | None] = queue.Queue()
+        self._sent: dict[int, float] = {}
+        self._answered: dict[int, int] = {}
+        self.said: dict[int, list[str]] = {}
+        self.offsets: dict[int, Offset] = {}
+        self.ready: set[int] = set()
+        assert child.stdout is not None
+        # It ends with the child, which closes the pipe.
+        threading.Thread(target=_listen, args=(child.stdout, self._heard), daemon=True).start()
+
+    def until(self, done: Callable[[], bool], patience_s: float) -> bool | None:
+        """Listen until ``done``, or ``None`` at the end of all that is said; ``False`` when it takes too long."""
+        deadline = time.monotonic() + patience_s
+        while not done():
+            self._stop.check()
+            left = deadline - time.monotonic()
+            if left <= 0:
+                return False
+            with contextlib.suppress(queue.Empty):
+                heard = self._heard.get(timeout=min(left, 0.5))
+                if heard is None:
+                    return None
+                self._take(*heard)
+        return True
+
+    def _take(self, moment: float, line: str) -> None:
+        match = _LABEL.match(clean(line))
+        if not match:
+            return
+        task, words = int(match[1]), match[2]
+        if words == "ready":
+            self.ready.add(task)
+        elif (clock := _CLOCK.fullmatch(words)) and int(clock[1]) in self._sent:
+            beat, shown = int(clock[1]), float(clock[2])
+            now, before = Offset(shown - moment, shown - self._sent[beat]), self.offsets.get(task)
+            # Each answer bounds it; together they bound it more closely.
+            self.offsets[task] = Offset(max(now.least, before.least), min(now.most, before.most)) if before else now
+            self._answered[beat] = self._answered.get(beat, 0) + 1
+        else:
+            self.said.setdefault(task, []).append(words)
+
+    def _all_answered(self, beat: int) -> bool:
+        return self._answered.get(beat, 0) >= self._tasks
+
+    def ask_clocks(self) -> None:
+        pipe = self._child.stdin
+        assert pipe is not None
+        with contextlib.suppress(BrokenPipeError):
+            for beat in range(_BEATS):
+                self._sent[beat] = time.time()
+                pipe.write(f"{beat}\n")
+                pipe.flush()
+                if not self.until(functools.partial(self._all_answered, beat), _BEAT_S):
+                    break
+            pipe.write("end\n")
+            pipe.close()
+
+
+def _listen(pipe: IO[str], heard: "queue.Queue[tuple[float, str] | None]") -> None:
+    with contextlib.suppress(ValueError):
+        for line in pipe:
+            heard.put((time.time(), line.rstrip("\n")))
+    heard.put(None)
+
+
+def places(site: SiteDescription) -> dict[str, pathlib.Path]:
+    """Where jobs write, by what is kept there: results with the stage of jobs, and what is built."""
+    kept = site.base / ".kappa"
+    found = {"results": results_folder(site.name), ".kappa": kept}
+    for name, one in site.described.environments.items():
+        if one.build_dir and not (folder := site.base / one.build_dir).is_relative_to(kept):
+            found[f"build_dir of {name}"] = folder
+    return found
+
+
+@contextlib.contextmanager
+def work_folders(where: Mapping[str, pathlib.Path], token: str) -> Iterator[dict[str, pathlib.Path]]:
+    """A new folder in each of ``where``, with the file ``login`` and a program; nothing of them is left afterwards.
+
+    :raises InputError: one cannot be made or written to.
+    """
+    made: list[pathlib.Path] = []
+    try:
+        found = {}
+        for name, place in where.items():
+            made += [folder for folder in (place, *place.parents) if not folder.exists()]
+            folder = place / f"kappa-doctor-{token}"
+            make_folder(folder)
+            write_atomically(folder / "login", f"{token}\n")
+            write_atomically(folder / "run", _RUN, 0o700)
+            found[name] = folder
+        yield found
+    finally:
+        for place in where.values():
+            shutil.rmtree(place / f"kappa-doctor-{token}", ignore_errors=True)
+        for folder in sorted(made, key=lambda one: len(one.parts), reverse=True):
+            with contextlib.suppress(OSError):
+                folder.rmdir()
+
+
+def seen_here(folder: pathlib.Path, nodes: Collection[str], token: str, stop: Stop) -> Sequence[str]:
+    """Those of ``nodes`` whose file is here with what it holds; a server may take a while to tell.
+
+    :raises StoppedError: there is a reason to stop.
+    """
+    deadline = time.monotonic() + _PATIENCE_S
+    while True:
+        # A change of its own makes a client of NFS look again.
+        look = folder / ".look"
+        look.touch()
+        look.unlink(missing_ok=True)  # others look here at the same time
+        found = [node for node in nodes if _first_word(folder / f"node-{node}") == token]
+        if len(found) == len(nodes) or time.monotonic() > deadline:
+            return found
+        stop.check()
+        time.sleep(0.2)
+
+
+def _first_word(path: pathlib.Path) -> str:
+    try:
+        with path.open(encoding="utf-8", errors="replace") as file:
+            return file.readline(200).partition(" ")[0]
+    except OSError:
+        return ""

@@ -1,0 +1,255 @@
+"""The CPUs of a node as ``site.yaml`` has them, and what a core and the memory can do by their makers' word."""
+
+import itertools
+import re
+from collections.abc import Callable, Collection, Sequence
+from typing import Any, NamedTuple
+
+from kappa.app.survey.probe import Cpu, Probe
+
+_BYTES = 8
+# Before lscpu's names of cores, which several makers use, stands what the firmware calls the processor.
+_NAMES = ("BIOS Model name", "Model name")
+_XEON = r"xeon\(r\) (?:platinum|gold|silver|bronze) "
+_EPYC = r"epyc "
+ARK, INTEL_GUIDE, AMD_GUIDE = "Intel ARK", "Intel's Optimization Reference Manual", "AMD's Software Optimization Guide"
+ARM_GUIDE = "Arm's Software Optimization Guide"
+_SCALABLE = r"xeon\(r\) (?:platinum|gold|silver|bronze) "
+_INTEL, _AMD = "GenuineIntel", "AuthenticAMD"
+# Their clocks fall by a third to a half under AVX-512, to what Intel's Specification Update 336065 has by model.
+_SKYLAKE_SP = (85,)
+# Without wide vectors in the flags, as a hypervisor may take them away, units of 256 or 128 bits are left.
+_NARROWER = (("avx512f", 16), ("fma", 8), ("avx", 4))
+# An SMT8 core is two of SMT4.
+_POWER_THREADS = 4
+
+
+def cores_or_processor(cpus: Sequence[Cpu]) -> tuple[str, dict[str, Any]]:
+    """``cores`` where physical cores are numbered one after the other in equal parts, else ``processor``."""
+    by_core = _groups(cpus, lambda cpu: (cpu.socket, cpu.core))
+    sockets, domains = _groups(cpus, lambda cpu: cpu.socket), _groups(cpus, lambda cpu: cpu.numa)
+    if len(by_core) == len(cpus) and _one_after_the_other(sockets) and _one_after_the_other(domains):
+        return "cores", {"per_node": len(cpus), "sockets": len(sockets), "numa_domains": len(domains)}
+    masks = {name: [_mask(part) for part in parts] for name, parts in
+             (("cores", by_core), ("sockets", sockets), ("numa_nodes", domains))}  # fmt: skip
+    return "processor", {
+        "num_cpus": len(cpus),
+        "num_cpus_per_core": max(len(part) for part in by_core),
+        "num_sockets": len(sockets),
+        "num_cpus_per_socket": len(cpus) // len(sockets),
+        "topology": masks,
+    }
+
+
+def for_jobs(cpus: Sequence[Cpu], reserved: int, numbers: Collection[int]) -> list[Cpu]:
+    """The CPUs of the cores that Slurm does not keep from jobs.
+
+    :param numbers: cores that it keeps, counted socket by socket; where it does not say, the last ones of all sockets
+        in turn, from the last socket on, as core_spec.html of Slurm has it.
+    """
+    cores = [key for key, _ in sorted({(cpu.socket, cpu.core): None for cpu in cpus}.items())]
+    if not numbers:
+        sockets = sorted({socket for socket, _ in cores}, reverse=True)
+        of_socket = [[key for key in cores if key[0] == socket][::-1] for socket in sockets]
+        in_turn = [key for row in itertools.zip_longest(*of_socket) for key in row if key]
+        kept = set(in_turn[:reserved])
+    else:
+        kept = {key for number, key in enumerate(cores) if number in numbers}
+    return [cpu for cpu in cpus if (cpu.socket, cpu.core) not in kept] or list(cpus)
+
+
+def numa_domains(cpus: Sequence[Cpu]) -> int:
+    return len({cpu.numa for cpu in cpus})
+
+
+def cores_of(cpus: Sequence[Cpu]) -> int:
+    return len({(cpu.socket, cpu.core) for cpu in cpus})
+
+
+def _groups(cpus: Sequence[Cpu], key: Callable[[Cpu], Any]) -> list[list[int]]:
+    found: dict[Any, list[int]] = {}
+    for cpu in cpus:
+        found.setdefault(key(cpu), []).append(cpu.number)
+    return [sorted(numbers) for _, numbers in sorted(found.items())]
+
+
+def _one_after_the_other(parts: Sequence[Sequence[int]]) -> bool:
+    numbers = [number for part in parts for number in part]
+    return numbers == list(range(len(numbers))) and len({len(part) for part in parts}) == 1
+
+
+def _mask(numbers: Sequence[int]) -> str:
+    return hex(sum(1 << number for number in numbers))
+
+
+class _Memory(NamedTuple):
+    """``pattern`` of the model's name; ``channels`` of a socket, ``mt_s``: million transfers a second of each."""
+
+    pattern: str
+    channels: int
+    mt_s: int
+
+
+_TABLE = (
+    # Intel Xeon Scalable: the second digit is the generation.
+    _Memory(_XEON + r"(?:81|61)\d\d", 6, 2666),
+    _Memory(_XEON + r"(?:51|41)\d\d", 6, 2400),
+    _Memory(_XEON + r"31\d\d", 6, 2133),
+    _Memory(_XEON + r"92\d\d", 12, 2933),
+    _Memory(_XEON + r"(?:82|62)\d\d(?!v)", 6, 2933),
+    _Memory(_XEON + r"52\d\d", 6, 2666),
+    _Memory(_XEON + r"42\d\d", 6, 2400),
+    _Memory(_XEON + r"32\d\d", 6, 2133),
+    # Without the four-socket models of the third generation (H), whose speed differs from one to the next.
+    _Memory(_XEON + r"(?:83(?!51n|52v)|63(?!30))\d\d(?![hn])", 8, 3200),
+    _Memory(_XEON + r"(?:53\d\d|6330)(?![hn])", 8, 2933),
+    _Memory(_XEON + r"(?:43\d\d|63\d\dn|5318n)", 8, 2666),
+    _Memory(_XEON + r"(?:84\d\d|64\d\d(?!n))", 8, 4800),
+    _Memory(_XEON + r"54\d\d(?!n)", 8, 4400),
+    _Memory(_XEON + r"(?:44|34)\d\d", 8, 4000),
+    _Memory(r"xeon\(r\) (?:cpu )?max 94\d\d", 8, 4800),
+    _Memory(_XEON + r"(?:8592\+|8580|8568y\+|8562y\+|8593q|8558p)", 8, 5600),
+    _Memory(_XEON + r"65(?:26y|38y\+|42y|44y|48y\+)", 8, 5200),
+    _Memory(_XEON + r"(?:6530|6534|55\d\d)", 8, 4800),
+    _Memory(_XEON + r"45\d\d", 8, 4400),
+    _Memory(r"xeon\(r\) 69\d\dp", 12, 6400),
+    _Memory(r"xeon\(r\) 67\d\dp", 8, 6400),
+    # AMD EPYC, without those of two chiplets of cores: their links to the memory carry less than its channels.
+    _Memory(_EPYC + r"7(?!251)\d\d1", 8, 2666),
+    _Memory(_EPYC + r"7(?!232|252|272|282)[\dfh]\d2", 8, 3200),
+    _Memory(_EPYC + r"7(?!203|303)[\da]\d3", 8, 3200),
+    _Memory(_EPYC + r"7\df3", 8, 3200),
+    _Memory(_EPYC + r"9\d\d4", 12, 4800),
+    _Memory(_EPYC + r"9(?!015|115|135)\d\d5", 12, 6000),
+    # Others.
+    _Memory(r"altra(?:\(r\))?", 8, 3200),
+    _Memory(r"graviton2", 8, 3200),
+    _Memory(r"graviton3e?", 8, 4800),
+    _Memory(r"graviton4", 12, 5600),
+    _Memory(r"grace", 8, 8000),
+    _Memory(r"a64fx", 64, 2000),
+)
+
+
+def memory_gb_per_s(probe: Probe) -> float | None:
+    """Of all sockets of a node, GB/s of 10^9 bytes; ``None`` where the table does not know the processor."""
+    socket = next((speed for name in _NAMES if (speed := _of_socket(probe.lscpu.get(name, "")))), None)
+    return round(socket * len({cpu.socket for cpu in probe.cpus}), 1) if socket else None
+
+
+def _of_socket(model: str) -> float | None:
+    for one in _TABLE:
+        if re.search(rf"(?<![a-z0-9]){one.pattern}(?![0-9])", model.lower()):
+            return one.channels * one.mt_s * _BYTES / 1000
+    return None
+
+
+class CoreKind(NamedTuple):
+    """A kind of cores: ``pattern`` of the model's name, or ``vendor``, ``family`` and ``models`` of lscpu, or both.
+
+    ``ghz``: the clock where lscpu's is not the one that holds, 0 where none is known; ``None``: the stated one.
+    """
+
+    flop: int
+    source: str
+    pattern: str = ""
+    vendor: str = ""
+    family: int = 0
+    models: Collection[int] = ()
+    ghz: float | None = None
+
+
+def _intel(flop: int, source: str, models: Collection[int], pattern: str = "", ghz: float | None = None) -> CoreKind:
+    return CoreKind(flop, source, pattern, _INTEL, 6, models, ghz)
+
+
+ROWS = (
+    # Skylake and Cascade Lake: two units in Platinum, Gold 6000 and two models of Gold 5000, else one; Cooper Lake two.
+    _intel(32, ARK, _SKYLAKE_SP, _SCALABLE + r"(?:8[12]\d\d|92\d\d|6[12]\d\d|5[12]22|[568]3\d\dh)", ghz=0.0),
+    _intel(16, ARK, _SKYLAKE_SP, _SCALABLE + r"(?:5[12]\d\d|4[12]\d\d|3[12]\d\d)", ghz=0.0),
+    # Sapphire Rapids' Bronze has one unit; that of the next generation is not known.
+    _intel(16, ARK, (143,), _SCALABLE + r"3408u"),
+    # Ice Lake, Sapphire Rapids, Emerald Rapids, Granite Rapids: two units in all other models.
+    _intel(32, ARK, (106, 143, 207, 173), r"xeon(?!\(r\) bronze)"),
+    # Knights Landing: its clock falls under AVX-512, too.
+    _intel(32, INTEL_GUIDE, (87,), ghz=0.0),
+    # Haswell and Broadwell, servers and Xeon D and E3: two units of 256 bits; Sandy and Ivy Bridge, and those before.
+    _intel(16, INTEL_GUIDE, (60, 61, 63, 71, 79, 86)),
+    _intel(8, INTEL_GUIDE, (42, 45, 58, 62)),
+    _intel(4, INTEL_GUIDE, (26, 30, 37, 44, 46, 47)),
+    # Zen and Zen+ have units of 128 bits, Zen 2 to 4 of 256, Zen 5 of 512 but in mobile processors.
+    CoreKind(8, AMD_GUIDE, vendor=_AMD, family=23, models=(1, 8, 17, 24, 32)),
+    CoreKind(16, AMD_GUIDE, vendor=_AMD, family=23, models=(49, 71, 96, 104, 113, 144, 152, 160)),
+    CoreKind(16, AMD_GUIDE, vendor=_AMD, family=25, models=range(256)),
+    CoreKind(32, AMD_GUIDE, vendor=_AMD, family=26, models=(*range(0x20), 68)),
+    # Arm. Firmware states the highest clock of Grace, its datasheet 3.1 GHz.
+    CoreKind(16, "NVIDIA's datasheet of Grace", r"\bgrace\b", ghz=3.1),
+    CoreKind(8, f"{ARM_GUIDE} of Neoverse N1; AWS", r"graviton2\b", ghz=2.5),
+    CoreKind(16, f"{ARM_GUIDE} of Neoverse V1; AWS", r"graviton3e?\b", ghz=2.6),
+    CoreKind(16, f"{ARM_GUIDE} of Neoverse V2; AWS", r"graviton4\b", ghz=2.8),
+    CoreKind(8, f"{ARM_GUIDE} of Neoverse N1", r"\b(?:ampere\(r\) )?altra\b|neoverse-n1\b"),
+    CoreKind(16, f"{ARM_GUIDE} of Neoverse V1 and V2", r"neoverse-v[12]\b"),
+    CoreKind(32, "Fujitsu's A64FX Microarchitecture Manual", r"\ba64fx\b"),
+    CoreKind(8, "IBM's POWER9 Processor User's Manual", r"\bpower9\b", ghz=0.0),
+)  # fmt: skip
+
+
+class Peak(NamedTuple):
+    """Of one core; ``ghz`` and ``gflops`` are 0 where the clock is not known. ``why``: source, or why there is none."""
+
+    flop: int
+    ghz: float
+    why: str
+
+    @property
+    def gflops(self) -> float:
+        return round(self.flop * self.ghz, 1)
+
+
+def peak(probe: Probe) -> Peak:
+    """Return what a core of the node does in double precision."""
+    names = [name for key in _NAMES if (name := probe.lscpu.get(key, "").lower())]
+    model = probe.lscpu.get("Model name", "") or "this processor"
+    row = next((row for row in ROWS if _is(row, names, probe)), None)
+    if row is None:
+        return Peak(0, 0.0, f"no table has the units of {model}")
+    if "power9" in row.pattern and int(probe.lscpu.get("Thread(s) per core", "0") or 0) > _POWER_THREADS:
+        return Peak(0, 0.0, f"{model}: cores of eight threads are not in the table")
+    flop = _by_flags(row, probe)
+    ghz = _clock(probe, names) if row.ghz is None else row.ghz
+    if not ghz:
+        known = f"{flop} operations a cycle ({row.source})"
+        return Peak(flop, 0.0, f"{model}: {known}, but the clock under load is not known")
+    return Peak(flop, ghz, f"{row.source}: {flop} operations a cycle at {ghz:g} GHz")
+
+
+def _is(row: CoreKind, names: Collection[str], probe: Probe) -> bool:
+    if row.pattern and not any(re.search(row.pattern, name) for name in names):
+        return False
+    family, model = (probe.lscpu.get(key, "") for key in ("CPU family", "Model"))
+    return not row.vendor or (
+        probe.lscpu.get("Vendor ID") == row.vendor
+        and family == str(row.family)
+        and model.isdecimal()
+        and int(model) in row.models
+    )
+
+
+def _by_flags(row: CoreKind, probe: Probe) -> int:
+    flags = set(probe.lscpu.get("Flags", "").split())
+    if row.vendor != _INTEL or not flags:
+        return row.flop
+    flop = row.flop
+    for flag, narrower in _NARROWER:
+        if flag not in flags and flop >= narrower:
+            flop = min(flop, narrower)
+    return flop
+
+
+def _clock(probe: Probe, names: Collection[str]) -> float:
+    """The stated clock; of A64FX, which has no other, the highest that lscpu has."""
+    if any("a64fx" in name for name in names):
+        said = re.fullmatch(r"[\d.]+", probe.lscpu.get("CPU max MHz", ""))
+        return float(said[0]) / 1000 if said else 0.0
+    stated = next((float(found[1]) for name in names if (found := re.search(r"@ ([\d.]+)ghz", name))), 0.0)
+    return probe.base_ghz or stated

@@ -1,0 +1,446 @@
+"""YAML and JSON as typed data: each error names the file, the line or key, what was expected and what was found.
+
+Both are bounded in size and in depth and hold each key once; no string has control characters.
+"""
+
+import contextlib
+import dataclasses
+import difflib
+import functools
+import json
+import pathlib
+import re
+import reprlib
+import types
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Annotated, Any, Literal, NamedTuple, TypeVar, Union, get_args, get_origin, get_type_hints
+
+import msgspec
+import msgspec.inspect
+import yaml
+
+from kappa.core.ground.clean_text import clean, clean_object, one_line
+from kappa.core.ground.errors import InputError
+from kappa.core.ground.whole_files import read_text
+
+T = TypeVar("T")
+Path = tuple[str | int, ...]
+#: Of a site's YAML file.
+SIZE_LIMIT = 1 << 20
+# Of the JSON that the suite itself writes beside the reports.
+_SMALL_BYTES = 16 << 20
+# Far above any site's file; a few lines of nested aliases ("billion laughs") stand for more than a memory holds.
+_MOST_VALUES = 200_000
+# The largest float has 309; Python takes ever longer for more.
+_NUMBER_LIMIT = 100
+_MOST_PROBLEMS = 20
+_PATH_IN_MESSAGE = re.compile(r" - at `(?:key in )?\$(?:.*)`$")
+_EXPECTED = re.compile(r"Expected `([^`]*)`(.*?)(?:, got .*)?")
+_JSON_WORDS = {"str": "string", "int": "integer", "float": "number", "bool": "boolean"}
+_MISSING: Any = object()
+
+
+class MisfitError(InputError):
+    """What does not fit its type, and what was expected at ``path``, its key."""
+
+    def __init__(self, path: Path, words: str) -> None:
+        super().__init__(f"{_dotted(path)}: {words}")
+        self.path = path
+
+
+def suggestion(name: str, legal: Iterable[str]) -> str:
+    """Words for the end of an error message: the legal name nearest to ``name``, or all where they are few and far."""
+    known = sorted({str(one) for one in legal})
+    near = difflib.get_close_matches(name, known, n=1, cutoff=0.5)
+    if near:
+        return f"did you mean {near[0]!r}?"
+    return f"expected one of {', '.join(known)}" if 0 < len(known) <= 12 else "no name is like it"
+
+
+def load_json(path: pathlib.Path, kind: type[T]) -> T:
+    """A small JSON file, with every string clean.
+
+    :raises InputError: it cannot be read, or does not fit ``kind``; names the file and the key.
+    """
+    source = clean(str(path))
+    return fit(parse_json(json_text(path, source, _SMALL_BYTES), source), kind, source)
+
+
+def json_text(path: pathlib.Path, source: str, limit_bytes: int) -> str:
+    """The text of the JSON file at ``path``, which messages call ``source``.
+
+    :raises InputError: it cannot be read, is larger than ``limit_bytes`` or is no UTF-8.
+    """
+    try:
+        return read_text(path, limit_bytes)
+    except OSError as err:
+        raise InputError(f"cannot read {source}: {err.strerror}") from err
+    except UnicodeDecodeError as err:
+        raise InputError(f"{source}: not valid JSON ({err.reason} at byte {err.start})") from err
+
+
+def parse_json(text: str, source: str) -> Any:
+    """What a JSON text holds, with every string in it clean.
+
+    :raises InputError: it is no valid JSON.
+    """
+    try:
+        # An integer that exceeds a double becomes infinite, as any other number does.
+        integer = lambda digits: int(digits) if len(digits) < 300 else float(digits)  # noqa: E731
+        return json.loads(text, object_pairs_hook=clean_object, parse_int=integer)
+    except json.JSONDecodeError as err:
+        raise InputError(f"{source}: line {err.lineno}: not valid JSON ({err.msg}); is the file complete?") from err
+    except (ValueError, RecursionError) as err:
+        raise InputError(f"{source}: not valid JSON ({one_line(clean(str(err)), 200)})") from err
+
+
+def fit(document: Any, kind: type[T], source: str, line_of: Callable[[Path], int] | None = None) -> T:
+    """A parsed file as ``kind``.
+
+    :raises InputError: names ``source``, the key that does not fit, its line if that is known, and what was expected.
+    """
+    try:
+        return converted(document, kind)
+    except MisfitError as err:
+        line = f"line {line_of(err.path)}: " if line_of else ""
+        raise InputError(f"{source}: {line}{err}") from err
+
+
+def converted(document: Any, kind: type[T]) -> T:
+    """Plain data as ``kind``.
+
+    :raises MisfitError: the first thing in it that does not fit.
+    """
+    try:
+        return msgspec.convert(document, kind)
+    except msgspec.ValidationError as err:
+        misfit = next(_misfits(document, kind, (), strict=False))
+        raise MisfitError(misfit.path, one_line(clean(misfit.of_record), 300)) from err
+
+
+class YamlFile:
+    """``value`` is the document. ``problems`` are what was found wrong in it.
+
+    ``moved`` maps the path of what was taken from elsewhere in the file to where it is written.
+    """
+
+    def __init__(self, path: pathlib.Path, limit: int = SIZE_LIMIT, *, aliases: bool = True) -> None:
+        """:param aliases: whether ``*name`` and ``<<`` may stand for what is written elsewhere.
+
+        :raises InputError: it cannot be read, is larger than ``limit`` bytes, is no valid YAML, or has an alias that is
+            not allowed or stands for too much, a key twice or a control character; names the file and the line.
+        """
+        self.source = clean(str(path))
+        self.moved: dict[Path, Path] = {}
+        self.problems: list[str] = []
+        try:
+            text = read_text(path, limit)
+        except OSError as err:
+            raise InputError(f"cannot read {self.source}: {err.strerror}") from err
+        except UnicodeDecodeError as err:
+            found = f"expected UTF-8, found {err.object[err.start : err.end]!r}"
+            raise self._broken(err.object.count(b"\n", 0, err.start), found) from err
+        self.value, self._root = self._loaded(text, aliases)
+
+    def _loaded(self, text: str, aliases: bool) -> tuple[Any, yaml.Node | None]:
+        loader = None
+        try:
+            loader = _Loader(text)
+            loader.aliases = aliases
+            root = loader.get_single_node()
+            if root is None:
+                return None, None
+            _size(root, {})
+            return loader.construct_document(root), root
+        except yaml.MarkedYAMLError as err:
+            line = err.problem_mark.line if err.problem_mark else 0
+            raise self._broken(line, one_line(clean(err.problem or str(err)), 300)) from err
+        except yaml.reader.ReaderError as err:
+            found = f"expected no control characters, found {text[err.position]!a}"
+            raise self._broken(text.count("\n", 0, err.position), found) from err
+        except RecursionError as err:
+            raise self._broken(loader.line if loader else 0, "found what is nested without end") from err
+        finally:
+            if loader:
+                loader.dispose()
+
+    def _broken(self, lines_before: int, problem: str) -> InputError:
+        return InputError(f"{self.source}: line {lines_before + 1}: {problem}")
+
+    @functools.cached_property
+    def _lines(self) -> dict[Path, int]:
+        """The line of each key and list item by its path."""
+        return dict(_lines_of(self._root, ())) if self._root else {}
+
+    def line_of(self, path: Path) -> int:
+        """The line of ``path``, or of the nearest thing around it that has one."""
+        while path and path not in self._lines:
+            path = path[:-1]
+        return self._lines.get(path, 1)
+
+    def error(self, path: Path, words: str) -> InputError:
+        """What is wrong at the key ``path``, to be raised at once."""
+        return InputError(f"{self.source}: line {self.line_of(path)}: {_dotted(path)}: {words}")
+
+    def fit(self, kind: type[T]) -> T:
+        """The document as ``kind``.
+
+        :raises InputError: names the first key that does not fit, its line, and what was expected there.
+        """
+        return fit(self.value, kind, self.source, self.line_of)
+
+    def refuse(self, path: Path, words: str) -> None:
+        """Note what is wrong at the key ``path``; what was taken from elsewhere is named where it is written."""
+        for length in range(len(path), 0, -1):
+            if path[:length] in self.moved:
+                path = (*self.moved[path[:length]], *path[length:])
+        where = ".".join(map(str, path)) or "the document"
+        problem = f"{self.source}: line {self.line_of(path)}: {one_line(clean(f'{where}: {words}'), 400)}"
+        if problem not in self.problems:
+            self.problems.append(problem)
+
+    def require_known(self, path: Path, name: Any, legal: Iterable[str], what: str) -> bool:
+        """Whether ``name`` is among the legal names of ``what``; notes it otherwise."""
+        legal = list(legal)
+        if name in legal:
+            return True
+        self.refuse(path, f"unknown {what} {name!r}: {suggestion(str(name), legal)}")
+        return False
+
+    def decode(self, kind: Any, value: Any = _MISSING, path: Path = ()) -> Any:
+        """``value`` (the whole document by default) as ``kind``; ``None`` after problems, each noted with its line.
+
+        A list may hold no text twice.
+        """
+        value = self.value if value is _MISSING else value
+        misfits = list(_misfits(value, kind, path, strict=True))
+        for misfit in misfits:
+            self.refuse(misfit.path, misfit.of_site)
+        return None if misfits else msgspec.convert(value, kind)
+
+
+def require_sound(files: Iterable[YamlFile]) -> None:
+    """:raises InputError: something is wrong in one of the files; a line for each problem."""
+    problems = [problem for file in files for problem in file.problems]
+    more = len(problems) - _MOST_PROBLEMS
+    if problems:
+        raise InputError("\n".join(problems[:_MOST_PROBLEMS] + ([f"and {more} more"] if more > 0 else [])))
+
+
+class _Loader(yaml.SafeLoader):
+    """PyYAML's safe loader, with dates left as text, with aliases only where ``aliases`` says so, and each key once."""
+
+    aliases = False
+    yaml_implicit_resolvers = {
+        first: [(tag, pattern) for tag, pattern in resolvers if tag != "tag:yaml.org,2002:timestamp"]
+        for first, resolvers in yaml.SafeLoader.yaml_implicit_resolvers.items()
+    }
+
+    def compose_node(self, parent: yaml.Node | None, index: int) -> yaml.Node | None:
+        # An alias of aliases expands to any size, and a clause has to be readable where it stands.
+        if not self.aliases and self.check_event(yaml.AliasEvent):
+            event = self.get_event()  # type: ignore[no-untyped-call]
+            raise _problem(event, f"expected the value itself, found the alias *{event.anchor}")
+        return super().compose_node(parent, index)
+
+    def construct_object(self, node: yaml.Node, deep: bool = False) -> Any:
+        kind = str(node.tag).rpartition(":")[2]
+        if isinstance(node, yaml.ScalarNode):
+            if clean(node.value) != node.value:
+                raise _problem(node, f"expected no control or invisible characters, found {node.value[:80]!a}")
+            if kind in ("int", "float") and len(node.value) > _NUMBER_LIMIT:
+                raise _problem(node, f"expected a number of at most {_NUMBER_LIMIT} characters")
+        try:
+            return super().construct_object(node, deep)
+        # What PyYAML has for a scalar that its tag does not fit.
+        except (ValueError, LookupError, AttributeError) as err:
+            raise _problem(node, f"expected a valid {kind}, found {reprlib.repr(node.value)}") from err
+
+    def compose_mapping_node(self, anchor: Any) -> yaml.MappingNode:
+        # Before `<<` adds the keys of another mapping, which a key here may replace.
+        node: yaml.MappingNode = super().compose_mapping_node(anchor)
+        seen = set()
+        for key, _ in node.value:
+            merges = self.aliases and key.tag == "tag:yaml.org,2002:merge"
+            plain = isinstance(key, yaml.ScalarNode) and (merges or key.tag == "tag:yaml.org,2002:str")
+            if not plain or key.value in seen:
+                raise _problem(key, f"expected each key once, and as text; found {key.value!r}")
+            seen.add(key.value)
+        return node
+
+
+def _problem(at: Any, problem: str) -> yaml.MarkedYAMLError:
+    return yaml.MarkedYAMLError(problem=problem, problem_mark=at.start_mark)
+
+
+def _size(node: yaml.Node, sizes: dict[yaml.Node, int]) -> int:
+    """How many values ``node`` stands for; each node is visited once, however often it is referred to.
+
+    :raises yaml.MarkedYAMLError: it contains itself, or its aliases stand for too many values.
+    """
+    if node in sizes:
+        if not sizes[node]:
+            raise _problem(node, "found an alias to something that contains it")
+        return sizes[node]
+    sizes[node], total = 0, 1
+    inner = node.value if isinstance(node, yaml.CollectionNode) else []
+    for child in [part for pair in inner for part in pair] if isinstance(node, yaml.MappingNode) else inner:
+        total += _size(child, sizes)
+        if total > _MOST_VALUES:
+            raise _problem(node, f"found more than {_MOST_VALUES:,} values with its aliases written out")
+    sizes[node] = total
+    return total
+
+
+def _lines_of(node: yaml.Node, path: Path) -> Iterator[tuple[Path, int]]:
+    yield path, node.start_mark.line + 1
+    if isinstance(node, yaml.MappingNode):
+        for key, value in node.value:
+            yield from _lines_of(value, (*path, key.value))
+            yield (*path, key.value), key.start_mark.line + 1
+    elif isinstance(node, yaml.SequenceNode):
+        for number, value in enumerate(node.value):
+            yield from _lines_of(value, (*path, number))
+
+
+class _Misfit(NamedTuple):
+    """``value`` at ``path`` is no ``kind``; ``message`` is msgspec's, or the key that is ``missing`` or ``unknown``."""
+
+    path: Path
+    value: Any
+    kind: Any
+    message: str
+    fault: Literal["missing", "unknown", "twice", ""] = ""
+
+    @property
+    def _choices(self) -> list[Any]:
+        kinds = _alternatives(self.value, self.kind)
+        return [one for kind in kinds if get_origin(kind) is Literal for one in get_args(kind)]
+
+    @property
+    def of_site(self) -> str:
+        """In the words of a site's files."""
+        shown = f"the keys {', '.join(map(str, self.value))}" if isinstance(self.value, Mapping) else repr(self.value)
+        if self.fault == "missing":
+            return f"expected the key {self.message}"
+        if self.fault == "twice":
+            return f"expected each item once, found {shown} again"
+        if self.fault == "unknown":
+            return f"unknown key {self.message!r}: {suggestion(self.message, _fields(self.kind))}"
+        if self._choices and isinstance(self.value, str):
+            return f"unknown name {self.value!r}: {suggestion(self.value, self._choices)}"
+        if self.message.startswith("Expected `object` of length"):
+            return "expected at least one entry"
+        found = "" if self.value is None or isinstance(self.value, list) else f", found {shown}"
+        return self.message.replace("`", "") + found
+
+    @property
+    def of_record(self) -> str:
+        """In the words of JSON, or those of the type where it has some."""
+        if self.fault == "missing":
+            return f"'{self.message}' is a required property"
+        if self.fault == "unknown":
+            return self.of_site
+        expected = next(_descriptions(self.kind), "") or " or ".join(map(str, self._choices))
+        if match := _EXPECTED.fullmatch(self.message):
+            expected = expected or " or ".join(_JSON_WORDS.get(one, one) for one in match[1].split(" | ")) + match[2]
+        elif not (expected and self.message.startswith("Invalid ")):
+            return self.message
+        return f"expected {expected}, found {reprlib.repr(self.value)}"
+
+
+def _dotted(path: Path) -> str:
+    """As it would be written: ``runs[0].curves['a b']``."""
+    steps = (f".{key}" if str(key).isidentifier() else f"[{key!r}]" for key in path)
+    return clean("".join(steps)).removeprefix(".") or "the document"
+
+
+def _misfits(value: Any, kind: Any, path: Path, *, strict: bool) -> Iterator[_Misfit]:
+    """The innermost things that do not fit ``kind``; ``strict``: also each text that a list has twice."""
+    message = _refusal(value, kind)
+    if not (message or strict):
+        return
+    told = False
+    if isinstance(value, Mapping) and (one := next((one for one in _alternatives(value, kind) if _fields(one)), None)):
+        info: Any = msgspec.inspect.type_info(one)
+        closed, tag = (getattr(info, name, None) for name in ("forbid_unknown_fields", "tag_field"))
+        unknown = [key for key in value if closed and key not in (*_fields(one), tag)]
+        yield from (_Misfit((*path, key), value, one, str(key), "unknown") for key in unknown)
+        missing = next((key for key, (_, required) in _fields(one).items() if required and key not in value), None)
+        if told := missing is not None:
+            yield _Misfit(path, value, one, str(missing), "missing")
+        if unknown:
+            value = {key: item for key, item in value.items() if key not in unknown}
+            message = _refusal(value, kind)
+    for key, item, of_item in _inside(value, kind):
+        at = (*path, key)
+        if strict and isinstance(value, list) and isinstance(item, str) and item in value[: int(key)]:
+            told = True
+            yield _Misfit(at, item, kind, "", "twice")
+        for misfit in _misfits(item, of_item, at, strict=strict):
+            told = True
+            # Of a list of plain values the line and the place say enough.
+            plain = strict and isinstance(value, list) and not _fields(of_item)
+            yield misfit._replace(value=value) if plain else misfit
+    if message and not told:
+        yield _Misfit(path, value, kind, message)
+
+
+def _refusal(value: Any, kind: Any) -> str:
+    """Why msgspec takes ``value`` for no ``kind``; empty where it does."""
+    with contextlib.suppress(RecursionError):
+        try:
+            msgspec.convert(value, kind)
+        except msgspec.ValidationError as err:
+            return _PATH_IN_MESSAGE.sub("", str(err))
+    return ""
+
+
+def _inside(value: Any, kind: Any) -> Iterator[tuple[str | int, Any, Any]]:
+    """What is inside of ``value``: its key, itself, and the type that ``kind`` has for it."""
+    for one in _alternatives(value, kind):
+        origin, inner, fields = get_origin(one), get_args(one), _fields(one)
+        if isinstance(value, Mapping) and origin is dict:
+            for key, item in value.items():
+                yield key, key, inner[0]
+                yield key, item, inner[1]
+        elif isinstance(value, Mapping):
+            yield from ((key, item, fields[key][0]) for key, item in value.items() if key in fields)
+        elif isinstance(value, list | tuple) and (origin is list or (origin is tuple and inner[-1] is Ellipsis)):
+            yield from ((number, item, inner[0]) for number, item in enumerate(value))
+        elif isinstance(value, list | tuple) and not dataclasses.is_dataclass(one):
+            of_items = inner if origin is tuple else [of_field for of_field, _ in fields.values()]
+            if origin is not tuple or len(value) == len(inner):
+                yield from ((number, *pair) for number, pair in enumerate(zip(value, of_items, strict=False)))
+
+
+def _alternatives(value: Any, kind: Any) -> Iterator[Any]:
+    """The members of a union, without what annotates them, and without structures that ``value`` says it is not."""
+    if get_origin(kind) is Annotated:
+        yield from _alternatives(value, get_args(kind)[0])
+    elif get_origin(kind) in (Union, types.UnionType):
+        for one in get_args(kind):
+            yield from _alternatives(value, one)
+    else:
+        config, named = getattr(kind, "__struct_config__", None), isinstance(value, Mapping)
+        tag_field = config and config.tag_field
+        if config is None or (config.array_like is not named and (not tag_field or value.get(tag_field) == config.tag)):
+            yield kind
+
+
+def _descriptions(kind: Any) -> Iterator[str]:
+    """What a type's annotations say that is expected."""
+    if get_origin(kind) is Annotated:
+        yield from (meta.description for meta in kind.__metadata__ if meta.description)
+    elif get_origin(kind) in (Union, types.UnionType):
+        for one in get_args(kind):
+            yield from _descriptions(one)
+
+
+@functools.cache
+def _fields(kind: Any) -> dict[str, tuple[Any, bool]]:
+    """The fields of a structure by their names in a document: type, and whether it is required; empty for none."""
+    if not (isinstance(kind, type) and (issubclass(kind, msgspec.Struct) or dataclasses.is_dataclass(kind))):
+        return {}
+    hints, info = get_type_hints(kind, include_extras=True), msgspec.inspect.type_info(kind)
+    return {one.encode_name: (hints[one.name], one.required) for one in getattr(info, "fields", ())}

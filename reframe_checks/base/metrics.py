@@ -1,0 +1,200 @@
+"""Metrics of a check: their table, their references, and rules that say when a result is valid."""
+
+import math
+import pathlib
+from typing import ClassVar
+
+import msgspec
+import reframe as rfm
+import reframe.core.builtins as rfmb
+import reframe.utility.typecheck as typ
+from reframe.core.exceptions import PerformanceError, ReframeError, SanityError
+from reframe.core.runtime import runtime
+from reframe.utility import sanity as sn
+from reframe.utility.sanity import reference_bounds
+
+from kappa.core.ground.errors import InputError
+from kappa.core.record.evidence import ReferenceSource, written
+from kappa.core.sites.references import read_sources, source_of
+
+
+class Strictness(rfm.RegressionTestPlugin):
+    """No silent pass: a declared metric that was not extracted, or is not a number, fails the check.
+
+    ReFrame itself only warns when a performance function raises, and the test passes.
+    """
+
+    #: Metrics that are recorded without a reference.
+    informational = rfmb.variable(typ.List[str], value=[], loggable=True)
+    #: Metrics that hold each node, or pair, against the median of its equals, and so prove no speed by themselves.
+    relative = rfmb.variable(typ.List[str], value=[], loggable=True)
+    #: Every metric that the check declares.
+    declared_metrics = rfmb.variable(typ.List[str], value=[], loggable=True)
+    #: Metrics left out, because the site does not state what they follow from -> what that is; the case is INCOMPLETE.
+    unmeasured = rfmb.variable(dict, value={}, loggable=True)
+    #: Unit of each metric, for the catalogue.
+    metric_units = rfmb.variable(dict, value={})
+
+    #: Metric -> its unit, and the function that returns its value for a check whose output was read. A leaf's table
+    #: adds to those of its bases.
+    metrics: ClassVar[dict] = {}
+
+    @classmethod
+    def all_metrics(cls):
+        """Return the metrics of the class and its bases: name -> (unit, function)."""
+        found = {}
+        for base in cls.__mro__:
+            found |= {name: one for name, one in vars(base).get("metrics", {}).items() if name not in found}
+        return found
+
+    @rfmb.run_after("init")
+    def declare_metrics_of_class(self):
+        self.declare(self.all_metrics())
+
+    def declare(self, metrics):
+        """Add metrics, as the table of the class has them, to those of this case."""
+        self.perf_variables |= {
+            name: sn.make_performance_function(value, unit, self) for name, (unit, value) in metrics.items()
+        }
+
+    @rfmb.run_after("init", always_last=True)
+    def record_units(self):
+        self.metric_units = {name: function.unit for name, function in self.perf_variables.items()}
+
+    @rfmb.run_before("performance")
+    def record_declared_metrics(self):
+        self.declared_metrics = sorted(self.perf_variables)
+        if not self.declared_metrics:
+            raise PerformanceError(f"{type(self).__name__} declares no metric")
+
+    @rfmb.run_after("performance")
+    def every_metric_has_a_value(self):
+        if self.is_dry_run():
+            return
+        values = {key.split(":")[-1]: entry[0] for key, entry in self.perfvalues.items()}
+        missing = [name for name in self.declared_metrics if name not in values]
+        if missing:
+            raise PerformanceError(f"no value could be extracted for {', '.join(missing)}: see the job's output")
+        unusable = [f"{name}={value!r}" for name, value in values.items() if not _is_number(value)]
+        if unusable:
+            raise PerformanceError(f"not a finite number: {', '.join(unusable)}")
+
+
+def _is_number(value):
+    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+
+
+class References(rfm.RegressionTestPlugin):
+    """Attaches the site's references and records with each result where they come from.
+
+    A file ``references/*.yaml`` holds ReFrame's own entries (``[value, lower, upper, unit]``, bounds as fractions of
+    the value, see ReFrame's manual, "External references") and one list of our own that says where they come from::
+
+        OsuLatency:
+          $index: [$partition, placement]
+          site:cpu:
+            two_nodes:
+              latency_8B: [500, null, 0, us]      # at most 500 us
+
+        $sources:
+          - match: "OsuLatency.*"     # shell pattern on CLASS.INDEX….METRIC, the first match counts
+            source: theoretical       # contract, vendor, theoretical, learned or simulated
+            date: 2026-11-21
+            samples: 0
+            method: why this value
+    """
+
+    #: File below the site's ``references/``; by default named after the check's family (``network.yaml``).
+    reference_file = rfmb.variable(str, value="")
+    #: Why the references could not be used; empty when they could.
+    reference_problem = rfmb.variable(str, value="", loggable=True)
+    #: Per metric: source, date, samples, method.
+    reference_sources = rfmb.variable(dict, value={}, loggable=True)
+
+    # Not before setup: ReFrame parses the file again for every case of the suite, selected or not.
+    @rfmb.run_after("setup")
+    def attach_references(self):
+        if self.simulated:
+            return
+        prefix = runtime().get_option("general/0/reference_prefix")
+        if prefix is None:
+            self.reference_problem = "the site's settings do not set general/reference_prefix"
+            return
+        self.reference_file = self.reference_file or f"{self.family.split('/')[0]}.yaml"
+        self._reference_path = pathlib.Path(prefix) / self.reference_file
+        try:
+            read_sources(self._reference_path)
+            self.reference = {"$ref": self.reference_file}
+        except InputError as err:
+            self.reference_problem = str(err)
+        except (OSError, ReframeError, TypeError, KeyError, AttributeError) as err:
+            self.reference_problem = f"{self.reference_file}: {err}"
+
+    @rfmb.run_before("performance")
+    def record_reference_sources(self):
+        if self.reference_problem or self.simulated:
+            return
+        entry, where = self._reference_entry()
+        unknown = sorted(set(entry) - set(self.perf_variables) - set(self.unmeasured))
+        if unknown:
+            self.reference_problem = (
+                f"{self.reference_file}: {where} names {', '.join(unknown)}, "
+                f"but this check measures {', '.join(sorted(self.perf_variables))}"
+            )
+        sources = read_sources(self._reference_path)
+        found = {metric: source_of(sources, f"{where}.{metric}") for metric in entry}
+        self.reference_sources = {
+            metric: written(msgspec.convert(source, ReferenceSource)) for metric, source in found.items() if source
+        }
+        without = sorted(metric for metric, source in found.items() if not source)
+        if without and not self.reference_problem:
+            self.reference_problem = f"{self.reference_file}: no $sources entry matches {where}.{without[0]}"
+
+    def bounds_of(self, metric):
+        """The least and the largest value with which the metric passes; infinite without a usable reference."""
+        entry = {} if self.reference_problem else self._reference_entry()[0]
+        try:
+            lower, upper = map(float, reference_bounds(*entry[metric][:3]))
+        except (KeyError, ValueError):
+            return -math.inf, math.inf
+        return lower, upper
+
+    def out_of_bounds(self, metric, value):
+        """Tell whether the metric would fail with this value; without a usable reference it does not."""
+        lower, upper = self.bounds_of(metric)
+        return not lower <= value <= upper
+
+    def _reference_entry(self):
+        """The metrics that the reference file gives for this case, and the dotted place where they stand."""
+        name = type(self).__name__
+        index = getattr(self.reference, "index", None) or ()
+        special = {
+            "$system": self.current_system.name,
+            "$partition": self.current_partition.fullname,
+            "$environ": self.current_environ.name,
+        }
+        where = ".".join([name, *(str(special.get(key) or getattr(self, key, key)) for key in index)])
+        try:
+            entry = self.reference[self] if index else dict(self.reference)
+        except KeyError:
+            return {}, where
+        return entry, where
+
+
+class Rated(rfm.RegressionTestPlugin):
+    """``rules`` names them. A check with ``must_be_valid`` fails unless its result is valid; one without, a short form,
+    says with its result what it lacks, and is never a rating."""
+
+    rules = ""
+    must_be_valid = True
+
+    def judge_by_rules(self, broken):
+        """For use in sanity functions.
+
+        :param broken: what of the rules is, as texts.
+        """
+        self.validity = f"valid by {self.rules}"
+        if broken:
+            self.validity = f"not a valid result by {self.rules}: {'; '.join(broken)}"
+            if self.must_be_valid:
+                raise SanityError(self.validity)

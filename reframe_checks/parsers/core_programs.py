@@ -1,0 +1,297 @@
+"""Results of the programs that measure the cores of nodes, one JSON object each.
+
+``affinity``, ``bit_sweep`` (also written by ``emt alike``), and ``node_sweep``, also with ``--fills`` and ``--numa``.
+"""
+
+from typing import Annotated, Literal, NamedTuple
+
+from msgspec import Meta, field
+
+from reframe_checks.parsers.json_reader import (
+    Count,
+    GflopPerS,
+    Index,
+    MbPerS,
+    Mebibytes,
+    OnNodes,
+    OwnDocument,
+    Positive,
+    Ranks,
+    Text,
+    require,
+    require_each_once,
+)
+
+#: Pages that ``affinity`` asks about, of each thread.
+PAGES = 64
+Numbers = tuple[Index, ...]
+#: Domain of the cores, domain of the memory.
+DomainPair = tuple[int, int]
+
+
+class PagesOfDomain(OwnDocument, frozen=True):
+    """``domain``: below 0 the kernel's error."""
+
+    domain: Annotated[int, Meta(ge=-4095, le=10**8)]
+    pages: Positive
+
+
+class ThreadAffinity(OwnDocument, frozen=True):
+    """``cpus`` are those that it may run on in the end, ``ran_on`` those that it was seen on, in the NUMA domains
+    ``domains``. ``triad_mbps`` in 10^6 bytes a second."""
+
+    cpus: Numbers
+    ran_on: Numbers
+    domains: Numbers
+    page_list: tuple[PagesOfDomain, ...] = field(name="pages")
+    triad_mbps: MbPerS = field(name="triad_MBps")
+
+    def __post_init__(self) -> None:
+        for name in ("cpus", "ran_on", "domains"):
+            require_each_once(getattr(self, name), name)
+        counted = sum(self.pages.values()) if len(self.pages) == len(self.page_list) else -1
+        require(counted == PAGES or not self.page_list, f"pages: {PAGES} pages, each NUMA domain once")
+
+    @property
+    def pages(self) -> dict[int, int]:
+        """Pages of its memory by NUMA domain."""
+        return {one.domain: one.pages for one in self.page_list}
+
+
+class RankAffinity(OwnDocument, frozen=True):
+    rank: Index
+    node: Text
+    cpus: Numbers
+    threads: tuple[ThreadAffinity, ...]
+
+    def __post_init__(self) -> None:
+        require_each_once(self.cpus, "cpus")
+        require(bool(self.threads), "threads: one or more")
+
+
+class AffinityResult(OwnDocument, frozen=True):
+    format: Literal["kappa-affinity"]
+    version: Literal[1]
+    mpi: Text
+    size: Ranks
+    ranks: tuple[RankAffinity, ...]
+
+    def __post_init__(self) -> None:
+        require([one.rank for one in self.ranks] == [*range(self.size)], "ranks: each rank once and in order")
+
+
+class CoreBits(NamedTuple):
+    """``rounds``: pairs of a digest (16 hexadecimal digits) and how many rounds ended with it; one pair where all is
+    well. ``basis``: what the bits depend on besides the work and its variant. ``core`` is the kernel's number."""
+
+    node: str
+    core: int
+    work: str
+    basis: str
+    rounds: tuple[tuple[str, int], ...]
+
+
+class DigestRounds(OwnDocument, frozen=True):
+    digest: Annotated[str, Meta(pattern="^[0-9a-f]{16}$")]
+    rounds: Positive
+
+
+class WorkBits(OwnDocument, frozen=True):
+    """``cores``: the digests of each core of the node."""
+
+    work: Text
+    basis: Text
+    cores: tuple[tuple[DigestRounds, ...], ...]
+
+    def __post_init__(self) -> None:
+        for digests in self.cores:
+            require_each_once([one.digest for one in digests], "digest")
+
+
+class NodeBits(OwnDocument, frozen=True):
+    node: Text
+    cores: Numbers
+    works: tuple[WorkBits, ...]
+
+    def __post_init__(self) -> None:
+        require_each_once(self.cores, "cores")
+        require_each_once([one.work for one in self.works], "works")
+        require(all(len(one.cores) == len(self.cores) for one in self.works), "works: one list for each core")
+
+
+class BitSweepResult(OnNodes, frozen=True):
+    """``variant``: number of the data that the works began with."""
+
+    format: Literal["kappa-bit-sweep"]
+    version: Literal[1]
+    variant: Count
+    nodes: tuple[NodeBits, ...]
+
+    @property
+    def bits(self) -> list[CoreBits]:
+        """Of all works and cores."""
+        return [
+            CoreBits(each.node, core, work.work, work.basis, tuple(sorted((one.digest, one.rounds) for one in digests)))
+            for each in self.nodes
+            for work in each.works
+            for core, digests in zip(each.cores, work.cores, strict=True)
+        ]
+
+
+class CoreSpeeds(OwnDocument, frozen=True):
+    """One value for each core: triad in MB/s (10^6 bytes a second), multiply-adds in Gflop/s."""
+
+    triad_mbps: tuple[MbPerS, ...] = field(name="triad_MBps")
+    gflops: tuple[GflopPerS, ...]
+
+    def require_cores(self, cores: int) -> None:
+        found = {len(self.triad_mbps), len(self.gflops)}
+        require(found == {cores}, f"triad_MBps, gflops: a figure for each of {cores} cores")
+
+
+class SweptNode(OwnDocument, frozen=True):
+    """``cores`` are the kernel's numbers; ``wrong`` those that computed a wrong result."""
+
+    node: Text
+    cores: Numbers
+    wrong: Numbers
+
+    def __post_init__(self) -> None:
+        require_each_once(self.cores, "cores")
+        require({*self.wrong} <= {*self.cores}, "wrong: some of the cores")
+
+
+class NodeSpeeds(SweptNode, frozen=True):
+    alone: CoreSpeeds
+    together: CoreSpeeds
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        for speeds in (self.alone, self.together):
+            speeds.require_cores(len(self.cores))
+
+
+class NodeSweepResult(OnNodes, frozen=True):
+    format: Literal["kappa-node-sweep"]
+    version: Literal[1]
+    mpi: Text
+    mib_per_core: Mebibytes
+    nodes: tuple[NodeSpeeds, ...]
+
+
+class Fill(CoreSpeeds, frozen=True):
+    """Speeds of the ``active`` cores while the others rest; ``spread``: evenly over NUMA domains and caches."""
+
+    spread: bool
+    active: Numbers
+
+
+class NodeFillSpeeds(SweptNode, frozen=True):
+    domains: Numbers
+    available_mib: Mebibytes = field(name="available_MiB")
+    fills: tuple[Fill, ...]
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        places = list(zip(self.domains, self.cores, strict=False))
+        in_order = len(self.domains) == len(self.cores) and sorted(places) == places
+        require(in_order, "domains: a NUMA domain for each core, in whose order they are")
+        found = [(fill.spread, fill.active) for fill in self.fills]
+        require(found == _fills(self.cores), "fills: one core, a quarter, half and all, spread; a quarter, half packed")
+        for fill in self.fills:
+            fill.require_cores(len(fill.active))
+
+    @property
+    def spread(self) -> dict[int, Fill]:
+        """Number of active cores -> their speeds, evenly over the node's NUMA domains and caches."""
+        return {len(fill.active): fill for fill in self.fills if fill.spread}
+
+    @property
+    def packed(self) -> dict[int, Fill]:
+        """Number of active cores -> their speeds, one domain after the other."""
+        return {len(fill.active): fill for fill in self.fills if not fill.spread}
+
+
+class NodeFillsResult(OnNodes, frozen=True):
+    format: Literal["kappa-node-fills"]
+    version: Literal[1]
+    mpi: Text
+    mib_per_core: Mebibytes
+    nodes: tuple[NodeFillSpeeds, ...]
+
+
+class MemoryPath(OwnDocument, frozen=True):
+    """Cores of one NUMA domain on the memory of one. ``distance``: the kernel's, 10 to a domain's own memory;
+    ``triad_mb_s``: of all cores of the domain together; ``latency_ns``: of a load that depends on the one before."""
+
+    cores: Index
+    memory: Index
+    distance: Annotated[int, Meta(ge=10, le=255)]
+    triad_mb_s: MbPerS = field(name="triad_MBps")
+    #: A load takes no longer, wherever its memory is: a thousand times the slowest.
+    latency_ns: Annotated[float, Meta(gt=0, le=1e6)]
+    correct: bool
+
+    def __post_init__(self) -> None:
+        local = self.cores == self.memory
+        require((self.distance == 10) == local, "distance: 10 of each domain to itself and no other")
+
+
+class NodeMemoryPaths(OwnDocument, frozen=True):
+    node: Text
+    domains: Numbers
+    pairs: tuple[MemoryPath, ...]
+
+    def __post_init__(self) -> None:
+        require(sorted({*self.domains}) == [*self.domains] != [], "domains: one or more, in order")
+        expected = [(cores, memory) for cores in self.domains for memory in self.domains]
+        require([*self.paths] == expected and len(self.pairs) == len(expected), "pairs: every pair of domains in order")
+
+    @property
+    def paths(self) -> dict[DomainPair, MemoryPath]:
+        return {(one.cores, one.memory): one for one in self.pairs}
+
+
+class NodeNumaResult(OnNodes, frozen=True):
+    format: Literal["kappa-node-numa"]
+    version: Literal[1]
+    mpi: Text
+    mib_per_core: Mebibytes
+    nodes: tuple[NodeMemoryPaths, ...]
+
+
+def _fills(cores: tuple[int, ...]) -> list[tuple[bool, tuple[int, ...]]]:
+    every = len(cores)
+    parts = sorted({every // 2, every // 4} - {0})
+    return [
+        *(
+            (True, tuple(cores[number * every // active] for number in range(active)))
+            for active in sorted({1, *parts, every})
+        ),
+        *((False, cores[:active]) for active in parts if active != every),
+    ]
+
+
+def affinity(text: str, *, expect_ranks: int) -> tuple[RankAffinity, ...]:
+    """Every rank in order of its number.
+
+    :raises ParseError: not one JSON object of this format and version, or a rank missing or there twice.
+    """
+    return AffinityResult.read(text, size=expect_ranks).ranks
+
+
+def node_sweep(text: str) -> dict[str, NodeSpeeds]:
+    """Speeds by node.
+
+    :raises ParseError: not one JSON object of this format and version, a node missing or there twice, or figures that
+        are not one of each core; so do the other functions.
+    """
+    return {one.node: one for one in NodeSweepResult.read(text).nodes}
+
+
+def node_fills(text: str) -> dict[str, NodeFillSpeeds]:
+    return {one.node: one for one in NodeFillsResult.read(text).nodes}
+
+
+def node_numa(text: str) -> dict[str, dict[DomainPair, MemoryPath]]:
+    return {one.node: one.paths for one in NodeNumaResult.read(text).nodes}

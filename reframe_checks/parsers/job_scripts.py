@@ -1,0 +1,287 @@
+"""Lines that scripts in the job write: facts of nodes, hangs, load, places of ranks, and how stress-ng ended."""
+
+import hashlib
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Annotated, Literal
+
+from msgspec import Meta
+
+from kappa.core.record.evidence import LoadByOthers
+from kappa.core.vocabulary.node_facts import Value, fact_of
+from reframe_checks.parsers.json_reader import (
+    Index,
+    OwnDocument,
+    Positive,
+    Seconds,
+    ShortMicroseconds,
+    Text,
+    decode,
+    require,
+)
+from reframe_checks.parsers.text import INTEGER, Output, Unit
+
+HOW = ("hang", "crash")
+#: Of a process that is the reason: stopped, or waiting in the kernel; of a node: see the watch.
+PROCESS_REASONS, NODE_REASONS = ("stopped", "blocked"), ("lost", "unseen", "silent", "mpi", "crashed")
+
+_FIELDS = ("at_s", "cores", "busy_s", "steal_s", "own_s", "disk_bytes", "own_bytes")
+_LOOK = re.compile(
+    "(look=([0-9]{1,9}) "
+    + " ".join(rf"{name}=([0-9]{{1,18}}(?:\.[0-9]{{1,3}})?)" for name in _FIELDS)
+    + ") sha256=([0-9a-f]{16})"
+)
+_RANK = re.compile(rf"rank ({INTEGER}) on ([A-Za-z0-9.-]{{1,200}}) cpus ([0-9]{{1,6}}(?:[-,][0-9]{{1,6}})*) end")
+_TURN = re.compile(r"([1-9][0-9]{0,6}) ([A-Za-z0-9][\w.-]{0,252}) ([0-9]{1,5})")
+_STRESSED = re.compile(r"@stress-ng ([\w.-]{1,255}) ([0-9]{1,3}) ([0-9]{1,2}) ((?:[a-z0-9-]{1,40}(?: |$)){0,99})")
+# What stress-ng itself says to be wrong when a stressor was killed.
+_OF_COUNTERS = re.compile(r"bogo-ops counter|metrics-check: ")
+
+
+class NodeFacts(OwnDocument, frozen=True):
+    """``clock_offset_us`` is this node's clock less that of task 0, known to within half of ``clock_rtt_us``."""
+
+    host: Text
+    facts: dict[str, Value]
+    clock_offset_us: Annotated[float, Meta(ge=-Unit.CLOCK_US.ceiling, le=Unit.CLOCK_US.ceiling)]
+    clock_rtt_us: ShortMicroseconds
+
+    def __post_init__(self) -> None:
+        unknown = [name for name in self.facts if fact_of(name) is None]
+        require(not unknown, f"facts: facts of known names, found {', '.join(unknown[:5])}")
+
+
+def node_facts(text: str, *, expect_nodes: int | None = None) -> tuple[NodeFacts, ...]:
+    """Read ``node_probe.py``'s line of each node, JSON and its SHA-256: nodes in order of their names.
+
+    :raises ParseError: a line without its SHA-256 or that is not one whole object with the right keys and types, a fact
+        of no known name, a node twice, or a missing node (it could not reach task 0 if standard error says so).
+    """
+    output = _without_sums(Output.read("node_probe output", text))
+    nodes: dict[str, NodeFacts] = {}
+    for number in range(1, len(output.lines) + 1):
+        facts = decode(output, range(number, number + 1), NodeFacts)
+        if facts.host in nodes:
+            raise output.error(number, f"each node once, found {facts.host} again")
+        nodes[facts.host] = facts
+    if expect_nodes is not None and len(nodes) != expect_nodes:
+        raise output.missing(f"{expect_nodes} nodes, found {len(nodes)} ({', '.join(sorted(nodes))})")
+    return tuple(nodes[host] for host in sorted(nodes))
+
+
+def _without_sums(output: Output) -> Output:
+    lines = []
+    for number, line in enumerate(output.lines, start=1):
+        if not line.startswith("{"):
+            raise output.error(number, "one JSON object a line")
+        data, _, digest = line.rpartition(" ")
+        if hashlib.sha256(data.encode()).hexdigest() != digest:
+            raise output.error(number, "a line that ends in its SHA-256, and this one is cut, mixed or changed")
+        lines.append(data)
+    return replace(output, lines=tuple(lines))
+
+
+class BlamedNode(OwnDocument, frozen=True, kw_only=True):
+    """A node, why, and what shows it: what the launcher said, or a process there.
+
+    ``state`` of the process as in proc_pid_stat(5); ``phase``, and for how long it stands in it, where it has a
+    heartbeat.
+    """
+
+    node: Text
+    reason: Literal["stopped", "blocked", "lost", "unseen", "silent", "mpi", "crashed"]
+    said: Text = ""
+    pid: Positive | None = None
+    program: Text = ""
+    rank: Index | None = None
+    state: Text = ""
+    cpu_s: Seconds | None = None
+    phase: Text | None = None
+    stands_s: Annotated[float, Meta(ge=0, le=Unit.UPTIME_S.ceiling)] | None = None
+
+    def __post_init__(self) -> None:
+        whole = self.pid is not None and self.program and self.state
+        require(bool(whole) or self.reason not in PROCESS_REASONS, "pid, program and state of the process")
+        require(bool(self.said) == (self.reason == "crashed"), "said: what the launcher said of a crash")
+
+    @property
+    def process(self) -> "BlamedNode | None":
+        """This, where it tells of a process."""
+        return self if self.pid is not None else None
+
+
+class Hang(OwnDocument, frozen=True):
+    """The nodes on which a job hung, or that made it fail. ``after_s``: since the measurement began."""
+
+    format: Literal["kappa-hang"]
+    version: Literal[1]
+    how: Literal["hang", "crash"]
+    after_s: Seconds
+    nodes: tuple[Text, ...]
+    named: tuple[BlamedNode, ...]
+
+    def __post_init__(self) -> None:
+        of_job = bool(self.named) and {one.node for one in self.named} <= {*self.nodes}
+        require(of_job, "named: at least one of the job's nodes, and no others")
+
+
+def hang(text: str) -> Hang:
+    """Read ``hang.json`` of ``base/src/job/watch_nodes.py``.
+
+    :raises ParseError: not as it was written, a reason that is unknown, or a node that is not one of the job's.
+    """
+    output = Output.read("hang", text)
+    number, digest = output.one(re.compile(r"sha256=([0-9a-f]{64})"), "sha256=…")
+    if number != 2 or len(output.lines) != 2:
+        raise output.error(number, "one line before it, and none behind")
+    if hashlib.sha256(output.lines[0].encode()).hexdigest() != digest[1]:
+        raise output.error(1, "a line as it was written, but its SHA-256 is another")
+    return decode(output, range(1, 2), Hang)
+
+
+@dataclass(frozen=True)
+class Snapshot:
+    """Times in seconds and bytes read and written, all since the node started; ``own`` is the job's on this node."""
+
+    at_s: float
+    cores: float
+    busy_s: float
+    steal_s: float
+    own_s: float
+    disk_bytes: float
+    own_bytes: float
+
+
+def snapshots(text: str) -> tuple[Snapshot, ...]:
+    """Read what ``base/src/node_watch.sh`` wrote of a node around each step of a job, in order of time.
+
+    :raises ParseError: a line that is no snapshot or was changed, one that is missing, or a node that had no core.
+    """
+    output = Output.read("load watch", text)
+    found = []
+    for number, line in enumerate(output.lines, start=1):
+        match = _LOOK.fullmatch(line)
+        if not match:
+            raise output.error(number, f"look=…, {'=…, '.join(_FIELDS)}=… and sha256=…")
+        whole, look, *figures, digest = match.groups()
+        if hashlib.sha256(f"{whole}\n".encode()).hexdigest()[:16] != digest:
+            raise output.error(number, "a line as it was written, but its SHA-256 is another")
+        snapshot = Snapshot(*map(float, figures))
+        if int(look) != number or snapshot.cores < 1:
+            raise output.error(number, f"look {number} of the node, and at least one core")
+        found.append(snapshot)
+    return tuple(sorted(found, key=lambda snapshot: snapshot.at_s))
+
+
+def taken_of_machine(nodes: Mapping[str, tuple[Snapshot, ...]]) -> LoadByOthers | None:
+    """What others than the job took of the one machine that all the ``nodes`` share; ``None`` when no time passed.
+
+    Busy times are the machine's, whichever node tells them; what the job used is the sum over its nodes.
+    """
+    everything = sorted((each for of_node in nodes.values() for each in of_node), key=lambda each: each.at_s)
+    if not everything or everything[-1].at_s <= everything[0].at_s:
+        return None
+    first, last = everything[0], everything[-1]
+    seconds = last.at_s - first.at_s
+    own_s = sum(of_node[-1].own_s - of_node[0].own_s for of_node in nodes.values() if of_node)
+    own_bytes = sum(of_node[-1].own_bytes - of_node[0].own_bytes for of_node in nodes.values() if of_node)
+    steal_cores = (last.steal_s - first.steal_s) / seconds
+    used = (last.busy_s - first.busy_s - own_s) / seconds
+    return LoadByOthers(
+        cores=max(0.0, used) + max(0.0, steal_cores),
+        of_cores=int(last.cores),
+        steal_cores=max(0.0, steal_cores),
+        disk_mb_per_s=max(0.0, last.disk_bytes - first.disk_bytes - own_bytes) / seconds / 1e6,
+    )
+
+
+@dataclass(frozen=True)
+class RankPlace:
+    """``cpus``: the list of CPUs that the rank may run on, as the kernel prints it."""
+
+    rank: int
+    node: str
+    cpus: str
+
+
+def placement(text: str, *, expect_ranks: int) -> tuple[RankPlace, ...]:
+    """Read where each rank ran, ``rank N on HOST cpus LIST end`` on a line for each, in order of its number.
+
+    :raises ParseError: a line of another form; a rank twice, missing or out of range.
+    """
+    output = Output.read("placement of ranks", text)
+    found: dict[int, RankPlace] = {}
+    for number, line in enumerate(output.lines, start=1):
+        match = _RANK.fullmatch(line)
+        if not match:
+            raise output.error(number, "`rank N on HOST cpus LIST end`")
+        rank = int(match[1])
+        if rank in found or rank >= expect_ranks:
+            raise output.error(number, f"each rank from 0 to {expect_ranks - 1} once, found {rank}")
+        found[rank] = RankPlace(rank, match[2], match[3])
+    if len(found) != expect_ranks:
+        raise output.missing(f"{expect_ranks} ranks, found {len(found)}")
+    return tuple(found[rank] for rank in range(expect_ranks))
+
+
+@dataclass(frozen=True)
+class OstTurn:
+    """In the round ``number`` ``node`` writes to the target ``index``."""
+
+    number: int
+    node: str
+    index: int
+
+
+def ost_turns(text: str) -> tuple[OstTurn, ...]:
+    """Read which node writes to which object storage target when, as ``storage/src/ost_rounds.py`` plans it.
+
+    :raises ParseError: no turn; a line that is none; rounds that are not 1, 2, 3, …; a node or a target twice in one.
+    """
+    output = Output.read("rounds.txt", text)
+    turns: list[OstTurn] = []
+    for number, line in enumerate(output.lines, start=1):
+        match = _TURN.fullmatch(line)
+        if not match:
+            raise output.error(number, "`ROUND NODE INDEX`")
+        turn = OstTurn(int(match[1]), match[2], int(match[3]))
+        last = turns[-1].number if turns else 0
+        if turn.number not in (last, last + 1):
+            raise output.error(number, f"round {last} or {last + 1}")
+        if any(one.number == turn.number and (one.node == turn.node or one.index == turn.index) for one in turns):
+            raise output.error(number, "a node and a target once in a round")
+        turns.append(turn)
+    return tuple(sorted(turns, key=lambda turn: (turn.number, turn.index)))
+
+
+@dataclass(frozen=True)
+class StressedNode:
+    """``status``: stress-ng's exit status, 0 where all that was computed was right. ``stressors`` did something."""
+
+    node: str
+    status: int
+    stressors: tuple[str, ...]
+
+
+def stressed(text: str, *, expect_nodes: int) -> dict[str, StressedNode]:
+    """Read how stress-ng ended on each node, a line each of ``stress_on_node.sh``.
+
+    :raises ParseError: a line of another kind, a node twice, or another number of nodes.
+    """
+    output = Output.read("stress-ng", text)
+    found: dict[str, StressedNode] = {}
+    for number, line in enumerate(output.lines, start=1):
+        match = _STRESSED.fullmatch(line)
+        stressors = tuple(match[4].split()) if match else ()
+        if match is None or match[1] in found or int(match[2]) > 255 or len(stressors) != int(match[3]):
+            raise output.error(number, "`@stress-ng NODE STATUS COUNT STRESSOR …`, each node once")
+        found[match[1]] = StressedNode(match[1], int(match[2]), stressors)
+    if len(found) != expect_nodes:
+        raise output.missing(f"{expect_nodes} nodes, found {len(found)}")
+    return found
+
+
+def wrong_result(log: str) -> str | None:
+    """The first line of stress-ng's log by which a stressor says that a result is wrong, or ``None``."""
+    return next((line for line in log.splitlines() if " fail: " in line and not _OF_COUNTERS.search(line)), None)

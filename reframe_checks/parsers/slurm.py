@@ -1,0 +1,207 @@
+"""Slurm's lists of nodes, states of nodes (``sinfo``), nodes (``scontrol show node``) and topology.
+
+- ``sinfo --Node --noheader --format=SINFO_FORMAT`` of ``node_states``: one line for each node.
+- ``scontrol --oneliner show node``: one line for each node, with what Slurm believes of it.
+- ``scontrol show topology`` or ``topology.conf`` (plug-ins topology/tree and topology/block). A block, whose nodes are
+  closer to each other than to the rest, counts as a leaf switch.
+"""
+
+import re
+from collections.abc import Collection, Iterable, Sequence
+from math import prod
+
+from ClusterShell.NodeSet import RESOLVER_NOGROUP, NodeSet, NodeSetException
+
+from kappa.core.vocabulary.node_states import NodeLine, node_line
+from reframe_checks.parsers.text import INTEGER, Output, ParseError, Unit
+
+#: More than any machine has nodes (Fugaku: 158,976), and expanded within seconds.
+MAX_NODES = 200_000
+# A host's name is no longer, and Slurm's has few ranges; every number in a name is a dimension to ClusterShell.
+_MAX_NAME_CHARS, _MAX_BRACKETS = 255, 4
+
+_RANGE = "([0-9]{1,15})(?:-([0-9]{1,15}))?"
+_RANGES = re.compile(_RANGE)
+_BRACKETS = re.compile(rf"\[{_RANGE}(?:,{_RANGE})*\]")
+_LISTED = re.compile(rf"(?:[A-Za-z0-9._-]|{_BRACKETS.pattern})+")
+_LIST = re.compile(rf"{_LISTED.pattern}(?:,{_LISTED.pattern})*")
+_NODE_NAME = re.compile(r"NodeName=([A-Za-z0-9._-]{1,255}) ")
+_KEYS = {"slurm.cpus": ("CPUTot", Unit.RANKS), "slurm.memory_mib": ("RealMemory", Unit.MEMORY_MIB)}
+#: Where Slurm does not account for energy it says n/s, n/a or 0, or nothing.
+_WATTS = re.compile(rf" CurrentWatts=({INTEGER})(?: |$)")
+# Names of all lines together: scontrol repeats a node for each level of switches above it.
+MAX_LISTED = 5 * MAX_NODES
+# Slurm 24.05 and later lists switches and blocks whose nodes are still to come, with an empty list.
+_FIELD = re.compile(r"([A-Za-z]{1,40})=(\S*)")
+_SWITCH_NAMES = ("switchname", "blockname", "aggregatedblock")
+_LISTS = {"nodes": "nodes", "switches": "children", "aggregatedblock": "children"}
+
+
+def expand_nodes(text: str, at_most: int = MAX_NODES) -> list[str]:
+    """The names that ``text`` stands for, each once, in its order.
+
+    Only what Slurm writes: other operators of ClusterShell, of which one (``@group``) runs programs, are refused.
+
+    :raises ValueError: not such a list, or one of more than ``at_most`` names; it says what was expected.
+    """
+    if not _LIST.fullmatch(text):
+        raise ValueError("a list of nodes, for instance tux[0-3,12]")
+    parts = [found[0] for found in _LISTED.finditer(text)]
+    if sum(map(_number_of_nodes, parts)) > at_most:
+        raise ValueError(f"a list of at most {at_most:,} nodes")
+    try:
+        # One by one: together, names with several numbers are folded in quadratic time.
+        return list(dict.fromkeys(name for part in parts for name in NodeSet(part, resolver=RESOLVER_NOGROUP)))
+    except NodeSetException as err:
+        raise ValueError(f"a list of nodes, for instance tux[0-3,12] ({err})") from None
+
+
+def _number_of_nodes(part: str) -> int:
+    """How many names ``part`` stands for, at least; a range that runs backwards counts as one."""
+    brackets = [found[0] for found in _BRACKETS.finditer(part)]
+    if len(brackets) > _MAX_BRACKETS or len(part) - len("".join(brackets)) > _MAX_NAME_CHARS:
+        raise ValueError(f"names of at most {_MAX_NAME_CHARS} characters and {_MAX_BRACKETS} ranges")
+    return prod(
+        sum(max(1, int(last or first) - int(first) + 1) for first, last in _RANGES.findall(ranges))
+        for ranges in brackets
+    )
+
+
+def node_states(text: str) -> tuple[NodeLine, ...]:
+    """Nodes in the order printed.
+
+    :raises ParseError: a line that is not NODE|STATE|REASON, a node twice, or no node at all.
+    """
+    output = Output.read("sinfo", text)
+    nodes: dict[str, NodeLine] = {}
+    for number, line in enumerate(output.lines, start=1):
+        node = node_line(line)
+        if node is None:
+            raise output.error(number, "NODE|STATE|REASON")
+        if node.name in nodes:
+            raise output.error(number, f"one line for {node.name}")
+        nodes[node.name] = node
+    return tuple(nodes.values())
+
+
+def node_facts(text: str, *, expect_nodes: Collection[str]) -> dict[str, dict[str, int | None]]:
+    """Facts of each node by name: CPUs, memory in MiB, and power in W, which is ``None`` where Slurm knows of none.
+
+    :param expect_nodes: names of the nodes that there must be.
+    :raises ParseError: a line that is not of a node, or without its CPUs or memory, or with a power that no node has;
+        a node twice; or other nodes.
+    """
+    output = Output.read("scontrol show node", text)
+    nodes: dict[str, dict[str, int | None]] = {}
+    for number, line in enumerate(output.lines, start=1):
+        named = _NODE_NAME.match(line)
+        if not named:
+            raise output.error(number, "NodeName=NAME first")
+        if named[1] in nodes:
+            raise output.error(number, f"one line for {named[1]}")
+        nodes[named[1]] = {name: _value(output, number, line, *key) for name, key in _KEYS.items()}
+        nodes[named[1]]["slurm.power_w"] = _watts(output, number, line)
+    if missing := {*expect_nodes} ^ {*nodes}:
+        raise output.missing(f"the nodes of the job and no others, this differs in {', '.join(sorted(missing)[:5])}")
+    return nodes
+
+
+def _value(output: Output, number: int, line: str, key: str, unit: Unit) -> int:
+    found = re.search(rf" {key}=({INTEGER}) ", line)
+    if not found:
+        raise output.error(number, f"{key}=NUMBER")
+    return output.positive_integer(number, key, found[1], unit)
+
+
+def _watts(output: Output, number: int, line: str) -> int | None:
+    found = _WATTS.search(line)
+    if not found or not int(found[1]):
+        return None
+    return output.positive_integer(number, "CurrentWatts", found[1], Unit.WATTS)
+
+
+def leaf_switches(text: str) -> dict[str, str]:
+    """The leaf switch of each node; empty when Slurm knows of no topology.
+
+    :raises ParseError: a line that is no switch or block, one without children, a list that is none or too long, a
+        switch twice, a node on two leaf switches, or a switch above others of which one is missing or whose nodes
+        are not theirs.
+    """
+    if not text.strip():
+        return {}
+    output = Output.read("topology", text)
+    found: dict[str, str] = {}
+    nodes_of: dict[str, Sequence[str]] = {}
+    above: list[tuple[int, str, Sequence[str]]] = []
+    names = 0
+    for number, line in enumerate(output.lines, start=1):
+        fields = _fields(output, number, line.partition("#")[0])
+        if not fields or set(fields) == {"blocksizes"}:
+            continue
+        lists = {
+            kind: _expanded(output, number, fields[key], MAX_LISTED - names)
+            for key, kind in _LISTS.items()
+            if fields.get(key)
+        }
+        if "nodes" in fields and not lists:
+            lists = {"nodes": []}
+        named = [fields[key] for key in _SWITCH_NAMES if key in fields]
+        if len(named) != 1 or not lists:
+            raise output.error(number, "SwitchName=NAME with Nodes=LIST or Switches=LIST, or BlockName=NAME Nodes=LIST")
+        if named[0] in nodes_of:
+            raise output.error(number, f"{named[0]} once")
+        names += sum(map(len, lists.values()))
+        # scontrol gives the nodes below it with a switch of switches and with a block of blocks, too.
+        nodes_of[named[0]] = lists.get("nodes", ())
+        if "children" in lists:
+            above.append((number, named[0], lists["children"]))
+            continue
+        for node in lists["nodes"]:
+            if found.setdefault(node, named[0]) != named[0]:
+                raise output.error(number, f"each node on one leaf switch; {node} is also on {found[node]}")
+    for number, name, children in above:
+        _check_children(output, number, nodes_of[name], {child: nodes_of.get(child) for child in children})
+    return found
+
+
+def _fields(output: Output, number: int, content: str) -> dict[str, str]:
+    """What a line says, by its keys in lower case: Slurm reads them in either."""
+    fields: dict[str, str] = {}
+    for token in content.split():
+        match = _FIELD.fullmatch(token)
+        if not match or match[1].lower() in fields:
+            raise output.error(number, "KEY=VALUE of Slurm's topology, each key once: SwitchName=NAME Nodes=LIST")
+        fields[match[1].lower()] = match[2]
+    return fields
+
+
+def _expanded(output: Output, number: int, text: str, at_most: int) -> list[str]:
+    try:
+        return expand_nodes(text, min(at_most, MAX_NODES))
+    except ValueError as err:
+        raise output.error(number, str(err)) from None
+
+
+def _check_children(output: Output, number: int, nodes: Sequence[str], below: dict[str, Sequence[str] | None]) -> None:
+    """A lost or damaged line shows itself here. ``nodes`` is empty in topology.conf, which leaves them out."""
+    together: set[str] = set()
+    for child, their_nodes in below.items():
+        if their_nodes is None:
+            raise output.error(number, f"a line that describes {child}, too")
+        together.update(their_nodes)
+    if nodes and together != set(nodes):
+        name = min(together ^ set(nodes))
+        raise output.error(number, f"the nodes of {', '.join(below)}, no others; {name} is on one side only")
+
+
+def leaves_of(text: str, nodes: Iterable[str]) -> dict[str, str]:
+    """The leaf switch of each of ``nodes``.
+
+    :raises ParseError: as ``leaf_switches``, or one of ``nodes`` is on none.
+    """
+    known = leaf_switches(text)
+    try:
+        return {node: known[node] for node in nodes}
+    except KeyError as err:
+        behind = text.count("\n") + 1
+        raise ParseError("topology", f"a leaf switch with {err.args[0]}", text=text, line=behind) from None

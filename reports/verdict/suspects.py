@@ -1,0 +1,194 @@
+"""Which nodes are suspect: those that a check's own measurement names, or else by elimination over cases of one kind.
+
+Below: the findings of failed checks, ranked, with a drain command for each suspect; and *observations*, the nodes that
+a passed check singles out.
+"""
+
+import math
+import shlex
+import statistics
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass
+
+from kappa.core.ground.clean_text import one_line
+from kappa.core.ground.figures import NOTHING, counted, figure
+from kappa.core.record.evidence import Finding
+from kappa.core.record.model import Case
+from reports.verdict.advice import measured_against_bound, what_failed
+from reports.verdict.bounds import headroom
+from reports.verdict.case_verdict import CaseVerdict, Suspicion
+from reports.verdict.state import State
+
+REASON_LIMIT = 120
+
+
+@dataclass(frozen=True)
+class SuspectNode:
+    """A node with everything that speaks against it: (title of the case that failed, evidence)."""
+
+    node: str
+    evidence: tuple[tuple[str, str], ...]
+    #: How many times the noise it stands out at most, where a check measured that; infinite: nothing could be measured.
+    score: float = 0.0
+
+    @property
+    def failures(self) -> int:
+        return len(self.evidence)
+
+
+def localise(failed: CaseVerdict, attempts: Sequence[CaseVerdict]) -> Suspicion | None:
+    """The nodes that ``failed`` points at, given every attempt of the session; ``None`` when nothing singles them out.
+
+    Nodes that a measurement names come first: the check's own, or that of another check which failed, too, if they
+    took part in this case.
+    By elimination, a node is suspect when it took part in the failed case and in no passed one of the same class,
+    metric, environment and parameters: a pass within one node says nothing of its link. At least one such pass
+    in the same partition is needed, or there would be nothing to compare with. What Slurm ended is nobody's fault, and
+    what is slow over one adapter of all nodes is no node's.
+    """
+    case = failed.case
+    if case.suspects:
+        return Suspicion(tuple(sorted(case.suspects)), "named by the check's own measurement")
+    if case.findings:
+        first = case.findings[0]
+        evidence = f"{first.kind} {first.name}: {first.quantity} {first.evidence}"
+        return Suspicion(tuple(sorted(first.nodes)), evidence) if first.nodes else None
+    naming = [
+        other.case
+        for other in attempts
+        if other.state is State.FAIL and not other.case.robbed and case.involved.intersection(other.case.suspects)
+    ]
+    if naming:
+        named = case.involved.intersection(node for other in naming for node in other.suspects)
+        checks = ", ".join(sorted({str(other.check_class) for other in naming}))
+        return Suspicion(tuple(sorted(named)), f"took part, and the measurement of {checks} names it")
+    if case.ended_by_slurm:
+        return None
+    alike = [other for other in attempts if case.check_class is not None and other.case.kind == case.kind]
+    metrics: list[str | None] = [verdict.metric.name for verdict in failed.failed_metrics]
+    for metric in metrics or [None]:
+        passed = [other for other in alike if _passed(other, metric)]
+        suspects = case.involved.difference(*(other.case.involved for other in passed))
+        if suspects and any(other.case.partition == case.partition for other in passed):
+            count = "the one case" if len(passed) == 1 else f"any of the {len(passed)} cases"
+            return Suspicion(tuple(sorted(suspects)), f"not in {count} of {case.check_class} that passed")
+    return None
+
+
+def _passed(other: CaseVerdict, metric: str | None) -> bool:
+    if metric is None:
+        return other.state is State.PASS
+    return any(verdict.metric.name == metric and verdict.state is State.PASS for verdict in other.metrics)
+
+
+def _against(node: str, failed: CaseVerdict) -> str:
+    """The figure, and what it was compared with: the check's own for this node, or else what is out of bounds."""
+    own = next((one for one in failed.case.findings if one.kind == "node" and one.name == node), None)
+    if own:
+        return f"{own.quantity} {own.evidence}"
+    return "; ".join(filter(None, (what_failed(failed), failed.suspicion.evidence if failed.suspicion else "")))
+
+
+def suspect_nodes(attempts: Iterable[CaseVerdict]) -> tuple[SuspectNode, ...]:
+    """Every suspect node of the session with all that speaks against it.
+
+    The one with most failures first, and of as many, the one that stands out most.
+    """
+    # A case that was measured again speaks once.
+    found: dict[str, dict[str, str]] = {}
+    scores: dict[str, float] = {}
+    for attempt in attempts:
+        if attempt.suspicion:
+            for node in attempt.suspicion.nodes:
+                found.setdefault(node, {})[attempt.case.title] = _against(node, attempt)
+        for finding in attempt.case.findings if attempt.state is State.FAIL else ():
+            for node in finding.nodes if finding.kind == "node" else ():
+                scores[node] = max(scores.get(node, 0), math.inf if finding.score is None else finding.score)
+    nodes = [SuspectNode(node, tuple(evidence.items()), scores.get(node, 0)) for node, evidence in found.items()]
+    return tuple(sorted(nodes, key=lambda suspect: (-suspect.failures, -suspect.score, suspect.node)))
+
+
+@dataclass(frozen=True)
+class RankedFinding:
+    """A finding of a check that failed; ``suspect`` is the node that it speaks against, if it is against one."""
+
+    check: str
+    partition: str
+    finding: Finding
+    suspect: str = ""
+
+    @property
+    def score(self) -> str:
+        return NOTHING if self.finding.score is None else figure(self.finding.score, 3)
+
+
+def ranked_evidence(cases: Sequence[CaseVerdict]) -> list[RankedFinding]:
+    """Every finding of the cases that failed: what could not be measured first, then by score."""
+    found = [
+        RankedFinding(verdict.case.check_class or "", verdict.case.partition, finding, _suspect(verdict, finding))
+        for verdict in cases
+        if verdict.state is State.FAIL
+        for finding in verdict.case.findings
+    ]
+    return sorted(found, key=lambda item: -math.inf if item.finding.score is None else -item.finding.score)
+
+
+def _suspect(failed: CaseVerdict, finding: Finding) -> str:
+    suspects = failed.suspicion.nodes if failed.suspicion else ()
+    return finding.name if finding.kind == "node" and finding.name in suspects else ""
+
+
+def drain_suggestions(evidence: Sequence[RankedFinding], decided: Collection[str] = ()) -> list[str]:
+    """A command for each suspect node, in the order of ``evidence``; for people to read, nothing here runs it.
+
+    None for the nodes about which the site's rule has ``decided``.
+    """
+    reasons: dict[str, str] = {}
+    for item in evidence:
+        if item.suspect and item.suspect not in decided:
+            reason = one_line(f"Kappa {item.check}: {item.finding.quantity} {item.finding.evidence}", REASON_LIMIT)
+            reasons.setdefault(item.suspect, reason)
+    return [
+        f"scontrol update nodename={shlex.quote(node)} state=drain reason={shlex.quote(reason)}"
+        for node, reason in reasons.items()
+    ]
+
+
+@dataclass(frozen=True)
+class Observation:
+    node: str
+    case: str
+    """The title of the case."""
+
+    text: str
+
+
+def observations(cases: Sequence[CaseVerdict]) -> list[Observation]:
+    """Nodes that both measurements in one allocation single out, in cases that are within their bounds."""
+    return [
+        Observation(node, verdict.case.title, f"{_seen(node, verdict.case)}; {_allowed(verdict)}")
+        for verdict in cases
+        if verdict.state is not State.FAIL and verdict.case.first and not verdict.case.robbed
+        for node in sorted({*verdict.case.first.suspects} & {*verdict.case.suspects})
+    ]
+
+
+def _seen(node: str, case: Case) -> str:
+    """The check's words on the node, or else its figure beside the median of all nodes."""
+    for finding in case.findings:
+        if finding.kind == "node" and finding.name == node:
+            return f"{finding.quantity} {finding.evidence}"
+    for metric, per_node in case.per_node.items():
+        if node in per_node.values:
+            middle = figure(statistics.median(per_node.values.values()))
+            nodes = counted(len(per_node.values), "node")
+            return f"{metric} {figure(per_node.values[node])} {per_node.unit}, median of {nodes} {middle}"
+    return "singled out"
+
+
+def _allowed(verdict: CaseVerdict) -> str:
+    """The figure of the case that is nearest to its bound."""
+    near = [(room, number) for number, one in enumerate(verdict.metrics) if (room := headroom(one)) is not None]
+    if not near:
+        return "not a failure"
+    return f"{measured_against_bound(verdict.metrics[min(near)[1]])}: not a failure"
