@@ -38,7 +38,7 @@ _OSU = ["osu_latency", "osu_bw", "osu_bibw", "osu_allreduce", "osu_barrier", "os
 # Features of which one program will do, and the key of the environment that says which; others need all of theirs.
 ONE_OF = {"hpl": ["xhpl", "hpcc"], "stream": ["stream", "likwid-bench"]}
 # Those that a site has to say more of than that a program is there.
-_NOT_BY_PROGRAM = {"openfoam", "lammps", "osu-cuda", "emt"}
+_NOT_BY_PROGRAM = {"openfoam", "lammps", "gromacs", "osu-cuda", "emt"}
 _STRESS_NG = (0, 15)
 _BUILT = ("emt-build", "sweep-build")
 # Scale or placement -> the nodes of its jobs; all of the partition where it is None.
