@@ -86,7 +86,7 @@ def _write_all(fabric: Fabric, folder: Path) -> None:
     rounds = []
     for number, pairs in enumerate(pairs_of, start=1):
         counts = {"packets_sent": 200_000, "packets_lost": 0, "messages": 1200, "wrong_messages": 0}
-        rounds.append({"round": number, "pairs": pairs.tolist(), "seconds": 0.2}
+        rounds.append({"round": number, "pairs": pairs.tolist(), "seconds": 0.2, "idle": None}
                       | {key: [count] * len(pairs) for key, count in counts.items()})  # fmt: skip
     document = {"format": "kappa-pair-sweep", "version": 3, "nodes": fabric.names, **_HEAD, "rounds": rounds,
                 "latency_us": _rows(latency), "bandwidth_MBps": _rows(bandwidth)}  # fmt: skip

@@ -4,7 +4,7 @@ from kappa.app.command.arguments import add_table, parser
 
 _DESCRIPTION = """\
 Simulate how slow a node has to be before a learned bound or a site's history finds it, and how often a healthy site is
-blamed. The code that judges a site judges the simulated nodes, too. The default takes hours.
+blamed. The code that judges a site judges the simulated nodes, too. The default takes half an hour.
 
 Exit status: 0 the tables are printed; 2 it could not be done."""
 _EXAMPLES = """\
