@@ -12,6 +12,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 
+from kappa.tools.tables import Place
 from tests.programs import FOLDER, Build
 from tests.scale import real, synthetic, synthetic_pairs
 from tests.scale.processes import Took
@@ -90,16 +91,6 @@ def built_pair_sweep() -> Path:
     return folder / "pair_sweep"
 
 
-def between_marks(text: str, name: str, lines: Sequence[str]) -> str:
-    """``text`` with these lines between the comments ``NAME`` and ``end of NAME``."""
-    begin, end = f"<!-- {name} -->\n", f"<!-- end of {name} -->\n"
-    before, _, rest = text.partition(begin)
-    _, mark, after = rest.partition(end)
-    if not mark:
-        raise ValueError(f"the page has no place for the table {name}: `{begin.strip()}` … `{end.strip()}`")
-    return before + begin + "".join(f"{line}\n" for line in lines) + end + after
-
-
 def main() -> None:
     options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     options.add_argument("--real", type=int, nargs="*", default=[4, 32, 128, 512], metavar="N")
@@ -123,10 +114,8 @@ def main() -> None:
                 print(tables[name][-1], file=sys.stderr, flush=True)
             print("\n".join(tables.get(name, ())), flush=True)
     if chosen.page:
-        text = chosen.page.read_text(encoding="utf-8")
         for name, lines in tables.items():
-            text = between_marks(text, name, lines)
-        chosen.page.write_text(text, encoding="utf-8")
+            Place(f"<!-- {name} -->", f"<!-- end of {name} -->").write(chosen.page, "\n".join(lines))
 
 
 if __name__ == "__main__":

@@ -50,6 +50,12 @@ def add_json(to: argparse.ArgumentParser) -> None:
     to.add_argument("--json", metavar="FILE", type=pathlib.Path, help=JSON_HELP)
 
 
+def add_table(to: argparse.ArgumentParser) -> None:
+    to.add_argument(
+        "--table", metavar="FILE", type=pathlib.Path, help="write the tables into this Markdown file, between its marks"
+    )
+
+
 def name(text: str) -> str:
     try:
         return plain_name(text)
