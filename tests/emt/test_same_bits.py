@@ -138,11 +138,12 @@ def test_the_networks_have_every_element_event_and_wave(emt: Emt) -> None:
     used: dict[str, set[str]] = {kind: set() for kind in known}
     for element in elements:
         used[element["type"]] |= set(element)
-    # A reference is for a start from rest, which machines do not have; sources of three phases are sines without saying so.
-    unused = dict.fromkeys(("exciter", "governor"), {"reference"})
-    unused |= dict.fromkeys(("source", "machine", "condenser"), {"shape"})
+    unused = {kind: {"shape"} for kind in ("source", "machine", "condenser")}  # they are sines without saying so
+    unused |= {kind: {"reference"} for kind in ("exciter", "governor")}  # for a start that machines do not have
+    unused |= {"block": {"windup", "initial", "down"}}
     for kind in known:
-        assert used[kind] >= element_keys(schema, kind) - unused.get(kind, set()), kind
+        parameters = {key for key in element_keys(schema, kind) if key.isupper()}  # of models, which have usual values
+        assert used[kind] >= element_keys(schema, kind) - parameters - unused.get(kind, set()), kind
     kinds = schema["$defs"]["fault"]["properties"]["kind"]["enum"]
     assert {e["kind"] for e in elements if e["type"] == "fault"} == set(kinds)
     assert {e["connection"] for e in elements if e["type"] == "transformer"} == {"YgYg", "YgD", "DYg", "DD"}

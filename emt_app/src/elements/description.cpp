@@ -108,7 +108,7 @@ Schema keys_of(const std::function<void(Reader&)>& read, Schema& defs, const Des
 
 }  // namespace
 
-Schema Description::of(const Kind& kind) {
+Schema Description::of(const ValueKind& kind) {
     if (kind.name == nullptr) return Schema::parse(kind.schema);
     if (!defs_.contains(kind.name)) defs_[kind.name] = Schema::parse(kind.schema);
     return Schema::object({{"$ref", std::string("#/$defs/") + kind.name}});

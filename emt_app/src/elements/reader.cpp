@@ -7,14 +7,14 @@ using nlohmann::json;
 
 namespace {
 
-constexpr Kind kFlagKind{R"({"type": "boolean", "default": false})"};
-constexpr Kind kNameKind{R"({"type": "string", "minLength": 1, "not": {"const": "0"}})", "name"};
-constexpr Kind kTextKind{R"({"type": "string"})"};
-constexpr Kind kNodeOrGroundKind{R"({"type": "string", "default": "0"})"};
-constexpr Kind kPairKind{R"({"type": "array", "items": {"type": "string"}, "minItems": 2, "maxItems": 2})", "pair"};
-constexpr Kind kTerminalsKind{R"({"properties": {"nodes": {"$ref": "#/$defs/pair"}, "buses": {"$ref": "#/$defs/pair"}}, "oneOf": [{"required": ["nodes"]}, {"required": ["buses"]}]})", "terminals"};
-constexpr Kind kOperationsKind{R"({"type": "array", "items": {"type": "object", "required": ["time", "action"], "additionalProperties": false, "properties": {"time": {"type": "number", "minimum": 0}, "action": {"enum": ["open", "close"]}}}, "description": "in the order of time, s"})", "operations"};
-constexpr Kind kSignalKind{R"({"type": "string", "minLength": 1, "description": "a block, or ELEMENT.output of an element that measures"})", "signal"};
+constexpr ValueKind kFlagKind{R"({"type": "boolean", "default": false})"};
+constexpr ValueKind kNameKind{R"({"type": "string", "minLength": 1, "not": {"const": "0"}})", "name"};
+constexpr ValueKind kTextKind{R"({"type": "string"})"};
+constexpr ValueKind kNodeOrGroundKind{R"({"type": "string", "default": "0"})"};
+constexpr ValueKind kPairKind{R"({"type": "array", "items": {"type": "string"}, "minItems": 2, "maxItems": 2})", "pair"};
+constexpr ValueKind kTerminalsKind{R"({"properties": {"nodes": {"$ref": "#/$defs/pair"}, "buses": {"$ref": "#/$defs/pair"}}, "oneOf": [{"required": ["nodes"]}, {"required": ["buses"]}]})", "terminals"};
+constexpr ValueKind kOperationsKind{R"({"type": "array", "items": {"type": "object", "required": ["time", "action"], "additionalProperties": false, "properties": {"time": {"type": "number", "minimum": 0}, "action": {"enum": ["open", "close"]}}}, "description": "in the order of time, s"})", "operations"};
+constexpr ValueKind kSignalKind{R"({"type": "string", "minLength": 1, "description": "a block, or ELEMENT.output of an element that measures"})", "signal"};
 
 }  // namespace
 
@@ -34,7 +34,7 @@ const json* Reader::find(const std::string& key) {
     return it == object_.end() ? nullptr : &*it;
 }
 
-const json* Reader::find(const std::string& key, const Kind& kind, std::string_view meaning, bool required) {
+const json* Reader::find(const std::string& key, const ValueKind& kind, std::string_view meaning, bool required) {
     if (description_ != nullptr) description_->add(key, description_->of(kind), meaning, required);
     return find(key);
 }

@@ -1,7 +1,7 @@
 // Typed access to one element's JSON object. Every failure names the element, the key and what was expected.
 //
-// The calls declare the keys. A Reader with a Description records them instead of reading (elements/description.hpp): it has the
-// placeholders that a wrong value has otherwise, too. "meaning" is what the key is and its unit, and may be empty.
+// The calls declare the keys: a Reader with a Description records them there, and returns what it returns for missing and wrong values.
+// `meaning` says what the key is, with its unit; it may be empty.
 #pragma once
 #include <nlohmann/json.hpp>
 
@@ -53,7 +53,7 @@ public:
     Reader(const nlohmann::json& object, const NodeTable& nodes, const Network& net, Reporter& report, Description* description = nullptr)
         : object_(object), nodes_(nodes), net_(net), report_(report), description_(description) {}
 
-    // What decides which keys are asked for, as choice() does; nothing else may.
+    // Decisions, beside choice(): nothing else may change which keys are asked for.
 
     [[nodiscard]] bool has(const std::string& key) const;
     [[nodiscard]] bool steady_start() const;
@@ -62,13 +62,13 @@ public:
 
     double number(const std::string& key, Range range, std::string_view meaning);
     double number(const std::string& key, Range range, std::string_view meaning, double otherwise);
-    /// Of a key that may be left out, and has no number for its default.
+    /// Of a key that may be left out and has no number as default.
     std::optional<double> optional(const std::string& key, Range range, std::string_view meaning);
     /// A value at t = 0 (otherwise 0), which only a start from zero has use for.
     double initial(const std::string& key, std::string_view meaning);
     /// The same for each of `count` phases: one number for all, or a list.
     std::vector<double> initial(const std::string& key, std::string_view meaning, std::size_t count);
-    /// What only a start from zero needs: a steady start finds it.
+    /// A number that a start from zero needs; a steady start finds it, and refuses the key.
     std::optional<double> found_by_steady_start(const std::string& key, Range range, std::string_view meaning);
     /// False, if left out.
     bool flag(const std::string& key, std::string_view meaning);
@@ -106,23 +106,25 @@ public:
 
     /// Terminals of a one-phase element ("nodes": [p, q]) or of three equal ones ("buses": [P, Q]).
     std::vector<Nodes2> terminals();
-    /// Of what measures one phase.
+    /// The same of an element that has one phase only.
     Nodes2 one_phase_terminals();
     /// Waveform keys shape, amplitude, frequency, phase, start, tau_front, tau_tail of this object; with a steady start,
     /// a source that is on from the beginning must be a sine at the case's frequency.
     Waveform waveform();
 
-    // Rules that concern more than the kind of one value. They are part of the schema, too.
+    // Rules beyond the kind of one value: checked here, and part of the schema.
 
-    /// Both keys, or none.
+    /// Both keys are given, or none.
     void together(const std::string& one, const std::string& other, const std::string& message);
+    /// `key` is given only with `other`.
     void needs(const std::string& key, const std::string& other, const std::string& message);
-    /// At least one of the keys, or one that is greater than zero.
+    /// At least one of the keys is given; where the range is positive, one that is not zero.
     void at_least_one(std::initializer_list<const char*> keys, Range range, const std::string& rule, const std::string& message);
+    /// The value of the key, as read, is above the limit.
     void above(const std::string& key, double value, double limit, const std::string& message);
-    /// Keys that have no place beside what has been read.
+    /// These keys have no place beside the others; the message says why.
     void refuse(std::initializer_list<const char*> keys, const std::string& message);
-    /// Reports an outcome of a choice that this element does not have.
+    /// The last decision's outcome is wrong for this element.
     void rule_out(const std::string& rule, const std::string& message);
 
     /// Reports that a node of this name is declared, which the element makes itself.
@@ -136,8 +138,8 @@ public:
 
 private:
     const nlohmann::json* find(const std::string& key);
-    /// The value of a key, which is recorded.
-    const nlohmann::json* find(const std::string& key, const Kind& kind, std::string_view meaning, bool required);
+    /// The same, and records the key.
+    const nlohmann::json* find(const std::string& key, const ValueKind& kind, std::string_view meaning, bool required);
     double checked(const std::string& key, const nlohmann::json& value, Range range);
     std::string picked(const std::string& key, const std::vector<std::string>& allowed, std::string_view meaning, const std::string& otherwise);
     std::string signal_name(const std::string& key, const nlohmann::json& value);

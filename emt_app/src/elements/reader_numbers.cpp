@@ -9,15 +9,15 @@ using nlohmann::json;
 
 namespace {
 
-constexpr Kind kNumberKind{R"({"type": "number"})"};
-constexpr Kind kPositiveKind{R"({"type": "number", "exclusiveMinimum": 0})", "positive"};
-constexpr Kind kNotNegativeKind{R"({"type": "number", "minimum": 0})", "not_negative"};
-constexpr Kind kNumbersKind{R"({"type": "array", "items": {"type": "number"}})"};
-constexpr Kind kMatrixKind{R"({"type": "array", "minItems": 3, "maxItems": 3, "items": {"type": "array", "items": {"type": "number"}, "minItems": 3, "maxItems": 3}})", "matrix"};
-constexpr Kind kCurveKind{R"({"type": "array", "minItems": 1, "items": {"type": "array", "items": {"type": "number"}, "minItems": 2, "maxItems": 2}, "description": "points [x, i] of an odd characteristic, strictly ascending from the implied [0, 0]; the last slope goes on"})", "curve"};
-constexpr Kind kPointsKind{R"({"type": "array", "minItems": 2, "items": {"type": "array", "items": {"type": "number"}, "minItems": 2, "maxItems": 2}, "description": "points [x, y], strictly ascending in x; the outer slopes go on"})", "points"};
+constexpr ValueKind kNumberKind{R"({"type": "number"})"};
+constexpr ValueKind kPositiveKind{R"({"type": "number", "exclusiveMinimum": 0})", "positive"};
+constexpr ValueKind kNotNegativeKind{R"({"type": "number", "minimum": 0})", "not_negative"};
+constexpr ValueKind kNumbersKind{R"({"type": "array", "items": {"type": "number"}})"};
+constexpr ValueKind kMatrixKind{R"({"type": "array", "minItems": 3, "maxItems": 3, "items": {"type": "array", "items": {"type": "number"}, "minItems": 3, "maxItems": 3}})", "matrix"};
+constexpr ValueKind kCurveKind{R"({"type": "array", "minItems": 1, "items": {"type": "array", "items": {"type": "number"}, "minItems": 2, "maxItems": 2}, "description": "points [x, i] of an odd characteristic, strictly ascending from the implied [0, 0]; the last slope goes on"})", "curve"};
+constexpr ValueKind kPointsKind{R"({"type": "array", "minItems": 2, "items": {"type": "array", "items": {"type": "number"}, "minItems": 2, "maxItems": 2}, "description": "points [x, y], strictly ascending in x; the outer slopes go on"})", "points"};
 
-const Kind& kind_of(Range range) { return range == Range::positive ? kPositiveKind : range == Range::not_negative ? kNotNegativeKind : kNumberKind; }
+const ValueKind& kind_of(Range range) { return range == Range::positive ? kPositiveKind : range == Range::not_negative ? kNotNegativeKind : kNumberKind; }
 
 }  // namespace
 
