@@ -1,5 +1,6 @@
 """Expected cases that a run lacks, from the site's modes and the census of the suite."""
 
+import itertools
 import shlex
 from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
@@ -186,7 +187,7 @@ def selecting(command_line: str) -> list[str]:
     except ValueError:
         return []
     found = []
-    for word, after in zip(words, [*words[1:], ""], strict=True):
+    for word, after in itertools.zip_longest(words, words[1:], fillvalue=""):
         name = word.partition("=")[0] if word.startswith("--") else word[:2]
         if name in _SELECT and not (name == "--system" and ":" not in word + after):
             found.append(f"{word} {after}" if word == name and not name.endswith("-only") else word)

@@ -126,3 +126,7 @@ def test_one_reason_for_what_was_not_selected():
 
 def test_without_a_selection_each_is_said():
     assert in_one([*ABSENT, NOT_RUN], "reframe -r --mode=smoke", "smoke") == [*ABSENT, NOT_RUN]
+
+
+def test_a_report_without_a_command_line_selects_nothing():
+    assert selecting("") == []
