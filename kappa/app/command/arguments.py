@@ -9,6 +9,7 @@ from typing import Any
 from kappa.core.ground.errors import InputError
 from kappa.core.ground.folders import plain_name
 from kappa.core.ground.whole_files import write_atomically
+from kappa.core.sites.site import Site
 
 RUN_HELP = "ReFrame's JSON report, or a folder with run-report*.json or report*.json (the newest counts)"
 # How often a night measures each node whose turn it is.
@@ -37,13 +38,18 @@ def add_run(to: argparse.ArgumentParser) -> None:
         "--site",
         metavar="DIR",
         type=pathlib.Path,
-        help="the site's folder with its expected.yaml (default: site_configs/SYSTEM, SYSTEM as in the report)",
+        help="the site's folder with its site.yaml (default: site_configs/SYSTEM, SYSTEM as in the report)",
     )
     to.add_argument(
         "--mode",
         metavar="MODE",
-        help="the mode of expected.yaml that had to run (default: the session's, or else the site's default)",
+        help="the mode that had to run (default: the session's, or else the site's default)",
     )
+
+
+def site_of(options: argparse.Namespace) -> Site | None:
+    """The site that ``--site`` names, if it was given."""
+    return Site(options.site) if options.site else None
 
 
 def add_json(to: argparse.ArgumentParser) -> None:

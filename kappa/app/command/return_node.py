@@ -34,9 +34,10 @@ _EXAMPLES = """\
 
 def run(arguments: list[str]) -> int:
     options = _parse(arguments)
-    folder, results = site_folder(options.site), results_folder(options.site)
-    quarantine = Quarantine.required(folder, results)
-    with stopping() as stop, cluster_up(folder):
+    site, results = Site(site_folder(options.site)), results_folder(options.site)
+    site.require_sound()
+    quarantine = Quarantine.required(site, results)
+    with stopping() as stop, cluster_up(site.folder):
         if options.dry_run:
             return _dry_run(quarantine, options)
         reframe()
