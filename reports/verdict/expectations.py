@@ -52,7 +52,7 @@ def find_census(cases: Sequence[CaseVerdict]) -> Census | None:
 def not_provided(site: Site | None, census: Census | None) -> tuple[NotProvided, ...]:
     """Every check of the suite that the site does not offer."""
     commands = {feature: f"`{command}` installs it" for feature, command in (census.install if census else {}).items()}
-    reasons = commands | (site.expected.reasons if site else {})
+    reasons = site.expected.reasons | commands | site.expected.not_provided if site else commands
     return tuple(
         NotProvided(check.name, check.family, tuple((feature, reasons.get(feature, "")) for feature in check.missing))
         for check in (census.checks if census else ())
@@ -155,7 +155,7 @@ def _absent_scales(site: Site, mode: str, census: Census) -> Iterator[Gap]:
 
 
 def _unexplained(site: Site, mode: str) -> Iterator[Gap]:
-    remedy = "add it to site.yaml, or say why not in expected.yaml: under not_provided of the site, or left_out of a part"
+    remedy = "add it to site.yaml, or say why not in expected.yaml: under not_provided for the site, else left_out"
     for one in site.unexplained(mode):
         features = " and ".join(need.replace("|", " or ") for need in one.features)
         families = ", ".join(one.families[:_MOST_FAMILIES]) + (", …" if len(one.families) > _MOST_FAMILIES else "")

@@ -6,7 +6,7 @@ import pytest
 
 from kappa.core.ground.documents import SIZE_LIMIT, YamlFile
 from kappa.core.ground.errors import InputError
-from kappa.core.sites.expected import load_site
+from kappa.core.sites.site import Site
 from kappa.core.sites.references import read_sources
 
 LAUGHS = "a0: &a0 [x, x, x, x, x, x, x, x, x, x]\n" + "".join(
@@ -26,7 +26,7 @@ HOSTILE = {
 def test_a_hostile_site_file_is_refused_by_name(tmp_path, text, message):
     (tmp_path / "expected.yaml").write_text(text)
     with pytest.raises(InputError, match=message) as error:
-        load_site(tmp_path)
+        Site(tmp_path)
     assert str(tmp_path / "expected.yaml") in str(error.value)
 
 
@@ -51,13 +51,13 @@ def test_a_huge_site_file_is_refused(tmp_path):
     with (tmp_path / "expected.yaml").open("wb") as file:
         file.truncate(SIZE_LIMIT + 1)
     with pytest.raises(InputError, match=r"expected.yaml: larger than 1,048,576 bytes"):
-        load_site(tmp_path)
+        Site(tmp_path)
 
 
 def test_a_pipe_does_not_block(tmp_path):
     os.mkfifo(tmp_path / "expected.yaml")
     with pytest.raises(InputError, match=r"expected.yaml: not a regular file"):
-        load_site(tmp_path)
+        Site(tmp_path)
 
 
 def test_bytes_that_are_no_text(tmp_path):

@@ -5,7 +5,7 @@ import re
 import pytest
 import yaml
 
-from kappa.core.sites.expected import load_site
+from kappa.core.sites.site import Site
 from kappa.core.sites.references import read_sources, source_of
 from kappa.core.vocabulary.modes import MODES
 from tests.sites.dry_run import EXAMPLES, SITES, settings
@@ -34,7 +34,7 @@ def test_check_without_a_script_needs_what_the_site_says_it_lacks(site, cases):
     configuration = settings(site.name)
     described = [*configuration["systems"][0]["partitions"], *configuration["environments"]]
     offered = {feature for one in described for feature in one["features"]}
-    not_provided = load_site(SITES / site.name).not_provided
+    not_provided = Site(SITES / site.name).expected.not_provided
     scripted = {script.check for script in site.scripts}
     for case in cases:
         if case["@class"] in scripted:
@@ -50,7 +50,7 @@ def test_what_is_not_provided_is_not_offered(site):
     configuration = settings(site.name)
     described = [*configuration["systems"][0]["partitions"], *configuration["environments"]]
     assert not {feature for one in described for feature in one["features"]} & set(
-        load_site(SITES / site.name).not_provided
+        Site(SITES / site.name).expected.not_provided
     )
 
 
@@ -68,7 +68,7 @@ def selected(case, mode):
 @pytest.mark.parametrize("mode", ["smoke", "nightly", "calibrate", "acceptance", "full"])
 def test_expected_families_are_those_of_the_scripts(site, cases, mode):
     family_of = {case["@class"]: case["family"] for case in cases if selected(case, mode)}
-    expected = set(load_site(SITES / site.name).modes[mode])
+    expected = set(Site(SITES / site.name).modes[mode])
     assert expected == {family_of[script.check] for script in site.scripts if script.check in family_of}
 
 

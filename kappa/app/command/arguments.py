@@ -7,7 +7,7 @@ import pathlib
 from typing import Any
 
 from kappa.core.ground.errors import InputError
-from kappa.core.ground.folders import plain_name
+from kappa.core.ground.folders import only_site, plain_name
 from kappa.core.ground.whole_files import write_atomically
 from kappa.core.sites.site import Site
 
@@ -50,6 +50,16 @@ def add_run(to: argparse.ArgumentParser) -> None:
 def site_of(options: argparse.Namespace) -> Site | None:
     """The site that ``--site`` names, if it was given."""
     return Site(options.site) if options.site else None
+
+
+def require_described(site: str) -> None:
+    """Read ``site.yaml`` of the site of this name, if it lies here: a wrong name in it is told before it is used.
+
+    :raises InputError: it cannot be used.
+    """
+    folder = only_site(site)
+    if folder:
+        Site(folder).require_description()
 
 
 def add_json(to: argparse.ArgumentParser) -> None:

@@ -5,7 +5,7 @@ import pathlib
 
 import msgspec
 
-from kappa.app.command.arguments import add_json, add_site, alone, parser, probability, write_json
+from kappa.app.command.arguments import add_json, add_site, alone, parser, probability, require_described, write_json
 from kappa.core.ground.folders import history_folder
 from kappa.core.ground.whole_files import write_atomically
 from kappa.core.record.actions import load_actions
@@ -40,6 +40,7 @@ def run(arguments: list[str]) -> int:
         help="how often a quiet series may be reported (default: 0.001)",
     )  # fmt: skip
     options = words.parse_args(arguments)
+    require_described(options.site)
     actions = [one for one in load_actions(history_folder(options.site)) if one.time >= options.since]
     history = History(history_folder(options.site))
     judged = judge_history(history, options.newest, options.false_alarms, options.since, options.across_nodes)

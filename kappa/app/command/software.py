@@ -1,6 +1,6 @@
 """``kappa software``."""
 
-from kappa.app.command.arguments import add_site, parser
+from kappa.app.command.arguments import add_site, parser, require_described
 from kappa.core.ground.clean_text import clean
 from kappa.core.ground.folders import results_folder
 from kappa.core.record.software import changes, kept_in
@@ -17,6 +17,7 @@ def run(arguments: list[str]) -> int:
     add_site(words)
     words.add_argument("--accept", action="store_true", help="accept what the newest run found")
     options = words.parse_args(arguments)
+    require_described(options.site)
     changed = False
     for kept in kept_in(results_folder(options.site)):
         accepted, found = kept.accepted(), kept.found()

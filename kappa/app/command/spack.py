@@ -32,4 +32,4 @@ def run(arguments: list[str]) -> int:
 
 def _check(folder: pathlib.Path) -> None:
     """:raises InputError: ``site.yaml`` of the site cannot be used."""
-    _ = Site(folder).description
+    Site(folder).require_description()

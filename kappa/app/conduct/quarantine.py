@@ -57,7 +57,8 @@ class Quarantine:
         """:raises InputError: the site has no rule, or cannot be used."""
         found = cls.of(site, results)
         if found is None:
-            raise InputError(f"{site.path}/site.yaml has no quarantine, so nothing is done to nodes: docs/quarantine.md")
+            where = f"{site.path}/site.yaml"
+            raise InputError(f"{where} has no quarantine, so nothing is done to nodes: docs/quarantine.md")
         return found
 
     @contextlib.contextmanager
@@ -166,14 +167,14 @@ class ReturnTest:
     @property
     def sessions(self) -> dict[str, list[str]]:
         """ReFrame's options for the session on each partition on which the node was named."""
-        rule, partitions = self.quarantine.rule, self.quarantine.partitions
+        rule, partitions, site = self.quarantine.rule, self.quarantine.partitions, self.quarantine.site
         left_out = [name for one in partitions.values() for name in one.not_in.get(rule.mode, ())]
         reservation = f"reservation={self.quarantine.commands.reservation(self.held.node)}"
         return {
             partition: [
                 # Of what is said twice, the last counts.
                 *self.options,
-                "-r", f"--system={self.quarantine.site.name}:{partition}", f"--name=^({'|'.join(map(re.escape, checks))})(%|$)",
+                "-r", f"--system={site.name}:{partition}", f"--name=^({'|'.join(map(re.escape, checks))})(%|$)",
                 "-J", reservation, "-J", f"nodelist={self.held.node}", "-S", f"most_nodes={rule.nodes}",
                 f"--session-extras=mode={rule.mode},purpose={PURPOSE}",
             ]

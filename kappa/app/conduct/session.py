@@ -93,8 +93,9 @@ class ReframeSession:
         conductor.stop.check()
         part = _part(self.report)
         raw = raw_folder(self.report).resolve()
+        settings = (self.site.folder / "settings.py").resolve()
         command = [
-            str(reframe()), "-C", str((self.site.folder / "settings.py").resolve()), "-c", str(self.checks), "-R", "--nocolor",
+            str(reframe()), "-C", str(settings), "-c", str(self.checks), "-R", "--nocolor",
             f"--stage={raw / STAGE}", f"--output={raw / OUTPUT}", *self.options,
         ]  # fmt: skip
         make_folder(self.folder)

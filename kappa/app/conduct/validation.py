@@ -49,7 +49,8 @@ class Validation:
         conductor.say(f"ReFrame prints to {session.printed}: `tail -f` shows it")
         session.run(conductor)
         make_folder(self.folder / CONFIRMATIONS)
-        kept = OptionsKept.of([*MODES[self.mode].reframe_options, *self.options] if self.mode in MODES else self.options)
+        of_mode = MODES[self.mode].reframe_options if self.mode in MODES else ()
+        kept = OptionsKept.of([*of_mode, *self.options])
         for purpose in (REMAINING_NODES, SAME_NODES, OTHER_NODES):
             found = load_session(self.report)
             for number, again in enumerate(repetitions(latest_attempts(found), purpose), start=1):

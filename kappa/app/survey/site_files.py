@@ -181,6 +181,7 @@ def _expected(survey: Survey) -> Iterator[SiteLine]:
     found = reasons(survey)
     yield SiteLine(0, "# Why the site lacks a feature. One without a reason, here or in site.yaml, is INCOMPLETE.")
     yield SiteLine(0, "default_mode: nightly")
+    yield SiteLine(0, f"partitions: {flow([*survey.parts])}")
     yield SiteLine(0, "")
     yield SiteLine(0, "not_provided:")
     yield from (SiteLine(1, f"{feature}: {flow(why)}") for feature, why in found.not_provided.items())

@@ -127,7 +127,7 @@ def _check_feature(file: YamlFile, at: Path, feature: str, partition: Partition,
 
 
 def can_have(partition: Partition, feature: str) -> bool:
-    """Whether a partition of so many nodes, GPUs, sockets and NUMA domains can have the feature, as far as they are known."""
+    """Whether the nodes, GPUs, sockets and NUMA domains of a partition, as far as they are known, allow the feature."""
     if (NODES_OF_FEATURE.get(feature) or 1) > partition.nodes or feature in map(parallel, OF_ONE_NODE):
         return False
     if feature == "several_gpus":

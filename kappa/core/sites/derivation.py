@@ -1,8 +1,8 @@
 """What a site has to run in a mode, derived from the features that ``site.yaml`` states.
 
-A family of checks is expected on a partition where one of its cases in the mode has the features that it needs, and an
-environment of the partition the programs, unless ``expected.yaml`` leaves the case out. A case that lacks a feature needs
-a reason in ``expected.yaml``: otherwise a feature that is lost from ``site.yaml`` would make a run smaller in silence.
+A family of checks is expected on a partition where one of its cases in the mode finds the features that it needs, and
+its programs in an environment, unless ``expected.yaml`` leaves the case out. A case that lacks a feature needs a reason
+in ``expected.yaml``: otherwise a feature that is lost from ``site.yaml`` would make a run smaller in silence.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -38,15 +38,15 @@ class _Place:
     partition: Partition
     features: frozenset[str]
     environments: Sequence[frozenset[str]]
-    installable: frozenset[str]
 
     def lacks(self, check: CataloguedCheck, case: CataloguedCase) -> frozenset[str]:
         """The needs of the case that are not met, in the environment that meets most; empty where it runs."""
-        of_environments = (
+        of_environments: list[list[str]] = [
             [need for need in check.needs_environ if not features & {*need.split("|")}]
             for features in self.environments
-        )
-        return frozenset({*case.features} - self.features).union(min(of_environments, key=len))
+        ]
+        fewest: list[str] = min(of_environments, key=len)
+        return frozenset({*case.features} - self.features).union(fewest)
 
     def explains(self, need: str, expected: Expected) -> bool:
         """Whether the lack of ``need`` has a reason for the whole site, or follows from what the partition is."""
@@ -56,7 +56,6 @@ class _Place:
         base = NEEDS_FEATURE.get(feature)
         return (
             feature in expected.not_provided
-            or feature in self.installable
             or feature in DERIVED_FEATURES
             or not can_have(self.partition, feature)
             or (base is not None and base not in self.features and self._explains(base, expected))
@@ -102,7 +101,8 @@ def _cases(
     """Every case of the mode with each partition that is in it and of its kind, but for what the site leaves out."""
     if mode not in MODES:
         return
-    places = [_place(site, name) for name, one in site.described.partitions.items() if not one.modes or mode in one.modes]
+    partitions = site.described.partitions
+    places = [_place(site, name) for name, one in partitions.items() if not one.modes or mode in one.modes]
     also_in, not_in = ([getattr(one.partition, key) for one in places] for key in ("also_in", "not_in"))
     for name, check in catalogue().items():
         tags = modes_here(name, check.modes, also_in, not_in)
@@ -123,5 +123,4 @@ def _place(site: SiteDescription, name: str) -> _Place:
         partition,
         frozenset(site.features_of(name)),
         [frozenset(site.environment_features(environment)) for environment in partition.environments],
-        frozenset(site.installable_features(name)),
     )

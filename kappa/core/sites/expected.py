@@ -53,9 +53,13 @@ class LeftOut(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Expected(Struct, forbid_unknown_fields=True, frozen=True, kw_only=True):
-    """``not_provided``: feature -> why no partition and no environment of the site has it."""
+    """``partitions``: those that ``site.yaml`` has to have, so that none is lost from it, or renamed, in silence.
+
+    ``not_provided``: feature -> why no partition and no environment of the site has it.
+    """
 
     default_mode: str = "nightly"
+    partitions: list[str] = []
     not_provided: dict[str, Reason] = {}
     left_out: list[LeftOut] = []
 
@@ -65,8 +69,8 @@ class Expected(Struct, forbid_unknown_fields=True, frozen=True, kw_only=True):
 
     @property
     def reasons(self) -> dict[str, str]:
-        """Why a feature is not there, on the whole site or on a part of it, by feature."""
-        found: dict[str, list[str]] = {feature: [why] for feature, why in self.not_provided.items()}
+        """Why partitions lack a feature, by feature; nothing of one that the whole site lacks."""
+        found: dict[str, list[str]] = {}
         for entry in self.left_out:
             for feature in [] if entry.narrowed else entry.features:
                 whys = found.setdefault(feature, [])
@@ -88,6 +92,9 @@ def read_expected(folder: pathlib.Path, site: SiteDescription | None) -> Expecte
     expected: Expected = file.decode(Expected, {} if file.value is None else file.value)
     require_sound([file])
     file.require_known(("default_mode",), expected.default_mode, MODES, "mode")
+    partitions = site.described.partitions if site else expected.partitions
+    for number, name in enumerate(expected.partitions):
+        file.require_known(("partitions", number), name, partitions, "partition of the site")
     stated = site.stated_features() if site else set()
     for feature in expected.not_provided:
         at: Path = ("not_provided", feature)

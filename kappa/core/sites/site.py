@@ -82,6 +82,10 @@ class Site:
         path = self.folder / contract.FILE
         return load_contract(path, self.description) if path.exists() else None
 
+    def require_description(self) -> None:
+        """Read ``site.yaml``, if there is one."""
+        _ = self.description
+
     def require_expectations(self) -> None:
         """Read what judging a run asks of the site."""
         _ = self.modes

@@ -126,16 +126,8 @@ class SiteDescription:
         """The features of an environment; none of one of Spack that is offered only when it is installed."""
         if environment in self.described.environments:
             return {*self.described.environments[environment].features}
-        return set() if self.described.spack.installed_only else self._features_of_spack(environment)
-
-    def installable_features(self, partition: str) -> set[str]:
-        """The features that the partition's environments of Spack would have, were they installed."""
-        listed = self.described.partitions[partition].environments
-        of_spack = [self._features_of_spack(name) for name in listed if name not in self.described.environments]
-        return set().union(*of_spack)
-
-    def _features_of_spack(self, environment: str) -> set[str]:
-        return {*spack_tables.read(environment).features, *self.described.spack.features}
+        spack = self.described.spack
+        return set() if spack.installed_only else {*spack_tables.read(environment).features, *spack.features}
 
     def stated_features(self) -> set[str]:
         """All features that the site states, whatever is installed and whatever the machine has."""

@@ -91,7 +91,7 @@ def modes_here(
     """Return the modes in which the class ``check`` runs on a site.
 
     :param own: the modes that the check itself names.
-    :param also_in: of each partition, the checks that a mode has besides, by mode; ``not_in``: those that it leaves out.
+    :param also_in: of each partition, by mode, the checks that it has besides; ``not_in``: those that it leaves out.
     """
     return {*own, *_naming(check, also_in)} - _naming(check, not_in) | {FULL}
 

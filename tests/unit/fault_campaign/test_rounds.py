@@ -7,7 +7,7 @@ import time
 
 import pytest
 
-from kappa.core.sites.expected import load_site
+from kappa.core.sites.site import Site
 from tests.fault_campaign import rounds, time_to_name
 from tests.fault_campaign.cluster import Cluster
 from tests.fault_campaign.faults import Kind
@@ -117,7 +117,7 @@ def test_kinds_that_preload_a_library_are_judged_without_the_check_that_sees_it(
 def test_what_such_a_round_leaves_out_is_not_missed(tmp_path):
     own = rounds.expectations(tmp_path / "run-report.json", preloads=True)
     assert rounds.expectations(tmp_path / "run-report.json", preloads=False) == rounds.EXPECTATIONS
-    whole, less = (set(load_site(folder).modes[rounds.MODE]) for folder in (rounds.EXPECTATIONS, own))
+    whole, less = (set(Site(folder).modes[rounds.MODE]) for folder in (rounds.EXPECTATIONS, own))
     assert whole - less == {rounds.ITS_FAMILY}
 
 

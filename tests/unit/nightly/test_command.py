@@ -7,7 +7,7 @@ import pytest
 
 from kappa.app.command.main import main
 from kappa.core.ground.errors import InputError
-from kappa.core.sites.expected import find_site, load_site
+from kappa.core.sites.site import Site, find_site
 from reports.nightly import publish
 from reports.nightly.archive import Archive, node_coverage, open_archive
 from reports.nightly.rotation import turns
@@ -151,6 +151,6 @@ def test_every_node_that_can_be_measured_has_its_turn(tmp_path):
     assert [len(turn) for turn in chosen] == [3] * len(chosen)
     for first in range(2 * nights + 1):
         assert {node for turn in chosen[first : first + nights] for node in turn} == set(cpu)
-    archive = open_archive(tmp_path, load_site(find_site(("embedded",))))
+    archive = open_archive(tmp_path, Site(find_site(("embedded",))))
     assert archive.nights[-1].covered == tuple(sorted(chosen[-1]))
     assert not any(one.overdue for one in node_coverage(archive))

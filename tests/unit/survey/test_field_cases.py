@@ -12,7 +12,7 @@ from kappa.app.survey.site_files import site_files
 from kappa.app.survey.slurm import Caller, parse_nodes, parse_partitions
 from kappa.core.ground.clean_text import clean
 from kappa.core.ground.errors import InputError
-from kappa.core.sites.expected import load_site
+from kappa.core.sites.site import Site
 from reframe_checks.parsers import slurm
 from tests.unit.survey.clusters import Cluster, node, partition, probe, surveyed
 from tests.unit.survey.national_centre import FIELD, PARTITIONS_TEXT, nodes_text
@@ -34,7 +34,9 @@ def made_of(cluster, tmp_path, access=()):
     for entry in yaml.safe_load(files["expected.yaml"]).get("left_out", []):
         for title in entry["partitions"]:
             left.setdefault(title, set()).add(entry["feature"])
-    return found, load_site(folder).description.described.partitions, left
+    made = Site(folder)
+    made.require_sound()
+    return found, made.description.described.partitions, left
 
 
 class Untold(Cluster):

@@ -25,7 +25,7 @@ from kappa.app.survey.slurm import (
     parse_topology,
 )
 from kappa.app.survey.theory import references
-from kappa.core.sites.expected import load_site
+from kappa.core.sites.site import Site
 from tests.unit.survey.clusters import Cluster, Recorded, node, partition, probe, surveyed
 
 DAY = datetime.date(2026, 1, 1)
@@ -40,7 +40,9 @@ def loaded(tmp_path):
         for path, text in site_files("made", found, DAY).items():
             (folder / path).parent.mkdir(parents=True, exist_ok=True)
             (folder / path).write_text(text)
-        return load_site(folder)
+        made = Site(folder)
+        made.require_sound()
+        return made
 
     return load
 
