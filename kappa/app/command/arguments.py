@@ -6,10 +6,12 @@ import math
 import pathlib
 from typing import Any
 
+from kappa.core.ground.clean_text import clean
 from kappa.core.ground.errors import InputError
 from kappa.core.ground.folders import only_site, plain_name
 from kappa.core.ground.whole_files import write_atomically
 from kappa.core.sites.site import Site
+from kappa.core.sites.site_file import FILE
 
 RUN_HELP = "ReFrame's JSON report, or a folder with run-report*.json or report*.json (the newest counts)"
 # How often a night measures each node whose turn it is.
@@ -48,7 +50,12 @@ def add_run(to: argparse.ArgumentParser) -> None:
 
 
 def site_of(options: argparse.Namespace) -> Site | None:
-    """The site that ``--site`` names, if it was given."""
+    """The site that ``--site`` names, if it was given.
+
+    :raises InputError: there is none in that folder.
+    """
+    if options.site and not (options.site / FILE).is_file():
+        raise InputError(f"there is no {clean(str(options.site / FILE))}: --site names the folder of a site")
     return Site(options.site) if options.site else None
 
 

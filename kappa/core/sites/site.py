@@ -7,7 +7,7 @@ import re
 from kappa.core.ground.clean_text import clean, one_line
 from kappa.core.ground.documents import require_sound
 from kappa.core.ground.folders import SITES, only_site
-from kappa.core.sites import contract, derivation, site_file
+from kappa.core.sites import contract, derivation, expected, site_file
 from kappa.core.sites.contract import Contract, load_contract
 from kappa.core.sites.derivation import Unexplained
 from kappa.core.sites.expected import Expected, read_expected
@@ -53,6 +53,13 @@ class Site:
     @property
     def path(self) -> str:
         return clean(str(self.folder))
+
+    @property
+    def files(self) -> list[str]:
+        """The names of its files by which a run is judged, references among them."""
+        found = [self.folder / name for name in (site_file.FILE, expected.FILE) if (self.folder / name).exists()]
+        found += sorted(self.folder.glob("references/*.yaml"))
+        return [clean(str(path.relative_to(self.folder))) for path in found]
 
     @functools.cached_property
     def description(self) -> SiteDescription | None:

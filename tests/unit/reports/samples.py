@@ -26,6 +26,8 @@ Modes = dict[str, dict[str, tuple[str, ...]]]
 class ToldSite(Site):
     """A site of which no file is read: what it has to run, and what it excepts, is told."""
 
+    files = ["site.yaml", "expected.yaml", "references/network.yaml"]
+
     def __init__(
         self,
         modes: Modes | None = None,
