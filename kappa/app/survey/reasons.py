@@ -39,6 +39,8 @@ from kappa.core.vocabulary.scales import DERIVED_FEATURES, RANK_COUNTS
 _BASIS = "smoke"
 _NOT_FOUND = "not found on PATH of the nodes"
 _FOUND_BY_PROGRAM = ("hpl", "stream", "build_dir")
+# What only some nodes have: of nodes that no job gets, it is not asked for.
+_OF_SOME_NODES = dict.fromkeys(("nvidia", STORAGE_TARGETS["scratch"]), "")
 # The target that a person is asked for where no file system was found.
 _ASKED_TARGET = "shared"
 
@@ -71,7 +73,7 @@ def reasons(survey: Survey) -> Reasons:
     for (feature, why), titles in by_feature.items():
         entries.setdefault((why, ", ".join(titles)), ([], titles, why))[0].append(feature)
     programs = dict(_of_environment(survey))
-    asked = {feature: why for feature, why in programs.items() if feature in _basis(survey)}
+    asked = {feature: why for feature, why in programs.items() if feature in _basis(survey, of_parts)}
     not_provided = {SIMULATED: "its nodes exist", **of_all, **programs}
     return Reasons(
         {feature: why for feature, why in not_provided.items() if feature not in asked}, list(entries.values()), asked
@@ -156,14 +158,16 @@ def _of_environment(survey: Survey) -> Iterator[tuple[str, str]]:
             yield feature, f"`{row.extra}` is not stated" if stated else _NOT_FOUND
 
 
-def _basis(survey: Survey) -> set[str]:
-    """Features of the environment that checks of mode smoke need on some partition."""
-    mode, parts = MODES[_BASIS], [{*all_features(survey, part)} for part in survey.parts.values()]
+def _basis(survey: Survey, of_parts: Mapping[str, Mapping[str, str]]) -> set[str]:
+    """Features of the environment that checks of mode smoke need on some partition, but for what has a reason there."""
+    mode, lacking = MODES[_BASIS], [of_parts.get(title, _OF_SOME_NODES) for title in survey.parts]
     return {
         feature
         for name, check in catalogue().items()
         for case in check.cases
-        if mode.takes(name, check.modes, case.parameters) and any({*case.features} <= has for has in parts)
+        if mode.takes(name, check.modes, case.parameters)
+        and SIMULATED not in case.features
+        and any(not {*case.features} & has.keys() for has in lacking)
         for need in check.needs_environ
         for feature in need.split("|")
     }

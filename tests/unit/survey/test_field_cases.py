@@ -4,7 +4,6 @@ import datetime
 import subprocess
 
 import pytest
-import yaml
 
 from kappa.app.survey.kinds import kinds, parts
 from kappa.app.survey.probe import parse, script
@@ -14,7 +13,7 @@ from kappa.core.ground.clean_text import clean
 from kappa.core.ground.errors import InputError
 from kappa.core.sites.site import Site
 from reframe_checks.parsers import slurm
-from tests.unit.survey.clusters import Cluster, node, partition, probe, surveyed
+from tests.unit.survey.clusters import Cluster, node, partition, probe, scales_left_out, surveyed
 from tests.unit.survey.national_centre import FIELD, PARTITIONS_TEXT, nodes_text
 
 
@@ -30,13 +29,9 @@ def made_of(cluster, tmp_path, access=()):
     for path, text in files.items():
         (folder / path).parent.mkdir(parents=True, exist_ok=True)
         (folder / path).write_text(text)
-    left: dict[str, set[str]] = {}
-    for entry in yaml.safe_load(files["expected.yaml"]).get("left_out", []):
-        for title in entry["partitions"]:
-            left.setdefault(title, set()).add(entry["feature"])
     made = Site(folder)
     made.require_sound()
-    return found, made.description.described.partitions, left
+    return found, made.description.described.partitions, scales_left_out(files)
 
 
 class Untold(Cluster):
