@@ -24,6 +24,7 @@ from kappa.core.vocabulary.features import (
     CONGESTION,
     ENVIRONMENT_FEATURES,
     LARGE_PUTS,
+    NODES_OF_FEATURE,
     PARTITION_FEATURES,
     RAILS,
     SHARP,
@@ -40,7 +41,7 @@ _BASIS = "smoke"
 _NOT_FOUND = "not found on PATH of the nodes"
 _FOUND_BY_PROGRAM = ("hpl", "stream", "build_dir")
 # What only some nodes have: of nodes that no job gets, it is not asked for.
-_OF_SOME_NODES = dict.fromkeys(("nvidia", STORAGE_TARGETS["scratch"]), "")
+_OF_SOME_NODES = {STORAGE_TARGETS["scratch"]: ""}
 # The target that a person is asked for where no file system was found.
 _ASKED_TARGET = "shared"
 
@@ -85,7 +86,12 @@ def _of_part(survey: Survey, part: FoundPart) -> dict[str, str]:
     has = all_features(survey, part)
     found = {**scales_left_out(survey, part), **_of_processors(survey, part), **_of_network(survey, part)}
     found |= {**_of_gpus(part), **_of_storage(part)}
-    return {feature: why for feature, why in found.items() if feature not in has}
+    # With fewer nodes than a feature takes, no reason is needed.
+    return {
+        feature: why
+        for feature, why in found.items()
+        if feature not in has and (NODES_OF_FEATURE.get(feature) or 1) <= part.count
+    }
 
 
 def _of_processors(survey: Survey, part: FoundPart) -> dict[str, str]:
@@ -160,7 +166,11 @@ def _of_environment(survey: Survey) -> Iterator[tuple[str, str]]:
 
 def _basis(survey: Survey, of_parts: Mapping[str, Mapping[str, str]]) -> set[str]:
     """Features of the environment that checks of mode smoke need on some partition, but for what has a reason there."""
-    mode, lacking = MODES[_BASIS], [of_parts.get(title, _OF_SOME_NODES) for title in survey.parts]
+    mode, lacking = MODES[_BASIS], []
+    for title, part in survey.parts.items():
+        # Programs of GPUs that nobody has seen yet are asked for later.
+        unseen = {} if whole_gpus(part) else {"nvidia": ""}
+        lacking.append({**of_parts.get(title, _OF_SOME_NODES), **unseen})
     return {
         feature
         for name, check in catalogue().items()

@@ -186,8 +186,7 @@ def _expected(survey: Survey) -> Iterator[SiteLine]:
     yield SiteLine(0, "not_provided:")
     yield from (SiteLine(1, f"{feature}: {flow(why)}") for feature, why in found.not_provided.items())
     for feature, why in found.asked.items():
-        yield ask(1, f"{feature}, of mode smoke: {why}: have it found, or remove the mark and give the reason here")
-        yield SiteLine(1, f"# {feature}: {flow(why)}")
+        yield ask(1, f"{feature}: {why}, and mode smoke needs it: have it found, or say here why not")
     if found.left_out:
         yield SiteLine(0, "")
         yield SiteLine(0, "left_out:")

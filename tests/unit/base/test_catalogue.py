@@ -10,7 +10,7 @@ from reframe_checks.base import catalogue
 CASE = {
     "@class": "BrandNew", "family": "network/brand-new", "descr": "new", "needs_environ": [], "metric_units": {},
     "tunable": {"rounds": ["whole number", "", "how often"]}, "tags": ["nightly"], "name": "BrandNew",
-    "case_features": [],
+    "case_features": [], "on_fabrics": False,
 }  # fmt: skip
 
 
