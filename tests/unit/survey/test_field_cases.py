@@ -170,7 +170,7 @@ SMI = """#!/bin/bash
 case $* in
   -L) exit 0 ;;
   *compute_cap*) echo 'Field "compute_cap" is not a valid field to query.'; exit 2 ;;
-  *mig.mode.current*) printf '0, [N/A]\\n1, [N/A]\\n' ;;
+  *mig.mode.current*) printf '[N/A]\\n[N/A]\\n' ;;
   *) printf '0, \\033[4mTesla K80\\033[0m, 11439\\n1, Tesla K80, [Unknown Error]\\n' ;;
 esac
 """
@@ -185,7 +185,7 @@ def test_a_field_that_an_old_driver_does_not_know_loses_no_gpu(tmp_path, monkeyp
     assert [tuple(gpu) for gpu in found.gpus] == [("Tesla K80", 11439, "", False), ("Tesla K80", 0, "", False)]
 
 
-def test_gpus_of_an_older_probe():
+def test_what_a_gpu_tells():
     [gpu] = parse(probe("NAME", gpus=["0, NVIDIA A100, 40960, 8.0, Enabled"])).gpus
     assert (gpu.memory_mib, gpu.arch, gpu.mig) == (40960, "sm_80", True)
 
