@@ -84,6 +84,7 @@ def as_json(cases: list[Case]) -> str:
                 "metrics": {},
                 "tunables": case["tunable"],
                 "cases": [],
+                "on_fabrics": case["on_fabrics"],
             },
         )
         check["modes"] = [mode for mode in MODES if mode in {*check["modes"], *case["tags"]}]

@@ -16,7 +16,8 @@ from msgspec import Meta, Struct
 from kappa.core.fabrics.description import fabric_names
 from kappa.core.ground.documents import YamlFile, require_sound
 from kappa.core.ground.folders import SUITE
-from kappa.core.sites.expected import load_site
+from kappa.core.sites.derivation import unexplained
+from kappa.core.sites.site import Site
 from kappa.core.vocabulary.checks import CataloguedCheck
 from kappa.core.vocabulary.features import ENVIRONMENT_FEATURES, PARTITION_FEATURES, STORAGE_FEATURES
 from kappa.core.vocabulary.modes import FULL
@@ -65,23 +66,24 @@ class CoverageData(Struct, frozen=True, forbid_unknown_fields=True):
 
 @dataclass(frozen=True)
 class Provided:
-    """Features and families that mode full has to run on the embedded cluster."""
+    """Features that the embedded cluster has in mode full."""
 
     features: frozenset[str]
-    families: frozenset[str]
 
     @classmethod
     def here(cls) -> "Provided":
-        site = load_site(EMBEDDED)
+        site = Site(EMBEDDED)
         assert site.description  # it has a site.yaml
-        return cls(frozenset(site.description.stated_features()), frozenset(site.modes[FULL]))
+        stated = site.description.as_stated
+        # Without a reason for the lack of a feature, the machine alone tells of it, or the run is incomplete.
+        of_machine = {one for found in unexplained(stated, site.expected, FULL) for one in found.features}
+        return cls(frozenset(stated.stated_features() | of_machine))
 
     def lacking(self, check: CataloguedCheck, needs: Collection[str]) -> frozenset[str]:
         """The features without which the case that comes nearest does not run."""
         environ = [need for need in check.needs_environ if not self.features & set(need.split("|"))]
         cases = [{*case.features} - self.features - {*needs} for case in check.cases]
-        # Where a family is expected, its partition has what the machine alone can tell, or the run is incomplete.
-        partition = set() if check.family in self.families else min(cases, key=lambda one: (len(one), sorted(one)))
+        partition = min(cases, key=lambda one: (len(one), sorted(one)))
         return frozenset([*environ, *partition, *({*needs} - self.features)])
 
 

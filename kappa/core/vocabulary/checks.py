@@ -26,7 +26,10 @@ class CataloguedCase(msgspec.Struct, frozen=True):
 
 
 class CataloguedCheck(msgspec.Struct, frozen=True):
-    """A check class. ``needs_environ`` has ``a|b`` where one of two features will do; ``metrics`` maps to units."""
+    """A check class. ``needs_environ`` has ``a|b`` where one of two features will do; ``metrics`` maps to units.
+
+    ``on_fabrics``: it runs on simulated partitions, too; others run only on nodes that exist.
+    """
 
     family: str
     descr: str
@@ -35,6 +38,7 @@ class CataloguedCheck(msgspec.Struct, frozen=True):
     metrics: dict[str, str]
     tunables: dict[str, Tunable]
     cases: list[CataloguedCase]
+    on_fabrics: bool = False
 
     def values_of(self, parameter: str) -> list[str]:
         """Every value that the parameter has in some case; none if the check has no such parameter."""

@@ -18,8 +18,10 @@ from dataclasses import dataclass
 import msgspec
 import numpy as np
 
+from kappa.core.ground.folders import site_folder
 from kappa.core.record.evidence import Figure, PerNode, Provenance
 from kappa.core.record.model import RecordedCase, Report, Run, SessionInfo
+from kappa.core.sites.site import Site
 from kappa.tools.tables import Rate
 from reports.nightly.night import MAIN, RECORD, NightRecord
 from reports.nightly.publish import publish
@@ -96,7 +98,7 @@ def run_round(planned: Round, results: pathlib.Path) -> Named:
         ])  # fmt: skip
         if night >= BEFORE - 1:
             with contextlib.redirect_stdout(io.StringIO()):
-                publish(SITE, results)
+                publish(Site(site_folder(SITE)), results)
             named.append(set(_NAMED.findall((results / "nightly/message.md").read_text(encoding="utf-8"))))
     since = named[1:]
     first = next((night for night, nodes in enumerate(since, start=1) if planned.node in nodes), 0)

@@ -1,6 +1,5 @@
 """What a budget left out is told by name, and makes no verdict INCOMPLETE; what else is missing still does."""
 
-import dataclasses
 import json
 
 import pytest
@@ -9,7 +8,7 @@ from reports.show.run_page import render
 from reports.show.terminal import show
 from reports.verdict.state import State
 from reports.verdict.summary import to_json
-from tests.unit.reports.samples import SITE, case, judged, latency, report
+from tests.unit.reports.samples import ToldSite, case, judged, latency, report
 
 PT2PT = "network/osu-pt2pt"
 
@@ -64,5 +63,5 @@ def test_it_is_said_on_terminal_page_and_to_machines(tmp_path, capsys, monkeypat
 
 @pytest.mark.parametrize("mode", ["nightly", "smoke"])
 def test_a_site_that_expects_no_more_is_not_asked_for_more(tmp_path, mode):
-    site = dataclasses.replace(SITE, modes={mode: {"node/partition-state": ("cpu",)}})
+    site = ToldSite(modes={mode: {"node/partition-state": ("cpu",)}})
     assert judged(of_night(left_out="OsuLatency"), tmp_path, site=site, mode=mode).state is State.PASS

@@ -10,7 +10,7 @@ from kappa.tools import catalogue
 CASE = {
     "@class": "BrandNew", "family": "network/brand-new", "descr": "new", "needs_environ": [], "metric_units": {},
     "tunable": {"rounds": ["whole number", "", "how often"]}, "tags": ["nightly"], "name": "BrandNew",
-    "case_features": [], "needs_partition": ["network"], "measured_s": 0, "estimated_s": 90,
+    "case_features": [], "on_fabrics": False, "needs_partition": ["network"], "measured_s": 0, "estimated_s": 90,
 }  # fmt: skip
 
 

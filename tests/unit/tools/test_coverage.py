@@ -18,9 +18,7 @@ documents:
     system: a machine
 """
 PROXY_OF_A_CODE = "    proxy: {code: c, pattern: p, size: s, scaling: strong}\n"
-HERE = Provided(
-    frozenset({"osu", "collectives", "scale_two_nodes", "scale_one_node"}), frozenset({"network/osu-pt2pt"})
-)
+HERE = Provided(frozenset({"osu", "network", "collectives", "scale_two_nodes", "scale_one_node"}))
 
 
 @pytest.fixture
@@ -73,7 +71,7 @@ def test_the_state_follows_from_what_the_site_states(read):
     assert state_of("    checks: [OsuBarrier]\n", read) == coverage.MEASURED
     assert state_of("    checks: [Iozone]\n    needs: [storage_nvme]\n", read).startswith(NOT_PROVIDED)
     assert "`iozone`, `storage_nvme`" in state_of("    checks: [Iozone]\n    needs: [storage_nvme]\n", read)
-    # Its family is expected, so the partition has what it needs; what the document's system has besides, it has not.
+    # What the document's system has besides, the site has not.
     assert state_of("    checks: [OsuLatency]\n", read) == coverage.MEASURED
     assert state_of("    checks: [OsuLatency]\n    needs: [sharp]\n", read) == f"{NOT_PROVIDED}, which lacks `sharp`"
 
@@ -81,6 +79,12 @@ def test_the_state_follows_from_what_the_site_states(read):
 def test_checks_that_lack_different_things_are_told_apart(read):
     text = "    checks: [OsuBarrier, OsuBlockingCollective]\n"
     assert state_of(text, read) == f"{coverage.MEASURED}; `OsuBlockingCollective` lacks `osu-suite`"
+
+
+def test_features_of_which_the_machine_alone_tells_count_unless_the_site_says_why_it_lacks_them():
+    provided = Provided.here().features
+    assert {"rails", "applications"} <= provided
+    assert not {"nvidia", "sharp", "hpcg", "placement_gpus_other_socket"} & provided
 
 
 def test_a_proxy_says_whether_it_runs(read):

@@ -7,7 +7,7 @@ from collections import Counter
 
 import pytest
 
-from kappa.core.sites.expected import load_site
+from kappa.core.sites.site import Site
 from kappa.tools.fault_campaign import jobs, rounds
 from kappa.tools.fault_campaign.cluster import Cluster
 from kappa.tools.fault_campaign.faults import Kind
@@ -131,11 +131,21 @@ def test_kinds_that_preload_a_library_are_judged_without_the_check_that_sees_it(
     assert ran == [less, rounds.CHECKS, rounds.CHECKS]
 
 
-def test_what_such_a_round_leaves_out_is_not_missed(tmp_path):
-    own = rounds.expectations(tmp_path / "run-report.json", preloads=True)
-    assert rounds.expectations(tmp_path / "run-report.json", preloads=False) == rounds.EXPECTATIONS
-    whole, less = (set(load_site(folder).modes[rounds.MODE]) for folder in (rounds.EXPECTATIONS, own))
-    assert whole - less == {rounds.ITS_FAMILY}
+def test_a_round_has_to_run_its_checks_and_no_others(tmp_path):
+    found = {}
+    for preloads in (True, False):
+        (tmp_path / f"{preloads}").mkdir()
+        site = Site(rounds.expectations(tmp_path / f"{preloads}/run-report.json", preloads))
+        found[preloads] = site.modes[rounds.MODE]
+        assert site.unexplained(rounds.MODE) == []
+    assert found[False] == {
+        family: ("scratch",)
+        for family in (
+            "compute/affinity", "compute/bits", "compute/node-sweep", "network/pair-sweep", "network/transport",
+            "node/health", "node/partition-state", "node/software", "storage/emt-io-nodes", "storage/node-scratch",
+        )
+    }  # fmt: skip
+    assert found[False].keys() - found[True].keys() == {"node/software"}
 
 
 def test_the_file_that_names_a_node_is_that_of_the_watch():
