@@ -9,7 +9,7 @@ from msgspec import structs
 
 from kappa.core.record.evidence import Census
 from kappa.core.record.model import Session, own_parameters
-from kappa.core.sites.site import Site
+from kappa.core.sites.load import Site
 from kappa.core.vocabulary.checks import catalogue
 from kappa.core.vocabulary.features import SIMULATED
 from kappa.core.vocabulary.modes import MODES

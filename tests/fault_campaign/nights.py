@@ -19,7 +19,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from kappa.core.sites.site import Site, find_site
+from kappa.core.sites.load import Site, find_site
 from reports.nightly.publish import publish
 from tests.fault_campaign.rates import Rate
 from tests.unit.nightly.samples import DAY_S, START, keep_record, keep_report, pinned, record

@@ -7,7 +7,7 @@ import time
 
 import pytest
 
-from kappa.core.sites.site import Site
+from kappa.core.sites.load import Site
 from tests.fault_campaign import rounds, time_to_name
 from tests.fault_campaign.cluster import Cluster
 from tests.fault_campaign.faults import Kind

@@ -8,7 +8,7 @@ import yaml
 
 from kappa.core.ground.errors import InputError
 from kappa.core.sites.facts import PROVIDERS
-from kappa.core.sites.site import Site
+from kappa.core.sites.load import Site
 from kappa.core.sites.site_file import describe
 from reframe_checks.base.site_settings import settings_of
 
