@@ -190,9 +190,7 @@ def _site(options: argparse.Namespace) -> tuple[Site, Contract]:
     return site, agreed or load_contract(options.contract or folder / FILE, site.description)
 
 
-def _planned(
-    options: argparse.Namespace, site: Site, contract: Contract, conductor: Conductor
-) -> AcceptancePlan:
+def _planned(options: argparse.Namespace, site: Site, contract: Contract, conductor: Conductor) -> AcceptancePlan:
     results = options.results or results_folder(contract.system) / "runs"
     reports = [*results.glob("*/run-report.json")]
     if "folder" in options:
