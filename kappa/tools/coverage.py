@@ -17,7 +17,7 @@ from kappa.core.fabrics.description import fabric_names
 from kappa.core.ground.documents import YamlFile, require_sound
 from kappa.core.ground.folders import SUITE
 from kappa.core.sites.derivation import unexplained
-from kappa.core.sites.site import Site
+from kappa.core.sites.load import Site
 from kappa.core.vocabulary.checks import CataloguedCheck
 from kappa.core.vocabulary.features import ENVIRONMENT_FEATURES, PARTITION_FEATURES, STORAGE_FEATURES
 from kappa.core.vocabulary.modes import FULL

@@ -9,7 +9,7 @@ import msgspec
 
 from kappa.core.ground.errors import InputError
 from kappa.core.sites.description import Cores, Environment, Partition
-from kappa.core.sites.site import Site
+from kappa.core.sites.load import Site
 from kappa.core.sites.site_file import CLUSTER_VARIABLE, SiteDescription, describe
 from kappa.core.vocabulary.extras import EnvironmentExtras, PartitionExtras
 from kappa.core.vocabulary.modes import reframe_modes

@@ -9,7 +9,7 @@ from kappa.core.ground.clean_text import clean
 from kappa.core.ground.errors import InputError
 from kappa.core.ground.folders import SIMULATED_SITE
 from kappa.core.ground.whole_files import make_folder, write_atomically
-from kappa.core.sites.site import Site
+from kappa.core.sites.load import Site
 from reports.nightly.archive import Archive, open_archive, reports_of
 from reports.nightly.junit import junit
 from reports.nightly.night import load_record

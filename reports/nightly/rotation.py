@@ -4,7 +4,7 @@ import math
 import pathlib
 from collections.abc import Collection, Mapping
 
-from kappa.core.sites.site import Site
+from kappa.core.sites.load import Site
 from reports.nightly.archive import NIGHTS, Archive, open_archive
 from reports.nightly.night import load_record
 from reports.nightly.summarise import judge_night, nodes_of, single_nodes

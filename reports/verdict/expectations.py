@@ -10,7 +10,7 @@ from msgspec import structs
 
 from kappa.core.record.evidence import Census
 from kappa.core.record.model import Session, own_parameters
-from kappa.core.sites.site import Site
+from kappa.core.sites.load import Site
 from kappa.core.vocabulary.checks import catalogue
 from kappa.core.vocabulary.features import SIMULATED
 from kappa.core.vocabulary.modes import MODES
@@ -109,8 +109,7 @@ def expectation_gaps(
 
 def _families_without(census: Census, mode: str, without: Collection[str]) -> set[str]:
     """The families of which ``without`` leaves nothing that the mode runs here."""
-    takes = MODES[mode].takes
-    runs = [check for check in census.checks if check.offered and takes(check.name, check.tags, {})]
+    runs = [check for check in census.checks if check.offered and MODES[mode].takes_some(check.name, check.tags)]
     kept = {check.family for check in runs if check.name not in without}
     return {check.family for check in runs if check.name in without} - kept
 
@@ -125,7 +124,8 @@ def _absent_cases(
         partitions = site.modes[mode].get(check.family, ())
         if not partitions or not check.offered:
             continue
-        if check.cases is None and mode in check.tags and check.name not in classes:
+        selected = MODES[mode].takes_some(check.name, check.tags)
+        if check.cases is None and selected and check.name not in classes:
             yield _expected(mode, check.name, "the report holds no case of it", absent=True)
         programs = catalogue()[check.name].needs_environ if check.name in catalogue() else []
         for case in check.cases or ():

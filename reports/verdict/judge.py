@@ -11,7 +11,7 @@ from kappa.core.ground.errors import InputError
 from kappa.core.record.evidence import RANK_CRASHED
 from kappa.core.record.load import load_session
 from kappa.core.record.model import REMAINING_NODES, SAME_NODES, Session
-from kappa.core.sites.site import Site, SiteUnknownError, find_site
+from kappa.core.sites.load import Site, SiteUnknownError, find_site
 from reports.verdict.case_verdict import CaseVerdict, Suspicion, executed, judge_case
 from reports.verdict.confirm import confirms, doubtful
 from reports.verdict.expectations import (

@@ -12,7 +12,7 @@ from xml.etree import ElementTree as ET
 import psutil
 import pytest
 
-from kappa.core.sites.site import Site, find_site
+from kappa.core.sites.load import Site, find_site
 from reports.history import dataset
 from reports.nightly.archive import open_archive
 from reports.nightly.night import load_night, load_record, report_files

@@ -6,8 +6,8 @@ import pytest
 
 from kappa.core.ground.documents import SIZE_LIMIT, YamlFile
 from kappa.core.ground.errors import InputError
+from kappa.core.sites.load import Site
 from kappa.core.sites.references import read_sources
-from kappa.core.sites.site import Site
 
 LAUGHS = "a0: &a0 [x, x, x, x, x, x, x, x, x, x]\n" + "".join(
     f"a{level}: &a{level} [{', '.join([f'*a{level - 1}'] * 10)}]\n" for level in range(1, 10)

@@ -12,7 +12,7 @@ import pytest
 
 from kappa.app.conduct import preflight
 from kappa.core.ground.errors import InputError
-from kappa.core.sites.site import Site
+from kappa.core.sites.load import Site
 from tests.tiers import long
 from tests.waiting import until
 

@@ -5,8 +5,8 @@ import re
 import pytest
 import yaml
 
+from kappa.core.sites.load import Site
 from kappa.core.sites.references import read_sources, source_of
-from kappa.core.sites.site import Site
 from kappa.core.vocabulary.modes import MODES
 from tests.sites.dry_run import EXAMPLES, SITES, settings
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 import pytest
 import yaml
 
-from kappa.core.sites.site import Site
+from kappa.core.sites.load import Site
 from kappa.core.vocabulary.checks import catalogue
 from kappa.core.vocabulary.scales import LAYOUTS, PLACEMENTS
 from tests.replay.composed_site import table

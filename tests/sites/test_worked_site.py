@@ -6,7 +6,7 @@ import shutil
 import subprocess
 import sys
 
-from kappa.core.sites.site import Site
+from kappa.core.sites.load import Site
 from tests.sites.dry_run import REPOSITORY, SITES
 
 SETTINGS = SITES / "embedded/settings.py"

@@ -12,7 +12,7 @@ from kappa.core.ground.errors import InputError
 from kappa.core.ground.folders import only_site, plain_name, results_folder
 from kappa.core.ground.processes import StoppedError, stopping
 from kappa.core.sites.contract import FILE, Contract, load_contract
-from kappa.core.sites.site import Site
+from kappa.core.sites.load import Site
 from reports.acceptance.campaign import Campaign
 from reports.acceptance.judge import judge
 from reports.acceptance.listing import say, show_plan, show_verdict
@@ -190,9 +190,7 @@ def _site(options: argparse.Namespace) -> tuple[Site, Contract]:
     return site, agreed or load_contract(options.contract or folder / FILE, site.description)
 
 
-def _planned(
-    options: argparse.Namespace, site: Site, contract: Contract, conductor: Conductor
-) -> AcceptancePlan:
+def _planned(options: argparse.Namespace, site: Site, contract: Contract, conductor: Conductor) -> AcceptancePlan:
     results = options.results or results_folder(contract.system) / "runs"
     reports = [*results.glob("*/run-report.json")]
     if "folder" in options:

@@ -10,7 +10,7 @@ from kappa.core.ground.clean_text import clean
 from kappa.core.ground.errors import InputError
 from kappa.core.ground.folders import only_site, plain_name
 from kappa.core.ground.whole_files import write_atomically
-from kappa.core.sites.site import Site
+from kappa.core.sites.load import Site
 from kappa.core.sites.site_file import FILE
 
 RUN_HELP = "ReFrame's JSON report, or a folder with run-report*.json or report*.json (the newest counts)"

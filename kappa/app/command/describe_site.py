@@ -18,7 +18,7 @@ from kappa.core.ground.figures import counted
 from kappa.core.ground.folders import known_sites, only_site, own_sites
 from kappa.core.ground.processes import stopping
 from kappa.core.ground.whole_files import make_folder, write_atomically
-from kappa.core.sites.site import Site
+from kappa.core.sites.load import Site
 
 _DESCRIPTION = """\
 Ask the cluster of this login node what it has, and write the site NAME: Slurm's nodes, partitions, switches and

@@ -14,7 +14,7 @@ from kappa.app.command.arguments import add_json, add_site, alone, parser, proba
 from kappa.core.ground.clean_text import clean
 from kappa.core.ground.errors import InputError
 from kappa.core.ground.folders import history_folder, only_site, own_sites
-from kappa.core.sites.site import Site
+from kappa.core.sites.load import Site
 from reports.history import dataset
 from reports.history.dataset import History
 from reports.history.judgement import false_alarms_of, nightly_series

@@ -18,7 +18,7 @@ from kappa.app.conduct.preflight import require_sense
 from kappa.core.ground.clean_text import clean
 from kappa.core.ground.errors import InputError
 from kappa.core.ground.folders import home, results_folder, site_folder
-from kappa.core.sites.site import Site, find_site
+from kappa.core.sites.load import Site, find_site
 from reports.nightly.publish import publish
 
 _DESCRIPTION = """\

@@ -23,7 +23,7 @@ from kappa.app.conduct.session import Conductor, reframe
 from kappa.core.ground.folders import results_folder, site_folder
 from kappa.core.ground.processes import stopping
 from kappa.core.record.load import load_session
-from kappa.core.sites.site import Site
+from kappa.core.sites.load import Site
 from reframe_checks.base.site_settings import MODE_VARIABLE
 from reports.nightly.rotation import next_turns
 from reports.plan import budget

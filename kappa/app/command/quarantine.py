@@ -13,7 +13,7 @@ from kappa.core.ground.errors import InputError
 from kappa.core.ground.folders import results_folder, site_folder
 from kappa.core.ground.processes import stopping
 from kappa.core.record.actions import Action, Evidence
-from kappa.core.sites.site import Site
+from kappa.core.sites.load import Site
 from reports.quarantine.decide import is_due, told
 from reports.quarantine.evidence import named_nodes
 from reports.verdict.judge import judge_report

@@ -3,7 +3,7 @@
 import pathlib
 
 from kappa.app.command.arguments import add_site, parser
-from kappa.core.sites.site import Site
+from kappa.core.sites.load import Site
 from spack_envs.installer.cli import main
 
 _MIRROR = """\

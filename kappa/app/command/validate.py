@@ -17,7 +17,7 @@ from kappa.core.ground.errors import InputError
 from kappa.core.ground.folders import results_folder, site_folder
 from kappa.core.ground.processes import StoppedError, stopping
 from kappa.core.record.load import PRINTED, load_session
-from kappa.core.sites.site import Site
+from kappa.core.sites.load import Site
 from reframe_checks.base.site_settings import MODE_VARIABLE
 from reports.plan.listing import show_selection
 from spack_envs.installer.chosen import choose

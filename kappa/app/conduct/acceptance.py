@@ -16,7 +16,7 @@ from kappa.core.ground.processes import Tell, silent
 from kappa.core.ground.whole_files import sync_tree, write_atomically
 from kappa.core.record.model import Case
 from kappa.core.sites.contract import Contract
-from kappa.core.sites.site import Site
+from kappa.core.sites.load import Site
 from reports.acceptance.campaign import FAMILIES, REPORT, SPACK_LOCK, UNRESOLVED, Attempt, Campaign, keep_spack_lock
 from reports.acceptance.plan import AcceptancePlan, PlannedSeries
 from reports.verdict.advice import operator_line

@@ -27,7 +27,7 @@ from kappa.core.ground.locks import LockedError, locked
 from kappa.core.ground.processes import StoppedError, stopping
 from kappa.core.ground.whole_files import make_folder, write_atomically
 from kappa.core.record.actions import Action, load_actions
-from kappa.core.sites.site import Site
+from kappa.core.sites.load import Site
 from kappa.core.vocabulary.scales import MANY_NODES_TAG, ONE_NODE, shares
 from reports.nightly.night import load_record
 from reports.nightly.publish import publish

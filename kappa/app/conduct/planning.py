@@ -13,7 +13,7 @@ from kappa.core.ground.errors import InputError
 from kappa.core.record.load import load_session
 from kappa.core.record.model import Case, Session
 from kappa.core.sites.contract import Contract
-from kappa.core.sites.site import Site
+from kappa.core.sites.load import Site
 from kappa.core.vocabulary.scales import ONE_NODE
 from reports.acceptance.campaign import REPORT, CaseSeries
 from reports.acceptance.plan import Offer

@@ -11,7 +11,7 @@ from kappa.core.ground.folders import SIMULATED_SITE, site_folder
 from kappa.core.ground.whole_files import make_folder, write_atomically
 from kappa.core.record.load import load_session
 from kappa.core.record.model import Case
-from kappa.core.sites.site import Site
+from kappa.core.sites.load import Site
 from kappa.core.sites.site_file import MORE_FABRICS
 from reports.predicted import tables
 

@@ -24,7 +24,7 @@ from kappa.core.ground.clean_text import clean
 from kappa.core.ground.documents import suggestion
 from kappa.core.ground.errors import InputError
 from kappa.core.sites.description import Partition
-from kappa.core.sites.site import Site
+from kappa.core.sites.load import Site
 from kappa.core.sites.site_file import SiteDescription
 from kappa.core.vocabulary.modes import MODES
 from kappa.core.vocabulary.slurm_refusals import at_limit, is_down, remedy_of, without_accounting

@@ -22,7 +22,7 @@ from kappa.core.ground.whole_files import make_folder
 from kappa.core.record import model
 from kappa.core.record.actions import FOLDER, Action, Evidence, Outcome, keep_action, load_actions
 from kappa.core.record.load import load_session
-from kappa.core.sites.site import Site
+from kappa.core.sites.load import Site
 from kappa.core.sites.site_file import SiteDescription
 from kappa.core.vocabulary.rules import QuarantineRule as Rule
 from reports.quarantine.decide import NodeNow, decide, end_of, held_nodes, interrupted_tests, is_due, reason_of

@@ -20,7 +20,7 @@ from kappa.core.ground.errors import InputError
 from kappa.core.ground.whole_files import write_atomically
 from kappa.core.record.actions import load_actions
 from kappa.core.record.load import PAGE, PRINTED, load_session, raw_output_below
-from kappa.core.sites.site import Site
+from kappa.core.sites.load import Site
 from kappa.core.vocabulary.rules import Keep
 from reports.history import dataset
 from reports.history.dataset import History

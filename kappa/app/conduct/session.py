@@ -24,7 +24,7 @@ from kappa.core.ground.processes import Stop, Tell, silent, wait
 from kappa.core.ground.whole_files import make_folder, sync_folder, write_atomically
 from kappa.core.record.load import OUTPUT, PRINTED, STAGE, raw_folder
 from kappa.core.record.model import REMAINING_NODES, SAME_NODES
-from kappa.core.sites.site import Site
+from kappa.core.sites.load import Site
 
 CHECKS = SUITE / "reframe_checks"
 # For how long each job waits for a quieter machine, where nodes share one.

@@ -14,7 +14,7 @@ from kappa.core.ground.processes import Tell, silent
 from kappa.core.ground.whole_files import make_folder, write_atomically
 from kappa.core.record.load import CONFIRMATIONS, PAGE, load_session
 from kappa.core.record.model import OTHER_NODES, REMAINING_NODES, SAME_NODES
-from kappa.core.sites.site import Site
+from kappa.core.sites.load import Site
 from kappa.core.vocabulary.modes import MODES
 from reports.verdict.confirm import Repetition, repetitions
 from reports.verdict.judge import judge_report, latest_attempts

@@ -40,6 +40,12 @@ class Mode:
         """Whether the mode takes a case of the class ``check`` with these tags and parameters."""
         if self.only:
             return any(one.check == check and one.parameters.items() <= parameters.items() for one in self.only)
+        return self.takes_some(check, tags)
+
+    def takes_some(self, check: str, tags: Collection[str]) -> bool:
+        """Whether the mode takes cases of the class ``check`` with these tags, all of them or some."""
+        if self.only:
+            return any(one.check == check for one in self.only)
         return self.tag in tags and check not in self.without
 
     @property

@@ -14,7 +14,7 @@ from kappa.app.conduct.session import CHECKS, Conductor
 from kappa.core.ground.errors import InputError
 from kappa.core.ground.processes import Stop, StoppedError
 from kappa.core.sites.contract import load_contract
-from kappa.core.sites.site import Site
+from kappa.core.sites.load import Site
 from reports.acceptance.campaign import FAMILIES, REPORT, Campaign, CaseSeries, Families
 from reports.acceptance.dossier_page import headline
 from reports.acceptance.judge import judge

@@ -6,7 +6,7 @@ import random
 from kappa.app.conduct import acceptance as running
 from kappa.app.conduct.session import CHECKS, Conductor
 from kappa.core.ground.processes import Stop
-from kappa.core.sites.site import Site
+from kappa.core.sites.load import Site
 from reports.acceptance.campaign import REPORT
 from reports.acceptance.dossier import verify, write_dossier
 from reports.acceptance.judge import Outcome, judge

@@ -9,7 +9,7 @@ import pytest
 from kappa.app.conduct import node_commands
 from kappa.app.conduct.quarantine import Quarantine
 from kappa.core.record.actions import Action, load_actions
-from kappa.core.sites.site import Site
+from kappa.core.sites.load import Site
 from tests.unit.conduct.slurm import Slurm
 from tests.unit.quarantine.samples import NOW, proof
 from tests.unit.reports.samples import latency, report

@@ -10,7 +10,7 @@ from kappa.app.conduct.session import Conductor
 from kappa.core.ground.errors import InputError
 from kappa.core.ground.processes import Stop
 from kappa.core.record.actions import keep_action, load_actions
-from kappa.core.sites.site import Site
+from kappa.core.sites.load import Site
 from tests.unit.conduct.quarantined import RULE
 from tests.unit.reports.samples import finding, latency, report
 

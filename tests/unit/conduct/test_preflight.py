@@ -10,7 +10,7 @@ from kappa.app.conduct import preflight
 from kappa.app.conduct.node_commands import NodeCommands
 from kappa.core.ground.errors import InputError
 from kappa.core.ground.folders import SUITE as REPOSITORY
-from kappa.core.sites.site import Site
+from kappa.core.sites.load import Site
 from kappa.core.sites.site_file import describe
 
 

@@ -11,7 +11,7 @@ from kappa.app.conduct.node_commands import CommandError
 from kappa.app.conduct.quarantine import Quarantine
 from kappa.core.ground.errors import InputError
 from kappa.core.record.actions import load_actions
-from kappa.core.sites.site import Site
+from kappa.core.sites.load import Site
 from tests.unit.conduct.quarantined import NAMED, RULE
 from tests.unit.quarantine.samples import NOW
 

@@ -10,7 +10,7 @@ from kappa.app.conduct.retention import remove_old_output, runs_with_output, tid
 from kappa.core.ground.errors import InputError
 from kappa.core.record.actions import Action, keep_action
 from kappa.core.record.load import load_session
-from kappa.core.sites.site import Site
+from kappa.core.sites.load import Site
 from reports.history.ingest import ingest, reports_in
 from tests.unit.reports.samples import latency, report
 from tests.unit.sites.test_site import EXPECTED, GOOD, SETTINGS

@@ -14,7 +14,7 @@ from kappa.core.ground.errors import InputError
 from kappa.core.ground.folders import SUITE as REPOSITORY
 from kappa.core.ground.locks import LockedError, locked
 from kappa.core.ground.processes import Stop, StoppedError
-from kappa.core.sites.site import Site
+from kappa.core.sites.load import Site
 from tests.waiting import PATIENCE_S, late_when
 
 REPORT = "for word; do case $word in --report-file=*) report=${word#*=} ;; esac; done\n"

@@ -7,7 +7,7 @@ import pytest
 
 from kappa.app.command.main import main
 from kappa.core.ground.errors import InputError
-from kappa.core.sites.site import Site, find_site
+from kappa.core.sites.load import Site, find_site
 from reports.nightly import publish
 from reports.nightly.archive import Archive, node_coverage, open_archive
 from reports.nightly.rotation import turns

@@ -9,7 +9,7 @@ from kappa.app.command.nightly import parse
 from kappa.app.conduct import night
 from kappa.app.conduct.night import BusyError, conduct, only_one
 from kappa.app.conduct.validation import Validation, using
-from kappa.core.sites.site import Site
+from kappa.core.sites.load import Site
 
 REFRAME = r"""#!/bin/bash
 for word; do case $word in --report-file=*) report=${word#*=} ;; esac; done

@@ -10,7 +10,7 @@ from typing import Any
 from kappa.core.record.load import load_session
 from kappa.core.record.model import Session
 from kappa.core.sites.expected import Expected, LeftOut
-from kappa.core.sites.site import Site
+from kappa.core.sites.load import Site
 from reports.verdict.judge import Verdict, judge
 
 DATA = pathlib.Path(__file__).parents[2] / "data/reports"

@@ -1,6 +1,5 @@
 """The rules of the verdict, each broken alone in a report that otherwise passes."""
 
-
 import pytest
 from msgspec import structs
 

@@ -61,6 +61,12 @@ def test_it_is_said_on_terminal_page_and_to_machines(tmp_path, capsys, monkeypat
     assert "5 node-hours" in page
 
 
+def test_a_family_of_which_the_mode_takes_some_cases_of_one_check_alone(tmp_path):
+    site = ToldSite(modes={"links": {PT2PT: ("cpu",), "node/partition-state": ("cpu",)}})
+    document = of_night(left_out="OsuLatency", others=["OsuBandwidth"])
+    assert judged(document, tmp_path, site=site, mode="links").state is State.PASS
+
+
 @pytest.mark.parametrize("mode", ["nightly", "smoke"])
 def test_a_site_that_expects_no_more_is_not_asked_for_more(tmp_path, mode):
     site = ToldSite(modes={mode: {"node/partition-state": ("cpu",)}})

@@ -7,7 +7,7 @@ from msgspec import structs
 
 from kappa.core.sites.derivation import Unexplained, expected_families, unexplained
 from kappa.core.sites.expected import Expected, LeftOut
-from kappa.core.sites.site import Site
+from kappa.core.sites.load import Site
 from kappa.core.sites.site_file import describe
 from kappa.core.vocabulary.modes import MODES
 from kappa.core.vocabulary.scales import derived_features

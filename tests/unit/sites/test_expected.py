@@ -4,7 +4,7 @@ import pytest
 
 from kappa.core.ground.errors import InputError
 from kappa.core.sites.expected import Expected, LeftOut, read_expected
-from kappa.core.sites.site import SiteUnknownError, find_site
+from kappa.core.sites.load import SiteUnknownError, find_site
 
 GOOD = """
 default_mode: smoke

@@ -8,7 +8,7 @@ import yaml
 
 from kappa.core.ground.errors import InputError
 from kappa.core.sites.facts import PROVIDERS
-from kappa.core.sites.site import Site
+from kappa.core.sites.load import Site
 from kappa.core.sites.site_file import describe
 from reframe_checks.base.site_settings import settings_of
 
@@ -125,7 +125,8 @@ def test_a_placement_needs_parts_of_a_node(site):
         ("[collectives], partitions: [cpu]", "[network]", "line 3: .*by which cpu has network"),
         ("collectives", "osu", "line 3: left_out.0.features.0: contradicts site.yaml, by which cpu has osu"),
         (
-            "partitions: [cpu]", "partitions: [cpu], families: [network/osu-collective]",
+            "partitions: [cpu]",
+            "partitions: [cpu], families: [network/osu-collective]",
             "line 3: left_out.0.features.0: contradicts site.yaml, by which cpu does not have collectives",
         ),
     ],

@@ -10,7 +10,7 @@ import pytest
 import yaml
 
 from kappa.core.ground.errors import InputError
-from kappa.core.sites.site import Site
+from kappa.core.sites.load import Site
 
 SITES = pathlib.Path(__file__).parents[3] / "site_configs"
 EXAMPLES = ("embedded", "cpu-infiniband", "ibisco-like")

@@ -11,7 +11,7 @@ import yaml
 from kappa.app.survey.features import gpus_by_slurm
 from kappa.app.survey.reasons import reasons
 from kappa.app.survey.site_files import site_files
-from kappa.core.sites.site import Site
+from kappa.core.sites.load import Site
 from kappa.core.vocabulary.modes import MODES
 from tests.unit.survey.clusters import DATA, scales_left_out, surveyed
 from tests.unit.survey.national_centre import PARTITIONS_TEXT, nodes_text

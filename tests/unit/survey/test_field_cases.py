@@ -11,7 +11,7 @@ from kappa.app.survey.site_files import site_files
 from kappa.app.survey.slurm import Caller, parse_nodes, parse_partitions
 from kappa.core.ground.clean_text import clean
 from kappa.core.ground.errors import InputError
-from kappa.core.sites.site import Site
+from kappa.core.sites.load import Site
 from reframe_checks.parsers import slurm
 from tests.unit.survey.clusters import Cluster, node, partition, probe, scales_left_out, surveyed
 from tests.unit.survey.national_centre import FIELD, PARTITIONS_TEXT, nodes_text

@@ -25,7 +25,7 @@ from kappa.app.survey.slurm import (
     parse_topology,
 )
 from kappa.app.survey.theory import references
-from kappa.core.sites.site import Site
+from kappa.core.sites.load import Site
 from tests.unit.survey.clusters import Cluster, Recorded, node, partition, probe, surveyed
 
 DAY = datetime.date(2026, 1, 1)

@@ -7,7 +7,7 @@ from collections import Counter
 
 import pytest
 
-from kappa.core.sites.site import Site
+from kappa.core.sites.load import Site
 from kappa.tools.fault_campaign import jobs, rounds
 from kappa.tools.fault_campaign.cluster import Cluster
 from kappa.tools.fault_campaign.faults import Kind
