@@ -18,10 +18,10 @@ import tempfile
 from dataclasses import dataclass
 
 import numpy as np
+from tests.fault_campaign.rates import Rate
 
 from kappa.core.sites.load import Site, find_site
 from reports.nightly.publish import publish
-from tests.fault_campaign.rates import Rate
 from tests.unit.nightly.samples import DAY_S, START, keep_record, keep_report, pinned, record
 from tests.unit.reports.samples import Document, case, report
 
