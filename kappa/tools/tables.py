@@ -55,13 +55,20 @@ class Place:
             raise InputError(f"expected the lines `{self.begin}` and `{self.end}`")
         return f"{before}{begin}{text}\n{end}{after}"
 
+    def page(self, path: pathlib.Path, text: str) -> str:
+        """Return the page at ``path`` with ``text`` in this place.
+
+        :raises InputError: the page cannot be read, or does not have the place.
+        """
+        try:
+            return self.filled(path.read_text(encoding="utf-8"), text)
+        except (InputError, OSError, UnicodeDecodeError) as err:
+            why = err.strerror if isinstance(err, OSError) else err
+            raise InputError(f"{clean(str(path))}: {why}") from None
+
     def write(self, path: pathlib.Path, text: str) -> None:
         """Write ``text`` into this place of the page at ``path``.
 
-        :raises InputError: the page does not have the place, or cannot be written.
+        :raises InputError: as :meth:`page`, or the page cannot be written.
         """
-        try:
-            page = self.filled(path.read_text(encoding="utf-8"), text)
-        except InputError as err:
-            raise InputError(f"{clean(str(path))}: {err}") from None
-        write_atomically(path, page, 0o644)
+        write_atomically(path, self.page(path, text), 0o644)

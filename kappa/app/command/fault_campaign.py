@@ -111,6 +111,8 @@ def _run(options: argparse.Namespace) -> int:
     from kappa.tools.fault_campaign.rounds import make_plan, run_rounds  # noqa: PLC0415
     from kappa.tools.fault_campaign.table import PLACE, render  # noqa: PLC0415
 
+    if options.table:
+        PLACE.page(options.table, "")  # a wrong path is said now, not after hours of rounds
     for number in (signal.SIGINT, signal.SIGTERM):  # a shell starts background jobs with SIGINT ignored
         signal.signal(number, signal.default_int_handler)
     state = State(options.state)

@@ -46,6 +46,14 @@ def test_tables_of_campaigns_that_are_done(campaign, tmp_path, capsys):
     assert said.strip() in page.read_text()
 
 
+def test_a_page_without_the_place_of_the_tables_is_refused_before_any_round(campaign, tmp_path, capsys):
+    (tmp_path / "page.md").write_text("another page\n")
+    for page in (tmp_path / "page.md", tmp_path / "missing.md"):
+        assert campaign(f"--table={page}") == 2
+        assert str(page) in capsys.readouterr().err
+    assert not (tmp_path / "state").exists()
+
+
 def test_what_is_left_of_a_plan_is_run_and_counted(campaign, tmp_path, monkeypatch, capsys):
     ran = []
     monkeypatch.setattr(rounds.Cluster, "end", lambda _: None)
