@@ -12,22 +12,23 @@ from tests.fault_campaign.control_group import freezer
 from tests.fault_campaign.faults import Fault, Kind, replaced
 from tests.fault_campaign.time_to_name import note_fault
 
-PROGRAMS = ("pair_sweep", "node_sweep")
+#: Of kappa-measure.
+SUBCOMMANDS = ("pairs", "node")
 # Open MPI reads the one on every node, also before it knows of any other; Slurm's plug-in and MPI load the other.
 CONFIGURATION, PMIX = "/etc/openmpi/openmpi-mca-params.conf", f"/usr/lib/{os.uname().machine}-linux-gnu/libpmix.so.2"
 
 
 def meanwhile(do: Callable[[Cluster, str, int], None], told: str) -> Fault:
-    """``do(cluster, node, pid)`` once, at a random moment after a drawn program has started on the node as ``pid``."""
+    """``do(cluster, node, pid)`` once, at a random moment after a drawn subcommand has started on the node."""
 
     @contextlib.contextmanager
     def fault(cluster: Cluster, node: str, draw: random.Random) -> Iterator[str]:
-        program, later_s = draw.choice(PROGRAMS), draw.randrange(0, 10) / 10
+        subcommand, later_s = draw.choice(SUBCOMMANDS), draw.randrange(0, 10) / 10
         over = threading.Event()
 
         def wait_and_do() -> None:
             while not over.wait(0.05):
-                if pids := cluster.pids(node, program):
+                if pids := cluster.pids(node, "kappa-measure", subcommand):
                     over.wait(later_s)
                     with contextlib.suppress(ProcessLookupError):
                         note_fault(cluster)
@@ -37,7 +38,7 @@ def meanwhile(do: Callable[[Cluster, str, int], None], told: str) -> Fault:
         waiting = threading.Thread(target=wait_and_do)
         waiting.start()
         try:
-            yield told.format(program=program, later_s=later_s)
+            yield told.format(subcommand=subcommand, later_s=later_s)
         finally:
             over.set()
             waiting.join()
@@ -52,7 +53,7 @@ def stop(_: Cluster, __: str, pid: int) -> None:
 @contextlib.contextmanager
 def rank_blocked(cluster: Cluster, node: str, draw: random.Random) -> Iterator[str]:
     with freezer(cluster, node) as freeze:
-        put = meanwhile(lambda _, __, pid: freeze(pid), "{program} frozen {later_s} s after its start")
+        put = meanwhile(lambda _, __, pid: freeze(pid), "{subcommand} frozen {later_s} s after its start")
         with put(cluster, node, draw) as told:
             yield told
 
@@ -72,11 +73,11 @@ def mpi_does_not_start(cluster: Cluster, node: str, draw: random.Random) -> Iter
 
 
 KINDS = (
-    Kind("stopped rank", True, "a rank of `pair_sweep` or `node_sweep` is stopped with SIGSTOP",
-         meanwhile(stop, "{program} stopped {later_s} s after its start")),
+    Kind("stopped rank", True, "a rank of `PairSweep` or `NodeSweep` is stopped with SIGSTOP",
+         meanwhile(stop, "{subcommand} stopped {later_s} s after its start")),
     Kind("rank blocked in the kernel", True, "one of them waits there (state D, by a freezer), also when it is killed",
          rank_blocked),
     Kind("node dies in a job", True, "all processes and namespaces of the node end while one of them runs",
-         meanwhile(power_off, "{later_s} s after the start of {program}")),
+         meanwhile(power_off, "{later_s} s after the start of {subcommand}")),
     Kind("MPI does not start", True, "MPI_Init waits for ever on the node, or fails", mpi_does_not_start),
 )  # fmt: skip

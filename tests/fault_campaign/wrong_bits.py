@@ -30,7 +30,13 @@ def wrong_payload(cluster: Cluster, node: str, draw: random.Random) -> Iterator[
 
 KINDS = (
     Kind("wrong arithmetic", False, "floating-point results are off in the last bit", wrong_arithmetic, preloads=True),
-    Kind("flipping memory", False, "a bit of `bit_sweep`'s memory flips every 1–10 ms", flipping_memory, preloads=True),
+    Kind(
+        "flipping memory",
+        False,
+        "a bit of `kappa-measure bits`' memory flips every 1–10 ms",
+        flipping_memory,
+        preloads=True,
+    ),
     Kind(
         "wrong payload",
         False,

@@ -5,14 +5,13 @@ runs by itself; larger runs are made up by the suite's own writer of reports, an
 """
 
 import argparse
-import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 
-from tests.programs import FOLDER, Build
+from tests.programs import built
 from tests.scale import real, synthetic, synthetic_pairs
 from tests.scale.processes import Took
 
@@ -82,14 +81,6 @@ def pairs_table(found: Sequence[synthetic_pairs.SyntheticPairs]) -> list[str]:
     return lines
 
 
-def built_pair_sweep() -> Path:
-    """The program of the check, which gives the rounds of a sample."""
-    folder = FOLDER / "pair_sweep-plain"
-    build = Build("reframe_checks/network/src/pair_sweep", ("pair_sweep",), ("-DCMAKE_BUILD_TYPE=Release",))
-    subprocess.run(build.command(folder), check=True, stdout=subprocess.DEVNULL)
-    return folder / "pair_sweep"
-
-
 def between_marks(text: str, name: str, lines: Sequence[str]) -> str:
     """``text`` with these lines between the comments ``NAME`` and ``end of NAME``."""
     begin, end = f"<!-- {name} -->\n", f"<!-- end of {name} -->\n"
@@ -109,7 +100,8 @@ def main() -> None:
     chosen = options.parse_args()
     tables = {}
     with tempfile.TemporaryDirectory(prefix="kappa-scale-") as folder:
-        pairs = partial(synthetic_pairs.measure, program=built_pair_sweep()) if chosen.pairs else None
+        program = built("release/kappa-measure") / "kappa-measure" if chosen.pairs else None
+        pairs = partial(synthetic_pairs.measure, program=program)
         for name, sizes, measure, table in (
             ("real nodes", chosen.real, real.measure, real_table),
             ("synthetic results", chosen.synthetic, synthetic.measure, synthetic_table),

@@ -21,7 +21,9 @@ from reframe_checks.base.cmake_program import CMakeProgram, build_command
 def test_the_compilers_of_an_environment(stated, named):
     extras = {"build_dir": "/built folder", **stated}
     environment = SimpleNamespace(name="here", features=[], extras=extras)
-    check = SimpleNamespace(installed="", program="emt", source="/src", cmake_options=[], current_environ=environment)
+    check = SimpleNamespace(
+        installed="", program="emt", folder="", source="/src", cmake_options=[], current_environ=environment
+    )
     CMakeProgram.command_line(check)
     words = shlex.split(" ".join([check.executable, *check.executable_opts]))
     assert words == build_command(check, extras)
