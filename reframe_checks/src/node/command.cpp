@@ -11,7 +11,6 @@
 #include "common/on_cores.hpp"
 #include "common/subcommand.hpp"
 #include "node/cores.hpp"
-#include "node/fills.hpp"
 #include "node/numa.hpp"
 
 namespace measure::node {

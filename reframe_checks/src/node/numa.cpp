@@ -16,10 +16,10 @@
 #include <stdexcept>
 #include <string>
 
-#include "node/cores.hpp"
 #include "common/heartbeat.hpp"
 #include "common/on_cores.hpp"
 #include "common/world.hpp"
+#include "node/cores.hpp"
 
 namespace measure::node {
 

@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <vector>
 
-#include "node/fills.hpp"
+#include "node/cores.hpp"
 
 namespace measure::node {
 

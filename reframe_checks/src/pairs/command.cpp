@@ -1,5 +1,5 @@
 // pairs: latency and bandwidth between every pair of nodes, in rounds of disjoint pairs at the same time. Of more nodes
-// than are asked for as the most, a sample of the pairs (sampled_schedule.hpp).
+// than are asked for as the most, a sample of the pairs (schedule.hpp).
 //
 // Every message is compared with what its sender has sent, outside of what is timed, and so are the results of collectives
 // over all ranks after the pairs.
@@ -13,7 +13,6 @@
 #include "common/subcommand.hpp"
 #include "pairs/collectives.hpp"
 #include "pairs/crc32.hpp"
-#include "pairs/sampled_schedule.hpp"
 #include "pairs/sampled_sweep.hpp"
 #include "pairs/sweep_all.hpp"
 

@@ -12,8 +12,8 @@
 #include <stdexcept>
 #include <system_error>
 
-#include "pairs/crc32.hpp"
 #include "common/heartbeat.hpp"
+#include "pairs/crc32.hpp"
 
 namespace measure::pairs {
 

@@ -5,10 +5,10 @@
 #include <filesystem>
 #include <vector>
 
-#include "pairs/layout.hpp"
-#include "pairs/sampled_schedule.hpp"
-#include "pairs/sweep_all.hpp"
 #include "common/world.hpp"
+#include "pairs/layout.hpp"
+#include "pairs/schedule.hpp"
+#include "pairs/sweep_all.hpp"
 
 namespace measure::pairs {
 

@@ -5,8 +5,8 @@
 #include <limits>
 #include <utility>
 
-#include "common/heartbeat.hpp"
 #include "common/figures.hpp"
+#include "common/heartbeat.hpp"
 #include "pairs/packet_counters.hpp"
 
 namespace measure::pairs {

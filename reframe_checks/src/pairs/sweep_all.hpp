@@ -3,10 +3,10 @@
 
 #include <vector>
 
+#include "common/world.hpp"
 #include "pairs/layout.hpp"
 #include "pairs/measure.hpp"
 #include "pairs/schedule.hpp"
-#include "common/world.hpp"
 
 namespace measure::pairs {
 

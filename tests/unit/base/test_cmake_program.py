@@ -8,6 +8,7 @@ import pytest
 
 from kappa.core.ground.folders import SUITE
 from reframe_checks.base.cmake_program import CMakeProgram, build_command
+from reframe_checks.base.programs import builds
 
 
 @pytest.mark.parametrize(
@@ -29,6 +30,24 @@ def test_the_compilers_of_an_environment(stated, named):
     assert words == build_command(check, extras)
     assert [word for word in words if "COMPILER" in word] == named
     assert check.command == "/built folder/emt/emt"
+
+
+@pytest.mark.parametrize(
+    ("features", "built"),
+    [
+        (["sweep-build"], {"kappa-measure"}),
+        (["mumps"], {"kappa-measure-mumps"}),
+        (["sweep-build", "mumps", "emt-build"], {"kappa-measure", "kappa-measure-mumps", "emt"}),
+        (["emt", "osu"], set()),
+    ],
+)
+def test_an_environment_builds_each_program_once(features, built):
+    environment = {"name": "here", "features": features, "modules": [], "extras": {"build_dir": "/built"}}
+    commands = [command for _, command in builds([environment])]
+    folders = [command[3] for command in commands]
+    assert sorted(folders) == sorted(f"/built/{name}" for name in built)
+    with_mumps = [command[3] for command in commands if "-DMEASURE_MUMPS=ON" in command]
+    assert with_mumps == [folder for folder in folders if folder.endswith("mumps")]
 
 
 @pytest.mark.parametrize(

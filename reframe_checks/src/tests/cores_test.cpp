@@ -1,4 +1,4 @@
-#include "node/fills.hpp"
+#include "node/cores.hpp"
 
 #include <gtest/gtest.h>
 
