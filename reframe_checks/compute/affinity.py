@@ -182,8 +182,10 @@ class LaidOut(OnEachNode, KappaCheck, special=True):
         return " ".join([*environment, self.launch_command(), *options, *program, "|| exit 0"])
 
     def measured(self, layout, *, bound=True):
-        said = _REFUSED.search(self.output_text(str(self.stderr)))
-        if said:
+        told = self.output_text(str(self.stderr))
+        if "built without OpenMP" in told:
+            raise SanityError("built without OpenMP: name a compiler that has it as `cxx` of the environment")
+        if said := _REFUSED.search(told):
             self.suspects = [said["node"]]
             raise SanityError(f"{said['node']}: Slurm cannot bind ranks there as {layout} asks for: {said['why']}")
         text = self.output_text(f"{'' if bound else UNBOUND}{layout}.json")
