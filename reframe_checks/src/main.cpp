@@ -46,7 +46,9 @@ __attribute__((no_sanitize("address", "undefined"))) void remember_cores() {
 __attribute__((section(".preinit_array"), used)) void (*const volatile before_libraries)() = remember_cores;
 
 void undo_binding() {
-    if (cores_known && sched_setaffinity(0, sizeof cores_given, &cores_given) != 0) {
+    cpu_set_t now;
+    const bool bound = cores_known && sched_getaffinity(0, sizeof now, &now) == 0 && !CPU_EQUAL(&now, &cores_given);
+    if (bound && sched_setaffinity(0, sizeof cores_given, &cores_given) != 0) {
         throw std::runtime_error("sched_setaffinity failed");
     }
 }
