@@ -86,10 +86,10 @@ lint: setup-tests ## ruff, mypy, shellcheck
 	git ls-files -z | xargs -0 awk 'FNR == 1 { if (/^#!.*bash/) printf "%s%c", FILENAME, 0; nextfile }' | xargs -0 shellcheck
 
 fault-campaign: setup-tests ## put random faults into a cluster, count what is found; FAULT_OPTIONS="--seed 1 --rounds 3"
-	.venv/bin/python -m tests.fault_campaign $(FAULT_OPTIONS)
+	.venv/bin/kappa fault-campaign run $(FAULT_OPTIONS)
 
 catalogue: .venv/embedded.stamp ## write the tables of checks and of the vocabulary anew
-	.venv/bin/python -m reframe_checks.base.catalogue
+	.venv/bin/kappa catalogue --write
 
 pictures: setup-tests ## docs/report.png anew, of the newest run of the embedded cluster
 	.venv/bin/python -m tests.pictures "$$(ls -td results/embedded/runs/* | head -n 1)"

@@ -71,7 +71,7 @@ class Registered(rfm.RegressionTestPlugin):
     def register_case(self):
         # What --distribute, --repeat and -P make of a case has the name of the case.
         made = MadeCase(
-            self.name, tuple(self.chosen_features()), tuple(self.valid_systems), tuple(self.valid_prog_environs)
+            self.name, tuple(self.case_features), tuple(self.valid_systems), tuple(self.valid_prog_environs)
         )
         _made.setdefault(type(self).__name__, {}).setdefault(made.name, made)
 

@@ -15,7 +15,7 @@ from reframe.core.runtime import runtime
 
 from kappa.core.ground.whole_files import read_bytes, read_text
 from kappa.core.vocabulary.features import SIMULATED
-from kappa.core.vocabulary.modes import FULL, MODES
+from kappa.core.vocabulary.modes import MODES, modes_here
 from reframe_checks.base.cases import Parameters, Registered, StatedCost, Tuning
 from reframe_checks.base.evidence import EvidenceRecorder
 from reframe_checks.base.hang_watch import HangWatch, SeesFolder
@@ -110,13 +110,11 @@ class SystemCheck(
     def modes_here(cls):
         """Modes in which it runs on the current site: its own, with what partitions add and without what they leave
         out, and that of everything."""
-        return {*cls.modes, *cls.tags & {*MODES}, *cls.modes_by("also_in")} - cls.modes_by("not_in") | {FULL}
-
-    @classmethod
-    def modes_by(cls, extra):
-        """Modes for which the current site's partitions list the check under ``extra``."""
-        listed = (partition.extras.get(extra, {}) for partition in runtime().system.partitions)
-        return {mode for modes in listed for mode, names in modes.items() if cls.__name__ in names}
+        also_in, not_in = (
+            [partition.extras.get(extra, {}) for partition in runtime().system.partitions]
+            for extra in ("also_in", "not_in")
+        )
+        return modes_here(cls.__name__, {*cls.modes, *cls.tags & {*MODES}}, also_in, not_in)
 
     def chosen_scale(self):
         """The row of the scale table that this case uses, or ``None``."""

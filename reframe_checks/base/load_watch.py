@@ -19,7 +19,7 @@ from reframe.core.logging import getlogger
 
 from kappa.core.ground.processes import BusyCores
 from kappa.core.ground.whole_files import read_text
-from kappa.core.record.evidence import written
+from kappa.core.record.evidence import figures_of, written
 from reframe_checks.base.job_files import runs_in_slurm
 from reframe_checks.parsers import job_scripts
 from reframe_checks.parsers.text import ParseError
@@ -96,7 +96,7 @@ class LoadWatch(rfm.RegressionTestPlugin):
 
         ReFrame runs on the machine that the nodes share, and only this job has them.
         """
-        if not measured.get("robbed") or all(result != "fail" for *_, result in measured["perfvalues"].values()):
+        if not measured.get("robbed") or not any(one.failed for one in figures_of(measured["perfvalues"]).values()):
             return False
         if self._quiet is None:
             self._quiet = QuietWait(min(WAIT_S, self.hold_s - MARGIN_S))

@@ -16,6 +16,7 @@ from reframe.core.runtime import runtime
 from reframe.utility import sanity as sn
 
 from kappa.core.ground.whole_files import write_atomically
+from kappa.core.record.evidence import figures_of
 from kappa.core.vocabulary.features import OF_ONE_NODE
 from kappa.core.vocabulary.scales import LAYOUTS, MANY_NODES_TAG, PLACEMENTS
 from kappa.core.vocabulary.tunables import Tunable
@@ -177,7 +178,7 @@ class ManyNodes(rfm.RegressionTestPlugin):
             if name[0] != "_" and name not in _NOT_READ and before.get(name, one) is not value
         }
         one.performance()
-        one.figures = {key.rpartition(":")[2]: value for key, (value, *_) in one.perfvalues.items()}
+        one.figures = {name: figure.value for name, figure in figures_of(one.perfvalues).items()}
         return one
 
     def take_over(self, one):

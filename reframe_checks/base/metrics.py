@@ -14,7 +14,7 @@ from reframe.utility import sanity as sn
 from reframe.utility.sanity import reference_bounds
 
 from kappa.core.ground.errors import InputError
-from kappa.core.record.evidence import ReferenceSource, written
+from kappa.core.record.evidence import ReferenceSource, figures_of, written
 from kappa.core.sites.references import read_sources, source_of
 
 
@@ -71,7 +71,7 @@ class Strictness(rfm.RegressionTestPlugin):
     def every_metric_has_a_value(self):
         if self.is_dry_run():
             return
-        values = {key.split(":")[-1]: entry[0] for key, entry in self.perfvalues.items()}
+        values = {name: figure.value for name, figure in figures_of(self.perfvalues).items()}
         missing = [name for name in self.declared_metrics if name not in values]
         if missing:
             raise PerformanceError(f"no value could be extracted for {', '.join(missing)}: see the job's output")

@@ -17,6 +17,7 @@ from reframe.core.logging import getlogger
 
 from kappa.core.ground.errors import InputError
 from kappa.core.ground.whole_files import write_atomically
+from kappa.core.record.evidence import figures_of
 from kappa.core.record.load import FIRST_FOLDER
 from reframe_checks.base.job_files import KILLABLE, in_stage, runs_in_slurm, sourced
 from reframe_checks.base.reframe_internals import begin_job_script, copy_of_ended
@@ -76,7 +77,7 @@ class SameAllocation(rfm.RegressionTestPlugin):
         except Exception as err:  # What is wrong with the job is said when it has ended.
             getlogger().debug(f"{self.name}: not judged while its nodes are held: {err}")
             return {}, []
-        if not twin.suspects and all(result != "fail" for *_, result in twin.perfvalues.values()):
+        if not twin.suspects and not any(one.failed for one in figures_of(twin.perfvalues).values()):
             return {}, []
         read = [name for name in twin.keep_files if name not in self.keep_files]
         there = os.listdir(self.stagedir)
@@ -94,9 +95,9 @@ class SameAllocation(rfm.RegressionTestPlugin):
             return
         self.keep_files = [*self.keep_files, FIRST_FOLDER]
         outside = [
-            f"{key.split(':')[-1]}={value} {unit}"
-            for key, (value, _, _, _, unit, result) in self.first_measurement["perfvalues"].items()
-            if result == "fail"
+            f"{name}={figure.value} {figure.unit}"
+            for name, figure in figures_of(self.first_measurement["perfvalues"]).items()
+            if figure.failed
         ]
         why = f"out of bounds, so measured again in its job: {', '.join(outside)}"
         if not outside:

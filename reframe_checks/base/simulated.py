@@ -30,7 +30,7 @@ class Simulated(rfm.RegressionTestPlugin):
     """Gives a check the fabric under it."""
 
     #: Whether the check runs on simulated partitions, too; others leave them out.
-    on_fabrics = False
+    on_fabrics = rfmb.variable(bool, value=False)
     simulation = rfmb.variable(dict, type(None), value=None, loggable=True)
 
     @property

@@ -9,8 +9,7 @@ import msgspec
 
 from kappa.core.ground.errors import InputError
 from kappa.core.sites.description import Cores, Environment, Partition
-from kappa.core.sites.expected import FILE as EXPECTED
-from kappa.core.sites.expected import check_files, load_site
+from kappa.core.sites.load import Site
 from kappa.core.sites.site_file import CLUSTER_VARIABLE, SiteDescription, describe
 from kappa.core.vocabulary.extras import EnvironmentExtras, PartitionExtras
 from kappa.core.vocabulary.modes import reframe_modes
@@ -31,7 +30,10 @@ def site_configuration_of(folder: pathlib.Path) -> dict[str, Any]:
     from reframe.core.exceptions import ConfigError  # type: ignore[import-untyped]  # noqa: PLC0415
 
     try:
-        site = _sound(folder)
+        whole = Site(folder)
+        whole.require_sound()
+        # ReFrame needs the description, and the message where there is none.
+        site = whole.description or describe(folder)
         results = pathlib.Path(os.environ.get("KAPPA_RESULTS") or site.base / "results" / site.name)
         settings = settings_of(site, results)
     except InputError as err:
@@ -43,15 +45,6 @@ def site_configuration_of(folder: pathlib.Path) -> dict[str, Any]:
     if site.described.cluster:
         os.environ[CLUSTER_VARIABLE] = site.described.cluster
     return settings
-
-
-def _sound(folder: pathlib.Path) -> SiteDescription:
-    """The site, with all its files checked; whether it says what it expects is for the verdict to ask."""
-    description = load_site(folder).description if (folder / EXPECTED).exists() else None
-    if description is None:
-        description = describe(folder)
-        check_files(description)
-    return description
 
 
 def settings_of(site: SiteDescription, results: pathlib.Path) -> dict[str, Any]:

@@ -8,6 +8,7 @@ from statistics import NormalDist
 import numpy as np
 from numpy.typing import NDArray
 
+from kappa.core.ground.spread import robust_deviation
 from kappa.core.record.evidence import Finding
 
 Floats = NDArray[np.float64]
@@ -23,12 +24,10 @@ def ranked(findings: list[Finding]) -> list[Finding]:
     return sorted(findings, key=lambda finding: -math.inf if finding.score is None else -finding.score)
 
 
-def noise(values: Floats) -> float:
-    """Robust standard deviation (1.4826 times the median absolute deviation), not below the floor."""
-    known = values[np.isfinite(values)]
-    if not known.size:
-        return NOISE_FLOOR
-    return max(1.4826 * float(np.median(np.abs(known - np.median(known)))), NOISE_FLOOR)
+def noise(values: Floats, floor: float = NOISE_FLOOR) -> float:
+    """Robust standard deviation of the finite values, not below ``floor``, which it is without any."""
+    deviation = robust_deviation(values)
+    return deviation if deviation > floor else floor
 
 
 def least_score(candidates: int) -> float:

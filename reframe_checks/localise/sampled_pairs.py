@@ -180,7 +180,7 @@ class _Judge:
         if len(told) < LEAST_LEAVES:
             return []
         effects = self.leaf_effect[told] - np.nanmedian(self.leaf_effect[told])
-        spread = _noise(effects, LEAF_NOISE_FLOOR)
+        spread = noise(effects, LEAF_NOISE_FLOOR)
         shares, strengths = self._slow_shares(told)
         needed = least_score(3 * len(told))  # each may be named for three reasons
         found = []
@@ -285,7 +285,7 @@ class _Judge:
         usual = float(np.median(share))
         # Anscombe 1948: of counts, which are skew, this is normal with a deviation of 1.
         strength = 2 * (np.sqrt(counts + 3 / 8) - np.sqrt(usual * pairs + 3 / 8))
-        return share - usual, strength / _noise(strength, 1.0)
+        return share - usual, strength / noise(strength, 1.0)
 
 
 def _members(leaf: Ints, leaves: int) -> list[NDArray[np.intp]]:
@@ -298,7 +298,3 @@ def _members(leaf: Ints, leaves: int) -> list[NDArray[np.intp]]:
 def _median(values: Floats) -> float:
     known = values[np.isfinite(values)]
     return float(np.median(known)) if known.size else np.nan
-
-
-def _noise(values: Floats, floor: float) -> float:
-    return max(1.4826 * _median(np.abs(values - _median(values))), floor)

@@ -102,7 +102,7 @@ def _samples(cases: Iterable[CaseFacts]) -> tuple[dict[MetricKey, list[NodesValu
     samples: dict[MetricKey, list[NodesValue]] = {}
     worse: dict[MetricKey, int] = {}
     for case in cases:
-        for one in bounded_figures(case, case.perfvalues):
+        for one in bounded_figures(case.perfvalues):
             place = MetricKey(case.name, case.partition, case.environ, one.metric, one.unit)
             samples.setdefault(place, []).append(NodesValue(case.nodes, one.value))
             if one.bounds:

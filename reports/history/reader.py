@@ -8,7 +8,7 @@ import msgspec
 
 from kappa.core.ground.clean_text import clean
 from kappa.core.ground.documents import fit
-from kappa.core.record.evidence import Figure
+from kappa.core.record.evidence import Figure, figures_of
 from kappa.core.record.load import decoded, parse_report, read
 from kappa.core.record.model import CaseFacts, SessionInfo
 from reports.verdict.metric_verdict import absolute_bounds
@@ -52,13 +52,12 @@ class BoundedFigure(NamedTuple):
     bounds: tuple[float, float] | None
 
 
-def bounded_figures(case: CaseFacts, perfvalues: dict[str, Figure] | None) -> Iterator[BoundedFigure]:
-    """Yield the metrics of ``case`` that have a number."""
-    prefix = f"{case.system}:{case.partition or ''}:"
-    for key, figure in (perfvalues or {}).items():
+def bounded_figures(perfvalues: dict[str, Figure] | None) -> Iterator[BoundedFigure]:
+    """Yield the metrics that have a number."""
+    for name, figure in figures_of(perfvalues).items():
         if isinstance(figure.value, float):
             try:
                 bounds = absolute_bounds(figure.reference or 0, figure.lower, figure.upper)
             except ValueError:
                 bounds = None
-            yield BoundedFigure(key.removeprefix(prefix), figure.unit or "", figure.value, bounds)
+            yield BoundedFigure(name, figure.unit or "", figure.value, bounds)

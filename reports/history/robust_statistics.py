@@ -9,10 +9,10 @@ import ruptures
 from numpy.typing import NDArray
 from scipy import ndimage, optimize, special, stats
 
+from kappa.core.ground.spread import MAD_TO_SIGMA, robust_deviation
+
 Array = NDArray[np.float64]
 
-# MAD of a normal distribution is 0.6745 sigma (Rousseeuw & Croux 1993).
-_MAD_TO_SIGMA = 1.4826
 # A series of equal values has no noise of its own; below this share of its median nothing counts as a change.
 _SCALE_FLOOR = 0.005
 # Fewer values than this on a side of a change point are no level.
@@ -35,8 +35,7 @@ _DAY_S = 86400.0
 def centre_and_scale(values: Array) -> tuple[float, float]:
     """Median, and the standard deviation estimated from the MAD, at least 0.5 % of the median."""
     median = float(np.median(values))
-    deviation = float(np.median(np.abs(values - median))) * _MAD_TO_SIGMA
-    return median, max(deviation, _SCALE_FLOOR * abs(median))
+    return median, max(robust_deviation(values), _SCALE_FLOOR * abs(median))
 
 
 def robust_z(value: float, earlier: Array) -> float:
@@ -163,7 +162,7 @@ def tail(distances: Array, least_width: float) -> HalfTMixture:
     Distances follow half of Student's t, whose degrees of freedom and width are not known. Each pair of a grid counts
     by its likelihood (Bayes): a small sample is allowed more than a large one, heavy tails more than normal noise.
     """
-    width = max(_MAD_TO_SIGMA * float(np.median(distances)), least_width) if len(distances) else least_width
+    width = max(MAD_TO_SIGMA * float(np.median(distances)), least_width) if len(distances) else least_width
     widths = width * _WIDTHS
     squares = (distances[:, None, None] / widths) ** 2
     log = -(_FREEDOM + 1) / 2 * np.log1p(squares / _FREEDOM).sum(0) + len(distances) * (_LOG_CONSTANT - np.log(widths))

@@ -169,7 +169,7 @@ def _own_facts(node: str, case: CaseFacts, node_checks: list[CaseFacts]) -> dict
 
 def _metrics(case: CaseFacts, perfvalues: dict[str, Figure] | None) -> list[dict[str, Any]]:
     found = []
-    for metric, unit, value, bounds in bounded_figures(case, perfvalues):
+    for metric, unit, value, bounds in bounded_figures(perfvalues):
         lower, upper = bounds or (-math.inf, math.inf)
         gated = {"lower": lower, "upper": upper, "informational": metric in case.informational, "of_node": False}
         found.append({"metric": metric, "unit": unit, "value": value, **gated})

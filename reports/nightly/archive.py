@@ -12,7 +12,7 @@ from kappa.core.ground.clean_text import clean
 from kappa.core.ground.errors import InputError
 from kappa.core.ground.whole_files import write_atomically
 from kappa.core.record.load import CONFIRMATIONS
-from kappa.core.sites.expected import Site
+from kappa.core.sites.load import Site
 from reports.nightly.night import RECORD, SUMMARY, Night, load_night, load_record, report_files, to_json
 from reports.nightly.summarise import summarise
 
@@ -59,7 +59,11 @@ class Archive:
 
 
 def open_archive(results: pathlib.Path, site: Site, now: float | None = None) -> Archive:
-    """Every night below ``results``; one that neither ended nor has time left is judged as it is."""
+    """Every night below ``results``; one that neither ended nor has time left is judged as it is.
+
+    :raises InputError: the site cannot be used, which is no damage of a night.
+    """
+    site.require_expectations()
     now = time.time() if now is None else now
     nights, running, damaged = [], [], []
     folders = sorted(path.parent for path in (results / NIGHTS).glob(f"*/{RECORD}"))

@@ -9,7 +9,7 @@ from kappa.core.ground.clean_text import clean
 from kappa.core.ground.errors import InputError
 from kappa.core.ground.folders import SIMULATED_SITE
 from kappa.core.ground.whole_files import make_folder, write_atomically
-from kappa.core.sites.expected import find_site, load_site
+from kappa.core.sites.load import Site
 from reports.nightly.archive import Archive, open_archive, reports_of
 from reports.nightly.junit import junit
 from reports.nightly.night import load_record
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 NEWEST = 500
 
 
-def publish(site_name: str, results: pathlib.Path, textfile: pathlib.Path | None = None, *, gate: bool = False) -> int:
+def publish(site: Site, results: pathlib.Path, textfile: pathlib.Path | None = None, *, gate: bool = False) -> int:
     """Write ``results/nightly``; returns the exit status of the newest night, with ``gate`` of the history, too.
 
     :param textfile: node_exporter's directory, where its file is put instead.
@@ -37,7 +37,6 @@ def publish(site_name: str, results: pathlib.Path, textfile: pathlib.Path | None
     from reports.nightly.message import message
     from reports.nightly.prometheus import prometheus
 
-    site = load_site(find_site((site_name,)))
     archive = open_archive(results, site)
     if not archive.nights:
         damaged = "".join(f"; {problem}" for problem in archive.damaged)

@@ -4,7 +4,7 @@ import math
 import pathlib
 from collections.abc import Collection, Mapping
 
-from kappa.core.sites.expected import find_site, load_site
+from kappa.core.sites.load import Site
 from reports.nightly.archive import NIGHTS, Archive, open_archive
 from reports.nightly.night import load_record
 from reports.nightly.summarise import judge_night, nodes_of, single_nodes
@@ -32,7 +32,7 @@ def tonight(
     return [*order[:share], *left_out[:share]]
 
 
-def turns(site_name: str, results: pathlib.Path, night: pathlib.Path, nights: int) -> dict[str, list[str]]:
+def turns(site: Site, results: pathlib.Path, night: pathlib.Path, nights: int) -> dict[str, list[str]]:
     """Partition -> nodes to measure one by one: those whose last turn is longest ago, and some that it left uncovered.
 
     Of the nodes that ``PartitionState`` of the running night, in the folder ``night``, found able to take jobs, of the
@@ -42,18 +42,16 @@ def turns(site_name: str, results: pathlib.Path, night: pathlib.Path, nights: in
 
     :raises InputError: the night has no report, or the site cannot be read.
     """
-    site = load_site(find_site((site_name,)))
     usable = single_nodes(judge_night(night, load_record(night), site).cases, usable=True)
     return _chosen(usable, open_archive(results, site), nights)
 
 
-def next_turns(site_name: str, results: pathlib.Path, sizes: Mapping[str, int], nights: int) -> dict[str, list[str]]:
+def next_turns(site: Site, results: pathlib.Path, sizes: Mapping[str, int], nights: int) -> dict[str, list[str]]:
     """Whose turn it will be in the next night, as ``turns``: of the nodes that the newest night found able.
 
     :param sizes: partition -> its number of nodes, of those on which a check of one node would run. Of a partition that
         no night has seen yet, so many are taken to be able, which then have numbers for names.
     """
-    site = load_site(find_site((site_name,)))
     archive = open_archive(results, site)
     seen: dict[str, list[str]] = {}
     if archive.nights and archive.nights[-1].has_page:

@@ -11,7 +11,7 @@ from kappa.core.ground.figures import counted
 from kappa.core.ground.node_lists import folded
 from kappa.core.record.load import load_session
 from kappa.core.record.model import Case, Session
-from kappa.core.sites.expected import Site
+from kappa.core.sites.load import Site
 from kappa.core.vocabulary.scales import ONE_NODE, PLACEMENTS, SCALES
 from reports.nightly.night import MAIN, Night, NightRecord, Problem, rotation_reports
 from reports.quarantine.decide import told

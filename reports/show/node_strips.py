@@ -13,12 +13,13 @@ from typing import NamedTuple
 import numpy as np
 
 from kappa.core.ground.figures import counted, figure
+from kappa.core.ground.spread import robust_deviation
 from reports.show.html_page import round_steps
 from reports.show.plot import labels, suitable_unit, with_unit
 from reports.verdict.case_verdict import CaseVerdict
 from reports.verdict.metric_verdict import MetricVerdict
 
-# How far beyond the middle half of its equals a node stands out: in deviations (1.4826 MAD), and at least this share.
+# How far beyond the middle half of its equals a node stands out: in robust deviations, and at least this share.
 OUTLYING, LEAST_SHARE = 5.0, 0.02
 # From so many nodes on, each measured by a case of its own, the cases are compared.
 FROM_CASES = 4
@@ -64,7 +65,7 @@ class Equals:
     def standing_out(self) -> list[NodeFigure]:
         """Suspects, and what is far from its equals; the farthest first."""
         middle = float(np.median(self.values))
-        spread = 1.4826 * float(np.median([abs(value - middle) for value in self.values]))
+        spread = robust_deviation(np.array(self.values))
         far = max(OUTLYING * spread, LEAST_SHARE * abs(middle))
         found = [one for one in self.figures if one.suspect or abs(one.value - middle) > far]
         return sorted(found, key=lambda one: (not one.suspect, -abs(one.value - middle)))

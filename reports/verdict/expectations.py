@@ -1,5 +1,6 @@
-"""Expected cases that a run lacks, from the site's modes and the census of the suite."""
+"""Expected cases that a run lacks, from what the site has to run and the census of the suite."""
 
+import itertools
 import shlex
 from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
@@ -8,15 +9,19 @@ from dataclasses import dataclass
 from msgspec import structs
 
 from kappa.core.record.evidence import Census
-from kappa.core.record.model import Session
-from kappa.core.sites.expected import Site
+from kappa.core.record.model import Session, own_parameters
+from kappa.core.sites.load import Site
+from kappa.core.vocabulary.checks import catalogue
 from kappa.core.vocabulary.features import SIMULATED
+from kappa.core.vocabulary.modes import MODES
 from kappa.core.vocabulary.scales import derived_features
 from reports.verdict.case_verdict import CaseVerdict, executed
 from reports.verdict.state import Gap
 
 _SELECT = ("-n", "--name", "-x", "--exclude", "-t", "--tag", "-T", "--exclude-tag", "-p", "--prgenv", "-E",
            "--filter-expr", "--system", "--gpu-only", "--cpu-only")  # fmt: skip
+
+_MOST_FAMILIES = 3
 
 
 @dataclass(frozen=True)
@@ -48,7 +53,7 @@ def find_census(cases: Sequence[CaseVerdict]) -> Census | None:
 def not_provided(site: Site | None, census: Census | None) -> tuple[NotProvided, ...]:
     """Every check of the suite that the site does not offer."""
     commands = {feature: f"`{command}` installs it" for feature, command in (census.install if census else {}).items()}
-    reasons = commands | (site.not_provided if site else {})
+    reasons = site.expected.reasons | commands | site.expected.not_provided if site else commands
     return tuple(
         NotProvided(check.name, check.family, tuple((feature, reasons.get(feature, "")) for feature in check.missing))
         for check in (census.checks if census else ())
@@ -77,8 +82,9 @@ def expectation_gaps(
 ) -> list[Gap]:
     """A gap for each thing that ``mode`` expects and the report lacks; the checks ``without`` are left aside.
 
-    A family on a partition where no case came to a result; where some did, each case that the site offers there; and
-    each scale or placement that the partition could run and does not.
+    A family on a partition where no case came to a result; where some did, each case that the site offers there; each
+    scale or placement that the partition could run and does not; and each feature that a partition lacks for a case of
+    the mode without a reason.
     """
     missing = {entry.check: entry for entry in not_provided(site, census)}
     nothing_left: set[str] = set()
@@ -98,13 +104,12 @@ def expectation_gaps(
     if census:
         gaps += _absent_cases(site, mode, cases, census, ran)
         gaps += _absent_scales(site, mode, census)
-    return gaps
+    return [*gaps, *_unexplained(site, mode)]
 
 
 def _families_without(census: Census, mode: str, without: Collection[str]) -> set[str]:
     """The families of which ``without`` leaves nothing that the mode runs here."""
-    selects = any(mode in check.tags for check in census.checks)
-    runs = [check for check in census.checks if check.offered and (mode in check.tags or not selects)]
+    runs = [check for check in census.checks if check.offered and MODES[mode].takes_some(check.name, check.tags)]
     kept = {check.family for check in runs if check.name not in without}
     return {check.family for check in runs if check.name in without} - kept
 
@@ -117,21 +122,21 @@ def _absent_cases(
     classes = {verdict.case.check_class for verdict in cases}
     for check in census.checks:
         partitions = site.modes[mode].get(check.family, ())
-        if not partitions or mode not in check.tags or not check.offered:
+        if not partitions or not check.offered:
             continue
-        if check.cases is None and check.name not in classes:
+        selected = MODES[mode].takes_some(check.name, check.tags)
+        if check.cases is None and selected and check.name not in classes:
             yield _expected(mode, check.name, "the report holds no case of it", absent=True)
+        programs = catalogue()[check.name].needs_environ if check.name in catalogue() else []
         for case in check.cases or ():
+            if not MODES[mode].takes(check.name, check.tags, own_parameters(case.name)):
+                continue
             for partition, environ in case.places:
                 expected = partition in partitions and (check.family, partition) in ran
                 if not expected or (case.name, partition, environ) in there:
                     continue
-                left_out = any(
-                    entry.covers(feature, partition, check.family)
-                    for entry in site.left_out
-                    for feature in case.features
-                )
-                if not left_out:
+                needs = [*case.features, *programs]
+                if not site.expected.leaves_out(mode, partition, check.family, needs):
                     where = f"{case.name} on {partition}+{environ}"
                     yield _expected(mode, where, "the report holds no such case", absent=True)
 
@@ -143,10 +148,19 @@ def _absent_scales(site: Site, mode: str, census: Census) -> Iterator[Gap]:
             continue  # what is of interest of a machine that does not exist is a matter of choice
         derived = derived_features(partition.nodes, partition.sockets, partition.numa_domains)
         for feature, why in derived.items() if name in expected else ():
-            if feature in partition.features or any(entry.covers(feature, name) for entry in site.left_out):
+            left_out = (one for one in site.expected.left_out if not one.narrowed)
+            if feature in partition.features or any(one.covers(mode, name, "", [feature]) for one in left_out):
                 continue
             remedy = "add the feature to the partition, or say why not in expected.yaml, under left_out"
             yield Gap("a scale that the partition can run is left out", remedy, f"{feature} on {name}", why)
+
+
+def _unexplained(site: Site, mode: str) -> Iterator[Gap]:
+    remedy = "add it to site.yaml, or say why not in expected.yaml: under not_provided for the site, else left_out"
+    for one in site.unexplained(mode):
+        features = " and ".join(need.replace("|", " or ") for need in one.features)
+        families = ", ".join(one.families[:_MOST_FAMILIES]) + (", …" if len(one.families) > _MOST_FAMILIES else "")
+        yield Gap("a feature is lacking without a reason", remedy, f"{features} on {one.partition}", f"for {families}")
 
 
 def left_by_budget(session: Session, census: Census | None) -> tuple[LeftByBudget, ...]:
@@ -164,7 +178,7 @@ def breadth(site: Site, mode: str, census: Census | None) -> str:
 
 
 def _expected(mode: str, where: str, why: str, *, absent: bool = False) -> Gap:
-    remedy = f"run the whole mode (--mode {mode}), or correct the site's expected.yaml"
+    remedy = f"run the whole mode (--mode {mode}), or say under left_out of expected.yaml why not"
     return Gap(f"expected in mode {mode}, but not run", remedy, where, why, absent)
 
 
@@ -186,7 +200,7 @@ def selecting(command_line: str) -> list[str]:
     except ValueError:
         return []
     found = []
-    for word, after in zip(words, [*words[1:], ""], strict=True):
+    for word, after in itertools.zip_longest(words, words[1:], fillvalue=""):
         name = word.partition("=")[0] if word.startswith("--") else word[:2]
         if name in _SELECT and not (name == "--system" and ":" not in word + after):
             found.append(f"{word} {after}" if word == name and not name.endswith("-only") else word)

@@ -11,7 +11,7 @@ from kappa.core.ground.errors import InputError
 from kappa.core.record.evidence import RANK_CRASHED
 from kappa.core.record.load import load_session
 from kappa.core.record.model import REMAINING_NODES, SAME_NODES, Session
-from kappa.core.sites.expected import Site, SiteUnknownError, find_site, load_site
+from kappa.core.sites.load import Site, SiteUnknownError, find_site
 from reports.verdict.case_verdict import CaseVerdict, Suspicion, executed, judge_case
 from reports.verdict.confirm import confirms, doubtful
 from reports.verdict.expectations import (
@@ -175,8 +175,7 @@ def judge(session: Session, site: Site | None, mode: str | None = None, site_pro
     if site is None:
         gaps.append(Gap("the report's site is not known", "name its folder with --site", detail=site_problem))
     elif mode not in site.modes:
-        remedy = f"expected.yaml has {', '.join(site.modes)}; choose one with --mode"
-        gaps.append(Gap("the site expects nothing of this mode", remedy, detail=str(mode)))
+        gaps.append(Gap("the site has nothing to run in this mode", _modes_of(site), detail=str(mode)))
     else:
         without = {one.check for one in left}
         gaps += in_one(expectation_gaps(site, mode, cases, census, without), session.command_line, mode)
@@ -197,19 +196,25 @@ def judge(session: Session, site: Site | None, mode: str | None = None, site_pro
     )
 
 
-def judge_report(run: pathlib.Path, site_folder: pathlib.Path | None = None, mode: str | None = None) -> Verdict:
-    """Judge the report ``run``, or the newest in that folder, by ``site_folder`` (default: the site of its cases).
+def judge_report(run: pathlib.Path, site: Site | None = None, mode: str | None = None) -> Verdict:
+    """Judge the report ``run``, or the newest in that folder, by ``site`` (default: the site of its cases).
 
     :raises InputError: the report or a file of the site cannot be used, or the site has no such mode.
     """
     session = load_session(run)
     try:
-        site = load_site(site_folder or find_site(session.systems))
+        site = site or Site(find_site(session.systems))
     except SiteUnknownError as err:
         return judge(session, None, mode, str(err))
     if mode is not None and mode not in site.modes:
-        raise InputError(f"--mode {mode}: {site.path}/expected.yaml has {', '.join(site.modes)}")
+        raise InputError(f"--mode {mode}: {site.path} has nothing to run in it; {_modes_of(site)}")
     return judge(session, site, mode)
+
+
+def _modes_of(site: Site) -> str:
+    if not site.modes:
+        return "what a mode has to run follows from site.yaml, which is not there: write one (docs/site.md)"
+    return f"the site's modes are {', '.join(site.modes)}: choose one with --mode"
 
 
 def _mode(session: Session, site: Site | None, mode: str | None) -> tuple[str | None, str]:
@@ -217,4 +222,4 @@ def _mode(session: Session, site: Site | None, mode: str | None) -> tuple[str | 
         return mode, "given"
     if session.mode is not None:
         return session.mode, "of the session"
-    return (site.default_mode, "the site's default") if site else (None, "")
+    return (site.expected.default_mode, "the site's default") if site else (None, "")

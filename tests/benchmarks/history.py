@@ -11,17 +11,17 @@ import argparse
 import copy
 import datetime
 import json
+import os
 import pathlib
-import resource
 import shutil
-import subprocess
 import sys
 import tempfile
-import time
 import uuid
 from typing import Any
 
 import numpy as np
+
+from tests.scale.processes import took
 
 DATA = pathlib.Path(__file__).parents[1] / "data/reports/campaign.json"
 METRICS = 6
@@ -97,19 +97,9 @@ def _write_night(folder: pathlib.Path, number: int, report: dict[str, Any], inde
 
 def timed(what: str, folder: str, *arguments: str) -> float:
     """Run a command of the reports in ``folder``; print its time and the largest process of it."""
-    started, before = time.perf_counter(), _cpu()
-    done = subprocess.run(
-        [sys.executable, "-m", "kappa.app.command.main", *arguments], cwd=folder, stdout=subprocess.DEVNULL, check=False
-    )
-    elapsed = time.perf_counter() - started
-    peak = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024
-    print(f"{what}: {elapsed:.1f} s ({_cpu() - before:.1f} s of CPU), {peak:.0f} MiB so far, exit {done.returncode}")
-    return elapsed
-
-
-def _cpu() -> float:
-    used = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return used.ru_utime + used.ru_stime
+    used = took([sys.executable, "-m", "kappa.app.command.main", *arguments], os.environ, pathlib.Path(folder))
+    print(f"{what}: {used.wall_s:.1f} s ({used.cpu_s:.1f} s of CPU), {used.peak_mib:.0f} MiB, exit {used.status}")
+    return used.wall_s
 
 
 if __name__ == "__main__":

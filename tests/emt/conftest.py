@@ -109,6 +109,24 @@ def write_case(path: Path, elements: list[Mapping[str, Any]], **settings: Any) -
     return path
 
 
+def element_types(case_schema: dict[str, Any]) -> list[str]:
+    """Every type of element that the schema of cases has."""
+    listed = case_schema["properties"]["elements"]["items"]["oneOf"]
+    return [one["$ref"].removeprefix("#/$defs/") for one in listed]
+
+
+def element_keys(case_schema: dict[str, Any], kind: str) -> set[str]:
+    """Every key that the schema of cases has for an element of this type."""
+    return _keys(case_schema["$defs"][kind], case_schema["$defs"])
+
+
+def _keys(part: dict[str, Any], defs: dict[str, Any]) -> set[str]:
+    if "$ref" in part:
+        return _keys(defs[part["$ref"].removeprefix("#/$defs/")], defs)
+    inner = [*part.get("allOf", ()), *part.get("oneOf", ()), *(part[word] for word in ("then", "else") if word in part)]
+    return set(part.get("properties", ())).union(*(_keys(one, defs) for one in inner))
+
+
 CaseWriter = Callable[..., Path]
 
 

@@ -18,9 +18,10 @@ import tempfile
 from dataclasses import dataclass
 
 import numpy as np
-
-from reports.nightly.publish import publish
 from tests.fault_campaign.rates import Rate
+
+from kappa.core.sites.load import Site, find_site
+from reports.nightly.publish import publish
 from tests.unit.nightly.samples import DAY_S, START, keep_record, keep_report, pinned, record
 from tests.unit.reports.samples import Document, case, report
 
@@ -71,7 +72,7 @@ def run_round(planned: Round, results: pathlib.Path) -> Named:
         ])  # fmt: skip
         if night >= BEFORE - 1:
             with contextlib.redirect_stdout(io.StringIO()):
-                publish("embedded", results)
+                publish(Site(find_site(("embedded",))), results)
             named.append(set(_NAMED.findall((results / "nightly/message.md").read_text(encoding="utf-8"))))
     since = named[1:]
     first = next((night for night, nodes in enumerate(since, start=1) if planned.node in nodes), 0)

@@ -12,7 +12,7 @@ from xml.etree import ElementTree as ET
 import psutil
 import pytest
 
-from kappa.core.sites.expected import find_site, load_site
+from kappa.core.sites.load import Site, find_site
 from reports.history import dataset
 from reports.nightly.archive import open_archive
 from reports.nightly.night import load_night, load_record, report_files
@@ -155,7 +155,7 @@ def test_killed_at_random_points(site, least):
     after, history = found(results)
     assert after == history
     assert len(after - reports) >= 2, "the next night did not start"
-    archive = open_archive(results, load_site(find_site(("embedded",))))
+    archive = open_archive(results, Site(find_site(("embedded",))))
     assert archive.nights[-1].ended is not None and not archive.damaged and not archive.running
     assert {session for night in archive.nights for session in night.sessions} == after
     print(f"night of {whole_s:.1f} s: {kills} kills, {len(archive.nights)} nights, {len(after)} reports")

@@ -6,7 +6,6 @@ import os
 import pathlib
 import random
 import re
-import shutil
 import signal
 import stat
 import subprocess
@@ -28,7 +27,6 @@ REPORT = "for word; do case $word in --report-file=*) report=${word#*=} ;; esac;
 def tree(tmp_path):
     (tmp_path / "site_configs/embedded").mkdir(parents=True)
     (tmp_path / "site_configs/embedded/settings.py").touch()
-    shutil.copy(REPOSITORY / "site_configs/embedded/expected.yaml", tmp_path / "site_configs/embedded")
     (tmp_path / ".venv/bin").mkdir(parents=True)
     make_kappa(tmp_path)
     return tmp_path

@@ -6,7 +6,7 @@ import pytest
 
 from kappa.core.ground.documents import SIZE_LIMIT, YamlFile
 from kappa.core.ground.errors import InputError
-from kappa.core.sites.expected import load_site
+from kappa.core.sites.load import Site
 from kappa.core.sites.references import read_sources
 
 LAUGHS = "a0: &a0 [x, x, x, x, x, x, x, x, x, x]\n" + "".join(
@@ -14,11 +14,11 @@ LAUGHS = "a0: &a0 [x, x, x, x, x, x, x, x, x, x]\n" + "".join(
 )
 HOSTILE = {
     "aliases": (LAUGHS, "more than 200,000 values"),
-    "of itself": ("modes: &m\n  nightly: *m\n", "an alias to something that contains it"),
-    "deep": ("modes: " + "[" * 100_000, "nested without end"),
-    "long number": ("modes: " + "1" * 10_000, "expected a number of at most 100 characters"),
-    "object": ("modes: !!python/object/apply:os.system ['true']", "could not determine a constructor"),
-    "escape codes": ("modes: \x1b[2J", "expected no control characters"),
+    "of itself": ("not_provided: &m\n  nvidia: *m\n", "an alias to something that contains it"),
+    "deep": ("left_out: " + "[" * 100_000, "nested without end"),
+    "long number": ("left_out: " + "1" * 10_000, "expected a number of at most 100 characters"),
+    "object": ("left_out: !!python/object/apply:os.system ['true']", "could not determine a constructor"),
+    "escape codes": ("default_mode: \x1b[2J", "expected no control characters"),
 }
 
 
@@ -26,7 +26,7 @@ HOSTILE = {
 def test_a_hostile_site_file_is_refused_by_name(tmp_path, text, message):
     (tmp_path / "expected.yaml").write_text(text)
     with pytest.raises(InputError, match=message) as error:
-        load_site(tmp_path)
+        _ = Site(tmp_path).expected
     assert str(tmp_path / "expected.yaml") in str(error.value)
 
 
@@ -51,13 +51,13 @@ def test_a_huge_site_file_is_refused(tmp_path):
     with (tmp_path / "expected.yaml").open("wb") as file:
         file.truncate(SIZE_LIMIT + 1)
     with pytest.raises(InputError, match=r"expected.yaml: larger than 1,048,576 bytes"):
-        load_site(tmp_path)
+        _ = Site(tmp_path).expected
 
 
 def test_a_pipe_does_not_block(tmp_path):
     os.mkfifo(tmp_path / "expected.yaml")
     with pytest.raises(InputError, match=r"expected.yaml: not a regular file"):
-        load_site(tmp_path)
+        _ = Site(tmp_path).expected
 
 
 def test_bytes_that_are_no_text(tmp_path):

@@ -7,8 +7,7 @@ import shutil
 import subprocess
 import sys
 
-from tests.fault_campaign.cluster import Cluster
-from tests.fault_campaign.control_group import disk_limit, limited
+from kappa.tools.fault_campaign.cluster import Cluster, disk_limit, limited
 from tests.tiers import long
 from tests.waiting import PATIENCE_S
 

@@ -12,6 +12,7 @@ import pytest
 
 from kappa.app.conduct import preflight
 from kappa.core.ground.errors import InputError
+from kappa.core.sites.load import Site
 from tests.tiers import long
 from tests.waiting import until
 
@@ -113,7 +114,7 @@ def cases_of(suite):
 def refusal(suite, site, monkeypatch, *options):
     monkeypatch.setenv("KAPPA_CLUSTER_STATE", str(suite.state))
     with pytest.raises(InputError) as raised:
-        preflight.require_ready(site, suite.results, "nightly", ["--system=embedded:open", *options])
+        preflight.require_ready(Site(site), suite.results, "nightly", ["--system=embedded:open", *options])
     return str(raised.value)
 
 

@@ -12,8 +12,8 @@ from pathlib import Path
 
 import numpy as np
 
+from kappa.tools.tables import Rate
 from reframe_checks.network.pair_sweep import rounds_of_sample
-from tests.fault_campaign.rates import Rate
 from tests.pair_sampling.fabric import Fabric, Fault, Routing, hit
 from tests.pair_sampling.schedule import schedule_of
 

@@ -1,4 +1,4 @@
-"""A composed site of the machines: ReFrame's settings, the programs, references and what the site expects.
+"""A composed site of the machines: ReFrame's settings, the programs and references.
 
 Each machine is a partition; another of its name and ``-below`` has references of twice what was recorded, which no
 metric reaches.
@@ -62,7 +62,7 @@ def _figure(text: str) -> tuple[float, str]:
 
 
 def write_site(root: pathlib.Path) -> None:
-    """``settings.yaml``, ``programs/MACHINE/``, ``references/`` and ``expected.yaml`` below ``root``."""
+    """``settings.yaml``, ``programs/MACHINE/`` and ``references/`` below ``root``."""
     for machine in MACHINES:
         folder = root / "programs" / machine.name
         folder.mkdir(parents=True)
@@ -81,16 +81,11 @@ def write_site(root: pathlib.Path) -> None:
         "environments": [_environment(machine, root) for machine in MACHINES],
     }
     _write(root / "settings.yaml", settings)
-    expected: dict[str, list[str]] = {}
     of_folder: dict[str, list[Replayed]] = {}
     for one in table():
-        family = catalogue()[one.check].family
-        expected.setdefault(family, []).append(one.machine)
-        of_folder.setdefault(family.split("/")[0], []).append(one)
+        of_folder.setdefault(catalogue()[one.check].family.split("/")[0], []).append(one)
     for name, rows in of_folder.items():
         _write(root / "references" / f"{name}.yaml", _references(rows))
-    modes = {"nightly": {family: sorted(set(machines)) for family, machines in expected.items()}}
-    _write(root / "expected.yaml", {"default_mode": "nightly", "modes": modes})
 
 
 def _write(path: pathlib.Path, content: object) -> None:

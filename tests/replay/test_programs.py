@@ -60,7 +60,7 @@ def entries(session):
 @pytest.fixture(scope="module")
 def judged(session):
     """What `kappa verdict` says of each case."""
-    done = command(session, "kappa", "verdict", session / "report.json", "--site", session, "--json", "-")
+    done = command(session, "kappa", "verdict", session / "report.json", "--json", "-")
     return json.loads(done.stdout)["cases"]
 
 

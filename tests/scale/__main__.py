@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 
+from kappa.tools.tables import Place
 from tests.programs import built
 from tests.scale import real, synthetic, synthetic_pairs
 from tests.scale.processes import Took
@@ -81,16 +82,6 @@ def pairs_table(found: Sequence[synthetic_pairs.SyntheticPairs]) -> list[str]:
     return lines
 
 
-def between_marks(text: str, name: str, lines: Sequence[str]) -> str:
-    """``text`` with these lines between the comments ``NAME`` and ``end of NAME``."""
-    begin, end = f"<!-- {name} -->\n", f"<!-- end of {name} -->\n"
-    before, _, rest = text.partition(begin)
-    _, mark, after = rest.partition(end)
-    if not mark:
-        raise ValueError(f"the page has no place for the table {name}: `{begin.strip()}` … `{end.strip()}`")
-    return before + begin + "".join(f"{line}\n" for line in lines) + end + after
-
-
 def main() -> None:
     options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     options.add_argument("--real", type=int, nargs="*", default=[4, 32, 128, 512], metavar="N")
@@ -115,10 +106,8 @@ def main() -> None:
                 print(tables[name][-1], file=sys.stderr, flush=True)
             print("\n".join(tables.get(name, ())), flush=True)
     if chosen.page:
-        text = chosen.page.read_text(encoding="utf-8")
         for name, lines in tables.items():
-            text = between_marks(text, name, lines)
-        chosen.page.write_text(text, encoding="utf-8")
+            Place(f"<!-- {name} -->", f"<!-- end of {name} -->").write(chosen.page, "\n".join(lines))
 
 
 if __name__ == "__main__":

@@ -6,19 +6,15 @@ import os
 import shlex
 import shutil
 import subprocess
-import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
 from kappa.core.record.load import load_session
 from tests.benchmarks.pages import print_command
-from tests.scale.processes import Took, took
+from tests.scale.processes import BIN, REPOSITORY, SITE, Took, reports_took, took
 
-REPOSITORY = Path(__file__).parents[2]
-SITE = REPOSITORY / "site_configs/embedded"
 CHECKS = Path(__file__).parent / "checks"
-BIN = Path(sys.executable).parent
 RULE = """
 quarantine:
   drain: [scontrol, update, "NodeName={node}", State=DRAIN, "Reason={reason}"]
@@ -60,7 +56,7 @@ def measure(nodes: int, folder: Path) -> Real:
     report = results / "run-report.json"
 
     def step(*command: object, allowed: tuple[int, ...] = (0,), place: Path = results) -> Took:
-        done = took(command, environment, log, place)
+        done = took(command, environment, place, log)
         if done.status not in allowed:
             raise RuntimeError(f"{command[0]} ended with {done.status}: {log.read_text()[-3000:]}")
         return done
@@ -78,16 +74,12 @@ def measure(nodes: int, folder: Path) -> Real:
         timed = [line.split() for line in calls.read_text().splitlines()]
         steps |= _operated(nodes, folder, step)
     finally:
-        down = took([SITE / "cluster", "down"], environment, log, results)
+        down = took([SITE / "cluster", "down"], environment, results, log)
     steps["down"] = down
-    judged = (0, 2)  # The site expects more families than this one.
-    steps["verdict"] = step(BIN / "kappa", "verdict", report, "--site", SITE, allowed=(0, 1, 2))
     page = folder / "page.html"
-    steps["html"] = step(BIN / "kappa", "html", report, "--site", SITE, "-o", page)
+    steps |= reports_took(report, page, environment, results, log)
     if chromium := shutil.which("chromium"):
         steps["pdf"] = step(*print_command(chromium, page))
-    steps["ingest"] = step(BIN / "kappa", "ingest", "embedded")
-    steps["history"] = step(BIN / "kappa", "history", "embedded", allowed=judged)
     return Real(nodes, steps, [(name, float(ended) - float(began)) for name, began, ended in timed])
 
 

@@ -9,8 +9,7 @@ from pathlib import Path
 import msgspec
 
 from tests.benchmarks.pages import Opened, large_report, opened, print_command
-from tests.scale.processes import Took, took
-from tests.scale.real import BIN, REPOSITORY, SITE
+from tests.scale.processes import REPOSITORY, Took, reports_took, took
 
 
 @dataclass(frozen=True)
@@ -30,24 +29,14 @@ def measure(nodes: int, folder: Path) -> Synthetic:
     environment = {**os.environ, "KAPPA_RESULTS": str(results), "PYTHONPATH": str(REPOSITORY)}
     report, page = results / "run-report.json", folder / "page.html"
     report.write_bytes(msgspec.json.encode(large_report(nodes, pairs=False)))
-    commands = {
-        "verdict": ("verdict", report, "--site", SITE),
-        "html": ("html", report, "--site", SITE, "-o", page),
-        "ingest": ("ingest", "embedded"),
-        "history": ("history", "embedded"),
-    }
-    steps = {}
-    for name, words in commands.items():
-        steps[name] = took([BIN / "kappa", *words], environment, log, results)
-        if steps[name].status not in (0, 1, 2) or (name == "html" and not page.exists()):
-            raise RuntimeError(f"kappa {words[0]}: {log.read_text()[-3000:]}")
-    steps["localise"] = took([sys.executable, "-m", "tests.scale.localised", report], environment, log, results)
+    steps = reports_took(report, page, environment, results, log)
+    steps["localise"] = took([sys.executable, "-m", "tests.scale.localised", report], environment, results, log)
     if steps["localise"].status:
         raise RuntimeError(f"localisation: {log.read_text()[-3000:]}")
     seen = None
     if chromium := shutil.which("chromium"):
         seen = opened(chromium, page)
-        steps["pdf"] = took(print_command(chromium, page), environment, log, results)
+        steps["pdf"] = took(print_command(chromium, page), environment, results, log)
         if not page.with_suffix(".pdf").exists():
             raise RuntimeError(f"Chromium: {log.read_text()[-3000:]}")
     return Synthetic(nodes, report.stat().st_size / 2**20, page.stat().st_size / 1e6, steps, seen)

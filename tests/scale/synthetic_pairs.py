@@ -8,7 +8,7 @@ import json
 import subprocess
 import sys
 import zlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from types import SimpleNamespace
@@ -29,8 +29,7 @@ from tests.benchmarks.pages import SLOW_NODE, large_report, recorded_case
 from tests.measured import measured
 from tests.pair_sampling.fabric import Fabric, Schedule
 from tests.pair_sampling.schedule import schedule_of
-from tests.scale.processes import Took, took
-from tests.scale.real import BIN, REPOSITORY, SITE
+from tests.scale.processes import REPOSITORY, Took, reports_took, took
 
 LEAF_SIZE = 20
 SAMPLE_ABOVE = PairSweep.sample_above
@@ -164,16 +163,10 @@ def measure(nodes: int, folder: Path, program: Path) -> SyntheticPairs:
     output = sum(path.stat().st_size for path in (folder / RESULT, folder / FIGURES) if path.exists())
     environment = {"PATH": "/usr/bin:/bin", "KAPPA_RESULTS": str(folder), "PYTHONPATH": str(REPOSITORY)}
     report, page, log = folder / "run-report.json", folder / "page.html", folder / "log.txt"
-    commands: dict[str, Sequence[object]] = {
-        "judge": (*itself, "--judge", folder),
-        "verdict": (BIN / "kappa", "verdict", report, "--site", SITE),
-        "html": (BIN / "kappa", "html", report, "--site", SITE, "-o", page),
-        "ingest": (BIN / "kappa", "ingest", "embedded"),
-        "history": (BIN / "kappa", "history", "embedded"),
-    }
-    steps = {name: took(command, environment, log, folder) for name, command in commands.items()}
-    if any(step.status not in (0, 1, 2) for step in steps.values()) or not page.exists():
+    judged = took([*itself, "--judge", folder], environment, folder, log)
+    if judged.status:
         raise RuntimeError(log.read_text()[-3000:])
+    steps = {"judge": judged, **reports_took(report, page, environment, folder, log)}
     beside = sum(path.stat().st_size for path in (folder / "matrices").glob("*"))
     pairs = nodes * (nodes - 1) // 2
     if nodes > SAMPLE_ABOVE:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from reframe_checks.base import catalogue
+from kappa.tools import catalogue
 from tests.made_once import made_once
 from tests.sites.dry_run import EXAMPLES, dry_run
 

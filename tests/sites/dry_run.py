@@ -21,7 +21,10 @@ _CASE = re.compile(
 @dataclass(frozen=True)
 class Script:
     check: str
+    name: str
+    """As ReFrame has it in its records."""
     parameters: dict[str, str]
+    partition: str
     environ: str
     path: pathlib.Path
 
@@ -88,7 +91,8 @@ def _script(stage, match):
     # A case without parameters has no hash in its folder's name.
     folder = next(path for path in (case / f"{match['check']}_{match['hash']}", case / match["check"]) if path.is_dir())
     parameters = dict(word.lstrip("%").split("=", 1) for word in match["parameters"].split())
-    return Script(match["check"], parameters, environ, folder / "rfm_job.sh")
+    name = match["check"] + match["parameters"]
+    return Script(match["check"], name, parameters, partition, environ, folder / "rfm_job.sh")
 
 
 def settings(name):

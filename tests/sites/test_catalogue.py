@@ -3,12 +3,12 @@
 import msgspec
 import pytest
 
-from kappa.core.vocabulary import spack_tables
+from kappa.core.vocabulary import checks, spack_tables
 from kappa.core.vocabulary.extras import EnvironmentExtras, PartitionExtras
 from kappa.core.vocabulary.features import ENVIRONMENT_FEATURES, PARTITION_FEATURES, STORAGE_FEATURES
 from kappa.core.vocabulary.tables import as_markdown
 from kappa.core.vocabulary.tunables import TYPES
-from reframe_checks.base import catalogue
+from kappa.tools import catalogue
 from reframe_checks.base.census import declared_checks
 
 
@@ -42,7 +42,7 @@ def test_tunables_have_a_type_that_fits_their_default(cases):
 
 @pytest.mark.parametrize("extras", [PartitionExtras, EnvironmentExtras])
 def test_every_extra_is_read_by_some_check(extras):
-    source = "".join(path.read_text(encoding="utf-8") for path in catalogue.SUITE.glob("**/*.py"))
+    source = "".join(path.read_text(encoding="utf-8") for path in checks.SUITE.glob("**/*.py"))
     assert [name for name in extras.__struct_fields__ if f'"{name}"' not in source] == []
 
 
@@ -84,4 +84,4 @@ def test_every_check_says_what_a_case_takes(cases):
 @pytest.mark.parametrize("text", ["", "<!-- modes: make catalogue -->\n", "<!-- end of modes -->"])
 def test_missing_marker_is_an_error(text):
     with pytest.raises(ValueError, match="expected the lines"):
-        catalogue.with_table(text, "modes", "")
+        catalogue.place("modes").filled(text, "")

@@ -5,7 +5,7 @@ import re
 import pytest
 import yaml
 
-from kappa.core.sites.expected import load_site
+from kappa.core.sites.load import Site
 from kappa.core.sites.references import read_sources, source_of
 from kappa.core.vocabulary.modes import MODES
 from tests.sites.dry_run import EXAMPLES, SITES, settings
@@ -34,7 +34,8 @@ def test_check_without_a_script_needs_what_the_site_says_it_lacks(site, cases):
     configuration = settings(site.name)
     described = [*configuration["systems"][0]["partitions"], *configuration["environments"]]
     offered = {feature for one in described for feature in one["features"]}
-    not_provided = load_site(SITES / site.name).not_provided
+    expected = Site(SITES / site.name).expected
+    reasons = {*expected.not_provided, *expected.reasons}
     scripted = {script.check for script in site.scripts}
     for case in cases:
         if case["@class"] in scripted:
@@ -43,33 +44,35 @@ def test_check_without_a_script_needs_what_the_site_says_it_lacks(site, cases):
             need for need in [*case["case_features"], *case["needs_environ"]] if not offered & set(need.split("|"))
         ]
         assert missing, f"{case['@class']}: nothing is missing, but there is no script"
-        assert set(missing) & set(not_provided), f"{case['@class']}: expected.yaml does not say why not: {missing}"
+        assert set(missing) & reasons, f"{case['@class']}: expected.yaml does not say why not: {missing}"
 
 
 def test_what_is_not_provided_is_not_offered(site):
     configuration = settings(site.name)
     described = [*configuration["systems"][0]["partitions"], *configuration["environments"]]
     assert not {feature for one in described for feature in one["features"]} & set(
-        load_site(SITES / site.name).not_provided
+        Site(SITES / site.name).expected.not_provided
     )
 
 
 def selected(case, mode):
     """Whether the options of the mode take the case."""
-    tag, *others = MODES[mode].options or (f"--tag={mode}",)
-    left_out = {option.partition("=")[0]: option.partition("=")[2] for option in others}
+    asked = dict(option.split("=", 1) for option in MODES[mode].reframe_options)
+    name = case["display_name"].replace(" ", "")
     return (
-        tag.removeprefix("--tag=") in case["tags"]
-        and not any(re.search(left_out.get("--exclude-tag", "(?!)"), tag) for tag in case["tags"])
-        and not re.search(left_out.get("--exclude", "(?!)"), case["@class"])
+        asked.get("--tag", case["tags"][0]) in case["tags"]
+        and bool(re.search(asked.get("--name", ""), name))
+        and not re.search(asked.get("--exclude", "(?!)"), name)
     )
 
 
-@pytest.mark.parametrize("mode", ["smoke", "nightly", "calibrate", "acceptance", "full"])
-def test_expected_families_are_those_of_the_scripts(site, cases, mode):
-    family_of = {case["@class"]: case["family"] for case in cases if selected(case, mode)}
-    expected = set(load_site(SITES / site.name).modes[mode])
-    assert expected == {family_of[script.check] for script in site.scripts if script.check in family_of}
+@pytest.mark.parametrize("mode", MODES)
+def test_what_a_mode_has_to_run_is_what_reframe_selects(site, cases, mode):
+    """Of the cases that ReFrame has a script for."""
+    taken = {case["display_name"]: case["family"] for case in cases if selected(case, mode)}
+    derived = Site(SITES / site.name).modes[mode]
+    places = {(taken[script.name], script.partition) for script in site.scripts if script.name in taken}
+    assert {(family, partition) for family, partitions in derived.items() for partition in partitions} == places
 
 
 def test_references_name_metrics_and_have_sources(site, cases):

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 import pytest
 import yaml
 
-from kappa.core.sites.expected import load_site
+from kappa.core.sites.load import Site
 from kappa.core.vocabulary.checks import catalogue
 from kappa.core.vocabulary.scales import LAYOUTS, PLACEMENTS
 from tests.replay.composed_site import table
@@ -69,7 +69,7 @@ def nights(ibisco_like, cpu_infiniband):
 def validated(embedded):
     """The checks that `make validate` runs on the embedded cluster."""
     # A partition of the mode `full` alone has cases of other tags, too.
-    partitions = {name for of_family in load_site(SITES / "embedded").modes[NIGHTLY].values() for name in of_family}
+    partitions = {name for of_family in Site(SITES / "embedded").modes[NIGHTLY].values() for name in of_family}
     return {case.check for case in cases_of(embedded) if case.nightly and case.partition in partitions}
 
 

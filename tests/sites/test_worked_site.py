@@ -6,7 +6,7 @@ import shutil
 import subprocess
 import sys
 
-from kappa.core.sites.expected import load_site
+from kappa.core.sites.load import Site
 from tests.sites.dry_run import REPOSITORY, SITES
 
 SETTINGS = SITES / "embedded/settings.py"
@@ -43,9 +43,12 @@ def test_the_example_of_the_documentation_is_a_site(tmp_path):
         path.write_text(content)
     folder = tmp_path / "site_configs/tiny"
     (folder / "settings.py").write_text(SETTINGS.read_text())
-    families = load_site(folder).modes["smoke"]
+    site = Site(folder)
+    site.require_sound()
+    nodes = {"node/partition-state", "node/health", "node/software"}
+    assert {*site.modes["smoke"]} == {*nodes, "network/osu-pt2pt", "network/node-links", "storage/fio"}
+    assert site.unexplained("smoke") == []
     done = reframe(folder, "--dry-run", "--mode=smoke")
     assert done.returncode == 0, done.stdout + done.stderr
     for check in ("PartitionState", "PartitionHealth", "OsuLatency", "NodeLinks", "Fio"):
         assert f"] {check}" in done.stdout, done.stdout
-    assert len(families) == 5

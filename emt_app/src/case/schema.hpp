@@ -1,7 +1,7 @@
-// The JSON Schema of cases, put together from what the elements say of their keys.
+// The JSON Schema of cases, put together from what the elements ask for.
 #pragma once
-#include <nlohmann/json.hpp>
+#include "elements/description.hpp"
 
 namespace emt {
-[[nodiscard]] nlohmann::ordered_json case_schema();
+[[nodiscard]] Schema case_schema();
 }  // namespace emt

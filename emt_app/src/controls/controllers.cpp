@@ -13,15 +13,12 @@ namespace {
 class Controller final : public Element {
 public:
     Controller(Reader& in, const std::vector<ControlModel>& models, bool referenced)
-        : name_(in.name()), model_(choose(in, models)), parameters_(model_.parameters, in), connection_{in.signal("machine"), {}, {}} {
+        : name_(in.name()), model_(choose(in, models)), parameters_(model_.parameters, in), connection_{in.signal("machine", "name of a synchronous machine"), {}, {}} {
         for (const std::string& problem : {parameters_.wrong_limits(), model_.problem == nullptr ? std::string() : model_.problem(parameters_)})
             if (!problem.empty()) in.report()("out-of-range", problem);
         if (!referenced) return;
-        if (in.has("input")) connection_.input = in.signal("input");
-        if (in.steady_start())
-            static_cast<void>(in.initial("reference"));  // the steady start finds it
-        else
-            connection_.reference = in.number("reference", Reader::Range::any);
+        connection_.input = in.optional_signal("input", "added to the reference");
+        connection_.reference = in.found_by_steady_start("reference", Range::any, "per unit");
     }
     void lower(Network& net, Reporter&) const override {
         net.machine_of[name_] = connection_.machine;
@@ -34,7 +31,7 @@ private:
     static ControlModel choose(Reader& in, const std::vector<ControlModel>& models) {
         std::vector<std::string> names;
         for (const ControlModel& m : models) names.emplace_back(m.name);
-        const std::string name = in.choice("model", names, "");
+        const std::string name = in.choice("model", names);
         return *std::find_if(models.begin(), models.end(), [&](const ControlModel& m) { return m.name == name; });
     }
     std::string name_;
@@ -42,27 +39,6 @@ private:
     Parameters parameters_;
     Connection connection_;
 };
-
-/// One alternative per model, with its parameters.
-std::string schema_of(const std::vector<ControlModel>& models, bool referenced) {
-    nlohmann::ordered_json out{{"required", {"model", "machine"}},
-                               {"properties", {{"model", {{"type", "string"}}}, {"machine", {{"$ref", "#/$defs/name"}}}}},
-                               {"oneOf", nlohmann::ordered_json::array()}};
-    if (referenced) {
-        out["properties"]["reference"] = {{"type", "number"}, {"description", "start zero only"}};
-        out["properties"]["input"] = {{"$ref", "#/$defs/signal"}, {"description", "added to the reference"}};
-    }
-    for (const ControlModel& m : models) {
-        nlohmann::ordered_json keys{{"model", {{"const", m.name}}}};
-        for (const Parameter& p : m.parameters) {
-            keys[p.name] = {{"default", p.usual}};
-            if (p.range == Reader::Range::any) keys[p.name]["type"] = "number";
-            else keys[p.name]["$ref"] = p.range == kPositive ? "#/$defs/positive" : "#/$defs/not_negative";
-        }
-        out["oneOf"].push_back({{"properties", keys}});
-    }
-    return out.dump();
-}
 
 const std::vector<ControlModel>& exciters() {
     static const std::vector<ControlModel> all{dc1a_model(), ac1a_model(), ac4a_model(), st1a_model()};
@@ -79,8 +55,7 @@ const std::vector<ControlModel>& governors() {
 
 template <const std::vector<ControlModel>& (*models)(), bool referenced>
 ElementType type_of(std::string_view name) {
-    static const std::string schema = schema_of(models(), referenced);
-    return {name, [](Reader& in) -> std::unique_ptr<Element> { return std::make_unique<Controller>(in, models(), referenced); }, schema};
+    return {name, [](Reader& in) -> std::unique_ptr<Element> { return std::make_unique<Controller>(in, models(), referenced); }};
 }
 
 }  // namespace

@@ -15,15 +15,15 @@ namespace emt {
 struct Parameter {
     const char* name;
     double usual;
-    Reader::Range range = Reader::Range::any;
+    Range range = Range::any;
 };
-inline constexpr Reader::Range kPositive = Reader::Range::positive, kNotNegative = Reader::Range::not_negative;
+inline constexpr Range kPositive = Range::positive, kNotNegative = Range::not_negative;
 
 /// The parameters of one controller.
 class Parameters {
 public:
     Parameters(std::span<const Parameter> known, Reader& in) : known_(known) {
-        for (const Parameter& p : known) value_.push_back(in.number(p.name, p.range, p.usual));
+        for (const Parameter& p : known) value_.push_back(in.number(p.name, p.range, "", p.usual));
     }
     [[nodiscard]] double operator()(std::string_view name) const {
         for (std::size_t k = 0; k < known_.size(); ++k)

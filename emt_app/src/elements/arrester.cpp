@@ -5,7 +5,7 @@ namespace emt {
 namespace {
 class Arrester final : public Element {
 public:
-    explicit Arrester(Reader& in) : ends_(in.terminals()) { in.curve("curve", v_, i_); }
+    explicit Arrester(Reader& in) : ends_(in.terminals()) { in.curve("curve", "[V, A]", v_, i_); }
     void lower(Network& net, Reporter&) const override {
         for (const Nodes2& ends : ends_) net.piecewise.push_back({ends, false, v_, i_});
         net.channels.add_branches(Carried::By::piecewise, net.piecewise.size(), ends_.size());
@@ -18,8 +18,5 @@ private:
     std::vector<double> v_, i_;
 };
 }  // namespace
-ElementType arrester_element() {
-    return {"arrester", make<Arrester>, R"({"allOf": [{"$ref": "#/$defs/terminals"}], "required": ["curve"], "properties": {
-        "curve": {"$ref": "#/$defs/curve"}}})"};
-}
+ElementType arrester_element() { return {"arrester", make<Arrester>}; }
 }  // namespace emt

@@ -1,8 +1,7 @@
 // Control block: its output is the signal with its name, one value a step from the values of its inputs at the same instant.
 //
-// "kind" says what it is; the keys of each kind are in its schema. Limits "low" and "high" hold the state of an integrator or a
-// lag ("windup": true limits the output alone). A constant without a value takes what the steady start asks of it; "initial" is
-// the output of an integrator or a lag at t = 0.
+// "kind" says what it is. Limits "low" and "high" hold the state of an integrator or a lag ("windup": true limits the output alone).
+// A constant without a value takes what the steady start asks of it; "initial" is the output of an integrator or a lag at t = 0.
 #include <algorithm>
 
 #include "elements/diagram.hpp"
@@ -25,71 +24,75 @@ NamedBlock with_inputs(Block::Operation operation, std::vector<std::string> inpu
 }
 
 NamedBlock limited(Reader& in, NamedBlock b) {
-    const double low = in.number("low", Reader::Range::any, -kUnlimited), high = in.number("high", Reader::Range::any, kUnlimited);
-    if (!(low <= high)) in.report()("out-of-range", "'low' must not be above 'high'");
-    b.draft = std::move(b.draft).limits({low, in.has("low") ? "low" : ""}, {high, in.has("high") ? "high" : ""});
+    const auto low = in.optional("low", Range::any, ""), high = in.optional("high", Range::any, "");
+    const Bound bottom(low.value_or(-kUnlimited), low ? "low" : ""), top(high.value_or(kUnlimited), high ? "high" : "");
+    if (!(bottom.value <= top.value)) in.report()("out-of-range", "'low' must not be above 'high'");
+    b.draft = std::move(b.draft).limits(bottom, top);
     return b;
 }
 
 /// One input, times "gain".
-NamedBlock scaled(Reader& in, Block::Operation operation = Block::Operation::sum) {
-    return with_inputs(operation, {in.signal("input")}, {in.number("gain", Reader::Range::any, 1)});
+NamedBlock scaled(Reader& in, Block::Operation operation = Block::Operation::sum, std::string_view unit = {}) {
+    return with_inputs(operation, {in.signal("input")}, {in.number("gain", Range::any, unit, 1)});
 }
 
 /// With a state that is its output.
 NamedBlock with_state(Reader& in, NamedBlock b) {
     b = limited(in, std::move(b));
-    if (in.flag("windup", false)) std::swap(b.draft.block.hold, b.draft.block.clip);
-    if (in.has("initial")) b.draft.block.initial = in.number("initial", Reader::Range::any);
+    if (in.flag("windup", "the limits are of the output alone")) std::swap(b.draft.block.hold, b.draft.block.clip);
+    b.draft.block.initial = in.optional("initial", Range::any, "output at t = 0");
     return b;
 }
 
-NamedBlock source(Reader& in) {
+NamedBlock source(Reader& in, std::string_view meaning) {
     NamedBlock b = with_inputs(Block::Operation::sum, {}, {});
-    b.draft.block.constant = in.number("value", Reader::Range::any, 0);
+    b.draft.block.constant = in.number("value", Range::any, meaning, 0);
     return b;
 }
 
 NamedBlock read_constant(Reader& in) {
-    NamedBlock b = source(in);
-    b.draft.block.open = in.steady_start() && !in.has("value");
-    if (!in.steady_start() && !in.has("value")) in.report()("missing-key", "needs the number 'value': only a steady start finds one");
+    const std::optional<double> value = in.optional("value", Range::any, "if left out, what the steady start asks for");
+    const bool steady = in.steady_start();
+    if (!steady && !value) in.report()("missing-key", "needs the number 'value': only a steady start finds one");
+    NamedBlock b = with_inputs(Block::Operation::sum, {}, {});
+    b.draft.block.constant = value.value_or(0);
+    b.draft.block.open = steady && !value;
     return b;
 }
 NamedBlock read_step(Reader& in) {
-    NamedBlock b = source(in);
+    NamedBlock b = source(in, "before");
     // The mean over a step around each instant: from half a step before to half a step after.
-    const double time = in.number("time", Reader::Range::not_negative);
-    b.draft.block.ramp = {in.number("amplitude", Reader::Range::any), time - in.dt_s() / 2, in.dt_s()};
+    const double time = in.number("time", Range::not_negative, "s; need not be a whole step");
+    b.draft.block.ramp = {in.number("amplitude", Range::any, ""), time - in.dt_s() / 2, in.dt_s()};
     return b;
 }
 NamedBlock read_ramp(Reader& in) {
-    NamedBlock b = source(in);
-    const double time = in.number("time", Reader::Range::not_negative);
-    b.draft.block.ramp = {in.number("amplitude", Reader::Range::any), time, in.number("duration", Reader::Range::positive)};
+    NamedBlock b = source(in, "before");
+    const double time = in.number("time", Range::not_negative, "s");
+    b.draft.block.ramp = {in.number("amplitude", Range::any, ""), time, in.number("duration", Range::positive, "s")};
     return b;
 }
 NamedBlock read_sine(Reader& in) {
-    NamedBlock b = source(in);
-    const double amplitude = in.number("amplitude", Reader::Range::any), frequency = in.number("frequency", Reader::Range::positive);
-    b.draft.block.sine = {amplitude, frequency, in.number("phase", Reader::Range::any, 0) / 360};
+    NamedBlock b = source(in, "mean");
+    const double amplitude = in.number("amplitude", Range::any, ""), frequency = in.number("frequency", Range::positive, "Hz");
+    b.draft.block.sine = {amplitude, frequency, in.number("phase", Range::any, "degrees of a cosine", 0) / 360};
     return b;
 }
 NamedBlock read_gain(Reader& in) { return limited(in, scaled(in)); }
 NamedBlock read_sum(Reader& in) {
-    const std::vector<std::string> inputs = in.signals("inputs", 1, kBlockInputs);
-    NamedBlock b = with_inputs(Block::Operation::sum, inputs, in.numbers("weights", inputs.size()));
-    b.draft.block.constant = in.number("constant", Reader::Range::any, 0);
+    const std::vector<std::string> inputs = in.signals("inputs", "", 1, kBlockInputs);
+    NamedBlock b = with_inputs(Block::Operation::sum, inputs, in.weights("weights", "of each input; 1, if left out", inputs.size()));
+    b.draft.block.constant = in.number("constant", Range::any, "added to the sum", 0);
     return limited(in, std::move(b));
 }
 NamedBlock read_product(Reader& in) {
-    return limited(in, with_inputs(Block::Operation::product, in.signals("inputs", 2, kBlockInputs), {in.number("gain", Reader::Range::any, 1)}));
+    return limited(in, with_inputs(Block::Operation::product, in.signals("inputs", "", 2, kBlockInputs), {in.number("gain", Range::any, "", 1)}));
 }
 NamedBlock read_quotient(Reader& in) {
-    return limited(in, with_inputs(Block::Operation::quotient, in.signals("inputs", 2, 2), {in.number("gain", Reader::Range::any, 1)}));
+    return limited(in, with_inputs(Block::Operation::quotient, in.signals("inputs", "the first by the second", 2, 2), {in.number("gain", Range::any, "", 1)}));
 }
-NamedBlock read_minimum(Reader& in) { return limited(in, with_inputs(Block::Operation::minimum, in.signals("inputs", 2, kBlockInputs), {})); }
-NamedBlock read_maximum(Reader& in) { return limited(in, with_inputs(Block::Operation::maximum, in.signals("inputs", 2, kBlockInputs), {})); }
+NamedBlock read_minimum(Reader& in) { return limited(in, with_inputs(Block::Operation::minimum, in.signals("inputs", "", 2, kBlockInputs), {})); }
+NamedBlock read_maximum(Reader& in) { return limited(in, with_inputs(Block::Operation::maximum, in.signals("inputs", "", 2, kBlockInputs), {})); }
 NamedBlock read_absolute(Reader& in) { return limited(in, scaled(in, Block::Operation::absolute)); }
 NamedBlock read_root(Reader& in) { return limited(in, scaled(in, Block::Operation::root)); }
 NamedBlock read_table(Reader& in) {
@@ -99,49 +102,52 @@ NamedBlock read_table(Reader& in) {
 }
 NamedBlock read_comparison(Reader& in) {
     NamedBlock b = with_inputs(Block::Operation::comparison, {in.signal("input")}, {});
-    b.draft.block.on = in.number("on", Reader::Range::any);
-    b.draft.block.off = in.number("off", Reader::Range::any, b.draft.block.on);
+    b.draft.block.on = in.number("on", Range::any, "1 above it");
+    b.draft.block.off = in.optional("off", Range::any, "0 below it; on, if left out").value_or(b.draft.block.on);
     if (!(b.draft.block.off <= b.draft.block.on)) in.report()("out-of-range", "'off' must not be above 'on'");
     return b;
 }
 NamedBlock read_selection(Reader& in) {
-    std::vector<std::string> inputs = in.signals("inputs", 2, 2);
+    std::vector<std::string> inputs = in.signals("inputs", "the first where the selector is above 0.5", 2, 2);
     inputs.push_back(in.signal("selector"));
     return with_inputs(Block::Operation::selection, std::move(inputs), {});
 }
 NamedBlock read_integrator(Reader& in) {
-    NamedBlock b = scaled(in);
+    NamedBlock b = scaled(in, Block::Operation::sum, "1/s");
     b.draft = std::move(b.draft).integral(1);
     return with_state(in, std::move(b));
 }
 NamedBlock read_lag(Reader& in) {
     NamedBlock b = scaled(in);
-    b.draft = std::move(b.draft).lag(1, in.number("time_constant", Reader::Range::positive));
+    b.draft = std::move(b.draft).lag(1, in.number("time_constant", Range::positive, "s"));
     return with_state(in, std::move(b));
 }
 NamedBlock read_lead_lag(Reader& in) {
     NamedBlock b = scaled(in);
-    const double lead = in.number("lead", Reader::Range::not_negative);
-    b.draft = std::move(b.draft).lead_lag(lead, in.number("lag", Reader::Range::positive));
+    const double lead = in.number("lead", Range::not_negative, "s");
+    b.draft = std::move(b.draft).lead_lag(lead, in.number("lag", Range::positive, "s"));
     return limited(in, std::move(b));
 }
 NamedBlock read_washout(Reader& in) {
     NamedBlock b = scaled(in);
-    b.draft = std::move(b.draft).washout(1, in.number("time_constant", Reader::Range::positive));
+    b.draft = std::move(b.draft).washout(1, in.number("time_constant", Range::positive, "s"));
     return limited(in, std::move(b));
 }
 NamedBlock read_rate_limiter(Reader& in) {
     NamedBlock b = with_inputs(Block::Operation::sum, {in.signal("input")}, {});
-    const double up = in.number("up", Reader::Range::positive);
-    b.draft = std::move(b.draft).rates(in.number("down", Reader::Range::positive, up), up);
+    const double up = in.number("up", Range::positive, "per second");
+    b.draft = std::move(b.draft).rates(in.optional("down", Range::positive, "per second; up, if left out").value_or(up), up);
     return b;
 }
 
 NamedBlock read_firing(Reader& in) {
-    const double period = in.number("period", Reader::Range::positive, 180), always = in.number("always", Reader::Range::not_negative, 0),
-                 end = in.number("end", Reader::Range::positive, period), phase = in.number("phase", Reader::Range::any, 0);
+    const double period = in.number("period", Range::positive, "of the pulses, degrees", 180),
+                 always = in.number("always", Range::not_negative, "the gate is always on at delays up to this, degrees", 0),
+                 end = in.optional("end", Range::positive, "of a pulse, degrees after a multiple of the period; at longer delays there is none; the period, if left out").value_or(period),
+                 phase = in.number("phase", Range::any, "added to the angle, degrees", 0);
     if (!(always < end && end <= period)) in.report()("out-of-range", "'always' must be below 'end', and this not above 'period'");
-    NamedBlock b = with_inputs(Block::Operation::firing, {in.signal("angle"), in.signal("rate"), in.signal("delay")}, {1, 1, 1 / period});
+    NamedBlock b = with_inputs(Block::Operation::firing, {in.signal("angle", "of a phase_locked_loop, turns"), in.signal("rate", "its frequency, Hz"),
+                                                           in.signal("delay", "of the pulse after a multiple of the period, degrees")}, {1, 1, 1 / period});
     b.draft.block.pulses = {in.frequency_hz(), phase / 360, period / 360, always / period, end / period, in.dt_s()};
     return b;
 }
@@ -150,37 +156,16 @@ struct BlockKind {
     const char* name;
     NamedBlock (*read)(Reader&);
 };
-// In the order of the schema.
 constexpr BlockKind kBlockKinds[]{{"constant", read_constant}, {"step", read_step}, {"ramp", read_ramp}, {"sine", read_sine}, {"gain", read_gain},
                         {"sum", read_sum}, {"product", read_product}, {"quotient", read_quotient}, {"minimum", read_minimum},
                         {"maximum", read_maximum}, {"absolute", read_absolute}, {"root", read_root}, {"table", read_table},
                         {"comparison", read_comparison}, {"selection", read_selection}, {"firing", read_firing}, {"integrator", read_integrator}, {"lag", read_lag},
                         {"lead_lag", read_lead_lag}, {"washout", read_washout}, {"rate_limiter", read_rate_limiter}};
 
-constexpr std::string_view kBlockSchema = R"({"required": ["kind"], "properties": {"kind": {"type": "string"}}, "oneOf": [
-    {"properties": {"kind": {"const": "constant"}, "value": {"type": "number", "description": "without it what the steady start asks for"}}},
-    {"required": ["amplitude", "time"], "properties": {"kind": {"const": "step"}, "value": {"type": "number", "description": "before"}, "amplitude": {"type": "number"}, "time": {"$ref": "#/$defs/not_negative", "description": "s; need not be a whole step"}}},
-    {"required": ["amplitude", "time", "duration"], "properties": {"kind": {"const": "ramp"}, "value": {"type": "number", "description": "before"}, "amplitude": {"type": "number"}, "time": {"$ref": "#/$defs/not_negative", "description": "s"}, "duration": {"$ref": "#/$defs/positive", "description": "s"}}},
-    {"required": ["amplitude", "frequency"], "properties": {"kind": {"const": "sine"}, "value": {"type": "number", "description": "mean"}, "amplitude": {"type": "number"}, "frequency": {"$ref": "#/$defs/positive", "description": "Hz"}, "phase": {"type": "number", "description": "degrees of a cosine"}}},
-    {"required": ["input"], "properties": {"kind": {"enum": ["gain", "absolute", "root"]}, "input": {"$ref": "#/$defs/signal"}, "gain": {"type": "number"}, "low": {"type": "number"}, "high": {"type": "number"}}},
-    {"required": ["inputs"], "properties": {"kind": {"const": "sum"}, "inputs": {"type": "array", "items": {"$ref": "#/$defs/signal"}, "minItems": 1, "maxItems": 4}, "weights": {"type": "array", "items": {"type": "number"}}, "constant": {"type": "number"}, "low": {"type": "number"}, "high": {"type": "number"}}},
-    {"required": ["inputs"], "properties": {"kind": {"const": "product"}, "inputs": {"type": "array", "items": {"$ref": "#/$defs/signal"}, "minItems": 2, "maxItems": 4}, "gain": {"type": "number"}, "low": {"type": "number"}, "high": {"type": "number"}}},
-    {"required": ["inputs"], "properties": {"kind": {"const": "quotient"}, "inputs": {"type": "array", "items": {"$ref": "#/$defs/signal"}, "minItems": 2, "maxItems": 2}, "gain": {"type": "number"}, "low": {"type": "number"}, "high": {"type": "number"}}},
-    {"required": ["inputs"], "properties": {"kind": {"enum": ["minimum", "maximum"]}, "inputs": {"type": "array", "items": {"$ref": "#/$defs/signal"}, "minItems": 2, "maxItems": 4}, "low": {"type": "number"}, "high": {"type": "number"}}},
-    {"required": ["input", "points"], "properties": {"kind": {"const": "table"}, "input": {"$ref": "#/$defs/signal"}, "points": {"$ref": "#/$defs/points"}}},
-    {"required": ["input", "on"], "properties": {"kind": {"const": "comparison"}, "input": {"$ref": "#/$defs/signal"}, "on": {"type": "number", "description": "1 above it"}, "off": {"type": "number", "description": "0 below it; on, if left out"}}},
-    {"required": ["inputs", "selector"], "properties": {"kind": {"const": "selection"}, "inputs": {"type": "array", "items": {"$ref": "#/$defs/signal"}, "minItems": 2, "maxItems": 2, "description": "the first where the selector is above 0.5"}, "selector": {"$ref": "#/$defs/signal"}}},
-    {"required": ["angle", "rate", "delay"], "properties": {"kind": {"const": "firing"}, "angle": {"$ref": "#/$defs/signal", "description": "of a phase_locked_loop, turns"}, "rate": {"$ref": "#/$defs/signal", "description": "its frequency, Hz"}, "delay": {"$ref": "#/$defs/signal", "description": "of the pulse after a multiple of the period, degrees"}, "phase": {"type": "number", "description": "added to the angle, degrees"}, "period": {"$ref": "#/$defs/positive", "description": "of the pulses, degrees; 180"}, "always": {"$ref": "#/$defs/not_negative", "description": "the gate is always on at delays up to this, degrees"}, "end": {"$ref": "#/$defs/positive", "description": "of a pulse, degrees after a multiple of the period; at longer delays there is none; the period, if left out"}}},
-    {"required": ["input"], "properties": {"kind": {"const": "integrator"}, "input": {"$ref": "#/$defs/signal"}, "gain": {"type": "number", "description": "1/s"}, "low": {"type": "number"}, "high": {"type": "number"}, "windup": {"type": "boolean"}, "initial": {"type": "number"}}},
-    {"required": ["input", "time_constant"], "properties": {"kind": {"const": "lag"}, "input": {"$ref": "#/$defs/signal"}, "gain": {"type": "number"}, "time_constant": {"$ref": "#/$defs/positive", "description": "s"}, "low": {"type": "number"}, "high": {"type": "number"}, "windup": {"type": "boolean"}, "initial": {"type": "number"}}},
-    {"required": ["input", "lead", "lag"], "properties": {"kind": {"const": "lead_lag"}, "input": {"$ref": "#/$defs/signal"}, "gain": {"type": "number"}, "lead": {"$ref": "#/$defs/not_negative", "description": "s"}, "lag": {"$ref": "#/$defs/positive", "description": "s"}, "low": {"type": "number"}, "high": {"type": "number"}}},
-    {"required": ["input", "time_constant"], "properties": {"kind": {"const": "washout"}, "input": {"$ref": "#/$defs/signal"}, "gain": {"type": "number"}, "time_constant": {"$ref": "#/$defs/positive", "description": "s"}, "low": {"type": "number"}, "high": {"type": "number"}}},
-    {"required": ["input", "up"], "properties": {"kind": {"const": "rate_limiter"}, "input": {"$ref": "#/$defs/signal"}, "up": {"$ref": "#/$defs/positive", "description": "per second"}, "down": {"$ref": "#/$defs/positive", "description": "per second; up, if left out"}}}]})";
-
 NamedBlock read_kind(Reader& in) {
     std::vector<std::string> names;
     for (const BlockKind& k : kBlockKinds) names.emplace_back(k.name);
-    const std::string kind = in.choice("kind", names, "");
+    const std::string kind = in.choice("kind", names);
     return std::find_if(std::begin(kBlockKinds), std::end(kBlockKinds), [&](const BlockKind& k) { return kind == k.name; })->read(in);
 }
 
@@ -200,5 +185,5 @@ private:
     NamedBlock named_;
 };
 }  // namespace
-ElementType block_element() { return {"block", make<BlockElement>, kBlockSchema}; }
+ElementType block_element() { return {"block", make<BlockElement>}; }
 }  // namespace emt

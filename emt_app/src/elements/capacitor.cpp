@@ -8,8 +8,8 @@ class Capacitor final : public Element {
 public:
     explicit Capacitor(Reader& in)
         : ends_(in.terminals()),
-          c_(in.number("c", Reader::Range::positive)),
-          r_(in.number("r", Reader::Range::not_negative, 0)) {}
+          c_(in.number("c", Range::positive, "F")),
+          r_(in.number("r", Range::not_negative, "in series, ohm", 0)) {}
     void lower(Network& net, Reporter&) const override {
         for (const Nodes2& ends : ends_) {
             if (r_ == 0) {
@@ -29,9 +29,5 @@ private:
     double c_, r_;  // F, ohm
 };
 }  // namespace
-ElementType capacitor_element() {
-    return {"capacitor", make<Capacitor>, R"({"allOf": [{"$ref": "#/$defs/terminals"}], "required": ["c"], "properties": {
-        "c": {"$ref": "#/$defs/positive", "description": "F"},
-        "r": {"$ref": "#/$defs/not_negative", "description": "in series, ohm"}}})"};
-}
+ElementType capacitor_element() { return {"capacitor", make<Capacitor>}; }
 }  // namespace emt

@@ -7,7 +7,10 @@ namespace {
 class CoupledRl final : public Element {
 public:
     explicit CoupledRl(Reader& in)
-        : from_(in.bus("from", false)), to_(in.bus("to", true)), r_(in.matrix("r")), l_(in.matrix("l")) {}
+        : from_(in.bus("from")),
+          to_(in.bus_or_ground("to")),
+          r_(in.matrix("r", "ohm, symmetric, no negative eigenvalue")),
+          l_(in.matrix("l", "H, symmetric, no negative eigenvalue")) {}
     void lower(Network& net, Reporter& report) const override {
         for (const auto& [key, m] : {std::pair("'r'", &r_), std::pair("'l'", &l_)})
             if (!passive(*m))
@@ -26,11 +29,5 @@ private:
     Mat3 r_, l_;  // ohm, H
 };
 }  // namespace
-ElementType coupled_rl_element() {
-    return {"coupled_rl", make<CoupledRl>, R"({"required": ["from", "to", "r", "l"], "properties": {
-        "from": {"type": "string"},
-        "to": {"type": "string"},
-        "r": {"$ref": "#/$defs/matrix", "description": "ohm, symmetric, no negative eigenvalue"},
-        "l": {"$ref": "#/$defs/matrix", "description": "H, symmetric, no negative eigenvalue"}}})"};
-}
+ElementType coupled_rl_element() { return {"coupled_rl", make<CoupledRl>}; }
 }  // namespace emt

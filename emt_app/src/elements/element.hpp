@@ -1,7 +1,7 @@
 // The interface that every kind of element implements: one file per element, and a line in table.inc.
 //
-// An element is read from its JSON object, checks itself, and lowers itself to primitives. What the solver does with the
-// primitives is none of its business. docs/new-element.md adds one.
+// An element is read from its JSON object, whose keys its calls of Reader declare, checks itself, and lowers itself to primitives.
+// What the solver does with the primitives is none of its business. docs/new-element.md adds one.
 #pragma once
 #include <memory>
 #include <string>
@@ -33,9 +33,7 @@ public:
 
 struct ElementType {
     std::string_view name;                          // "type" in a case
-    std::unique_ptr<Element> (*make)(Reader&);
-    /// JSON Schema of the element's own keys, all but "type" and "name"; may refer to the $defs of case/schema.cpp.
-    std::string_view schema;
+    std::unique_ptr<Element> (*make)(Reader&);      // asks for all keys but "type" and "name"
 };
 
 /// The factory of an element with a constructor from Reader.

@@ -9,11 +9,11 @@ class Fault final : public Element {
 public:
     explicit Fault(Reader& in)
         : name_(in.name()),
-          bus_(in.bus("bus", false)),
-          kind_(in.choice("kind", {"ag", "bg", "cg", "ab", "bc", "ca", "abg", "bcg", "cag", "abc", "abcg"}, "")),
-          r_(in.number("r", Reader::Range::positive, 0.1)),
-          start_(in.number("start", Reader::Range::not_negative)),
-          stop_(in.number("stop", Reader::Range::positive, 0)) {
+          bus_(in.bus("bus")),
+          kind_(in.choice("kind", {"ag", "bg", "cg", "ab", "bc", "ca", "abg", "bcg", "cag", "abc", "abcg"}, "phases that are joined, with g to ground")),
+          r_(in.number("r", Range::positive, "of each path, ohm", 0.1)),
+          start_(in.number("start", Range::not_negative, "s")),
+          stop_(in.optional("stop", Range::positive, "s; never, if left out").value_or(0)) {
         if (stop_ > 0 && stop_ <= start_) in.report()("times-not-ascending", "'stop' must be later than 'start'");
     }
     void lower(Network& net, Reporter&) const override {
@@ -43,12 +43,5 @@ private:
     double r_, start_, stop_;  // ohm, s, s
 };
 }  // namespace
-ElementType fault_element() {
-    return {"fault", make<Fault>, R"({"required": ["bus", "kind", "start"], "properties": {
-        "bus": {"$ref": "#/$defs/name"},
-        "kind": {"enum": ["ag", "bg", "cg", "ab", "bc", "ca", "abg", "bcg", "cag", "abc", "abcg"]},
-        "r": {"$ref": "#/$defs/positive"},
-        "start": {"$ref": "#/$defs/not_negative"},
-        "stop": {"$ref": "#/$defs/positive"}}})"};
-}
+ElementType fault_element() { return {"fault", make<Fault>}; }
 }  // namespace emt

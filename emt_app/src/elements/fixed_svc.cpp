@@ -7,9 +7,9 @@ namespace {
 class FixedSvc final : public Element {
 public:
     explicit FixedSvc(Reader& in)
-        : bus_(in.bus("bus", false)),
-          l_(in.number("l", Reader::Range::positive)),
-          c_(in.number("c", Reader::Range::positive)) {}
+        : bus_(in.bus("bus")),
+          l_(in.number("l", Range::positive, "per phase, H")),
+          c_(in.number("c", Range::positive, "per phase, F")) {}
     void lower(Network& net, Reporter&) const override {
         for (const int p : bus_) {
             net.reactives.push_back({{p, kGround}, net.dt_s / (2 * l_), false, 0});
@@ -28,10 +28,5 @@ private:
     double l_, c_;  // H, F per phase
 };
 }  // namespace
-ElementType fixed_svc_element() {
-    return {"fixed_svc", make<FixedSvc>, R"({"required": ["bus", "l", "c"], "properties": {
-        "bus": {"$ref": "#/$defs/name"},
-        "l": {"$ref": "#/$defs/positive"},
-        "c": {"$ref": "#/$defs/positive"}}})"};
-}
+ElementType fixed_svc_element() { return {"fixed_svc", make<FixedSvc>}; }
 }  // namespace emt

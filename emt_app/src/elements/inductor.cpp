@@ -8,9 +8,9 @@ class Inductor final : public Element {
 public:
     explicit Inductor(Reader& in)
         : ends_(in.terminals()),
-          l_(in.number("l", Reader::Range::positive)),
-          r_(in.number("r", Reader::Range::not_negative, 0)),
-          i0_(in.initial("i0")) {}
+          l_(in.number("l", Range::positive, "H")),
+          r_(in.number("r", Range::not_negative, "in series, ohm", 0)),
+          i0_(in.initial("i0", "initial current, A")) {}
     void lower(Network& net, Reporter&) const override {
         for (const Nodes2& ends : ends_) {
             if (r_ == 0) {
@@ -30,10 +30,5 @@ private:
     double l_, r_, i0_;  // H, ohm, A
 };
 }  // namespace
-ElementType inductor_element() {
-    return {"inductor", make<Inductor>, R"({"allOf": [{"$ref": "#/$defs/terminals"}], "required": ["l"], "properties": {
-        "l": {"$ref": "#/$defs/positive", "description": "H"},
-        "r": {"$ref": "#/$defs/not_negative", "description": "in series, ohm"},
-        "i0": {"type": "number", "description": "initial current, A; start zero only"}}})"};
-}
+ElementType inductor_element() { return {"inductor", make<Inductor>}; }
 }  // namespace emt

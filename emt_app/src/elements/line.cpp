@@ -17,15 +17,15 @@ constexpr int kLongestDelay = 1 << 20;  // steps; the waves of so many take 50 M
 class LineElement final : public Element {
 public:
     explicit LineElement(Reader& in)
-        : from_(in.bus("from", false)),
-          to_(in.bus("to", false)),
-          length_(in.number("length", Reader::Range::positive)),
-          linear_(in.choice("delay", {"linear", "integer"}, "linear") == "linear") {
+        : from_(in.bus("from")),
+          to_(in.bus("to")),
+          length_(in.number("length", Range::positive, "m")),
+          linear_(in.optional_choice("delay", {"linear", "integer"}, "of the waves, interpolated or rounded to whole steps") == "linear") {
         for (std::size_t m = 0; m < 2; ++m) {
-            const std::string k = m == 0 ? "0" : "1";
-            r_[m] = in.number("r" + k, Reader::Range::not_negative);
-            l_[m] = in.number("l" + k, Reader::Range::positive);
-            c_[m] = in.number("c" + k, Reader::Range::positive);
+            const std::string k = m == 0 ? "0" : "1", sequence = m == 0 ? ", zero sequence" : ", positive sequence";
+            r_[m] = in.number("r" + k, Range::not_negative, "ohm/m" + sequence);
+            l_[m] = in.number("l" + k, Range::positive, "H/m" + sequence);
+            c_[m] = in.number("c" + k, Range::positive, "F/m" + sequence);
         }
     }
     void lower(Network& net, Reporter& report) const override {
@@ -64,17 +64,5 @@ private:
     std::array<double, 2> r_, l_, c_; // per metre: ohm, H, F; [0] zero, [1] positive sequence
 };
 }  // namespace
-ElementType line_element() {
-    return {"line", make<LineElement>, R"({"required": ["from", "to", "length", "r1", "l1", "c1", "r0", "l0", "c0"], "properties": {
-        "from": {"$ref": "#/$defs/name"},
-        "to": {"$ref": "#/$defs/name"},
-        "length": {"$ref": "#/$defs/positive", "description": "m"},
-        "delay": {"enum": ["linear", "integer"], "default": "linear"},
-        "r1": {"$ref": "#/$defs/not_negative", "description": "ohm/m"},
-        "l1": {"$ref": "#/$defs/positive", "description": "H/m"},
-        "c1": {"$ref": "#/$defs/positive", "description": "F/m"},
-        "r0": {"$ref": "#/$defs/not_negative"},
-        "l0": {"$ref": "#/$defs/positive"},
-        "c0": {"$ref": "#/$defs/positive"}}})"};
-}
+ElementType line_element() { return {"line", make<LineElement>}; }
 }  // namespace emt

@@ -12,8 +12,8 @@ class LockedLoop {
 public:
     /// Reads PREFIXnatural_frequency and PREFIXdamping.
     LockedLoop(Reader& in, const std::string& prefix)
-        : natural_hz_(in.number(prefix + "natural_frequency", Reader::Range::positive, 8)),
-          damping_(in.number(prefix + "damping", Reader::Range::positive, std::numbers::sqrt2 / 2)) {}
+        : natural_hz_(in.number(prefix + "natural_frequency", Range::positive, "of the closed loop, Hz", 8)),
+          damping_(in.number(prefix + "damping", Range::positive, "of the closed loop", std::numbers::sqrt2 / 2)) {}
 
     /// Signals of angle and frequency, "NAME.angle" and "NAME.frequency". The error is 2π times that of the angle in turns, hence
     /// s² + 2π·k_p·s + 2π·k_i = s² + 2ζω·s + ω². Below a tenth of the rated voltage the loop becomes slower.

@@ -8,14 +8,13 @@ class Measurement final : public Element {
 public:
     explicit Measurement(Reader& in)
         : name_(in.name()),
-          of_bus_(in.choice("quantity", {"voltage", "magnitude"}, "") == "magnitude"),
-          scale_(1 / in.number("base", Reader::Range::positive, 1)) {
+          of_bus_(in.choice("quantity", {"voltage", "magnitude"}, "of two nodes, or of a bus' positive sequence") == "magnitude"),
+          scale_(1 / in.number("base", Range::positive, "V, peak", 1)) {
         if (of_bus_) {
-            bus_ = in.bus("bus", false);
-            time_constant_ = in.number("time_constant", Reader::Range::positive, 1e-3);
+            bus_ = in.bus("bus");
+            time_constant_ = in.number("time_constant", Range::positive, "s", 1e-3);
         } else {
-            ends_ = in.terminals();
-            if (ends_.size() > 1) in.report()("wrong-terminals", "the voltage of one phase needs 'nodes': [p, q]");
+            ends_ = in.one_phase_terminals();
         }
     }
     void lower(Network& net, Reporter&) const override {
@@ -24,7 +23,7 @@ public:
             const auto [g, c] = companion_lag(time_constant_, net.dt_s);
             net.bus_magnitudes.push_back({{}, bus_, scale_, g, c, {signal}});
         } else {
-            net.voltage_probes.push_back({{}, ends_.front(), scale_, {signal}});
+            net.voltage_probes.push_back({{}, ends_, scale_, {signal}});
         }
     }
     [[nodiscard]] Census census() const override { return {.control = 1}; }
@@ -35,15 +34,8 @@ private:
     double scale_;                    // per V
     Nodes3 bus_{};
     double time_constant_ = 0;        // s
-    std::vector<Nodes2> ends_;
+    Nodes2 ends_{};
 };
 }  // namespace
-ElementType measurement_element() {
-    return {"measurement", make<Measurement>, R"({"required": ["quantity"], "properties": {
-        "quantity": {"type": "string"},
-        "base": {"$ref": "#/$defs/positive", "description": "V, peak"}},
-        "oneOf": [
-        {"required": ["nodes"], "properties": {"quantity": {"const": "voltage"}, "nodes": {"$ref": "#/$defs/pair"}}},
-        {"required": ["bus"], "properties": {"quantity": {"const": "magnitude"}, "bus": {"$ref": "#/$defs/name"}, "time_constant": {"$ref": "#/$defs/positive", "description": "s"}}}]})"};
-}
+ElementType measurement_element() { return {"measurement", make<Measurement>}; }
 }  // namespace emt

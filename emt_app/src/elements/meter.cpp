@@ -7,7 +7,7 @@ namespace {
 class MeterElement final : public Element {
 public:
     explicit MeterElement(Reader& in)
-        : name_(in.name()), ends_(in.terminals()), time_constant_(in.number("time_constant", Reader::Range::positive, 0.02)) {}
+        : name_(in.name()), ends_(in.terminals()), time_constant_(in.number("time_constant", Range::positive, "s", 0.02)) {}
     void lower(Network& net, Reporter&) const override {
         const auto [g, c] = companion_lag(time_constant_, net.dt_s);
         for (std::size_t k = 0; k < ends_.size(); ++k) {
@@ -23,8 +23,5 @@ private:
     double time_constant_;  // s
 };
 }  // namespace
-ElementType meter_element() {
-    return {"meter", make<MeterElement>, R"({"allOf": [{"$ref": "#/$defs/terminals"}], "properties": {
-        "time_constant": {"$ref": "#/$defs/positive", "description": "s"}}})"};
-}
+ElementType meter_element() { return {"meter", make<MeterElement>}; }
 }  // namespace emt

@@ -8,7 +8,7 @@ namespace {
 class PhaseLockedLoopElement final : public Element {
 public:
     explicit PhaseLockedLoopElement(Reader& in)
-        : name_(in.name()), bus_(in.bus("bus", false)), rated_v_(in.number("rated_voltage", Reader::Range::positive)), loop_(in, "") {}
+        : name_(in.name()), bus_(in.bus("bus")), rated_v_(in.number("rated_voltage", Range::positive, "V r.m.s., line to line")), loop_(in, "") {}
     void lower(Network& net, Reporter&) const override { static_cast<void>(loop_.lower(net, name_, bus_, rated_v_)); }
     [[nodiscard]] Census census() const override { return {.control = 1}; }
 
@@ -19,11 +19,5 @@ private:
     LockedLoop loop_;
 };
 }  // namespace
-ElementType phase_locked_loop_element() {
-    return {"phase_locked_loop", make<PhaseLockedLoopElement>, R"({"required": ["bus", "rated_voltage"], "properties": {
-        "bus": {"$ref": "#/$defs/name"},
-        "rated_voltage": {"$ref": "#/$defs/positive", "description": "V r.m.s., line to line"},
-        "natural_frequency": {"$ref": "#/$defs/positive", "description": "of the closed loop, Hz; 8"},
-        "damping": {"$ref": "#/$defs/positive", "description": "of the closed loop; 0.707"}}})"};
-}
+ElementType phase_locked_loop_element() { return {"phase_locked_loop", make<PhaseLockedLoopElement>}; }
 }  // namespace emt

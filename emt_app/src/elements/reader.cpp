@@ -1,10 +1,32 @@
 #include "elements/reader.hpp"
 
 #include <algorithm>
-#include <cmath>
 
 namespace emt {
 using nlohmann::json;
+
+namespace {
+
+constexpr ValueKind kFlagKind{R"({"type": "boolean", "default": false})"};
+constexpr ValueKind kNameKind{R"({"type": "string", "minLength": 1, "not": {"const": "0"}})", "name"};
+constexpr ValueKind kTextKind{R"({"type": "string"})"};
+constexpr ValueKind kNodeOrGroundKind{R"({"type": "string", "default": "0"})"};
+constexpr ValueKind kPairKind{R"({"type": "array", "items": {"type": "string"}, "minItems": 2, "maxItems": 2})", "pair"};
+constexpr ValueKind kTerminalsKind{R"({"properties": {"nodes": {"$ref": "#/$defs/pair"}, "buses": {"$ref": "#/$defs/pair"}}, "oneOf": [{"required": ["nodes"]}, {"required": ["buses"]}]})", "terminals"};
+constexpr ValueKind kOperationsKind{R"({"type": "array", "items": {"type": "object", "required": ["time", "action"], "additionalProperties": false, "properties": {"time": {"type": "number", "minimum": 0}, "action": {"enum": ["open", "close"]}}}, "description": "in the order of time, s"})", "operations"};
+constexpr ValueKind kSignalKind{R"({"type": "string", "minLength": 1, "description": "a block, or ELEMENT.output of an element that measures"})", "signal"};
+
+}  // namespace
+
+bool Reader::has(const std::string& key) const {
+    if (description_ != nullptr) return description_->decide({Decision::By::presence, key, {"given", "left out"}}) == 0;
+    return object_.contains(key);
+}
+
+bool Reader::steady_start() const {
+    if (description_ != nullptr) return description_->decide({Decision::By::start, "", {"steady", "zero"}}) == 0;
+    return net_.steady_start;
+}
 
 const json* Reader::find(const std::string& key) {
     used_.insert(key);
@@ -12,60 +34,32 @@ const json* Reader::find(const std::string& key) {
     return it == object_.end() ? nullptr : &*it;
 }
 
-double Reader::number(const std::string& key, Range range) {
-    const json* value = find(key);
-    if (value == nullptr) {
-        report_("missing-key", "needs the number '" + key + "'");
-        return 1;
-    }
-    if (!value->is_number()) {
-        report_("wrong-type", "'" + key + "' must be a number, not " + value->dump());
-        return 1;
-    }
-    const double x = value->get<double>();
-    const bool bad = !std::isfinite(x) || (range == Range::positive && !(x > 0)) ||
-                     (range == Range::not_negative && !(x >= 0));
-    if (bad) {
-        report_(x < 0 ? "negative-value" : "out-of-range",
-                "'" + key + "' is " + value->dump() + " but must be " +
-                    (range == Range::positive ? "greater than zero" : range == Range::any ? "finite" : "zero or more"));
-        return 1;
-    }
-    return x;
+const json* Reader::find(const std::string& key, const ValueKind& kind, std::string_view meaning, bool required) {
+    if (description_ != nullptr) description_->add(key, description_->of(kind), meaning, required);
+    return find(key);
 }
 
-double Reader::number(const std::string& key, Range range, double otherwise) {
-    used_.insert(key);
-    return has(key) ? number(key, range) : otherwise;
-}
-
-double Reader::initial(const std::string& key) {
-    if (has(key) && net_.steady_start) report_("contradiction", "'" + key + "' is only meaningful with \"start\": \"zero\"");
-    return number(key, Range::any, 0);
-}
-
-std::vector<double> Reader::initial(const std::string& key, std::size_t count) {
-    if (!has(key) || !object_.at(key).is_array()) return std::vector<double>(count, initial(key));
-    if (net_.steady_start) report_("contradiction", "'" + key + "' is only meaningful with \"start\": \"zero\"");
-    std::vector<double> out = numbers(key, count);
-    if (std::any_of(out.begin(), out.end(), [](double x) { return !std::isfinite(x); }))
-        report_("out-of-range", "'" + key + "' must be finite");
-    out.resize(count);
-    return out;
-}
-
-bool Reader::flag(const std::string& key, bool otherwise) {
-    const json* value = find(key);
-    if (value == nullptr) return otherwise;
+bool Reader::flag(const std::string& key, std::string_view meaning) {
+    const json* value = find(key, kFlagKind, meaning, false);
+    if (value == nullptr) return false;
     if (!value->is_boolean()) {
         report_("wrong-type", "'" + key + "' must be true or false, not " + value->dump());
-        return otherwise;
+        return false;
     }
     return value->get<bool>();
 }
 
-std::string Reader::choice(const std::string& key, const std::vector<std::string>& allowed,
+std::string Reader::choice(const std::string& key, const std::vector<std::string>& allowed, std::string_view meaning) {
+    return picked(key, allowed, meaning, "");
+}
+
+std::string Reader::optional_choice(const std::string& key, const std::vector<std::string>& allowed, std::string_view meaning) {
+    return picked(key, allowed, meaning, allowed.front());
+}
+
+std::string Reader::picked(const std::string& key, const std::vector<std::string>& allowed, std::string_view meaning,
                            const std::string& otherwise) {
+    if (description_ != nullptr) return allowed[description_->decide({Decision::By::choice, key, allowed, std::string(meaning), otherwise})];
     const json* value = find(key);
     if (value == nullptr && !otherwise.empty()) return otherwise;
     if (value != nullptr && value->is_string() &&
@@ -103,25 +97,32 @@ Nodes3 Reader::lookup_bus(const std::string& key, const json& value, bool ground
     return {kGround, kGround, kGround};
 }
 
-int Reader::node(const std::string& key) {
-    const json* value = find(key);
-    if (value == nullptr) {
-        report_("missing-key", "needs the node '" + key + "'");
-        return kGround;
-    }
-    return lookup(key, *value);
+int Reader::node(const std::string& key, std::string_view meaning) {
+    if (const json* value = find(key, kTextKind, meaning, true)) return lookup(key, *value);
+    report_("missing-key", "needs the node '" + key + "'");
+    return kGround;
 }
 
-Nodes3 Reader::bus(const std::string& key, bool ground_allowed) {
-    const json* value = find(key);
-    if (value == nullptr) {
-        report_("missing-key", "needs the bus '" + key + "'");
-        return {kGround, kGround, kGround};
-    }
-    return lookup_bus(key, *value, ground_allowed);
+int Reader::optional_node(const std::string& key, std::string_view meaning) {
+    const json* value = find(key, kNodeOrGroundKind, meaning, false);
+    return value == nullptr ? kGround : lookup(key, *value);
+}
+
+Nodes3 Reader::bus(const std::string& key, std::string_view meaning) { return found_bus(key, find(key, kNameKind, meaning, true), false); }
+
+Nodes3 Reader::bus_or_ground(const std::string& key, std::string_view meaning) { return found_bus(key, find(key, kTextKind, meaning, true), true); }
+
+Nodes3 Reader::found_bus(const std::string& key, const json* value, bool ground_allowed) {
+    if (value != nullptr) return lookup_bus(key, *value, ground_allowed);
+    report_("missing-key", "needs the bus '" + key + "'");
+    return {kGround, kGround, kGround};
 }
 
 std::vector<Nodes2> Reader::terminals() {
+    if (description_ != nullptr) {
+        static_cast<void>(description_->of(kPairKind));  // which the terminals refer to
+        description_->condition(description_->of(kTerminalsKind));
+    }
     const json* nodes = find("nodes");
     const json* buses = find("buses");
     const json* list = nodes != nullptr ? nodes : buses;
@@ -141,57 +142,23 @@ std::vector<Nodes2> Reader::terminals() {
     return out;
 }
 
-Mat3 Reader::matrix(const std::string& key) {
-    Mat3 m{};
-    const json* value = find(key);
-    bool good = value != nullptr && value->is_array() && value->size() == 3;
-    for (std::size_t i = 0; good && i < 3; ++i) {
-        good = (*value)[i].is_array() && (*value)[i].size() == 3;
-        for (std::size_t j = 0; good && j < 3; ++j) {
-            good = (*value)[i][j].is_number();
-            if (good) m[i * 3 + j] = (*value)[i][j].get<double>();
-        }
+Nodes2 Reader::one_phase_terminals() {
+    if (description_ != nullptr) {
+        description_->add("nodes", description_->of(kPairKind), "", true);
+        return {};
     }
-    if (!good) report_("wrong-type", "'" + key + "' must be a 3 × 3 array of numbers");
-    for (std::size_t i = 0; i < 3; ++i)
-        for (std::size_t j = 0; j < i; ++j)
-            if (m[i * 3 + j] != m[j * 3 + i]) {
-                report_("not-symmetric", "'" + key + "' must be symmetric");
-                return m;
-            }
-    return m;
-}
-
-void Reader::curve(const std::string& key, std::vector<double>& x, std::vector<double>& i) {
-    x.assign(1, 0.0);
-    i.assign(1, 0.0);
-    const json* value = find(key);
-    if (value == nullptr || !value->is_array() || value->empty()) {
-        report_("wrong-type", "'" + key + "' must be a list of at least one point [x, i]");
-        return;
-    }
-    for (const json& point : *value) {
-        if (!point.is_array() || point.size() != 2 || !point[0].is_number() || !point[1].is_number()) {
-            report_("wrong-type", "'" + key + "' has the point " + point.dump() + ", which is not [x, i]");
-            return;
-        }
-        x.push_back(point[0].get<double>());
-        i.push_back(point[1].get<double>());
-        if (!(x.back() > *(x.end() - 2)) || !(i.back() > *(i.end() - 2))) {
-            report_("curve-not-ascending", "'" + key + "' must ascend strictly in both coordinates from (0, 0); " +
-                                               point.dump() + " does not");
-            return;
-        }
-    }
+    const std::vector<Nodes2> ends = terminals();
+    if (ends.size() > 1) report_("wrong-terminals", "the voltage of one phase needs 'nodes': [p, q]");
+    return ends.empty() ? Nodes2{} : ends.front();
 }
 
 std::vector<std::pair<double, bool>> Reader::operations(const std::string& key) {
     std::vector<std::pair<double, bool>> out;
-    const json* value = find(key);
+    const json* value = find(key, kOperationsKind, "", false);
     if (value == nullptr) return out;
     if (!value->is_array()) report_("wrong-type", "'" + key + "' must be a list");
     for (const json& item : *value) {
-        const bool good = item.is_object() && item.contains("time") && item["time"].is_number() &&
+        const bool good = item.is_object() && item.size() == 2 && item.contains("time") && item["time"].is_number() &&
                           item["time"].get<double>() >= 0 && item.contains("action") &&
                           (item["action"] == "open" || item["action"] == "close");
         if (!good) {
@@ -206,40 +173,25 @@ std::vector<std::pair<double, bool>> Reader::operations(const std::string& key) 
     return out;
 }
 
-std::string Reader::signal(const std::string& key) {
-    const json* value = find(key);
-    if (value == nullptr) {
-        report_("missing-key", "needs the signal '" + key + "'");
-        return {};
-    }
-    if (!value->is_string() || value->get<std::string>().empty()) {
-        report_("wrong-type", "'" + key + "' must be the name of a signal (a block, or ELEMENT.output), not " + value->dump());
-        return {};
-    }
-    return value->get<std::string>();
+std::string Reader::signal(const std::string& key, std::string_view meaning) {
+    if (const json* value = find(key, kSignalKind, meaning, true)) return signal_name(key, *value);
+    report_("missing-key", "needs the signal '" + key + "'");
+    return {};
 }
 
-void Reader::each(const std::string& key, const std::function<void(Reader&)>& read) {
-    const json* value = find(key);
-    if (value == nullptr || !value->is_array()) {
-        report_("wrong-type", "'" + key + "' must be a list");
-        return;
-    }
-    for (std::size_t i = 0; i < value->size(); ++i) {
-        const std::string item = key + "[" + std::to_string(i) + "]";
-        if (!(*value)[i].is_object()) {
-            report_("wrong-type", "'" + item + "' must be an object, not " + (*value)[i].dump());
-            continue;
-        }
-        Reporter inner = report_.of(item);
-        Reader reader((*value)[i], nodes_, net_, inner);
-        read(reader);
-        reader.finish();
-        report_.join(inner);
-    }
+std::string Reader::optional_signal(const std::string& key, std::string_view meaning) {
+    const json* value = find(key, kSignalKind, meaning, false);
+    return value == nullptr ? std::string() : signal_name(key, *value);
 }
 
-std::vector<std::string> Reader::signals(const std::string& key, std::size_t least, std::size_t most) {
+std::string Reader::signal_name(const std::string& key, const json& value) {
+    if (value.is_string() && !value.get<std::string>().empty()) return value.get<std::string>();
+    report_("wrong-type", "'" + key + "' must be the name of a signal (a block, or ELEMENT.output), not " + value.dump());
+    return {};
+}
+
+std::vector<std::string> Reader::signals(const std::string& key, std::string_view meaning, std::size_t least, std::size_t most) {
+    if (description_ != nullptr) description_->add(key, Description::list(description_->of(kSignalKind), least, most), meaning, true);
     std::vector<std::string> out;
     const json* value = find(key);
     bool good = value != nullptr && value->is_array() && value->size() >= least && value->size() <= most;
@@ -252,78 +204,87 @@ std::vector<std::string> Reader::signals(const std::string& key, std::size_t lea
     return std::vector<std::string>(least);
 }
 
-std::vector<double> Reader::numbers(const std::string& key, std::size_t count) {
-    std::vector<double> out;
+void Reader::each(const std::string& key, const std::string& what, std::size_t least, std::size_t most, std::string_view meaning,
+                  const std::function<void(Reader&)>& read) {
+    const auto read_item = [&](Reader& item) {
+        item.used_.clear();
+        if (const json* label = item.find("name", kTextKind, "", false); label != nullptr && !label->is_string())
+            item.report_("wrong-type", "'name' must be a text, not " + label->dump());
+        read(item);
+        item.finish();
+    };
+    if (description_ != nullptr)
+        description_->add(key, Description::list(describe(read_item, description_->defs()), least, most), what + ", " + std::string(meaning), true);
     const json* value = find(key);
-    if (value == nullptr) return out;
-    bool good = value->is_array() && value->size() == count;
-    for (std::size_t k = 0; good && k < count; ++k) {
-        good = (*value)[k].is_number();
-        if (good) out.push_back((*value)[k].get<double>());
-    }
-    if (!good) report_("wrong-type", "'" + key + "' must be a list of " + std::to_string(count) + " numbers");
-    return good ? out : std::vector<double>();
-}
-
-std::vector<double> Reader::some_positive(const std::string& key, std::size_t most) {
-    std::vector<double> out;
-    const json* value = find(key);
-    if (value == nullptr) return out;
-    bool good = value->is_array() && value->size() <= most;
-    for (std::size_t k = 0; good && k < value->size(); ++k) {
-        good = (*value)[k].is_number() && std::isfinite((*value)[k].get<double>()) && (*value)[k].get<double>() > 0;
-        if (good) out.push_back((*value)[k].get<double>());
-    }
-    if (good) return out;
-    report_("wrong-type", "'" + key + "' must be a list of up to " + std::to_string(most) + " numbers greater than zero, not " + value->dump());
-    return {};
-}
-
-void Reader::table(const std::string& key, std::vector<double>& x, std::vector<double>& y) {
-    x = {0, 1};
-    y = {0, 0};
-    const json* value = find(key);
-    bool good = value != nullptr && value->is_array() && value->size() >= 2;
-    std::vector<double> left, right;
-    for (std::size_t k = 0; good && k < value->size(); ++k) {
-        const json& point = (*value)[k];
-        good = point.is_array() && point.size() == 2 && point[0].is_number() && point[1].is_number() &&
-               (k == 0 || point[0].get<double>() > left.back());
-        if (!good) break;
-        left.push_back(point[0].get<double>());
-        right.push_back(point[1].get<double>());
-    }
-    if (!good) {
-        report_("wrong-type", "'" + key + "' must be a list of at least two points [x, y], strictly ascending in x");
+    if (value == nullptr || !value->is_array()) {
+        report_("wrong-type", "'" + key + "' must be a list");
         return;
     }
-    x = std::move(left);
-    y = std::move(right);
+    if (value->size() < least || value->size() > most) {
+        report_("wrong-" + key, "'" + key + "' must list " + std::to_string(least) + " to " + std::to_string(most) + " " + what + ", not " + std::to_string(value->size()));
+        return;
+    }
+    for (std::size_t i = 0; i < value->size(); ++i) {
+        const std::string item = key + "[" + std::to_string(i) + "]";
+        if (!(*value)[i].is_object()) {
+            report_("wrong-type", "'" + item + "' must be an object, not " + (*value)[i].dump());
+            continue;
+        }
+        Reporter inner = report_.of(item);
+        Reader reader((*value)[i], nodes_, net_, inner);
+        read_item(reader);
+        report_.join(inner);
+    }
 }
 
 Waveform Reader::waveform() {
     Waveform w;
-    const std::string shape = choice("shape", {"sine", "step", "double_exponential"}, "sine");
-    w.amplitude = number("amplitude", Range::any);
-    w.start_s = number("start", Range::not_negative, -1);
+    const std::string shape = optional_choice("shape", {"sine", "step", "double_exponential"}, "");
+    w.amplitude = number("amplitude", Range::any, "peak, V or A");
+    w.start_s = optional("start", Range::not_negative, "s; zero until then").value_or(-1);
     if (shape == "sine") {
         w.shape = Waveform::Shape::sine;
-        w.frequency_hz = number("frequency", Range::positive, net_.frequency_hz);
-        w.phase_turns = number("phase", Range::any, 0) / 360;
+        w.frequency_hz = optional("frequency", Range::positive, "Hz; that of the case, if left out").value_or(net_.frequency_hz);
+        w.phase_turns = number("phase", Range::any, "degrees", 0) / 360;
     } else if (shape == "step") {
         w.shape = Waveform::Shape::step;
         w.start_s = std::max(w.start_s, 0.0);
     } else {
         w.shape = Waveform::Shape::double_exponential;
         w.start_s = std::max(w.start_s, 0.0);
-        w.tau_front_s = number("tau_front", Range::positive);
-        w.tau_tail_s = number("tau_tail", Range::positive);
+        w.tau_front_s = number("tau_front", Range::positive, "s");
+        w.tau_tail_s = number("tau_tail", Range::positive, "s, longer than tau_front");
         if (!(w.tau_tail_s > w.tau_front_s)) report_("out-of-range", "'tau_tail' must be longer than 'tau_front'");
     }
     if (!report_.failed() && net_.steady_start && w.start_s < 0 && !w.steady(net_.frequency_hz))
         report_("not-steady", "a steady start needs a sine at " + std::to_string(net_.frequency_hz) +
                                   " Hz or a 'start' time; this source has " + std::to_string(w.frequency_hz) + " Hz");
     return w;
+}
+
+void Reader::together(const std::string& one, const std::string& other, const std::string& message) {
+    needs(one, other, message);
+    needs(other, one, message);
+}
+
+void Reader::needs(const std::string& key, const std::string& other, const std::string& message) {
+    if (description_ != nullptr) description_->needs(key, other);
+    if (object_.contains(key) && !object_.contains(other)) report_("missing-key", message);
+}
+
+void Reader::refuse(std::initializer_list<const char*> keys, const std::string& message) {
+    bool given = false;
+    for (const char* key : keys) given = find(key) != nullptr || given;
+    if (given) report_("contradiction", message);
+}
+
+void Reader::refuse_at_steady_start(const std::string& key) {
+    if (net_.steady_start) refuse({key.c_str()}, "'" + key + "' is only meaningful with \"start\": \"zero\"");
+}
+
+void Reader::rule_out(const std::string& rule, const std::string& message) {
+    if (description_ != nullptr) description_->rule_out();
+    report_(rule, message);
 }
 
 void Reader::makes_node(const std::string& name) {

@@ -1,15 +1,22 @@
 // Typed access to one element's JSON object. Every failure names the element, the key and what was expected.
+//
+// The calls declare the keys: a Reader with a Description records them there, and returns what it returns for missing and wrong values.
+// `meaning` says what the key is, with its unit; it may be empty.
 #pragma once
 #include <nlohmann/json.hpp>
 
 #include <array>
 #include <functional>
+#include <initializer_list>
+#include <optional>
 #include <set>
 #include <string>
+#include <string_view>
 #include <unordered_map>
 #include <vector>
 
 #include "base/diagnostics.hpp"
+#include "elements/description.hpp"
 #include "network/network.hpp"
 
 namespace emt {
@@ -39,46 +46,87 @@ struct NodeTable {
     std::unordered_map<std::string, std::array<int, 3>> bus;
 };
 
+enum class Range { any, positive, not_negative };
+
 class Reader {
 public:
-    enum class Range { any, positive, not_negative };
+    Reader(const nlohmann::json& object, const NodeTable& nodes, const Network& net, Reporter& report, Description* description = nullptr)
+        : object_(object), nodes_(nodes), net_(net), report_(report), description_(description) {}
 
-    Reader(const nlohmann::json& object, const NodeTable& nodes, const Network& net, Reporter& report)
-        : object_(object), nodes_(nodes), net_(net), report_(report) {}
+    // Decisions, beside choice(): nothing else may change which keys are asked for.
 
-    [[nodiscard]] bool has(const std::string& key) const { return object_.contains(key); }
-    double number(const std::string& key, Range range);
-    double number(const std::string& key, Range range, double otherwise);
+    [[nodiscard]] bool has(const std::string& key) const;
+    [[nodiscard]] bool steady_start() const;
+
+    // Values of one key.
+
+    double number(const std::string& key, Range range, std::string_view meaning);
+    double number(const std::string& key, Range range, std::string_view meaning, double otherwise);
+    /// Of a key that may be left out and has no number as default.
+    std::optional<double> optional(const std::string& key, Range range, std::string_view meaning);
     /// A value at t = 0 (otherwise 0), which only a start from zero has use for.
-    double initial(const std::string& key);
+    double initial(const std::string& key, std::string_view meaning);
     /// The same for each of `count` phases: one number for all, or a list.
-    std::vector<double> initial(const std::string& key, std::size_t count);
-    bool flag(const std::string& key, bool otherwise);
-    std::string choice(const std::string& key, const std::vector<std::string>& allowed, const std::string& otherwise);
+    std::vector<double> initial(const std::string& key, std::string_view meaning, std::size_t count);
+    /// A number that a start from zero needs; a steady start finds it, and refuses the key.
+    std::optional<double> found_by_steady_start(const std::string& key, Range range, std::string_view meaning);
+    /// False, if left out.
+    bool flag(const std::string& key, std::string_view meaning);
+    std::string choice(const std::string& key, const std::vector<std::string>& allowed, std::string_view meaning = {});
+    /// The first one, if left out.
+    std::string optional_choice(const std::string& key, const std::vector<std::string>& allowed, std::string_view meaning);
     std::string name();
-    int node(const std::string& key);
-    Nodes3 bus(const std::string& key, bool ground_allowed);
-    /// Terminals of a one-phase element ("nodes": [p, q]) or of three equal ones ("buses": [P, Q]).
-    std::vector<Nodes2> terminals();
-    Mat3 matrix(const std::string& key);
+    int node(const std::string& key, std::string_view meaning = {});
+    /// Ground, if left out.
+    int optional_node(const std::string& key, std::string_view meaning = {});
+    Nodes3 bus(const std::string& key, std::string_view meaning = {});
+    /// A bus, ground, or a node that is a common point.
+    Nodes3 bus_or_ground(const std::string& key, std::string_view meaning = {});
+    Mat3 matrix(const std::string& key, std::string_view meaning);
     /// Ascending points [[x, i], …] of an odd characteristic; (0,0) is implied.
-    void curve(const std::string& key, std::vector<double>& x, std::vector<double>& i);
+    void curve(const std::string& key, std::string_view meaning, std::vector<double>& x, std::vector<double>& i);
     std::vector<std::pair<double, bool>> operations(const std::string& key);
     /// The name of a signal; a number of it is had from Network::signals when the element is lowered.
-    std::string signal(const std::string& key);
-    /// Reads each object of a list, of which the element's own Reader knows only the key; reports what is no object, and keys
-    /// that nothing has asked for.
-    void each(const std::string& key, const std::function<void(Reader&)>& read);
-    std::vector<std::string> signals(const std::string& key, std::size_t least, std::size_t most);
-    /// As many numbers as asked for, or none when the key is missing.
-    std::vector<double> numbers(const std::string& key, std::size_t count);
+    std::string signal(const std::string& key, std::string_view meaning = {});
+    /// Empty, if left out.
+    std::string optional_signal(const std::string& key, std::string_view meaning = {});
+    std::vector<std::string> signals(const std::string& key, std::string_view meaning, std::size_t least, std::size_t most);
+    /// A number for each of `count` signals, or none when the key is missing.
+    std::vector<double> weights(const std::string& key, std::string_view meaning, std::size_t count);
     /// Up to `most` numbers greater than zero; none when the key is missing.
-    std::vector<double> some_positive(const std::string& key, std::size_t most);
+    std::vector<double> some_positive(const std::string& key, std::string_view meaning, std::size_t most);
     /// At least two points [[x, y], …], strictly ascending in x.
     void table(const std::string& key, std::vector<double>& x, std::vector<double>& y);
+    /// Reads each of `least` to `most` objects of a list, such as "masses", of which the element's own Reader knows only the key;
+    /// reports what is no object, and keys that nothing has asked for.
+    void each(const std::string& key, const std::string& what, std::size_t least, std::size_t most, std::string_view meaning,
+              const std::function<void(Reader&)>& read);
+
+    // Several keys.
+
+    /// Terminals of a one-phase element ("nodes": [p, q]) or of three equal ones ("buses": [P, Q]).
+    std::vector<Nodes2> terminals();
+    /// The same of an element that has one phase only.
+    Nodes2 one_phase_terminals();
     /// Waveform keys shape, amplitude, frequency, phase, start, tau_front, tau_tail of this object; with a steady start,
     /// a source that is on from the beginning must be a sine at the case's frequency.
     Waveform waveform();
+
+    // Rules beyond the kind of one value: checked here, and part of the schema.
+
+    /// Both keys are given, or none.
+    void together(const std::string& one, const std::string& other, const std::string& message);
+    /// `key` is given only with `other`.
+    void needs(const std::string& key, const std::string& other, const std::string& message);
+    /// At least one of the keys is given; where the range is positive, one that is not zero.
+    void at_least_one(std::initializer_list<const char*> keys, Range range, const std::string& rule, const std::string& message);
+    /// The value of the key, as read, is above the limit.
+    void above(const std::string& key, double value, double limit, const std::string& message);
+    /// These keys have no place beside the others; the message says why.
+    void refuse(std::initializer_list<const char*> keys, const std::string& message);
+    /// The last decision's outcome is wrong for this element.
+    void rule_out(const std::string& rule, const std::string& message);
+
     /// Reports that a node of this name is declared, which the element makes itself.
     void makes_node(const std::string& name);
     /// Reports keys that nothing has asked for.
@@ -87,17 +135,25 @@ public:
     [[nodiscard]] Reporter& report() { return report_; }
     [[nodiscard]] double dt_s() const { return net_.dt_s; }
     [[nodiscard]] double frequency_hz() const { return net_.frequency_hz; }
-    [[nodiscard]] bool steady_start() const { return net_.steady_start; }
 
 private:
     const nlohmann::json* find(const std::string& key);
+    /// The same, and records the key.
+    const nlohmann::json* find(const std::string& key, const ValueKind& kind, std::string_view meaning, bool required);
+    double checked(const std::string& key, const nlohmann::json& value, Range range);
+    std::string picked(const std::string& key, const std::vector<std::string>& allowed, std::string_view meaning, const std::string& otherwise);
+    std::string signal_name(const std::string& key, const nlohmann::json& value);
+    std::vector<double> numbers(const std::string& key, const nlohmann::json& value, std::size_t count);
+    void refuse_at_steady_start(const std::string& key);
     int lookup(const std::string& key, const nlohmann::json& value);
+    Nodes3 found_bus(const std::string& key, const nlohmann::json* value, bool ground_allowed);
     Nodes3 lookup_bus(const std::string& key, const nlohmann::json& value, bool ground_allowed);
 
     const nlohmann::json& object_;
     const NodeTable& nodes_;
     const Network& net_;
     Reporter& report_;
+    Description* description_;
     std::set<std::string> used_{"type", "name"};
 };
 

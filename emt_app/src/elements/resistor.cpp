@@ -5,7 +5,7 @@ namespace emt {
 namespace {
 class Resistor final : public Element {
 public:
-    explicit Resistor(Reader& in) : ends_(in.terminals()), r_(in.number("r", Reader::Range::positive)) {}
+    explicit Resistor(Reader& in) : ends_(in.terminals()), r_(in.number("r", Range::positive, "ohm")) {}
     void lower(Network& net, Reporter&) const override {
         for (const Nodes2& ends : ends_) net.conductances.push_back({ends, 1 / r_});
         net.channels.add_branches(Carried::By::conductance, net.conductances.size(), ends_.size());
@@ -17,8 +17,5 @@ private:
     double r_;  // ohm
 };
 }  // namespace
-ElementType resistor_element() {
-    return {"resistor", make<Resistor>, R"({"allOf": [{"$ref": "#/$defs/terminals"}], "required": ["r"], "properties": {
-        "r": {"$ref": "#/$defs/positive", "description": "ohm"}}})"};
-}
+ElementType resistor_element() { return {"resistor", make<Resistor>}; }
 }  // namespace emt

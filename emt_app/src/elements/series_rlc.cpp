@@ -8,9 +8,9 @@ class SeriesRlcElement final : public Element {
 public:
     explicit SeriesRlcElement(Reader& in)
         : ends_(in.terminals()),
-          r_(in.number("r", Reader::Range::not_negative)),
-          l_(in.number("l", Reader::Range::positive)),
-          c_(in.number("c", Reader::Range::positive)) {}
+          r_(in.number("r", Range::not_negative, "ohm")),
+          l_(in.number("l", Range::positive, "H")),
+          c_(in.number("c", Range::positive, "F")) {}
     void lower(Network& net, Reporter&) const override {
         const double zl = 2 * l_ / net.dt_s, zc = net.dt_s / (2 * c_);
         for (const Nodes2& ends : ends_) net.rlcs.push_back({ends, 1 / (r_ + zl + zc), zl, zc});
@@ -23,10 +23,5 @@ private:
     double r_, l_, c_;  // ohm, H, F
 };
 }  // namespace
-ElementType series_rlc_element() {
-    return {"series_rlc", make<SeriesRlcElement>, R"({"allOf": [{"$ref": "#/$defs/terminals"}], "required": ["r", "l", "c"], "properties": {
-        "r": {"$ref": "#/$defs/not_negative"},
-        "l": {"$ref": "#/$defs/positive"},
-        "c": {"$ref": "#/$defs/positive"}}})"};
-}
+ElementType series_rlc_element() { return {"series_rlc", make<SeriesRlcElement>}; }
 }  // namespace emt

@@ -15,28 +15,20 @@ Mat3 from_sequence(double zero, double positive) {
     return {s, m, m, m, s, m, m, m, s};
 }
 
-constexpr std::string_view kSchema = R"({"allOf": [{"$ref": "#/$defs/waveform"}], "required": ["bus", "r1", "l1"], "properties": {
-        "shape": {"const": "sine"},
-        "bus": {"$ref": "#/$defs/name"},
-        "r1": {"$ref": "#/$defs/not_negative"},
-        "l1": {"$ref": "#/$defs/not_negative"},
-        "r0": {"$ref": "#/$defs/not_negative"},
-        "l0": {"$ref": "#/$defs/not_negative"}}})";
-
 class Source final : public Element {
 public:
     Source(Reader& in, Role role)
         : role_(role),
-          bus_(in.bus("bus", false)),
-          r1_(in.number("r1", Reader::Range::not_negative)),
-          l1_(in.number("l1", Reader::Range::not_negative)),
-          r0_(in.number("r0", Reader::Range::not_negative, r1_)),
-          l0_(in.number("l0", Reader::Range::not_negative, l1_)),
+          bus_(in.bus("bus")),
+          r1_(in.number("r1", Range::not_negative, "positive sequence, ohm")),
+          l1_(in.number("l1", Range::not_negative, "positive sequence, H")),
+          r0_(in.optional("r0", Range::not_negative, "zero sequence, ohm; r1, if left out").value_or(r1_)),
+          l0_(in.optional("l0", Range::not_negative, "zero sequence, H; l1, if left out").value_or(l1_)),
           wave_(in.waveform()) {
         if ((r1_ == 0 && l1_ == 0) || (r0_ == 0 && l0_ == 0))
             in.report()("ideal-source", "needs an impedance greater than zero in both sequences (Norton equivalent)");
         if (wave_.shape != Waveform::Shape::sine)
-            in.report()("unknown-choice", "'shape' must be sine for a three-phase source");
+            in.rule_out("unknown-choice", "'shape' must be sine for a three-phase source");
     }
     void lower(Network& net, Reporter& report) const override {
         Coupled3 out{.node = {bus_[0], bus_[1], bus_[2], kGround, kGround, kGround}};
@@ -68,7 +60,7 @@ std::unique_ptr<Element> make_source(Reader& in) {
     return std::make_unique<Source>(in, role);
 }
 }  // namespace
-ElementType source_element() { return {"source", make_source<Role::source>, kSchema}; }
-ElementType machine_element() { return {"machine", make_source<Role::machine>, kSchema}; }
-ElementType condenser_element() { return {"condenser", make_source<Role::condenser>, kSchema}; }
+ElementType source_element() { return {"source", make_source<Role::source>}; }
+ElementType machine_element() { return {"machine", make_source<Role::machine>}; }
+ElementType condenser_element() { return {"condenser", make_source<Role::condenser>}; }
 }  // namespace emt

@@ -51,31 +51,38 @@ BlockDraft above(int signal, double on, double off) {
 
 class Svc final : public Element {
 public:
-    using Range = Reader::Range;
     explicit Svc(Reader& in)
-        : name_(in.name()), bus_(in.bus("bus", false)), controlled_(in.has("controlled") ? in.bus("controlled", false) : bus_),
-          v_(in.number("rated_voltage", Range::positive)), s_(in.number("rated_power", Range::positive)),
-          controlled_v_(in.has("controlled") ? in.number("controlled_voltage", Range::positive) : v_),
-          tcr_(in.number("tcr", Range::positive) / s_), tcr_quality_(in.number("tcr_quality", Range::positive, 100)),
-          tsc_(in.some_positive("tsc", kMostTsc)), tuning_(in.number("tsc_tuning", Range::positive, 4.5)),
-          tsc_quality_(in.number("tsc_quality", Range::positive, 50)), hysteresis_(in.number("tsc_hysteresis", Range::not_negative, 0.05)),
-          r_on_(in.number("r_on", Range::positive, 1e-3)), r_ground_(in.number("r_ground", Range::positive, 1e4 * v_ * v_ / s_)),
-          slope_(in.number("slope", Range::not_negative, 0.03)), kp_(in.number("kp", Range::not_negative, 0)),
-          ki_(in.number("ki", Range::positive, 200)), lag_(in.number("time_constant", Range::positive, 5e-3)),
-          undervoltage_(in.number("undervoltage", Range::not_negative, 0)), loop_(in, "pll_"),
-          input_(in.has("input") ? in.signal("input") : ""), initial_(in.number("susceptance", Range::any, 0)) {
+        : name_(in.name()),
+          bus_(in.bus("bus")),
+          controlled_(in.has("controlled") ? in.bus("controlled", "bus whose voltage is regulated; its own, if left out") : bus_),
+          v_(in.number("rated_voltage", Range::positive, "V r.m.s., line to line")),
+          s_(in.number("rated_power", Range::positive, "VA: base of susceptances")),
+          controlled_v_(in.has("controlled") ? in.number("controlled_voltage", Range::positive, "rated, V r.m.s., line to line") : v_),
+          tcr_(in.number("tcr", Range::positive, "of the reactors in full conduction at rated voltage, var") / s_),
+          tcr_quality_(in.number("tcr_quality", Range::positive, "X/R", 100)),
+          tsc_(in.some_positive("tsc", "of each bank of capacitors at rated voltage, with its reactors, var", kMostTsc)),
+          tuning_(in.number("tsc_tuning", Range::positive, "frequency of a bank's resonance by that of the case", 4.5)),
+          tsc_quality_(in.number("tsc_quality", Range::positive, "X/R of its reactors", 50)),
+          hysteresis_(in.number("tsc_hysteresis", Range::not_negative, "between switching a bank on and off, of its susceptance", 0.05)),
+          r_on_(in.number("r_on", Range::positive, "of a valve, ohm", 1e-3)),
+          r_ground_(in.optional("r_ground", Range::positive, "from each phase of the bus to ground, ohm; 10000 times V²/VA, if left out").value_or(1e4 * v_ * v_ / s_)),
+          slope_(in.number("slope", Range::not_negative, "voltage per susceptance, per unit", 0.03)),
+          kp_(in.number("kp", Range::not_negative, "susceptance per voltage, per unit", 0)),
+          ki_(in.number("ki", Range::positive, "1/s", 200)),
+          lag_(in.number("time_constant", Range::positive, "of the measured voltage, s", 5e-3)),
+          undervoltage_(in.number("undervoltage", Range::not_negative, "measured voltage below which nothing is ordered, per unit; 0: none", 0)),
+          loop_(in, "pll_"),
+          input_(in.optional_signal("input", "added to the reference")),
+          initial_(in.number("susceptance", Range::any, "ordered at the start, per unit", 0)) {
         double capacitive = 0;
         for (double& b : tsc_) {
             b /= s_;
             threshold_.push_back(capacitive);
             capacitive += b;
         }
-        b_min_ = in.number("b_min", Range::any, -tcr_);
-        b_max_ = in.number("b_max", Range::any, capacitive);
-        if (in.steady_start())
-            static_cast<void>(in.initial("reference"));
-        else
-            reference_ = in.number("reference", Range::positive);
+        b_min_ = in.optional("b_min", Range::any, "per unit; that of the reactors, if left out").value_or(-tcr_);
+        b_max_ = in.optional("b_max", Range::any, "per unit; that of all capacitors, if left out").value_or(capacitive);
+        reference_ = in.found_by_steady_start("reference", Range::positive, "per unit");
         check(in);
     }
     void lower(Network& net, Reporter&) const override {
@@ -94,7 +101,7 @@ private:
         const double largest = tsc_.empty() ? 0 : *std::max_element(tsc_.begin(), tsc_.end());
         if (!(tcr_ >= largest * (1 + hysteresis_ / 2)))
             report("out-of-range", "'tcr' must be at least the largest of 'tsc' times 1 + tsc_hysteresis/2: it closes the gaps between them");
-        if (!(tuning_ > 1)) report("out-of-range", "'tsc_tuning' must be above 1: the order of the resonance of capacitor and reactor");
+        in.above("tsc_tuning", tuning_, 1, "'tsc_tuning' must be above 1: the order of the resonance of capacitor and reactor");
         if (!(b_min_ <= b_max_)) report("out-of-range", "'b_min' must not be above 'b_max'");
         if (!(initial_ >= b_min_ && initial_ <= b_max_)) report("out-of-range", "'susceptance' must lie between 'b_min' and 'b_max'");
         for (const char* pair : kPairs) {
@@ -189,32 +196,5 @@ private:
     std::optional<double> reference_{};
 };
 }  // namespace
-ElementType svc_element() {
-    return {"svc", make<Svc>, R"({"required": ["bus", "rated_voltage", "rated_power", "tcr"], "dependentRequired": {"controlled": ["controlled_voltage"], "controlled_voltage": ["controlled"]}, "properties": {
-        "bus": {"$ref": "#/$defs/name"},
-        "rated_voltage": {"$ref": "#/$defs/positive", "description": "V r.m.s., line to line"},
-        "rated_power": {"$ref": "#/$defs/positive", "description": "VA: base of susceptances"},
-        "tcr": {"$ref": "#/$defs/positive", "description": "of the reactors in full conduction at rated voltage, var"},
-        "tcr_quality": {"$ref": "#/$defs/positive", "description": "X/R; 100"},
-        "tsc": {"type": "array", "maxItems": 3, "items": {"$ref": "#/$defs/positive"}, "description": "of each bank of capacitors at rated voltage, with its reactors, var"},
-        "tsc_tuning": {"type": "number", "exclusiveMinimum": 1, "description": "frequency of a bank's resonance by that of the case; 4.5"},
-        "tsc_quality": {"$ref": "#/$defs/positive", "description": "X/R of its reactors; 50"},
-        "tsc_hysteresis": {"$ref": "#/$defs/not_negative", "description": "between switching a bank on and off, of its susceptance; 0.05"},
-        "r_on": {"$ref": "#/$defs/positive", "description": "of a valve, ohm; 0.001"},
-        "r_ground": {"$ref": "#/$defs/positive", "description": "from each phase of the bus to ground, ohm; 10000 times V²/VA"},
-        "controlled": {"$ref": "#/$defs/name", "description": "bus whose voltage is regulated; its own, if left out"},
-        "controlled_voltage": {"$ref": "#/$defs/positive", "description": "rated, V r.m.s., line to line"},
-        "slope": {"$ref": "#/$defs/not_negative", "description": "voltage per susceptance, per unit; 0.03"},
-        "kp": {"$ref": "#/$defs/not_negative", "description": "susceptance per voltage, per unit; 0"},
-        "ki": {"$ref": "#/$defs/positive", "description": "1/s; 200"},
-        "time_constant": {"$ref": "#/$defs/positive", "description": "of the measured voltage, s; 0.005"},
-        "undervoltage": {"$ref": "#/$defs/not_negative", "description": "measured voltage below which nothing is ordered, per unit; 0: none"},
-        "b_min": {"type": "number", "description": "per unit; that of the reactors"},
-        "b_max": {"type": "number", "description": "per unit; that of all capacitors"},
-        "input": {"$ref": "#/$defs/signal", "description": "added to the reference"},
-        "reference": {"$ref": "#/$defs/positive", "description": "per unit; start zero only"},
-        "susceptance": {"type": "number", "description": "ordered at the start, per unit; 0"},
-        "pll_natural_frequency": {"$ref": "#/$defs/positive", "description": "Hz; 8"},
-        "pll_damping": {"$ref": "#/$defs/positive", "description": "0.707"}}})"};
-}
+ElementType svc_element() { return {"svc", make<Svc>}; }
 }  // namespace emt

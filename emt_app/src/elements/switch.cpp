@@ -11,10 +11,10 @@ public:
     explicit SwitchElement(Reader& in)
         : name_(in.name()),
           ends_(in.terminals()),
-          r_on_(in.number("r_on", Reader::Range::positive, 1e-3)),
-          r_off_(in.number("r_off", Reader::Range::positive, 0)),
-          closed_(in.flag("closed", false)),
-          zero_(in.flag("current_zero", false)),
+          r_on_(in.number("r_on", Range::positive, "closed, ohm", 1e-3)),
+          r_off_(in.optional("r_off", Range::positive, "open, ohm; none, if left out").value_or(0)),
+          closed_(in.flag("closed", "at t = 0")),
+          zero_(in.flag("current_zero", "opens only when its current becomes zero")),
           operations_(in.operations("operations")) {}
     void lower(Network& net, Reporter&) const override {
         for (const Nodes2& ends : ends_)
@@ -32,12 +32,5 @@ private:
     std::vector<std::pair<double, bool>> operations_;
 };
 }  // namespace
-ElementType switch_element() {
-    return {"switch", make<SwitchElement>, R"({"allOf": [{"$ref": "#/$defs/terminals"}], "properties": {
-        "r_on": {"$ref": "#/$defs/positive"},
-        "r_off": {"$ref": "#/$defs/positive"},
-        "closed": {"type": "boolean"},
-        "current_zero": {"type": "boolean"},
-        "operations": {"$ref": "#/$defs/operations"}}})"};
-}
+ElementType switch_element() { return {"switch", make<SwitchElement>}; }
 }  // namespace emt

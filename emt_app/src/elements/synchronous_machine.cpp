@@ -16,28 +16,24 @@
 
 namespace emt {
 namespace {
-using Range = Reader::Range;
-
 /// The shaft as given, or one mass.
 std::vector<Mass> read_shaft(Reader& in) {
-    const double damping = in.number("damping", Range::not_negative, 0);
-    if (!in.has("shaft")) return {{in.number("h", Range::positive), 1, damping, 0, 0, true}};
-    if (in.has("h") || in.has("damping")) in.report()("contradiction", "give either 'shaft' or 'h' and 'damping'");
-    in.number("h", Range::positive, 0);
+    const auto inertia = [](Reader& from) { return from.number("h", Range::positive, "inertia constant, s"); };
+    const auto damping = [](Reader& from) { return from.number("damping", Range::not_negative, "torque per deviation of speed, per unit", 0); };
+    if (!in.has("shaft")) return {{inertia(in), 1, damping(in), 0, 0, true}};
+    in.refuse({"h", "damping"}, "give either 'shaft' or 'h' and 'damping'");
     std::vector<Mass> out;
-    in.each("shaft", [&](Reader& mass) {
-        out.push_back({mass.number("h", Range::positive), mass.number("share", Range::not_negative, 0),
-                       mass.number("damping", Range::not_negative, 0), mass.number("spring", Range::positive, 0),
-                       mass.number("spring_damping", Range::not_negative, 0), mass.flag("generator", false)});
+    in.each("shaft", "masses", 1, kMasses, "each joined to the next", [&](Reader& mass) {
+        out.push_back({inertia(mass), mass.number("share", Range::not_negative, "of the mechanical torque", 0), damping(mass),
+                       mass.optional("spring", Range::positive, "to the next mass, torque per electrical radian, per unit").value_or(0),
+                       mass.number("spring_damping", Range::not_negative, "of the coupling, torque per difference of speed, per unit", 0),
+                       mass.flag("generator", "whether this mass is its rotor")});
     });
     return out;
 }
 
 void check_shaft(const std::vector<Mass>& shaft, bool turbine, Reporter& report) {
-    if (shaft.empty() || shaft.size() > kMasses) {
-        report("wrong-shaft", "'shaft' must list 1 to " + std::to_string(kMasses) + " masses, not " + std::to_string(shaft.size()));
-        return;
-    }
+    if (shaft.empty()) return;  // not read
     int generators = 0;
     double share = 0;
     for (const Mass& m : shaft) {
@@ -51,34 +47,43 @@ void check_shaft(const std::vector<Mass>& shaft, bool turbine, Reporter& report)
     if (turbine && !(std::abs(share - 1) < 1e-9)) report("wrong-shaft", "the 'share' of all masses of 'shaft' must add up to 1");
 }
 
-constexpr std::string_view kMachineSchema = R"({"allOf": [{"$ref": "#/$defs/synchronous"}],
-    "anyOf": [{"required": ["p"]}, {"required": ["angle"]}], "properties": {
-        "p": {"type": "number", "description": "power delivered before t = 0, W; without it the machine holds its angle"}}})";
-constexpr std::string_view kCondenserSchema = R"({"allOf": [{"$ref": "#/$defs/synchronous"}]})";
+Conversion read_conversion(Reader& in) {
+    const std::string name = in.optional_choice("parameters", {"exact", "classical"}, "how the circuit of the rotor follows from the reactances and time constants");
+    return name == "exact" ? Conversion::exact : Conversion::classical;
+}
 
 class SynchronousMachineElement final : public Element {
 public:
     SynchronousMachineElement(Reader& in, bool condenser)
-        : condenser_(condenser), name_(in.name()), bus_(in.bus("bus", false)), rated_va_(in.number("rated_power", Range::positive)),
-          rated_v_(in.number("rated_voltage", Range::positive)),
-          conversion_(in.choice("parameters", {"exact", "classical"}, "exact") == "exact" ? Conversion::exact : Conversion::classical),
-          ra_(in.number("ra", Range::not_negative)), xl_(in.number("xl", Range::positive)),
-          d_{in.number("xd", Range::positive), in.number("xd1", Range::positive), in.number("xd2", Range::positive),
-             in.number("td10", Range::positive), in.number("td20", Range::positive), true},
-          q_{in.number("xq", Range::positive), in.number("xq1", Range::positive, 0), in.number("xq2", Range::positive),
-             in.number("tq10", Range::positive, 0), in.number("tq20", Range::positive), in.has("xq1")},
-          grounded_(in.has("x0")), r0_(in.number("r0", Range::not_negative, ra_)), x0_(in.number("x0", Range::positive, 0)),
-          s10_(in.number("s10", Range::not_negative, 0)), s12_(in.number("s12", Range::not_negative, 0)), shaft_(read_shaft(in)),
-          v_(in.number("v", Range::positive)), angle_given_(in.has("angle")), angle_(in.number("angle", Range::any, 0)),
-          p_given_(in.has("p")) {
-        if (in.has("xq1") != in.has("tq10")) in.report()("missing-key", "a round rotor needs 'xq1' and 'tq10', salient poles neither");
-        if (in.has("s10") != in.has("s12")) in.report()("missing-key", "saturation needs 's10' and 's12'");
-        if (in.has("r0") && !grounded_) in.report()("missing-key", "'r0' has a meaning only with 'x0'");
+        : condenser_(condenser),
+          name_(in.name()),
+          bus_(in.bus("bus")),
+          rated_va_(in.number("rated_power", Range::positive, "VA")),
+          rated_v_(in.number("rated_voltage", Range::positive, "V r.m.s., line to line")),
+          conversion_(read_conversion(in)),
+          ra_(in.number("ra", Range::not_negative, "armature, per unit of the rating, as all resistances and reactances")),
+          xl_(in.number("xl", Range::positive, "leakage")),
+          d_{in.number("xd", Range::positive, "Xd"), in.number("xd1", Range::positive, "X'd"), in.number("xd2", Range::positive, "X''d"),
+             in.number("td10", Range::positive, "T'd0, s"), in.number("td20", Range::positive, "T''d0, s"), true},
+          q_{in.number("xq", Range::positive, "Xq"), in.optional("xq1", Range::positive, "X'q of a round rotor").value_or(0),
+             in.number("xq2", Range::positive, "X''q"), in.optional("tq10", Range::positive, "T'q0 of a round rotor, s").value_or(0),
+             in.number("tq20", Range::positive, "T''q0, s"), false},
+          r0_(in.optional("r0", Range::not_negative, "zero sequence; ra, if left out").value_or(ra_)),
+          x0_(in.optional("x0", Range::positive, "zero sequence with the neutral's impedance, which is isolated without it").value_or(0)),
+          s10_(in.number("s10", Range::not_negative, "saturation S at flux 1.0", 0)),
+          s12_(in.number("s12", Range::not_negative, "saturation S at flux 1.2", 0)),
+          shaft_(read_shaft(in)),
+          v_(in.number("v", Range::positive, "terminal voltage before t = 0, V r.m.s., line to line")),
+          angle_(in.optional("angle", Range::any, "of phase a's voltage, degrees of a cosine; where it is not held a first guess")) {
+        q_.transient = q_.x1 > 0;
+        in.together("xq1", "tq10", "a round rotor needs 'xq1' and 'tq10', salient poles neither");
+        in.together("s10", "s12", "saturation needs 's10' and 's12'");
+        in.needs("r0", "x0", "'r0' has a meaning only with 'x0'");
         if (condenser_) {
-            if (in.has("p")) in.report()("contradiction", "a condenser delivers no power: leave 'p' out");
+            in.refuse({"p"}, "a condenser delivers no power: leave 'p' out");
         } else {
-            p_ = in.number("p", Range::any, 0);
-            if (!p_given_ && !angle_given_) in.report()("missing-key", "needs 'p', or 'angle' to hold it and deliver what the others do not");
+            p_ = in.optional("p", Range::any, "power delivered before t = 0, W; without it the machine holds its angle");
+            in.at_least_one({"p", "angle"}, Range::any, "missing-key", "needs 'p', or 'angle' to hold it and deliver what the others do not");
         }
         check_shaft(shaft_, !condenser_, in.report());
     }
@@ -109,13 +114,13 @@ public:
         out.xl = xl_;
         out.d = *d;
         out.q = *q;
-        out.grounded = grounded_;
+        out.grounded = x0_ > 0;
         out.r0 = r0_;
         out.x0 = x0_;
         out.saturation = *saturation;
         out.saturation.both_axes = q_.transient;
         out.shaft = shaft_;
-        out.dispatch = {!condenser_ && !p_given_, v_ * std::sqrt(2.0 / 3), angle_ / 360, angle_given_, p_, condenser_};
+        out.dispatch = {!condenser_ && !p_, v_ * std::sqrt(2.0 / 3), angle_.value_or(0) / 360, angle_.has_value(), p_.value_or(0), condenser_};
         out.reads = {net.signals.read_if_made(name_ + ".efd"), net.signals.read_if_made(name_ + ".pm")};
         constexpr std::array<const char*, kPublished> kNames{".speed", ".vt", ".pe", ".ifd", ".angle"};
         for (std::size_t i = 0; i < kNames.size(); ++i) out.publishes[i] = net.signals.make(name_ + kNames[i], name_);
@@ -146,15 +151,11 @@ private:
     Conversion conversion_;
     double ra_, xl_;        // per unit
     AxisParameters d_, q_;
-    bool grounded_;
-    double r0_, x0_;        // per unit
+    double r0_, x0_;        // per unit; 0: the neutral is isolated
     double s10_, s12_;
     std::vector<Mass> shaft_;
     double v_;              // V r.m.s., line to line
-    bool angle_given_;
-    double angle_;          // degrees
-    bool p_given_;
-    double p_ = 0;          // W
+    std::optional<double> angle_, p_{};  // degrees, W
 };
 
 template <bool condenser>
@@ -162,6 +163,6 @@ std::unique_ptr<Element> make_synchronous(Reader& in) {
     return std::make_unique<SynchronousMachineElement>(in, condenser);
 }
 }  // namespace
-ElementType synchronous_machine_element() { return {"synchronous_machine", make_synchronous<false>, kMachineSchema}; }
-ElementType synchronous_condenser_element() { return {"synchronous_condenser", make_synchronous<true>, kCondenserSchema}; }
+ElementType synchronous_machine_element() { return {"synchronous_machine", make_synchronous<false>}; }
+ElementType synchronous_condenser_element() { return {"synchronous_condenser", make_synchronous<true>}; }
 }  // namespace emt

@@ -13,21 +13,22 @@ namespace {
 class Transformer final : public Element {
 public:
     explicit Transformer(Reader& in)
-        : p_(in.bus("primary", false)),
-          s_(in.bus("secondary", false)),
-          v1_(in.number("v1", Reader::Range::positive)),
-          v2_(in.number("v2", Reader::Range::positive)),
-          r_(in.number("r", Reader::Range::not_negative)),
-          l_(in.number("l", Reader::Range::positive)),
-          lm_(in.number("lm", Reader::Range::positive, 0)),
-          rc_(in.number("rc", Reader::Range::positive, 0)) {
-        const std::string connection = in.choice("connection", {"YgYg", "YgD", "DYg", "DD"}, "");
+        : p_(in.bus("primary")),
+          s_(in.bus("secondary")),
+          v1_(in.number("v1", Range::positive, "V, line to line")),
+          v2_(in.number("v2", Range::positive, "V, line to line")),
+          r_(in.number("r", Range::not_negative, "leakage of one unit seen from the primary winding, ohm")),
+          l_(in.number("l", Range::positive, "H")),
+          rc_(in.optional("rc", Range::positive, "core loss, ohm; none, if left out").value_or(0)) {
+        const std::string connection = in.choice("connection", {"YgYg", "YgD", "DYg", "DD"}, "primary and secondary winding");
         m1_ = connection.starts_with("D") ? 1 : 0;
         m2_ = connection.ends_with("D") ? 1 : 0;
         if (in.has("saturation")) {
-            in.curve("saturation", flux_, i_);
-            if (lm_ > 0) in.report()("contradiction", "give either 'lm' or 'saturation', not both");
-            flux0_ = in.initial("flux", 3);
+            in.curve("saturation", "of the core of one winding, [Wb, A]", flux_, i_);
+            in.refuse({"lm"}, "give either 'lm' or 'saturation', not both");
+            flux0_ = in.initial("flux", "linkage at t = 0, Wb", 3);
+        } else {
+            lm_ = in.optional("lm", Range::positive, "linear core, H; none, if left out").value_or(0);
         }
     }
     void lower(Network& net, Reporter&) const override {
@@ -64,23 +65,10 @@ private:
 
     Nodes3 p_, s_;
     double v1_, v2_;        // V, line to line
-    double r_, l_, lm_, rc_; // ohm, H, H, ohm; of one unit, seen from the primary winding
+    double r_, l_, rc_, lm_ = 0; // ohm, H, ohm, H; of one unit, seen from the primary winding
     double m1_ = 0, m2_ = 0;
     std::vector<double> flux0_, flux_, i_;  // Wb at t = 0 of each winding; curve, Wb and A
 };
 }  // namespace
-ElementType transformer_element() {
-    return {"transformer", make<Transformer>, R"({"required": ["primary", "secondary", "connection", "v1", "v2", "r", "l"], "not": {"required": ["lm", "saturation"]}, "dependentRequired": {"flux": ["saturation"]}, "properties": {
-        "primary": {"$ref": "#/$defs/name"},
-        "secondary": {"$ref": "#/$defs/name"},
-        "connection": {"enum": ["YgYg", "YgD", "DYg", "DD"]},
-        "v1": {"$ref": "#/$defs/positive", "description": "V, line to line"},
-        "v2": {"$ref": "#/$defs/positive"},
-        "r": {"$ref": "#/$defs/not_negative", "description": "leakage of one unit seen from the primary winding, ohm"},
-        "l": {"$ref": "#/$defs/positive", "description": "H"},
-        "lm": {"$ref": "#/$defs/positive", "description": "linear core, H"},
-        "rc": {"$ref": "#/$defs/positive", "description": "core loss, ohm"},
-        "saturation": {"$ref": "#/$defs/curve"},
-        "flux": {"$ref": "#/$defs/flux"}}})"};
-}
+ElementType transformer_element() { return {"transformer", make<Transformer>}; }
 }  // namespace emt

@@ -7,35 +7,23 @@
 
 namespace emt {
 namespace {
-constexpr std::string_view kDiode = R"({"allOf": [{"$ref": "#/$defs/terminals"}], "properties": {
-        "r_on": {"$ref": "#/$defs/positive"},
-        "r_off": {"$ref": "#/$defs/positive"}}})";
-/// With what a kind of thyristor has besides.
-std::string thyristor_schema(const std::string& more) {
-    return R"({"allOf": [{"$ref": "#/$defs/terminals"}], "oneOf": [{"required": ["start", "width"]}, {"required": ["gate"]}], "properties": {
-        "r_on": {"$ref": "#/$defs/positive"},
-        "r_off": {"$ref": "#/$defs/positive"},
-        "gate": {"$ref": "#/$defs/signal", "description": "from when on the gate is on, in steps after the beginning of the coming step: on at 0 or less, not in this step above 1"},
-        "start": {"$ref": "#/$defs/not_negative", "description": "of the first pulse on the gate, s"},
-        "period": {"$ref": "#/$defs/positive", "description": "from pulse to pulse, s; without it that of the case's frequency"},
-        "width": {"$ref": "#/$defs/positive", "description": "of a pulse, s"})" + more + "}}";
-}
-
 class ValveElement final : public Element {
 public:
     ValveElement(Reader& in, Valve valve)
         : valve_(valve),
           name_(in.name()),
           ends_(in.terminals()),
-          r_on_(in.number("r_on", Reader::Range::positive, 1e-3)),
-          r_off_(in.number("r_off", Reader::Range::positive, 0)) {
+          r_on_(in.number("r_on", Range::positive, "ohm", 1e-3)),
+          r_off_(in.optional("r_off", Range::positive, "ohm; none, if left out").value_or(0)) {
         if (valve == Valve::diode) return;
-        if (valve == Valve::pair) gentle_below_ = in.number("gentle_below", Reader::Range::positive, gentle_below_);
+        if (valve == Valve::pair)
+            gentle_below_ = in.optional("gentle_below", Range::positive, "V: closes only at a zero of its voltage, or at a minimum below this").value_or(gentle_below_);
         if (in.has("gate"))
-            gate_ = in.signal("gate");
+            gate_ = in.signal("gate", "from when on the gate is on, in steps after the beginning of the coming step: on at 0 or less, not in this step above 1");
         else
-            firing_ = {in.number("start", Reader::Range::not_negative), in.number("period", Reader::Range::positive, 0),
-                       in.number("width", Reader::Range::positive)};
+            firing_ = {in.number("start", Range::not_negative, "of the first pulse on the gate, s"),
+                       in.optional("period", Range::positive, "from pulse to pulse, s; that of the case's frequency, if left out").value_or(0),
+                       in.number("width", Range::positive, "of a pulse, s")};
     }
     void lower(Network& net, Reporter& report) const override {
         Firing firing = firing_;
@@ -62,14 +50,7 @@ std::unique_ptr<Element> make_valve(Reader& in) {
     return std::make_unique<ValveElement>(in, valve);
 }
 }  // namespace
-ElementType diode_element() { return {"diode", make_valve<Valve::diode>, kDiode}; }
-ElementType thyristor_element() {
-    static const std::string schema = thyristor_schema("");
-    return {"thyristor", make_valve<Valve::thyristor>, schema};
-}
-ElementType thyristor_pair_element() {
-    static const std::string schema = thyristor_schema(R"(,
-        "gentle_below": {"$ref": "#/$defs/positive", "description": "V: closes only at a zero of its voltage, or at a minimum below this"})");
-    return {"thyristor_pair", make_valve<Valve::pair>, schema};
-}
+ElementType diode_element() { return {"diode", make_valve<Valve::diode>}; }
+ElementType thyristor_element() { return {"thyristor", make_valve<Valve::thyristor>}; }
+ElementType thyristor_pair_element() { return {"thyristor_pair", make_valve<Valve::pair>}; }
 }  // namespace emt

@@ -7,12 +7,12 @@ namespace {
 class VoltageSource final : public Element {
 public:
     explicit VoltageSource(Reader& in)
-        : plus_(in.node("to")),
-          minus_(in.has("from") ? in.node("from") : kGround),
-          r_(in.number("r", Reader::Range::not_negative, 0)),
-          l_(in.number("l", Reader::Range::not_negative, 0)),
+        : plus_(in.node("to", "positive terminal")),
+          minus_(in.optional_node("from", "negative terminal")),
+          r_(in.number("r", Range::not_negative, "ohm", 0)),
+          l_(in.number("l", Range::not_negative, "H", 0)),
           wave_(in.waveform()) {
-        if (r_ == 0 && l_ == 0) in.report()("ideal-source", "needs 'r' or 'l' greater than zero (Norton equivalent)");
+        in.at_least_one({"r", "l"}, Range::positive, "ideal-source", "needs 'r' or 'l' greater than zero (Norton equivalent)");
     }
     void lower(Network& net, Reporter&) const override {
         const auto [g, c] = companion_rl(r_, l_, net.dt_s);
@@ -34,11 +34,5 @@ private:
     Waveform wave_; // V
 };
 }  // namespace
-ElementType voltage_source_element() {
-    return {"voltage_source", make<VoltageSource>, R"({"allOf": [{"$ref": "#/$defs/waveform"}], "required": ["to"], "anyOf": [{"required": ["r"]}, {"required": ["l"]}], "properties": {
-        "to": {"type": "string"},
-        "from": {"type": "string"},
-        "r": {"$ref": "#/$defs/not_negative"},
-        "l": {"$ref": "#/$defs/not_negative"}}})"};
-}
+ElementType voltage_source_element() { return {"voltage_source", make<VoltageSource>}; }
 }  // namespace emt

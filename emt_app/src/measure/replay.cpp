@@ -142,7 +142,7 @@ private:
 double rank_us(Engine& engine, const Record& r, const Ticks& ticks, bool& exact) {
     Replay replay(engine, r);
     const double us = minimum_us(ticks, r.steps, [&] { replay.restore(); }, [&] {
-        replay.steps([&](std::size_t i, const StepClock& clock, std::uint64_t step) { engine.advance_batch(i, clock, step); }, [](StepPart) {});
+        replay.steps([&](std::size_t i, const StepClock& clock, std::uint64_t step) { engine.advance(i, clock, step, nullptr); }, [](StepPart) {});
     });
     exact = exact && replay.exact();
     return us;
@@ -177,7 +177,7 @@ std::vector<PartTime> part_times(Engine& engine, const Record& r, const Ticks& t
         replay.restore();
         StopWatch watch{.now = Ticks::now};
         watch.begin();
-        replay.steps([&](std::size_t batch, const StepClock& clock, std::uint64_t step) { engine.advance_batch_in_parts(batch, clock, step, watch); },
+        replay.steps([&](std::size_t batch, const StepClock& clock, std::uint64_t step) { engine.advance(batch, clock, step, &watch); },
                      [&](StepPart part) { watch.mark(part); });
         if (const std::uint64_t sum = std::accumulate(std::begin(watch.ticks), std::end(watch.ticks), std::uint64_t{0}); sum < least) {
             least = sum;
@@ -208,7 +208,7 @@ double cached_batches_us(Engine& engine, const Record& r, const Ticks& ticks, bo
                 for (int s = 0; s < r.steps; ++s, histories += row.size()) {
                     engine.keep(i);
                     std::copy_n(histories, row.size(), row.data());
-                    engine.advance_batch(i, r.clocks[static_cast<std::size_t>(s)], r.first + static_cast<std::uint64_t>(s));
+                    engine.advance(i, r.clocks[static_cast<std::size_t>(s)], r.first + static_cast<std::uint64_t>(s), nullptr);
                 }
             });
         exact = exact && r.end[i].same_bits(b);

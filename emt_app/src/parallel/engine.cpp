@@ -111,87 +111,55 @@ void Engine::finish_batch(const Batch& batch, const BatchView& view, unsigned ba
     }
 }
 
-void Engine::advance_batch(std::size_t index, const StepClock& clock, std::uint64_t step) {
+void Engine::solve(Batch& batch, const BatchView& view, const StepClock& clock, int kind, unsigned skip, StopWatch* watch) {
+    const Kernels& k = kernels();
+    if (watch == nullptr)
+        k.assemble(view, clock, kind);
+    else
+        k.assemble_in_parts(view, clock, *watch);
+    if (batch.sparse())
+        for (int l = 0; l < batch.lanes(); ++l) batch.solve_sparse(l, view);
+    else
+        k.solve(view);
+    if (watch != nullptr) watch->mark(StepPart::solve);
+    k.compensate(view, kAllLanes);
+    if (watch != nullptr && view.machines.at.count > 0) watch->mark(StepPart::machines);
+    complete(batch, view, k.outside(view), skip);
+    if (watch != nullptr && view.piecewise.at.count > 0) watch->mark(StepPart::piecewise);
+}
+
+void Engine::advance(std::size_t index, const StepClock& clock, std::uint64_t step, StopWatch* watch) {
+    // Lanes that restart are computed from the copy; what happens to them here is overwritten.
+    const unsigned skip = restart_lanes(index);
     Batch& batch = batches_[index];
     const BatchView& view = batch.view();
     const Kernels& k = kernels();
     batch.before_step(view, {instant(step), instant(step + 1)});
+    if (watch != nullptr && batch.sources_of_their_own() > 0) watch->mark(StepPart::sources);
     unsigned bad = 0;
-    if (!batch.sparse()) {
+    if (watch == nullptr && skip == 0 && !batch.sparse()) {
+        // As solve() and finish(), in one pass over the batch where no element leaves its segment.
         bad = k.advance(view, clock);
         if (bad >> kLanes != 0) {
             complete(batch, view, bad >> kLanes, 0);
             bad = k.finish(view);
         }
     } else {
-        k.assemble(view, clock, kTrapezoidal);
-        for (int l = 0; l < batch.lanes(); ++l) batch.solve_sparse(l, view);
-        k.compensate(view, kAllLanes);
-        complete(batch, view, k.outside(view), 0);
-        bad = k.finish(view);
+        solve(batch, view, clock, kTrapezoidal, skip, watch);
+        bad = watch == nullptr ? k.finish(view) : k.finish_in_parts(view, *watch);
     }
-    finish_batch(batch, view, bad, step + 1);
-    read_gates(index);
-    move_poles(index, step);
-}
-
-void Engine::advance_batch_in_parts(std::size_t index, const StepClock& clock, std::uint64_t step, StopWatch& watch) {
-    Batch& batch = batches_[index];
-    const BatchView& view = batch.view();
-    const Kernels& k = kernels();
-    batch.before_step(view, {instant(step), instant(step + 1)});
-    if (batch.sources_of_their_own() > 0) watch.mark(StepPart::sources);
-    k.assemble_in_parts(view, clock, watch);
-    if (batch.sparse())
-        for (int l = 0; l < batch.lanes(); ++l) batch.solve_sparse(l, view);
-    else
-        k.solve(view);
-    watch.mark(StepPart::solve);
-    k.compensate(view, kAllLanes);
-    if (view.machines.at.count > 0) watch.mark(StepPart::machines);
-    complete(batch, view, k.outside(view), 0);
-    if (view.piecewise.at.count > 0) watch.mark(StepPart::piecewise);
-    finish_batch(batch, view, k.finish_in_parts(view, watch), step + 1);
-    read_gates(index);
-    move_poles(index, step);
-    if (!watches_[index].poles.empty()) watch.mark(StepPart::instants);
-}
-
-void Engine::advance(std::size_t index, const StepClock& clock) {
-    const unsigned skip = restart_lanes(index);
-    Batch& batch = batches_[index];
-    if (skip == 0) {
-        advance_batch(index, clock, step_);
-        return;
-    }
-    // Lanes that restart are computed from the copy; what happens to them here is overwritten.
-    const BatchView& view = batch.view();
-    const Kernels& k = kernels();
-    batch.before_step(view, {instant(step_), instant(step_ + 1)});
-    k.assemble(view, clock, kTrapezoidal);
-    if (batch.sparse())
-        for (int l = 0; l < batch.lanes(); ++l) batch.solve_sparse(l, view);
-    else
-        k.solve(view);
-    k.compensate(view, kAllLanes);
-    complete(batch, view, k.outside(view), skip);
-    finish_batch(batch, view, k.finish(view) & ~skip, step_ + 1);
+    finish_batch(batch, view, bad & ~skip, step + 1);
     read_gates(index);  // as they are at t_n, not half a step later
-    for (Restart& r : restarts_)
-        if (r.batch == static_cast<int>(index)) half_steps(r);
-    move_poles(index, step_);
+    if (skip != 0)
+        for (Restart& r : restarts_)
+            if (r.batch == static_cast<int>(index)) half_steps(r);
+    move_poles(index, step);
+    if (watch != nullptr && !watches_[index].poles.empty()) watch->mark(StepPart::instants);
 }
 
 void Engine::half_step(Batch& batch, const BatchView& view, unsigned lanes, const StepTimes& times) {
-    const Kernels& k = kernels();
     batch.before_step(view, times);
-    k.assemble(view, clock(times.old_s, times.new_s), kHalfEuler);
-    if (batch.sparse())
-        for (int l = 0; l < batch.lanes(); ++l) batch.solve_sparse(l, view);
-    else
-        k.solve(view);
-    k.compensate(view, kAllLanes);
-    complete(batch, view, k.outside(view), ~lanes);
+    solve(batch, view, clock(times.old_s, times.new_s), kHalfEuler, ~lanes, nullptr);
 }
 
 void Engine::half_steps(Restart& r) {
@@ -231,13 +199,13 @@ void Engine::step() {
         exchange_->await(step_ + 1);
         kernels().lines_load(cut.data(), static_cast<int>(cut.size()), now);
     }
-    for (std::size_t i = 0; i < boundary_; ++i) advance(i, c);
+    for (std::size_t i = 0; i < boundary_; ++i) advance(i, c, step_, nullptr);
     if (boundary_s_ > 0) pass_s(boundary_s_);
     if (boundary_ > 0) {
         meet_fronts(0, boundary_, step_ + 1);
         exchange_->post(step_ + 1);
     }
-    for (std::size_t i = boundary_; i < batches_.size(); ++i) advance(i, c);
+    for (std::size_t i = boundary_; i < batches_.size(); ++i) advance(i, c, step_, nullptr);
     if (inner_s_ > 0) pass_s(inner_s_);
     meet_fronts(boundary_, batches_.size(), step_ + 1);
     restarted_.clear();

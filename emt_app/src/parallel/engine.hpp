@@ -91,10 +91,8 @@ public:
     [[nodiscard]] StepClock prologue(std::uint64_t step) const;
     /// Before the waves of a step arrive: remembers the instant from which poles may move inside the step.
     void keep(std::size_t batch);
-    /// One ordinary step of one batch, histories of its lines being in place.
-    void advance_batch(std::size_t batch, const StepClock& clock, std::uint64_t step);
-    /// The same with the time of each part, and slower for it.
-    void advance_batch_in_parts(std::size_t batch, const StepClock& clock, std::uint64_t step, StopWatch& watch);
+    /// One step of one batch, histories of its lines being in place. With `watch` it takes the time of each part, and is slower for it.
+    void advance(std::size_t batch, const StepClock& clock, std::uint64_t step, StopWatch* watch);
 
 private:
     struct Place {
@@ -159,6 +157,8 @@ private:
     [[nodiscard]] double instant_of(const Batch& batch, const Pole& pole, double x, double now, std::uint64_t step) const;
     [[nodiscard]] double gate_from(const Pole& pole, double x, std::uint64_t step) const;
     void set_waves(Watch& watch, const Batch& batch, int lane, double x);
+    /// The voltages at the end of a step, or of half a one, whose state finish() makes; lanes of `skip` need not be right.
+    void solve(Batch& batch, const BatchView& view, const StepClock& clock, int kind, unsigned skip, StopWatch* watch);
     void complete(Batch& batch, const BatchView& view, unsigned outside, unsigned skip);
     void finish_batch(const Batch& batch, const BatchView& view, unsigned mask, std::uint64_t step) const;
     void half_steps(Restart& restart);
@@ -168,7 +168,6 @@ private:
     [[nodiscard]] double instant(std::uint64_t step, double part = 0) const;
     [[nodiscard]] StepClock clock(double t_old_s, double t_new_s) const;
     [[nodiscard]] unsigned restart_lanes(std::size_t batch) const;
-    void advance(std::size_t batch, const StepClock& clock);
     /// `t_s`: when the pole has moved, for the message.
     void refactor(Batch& batch, int lane, const BatchView& view, int pole, double t_s) const;
 

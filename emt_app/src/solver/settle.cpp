@@ -136,20 +136,23 @@ bool Batch::walk(int l, const BatchView& view, const Kernels& kernels) {
     for (std::size_t passed = 0; passed <= 4 * corners; ++passed) {
         double part = 1;
         std::size_t first = curves.size();
+        bool up = false;
         for (std::size_t s = 0; s < curves.size(); ++s) {
             to[s] = argument(l, view, s);
             const Piecewise::Segment now = curves[s].segment(lt.topology.segment[s]);
-            const double corner = to[s] > now.high ? now.high : to[s] < now.low ? now.low : to[s];
-            if (corner == to[s]) continue;
-            const double reached = std::max(0.0, (corner - at[s]) / (to[s] - at[s]));
+            const bool above = to[s] > now.high;
+            // A voltage that is not a number leaves no segment: the search would run past the last one.
+            if (!above && !(to[s] < now.low)) continue;
+            const double reached = std::max(0.0, ((above ? now.high : now.low) - at[s]) / (to[s] - at[s]));
             if (reached < part || first == curves.size()) {
                 part = reached;
                 first = s;
+                up = above;
             }
         }
         if (first == curves.size()) return true;
         for (std::size_t s = 0; s < curves.size(); ++s) at[s] += part * (to[s] - at[s]);
-        enter_segment(l, view, first, lt.topology.segment[first] + (to[first] > at[first] ? 1 : -1));
+        enter_segment(l, view, first, lt.topology.segment[first] + (up ? 1 : -1));
         solve_again(l, view, kernels);
     }
     return false;

@@ -12,8 +12,7 @@ from kappa.core.ground.errors import InputError
 from kappa.core.ground.folders import only_site, plain_name, results_folder
 from kappa.core.ground.processes import StoppedError, stopping
 from kappa.core.sites.contract import FILE, Contract, load_contract
-from kappa.core.sites.expected import load_site
-from kappa.core.sites.site_file import FILE as DESCRIPTION
+from kappa.core.sites.load import Site
 from reports.acceptance.campaign import Campaign
 from reports.acceptance.judge import judge
 from reports.acceptance.listing import say, show_plan, show_verdict
@@ -133,7 +132,7 @@ def _run(options: argparse.Namespace) -> int:
     site, contract = _site(options)
     campaign = Campaign(options.folder)
     with campaign.locked() as lock:
-        campaign.freeze(options.contract or site / FILE)
+        campaign.freeze(options.contract or site.folder / FILE)
         try:
             with stopping() as stop:
                 conductor = Conductor(stop, [lock])
@@ -178,20 +177,20 @@ def _sign(options: argparse.Namespace) -> int:
     return 0
 
 
-def _site(options: argparse.Namespace) -> tuple[pathlib.Path, Contract]:
-    site = options.site
-    if not (site / "settings.py").is_file():
-        site = only_site(plain_name(str(site))) or site
-    if not (site / "settings.py").is_file():
+def _site(options: argparse.Namespace) -> tuple[Site, Contract]:
+    folder = options.site
+    if not (folder / "settings.py").is_file():
+        folder = only_site(plain_name(str(folder))) or folder
+    if not (folder / "settings.py").is_file():
         raise InputError(f"{clean(str(options.site))}: expected {_SITE_HELP}")
+    site = Site(folder)
+    site.require_sound()
     # A folder without a description holds no names to compare with.
-    described = load_site(site).description if (site / DESCRIPTION).is_file() else None
-    return site, load_contract(options.contract or site / FILE, described)
+    agreed = None if options.contract else site.contract
+    return site, agreed or load_contract(options.contract or folder / FILE, site.description)
 
 
-def _planned(
-    options: argparse.Namespace, site: pathlib.Path, contract: Contract, conductor: Conductor
-) -> AcceptancePlan:
+def _planned(options: argparse.Namespace, site: Site, contract: Contract, conductor: Conductor) -> AcceptancePlan:
     results = options.results or results_folder(contract.system) / "runs"
     reports = [*results.glob("*/run-report.json")]
     if "folder" in options:

@@ -6,9 +6,12 @@ import math
 import pathlib
 from typing import Any
 
+from kappa.core.ground.clean_text import clean
 from kappa.core.ground.errors import InputError
-from kappa.core.ground.folders import plain_name
+from kappa.core.ground.folders import only_site, plain_name
 from kappa.core.ground.whole_files import write_atomically
+from kappa.core.sites.load import Site
+from kappa.core.sites.site_file import FILE
 
 RUN_HELP = "ReFrame's JSON report, or a folder with run-report*.json or report*.json (the newest counts)"
 # How often a night measures each node whose turn it is.
@@ -37,17 +40,43 @@ def add_run(to: argparse.ArgumentParser) -> None:
         "--site",
         metavar="DIR",
         type=pathlib.Path,
-        help="the site's folder with its expected.yaml (default: site_configs/SYSTEM, SYSTEM as in the report)",
+        help="the site's folder with its site.yaml (default: site_configs/SYSTEM, SYSTEM as in the report)",
     )
     to.add_argument(
         "--mode",
         metavar="MODE",
-        help="the mode of expected.yaml that had to run (default: the session's, or else the site's default)",
+        help="the mode that had to run (default: the session's, or else the site's default)",
     )
+
+
+def site_of(options: argparse.Namespace) -> Site | None:
+    """The site that ``--site`` names, if it was given.
+
+    :raises InputError: there is none in that folder.
+    """
+    if options.site and not (options.site / FILE).is_file():
+        raise InputError(f"there is no {clean(str(options.site / FILE))}: --site names the folder of a site")
+    return Site(options.site) if options.site else None
+
+
+def require_described(site: str) -> None:
+    """Read ``site.yaml`` of the site of this name, if it lies here: a wrong name in it is told before it is used.
+
+    :raises InputError: it cannot be used.
+    """
+    folder = only_site(site)
+    if folder:
+        Site(folder).require_description()
 
 
 def add_json(to: argparse.ArgumentParser) -> None:
     to.add_argument("--json", metavar="FILE", type=pathlib.Path, help=JSON_HELP)
+
+
+def add_table(to: argparse.ArgumentParser) -> None:
+    to.add_argument(
+        "--table", metavar="FILE", type=pathlib.Path, help="write the tables into this Markdown file, between its marks"
+    )
 
 
 def name(text: str) -> str:

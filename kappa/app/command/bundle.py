@@ -4,7 +4,7 @@ import io
 import pathlib
 import tarfile
 
-from kappa.app.command.arguments import add_run, parser
+from kappa.app.command.arguments import add_run, parser, site_of
 from kappa.core.ground.clean_text import clean
 from kappa.core.ground.figures import counted
 from kappa.core.ground.whole_files import written_beside
@@ -34,7 +34,7 @@ def run(arguments: list[str]) -> int:
         "-o", "--output", metavar="FILE", type=pathlib.Path, help="the archive (default: bundle-FINDING.tar.gz here)"
     )
     options = words.parse_args(arguments)
-    verdict = judge_report(find_report(options.run), options.site, options.mode)
+    verdict = judge_report(find_report(options.run), site_of(options), options.mode)
     cases = chosen(verdict, options.finding)
     name = "".join(char if char.isalnum() or char in "._-" else "_" for char in f"bundle-{options.finding}")[:80]
     target = options.output or pathlib.Path(f"{name}.tar.gz")

@@ -18,7 +18,7 @@ from kappa.core.ground.figures import counted
 from kappa.core.ground.folders import known_sites, only_site, own_sites
 from kappa.core.ground.processes import stopping
 from kappa.core.ground.whole_files import make_folder, write_atomically
-from kappa.core.sites.expected import load_site
+from kappa.core.sites.load import Site
 
 _DESCRIPTION = """\
 Ask the cluster of this login node what it has, and write the site NAME: Slurm's nodes, partitions, switches and
@@ -96,7 +96,7 @@ def _first(folder: pathlib.Path, found: Survey, today: datetime.date) -> int:
     for path, text in files.items():
         _write(folder / path, text)
     _write(folder / FOUND, kept(found))
-    load_site(folder)
+    Site(folder).require_sound()
     _say(f"written to {folder}")
     for title, part in found.parts.items():
         for limit in too_small(part):
@@ -131,7 +131,7 @@ def _again(folder: pathlib.Path, before: Survey, now: Survey, today: datetime.da
         else:
             _write(folder / path, text)
     _write(folder / FOUND, kept(now))
-    load_site(folder)
+    Site(folder).require_sound()
     return 1
 
 

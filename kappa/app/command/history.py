@@ -5,11 +5,10 @@ import pathlib
 
 import msgspec
 
-from kappa.app.command.arguments import add_json, add_site, alone, parser, probability, write_json
-from kappa.core.ground.folders import history_folder, only_site
+from kappa.app.command.arguments import add_json, add_site, alone, parser, probability, require_described, write_json
+from kappa.core.ground.folders import history_folder
 from kappa.core.ground.whole_files import write_atomically
 from kappa.core.record.actions import load_actions
-from kappa.core.sites.expected import check_site
 from reports.history.dataset import History
 from reports.history.judgement import exit_status, judge_history
 from reports.history.listing import show, to_document
@@ -41,7 +40,7 @@ def run(arguments: list[str]) -> int:
         help="how often a quiet series may be reported (default: 0.001)",
     )  # fmt: skip
     options = words.parse_args(arguments)
-    check_site(only_site(options.site))
+    require_described(options.site)
     actions = [one for one in load_actions(history_folder(options.site)) if one.time >= options.since]
     history = History(history_folder(options.site))
     judged = judge_history(history, options.newest, options.false_alarms, options.since, options.across_nodes)

@@ -3,10 +3,9 @@
 import pathlib
 import sys
 
-from kappa.app.command.arguments import add_site, parser
+from kappa.app.command.arguments import add_site, parser, require_described
 from kappa.core.ground.clean_text import clean
-from kappa.core.ground.folders import SIMULATED_SITE, history_folder, only_site, results_folder
-from kappa.core.sites.expected import check_site
+from kappa.core.ground.folders import SIMULATED_SITE, history_folder, results_folder
 from reports.history.ingest import ingest, reports_in
 
 _DESCRIPTION = """\
@@ -22,7 +21,7 @@ def run(arguments: list[str]) -> int:
         "reports", metavar="REPORT", nargs="*", type=pathlib.Path, help="reports or folders (default: results/SITE)"
     )
     options = words.parse_args(arguments)
-    check_site(only_site(options.site))
+    require_described(options.site)
     reports = reports_in(options.reports or [results_folder(options.site)])
     done = ingest(reports, history_folder(options.site), of_fabrics=options.site == SIMULATED_SITE)
     for problem in done.damaged:

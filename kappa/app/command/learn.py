@@ -14,7 +14,7 @@ from kappa.app.command.arguments import add_json, add_site, alone, parser, proba
 from kappa.core.ground.clean_text import clean
 from kappa.core.ground.errors import InputError
 from kappa.core.ground.folders import history_folder, only_site, own_sites
-from kappa.core.sites.expected import check_site
+from kappa.core.sites.load import Site
 from reports.history import dataset
 from reports.history.dataset import History
 from reports.history.judgement import false_alarms_of, nightly_series
@@ -41,7 +41,7 @@ def run(arguments: list[str]) -> int:
     # As the diff, which is applied here, names it.
     site = only_site(options.site) or own_sites() / options.site
     folder = options.references or pathlib.Path(os.path.relpath(site / "references"))
-    check_site(folder.parent)
+    Site(folder.parent).require_references()
     documents = read_references(folder)
     today = datetime.datetime.now(datetime.UTC).date()
     if options.check:

@@ -71,6 +71,10 @@ COMMANDS = {
     "fabric": Command("fabric", "list and show the fabrics of simulated machines; write SimGrid's files"),
     "software": Command("software", "see which programs and libraries have changed, and accept them"),
     "spack": Command("spack", "install the suite's Spack environments for a site"),
+    "catalogue": Command("catalogue", "list the checks: metrics, needs, durations"),
+    "coverage": Command("coverage", "say which checks measure what documents measure"),
+    "power": Command("power", "simulate what bounds and nights can see"),
+    "fault-campaign": Command("fault_campaign", "put faults into an embedded cluster, count what is found"),
 }
 
 

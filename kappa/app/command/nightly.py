@@ -18,7 +18,7 @@ from kappa.app.conduct.preflight import require_sense
 from kappa.core.ground.clean_text import clean
 from kappa.core.ground.errors import InputError
 from kappa.core.ground.folders import home, results_folder, site_folder
-from kappa.core.sites.site_file import FILE, SiteDescription, describe
+from kappa.core.sites.load import Site, find_site
 from reports.nightly.publish import publish
 
 _DESCRIPTION = """\
@@ -164,12 +164,13 @@ def _command(options: argparse.Namespace) -> list[str]:
 
 
 def _run(options: argparse.Namespace) -> int:
-    site, results = site_folder(options.site), results_folder(options.site)
+    site, results = Site(site_folder(options.site)), results_folder(options.site)
     problem = ""
     if not options.resubmit:  # A night of a chain says it on the dashboard, and the next one is submitted.
-        require_sense(_described(site), results, options.mode, options.reframe)
+        site.require_sound()
+        require_sense(site.description, results, options.mode, options.reframe)
     try:
-        with cluster_up(site):
+        with cluster_up(site.folder):
             # What is wrong with the site this night tells, and the next one may find mended.
             with contextlib.suppress(InputError):
                 _reach_slurm(site)
@@ -177,7 +178,7 @@ def _run(options: argparse.Namespace) -> int:
             problem = _submit_next(options, results) if options.resubmit else ""
             with only_one(results) as lock:
                 late = functools.partial(_submit_next, options, results) if problem else str
-                return conduct(options, site, results, lock, late)
+                return conduct(options, site.now, results, lock, late)
     except BusyError as err:
         print(f"kappa: {clean(str(err))}", file=sys.stderr)
         # Nobody is left to try again.
@@ -195,26 +196,23 @@ def _submit_next(options: argparse.Namespace, results: pathlib.Path) -> str:
 
 
 def _schedule(options: argparse.Namespace) -> int:
-    site = site_folder(options.site)
-    require_sense(_described(site), results_folder(options.site), options.mode, options.reframe)
+    site = Site(site_folder(options.site))
+    require_sense(site.description, results_folder(options.site), options.mode, options.reframe)
     _reach_slurm(site)
     if options.dry_run or options.schedule == "systemd":
         install(options, _command(options), home(), results_folder(options.site))
         return 0
-    with cluster_up(site, stays=True):
+    with cluster_up(site.folder, stays=True):
         install(options, _command(options), home(), results_folder(options.site))
     return 0
 
 
-def _described(site: pathlib.Path) -> SiteDescription | None:
-    return describe(site) if (site / FILE).is_file() else None
-
-
-def _reach_slurm(site: pathlib.Path) -> None:
+def _reach_slurm(site: Site) -> None:
     """Have Slurm's commands found, and asked about the cluster, as ``path`` and ``cluster`` of site.yaml say."""
-    if described := _described(site):
-        os.environ.update(NodeCommands(described).environment)
+    if site.description:
+        os.environ.update(NodeCommands(site.description).environment)
 
 
 def _report(options: argparse.Namespace) -> int:
-    return publish(options.site, options.results or results_folder(options.site), options.textfile, gate=options.gate)
+    site = Site(find_site((options.site,)))
+    return publish(site, options.results or results_folder(options.site), options.textfile, gate=options.gate)

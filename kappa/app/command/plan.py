@@ -23,7 +23,7 @@ from kappa.app.conduct.session import Conductor, reframe
 from kappa.core.ground.folders import results_folder, site_folder
 from kappa.core.ground.processes import stopping
 from kappa.core.record.load import load_session
-from kappa.core.sites.expected import check_site
+from kappa.core.sites.load import Site
 from reframe_checks.base.site_settings import MODE_VARIABLE
 from reports.nightly.rotation import next_turns
 from reports.plan import budget
@@ -58,9 +58,10 @@ _EXAMPLES = """\
 
 def run(arguments: list[str]) -> int:
     options = _parse(arguments)
-    site, results = site_folder(options.site), results_folder(options.site)
+    site, results = Site(site_folder(options.site)), results_folder(options.site)
     reframe()
-    require_sense(check_site(site), results, options.mode, options.reframe)
+    site.require_sound()
+    require_sense(site.description, results, options.mode, options.reframe)
     session = load_session(options.against) if options.against else None
     os.environ[MODE_VARIABLE] = options.mode
     stored = stored_sessions(results, session.time_start if session else "")
@@ -69,7 +70,7 @@ def run(arguments: list[str]) -> int:
     held = hold(plan, session) if session else None
     turns = None
     if options.nights:
-        nodes = next_turns(site.name, results, partitions_of(plan), options.nights)
+        nodes = next_turns(site, results, partitions_of(plan), options.nights)
         turns = turns_of(plan, {partition: len(one) for partition, one in nodes.items()}, options.repeats)
     selection = selected(options.budget, plan, stored, options.mode) if options.budget is not None else None
     told = {

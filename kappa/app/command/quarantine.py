@@ -13,6 +13,7 @@ from kappa.core.ground.errors import InputError
 from kappa.core.ground.folders import results_folder, site_folder
 from kappa.core.ground.processes import stopping
 from kappa.core.record.actions import Action, Evidence
+from kappa.core.sites.load import Site
 from reports.quarantine.decide import is_due, told
 from reports.quarantine.evidence import named_nodes
 from reports.verdict.judge import judge_report
@@ -38,9 +39,9 @@ def run(arguments: list[str]) -> int:
     words.add_argument("--run", metavar="RUN", type=pathlib.Path, help=f"apply the rule to {RUN_HELP}")
     words.add_argument("--dry-run", action="store_true", help="print what would be done")
     options = words.parse_args(arguments)
-    folder = site_folder(options.site)
-    quarantine = Quarantine.required(folder, results_folder(options.site))
-    with stopping() as stop, cluster_up(folder):
+    site = Site(site_folder(options.site))
+    quarantine = Quarantine.required(site, results_folder(options.site))
+    with stopping() as stop, cluster_up(site.folder):
         if not options.run:
             return _list(quarantine)
         named, measured = _findings(quarantine, options)
@@ -65,7 +66,7 @@ def _findings(quarantine: Quarantine, options: argparse.Namespace) -> tuple[dict
 
     :raises InputError: the run cannot be judged, is another site's, or is too old to act upon.
     """
-    verdict = judge_report(options.run, quarantine.site.folder)
+    verdict = judge_report(options.run, quarantine.site)
     if verdict.session.systems not in ((), (quarantine.site.name,)):
         raise InputError(f"{options.run} is of {', '.join(verdict.session.systems)}, not of {quarantine.site.name}")
     began = verdict.session.time_start

@@ -14,6 +14,7 @@ from kappa.core.ground.errors import InputError
 from kappa.core.ground.folders import results_folder, site_folder
 from kappa.core.ground.processes import stopping
 from kappa.core.record.actions import Action
+from kappa.core.sites.load import Site
 from reports.quarantine.decide import is_due, told
 from reports.verdict.judge import EXIT_STATUS
 from reports.verdict.state import State
@@ -34,9 +35,10 @@ _EXAMPLES = """\
 
 def run(arguments: list[str]) -> int:
     options = _parse(arguments)
-    folder, results = site_folder(options.site), results_folder(options.site)
-    quarantine = Quarantine.required(folder, results)
-    with stopping() as stop, cluster_up(folder):
+    site, results = Site(site_folder(options.site)), results_folder(options.site)
+    site.require_sound()
+    quarantine = Quarantine.required(site, results)
+    with stopping() as stop, cluster_up(site.folder):
         if options.dry_run:
             return _dry_run(quarantine, options)
         reframe()

@@ -2,7 +2,7 @@
 
 import pathlib
 
-from kappa.app.command.arguments import add_run, parser
+from kappa.app.command.arguments import add_run, parser, site_of
 from kappa.core.ground.clean_text import clean
 from kappa.core.ground.whole_files import write_atomically
 from kappa.core.record.load import find_report
@@ -23,7 +23,7 @@ def run(arguments: list[str]) -> int:
         "-o", "--output", metavar="FILE", type=pathlib.Path, help="the file (default: beside the report, named .html)"
     )
     options = words.parse_args(arguments)
-    verdict = judge_report(options.run, options.site, options.mode)
+    verdict = judge_report(options.run, site_of(options), options.mode)
     output = options.output or find_report(options.run).with_suffix(".html")
     write_atomically(output, render(verdict, past_of(options.run), output.parent))
     print(f"{verdict.state.word.upper()}: {clean(str(output))}")

@@ -1,10 +1,9 @@
 """``kappa software``."""
 
-from kappa.app.command.arguments import add_site, parser
+from kappa.app.command.arguments import add_site, parser, require_described
 from kappa.core.ground.clean_text import clean
-from kappa.core.ground.folders import only_site, results_folder
+from kappa.core.ground.folders import results_folder
 from kappa.core.record.software import changes, kept_in
-from kappa.core.sites.expected import check_site
 
 _DESCRIPTION = """\
 What programs and libraries ran on a site: which of them are others than those accepted. SoftwareInventory fails for
@@ -18,7 +17,7 @@ def run(arguments: list[str]) -> int:
     add_site(words)
     words.add_argument("--accept", action="store_true", help="accept what the newest run found")
     options = words.parse_args(arguments)
-    check_site(only_site(options.site))
+    require_described(options.site)
     changed = False
     for kept in kept_in(results_folder(options.site)):
         accepted, found = kept.accepted(), kept.found()

@@ -1,7 +1,9 @@
 """``kappa spack``: the installer of ``spack_envs``, which runs without any Python environment, too."""
 
+import pathlib
+
 from kappa.app.command.arguments import add_site, parser
-from kappa.core.sites.expected import check_site
+from kappa.core.sites.load import Site
 from spack_envs.installer.cli import main
 
 _MIRROR = """\
@@ -23,6 +25,11 @@ def run(arguments: list[str]) -> int:
     add_site(mirror)
     mirror.add_argument("environments", nargs="*", metavar="ENV", help="default: all that the suite has")
     if arguments[:1] == ["install"]:
-        return main(arguments[1:], program="kappa spack install", check_site=check_site)
+        return main(arguments[1:], program="kappa spack install", check_site=_check)
     options = words.parse_args(arguments)
-    return main(["--mirror", options.folder, options.site, *options.environments], check_site=check_site)
+    return main(["--mirror", options.folder, options.site, *options.environments], check_site=_check)
+
+
+def _check(folder: pathlib.Path) -> None:
+    """:raises InputError: ``site.yaml`` of the site cannot be used."""
+    Site(folder).require_description()

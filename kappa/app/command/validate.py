@@ -17,7 +17,7 @@ from kappa.core.ground.errors import InputError
 from kappa.core.ground.folders import results_folder, site_folder
 from kappa.core.ground.processes import StoppedError, stopping
 from kappa.core.record.load import PRINTED, load_session
-from kappa.core.sites.expected import check_site
+from kappa.core.sites.load import Site
 from reframe_checks.base.site_settings import MODE_VARIABLE
 from reports.plan.listing import show_selection
 from spack_envs.installer.chosen import choose
@@ -48,13 +48,15 @@ _EXAMPLES = """\
 
 def run(arguments: list[str]) -> int:
     options = _parse(arguments)
-    site, results = site_folder(options.site), results_folder(options.site)
+    site, results = Site(site_folder(options.site)), results_folder(options.site)
     reframe()
     if options.spec:
         choose(options.spec)
-    require_sense(check_site(site), results, options.mode, options.reframe)
+    site.require_sound()
+    require_sense(site.description, results, options.mode, options.reframe)
     os.environ[MODE_VARIABLE] = options.mode
-    with stopping() as stop, using(results) as lock, cluster_up(site):
+    with stopping() as stop, using(results) as lock, cluster_up(site.folder):
+        site = site.now
         require_ready(site, results, options.mode, options.reframe)
         usual_s = _usual_s(results, options)
         if options.budget is not None:

@@ -1,6 +1,6 @@
 """``kappa verdict``."""
 
-from kappa.app.command.arguments import add_json, add_run, alone, parser, write_json
+from kappa.app.command.arguments import add_json, add_run, alone, parser, site_of, write_json
 from reports.compare.compare import since_last
 from reports.compare.figures import past_of
 from reports.show.terminal import show
@@ -27,7 +27,7 @@ def run(arguments: list[str]) -> int:
     shown = "show every metric, notes of cases, and what is not provided here"
     words.add_argument("-v", "--verbose", action="store_true", help=shown)
     options = words.parse_args(arguments)
-    verdict = judge_report(options.run, options.site, options.mode)
+    verdict = judge_report(options.run, site_of(options), options.mode)
     if options.json:
         write_json(options.json, to_json(verdict))
     if not alone(options.json):

@@ -16,6 +16,7 @@ from kappa.core.ground.processes import Tell, silent
 from kappa.core.ground.whole_files import sync_tree, write_atomically
 from kappa.core.record.model import Case
 from kappa.core.sites.contract import Contract
+from kappa.core.sites.load import Site
 from reports.acceptance.campaign import FAMILIES, REPORT, SPACK_LOCK, UNRESOLVED, Attempt, Campaign, keep_spack_lock
 from reports.acceptance.plan import AcceptancePlan, PlannedSeries
 from reports.verdict.advice import operator_line
@@ -23,7 +24,7 @@ from reports.verdict.case_verdict import judge_case
 from reports.verdict.state import State
 
 
-def run(campaign: Campaign, plan: AcceptancePlan, site: pathlib.Path, conductor: Conductor, again: bool) -> None:
+def run(campaign: Campaign, plan: AcceptancePlan, site: Site, conductor: Conductor, again: bool) -> None:
     """Run every repeat that has no finished attempt; with ``again``, also those whose attempt failed.
 
     A failed measurement is a result, too: it is never drawn again unasked, and the dossier tells of every attempt.
@@ -62,7 +63,7 @@ def run(campaign: Campaign, plan: AcceptancePlan, site: pathlib.Path, conductor:
 
 
 def run_attempt(
-    site: pathlib.Path,
+    site: Site,
     contract: Contract,
     checks: pathlib.Path,
     attempt: Attempt,
@@ -88,7 +89,7 @@ def run_attempt(
         "--setvar=hold_s=0",
         f"--perflogdir={folder / 'perflogs'}",
     ]
-    session = ReframeSession(site / "settings.py", folder / REPORT, options, checks, folder, tell)
+    session = ReframeSession(site, folder / REPORT, options, checks, folder, tell)
     try:
         session.run(conductor)
     except NoReportError as err:

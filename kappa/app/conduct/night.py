@@ -27,7 +27,7 @@ from kappa.core.ground.locks import LockedError, locked
 from kappa.core.ground.processes import StoppedError, stopping
 from kappa.core.ground.whole_files import make_folder, write_atomically
 from kappa.core.record.actions import Action, load_actions
-from kappa.core.sites.expected import load_site
+from kappa.core.sites.load import Site
 from kappa.core.vocabulary.scales import MANY_NODES_TAG, ONE_NODE, shares
 from reports.nightly.night import load_record
 from reports.nightly.publish import publish
@@ -46,8 +46,8 @@ PATIENCE_S = 60.0
 class NightActions:
     """Those of the night that ``began`` then, in seconds since 1970."""
 
-    def __init__(self, folder: pathlib.Path, results: pathlib.Path, began: float) -> None:
-        self.folder, self.results, self.began = folder, results, began
+    def __init__(self, site: Site, results: pathlib.Path, began: float) -> None:
+        self.site, self.results, self.began = site, results, began
         self._only_told: list[Action] = []
         self._problem = ""
 
@@ -56,7 +56,7 @@ class NightActions:
         night's checks, only those hold that set something."""
         stop = conductor.stop
         with self._problems_noted():
-            quarantine = Quarantine.of(self.folder, self.results)
+            quarantine = Quarantine.of(self.site, self.results)
             if quarantine is None:
                 return
             with using(self.results, waiting=stop.check) as own, quarantine.alone(stop.check) as lock:
@@ -68,10 +68,10 @@ class NightActions:
     def drain(self, conductor: Conductor, night: pathlib.Path) -> None:
         """Do what the rule says with the nodes that the confirmed findings of the night in this folder name."""
         with self._problems_noted():
-            quarantine = Quarantine.of(self.folder, self.results)
+            quarantine = Quarantine.of(self.site, self.results)
             if quarantine is None:
                 return
-            cases = judge_night(night, load_record(night), load_site(self.folder)).cases
+            cases = judge_night(night, load_record(night), self.site).cases
             named = named_nodes(cases, quarantine.rule.evidence)
             with quarantine.alone(conductor.stop.check):
                 for action in quarantine.drain(quarantine.decided(named, self.began, str(night))):
@@ -115,7 +115,7 @@ def only_one(results: pathlib.Path) -> Iterator[int]:
 
 
 def conduct(
-    options: argparse.Namespace, site: pathlib.Path, results: pathlib.Path, lock: int, submit_late: Callable[[], str]
+    options: argparse.Namespace, site: Site, results: pathlib.Path, lock: int, submit_late: Callable[[], str]
 ) -> int:
     """Run a night; returns its exit status. Whatever happens on the way, the dashboard says what is missing.
 
@@ -152,6 +152,7 @@ def conduct(
             acts.give_back(Conductor(stop, [lock], log, PATIENCE_S), options.reframe)
         mode = Validation(site, options.mode, options.reframe, folder)
         with _part_of_night(log), using(results) as own:
+            site.require_sound()
             require_ready(site, results, options.mode, options.reframe)
             conductor = Conductor(stop, [lock, own], log, PATIENCE_S)
             if options.budget is not None:
@@ -164,7 +165,7 @@ def conduct(
             mode.judge()
         with _part_of_night(log):
             stop.check()
-            planned = turns(site.name, results, folder, options.nights) if options.nights else {}
+            planned = turns(site, results, folder, options.nights) if options.nights else {}
             record["planned"] = sorted({node for nodes in planned.values() for node in nodes})
             keep(folder, record)
             print(f"one by one: {', '.join(record['planned']) or 'no node'}", flush=True)
@@ -185,7 +186,7 @@ def conduct(
         keep(folder, {**record, **acts.as_record(), "unscheduled": submit_late(), "ended": time.time(), "cut": cut})
         if cut:
             print(f"the night was cut: {cut}", flush=True)
-        return publish(site.name, results, options.textfile, gate=options.gate)
+        return publish(site, results, options.textfile, gate=options.gate)
 
 
 @contextlib.contextmanager

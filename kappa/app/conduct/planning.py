@@ -9,11 +9,11 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from kappa.app.conduct.session import CHECKS, Conductor, NoReportError, Progress, ReframeSession
-from kappa.core.ground.clean_text import clean
 from kappa.core.ground.errors import InputError
 from kappa.core.record.load import load_session
 from kappa.core.record.model import Case, Session
 from kappa.core.sites.contract import Contract
+from kappa.core.sites.load import Site
 from kappa.core.vocabulary.scales import ONE_NODE
 from reports.acceptance.campaign import REPORT, CaseSeries
 from reports.acceptance.plan import Offer
@@ -24,8 +24,8 @@ from reports.plan.plan import Offered, RunPlan, past_of, plan, stored_sessions
 CENSUS = "PartitionState"
 
 
-def offers(site: pathlib.Path, contract: Contract, conductor: Conductor) -> list[Offer]:
-    """The cases of the suite that ReFrame finds on the site in the folder ``site``.
+def offers(site: Site, contract: Contract, conductor: Conductor) -> list[Offer]:
+    """The cases of the suite that ReFrame finds on the site.
 
     Only those of the checks that the contract names, and the census, if no clause is after a family. Errors as of
     ``listed``.
@@ -40,8 +40,8 @@ def offers(site: pathlib.Path, contract: Contract, conductor: Conductor) -> list
     ]
 
 
-def listed(site: pathlib.Path, options: Sequence[str], conductor: Conductor) -> list[tuple[Case, dict[str, Any]]]:
-    """The cases that ReFrame selects by ``options`` on the site in the folder ``site``, each with its entry.
+def listed(site: Site, options: Sequence[str], conductor: Conductor) -> list[tuple[Case, dict[str, Any]]]:
+    """The cases that ReFrame selects by ``options`` on the site, each with its entry.
 
     :raises InputError: ReFrame cannot use the site's settings; with the last that it said.
     :raises StoppedError: there was a reason to stop.
@@ -51,12 +51,12 @@ def listed(site: pathlib.Path, options: Sequence[str], conductor: Conductor) -> 
         report = scratch / REPORT
         # A dry run leaves its job scripts behind.
         command = ["--dry-run", *options, f"--prefix={scratch}"]
-        told = f"ReFrame lists what {clean(site.name)} offers"
-        listing = ReframeSession(site / "settings.py", report, command, folder=scratch, tell=Progress(told))
+        told = f"ReFrame lists what {site.name} offers"
+        listing = ReframeSession(site, report, command, folder=scratch, tell=Progress(told))
         try:
             listing.run(conductor)
         except NoReportError as err:
-            raise InputError(f"ReFrame cannot list the checks of {clean(str(site))}: {err}") from None
+            raise InputError(f"ReFrame cannot list the checks of {site.path}: {err}") from None
         cases = [case for run in load_session(report).runs for case in run]
         entries = [entry for run in json.loads(report.read_text("utf-8"))["runs"] for entry in run["testcases"]]
     return list(zip(cases, entries, strict=True))
@@ -87,7 +87,7 @@ def nodes_of(entry: dict[str, Any]) -> int | None:
 
 
 def planned(
-    site: pathlib.Path, mode: str, options: Sequence[str], sessions: Sequence[Session], conductor: Conductor
+    site: Site, mode: str, options: Sequence[str], sessions: Sequence[Session], conductor: Conductor
 ) -> RunPlan:
     """What ``mode`` with ReFrame's ``options`` takes, by what that took in ``sessions``; errors as of ``listed``."""
     return plan(offered_of(listed(site, [f"--mode={mode}", *options], conductor)), past_of(sessions))
@@ -113,7 +113,7 @@ def offered_of(cases: Iterable[tuple[Case, dict[str, Any]]]) -> list[Offered]:
 
 def within(
     budget_node_hours: float,
-    site: pathlib.Path,
+    site: Site,
     mode: str,
     options: Sequence[str],
     results: pathlib.Path,

@@ -11,6 +11,7 @@ from kappa.core.ground.folders import SIMULATED_SITE, site_folder
 from kappa.core.ground.whole_files import make_folder, write_atomically
 from kappa.core.record.load import load_session
 from kappa.core.record.model import Case
+from kappa.core.sites.load import Site
 from kappa.core.sites.site_file import MORE_FABRICS
 from reports.predicted import tables
 
@@ -99,6 +100,7 @@ def simulate(
         write_atomically(path, fabric_yaml(fabric, "Made for one run; see the folder's report."))
     os.environ[MORE_FABRICS] = str((folder / "fabrics").absolute())
     found: dict[str, list[Case]] = {}
+    site = Site(site_folder(SIMULATED_SITE))
     selected = [word for check in checks for word in ("-n", check)]
     for fabric in fabrics:
         conductor.say(f"simulating {', '.join(checks)} on {fabric.name}")
@@ -106,7 +108,7 @@ def simulate(
         make_folder(report.parent)
         # One after the other, so that a simulation's own wall time is its own.
         options = ["-r", "--exec-policy=serial", f"--system={SIMULATED_SITE}:{fabric.name}", *selected]
-        session = ReframeSession(site_folder(SIMULATED_SITE) / "settings.py", report, options)
+        session = ReframeSession(site, report, options)
         session.run(conductor)
         cases = [case for run in load_session(report).runs for case in run]
         failed = [case for case in cases if case.result == "fail"]

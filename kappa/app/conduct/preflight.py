@@ -24,7 +24,8 @@ from kappa.core.ground.clean_text import clean
 from kappa.core.ground.documents import suggestion
 from kappa.core.ground.errors import InputError
 from kappa.core.sites.description import Partition
-from kappa.core.sites.site_file import FILE, SiteDescription, describe
+from kappa.core.sites.load import Site
+from kappa.core.sites.site_file import SiteDescription
 from kappa.core.vocabulary.modes import MODES
 from kappa.core.vocabulary.slurm_refusals import at_limit, is_down, remedy_of, without_accounting
 
@@ -75,12 +76,12 @@ def none_sees(
     return ""
 
 
-def require_ready(site: pathlib.Path, results: pathlib.Path, mode: str | None, options: Sequence[str]) -> None:
+def require_ready(site: Site, results: pathlib.Path, mode: str | None, options: Sequence[str]) -> None:
     """Go on only if jobs can run at all. ``options`` are ReFrame's; a folder without ``site.yaml`` is not looked into.
 
     :raises InputError: not all is ready; a line for each reason.
     """
-    described = describe(site) if (site / FILE).is_file() else None
+    described = site.description
     require_sense(described, results, mode, options)
     if described:
         _require([*_of_slurm(described, options, mode), *_of_simulator(described, options)])

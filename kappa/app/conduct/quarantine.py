@@ -22,7 +22,7 @@ from kappa.core.ground.whole_files import make_folder
 from kappa.core.record import model
 from kappa.core.record.actions import FOLDER, Action, Evidence, Outcome, keep_action, load_actions
 from kappa.core.record.load import load_session
-from kappa.core.sites.expected import load_site
+from kappa.core.sites.load import Site
 from kappa.core.sites.site_file import SiteDescription
 from kappa.core.vocabulary.rules import QuarantineRule as Rule
 from reports.quarantine.decide import NodeNow, decide, end_of, held_nodes, interrupted_tests, is_due, reason_of
@@ -37,26 +37,28 @@ PURPOSE = "return"
 class Quarantine:
     """A site's rule, its commands, and what was recorded of them below ``results``."""
 
-    def __init__(self, site: SiteDescription, rule: Rule, results: pathlib.Path) -> None:
-        self.site, self.rule, self.commands = site, rule, NodeCommands(site)
+    def __init__(self, site: Site, description: SiteDescription, rule: Rule, results: pathlib.Path) -> None:
+        self.site, self.partitions, self.rule = site, description.described.partitions, rule
+        self.commands = NodeCommands(description)
         self.results, self.history = results, results / "history"
 
     @classmethod
-    def of(cls, folder: pathlib.Path, results: pathlib.Path) -> "Quarantine | None":
-        """That of the site in ``folder``; ``None`` when it has no rule, and nothing is done to nodes.
+    def of(cls, site: Site, results: pathlib.Path) -> "Quarantine | None":
+        """That of the site; ``None`` when it has no rule, and nothing is done to nodes.
 
         :raises InputError: the site cannot be used.
         """
-        site = load_site(folder).description
-        rule = site.described.quarantine if site else None
-        return cls(site, rule, results) if site and rule else None
+        description = site.description
+        rule = description.described.quarantine if description else None
+        return cls(site, description, rule, results) if description and rule else None
 
     @classmethod
-    def required(cls, folder: pathlib.Path, results: pathlib.Path) -> "Quarantine":
+    def required(cls, site: Site, results: pathlib.Path) -> "Quarantine":
         """:raises InputError: the site has no rule, or cannot be used."""
-        found = cls.of(folder, results)
+        found = cls.of(site, results)
         if found is None:
-            raise InputError(f"{folder}/site.yaml has no quarantine, so nothing is done to nodes: docs/quarantine.md")
+            where = f"{site.path}/site.yaml"
+            raise InputError(f"{where} has no quarantine, so nothing is done to nodes: docs/quarantine.md")
         return found
 
     @contextlib.contextmanager
@@ -165,8 +167,8 @@ class ReturnTest:
     @property
     def sessions(self) -> dict[str, list[str]]:
         """ReFrame's options for the session on each partition on which the node was named."""
-        rule, site = self.quarantine.rule, self.quarantine.site
-        left_out = [name for one in site.described.partitions.values() for name in one.not_in.get(rule.mode, ())]
+        rule, partitions, site = self.quarantine.rule, self.quarantine.partitions, self.quarantine.site
+        left_out = [name for one in partitions.values() for name in one.not_in.get(rule.mode, ())]
         reservation = f"reservation={self.quarantine.commands.reservation(self.held.node)}"
         return {
             partition: [
@@ -177,7 +179,7 @@ class ReturnTest:
                 f"--session-extras=mode={rule.mode},purpose={PURPOSE}",
             ]
             for partition, checks in checks_of_test(self.held.evidence, rule.mode, left_out).items()
-            if partition in site.described.partitions
+            if partition in partitions
         }  # fmt: skip
 
     def commands(self) -> list[Sequence[str]]:
@@ -224,7 +226,7 @@ class ReturnTest:
         for partition, options in self.sessions.items():
             report = self.quarantine.results / self.planned.report / partition / REPORT
             make_folder(report.parent)
-            session = ReframeSession(self.quarantine.site.folder / "settings.py", report, options)
+            session = ReframeSession(self.quarantine.site, report, options)
             conductor.say(f"testing {self.held.node} on {partition}; ReFrame prints to {session.printed}")
             session.run(conductor)
             found[partition] = load_session(report)

@@ -20,7 +20,7 @@ from kappa.core.ground.errors import InputError
 from kappa.core.ground.whole_files import write_atomically
 from kappa.core.record.actions import load_actions
 from kappa.core.record.load import PAGE, PRINTED, load_session, raw_output_below
-from kappa.core.sites.expected import Site, load_site
+from kappa.core.sites.load import Site
 from kappa.core.vocabulary.rules import Keep
 from reports.history import dataset
 from reports.history.dataset import History
@@ -58,17 +58,18 @@ class KeptRun:
             return True
 
 
-def remove_old_output(folder: pathlib.Path, results: pathlib.Path, now: float | None = None) -> list[pathlib.Path]:
-    """Remove it, where the site in ``folder`` has a rule; returns the folders of the runs that it was of.
+def remove_old_output(site: Site, results: pathlib.Path, now: float | None = None) -> list[pathlib.Path]:
+    """Remove it, where the site has a rule; returns the folders of the runs that it was of.
 
     Nothing else may use the results meanwhile (``using``).
 
     :raises InputError: the site, an action on a node or the history cannot be read, or output cannot be removed.
     """
-    site = load_site(folder)
     keep = site.description.described.keep if site.description else None
     if keep is None:
         return []
+    # A run that cannot be judged counts as failed: that must not be for the site.
+    site.require_expectations()
     runs = runs_with_output(results)
     old = superfluous(runs, keep, site, time.time() if now is None else now)
     if not old:
@@ -80,10 +81,10 @@ def remove_old_output(folder: pathlib.Path, results: pathlib.Path, now: float | 
     return gone
 
 
-def tidy(folder: pathlib.Path, results: pathlib.Path) -> None:
+def tidy(site: Site, results: pathlib.Path) -> None:
     """``remove_old_output``, told; what goes wrong is told, too, and changes no verdict."""
     try:
-        removed = remove_old_output(folder, results)
+        removed = remove_old_output(site, results)
     except InputError as err:
         print(f"kappa: warning: old raw output is not removed: {clean(str(err))}", file=sys.stderr, flush=True)
         return

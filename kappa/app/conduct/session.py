@@ -24,7 +24,7 @@ from kappa.core.ground.processes import Stop, Tell, silent, wait
 from kappa.core.ground.whole_files import make_folder, sync_folder, write_atomically
 from kappa.core.record.load import OUTPUT, PRINTED, STAGE, raw_folder
 from kappa.core.record.model import REMAINING_NODES, SAME_NODES
-from kappa.core.sites.site_file import describe
+from kappa.core.sites.load import Site
 
 CHECKS = SUITE / "reframe_checks"
 # For how long each job waits for a quieter machine, where nodes share one.
@@ -69,7 +69,7 @@ class ReframeSession:
     writes.
     """
 
-    settings: pathlib.Path
+    site: Site
     report: pathlib.Path
     options: Sequence[str]
     checks: pathlib.Path = CHECKS
@@ -93,8 +93,9 @@ class ReframeSession:
         conductor.stop.check()
         part = _part(self.report)
         raw = raw_folder(self.report).resolve()
+        settings = (self.site.folder / "settings.py").resolve()
         command = [
-            str(reframe()), "-C", str(self.settings.resolve()), "-c", str(self.checks), "-R", "--nocolor",
+            str(reframe()), "-C", str(settings), "-c", str(self.checks), "-R", "--nocolor",
             f"--stage={raw / STAGE}", f"--output={raw / OUTPUT}", *self.options,
         ]  # fmt: skip
         make_folder(self.folder)
@@ -113,7 +114,7 @@ class ReframeSession:
                 _keep(part, self.report)
         if not self.report.exists():
             raise NoReportError(f"ReFrame wrote no report: {last_words(self.printed)}")
-        add_accounting(self.report, self.settings.parent)
+        add_accounting(self.report, self.site)
 
 
 def recover(report: pathlib.Path) -> None:
@@ -236,16 +237,16 @@ def cases_done(printed: pathlib.Path) -> str:
     return f"{int(ended[-1][0])} of {int(ended[-1][1])} cases" if ended else ""
 
 
-def add_accounting(report: pathlib.Path, site: pathlib.Path) -> None:
+def add_accounting(report: pathlib.Path, site: Site) -> None:
     """Write ``job_s``, ``job_nodes`` and ``energy_j`` into the cases of a whole report; nothing without accounting."""
     document = json.loads(report.read_bytes())
     cases = {str(case["jobid"]): case for case in _cases(document) if _is_job(case)}
-    if not cases:
-        return
     # It is informational: without an answer the report stays as it is.
     with contextlib.suppress(InputError):
+        if not cases or site.description is None:
+            return
         fields = "JobIDRaw,ElapsedRaw,NNodes,ConsumedEnergyRaw"
-        commands = NodeCommands(describe(site))
+        commands = NodeCommands(site.description)
         command = [*commands.sacct, "-n", "-P", "-X", "-o", fields, "-j", ",".join(cases)]
         found = accounts(commands.run(command, ANSWER_S))
         for job in found.keys() & cases.keys():

@@ -14,6 +14,7 @@ from kappa.core.ground.processes import Tell, silent
 from kappa.core.ground.whole_files import make_folder, write_atomically
 from kappa.core.record.load import CONFIRMATIONS, PAGE, load_session
 from kappa.core.record.model import OTHER_NODES, REMAINING_NODES, SAME_NODES
+from kappa.core.sites.load import Site
 from kappa.core.vocabulary.modes import MODES
 from reports.verdict.confirm import Repetition, repetitions
 from reports.verdict.judge import judge_report, latest_attempts
@@ -23,9 +24,9 @@ REPORT = "run-report.json"
 
 @dataclass(frozen=True)
 class Validation:
-    """A run of ``mode`` on the site in the folder ``site``; ``options`` are ReFrame's. All is kept in ``folder``."""
+    """A run of ``mode`` on ``site``; ``options`` are ReFrame's. All is kept in ``folder``."""
 
-    site: pathlib.Path
+    site: Site
     mode: str
     options: Sequence[str]
     folder: pathlib.Path
@@ -43,13 +44,13 @@ class Validation:
         What was measured again without leaving a report is said, and the verdict tells of it. Nothing else may use the
         results meanwhile (``using``). Errors as of ``Session.run``, and ``InputError`` for a report of another kind.
         """
-        settings = self.site / "settings.py"
         first = ["-r", f"--mode={self.mode}", *self.options]
-        session = ReframeSession(settings, self.report, first, tell=self.tell)
+        session = ReframeSession(self.site, self.report, first, tell=self.tell)
         conductor.say(f"ReFrame prints to {session.printed}: `tail -f` shows it")
         session.run(conductor)
         make_folder(self.folder / CONFIRMATIONS)
-        kept = OptionsKept.of([*MODES[self.mode].options, *self.options] if self.mode in MODES else self.options)
+        of_mode = MODES[self.mode].reframe_options if self.mode in MODES else ()
+        kept = OptionsKept.of([*of_mode, *self.options])
         for purpose in (REMAINING_NODES, SAME_NODES, OTHER_NODES):
             found = load_session(self.report)
             for number, again in enumerate(repetitions(latest_attempts(found), purpose), start=1):
@@ -58,7 +59,7 @@ class Validation:
                 extras = f"mode={self.mode},confirms={found.uuid},purpose={purpose},nodes={':'.join(again.nodes)}"
                 options = [*_selecting(self.site.name, again), *kept.for_nodes(purpose, again.nodes)]
                 try:
-                    ReframeSession(settings, report, ["-r", *options, f"--session-extras={extras}"]).run(conductor)
+                    ReframeSession(self.site, report, ["-r", *options, f"--session-extras={extras}"]).run(conductor)
                 except NoReportError as err:
                     conductor.say(str(err))
 
@@ -73,7 +74,7 @@ class Validation:
         from reports.show.run_page import render  # noqa: PLC0415
         from reports.show.terminal import show  # noqa: PLC0415
 
-        verdict, past = judge_report(self.report), past_of(self.report)
+        verdict, past = judge_report(self.report, self.site), past_of(self.report)
         show(verdict, since_last(self.report, past))
         page = self.folder / PAGE
         write_atomically(page, render(verdict, past))

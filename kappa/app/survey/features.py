@@ -1,34 +1,23 @@
-"""Which features a partition and its environment have by what was found, and what each mode has to run.
-
-A family is expected where a partition has the features of one of its cases. When the programs for it were not found it
-is expected all the same in mode smoke, the basis of any verdict, which is INCOMPLETE until they are there or the site
-says why not; elsewhere it is not provided.
-"""
+"""Which features a partition and its environment have by what was found."""
 
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 
 from kappa.app.survey.found import FoundPart, NodeKind, Survey
 from kappa.app.survey.mpi import OPEN_MPI, Mpi, starting
 from kappa.app.survey.storage import FileSystem, targets
 from kappa.core.ground.figures import counted
-from kappa.core.vocabulary.checks import CataloguedCheck, catalogue
 from kappa.core.vocabulary.features import (
     CONGESTION,
-    ENVIRONMENT_FEATURES,
     LARGE_PUTS,
     MPI_BEHAVIOUR,
     NODES_OF_FEATURE,
     OF_ONE_NODE,
-    PARTITION_FEATURES,
     PATTERNS,
     RAILS,
-    STORAGE_FEATURES,
     STORAGE_TARGETS,
     parallel,
-    swept,
 )
-from kappa.core.vocabulary.modes import MODES
 from kappa.core.vocabulary.programs import OF_FEATURE, ON_RANKS
 from kappa.core.vocabulary.scales import PLACEMENTS, SCALES, WHOLE_PARTITION, derived_features
 
@@ -38,7 +27,7 @@ _OSU = ["osu_latency", "osu_bw", "osu_bibw", "osu_allreduce", "osu_barrier", "os
 # Features of which one program will do, and the key of the environment that says which; others need all of theirs.
 ONE_OF = {"hpl": ["xhpl", "hpcc"], "stream": ["stream", "likwid-bench"]}
 # Those that a site has to say more of than that a program is there.
-_NOT_BY_PROGRAM = {"openfoam", "lammps", "osu-cuda", "emt"}
+_NOT_BY_PROGRAM = {"openfoam", "lammps", "gromacs", "osu-cuda", "emt"}
 _STRESS_NG = (0, 15)
 _BUILT = ("emt-build", "sweep-build")
 # Scale or placement -> the nodes of its jobs; all of the partition where it is None.
@@ -54,11 +43,6 @@ BUILDERS = ("mpicc", "mpicxx", "cmake", "c++", "gcc", "g++", "gfortran")
 PROGRAMS = sorted(
     {program for programs in OF_FEATURE.values() for program in programs} | {*CONTAINERS, *BUILDERS, "srun"}
 )
-_BASIS = "smoke"
-_GPU = "node/gpu"
-_STORAGE = "storage/fio"
-_CALIBRATE = "calibrate"
-_NOT_EXPECTED_OF = ("links",)
 
 
 def environment_features(survey: Survey) -> dict[str, str]:
@@ -113,7 +97,7 @@ def placements(part: FoundPart) -> dict[str, list[str]]:
     return {"same_switch": ["--switches=1"]} if part.switches > 1 and part.count > 2 and part.takes(2) else {}
 
 
-def left_out(survey: Survey, part: FoundPart) -> dict[str, str]:
+def scales_left_out(survey: Survey, part: FoundPart) -> dict[str, str]:
     """Scales and placements that the partition could run by its nodes and shall not, each with why."""
     found = {}
     if survey.login.shares_machine:
@@ -126,7 +110,7 @@ def left_out(survey: Survey, part: FoundPart) -> dict[str, str]:
             bound = f"{counted(most, 'node')} at most" if most and most < wanted else below
             found[feature] = f"Slurm's partition {part.slurm_partition} gives a job {bound}"
     derived = derived_features(part.count, *parts_of_node(part))
-    if not _binds(survey):
+    if not binds(survey):
         found |= {
             one: "Slurm binds no tasks: TaskPlugin has neither affinity nor cgroup"
             for one in derived
@@ -140,11 +124,11 @@ def partition_features(survey: Survey, part: FoundPart) -> list[str]:
     if part.options is None:
         return []
     sockets, domains = parts_of_node(part)
-    without = left_out(survey, part)
+    without = scales_left_out(survey, part)
     found = [one for one in derived_features(part.count, sockets, domains) if one not in without]
     found += _MEASURED
     conditions: Mapping[str, bool] = {
-        "binding": _binds(survey) and part.told is not None,
+        "binding": binds(survey) and part.told is not None,
         "ranks_2": cores(part) >= 2 and part.takes(1),
         "ranks_4": cores(part) >= 4 and part.takes(1),
         "nodes_2": part.count >= 2 and part.takes(2),
@@ -154,7 +138,7 @@ def partition_features(survey: Survey, part: FoundPart) -> list[str]:
         and not survey.login.shares_machine,
         LARGE_PUTS: bool(part.told and part.told.adapters),
         RAILS: bool(part.told and len(part.told.adapters) > 1),
-        "numa_domains": domains > 1 and _binds(survey),
+        "numa_domains": domains > 1 and binds(survey),
         "placement_same_switch": bool(placements(part)),
         "nvidia": whole_gpus(part) > 0,
         "several_gpus": whole_gpus(part) > 1,
@@ -162,7 +146,7 @@ def partition_features(survey: Survey, part: FoundPart) -> list[str]:
     return [*found, *(feature for feature, there in conditions.items() if there)]
 
 
-def _binds(survey: Survey) -> bool:
+def binds(survey: Survey) -> bool:
     return "affinity" in survey.task_plugin or "cgroup" in survey.task_plugin
 
 
@@ -181,97 +165,6 @@ def all_features(survey: Survey, part: FoundPart) -> list[str]:
             if one.shared and target not in OF_ONE_NODE:
                 found.append(parallel(target))
     return found
-
-
-def expected(survey: Survey) -> dict[str, dict[str, list[str]]]:
-    """Mode -> family -> partitions."""
-    environment = environment_features(survey)
-    basis = {check.family for check in catalogue().values() if _BASIS in check.modes}
-    found: dict[str, dict[str, list[str]]] = {}
-    for mode in MODES:
-        if mode in _NOT_EXPECTED_OF:
-            continue
-        for name, check in catalogue().items():
-            if not _runs_in(mode, name, check):
-                continue
-            for title, part in survey.parts.items():
-                features = all_features(survey, part)
-                # Nodes that no job gets: what smoke would do of them is missing.
-                unreachable = not features and mode == _BASIS and name != "Fabric" and not _special(check)
-                fits = any(set(case.features) <= set(features) for case in check.cases) or unreachable
-                if fits and (check.family in basis or _programs_there(check, environment)):
-                    _add(found.setdefault(mode, {}), check.family, title)
-        for title, part in survey.parts.items():
-            if gpus_by_slurm(part) and not whole_gpus(part) and not _cut(part):
-                _add(found.setdefault(mode, {}), _GPU, title)
-            if not any(feature in STORAGE_TARGETS.values() for feature in all_features(survey, part)):
-                _add(found.setdefault(mode, {}), _STORAGE, title)
-    return found
-
-
-def _add(families: dict[str, list[str]], family: str, partition: str) -> None:
-    partitions = families.setdefault(family, [])
-    if partition not in partitions:
-        partitions.append(partition)
-
-
-def _special(check: CataloguedCheck) -> bool:
-    """Whether it is of what only some nodes have: GPUs, and the disk of a node."""
-    return all({"nvidia", "storage_scratch", "simulated"} & set(case.features) for case in check.cases)
-
-
-def _cut(part: FoundPart) -> bool:
-    return bool(part.told and part.told.gpus and part.told.gpus.mig)
-
-
-def _runs_in(mode: str, name: str, check: CataloguedCheck) -> bool:
-    if mode != _CALIBRATE:
-        return mode in check.modes
-    exclude = next(word.partition("=")[2] for word in MODES[mode].options if word.startswith("--exclude"))
-    return "nightly" in check.modes and not re.search(exclude, name)
-
-
-def _programs_there(check: CataloguedCheck, environment: Collection[str]) -> bool:
-    return all(set(need.split("|")) & set(environment) for need in check.needs_environ)
-
-
-def not_provided(survey: Survey) -> dict[str, str]:
-    """Feature -> why the site has it not: what was looked for and is not there."""
-    stated = {feature for part in survey.parts.values() for feature in all_features(survey, part)}
-    environment = environment_features(survey)
-    found = {"simulated": "its nodes exist"}
-    if not any(whole_gpus(part) for part in survey.parts.values()):
-        cut = any(_cut(part) for part in survey.parts.values())
-        found["nvidia"] = found["several_gpus"] = (
-            "the GPUs are cut in slices (MIG), the checks take whole ones"
-            if cut
-            else "no node that was probed has NVIDIA GPUs"
-        )
-    for target, feature in STORAGE_TARGETS.items():
-        found[feature] = f"no file system was found for {target}"
-        if swept(target):
-            found[f"osts_{target}"] = "the object storage targets and servers are not stated"
-    found["rails"] = "no node has several active ports of equal rate"
-    found["numa_domains"] = "no node has several NUMA domains"
-    for feature, row in ENVIRONMENT_FEATURES.items():
-        found[feature] = (
-            f"`{row.extra}` is not stated"
-            if row.extra and row.extra not in ("hpl", "stream", "build_dir")
-            else "not found on PATH of the nodes"
-        )
-    known = {**PARTITION_FEATURES, **STORAGE_FEATURES, **ENVIRONMENT_FEATURES}
-    return {
-        feature: why for feature, why in found.items() if feature in known and feature not in {*stated, *environment}
-    }
-
-
-def scales_left_out(reasons: Mapping[str, Mapping[str, str]]) -> list[tuple[str, list[str], str]]:
-    """Of each partition its features and why, as entries of ``left_out``: those of one reason in one."""
-    found: dict[tuple[str, str], list[str]] = {}
-    for title, of_part in reasons.items():
-        for feature, why in of_part.items():
-            found.setdefault((feature, why), []).append(title)
-    return [(feature, titles, why) for (feature, why), titles in found.items()]
 
 
 def mpi_of(told: NodeKind, survey: Survey) -> Mpi:

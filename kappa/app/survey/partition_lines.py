@@ -228,7 +228,7 @@ def _gpus(title: str, part: FoundPart, probe: str) -> Iterator[SiteLine]:
         yield ask(
             2,
             f"{title}: Slurm gives Gres={','.join(part.gres)}, nvidia-smi lists no GPU{amd}: gpus_per_node with the "
-            "feature nvidia, or remove node/gpu from expected.yaml",
+            "feature nvidia, or the reason why not in expected.yaml",
         )
 
 

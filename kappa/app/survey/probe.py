@@ -127,8 +127,9 @@ class Probe(NamedTuple):
 
 
 def script() -> str:
-    """The script, for the standard input of a shell."""
-    return resources.files(__package__).joinpath("src/probe.sh").read_text(encoding="utf-8")
+    """The script, for the standard input of a shell: it asks for GPUs as the check GpuInventory does."""
+    parts = (("reframe_checks.node", "src/gpu_fields.sh"), (__package__, "src/probe.sh"))
+    return "\n".join(resources.files(place).joinpath(name).read_text(encoding="utf-8") for place, name in parts)
 
 
 def parse_labelled(text: str) -> list[Probe]:
@@ -162,7 +163,7 @@ def parse(text: str) -> Probe:
         _base_ghz(host.get("base_khz", ""), lscpu),
         lscpu,
         cpus,
-        _gpus(sections["gpus"], sections.get("gpu_more", ())),
+        _gpus(sections["gpus"]),
         tuple(match[1] for line in sections["migs"] if (match := re.match(r"\s*MIG (\S+)", line))),
         len(sections["amd_gpus"]),
         tuple(adapter for line in sections["adapters"] if (adapter := _adapter(line))),
@@ -222,21 +223,17 @@ def _cpu(line: str) -> Cpu | None:
     return Cpu(int(match[1]), int(match[2]), int(match[3] or 0), int(match[4] or 0)) if match else None
 
 
-def _gpus(lines: Sequence[str], more: Sequence[str]) -> tuple[ProbedGpu, ...]:
-    """GPUs as ``INDEX, NAME, MEMORY``, MiB, and more of them as ``FIELD|INDEX, VALUE``.
+def _gpus(lines: Sequence[str]) -> tuple[ProbedGpu, ...]:
+    """GPUs as ``INDEX, NAME, MEMORY in MiB, COMPUTE CAPABILITY, MODE OF MIG``.
 
-    Older probes have the compute capability and the mode of MIG behind the memory. What a GPU does not say is `[N/A]`,
-    `[Not Supported]`, `[Unknown Error]` or the like.
+    What a GPU does not say is `[N/A]`, `[Not Supported]`, `[Unknown Error]` or the like.
     """
-    told = {(field, index): value for line in more for field, _, said in [line.partition("|")]
-            for index, value in [_split(said, ",")]}  # fmt: skip
     found = []
     for line in lines:
         words = [word.strip() for word in line.split(",")]
-        if len(words) not in (3, 5) or not words[0].isdecimal():
+        if len(words) != 5 or not words[0].isdecimal():
             continue
-        index, name, memory, *rest = words
-        capability, mig = rest or (told.get((field, index), "") for field in ("compute_cap", "mig.mode.current"))
+        _, name, memory, capability, mig = words
         arch = f"sm_{capability.replace('.', '')}" if re.fullmatch(r"\d{1,2}\.\d", capability) else ""
         found.append(ProbedGpu(name, int(memory) if memory.isdecimal() else 0, arch, mig == "Enabled"))
     return tuple(found)

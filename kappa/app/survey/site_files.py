@@ -13,15 +13,12 @@ from kappa.app.survey.features import (
     ENVIRONMENT,
     ONE_OF,
     environment_features,
-    expected,
-    left_out,
     mpi_of,
-    not_provided,
-    scales_left_out,
 )
 from kappa.app.survey.found import NodeKind, Survey
 from kappa.app.survey.mpi import OPEN_MPI, library_of
 from kappa.app.survey.partition_lines import MARK, SiteLine, ask, flow, partition_lines
+from kappa.app.survey.reasons import reasons
 from kappa.app.survey.slurm import CONFIG
 from kappa.app.survey.theory import Reference, references
 from kappa.core.ground.node_lists import folded
@@ -114,8 +111,9 @@ def site_files(name: str, survey: Survey, date: datetime.date) -> dict[str, str]
 
 
 def asked(survey: Survey) -> list[str]:
-    """What is marked in ``site.yaml``, each in one line."""
-    return [str(line.text).lstrip("# ") for line in _site("", survey) if MARK in line.text]
+    """What is marked in ``site.yaml`` and in ``expected.yaml``, each in one line."""
+    lines = [*_site("", survey), *_expected(survey)]
+    return [str(line.text).lstrip("# ") for line in lines if MARK in line.text]
 
 
 def _text(lines: Iterator[SiteLine]) -> str:
@@ -180,24 +178,20 @@ def _environment(name: str, survey: Survey) -> Iterator[SiteLine]:
 
 
 def _expected(survey: Survey) -> Iterator[SiteLine]:
-    yield SiteLine(
-        0, "# What each mode has to run here, on which partitions; anything missing makes the verdict INCOMPLETE."
-    )
+    found = reasons(survey)
+    yield SiteLine(0, "# Why the site lacks a feature. One without a reason, here or in site.yaml, is INCOMPLETE.")
     yield SiteLine(0, "default_mode: nightly")
-    yield SiteLine(0, "modes:")
-    for mode, families in expected(survey).items():
-        yield SiteLine(1, f"{mode}:")
-        yield from (SiteLine(2, f"{family}: {flow(partitions)}") for family, partitions in families.items())
+    yield SiteLine(0, f"partitions: {flow([*survey.parts])}")
     yield SiteLine(0, "")
-    yield SiteLine(0, "# Why a feature is not there; shown with the checks that need it.")
     yield SiteLine(0, "not_provided:")
-    yield from (SiteLine(1, f"{feature}: {flow(why)}") for feature, why in not_provided(survey).items())
-    entries = scales_left_out({title: left_out(survey, part) for title, part in survey.parts.items()})
-    if entries:
+    yield from (SiteLine(1, f"{feature}: {flow(why)}") for feature, why in found.not_provided.items())
+    for feature, why in found.asked.items():
+        yield ask(1, f"{feature}: {why}, and mode smoke needs it: have it found, or say here why not")
+    if found.left_out:
         yield SiteLine(0, "")
         yield SiteLine(0, "left_out:")
-    for feature, titles, why in entries:
-        yield SiteLine(1, f"- {flow({'feature': feature, 'partitions': titles, 'why': why})}")
+    for features, titles, why in found.left_out:
+        yield SiteLine(1, f"- {flow({'features': features, 'partitions': titles, 'why': why})}")
 
 
 def _references(name: str, survey: Survey, date: datetime.date) -> dict[str, str]:

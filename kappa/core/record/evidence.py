@@ -1,5 +1,6 @@
 """What a check leaves behind, as it is written and as it is read."""
 
+from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, Literal, TypeVar
 
 import msgspec
@@ -25,6 +26,21 @@ class Figure(Struct, frozen=True, array_like=True):
     upper: float | None
     unit: str | None
     result: str | None = None
+
+    @property
+    def failed(self) -> bool:
+        return self.result == "fail"
+
+
+def figures_of(perfvalues: Mapping[str, Figure | Sequence[Any]] | None) -> dict[str, Figure]:
+    """Each metric and its figure, from ReFrame's ``perfvalues``, read from a report or of a check that has just run.
+
+    A key there is ``SYSTEM:PARTITION:METRIC``.
+    """
+    return {
+        key.rpartition(":")[2]: entry if isinstance(entry, Figure) else Figure(*entry)
+        for key, entry in (perfvalues or {}).items()
+    }
 
 
 class Curve(Struct, frozen=True):

@@ -187,7 +187,7 @@ def _case(entry: RecordedCase, run: int, info: SessionInfo, raw: pathlib.Path) -
     if case.first_measurement.perfvalues is None:
         return case
     # As if its job had not measured again, for figures out of bounds or for a node that they single out.
-    failed = any(figure.result == "fail" for figure in case.first_measurement.perfvalues.values())
+    failed = any(figure.failed for figure in case.first_measurement.perfvalues.values())
     first = replace(case, **asdict(case.first_measurement), first_measurement=Measurement(), scaling=None,
                     result="fail" if failed else "pass", fail_phase="performance" if failed else "", fail_reason="",
                     stagedir=case.folder and str(pathlib.PurePath(case.folder, FIRST_FOLDER)))  # fmt: skip

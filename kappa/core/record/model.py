@@ -29,6 +29,7 @@ from kappa.core.record.evidence import (
     ReferenceSource,
     Scaling,
     Simulation,
+    figures_of,
 )
 
 _SEPARATOR = " %"
@@ -257,8 +258,7 @@ class Case(RecordedCase, frozen=True, kw_only=True, dict=True):
 
     @cached_property
     def metrics(self) -> tuple[Metric, ...]:
-        prefix = f"{self.system}:{self.partition}:"
-        return tuple(Metric.of(key.removeprefix(prefix), figure) for key, figure in (self.perfvalues or {}).items())
+        return tuple(Metric.of(name, figure) for name, figure in figures_of(self.perfvalues).items())
 
     @property
     def error_type(self) -> str:

@@ -18,6 +18,7 @@ from kappa.core.vocabulary.features import (
     RAILS,
     STORAGE_FEATURES,
     STORAGE_TARGETS,
+    parallel,
 )
 from kappa.core.vocabulary.modes import FULL, MODES
 from kappa.core.vocabulary.node_facts import NODE_FACTS, known_fact
@@ -123,6 +124,17 @@ def _check_feature(file: YamlFile, at: Path, feature: str, partition: Partition,
                 return
             has = f"{sockets} sockets and {domains} NUMA domains"
             file.refuse(at, f"{feature} contradicts cores or processor.topology, which has {has} to place ranks in")
+
+
+def can_have(partition: Partition, feature: str) -> bool:
+    """Whether the nodes, GPUs, sockets and NUMA domains of a partition, as far as they are known, allow the feature."""
+    if (NODES_OF_FEATURE.get(feature) or 1) > partition.nodes or feature in map(parallel, OF_ONE_NODE):
+        return False
+    if feature == "several_gpus":
+        return partition.gpus_per_node != 1
+    sockets, domains = _parts(partition)
+    least_sockets, least_domains = _PARTS.get(feature, (0, 0))
+    return not domains or (sockets >= least_sockets and domains >= least_domains)
 
 
 def _parts(partition: Partition) -> tuple[int, int]:

@@ -1,170 +1,137 @@
-"""What a site expects of a run: ``site_configs/<site>/expected.yaml``, and which reference files it has."""
+"""The file ``site_configs/SITE/expected.yaml``: what a site does not have or does not run, and why.
+
+It holds exceptions alone: what a mode has to run follows from ``site.yaml`` (``kappa.core.sites.derivation``).
+"""
 
 import pathlib
-import re
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping
 from typing import Annotated
 
 from msgspec import Meta, Struct
 
-from kappa.core.ground.clean_text import clean, one_line
 from kappa.core.ground.documents import Path, YamlFile, require_sound
-from kappa.core.ground.folders import SITES, only_site
 from kappa.core.sites import site_file
-from kappa.core.sites.contract import FILE as CONTRACT
-from kappa.core.sites.contract import load_contract
-from kappa.core.sites.references import check_references
-from kappa.core.sites.site_file import SiteDescription, describe
+from kappa.core.sites.site_file import SiteDescription
 from kappa.core.vocabulary.checks import families
 from kappa.core.vocabulary.features import ENVIRONMENT_FEATURES, NODES_THAT_EXIST, PARTITION_FEATURES, STORAGE_FEATURES
 from kappa.core.vocabulary.modes import MODES
 
 FILE = "expected.yaml"
-_SITE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
-Partitions = Annotated[list[str], Meta(min_length=1)]
-Families = Annotated[dict[str, Partitions], Meta(min_length=1)]
-
-
-def check_files(site: SiteDescription) -> None:
-    """:raises InputError: a file beside ``site.yaml`` cannot be used; names what is wrong in all of them."""
-    require_sound(check_references(site))
-    if (site.folder / CONTRACT).exists():
-        load_contract(site.folder / CONTRACT, site)
+Reason = Annotated[str, Meta(min_length=1, pattern=r"\S")]
+Names = Annotated[list[str], Meta(min_length=1)]
+_KNOWN = {**PARTITION_FEATURES, **STORAGE_FEATURES, **ENVIRONMENT_FEATURES}
+_NO_MODES = (
+    "a mode has to run what the features of site.yaml allow: remove `modes`, and put what shall not run all the same"
+    " under `left_out`, with `why`"
+)
 
 
 class LeftOut(Struct, frozen=True, forbid_unknown_fields=True):
-    """A scale or placement, by its partition feature, that these partitions are not expected to run, and why.
+    """Cases that the site does not expect, and why: those that fit all that is said here.
 
-    Without ``families`` it holds for all.
+    With ``features``, the cases that need one of these. Without ``families`` and ``modes`` the partitions do not have
+    these features; with them, they have them.
     """
 
-    feature: str
-    partitions: Partitions
-    why: Annotated[str, Meta(min_length=1)]
+    why: Reason
+    features: list[str] = []
     families: list[str] = []
+    partitions: list[str] = []
+    modes: list[str] = []
 
-    def covers(self, feature: str, partition: str, family: str | None = None) -> bool:
-        """Whether ``feature`` is left out on ``partition``: for ``family``, or for all without one."""
-        if self.feature != feature or partition not in self.partitions:
+    @property
+    def narrowed(self) -> bool:
+        """Whether it is about some families or modes alone."""
+        return bool(self.families or self.modes)
+
+    def covers(self, mode: str, partition: str, family: str, needs: Collection[str]) -> bool:
+        """Whether it is about a case that has these ``needs``, in which ``a|b`` stands for one of two features."""
+        asked = ((self.modes, mode), (self.partitions, partition), (self.families, family))
+        if not all(not named or one in named for named, one in asked):
             return False
-        return not self.families or family in self.families
+        return not self.features or any({*need.split("|")} <= {*self.features} for need in needs)
 
 
 class Expected(Struct, forbid_unknown_fields=True, frozen=True, kw_only=True):
-    """``expected.yaml``: mode -> family -> partitions; feature -> why the site has it not."""
+    """``partitions``: those that ``site.yaml`` has to have, so that none is lost from it, or renamed, in silence.
 
-    default_mode: str
-    modes: Annotated[dict[str, Families], Meta(min_length=1)]
-    not_provided: dict[str, str] = {}
+    ``not_provided``: feature -> why no partition and no environment of the site has it.
+    """
+
+    default_mode: str = "nightly"
+    partitions: list[str] = []
+    not_provided: dict[str, Reason] = {}
     left_out: list[LeftOut] = []
 
+    def leaves_out(self, mode: str, partition: str, family: str, needs: Collection[str]) -> bool:
+        """Whether some entry of ``left_out`` covers the case; arguments as of ``LeftOut.covers``."""
+        return any(entry.covers(mode, partition, family, needs) for entry in self.left_out)
 
-@dataclass(frozen=True)
-class Site:
-    """``modes`` maps a mode to the partitions on which each family must have run."""
-
-    name: str
-    path: str
-    modes: dict[str, dict[str, tuple[str, ...]]]
-    default_mode: str
-    not_provided: dict[str, str]
-    """Feature -> why the site has it not."""
-    reference_files: tuple[str, ...]
-    left_out: tuple[LeftOut, ...] = ()
-    description: SiteDescription | None = None
-    """``None`` for a folder without ``site.yaml``: another's expectations of a site."""
+    @property
+    def reasons(self) -> dict[str, str]:
+        """Why partitions lack a feature, by feature; nothing of one that the whole site lacks."""
+        found: dict[str, list[str]] = {}
+        for entry in self.left_out:
+            for feature in [] if entry.narrowed else entry.features:
+                whys = found.setdefault(feature, [])
+                whys += [] if entry.why in whys else [entry.why]
+        return {feature: "; ".join(whys) for feature, whys in found.items()}
 
 
-class SiteUnknownError(LookupError):
-    """No site folder fits the report; the message says what was looked for."""
+def read_expected(folder: pathlib.Path, site: SiteDescription | None) -> Expected:
+    """Read the file, and compare its names with the vocabulary and with ``site``; without the file nothing is excepted.
 
-
-def find_site(systems: tuple[str, ...]) -> pathlib.Path:
-    """The folder of the site whose cases a report holds, where sites are looked for.
-
-    :raises InputError: there are two.
-    :raises SiteUnknownError: there is none.
+    :raises InputError: it cannot be used; names it, and of each problem the line, the key and what was expected.
     """
-    if len(systems) != 1:
-        raise SiteUnknownError(f"the cases come from {len(systems)} systems: {', '.join(systems) or 'none'}")
-    name = systems[0]
-    if not _SITE_NAME.fullmatch(name):
-        raise SiteUnknownError(f"the system's name {one_line(name, 60)!r} cannot be a folder's name")
-    folder = only_site(name)
-    if folder is None:
-        raise SiteUnknownError(f"no folder {SITES}/{name}")
-    here = pathlib.Path.cwd()
-    return folder.relative_to(here) if folder.is_relative_to(here) else folder
-
-
-def load_site(folder: pathlib.Path) -> Site:
-    """Read what a site expects; compare all files of its folder with the vocabulary and each other.
-
-    :raises InputError: a file cannot be used; names it, and of each problem the line, the key and what was expected.
-    """
+    if not (folder / FILE).exists():
+        return Expected()
     file = YamlFile(folder / FILE)
-    expected = file.decode(Expected)
+    if isinstance(file.value, Mapping) and "modes" in file.value:
+        file.refuse(("modes",), _NO_MODES)
+        require_sound([file])
+    expected: Expected = file.decode(Expected, {} if file.value is None else file.value)
     require_sound([file])
-    description = describe(folder) if (folder / site_file.FILE).exists() else None
-    _check(file, expected, description)
-    require_sound([file])
-    if description:
-        check_files(description)
-    return Site(
-        name=clean(folder.resolve().name),
-        path=clean(str(folder)),
-        modes={
-            mode: {family: tuple(partitions) for family, partitions in families.items()}
-            for mode, families in expected.modes.items()
-        },
-        default_mode=expected.default_mode,
-        not_provided=expected.not_provided,
-        reference_files=tuple(sorted(clean(path.name) for path in folder.glob("references/*.yaml"))),
-        left_out=tuple(expected.left_out),
-        description=description,
-    )
-
-
-def check_site(folder: pathlib.Path | None) -> SiteDescription | None:
-    """Compare the files of a site with the vocabulary; ``None`` for a site that is described elsewhere.
-
-    :raises InputError: as `load_site`.
-    """
-    return load_site(folder).description if folder and (folder / site_file.FILE).is_file() else None
-
-
-def _check(file: YamlFile, expected: Expected, site: SiteDescription | None) -> None:
-    file.require_known(("default_mode",), expected.default_mode, expected.modes, "mode of this file")
-    for mode, of_mode in expected.modes.items():
-        file.require_known(("modes", mode), mode, MODES, "mode")
-        for family, partitions in of_mode.items():
-            at: Path = ("modes", mode, family)
-            file.require_known(at, family, families(), "family of checks")
-            for number, partition in enumerate(partitions):
-                if site:
-                    file.require_known((*at, number), partition, site.described.partitions, "partition of the site")
+    file.require_known(("default_mode",), expected.default_mode, MODES, "mode")
+    partitions = site.described.partitions if site else expected.partitions
+    for number, name in enumerate(expected.partitions):
+        file.require_known(("partitions", number), name, partitions, "partition of the site")
     stated = site.stated_features() if site else set()
     for feature in expected.not_provided:
-        at = ("not_provided", feature)
-        known = {**PARTITION_FEATURES, **STORAGE_FEATURES, **ENVIRONMENT_FEATURES, NODES_THAT_EXIST: ""}
-        file.require_known(at, feature, known, "feature")
+        at: Path = ("not_provided", feature)
+        file.require_known(at, feature, [*_KNOWN, NODES_THAT_EXIST], "feature")
         if feature in stated:
             file.refuse(at, f"contradicts {site_file.FILE}, by which the site has it: remove it here or there")
     for number, entry in enumerate(expected.left_out):
         _check_left_out(file, ("left_out", number), entry, site)
+    require_sound([file])
+    return expected
 
 
 def _check_left_out(file: YamlFile, at: Path, entry: LeftOut, site: SiteDescription | None) -> None:
-    known = file.require_known((*at, "feature"), entry.feature, PARTITION_FEATURES, "partition feature")
-    for number, family in enumerate(entry.families):
-        file.require_known((*at, "families", number), family, families(), "family of checks")
-    if site is None or not known:
+    if not (entry.features or entry.families or entry.partitions):
+        file.refuse(at, "expected the key features, families or partitions")
+    known = [
+        file.require_known((*at, key, number), name, legal, what)
+        for key, names, legal, what in (
+            ("features", entry.features, _KNOWN, "feature"),
+            ("families", entry.families, families(), "family of checks"),
+            ("modes", entry.modes, MODES, "mode"),
+            ("partitions", entry.partitions, site.described.partitions if site else entry.partitions,
+             "partition of the site"),
+        )
+        for number, name in enumerate(names)
+    ]  # fmt: skip
+    if site is None or not all(known):
         return
-    for number, name in enumerate(entry.partitions):
-        here: Path = (*at, "partitions", number)
-        if file.require_known(here, name, site.described.partitions, "partition of the site"):
-            # For some families it is left out of what is there, for all it is not there.
-            if entry.families and entry.feature not in site.features_of(name):
-                file.refuse(here, f"contradicts {site_file.FILE}, by which {name} does not have {entry.feature}")
-            if not entry.families and entry.feature in site.features_of(name):
-                file.refuse(here, f"contradicts {site_file.FILE}, by which {name} has {entry.feature}")
+    for partition in entry.partitions or site.described.partitions:
+        has = {*site.features_of(partition)}.union(
+            *map(site.environment_features, site.described.partitions[partition].environments)
+        )
+        by_fact = {*site.features_of(partition)} - {*site.as_stated.features_of(partition)}
+        for number, feature in enumerate(entry.features):
+            here: Path = (*at, "features", number)
+            # Some families or modes do without what is there; all of them, without what is not.
+            if entry.narrowed and entry.partitions and feature not in has:
+                file.refuse(here, f"contradicts {site_file.FILE}, by which {partition} does not have {feature}")
+            if not entry.narrowed and feature in has - by_fact:
+                file.refuse(here, f"contradicts {site_file.FILE}, by which {partition} has {feature}")

@@ -6,8 +6,10 @@ Fabrics of a simulated site become partitions; facts that only the machine can t
 import os
 import pathlib
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
+
+from msgspec import structs
 
 from kappa.core.fabrics.description import fabric_names, load_fabric
 from kappa.core.fabrics.network import variants
@@ -103,22 +105,34 @@ class SiteDescription:
         one = self.described.partitions[partition]
         return [*one.features, *_storage_features(one)]
 
+    @property
+    def as_stated(self) -> "SiteDescription":
+        """The site without the features that the machine has told."""
+        partitions = {
+            name: structs.replace(
+                one,
+                features=[
+                    feature
+                    for number, feature in enumerate(one.features)
+                    if ("partitions", name, "features", number) not in self.by_fact
+                ],
+            )
+            for name, one in self.described.partitions.items()
+        }
+        others = frozenset(at for at in self.by_fact if at[2:3] != ("features",))
+        return replace(self, described=structs.replace(self.described, partitions=partitions), by_fact=others)
+
+    def environment_features(self, environment: str) -> set[str]:
+        """The features of an environment; none of one of Spack that is offered only when it is installed."""
+        if environment in self.described.environments:
+            return {*self.described.environments[environment].features}
+        spack = self.described.spack
+        return set() if spack.installed_only else {*spack_tables.read(environment).features, *spack.features}
+
     def stated_features(self) -> set[str]:
-        """What the site says that it provides, whatever is installed and whatever the machine has."""
-        found: set[str] = set()
-        for name, partition in self.described.partitions.items():
-            stated = [
-                feature
-                for number, feature in enumerate(partition.features)
-                if ("partitions", name, "features", number) not in self.by_fact
-            ]
-            found |= {*stated, *_storage_features(partition)}
-        for name in self.environment_names:
-            if name in self.described.environments:
-                found |= set(self.described.environments[name].features)
-            elif not self.described.spack.installed_only:
-                found |= {*spack_tables.read(name).features, *self.described.spack.features}
-        return found
+        """All features that the site states, whatever is installed and whatever the machine has."""
+        of_partitions = map(self.as_stated.features_of, self.described.partitions)
+        return set().union(*of_partitions, *map(self.environment_features, self.environment_names))
 
 
 def describe(folder: pathlib.Path) -> SiteDescription:

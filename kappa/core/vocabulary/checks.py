@@ -26,7 +26,10 @@ class CataloguedCase(msgspec.Struct, frozen=True):
 
 
 class CataloguedCheck(msgspec.Struct, frozen=True):
-    """A check class. ``needs_environ`` has ``a|b`` where one of two features will do; ``metrics`` maps to units."""
+    """A check class. ``needs_environ`` has ``a|b`` where one of two features will do; ``metrics`` maps to units.
+
+    ``on_fabrics``: it runs on simulated partitions, too; others run only on nodes that exist.
+    """
 
     family: str
     descr: str
@@ -35,6 +38,7 @@ class CataloguedCheck(msgspec.Struct, frozen=True):
     metrics: dict[str, str]
     tunables: dict[str, Tunable]
     cases: list[CataloguedCase]
+    on_fabrics: bool = False
 
     def values_of(self, parameter: str) -> list[str]:
         """Every value that the parameter has in some case; none if the check has no such parameter."""
@@ -55,20 +59,23 @@ def catalogue() -> dict[str, CataloguedCheck]:
     return decoded(resources.files(__package__).joinpath(FILE).read_bytes())
 
 
-@functools.cache
-def uncatalogued() -> dict[str, str]:
-    """The family of each check class that the suite's source declares and the catalogue does not know yet.
-
-    It is empty for one that its source does not say. What such a check measures is known only when it runs.
-    """
-    found = {}
+def declared() -> dict[str, str]:
+    """The family of each check class that the suite's source declares; empty where the source does not name it."""
+    found: dict[str, str] = {}
     for path in sorted(SUITE.glob("*/*.py")):
         text = path.read_text(encoding="utf-8")
         family = _FAMILY.search(text)
-        for name in _DECLARED.findall(text):
-            if name not in catalogue():
-                found[name] = family[1] if family else ""
+        found |= dict.fromkeys(_DECLARED.findall(text), family[1] if family else "")
     return found
+
+
+@functools.cache
+def uncatalogued() -> dict[str, str]:
+    """The family of each check class that is declared and that the catalogue does not know yet.
+
+    What such a check measures is known only when it runs.
+    """
+    return {name: family for name, family in declared().items() if name not in catalogue()}
 
 
 @functools.cache

@@ -95,7 +95,7 @@ PARTITION_FEATURES = {
     SHARP: "has switches that reduce (SHARP), which its environments' variables switch on",
     MPI_BEHAVIOUR: "has the behaviour of its MPI libraries measured: any source, threads, memory, overlap, matching",
     "compute": "is measured by HPL, STREAM and the EMT application",
-    "applications": "is measured by applications over ranks: LAMMPS, OpenFOAM",
+    "applications": "is measured by applications over ranks: LAMMPS, GROMACS, OpenFOAM",
     "nvidia": "has NVIDIA GPUs; needs `gpus_per_node`",
     "several_gpus": "has several of them in a node",
     "numa_domains": f"has several NUMA domains, of which local and remote memory bandwidth is measured; {_TOPOLOGY}",
@@ -139,6 +139,7 @@ ENVIRONMENT_FEATURES = {
     "iozone": EnvironmentFeature("`iozone`"),
     "btio": EnvironmentFeature("`bt.CLASS.x.mpi_io_full`, `bt.CLASS.x.mpi_io_simple`, `bt.CLASS.x.ep_io`"),
     "lammps": EnvironmentFeature("`lmp`: LAMMPS with MPI"),
+    "gromacs": EnvironmentFeature("`gmx_mpi`: GROMACS with MPI"),
     "openfoam": EnvironmentFeature(
         "`blockMesh`, `decomposePar`, `icoFoam` of openfoam.com that find their settings (WM_PROJECT_DIR)"
     ),

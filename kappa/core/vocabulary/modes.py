@@ -1,14 +1,59 @@
-"""The one table of modes: how much of the suite a run takes."""
+"""The one table of modes: how much of the suite a run takes.
 
-from dataclasses import dataclass
+ReFrame's options and what a site has to run in a mode are both made from it.
+"""
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+_END_OF_NAME = "(?![A-Za-z0-9_])"
+
+
+@dataclass(frozen=True)
+class NamedCases:
+    """The cases of a check: all of them, or those with these parameters."""
+
+    check: str
+    parameters: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def pattern(self) -> str:
+        """A regular expression of ReFrame's names of these cases, which it compares without their blanks."""
+        asked = (f"(?=.*%{name}={value}{_END_OF_NAME})" for name, value in self.parameters.items())
+        return self.check + _END_OF_NAME + "".join(asked)
 
 
 @dataclass(frozen=True)
 class Mode:
-    """``options``: ReFrame's, if it is not the tag of the mode's name that selects its checks."""
+    """Take the checks with the tag ``tag``, but not those of ``without``; or, in their place, the cases of ``only``.
+
+    ``options`` are more options of ReFrame, which select nothing.
+    """
 
     meaning: str
+    tag: str = ""
+    without: tuple[str, ...] = ()
+    only: tuple[NamedCases, ...] = ()
     options: tuple[str, ...] = ()
+
+    def takes(self, check: str, tags: Collection[str], parameters: Mapping[str, str]) -> bool:
+        """Whether the mode takes a case of the class ``check`` with these tags and parameters."""
+        if self.only:
+            return any(one.check == check and one.parameters.items() <= parameters.items() for one in self.only)
+        return self.takes_some(check, tags)
+
+    def takes_some(self, check: str, tags: Collection[str]) -> bool:
+        """Whether the mode takes cases of the class ``check`` with these tags, all of them or some."""
+        if self.only:
+            return any(one.check == check for one in self.only)
+        return self.tag in tags and check not in self.without
+
+    @property
+    def reframe_options(self) -> tuple[str, ...]:
+        if self.only:
+            return (f"--name=^({'|'.join(one.pattern for one in self.only)})", *self.options)
+        without = (f"--exclude=^({'|'.join(self.without)}){_END_OF_NAME}",) if self.without else ()
+        return (f"--tag={self.tag}", *without, *self.options)
 
 
 FULL = "full"
@@ -20,29 +65,50 @@ _UNBOUNDED = tuple(
 )
 
 MODES = {
-    "smoke": Mode("a few minutes: the quickest check of each kind"),
-    "nightly": Mode("all but what takes an hour or answers one question only"),
-    "acceptance": Mode("what a contract may ask for, and series over nodes", ("--tag=acceptance", *_UNBOUNDED)),
-    FULL: Mode("all that the site provides", (f"--tag={FULL}", *_UNBOUNDED)),
+    "smoke": Mode("a few minutes: the quickest check of each kind", tag="smoke"),
+    "nightly": Mode("all but what takes an hour or answers one question only", tag="nightly"),
+    "acceptance": Mode("what a contract may ask for, and series over nodes", tag="acceptance", options=_UNBOUNDED),
+    FULL: Mode("all that the site provides", tag=FULL, options=_UNBOUNDED),
     "calibrate": Mode(
         "what nightly measures of speed, and nothing else: repeated, for the first references (`--repeat 20`)",
-        (
-            "--tag=nightly",
-            # PartitionState stays: it has the census of the suite.
-            "--exclude=^(GpuInventory|PartitionHealth|SoftwareInventory|Affinity|NumaAffinity|TransportUsed|BitSweep|BitSweepDose|"
-            "EmtBits|EmtCorrectness|StressNg)(?![A-Za-z])",
+        tag="nightly",
+        # PartitionState stays: it has the census of the suite.
+        without=(
+            "GpuInventory", "PartitionHealth", "SoftwareInventory", "Affinity", "NumaAffinity", "TransportUsed",
+            "BitSweep", "BitSweepDose", "EmtBits", "EmtCorrectness", "StressNg",
         ),
     ),
     "links": Mode(
         "for trying out faults and nights: a few checks of the nodes and their links",
-        ("--name=^(PartitionState|PartitionHealth|NodeLinks|OsuLatency.*same_node)",),
+        only=(
+            NamedCases("PartitionState"), NamedCases("PartitionHealth"), NamedCases("NodeLinks"),
+            NamedCases("OsuLatency", {"placement": "same_node"}),
+        ),
     ),
-}
+}  # fmt: skip
+
+
+def modes_here(
+    check: str,
+    own: Iterable[str],
+    also_in: Iterable[Mapping[str, Sequence[str]]],
+    not_in: Iterable[Mapping[str, Sequence[str]]],
+) -> set[str]:
+    """Return the modes in which the class ``check`` runs on a site.
+
+    :param own: the modes that the check itself names.
+    :param also_in: of each partition, by mode, the checks that it has besides; ``not_in``: those that it leaves out.
+    """
+    return {*own, *_naming(check, also_in)} - _naming(check, not_in) | {FULL}
+
+
+def _naming(check: str, listed: Iterable[Mapping[str, Sequence[str]]]) -> set[str]:
+    return {mode for modes in listed for mode, names in modes.items() if check in names}
 
 
 def reframe_modes() -> list[dict[str, object]]:
     """The ``modes`` of a ReFrame configuration."""
     return [
-        {"name": name, "options": [*(mode.options or (f"--tag={name}",)), f"--session-extras=mode={name}"]}
+        {"name": name, "options": [*mode.reframe_options, f"--session-extras=mode={name}"]}
         for name, mode in MODES.items()
     ]

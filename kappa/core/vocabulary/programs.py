@@ -43,6 +43,7 @@ OF_FEATURE = {
     "io500": ["io500"],
     "iozone": ["iozone"],
     "lammps": ["lmp"],
+    "gromacs": ["gmx_mpi"],
     "openfoam": ["blockMesh", "decomposePar", "icoFoam"],
     "emt": ["emt"],
 }  # fmt: skip

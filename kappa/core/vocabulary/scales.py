@@ -91,6 +91,10 @@ def derived_features(nodes: int, sockets: int, numa_domains: int) -> dict[str, s
     return {feature: why for feature, (can, why) in reasons.items() if can}
 
 
+#: What follows for some partition.
+DERIVED_FEATURES = frozenset(derived_features(3, 2, 3))
+
+
 def shares(nodes: list[str]) -> list[list[str]]:
     """``nodes`` in as few jobs as that allows, equally large but for one node."""
     jobs = -(-len(nodes) // MOST_IN_TURN)

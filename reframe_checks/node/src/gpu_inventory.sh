@@ -1,22 +1,7 @@
 #!/bin/bash
-# Lists the GPUs of a node, `HOST, VALUE, …` each: gpu_inventory.sh FIELDS FIELD...
-# FIELDS, with commas, every driver knows; each FIELD is asked apart, because one that a driver does not know fails its
-# query. `A|B` is B where the driver does not know A, and `[Not Supported]` stands where it knows none.
+# Lists the GPUs of a node, `HOST, VALUE, …` each: gpu_inventory.sh FIELDS FIELD..., as of gpu_fields.
 set -u
 export LC_ALL=C
-ask() { nvidia-smi "--query-gpu=$1" --format=csv,noheader,nounits; }
-optional() {
-  local name
-  for name in ${1//|/ }; do
-    ask "$name" 2>/dev/null && return
-  done
-  printf '%s\n' "$table" | sed 's/.*/[Not Supported]/'
-}
-
-if table=$(ask "$1"); then
-  for field in "${@:2}"; do
-    column=$(optional "$field" | grep -v 'is not a valid field')
-    table=$(paste -d '|' <(printf '%s\n' "$table") <(printf '%s\n' "$column") | sed 's/|/, /')
-  done
-fi
-printf '%s\n' "$table" | sed "s/^/$(uname -n), /"
+# shellcheck source-path=SCRIPTDIR source=gpu_fields.sh
+. "${BASH_SOURCE[0]%/*}/gpu_fields.sh"
+gpu_fields 0 "$@" | sed "s/^/$(uname -n), /"

@@ -14,6 +14,7 @@ from kappa.app.conduct.session import CHECKS, Conductor
 from kappa.core.ground.errors import InputError
 from kappa.core.ground.processes import Stop, StoppedError
 from kappa.core.sites.contract import load_contract
+from kappa.core.sites.load import Site
 from reports.acceptance.campaign import FAMILIES, REPORT, Campaign, CaseSeries, Families
 from reports.acceptance.dossier_page import headline
 from reports.acceptance.judge import judge
@@ -157,7 +158,7 @@ def slurm(monkeypatch, campaign):
     def call(*outcomes, again=False):
         results[:] = outcomes
         ran.clear()
-        running.run(campaign, planned, campaign.folder, Conductor(Stop()), again)
+        running.run(campaign, planned, Site(campaign.folder), Conductor(Stop()), again)
         return list(ran)
 
     call.ran = ran

@@ -8,6 +8,7 @@ import pytest
 from kappa.app.conduct.acceptance import run_attempt
 from kappa.app.conduct.session import CHECKS, Conductor
 from kappa.core.ground.processes import Stop
+from kappa.core.sites.load import Site
 from reports.acceptance.campaign import REPORT
 from reports.acceptance.dossier import write_dossier
 from tests.unit.reports.samples import latency
@@ -55,6 +56,6 @@ def test_all_that_a_session_wrote(campaign, monkeypatch, tmp_path, synced):
     attempt = campaign.add(None)
     synced.clear()
     with campaign.locked() as lock:
-        run_attempt(campaign.folder, campaign.contract, CHECKS, attempt, Conductor(Stop(), [lock]))
+        run_attempt(Site(campaign.folder), campaign.contract, CHECKS, attempt, Conductor(Stop(), [lock]))
     written = [attempt.folder, attempt.folder / "output/result.json", attempt.folder / REPORT]
     assert {path.stat().st_ino for path in written} <= set(synced)

@@ -6,6 +6,7 @@ import random
 from kappa.app.conduct import acceptance as running
 from kappa.app.conduct.session import CHECKS, Conductor
 from kappa.core.ground.processes import Stop
+from kappa.core.sites.load import Site
 from reports.acceptance.campaign import REPORT
 from reports.acceptance.dossier import verify, write_dossier
 from reports.acceptance.judge import Outcome, judge
@@ -34,7 +35,7 @@ def test_a_run_that_is_killed_again_and_again(campaign, monkeypatch, least):
 
     def work():
         with campaign.locked() as lock:
-            running.run(campaign, planned, campaign.folder, Conductor(Stop(), [lock]), again=False)
+            running.run(campaign, planned, Site(campaign.folder), Conductor(Stop(), [lock]), again=False)
 
     draw = random.Random(11)
     finished = kills = 0

@@ -2,13 +2,26 @@
 
 import pathlib
 import shutil
+from collections import Counter
 
 import pytest
 
 from kappa.app.command import main as command
+from kappa.app.conduct import preflight
+from kappa.app.conduct.session import NoReportError, ReframeSession
+from kappa.core.ground.documents import YamlFile
 
 SITE = pathlib.Path(__file__).parents[3] / "site_configs/cpu-infiniband"
 RECORDED = pathlib.Path(__file__).parents[2] / "data/reports/outcomes.json"
+
+
+@pytest.fixture
+def site(tmp_path, monkeypatch):
+    """A copy of the example site, in the working directory."""
+    shutil.copytree(SITE, tmp_path / "site_configs/cpu-infiniband")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("KAPPA_RESULTS", raising=False)
+    return tmp_path / "site_configs/cpu-infiniband"
 
 
 @pytest.mark.parametrize(
@@ -29,13 +42,75 @@ RECORDED = pathlib.Path(__file__).parents[2] / "data/reports/outcomes.json"
     ],
     ids=lambda words: words[0],
 )
-def test_a_typing_error_is_refused_by_name(words, tmp_path, monkeypatch, capsys):
-    shutil.copytree(SITE, tmp_path / "site_configs/cpu-infiniband")
-    site = tmp_path / "site_configs/cpu-infiniband/site.yaml"
-    site.write_text(site.read_text().replace("scale_two_nodes", "scale_two_node", 1))
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.delenv("KAPPA_RESULTS", raising=False)
+def test_a_typing_error_is_refused_by_name(words, site, capsys):
+    path = site / "site.yaml"
+    path.write_text(path.read_text().replace("scale_two_nodes", "scale_two_node", 1))
     assert command.main(words) == 2
     said = capsys.readouterr()
     assert "site.yaml" in said.err + said.out and "scale_two_node'" in said.err + said.out, said
     assert "scale_two_nodes" in said.err + said.out
+
+
+CONTRACT = """
+contract: {title: t, system: cpu-infiniband, date: 2026-11-26, parties: {buyer: b}}
+clauses:
+  - id: A
+    text: t
+    selector: {check: Stream, metric: triad}
+    statistic: median
+    comparison: at_least
+    threshold: {value: 1, unit: MB/s}
+    repeats: 1
+    mandatory: true
+"""
+JUDGE = ["verdict", str(RECORDED), "--site", "site_configs/cpu-infiniband"]
+PAGE = ["html", str(RECORDED), "-o", "page.html", "--site", "site_configs/cpu-infiniband"]
+
+
+@pytest.mark.parametrize("name", ["acceptance.yaml", "references/network.yaml"])
+def test_what_a_verdict_does_not_ask_for_may_be_broken_and_stops_a_run(name, site, capsys):
+    def said(*words):
+        status = command.main([*words])
+        return status, capsys.readouterr()
+
+    sound, _ = said(*JUDGE), said(*PAGE)
+    (site / name).write_text("contract: [")
+    for words in (JUDGE, PAGE):
+        assert name not in said(*words)[1].err
+    assert said(*JUDGE) == sound
+    for words in (["validate", "cpu-infiniband"], ["nightly", "run", "cpu-infiniband"], ["plan", "cpu-infiniband"]):
+        status, told = said(*words)
+        assert (status, name in told.err) == (2, True), told
+
+
+@pytest.fixture
+def parsed(monkeypatch):
+    """How often each YAML file was parsed."""
+    found = Counter()
+    loaded = YamlFile.__init__
+
+    def count(self, path, *arguments, **keywords):
+        found[path.name] += 1
+        loaded(self, path, *arguments, **keywords)
+
+    monkeypatch.setattr(YamlFile, "__init__", count)
+    return found
+
+
+def test_a_verdict_parses_what_it_needs_once(site, parsed):
+    command.main(JUDGE)
+    assert parsed == {"site.yaml": 1, "expected.yaml": 1}
+
+
+def test_a_run_parses_every_file_once_before_it_starts(site, parsed, monkeypatch, capsys):
+    def start(self, conductor):
+        raise NoReportError("ReFrame is started")
+
+    (site / "acceptance.yaml").write_text(CONTRACT)
+    for asks_slurm in ("_of_slurm", "_of_nodes"):
+        monkeypatch.setattr(preflight, asks_slurm, lambda *_: [])
+    monkeypatch.setattr(ReframeSession, "run", start)
+    assert command.main(["validate", "cpu-infiniband"]) == 2
+    assert "ReFrame is started" in capsys.readouterr().err
+    references = {path.name for path in site.glob("references/*.yaml")}
+    assert parsed == dict.fromkeys({"site.yaml", "expected.yaml", "acceptance.yaml", *references}, 1)

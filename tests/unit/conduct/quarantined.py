@@ -9,6 +9,7 @@ import pytest
 from kappa.app.conduct import node_commands
 from kappa.app.conduct.quarantine import Quarantine
 from kappa.core.record.actions import Action, load_actions
+from kappa.core.sites.load import Site
 from tests.unit.conduct.slurm import Slurm
 from tests.unit.quarantine.samples import NOW, proof
 from tests.unit.reports.samples import latency, report
@@ -42,7 +43,7 @@ class Ward:
 
     def follow(self, rule: str) -> None:
         (self.site / "site.yaml").write_text(rule + GOOD)
-        self.quarantine = Quarantine.required(self.site, self.results)
+        self.quarantine = Quarantine.required(Site(self.site), self.results)
 
     def measures(self, value: float, script: str = "true") -> None:
         """What ReFrame reports of node2 from now on; ``script`` runs before."""

@@ -10,13 +10,14 @@ from kappa.app.conduct.session import Conductor
 from kappa.core.ground.errors import InputError
 from kappa.core.ground.processes import Stop
 from kappa.core.record.actions import keep_action, load_actions
+from kappa.core.sites.load import Site
 from tests.unit.conduct.quarantined import RULE
 from tests.unit.reports.samples import finding, latency, report
 
 
 @pytest.fixture
 def acts(ward):
-    return NightActions(ward.site, ward.results, time.time())
+    return NightActions(Site(ward.site), ward.results, time.time())
 
 
 def a_night(ward, *nodes):
@@ -53,7 +54,7 @@ def test_what_is_due_is_given_back_and_earlier_actions_are_not_the_nights(ward):
     held = ward.drained()
     changed = {name: getattr(held, name) for name in held.__struct_fields__} | {"until": held.time}
     keep_action(ward.results / "history", type(held)(**changed))
-    acts = NightActions(ward.site, ward.results, time.time())
+    acts = NightActions(Site(ward.site), ward.results, time.time())
     acts.give_back(Conductor(Stop()), ["-S", "a=b", "-n", "NodeLinks", "--system=here:gpu"])
     assert actions(acts) == [("node2", "return", "done")]
     [reframe] = [line for line in ward.slurm.called if line.startswith("reframe")]
@@ -63,7 +64,7 @@ def test_what_is_due_is_given_back_and_earlier_actions_are_not_the_nights(ward):
 def test_what_is_only_told_is_in_the_night_and_not_in_the_history(ward):
     ward.follow(RULE + "  at_end: tell\n  lasts_days: 1.0e-9\n")
     ward.drained()
-    acts = NightActions(ward.site, ward.results, time.time())
+    acts = NightActions(Site(ward.site), ward.results, time.time())
     acts.give_back(Conductor(Stop()), [])
     assert actions(acts) == [("node2", "release", "declined")]
     assert [one.what for one in load_actions(ward.results / "history")] == ["drain"]

@@ -10,6 +10,7 @@ from kappa.app.conduct import preflight
 from kappa.app.conduct.node_commands import NodeCommands
 from kappa.core.ground.errors import InputError
 from kappa.core.ground.folders import SUITE as REPOSITORY
+from kappa.core.sites.load import Site
 from kappa.core.sites.site_file import describe
 
 
@@ -47,7 +48,7 @@ def sbatch(tmp_path, monkeypatch):
 
 def complaint(site, *options, mode="nightly"):
     with pytest.raises(InputError) as raised:
-        preflight.require_ready(site, site / "results", mode, options)
+        preflight.require_ready(Site(site), site / "results", mode, options)
     lines = str(raised.value).splitlines()
     assert len(lines) <= 5
     return lines
@@ -55,7 +56,7 @@ def complaint(site, *options, mode="nightly"):
 
 def test_every_partition_is_asked_as_its_jobs_will_be(sbatch, site):
     called = sbatch("echo 'sbatch: Job 1 to start at 2026-11-22T19:24:53' >&2")
-    preflight.require_ready(site, site, "nightly", ["-J", "reservation=r1", "-Jq=long", "-J", "nodelist=n7"])
+    preflight.require_ready(Site(site), site, "nightly", ["-J", "reservation=r1", "-Jq=long", "-J", "nodelist=n7"])
     cpu, large = sorted(called.read_text().splitlines(), key=lambda line: "=big" in line)
     assert "--partition=cpu --reservation=r1 -qlong" in cpu
     assert "--partition=big --account=p2 --exclusive --reservation=r1 -qlong" in large
@@ -88,7 +89,7 @@ def test_at_the_limit_of_ones_jobs_the_run_waits_for_those_that_end(sbatch, site
     [line] = complaint(site)
     assert f"in cpu, large: {limit}: {said}; " in line and "`max_jobs`" in line
     (tmp_path / "bin/squeue").write_text("#!/bin/sh\necho 12\n")
-    preflight.require_ready(site, site, "nightly", [])
+    preflight.require_ready(Site(site), site, "nightly", [])
 
 
 @pytest.mark.parametrize(
@@ -114,7 +115,7 @@ def test_without_accounting_nothing_is_submitted_that_sacct_would_tell_of(
     for partition in document["partitions"].values():
         partition["scheduler"] = "squeue"
     path.write_text(yaml.safe_dump(document))
-    preflight.require_ready(site, site, "nightly", [])
+    preflight.require_ready(Site(site), site, "nightly", [])
 
 
 @pytest.mark.parametrize("option", ["-M far", "-Mfar", "--clusters=far", "--cluster far"])
@@ -132,7 +133,7 @@ def test_every_command_is_told_the_cluster(sbatch, site, tmp_path):
     (tmp_path / "bin/sacct").write_text('#!/bin/sh\n[ "$1" = --clusters=far ] || { echo "no: $*"; exit 1; }\n')
     path = site / "site.yaml"
     path.write_text(f"cluster: far\n{path.read_text()}")
-    preflight.require_ready(site, site, "nightly", [])
+    preflight.require_ready(Site(site), site, "nightly", [])
 
 
 def test_what_one_partition_refuses_is_said_of_that_one(sbatch, site):
@@ -140,14 +141,14 @@ def test_what_one_partition_refuses_is_said_of_that_one(sbatch, site):
     sbatch(f'case "$*" in *--partition=big*) echo "{said}" >&2; exit 1; esac')
     [line] = complaint(site)
     assert "in large: Invalid qos" in line
-    preflight.require_ready(site, site, "nightly", ["--system=two:cpu"])
-    preflight.require_ready(site, site, "nightly", ["--system", "two:cpu"])
+    preflight.require_ready(Site(site), site, "nightly", ["--system=two:cpu"])
+    preflight.require_ready(Site(site), site, "nightly", ["--system", "two:cpu"])
 
 
 @pytest.mark.parametrize("said", ["Requested node configuration is not available", "Job has no GPUs"])
 def test_what_is_said_of_nodes_or_of_the_job_tried_is_left_to_the_checks(sbatch, site, said):
     sbatch(f'echo "allocation failure: {said}" >&2; exit 1')
-    preflight.require_ready(site, site, "nightly", [])
+    preflight.require_ready(Site(site), site, "nightly", [])
 
 
 def test_a_controller_that_does_not_answer(sbatch, site, monkeypatch):
@@ -198,7 +199,7 @@ def test_results_that_no_node_sees_are_said_before_any_job(srun, site):
 )  # fmt: skip
 def test_a_node_that_lacks_them_is_the_checks_to_name(srun, site, nodes):
     srun(**nodes)
-    preflight.require_ready(site, site / "results", "nightly", [])
+    preflight.require_ready(Site(site), site / "results", "nightly", [])
     assert not list(site.glob(".seen-by-nodes-*"))
 
 
@@ -214,10 +215,10 @@ def test_a_simulated_site_needs_the_simulator_and_no_slurm(sbatch, tmp_path, mon
     site = REPOSITORY / "site_configs/simulated"
     with pytest.raises(InputError, match=r"SimGrid is not installed.*libsimgrid-dev"):
         monkeypatch.setenv("PATH", str(tmp_path / "bin"))
-        preflight.require_ready(site, tmp_path, "nightly", [])
+        preflight.require_ready(Site(site), tmp_path, "nightly", [])
     (tmp_path / "bin/smpirun").write_text("#!/bin/sh\n")
     (tmp_path / "bin/smpirun").chmod(0o755)
-    preflight.require_ready(site, tmp_path, "nightly", [])
+    preflight.require_ready(Site(site), tmp_path, "nightly", [])
     assert not called.exists()
 
 

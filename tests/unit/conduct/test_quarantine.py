@@ -11,6 +11,7 @@ from kappa.app.conduct.node_commands import CommandError
 from kappa.app.conduct.quarantine import Quarantine
 from kappa.core.ground.errors import InputError
 from kappa.core.record.actions import load_actions
+from kappa.core.sites.load import Site
 from tests.unit.conduct.quarantined import NAMED, RULE
 from tests.unit.quarantine.samples import NOW
 
@@ -135,9 +136,9 @@ def test_a_damaged_record_is_named_and_nothing_is_done(ward):
 def test_a_site_without_a_rule_has_nothing_done(ward):
     ward.follow(RULE)
     (ward.site / "site.yaml").write_text((ward.site / "site.yaml").read_text().removeprefix(RULE))
-    assert Quarantine.of(ward.site, ward.results) is None
+    assert Quarantine.of(Site(ward.site), ward.results) is None
     with pytest.raises(InputError, match=r"site.yaml has no quarantine, so nothing is done"):
-        Quarantine.required(ward.site, ward.results)
+        Quarantine.required(Site(ward.site), ward.results)
 
 
 def test_two_commands_at_a_time_wait_for_each_other(ward):

@@ -10,6 +10,7 @@ from kappa.app.conduct.retention import remove_old_output, runs_with_output, tid
 from kappa.core.ground.errors import InputError
 from kappa.core.record.actions import Action, keep_action
 from kappa.core.record.load import load_session
+from kappa.core.sites.load import Site
 from reports.history.ingest import ingest, reports_in
 from tests.unit.reports.samples import latency, report
 from tests.unit.sites.test_site import EXPECTED, GOOD, SETTINGS
@@ -20,7 +21,7 @@ DAY_S = 86400.0
 
 @pytest.fixture
 def site(tmp_path):
-    """site(rule): its folder, with this rule."""
+    """site(rule): the site with this rule."""
 
     def make(rule=""):
         folder = tmp_path / "site_configs/here"
@@ -28,7 +29,7 @@ def site(tmp_path):
         (folder / "expected.yaml").write_text(EXPECTED)
         (folder / "settings.py").write_text(SETTINGS.read_text())
         (folder / "site.yaml").write_text((f"keep: {rule}\n" if rule else "") + GOOD)
-        return folder
+        return Site(folder)
 
     return make
 

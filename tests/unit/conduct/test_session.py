@@ -14,6 +14,7 @@ from kappa.core.ground.errors import InputError
 from kappa.core.ground.folders import SUITE as REPOSITORY
 from kappa.core.ground.locks import LockedError, locked
 from kappa.core.ground.processes import Stop, StoppedError
+from kappa.core.sites.load import Site
 from tests.waiting import PATIENCE_S, late_when
 
 REPORT = "for word; do case $word in --report-file=*) report=${word#*=} ;; esac; done\n"
@@ -27,7 +28,7 @@ def session(tmp_path, monkeypatch):
     def make(script, *options):
         (tmp_path / "reframe").write_text(f"#!/bin/bash\n{REPORT}{script}\n")
         (tmp_path / "reframe").chmod(0o755)
-        return ReframeSession(tmp_path / "settings.py", tmp_path / "run-report.json", options, folder=tmp_path)
+        return ReframeSession(Site(tmp_path), tmp_path / "run-report.json", options, folder=tmp_path)
 
     return make
 

@@ -7,7 +7,7 @@ import pytest
 
 from kappa.app.command.main import main
 from kappa.core.ground.errors import InputError
-from kappa.core.sites.expected import find_site, load_site
+from kappa.core.sites.load import Site, find_site
 from reports.nightly import publish
 from reports.nightly.archive import Archive, node_coverage, open_archive
 from reports.nightly.rotation import turns
@@ -19,6 +19,7 @@ from tests.unit.nightly.test_compare import stepped
 from tests.unit.reports.samples import case, complete, latency, report
 
 FAIL, INCOMPLETE = 1, 2
+EMBEDDED = Site(find_site(("embedded",)))
 OUTPUTS = {"index.html", "message.md", "junit.xml", "embedded.prom"}
 
 
@@ -125,7 +126,7 @@ def test_turns_are_by_partition(results):
     running = results / "nights/20261117T020000"
     keep_record(running, record(ended=None))
     keep_report(running, complete(on_one_node()))
-    assert turns("embedded", results, running, 2) == {"cpu": ["node1"]}
+    assert turns(EMBEDDED, results, running, 2) == {"cpu": ["node1"]}
 
 
 def test_every_node_that_can_be_measured_has_its_turn(tmp_path):
@@ -142,7 +143,7 @@ def test_every_node_that_can_be_measured_has_its_turn(tmp_path):
         times = {"night": f"2026-11-{number + 10}", "started": START + 86400 * number, "nights": nights}
         keep_report(folder, report([*listed, on_one_node()]))
         keep_record(folder, record(**times, ended=None, deadline=1e12))
-        [(partition, planned)] = turns("embedded", tmp_path, folder, nights).items()
+        [(partition, planned)] = turns(EMBEDDED, tmp_path, folder, nights).items()
         assert partition == "cpu"
         chosen.append(planned)
         keep_record(folder, record(**times, planned=planned))
@@ -151,6 +152,6 @@ def test_every_node_that_can_be_measured_has_its_turn(tmp_path):
     assert [len(turn) for turn in chosen] == [3] * len(chosen)
     for first in range(2 * nights + 1):
         assert {node for turn in chosen[first : first + nights] for node in turn} == set(cpu)
-    archive = open_archive(tmp_path, load_site(find_site(("embedded",))))
+    archive = open_archive(tmp_path, EMBEDDED)
     assert archive.nights[-1].covered == tuple(sorted(chosen[-1]))
     assert not any(one.overdue for one in node_coverage(archive))

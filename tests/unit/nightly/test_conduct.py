@@ -9,6 +9,7 @@ from kappa.app.command.nightly import parse
 from kappa.app.conduct import night
 from kappa.app.conduct.night import BusyError, conduct, only_one
 from kappa.app.conduct.validation import Validation, using
+from kappa.core.sites.load import Site
 
 REFRAME = r"""#!/bin/bash
 for word; do case $word in --report-file=*) report=${word#*=} ;; esac; done
@@ -33,7 +34,7 @@ def called(tmp_path, monkeypatch):
         results = tmp_path / "results"
         with only_one(results) as lock:
             options = parse(["run", "here", *arguments])
-            conduct(options, tmp_path / "site_configs/here", results, lock, lambda: "")
+            conduct(options, Site(tmp_path / "site_configs/here"), results, lock, lambda: "")
         return [line.split() for line in (tmp_path / "called").read_text().splitlines()]
 
     return run

@@ -12,6 +12,7 @@ from reframe_checks.parsers import (
     emt,
     file_benchmarks,
     gpu,
+    gromacs,
     hpcg,
     hpl,
     io500,
@@ -467,6 +468,7 @@ CASES = {
         alone=[".run.mpi", ".solver", ".run.ranks", ".backward_error", ".error"],
         boundless=[".backward_error", ".error"],
     ),
+    "gromacs": Case("gromacs/two_ranks.log", gromacs.parse, alone=[".atoms", ".drift_kj_mol_ps", ".energy_kj_mol"]),
     "lammps": Case("lammps/two_ranks.log", applications.lammps, alone=["[].loop_s", "[].rows[].temperature_lj"]),
     "stress-ng": Case(
         "stress_ng/four_nodes.txt",

@@ -1,14 +1,12 @@
 """What a run lacks of what its site expects."""
 
-import dataclasses
-
 import pytest
 
-from kappa.core.ground.errors import InputError
-from kappa.core.sites.expected import LeftOut, load_site
+from kappa.core.sites.derivation import Unexplained
+from kappa.core.sites.expected import LeftOut
 from reports.verdict.expectations import in_one, selecting
 from reports.verdict.state import Gap, State
-from tests.unit.reports.samples import REPOSITORY, SITE, case, judged, latency, report
+from tests.unit.reports.samples import EXPECTED, ToldSite, case, judged, latency, report
 
 TWO_NODES, ONE_NODE = "OsuLatency %placement=two_nodes", "OsuLatency %placement=same_node"
 PARTITION = {"nodes": 2, "sockets": 0, "numa_domains": 0}
@@ -31,13 +29,13 @@ def with_census(cases, features=FEATURES, **partition):
 
 
 def expected_gaps(document, tmp_path, **site):
-    verdict = judged(document, tmp_path, site=dataclasses.replace(SITE, **site))
+    verdict = judged(document, tmp_path, site=ToldSite(**site))
     assert verdict.state is (State.INCOMPLETE if verdict.gaps else State.PASS)
     return [(gap.what, gap.where) for gap in verdict.gaps]
 
 
 def left_out(feature, *families):
-    return {"left_out": (LeftOut(feature, frozenset({"cpu"}), "why not", frozenset(families)),)}
+    return {"left_out": [LeftOut("why not", [feature], [*families], ["cpu"])]}
 
 
 def test_every_case_that_the_site_offers_is_named_when_it_did_not_run(tmp_path):
@@ -87,18 +85,23 @@ def test_a_mode_that_expects_less_than_it_could_says_so(tmp_path):
     offered = {check["family"] for check in document["runs"][0]["testcases"][0]["census"]["checks"] if check["offered"]}
     assert judged(document, tmp_path).breadth == f"expects 2 of {len(offered)} families"
     everything = {family: ("cpu",) for family in offered}
-    assert judged(document, tmp_path, site=dataclasses.replace(SITE, modes={"nightly": everything})).breadth == ""
+    assert judged(document, tmp_path, site=ToldSite(modes={"nightly": everything})).breadth == ""
 
 
-@pytest.mark.parametrize("key", ["feature", "partitions", "why"])
-def test_leaving_out_needs_a_place_and_a_reason(key, tmp_path):
-    site = (REPOSITORY / "site_configs/embedded/expected.yaml").read_text(encoding="utf-8")
-    entry = {"feature": "feature: network", "partitions": "partitions: [cpu]", "why": "why: because"}
-    del entry[key]
-    head = site.partition("\nleft_out:")[0]
-    (tmp_path / "expected.yaml").write_text(head + "\nleft_out:\n  - {" + ", ".join(entry.values()) + "}\n")
-    with pytest.raises(InputError, match=rf"left_out.0: expected the key {key}"):
-        load_site(tmp_path)
+def test_a_feature_that_is_lacking_without_a_reason_is_a_gap(tmp_path):
+    site = ToldSite()
+    site.unexplained = {"nightly": [Unexplained("cpu", ("emt|emt-build",), ("a/b", "c/d", "e/f", "g/h"))]}.get
+    [gap] = judged(with_census({TWO_NODES: ["scale_two_nodes"]}), tmp_path, site=site).gaps
+    assert gap.what == "a feature is lacking without a reason"
+    assert gap.place == "emt or emt-build on cpu: for a/b, c/d, e/f, …"
+    assert "expected.yaml" in gap.remedy
+
+
+def test_a_mode_that_names_its_cases_expects_these_alone(tmp_path):
+    cases = {TWO_NODES: ["scale_two_nodes"], ONE_NODE: ["scale_one_node"]}
+    site = ToldSite(modes={"links": EXPECTED})
+    gaps = judged(with_census(cases), tmp_path, site=site, mode="links").gaps
+    assert [gap.where for gap in gaps] == [f"{ONE_NODE} on cpu+packaged"]
 
 
 ABSENT = [Gap("expected", "run it", f"family {number}", absent=True) for number in range(33)]
@@ -126,3 +129,7 @@ def test_one_reason_for_what_was_not_selected():
 
 def test_without_a_selection_each_is_said():
     assert in_one([*ABSENT, NOT_RUN], "reframe -r --mode=smoke", "smoke") == [*ABSENT, NOT_RUN]
+
+
+def test_a_report_without_a_command_line_selects_nothing():
+    assert selecting("") == []

@@ -1,20 +1,16 @@
 """The rules of the verdict, each broken alone in a report that otherwise passes."""
 
-import dataclasses
-import json
-
 import pytest
 from msgspec import structs
 
 from kappa.core.record.load import load_session
-from kappa.core.sites.expected import load_site
 from reports.verdict.judge import judge
 from reports.verdict.state import State
 from reports.verdict.summary import to_json
 from tests.unit.reports.samples import (
     DATA,
     EXPECTED,
-    SITE,
+    ToldSite,
     case,
     complete,
     judged,
@@ -37,10 +33,9 @@ def test_pass(tmp_path):
     assert (verdict.state, verdict.exit_status, verdict.gaps) == (State.PASS, 0, ())
 
 
-def test_a_recorded_campaign_passes_on_its_site(tmp_path):
-    expected = {"compute/hpl": ["cpu"], "network/node-links": ["scratch"], "storage/fio": ["scratch"]}
-    (tmp_path / "expected.yaml").write_text(json.dumps({"modes": {"nightly": expected}, "default_mode": "nightly"}))
-    verdict = judge(load_session(DATA / "campaign.json"), load_site(tmp_path))
+def test_a_recorded_campaign_passes_on_its_site():
+    expected = {"compute/hpl": ("cpu",), "network/node-links": ("scratch",), "storage/fio": ("scratch",)}
+    verdict = judge(load_session(DATA / "campaign.json"), ToldSite(modes={"nightly": expected}))
     assert verdict.state is State.PASS
     assert len(verdict.cases) == 46
 
@@ -135,7 +130,7 @@ def test_an_expected_family_with_cases_that_did_not_run(changes, tmp_path):
     ],
 )
 def test_why_an_expected_family_is_absent(family, why, tmp_path):
-    site = dataclasses.replace(SITE, modes={"nightly": {**EXPECTED, family: ("cpu",)}})
+    site = ToldSite(modes={"nightly": {**EXPECTED, family: ("cpu",)}})
     verdict = judged(complete(), tmp_path, site)
     assert verdict.state is State.INCOMPLETE
     assert [gap.where for gap in verdict.gaps] == [f"{family} on cpu"]
@@ -146,7 +141,7 @@ def test_what_is_not_provided_and_not_expected_is_only_listed(tmp_path):
     verdict = judged(complete(), tmp_path)
     assert {entry.check for entry in verdict.not_provided} == {"OsuDeviceLatency", "OsuDeviceBandwidth", "GpuInventory"}
     assert "nvidia: no GPU in this machine" in {entry.reason for entry in verdict.not_provided}
-    silent = judged(complete(), tmp_path, dataclasses.replace(SITE, not_provided={}))
+    silent = judged(complete(), tmp_path, ToldSite(not_provided={}))
     assert "nvidia: the site gives no reason" in {entry.reason for entry in silent.not_provided}
 
 
@@ -163,7 +158,7 @@ def test_what_spack_could_install_is_not_provided_with_the_command(tmp_path):
     document = complete()
     command = "spack_envs/install embedded gpu"
     document["runs"][0]["testcases"][0]["census"]["install"] = {"osu-cuda": command, "nvidia": command}
-    verdict = judged(document, tmp_path, dataclasses.replace(SITE, not_provided={"nvidia": "no GPU"}))
+    verdict = judged(document, tmp_path, ToldSite(not_provided={"nvidia": "no GPU"}))
     reasons = [entry.reason for entry in verdict.not_provided]
     assert any(f"osu-cuda: `{command}` installs it" in reason for reason in reasons)
     assert any("nvidia: no GPU" in reason for reason in reasons)
@@ -201,14 +196,16 @@ def test_a_problem_with_the_references(tmp_path):
 
 
 def test_the_mode(tmp_path):
-    site = dataclasses.replace(SITE, modes={"nightly": EXPECTED, "weekly": {"compute/hpl": ("cpu",)}})
+    site = ToldSite(modes={"nightly": EXPECTED, "full": {"compute/hpl": ("cpu",)}})
     session = loaded(complete(), tmp_path)
     assert (judge(session, site).mode, judge(session, site).mode_origin) == ("nightly", "of the session")
-    assert judge(session, site, "weekly").state is State.INCOMPLETE
+    assert judge(session, site, "full").state is State.INCOMPLETE
     without = structs.replace(session, mode=None)
     assert judge(without, site).mode_origin == "the site's default"
     verdict = judge(structs.replace(session, mode="hourly"), site)
-    assert (verdict.state, kinds(verdict)) == (State.INCOMPLETE, {"the site expects nothing of this mode"})
+    assert (verdict.state, kinds(verdict)) == (State.INCOMPLETE, {"the site has nothing to run in this mode"})
+    [gap] = verdict.gaps
+    assert (gap.detail, gap.remedy) == ("hourly", "the site's modes are nightly, full: choose one with --mode")
 
 
 def test_a_known_failure_is_listed_and_passes(tmp_path):

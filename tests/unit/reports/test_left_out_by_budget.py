@@ -1,6 +1,5 @@
 """What a budget left out is told by name, and makes no verdict INCOMPLETE; what else is missing still does."""
 
-import dataclasses
 import json
 
 import pytest
@@ -9,7 +8,7 @@ from reports.show.run_page import render
 from reports.show.terminal import show
 from reports.verdict.state import State
 from reports.verdict.summary import to_json
-from tests.unit.reports.samples import SITE, case, judged, latency, report
+from tests.unit.reports.samples import ToldSite, case, judged, latency, report
 
 PT2PT = "network/osu-pt2pt"
 
@@ -62,7 +61,13 @@ def test_it_is_said_on_terminal_page_and_to_machines(tmp_path, capsys, monkeypat
     assert "5 node-hours" in page
 
 
+def test_a_family_of_which_the_mode_takes_some_cases_of_one_check_alone(tmp_path):
+    site = ToldSite(modes={"links": {PT2PT: ("cpu",), "node/partition-state": ("cpu",)}})
+    document = of_night(left_out="OsuLatency", others=["OsuBandwidth"])
+    assert judged(document, tmp_path, site=site, mode="links").state is State.PASS
+
+
 @pytest.mark.parametrize("mode", ["nightly", "smoke"])
 def test_a_site_that_expects_no_more_is_not_asked_for_more(tmp_path, mode):
-    site = dataclasses.replace(SITE, modes={mode: {"node/partition-state": ("cpu",)}})
+    site = ToldSite(modes={mode: {"node/partition-state": ("cpu",)}})
     assert judged(of_night(left_out="OsuLatency"), tmp_path, site=site, mode=mode).state is State.PASS

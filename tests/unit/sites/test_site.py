@@ -7,8 +7,8 @@ import pytest
 import yaml
 
 from kappa.core.ground.errors import InputError
-from kappa.core.sites.expected import load_site
 from kappa.core.sites.facts import PROVIDERS
+from kappa.core.sites.load import Site
 from kappa.core.sites.site_file import describe
 from reframe_checks.base.site_settings import settings_of
 
@@ -33,8 +33,8 @@ environments:
 """
 EXPECTED = """\
 default_mode: smoke
-modes: {smoke: {network/osu-pt2pt: [cpu]}}
 not_provided: {nvidia: no GPU}
+left_out: [{features: [collectives], partitions: [cpu], why: no time}]
 """
 
 
@@ -101,7 +101,7 @@ def site(tmp_path):
 def test_what_is_unknown_or_contradictory_is_refused(site, old, new, line, words):
     folder = site(old, new)
     with pytest.raises(InputError) as refused:
-        load_site(folder)
+        Site(folder).require_sound()
     problems = str(refused.value).splitlines()
     assert any(one.startswith(f"{folder / 'site.yaml'}: line {line}: ") and words in one for one in problems), problems
 
@@ -118,20 +118,28 @@ def test_a_placement_needs_parts_of_a_node(site):
 @pytest.mark.parametrize(
     ("old", "new", "words"),
     [
-        ("nvidia: no GPU", "storage_shared: none", "line 3: .*contradicts site.yaml, by which the site has it"),
-        ("nvidia: no GPU", "osu: none", "line 3: .*contradicts site.yaml"),
-        ("[cpu]", "[cpus]", "line 2: .*unknown partition of the site 'cpus': did you mean 'cpu'?"),
+        ("nvidia: no GPU", "storage_shared: none", "line 2: .*contradicts site.yaml, by which the site has it"),
+        ("nvidia: no GPU", "osu: none", "line 2: .*contradicts site.yaml"),
+        ("[cpu]", "[cpus]", "line 3: .*unknown partition of the site 'cpus': did you mean 'cpu'?"),
+        ("collectives", "network", "line 3: left_out.0.features.0: contradicts site.yaml, by which cpu has network"),
+        ("[collectives], partitions: [cpu]", "[network]", "line 3: .*by which cpu has network"),
+        ("collectives", "osu", "line 3: left_out.0.features.0: contradicts site.yaml, by which cpu has osu"),
+        (
+            "partitions: [cpu]",
+            "partitions: [cpu], families: [network/osu-collective]",
+            "line 3: left_out.0.features.0: contradicts site.yaml, by which cpu does not have collectives",
+        ),
     ],
 )
 def test_expectations_fit_the_site(site, old, new, words):
     with pytest.raises(InputError, match=f"expected.yaml: {words}"):
-        load_site(site(expected=EXPECTED.replace(old, new, 1)))
+        _ = Site(site(expected=EXPECTED.replace(old, new, 1))).expected
 
 
 def test_no_gpu_does_not_stay_in_force_when_gpus_are_added(site):
     folder = site("network]", "network, nvidia]\n    gpus_per_node: 4")
-    with pytest.raises(InputError, match=r"expected.yaml: line 3: not_provided.nvidia: contradicts site.yaml"):
-        load_site(folder)
+    with pytest.raises(InputError, match=r"expected.yaml: line 2: not_provided.nvidia: contradicts site.yaml"):
+        _ = Site(folder).expected
 
 
 def test_facts_of_the_machine_contradict_nothing(site, monkeypatch):
@@ -140,7 +148,7 @@ def test_facts_of_the_machine_contradict_nothing(site, monkeypatch):
     path = folder / "site.yaml"
     text = path.read_text().replace("nodes: 4", "nodes: {fact: nodes}\n    gpus_per_node: 1")
     path.write_text(text.replace("network]", "network, {fact: gpus}]"))
-    found = load_site(folder).description
+    found = Site(folder).description
     assert found.described.partitions["cpu"].nodes == 1
     assert "nvidia" in found.features_of("cpu")
     assert "nvidia" not in found.stated_features()
@@ -181,8 +189,12 @@ def test_applications_of_the_embedded_site_are_offered_when_all_are_installed(mo
         return which(name) if name not in ("lmp", "icoFoam") else "/usr/bin/" + name if name in there else None
 
     monkeypatch.setattr(shutil, "which", found)
-    site = load_site(SETTINGS.parent)
+    site = Site(SETTINGS.parent)
     assert ("applications" in site.description.features_of("applications")) is offered
-    assert "applications" in site.not_provided
-    assert {"application/lammps", "application/openfoam"} <= set(site.modes["full"])
-    assert not {"application/lammps", "application/openfoam"} & {*site.modes["nightly"], *site.modes["acceptance"]}
+    families = {"application/lammps", "application/openfoam"}
+    lacking = {one.features for one in site.unexplained("full") if one.partition == "applications"}
+    # Either they have to run, or the verdict says that they are lacking.
+    assert (families <= {*site.modes["full"]}, lacking) == ((True, set()) if offered else (False, {("applications",)}))
+    assert "make validate MODE=full" in site.expected.reasons["applications"]
+    for mode in ("nightly", "acceptance"):
+        assert not families & {*site.modes[mode]} and site.unexplained(mode) == []

@@ -10,7 +10,7 @@ import pytest
 import yaml
 
 from kappa.core.ground.errors import InputError
-from kappa.core.sites.expected import load_site
+from kappa.core.sites.load import Site
 
 SITES = pathlib.Path(__file__).parents[3] / "site_configs"
 EXAMPLES = ("embedded", "cpu-infiniband", "ibisco-like")
@@ -103,7 +103,7 @@ def copied(tmp_path_factory):
 
 @pytest.mark.parametrize("site", EXAMPLES)
 def test_without_an_error_nothing_is_refused(copied, site):
-    load_site(copied / site)
+    Site(copied / site).require_sound()
 
 
 @pytest.mark.parametrize(
@@ -119,7 +119,7 @@ def test_an_error_is_refused_by_name(copied, file, node, word):
     path.write_text(text[:start] + text[start:end].replace(node.value, word, 1) + text[end:], encoding="utf-8")
     try:
         with pytest.raises(InputError) as refused:
-            load_site(copied / file.parts[0])
+            Site(copied / file.parts[0]).require_sound()
     finally:
         path.write_text(text, encoding="utf-8")
     message = str(refused.value)

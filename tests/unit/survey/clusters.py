@@ -8,11 +8,14 @@ mountinfo, and the documentation of nvidia-smi.
 import pathlib
 from dataclasses import dataclass, field
 
+import yaml
+
 from kappa.app.conduct.surveying import survey
 from kappa.app.survey.kinds import Part
 from kappa.app.survey.probe import parse, parse_labelled
 from kappa.app.survey.records import SurveyError
 from kappa.app.survey.slurm import CONFIG, MPI_TYPES, NODES, PARTITIONS, QOS, TOPOLOGY
+from kappa.core.vocabulary.scales import DERIVED_FEATURES
 
 DATA = pathlib.Path(__file__).parents[2] / "data/survey"
 CONFIG_TEXT = """\
@@ -156,6 +159,16 @@ class Recorded(Cluster):
 
 def surveyed(cluster, path=(), access=()):
     return survey(cluster, path, access, lambda _: None)
+
+
+def scales_left_out(files):
+    """Partition -> the scales and placements that its nodes allow and that ``expected.yaml`` leaves out."""
+    left: dict[str, set[str]] = {}
+    for entry in yaml.safe_load(files["expected.yaml"]).get("left_out", []):
+        if scales := DERIVED_FEATURES.intersection(entry["features"]):
+            for title in entry["partitions"]:
+                left.setdefault(title, set()).update(scales)
+    return left
 
 
 def with_sections(text, **sections):

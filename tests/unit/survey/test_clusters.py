@@ -8,8 +8,12 @@ import pathlib
 import pytest
 import yaml
 
+from kappa.app.survey.features import gpus_by_slurm
+from kappa.app.survey.reasons import reasons
 from kappa.app.survey.site_files import site_files
-from tests.unit.survey.clusters import DATA, surveyed
+from kappa.core.sites.load import Site
+from kappa.core.vocabulary.modes import MODES
+from tests.unit.survey.clusters import DATA, scales_left_out, surveyed
 from tests.unit.survey.national_centre import PARTITIONS_TEXT, nodes_text
 from tests.unit.survey.test_field_cases import DAY, Untold
 
@@ -45,11 +49,24 @@ def test_the_site_is_as_worked_out_by_hand(name):
     assert found.unreachable == expected["unreachable"]
     out = {title: part.out_of_service for title, part in found.parts.items() if part.out_of_service}
     assert out == expected.get("out_of_service", {})
-    left: dict[str, list[str]] = {}
-    for entry in yaml.safe_load(files["expected.yaml"]).get("left_out", []):
-        for title in entry["partitions"]:
-            left.setdefault(title, []).append(entry["feature"])
-    assert {title: sorted(one) for title, one in left.items()} == expected.get("left_out", {})
+    assert {title: sorted(one) for title, one in scales_left_out(files).items()} == expected.get("left_out", {})
+
+
+@pytest.mark.parametrize("name", CLUSTERS)
+def test_a_new_site_lacks_a_reason_only_for_what_a_person_has_to_look_for(name, tmp_path):
+    found = surveyed(Untold(*records_of(name)))
+    for path, text in site_files("made", found, DAY).items():
+        (tmp_path / "made" / path).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / "made" / path).write_text(text)
+    site, asked = Site(tmp_path / "made"), {*reasons(found).asked}
+    site.require_sound()
+    assert asked >= {"osu", "stream", "fio"}
+    lacking = [one for mode in MODES for one in site.unexplained(mode)]
+    for one in lacking:
+        part = found.parts[one.partition]
+        told = asked | {"storage_shared"} | ({"nvidia"} if gpus_by_slurm(part) else set())
+        assert part.options is None or told.intersection(one.features), one
+    assert any("storage_shared" in one.features for one in lacking), "no node was probed"
 
 
 def test_there_are_a_dozen_of_several_versions():

@@ -4,7 +4,6 @@ import datetime
 import subprocess
 
 import pytest
-import yaml
 
 from kappa.app.survey.kinds import kinds, parts
 from kappa.app.survey.probe import parse, script
@@ -12,9 +11,9 @@ from kappa.app.survey.site_files import site_files
 from kappa.app.survey.slurm import Caller, parse_nodes, parse_partitions
 from kappa.core.ground.clean_text import clean
 from kappa.core.ground.errors import InputError
-from kappa.core.sites.expected import load_site
+from kappa.core.sites.load import Site
 from reframe_checks.parsers import slurm
-from tests.unit.survey.clusters import Cluster, node, partition, probe, surveyed
+from tests.unit.survey.clusters import Cluster, node, partition, probe, scales_left_out, surveyed
 from tests.unit.survey.national_centre import FIELD, PARTITIONS_TEXT, nodes_text
 
 
@@ -30,11 +29,9 @@ def made_of(cluster, tmp_path, access=()):
     for path, text in files.items():
         (folder / path).parent.mkdir(parents=True, exist_ok=True)
         (folder / path).write_text(text)
-    left: dict[str, set[str]] = {}
-    for entry in yaml.safe_load(files["expected.yaml"]).get("left_out", []):
-        for title in entry["partitions"]:
-            left.setdefault(title, set()).add(entry["feature"])
-    return found, load_site(folder).description.described.partitions, left
+    made = Site(folder)
+    made.require_sound()
+    return found, made.description.described.partitions, scales_left_out(files)
 
 
 class Untold(Cluster):
@@ -173,7 +170,7 @@ SMI = """#!/bin/bash
 case $* in
   -L) exit 0 ;;
   *compute_cap*) echo 'Field "compute_cap" is not a valid field to query.'; exit 2 ;;
-  *mig.mode.current*) printf '0, [N/A]\\n1, [N/A]\\n' ;;
+  *mig.mode.current*) printf '[N/A]\\n[N/A]\\n' ;;
   *) printf '0, \\033[4mTesla K80\\033[0m, 11439\\n1, Tesla K80, [Unknown Error]\\n' ;;
 esac
 """
@@ -188,7 +185,7 @@ def test_a_field_that_an_old_driver_does_not_know_loses_no_gpu(tmp_path, monkeyp
     assert [tuple(gpu) for gpu in found.gpus] == [("Tesla K80", 11439, "", False), ("Tesla K80", 0, "", False)]
 
 
-def test_gpus_of_an_older_probe():
+def test_what_a_gpu_tells():
     [gpu] = parse(probe("NAME", gpus=["0, NVIDIA A100, 40960, 8.0, Enabled"])).gpus
     assert (gpu.memory_mib, gpu.arch, gpu.mig) == (40960, "sm_80", True)
 

@@ -25,7 +25,7 @@ from kappa.app.survey.slurm import (
     parse_topology,
 )
 from kappa.app.survey.theory import references
-from kappa.core.sites.expected import load_site
+from kappa.core.sites.load import Site
 from tests.unit.survey.clusters import Cluster, Recorded, node, partition, probe, surveyed
 
 DAY = datetime.date(2026, 1, 1)
@@ -40,7 +40,9 @@ def loaded(tmp_path):
         for path, text in site_files("made", found, DAY).items():
             (folder / path).parent.mkdir(parents=True, exist_ok=True)
             (folder / path).write_text(text)
-        return load_site(folder)
+        made = Site(folder)
+        made.require_sound()
+        return made
 
     return load
 
@@ -289,7 +291,8 @@ def test_kinds_that_no_option_tells_apart_are_asked_for_and_expected(loaded):
     site = loaded(found)
     assert all(not one.features for one in partitions_of(site).values())
     assert sum("no feature of Slurm" in words for words in asked(found)) == 2
-    assert "batch-2" in site.modes["smoke"]["network/osu-pt2pt"]
+    lacking = [one for one in site.unexplained("smoke") if one.partition == "batch-2"]
+    assert any("network/osu-pt2pt" in one.families for one in lacking)
 
 
 def test_mig_and_gpus_of_two_kinds(loaded):
@@ -354,7 +357,8 @@ def test_file_systems_are_recognised(mount, kind, loaded):
 def test_without_a_folder_to_write_in_storage_is_asked_for_and_expected(loaded):
     found = surveyed(Cluster(node("n1"), partition("batch", "n1"), {"batch": probe("NAME", mounts=[LUSTRE])}))
     assert any("storage shared" in words for words in asked(found))
-    assert loaded(found).modes["smoke"]["storage/fio"] == ("batch",)
+    lacking = loaded(found).unexplained("smoke")
+    assert any("storage_shared" in one.features and "storage/fio" in one.families for one in lacking)
 
 
 def with_modules(place="/apps/ompi/5.0.3"):

@@ -1,5 +1,6 @@
 #!/bin/bash
 # What a node has, by itself: read by kappa/app/survey/probe.py. Run as `bash -s -- PROGRAM...`; needs no root, writes nothing.
+# probe.py puts the function gpu_fields (reframe_checks/node/src/gpu_fields.sh) before it.
 # A section is a line `## NAME` and what follows; what is not there leaves its section empty.
 export LC_ALL=C
 section() { printf '## %s\n' "$1"; }
@@ -32,14 +33,7 @@ for whole in --disallowed --whole-system; do
 done
 
 section gpus
-# INDEX, NAME, MEMORY of each; what a driver may not know, each field apart: one that is unknown fails its query.
-gpu_fields() { timeout 20 nvidia-smi "--query-gpu=$1" --format=csv,noheader,nounits 2>/dev/null; }
-command -v nvidia-smi >/dev/null 2>&1 && gpu_fields index,name,memory.total
-
-section gpu_more
-command -v nvidia-smi >/dev/null 2>&1 && for field in compute_cap mig.mode.current; do
-  gpu_fields "index,$field" | sed "s/^/$field|/"
-done
+command -v nvidia-smi >/dev/null 2>&1 && gpu_fields 20 index,name,memory.total compute_cap mig.mode.current 2>/dev/null
 
 section migs
 command -v nvidia-smi >/dev/null 2>&1 && timeout 20 nvidia-smi -L 2>/dev/null | grep -E '^ +MIG '

@@ -1,0 +1,45 @@
+"""``kappa catalogue``."""
+
+from kappa.app.command.arguments import parser
+from kappa.core.ground.clean_text import clean
+from kappa.core.ground.errors import InputError
+from kappa.core.ground.folders import installed
+from kappa.core.ground.whole_files import write_atomically
+
+_DESCRIPTION = """\
+Print every check of the suite as a Markdown table: what it validates, its metrics and units, the features that it needs
+of a partition and of an environment, and how long a case takes.
+
+In a checkout, --write brings what is made from the checks up to date: docs/catalogue.md, the tables of docs/site.md
+and docs/coverage.md, and kappa/core/vocabulary/checks.json.
+
+Exit status: 0 done; 1 with --check when a file is out of date; 2 it could not be done."""
+_EXAMPLES = """\
+  kappa catalogue > checks.md
+  kappa catalogue --write
+"""
+
+
+def run(arguments: list[str]) -> int:
+    words = parser("catalogue", _DESCRIPTION, _EXAMPLES)
+    chosen = words.add_mutually_exclusive_group()
+    chosen.add_argument("--write", action="store_true", help="write the files that are out of date")
+    chosen.add_argument("--check", action="store_true", help="write nothing, and name the files that are out of date")
+    options = words.parse_args(arguments)
+    from kappa.tools import catalogue  # noqa: PLC0415 (--help does without)
+
+    if (options.write or options.check) and installed():
+        raise InputError("--write and --check need a checkout: the pages of an installed suite are not there")
+    cases = catalogue.described_cases()
+    if options.write:
+        catalogue.renew(cases)
+        for path, text in catalogue.stale(cases).items():
+            write_atomically(path, text, 0o644)
+            print(f"written: {clean(str(path))}")
+    elif options.check:
+        if stale := catalogue.stale(cases):
+            print(f"out of date: {clean(', '.join(map(str, stale)))}: run `make catalogue`")
+            return 1
+    else:
+        print(catalogue.page(cases))
+    return 0

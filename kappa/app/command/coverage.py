@@ -1,0 +1,31 @@
+"""``kappa coverage``."""
+
+import pathlib
+
+from kappa.app.command.arguments import parser
+from kappa.core.ground.folders import SUITE
+from kappa.core.vocabulary.checks import catalogue
+from kappa.tools import coverage
+
+_DESCRIPTION = """\
+Print what documents measure and which checks measure it, as Markdown: each row is measured on the embedded cluster, not
+provided there, measured by a proxy, or missing. FILE names the documents and the checks; the state of a row follows
+from what the embedded site states.
+
+Exit status: 0 printed; 2 FILE cannot be used, or names a check, a feature or a fabric that is not there."""
+_EXAMPLES = """\
+  kappa coverage                  the papers that the suite goes back to
+  kappa coverage tender.yaml      a document of your own, written as docs/coverage.yaml
+"""
+
+
+def run(arguments: list[str]) -> int:
+    words = parser("coverage", _DESCRIPTION, _EXAMPLES)
+    words.add_argument(
+        "file", metavar="FILE", type=pathlib.Path, nargs="?", default=SUITE / coverage.DATA,
+        help=f"the documents (default: {coverage.DATA} of the checkout)",
+    )  # fmt: skip
+    file = words.parse_args(arguments).file
+    known = catalogue()
+    print(coverage.page(coverage.read(file, known), known))
+    return 0

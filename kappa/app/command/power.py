@@ -1,0 +1,30 @@
+"""``kappa power``."""
+
+from kappa.app.command.arguments import add_table, parser
+
+_DESCRIPTION = """\
+Simulate how slow a node has to be before a learned bound or a site's history finds it, and how often a healthy site is
+blamed. The code that judges a site judges the simulated nodes, too. The default takes half an hour.
+
+Exit status: 0 the tables are printed; 2 it could not be done."""
+_EXAMPLES = """\
+  kappa power --trials 40 --months 1
+  kappa power --table docs/power.md
+"""
+
+
+def run(arguments: list[str]) -> int:
+    words = parser("power", _DESCRIPTION, _EXAMPLES)
+    words.add_argument("--trials", type=int, default=400, metavar="N", help="of each figure (default: %(default)s)")
+    words.add_argument(
+        "--months", type=int, default=12, metavar="N", help="of a healthy site of 100 metrics (default: %(default)s)"
+    )
+    add_table(words)
+    options = words.parse_args(arguments)
+    from kappa.tools.power import PLACE, tables  # noqa: PLC0415 (SciPy and the history take seconds to load)
+
+    text = tables(options.trials, options.months)
+    print(text)
+    if options.table:
+        PLACE.write(options.table, text)
+    return 0

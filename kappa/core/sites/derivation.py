@@ -1,0 +1,126 @@
+"""What a site has to run in a mode, derived from the features that ``site.yaml`` states.
+
+A family of checks is expected on a partition where one of its cases in the mode finds the features that it needs, and
+its programs in an environment, unless ``expected.yaml`` leaves the case out. A case that lacks a feature needs a reason
+in ``expected.yaml``: otherwise a feature that is lost from ``site.yaml`` would make a run smaller in silence.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from kappa.core.sites.consistency import can_have
+from kappa.core.sites.description import Partition
+from kappa.core.sites.expected import Expected
+from kappa.core.sites.site_file import SiteDescription
+from kappa.core.vocabulary.checks import CataloguedCase, CataloguedCheck, catalogue
+from kappa.core.vocabulary.features import NEEDS_FEATURE, SIMULATED
+from kappa.core.vocabulary.modes import MODES, modes_here
+from kappa.core.vocabulary.scales import DERIVED_FEATURES
+
+
+@dataclass(frozen=True)
+class Unexplained:
+    """Features that ``partition`` lacks without a reason; one reason is enough. ``families`` have cases that need all.
+
+    ``features`` has ``a|b`` where one of two would do.
+    """
+
+    partition: str
+    features: tuple[str, ...]
+    families: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class _Place:
+    """A partition with what its cases find there."""
+
+    name: str
+    partition: Partition
+    features: frozenset[str]
+    environments: Sequence[frozenset[str]]
+
+    def lacks(self, check: CataloguedCheck, case: CataloguedCase) -> frozenset[str]:
+        """The needs of the case that are not met, in the environment that meets most; empty where it runs."""
+        of_environments: list[list[str]] = [
+            [need for need in check.needs_environ if not features & {*need.split("|")}]
+            for features in self.environments
+        ]
+        fewest: list[str] = min(of_environments, key=len)
+        return frozenset({*case.features} - self.features).union(fewest)
+
+    def explains(self, need: str, expected: Expected) -> bool:
+        """Whether the lack of ``need`` has a reason for the whole site, or follows from what the partition is."""
+        return all(self._explains(feature, expected) for feature in need.split("|"))
+
+    def _explains(self, feature: str, expected: Expected) -> bool:
+        base = NEEDS_FEATURE.get(feature)
+        return (
+            feature in expected.not_provided
+            or feature in DERIVED_FEATURES
+            or not can_have(self.partition, feature)
+            or (base is not None and base not in self.features and self._explains(base, expected))
+        )
+
+
+def expected_families(site: SiteDescription, expected: Expected, mode: str) -> dict[str, tuple[str, ...]]:
+    """Return the families that have to run in ``mode``, each with its partitions; none in a mode that is unknown."""
+    found: dict[str, dict[str, None]] = {}
+    for place, check, case in _cases(site, expected, mode):
+        if not place.lacks(check, case):
+            found.setdefault(check.family, {})[place.name] = None
+    return {family: tuple(found[family]) for family in sorted(found)}
+
+
+def unexplained(site: SiteDescription, expected: Expected, mode: str) -> list[Unexplained]:
+    """Return what partitions lack for cases of ``mode`` without a reason, the fewest features of each partition.
+
+    What is of interest of a machine that does not exist is a matter of choice, and needs no reason. The scales and
+    placements that follow from the nodes have reasons of their own (``kappa.core.vocabulary.scales.derived_features``).
+    """
+    found: dict[tuple[str, frozenset[str]], set[str]] = {}
+    for place, check, case in _cases(site, expected, mode):
+        lacking = place.lacks(check, case)
+        if lacking and SIMULATED not in place.features and not any(place.explains(one, expected) for one in lacking):
+            found.setdefault((place.name, lacking), set()).add(check.family)
+    return [
+        Unexplained(name, tuple(sorted(lacking)), tuple(sorted(set().union(*_of_supersets(found, name, lacking)))))
+        for name, lacking in found
+        if not any(other == name and fewer < lacking for other, fewer in found)
+    ]
+
+
+def _of_supersets(
+    found: Mapping[tuple[str, frozenset[str]], set[str]], name: str, lacking: frozenset[str]
+) -> Iterator[set[str]]:
+    return (families for (other, more), families in found.items() if other == name and lacking <= more)
+
+
+def _cases(
+    site: SiteDescription, expected: Expected, mode: str
+) -> Iterator[tuple[_Place, CataloguedCheck, CataloguedCase]]:
+    """Every case of the mode with each partition that is in it and of its kind, but for what the site leaves out."""
+    if mode not in MODES:
+        return
+    partitions = site.described.partitions
+    places = [_place(site, name) for name, one in partitions.items() if not one.modes or mode in one.modes]
+    also_in, not_in = ([getattr(one.partition, key) for one in places] for key in ("also_in", "not_in"))
+    for name, check in catalogue().items():
+        tags = modes_here(name, check.modes, also_in, not_in)
+        for case in check.cases:
+            if not MODES[mode].takes(name, tags, case.parameters):
+                continue
+            for place in places:
+                fits = check.on_fabrics if SIMULATED in place.features else SIMULATED not in case.features
+                needs = [*case.features, *check.needs_environ]
+                if fits and not expected.leaves_out(mode, place.name, check.family, needs):
+                    yield place, check, case
+
+
+def _place(site: SiteDescription, name: str) -> _Place:
+    partition = site.described.partitions[name]
+    return _Place(
+        name,
+        partition,
+        frozenset(site.features_of(name)),
+        [frozenset(site.environment_features(environment)) for environment in partition.environments],
+    )

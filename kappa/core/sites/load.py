@@ -1,0 +1,118 @@
+"""A site: its folder, of which each file is read when it is first asked for, and once."""
+
+import functools
+import pathlib
+import re
+
+from kappa.core.ground.clean_text import clean, one_line
+from kappa.core.ground.documents import require_sound
+from kappa.core.ground.folders import SITES, only_site
+from kappa.core.sites import contract, derivation, expected, site_file
+from kappa.core.sites.contract import Contract, load_contract
+from kappa.core.sites.derivation import Unexplained
+from kappa.core.sites.expected import Expected, read_expected
+from kappa.core.sites.references import check_references
+from kappa.core.sites.site_file import SiteDescription, describe
+from kappa.core.vocabulary.modes import MODES
+
+_SITE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
+
+
+class SiteUnknownError(LookupError):
+    """No site folder fits the report; the message says what was looked for."""
+
+
+def find_site(systems: tuple[str, ...]) -> pathlib.Path:
+    """The folder of the site whose cases a report holds, where sites are looked for.
+
+    :raises InputError: there are two.
+    :raises SiteUnknownError: there is none.
+    """
+    if len(systems) != 1:
+        raise SiteUnknownError(f"the cases come from {len(systems)} systems: {', '.join(systems) or 'none'}")
+    name = systems[0]
+    if not _SITE_NAME.fullmatch(name):
+        raise SiteUnknownError(f"the system's name {one_line(name, 60)!r} cannot be a folder's name")
+    folder = only_site(name)
+    if folder is None:
+        raise SiteUnknownError(f"no folder {SITES}/{name}")
+    here = pathlib.Path.cwd()
+    return folder.relative_to(here) if folder.is_relative_to(here) else folder
+
+
+class Site:
+    """A site in ``folder``. A property raises ``InputError`` for its file: where, what was expected, and what to do."""
+
+    def __init__(self, folder: pathlib.Path) -> None:
+        self.folder = folder
+
+    @property
+    def name(self) -> str:
+        return clean(self.folder.resolve().name)
+
+    @property
+    def path(self) -> str:
+        return clean(str(self.folder))
+
+    @property
+    def files(self) -> list[str]:
+        """The names of its files by which a run is judged, references among them."""
+        found = [self.folder / name for name in (site_file.FILE, expected.FILE) if (self.folder / name).exists()]
+        found += sorted(self.folder.glob("references/*.yaml"))
+        return [clean(str(path.relative_to(self.folder))) for path in found]
+
+    @functools.cached_property
+    def description(self) -> SiteDescription | None:
+        """What ``site.yaml`` says; ``None`` for a folder that has only ReFrame's settings."""
+        return describe(self.folder) if (self.folder / site_file.FILE).exists() else None
+
+    @functools.cached_property
+    def expected(self) -> Expected:
+        """What ``expected.yaml`` excepts."""
+        return read_expected(self.folder, self.description)
+
+    @functools.cached_property
+    def modes(self) -> dict[str, dict[str, tuple[str, ...]]]:
+        """Mode -> family -> the partitions on which it has to run; without modes in which nothing has to run."""
+        if self.description is None:
+            return {}
+        found = {mode: derivation.expected_families(self.description, self.expected, mode) for mode in MODES}
+        return {mode: families for mode, families in found.items() if families}
+
+    def unexplained(self, mode: str) -> list[Unexplained]:
+        """What the site lacks for cases of ``mode``, and does not say why."""
+        return derivation.unexplained(self.description, self.expected, mode) if self.description else []
+
+    @functools.cached_property
+    def contract(self) -> Contract | None:
+        """``acceptance.yaml``, if there is one."""
+        path = self.folder / contract.FILE
+        return load_contract(path, self.description) if path.exists() else None
+
+    def require_description(self) -> None:
+        """Read ``site.yaml``, if there is one."""
+        _ = self.description
+
+    def require_expectations(self) -> None:
+        """Read what judging a run asks of the site."""
+        _ = self.modes
+
+    def require_sound(self) -> None:
+        """Read every file that was not read yet: what starts a run shall not fail on one of them later."""
+        self.require_references()
+        _ = self.expected, self.contract
+
+    def require_references(self) -> None:
+        """Compare the files in ``references`` with the vocabulary and with ``site.yaml``."""
+        _ = self._references
+
+    @functools.cached_property
+    def _references(self) -> None:
+        if self.description:
+            require_sound(check_references(self.description))
+
+    @property
+    def now(self) -> "Site":
+        """The site with the facts of the machine as they are now, which starting a cluster may have changed."""
+        read = self.__dict__.get("description")
+        return Site(self.folder) if read and read.described.facts else self

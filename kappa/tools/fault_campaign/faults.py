@@ -1,0 +1,279 @@
+"""The kinds of fault: each is put into one node while its context lasts, and mended after it.
+
+A kind is a context manager of (cluster, node, random numbers) that gives what it did, in words. What it needs beyond
+the cluster (root, tc, nftables, gcc) fails with the command's own message.
+"""
+
+import contextlib
+import os
+import pathlib
+import random
+import shutil
+import signal
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+
+from kappa.tools.fault_campaign.cluster import Cluster, cpu_limit, disk_limit, limited
+
+Fault = Callable[[Cluster, str, random.Random], AbstractContextManager[str]]
+# Slurm looks after SlurmdTimeout, 20 s here.
+NOTICED_WITHIN_S = 60
+SOURCES = pathlib.Path(__file__).parent / "src"
+_FAKES = "/run/fault-$(uname -n)"
+
+
+@dataclass(frozen=True)
+class Kind:
+    """``hard``: something does not work at all, so that missing it even once is too much.
+
+    ``preloads``: by a library that every program on the node loads, which ``ldd`` and so the inventory of software
+    would show: a find by that is none of the fault.
+    """
+
+    name: str
+    hard: bool
+    what: str
+    put: Fault
+    preloads: bool = False
+
+
+# ---- ways to put a fault into a node ---------------------------------------------------------------------------------
+
+
+def between(put: str, mend: str, told: str, *ranges: range) -> Fault:
+    """Scripts that put the fault into a node and mend it, ``$1`` … being drawn from ``ranges``, as ``told`` says."""
+
+    @contextlib.contextmanager
+    def fault(cluster: Cluster, node: str, draw: random.Random) -> Iterator[str]:
+        drawn = [str(draw.choice(numbers)) for numbers in ranges]
+        cluster.on(node, put, *drawn)
+        try:
+            yield told.format(*drawn)
+        finally:
+            cluster.on(node, mend, *drawn)
+
+    return fault
+
+
+def other_file(path: str, make: str) -> Fault:
+    """The script writes what the node sees as the file ``path`` to ``$fake``."""
+
+    @contextlib.contextmanager
+    def fault(cluster: Cluster, node: str, _: random.Random) -> Iterator[str]:
+        with replaced(cluster, node, path, make):
+            yield f"another {path}"
+
+    return fault
+
+
+@contextlib.contextmanager
+def replaced(cluster: Cluster, node: str, path: str, make: str) -> Iterator[None]:
+    """Another file on ``path``, for this node alone; ``make`` is the shell script that writes it to ``$fake``."""
+    script = f'path=$(readlink -f "$1"); mkdir -p {_FAKES}; fake={_FAKES}/$(basename "$path")'
+    cluster.on(node, f'{script}; {make}; chmod 755 "$fake"; mount --bind "$fake" "$path"', path)
+    try:
+        yield
+    finally:
+        cluster.on(node, f'{script}; umount --lazy "$path"; rm -rf {_FAKES}', path)
+
+
+@contextlib.contextmanager
+def preloaded(cluster: Cluster, node: str, source: str, *options: str) -> Iterator[None]:
+    """Every program that is started from now on has the library, from a copy of /etc with ld.so.preload."""
+    cluster.on(
+        node,
+        f'mkdir -p {_FAKES}; gcc -O2 -shared -fPIC -o {_FAKES}/fault.so "$1" "${{@:2}}"; '
+        f"cp -a /etc {_FAKES}/etc; echo {_FAKES}/fault.so > {_FAKES}/etc/ld.so.preload; "
+        f"mount --bind {_FAKES}/etc /etc",
+        str(SOURCES / source),
+        *options,
+    )
+    try:
+        yield
+    finally:
+        cluster.on(node, f"umount --lazy /etc; rm -rf {_FAKES}")
+
+
+@contextlib.contextmanager
+def running(cluster: Cluster, node: str, program: str, *arguments: str) -> Iterator[None]:
+    """A Python program runs in the background of the node, and is ended."""
+    script = 'setsid python3 -c "$1" "${@:2}" > /dev/null 2>&1 < /dev/null & echo $!'
+    pid = cluster.on(node, script, program, *arguments).strip()
+    try:
+        yield
+    finally:
+        # With the children that it did not look after.
+        cluster.on(node, 'kill -KILL -- "-$1" "$1" || true', pid)
+
+
+# ---- network ----------------------------------------------------------------------------------------------------
+
+
+def _rate_limit(cluster: Cluster, node: str, mbit: int) -> contextlib.ExitStack:
+    cluster.on(node, 'tc qdisc add dev eth0 root tbf rate "$1mbit" burst 70000 latency 50ms', str(mbit))
+    stack = contextlib.ExitStack()
+    stack.callback(cluster.on, node, "tc qdisc del dev eth0 root")
+    return stack
+
+
+@contextlib.contextmanager
+def slow_link(cluster: Cluster, node: str, draw: random.Random) -> Iterator[str]:
+    mbit = draw.randrange(300, 601, 50)
+    with _rate_limit(cluster, node, mbit):
+        yield f"{mbit} Mbit/s"
+
+
+@contextlib.contextmanager
+def limited_link(cluster: Cluster, node: str, _: random.Random) -> Iterator[str]:
+    with _rate_limit(cluster, node, 200):
+        yield "200 Mbit/s"
+
+
+@contextlib.contextmanager
+def lossy_link(cluster: Cluster, node: str, draw: random.Random) -> Iterator[str]:
+    percent = draw.randrange(2, 11)
+    rules = "add table inet fault; add chain inet fault input { type filter hook input priority 0 ; }; "
+    rules += f'add rule inet fault input iifname "eth0" numgen random mod 100 < {percent} drop'
+    cluster.on(node, 'nft "$1"', rules)
+    try:
+        yield f"{percent} % of the packets dropped"
+    finally:
+        cluster.on(node, "nft delete table inet fault")
+
+
+# ---- processor, disk --------------------------------------------------------------------------------------------
+
+
+@contextlib.contextmanager
+def slow_cpu(cluster: Cluster, node: str, draw: random.Random) -> Iterator[str]:
+    cores = draw.randrange(5, 11) / 100
+    with limited(cluster, node, *cpu_limit(cores)):
+        yield f"{cores:g} cores' time"
+
+
+@contextlib.contextmanager
+def slow_disk(cluster: Cluster, node: str, draw: random.Random) -> Iterator[str]:
+    mb_per_s = draw.randrange(5, 21)
+    device = cluster.on(node, "findmnt --noheadings --output MAJ:MIN --target /scratch").strip()
+    with limited(cluster, node, *disk_limit(device, mb_per_s * 10**6)):
+        yield f"{mb_per_s} MB/s"
+
+
+@contextlib.contextmanager
+def full_disk(cluster: Cluster, node: str, draw: random.Random) -> Iterator[str]:
+    left_mib = draw.randrange(0, 5)
+    free = int(cluster.on(node, "df --output=avail --block-size=1M /scratch | tail -n 1"))
+    cluster.on(node, 'fallocate --length "$1M" /scratch/full', str(free - left_mib))
+    try:
+        yield f"{left_mib} MiB left on /scratch"
+    finally:
+        cluster.on(node, "rm -f /scratch/full")
+
+
+# ---- node and daemons -------------------------------------------------------------------------------------------
+
+
+@contextlib.contextmanager
+def dead_slurmd(cluster: Cluster, node: str, _: random.Random) -> Iterator[str]:
+    for pid in cluster.pids(node, "slurmd"):
+        os.kill(pid, signal.SIGKILL)
+    cluster.await_down(node, NOTICED_WITHIN_S)
+    yield "slurmd killed"  # `cluster up` after the round starts it again
+
+
+@contextlib.contextmanager
+def powered_off(cluster: Cluster, node: str, _: random.Random) -> Iterator[str]:
+    cluster.end_node(node)
+    cluster.await_down(node, NOTICED_WITHIN_S)
+    yield "all its processes ended, its network gone"
+
+
+@contextlib.contextmanager
+def wrong_binding(cluster: Cluster, node: str, draw: random.Random) -> Iterator[str]:
+    core = draw.choice(sorted(os.sched_getaffinity(0)))
+    everywhere = ",".join(map(str, sorted(os.sched_getaffinity(0))))
+    _bind(cluster, node, str(core))
+    try:
+        yield f"every rank on core {core}"
+    finally:
+        _bind(cluster, node, everywhere)
+
+
+def _bind(cluster: Cluster, node: str, cores: str) -> None:
+    """Restrict every thread of the node's slurmd, and so what it starts, to a list of cores."""
+    cluster.on(node, 'for pid in $(pidof slurmd); do taskset --all-tasks --cpu-list --pid "$1" "$pid"; done', cores)
+
+
+# ---- files: what the node sees in place of the right ones ---------------------------------------------------------
+
+
+@contextlib.contextmanager
+def wrong_library(cluster: Cluster, node: str, draw: random.Random) -> Iterator[str]:
+    path = f"/usr/lib/{os.uname().machine}-linux-gnu/" + draw.choice(
+        ["libmpi.so.40", "libopen-pal.so.40", "libopenblas.so.0", "libaio.so.1"]
+    )
+    # It works as the right one does, as another build of the library would.
+    with replaced(cluster, node, path, 'cp "$path" "$fake"; printf "another build" >> "$fake"'):
+        yield path
+
+
+@contextlib.contextmanager
+def damaged_output(cluster: Cluster, node: str, draw: random.Random) -> Iterator[str]:
+    program, damage = draw.choice(["fio", "scontrol"]), draw.choice(["tr 0-9 5-90-4x", "head -c 300", "tac"])
+    path = shutil.which(program, path="/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin") or program
+    wrapper = f'cp "$path" "$fake.right"; printf \'#!/bin/sh\\n"$0.right" "$@" | {damage}\\n\' > "$fake"'
+    with replaced(cluster, node, path, wrapper):
+        yield f"{program} | {damage}"
+
+
+@contextlib.contextmanager
+def wrong_clock(cluster: Cluster, node: str, draw: random.Random) -> Iterator[str]:
+    offset_s = draw.choice([-1, 1]) * draw.randrange(20, 2000) / 1000
+    with preloaded(cluster, node, "wrong_clock.c", f"-DOFFSET_NS={round(offset_s * 1e9)}LL"):
+        yield f"{offset_s:+} s"
+
+
+# ---- bits: computed, remembered or received as fast as ever ---------------------------------------------------------
+
+
+@contextlib.contextmanager
+def wrong_arithmetic(cluster: Cluster, node: str, _: random.Random) -> Iterator[str]:
+    with preloaded(cluster, node, "wrong_rounding.c", "-lm"):
+        yield "rounds towards zero"
+
+
+@contextlib.contextmanager
+def flipping_memory(cluster: Cluster, node: str, draw: random.Random) -> Iterator[str]:
+    period_ms = draw.randrange(1, 11)
+    with preloaded(cluster, node, "flipping_memory.c", f"-DPERIOD_MS={period_ms}", "-pthread"):
+        yield f"a bit every {period_ms} ms"
+
+
+@contextlib.contextmanager
+def wrong_payload(cluster: Cluster, node: str, draw: random.Random) -> Iterator[str]:
+    every = draw.randrange(3, 10)
+    with preloaded(cluster, node, "wrong_payload.c", f"-DEVERY={every}"):
+        yield f"a bit in one of {every} large reads"
+
+
+KINDS = (
+    Kind("slow link", False, "traffic out of the node limited to 300–600 Mbit/s", slow_link),
+    Kind("bandwidth-limited link", False, "traffic out of the node limited to 200 Mbit/s", limited_link),
+    Kind("lossy link", False, "2–10 % of the packets into the node dropped", lossy_link),
+    Kind("slow CPU", False, "all processes of the node share 0.05–0.1 cores' time", slow_cpu),
+    Kind("slow disk", False, "`/scratch` limited to 5–20 MB/s", slow_disk),
+    Kind("full disk", True, "at most 4 MiB free on `/scratch`", full_disk),
+    Kind("dead slurmd", True, "slurmd killed", dead_slurmd),
+    Kind("powered-off node", True, "all processes and namespaces of the node ended", powered_off),
+    Kind("wrong binding", False, "slurmd, and so every rank, may use one core only", wrong_binding),
+    Kind("wrong library", False, "another build of a library that jobs load", wrong_library),
+    Kind("damaged output", True, "output of a program that runs on the node is garbled or cut", damaged_output),
+    Kind("clock offset", False, "programs on the node see a clock that is 0.02–2 s off", wrong_clock, preloads=True),
+)
+OF_BITS = (
+    Kind("wrong arithmetic", False, "floating-point results are off in the last bit", wrong_arithmetic, preloads=True),
+    Kind("flipping memory", False, "a bit of the memory of `BitSweep` flips every 1–10 ms", flipping_memory, preloads=True),
+    Kind("wrong payload", False, "one of 3–9 large pieces of messages arrives with a flipped bit", wrong_payload,
+         preloads=True),
+)  # fmt: skip

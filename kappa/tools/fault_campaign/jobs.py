@@ -1,0 +1,214 @@
+"""Faults that a job meets: other programs and libraries, where its ranks may run, and what keeps it from its end.
+
+Of the last it counts how soon the node is named: from the fault to the ``hang.json`` of the job's watch.
+"""
+
+import contextlib
+import json
+import os
+import pathlib
+import random
+import signal
+import threading
+from collections.abc import Callable, Iterator
+
+from kappa.tools.fault_campaign.cluster import ROOT, Cluster, freezer, limited
+from kappa.tools.fault_campaign.faults import Fault, Kind, between, other_file, replaced, running
+
+# As in `reframe_checks/base/hang_watch.py`.
+HANG_FILE = "hang.json"
+# Its time is that of the fault.
+_NOTE = "fault-put"
+#: Of kappa-measure.
+SUBCOMMANDS = ("pairs", "node")
+# Open MPI reads the one on every node, also before it knows of any other; Slurm's plug-in and MPI load the other.
+CONFIGURATION, PMIX = "/etc/openmpi/openmpi-mca-params.conf", f"/usr/lib/{os.uname().machine}-linux-gnu/libpmix.so.2"
+# It works as the right one does.
+_ANOTHER_BUILD = 'cp "$path" "$fake"; printf "another build" >> "$fake"'
+_COMPONENTS = f"/usr/lib/{os.uname().machine}-linux-gnu/openmpi/lib/openmpi3/"
+_FIRST_ON_PATH = """
+mkdir -p /run/first-$(uname -n); cp -a /usr/local/bin/. /run/first-$(uname -n)
+printf '#!/bin/sh\\nexec /usr/bin/mpirun "$@"\\n' > /run/first-$(uname -n)/mpirun
+chmod 755 /run/first-$(uname -n)/mpirun
+mount --bind /run/first-$(uname -n) /usr/local/bin
+"""
+# What some nodes run to balance their load: every rank of the program, with its threads, goes to the same core.
+_MOVES = """
+import os, sys, time
+while True:
+    for pid in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            if open(f"/proc/{pid}/comm").read() == "affinity\\n":
+                for thread in os.listdir(f"/proc/{pid}/task"):
+                    os.sched_setaffinity(int(thread), {int(sys.argv[1])})
+        except (OSError, ValueError):
+            pass
+    time.sleep(0.005)
+"""
+# The same way to the others, through an adapter that nobody expects.
+_OTHER_ADAPTER = """
+ip link add link eth0 name eth1 type macvlan mode bridge; ip link set eth1 up
+sysctl -q net.ipv4.conf.all.rp_filter=0 net.ipv4.conf.eth0.rp_filter=0
+own=$(ip -4 -o addr show dev eth0 | sed "s,.*inet \\([^/]*\\)/.*,\\1,")
+for other in node1 node2 node3 node4; do
+    address=$(getent ahostsv4 "$other" | sed "s, .*,,;q")
+    [[ $address == "$own" ]] || ip route add "$address/32" dev eth1 src "$own"
+done
+"""
+
+
+# ---- software -------------------------------------------------------------------------------------------------------
+
+
+@contextlib.contextmanager
+def other_component(cluster: Cluster, node: str, draw: random.Random) -> Iterator[str]:
+    name = draw.choice(["mca_btl_tcp", "mca_pml_ob1", "mca_coll_tuned"])
+    with other_file(f"{_COMPONENTS}{name}.so", _ANOTHER_BUILD)(cluster, node, draw) as told:
+        yield told
+
+
+# ---- ranks ----------------------------------------------------------------------------------------------------------
+
+
+@contextlib.contextmanager
+def withheld_cores(cluster: Cluster, node: str, draw: random.Random) -> Iterator[str]:
+    core = draw.choice(sorted(os.sched_getaffinity(0)))
+    settings = {"cpuset.cpus": str(core)}
+    if (domains := ROOT / "cpuset/cpuset.mems").exists():  # version 1 wants both
+        settings = {"cpuset.mems": pathlib.Path(domains).read_text(encoding="ascii").strip(), **settings}
+    with limited(cluster, node, "cpuset", settings):
+        yield f"core {core} alone is left"
+
+
+@contextlib.contextmanager
+def moved_ranks(cluster: Cluster, node: str, draw: random.Random) -> Iterator[str]:
+    core = draw.choice(sorted(os.sched_getaffinity(0)))
+    with running(cluster, node, _MOVES, str(core)):
+        yield f"to core {core}"
+
+
+# ---- hangs ----------------------------------------------------------------------------------------------------------
+
+
+def note_fault(cluster: Cluster) -> None:
+    """Called at the instant of a fault that comes while a job runs."""
+    (cluster.results / _NOTE).touch()
+
+
+def forget_fault(cluster: Cluster) -> None:
+    (cluster.results / _NOTE).unlink(missing_ok=True)
+
+
+def seconds_to_name(cluster: Cluster, since: float) -> float | None:
+    """Of the first ``hang.json`` of the round that began at ``since``, in seconds since 1970; ``None`` without one, as
+    when Slurm was asked.
+
+    Of a fault that was there before the job, from the beginning of the job's watch, which the file tells.
+    """
+    note = cluster.results / _NOTE
+    found = [path for path in cluster.results.rglob(HANG_FILE) if path.stat().st_mtime >= since]
+    if not found:
+        return None
+    first = min(found, key=lambda path: path.stat().st_mtime)
+    if note.exists():
+        return round(first.stat().st_mtime - note.stat().st_mtime, 1)
+    return _after_s(first)
+
+
+def _after_s(path: pathlib.Path) -> float:
+    line, _, _ = path.read_text(encoding="utf-8").partition("\n")
+    return float(json.loads(line)["after_s"])
+
+
+def meanwhile(do: Callable[[Cluster, str, int], None], told: str) -> Fault:
+    """``do(cluster, node, pid)`` once, at a random moment after a drawn subcommand has started on the node as ``pid``."""
+
+    @contextlib.contextmanager
+    def fault(cluster: Cluster, node: str, draw: random.Random) -> Iterator[str]:
+        subcommand, later_s = draw.choice(SUBCOMMANDS), draw.randrange(0, 10) / 10
+        over = threading.Event()
+
+        def wait_and_do() -> None:
+            while not over.wait(0.05):
+                if pids := cluster.pids(node, "kappa-measure", subcommand):
+                    over.wait(later_s)
+                    with contextlib.suppress(ProcessLookupError):
+                        note_fault(cluster)
+                        do(cluster, node, pids[0])
+                        return
+
+        waiting = threading.Thread(target=wait_and_do)
+        waiting.start()
+        try:
+            yield told.format(subcommand=subcommand, later_s=later_s)
+        finally:
+            over.set()
+            waiting.join()
+
+    return fault
+
+
+def stop(_: Cluster, __: str, pid: int) -> None:
+    os.kill(pid, signal.SIGSTOP)
+
+
+@contextlib.contextmanager
+def rank_blocked(cluster: Cluster, node: str, draw: random.Random) -> Iterator[str]:
+    with freezer(cluster, node) as freeze:
+        put = meanwhile(lambda _, __, pid: freeze(pid), "{subcommand} frozen {later_s} s after its start")
+        with put(cluster, node, draw) as told:
+            yield told
+
+
+def power_off(cluster: Cluster, node: str, _: int) -> None:
+    cluster.end_node(node)  # `cluster up` after the round starts it again
+
+
+@contextlib.contextmanager
+def mpi_does_not_start(cluster: Cluster, node: str, draw: random.Random) -> Iterator[str]:
+    path, make, told = draw.choice([
+        (CONFIGURATION, 'mkfifo "$fake"', "it waits for ever for its configuration file"),
+        (PMIX, 'head -c 4096 /dev/urandom > "$fake"', "its PMIx library is damaged"),
+    ])  # fmt: skip
+    with replaced(cluster, node, path, make):
+        yield told
+
+
+OF_USERS = (
+    Kind("user unknown", False, "the node does not know a user", other_file(
+        "/etc/passwd", 'sed "/^games:/d" "$path" > "$fake"')),
+    Kind("other number", False, "a user has another number on the node", other_file(
+        "/etc/passwd", 'sed "s/^games:x:5:/games:x:4005:/" "$path" > "$fake"')),
+    Kind("other group", False, "the node calls a user's group otherwise", other_file(
+        "/etc/group", 'sed "s/^games:/players:/" "$path" > "$fake"')),
+)  # fmt: skip
+OF_SOFTWARE = (
+    Kind("other mpirun", False, "another `mpirun` comes first on the node's PATH", between(
+        _FIRST_ON_PATH, "umount --lazy /usr/local/bin; rm -rf /run/first-$(uname -n)", "/usr/local/bin/mpirun")),
+    Kind("other MPI component", False, "another build of a component that Open MPI opens", other_component),
+    Kind("other fio", False, "another build of `fio`", other_file("/usr/bin/fio", _ANOTHER_BUILD)),
+    Kind("other MPI settings", False, "Open MPI reads other parameters on the node", other_file(
+        "/etc/openmpi/openmpi-mca-params.conf", 'cp "$path" "$fake"; echo "btl_tcp_links = 2" >> "$fake"')),
+    Kind("library not found", True, "a library that `fio` needs is not on the node", other_file(
+        f"/usr/lib/{os.uname().machine}-linux-gnu/libaio.so.1", 'echo damaged > "$fake"')),
+    Kind("header missing", False, "the node has no `mpi.h`", between(
+        "mount -t tmpfs tmpfs /usr/lib/$(uname -m)-linux-gnu/openmpi/include",
+        "umount --lazy /usr/lib/$(uname -m)-linux-gnu/openmpi/include", "no mpi.h")),
+)  # fmt: skip
+OF_NETWORK = (
+    Kind("other adapter", False, "what the node sends takes another interface", between(
+        _OTHER_ADAPTER, "ip link del eth1", "eth1 in place of eth0")),
+)  # fmt: skip
+OF_RANKS = (
+    Kind("withheld cores", False, "a cpuset leaves one core of the node to jobs", withheld_cores),
+    Kind("moved ranks", False, "a program on the node moves ranks and threads to one core", moved_ranks),
+)
+OF_HANGS = (
+    Kind("stopped rank", True, "a rank of `PairSweep` or `NodeSweep` is stopped with SIGSTOP",
+         meanwhile(stop, "{subcommand} stopped {later_s} s after its start")),
+    Kind("rank blocked in the kernel", True, "one of them waits there (state D, by a freezer), also when it is killed",
+         rank_blocked),
+    Kind("node dies in a job", True, "all processes and namespaces of the node end while one of them runs",
+         meanwhile(power_off, "{later_s} s after the start of {subcommand}")),
+    Kind("MPI does not start", True, "MPI_Init waits for ever on the node, or fails", mpi_does_not_start),
+)  # fmt: skip

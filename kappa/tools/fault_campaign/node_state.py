@@ -1,0 +1,176 @@
+"""Faults of a node that measures as fast as ever: a wrong setting, another's name, what a job left behind.
+
+And of what it gives its jobs: folders to write into, limits, names and ways of the others, quiet cores.
+"""
+
+import contextlib
+import random
+from collections.abc import Iterator
+
+from kappa.tools.fault_campaign.cluster import NODES, Cluster
+from kappa.tools.fault_campaign.faults import Fault, Kind, between, other_file, replaced, running
+
+
+@contextlib.contextmanager
+def name_of_another(cluster: Cluster, node: str, draw: random.Random) -> Iterator[str]:
+    other = draw.choice([name for name in NODES if name != node])
+    cluster.on(node, 'hostname "$1"', other)
+    try:
+        yield f"calls itself {other}"
+    finally:
+        cluster.on(node, 'hostname "$1"', node)
+
+
+@contextlib.contextmanager
+def wrong_name(cluster: Cluster, node: str, draw: random.Random) -> Iterator[str]:
+    cluster.on(node, 'hostname "$1"', f"new-{node}")
+    try:
+        yield f"calls itself new-{node}"
+    finally:
+        cluster.on(node, 'hostname "$1"', node)
+
+
+@contextlib.contextmanager
+def large_process(cluster: Cluster, node: str, draw: random.Random) -> Iterator[str]:
+    mib = draw.randrange(1200, 3000, 100)
+    with running(cluster, node, "import sys, time; kept = b'x' * (int(sys.argv[1]) << 20); time.sleep(3600)", str(mib)):
+        yield f"a process of {mib} MiB"
+
+
+@contextlib.contextmanager
+def zombies(cluster: Cluster, node: str, draw: random.Random) -> Iterator[str]:
+    count = draw.randrange(50, 301, 50)
+    program = "import os, sys, time\nfor _ in range(int(sys.argv[1])):\n    os.fork() or os._exit(0)\ntime.sleep(3600)"
+    with running(cluster, node, program, str(count)):
+        yield f"{count} zombies"
+
+
+@contextlib.contextmanager
+def process_of_another_job(cluster: Cluster, node: str, _: random.Random) -> Iterator[str]:
+    program = "import os, time\nif 'SLURM_JOB_ID' not in os.environ:\n"
+    program += "    os.execvpe('sleep', ['sleep', '3600'], {**os.environ, 'SLURM_JOB_ID': '1'})"
+    with running(cluster, node, program):
+        yield "a process of job 1"
+
+
+def lower_limit(option: str, values: range, told: str) -> Fault:
+    """What slurmd starts from now on has a lower limit, by an option of prlimit(1)."""
+    # Who may lower it may not raise it again; the end of the node after the round takes it back.
+    return between(f'prlimit --pid "$(pidof slurmd)" "--{option}=$1:$1"', "true", told, values)
+
+
+@contextlib.contextmanager
+def no_way(cluster: Cluster, node: str, draw: random.Random) -> Iterator[str]:
+    other = draw.choice([name for name in NODES if name != node])
+    cluster.on(node, f'{_ADDRESS}; ip route add blackhole "$address/32"', other)
+    try:
+        yield f"to {other}"
+    finally:
+        cluster.on(node, f'{_ADDRESS}; ip route del blackhole "$address/32"', other)
+
+
+@contextlib.contextmanager
+def busy_process(cluster: Cluster, node: str, _: random.Random) -> Iterator[str]:
+    with running(cluster, node, "while True: pass"):
+        yield "an endless loop"
+
+
+@contextlib.contextmanager
+def slow_names(cluster: Cluster, node: str, draw: random.Random) -> Iterator[str]:
+    seconds = draw.randrange(2, 4)
+    # TEST-NET-1 of RFC 5737, where nobody answers; the link layer has an address for it, so that nobody complains.
+    cluster.on(node, "ip route add 192.0.2.1/32 dev eth0; ip neigh add 192.0.2.1 lladdr 02:00:00:00:00:01 dev eth0")
+    server = f"nameserver 192.0.2.1\\noptions timeout:{seconds} attempts:1\\n"
+    try:
+        with (
+            replaced(cluster, node, "/etc/resolv.conf", f"printf '{server}' > \"$fake\""),
+            replaced(cluster, node, "/etc/nsswitch.conf", 'sed \'s/^hosts:.*/hosts: dns files/\' "$path" > "$fake"'),
+        ):
+            yield f"{seconds} s a name"
+    finally:
+        cluster.on(node, "ip neigh del 192.0.2.1 dev eth0; ip route del 192.0.2.1/32 dev eth0")
+
+
+_FILL_INODES = """
+import os, sys
+os.mkdir("/scratch/left")
+number = 0
+try:
+    while True:
+        os.close(os.open(f"/scratch/left/{number}", os.O_CREAT | os.O_WRONLY))
+        number += 1
+except OSError:
+    pass
+for last in range(int(sys.argv[1])):
+    os.unlink(f"/scratch/left/{last}")
+"""
+_ADDRESS = "address=$(getent ahostsv4 \"$1\" | sed 's, .*,,;q')"
+_SMALLER_DISK = """
+truncate --size="$1M" /var/tmp/smaller-$(uname -n); mkfs.ext4 -q /var/tmp/smaller-$(uname -n)
+mount -o loop /var/tmp/smaller-$(uname -n) /scratch
+"""
+_NO_SMALLER_DISK = "umount --lazy /scratch; rm -f /var/tmp/smaller-$(uname -n)"
+
+KINDS = (
+    Kind("small MTU", False, "packets of the node's interface are 1280–1400 bytes", between(
+        'ip link set eth0 mtu "$1"', "ip link set eth0 mtu 1500", "MTU {}", range(1280, 1401, 20))),
+    Kind("flapping link", False, "the node's link was lost 20–60 times", between(
+        # The count is taken back by the end of the node after the round, which has a new interface then.
+        'for _ in $(seq "$1"); do ip link set eth0 down; ip link set eth0 up; done', "true", "lost {} times",
+        range(20, 61, 10))),
+    Kind("file left in memory", False, "20–400 MiB of a former job in `/dev/shm`", between(
+        'fallocate --length "$1M" /dev/shm/left', "rm -f /dev/shm/left", "{} MiB", range(20, 401, 20))),
+    Kind("segment left", False, "a System V segment of 10–200 MiB that no process has", between(
+        'ipcmk --shmem "$(($1 << 20))" > /dev/null', "ipcrm --all=shm", "{} MiB", range(10, 201, 10))),
+    Kind("semaphores left", False, "5–20 System V semaphores", between(
+        'ipcmk --semaphore "$1" > /dev/null', "ipcrm --all=sem", "{} semaphores", range(5, 21))),
+    Kind("full shared memory", False, "`/dev/shm` is full", between(
+        "mount -o remount,size=64m /dev/shm; fallocate --length 64M /dev/shm/left",
+        "rm -f /dev/shm/left; mount -o remount,size=50% /dev/shm", "64 MiB of 64")),
+    Kind("large process", False, "a process outside all jobs with 1.2–3 GiB", large_process),
+    Kind("zombies", False, "50–300 processes whose parent does not look after them", zombies),
+    Kind("process of another job", False, "a process that a job left running", process_of_another_job),
+    Kind("wrong host name", False, "the node calls itself otherwise than Slurm calls it", wrong_name),
+    Kind("another's host name", False, "the node calls itself as another is called", name_of_another),
+    Kind("scratch in memory", False, "`/scratch` is a tmpfs", between(
+        "mount -t tmpfs -o size=1g tmpfs /scratch", "umount --lazy /scratch", "a tmpfs of 1 GiB")),
+    Kind("scratch of the root disk", False, "`/scratch` is a folder of the root disk", between(
+        "mkdir -p /var/tmp/scratch-$(uname -n); mount --bind /var/tmp/scratch-$(uname -n) /scratch",
+        "umount --lazy /scratch; rm -rf /var/tmp/scratch-$(uname -n)", "a folder of /var/tmp")),
+    Kind("smaller scratch", False, "`/scratch` is 40–60 % as large", between(
+        _SMALLER_DISK, _NO_SMALLER_DISK, "{} MiB", range(400, 601, 50))),
+    Kind("other mount options", False, "`/scratch` is mounted `sync,noatime`", between(
+        "mount -o remount,sync,noatime /scratch", "mount -o remount,async,atime,relatime /scratch", "sync,noatime")),
+    Kind("other time zone", False, "the node lives in another time zone", other_file(
+        "/etc/timezone", 'echo Asia/Tokyo > "$fake"')),
+    Kind("name not resolved", False, "the node does not know the address of another", other_file(
+        "/etc/hosts", """sed "/[[:space:]]node$(( ($(uname -n | tr -dc 0-9) % 4) + 1 ))$/d" "$path" > "$fake\"""")),
+    Kind("home elsewhere", False, "the user has another home on the node", other_file(
+        "/etc/passwd", 'sed "s,:/root:,:/nowhere:," "$path" > "$fake"')),
+)  # fmt: skip
+OF_SCRATCH = (
+    Kind("read-only scratch", True, "`/scratch` can only be read, as after errors of its disk", between(
+        "mount -o remount,ro /scratch", "mount -o remount,rw /scratch", "remounted")),
+    Kind("no inodes left", True, "`/scratch` has room, and no inodes for more files", between(
+        f"python3 -c '{_FILL_INODES}' \"$1\"", "rm -r /scratch/left", "{} inodes left", range(1))),
+)  # fmt: skip
+OF_SURROUNDINGS = (
+    Kind("scratch of root alone", False, "others than root may not enter `/scratch`", between(
+        "chmod 700 /scratch", "chmod 755 /scratch", "700")),
+    Kind("full /tmp", True, "`/tmp` is full", between(
+        "mount -t tmpfs -o size=1m,mode=1777 tmpfs /tmp; fallocate --length 1M /tmp/left", "umount --lazy /tmp",
+        "1 MiB of 1")),
+    Kind("locked memory limited", False, "a task may lock 64–1024 KiB of memory, which RDMA needs for buffers",
+         lower_limit("memlock", range(1 << 16, (1 << 20) + 1, 1 << 16), "{} bytes")),
+    Kind("few open files", False, "a task may have 256–512 files open",
+         lower_limit("nofile", range(256, 513, 32), "{}")),
+    Kind("small TCP buffers", False, "TCP buffers of 16 to 64 KiB at most", between(
+        'sysctl -q net.ipv4.tcp_rmem="4096 8192 $(($1 * 1024))" net.ipv4.tcp_wmem="4096 8192 $(($1 * 1024))"',
+        'for name in tcp_rmem tcp_wmem; do sysctl -q "net.ipv4.$name=4096 131072 6291456"; done', "{} KiB",
+        range(16, 65, 8))),
+    Kind("other congestion control", False, "TCP of the node uses Reno", between(
+        "sysctl -q net.ipv4.tcp_congestion_control=reno", "true", "reno")),
+    Kind("no way to a node", True, "a route of the node lets what it sends to another vanish", no_way),
+    Kind("busy process", False, "a process outside all jobs keeps a core busy", busy_process),
+    Kind("slow names", False, "the node asks a name server first that does not answer", slow_names),
+)  # fmt: skip

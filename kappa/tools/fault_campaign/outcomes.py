@@ -1,0 +1,241 @@
+"""What rounds came to: read from a verdict's JSON (``reports/verdict/summary.py``), kept in a campaign's folder."""
+
+import contextlib
+import dataclasses
+import json
+import pathlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from kappa.core.ground.errors import InputError
+from kappa.core.ground.locks import locked
+from kappa.core.ground.whole_files import write_atomically
+from kappa.tools.fault_campaign.cluster import CampaignError
+from reports.verdict.confirm import Diagnosis
+
+NO_VERDICT = "none"
+# Beside the report of a round.
+VERDICT = "verdict.json"
+# More than a campaign has rounds.
+NUMBERS = 10_000_000
+# What measuring again has shown.
+_DIAGNOSES = tuple(each.value for each in Diagnosis if each is not Diagnosis.UNCONFIRMED)
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What one round came to.
+
+    ``checks``: every check of the suite that ran. ``failed``: those with a failed case, and what they need built.
+    ``unstable``: checks that were out of bounds once and not again. ``suspects``: nodes, the most suspect first.
+    ``observed``: nodes that an observation names, which a reader sees in a PASS, too.
+    ``incomplete``: what the verdict misses. ``diagnoses``: what measuring again has shown, (check, diagnosis).
+    ``named_after_s``: from the fault until a job named the node that it hung on.
+    """
+
+    number: int
+    kind: str | None
+    node: str | None
+    detail: str
+    verdict: str
+    checks: tuple[str, ...]
+    failed: tuple[str, ...]
+    unstable: tuple[str, ...]
+    suspects: tuple[str, ...]
+    incomplete: tuple[str, ...]
+    reasons: tuple[str, ...]
+    seconds: float
+    load_1min: float
+    report: str
+    diagnoses: tuple[tuple[str, str], ...]
+    named_after_s: float | None = None
+    observed: tuple[str, ...] = ()
+
+    @property
+    def names_a_node(self) -> bool:
+        return bool(self.suspects or self.observed)
+
+    @property
+    def judged(self) -> bool:
+        """The run came to a verdict: it did not crash, and was not ended at the limit of a round."""
+        return self.verdict != NO_VERDICT
+
+    @property
+    def detected(self) -> bool:
+        """FAIL or INCOMPLETE, which a person looks at. A run without a verdict says nothing of the cluster."""
+        return self.judged and self.verdict != "PASS"
+
+    @property
+    def named_first(self) -> bool:
+        return self.node is not None and self.suspects[:1] == (self.node,)
+
+    @property
+    def named_alone(self) -> bool:
+        return self.node is not None and self.suspects == (self.node,)
+
+    def to_json(self) -> dict[str, Any]:
+        return dataclasses.asdict(self)
+
+    @classmethod
+    def from_json(cls, record: dict[str, Any]) -> "Outcome":
+        """The first campaigns kept the diagnoses in the texts of the failures only.
+
+        :raises TypeError: a key is missing or unknown.
+        """
+        values: dict[str, Any] = {
+            key: tuple(value) if isinstance(value, list) else value for key, value in record.items()
+        }
+        told = record.get("diagnoses")
+        values["diagnoses"] = _diagnoses_told(record) if told is None else tuple(map(tuple, told))
+        return cls(**values)
+
+
+def _diagnoses_told(record: dict[str, Any]) -> tuple[tuple[str, str], ...]:
+    """The diagnoses in the lines for operators (``reports/verdict/advice.py``), which begin with the check's name."""
+    found = [(check, Diagnosis.TRANSIENT.value) for check in record.get("unstable", ())]
+    for line in record.get("reasons", ()):
+        check = line.split(" ", 1)[0]
+        parts = line.split(" | ")
+        found += [(check, each) for each in _DIAGNOSES if any(part.split(":")[0] == each for part in parts)]
+    return tuple(sorted(set(found)))
+
+
+def read_verdict(verdict: dict[str, Any] | None) -> dict[str, Any]:
+    """The fields of an :class:`Outcome` that the verdict gives; ``None`` is a run that could not be judged."""
+    if verdict is None:
+        empty: tuple[str, ...] = ()
+        lists = ("checks", "failed", "unstable", "suspects", "observed", "incomplete", "reasons", "diagnoses")
+        return {"verdict": NO_VERDICT, **dict.fromkeys(lists, empty)}
+    cases = verdict["cases"]
+
+    def checks(wanted: Any) -> tuple[str, ...]:
+        return tuple(sorted({_check(case) for case in cases if wanted(case)}))
+
+    return {
+        "verdict": verdict["verdict"],
+        "checks": checks(lambda case: case["check_class"]),
+        "failed": checks(lambda case: case["state"] == "fail"),
+        "unstable": checks(lambda case: case["unstable"]),
+        "suspects": tuple(suspect["node"] for suspect in verdict["suspects"]),
+        "observed": tuple(seen["node"] for seen in verdict["observations"]),
+        "incomplete": tuple(" ".join(filter(None, (gap["what"], gap["where"]))) for gap in verdict["incomplete"]),
+        "reasons": tuple(case["operator_line"] for case in cases if case["operator_line"]),
+        "diagnoses": tuple(sorted({(_check(case), case["diagnosis"]) for case in cases if _measured_again(case)})),
+    }
+
+
+def _check(case: dict[str, Any]) -> str:
+    return str(case["check_class"] or case["name"])
+
+
+def _measured_again(case: dict[str, Any]) -> bool:
+    return case["diagnosis"] in _DIAGNOSES
+
+
+def blamed_by_check(verdict: dict[str, Any]) -> dict[str, set[str]]:
+    """The nodes that each failed check points at by itself."""
+    blamed: dict[str, set[str]] = {}
+    for case in verdict["cases"]:
+        if case["state"] == "fail":
+            blamed.setdefault(_check(case), set()).update(case["suspects"])
+    return blamed
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What makes the plan and the load beside it, and so has to stay the same when a campaign goes on."""
+
+    seed: int
+    kinds: tuple[str, ...]
+    beside: tuple[str, ...] = ()
+
+
+class State:
+    """The folder ``path``: ``campaign.json``, ``rounds.jsonl``, and places for the cluster and the results."""
+
+    def __init__(self, path: pathlib.Path) -> None:
+        self.path = path.resolve()
+        self.results.mkdir(parents=True, exist_ok=True)
+
+    @property
+    def cluster(self) -> pathlib.Path:
+        return self.path / "cluster"
+
+    @property
+    def results(self) -> pathlib.Path:
+        return self.path / "results"
+
+    def lock(self) -> None:
+        """:raises CampaignError: another campaign uses the folder."""
+        held = contextlib.ExitStack()
+        try:
+            held.enter_context(locked(self.path / "lock"))
+        except InputError as err:
+            raise CampaignError(f"another campaign runs in {self.path}, or: {err}") from err
+        self._held = held.pop_all()  # until the process ends
+
+    def begin(self, settings: Settings) -> None:
+        """Record the settings, or make sure that they are those recorded.
+
+        :raises CampaignError: they differ.
+        """
+        path = self.path / "campaign.json"
+        if not path.exists():
+            write_atomically(path, json.dumps(dataclasses.asdict(settings)) + "\n")
+        elif self.settings() != settings:
+            raise CampaignError(f"{path} is of another campaign ({self.settings()}): choose another --state folder")
+
+    def settings(self) -> Settings:
+        """:raises CampaignError: there is no campaign in the folder, or its record is damaged."""
+        path = self.path / "campaign.json"
+        try:
+            record = json.loads(path.read_text(encoding="utf-8"))
+            return Settings(int(record["seed"]), tuple(record["kinds"]), tuple(record.get("beside", ())))
+        except (OSError, ValueError, KeyError, TypeError) as err:
+            raise CampaignError(f"{path} does not tell of a campaign: {err}") from err
+
+    def outcomes(self) -> list[Outcome]:
+        """:raises CampaignError: a line is damaged; names it."""
+        path = self.path / "rounds.jsonl"
+        found = []
+        for number, line in enumerate(path.read_text(encoding="utf-8").splitlines() if path.exists() else (), start=1):
+            try:
+                found.append(Outcome.from_json(json.loads(line)))
+            except (ValueError, TypeError) as err:
+                raise CampaignError(f"{path}, line {number}: expected the outcome of a round: {err}") from err
+        return found
+
+    def blamed(self) -> dict[int, dict[str, set[str]]]:
+        """By round, the nodes that each failed check points at by itself; without rounds whose verdict is gone.
+
+        :raises CampaignError: a verdict is damaged; names it.
+        """
+        found = {}
+        for outcome in self.outcomes():
+            path = (self.results / outcome.report).with_name(VERDICT)
+            if not outcome.report or not path.exists():
+                continue
+            try:
+                found[outcome.number] = blamed_by_check(json.loads(path.read_text(encoding="utf-8")))
+            except (ValueError, KeyError, TypeError) as err:
+                raise CampaignError(f"{path}: expected a verdict: {err!r}") from err
+        return found
+
+    def add(self, outcome: Outcome) -> None:
+        lines = [json.dumps(each.to_json(), ensure_ascii=False) for each in (*self.outcomes(), outcome)]
+        write_atomically(self.path / "rounds.jsonl", "\n".join(lines) + "\n")
+
+
+def together(states: Sequence[State]) -> tuple[list[Outcome], dict[int, dict[str, set[str]]]]:
+    """The rounds of several campaigns, and whom their checks blame; numbers are apart by ``NUMBERS``.
+
+    :raises CampaignError: as of one.
+    """
+    outcomes: list[Outcome] = []
+    blamed: dict[int, dict[str, set[str]]] = {}
+    for place, state in enumerate(states):
+        first = place * NUMBERS
+        outcomes += [dataclasses.replace(outcome, number=first + outcome.number) for outcome in state.outcomes()]
+        blamed |= {first + number: by_check for number, by_check in state.blamed().items()}
+    return outcomes, blamed

@@ -1,0 +1,206 @@
+"""A campaign: its rounds, random and the same for the same seed, one after the other.
+
+In a round the fault is put in, the cluster is validated as people do it, the verdict is read, and the fault is mended.
+"""
+
+import contextlib
+import json
+import math
+import os
+import pathlib
+import random
+import re
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass
+from typing import Any
+
+import yaml
+
+from kappa.core.ground.figures import duration
+from kappa.core.ground.folders import site_folder
+from kappa.core.ground.processes import end
+from kappa.core.vocabulary.checks import catalogue, families
+from kappa.tools.fault_campaign.cluster import SITE, CampaignError, Cluster
+from kappa.tools.fault_campaign.jobs import forget_fault, seconds_to_name
+from kappa.tools.fault_campaign.kinds import KINDS
+from kappa.tools.fault_campaign.outcomes import VERDICT, Outcome, State, read_verdict
+
+KAPPA = pathlib.Path(sys.executable).with_name("kappa")
+# It has all nodes.
+PARTITION = "scratch"
+# The smallest that has all of these checks.
+MODE = "nightly"
+CHECKS = (
+    "PartitionState", "PartitionHealth", "SoftwareInventory", "Affinity", "TransportUsed", "PairSweep", "NodeSweep",
+    "BitSweep", "NodeScratch", "EmtIoEachNode",
+)  # fmt: skip
+# Sees what kinds that preload a library are made of, not what they do.
+SEES_LIBRARIES = "SoftwareInventory"
+# Jobs that hang end by their own limits, one after the other.
+ROUND_SECONDS = 1500
+ENDING_SECONDS = 300
+# Number of the first healthy round after the blocks: with more blocks they stay what they are.
+FIRST_EXTRA = 1_000_000
+# So that a block of fifty kinds is no night's work: healthy rounds are told by their number, not by the kinds.
+KINDS_PER_HEALTHY = 4
+
+
+@dataclass(frozen=True)
+class Round:
+    """One round: ``kind`` of fault on ``node``, its details drawn from ``seed``; a healthy round has neither."""
+
+    number: int
+    kind: str | None
+    node: str | None
+    seed: int
+
+
+def make_plan(
+    seed: int, rounds_per_kind: int, kinds: Sequence[str], nodes: Sequence[str], more_healthy: int = 0
+) -> list[Round]:
+    """``rounds_per_kind`` rounds of every kind and a healthy one for each four of these, then ``more_healthy``.
+
+    They come in blocks of one round of each kind and their healthy ones, in random order. So a campaign that ends
+    early is balanced, and one of more rounds begins with those of one of fewer.
+    """
+    plan: list[Round] = []
+    for block in range(rounds_per_kind):
+        draw = random.Random(f"{seed}/{block}")
+        choices = [*kinds, *[None] * math.ceil(len(kinds) / KINDS_PER_HEALTHY)]
+        draw.shuffle(choices)
+        for kind in choices:
+            node = draw.choice(nodes)
+            plan.append(Round(len(plan), kind, node if kind else None, draw.randrange(2**32)))
+    return plan + [Round(FIRST_EXTRA + number, None, None, 0) for number in range(more_healthy)]
+
+
+def run_rounds(cluster: Cluster, state: State, plan: list[Round], minutes: float | None) -> None:
+    """Run the rounds of ``plan`` that ``state`` does not have yet, and begin none after ``minutes``.
+
+    :raises CampaignError: the cluster cannot be mended.
+    """
+    done = {outcome.number for outcome in state.outcomes()}
+    left = [planned for planned in plan if planned.number not in done]
+    started = time.monotonic()
+    cluster.end()  # an interrupted round may have left its fault
+    try:
+        for count, planned in enumerate(left):
+            elapsed = time.monotonic() - started
+            if minutes is not None and elapsed > 60 * minutes:
+                print(f"fault campaign: {len(left) - count} rounds left for another time")
+                return
+            _make_healthy(cluster)
+            outcome = run_round(cluster, planned)
+            state.add(outcome)
+            remaining_s = (time.monotonic() - started) / (count + 1) * (len(left) - count - 1)
+            print(f"[{len(done) + count + 1}/{len(plan)}, {duration(remaining_s)} left] {_said(outcome)}", flush=True)
+    finally:
+        cluster.end()
+
+
+def _make_healthy(cluster: Cluster) -> None:
+    """Mend the cluster, or start afresh when that does not help."""
+    with contextlib.suppress(CampaignError):
+        cluster.make_healthy()
+        return
+    cluster.end()
+    cluster.make_healthy()
+
+
+def _said(outcome: Outcome) -> str:
+    fault = f"{outcome.kind} on {outcome.node} ({outcome.detail})" if outcome.kind else "healthy"
+    named = f", named {', '.join((*outcome.suspects, *outcome.observed))}" if outcome.names_a_node else ""
+    failed = f" ({', '.join(outcome.failed or outcome.incomplete)})" if outcome.detected else ""
+    return f"{fault}: {outcome.verdict}{failed}{named}, {outcome.seconds:.0f} s"
+
+
+def run_round(cluster: Cluster, planned: Round) -> Outcome:
+    """The outcome of a round on a healthy cluster; the fault is mended when it returns or raises.
+
+    Its node has ended then, too: what no mend takes back, such as a counter of its interface, ends with its namespaces.
+    """
+    fault: AbstractContextManager[str] = nullcontext("")
+    preloads = False
+    if planned.kind is not None and planned.node is not None:
+        fault = KINDS[planned.kind].put(cluster, planned.node, random.Random(planned.seed))
+        preloads = KINDS[planned.kind].preloads
+    forget_fault(cluster)
+    since = time.time()
+    with _node_ended_after(cluster, planned.node), fault as detail:
+        started = time.monotonic()
+        load_1min = os.getloadavg()[0]
+        report = validate(cluster, [check for check in CHECKS if not (preloads and check == SEES_LIBRARIES)])
+        seconds = time.monotonic() - started
+    return Outcome(
+        number=planned.number,
+        kind=planned.kind,
+        node=planned.node,
+        detail=detail,
+        seconds=round(seconds, 1),
+        load_1min=round(load_1min, 2),
+        named_after_s=seconds_to_name(cluster, since),
+        report=str(report.relative_to(cluster.results)) if report else "",
+        **read_verdict(judge(cluster, report, expectations(report, preloads)) if report else None),
+    )
+
+
+@contextlib.contextmanager
+def _node_ended_after(cluster: Cluster, node: str | None) -> Iterator[None]:
+    try:
+        yield
+    finally:
+        if node is not None:
+            cluster.end_node(node)
+
+
+def validate(cluster: Cluster, checks: Sequence[str] = CHECKS) -> pathlib.Path | None:
+    """ReFrame's report of a run of ``kappa validate``; ``None`` when there is none, or it reached the limit.
+
+    What is ended then is judged, too, and INCOMPLETE: by the limit, whatever the fault.
+    """
+    select = [option for check in checks for option in ("-n", check)]
+    command = [str(KAPPA), "validate", SITE, MODE, f"--system={SITE}:{PARTITION}", *select]
+    with (cluster.results / "last-round.log").open("w+", encoding="utf-8") as log:
+        process = subprocess.Popen(command, env=cluster.environment(), stdout=log, stderr=log, start_new_session=True)
+        try:
+            process.wait(ROUND_SECONDS)
+        except BaseException as err:
+            end(process, ENDING_SECONDS)
+            if not isinstance(err, subprocess.TimeoutExpired):
+                raise
+            return None
+        log.seek(0)
+        said = re.search(r"^report: (.+)/report\.html$", log.read(), re.MULTILINE)
+    report = pathlib.Path(said[1]) / "run-report.json" if said else None
+    return report if report and report.exists() else None
+
+
+def expectations(report: pathlib.Path, preloads: bool) -> pathlib.Path:
+    """The site, beside the report, without what a round does not run; errors as of ``Path.mkdir``."""
+    own = report.with_name("site")
+    own.mkdir()
+    shutil.copy(site_folder(SITE) / "site.yaml", own)
+    expected = yaml.safe_load((site_folder(SITE) / "expected.yaml").read_text(encoding="utf-8"))
+    ran = {catalogue()[check].family for check in CHECKS if not (preloads and check == SEES_LIBRARIES)}
+    others = [name for name in expected["partitions"] if name != PARTITION]
+    expected["left_out"] += [
+        {"partitions": others, "why": "a round takes the partition of all nodes"},
+        {"families": sorted(families().keys() - ran), "why": "a round takes the quick checks"},
+    ]
+    (own / "expected.yaml").write_text(yaml.safe_dump(expected), encoding="utf-8")
+    return own
+
+
+def judge(cluster: Cluster, report: pathlib.Path, site: pathlib.Path) -> dict[str, Any] | None:
+    """The verdict by the round's own expectations: families that a round does not run are not missed."""
+    said = report.with_name(VERDICT)
+    options = ["--site", str(site), "--json", str(said)]
+    command = [str(KAPPA), "verdict", str(report), *options]
+    subprocess.run(command, env=cluster.environment(), capture_output=True, timeout=300, check=False)
+    verdict: dict[str, Any] | None = json.loads(said.read_text(encoding="utf-8")) if said.exists() else None
+    return verdict

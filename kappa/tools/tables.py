@@ -1,0 +1,67 @@
+"""Rates with confidence intervals, and the places of tables in pages."""
+
+import math
+import pathlib
+from dataclasses import dataclass
+
+from scipy.stats import binomtest
+
+from kappa.core.ground.clean_text import clean
+from kappa.core.ground.errors import InputError
+from kappa.core.ground.whole_files import write_atomically
+
+
+@dataclass(frozen=True)
+class Rate:
+    """``hits`` of ``trials``."""
+
+    hits: int
+    trials: int
+
+    def interval(self, confidence: float = 0.95) -> tuple[float, float]:
+        """Clopper and Pearson (Biometrika 26, 1934): holds at least the stated confidence for any number of trials."""
+        if not self.trials:
+            return 0.0, 1.0
+        found = binomtest(self.hits, self.trials).proportion_ci(confidence, method="exact")
+        return float(found.low), float(found.high)
+
+    def __str__(self) -> str:
+        if not self.trials:
+            return "–"
+        low, high = self.interval()
+        return f"{self.hits}/{self.trials} ({100 * low:.0f}–{100 * high:.0f} %)"
+
+
+def least_trials(rate: float, confidence: float = 0.95) -> int:
+    """How many trials without a hit it takes for the interval to end at ``rate`` or below."""
+    return math.ceil(math.log((1 - confidence) / 2) / math.log1p(-rate))
+
+
+@dataclass(frozen=True)
+class Place:
+    """The lines of a page between the marker lines ``begin`` and ``end``."""
+
+    begin: str
+    end: str
+
+    def filled(self, page: str, text: str) -> str:
+        """Return ``page`` with ``text`` in this place.
+
+        :raises InputError: the page does not have both marker lines, in order.
+        """
+        before, begin, rest = page.partition(f"{self.begin}\n")
+        _, end, after = rest.partition(self.end)
+        if not begin or not end:
+            raise InputError(f"expected the lines `{self.begin}` and `{self.end}`")
+        return f"{before}{begin}{text}\n{end}{after}"
+
+    def write(self, path: pathlib.Path, text: str) -> None:
+        """Write ``text`` into this place of the page at ``path``.
+
+        :raises InputError: the page does not have the place, or cannot be written.
+        """
+        try:
+            page = self.filled(path.read_text(encoding="utf-8"), text)
+        except InputError as err:
+            raise InputError(f"{clean(str(path))}: {err}") from None
+        write_atomically(path, page, 0o644)

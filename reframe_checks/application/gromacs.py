@@ -1,0 +1,74 @@
+"""GROMACS: molecular dynamics of water with PME, over ranks.
+
+Each rank exchanges halos with its neighbours at every step, and in the 3-D FFT of the forces of long range all ranks
+meet. Strong scaling keeps a cube of boxes of 216 molecules, weak scaling gives each rank such a cube. GROMACS times the
+second half of the steps, once it has balanced its domains.
+
+Physics: the energy of a molecule is that of SPC water, and it drifts by less than ``MOST_DRIFT``.
+"""
+
+import reframe as rfm
+import reframe.core.builtins as rfmb
+from reframe.core.exceptions import SanityError
+
+from reframe_checks.application.scaled_application import STRONG, ScaledApplication, process_box
+from reframe_checks.base.cases import SiteVariable
+from reframe_checks.parsers import gromacs
+
+ATOMS_OF_BOX = 3 * 216
+# kJ/mol of a molecule, kinetic energy of the first 300 K with it. It was -35.2 to -35.0.
+ENERGIES = (-35.7, -34.5)
+# kJ/mol/ps of an atom. Of 648 to 5184 atoms and 100 to 400 steps at most 0.009, most of which is fluctuation.
+MOST_DRIFT = 0.05
+
+
+@rfm.simple_test
+class Gromacs(ScaledApplication):
+    descr = "GROMACS: water with PME over ranks, its energy conserved"
+    family = "application/gromacs"
+    estimated_s = 60
+    needs_environ = ["gromacs"]
+    programs = ["gmx_mpi"]
+    sourcesdir = "src/gromacs"
+    informational = ["speedup", "energy_drift"]
+    hint = "compare the layouts with each other, and with OsuAlltoall: PME's FFT transposes between all ranks"
+
+    boxes = SiteVariable(12, "whole number", "", "of 216 molecules of water, along each edge of strong scaling's cube")
+    boxes_per_rank = SiteVariable(4, "whole number", "", "the same of each rank's cube in weak scaling, at least 2")
+    steps = SiteVariable(2000, "whole number", "", "of the simulation, the second half of which is timed")
+
+    def boxes_of(self, layout):
+        if self.series == STRONG:
+            return (self.boxes,) * 3
+        return tuple(number * self.boxes_per_rank for number in process_box(layout.ranks))
+
+    @rfmb.run_before("run")
+    def prepare_boxes(self):
+        boxes = [":".join(map(str, (layout, *self.boxes_of(layout)))) for layout in self.laid_out]
+        self.prerun_cmds = [f"bash ./prepare_boxes.sh {self.steps} {' '.join(boxes)}", *self.prerun_cmds]
+
+    def command_of(self, layout, name):
+        options = f"-resethway -noconfout -npme 0 -ntomp 1 -s {layout}.tpr -deffnm {name}"
+        return ["gmx_mpi", "mdrun", *options.split()]
+
+    def measured(self, layout, name):
+        run = self.parsed(gromacs.parse, self.output_text(f"{name}.log"))
+        x, y, z = self.boxes_of(layout)
+        asked = (layout.ranks, ATOMS_OF_BOX * x * y * z, self.steps)
+        self.require_ran(f"{name}.log", (run.ranks, run.atoms, run.steps), asked, "ranks, atoms, steps")
+        low, high = ENERGIES
+        energy = 3 * run.energy_kj_mol / run.atoms
+        if not (low <= energy <= high and abs(run.drift_kj_mol_ps) <= MOST_DRIFT):
+            raise SanityError(
+                f"{name}.log: energy of a molecule {energy:.2f} kJ/mol, expected {low:g} to {high:g}; its drift "
+                f"{run.drift_kj_mol_ps:g} kJ/mol/ps of an atom, expected at most {MOST_DRIFT:g}: wrong forces"
+            )
+        return run
+
+    metrics = {
+        # The largest of all runs, of an atom.
+        "energy_drift": (
+            "kJ/mol/ps",
+            lambda self: max(abs(run.drift_kj_mol_ps) for runs in self.results.values() for run in runs),
+        ),
+    }

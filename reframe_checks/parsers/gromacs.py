@@ -1,0 +1,68 @@
+"""Log of GROMACS' ``mdrun`` with MPI (2022.5 recorded), at constant energy, whose counters were reset half-way."""
+
+import re
+from dataclasses import dataclass
+
+from reframe_checks.parsers.text import GENERAL, INTEGER, Output, Unit
+
+_ERROR = re.compile(r"(?:Fatal error|Inconsistency in user input|Error in user input|Software inconsistency error):")
+_DT = re.compile(rf"   dt +=  ?({GENERAL})")
+_ASKED = re.compile(rf"   nsteps += ({INTEGER})")
+_STARTED = re.compile(rf"Using ({INTEGER}) MPI process(?:es)?")
+_RANKS = re.compile(rf"On ({INTEGER}) MPI ranks?")
+_ATOMS = re.compile(rf"There are: ({INTEGER}) Atoms")
+_DRIFT = re.compile(r"  Conserved energy drift: (-?[0-9]\.[0-9]{2}e[+-][0-9]{2}) kJ/mol/ps per atom")
+_AVERAGES = re.compile(rf"\tStatistics over ({INTEGER}) steps using {INTEGER} frames")
+_TOTAL = re.compile(r" {2,4}Total Energy {4}Temperature .*")
+_FIGURES = re.compile(r"(?: +-?[0-9]\.[0-9]{5}e[+-][0-9]{2}){2,9}")
+_PERFORMANCE = re.compile(rf"Performance: +({GENERAL}) +({GENERAL})")
+_END = re.compile(r"Finished mdrun on rank 0 .{1,100}")
+
+
+@dataclass(frozen=True)
+class GromacsRun:
+    """``step_s``: of the timed steps; ``energy_kj_mol``: of all atoms, the mean; ``drift_kj_mol_ps``: of one atom."""
+
+    ranks: int
+    atoms: int
+    steps: int
+    step_s: float
+    energy_kj_mol: float
+    drift_kj_mol_ps: float
+
+
+def parse(text: str) -> GromacsRun:
+    """
+    :raises ParseError: GROMACS ended with an error or not at all; a figure is missing, twice or not a number.
+    """
+    output = Output.read("mdrun log", text)
+    for number, line in output.find(_ERROR):
+        raise output.error(number, f"no error of GROMACS, which says: {line[0]}")
+    output.one(_END, "`Finished mdrun on rank 0`")
+    at, dt = output.one(_DT, "`dt = PS`")
+    dt_ps = output.positive(at, "step", dt[1], Unit.COUNT)
+    at, ranks = output.one(_RANKS, "`On N MPI ranks`")
+    number_of_ranks = output.positive_integer(at, "ranks", ranks[1], Unit.RANKS)
+    at, started = output.one(_STARTED, "`Using N MPI processes`")
+    if int(started[1]) != number_of_ranks:
+        raise output.error(at, f"{number_of_ranks} processes, as many as ranks had times")
+    at, atoms = output.one(_ATOMS, "`There are: N Atoms`")
+    number_of_atoms = output.positive_integer(at, "atoms", atoms[1], Unit.COUNT)
+    _, drift = output.one(_DRIFT, "`Conserved energy drift: E kJ/mol/ps per atom`: neither thermostat nor barostat")
+    begin, averages = output.one(_AVERAGES, "`Statistics over N steps using M frames`")
+    steps = output.positive_integer(begin, "steps", averages[1], Unit.COUNT) - 1
+    at, asked = output.one(_ASKED, "`nsteps = N`")
+    if int(asked[1]) != steps:
+        raise output.error(at, f"{steps} steps, of which there are averages")
+    at, _ = output.one(_TOTAL, "`Total Energy    Temperature` among the averages", range(begin, len(output.lines) + 1))
+    figures = output.lines[at] if at < len(output.lines) else ""
+    if not _FIGURES.fullmatch(figures):
+        raise output.error(at + 1, "figures in whole columns")
+    at, performance = output.one(_PERFORMANCE, "`Performance: NS/DAY HOURS/NS`")
+    ns_day = output.positive(at, "performance", performance[1], Unit.COUNT)
+    hours_ns = output.positive(at, "hours for a ns", performance[2], Unit.RUN_S)
+    # Half a unit of the last of three decimals of each.
+    if abs(ns_day * hours_ns - 24) > 0.0006 * (ns_day + hours_ns):
+        raise output.error(at, f"{24 / ns_day:.3f} hours for a ns, as of {ns_day:g} ns a day")
+    step_s = 86400 * dt_ps / (1000 * ns_day)
+    return GromacsRun(number_of_ranks, number_of_atoms, steps, step_s, float(figures.split()[0]), float(drift[1]))

@@ -1,1 +1,0 @@
-"""What bounds and nights can see, by simulation: ``python -m tests.power``."""

@@ -1,0 +1,61 @@
+"""The load beside a campaign: it is there, ends with what it is beside, and nobody takes it for granted."""
+
+import os
+import pathlib
+import sys
+
+import pytest
+
+from kappa.app.command.main import main
+from kappa.tools.fault_campaign import beside as module
+from kappa.tools.fault_campaign.beside import beside
+from kappa.tools.fault_campaign.cluster import CampaignError
+from tests.waiting import until
+
+
+def processes_below(folder: pathlib.Path) -> list[pathlib.Path]:
+    """Folders in /proc of the loads that were started for ``folder``."""
+    found = []
+    for process in pathlib.Path("/proc").glob("[0-9]*"):
+        try:
+            line = (process / "cmdline").read_text().replace("\0", " ")
+        except OSError:
+            continue
+        if str(folder) in line and module.__name__ in line:
+            found.append(process)
+    return found
+
+
+def test_it_runs_beside_and_ends_with_it(tmp_path):
+    with beside(("disk",), tmp_path):
+        [place] = tmp_path.iterdir()
+        written = place / "disk/written"
+        until(lambda: written.exists() and written.stat().st_size > 0, "something is written")
+        assert len(processes_below(tmp_path)) == 1
+    assert (processes_below(tmp_path), list(tmp_path.iterdir())) == ([], [])
+
+
+def test_a_load_that_ended_before_is_an_error(tmp_path):
+    ended = pytest.raises(CampaignError, match="the load disk ended before")
+    with ended, beside(("disk",), tmp_path, seconds=0) as [load]:
+        os.waitid(os.P_PID, load, os.WEXITED | os.WNOWAIT)  # as a zombie, which its parent has still to see
+
+
+@pytest.mark.parametrize("wrong", ["", "build,network"])
+@pytest.mark.parametrize("words", [["run", "--beside"], ["beside"]])
+def test_a_load_that_is_not_there_is_refused_with_those_that_are(words, wrong, capsys):
+    with pytest.raises(SystemExit, match="2"):
+        main(["fault-campaign", *words, wrong])
+    assert "expected some of build,memory,disk" in capsys.readouterr().err
+
+
+def test_the_command_beside_it_gives_the_exit_status():
+    """What follows -- is the command's own, another -- too."""
+    command = [sys.executable, "-c", "import sys; raise SystemExit(sys.argv[1:] == ['-n', '--', 'x'] and 3)"]
+    assert main(["fault-campaign", "beside", "memory,disk", "--", *command, "-n", "--", "x"]) == 3
+
+
+def test_no_other_action_takes_a_command(capsys):
+    with pytest.raises(SystemExit, match="2"):
+        main(["fault-campaign", "nights", "--", "true"])
+    assert "only beside takes a command after --, found true" in capsys.readouterr().err

@@ -1,0 +1,74 @@
+"""``kappa fault-campaign run`` without a round: what is refused, what goes on, and the tables of what was done."""
+
+import signal
+
+import pytest
+
+from kappa.app.command.main import main
+from kappa.tools.fault_campaign import rounds
+from kappa.tools.fault_campaign.kinds import KINDS
+from kappa.tools.fault_campaign.outcomes import Settings, State
+from kappa.tools.fault_campaign.table import PLACE
+from tests.unit.tools.fault_campaign.samples import outcome
+
+
+@pytest.fixture(autouse=True)
+def handlers():
+    before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+    yield
+    for number, handler in before.items():
+        signal.signal(number, handler)
+
+
+@pytest.fixture
+def campaign(tmp_path):
+    """campaign(*words): the exit status of the command on the folder ``state``."""
+    return lambda *words: main(["fault-campaign", "run", f"--state={tmp_path / 'state'}", *words])
+
+
+def test_the_help_names_every_kind(campaign, capsys):
+    with pytest.raises(SystemExit, match="0"):
+        campaign("--help")
+    said = capsys.readouterr().out
+    assert all(f"  {kind.name} " in said and kind.what in said for kind in KINDS.values())
+
+
+def test_tables_of_campaigns_that_are_done(campaign, tmp_path, capsys):
+    for name, node in (("state", "node1"), ("other", "node2")):
+        state = State(tmp_path / name)
+        state.begin(Settings(7, ("slow link",)))
+        state.add(outcome(0, "slow link", node))
+    page = tmp_path / "page.md"
+    page.write_text(f"before\n{PLACE.begin}\n{PLACE.end}\nafter\n")
+    assert campaign("--rounds=0", f"--also={tmp_path / 'other'}", f"--table={page}") == 0
+    said = capsys.readouterr().out
+    assert "| slow link | traffic out of the node limited to 300–600 Mbit/s | 2/2 (16–100 %) |" in said
+    assert said.strip() in page.read_text()
+
+
+def test_what_is_left_of_a_plan_is_run_and_counted(campaign, tmp_path, monkeypatch, capsys):
+    ran = []
+    monkeypatch.setattr(rounds.Cluster, "end", lambda _: None)
+    monkeypatch.setattr(rounds.Cluster, "make_healthy", lambda _: None)
+
+    def run_round(_, planned):
+        ran.append(planned)
+        if len(ran) == 3:
+            raise KeyboardInterrupt
+        return outcome(planned.number, planned.kind, planned.node)
+
+    monkeypatch.setattr(rounds, "run_round", run_round)
+    words = ("--kind=slow link", "--kind=full disk", "--rounds=2")
+    assert campaign(*words) == 2
+    assert "interrupted; start the campaign again to go on" in capsys.readouterr().err
+    assert campaign(*words) == 0
+    assert [planned.number for planned in ran] == [0, 1, 2, 2, 3, 4, 5]
+    assert "4 rounds with a fault and 2 healthy ones" in capsys.readouterr().out
+    assert campaign("--seed=2", *words) == 2
+    assert "is of another campaign" in capsys.readouterr().err
+
+
+def test_no_round_begins_after_the_minutes(campaign, monkeypatch, capsys):
+    monkeypatch.setattr(rounds.Cluster, "end", lambda _: None)
+    assert campaign("--kind=slow link", "--minutes=0") == 0
+    assert "6 rounds left for another time" in capsys.readouterr().out

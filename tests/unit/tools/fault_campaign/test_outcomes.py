@@ -1,0 +1,175 @@
+import json
+
+import pytest
+
+from kappa.tools.fault_campaign.cluster import CampaignError
+from kappa.tools.fault_campaign.outcomes import (
+    NUMBERS,
+    Outcome,
+    Settings,
+    State,
+    blamed_by_check,
+    read_verdict,
+    together,
+)
+from tests.unit.tools.fault_campaign.samples import outcome
+
+SETTINGS = Settings(7, ("slow link", "full disk"))
+
+
+def case(check, state="pass", unstable=False, diagnosis=None):
+    line = f"{check}: bad" if state == "fail" else None
+    return {
+        "check_class": check, "name": check, "state": state, "unstable": unstable, "operator_line": line,
+        "diagnosis": diagnosis,
+    }  # fmt: skip
+
+
+def test_what_a_verdict_says():
+    found = read_verdict(
+        {
+            "verdict": "FAIL",
+            "cases": [
+                case("NodeLinks", "fail", diagnosis="system-wide"),
+                case("PartitionHealth", unstable=True, diagnosis="transient"),
+                case("NodeScratch", diagnosis="not measured again"),
+            ],
+            "suspects": [{"node": "node3"}, {"node": "node1"}],
+            "observations": [{"node": "node4"}],
+            "incomplete": [{"what": "not run", "where": "Fio"}, {"what": "no census", "where": None}],
+        }
+    )
+    assert found == {
+        "verdict": "FAIL",
+        "checks": ("NodeLinks", "NodeScratch", "PartitionHealth"),
+        "failed": ("NodeLinks",),
+        "unstable": ("PartitionHealth",),
+        "suspects": ("node3", "node1"),
+        "observed": ("node4",),
+        "incomplete": ("not run Fio", "no census"),
+        "reasons": ("NodeLinks: bad",),
+        "diagnoses": (("NodeLinks", "system-wide"), ("PartitionHealth", "transient")),
+    }
+
+
+def test_what_each_failed_check_points_at():
+    cases = [
+        case("NodeLinks", "fail") | {"suspects": ["node3"]},
+        case("NodeLinks", "fail") | {"suspects": ["node1"]},
+        case("NodeScratch", "fail") | {"suspects": []},
+        case("PartitionHealth") | {"suspects": ["node2"]},
+    ]
+    assert blamed_by_check({"cases": cases}) == {"NodeLinks": {"node3", "node1"}, "NodeScratch": set()}
+
+
+def test_a_run_without_verdict_detects_nothing():
+    found = outcome(kind="slow link", node="node2", **read_verdict(None))
+    assert (found.judged, found.detected) == (False, False)
+
+
+@pytest.mark.parametrize(
+    ("suspects", "first", "alone"),
+    [
+        (("node2",), True, True),
+        (("node2", "node1"), True, False),
+        (("node1", "node2"), False, False),
+        ((), False, False),
+    ],
+)
+def test_right_node(suspects, first, alone):
+    found = outcome(kind="slow link", node="node2", suspects=suspects)
+    assert (found.named_first, found.named_alone) == (first, alone)
+
+
+def test_incomplete_counts_as_detected():
+    assert outcome(kind="slow link", node="node2", verdict="INCOMPLETE").detected
+
+
+def test_json_and_back():
+    found = outcome(kind="slow link", node="node2", unstable=("NodeLinks",), diagnoses=(("NodeLinks", "transient"),))
+    assert Outcome.from_json(json.loads(json.dumps(found.to_json()))) == found
+
+
+def test_diagnoses_of_the_first_campaigns_are_in_the_texts():
+    lines = (
+        "PartitionState on scratch+packaged: fraction_usable 0.75, allowed = 1 | suspect node1 (named by the check's "
+        "own measurement) | system-wide: again so on vm, out of bounds, too, on vm | `scontrol show node NODE`",
+        "PairSweep %scale=each_node on scratch+packaged: worst_loss 1.2 % | suspect node4 | confirmed, no other nodes "
+        "to compare with | node node4: packet loss",
+        "NodeSweep %scale=each_node on scratch+packaged: run: job blocked | no job ran | is it node-bound?",
+    )
+    record = outcome(kind="slow link", node="node2", reasons=lines, unstable=("NodeScratch",)).to_json()
+    del record["diagnoses"]
+    assert Outcome.from_json(record).diagnoses == (
+        ("NodeScratch", "transient"),
+        ("PairSweep", "confirmed, no other nodes to compare with"),
+        ("PartitionState", "system-wide"),
+    )
+
+
+def test_goes_on_with_what_was_done(tmp_path):
+    state = State(tmp_path)
+    state.begin(SETTINGS)
+    rounds = [outcome(0), outcome(1, "slow link", "node2")]
+    for each in rounds:
+        state.add(each)
+    again = State(tmp_path)
+    again.begin(SETTINGS)
+    assert again.outcomes() == rounds
+
+
+@pytest.mark.parametrize("other", [Settings(8, SETTINGS.kinds), Settings(7, ("slow link",))])
+def test_another_campaign_is_not_mixed_in(tmp_path, other):
+    State(tmp_path).begin(SETTINGS)
+    with pytest.raises(CampaignError, match="another campaign"):
+        State(tmp_path).begin(other)
+
+
+def test_damaged_line_is_named(tmp_path):
+    state = State(tmp_path)
+    state.add(outcome(0))
+    with (tmp_path / "rounds.jsonl").open("a") as file:
+        file.write('{"number": 1}\n')
+    with pytest.raises(CampaignError, match=r"rounds\.jsonl, line 2"):
+        state.outcomes()
+
+
+def test_what_each_check_blamed_is_read_from_the_verdict_of_the_round(tmp_path):
+    state = State(tmp_path)
+    state.add(outcome(3, "slow link", "node2"))
+    state.add(outcome(4, "slow link", "node2", report="runs/2/run-report.json"))
+    state.add(outcome(5, "slow link", "node2", report=""))
+    verdict = tmp_path / "results/runs/1/verdict.json"
+    verdict.parent.mkdir(parents=True)
+    verdict.write_text(
+        '{"cases": [{"check_class": "NodeLinks", "name": "NodeLinks", "state": "fail", "suspects": ["node2"]}]}'
+    )
+    assert state.blamed() == {3: {"NodeLinks": {"node2"}}}
+    verdict.write_text("{}")
+    with pytest.raises(CampaignError, match=r"runs/1/verdict\.json: expected a verdict"):
+        state.blamed()
+
+
+def test_the_rounds_of_several_campaigns_are_told_apart(tmp_path):
+    states = [State(tmp_path / name) for name in ("first", "second")]
+    for state, node in zip(states, ("node1", "node2"), strict=True):
+        state.add(outcome(0, "slow link", node, report="runs/1/run-report.json"))
+        verdict = state.results / "runs/1/verdict.json"
+        verdict.parent.mkdir(parents=True)
+        case = {"check_class": "NodeLinks", "name": "NodeLinks", "state": "fail", "suspects": [node]}
+        verdict.write_text(json.dumps({"cases": [case]}))
+    outcomes, blamed = together(states)
+    assert [(one.number, one.node) for one in outcomes] == [(0, "node1"), (NUMBERS, "node2")]
+    assert blamed == {0: {"NodeLinks": {"node1"}}, NUMBERS: {"NodeLinks": {"node2"}}}
+
+
+def test_one_campaign_at_a_time(tmp_path):
+    first = State(tmp_path)
+    first.lock()
+    with pytest.raises(CampaignError, match="another campaign runs"):
+        State(tmp_path).lock()
+
+
+def test_no_campaign_yet(tmp_path):
+    with pytest.raises(CampaignError, match=r"campaign\.json"):
+        State(tmp_path).settings()

@@ -1,0 +1,70 @@
+"""``kappa catalogue``: what is new in the suite is taken, also where a site names it already."""
+
+import pytest
+
+from kappa.app.command import catalogue as command
+from kappa.app.command.main import main
+from kappa.core.vocabulary import checks
+from kappa.tools import catalogue
+
+CASE = {
+    "@class": "BrandNew", "family": "network/brand-new", "descr": "new", "needs_environ": [], "metric_units": {},
+    "tunable": {"rounds": ["whole number", "", "how often"]}, "tags": ["nightly"], "name": "BrandNew",
+    "case_features": [], "on_fabrics": False, "needs_partition": ["network"], "measured_s": 0, "estimated_s": 90,
+}  # fmt: skip
+
+
+@pytest.fixture
+def file(tmp_path, monkeypatch):
+    """In the place of ``checks.json``; it knows no check."""
+    cached = checks.catalogue, checks.uncatalogued, checks.families
+    path = tmp_path / "checks.json"
+    path.write_text("{}\n")
+    monkeypatch.setattr(checks, "FILE", str(path))
+    for known in cached:
+        known.cache_clear()
+    yield path
+    for known in cached:
+        known.cache_clear()
+
+
+def test_a_new_family_and_its_tunables_are_known_before_sites_are_read(file, monkeypatch):
+    seen = []
+    monkeypatch.setattr(catalogue, "described_cases", lambda: [CASE])
+    monkeypatch.setattr(catalogue, "generated", lambda _: seen.append(checks.catalogue()) or {})
+    assert main(["catalogue", "--check"]) == 0
+    assert file.read_text() == "{}\n"
+    checks.catalogue.cache_clear()
+    assert main(["catalogue", "--write"]) == 0
+    assert seen[0] == {}
+    assert [*seen[1]["BrandNew"].tunables] == ["rounds"]
+    assert "network/brand-new" in file.read_text()
+
+
+def test_a_file_that_is_out_of_date_is_named_and_written_only_when_asked(file, tmp_path, monkeypatch, capsys):
+    stale, sound = tmp_path / "stale.md", tmp_path / "sound.md"
+    stale.write_text("old")
+    sound.write_text("right")
+    monkeypatch.setattr(catalogue, "described_cases", lambda: [CASE])
+    monkeypatch.setattr(catalogue, "generated", lambda _: {stale: "new", sound: "right"})
+    assert main(["catalogue", "--check"]) == 1
+    said = capsys.readouterr().out
+    assert str(stale) in said and str(sound) not in said
+    assert stale.read_text() == "old"
+    assert main(["catalogue", "--write"]) == 0
+    assert capsys.readouterr().out == f"written: {stale}\n"
+    assert stale.read_text() == "new"
+
+
+def test_the_checks_are_listed_and_nothing_is_written(file, monkeypatch, capsys):
+    monkeypatch.setattr(catalogue, "described_cases", lambda: [CASE])
+    assert main(["catalogue"]) == 0
+    assert capsys.readouterr().out.splitlines()[2] == "| `BrandNew` | new |  | `network` |  | ≈ 90 s |"
+    assert file.read_text() == "{}\n"
+
+
+@pytest.mark.parametrize("option", ["--write", "--check"])
+def test_an_installed_suite_has_no_pages_to_write(option, monkeypatch, capsys):
+    monkeypatch.setattr(command, "installed", lambda: True)
+    assert main(["catalogue", option]) == 2
+    assert "need a checkout" in capsys.readouterr().err

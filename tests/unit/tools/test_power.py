@@ -1,0 +1,34 @@
+"""``kappa power``: its tables go into their place, and a rate of false alarms has its bound."""
+
+import pytest
+
+from kappa.app.command.main import main
+from kappa.tools import power
+
+
+def test_the_tables_are_printed_and_written(tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(power, "tables", lambda trials, months: f"{trials} trials, {months} months")
+    page = tmp_path / "power.md"
+    page.write_text(f"{power.PLACE.begin}\n{power.PLACE.end}\n")
+    assert main(["power", "--trials", "7", "--months", "2", "--table", str(page)]) == 0
+    assert capsys.readouterr().out == "7 trials, 2 months\n"
+    assert "7 trials, 2 months" in page.read_text()
+
+
+def test_the_first_table_finds_more_of_what_is_slower():
+    title, _, table = power._bounds(20)
+    assert title.startswith("**One run")
+    for row in table.splitlines()[2:]:
+        values, *found, _ = [float(cell.strip("| %")) for cell in row.split(" | ")]
+        assert values in (20, 60, 200)
+        assert len(found) == len(power.SLOW_DOWNS) and found == sorted(found)
+        assert found[0] < 20 and found[-1] > 80
+
+
+@pytest.mark.parametrize(
+    ("alarms", "months", "at_most"),
+    # Of none: -ln(0.05) in all. Of one: Garwood's table (1936).
+    [(0, 1, 2.9957), (0, 12, 0.2496), (1, 1, 4.7439)],
+)
+def test_the_most_alarms_a_month(alarms, months, at_most):
+    assert power.most_a_month(alarms, months) == pytest.approx(at_most, abs=1e-4)
