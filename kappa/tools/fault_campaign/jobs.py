@@ -121,7 +121,7 @@ def _after_s(path: pathlib.Path) -> float:
 
 
 def meanwhile(do: Callable[[Cluster, str, int], None], told: str) -> Fault:
-    """``do(cluster, node, pid)`` once, at a random moment after a drawn subcommand has started on the node as ``pid``."""
+    """``do(cluster, node, pid)`` once, at a random moment after a drawn subcommand has started on it as ``pid``."""
 
     @contextlib.contextmanager
     def fault(cluster: Cluster, node: str, draw: random.Random) -> Iterator[str]:
