@@ -1,7 +1,7 @@
-"""Writes the bits on record: ``python -m tests.golden_bits BIT_SWEEP EMT > reframe_checks/localise/golden_bits.json``.
+"""Writes the bits on record: ``python -m tests.golden_bits MEASURE EMT > reframe_checks/localise/golden_bits.json``.
 
-Both are programs of a release build, on a machine that is known to compute rightly, with all instruction sets that the
-suite knows. Values of other libraries that are on record already are kept.
+Both are programs of a release build (MEASURE is ``kappa-measure``), on a machine that is known to compute rightly, with
+all instruction sets that the suite knows. Values of other libraries that are on record already are kept.
 """
 
 import json
@@ -20,16 +20,20 @@ ALONE = os.environ | {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CON
 # What the C library then takes, for processors without fused operations, must not matter.
 NOT_FUSED = {"GLIBC_TUNABLES": "glibc.cpu.hwcaps=-FMA,-FMA4"}
 
+Told = core_programs.EmtAlikeResult | core_programs.BitSweepResult
+
 
 def main() -> None:
-    sweep, emt = (str(pathlib.Path(path).resolve()) for path in sys.argv[1:3])
+    measure, emt = (str(pathlib.Path(path).resolve()) for path in sys.argv[1:3])
     document = json.loads(GOLDEN_FILE.read_text(encoding="utf-8"))
     found: dict[tuple[str, str], dict[int, str]] = {}
     with tempfile.TemporaryDirectory() as folder:
 
         def digests(*command: str, library: dict[str, str] | None = None) -> None:
             subprocess.run(command, cwd=folder, env=ALONE | (library or {}), check=True, stdout=subprocess.DEVNULL)
-            told = core_programs.BitSweepResult.read(pathlib.Path(folder, "bits.json").read_text(encoding="utf-8"))
+            of_emt = command[0] == emt
+            read = core_programs.EmtAlikeResult.read if of_emt else core_programs.BitSweepResult.read
+            told: Told = read(pathlib.Path(folder, "bits.json").read_text(encoding="utf-8"))
             for bits in told.bits:
                 ((digest, _),) = bits.rounds
                 before = found.setdefault((bits.work, bits.basis), {}).setdefault(told.variant, digest)
@@ -40,10 +44,10 @@ def main() -> None:
                            cwd=folder, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)  # fmt: skip
             for isa in ("portable", "avx2", "avx512"):
                 own = ["--isa", isa, "--variant", str(variant), "--seconds", "0.2"]
-                of_emt = [emt, "alike", "network.json", *own, "--steps", str(STEPS), "--result", "bits.json"]
-                digests(sweep, *own, "--output", "bits.json")
-                digests(*of_emt)
-                digests(*of_emt, library=NOT_FUSED)
+                alike = [emt, "alike", "network.json", *own, "--steps", str(STEPS), "--result", "bits.json"]
+                digests(measure, "bits", *own, "--output", "bits.json")
+                digests(*alike)
+                digests(*alike, library=NOT_FUSED)
     for (work, basis), of_variant in sorted(found.items()):
         document["digests"].setdefault(work, {})[basis] = [of_variant[variant] for variant in range(VARIANTS)]
     print(json.dumps(document, indent=1))

@@ -1,8 +1,8 @@
 """How many of single flipped bits are seen, and the right core or pair named: ``python -m tests.planted_bits``.
 
-Half of the trials in bit_sweep, which has three works, a quarter each in the EMT application and in messages of
-pair_sweep; a quarter as many again in the kernels of node_sweep, which know what is right themselves. Each flips one
-bit of 64 at a random instant in what is still needed (the programs say what that is, and what is left out as dead);
+Half of the trials in `bits` of kappa-measure, which has three works, a quarter each in the EMT application and in
+messages of `pairs`; a quarter as many again in the kernels of `node`, which know what is right themselves. Each flips
+one bit of 64 at a random instant in what is still needed (the programs say what that is, and what is left out as dead);
 the suite's own parsers and localisation say who it was. Nothing of it is in the programs that the checks run.
 """
 
@@ -28,7 +28,11 @@ RANKS = 3
 # Ranks that take themselves for nodes.
 LAUNCH = ["mpirun", "-n", str(RANKS), "sh", "-c", 'SLURMD_NODENAME=node$OMPI_COMM_WORLD_RANK exec "$0" "$@"']
 ENVIRONMENT = os.environ | MPI_ENVIRONMENT
-SHORT = ["--round-trips=5", "--repeats=2", "--window=2", "--bandwidth-bytes=65536", "--block-bytes=4096"]
+OUTPUT = "pairs.json"
+SHORT = [
+    "pairs", f"--output={OUTPUT}", "--round-trips=5", "--repeats=2", "--window=2", "--bandwidth-bytes=65536",
+    "--block-bytes=4096",
+]  # fmt: skip
 
 #: What was planted, whether anything was seen, and whether the right one and no other was named.
 Outcome = tuple[str, bool, bool]
@@ -44,12 +48,14 @@ def run(*command: str | pathlib.Path, cwd: pathlib.Path, **variables: str) -> st
 
 
 def planted_bits(program: pathlib.Path, trials: int, seed: int, folder: pathlib.Path) -> Iterator[Outcome]:
-    """Of ``bit_sweep_planted`` and ``emt_planted``."""
-    launch = LAUNCH if program.name == "bit_sweep_planted" else []
+    """Of ``kappa-measure-planted-bits`` and ``emt_planted``."""
+    of_emt = program.name == "emt_planted"
+    read = core_programs.EmtAlikeResult.read if of_emt else core_programs.BitSweepResult.read
+    launch = [] if of_emt else LAUNCH
     run(*launch, program, str(trials), str(seed), cwd=folder)
     for trial in json.loads((folder / "planted.json").read_text(encoding="utf-8"))["trials"]:
         planted = trial["planted"]
-        sweep = core_programs.BitSweepResult.read(json.dumps(trial["result"], indent=1) + "\n")
+        sweep = read(json.dumps(trial["result"], indent=1) + "\n")
         judgement = judge(sweep.bits, sweep.variant, {})
         named = [(finding.name, finding.evidence) for finding in judgement.findings]
         right = [(planted["node"], f"core {planted['core']} in 1 of 1 rounds")]
@@ -57,7 +63,7 @@ def planted_bits(program: pathlib.Path, trials: int, seed: int, folder: pathlib.
 
 
 def planted_payloads(program: pathlib.Path, trials: int, seed: int, folder: pathlib.Path) -> Iterator[Outcome]:
-    """Of ``pair_sweep_planted``."""
+    """Of ``kappa-measure-planted-receiver``."""
     draw = random.Random(seed)
     healthy = run(*LAUNCH, program, *SHORT, cwd=folder)
     received = {int(rank): int(count) for rank, count in re.findall(r"received (\d) (\d+)", healthy)}
@@ -69,7 +75,7 @@ def planted_payloads(program: pathlib.Path, trials: int, seed: int, folder: path
         if told is None:
             continue  # a busy link sends fewer messages, and nothing was flipped
         trials -= 1
-        sweep = pair_sweep.PairSweepResult.read((folder / "pair_sweep.json").read_text(encoding="utf-8"))
+        sweep = pair_sweep.PairSweepResult.read((folder / OUTPUT).read_text(encoding="utf-8"))
         findings = suspects_of_payloads(sweep.nodes, sweep.payloads, sweep.collectives)
         operation, sender, receiver = told[1], f"node{told[2]}", f"node{told[3]}"
         direct = operation in ("pair", "all-to-all")
@@ -78,11 +84,11 @@ def planted_payloads(program: pathlib.Path, trials: int, seed: int, folder: path
 
 
 def planted_kernels(program: pathlib.Path, trials: int, seed: int, folder: pathlib.Path) -> Iterator[Outcome]:
-    """Of ``node_sweep_planted``, whose cores say themselves that their result is wrong."""
+    """Of ``kappa-measure-planted-kernels``, whose cores say themselves that their result is wrong."""
     done = subprocess.run([program, str(trials), str(seed)], cwd=folder, capture_output=True, text=True, check=True)
     for line in done.stdout.splitlines():
         kernel, core, _, *wrong = line.split()
-        yield f"node_sweep, {kernel}", bool(wrong), wrong == [core]
+        yield f"node, {kernel}", bool(wrong), wrong == [core]
 
 
 def table(outcomes: list[Outcome]) -> str:
@@ -99,12 +105,13 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=1)
     options = parser.parse_args()
     quarter = options.trials // 4
-    sweep, pairs, kernels = (built(name) / f"{name}_planted" for name in ("bit_sweep", "pair_sweep", "node_sweep"))
+    measure = built("measure")
+    bits, pairs, kernels = (measure / f"kappa-measure-planted-{name}" for name in ("bits", "receiver", "kernels"))
     emt = built("emt") / "tests/emt_planted"
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
         outcomes = [
-            *planted_bits(sweep, options.trials - 2 * quarter, options.seed, folder),
+            *planted_bits(bits, options.trials - 2 * quarter, options.seed, folder),
             *planted_bits(emt, quarter, options.seed, folder),
             *planted_payloads(pairs, quarter, options.seed, folder),
             *planted_kernels(kernels, quarter, options.seed, folder),

@@ -14,7 +14,7 @@ from reframe_checks.base.cmake_program import KEPT_BUILD
 from reframe_checks.base.programs import run
 
 FOLDER = REPOSITORY / ".kappa/build/tests"
-_SANITIZED = ("-DCMAKE_BUILD_TYPE=Debug", "-DSWEEP_SANITIZE=ON", "-DSWEEP_WERROR=ON", "-DSWEEP_TESTS=ON")
+_SANITIZED = ("-DCMAKE_BUILD_TYPE=Debug", "-DMEASURE_SANITIZE=ON", "-DMEASURE_WERROR=ON", "-DMEASURE_TESTS=ON")
 # All files in a few, as the checks build it; `test_new_element.py` compiles the files one by one.
 _UNITY = tuple(option for option in EmtProgram.cmake_options if "UNITY" in option)
 
@@ -25,13 +25,16 @@ class Build:
 
     source: str
     programs: tuple[str, ...]
-    options: tuple[str, ...] = _SANITIZED
+    options: tuple[str, ...]
 
     def command(self, folder: Path) -> list[str]:
         programs = ",".join(self.programs)
         return ["bash", str(KEPT_BUILD), str(REPOSITORY / self.source), str(folder), programs, *self.options]
 
 
+_MEASURE = "reframe_checks/src"
+#: Programs with faults, which tests plant.
+PLANTED = tuple(f"kappa-measure-planted-{fault}" for fault in ("sender", "receiver", "bits", "kernels"))
 _EMT_TESTS = ("emt_unit_tests", "emt_planted", "emt_same_bits", "emt_ring_threads")
 BUILDS = {
     "emt": Build(
@@ -39,21 +42,9 @@ BUILDS = {
         ("-DCMAKE_BUILD_TYPE=Release", "-DEMT_WERROR=ON", *_UNITY),
     ),
     "emt-smpi": Build("emt_app", ("emt",), ("-DCMAKE_CXX_COMPILER=smpicxx", "-DEMT_TESTS=OFF", *_UNITY)),
-    "affinity": Build("reframe_checks/compute/src/affinity", ("affinity",)),
-    "bit_sweep": Build(
-        "reframe_checks/compute/src/bit_sweep", ("bit_sweep", "bit_sweep_test", "bit_sweep_planted")
-    ),
-    "node_sweep": Build(
-        "reframe_checks/compute/src/node_sweep", ("node_sweep", "node_sweep_test", "node_sweep_planted")
-    ),
-    "mpi_behaviour": Build("reframe_checks/network/src/mpi_behaviour", ("mpi_behaviour", "mpi_behaviour_planted")),
-    "pair_sweep": Build(
-        "reframe_checks/network/src/pair_sweep", ("pair_sweep", "pair_sweep_test", "pair_sweep_planted")
-    ),
-    "pattern": Build("reframe_checks/network/src/patterns", ("pattern", "pattern_planted")),
-    # As the check builds it.
-    "release/pattern": Build("reframe_checks/network/src/patterns", ("pattern",), ("-DCMAKE_BUILD_TYPE=Release",)),
-    "ring_traffic": Build("reframe_checks/network/src/ring_traffic", ("ring_traffic",)),
+    "measure": Build(_MEASURE, ("kappa-measure", "kappa-measure-test", *PLANTED), _SANITIZED),
+    # As the checks build it.
+    "release/kappa-measure": Build(_MEASURE, ("kappa-measure",), ("-DCMAKE_BUILD_TYPE=Release",)),
 }  # fmt: skip
 # `make test` needs none of these.
 _LONG_ONLY = ("emt-smpi",)

@@ -19,7 +19,7 @@ from reframe_checks.base.check import KappaCheck
 from reframe_checks.base.cmake_program import CMakeProgram
 from reframe_checks.base.same_bits import WRONG_BITS, SameBits
 from reframe_checks.base.scaled import OnEachNode, Scaled
-from reframe_checks.parsers import emt
+from reframe_checks.parsers import core_programs, emt
 
 
 class EmtProgram(CMakeProgram):
@@ -122,6 +122,7 @@ class EmtBits(SameBits, OnEachNode, EmtCheck):
     measured_s = 4
     needs_partition = ["cores"]
     hint = WRONG_BITS
+    read_bits = staticmethod(core_programs.EmtAlikeResult.read)
 
     not_tunable = ("network_scale", "steps")
     seconds = SiteVariable(1.0, "number", "s", "of simulations, on all cores at once")

@@ -2,12 +2,11 @@
 
 Stands for codes that factorise in their time steps, as JOREK does with PaStiX: panels of a sparse factorisation go
 between ranks along a tree, few and large at its root. Strong scaling alone: the work of a factorisation grows faster
-than its unknowns. ``src/sparse_direct/main.cpp`` has the problem.
+than its unknowns. ``src/sparse_direct/sparse_direct.cpp`` has the problem.
 
 Physics: the backward error is of the order of the arithmetic's, and the solution is the known one.
 """
 
-import pathlib
 import shlex
 
 import reframe as rfm
@@ -16,7 +15,7 @@ from reframe.core.exceptions import SanityError
 
 from reframe_checks.application.scaled_application import STRONG, ScaledApplication
 from reframe_checks.base.cases import SiteVariable
-from reframe_checks.base.cmake_program import CMakeProgram
+from reframe_checks.base.cmake_program import MeasureProgram
 from reframe_checks.parsers import applications
 
 # Some units of the last place: it was 3e-16. Without pivoting, or in single precision, it is 10^7 times as much.
@@ -25,9 +24,11 @@ MOST_BACKWARD_ERROR = 1e-13
 MOST_ERROR_OF_EDGE = 1e-13
 
 
-class SparseDirectBuild(CMakeProgram):
-    source = str(pathlib.Path(__file__).parent / "src/sparse_direct")
-    program = "sparse_direct"
+class SparseDirectBuild(MeasureProgram):
+    """A build of its own: MUMPS brings libraries that start threads, which other measurements have to do without."""
+
+    folder = "kappa-measure-mumps"
+    cmake_options = ["-DMEASURE_MUMPS=ON"]
     built_with = "mumps"
 
 
@@ -49,7 +50,7 @@ class SparseDirect(ScaledApplication):
 
     def command_of(self, layout, name):
         return [
-            shlex.quote(self.program), "--edge", str(self.edge), "--steps", str(self.steps),
+            shlex.quote(self.program), "sparse-direct", "--edge", str(self.edge), "--steps", str(self.steps),
             "--output", f"{name}.json",
         ]  # fmt: skip
 

@@ -1,4 +1,4 @@
-"""A program of this repository: installed, or built with CMake once for each environment, on the login node.
+"""Programs of this repository: installed, or built with CMake once for each environment, on the login node.
 
 The environment's ``extras`` name the folder for it (``build_dir``), so that later sessions build nothing. Other
 checkouts take the program from the user's cache (``src/kept_build.sh``).
@@ -23,8 +23,10 @@ class CMakeProgram(rfm.RunOnlyRegressionTest):
 
     #: Folder with the ``CMakeLists.txt``.
     source = rfmb.variable(str)
-    #: What is built, and the name of its folder below ``build_dir``.
+    #: What is built.
     program = rfmb.variable(str)
+    #: The name of its folder below ``build_dir``, if not the program's.
+    folder = rfmb.variable(str, value="")
     cmake_options = rfmb.variable(typ.List[str], value=[])
     #: Feature of an environment that has what the program is built with.
     built_with = "sweep-build"
@@ -58,9 +60,16 @@ class CMakeProgram(rfm.RunOnlyRegressionTest):
         )
 
 
+class MeasureProgram(CMakeProgram):
+    """``kappa-measure``: one build of an environment for all checks that measure with a subcommand of it."""
+
+    source = str(pathlib.Path(__file__).parents[1] / "src")
+    program = "kappa-measure"
+
+
 def folder_of(program, extras):
     """Return the folder where ``program``, a class or an instance of `CMakeProgram`, is built with these extras."""
-    return pathlib.Path(extras["build_dir"], str(program.program))
+    return pathlib.Path(extras["build_dir"], str(program.folder) or str(program.program))
 
 
 def build_command(program, extras):

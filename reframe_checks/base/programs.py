@@ -15,7 +15,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import reframe_checks
 from kappa.core.ground.folders import site_folder
-from reframe_checks.base.cmake_program import CMakeProgram, build_command
+from reframe_checks.base.cmake_program import CMakeProgram, build_command, folder_of
 from reframe_checks.base.site_settings import site_configuration_of
 
 FOLDERS = ("application", "compute", "network", "node", "storage")
@@ -27,7 +27,13 @@ def programs():
         package = importlib.import_module(f"{reframe_checks.__name__}.{folder}")
         for module in pkgutil.iter_modules(package.__path__, f"{package.__name__}."):
             importlib.import_module(module.name)
-    return CMakeProgram.__subclasses__()
+    return list(_derived(CMakeProgram))
+
+
+def _derived(base):
+    for one in base.__subclasses__():
+        yield one
+        yield from _derived(one)
 
 
 def builds(environments):
@@ -38,7 +44,7 @@ def builds(environments):
             continue
         for program in programs():
             if program.built_with in features and program.installed.default_value not in features:
-                yield f"{program.program} for {environment['name']}", build_command(program, extras)
+                yield f"{folder_of(program, extras).name} for {environment['name']}", build_command(program, extras)
 
 
 def main():

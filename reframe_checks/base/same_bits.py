@@ -22,9 +22,10 @@ def tonight():
 
 
 class SameBits(rfm.RegressionTestPlugin):
-    """Leaves write a file of the name ``result`` in the format of ``bit_sweep``."""
+    """Leaves write a file of the name ``result``, which ``read_bits`` reads."""
 
     result = "bit_sweep.json"
+    read_bits = staticmethod(core_programs.BitSweepResult.read)
     variant = rfmb.variable(int, value=tonight() % VARIANTS)
 
     @rfmb.run_after("init")
@@ -33,7 +34,7 @@ class SameBits(rfm.RegressionTestPlugin):
 
     @rfmb.sanity_function
     def compare(self):
-        sweep = self.parsed(core_programs.BitSweepResult.read, self.output_text(self.result))
+        sweep = self.parsed(self.read_bits, self.output_text(self.result))
         judgement = judge(sweep.bits, sweep.variant, golden_bits())
         self.record_findings(ranked(list(judgement.findings)))
         self.total_rounds = sum(count for bits in sweep.bits for _, count in bits.rounds)

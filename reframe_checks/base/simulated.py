@@ -23,7 +23,7 @@ from reframe_checks.base.job_files import sourced
 from reframe_checks.parsers import transport
 
 LINK_USE_FILE = "link_use.json"
-LINK_USE = pathlib.Path(__file__).parents[1] / "network/src/link_use"
+LINK_USE = pathlib.Path(__file__).parents[1] / "src/link_use"
 
 
 class Simulated(rfm.RegressionTestPlugin):

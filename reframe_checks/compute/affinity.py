@@ -1,6 +1,5 @@
 """Places of ranks and threads: they run where a layout asks for them, and their memory is near."""
 
-import pathlib
 import re
 import shlex
 import statistics
@@ -15,7 +14,7 @@ from reframe.core.exceptions import SanityError
 
 from reframe_checks.base.cases import SiteVariable
 from reframe_checks.base.check import KappaCheck
-from reframe_checks.base.cmake_program import CMakeProgram
+from reframe_checks.base.cmake_program import MeasureProgram
 from reframe_checks.base.scaled import OnEachNode, cores_of_ranks, cpus_in, ranks_of_node
 from reframe_checks.parsers import core_programs
 from reframe_checks.parsers.core_programs import RankAffinity
@@ -118,25 +117,19 @@ _REFUSED = re.compile(
 )
 
 
-class AffinityBuild(CMakeProgram):
-    """Where ranks and threads run against what a layout asks for, on every node, and what it costs when nothing is
-    bound.
+class LaidOut(OnEachNode, KappaCheck, special=True):
+    """A job with a step for each layout, whose ranks and threads are bound as it says, on every node.
+
+    Where ranks and threads run against what a layout asks for, and what it costs when nothing is bound.
 
     MPI has a rank on each core, a hybrid job two on each node with a thread on each of their cores; compact takes
     cores in their order, scattered in turn from each NUMA domain (``base/scaled.py``). The job asks Slurm for
-    exactly these CPUs, and OpenMP for a core for each thread; own program (``src/affinity``), which runs the same
-    kernel once more unbound.
+    exactly these CPUs, and OpenMP for a core for each thread; own program (``kappa-measure affinity``), which
+    runs the same kernel once more unbound.
     """
 
-    source = str(pathlib.Path(__file__).parent / "src/affinity")
-    program = "affinity"
-
-
-class LaidOut(OnEachNode, KappaCheck, special=True):
-    """A job with a step for each layout, whose ranks and threads are bound as it says, on every node."""
-
     needs_environ = ["sweep-build"]
-    build = rfmb.fixture(AffinityBuild, scope="environment")
+    build = rfmb.fixture(MeasureProgram, scope="environment")
     layouts = tuple(LAYOUTS)
     compared = ()
 
@@ -183,14 +176,16 @@ class LaidOut(OnEachNode, KappaCheck, special=True):
             "--time=2", f"--cpu-bind={f'mask_cpu:{mask}' if bound else 'none'}",
         ]  # fmt: skip
         output = f"--output={'' if bound else UNBOUND}{layout}.json"
-        program = [shlex.quote(self.program), f"--seconds={self.seconds}", output]
+        program = [shlex.quote(self.program), "affinity", f"--seconds={self.seconds}", output]
         program.append(f"--mib-per-thread={self.mib_per_thread}")
         # Of a step that Slurm refuses on one node, its message names the node: it is for this check to read.
         return " ".join([*environment, self.launch_command(), *options, *program, "|| exit 0"])
 
     def measured(self, layout, *, bound=True):
-        said = _REFUSED.search(self.output_text(str(self.stderr)))
-        if said:
+        told = self.output_text(str(self.stderr))
+        if "built without OpenMP" in told:
+            raise SanityError("built without OpenMP: name a compiler that has it as `cxx` of the environment")
+        if said := _REFUSED.search(told):
             self.suspects = [said["node"]]
             raise SanityError(f"{said['node']}: Slurm cannot bind ranks there as {layout} asks for: {said['why']}")
         text = self.output_text(f"{'' if bound else UNBOUND}{layout}.json")

@@ -1,11 +1,9 @@
 """Wrong bits: every core of every node does the same work, and all have to end with the same bits.
 
 Dense linear algebra, a chaotic map over integers that forgets nothing, copies and pattern walks through memory (own
-program, ``src/bit_sweep``), bound to each core in turn and compared with all others and with the bits on record for the
-instruction set (``localise/golden_bits.json``). Which data the works begin with changes from night to night.
+program, ``kappa-measure bits``), bound to each core in turn and compared with all others and with the bits on record
+for the instruction set (``localise/golden_bits.json``). Which data the works begin with changes from night to night.
 """
-
-import pathlib
 
 import reframe as rfm
 import reframe.core.builtins as rfmb
@@ -13,16 +11,11 @@ import reframe.utility.typecheck as typ
 
 from reframe_checks.base.cases import SiteVariable
 from reframe_checks.base.check import KappaCheck
-from reframe_checks.base.cmake_program import CMakeProgram
+from reframe_checks.base.cmake_program import MeasureProgram
 from reframe_checks.base.same_bits import WRONG_BITS, SameBits, tonight
 from reframe_checks.base.scaled import AllCores, OnEachNode
 
 WORKS = ["dense", "map", "memory"]
-
-
-class BitSweepBuild(CMakeProgram):
-    source = str(pathlib.Path(__file__).parent / "src/bit_sweep")
-    program = "bit_sweep"
 
 
 class BitSweepCheck(SameBits, AllCores, OnEachNode, KappaCheck):
@@ -30,7 +23,7 @@ class BitSweepCheck(SameBits, AllCores, OnEachNode, KappaCheck):
     needs_partition = ["cores"]
     needs_environ = ["sweep-build"]
     hint = WRONG_BITS
-    build = rfmb.fixture(BitSweepBuild, scope="environment")
+    build = rfmb.fixture(MeasureProgram, scope="environment")
 
     seconds = SiteVariable(1.0, "number", "s", "of each work, on all cores at once")
     mib_per_core = SiteVariable(64, "whole number", "MiB", "memory that each core walks through")
@@ -39,7 +32,7 @@ class BitSweepCheck(SameBits, AllCores, OnEachNode, KappaCheck):
     @rfmb.run_after("setup")
     def command_line(self):
         self.executable_opts = [
-            f"--output={self.result}", f"--seconds={self.seconds}", f"--mib-per-core={self.mib_per_core}",
+            "bits", f"--output={self.result}", f"--seconds={self.seconds}", f"--mib-per-core={self.mib_per_core}",
             f"--works={','.join(self.works)}", f"--variant={self.variant}",
         ]  # fmt: skip
 

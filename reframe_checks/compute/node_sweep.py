@@ -1,6 +1,5 @@
-"""Speed of every node in one job, by our program ``src/node_sweep``: all cores, some cores, and NUMA domains."""
+"""Speed of every node in one job, by ``kappa-measure node``: all cores, some cores, and NUMA domains."""
 
-import pathlib
 import statistics
 
 import reframe as rfm
@@ -9,7 +8,7 @@ from reframe.core.exceptions import SanityError
 
 from reframe_checks.base.cases import SiteVariable
 from reframe_checks.base.check import KappaCheck
-from reframe_checks.base.cmake_program import CMakeProgram
+from reframe_checks.base.cmake_program import MeasureProgram
 from reframe_checks.base.scaled import AllCores, OnEachNode
 from reframe_checks.localise.finding import ranked, slowest_share, suspects_of_nodes
 from reframe_checks.localise.parts import suspects_of_paths
@@ -18,19 +17,14 @@ from reframe_checks.parsers import core_programs
 TRIAD, GFLOPS = "triad", "multiply_add"
 
 
-class NodeSweepBuild(CMakeProgram):
-    source = str(pathlib.Path(__file__).parent / "src/node_sweep")
-    program = "node_sweep"
-
-
 class NodeSweepCheck(AllCores, OnEachNode, KappaCheck):
-    """``node_sweep`` on all cores of each node; leaves say the ``result`` and options of their own."""
+    """``kappa-measure node`` on all cores of each node; leaves say the ``mode``, the ``result`` and their options."""
 
     needs_partition = ["cores"]
     needs_environ = ["sweep-build"]
-    build = rfmb.fixture(NodeSweepBuild, scope="environment")
+    build = rfmb.fixture(MeasureProgram, scope="environment")
     result = ""
-    mode: tuple[str, ...] = ()
+    mode = ""
 
     #: Four times the last-level cache of a core or more.
     mib_per_core = SiteVariable(192, "whole number", "MiB", "the triad's three arrays on each core")
@@ -38,9 +32,9 @@ class NodeSweepCheck(AllCores, OnEachNode, KappaCheck):
     @rfmb.run_after("setup")
     def command_line(self):
         self.executable_opts = [
-            *self.mode, f"--output={self.result}", f"--mib-per-core={self.mib_per_core}", f"--seconds={self.seconds}",
-            *self.options(),
-        ]
+            "node", self.mode, f"--output={self.result}", f"--mib-per-core={self.mib_per_core}",
+            f"--seconds={self.seconds}", *self.options(),
+        ]  # fmt: skip
 
 
 @rfm.simple_test
@@ -48,7 +42,7 @@ class NodeSweep(NodeSweepCheck):
     """Memory bandwidth and floating-point speed of every node in one job, each core alone and all cores of a node.
 
     Which node is slow comes from the comparison of equal nodes (``localise/finding.py``), so it needs no reference.
-    Own program (``src/node_sweep``); each figure is the best of five windows of time.
+    Own program (``kappa-measure node cores``); each figure is the best of five windows of time.
     """
 
     descr = "Memory bandwidth and floating-point speed of every node and core"
@@ -59,7 +53,7 @@ class NodeSweep(NodeSweepCheck):
     measured_s = 8
     tags = {"smoke"}
     hint = "look at CPU frequency, cooling, missing memory modules, BIOS settings and other processes of what is named"
-    result = "node_sweep.json"
+    result, mode = "node_sweep.json", "cores"
 
     #: Duration of each kernel with all cores; a tenth of it on each core alone.
     seconds = SiteVariable(0.5, "number", "s", "of each kernel with all cores")
@@ -123,7 +117,7 @@ GFLOPS_OF_CORE, MEMORY_OF_CORE = ("Multiply-adds of a core", "Gflop/s"), ("Memor
 class NodeFills(NodeSweepCheck):
     """Memory bandwidth, clock and memory of a core when half of its node's cores rest, or three quarters.
 
-    Own program (``node_sweep --fills``) on each node: STREAM's triad and multiply-adds on all cores, on half, a
+    Own program (``kappa-measure node fills``) on each node: STREAM's triad and multiply-adds on all cores, on half, a
     quarter and one of them. The cores are spread evenly over NUMA domains and caches; packed into the first
     domains, as a binding that fills one after the other has them, they share these domains' memory alone. A gain is
     the speed of a core over that with all cores: between 1, where a core is its own limit, and the share of cores
@@ -136,7 +130,7 @@ class NodeFills(NodeSweepCheck):
     modes = ("acceptance",)
     informational = ["quarter_triad_gain", "half_multiply_add_gain", "half_packed_share", "half_memory"]
     hint = "compare with NodeSweep: a gain of 1 says that memory was no limit, or that the active cores share a domain"
-    result, mode = "node_fills.json", ("--fills",)
+    result, mode = "node_fills.json", "fills"
 
     #: Duration of each kernel, of which the best of five windows counts.
     seconds = SiteVariable(0.5, "number", "s", "of each kernel on each number of cores")
@@ -228,7 +222,7 @@ DOMAIN_OF_CORES, DOMAIN_OF_MEMORY = ("NUMA domain of the cores", ""), ("NUMA dom
 class NumaMatrix(NodeSweepCheck):
     """Bandwidth and latency of the cores of each NUMA domain on the memory of each, on every node.
 
-    Own program (``node_sweep --numa``), which binds threads and memory itself (``set_mempolicy``): STREAM's triad
+    Own program (``kappa-measure node numa``), which binds threads and memory itself (``set_mempolicy``): STREAM's triad
     on all cores of a domain, and a chain of loads that no prefetcher guesses on one of them. Gated are what remote
     memory has of local memory's bandwidth and how many times its latency; nodes are compared with each other for
     each pair of domains, and a path is held against those of its node that should be alike (``localise/parts.py``):
@@ -245,7 +239,7 @@ class NumaMatrix(NodeSweepCheck):
         "slow from all domains: memory modules of that domain; slow to all memory: its cores; else the link between "
         "sockets (its width and speed, BIOS settings)"
     )
-    result, mode = "node_numa.json", ("--numa",)
+    result, mode = "node_numa.json", "numa"
 
     latency_mib = SiteVariable(
         1024, "whole number", "MiB", "through which a chain of loads goes; more than the caches hold",

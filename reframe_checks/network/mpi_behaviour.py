@@ -1,10 +1,8 @@
-"""Behaviour of the MPI library: our program ``mpi_behaviour``, one or several steps of it in a job, a result of each.
+"""Behaviour of the MPI library: ``kappa-measure mpi``, one or several steps of it in a job, a result of each.
 
 The library, its version and its settings decide it, rather than cables: a new release, another transport or a changed
 default shows here first.
 """
-
-import pathlib
 
 import reframe as rfm
 import reframe.core.builtins as rfmb
@@ -12,7 +10,7 @@ import reframe.core.builtins as rfmb
 from kappa.core.vocabulary.features import MPI_BEHAVIOUR
 from reframe_checks.base.cases import SiteVariable
 from reframe_checks.base.check import KappaCheck
-from reframe_checks.base.cmake_program import CMakeProgram
+from reframe_checks.base.cmake_program import MeasureProgram
 from reframe_checks.base.scaled import Scaled
 from reframe_checks.base.steps import SeveralSteps, with_variables
 from reframe_checks.parsers import mpi_behaviour
@@ -20,13 +18,8 @@ from reframe_checks.parsers import mpi_behaviour
 RESULT_FILE = "result.json"
 
 
-class MpiBehaviourProgram(CMakeProgram):
-    source = str(pathlib.Path(__file__).parent / "src/mpi_behaviour")
-    program = "mpi_behaviour"
-
-
 class MpiBehaviourCheck(SeveralSteps, Scaled, KappaCheck):
-    """``mpi_behaviour SUBCOMMAND``; leaves say the words of each step and read the results."""
+    """``kappa-measure mpi SUBCOMMAND``; leaves say the words of each step and read the results."""
 
     needs_partition = [MPI_BEHAVIOUR]
     needs_environ = ["sweep-build"]
@@ -34,7 +27,7 @@ class MpiBehaviourCheck(SeveralSteps, Scaled, KappaCheck):
     modes = ("acceptance",)
     #: The parser of a result, of ``reframe_checks.parsers.mpi_behaviour``.
     parse = None
-    build = rfmb.fixture(MpiBehaviourProgram, scope="environment")
+    build = rfmb.fixture(MeasureProgram, scope="environment")
     scale = rfmb.parameter(["2_ranks", "2_nodes"], loggable=True)
 
     iterations = SiteVariable(200, "whole number", "", "of which each repeat gives the median")
@@ -43,7 +36,7 @@ class MpiBehaviourCheck(SeveralSteps, Scaled, KappaCheck):
         return [
             with_variables(
                 self.variables_of(name),
-                [self.program, f"--iterations={self.iterations}", f"--output={name}", *words],
+                [self.program, "mpi", f"--iterations={self.iterations}", f"--output={name}", *words],
             )
             for name, words in self.steps().items()
         ]

@@ -1,7 +1,7 @@
 """The same measurement with MPI as it is and under a setting of the site, in one job: what the setting is worth.
 
-Between two nodes: latency of 8 B, messages of 8 B a second, bandwidth of 1 MiB (own program, ``src/pair_sweep``). The
-steps take turns, so that what changes with time changes both; of several rounds the best of each counts. Which
+Between two nodes: latency of 8 B, messages of 8 B a second, bandwidth of 1 MiB (own program, ``kappa-measure pairs``).
+The steps take turns, so that what changes with time changes both; of several rounds the best of each counts. Which
 variables make the setting, a site says in its environment; without them it is not provided there.
 """
 
@@ -14,10 +14,10 @@ from reframe.core.exceptions import SanityError
 from kappa.core.vocabulary.features import MPI_BEHAVIOUR
 from reframe_checks.base.cases import SiteVariable
 from reframe_checks.base.check import KappaCheck
+from reframe_checks.base.cmake_program import MeasureProgram
 from reframe_checks.base.scaled import Scaled
 from reframe_checks.base.steps import SeveralSteps, with_variables
 from reframe_checks.network.mpi_behaviour import DEEPEST, DEPTH, DEPTHS, MpiBehaviourCheck
-from reframe_checks.network.pair_sweep import PairSweepBuild
 from reframe_checks.network.transport import ASKED
 from reframe_checks.parsers import mpi_behaviour, pair_sweep, transport
 
@@ -36,7 +36,7 @@ class MpiSettingCheck(SeveralSteps, Scaled, KappaCheck):
     modes = ("acceptance",)
     scale = rfmb.parameter(["2_nodes"], loggable=True)
     informational = ["latency_8B_as_is", "message_rate_as_is", "bandwidth_1MiB_as_is"]
-    build = rfmb.fixture(PairSweepBuild, scope="environment")
+    build = rfmb.fixture(MeasureProgram, scope="environment")
     setting = ""
 
     rounds = SiteVariable(3, "whole number", "", "of steps with and without the setting, of which the best counts")
@@ -51,7 +51,7 @@ class MpiSettingCheck(SeveralSteps, Scaled, KappaCheck):
 
     def command_line(self, kind, message_bytes, number):
         words = [
-            self.program, f"--output={self.result_file(kind, message_bytes, number)}", "--alone-share=0",
+            self.program, "pairs", f"--output={self.result_file(kind, message_bytes, number)}", "--alone-share=0",
             f"--latency-bytes={SHORT_BYTES}", f"--bandwidth-bytes={message_bytes}",
             f"--window={WINDOWS[message_bytes]}",
         ]  # fmt: skip
@@ -144,7 +144,7 @@ class UnreliableDatagrams(MpiSettingCheck):
     def command_lines(self):
         """With two steps before, in which MPI says what it uses."""
         asked = dict(setting.split("=", 1) for setting in ASKED)
-        words = [self.program, "--output=lanes.json", "--alone-share=0", "--round-trips=1", "--repeats=1"]
+        words = [self.program, "pairs", "--output=lanes.json", "--alone-share=0", "--round-trips=1", "--repeats=1"]
         lanes = [
             f"{with_variables(asked | self.variables_of(kind), words)} > {self.lanes_file(kind)} 2>&1"
             for kind in (AS_IS, UNDER)

@@ -1,8 +1,8 @@
 """Sums over all ranks with and without the network's reduction, in one job: what it gains, and what CPUs do meanwhile.
 
-Own program, ``src/patterns`` (``allreduce``), one rank on each node and one for each core, 8 B to 1 MiB; the steps take
-turns, and of several rounds the best median of each size counts. That the network took part, the library has to say in
-its log: without a tree that SHARP's manager granted, the check fails, whatever the figures.
+Own program, ``kappa-measure pattern allreduce``, one rank on each node and one for each core, 8 B to 1 MiB; the steps
+take turns, and of several rounds the best median of each size counts. That the network took part, the library has to
+say in its log: without a tree that SHARP's manager granted, the check fails, whatever the figures.
 """
 
 import re
@@ -15,9 +15,9 @@ from reframe.core.exceptions import SanityError
 from kappa.core.vocabulary.features import SHARP
 from reframe_checks.base.cases import SiteVariable
 from reframe_checks.base.check import KappaCheck
+from reframe_checks.base.cmake_program import MeasureProgram
 from reframe_checks.base.scaled import Scaled
 from reframe_checks.base.steps import SeveralSteps, with_variables
-from reframe_checks.network.patterns import PatternProgram
 from reframe_checks.parsers import patterns
 
 SMALL_BYTES, LARGE_BYTES = 8, 1 << 20
@@ -47,7 +47,7 @@ class OffloadedSums(SeveralSteps, Scaled, KappaCheck):
     modes = ("acceptance",)
     scale = rfmb.parameter(["each_node", "whole_partition"], loggable=True)
     hint = "does the fabric's manager run (sharp_am), and does `sharp_hello` on the nodes get a tree?"
-    build = rfmb.fixture(PatternProgram, scope="environment")
+    build = rfmb.fixture(MeasureProgram, scope="environment")
 
     iterations = SiteVariable(100, "whole number", "", "timed, of each size in each step")
     rounds = SiteVariable(3, "whole number", "", "of steps with and without the network's reduction")
@@ -58,7 +58,7 @@ class OffloadedSums(SeveralSteps, Scaled, KappaCheck):
     def command_line(self, kind, number):
         name = f"{kind}-{number}"
         words = [
-            self.program, f"--ranks-per-node={self.num_tasks_per_node}", f"--iterations={self.iterations}",
+            self.program, "pattern", f"--ranks-per-node={self.num_tasks_per_node}", f"--iterations={self.iterations}",
             f"--output={name}.json", "allreduce", "--where=host", f"--largest-bytes={LARGE_BYTES}",
         ]  # fmt: skip
         sharp = self.current_environ.extras["sharp"]

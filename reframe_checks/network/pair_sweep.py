@@ -1,6 +1,6 @@
 """Latency and bandwidth of every pair of nodes in one job, and which node, link or switch is slow.
 
-Rounds of pairs that share no node, each round at the same time (own program, ``src/pair_sweep``), so that n nodes
+Rounds of pairs that share no node, each round at the same time (own program, ``kappa-measure pairs``), so that n nodes
 take n - 1 rounds. The worst pairs are measured again alone: what is slow only while others run is counted, and blamed
 on nobody. A pair's bandwidth is that of its slower direction. Nodes, links
 and switches are told apart by a robust fit over all pairs (``localise/pairs.py``); gated are the worst pair, and the
@@ -14,7 +14,6 @@ typical one, and of what is slow when it is measured alone, too.
 """
 
 import math
-import pathlib
 
 import numpy as np
 import reframe as rfm
@@ -24,7 +23,7 @@ from reframe.core.exceptions import SanityError
 
 from reframe_checks.base.cases import SiteVariable
 from reframe_checks.base.check import KappaCheck
-from reframe_checks.base.cmake_program import CMakeProgram
+from reframe_checks.base.cmake_program import MeasureProgram
 from reframe_checks.base.job_files import in_stage
 from reframe_checks.base.scaled import SHOW_TOPOLOGY, TOPOLOGY_FILE, OnEachNode
 from reframe_checks.localise.finding import ranked
@@ -61,11 +60,6 @@ def known(nodes, values):
     return {node: value for node, value in zip(nodes, values, strict=True) if np.isfinite(value)}
 
 
-class PairSweepBuild(CMakeProgram):
-    source = str(pathlib.Path(__file__).parent / "src/pair_sweep")
-    program = "pair_sweep"
-
-
 @rfm.simple_test
 class PairSweep(OnEachNode, KappaCheck):
     descr = "Latency, bandwidth, packet loss and content of messages between every pair of nodes"
@@ -77,7 +71,7 @@ class PairSweep(OnEachNode, KappaCheck):
     informational = ["slow_only_under_load", "bandwidth_across_switches", "leaf_uniformity"]
     relative = ["bandwidth_uniformity", "latency_uniformity", "bandwidth_across_switches", "leaf_uniformity"]
     hint = "look at cable, port counters, link speed and MTU of what is named, or of the switches' uplinks"
-    build = rfmb.fixture(PairSweepBuild, scope="environment")
+    build = rfmb.fixture(MeasureProgram, scope="environment")
 
     latency_bytes = SiteVariable(8, "whole number", "B", "message of the latency")
     round_trips = SiteVariable(1000, "whole number", "", "of each latency")
@@ -97,7 +91,7 @@ class PairSweep(OnEachNode, KappaCheck):
     @rfmb.run_after("setup")
     def command_line(self):
         self.executable_opts = [
-            f"--output={RESULT}", f"--latency-bytes={self.latency_bytes}", f"--round-trips={self.round_trips}",
+            "pairs", f"--output={RESULT}", f"--latency-bytes={self.latency_bytes}", f"--round-trips={self.round_trips}",
             f"--bandwidth-bytes={self.bandwidth_bytes}", f"--window={self.window}", f"--repeats={self.windows}",
             f"--block-bytes={self.block_bytes}", f"--seconds={self.seconds}",
             f"--alone-share={1 / self.least_slowdown}",

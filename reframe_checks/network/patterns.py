@@ -1,4 +1,4 @@
-"""Communication patterns: our own program, a series over ranks in one job, its curves.
+"""Communication patterns: ``kappa-measure pattern``, a series over ranks in one job, its curves.
 
 The same program runs on real machines and on simulated fabrics. The largest number of ranks is gated on real ones. On
 a fabric figures are predictions: a series over ranks shows where traffic gets in its own way.
@@ -20,7 +20,7 @@ from kappa.core.vocabulary.scales import ONE_NODE
 from reframe_checks.application.emt import EmtProgram
 from reframe_checks.base.cases import SiteVariable
 from reframe_checks.base.check import KappaCheck
-from reframe_checks.base.cmake_program import CMakeProgram
+from reframe_checks.base.cmake_program import MeasureProgram
 from reframe_checks.base.scaled import Scaled
 from reframe_checks.compute.hpl import doublings
 from reframe_checks.parsers import patterns
@@ -34,20 +34,15 @@ FABRIC_RANKS, FABRIC_PER_NODE = 32, 2
 ALIKE = 2
 
 
-class PatternProgram(CMakeProgram):
-    source = str(pathlib.Path(__file__).parent / "src/patterns")
-    program = "pattern"
-
-
 class PatternCheck(Scaled, KappaCheck):
-    """``pattern SUBCOMMAND`` on each number of ranks; leaves say the subcommand and read its results."""
+    """``kappa-measure pattern SUBCOMMAND`` on each number of ranks; leaves say the subcommand and read its results."""
 
     needs_partition = [PATTERNS]
     needs_environ = ["sweep-build"]
     on_fabrics = True
     #: The parser of a result, of ``reframe_checks.parsers.patterns``.
     parse = None
-    build = rfmb.fixture(PatternProgram, scope="environment")
+    build = rfmb.fixture(MeasureProgram, scope="environment")
     scale = rfmb.parameter(["each_node", "whole_partition"], loggable=True)
 
     iterations = SiteVariable(20, "whole number", "", "timed")
@@ -94,7 +89,7 @@ class PatternCheck(Scaled, KappaCheck):
 
     def words_of(self, ranks, *, program=True):
         words = [
-            *([self.program] if program else []),
+            *([self.program] if program else []), "pattern",
             f"--ranks-per-node={self.num_tasks_per_node}",
             f"--iterations={ALIKE if self.simulated else self.iterations}",
             f"--output={self.result_file(ranks)}", *self.pattern_words(ranks),

@@ -1,4 +1,4 @@
-"""Sweeps with ``src/ring_traffic`` over a ring of nodes: every adapter of a node alone, every pair of GPUs alone."""
+"""Sweeps with ``kappa-measure ring-traffic`` over a ring of nodes: every adapter alone, every pair of GPUs alone."""
 
 import itertools
 import shlex
@@ -13,11 +13,12 @@ from kappa.core.vocabulary.features import RAILS
 from kappa.core.vocabulary.transports import only_over
 from reframe_checks.base.cases import SiteVariable
 from reframe_checks.base.check import KappaCheck
+from reframe_checks.base.cmake_program import MeasureProgram
 from reframe_checks.base.scaled import SEVERAL_GPUS, OnEachNode, OnGpus
 from reframe_checks.base.steps import SeveralSteps, with_variables
 from reframe_checks.localise.finding import slowest_share
 from reframe_checks.localise.parts import fastest_pairs, suspects_of_gpus, suspects_of_rails
-from reframe_checks.network.transport import RingTrafficBuild, wrong_adapters
+from reframe_checks.network.transport import wrong_adapters
 from reframe_checks.parsers import transport
 
 
@@ -26,7 +27,7 @@ class RailSweep(SeveralSteps, OnEachNode, KappaCheck):
     """Bandwidth of every adapter of every node, one after the other in one job: which adapter of which node is slow.
 
     MPI is told to use one adapter alone (``only_over`` of the vocabulary), and each node sends to both of its
-    neighbours and receives from both, all nodes at the same time (own program, ``src/ring_traffic``). A node's
+    neighbours and receives from both, all nodes at the same time (``kappa-measure ring-traffic``). A node's
     figure over an adapter is that to the better neighbour, in the slower direction; of several rounds, in which the
     adapters take turns, the best counts. The adapters' own counters prove that MPI did as it was told. One slow
     adapter of a node, an adapter that is slow on all nodes, and a node that is slow over all adapters are told
@@ -42,7 +43,7 @@ class RailSweep(SeveralSteps, OnEachNode, KappaCheck):
     modes = ("acceptance",)
     relative = ["uniformity"]
     hint = "look at cable, port counters, link speed and PCIe width of the adapter that is named, or at its switch"
-    build = rfmb.fixture(RingTrafficBuild, scope="environment")
+    build = rfmb.fixture(MeasureProgram, scope="environment")
 
     mib = SiteVariable(256, "whole number", "MiB", "to each of two others in a round, over each adapter")
     rounds = SiteVariable(3, "whole number", "", "in which all adapters take turns; the best counts")
@@ -56,7 +57,7 @@ class RailSweep(SeveralSteps, OnEachNode, KappaCheck):
         return [
             with_variables(
                 only_over(adapter),
-                [self.program, f"--output={self.result_file(number, adapter)}", f"--mib={self.mib}"],
+                [self.program, "ring-traffic", f"--output={self.result_file(number, adapter)}", f"--mib={self.mib}"],
             )
             for number in range(1, self.rounds + 1)
             for adapter in self.rails
@@ -109,7 +110,7 @@ class GpuPairs(SeveralSteps, OnGpus, OnEachNode, KappaCheck):
 
     In each step nodes of even numbers take one GPU and those of odd numbers one, and each node sends to both of its
     neighbours and receives from both, out of that GPU's memory into that of theirs (own program,
-    ``src/ring_traffic``, with ``--gpus``). Over all steps every GPU of a node has met every GPU of its neighbours,
+    ``kappa-measure ring-traffic --gpus``). Over all steps every GPU of a node has met every GPU of its neighbours,
     and no other GPU of its node was at work. A slow GPU of a node, a GPU that is slow on all nodes, a slow node and
     two GPUs that are slow only with each other are told apart in ``localise/parts.py``.
     """
@@ -123,7 +124,7 @@ class GpuPairs(SeveralSteps, OnGpus, OnEachNode, KappaCheck):
     rank_for_each_gpu = False
     relative = ["uniformity"]
     hint = "look at the PCIe width and speed of the GPU that is named, at its switch, and at the adapter nearest to it"
-    build = rfmb.fixture(RingTrafficBuild, scope="environment")
+    build = rfmb.fixture(MeasureProgram, scope="environment")
 
     mib = SiteVariable(256, "whole number", "MiB", "to each of two others in a round, out of each GPU")
     rounds = SiteVariable(2, "whole number", "", "in which all pairs take turns; the best counts")
@@ -133,7 +134,7 @@ class GpuPairs(SeveralSteps, OnGpus, OnEachNode, KappaCheck):
         return [
             shlex.join(
                 [
-                    self.program, f"--output={self.result_file(number, pair)}", f"--mib={self.mib}",
+                    self.program, "ring-traffic", f"--output={self.result_file(number, pair)}", f"--mib={self.mib}",
                     "--gpus", *map(str, pair),
                 ]
             )

@@ -4,7 +4,6 @@ A fall back to TCP or to fewer rails is a failure that says so.
 """
 
 import fnmatch
-import pathlib
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 
@@ -14,7 +13,7 @@ from reframe.core.exceptions import SanityError
 
 from reframe_checks.base.cases import SiteVariable
 from reframe_checks.base.check import KappaCheck
-from reframe_checks.base.cmake_program import CMakeProgram
+from reframe_checks.base.cmake_program import MeasureProgram
 from reframe_checks.base.scaled import OnEachNode
 from reframe_checks.parsers import transport
 from reframe_checks.parsers.transport import Lane
@@ -147,17 +146,12 @@ ASKED = [
 ]  # fmt: skip
 
 
-class RingTrafficBuild(CMakeProgram):
-    source = str(pathlib.Path(__file__).parent / "src/ring_traffic")
-    program = "ring_traffic"
-
-
 @rfm.simple_test
 class TransportUsed(OnEachNode, KappaCheck):
     """Which network, adapter and protocol MPI really uses: a fall back to TCP or to fewer rails is a failure that says
     so.
 
-    Every node sends to both of its neighbours (own program, ``src/ring_traffic``) while the adapters' own counters
+    Every node sends to both of its neighbours (``kappa-measure ring-traffic``) while the adapters' own counters
     are read, and the library is asked to say what it chose (Open MPI, UCX, Intel MPI). The site says what it
     expects (``transport`` of a partition); without that all nodes have to use the same adapters, of RDMA where
     there is RDMA.
@@ -171,14 +165,14 @@ class TransportUsed(OnEachNode, KappaCheck):
     tags = {"smoke"}
     informational = ["carried_share"]
     hint = "look at `ucx_info -d`, `ompi_info`, UCX_TLS, UCX_NET_DEVICES, OMPI_MCA_* and the adapters of the node"
-    build = rfmb.fixture(RingTrafficBuild, scope="environment")
+    build = rfmb.fixture(MeasureProgram, scope="environment")
 
     mib = SiteVariable(32, "whole number", "MiB", "that each node sends to each of two others")
 
     @rfmb.run_after("setup")
     def command_line(self):
         self.executable = " ".join(["env", *ASKED, self.executable])
-        self.executable_opts = [f"--output={RESULT}", f"--mib={self.mib}"]
+        self.executable_opts = ["ring-traffic", f"--output={RESULT}", f"--mib={self.mib}"]
 
     @rfmb.sanity_function
     def transport_is_right(self):

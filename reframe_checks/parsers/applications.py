@@ -1,9 +1,9 @@
-"""Applications over ranks: LAMMPS, OpenFOAM's ``icoFoam``, and ``sparse_direct`` (MUMPS).
+"""Applications over ranks: LAMMPS, OpenFOAM's ``icoFoam``, and ``kappa-measure sparse-direct`` (MUMPS).
 
 - Logs of LAMMPS in units of Lennard-Jones with rows ``step atoms temp pe ke etotal``, energies per atom in the format
   ``%.10f`` (``application/src/lammps/melt.in``).
 - Logs of ``icoFoam`` in a plane, and what OpenFOAM's profiling wrote (``uniform/profiling``).
-- One JSON object of ``application/src/sparse_direct``.
+- One JSON object of ``kappa-measure sparse-direct``.
 """
 
 import re
@@ -12,7 +12,7 @@ from typing import Annotated, Literal
 
 from msgspec import Meta
 
-from reframe_checks.parsers.json_reader import Number, OwnDocument, Positive, Ranks, Text, require
+from reframe_checks.parsers.json_reader import Measurement, Number, Positive, Text, require
 from reframe_checks.parsers.text import GENERAL, INTEGER, Output, Unit
 
 # Ten decimals, or what is no number by name.
@@ -268,15 +268,12 @@ def _entries(output: Output, number: int) -> dict[str, str]:
 Nanoseconds = Annotated[int, Meta(ge=1, le=int(Unit.COUNT.ceiling))]
 
 
-class SparseDirectResult(OwnDocument, frozen=True):
+class SparseDirectResult(Measurement, frozen=True):
     """``factor_ns`` and ``solve_ns``: of the slowest rank, in each step; ``backward_error``: the largest of all steps,
     relative; ``error``: of the solution, whose values are 1 to 2."""
 
-    format: Literal["kappa-sparse-direct"]
-    version: Literal[1]
-    mpi: Text
+    subcommand: Literal["sparse-direct"]
     solver: Text
-    ranks: Ranks
     edge: Annotated[int, Meta(ge=2, le=10**6)]
     unknowns: Positive
     steps: Positive

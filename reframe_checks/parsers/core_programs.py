@@ -1,6 +1,6 @@
 """Results of the programs that measure the cores of nodes, one JSON object each.
 
-``affinity``, ``bit_sweep`` (also written by ``emt alike``), and ``node_sweep``, also with ``--fills`` and ``--numa``.
+``kappa-measure`` with ``affinity``, ``bits`` (and ``emt alike``, which tells of bits, too), and ``node``.
 """
 
 from typing import Annotated, Literal, NamedTuple
@@ -12,11 +12,12 @@ from reframe_checks.parsers.json_reader import (
     GflopPerS,
     Index,
     MbPerS,
+    Measurement,
     Mebibytes,
+    NodeMeasurement,
     OnNodes,
     OwnDocument,
     Positive,
-    Ranks,
     Text,
     require,
     require_each_once,
@@ -69,15 +70,12 @@ class RankAffinity(OwnDocument, frozen=True):
         require(bool(self.threads), "threads: one or more")
 
 
-class AffinityResult(OwnDocument, frozen=True):
-    format: Literal["kappa-affinity"]
-    version: Literal[1]
-    mpi: Text
-    size: Ranks
-    ranks: tuple[RankAffinity, ...]
+class AffinityResult(Measurement, frozen=True):
+    subcommand: Literal["affinity"]
+    rank_list: tuple[RankAffinity, ...] = field(name="ranks")
 
     def __post_init__(self) -> None:
-        require([one.rank for one in self.ranks] == [*range(self.size)], "ranks: each rank once and in order")
+        require([one.rank for one in self.rank_list] == [*range(self.ranks)], "ranks: each rank once and in order")
 
 
 class CoreBits(NamedTuple):
@@ -119,8 +117,21 @@ class NodeBits(OwnDocument, frozen=True):
         require(all(len(one.cores) == len(self.cores) for one in self.works), "works: one list for each core")
 
 
-class BitSweepResult(OnNodes, frozen=True):
+class BitSweepResult(NodeMeasurement, frozen=True):
     """``variant``: number of the data that the works began with."""
+
+    subcommand: Literal["bits"]
+    variant: Count
+    nodes: tuple[NodeBits, ...]
+
+    @property
+    def bits(self) -> list[CoreBits]:
+        """Of all works and cores."""
+        return _bits(self.nodes)
+
+
+class EmtAlikeResult(OnNodes, frozen=True):
+    """The EMT application's own format, of one work; ``ranks`` counts the nodes."""
 
     format: Literal["kappa-bit-sweep"]
     version: Literal[1]
@@ -129,13 +140,16 @@ class BitSweepResult(OnNodes, frozen=True):
 
     @property
     def bits(self) -> list[CoreBits]:
-        """Of all works and cores."""
-        return [
-            CoreBits(each.node, core, work.work, work.basis, tuple(sorted((one.digest, one.rounds) for one in digests)))
-            for each in self.nodes
-            for work in each.works
-            for core, digests in zip(each.cores, work.cores, strict=True)
-        ]
+        return _bits(self.nodes)
+
+
+def _bits(nodes: tuple[NodeBits, ...]) -> list[CoreBits]:
+    return [
+        CoreBits(each.node, core, work.work, work.basis, tuple(sorted((one.digest, one.rounds) for one in digests)))
+        for each in nodes
+        for work in each.works
+        for core, digests in zip(each.cores, work.cores, strict=True)
+    ]
 
 
 class CoreSpeeds(OwnDocument, frozen=True):
@@ -171,10 +185,8 @@ class NodeSpeeds(SweptNode, frozen=True):
             speeds.require_cores(len(self.cores))
 
 
-class NodeSweepResult(OnNodes, frozen=True):
-    format: Literal["kappa-node-sweep"]
-    version: Literal[1]
-    mpi: Text
+class NodeSweepResult(NodeMeasurement, frozen=True):
+    subcommand: Literal["node cores"]
     mib_per_core: Mebibytes
     nodes: tuple[NodeSpeeds, ...]
 
@@ -212,10 +224,8 @@ class NodeFillSpeeds(SweptNode, frozen=True):
         return {len(fill.active): fill for fill in self.fills if not fill.spread}
 
 
-class NodeFillsResult(OnNodes, frozen=True):
-    format: Literal["kappa-node-fills"]
-    version: Literal[1]
-    mpi: Text
+class NodeFillsResult(NodeMeasurement, frozen=True):
+    subcommand: Literal["node fills"]
     mib_per_core: Mebibytes
     nodes: tuple[NodeFillSpeeds, ...]
 
@@ -252,10 +262,8 @@ class NodeMemoryPaths(OwnDocument, frozen=True):
         return {(one.cores, one.memory): one for one in self.pairs}
 
 
-class NodeNumaResult(OnNodes, frozen=True):
-    format: Literal["kappa-node-numa"]
-    version: Literal[1]
-    mpi: Text
+class NodeNumaResult(NodeMeasurement, frozen=True):
+    subcommand: Literal["node numa"]
     mib_per_core: Mebibytes
     nodes: tuple[NodeMemoryPaths, ...]
 
@@ -275,16 +283,16 @@ def _fills(cores: tuple[int, ...]) -> list[tuple[bool, tuple[int, ...]]]:
 def affinity(text: str, *, expect_ranks: int) -> tuple[RankAffinity, ...]:
     """Every rank in order of its number.
 
-    :raises ParseError: not one JSON object of this format and version, or a rank missing or there twice.
+    :raises ParseError: not one JSON object of this subcommand and version, or a rank missing or there twice.
     """
-    return AffinityResult.read(text, size=expect_ranks).ranks
+    return AffinityResult.read(text, ranks=expect_ranks).rank_list
 
 
 def node_sweep(text: str) -> dict[str, NodeSpeeds]:
     """Speeds by node.
 
-    :raises ParseError: not one JSON object of this format and version, a node missing or there twice, or figures that
-        are not one of each core; so do the other functions.
+    :raises ParseError: not one JSON object of this subcommand and version, a node missing or there twice, or figures
+        that are not one of each core; so do the other functions.
     """
     return {one.node: one for one in NodeSweepResult.read(text).nodes}
 

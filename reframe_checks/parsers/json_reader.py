@@ -7,7 +7,7 @@ contradict each other. Structures of the suite's own formats refuse unknown keys
 import json
 import math
 from collections.abc import Collection
-from typing import Annotated, Any, Self, TypeVar, get_args
+from typing import Annotated, Any, Literal, Self, TypeVar, get_args
 
 from msgspec import Meta, Struct
 from msgspec.structs import fields
@@ -37,7 +37,12 @@ GflopPerS = Annotated[float, Meta(gt=0, le=Unit.GFLOP_S.ceiling)]
 
 
 class JsonOutput(Struct, frozen=True, kw_only=True):
-    """A JSON object that is a whole output, whose ``format`` names it in errors."""
+    """A JSON object that is a whole output."""
+
+    @classmethod
+    def title(cls) -> str:
+        """Return the name in errors: the only ``format`` that a field allows."""
+        return _only_value(cls, "format")
 
     @classmethod
     def read(cls, text: str, **expected: object) -> Self:
@@ -47,8 +52,7 @@ class JsonOutput(Struct, frozen=True, kw_only=True):
         :raises ParseError: the text is not one JSON object with these keys, types and bounds; it has a key twice, NaN
             or infinity; it contradicts itself; or it is of another run than expected.
         """
-        name = next(get_args(one.type)[0] for one in fields(cls) if one.name == "format")
-        output = Output.read(name, text)
+        output = Output.read(cls.title(), text)
         return decode(output, range(1, len(output.lines) + 1), cls, **expected)
 
 
@@ -56,15 +60,51 @@ class OwnDocument(JsonOutput, frozen=True, forbid_unknown_fields=True, kw_only=T
     """A structure of a format of the suite, whole or a part."""
 
 
-class MpiDocument(OwnDocument, frozen=True, kw_only=True):
-    """What the suite's MPI programs say of their run."""
+class MeasuredRun(OwnDocument, frozen=True, kw_only=True):
+    """On how many ``nodes`` and ``ranks`` it was measured, by which library; ``simulated``: on a fabric."""
 
     mpi: Text
     ranks: Ranks
     nodes: Ranks
+    simulated: bool
 
     def __post_init__(self) -> None:
         require(self.nodes <= self.ranks, "nodes: no more nodes than ranks")
+
+
+class Measurement(OwnDocument, frozen=True, kw_only=True):
+    """What every subcommand of ``kappa-measure`` writes, before what it measured. Leaves name their ``subcommand``."""
+
+    program: Literal["kappa-measure"]
+    version: Literal[1]
+    subcommand: str
+    run: MeasuredRun
+
+    @classmethod
+    def title(cls) -> str:
+        return f"kappa-measure {_only_value(cls, 'subcommand')}"
+
+    @property
+    def mpi(self) -> str:
+        return self.run.mpi
+
+    @property
+    def ranks(self) -> int:
+        return self.run.ranks
+
+    @property
+    def simulated(self) -> bool:
+        return self.run.simulated
+
+
+class NodeMeasurement(Measurement, frozen=True, kw_only=True):
+    """A measurement with an entry of each node, and a rank on each."""
+
+    nodes: tuple[Any, ...]
+
+    def __post_init__(self) -> None:
+        require_each_once([one.node for one in self.nodes], "nodes")
+        require(len(self.nodes) == self.run.nodes == self.ranks, f"nodes: {self.ranks} nodes, a rank on each")
 
 
 class OnNodes(OwnDocument, frozen=True, kw_only=True):
@@ -76,6 +116,10 @@ class OnNodes(OwnDocument, frozen=True, kw_only=True):
     def __post_init__(self) -> None:
         require_each_once([one.node for one in self.nodes], "nodes")
         require(len(self.nodes) == self.ranks, f"nodes: {self.ranks} nodes")
+
+
+def _only_value(cls: type[Struct], name: str) -> str:
+    return next(str(get_args(one.type)[0]) for one in fields(cls) if one.name == name)
 
 
 def require(holds: bool, expected: str) -> None:

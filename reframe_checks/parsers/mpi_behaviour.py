@@ -1,4 +1,4 @@
-"""Results of ``mpi_behaviour``, the program of how the MPI library itself behaves: a JSON object each.
+"""Results of ``kappa-measure mpi``, of how the MPI library itself behaves: a JSON object each.
 
 Every time is a list with one figure for each repeat, which is the median of its iterations.
 """
@@ -12,8 +12,8 @@ from msgspec import Meta, Struct, field
 from reframe_checks.parsers.json_reader import (
     Count,
     Index,
+    Measurement,
     Mebibytes,
-    MpiDocument,
     OwnDocument,
     Positive,
     Ranks,
@@ -34,16 +34,13 @@ COLLECTIVES = ("broadcast", "gather", "allreduce")
 OTHER_MIB = 16
 
 
-class MpiMeasurement(MpiDocument, frozen=True):
+class MpiMeasurement(Measurement, frozen=True):
     """Facts of every measurement."""
 
-    format: Literal["kappa-mpi-behaviour"]
-    version: Literal[1]
     repeats: Positive
     series: tuple[Any, ...]
 
     def __post_init__(self) -> None:
-        super().__post_init__()
         for entry in self.series:
             self.require_repeats(entry)
 
@@ -72,7 +69,7 @@ class PeerLatencies(OwnDocument, frozen=True):
 class AnySourceResult(MpiMeasurement, frozen=True):
     """``series``: with 1, 2, 4, … and all peers."""
 
-    measured: Literal["any-source"]
+    subcommand: Literal["mpi any-source"]
     message_bytes: Size = field(name="bytes")
     series: tuple[PeerLatencies, ...]
 
@@ -92,7 +89,7 @@ class ThreadFigures(OwnDocument, frozen=True):
 class ThreadsResult(MpiMeasurement, frozen=True):
     """``provided``: the level that MPI gives for ``asked``; several threads only where that is multiple."""
 
-    measured: Literal["threads"]
+    subcommand: Literal["mpi threads"]
     asked: ThreadLevel
     provided: ThreadLevel
     message_bytes: Size = field(name="bytes")
@@ -128,7 +125,7 @@ class PeerMemory(MemoryOfRanks, frozen=True):
 class MemoryResult(MpiMeasurement, frozen=True):
     """``series``: with no peer, then with 2, 4, 8, … and all."""
 
-    measured: Literal["memory"]
+    subcommand: Literal["mpi memory"]
     before_init: MemoryOfRanks
     series: tuple[PeerMemory, ...]
 
@@ -158,7 +155,7 @@ class MessageTimes(OwnDocument, frozen=True):
 
 
 class PersistentResult(MpiMeasurement, frozen=True):
-    measured: Literal["persistent"]
+    subcommand: Literal["mpi persistent"]
     messages: Positive
     series: tuple[MessageTimes, ...]
 
@@ -178,7 +175,7 @@ class OverlapTimes(OwnDocument, frozen=True):
 
 
 class OverlapResult(MpiMeasurement, frozen=True):
-    measured: Literal["overlap"]
+    subcommand: Literal["mpi overlap"]
     operation: str
     series: tuple[OverlapTimes, ...]
 
@@ -192,7 +189,7 @@ class QueueTimes(OwnDocument, frozen=True):
 
 
 class MatchingResult(MpiMeasurement, frozen=True):
-    measured: Literal["matching"]
+    subcommand: Literal["mpi matching"]
     message_bytes: Size = field(name="bytes")
     series: tuple[QueueTimes, ...]
 
@@ -230,13 +227,13 @@ class SplineTables(OwnDocument, frozen=True):
 
 
 class SharedWindowResult(MpiMeasurement, frozen=True):
-    measured: Literal["shared-window"]
+    subcommand: Literal["mpi shared-window"]
     series: tuple[CollectiveTimes, ...]
     splines: SplineTables
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        require(self.nodes == 1, "nodes: one node")
+        require(self.run.nodes == 1, "nodes: one node")
         expected = [(operation, size) for operation in COLLECTIVES for size in self.sizes]
         found = [(one.operation, one.message_bytes) for one in self.series]
         require(found == expected, f"series: {', '.join(COLLECTIVES)} of {self.sizes} bytes each")

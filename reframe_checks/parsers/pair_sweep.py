@@ -1,4 +1,4 @@
-"""Results of ``pair_sweep``: latency and bandwidth between every pair of nodes, or between a sample of the pairs.
+"""Results of ``kappa-measure pairs``: latency and bandwidth between every pair of nodes, or of a sample of the pairs.
 
 Each is one JSON object; beside a sample lies a file with the figures of its pairs.
 """
@@ -16,6 +16,7 @@ from reframe_checks.parsers.json_reader import (
     Count,
     Index,
     MbPerS,
+    Measurement,
     Microseconds,
     OwnDocument,
     Positive,
@@ -96,10 +97,10 @@ class CollectiveBlocks(OwnDocument, frozen=True):
         require(len(self.wrong_blocks) == self.number, "from_to: as many as wrong_blocks says")
 
 
-class PairsMeasured(OwnDocument, frozen=True):
-    """What both ways to choose the pairs have. ``alone`` are pairs of nodes in their order."""
+class PairsMeasured(Measurement, frozen=True):
+    """What both ways to choose the ``pairs`` have. ``alone`` are pairs of nodes in their order."""
 
-    mpi: Text
+    subcommand: Literal["pairs"]
     nodes: tuple[Text, ...]
     ranks_per_node: Ranks
     latency_bytes: Size
@@ -127,6 +128,8 @@ class PairsMeasured(OwnDocument, frozen=True):
         for each in self.collectives:
             below = all(max(block) < len(self.nodes) for block in each.wrong_blocks)
             require(below, f"from_to: numbers of nodes below {len(self.nodes)}")
+        on_nodes = len(self.nodes) == self.run.nodes and self.ranks == self.run.nodes * self.ranks_per_node
+        require(on_nodes, f"ranks_per_node: {self.ranks} ranks on {self.run.nodes} nodes")
 
     @property
     def round_seconds(self) -> tuple[float, ...]:
@@ -159,8 +162,7 @@ class PairSweepResult(PairsMeasured, frozen=True):
     """n nodes; latency (n x n, symmetric) is half of the median round trip, in ``bandwidth_mbps`` (n x n, MB/s,
     10^6 bytes a second) the row sends to the column."""
 
-    format: Literal["kappa-pair-sweep"]
-    version: Literal[3]
+    pairs: Literal["all"]
     latency_us: LatencyMatrix
     bandwidth_mbps: BandwidthMatrix = field(name="bandwidth_MBps")
     rounds: tuple[Round, ...]
@@ -212,8 +214,7 @@ class SampledRound(OwnDocument, frozen=True):
 
 
 class SamplesDocument(PairsMeasured, frozen=True):
-    format: Literal["kappa-pair-samples"]
-    version: Literal[1]
+    pairs: Literal["sample"]
     #: A number of 64 bits.
     seed: Text
     rounds_within_leaves: Count
@@ -277,7 +278,7 @@ def read_samples(text: str, figures: bytes) -> PairSamples:
 
     def demand(holds: object, expected: str) -> None:
         if not holds:
-            raise ParseError("the file of figures of kappa-pair-samples", expected, text=text)
+            raise ParseError("the file of figures of kappa-measure pairs", expected, text=text)
 
     whole = len(figures) == counts.sum() * PAIR.itemsize and zlib.crc32(figures) == document.figures_crc32
     demand(whole, f"{counts.sum()} pairs with the checksum {document.figures_crc32}")

@@ -1,4 +1,4 @@
-"""Results of ``pattern``, the program of communication patterns: a JSON object each, times of all iterations in µs."""
+"""Results of ``kappa-measure pattern``: a JSON object for each communication pattern, times of all iterations in µs."""
 
 import statistics
 from collections.abc import Iterable
@@ -11,7 +11,7 @@ from reframe_checks.parsers.json_reader import (
     Bytes,
     Count,
     Index,
-    MpiDocument,
+    Measurement,
     Number,
     OwnDocument,
     Positive,
@@ -28,12 +28,9 @@ VICTIM_PATTERNS = ("latency", "bandwidth", "allreduce")
 CONTROL = "compute"
 
 
-class PatternResult(MpiDocument, frozen=True):
+class PatternResult(Measurement, frozen=True):
     """Facts of every pattern."""
 
-    format: Literal["kappa-pattern"]
-    version: Literal[1]
-    simulated: bool
     iterations: Positive
 
 
@@ -43,7 +40,6 @@ class TimedPattern(PatternResult, frozen=True):
     times_us: Times
 
     def __post_init__(self) -> None:
-        super().__post_init__()
         require(len(self.times_us) == self.iterations, f"times_us: a list of {self.iterations} times")
 
     @property
@@ -58,7 +54,7 @@ class TimedPattern(PatternResult, frozen=True):
 class RandomRingResult(TimedPattern, frozen=True):
     """Each rank sends ``message_bytes`` to each of its two neighbours."""
 
-    pattern: Literal["random-ring"]
+    subcommand: Literal["pattern random-ring"]
     way: Literal["isend", "put", "get"]
     message_bytes: Size = field(name="bytes")
     seed: Count
@@ -70,14 +66,14 @@ class RandomRingResult(TimedPattern, frozen=True):
 
 
 class PutBarrierResult(TimedPattern, frozen=True):
-    pattern: Literal["barrier"]
+    subcommand: Literal["pattern barrier"]
     algorithm: Literal["ring", "recursive-doubling"]
 
 
 class ParticleExchangeResult(TimedPattern, frozen=True):
     """``pack_us`` and ``put_us``: of each iteration, the longest of all ranks, maybe not of the same rank."""
 
-    pattern: Literal["particles"]
+    subcommand: Literal["pattern particles"]
     barrier: Literal["before", "after"]
     within_nodes: bool
     puts: Count
@@ -110,7 +106,7 @@ class ParticleExchangeResult(TimedPattern, frozen=True):
 
 
 class NeighbourExchangeResult(TimedPattern, frozen=True):
-    pattern: Literal["neighbour"]
+    subcommand: Literal["pattern neighbour"]
     message: Literal["pair", "line"]
     pairs: Positive
     lines: Positive
@@ -134,7 +130,7 @@ class SumTimes(OwnDocument, frozen=True):
 
 
 class AllreduceResult(PatternResult, frozen=True):
-    pattern: Literal["allreduce"]
+    subcommand: Literal["pattern allreduce"]
     where: Literal["host", "in-network"]
     aggregators: Index
     largest_bytes: Size
@@ -143,7 +139,6 @@ class AllreduceResult(PatternResult, frozen=True):
     segment_bytes: Size | None
 
     def __post_init__(self) -> None:
-        super().__post_init__()
         sizes = [one.size for one in self.series]
         require(sizes == [8 << number for number in range(len(sizes))], "sizes: sizes that double from 8 on")
         require(sizes[-1:] == [self.largest_bytes], f"largest_bytes: the largest of the {len(sizes)} sizes")
@@ -214,7 +209,7 @@ class AggressorLoad(OwnDocument, frozen=True):
 class CongestionResult(PatternResult, frozen=True):
     """``load_list``: each load once, the control among them."""
 
-    pattern: Literal["congestion"]
+    subcommand: Literal["pattern congestion"]
     victims: Ranks
     aggressors: Ranks
     aggressor_bytes: Size
@@ -222,7 +217,6 @@ class CongestionResult(PatternResult, frozen=True):
     load_list: tuple[AggressorLoad, ...] = field(name="loads")
 
     def __post_init__(self) -> None:
-        super().__post_init__()
         require(self.victims + self.aggressors == self.ranks, f"victims: with the aggressors {self.ranks} ranks")
         require(min(self.victims, self.aggressors) >= 2, "victims: two or more, and two aggressors or more")
         require(len(self.loads) == len(self.load_list), "loads: each load once")

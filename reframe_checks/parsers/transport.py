@@ -1,6 +1,6 @@
-"""Network adapters and links that messages take: ``ring_traffic``, ``link_use.so``, and the report of the MPI library.
+"""Network adapters and links of messages: ``kappa-measure ring-traffic``, ``link_use.so``, the MPI library's report.
 
-``ring_traffic`` writes what each adapter of each node counted while MPI sent, ``link_use.so`` what the busiest links of
+``ring-traffic`` writes what each adapter of each node counted while MPI sent, ``link_use.so`` what the busiest links of
 a simulated machine carried: one JSON object each. MPI libraries report their transports in lines between all else that
 a job writes:
 
@@ -20,8 +20,8 @@ from reframe_checks.parsers.json_reader import (
     Count,
     Index,
     MbPerS,
+    NodeMeasurement,
     Number,
-    OnNodes,
     OwnDocument,
     Positive,
     Seconds,
@@ -78,13 +78,11 @@ class RingNode(OwnDocument, frozen=True, kw_only=True):
         require(len({*names}) == len(names), "adapters: each adapter once")
 
 
-class RingTrafficResult(OnNodes, frozen=True):
+class RingTrafficResult(NodeMeasurement, frozen=True):
     """Every node sent ``payload_bytes``, half of them to the next node and half to the one before, in the order of
     ``nodes``; rates are in 10^6 bytes a second."""
 
-    format: Literal["kappa-ring-traffic"]
-    version: Literal[2]
-    mpi: Text
+    subcommand: Literal["ring-traffic"]
     payload_bytes: Size = field(name="bytes")
     bytes_each_way: Size
     nodes: tuple[RingNode, ...]

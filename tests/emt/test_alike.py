@@ -24,7 +24,7 @@ def test_every_rank_ends_with_the_bits_on_record(emt: Emt, tmp_path: Path, isa: 
     network, result = tmp_path / "network.json", tmp_path / "alike.json"
     emt("generate", "hq", "--network-only", "--seed", "1", "-o", network)
     emt("alike", network, "--seconds", "0", "--isa", isa, "--result", result, ranks=2)
-    sweep = core_programs.BitSweepResult.read(result.read_text())
+    sweep = core_programs.EmtAlikeResult.read(result.read_text())
     assert len(sweep.bits) == 2
     judgement = judge(sweep.bits, 0, golden_bits())
     assert (judgement.findings, judgement.nobody) == ((), ())

@@ -67,14 +67,14 @@ def test_a_stopped_rank_is_named_and_the_other_nodes_are_measured(suite):
     cluster = Cluster(suite.state, suite.results)
 
     def stop():
-        [pid] = until(lambda: cluster.pids("node3", "pair_sweep"), "the rank is there")
+        [pid] = until(lambda: cluster.pids("node3", "kappa-measure"), "the rank is there")
         os.kill(pid, signal.SIGSTOP)
 
     with meanwhile(stop):
         case, verdict = validate_pairs(suite)
     assert (case["state"], case["suspects"]) == ("fail", ["node3"])
     assert [suspect["node"] for suspect in verdict["suspects"]] == ["node3"]
-    assert "rank 2 of pair_sweep" in case["operator_line"] and "is stopped (state T)" in case["operator_line"]
+    assert "rank 2 of kappa-measure" in case["operator_line"] and "is stopped (state T)" in case["operator_line"]
     assert "cable" not in case["operator_line"]
     assert measured_on_the_rest(case) == [["node1", "node2", "node4"]]
 
@@ -86,7 +86,7 @@ def test_a_node_that_dies_in_a_job_is_named_also_the_first_one(suite, node):
     cluster = Cluster(suite.state, suite.results)
 
     def die():
-        until(lambda: cluster.pids(node, "pair_sweep"), "the rank is there")
+        until(lambda: cluster.pids(node, "kappa-measure"), "the rank is there")
         os.kill(cluster.init_pid(node), signal.SIGKILL)
 
     try:

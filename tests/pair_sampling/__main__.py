@@ -1,6 +1,6 @@
 """How often a planted fault is found by a sample of the pairs: ``python -m tests.pair_sampling PROGRAM``.
 
-Prints the table of docs/scaling.md. The rounds are those of the program itself (``pair_sweep --schedule-only``), the
+Prints the table of docs/scaling.md. The rounds are those of the program (``kappa-measure pairs --schedule-only``), the
 figures are made up on the fabric that ``fabric.py`` describes, and what finds the fault is what judges a real sweep.
 """
 
@@ -58,7 +58,7 @@ def rate(count: int, of: int) -> str:
 
 def main() -> None:
     options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    options.add_argument("program", type=Path, help="pair_sweep, as CMake built it")
+    options.add_argument("program", type=Path, help="kappa-measure, as CMake built it")
     options.add_argument("--nodes", type=int, nargs="*", default=[1000, 3300, 10000], metavar="N")
     options.add_argument("--leaf-size", type=int, default=20, metavar="N")
     options.add_argument("--trials", type=int, default=200, metavar="N")

@@ -175,7 +175,7 @@ def with_sharp(program: str) -> str:
 
 def srun_of_sums() -> str:
     """Of our own program: sums that were recorded over TCP, and where the network is asked, over shared memory."""
-    words = "--ranks-per-node=1 --iterations=20 --output=*.json allreduce --where=host --largest-bytes=1048576"
+    words = "pattern --ranks-per-node=1 --iterations=20 --output=*.json allreduce --where=host --largest-bytes=1048576"
     pattern = words.replace(" ", r"\ ")
     return (
         f"[[ $* == *{pattern} ]] || exit 1\nfrom=host\n"

@@ -5,7 +5,6 @@ runs by itself; larger runs are made up by the suite's own writer of reports, an
 """
 
 import argparse
-import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Sequence
@@ -13,7 +12,7 @@ from functools import partial
 from pathlib import Path
 
 from kappa.tools.tables import Place
-from tests.programs import FOLDER, Build
+from tests.programs import built
 from tests.scale import real, synthetic, synthetic_pairs
 from tests.scale.processes import Took
 
@@ -83,14 +82,6 @@ def pairs_table(found: Sequence[synthetic_pairs.SyntheticPairs]) -> list[str]:
     return lines
 
 
-def built_pair_sweep() -> Path:
-    """The program of the check, which gives the rounds of a sample."""
-    folder = FOLDER / "pair_sweep-plain"
-    build = Build("reframe_checks/network/src/pair_sweep", ("pair_sweep",), ("-DCMAKE_BUILD_TYPE=Release",))
-    subprocess.run(build.command(folder), check=True, stdout=subprocess.DEVNULL)
-    return folder / "pair_sweep"
-
-
 def main() -> None:
     options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     options.add_argument("--real", type=int, nargs="*", default=[4, 32, 128, 512], metavar="N")
@@ -100,7 +91,8 @@ def main() -> None:
     chosen = options.parse_args()
     tables = {}
     with tempfile.TemporaryDirectory(prefix="kappa-scale-") as folder:
-        pairs = partial(synthetic_pairs.measure, program=built_pair_sweep()) if chosen.pairs else None
+        program = built("release/kappa-measure") / "kappa-measure" if chosen.pairs else None
+        pairs = partial(synthetic_pairs.measure, program=program)
         for name, sizes, measure, table in (
             ("real nodes", chosen.real, real.measure, real_table),
             ("synthetic results", chosen.synthetic, synthetic.measure, synthetic_table),

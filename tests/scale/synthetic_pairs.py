@@ -26,6 +26,7 @@ from reframe_checks.base.evidence import EvidenceRecorder
 from reframe_checks.network.pair_sweep import FIGURES, RESULT, PairSweep, rounds_of_sample
 from reframe_checks.parsers.pair_sweep import PAIR, nodes_crc32
 from tests.benchmarks.pages import SLOW_NODE, large_report, recorded_case
+from tests.measured import measured
 from tests.pair_sampling.fabric import Fabric, Schedule
 from tests.pair_sampling.schedule import schedule_of
 from tests.scale.processes import REPOSITORY, Took, reports_took, took
@@ -34,14 +35,12 @@ LEAF_SIZE = 20
 SAMPLE_ABOVE = PairSweep.sample_above
 SWITCHES = "switches.json"
 _METRICS = ("bandwidth_across_switches", "leaf_uniformity", "worst_loss")
-_HEAD = {"mpi": "made up", "ranks_per_node": 1, "latency_bytes": 8, "bandwidth_bytes": 1 << 20, "window": 16,
-         "alone_pairs": 0, "alone": [], "operations": 0, "collectives": []}  # fmt: skip
 
 
 def write_output(nodes: int, folder: Path, program: Path | None = None) -> Fabric:
     """What the program would write into ``folder`` after a sweep of so many nodes, one of them 1.5 times slower.
 
-    :param program: ``pair_sweep``, which gives the rounds where pairs are sampled.
+    :param program: ``kappa-measure``, which gives the rounds where pairs are sampled.
     """
     fabric = Fabric(nodes, LEAF_SIZE, "adaptive", np.random.default_rng(1))
     fabric.plant("node")
@@ -55,6 +54,14 @@ def write_output(nodes: int, folder: Path, program: Path | None = None) -> Fabri
     return fabric
 
 
+def _document(fabric: Fabric, pairs: str, figures: dict[str, Any]) -> dict[str, Any]:
+    own = {
+        "pairs": pairs, "nodes": fabric.names, "ranks_per_node": 1, "latency_bytes": 8, "bandwidth_bytes": 1 << 20,
+        "window": 16, "alone_pairs": 0, "alone": [], "operations": 0, "collectives": [], **figures,
+    }  # fmt: skip
+    return measured("pairs", own, ranks=fabric.nodes, nodes=fabric.nodes)
+
+
 def _write_sample(fabric: Fabric, schedule: Schedule, folder: Path) -> None:
     _, pairs, there, back = fabric.sweep(schedule)
     records = np.zeros(len(pairs), dtype=PAIR)
@@ -65,9 +72,9 @@ def _write_sample(fabric: Fabric, schedule: Schedule, folder: Path) -> None:
     (folder / FIGURES).write_bytes(records.tobytes())
     rounds = [{"round": number, "pairs": len(pairs), "seconds": 0.2} for number, pairs in enumerate(schedule, start=1)]
     within = sum(bool(fabric.leaf[pairs[0, 0]] == fabric.leaf[pairs[0, 1]]) for pairs in schedule)
-    document = {"format": "kappa-pair-samples", "version": 1, "nodes": fabric.names, "seed": "1", **_HEAD,
-                "rounds_within_leaves": within, "rounds": rounds,
-                "figures_crc32": zlib.crc32(records.tobytes()), "nodes_crc32": nodes_crc32(fabric.names)}  # fmt: skip
+    figures = {"seed": "1", "rounds_within_leaves": within, "rounds": rounds,
+               "figures_crc32": zlib.crc32(records.tobytes()), "nodes_crc32": nodes_crc32(fabric.names)}  # fmt: skip
+    document = _document(fabric, "sample", figures)
     (folder / RESULT).write_text(_in_lines(document, ("nodes", "rounds")))
 
 
@@ -86,10 +93,10 @@ def _write_all(fabric: Fabric, folder: Path) -> None:
     rounds = []
     for number, pairs in enumerate(pairs_of, start=1):
         counts = {"packets_sent": 200_000, "packets_lost": 0, "messages": 1200, "wrong_messages": 0}
-        rounds.append({"round": number, "pairs": pairs.tolist(), "seconds": 0.2, "idle": None}
+        rounds.append({"round": number, "pairs": pairs.tolist(), "idle": None, "seconds": 0.2}
                       | {key: [count] * len(pairs) for key, count in counts.items()})  # fmt: skip
-    document = {"format": "kappa-pair-sweep", "version": 3, "nodes": fabric.names, **_HEAD, "rounds": rounds,
-                "latency_us": _rows(latency), "bandwidth_MBps": _rows(bandwidth)}  # fmt: skip
+    figures = {"rounds": rounds, "latency_us": _rows(latency), "bandwidth_MBps": _rows(bandwidth)}
+    document = _document(fabric, "all", figures)
     (folder / RESULT).write_text(_in_lines(document, ("rounds", "latency_us", "bandwidth_MBps")))
 
 
@@ -98,7 +105,7 @@ def _rows(matrix: Any) -> list[list[float | None]]:
 
 
 def _in_lines(document: dict[str, Any], lists: Iterable[str]) -> str:
-    """As ``json_text.hpp`` writes it."""
+    """As ``common/run.cpp`` writes it."""
     parts = []
     for key, value in document.items():
         text = ",\n  ".join(map(json.dumps, value)).join(("[\n  ", "]")) if key in lists else json.dumps(value)
@@ -180,7 +187,7 @@ def main() -> None:
     options.add_argument("--judge", type=Path, metavar="FOLDER", help="what was written there")
     options.add_argument("--write", type=Path, metavar="FOLDER", help="the output of a sweep of --nodes")
     options.add_argument("--nodes", type=int, metavar="N")
-    options.add_argument("--program", type=Path, help="pair_sweep, as CMake built it")
+    options.add_argument("--program", type=Path, help="kappa-measure, as CMake built it")
     chosen = options.parse_args()
     if chosen.judge:
         _judge(chosen.judge)

@@ -1,4 +1,4 @@
-/* Stands in for CUDA's driver (the functions of cuda.h that ring_traffic calls): two GPUs, whose memory is the host's. */
+/* Stands in for CUDA's driver (the functions of cuda.h that kappa-measure ring-traffic calls): two GPUs, whose memory is the host's. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

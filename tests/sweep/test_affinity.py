@@ -13,7 +13,7 @@ def program(build):
 def test_every_thread_of_every_rank(program, tmp_path, monkeypatch):
     monkeypatch.setenv("OMP_NUM_THREADS", "2")
     monkeypatch.setenv("OMP_PROC_BIND", "false")
-    program("--mib-per-thread=1", "--seconds=0.01", ranks=3, cwd=tmp_path)
+    program("--output=affinity.json", "--mib-per-thread=1", "--seconds=0.01", ranks=3, cwd=tmp_path)
     ranks = core_programs.affinity((tmp_path / "affinity.json").read_text(), expect_ranks=3)
     usable = tuple(sorted(os.sched_getaffinity(0)))
     assert [rank.node for rank in ranks] == ["node0", "node1", "node2"]
@@ -27,6 +27,6 @@ def test_places_bind_threads(program, tmp_path, monkeypatch):
     monkeypatch.setenv("OMP_NUM_THREADS", "1")
     monkeypatch.setenv("OMP_PLACES", f"{{{core}}}")
     monkeypatch.setenv("OMP_PROC_BIND", "close")
-    program("--mib-per-thread=1", "--seconds=0.01", ranks=1, cwd=tmp_path)
+    program("--output=affinity.json", "--mib-per-thread=1", "--seconds=0.01", ranks=1, cwd=tmp_path)
     (rank,) = core_programs.affinity((tmp_path / "affinity.json").read_text(), expect_ranks=1)
     assert rank.cpus == rank.threads[0].cpus == rank.threads[0].ran_on == (core,)

@@ -7,22 +7,19 @@ from reframe_checks.parsers import core_programs
 from tests.planted_bits import planted_bits
 from tests.tiers import few_or_many
 
-SHORT = ["--seconds=0", "--mib-per-core=16"]
+RESULT = "bits.json"
+SHORT = [f"--output={RESULT}", "--seconds=0", "--mib-per-core=16"]
 
 
 @pytest.fixture(scope="module")
 def program(build):
-    return build("bit_sweep")
-
-
-def test_unit_tests(program):
-    program.unit_tests()
+    return build("bits")
 
 
 @pytest.mark.parametrize("variant", [0, 5])
 def test_every_core_has_the_bits_on_record(program, tmp_path, variant):
     program(*SHORT, f"--variant={variant}", ranks=2, cwd=tmp_path)
-    sweep = core_programs.BitSweepResult.read((tmp_path / "bit_sweep.json").read_text())
+    sweep = core_programs.BitSweepResult.read((tmp_path / RESULT).read_text())
     assert {(bits.node, bits.core) for bits in sweep.bits} == {
         (node, core) for node in ("node0", "node1") for core in os.sched_getaffinity(0)
     }
@@ -31,9 +28,17 @@ def test_every_core_has_the_bits_on_record(program, tmp_path, variant):
     assert judgement.golden == {"dense", "map", "memory"}
 
 
+def test_a_core_that_openmp_binds_to_is_not_all_cores(program, tmp_path, monkeypatch):
+    monkeypatch.setenv("OMP_PLACES", f"{{{min(os.sched_getaffinity(0))}}}")
+    monkeypatch.setenv("OMP_PROC_BIND", "close")
+    program(*SHORT, "--works=map", ranks=1, cwd=tmp_path)
+    sweep = core_programs.BitSweepResult.read((tmp_path / RESULT).read_text())
+    assert {bits.core for bits in sweep.bits} == os.sched_getaffinity(0)
+
+
 def test_works_are_chosen(program, tmp_path):
     program(*SHORT, "--works=map", "--isa=portable", ranks=1, cwd=tmp_path)
-    sweep = core_programs.BitSweepResult.read((tmp_path / "bit_sweep.json").read_text())
+    sweep = core_programs.BitSweepResult.read((tmp_path / RESULT).read_text())
     assert {bits.work for bits in sweep.bits} == {"map"}
 
 
@@ -45,6 +50,6 @@ def test_two_ranks_on_a_node_are_refused(program, tmp_path):
 
 @few_or_many("trials", 8, 30)
 def test_a_flipped_bit_names_its_core(program, tmp_path, trials):
-    outcomes = list(planted_bits(program.folder / "bit_sweep_planted", trials, 1, tmp_path))
+    outcomes = list(planted_bits(program.planted("bits").path, trials, 1, tmp_path))
     assert len(outcomes) == trials
     assert all(seen and named for _, seen, named in outcomes), outcomes

@@ -29,7 +29,7 @@ def ranks():
         try:
             with open(f"/proc/{pid}/environ", "rb") as file, open(f"/proc/{pid}/comm") as name:
                 environ = dict(pair.partition(b"=")[::2] for pair in file.read().split(b"\0"))
-                if environ.get(b"SLURM_JOB_ID") == JOB.encode() and name.read() == "pair_sweep\n":
+                if environ.get(b"SLURM_JOB_ID") == JOB.encode() and name.read() == "kappa-measure\n":
                     found[int(environ[b"OMPI_COMM_WORLD_RANK"])] = int(pid)
         except (OSError, KeyError):
             continue
@@ -37,9 +37,9 @@ def ranks():
 
 
 def test_a_stopped_rank_is_told_with_its_phase(build, tmp_path):
-    program = build("pair_sweep").path
+    program = build("pairs")
     environment = os.environ | MPI_ENVIRONMENT | {"RANKS_PER_NODE": "1", "SLURM_JOB_ID": JOB}
-    command = ["mpirun", "-n", "2", "sh", "-c", AS_NODE, program, *LONG]
+    command = ["mpirun", "-n", "2", "sh", "-c", AS_NODE, program.path, *program.subcommand, *LONG]
     # Not started by Slurm, whatever it takes the number of a job for.
     running = subprocess.Popen(
         [*command[:1], "--mca", "ras", "^slurm", "--mca", "plm", "^slurm", *command[1:]],

@@ -1,6 +1,6 @@
 """The behaviour of MPI on ranks of this machine: what is measured can be read, and what is wrong or missing is said.
 
-It takes a minute, and half of one to build with sanitizers.
+It takes a minute.
 """
 
 from functools import partial
@@ -35,15 +35,14 @@ ANSWERED = [words for words in SMALL if words.startswith(("any-source", "threads
 
 @pytest.fixture(scope="module")
 def program(build):
-    return build("mpi_behaviour")
+    return build("mpi")
 
 
 @pytest.fixture
 def planted(program, monkeypatch):
     def choose(fault):
         monkeypatch.setenv("PLANTED", fault)
-        monkeypatch.setattr(program, "path", program.folder / "mpi_behaviour_planted")
-        return program
+        return program.planted("sender")
 
     return choose
 
@@ -53,7 +52,7 @@ def test_a_result_is_whole(program, tmp_path, words):
     ranks, parse = SMALL[words]
     program(*SHORT, "--output=result.json", *words.split(), ranks=ranks, cwd=tmp_path)
     found = parse((tmp_path / "result.json").read_text(), ranks=ranks)
-    assert (found.nodes, found.repeats) == (ranks, 2)
+    assert (found.run.nodes, found.repeats) == (ranks, 2)
     assert [path.name for path in tmp_path.iterdir()] == ["result.json"]
 
 

@@ -11,12 +11,15 @@ from reframe_checks.parsers import pair_sweep
 from tests.pair_sampling.fabric import Fabric
 from tests.pair_sampling.schedule import schedule_of
 
-SHORT = ["--round-trips=5", "--repeats=2", "--window=2", "--bandwidth-bytes=4096", "--block-bytes=64"]
+RESULT = "pairs.json"
+SHORT = [
+    f"--output={RESULT}", "--round-trips=5", "--repeats=2", "--window=2", "--bandwidth-bytes=4096", "--block-bytes=64",
+]  # fmt: skip
 
 
 @pytest.fixture(scope="module")
 def program(build):
-    return build("pair_sweep")
+    return build("pairs")
 
 
 def uneven(nodes):
@@ -65,8 +68,8 @@ def test_many_ranks_measure_the_rounds_that_it_tells(program, tmp_path):
     leaves = tmp_path / "leaves.txt"
     leaves.write_text("".join(f"node{node} leaf{leaf}\n" for node, leaf in enumerate(leaf_of)))
     program(*SHORT, "--sample-above=2", "--rounds=18", "--seed=3", f"--leaves={leaves}", ranks=12, cwd=tmp_path)
-    figures = (tmp_path / "pair_sweep.bin").read_bytes()
-    samples = pair_sweep.read_samples((tmp_path / "pair_sweep.json").read_text(), figures)
+    figures = (tmp_path / RESULT).with_suffix(".bin").read_bytes()
+    samples = pair_sweep.read_samples((tmp_path / RESULT).read_text(), figures)
     assert (len(samples.nodes), samples.document.rounds_within_leaves, len(samples.round_seconds)) == (12, 3, 18)
     told = np.concatenate(schedule_of(program.path, leaf_of, 18, 3, tmp_path))
     place = {int(name[4:]): number for number, name in enumerate(samples.nodes)}
@@ -78,20 +81,25 @@ def test_many_ranks_measure_the_rounds_that_it_tells(program, tmp_path):
 
 def test_several_ranks_on_a_node_are_one_node(program, tmp_path):
     program(*SHORT, "--sample-above=2", "--rounds=4", ranks=6, ranks_per_node=2, cwd=tmp_path)
-    figures = (tmp_path / "pair_sweep.bin").read_bytes()
-    samples = pair_sweep.read_samples((tmp_path / "pair_sweep.json").read_text(), figures)
+    figures = (tmp_path / RESULT).with_suffix(".bin").read_bytes()
+    samples = pair_sweep.read_samples((tmp_path / RESULT).read_text(), figures)
     assert (samples.nodes, samples.document.ranks_per_node, len(samples.pairs)) == (("node0", "node1", "node2"), 2, 4)
 
 
 def test_a_line_of_the_leaf_switches_that_is_none_is_named(program, tmp_path):
     (tmp_path / "leaves.txt").write_text("0 leaf0\n1\n")
     done = subprocess.run(
-        [program.path, "--schedule-only=4", f"--leaves={tmp_path}/leaves.txt"],
+        [program.path, "pairs", "--schedule-only=4", f"--leaves={tmp_path}/leaves.txt"],
         check=False,
         capture_output=True,
         text=True,
     )
     assert done.returncode != 0 and "leaves.txt, line 2: expected NODE LEAF" in done.stderr
+
+
+def test_a_sample_without_a_file_to_write_is_refused(program, tmp_path):
+    done = program("--sample-above=2", ranks=3, cwd=tmp_path, ok=False)
+    assert done.returncode != 0 and "a sample needs --output" in done.stderr
 
 
 @pytest.mark.parametrize(

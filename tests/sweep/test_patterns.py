@@ -1,6 +1,6 @@
 """The communication patterns on ranks of this machine: what arrives is right, and what is wrong or missing is said.
 
-It takes a minute, and another to build with sanitizers.
+It takes a minute.
 """
 
 import pytest
@@ -28,9 +28,7 @@ COMPARED = [words for words in SMALL if not words.startswith("barrier")]
 
 @pytest.fixture(scope="module")
 def program(build):
-    built = build("pattern")
-    built.path = built.folder / "pattern"
-    return built
+    return build("pattern")
 
 
 @pytest.fixture
@@ -43,7 +41,7 @@ def folder(tmp_path):
 def test_what_arrives_is_right(program, folder, words):
     program("--iterations=2", "--output=result.json", *words.split(), ranks=3, cwd=folder)
     found = SMALL[words]((folder / "result.json").read_text(), ranks=3)
-    assert (found.iterations, found.nodes, found.simulated) == (2, 3, False)
+    assert (found.iterations, found.run.nodes, found.simulated) == (2, 3, False)
 
 
 # Nodes of two ranks, of which every second loads the network.
@@ -59,8 +57,7 @@ def test_victims_and_aggressors_of_every_load(program, folder):
 
 def test_a_flipped_bit_of_a_victim_is_said(program, folder, monkeypatch):
     monkeypatch.setenv("PLANTED", "flip")
-    monkeypatch.setattr(program, "path", program.folder / "pattern_planted")
-    done = program(*CONGESTION, "--loads=compute", ranks=4, cwd=folder, ok=False)
+    done = program.planted("sender")(*CONGESTION, "--loads=compute", ranks=4, cwd=folder, ok=False)
     assert done.returncode != 0
     assert "wrong payload: 1 of" in done.stderr
 
@@ -79,8 +76,7 @@ def test_a_barrier_of_any_number_of_ranks(program, folder, ranks):
 @pytest.mark.parametrize("words", COMPARED)
 def test_a_flipped_bit_is_said(program, folder, monkeypatch, words):
     monkeypatch.setenv("PLANTED", "flip")
-    monkeypatch.setattr(program, "path", program.folder / "pattern_planted")
-    done = program(*words.split(), ranks=3, cwd=folder, ok=False)
+    done = program.planted("sender")(*words.split(), ranks=3, cwd=folder, ok=False)
     assert done.returncode != 0
     assert "wrong payload: 1 of" in done.stderr
 
@@ -88,8 +84,7 @@ def test_a_flipped_bit_is_said(program, folder, monkeypatch, words):
 @pytest.mark.parametrize("words", ["random-ring --way=put --bytes=8", "barrier", "particles --drawn=2000"])
 def test_a_lost_word_is_waited_for_only_so_long(program, folder, monkeypatch, words):
     monkeypatch.setenv("PLANTED", "lose")
-    monkeypatch.setattr(program, "path", program.folder / "pattern_planted")
-    done = program("--timeout-s=1", *words.split(), ranks=3, cwd=folder, ok=False)
+    done = program.planted("sender")("--timeout-s=1", *words.split(), ranks=3, cwd=folder, ok=False)
     assert done.returncode != 0
     assert "of rank 1 did not come for 1 s" in done.stderr or "nothing came for 1 s" in done.stderr
 

@@ -8,15 +8,18 @@ import pytest
 from reframe_checks.parsers import transport
 from reframe_checks.parsers.text import ParseError
 
+RESULT = "ring_traffic.json"
+OUTPUT = f"--output={RESULT}"
+
 
 @pytest.fixture(scope="module")
 def program(build):
-    return build("ring_traffic")
+    return build("ring-traffic")
 
 
 def test_every_node_sends_around(program, tmp_path):
-    program("--mib=2", ranks=3, cwd=tmp_path)
-    traffic = transport.ring_traffic((tmp_path / "ring_traffic.json").read_text(), expect_nodes=3)
+    program(OUTPUT, "--mib=2", ranks=3, cwd=tmp_path)
+    traffic = transport.ring_traffic((tmp_path / RESULT).read_text(), expect_nodes=3)
     assert traffic.payload_bytes == 2 * (2 << 20)
     assert all(speed > 0 for speed in traffic.speeds_mb_s.values())
     assert list(traffic.sent_bytes) == list(traffic.received_bytes) == ["node0", "node1", "node2"]
@@ -34,8 +37,8 @@ def test_ip_over_infiniband_is_told_by_the_kind_of_the_interface(program, tmp_pa
     mounted = f'mount --bind "{tmp_path}/net" /sys/class/net && exec "$0" "$@"'
     there.path.write_text(f"#!/bin/sh\nexec unshare -m sh -c '{mounted}' {program.path} \"$@\"\n")
     there.path.chmod(0o755)
-    there("--mib=1", ranks=2, cwd=tmp_path)
-    traffic = transport.ring_traffic((tmp_path / "ring_traffic.json").read_text(), expect_nodes=2)
+    there(OUTPUT, "--mib=1", ranks=2, cwd=tmp_path)
+    traffic = transport.ring_traffic((tmp_path / RESULT).read_text(), expect_nodes=2)
     assert traffic.ip_over_infiniband == {"ib0"}
     assert set(traffic.sent_bytes["node1"]) >= {"eth0", "ib0"}
 
@@ -50,8 +53,8 @@ def two_gpus(tmp_path, monkeypatch):
 
 @pytest.mark.usefixtures("two_gpus")
 def test_messages_lie_on_the_gpu_that_a_node_is_told(program, tmp_path):
-    program("--mib=2", "--gpus", "1", "0", ranks=3, cwd=tmp_path)
-    text = (tmp_path / "ring_traffic.json").read_text()
+    program(OUTPUT, "--mib=2", "--gpus", "1", "0", ranks=3, cwd=tmp_path)
+    text = (tmp_path / RESULT).read_text()
     traffic = transport.ring_traffic(text, expect_nodes=3, expect_gpus=(1, 0))
     first, second = transport.GpuPlace(0, "0000:3b:00.0"), transport.GpuPlace(1, "0000:3c:00.0")
     assert traffic.gpus == {"node0": second, "node1": first, "node2": second}

@@ -1,5 +1,5 @@
 // `emt alike`: every rank, bound to a core of its own, simulates the whole case again and again for some seconds. The result
-// says with which bits the rounds of each core ended (format of bit_sweep); nothing here judges them.
+// says with which bits the rounds of each core ended (format kappa-bit-sweep); nothing here judges them.
 #include "measure/alike.hpp"
 
 #include <sched.h>

@@ -144,7 +144,7 @@ ENVIRONMENT_FEATURES = {
         "`blockMesh`, `decomposePar`, `icoFoam` of openfoam.com that find their settings (WM_PROJECT_DIR)"
     ),
     "mumps": EnvironmentFeature(
-        f"{_BUILT_HERE}, MUMPS with MPI, nlohmann-json, CLI11, for `sparse_direct`", "build_dir"
+        f"{_BUILT_HERE}, MUMPS with MPI, nlohmann-json, CLI11, for `kappa-measure sparse-direct`", "build_dir"
     ),
     "emt": EnvironmentFeature("`emt`"),
     "emt-build": EnvironmentFeature(f"{_BUILT_HERE}, and what the EMT application's README lists", "build_dir"),

@@ -79,14 +79,16 @@ class Cluster:
         fields = stat.rpartition(")")[2].split()
         return fields[0] != "Z" and fields[19] == started
 
-    def pids(self, node: str, program: str | None = None) -> list[int]:
-        """Process ids on the host of a node's processes, or of those with the name ``program``."""
+    def pids(self, node: str, program: str | None = None, subcommand: str = "") -> list[int]:
+        """Process ids on the host of a node's processes, or of those with the name ``program`` and this subcommand."""
         namespace = os.stat(f"/proc/{self.init_pid(node)}/ns/pid").st_ino
         found = []
         for folder in pathlib.Path("/proc").glob("[0-9]*"):
             try:
                 name = (folder / "comm").read_text(encoding="utf-8", errors="replace").strip()
-                if (folder / "ns/pid").stat().st_ino == namespace and program in (None, name):
+                words = (folder / "cmdline").read_bytes().decode("utf-8", "replace").split("\0")
+                chosen = program in (None, name) and (not subcommand or words[1:2] == [subcommand])
+                if chosen and (folder / "ns/pid").stat().st_ino == namespace:
                     found.append(int(folder.name))
             except OSError:
                 continue  # it has ended

@@ -273,7 +273,7 @@ KINDS = (
 )
 OF_BITS = (
     Kind("wrong arithmetic", False, "floating-point results are off in the last bit", wrong_arithmetic, preloads=True),
-    Kind("flipping memory", False, "a bit of `bit_sweep`'s memory flips every 1–10 ms", flipping_memory, preloads=True),
+    Kind("flipping memory", False, "a bit of `BitSweep`'s memory flips every 1–10 ms", flipping_memory, preloads=True),
     Kind("wrong payload", False, "one of 3–9 large pieces of messages arrives with a flipped bit", wrong_payload,
          preloads=True),
 )  # fmt: skip

@@ -19,7 +19,8 @@ from kappa.tools.fault_campaign.faults import Fault, Kind, between, other_file, 
 HANG_FILE = "hang.json"
 # Its time is that of the fault.
 _NOTE = "fault-put"
-PROGRAMS = ("pair_sweep", "node_sweep")
+#: Of kappa-measure.
+SUBCOMMANDS = ("pairs", "node")
 # Open MPI reads the one on every node, also before it knows of any other; Slurm's plug-in and MPI load the other.
 CONFIGURATION, PMIX = "/etc/openmpi/openmpi-mca-params.conf", f"/usr/lib/{os.uname().machine}-linux-gnu/libpmix.so.2"
 # It works as the right one does.
@@ -120,16 +121,16 @@ def _after_s(path: pathlib.Path) -> float:
 
 
 def meanwhile(do: Callable[[Cluster, str, int], None], told: str) -> Fault:
-    """``do(cluster, node, pid)`` once, at a random moment after a drawn program has started on the node as ``pid``."""
+    """``do(cluster, node, pid)`` once, at a random moment after a drawn subcommand has started on it as ``pid``."""
 
     @contextlib.contextmanager
     def fault(cluster: Cluster, node: str, draw: random.Random) -> Iterator[str]:
-        program, later_s = draw.choice(PROGRAMS), draw.randrange(0, 10) / 10
+        subcommand, later_s = draw.choice(SUBCOMMANDS), draw.randrange(0, 10) / 10
         over = threading.Event()
 
         def wait_and_do() -> None:
             while not over.wait(0.05):
-                if pids := cluster.pids(node, program):
+                if pids := cluster.pids(node, "kappa-measure", subcommand):
                     over.wait(later_s)
                     with contextlib.suppress(ProcessLookupError):
                         note_fault(cluster)
@@ -139,7 +140,7 @@ def meanwhile(do: Callable[[Cluster, str, int], None], told: str) -> Fault:
         waiting = threading.Thread(target=wait_and_do)
         waiting.start()
         try:
-            yield told.format(program=program, later_s=later_s)
+            yield told.format(subcommand=subcommand, later_s=later_s)
         finally:
             over.set()
             waiting.join()
@@ -154,7 +155,7 @@ def stop(_: Cluster, __: str, pid: int) -> None:
 @contextlib.contextmanager
 def rank_blocked(cluster: Cluster, node: str, draw: random.Random) -> Iterator[str]:
     with freezer(cluster, node) as freeze:
-        put = meanwhile(lambda _, __, pid: freeze(pid), "{program} frozen {later_s} s after its start")
+        put = meanwhile(lambda _, __, pid: freeze(pid), "{subcommand} frozen {later_s} s after its start")
         with put(cluster, node, draw) as told:
             yield told
 
@@ -203,11 +204,11 @@ OF_RANKS = (
     Kind("moved ranks", False, "a program on the node moves ranks and threads to one core", moved_ranks),
 )
 OF_HANGS = (
-    Kind("stopped rank", True, "a rank of `pair_sweep` or `node_sweep` is stopped with SIGSTOP",
-         meanwhile(stop, "{program} stopped {later_s} s after its start")),
+    Kind("stopped rank", True, "a rank of `PairSweep` or `NodeSweep` is stopped with SIGSTOP",
+         meanwhile(stop, "{subcommand} stopped {later_s} s after its start")),
     Kind("rank blocked in the kernel", True, "one of them waits there (state D, by a freezer), also when it is killed",
          rank_blocked),
     Kind("node dies in a job", True, "all processes and namespaces of the node end while one of them runs",
-         meanwhile(power_off, "{later_s} s after the start of {program}")),
+         meanwhile(power_off, "{later_s} s after the start of {subcommand}")),
     Kind("MPI does not start", True, "MPI_Init waits for ever on the node, or fails", mpi_does_not_start),
 )  # fmt: skip

@@ -22,10 +22,9 @@ IFS=, read -ra targets <<<"$programs"
 exec 9>"$folder/lock"
 flock 9
 
-# Content of all that a compiler may read, wherever the checkout lies.
+# Content of all that a compiler may read of this repository: a project reads its own folder alone.
 sources() {
     (cd "$source" && find -L . -type f ! -name '*.md' ! -name '*.py' ! -name '*.json' -print0 | sort -z | xargs -0 sha256sum)
-    (cd "$checkout" && find -L reframe_checks/base/src/sweep emt_app/cxx20.cmake -type f -print0 | sort -z | xargs -0 sha256sum)
 }
 # Compilers, flags, and the libraries that CMake found, with their sizes and times: a package may be updated in place.
 settings() {
@@ -60,7 +59,7 @@ if [[ -z $last || $last != "$(key_of_build)" ]] || missed; then
     cmake -S "$source" -B "$folder" "${options[@]}"
 fi
 key=$(key_of_build)
-kept=$store/$(basename "$source")-$key
+kept=$store/${targets[0]##*/}-$key
 if [[ $last == "$key" ]] && built "$folder"; then
     touch -c "$kept"
     echo "$key" >"$folder/key"
@@ -86,7 +85,6 @@ outdated() {
     [[ -f $folder/made_of ]] || return 0
     while read -r _ name; do
         path=$source/$name
-        [[ -f $path ]] || path=$checkout/$name
         [[ -f $path && $path -nt $folder/made_of ]] || return 0
     done < <(comm -13 <(sort "$folder/made_of") <(contents | sort))
     return 1

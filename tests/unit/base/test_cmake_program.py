@@ -8,6 +8,7 @@ import pytest
 
 from kappa.core.ground.folders import SUITE
 from reframe_checks.base.cmake_program import CMakeProgram, build_command
+from reframe_checks.base.programs import builds
 
 
 @pytest.mark.parametrize(
@@ -21,12 +22,32 @@ from reframe_checks.base.cmake_program import CMakeProgram, build_command
 def test_the_compilers_of_an_environment(stated, named):
     extras = {"build_dir": "/built folder", **stated}
     environment = SimpleNamespace(name="here", features=[], extras=extras)
-    check = SimpleNamespace(installed="", program="emt", source="/src", cmake_options=[], current_environ=environment)
+    check = SimpleNamespace(
+        installed="", program="emt", folder="", source="/src", cmake_options=[], current_environ=environment
+    )
     CMakeProgram.command_line(check)
     words = shlex.split(" ".join([check.executable, *check.executable_opts]))
     assert words == build_command(check, extras)
     assert [word for word in words if "COMPILER" in word] == named
     assert check.command == "/built folder/emt/emt"
+
+
+@pytest.mark.parametrize(
+    ("features", "built"),
+    [
+        (["sweep-build"], {"kappa-measure"}),
+        (["mumps"], {"kappa-measure-mumps"}),
+        (["sweep-build", "mumps", "emt-build"], {"kappa-measure", "kappa-measure-mumps", "emt"}),
+        (["emt", "osu"], set()),
+    ],
+)
+def test_an_environment_builds_each_program_once(features, built):
+    environment = {"name": "here", "features": features, "modules": [], "extras": {"build_dir": "/built"}}
+    commands = [command for _, command in builds([environment])]
+    folders = [command[3] for command in commands]
+    assert sorted(folders) == sorted(f"/built/{name}" for name in built)
+    with_mumps = [command[3] for command in commands if "-DMEASURE_MUMPS=ON" in command]
+    assert with_mumps == [folder for folder in folders if folder.endswith("mumps")]
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""What GpuPairs makes of results as ``ring_traffic --gpus`` writes them, of four GPUs in each of six nodes."""
+"""What GpuPairs makes of results of ``kappa-measure ring-traffic --gpus``, of four GPUs in each of six nodes."""
 
 import itertools
 import json
@@ -9,6 +9,7 @@ from reframe.core.exceptions import SanityError
 
 from reframe_checks.network.ring_sweeps import GpuPairs
 from tests.figures import figure
+from tests.measured import measured
 
 GPUS = 4
 NODES = [f"node{number}" for number in range(1, 7)]
@@ -28,8 +29,8 @@ def document(pair, mb_s, bus):
                 **{f"from_{side}_s": EACH_WAY / 1e6 / rate for side, rate in rates.items()},
             }
         )  # fmt: skip
-    head = {"format": "kappa-ring-traffic", "version": 2, "mpi": "MPI", "ranks": len(NODES)}
-    return json.dumps({**head, "bytes": 2 * EACH_WAY, "bytes_each_way": EACH_WAY, "nodes": nodes}, indent=0) + "\n"
+    figures = {"bytes": 2 * EACH_WAY, "bytes_each_way": EACH_WAY, "nodes": nodes}
+    return json.dumps(measured("ring-traffic", figures, ranks=len(NODES), nodes=len(NODES)), indent=0) + "\n"
 
 
 def swept(rate, bus=lambda node, gpu: f"0000:{gpu:02x}:00.0"):

@@ -3,11 +3,13 @@
 import json
 import pathlib
 from itertools import chain
+from types import SimpleNamespace
 
 import pytest
+from reframe.core.exceptions import SanityError
 
 from reframe_checks.base.scaled import cores_of_ranks, cpus_in, ranks_of_node
-from reframe_checks.compute.affinity import far_memory, misplaced
+from reframe_checks.compute.affinity import LaidOut, far_memory, misplaced
 from reframe_checks.parsers import core_programs
 
 DATA = pathlib.Path(__file__).parents[2] / "data/affinity"
@@ -83,3 +85,20 @@ def test_memory_in_the_wrong_domain():
     (far,) = far_memory(ranks)
     assert str(far) == "node1: thread 0 of rank 1 ran in NUMA domain 1, and 40 of 64 pages are in 0"
     assert sum(chain.from_iterable(thread.pages.values() for thread in ranks[1].threads)) == 128
+
+
+@pytest.mark.parametrize(
+    ("stderr", "said", "suspects"),
+    [
+        ("affinity: built without OpenMP: the compiler has none\n", "built without OpenMP: name a compiler", []),
+        (
+            "srun: error: Task launch for StepId=7.0 failed on node node2: Unable to satisfy cpu bind request\n",
+            "node2: Slurm cannot bind ranks there as mpi_compact asks for", ["node2"],
+        ),
+    ],
+)  # fmt: skip
+def test_a_step_that_could_not_run_says_why(stderr, said, suspects):
+    check = SimpleNamespace(stderr="job.err", suspects=[], output_text=lambda name: stderr)
+    with pytest.raises(SanityError, match=said):
+        LaidOut.measured(check, "mpi_compact")
+    assert check.suspects == suspects

@@ -1,4 +1,4 @@
-"""The leaf switches that a job tells pair_sweep are those that its judge reads from the same text."""
+"""The leaf switches that a job tells kappa-measure pairs are those that its judge reads from the same text."""
 
 import os
 import subprocess

@@ -24,6 +24,7 @@ from reframe_checks.parsers import mpi_behaviour
 from reframe_checks.parsers.mpi_behaviour import THREAD_LEVELS, ThreadFigures
 from reframe_checks.parsers.text import ParseError
 from tests.figures import figure
+from tests.measured import measured
 
 
 def check_with(results, **more):
@@ -87,10 +88,8 @@ def test_any_source_is_held_against_named_ones_with_all_peers(recorded):
 
 def memory(kib):
     series = [{"peers": n, "median_kib": 1024 + kib + 4.0 * n, "largest_kib": 1e6} for n in (0, 2, 3)]
-    document = {
-        "format": "kappa-mpi-behaviour", "version": 1, "measured": "memory", "mpi": "MPI", "ranks": 4, "nodes": 1,
-        "repeats": 5, "before_init": {"median_kib": 1024.0, "largest_kib": 1024.0}, "series": series,
-    }  # fmt: skip
+    before = {"median_kib": 1024.0, "largest_kib": 1024.0}
+    document = measured("mpi memory", {"repeats": 5, "before_init": before, "series": series}, ranks=4, nodes=1)
     return mpi_behaviour.MemoryResult.read(json.dumps(document) + "\n")
 
 
@@ -169,7 +168,7 @@ def test_collectives_are_held_against_those_through_a_window(recorded):
 @pytest.mark.parametrize(
     ("said", "other", "message"),
     [
-        ('"nodes": 1', '"nodes": 2', "one node"),
+        ('"nodes":1', '"nodes":2', "one node"),
         # A table that each rank holds is none that they share.
         ('"shared":{"MiB":64', '"shared":{"MiB":128', "1 x 64 MiB"),
         ('"gather","shared_us"', '"broadcast","shared_us"', "broadcast, gather, allreduce of"),

@@ -1,4 +1,4 @@
-"""What RailSweep makes of results as ``ring_traffic`` writes them, of eight adapters."""
+"""What RailSweep makes of results as ``kappa-measure ring-traffic`` writes them, of eight adapters."""
 
 import json
 from types import SimpleNamespace
@@ -9,6 +9,7 @@ from reframe.core.exceptions import SanityError
 from kappa.core.vocabulary.transports import only_over
 from reframe_checks.network.ring_sweeps import RailSweep
 from tests.figures import figure
+from tests.measured import measured
 
 EIGHT = [f"mlx5_{rail}:1" for rail in range(8)]
 NODES = [f"node{number}" for number in range(1, 7)]
@@ -30,8 +31,8 @@ def document(used, mb_s):
                 **{f"from_{side}_s": EACH_WAY / 1e6 / rate for side, rate in rates.items()},
             }
         )  # fmt: skip
-    head = {"format": "kappa-ring-traffic", "version": 2, "mpi": "MPI", "ranks": len(NODES)}
-    return json.dumps({**head, "bytes": 2 * EACH_WAY, "bytes_each_way": EACH_WAY, "nodes": nodes}, indent=0) + "\n"
+    figures = {"bytes": 2 * EACH_WAY, "bytes_each_way": EACH_WAY, "nodes": nodes}
+    return json.dumps(measured("ring-traffic", figures, ranks=len(NODES), nodes=len(NODES)), indent=0) + "\n"
 
 
 def swept(rate, used=lambda adapter: adapter):

@@ -16,7 +16,7 @@ pytestmark = pytest.mark.skipif(
     not (shutil.which("smpirun") and shutil.which("smpicc")), reason="needs SimGrid (Debian's libsimgrid-dev)"
 )
 HERE = pathlib.Path(__file__).parent
-LINK_USE = HERE.parents[2] / "reframe_checks/network/src/link_use"
+LINK_USE = HERE.parents[2] / "reframe_checks/src/link_use"
 SMALL, LARGE = 1000, 1_000_000
 RANKS = 4  # on each node
 

@@ -82,7 +82,10 @@ def test_one_core_with_nothing_to_compare_is_no_pass():
 
 
 def test_what_was_recorded_is_as_on_record(recorded):
-    for name, works in (("four_nodes", {"dense", "map", "memory"}), ("emt_four_nodes", {"emt"})):
-        sweep = core_programs.BitSweepResult.read(recorded(f"bit_sweep/{name}.json"))
+    for name, read, works in (
+        ("four_nodes", core_programs.BitSweepResult.read, {"dense", "map", "memory"}),
+        ("emt_four_nodes", core_programs.EmtAlikeResult.read, {"emt"}),
+    ):
+        sweep = read(recorded(f"bit_sweep/{name}.json"))
         judgement = judge(sweep.bits, sweep.variant, golden_bits())
         assert (judgement.findings, judgement.nobody, judgement.golden) == ((), (), works)

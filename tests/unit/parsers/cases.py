@@ -184,10 +184,10 @@ EIGHT_NODES = [f"node{number}" for number in range(1, 9)]
 
 RING = partial(osu.links, message_bytes=1 << 20, expect_nodes=4, expect_repeats=2)
 
-RING_ALONE = [".mpi", ".nodes[].node", ".nodes[].adapters[].name"]
+RING_ALONE = [".run.mpi", ".nodes[].node", ".nodes[].adapters[].name"]
 SPEEDS = ("triad_mbps", "gflops")
 PAIRS_ALONE = [
-    ".mpi", ".ranks_per_node", ".latency_bytes", ".bandwidth_bytes", ".window", ".rounds[].seconds",
+    ".run.mpi", ".ranks_per_node", ".latency_bytes", ".bandwidth_bytes", ".window", ".rounds[].seconds",
     *(f".alone[].{key}" for key in ("latency_us", "to_second_mbps", "to_first_mbps")),
 ]  # fmt: skip
 HPCG_ALONE = [".threads", ".memory_gb", ".total_s", ".raw_gb_s", ".raw_gflops"]
@@ -307,7 +307,7 @@ CASES = {
     ),
     **{
         f"pattern {name}": Case(
-            f"patterns/{name}.json", partial(parse, ranks=4), alone=[".mpi", *alone],
+            f"patterns/{name}.json", partial(parse, ranks=4), alone=[".run.mpi", *alone],
             boundless=[path for path in alone if path in (".drift", ".level_latency_us")],
         )
         for name, parse, alone in (
@@ -330,16 +330,18 @@ CASES = {
         "patterns/congestion.json",
         partial(patterns.CongestionResult.read, ranks=4),
         alone=[
-            ".mpi", ".aggressor_bytes", ".load_list[].operations[]",
+            ".run.mpi", ".aggressor_bytes", ".load_list[].operations[]",
             *(f".load_list[].{of}.{key}[]" for of in patterns.VICTIM_PATTERNS for key in ("alone_us", "beside_us")),
         ],
     ),
     "mpi_behaviour any-source": Case(
         "mpi_behaviour/any_source.json", partial(mpi_behaviour.AnySourceResult.read, ranks=4),
-        alone=[".mpi", ".message_bytes", *(f".series[].{key}[]" for key in ANY_SOURCE)],
+        alone=[".run.mpi", ".message_bytes", *(f".series[].{key}[]" for key in ANY_SOURCE)],
     ),
     **{
-        f"mpi_behaviour {name}": Case(f"mpi_behaviour/{name}.json", parse, alone=[".mpi", *alone], boundless=boundless)
+        f"mpi_behaviour {name}": Case(
+            f"mpi_behaviour/{name}.json", parse, alone=[".run.mpi", *alone], boundless=boundless
+        )
         for name, parse, alone, boundless in (
             (
                 "threads", partial(mpi_behaviour.threads, ranks=2, expect_threads=[1, 2, 4]),
@@ -427,7 +429,7 @@ CASES = {
         "bit_sweep/four_nodes.json",
         core_programs.BitSweepResult.read,
         alone=[
-            ".variant", ".nodes[].node", ".nodes[].cores[]", ".nodes[].works[].basis",
+            ".run.mpi", ".variant", ".nodes[].node", ".nodes[].cores[]", ".nodes[].works[].basis",
             *(f".nodes[].works[].cores[][].{part}" for part in ("digest", "rounds")),
         ],
     ),
@@ -463,7 +465,7 @@ CASES = {
     "sparse_direct": Case(
         "sparse_direct/two_ranks.json",
         applications.SparseDirectResult.read,
-        alone=[".mpi", ".solver", ".ranks", ".backward_error", ".error"],
+        alone=[".run.mpi", ".solver", ".run.ranks", ".backward_error", ".error"],
         boundless=[".backward_error", ".error"],
     ),
     "gromacs": Case("gromacs/two_ranks.log", gromacs.parse, alone=[".atoms", ".drift_kj_mol_ps", ".energy_kj_mol"]),

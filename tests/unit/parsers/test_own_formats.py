@@ -9,6 +9,7 @@ import pytest
 
 from reframe_checks.parsers import core_programs, emt, pair_sweep, patterns, transport
 from reframe_checks.parsers.text import ParseError
+from tests.unit.conftest import DATA
 from tests.unit.parsers.cases import CASES
 
 
@@ -76,8 +77,8 @@ def test_bits_of_every_core_and_work(parsed, recorded):
     sweep = parsed("bit_sweep")
     assert (sweep.variant, len(sweep.bits)) == (6, 4 * 2 * 3)
     assert sweep.bits[0] == ("node1", 0, "dense", "fused", (("ff882035025507d8", 59),))
-    # The EMT application writes the same format.
-    sweep = core_programs.BitSweepResult.read(recorded("bit_sweep/emt_four_nodes.json"))
+    # The EMT application has a format of its own.
+    sweep = core_programs.EmtAlikeResult.read(recorded("bit_sweep/emt_four_nodes.json"))
     assert {(bits.node, bits.core) for bits in sweep.bits} == {(f"node{n}", c) for n in (1, 2, 3, 4) for c in (0, 1)}
 
 
@@ -106,7 +107,12 @@ def test_half_of_two_sockets_is_half_of_each(parsed):
     big = {
         "node": "big", "cores": cores, "domains": [0] * 4 + [1] * 4, "available_MiB": 4096, "fills": fills, "wrong": [],
     }  # fmt: skip
-    found = parsed("node_fills", lambda document: document.update(nodes=[big], ranks=1))["big"]
+
+    def alone(document):
+        document.update(nodes=[big])
+        document["run"].update(ranks=1, nodes=1)
+
+    found = parsed("node_fills", alone)["big"]
     assert (list(found.spread), list(found.packed)) == ([1, 2, 4, 8], [2, 4])
 
 
@@ -198,15 +204,26 @@ def test_the_busiest_links(parsed):
     assert transport.LinkUseResult.read(text).busiest == ()
 
 
-ON_RANKS = [name for name in CASES if name.startswith(("pattern ", "mpi_behaviour "))]
+#: Of ``kappa-measure``, and of those the ones whose number of ranks the check says.
+MEASURED = [
+    name for name, case in CASES.items() if '"program": "kappa-measure"' in (DATA / case.file).read_text()[:40]
+]
+ON_RANKS = [name for name in MEASURED if name.startswith(("pattern ", "mpi_behaviour "))]
+
+
+@pytest.mark.parametrize("name", MEASURED)
+def test_another_program_version_or_subcommand_is_refused(parsed, name):
+    for change in ({"program": "other"}, {"version": 2}, {"subcommand": "other"}, {"unknown": 1}):
+        with pytest.raises(ParseError):
+            parsed(name, lambda document, change=change: document.update(change))
+    with pytest.raises(ParseError, match="no more nodes than ranks"):
+        parsed(name, lambda document: document["run"].update(nodes=17, ranks=16))
 
 
 @pytest.mark.parametrize("name", ON_RANKS)
-def test_another_program_or_number_of_ranks_is_refused(parsed, name):
-    kind = "pattern" if name.startswith("pattern") else "measured"
-    for change in ({"ranks": 16}, {"version": 2}, {"format": "other"}, {"nodes": 17}, {kind: "other"}):
-        with pytest.raises(ParseError):
-            parsed(name, lambda document, change=change: document.update(change))
+def test_another_number_of_ranks_is_refused(parsed, name):
+    with pytest.raises(ParseError):
+        parsed(name, lambda document: document["run"].update(ranks=16))
 
 
 CONTRADICTIONS = [
@@ -221,7 +238,7 @@ CONTRADICTIONS = [
     ("emt_io rank", lambda d: d["waveforms"]["by_rank"][1].update(read_of=1), "read_of: what rank 3 wrote"),
     ("emt_caches", lambda d: d["nodes"][0]["sizes"].pop(), "same networks"),
     ("emt_caches", lambda d: d["nodes"][0]["sizes"][1].update(replay_exact=False), "other bits"),
-    ("bit_sweep", lambda d: d["nodes"].pop(), "nodes: 4 nodes"),
+    ("bit_sweep", lambda d: d["nodes"].pop(), "nodes: 4 nodes, a rank on each"),
     ("bit_sweep", lambda d: d["nodes"][0].update(node="node2"), "nodes: one or more, each once"),
     ("bit_sweep", lambda d: d["nodes"][0]["works"][0]["cores"].pop(), "one list for each core"),
     ("bit_sweep", lambda d: d["nodes"][0]["works"][0]["cores"][0].clear(), "digest: one or more"),
@@ -245,7 +262,7 @@ CONTRADICTIONS = [
     ("pattern particles", lambda d: d.update(pack_us=[1e6, 1e6, 1e6]), "no time longer"),
     ("pattern neighbour", lambda d: d.update(lines=2), "for each pair"),
     ("pattern simulated_allreduce", lambda d: d.update(aggregators=0), "aggregators: some in the network"),
-    ("pattern simulated_allreduce", lambda d: d.update(simulated=False), "cpu_us"),
+    ("pattern simulated_allreduce", lambda d: d["run"].update(simulated=False), "cpu_us"),
     ("pattern congestion", lambda d: d.update(victims=3), "with the aggressors 4 ranks"),
     ("pattern congestion", lambda d: d["loads"].pop(0), "the control compute"),
     ("pattern congestion", lambda d: d["loads"][1]["operations"].pop(), "each of 2 rounds"),

@@ -49,7 +49,7 @@ def test_the_limited_node_is_named_with_its_direction(text, figures):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (lambda d: d.update(format="kappa-pair-sweep"), "kappa-pair-samples"),
+        (lambda d: d.update(pairs="all"), "sample"),
         (lambda d: d["nodes"].__setitem__(0, "node2"), "each once"),
         (lambda d: d["nodes"].pop(), "nodes_crc32|two of"),
         (lambda d: d["rounds"].pop(), "46 pairs with the checksum"),

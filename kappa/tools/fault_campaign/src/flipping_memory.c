@@ -1,4 +1,4 @@
-/* In bit_sweep, and nowhere else, one bit of the memory that it walks through flips every PERIOD_MS milliseconds.
+/* In `kappa-measure bits`, and nowhere else, one bit of the memory that it walks through flips every PERIOD_MS milliseconds.
  * That is what it gets from operator new in pieces of 16 MiB or more: nothing else does, and memory that MPI or a thread
  * needs would end the program instead. No piece is given back while a bit of it flips. */
 #define _GNU_SOURCE
@@ -61,8 +61,10 @@ static void *flip(void *nothing)
     return nothing;
 }
 
-__attribute__((constructor)) static void begin(void)
+__attribute__((constructor)) static void begin(int count_of_words, char **words, char **environment)
 {
     pthread_t thread;
-    if (!strcmp(program_invocation_short_name, "bit_sweep")) pthread_create(&thread, NULL, flip, NULL);
+    (void)environment;
+    if (!strcmp(program_invocation_short_name, "kappa-measure") && count_of_words > 1 && !strcmp(words[1], "bits"))
+        pthread_create(&thread, NULL, flip, NULL);
 }

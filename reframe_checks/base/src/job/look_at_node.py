@@ -3,7 +3,7 @@
 
 A task of the watch (``watch_nodes.py``) on each node, when nothing seems to go on. Of the user's own processes it takes
 those with this job's number in their environment; what a rank is in, it reads from its heartbeat
-(``emt_app/src/base/heartbeat.hpp``). Runs on the Python 3.6 that old systems bring.
+(``src/common/heartbeat.hpp``). Runs on the Python 3.6 that old systems bring.
 """
 
 import json

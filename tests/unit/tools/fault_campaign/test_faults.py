@@ -1,11 +1,11 @@
-"""Only the memory that `bit_sweep` walks through flips: elsewhere a flip ends the program, and nobody is named."""
+"""Only memory that `kappa-measure bits` walks through flips: elsewhere a flip ends the program, and nobody is named."""
 
 import subprocess
 
 from kappa.tools.fault_campaign.faults import SOURCES
 from tests.waiting import PATIENCE_S
 
-# A piece as bit_sweep has it beside a larger one as MPI's, then pieces that come and go meanwhile.
+# A piece as `bits` has it beside a larger one as MPI's, then pieces that come and go meanwhile.
 PROGRAM = """
 #include <sys/mman.h>
 #include <unistd.h>
@@ -31,11 +31,12 @@ int main() {
 
 def test_flips_hit_its_own_memory_and_nothing_else(tmp_path):
     (tmp_path / "program.cpp").write_text(PROGRAM)
-    library, program = tmp_path / "fault.so", tmp_path / "bit_sweep"
+    library, program = tmp_path / "fault.so", tmp_path / "kappa-measure"
     source, options = SOURCES / "flipping_memory.c", ["-O2", "-shared", "-fPIC", "-DPERIOD_MS=1", "-pthread"]
     subprocess.run(["gcc", *options, "-o", library, source], check=True)
     subprocess.run(["g++", "-O1", "-o", program, tmp_path / "program.cpp"], check=True)
     done = subprocess.run(
-        [program], env={"LD_PRELOAD": str(library)}, capture_output=True, text=True, timeout=PATIENCE_S, check=False
-    )
+        [program, "bits"], env={"LD_PRELOAD": str(library)}, capture_output=True, text=True, timeout=PATIENCE_S,
+        check=False,
+    )  # fmt: skip
     assert (done.returncode, done.stdout) == (0, "1 0")

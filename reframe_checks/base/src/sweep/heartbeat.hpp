@@ -1,1 +1,0 @@
-../../../../emt_app/src/base/heartbeat.hpp

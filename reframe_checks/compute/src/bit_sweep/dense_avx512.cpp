@@ -1,5 +1,0 @@
-#define KERNEL kDenseAvx512
-#define NAME "avx512"
-#define BASIS "fused"
-#define MULTIPLY_ADD(a, b, c) std::fma(a, b, c)
-#include "dense_kernel.inc"

@@ -1,5 +1,0 @@
-#define KERNEL kDensePortable
-#define NAME "portable"
-#define BASIS "not fused"
-#define MULTIPLY_ADD(a, b, c) ((a) * (b) + (c))
-#include "dense_kernel.inc"

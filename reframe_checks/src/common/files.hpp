@@ -1,0 +1,36 @@
+// Files: one that is there whole or not at all, and those of the kernel with a number.
+#pragma once
+
+#include <cerrno>
+#include <cstdint>
+#include <filesystem>
+#include <fstream>
+#include <stdexcept>
+#include <string>
+#include <system_error>
+
+namespace measure {
+
+inline void write_file(const std::filesystem::path& path, const std::string& text) {
+    auto unfinished = path;
+    unfinished += ".part";
+    std::ofstream file(unfinished, std::ios::binary);
+    file << text;
+    file.close();
+    if (!file) {
+        const std::error_code why(errno, std::generic_category());
+        std::filesystem::remove(unfinished);
+        throw std::runtime_error("cannot write " + unfinished.string() + ": " + why.message());
+    }
+    std::filesystem::rename(unfinished, path);
+}
+
+// The number that a file of the kernel holds; 0 where there is none.
+inline std::int64_t number_in(const std::filesystem::path& path) {
+    std::ifstream file(path);
+    std::int64_t value = 0;
+    file >> value;
+    return file ? value : 0;
+}
+
+}  // namespace measure

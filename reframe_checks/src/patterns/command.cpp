@@ -1,0 +1,100 @@
+// pattern: communication patterns of RDMA and messages, each a subcommand and a file of its own, which says what is measured.
+//
+// What arrives is compared with what was sent; a wrong byte ends the program with its place.
+
+#include "common/subcommand.hpp"
+#include "patterns/patterns.hpp"
+
+namespace measure::patterns {
+namespace {
+
+void add_common(CLI::App& app, Options& options) {
+    add_output(app, options);
+    add_timeout(app, options);
+    app.add_option("--iterations", options.iterations, "timed")->check(CLI::Range(1, 1'000'000))->capture_default_str();
+    app.add_option("--seed", options.seed, "of what is random")->capture_default_str();
+    app.add_option("--ranks-per-node", options.ranks_per_node, "ranks are placed node by node, so many on each; 0: MPI tells")
+        ->check(CLI::Range(0, 1'000'000))->capture_default_str();
+}
+
+void add_random_ring(CLI::App& app, RandomRing& ring) {
+    app.add_option("--way", ring.way)->check(CLI::IsMember({"isend", "put", "get"}))->capture_default_str();
+    app.add_option("--bytes", ring.bytes, "to each neighbour")->check(CLI::Range(1, 1 << 30))->capture_default_str();
+}
+
+void add_barrier(CLI::App& app, Barrier& barrier) {
+    app.add_option("--algorithm", barrier.algorithm)->check(CLI::IsMember({"ring", "recursive-doubling"}))->capture_default_str();
+}
+
+void add_particles(CLI::App& app, Particles& particles) {
+    app.add_option("--barrier", particles.barrier, "where the ranks wait for each other: before or after packing")
+        ->check(CLI::IsMember({"before", "after"}))->capture_default_str();
+    app.add_option("--within-nodes", particles.within_nodes, "whether what stays in a node is put, too: yes or no")
+        ->capture_default_str();
+    app.add_option("--drawn", particles.drawn, "particles that are drawn")->check(CLI::Range(1000, 1 << 26))->capture_default_str();
+    app.add_option("--drift", particles.drift, "standard deviation of a particle's way, of the box")
+        ->check(CLI::Range(1e-6, 1.0))->capture_default_str();
+    app.add_option("--record-bytes", particles.record_bytes, "that each drawn particle stands for")
+        ->check(CLI::Range(8, 1 << 20))->capture_default_str();
+    app.add_option("--pack-gb-s", particles.pack_gb_s, "in a simulation, how fast packing is; 0: takes no time")
+        ->check(CLI::Range(0.0, 1e6))->capture_default_str();
+}
+
+void add_neighbour(CLI::App& app, Neighbour& neighbour) {
+    app.add_option("--message", neighbour.message, "one message for each pair of ranks, or for each line between them")
+        ->check(CLI::IsMember({"pair", "line"}))->capture_default_str();
+    app.add_option("--graph", neighbour.graph, "file with lines RANK RANK LINES BYTES")->required();
+}
+
+void add_allreduce(CLI::App& app, AllReduce& allreduce) {
+    app.add_option("--where", allreduce.where)->check(CLI::IsMember({"host", "in-network"}))->capture_default_str();
+    auto* tree = app.add_option("--tree", allreduce.tree, "file with a line AGGREGATOR: CHILD CHILD ... for each of the last ranks");
+    app.add_option("--level-latency-us", allreduce.level_latency_us, "of each level of the tree")->needs(tree)
+        ->check(CLI::Range(0.0, 1e6))->capture_default_str();
+    app.add_option("--largest-bytes", allreduce.largest_bytes, "sizes double from 8 bytes on")
+        ->check(CLI::Range(8, 1 << 28))->capture_default_str();
+    app.add_option("--segment-bytes", allreduce.segment_bytes, "most that an aggregator adds up at once")
+        ->check(CLI::Range(8, 1 << 28))->capture_default_str();
+}
+
+void add_congestion(CLI::App& app, Congestion& congestion) {
+    app.add_option("--loads", congestion.loads, "one after the other")->delimiter(',')
+        ->check(CLI::IsMember({"compute", "all-to-all", "incast", "put-incast", "broadcast"}))->capture_default_str();
+    app.add_option("--victims", congestion.victims, "share of the nodes")->check(CLI::Range(0.001, 0.999))->capture_default_str();
+    app.add_option("--aggressor-bytes", congestion.aggressor_bytes, "of an aggressor's message")
+        ->check(CLI::Range(1, 1 << 26))->capture_default_str();
+    app.add_option("--rounds", congestion.rounds, "of samples alone and beside")->check(CLI::Range(1, 1000))->capture_default_str();
+}
+
+}  // namespace
+
+std::vector<Subcommand> define(CLI::App& app) {
+    const auto common = std::make_shared<Options>();
+    CLI::App& all = *app.add_subcommand("pattern", "communication patterns on all ranks");
+    all.require_subcommand(1);
+    all.fallthrough();
+    add_common(all, *common);
+    // A pattern with options of its own.
+    const auto one = [&]<typename Own>(const char* name, const char* what, void (*measure)(const Run&, const Own&),
+                                       void (*add)(CLI::App&, Own&)) {
+        const auto own = std::make_shared<Own>();
+        CLI::App& sub = *all.add_subcommand(name, what);
+        add(sub, *own);
+        return Subcommand{&sub, common, [own, measure](const Run& run) {
+            run.require_several_ranks();
+            // All ranks have talked before anything is timed.
+            static_cast<void>(run.node_of());
+            measure(run, *own);
+        }};
+    };
+    return {
+        one("random-ring", "2 MB to both neighbours in a ring of random order", random_ring, add_random_ring),
+        one("barrier", "barrier by puts of one word", barrier, add_barrier),
+        one("particles", "puts of particles after a domain decomposition", particles, add_particles),
+        one("neighbour", "messages on a task graph", neighbour, add_neighbour),
+        one("allreduce", "sums over all ranks", allreduce, add_allreduce),
+        one("congestion", "latency, bandwidth and sums of some nodes beside the others' load", congestion, add_congestion),
+    };
+}
+
+}  // namespace measure::patterns

@@ -1,0 +1,56 @@
+// Each pattern: its options, and the ranks' part in it.
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "common/run.hpp"
+
+namespace measure::patterns {
+
+struct RandomRing {
+    std::string way = "isend";
+    int bytes = 2'000'000;
+};
+void random_ring(const Run& run, const RandomRing& options);
+
+struct Barrier {
+    std::string algorithm = "ring";
+};
+void barrier(const Run& run, const Barrier& options);
+
+struct Particles {
+    std::string barrier = "before";
+    bool within_nodes = true;
+    int drawn = 1 << 18;
+    double drift = 0.025;
+    int record_bytes = 1512;
+    double pack_gb_s = 0;
+};
+void particles(const Run& run, const Particles& options);
+
+struct Neighbour {
+    std::string message = "pair";
+    std::filesystem::path graph;
+};
+void neighbour(const Run& run, const Neighbour& options);
+
+struct AllReduce {
+    std::string where = "host";
+    std::filesystem::path tree;
+    double level_latency_us = 0;
+    int largest_bytes = 1 << 20;
+    int segment_bytes = 1 << 15;
+};
+void allreduce(const Run& run, const AllReduce& options);
+
+struct Congestion {
+    std::vector<std::string> loads = {"compute", "all-to-all", "incast", "broadcast"};
+    double victims = 0.5;
+    int aggressor_bytes = 1 << 16;
+    int rounds = 5;
+};
+void congestion(const Run& run, const Congestion& options);
+
+}  // namespace measure::patterns
