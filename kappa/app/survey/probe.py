@@ -3,7 +3,10 @@
 import re
 from collections.abc import Mapping, Sequence
 from importlib import resources
+from shlex import quote
 from typing import NamedTuple
+
+from msgspec import DecodeError, json
 
 from kappa.app.survey.records import SurveyError
 from kappa.core.ground.clean_text import clean, one_line
@@ -14,7 +17,15 @@ _SECTION = re.compile(r"^## (\w+)$")
 _MODULE = re.compile(r"([\w.+-]+(?:/[\w.+-]+)*)(?:\(\w+\))?")
 # The kernel's, whatever the disk's own are.
 _SECTOR_BYTES = 512
-_OCTAL = re.compile(r"\\([0-7]{3})")
+_ADAPTER = re.compile(r"ib\.(.+)\.(\d+)\.state")
+_INTERFACE = re.compile(r"net\.(.+)\.state")
+# Limit -> the fact that states it, and the number by which to multiply it.
+_LIMITS = {
+    "memlock": ("locked_memory_bytes", 2**-10), "nofile": ("open_files", 1), "nproc": ("processes", 1),
+    "stack_kib": ("stack_bytes", 2**-10), "core_kib": ("core_bytes", 2**-10), "as_kib": ("address_space_bytes", 2**-10),
+    "shm_kib": ("shared_memory_kib", 1), "group_memory_kib": ("group_memory_mib", 1024),
+    "slurm_mib_per_cpu": ("promised_memory_mib_per_cpu", 1),
+}  # fmt: skip
 
 
 class Cpu(NamedTuple):
@@ -127,9 +138,15 @@ class Probe(NamedTuple):
 
 
 def script() -> str:
-    """The script, for the standard input of a shell: it asks for GPUs as the check GpuInventory does."""
-    parts = (("reframe_checks.node", "src/gpu_fields.sh"), (__package__, "src/probe.sh"))
-    return "\n".join(resources.files(place).joinpath(name).read_text(encoding="utf-8") for place, name in parts)
+    """The script, for the standard input of a shell: it asks as the checks GpuInventory and PartitionHealth do."""
+    checks, own = resources.files("reframe_checks.node") / "src", resources.files(__package__) / "src"
+    rooms = [room for room in (checks / "node_facts").iterdir() if room.name.endswith(".py")]
+    modules = {f"node_facts.{room.name.removesuffix('.py')}": room.read_text("utf-8") for room in rooms}
+    modules["node_facts"] = modules.pop("node_facts.__init__")
+    modules["node_probe"] = (checks / "node_probe.py").read_text("utf-8")
+    texts, loader = quote(json.encode(modules).decode()), quote((own / "from_texts.py").read_text("utf-8"))
+    probe = f'node_probe() {{ printf %s {texts} | python3 -I -c {loader} "$@"; }}'
+    return "\n".join([(checks / "gpu_fields.sh").read_text("utf-8"), probe, (own / "probe.sh").read_text("utf-8")])
 
 
 def parse_labelled(text: str) -> list[Probe]:
@@ -147,36 +164,34 @@ def parse_labelled(text: str) -> list[Probe]:
 def parse(text: str) -> Probe:
     """:raises SurveyError: it is no whole output of the script; says what is missing."""
     sections = _sections(text)
-    host = _pairs(sections["host"])
-    if not host.get("name"):
-        raise SurveyError("the probe of a node: expected name=HOST in its section `host`")
+    facts, mounts = _facts(sections["facts"])
+    name = facts["identity.host_name"]
     cpus = tuple(cpu for line in sections["cpus"] if (cpu := _cpu(line)))
     if not cpus:
-        raise SurveyError(f"the probe of {host['name']}: expected CPU,CORE,SOCKET,NODE of `lscpu -p`, found none")
+        raise SurveyError(f"the probe of {name}: expected CPU,CORE,SOCKET,NODE of `lscpu -p`, found none")
     lscpu = dict(_split(line, ":") for line in sections["lscpu"] if ":" in line)
-    memory = re.search(r"MemTotal:\s+(\d+) kB", "\n".join(sections["host"]))
     return Probe(
-        host["name"],
-        host.get("boot_id", ""),
-        host.get("os", ""),
-        int(memory[1]) if memory else 0,
-        _base_ghz(host.get("base_khz", ""), lscpu),
+        name,
+        facts.get("identity.boot_id", ""),
+        facts.get("system.release", ""),
+        _number(facts, "memory.total_kib"),
+        _base_ghz(facts.get("cpu.base_khz", ""), lscpu),
         lscpu,
         cpus,
         _gpus(sections["gpus"]),
         tuple(match[1] for line in sections["migs"] if (match := re.match(r"\s*MIG (\S+)", line))),
         len(sections["amd_gpus"]),
-        tuple(adapter for line in sections["adapters"] if (adapter := _adapter(line))),
-        tuple(interface for line in sections["interfaces"] if (interface := _interface(line))),
-        tuple(mount for line in sections["mounts"] if (mount := _mount(line))),
+        tuple(_adapter(match[1], match[2], facts) for fact in facts if (match := _ADAPTER.fullmatch(fact))),
+        tuple(_interface(match[1], facts) for fact in facts if (match := _INTERFACE.fullmatch(fact))),
+        mounts,
         {folder: identity for identity, folder in (_split(line, "|") for line in sections["folders"] if "|" in line)},
         _lustre(sections["lustre"]),
-        _pairs(sections["limits"]),
-        dict(_split(line, "|") for line in sections["programs"] if "|" in line),
+        _limits(facts),
+        {fact.removeprefix("program."): place for fact, place in facts.items() if fact.startswith("program.")},
         {name: said for name, said in _named(sections["versions"]) if name != "header"},
         tuple(said for name, said in _named(sections["versions"]) if name == "header"),
         tuple(match[1] for line in sections.get("modules", ()) if (match := _MODULE.fullmatch(line.strip()))),
-        {key: int(said) for key, said in _pairs(sections.get("hwloc", ())).items() if said.isdecimal()},
+        {key: int(said) for key, said in (_split(line, "=") for line in sections.get("hwloc", ())) if said.isdecimal()},
         tuple(device for line in sections.get("disks", ()) if (device := _device(line))),
         tuple(MpiPlace(*words) for line in sections.get("mpi", ()) if len(words := line.split("|", 2)) == 3),
     )
@@ -190,27 +205,19 @@ def _sections(text: str) -> dict[str, list[str]]:
             lines = found.setdefault(match[1], [])
         elif line.strip():
             lines.append(line)
-    names = _SECTION_NAMES
-    missing = [name for name in names if name not in found]
+    missing = [name for name in _SECTION_NAMES if name not in found]
     if missing:
         said = one_line(text, 80) or "nothing"
         raise SurveyError(f"the probe of a node did not come to its end: no section `{missing[0]}`; it said {said!r}")
     return found
 
 
-_SECTION_NAMES = (
-    "host", "lscpu", "cpus", "gpus", "migs", "amd_gpus", "adapters", "interfaces", "mounts", "folders", "lustre",
-    "limits", "programs", "versions", "end",
-)  # fmt: skip
+_SECTION_NAMES = ("facts", "lscpu", "cpus", "gpus", "migs", "amd_gpus", "folders", "lustre", "versions", "end")
 
 
 def _split(line: str, sign: str) -> tuple[str, str]:
     before, _, after = line.partition(sign)
     return before.strip(), after.strip()
-
-
-def _pairs(lines: Sequence[str]) -> dict[str, str]:
-    return dict(_split(line, "=") for line in lines if "=" in line)
 
 
 def _named(lines: Sequence[str]) -> list[tuple[str, str]]:
@@ -239,22 +246,57 @@ def _gpus(lines: Sequence[str]) -> tuple[ProbedGpu, ...]:
     return tuple(found)
 
 
-def _adapter(line: str) -> AdapterPort | None:
-    words = line.split("|")
-    if len(words) != 4:
-        return None
-    port, state, rate, layer = words
-    number = re.match(r"([\d.]+) Gb/sec", rate)
-    return AdapterPort(port, re.search(r"\bACTIVE\b", state) is not None, float(number[1]) if number else 0.0, layer)
+def _facts(lines: Sequence[str]) -> tuple[dict[str, str], tuple[Mount, ...]]:
+    """Read the lines NAME JSON of node_probe.py: facts that the node tells, by name, and mounts.
+
+    :raises SurveyError: other lines, as those of a shell without Python; the node's name is missing; a room failed.
+    """
+    facts: dict[str, str] = {}
+    mounts: list[Mount] = []
+    try:
+        for name, _, text in (line.partition(" ") for line in lines):
+            if name == "mounted":
+                mounts.append(Mount(*map(clean, json.decode(text, type=tuple[str, str, str, str, str]))))
+            elif (value := json.decode(text, type=bool | int | float | str | None)) is not None:
+                facts[name] = clean(str(value))
+    except DecodeError:
+        facts = {}
+    host = facts.get("identity.host_name")
+    if not host:
+        said = one_line(" ".join(lines[-2:]), 160)
+        raise SurveyError(
+            f"the probe of a node: expected lines NAME JSON in its section `facts`, found {said!r}:"
+            " this probe and the checks of nodes need Python 3.6 or later as `python3`"
+        )
+    if failed := [f"{name}: {facts[name]}" for name in facts if name.startswith("failed.")]:
+        raise SurveyError(f"the probe of {host}: {failed[0]}: run node_probe.py --survey there by hand")
+    return facts, tuple(mounts)
 
 
-def _interface(line: str) -> Interface | None:
-    words = line.split("|")
-    if len(words) != 4:
-        return None
-    name, state, speed, kind = words
-    # Mbit/s; -1 of an interface without a link.
-    return Interface(name, state == "up", int(speed) / 1000 if speed.isdecimal() else 0.0, kind == "virtual")
+def _number(facts: Mapping[str, str], name: str) -> int:
+    said = facts.get(name, "")
+    return int(said) if said.isdecimal() else 0
+
+
+def _limits(facts: Mapping[str, str]) -> dict[str, str]:
+    found = {}
+    for hard in ("", "_hard"):
+        for limit, (name, times) in _LIMITS.items():
+            if said := facts.get(f"limit.{name}{hard}"):
+                found[limit + hard] = str(int(int(said) * times)) if said.isdecimal() else said
+    return found
+
+
+def _adapter(device: str, port: str, facts: Mapping[str, str]) -> AdapterPort:
+    state, rate, layer = (facts.get(f"ib.{device}.{port}.{of}", "") for of in ("state", "rate", "link_layer"))
+    number = re.match(r"(\d+(?:\.\d+)?) Gb/sec", rate)
+    return AdapterPort(f"{device}:{port}", state == "ACTIVE", float(number[1]) if number else 0.0, layer)
+
+
+def _interface(name: str, facts: Mapping[str, str]) -> Interface:
+    """A virtual interface has no driver of a device."""
+    gbit_per_s = _number(facts, f"net.{name}.speed_mbit") / 1000
+    return Interface(name, facts[f"net.{name}.state"] == "up", gbit_per_s, f"net.{name}.driver" not in facts)
 
 
 def _device(line: str) -> BlockDevice | None:
@@ -264,21 +306,6 @@ def _device(line: str) -> BlockDevice | None:
     name, number, sectors, rotational, removable, busy, content, model = words
     size = int(sectors) * _SECTOR_BYTES
     return BlockDevice(name, number, size, rotational == "1", removable == "1", bool(busy), content, model.strip())
-
-
-def _mount(line: str) -> Mount | None:
-    """A line of /proc/self/mountinfo, proc(5)."""
-    before, sign, after = line.partition(" - ")
-    words, more = before.split(), after.split()
-    if not sign or len(words) < 6 or len(more) < 2:
-        return None
-    device, root, point = words[2:5]
-    return Mount(device, _plain(root), _plain(point), more[0], _plain(more[1]))
-
-
-def _plain(path: str) -> str:
-    """Blanks and backslashes are octal there."""
-    return clean(_OCTAL.sub(lambda match: chr(int(match[1], 8)), path))
 
 
 def _lustre(lines: Sequence[str]) -> dict[str, LustreDefault]:

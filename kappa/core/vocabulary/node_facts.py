@@ -75,7 +75,7 @@ NODE_FACTS = {
     "system.*": Fact("distribution and time zone", Rule.EQUAL, hint=_IMAGE),
     "firmware.*": Fact("BIOS", Rule.EQUAL, hint="give all nodes the same firmware"),
     "cpu.microcode": Fact("microcode", Rule.EQUAL, hint="give all nodes the same firmware"),
-    "cpu.*": Fact("model, cores online, governor, highest frequency, boost, SMT", Rule.EQUAL, hint=_IMAGE),
+    "cpu.*": Fact("model, cores online, governor, base and highest frequency, boost, SMT", Rule.EQUAL, hint=_IMAGE),
     "module.*.version": Fact("version of a driver", Rule.EQUAL, hint=_IMAGE),
     "module.*.options": Fact("options of a driver", Rule.EQUAL, hint=_IMAGE),
     "memory.total_kib": Fact("memory", Rule.CLOSE, "KiB", _MEMORY),
@@ -92,7 +92,7 @@ NODE_FACTS = {
         "limit of the job's control group", Rule.EQUAL, "MiB", "look at cgroup.conf and slurm.conf"
     ),
     "limit.*": Fact(
-        "a task's resource limits (`ulimit -l -s -n -u -v`)", Rule.EQUAL, hint="look at limits.conf and slurmd's unit"
+        "a task's resource limits (`ulimit -lsnuvc`)", Rule.EQUAL, hint="look at limits.conf and slurmd's unit"
     ),
     "net.*.links_lost": Fact("how often the interface lost its link", Rule.FEW, hint=_LINK),
     "net.*.errors": Fact("frames with errors", Rule.FEW, hint=_LINK),

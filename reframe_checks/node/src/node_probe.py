@@ -27,6 +27,8 @@ fields (null where the node does not tell):
                           (Cristian, Distributed Computing 3, 1989); it is right to within clock_rtt_us / 2
   clock_rtt_us            that round trip
 
+with --survey: a line NAME JSON for each fact or item of a list, without the clock; srun does not mix short lines
+
 exit status: 0; 1 when a task and task 0 did not meet, whose line is then missing; 2 on wrong usage
 """
 
@@ -207,6 +209,7 @@ def main():
     parser.add_argument("--program", **several, metavar="NAME", help="where it is; SHA-256 of all that it loads")
     parser.add_argument("--module", **several, metavar="NAME", help="whether it loads in a new shell")
     parser.add_argument("--to-build", **several, metavar="FILE", help="where compilers find the header or library")
+    parser.add_argument("--survey", action="store_true", help="tell by what a site is described, programs' paths too")
     parser.add_argument(
         "--folder", default=".", metavar="DIR", help="where the tasks meet, a folder shared by the nodes (%(default)s)"
     )
@@ -219,6 +222,11 @@ def main():
         help="wait S seconds for the other tasks (%(default)s)",
     )
     arguments = parser.parse_args()
+    if arguments.survey:
+        for name, value in node_facts.of_survey(arguments.program).items():
+            for item in value if isinstance(value, list) else [value]:
+                print(name, json.dumps(item))
+        return 0
 
     facts = own_line(arguments)
     task, tasks = task_and_tasks()

@@ -257,6 +257,11 @@ def test_mounts(room, monkeypatch):
     found = mounts.mounted()
     assert found["/mnt/a b"] == {"type": "nfs4", "source": "srv:/a", "root": "/", "options": "noatime,rw,vers=4.2"}
     assert found["/scratch"]["type"] == "tmpfs", "the last mount hides those before"
+    assert mounts.for_survey()["mounted"] == [
+        ["8:1", "/", "/mnt/a b", "nfs4", "srv:/a"],
+        ["8:2", "/var/x", "/scratch", "ext4", "/dev/sda1"],
+        ["0:9", "/", "/scratch", "tmpfs", "tmpfs"],
+    ]
 
 
 def test_a_target_is_a_folder_below_what_is_mounted(room, tree, monkeypatch):
@@ -293,14 +298,14 @@ def test_what_comes_over_the_network(room, monkeypatch):
         "10 1 0:38 / /scratch rw - tmpfs tmpfs rw\n"
     )
     monkeypatch.setattr(mounts, "read", lambda path: table)
-    assert mounts.network_mounts(mounts.rows(), {"/lustre"}) == {
+    assert mounts.network_mounts(mounts.table(), {"/lustre"}) == {
         "network_mount./home": "nfs4 nas#:/home nosuid,rw,vers=4.2",
         "network_mount./opt": "nfs nas:/opt ro",
         "network_mount./sw": "autofs",
         "network_mount./users": "autofs",
     }
     monkeypatch.setattr(mounts, "MOST_NETWORK_MOUNTS", 1)
-    assert mounts.network_mounts(mounts.rows(), {"/lustre"}) == {
+    assert mounts.network_mounts(mounts.table(), {"/lustre"}) == {
         "network_mount./home": "nfs4 nas#:/home nosuid,rw,vers=4.2",
         "network_mounts.more": 3,
     }

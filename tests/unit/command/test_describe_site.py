@@ -4,7 +4,7 @@ import pytest
 
 from kappa.app.command import describe_site
 from kappa.app.command.main import main
-from tests.unit.survey.clusters import Cluster, Recorded, node, partition, probe, surveyed, with_sections
+from tests.unit.survey.clusters import Cluster, Recorded, node, partition, probe, surveyed
 
 
 @pytest.fixture
@@ -48,7 +48,7 @@ def test_the_first_time_writes_and_shows_where_all_comes_from(folder, asked_of, 
 
 
 def test_a_limit_that_is_too_small_is_listed_and_in_the_site(folder, asked_of, capsys):
-    text = with_sections(probe("NAME"), limits=["nofile=1024", "nofile_hard=4096"])
+    text = probe("NAME", limits={"limit.open_files": 1024, "limit.open_files_hard": 4096})
     asked_of(Cluster(node("n1"), partition("batch", "n1"), {"batch": text}))
     assert main(["site", "new", "mine"]) == 0
     said = capsys.readouterr().out

@@ -127,7 +127,10 @@ def test_another_task_never_appears(tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
-@pytest.mark.parametrize("path", [SCRIPT, *SCRIPT.parent.glob("node_facts/*.py")], ids=lambda path: path.name)
+LOADER = SCRIPT.parents[3] / "kappa/app/survey/src/from_texts.py"
+
+
+@pytest.mark.parametrize("path", [SCRIPT, LOADER, *SCRIPT.parent.glob("node_facts/*.py")], ids=lambda path: path.name)
 def test_syntax_of_the_oldest_python_that_sites_have(path):
     ast.parse(path.read_text(encoding="utf-8"), feature_version=(3, 6))
 

@@ -5,6 +5,7 @@ pages (scontrol(1), topology.conf(5), gres.conf(5), mpi_guide; versions 22.05 to
 mountinfo, and the documentation of nvidia-smi.
 """
 
+import json
 import pathlib
 from dataclasses import dataclass, field
 
@@ -52,6 +53,17 @@ def partition(name, nodes, **more):
     return f"PartitionName={name} AllowGroups=ALL " + " ".join(f"{k}={v}" for k, v in said.items()) + f" Nodes={nodes}"
 
 
+def told(facts):
+    """Lines of node_probe.py."""
+    return [f"{name} {json.dumps(value)}" for name, value in facts.items()]
+
+
+def mounted(line):
+    """A line of proc(5), mountinfo, as node_probe.py tells it."""
+    _, _, device, root, point, *_, kind, source, _ = line.split()
+    return f"mounted {json.dumps([device, root, point, kind, source])}"
+
+
 def probe(
     name,
     sockets=2,
@@ -66,19 +78,28 @@ def probe(
     lustre=(),
     programs=(),
     hwloc=(),
+    limits=None,
 ):
-    """Cores are numbered socket by socket, second threads after all of them, as Linux does."""
+    """``adapters`` as (DEVICE.PORT, RATE); ``limits``: further facts, and other values of those that all have.
+
+    Cores are numbered socket by socket, second threads after all of them, as Linux does."""
     total = sockets * cores
     cpus = [f"{t * total + c},{c},{c // cores},{c * domains // total}" for t in range(threads) for c in range(total)]
+    facts = {
+        "identity.host_name": name, "identity.boot_id": name, "system.release": "Rocky Linux 9.4 (Blue Onyx)",
+        "cpu.base_khz": None, "memory.total_kib": 263000000, "limit.locked_memory_bytes": "unlimited",
+        "net.eno1.state": "up", "net.eno1.speed_mbit": 25000, "net.eno1.driver": "ice",
+    }  # fmt: skip
+    for port, rate in adapters:
+        facts |= {f"ib.{port}.state": "ACTIVE", f"ib.{port}.rate": rate, f"ib.{port}.link_layer": "InfiniBand"}
+    facts |= {f"program.{one}": f"/usr/bin/{one}" for one in programs} | (limits or {})
     sections = {
-        "host": [f"name={name}", f"boot_id={name}", "os=rocky 9.4", "MemTotal: 263000000 kB", "base_khz="],
+        "facts": [*told(facts), *map(mounted, [ROOT, *mounts])],
         "lscpu": ["Architecture: x86_64", "Vendor ID: GenuineIntel", "Model name: Intel(R) Xeon(R) CPU @ 2.00GHz",
                   "CPU family: 6", "Model: 106", "Flags: fma avx2 avx512f"],
-        "cpus": cpus, "hwloc": hwloc, "gpus": gpus, "migs": migs, "amd_gpus": [], "adapters": adapters,
-        "interfaces": ["eno1|up|25000|device"], "mounts": [ROOT, *mounts],
-        "folders": [f"8:1|{folder}" for folder in folders], "lustre": lustre, "limits": ["memlock=unlimited"],
-        "programs": [f"{one}|/usr/bin/{one}" for one in programs], "versions": ["mpirun|mpirun (Open MPI) 5.0.3"],
-        "end": [],
+        "cpus": cpus, "hwloc": hwloc, "gpus": gpus, "migs": migs, "amd_gpus": [],
+        "folders": [f"8:1|{folder}" for folder in folders], "lustre": lustre,
+        "versions": ["mpirun|mpirun (Open MPI) 5.0.3"], "end": [],
     }  # fmt: skip
     return "\n".join(line for name, lines in sections.items() for line in [f"## {name}", *lines])
 

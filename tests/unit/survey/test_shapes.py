@@ -26,11 +26,20 @@ from kappa.app.survey.slurm import (
 )
 from kappa.app.survey.theory import references
 from kappa.core.sites.load import Site
-from tests.unit.survey.clusters import Cluster, Recorded, node, partition, probe, surveyed
+from tests.unit.survey.clusters import (
+    Cluster,
+    Recorded,
+    node,
+    partition,
+    probe,
+    surveyed,
+    told,
+    with_sections,
+)
 
 DAY = datetime.date(2026, 1, 1)
 LUSTRE = "30 20 0:40 / /lustre rw - lustre 10.0.0.1@o2ib:/work rw"
-ADAPTER = "mlx5_0:1|4: ACTIVE|200 Gb/sec (4X HDR)|InfiniBand"
+ADAPTER = ("mlx5_0.1", "200 Gb/sec (4X HDR)")
 
 
 @pytest.fixture
@@ -364,9 +373,9 @@ def test_without_a_folder_to_write_in_storage_is_asked_for_and_expected(loaded):
 def with_modules(place="/apps/ompi/5.0.3"):
     text = probe("NAME", programs=["gcc", "g++", "gfortran", "c++", "cmake", "apptainer"])
     more = ["c++|c++ (GCC) 13.2.0", "cmake|cmake version 3.26.5"]
-    text = text.replace("## versions", f"mpicc|{place}/bin/mpicc\n## versions\n" + "\n".join(more))
     listed = ["/apps/modules:", "gcc/13.2.0(default)", "openmpi/5.0.3", "Modules with a note"]
-    return text.replace("## end", "\n".join(["## modules", *listed, "## end"]))
+    mpicc = told({"program.mpicc": f"{place}/bin/mpicc"})
+    return with_sections(text, facts=mpicc, versions=more, modules=listed)
 
 
 def test_modules_containers_and_what_spack_need_not_build(loaded):
@@ -446,9 +455,32 @@ def test_a_record_that_is_none_is_refused_by_command_and_key():
 
 
 def test_a_probe_cut_off_is_refused():
-    cluster = Cluster(node("n1"), partition("batch", "n1"), {"batch": probe("NAME").partition("## limits")[0]})
+    cluster = Cluster(node("n1"), partition("batch", "n1"), {"batch": probe("NAME").partition("## lustre")[0]})
     found = surveyed(cluster)
-    assert "no section `limits`" in found.parts["batch"].why_not_told
+    assert "no section `lustre`" in found.parts["batch"].why_not_told
+
+
+@pytest.mark.parametrize(
+    ("line", "words"),
+    [
+        ("bash: line 9: python3: command not found", "need Python 3.6 or later as `python3`"),
+        ('mounted ["8:1", "/", "/scratch", "xfs"]', "expected lines NAME JSON in its section `facts`"),
+        ("limit.open_files {}", "expected lines NAME JSON in its section `facts`"),
+        ('failed.links "ValueError: a\\u001b[2Jb"', "the probe of n1: failed.links: ValueError: ab"),
+    ],
+)
+def test_facts_that_cannot_be_read_are_refused(line, words):
+    text = with_sections(probe("NAME"), facts=[line])
+    found = surveyed(Cluster(node("n1"), partition("batch", "n1"), {"batch": text}))
+    assert words in found.parts["batch"].why_not_told
+
+
+def test_a_virtual_interface_is_no_link():
+    text = with_sections(probe("NAME"), facts=told({"net.br0.1.state": "up", "net.br0.1.speed_mbit": 100000}))
+    assert {one.name: (one.gbit_per_s, one.virtual) for one in parse(text).interfaces} == {
+        "br0.1": (100, True),
+        "eno1": (25, False),
+    }
 
 
 def test_settings_are_those_of_any_site():

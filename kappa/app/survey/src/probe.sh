@@ -1,20 +1,13 @@
 #!/bin/bash
 # What a node has, by itself: read by kappa/app/survey/probe.py. Run as `bash -s -- PROGRAM...`; needs no root, writes nothing.
-# probe.py puts the function gpu_fields (reframe_checks/node/src/gpu_fields.sh) before it.
+# probe.py puts two functions before it: gpu_fields (reframe_checks/node/src/gpu_fields.sh), and node_probe, which runs
+# the program of this name beside it.
 # A section is a line `## NAME` and what follows; what is not there leaves its section empty.
 export LC_ALL=C
 section() { printf '## %s\n' "$1"; }
-of() { printf '%s=' "$1"; cat "$2" 2>/dev/null || echo; }
 
-section host
-printf 'name=%s\n' "$(hostname)"
-of boot_id /proc/sys/kernel/random/boot_id
-printf 'kernel=%s\n' "$(uname -sr)"
-# shellcheck disable=SC1091
-(. /etc/os-release && printf 'os=%s %s\n' "$ID" "$VERSION_ID") 2>/dev/null
-printf 'clock=%s\n' "$(date +%s)"
-grep MemTotal /proc/meminfo
-of base_khz /sys/devices/system/cpu/cpu0/cpufreq/base_frequency
+section facts
+node_probe --survey "${@/#/--program=}" 2>&1 || echo "node_probe failed on $(hostname)"
 
 section lscpu
 lscpu 2>/dev/null | grep -E '^(Architecture|Vendor ID|Model name|BIOS Model name|CPU family|Model|Stepping|Thread|Core|Socket|NUMA node\(s\)|BogoMIPS|CPU max MHz|Hypervisor vendor|Flags)'
@@ -40,21 +33,6 @@ command -v nvidia-smi >/dev/null 2>&1 && timeout 20 nvidia-smi -L 2>/dev/null | 
 
 section amd_gpus
 grep -l '^gfx_target_version [1-9]' /sys/class/kfd/kfd/topology/nodes/*/properties 2>/dev/null
-
-section adapters
-for port in /sys/class/infiniband/*/ports/*; do
-  [ -e "$port/state" ] || continue
-  device=${port%/ports/*}
-  printf '%s:%s|%s|%s|%s\n' "${device##*/}" "${port##*/}" "$(cat "$port/state")" "$(cat "$port/rate")" "$(cat "$port/link_layer" 2>/dev/null)"
-done
-
-section interfaces
-for interface in /sys/class/net/*; do
-  printf '%s|%s|%s|%s\n' "${interface##*/}" "$(cat "$interface/operstate" 2>/dev/null)" "$(cat "$interface/speed" 2>/dev/null)" "$([ -e "$interface/device" ] && echo device || echo virtual)"
-done
-
-section mounts
-cat /proc/self/mountinfo
 
 section folders
 user=$(id -un)
@@ -99,37 +77,6 @@ for disk in /sys/block/*; do
       "$(cat "$device/device/model" 2>/dev/null)"
   done
 done | head -256
-
-section limits
-# Soft and hard, memory in KiB. Of the control groups that the job is in, of version 1 or 2, the lowest limit.
-for limit in memlock:l nofile:n nproc:u stack_kib:s core_kib:c as_kib:v; do
-  for kind in S H; do
-    [ "$kind" = H ] && suffix=_hard || suffix=
-    printf '%s%s=%s\n' "${limit%:*}" "$suffix" "$(ulimit "-$kind${limit#*:}")"
-  done
-done
-stat -f -c '%S %b' /dev/shm 2>/dev/null | awk '{ printf "shm_kib=%.0f\n", $1 * $2 / 1024 }'
-lowest=
-while IFS=: read -r _ controllers path; do
-  case ,$controllers, in
-    ,,) folder=/sys/fs/cgroup$path name=memory.max ;;
-    *,memory,*) folder=/sys/fs/cgroup/memory$path name=memory.limit_in_bytes ;;
-    *) continue ;;
-  esac
-  while [[ $folder == /sys/fs/cgroup* ]]; do
-    bytes=$(cat "$folder/$name" 2>/dev/null)
-    # Version 1 writes a number of 19 digits for no limit, version 2 a word.
-    [[ $bytes =~ ^[0-9]{1,18}$ ]] && [ "$bytes" -lt "${lowest:-1000000000000000000}" ] && lowest=$bytes
-    folder=${folder%/*}
-  done
-done 2>/dev/null </proc/self/cgroup
-printf 'group_memory_kib=%s\n' "${lowest:+$((lowest / 1024))}"
-printf 'slurm_mib_per_cpu=%s\n' "${SLURM_MEM_PER_CPU:-}"
-
-section programs
-for program in "$@"; do
-  place=$(command -v "$program" 2>/dev/null) && printf '%s|%s\n' "$program" "$place"
-done
 
 section versions
 for program in mpirun stress-ng cmake c++; do

@@ -45,6 +45,16 @@ def of_software(programs, files, loaded, built_with):
     ])  # fmt: skip
 
 
+def of_survey(programs):
+    """Return the facts by which `kappa site new` describes a node, and the paths of ``programs``.
+
+    Nodes are not compared by the facts of ``for_survey``.
+    """
+    rooms = [(room.__name__, room.facts) for room in (identity, memory, limits, links)]
+    rooms += [(room.__name__, room.for_survey) for room in (system, limits, mounts)]
+    return collected([*rooms, ("software", lambda: software.places(programs))])
+
+
 def collected(rooms):
     """What the rooms, (name, function), tell.
 

@@ -11,6 +11,7 @@ LIMITS = {
     "limit.open_files": resource.RLIMIT_NOFILE,
     "limit.processes": resource.RLIMIT_NPROC,
     "limit.address_space_bytes": resource.RLIMIT_AS,
+    "limit.core_bytes": resource.RLIMIT_CORE,
 }
 GROUPS = "/sys/fs/cgroup"
 
@@ -19,6 +20,15 @@ def facts():
     found = {name: limit(resource.getrlimit(number)[0]) for name, number in LIMITS.items()}
     found["limit.promised_memory_mib"] = promised_memory_mib()
     found["limit.group_memory_mib"] = group_memory_mib()
+    return found
+
+
+def for_survey():
+    """Return hard limits, the size of /dev/shm and the memory that Slurm promises for each CPU."""
+    found = {name + "_hard": limit(resource.getrlimit(number)[1]) for name, number in LIMITS.items()}
+    space = os.statvfs("/dev/shm") if os.path.isdir("/dev/shm") else None
+    found["limit.shared_memory_kib"] = space and space.f_blocks * space.f_frsize >> 10
+    found["limit.promised_memory_mib_per_cpu"] = os.environ.get("SLURM_MEM_PER_CPU")
     return found
 
 

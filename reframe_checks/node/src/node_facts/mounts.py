@@ -21,18 +21,18 @@ def facts(mounts, files):
     targets = {path: at(path) for path in mounts}
     for path, values in targets.items():
         found.update({f"mount.{path}.{key}": value for key, value in values.items()})
-    found.update(network_mounts(rows(), {values["point"] for values in targets.values()}))
+    found.update(network_mounts(table(), {values["point"] for values in targets.values()}))
     return found
 
 
-def network_mounts(rows, told):
+def network_mounts(mounts, told):
     """What comes from servers, but at the points that are ``told`` already; by the table, as none of them is asked.
 
     What is mounted when it is needed comes and goes: of that the folder that is watched for it.
     """
-    watched = {point for point, there in rows if there["type"] == "autofs"}
+    watched = {point for _, point, there in mounts if there["type"] == "autofs"}
     found = {}
-    for point, there in sorted(dict(rows).items()):
+    for point, there in sorted({point: there for _, point, there in mounts}.items()):
         if point in told or point.startswith(NOT_ALIKE) or any(point.startswith(folder + "/") for folder in watched):
             continue
         kind = there["type"]
@@ -51,20 +51,26 @@ def kind_of(source):
     return re.sub(r"\d+", "#", source)
 
 
+def for_survey():
+    """Return all mounts in the order of mounting, each as DEVICE, ROOT, POINT, TYPE, SOURCE."""
+    mounts = [[device, there["root"], point, there["type"], there["source"]] for device, point, there in table()]
+    return {"mounted": mounts}
+
+
 def mounted():
     """Mount point -> what is mounted there; the last one on a path hides those before."""
-    return dict(rows())
+    return {point: there for _, point, there in table()}
 
 
-def rows():
-    """(mount point, what is mounted there) in the order of mounting. See proc(5), mountinfo."""
+def table():
+    """(device as MAJOR:MINOR, mount point, what is mounted there) in the order of mounting. See proc(5), mountinfo."""
     found = []
     for line in (read("/proc/self/mountinfo") or "").splitlines():
         here, _, there = line.partition(" - ")
-        root, point, options = (unescaped(field) for field in here.split()[3:6])
+        device, root, point, options = (unescaped(field) for field in here.split()[2:6])
         kind, source, *more = there.split(" ", 2)
         options = sorted_options(options, *more)
-        found.append((point, {"type": kind, "source": unescaped(source), "root": root, "options": options}))
+        found.append((device, point, {"type": kind, "source": unescaped(source), "root": root, "options": options}))
     return found
 
 

@@ -10,8 +10,7 @@ import re
 import shutil
 import subprocess
 
-from node_facts.files import read
-from node_facts.mounts import NETWORK, sha256
+from node_facts.mounts import NETWORK, sha256, table
 
 # Beside the real file of a library (first part of its name): what it opens at run time, and the settings that it reads.
 OPEN_MPI = ("openmpi/*.so", "openmpi/lib/openmpi*/*.so", "../etc/openmpi-mca-params.conf", "/etc/openmpi/*.conf")
@@ -31,12 +30,9 @@ LDD_SECONDS = 60
 
 def facts(programs, files):
     """Of ``programs`` by their names on PATH, and of ``files`` that decide what runs, by their paths."""
-    found = {}
-    roots = list(files)
-    for name in programs:
-        path = shutil.which(name)
-        found["program." + name] = path
-        roots += with_interpreter(path) if path else []
+    found, roots = places(programs), list(files)
+    for path in filter(None, found.values()):
+        roots += with_interpreter(path)
     objects, lost = linked(roots)
     # What a plug-in does not find is of hardware that is not there.
     found["unresolved_libraries"] = sorted(lost)
@@ -48,6 +44,11 @@ def facts(programs, files):
     for path in sorted(objects):
         found.update(content(path, kinds, is_reader))
     return found
+
+
+def places(programs):
+    """Return where each program is found on PATH, None where it is not."""
+    return {"program." + name: shutil.which(name) for name in programs}
 
 
 def with_interpreter(path):
@@ -90,12 +91,7 @@ def opened(path):
 
 def file_systems():
     """Number of a device -> type of the file system that is mounted from it."""
-    kinds = {}
-    for line in (read("/proc/self/mountinfo") or "").splitlines():
-        here, _, there = line.partition(" - ")
-        major, minor = here.split()[2].split(":")
-        kinds[os.makedev(int(major), int(minor))] = there.split()[0]
-    return kinds
+    return {os.makedev(*map(int, device.split(":"))): there["type"] for device, _, there in table()}
 
 
 def content(path, kinds, is_reader):

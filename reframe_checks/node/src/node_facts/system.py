@@ -44,8 +44,14 @@ def general():
     yield "cpu.numa_domains", read("/sys/devices/system/node/online")
     yield "cpu.governor", distinct(CPUS + "/cpu[0-9]*/cpufreq/scaling_governor")
     yield "cpu.highest_khz", distinct(CPUS + "/cpu[0-9]*/cpufreq/scaling_max_freq")
+    yield "cpu.base_khz", number(CPUS, "cpu0/cpufreq/base_frequency")
     yield "cpu.boost", read(CPUS, "cpufreq/boost") or no_turbo()
     yield "cpu.smt", read(CPUS, "smt/control")
+
+
+def for_survey():
+    """Return the facts that describe a site."""
+    return {name: value for name, value in general() if name in ("system.release", "cpu.base_khz")}
 
 
 def options_alike(command_line):
