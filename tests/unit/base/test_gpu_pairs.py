@@ -2,7 +2,6 @@
 
 import itertools
 import json
-from types import SimpleNamespace
 
 import pytest
 from reframe.core.exceptions import SanityError
@@ -10,6 +9,7 @@ from reframe.core.exceptions import SanityError
 from reframe_checks.network.ring_sweeps import GpuPairs
 from tests.figures import figure
 from tests.measured import measured
+from tests.stand_in import StandIn
 
 GPUS = 4
 NODES = [f"node{number}" for number in range(1, 7)]
@@ -37,17 +37,11 @@ def swept(rate, bus=lambda node, gpu: f"0000:{gpu:02x}:00.0"):
     """A check whose GPUs sent at ``rate``, judged."""
     pairs = list(itertools.product(range(GPUS), repeat=2))
     texts = {GpuPairs.result_file(number, pair): document(pair, rate, bus) for number in (1, 2) for pair in pairs}
-    check = SimpleNamespace(
-        gpus_per_node=GPUS, rounds=2, least_slowdown=1.25, num_tasks=len(NODES), provenance={"nodelist": NODES},
-        per_node={}, findings=[], heat_maps={}, output_text=texts.__getitem__, require_all_nodes=lambda nodes: True,
-        parsed=lambda parse, text, **more: parse(text, **more), result_file=GpuPairs.result_file,
+    check = StandIn(
+        GpuPairs, gpus_per_node=GPUS, rounds=2, least_slowdown=1.25, num_tasks=len(NODES),
+        provenance={"nodelist": NODES}, output_text=texts.__getitem__,
     )  # fmt: skip
-    check.record_per_node = lambda name, unit, values: check.per_node.update({name: values})
-    check.record_heat_map = lambda name, x, y, z, points: check.heat_maps.update({name: points})
-    check.record_findings = check.findings.extend
-    for name in ("pairs", "traffic_of", "require_distinct", "of_kinds"):
-        setattr(check, name, getattr(GpuPairs, name).__get__(check))
-    assert GpuPairs.read_pairs(check).evaluate()
+    assert check.read_pairs().evaluate()
     return check
 
 

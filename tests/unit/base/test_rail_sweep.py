@@ -1,7 +1,6 @@
 """What RailSweep makes of results as ``kappa-measure ring-traffic`` writes them, of eight adapters."""
 
 import json
-from types import SimpleNamespace
 
 import pytest
 from reframe.core.exceptions import SanityError
@@ -10,6 +9,7 @@ from kappa.core.vocabulary.transports import only_over
 from reframe_checks.network.ring_sweeps import RailSweep
 from tests.figures import figure
 from tests.measured import measured
+from tests.stand_in import StandIn
 
 EIGHT = [f"mlx5_{rail}:1" for rail in range(8)]
 NODES = [f"node{number}" for number in range(1, 7)]
@@ -42,16 +42,11 @@ def swept(rate, used=lambda adapter: adapter):
         for number in (1, 2)
         for adapter in EIGHT
     }
-    check = SimpleNamespace(
-        rails=EIGHT, rounds=2, least_slowdown=1.25, num_tasks=len(NODES), provenance={"nodelist": NODES},
-        per_node={}, findings=[], output_text=texts.__getitem__, require_all_nodes=lambda nodes: True,
-        parsed=lambda parse, text, **more: parse(text, **more), result_file=RailSweep.result_file,
+    check = StandIn(
+        RailSweep, rails=EIGHT, rounds=2, least_slowdown=1.25, num_tasks=len(NODES), provenance={"nodelist": NODES},
+        output_text=texts.__getitem__,
     )  # fmt: skip
-    check.record_per_node = lambda name, unit, values: check.per_node.update({name: values})
-    check.record_findings = check.findings.extend
-    check.best_of_rounds = RailSweep.best_of_rounds.__get__(check)
-    check.speeds_of = RailSweep.speeds_of.__get__(check)
-    assert RailSweep.read_rails(check).evaluate()
+    assert check.read_rails().evaluate()
     return check
 
 
