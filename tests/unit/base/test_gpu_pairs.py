@@ -1,36 +1,27 @@
 """What GpuPairs makes of results of ``kappa-measure ring-traffic --gpus``, of four GPUs in each of six nodes."""
 
 import itertools
-import json
 
 import pytest
 from reframe.core.exceptions import SanityError
 
 from reframe_checks.network.ring_sweeps import GpuPairs
 from tests.figures import figure
-from tests.measured import measured
+from tests.measured import ring_traffic
 from tests.stand_in import StandIn
 
 GPUS = 4
 NODES = [f"node{number}" for number in range(1, 7)]
-EACH_WAY = 256 << 20
 
 
 def document(pair, mb_s, bus):
     """``mb_s``: ((sender, GPU), (receiver, GPU)) -> rate."""
     ends = [(node, pair[rank % 2]) for rank, node in enumerate(NODES)]
-    nodes = []
-    for rank, end in enumerate(ends):
-        rates = {side: mb_s(ends[(rank + step) % len(ends)], end) for side, step in (("before", -1), ("next", 1))}
-        nodes.append(
-            {
-                "rank": rank, "node": end[0], "adapters": [], "gpu": {"ordinal": end[1], "pci": bus(*end)},
-                **{f"from_{side}_MBps": rate for side, rate in rates.items()},
-                **{f"from_{side}_s": EACH_WAY / 1e6 / rate for side, rate in rates.items()},
-            }
-        )  # fmt: skip
-    figures = {"bytes": 2 * EACH_WAY, "bytes_each_way": EACH_WAY, "nodes": nodes}
-    return json.dumps(measured("ring-traffic", figures, ranks=len(NODES), nodes=len(NODES)), indent=0) + "\n"
+
+    def told(end):
+        return {"node": end[0], "adapters": [], "gpu": {"ordinal": end[1], "pci": bus(*end)}}
+
+    return ring_traffic(ends, mb_s, told)
 
 
 def swept(rate, bus=lambda node, gpu: f"0000:{gpu:02x}:00.0"):
