@@ -1,24 +1,19 @@
 """A site that was made of what a cluster says, as ReFrame takes it: each kind of one partition is asked for alone."""
 
-import datetime
 import os
 import pathlib
 import subprocess
 import sys
 
-from kappa.app.survey.site_files import site_files
 from tests.sites.dry_run import REPOSITORY
-from tests.unit.survey.clusters import Cluster, node, partition, probe, surveyed
+from tests.unit.survey.clusters import Cluster, node, partition, probe, site_in, surveyed
 
 
 def test_generations_in_one_partition_are_looked_at_and_asked_for_by_themselves(tmp_path):
     nodes = [node("m1", features="milan"), node("m2", features="milan"), node("g1", features="genoa")]
     kinds = {f"batch-{kind}": probe("NAME", programs=["fio"]) for kind in ("milan", "genoa")}
     found = surveyed(Cluster("\n".join(nodes), partition("batch", "m[1-2],g1"), kinds))
-    folder = tmp_path / "site_configs/made"
-    for path, text in site_files("made", found, datetime.date(2026, 1, 1)).items():
-        (folder / path).parent.mkdir(parents=True, exist_ok=True)
-        (folder / path).write_text(text)
+    folder = site_in(tmp_path / "site_configs", found).folder
     done = subprocess.run(
         [
             pathlib.Path(sys.executable).with_name("reframe"), "--nocolor", "-C", folder / "settings.py",

@@ -7,8 +7,9 @@ import pytest
 from reframe.core.exceptions import ReframeError, SanityError
 
 from reframe_checks.application.emt_layouts import BOUND, UNBOUND, EmtSeries
-from reframe_checks.application.scaled_application import Layout, LayoutSeries
+from reframe_checks.application.scaled_application import Layout
 from tests.figures import figure
+from tests.stand_in import StandIn
 
 KAPPA_US = {"1x1": (0.1, 0.3, 0.2), "1x2": (0.7, 0.6, 0.5), "2x1": (5.0, 4.0, 40.0)}
 
@@ -31,12 +32,10 @@ def check(recorded):
     """Three rounds of one rank, and of two on one node and on two; one round of the latter was disturbed."""
     text = recorded("emt/two_ranks.json")
     base = json.loads(text)
-    made = SimpleNamespace(
-        simulated=False, exchange=base["exchange"], steps=base["steps"], rounds=3, bindings=[BOUND, UNBOUND],
+    made = StandIn(
+        EmtSeries, simulated=False, exchange=base["exchange"], steps=base["steps"], rounds=3, bindings=[BOUND, UNBOUND],
         laid_out=[Layout(1, 1), Layout(2, 2), Layout(2, 1)], boundary=(Layout(2, 2), Layout(2, 1)),
-        num_tasks_per_node=2, scaling=[], curves={}, changed={},
-        parsed=lambda parse, output: parse(output),
-        point=EmtSeries.point,
+        num_tasks_per_node=2, changed={},
     )  # fmt: skip
 
     def output_text(name):
@@ -44,31 +43,28 @@ def check(recorded):
         kappa_us = KAPPA_US[layout][int(number) - 1] + (1 if UNBOUND in name else 0)
         return result(text, int(ranks), kappa_us, **made.changed)
 
-    def record_curve(name, x, y, points, gated):
-        made.curves[name] = (points, gated)
-
-    made.output_text, made.record_curve = output_text, record_curve
-    for name in ("result", "result_file", "record_series", "median_kappa"):
-        setattr(made, name, getattr(EmtSeries, name).__get__(made))
+    made.output_text = output_text
     return made
 
 
 def test_the_median_of_the_largest_layout_is_gated(check):
-    assert EmtSeries.read_results.__wrapped__(check)
+    assert check.read_results().evaluate()
     assert figure(EmtSeries, "kappa", check) == 5.0
-    assert check.curves["kappa, 2 nodes"] == ({2: 5.0}, {2: "kappa"})
-    assert check.curves["kappa, nodes filled"] == ({1: 0.2, 2: 0.6}, {2: "kappa"})
-    assert check.curves["kappa over nodes, 2 ranks"] == ({1: 0.6, 2: 5.0}, {})
-    assert check.curves["kappa, 2 nodes, unbound"] == ({2: 6.0}, {})
+    assert check.curves["kappa, 2 nodes"] == {2: 5.0}
+    assert check.curves["kappa, nodes filled"] == {1: 0.2, 2: 0.6}
+    assert check.curves["kappa over nodes, 2 ranks"] == {1: 0.6, 2: 5.0}
+    assert check.curves["kappa, 2 nodes, unbound"] == {2: 6.0}
+    assert check.gated["kappa, 2 nodes"] == check.gated["kappa, nodes filled"] == {2: "kappa"}
+    assert check.gated["kappa over nodes, 2 ranks"] == check.gated["kappa, 2 nodes, unbound"] == {}
 
 
 def test_the_boundary_of_a_node_costs_what_as_many_ranks_on_two_take_more(check):
-    EmtSeries.read_results.__wrapped__(check)
+    check.read_results().evaluate()
     assert figure(EmtSeries, "node_boundary_cost", check) == pytest.approx(4.4)
 
 
 def test_every_round_is_recorded(check):
-    EmtSeries.read_results.__wrapped__(check)
+    check.read_results().evaluate()
     assert [(point["series"], point["ranks"], point["kappa_us"]) for point in check.scaling] == [
         ("step, 1 node, bound", 1, 0.2), ("step, 1 node, bound", 2, 0.6), ("step, 2 nodes, bound", 2, 5.0),
         ("step, 1 node, unbound", 1, 1.2), ("step, 1 node, unbound", 2, 1.6), ("step, 2 nodes, unbound", 2, 6.0),
@@ -82,20 +78,15 @@ def test_every_round_is_recorded(check):
 def test_what_was_not_asked_for_is_refused(check, values, message):
     check.changed = values
     with pytest.raises(SanityError, match=message):
-        EmtSeries.read_results.__wrapped__(check)
-
-
-class Laid(SimpleNamespace):
-    nodes_of_series = LayoutSeries.nodes_of_series
-    partition_layouts = LayoutSeries.partition_layouts
-    ask_for_all_ranks = LayoutSeries.ask_for_all_ranks
+        check.read_results().evaluate()
 
 
 def laid_out(nodes=2, cores=4, **extras):
     partition = SimpleNamespace(fullname="here:cpu", extras=extras, features=["binding"])
-    return Laid(
-        simulated=False, partition_nodes=nodes, cores_per_node=cores, current_partition=partition, layouts="",
-        most_nodes=0, program="emt", job=SimpleNamespace(launcher=SimpleNamespace(registered_name="srun")),
+    return StandIn(
+        EmtSeries, simulated=False, partition_nodes=nodes, cores_per_node=cores, current_partition=partition,
+        layouts="", most_nodes=0, program="emt",
+        job=SimpleNamespace(launcher=SimpleNamespace(registered_name="srun")),
         check_class="EmtSeries", perf_variables={"kappa": None, "node_boundary_cost": None},
     )  # fmt: skip
 
@@ -103,27 +94,27 @@ def laid_out(nodes=2, cores=4, **extras):
 def test_a_series_goes_up_to_the_nodes_it_is_told():
     check = laid_out()
     check.most_nodes = 1
-    EmtSeries.lay_out_series(check)
+    check.lay_out_series()
     assert [(layout.nodes, layout.ranks) for layout in check.laid_out] == [(1, 1), (1, 2), (1, 4)]
     assert set(check.perf_variables) == {"kappa"}  # there is no boundary to cross
 
 
 def test_both_bindings_where_the_partition_binds():
     check = laid_out()
-    EmtSeries.lay_out_series(check)
+    check.lay_out_series()
     assert check.bindings == [BOUND, UNBOUND]
     assert check.boundary == (Layout(4, 4), Layout(4, 2))
     assert "node_boundary_cost" in check.perf_variables
     assert (check.num_tasks, check.num_tasks_per_node) == (8, 4)
     check.current_partition.features = []
-    EmtSeries.lay_out_series(check)
+    check.lay_out_series()
     assert check.bindings == [UNBOUND]
 
 
 def test_nodes_that_share_a_machine_have_its_cores_together(monkeypatch):
     monkeypatch.setattr("kappa.core.ground.processes.BusyCores.cores", 2)
     check = laid_out(shared_host={"cores_share": 0.1})
-    EmtSeries.lay_out_series(check)
+    check.lay_out_series()
     assert [(layout.nodes, layout.ranks) for layout in check.laid_out] == [(1, 1), (1, 2), (2, 2)]
 
 
@@ -131,4 +122,4 @@ def test_layouts_that_the_partition_has_not_name_it():
     check = laid_out()
     check.layouts = "4x4"
     with pytest.raises(ReframeError, match=r"here:cpu: EmtSeries.layouts: layout 4x4 needs more than 2 nodes"):
-        EmtSeries.lay_out_series(check)
+        check.lay_out_series()

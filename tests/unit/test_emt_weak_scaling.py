@@ -8,6 +8,7 @@ from reframe.core.exceptions import SanityError
 from reframe_checks.application.emt_layouts import CHECKED_STEPS, EmtWeakScaling
 from reframe_checks.application.scaled_application import Layout
 from tests.figures import figure
+from tests.stand_in import StandIn
 
 LAYOUTS = [Layout(1, 1), Layout(2, 2), Layout(4, 2)]
 STEP_US = {1: (10.0, 11.0, 10.0), 2: (12.5, 12.5, 90.0), 4: (20.0, 20.0, 20.0)}
@@ -16,10 +17,9 @@ STEP_US = {1: (10.0, 11.0, 10.0), 2: (12.5, 12.5, 90.0), 4: (20.0, 20.0, 20.0)}
 @pytest.fixture
 def check():
     """A network of p copies on p ranks, whose bits follow from the copies alone."""
-    made = SimpleNamespace(
-        exchange="step", steps=500, rounds=3, laid_out=LAYOUTS, network_scale=1, scaling=[], curves={}, wrong="",
-        checked=EmtWeakScaling.checked,
-    )  # fmt: skip
+    made = StandIn(
+        EmtWeakScaling, exchange="step", steps=500, rounds=3, laid_out=LAYOUTS, network_scale=1, wrong=""
+    )
 
     def result(name, layout, steps):
         _, copies, _, *_, number = name.removesuffix(".json").split("-")
@@ -30,20 +30,18 @@ def check():
         )  # fmt: skip
 
     made.result = result
-    made.record_curve = lambda name, x, y, points, gated: made.curves.update({name: (points, gated)})
-    for name in ("record_series", "require_same_bits", "point"):
-        setattr(made, name, getattr(EmtWeakScaling, name).__get__(made))
     return made
 
 
 def test_a_step_on_all_ranks_is_held_against_one_on_one(check):
-    assert EmtWeakScaling.read_results.__wrapped__(check)
+    assert check.read_results().evaluate()
     assert figure(EmtWeakScaling, "efficiency", check) == pytest.approx(0.5)
     assert figure(EmtWeakScaling, "speedup", check) == pytest.approx(2)
     assert figure(EmtWeakScaling, "step_time", check) == pytest.approx(20)
     assert figure(EmtWeakScaling, "kappa", check) == 10
-    assert check.curves["efficiency, within a node"] == ({1: 1, 2: pytest.approx(0.8)}, {})
-    assert check.curves["kappa, over nodes"] == ({2: 2.5, 4: 10}, {4: "kappa"})
+    assert check.curves["efficiency, within a node"] == {1: 1, 2: pytest.approx(0.8)}
+    assert check.curves["kappa, over nodes"] == {2: 2.5, 4: 10}
+    assert (check.gated["efficiency, within a node"], check.gated["kappa, over nodes"]) == ({}, {4: "kappa"})
     # Gustafson: (p - s) / (p - 1).
     assert check.scaling[-1]["karp_flatt"] == pytest.approx(2 / 3)
     assert [(point["series"], point["ranks"]) for point in check.scaling] == [
@@ -62,13 +60,14 @@ def test_a_step_on_all_ranks_is_held_against_one_on_one(check):
 def test_other_bits_fail(check, name, message):
     check.wrong = name
     with pytest.raises(SanityError, match=message):
-        EmtWeakScaling.read_results.__wrapped__(check)
+        check.read_results().evaluate()
 
 
 def test_a_series_ends_where_ranks_could_not_hold_the_network():
     layouts = [Layout(1, 1), Layout(8, 8), Layout(64, 8), Layout(256, 8)]
-    check = SimpleNamespace(layouts="", partition_layouts=lambda: layouts, most_ranks=128, network_scale=2)
-    check.layouts_here = EmtWeakScaling.layouts_here.__get__(check)
-    assert EmtWeakScaling.networks(check) == {
+    check = StandIn(
+        EmtWeakScaling, layouts="", partition_layouts=lambda: layouts, most_ranks=128, network_scale=2
+    )
+    assert check.networks() == {
         "network-1-ranks.json": 2, "network-8-ranks.json": 16, "network-64-ranks.json": 128,
     }  # fmt: skip

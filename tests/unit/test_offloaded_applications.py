@@ -5,37 +5,29 @@ from types import SimpleNamespace
 import pytest
 from reframe.core.exceptions import SanityError
 
-from reframe_checks.application.offloaded_applications import LammpsOffloaded, OffloadedApplication
-from reframe_checks.application.scaled_application import Layout, ScaledApplication
+from reframe_checks.application.offloaded_applications import LammpsOffloaded
+from reframe_checks.application.scaled_application import Layout
 from tests.figures import figure
+from tests.stand_in import StandIn
 
 SHARP = {"OMPI_MCA_coll_hcoll_enable": 1, "HCOLL_ENABLE_SHARP": 3, "SHARP_COLL_LOG_LEVEL": 3}
 TREE = "[n1:0:291 - context.c:759] INFO tree_info: type:LLT tree idx:0 treeID:0x0\n"
 
 
-class Made(SimpleNamespace):
-    largest = ScaledApplication.largest
-    name_of = staticmethod(ScaledApplication.name_of)
-
-    def measured(self, layout, name):
-        return SimpleNamespace(step_s=2.0 if name.startswith("host-") else 1.0)
-
-
 @pytest.fixture
 def check():
-    made = Made(
-        laid_out=[Layout(1, 1), Layout(4, 2)], rounds=2, current_environ=SimpleNamespace(extras={"sharp": SHARP}),
-        logs={"proof-network.out": TREE}, read_series=lambda: None,
+    made = StandIn(
+        LammpsOffloaded, laid_out=[Layout(1, 1), Layout(4, 2)], rounds=2,
+        current_environ=SimpleNamespace(extras={"sharp": SHARP}),
+        logs={"proof-network.out": TREE}, read_series=lambda: None, step_ms=lambda layout: 1000.0,
+        measured=lambda layout, name: SimpleNamespace(step_s=2.0 if name.startswith("host-") else 1.0),
     )  # fmt: skip
     made.output_text = lambda name: made.logs.get(name, "")
-    made.step_ms = lambda layout: 1000.0
-    for name in ("of_host", "variables_of", "settings_of"):
-        setattr(made, name, getattr(OffloadedApplication, name).__get__(made))
     return made
 
 
 def read(check):
-    assert OffloadedApplication.read_both(check).evaluate()
+    assert check.read_both().evaluate()
     return figure(LammpsOffloaded, "ratio", check)
 
 

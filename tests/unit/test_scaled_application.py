@@ -14,7 +14,6 @@ from reframe_checks.application.scaled_application import (
     WEAK,
     Base,
     Layout,
-    LayoutSeries,
     ScaledApplication,
     every_layout,
     on_cores,
@@ -24,6 +23,7 @@ from reframe_checks.application.scaled_application import (
 from reframe_checks.application.sparse_direct import SparseDirect
 from reframe_checks.parsers import applications
 from tests.figures import figure
+from tests.stand_in import StandIn
 
 
 def test_a_perfect_series_has_no_serial_part():
@@ -66,39 +66,25 @@ def test_a_box_of_ranks_is_nearly_a_cube():
     assert [process_box(ranks) for ranks in (8, 12, 64, 96)] == [(2, 2, 2), (3, 2, 2), (4, 4, 4), (6, 4, 4)]
 
 
-class Made(SimpleNamespace):
-    nodes_of_series = LayoutSeries.nodes_of_series
-    partition_layouts = LayoutSeries.partition_layouts
-    ask_for_all_ranks = LayoutSeries.ask_for_all_ranks
-    largest = ScaledApplication.largest
-    steps_s = ScaledApplication.steps_s
-    step_ms = ScaledApplication.step_ms
-    read_series = ScaledApplication.read_series
-    name_of = staticmethod(ScaledApplication.name_of)
-
-    def record_curve(self, name, x, y, points, gated):
-        self.curves[name] = (points, gated)
-
-    def measured(self, layout, name):
-        return SimpleNamespace(step_s=self.times[str(layout)][int(name[-1]) - 1])
-
-
 def made(times, series=STRONG):
     laid_out = [Layout(nodes * ranks, ranks) for nodes, ranks in (map(int, name.split("x")) for name in times)]
-    return Made(series=series, laid_out=laid_out, times=times, rounds=3, scaling=[], curves={})
+
+    def measured(layout, name):
+        return SimpleNamespace(step_s=times[str(layout)][int(name[-1]) - 1])
+
+    return StandIn(ScaledApplication, series=series, laid_out=laid_out, rounds=3, measured=measured)
 
 
 def test_the_median_of_the_largest_layout_is_gated():
     check = made({"1x1": (0.9, 1.0, 9.0), "1x2": (0.5, 0.6, 0.7), "2x2": (0.3, 0.4, 0.35)})
-    assert ScaledApplication.read_results.__wrapped__(check)
+    assert check.read_results().evaluate()
     assert figure(ScaledApplication, "step_time", check) == pytest.approx(350)
     assert figure(ScaledApplication, "efficiency", check) == pytest.approx(1 / 4 / 0.35)
-    assert check.curves["time per step, within a node"] == ({1: 1000, 2: pytest.approx(600)}, {})
-    assert check.curves["time per step, over nodes"] == (
-        {2: pytest.approx(600), 4: pytest.approx(350)},
-        {4: "step_time"},
-    )
-    assert check.curves["efficiency, over nodes"][1] == {4: "efficiency"}
+    assert check.curves["time per step, within a node"] == {1: 1000, 2: pytest.approx(600)}
+    assert check.curves["time per step, over nodes"] == {2: pytest.approx(600), 4: pytest.approx(350)}
+    assert check.gated["time per step, within a node"] == {}
+    assert check.gated["time per step, over nodes"] == {4: "step_time"}
+    assert check.gated["efficiency, over nodes"] == {4: "efficiency"}
     assert [(point["series"], point["ranks"]) for point in check.scaling] == [
         ("strong, within a node", 1), ("strong, within a node", 2),
         ("strong, over nodes", 2), ("strong, over nodes", 4),
@@ -107,18 +93,14 @@ def test_the_median_of_the_largest_layout_is_gated():
 
 def test_nodes_that_share_cores_are_compared_with_as_many_ranks_on_one():
     check = made({"1x1": (1, 1, 1), "1x2": (1, 1, 1), "2x1": (2, 2, 2)}, series=WEAK)
-    ScaledApplication.read_results.__wrapped__(check)
-    assert check.curves["efficiency, over nodes"] == ({1: 1, 2: 0.5}, {2: "efficiency"})
+    check.read_results().evaluate()
+    assert check.curves["efficiency, over nodes"] == {1: 1, 2: 0.5}
+    assert check.gated["efficiency, over nodes"] == {2: "efficiency"}
 
 
 def lammps_check(recorded, file, layout, **values):
     asked = {"series": STRONG, "cells": 10, "cells_per_rank": 10, "steps": 60, **values}
-    check = SimpleNamespace(
-        **asked, output_text=lambda name: recorded(file), parsed=lambda parse, text: parse(text),
-    )  # fmt: skip
-    for name in ("cells_of", "require_ran", "require_physics", "measured"):
-        setattr(check, name, getattr(Lammps, name).__get__(check))
-    return check.measured(layout, "here")
+    return StandIn(Lammps, **asked, output_text=lambda name: recorded(file)).measured(layout, "here")
 
 
 @pytest.fixture
@@ -176,10 +158,7 @@ def cavity(recorded, ranks=2, **values):
     def output_text(name):
         return recorded(f"openfoam/two_ranks.{name.rpartition('.')[2]}")
 
-    check = SimpleNamespace(**asked, output_text=output_text, parsed=lambda parse, text: parse(text))
-    for name in ("require_ran", "require_physics", "measured"):
-        setattr(check, name, getattr(OpenFoam, name).__get__(check))
-    return check.measured(Layout(ranks, ranks), "here")
+    return StandIn(OpenFoam, **asked, output_text=output_text).measured(Layout(ranks, ranks), "here")
 
 
 def test_the_recorded_cavity_conserves_mass(recorded):

@@ -65,10 +65,12 @@ class _Place:
 def expected_families(site: SiteDescription, expected: Expected, mode: str) -> dict[str, tuple[str, ...]]:
     """Return the families that have to run in ``mode``, each with its partitions; none in a mode that is unknown."""
     found: dict[str, dict[str, None]] = {}
-    for place, check, case in _cases(site, expected, mode):
-        if not place.lacks(check, case):
-            found.setdefault(check.family, {})[place.name] = None
-    return {family: tuple(found[family]) for family in sorted(found)}
+    for place, check, case in _cases(site, mode):
+        there = found.setdefault(check.family, {})
+        runs = place.name not in there and not place.lacks(check, case)
+        if runs and not _left_out(expected, mode, place, check, case):
+            there[place.name] = None
+    return {family: tuple(found[family]) for family in sorted(found) if found[family]}
 
 
 def unexplained(site: SiteDescription, expected: Expected, mode: str) -> list[Unexplained]:
@@ -78,9 +80,12 @@ def unexplained(site: SiteDescription, expected: Expected, mode: str) -> list[Un
     placements that follow from the nodes have reasons of their own (``kappa.core.vocabulary.scales.derived_features``).
     """
     found: dict[tuple[str, frozenset[str]], set[str]] = {}
-    for place, check, case in _cases(site, expected, mode):
-        lacking = place.lacks(check, case)
-        if lacking and SIMULATED not in place.features and not any(place.explains(one, expected) for one in lacking):
+    for place, check, case in _cases(site, mode):
+        lacking = place.lacks(check, case) if SIMULATED not in place.features else frozenset()
+        if check.family in found.get((place.name, lacking), ()):
+            continue
+        explained = not lacking or any(place.explains(one, expected) for one in lacking)
+        if not explained and not _left_out(expected, mode, place, check, case):
             found.setdefault((place.name, lacking), set()).add(check.family)
     return [
         Unexplained(name, tuple(sorted(lacking)), tuple(sorted(set().union(*_of_supersets(found, name, lacking)))))
@@ -95,10 +100,12 @@ def _of_supersets(
     return (families for (other, more), families in found.items() if other == name and lacking <= more)
 
 
-def _cases(
-    site: SiteDescription, expected: Expected, mode: str
-) -> Iterator[tuple[_Place, CataloguedCheck, CataloguedCase]]:
-    """Every case of the mode with each partition that is in it and of its kind, but for what the site leaves out."""
+def _left_out(expected: Expected, mode: str, place: _Place, check: CataloguedCheck, case: CataloguedCase) -> bool:
+    return expected.leaves_out(mode, place.name, check.family, [*case.features, *check.needs_environ])
+
+
+def _cases(site: SiteDescription, mode: str) -> Iterator[tuple[_Place, CataloguedCheck, CataloguedCase]]:
+    """Every case of the mode with each partition that is in it and of its kind."""
     if mode not in MODES:
         return
     partitions = site.described.partitions
@@ -111,8 +118,7 @@ def _cases(
                 continue
             for place in places:
                 fits = check.on_fabrics if SIMULATED in place.features else SIMULATED not in case.features
-                needs = [*case.features, *check.needs_environ]
-                if fits and not expected.leaves_out(mode, place.name, check.family, needs):
+                if fits:
                     yield place, check, case
 
 

@@ -6,16 +6,16 @@ import pytest
 from reframe.core.exceptions import ReframeError
 
 from reframe_checks.storage.btio import CLASSES, BtIo
+from tests.stand_in import StandIn
 
 
 def chosen(problem_class, scale, most_gib=0):
     partition = SimpleNamespace(fullname="site:cpu")
-    check = SimpleNamespace(
-        problem_class=problem_class, scale=scale, check_class="BtIo", current_partition=partition,
-        most_gib=most_gib, classes_written=lambda: 3, subtype="full", bounded=lambda one: BtIo.bounded(check, one),
-        stated=lambda key, value: BtIo.stated(check, key, value),
+    check = StandIn(
+        BtIo, problem_class=problem_class, scale=scale, check_class="BtIo", current_partition=partition,
+        most_gib=most_gib, classes_written=lambda: 3, subtype="full",
     )  # fmt: skip
-    BtIo.choose_class(check)
+    check.choose_class()
     return check.problem_class
 
 

@@ -8,6 +8,7 @@ from reframe.core.exceptions import ReframeError, SanityError
 
 from reframe_checks.application.scaled_application import Layout
 from reframe_checks.storage.btio import CLASSES, BtIoSeries, BtIoShare
+from tests.stand_in import StandIn
 
 
 def laid_out(nodes, asked=()):
@@ -30,15 +31,11 @@ def test_one_rank_on_each_of_a_square_number_of_nodes():
 
 def read_series(recorded, outputs):
     """The check after it has read these outputs, by file name, of class W."""
-    check = SimpleNamespace(
-        laid_out=[Layout(1, 1), Layout(4, 1)], rounds=3, problem_class="W", subtype="full", steps=CLASSES["W"].steps,
-        curves={}, scaling=[], require_striping=lambda: None, output_text=outputs.__getitem__,
-        parsed=lambda parse, text: parse(text), file_of=BtIoSeries.file_of,
-        record_curve=lambda name, x, y, points, gated: check.curves.setdefault(name, (points, gated)),
+    check = StandIn(
+        BtIoSeries, laid_out=[Layout(1, 1), Layout(4, 1)], rounds=3, problem_class="W", subtype="full",
+        steps=CLASSES["W"].steps, output_text=outputs.__getitem__,
     )  # fmt: skip
-    for method in ("run_of", "require_asked"):
-        setattr(check, method, getattr(BtIoSeries, method).__get__(check))
-    BtIoSeries.read_results.__wrapped__(check)
+    check.read_results().evaluate()
     return check
 
 
@@ -58,10 +55,8 @@ def test_the_series_is_drawn_over_nodes_and_gated_on_the_most(recorded):
     assert [point["ranks"] for point in check.scaling] == [1, 4]
     assert check.scaling[1]["speedup"] == pytest.approx(1)
     assert check.scaling[1]["efficiency"] == pytest.approx(0.25)
-    points, gated = check.curves["I/O time"]
-    assert points == {1: check.result.io_s, 4: check.result.io_s}
-    assert gated == {4: "io_time"}
-    assert {name: gated for name, (_, gated) in check.curves.items()} == {
+    assert check.curves["I/O time"] == {1: check.result.io_s, 4: check.result.io_s}
+    assert check.gated == {
         "time": {4: "total_time"}, "I/O time": {4: "io_time"}, "I/O share": {4: "io_share"}, "computing": {4: "mop_s"},
         "I/O": {4: "io_rate"}, "speed-up": {4: "speedup"},
     }  # fmt: skip
@@ -71,12 +66,7 @@ def test_the_series_is_drawn_over_nodes_and_gated_on_the_most(recorded):
 
 def share(summary):
     """The rate that class W on two ranks takes from this summary of IOR."""
-    check = SimpleNamespace(
-        problem_class="W", num_tasks=2, output_text=lambda name: summary, parsed=lambda parse, text: parse(text),
-        summary=BtIoShare.summary,
-    )  # fmt: skip
-    check.sizes = lambda: BtIoShare.sizes(check)
-    return BtIoShare.ior_rate_of(check, 0)
+    return StandIn(BtIoShare, problem_class="W", num_tasks=2, output_text=lambda name: summary).ior_rate_of(0)
 
 
 def test_ior_moves_at_each_output_what_a_rank_of_bt_does():

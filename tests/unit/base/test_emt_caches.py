@@ -1,7 +1,5 @@
 """What the check of caches by the EMT application makes of nodes whose caches are known."""
 
-from types import SimpleNamespace
-
 import pytest
 from msgspec.structs import replace
 from reframe.core.exceptions import SanityError
@@ -9,6 +7,7 @@ from reframe.core.exceptions import SanityError
 from reframe_checks.application.emt_caches import EmtCaches
 from reframe_checks.parsers.emt import DataCache, NetworkTimes, NodeCaches
 from tests.figures import figure
+from tests.stand_in import StandIn
 from tests.unit.localise.test_cache_knee import MIB, curve
 
 
@@ -24,22 +23,16 @@ def node(name, cache_mib, **changes):
 def check():
     """Eight nodes with caches of 32 MiB, of one of which only 8 are its own."""
     nodes = {f"n{number}": node(f"n{number}", 8 if number == 5 else 32) for number in range(8)}
-    made = SimpleNamespace(
-        nodes=nodes, curves={}, per_node={}, findings=[], suspects=[], least_slowdown=1.15, output_text=lambda name: "",
+    made = StandIn(
+        EmtCaches, nodes=nodes, least_slowdown=1.15, output_text=lambda name: "",
         perf_variables={"knee": None, "knee_over_cache": None}, networks=lambda: dict.fromkeys(range(9)),
-        require_all_nodes=lambda nodes: True, last_cache=EmtCaches.last_cache,
     )  # fmt: skip
     made.parsed = lambda parse, text, **more: made.nodes
-    made.record_curve = lambda name, x, y, points, gated: made.curves.update({name: points})
-    made.record_per_node = lambda name, unit, values: made.per_node.update({name: values})
-    made.record_findings = made.findings.extend
-    for name in ("require_same_bits", "judged", "median_of_nodes", "median_of_nodes_at"):
-        setattr(made, name, getattr(EmtCaches, name).__get__(made))
     return made
 
 
 def test_the_node_with_the_smaller_cache_is_named_once(check):
-    assert EmtCaches.read_curves(check).evaluate()
+    assert check.read_curves().evaluate()
     assert [finding.name for finding in check.findings] == ["n5"]
     # Where it holds no longer what the others do.
     assert check.findings[0].quantity == "work of 33.6 MB"
@@ -49,14 +42,14 @@ def test_the_node_with_the_smaller_cache_is_named_once(check):
 
 def test_equal_nodes_are_not_blamed(check):
     check.nodes["n5"] = node("n5", 32, noise=[0.02, -0.01] * 4 + [0.01])
-    EmtCaches.read_curves(check).evaluate()
+    check.read_curves().evaluate()
     assert check.findings == []
     assert figure(EmtCaches, "kappa_of_one_rank", check) == pytest.approx(0.5)
 
 
 def test_without_a_knee_there_is_none_to_record(check):
     check.nodes = {name: node(name, 32, slowdown=1.1) for name in check.nodes}
-    EmtCaches.read_curves(check).evaluate()
+    check.read_curves().evaluate()
     assert check.perf_variables == {}
     assert check.per_node["knee"] == {}
 
@@ -65,5 +58,5 @@ def test_another_solution_blames_the_odd_node(check):
     first, *others = check.nodes["n2"].sizes
     check.nodes["n2"] = NodeCaches("n2", 0, (), (replace(first, checksum="other"), *others))
     with pytest.raises(SanityError, match="other solutions of the same network on n2"):
-        EmtCaches.read_curves(check).evaluate()
+        check.read_curves().evaluate()
     assert check.suspects == ["n2"]

@@ -14,6 +14,7 @@ from reframe_checks.storage.emt_io import (
     io_percent,
     rates_of_nodes,
 )
+from tests.stand_in import StandIn
 
 MB = 10**6
 
@@ -37,14 +38,10 @@ def result(*ranks, checksum="a", mean_us=100.0):
 
 
 def check(*results, files="rank", **values):
-    made = SimpleNamespace(
-        results=results, files=files, least_slowdown=2.0, least_s=0, per_node={}, findings=[], rates={}, suspects=[],
-        **values,
-    )  # fmt: skip
-    made.record_per_node = lambda name, unit, figures: made.per_node.update({name: figures})
-    made.record_findings = made.findings.extend
-    made.record_ranks = lambda: None
-    return made
+    ignored = {"record_ranks": lambda: None}
+    return StandIn(
+        EmtIoCheck, results=results, files=files, least_slowdown=2.0, least_s=0, rates={}, **ignored, **values
+    )
 
 
 def test_a_node_is_as_fast_as_its_slowest_rank_and_one_without_bytes_says_nothing():
@@ -77,11 +74,9 @@ def test_the_node_that_is_slow_in_every_round_is_named(quantity):
 def test_each_rank_that_wrote_is_evidence_of_the_fastest_round():
     rounds = [result(rank("n1", write_s), rank("n2", 0.1, size=0)) for write_s in (0.5, 0.4)]
     made = check(*rounds)
-    made.fastest, curves = EmtIoCheck.fastest.fget(made), {}
-    made.record_curve = lambda name, x, y, points, gated: curves.update({name: points})
     EmtIoCheck.record_ranks(made)
-    assert curves["write, by rank"] == {0: pytest.approx(250)}
-    assert curves["read, by rank"][0] == pytest.approx(1000)
+    assert made.curves["write, by rank"] == {0: pytest.approx(250)}
+    assert made.curves["read, by rank"][0] == pytest.approx(1000)
 
 
 def test_a_shared_file_names_nobody_as_all_wait_for_the_slowest():
@@ -93,7 +88,8 @@ def test_a_shared_file_names_nobody_as_all_wait_for_the_slowest():
 def test_a_node_that_wrote_nothing_is_no_pass():
     ran, nodes = result(rank("n1", 0.1), rank("n2", 0.1), rank("n3", 0.1, size=0)), ["n1", "n2", "n3"]
     made = EmtIoEachNode.__new__(EmtIoEachNode)
-    vars(made).update(vars(check(ran, provenance={"nodelist": nodes})))
+    recorded = {"record_per_node": lambda *_: None, "record_findings": lambda findings: None}
+    vars(made).update(vars(check(ran, provenance={"nodelist": nodes})) | recorded)
     with pytest.raises(SanityError, match="no figure from n3"):
         made.judge_nodes()
 
@@ -105,16 +101,14 @@ def test_the_share_of_output_is_of_steps_and_output():
 @pytest.fixture
 def ran(recorded):
     text = recorded("emt_io/two_nodes_rank.json")
-    made = SimpleNamespace(
-        num_tasks=4, steps_taken=json.loads(text)["steps"], files="rank", read_by="other", copies=1, text=text,
-        parsed=lambda parse, text: parse(text),
+    return StandIn(
+        EmtIoCheck, num_tasks=4, steps_taken=json.loads(text)["steps"], files="rank", read_by="other", copies=1,
+        output_text=lambda name: text,
     )  # fmt: skip
-    made.output_text = lambda name: made.text
-    return made
 
 
 def test_what_a_run_wrote_is_within_what_is_stated(ran):
-    assert EmtIoCheck.result_of(ran, "result-1.json").bytes < (ran.steps_taken + 1) * EmtIoCheck.record_bytes.fget(ran)
+    assert EmtIoCheck.result_of(ran, "result-1.json").bytes < (ran.steps_taken + 1) * ran.record_bytes
 
 
 @pytest.mark.parametrize(
@@ -129,8 +123,8 @@ def test_a_run_that_was_not_asked_for_is_refused(ran, asked):
 def test_a_node_whose_own_disk_failed_is_named_and_no_other():
     said = "emt: --waveforms\nemt: error: rank 2: on node3: /scratch/kappa.7/waves.cff: the disk is full\n"
     for own, suspects in ((True, ["node3"]), (False, [])):
-        made = SimpleNamespace(
-            stderr="job.err", output_text=lambda name: said, on_own_storage=own, suspects=[],
+        made = StandIn(
+            EmtIoCheck, stderr="job.err", output_text=lambda name: said, on_own_storage=own,
             provenance={"nodelist": ["node1", "node3"]},
         )  # fmt: skip
         assert EmtIoCheck.why_no_result(made) == "node3: /scratch/kappa.7/waves.cff: the disk is full"
@@ -146,9 +140,8 @@ def test_a_node_whose_own_disk_failed_is_named_and_no_other():
     ],
 )
 def test_steps_follow_from_the_bytes_unless_a_site_says_them(values, steps):
-    made = SimpleNamespace(**{"steps": 0, "files": "shared", "copies": 1, "num_tasks": 4} | values)
-    made.record_bytes = EmtIoCheck.record_bytes.fget(made)
-    assert EmtIoCheck.steps_taken.fget(made) == steps
+    made = StandIn(EmtIoCheck, **{"steps": 0, "files": "shared", "copies": 1, "num_tasks": 4} | values)
+    assert made.steps_taken == steps
 
 
 @pytest.mark.parametrize(("stripes", "count"), [("1", 1), ("4", 4), ("all", -1)])

@@ -1,13 +1,13 @@
 """What the check of steps held to wall time makes of a recorded run."""
 
 import json
-from types import SimpleNamespace
 
 import pytest
 from reframe.core.exceptions import SanityError
 
 from reframe_checks.application.emt import EmtRealTime
 from tests.figures import figure
+from tests.stand_in import StandIn
 
 
 @pytest.fixture
@@ -21,17 +21,14 @@ def check(recorded):
         {**ranks[1], "rank": 2, "node": "n2", "overruns": 0, "in_time": 20000, "episodes": 0,
          "late_p999_us": 0, "late_worst_us": 0},
     ]  # fmt: skip
-    made = SimpleNamespace(steps=20000, num_tasks=3, per_node={}, ranks=ranks, seen=[])
+    made = StandIn(EmtRealTime, steps=20000, num_tasks=3, ranks=ranks, seen=[])
     made.output_text = lambda name: json.dumps(result) + "\n"
-    made.parsed = lambda parse, text: parse(text)
-    made.record_per_node = lambda name, unit, values: made.per_node.update({name: values})
     made.require_all_nodes = lambda nodes: made.seen.append(nodes) or True
-    made.per_million = EmtRealTime.per_million.__get__(made)
     return made
 
 
 def test_the_rank_with_most_is_gated_and_each_node_is_evidence(check):
-    assert EmtRealTime.read_paces.__wrapped__(check)
+    assert check.read_paces().evaluate()
     most = max(rank["overruns"] for rank in check.ranks)
     assert figure(EmtRealTime, "overruns", check) == pytest.approx(most * 50)
     assert figure(EmtRealTime, "late_worst", check) == max(rank["late_worst_us"] for rank in check.ranks)
@@ -44,4 +41,4 @@ def test_the_rank_with_most_is_gated_and_each_node_is_evidence(check):
 def test_another_number_of_ranks_or_steps_fails(check):
     check.num_tasks = 4
     with pytest.raises(SanityError, match="on 3 ranks, asked for 20000 on 4"):
-        EmtRealTime.read_paces.__wrapped__(check)
+        check.read_paces().evaluate()

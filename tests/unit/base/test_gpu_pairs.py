@@ -1,53 +1,38 @@
 """What GpuPairs makes of results of ``kappa-measure ring-traffic --gpus``, of four GPUs in each of six nodes."""
 
 import itertools
-import json
-from types import SimpleNamespace
 
 import pytest
 from reframe.core.exceptions import SanityError
 
 from reframe_checks.network.ring_sweeps import GpuPairs
 from tests.figures import figure
-from tests.measured import measured
+from tests.measured import ring_traffic
+from tests.stand_in import StandIn
 
 GPUS = 4
 NODES = [f"node{number}" for number in range(1, 7)]
-EACH_WAY = 256 << 20
 
 
 def document(pair, mb_s, bus):
     """``mb_s``: ((sender, GPU), (receiver, GPU)) -> rate."""
     ends = [(node, pair[rank % 2]) for rank, node in enumerate(NODES)]
-    nodes = []
-    for rank, end in enumerate(ends):
-        rates = {side: mb_s(ends[(rank + step) % len(ends)], end) for side, step in (("before", -1), ("next", 1))}
-        nodes.append(
-            {
-                "rank": rank, "node": end[0], "adapters": [], "gpu": {"ordinal": end[1], "pci": bus(*end)},
-                **{f"from_{side}_MBps": rate for side, rate in rates.items()},
-                **{f"from_{side}_s": EACH_WAY / 1e6 / rate for side, rate in rates.items()},
-            }
-        )  # fmt: skip
-    figures = {"bytes": 2 * EACH_WAY, "bytes_each_way": EACH_WAY, "nodes": nodes}
-    return json.dumps(measured("ring-traffic", figures, ranks=len(NODES), nodes=len(NODES)), indent=0) + "\n"
+
+    def told(end):
+        return {"node": end[0], "adapters": [], "gpu": {"ordinal": end[1], "pci": bus(*end)}}
+
+    return ring_traffic(ends, mb_s, told)
 
 
 def swept(rate, bus=lambda node, gpu: f"0000:{gpu:02x}:00.0"):
     """A check whose GPUs sent at ``rate``, judged."""
     pairs = list(itertools.product(range(GPUS), repeat=2))
     texts = {GpuPairs.result_file(number, pair): document(pair, rate, bus) for number in (1, 2) for pair in pairs}
-    check = SimpleNamespace(
-        gpus_per_node=GPUS, rounds=2, least_slowdown=1.25, num_tasks=len(NODES), provenance={"nodelist": NODES},
-        per_node={}, findings=[], heat_maps={}, output_text=texts.__getitem__, require_all_nodes=lambda nodes: True,
-        parsed=lambda parse, text, **more: parse(text, **more), result_file=GpuPairs.result_file,
+    check = StandIn(
+        GpuPairs, gpus_per_node=GPUS, rounds=2, least_slowdown=1.25, num_tasks=len(NODES),
+        provenance={"nodelist": NODES}, output_text=texts.__getitem__,
     )  # fmt: skip
-    check.record_per_node = lambda name, unit, values: check.per_node.update({name: values})
-    check.record_heat_map = lambda name, x, y, z, points: check.heat_maps.update({name: points})
-    check.record_findings = check.findings.extend
-    for name in ("pairs", "traffic_of", "require_distinct", "of_kinds"):
-        setattr(check, name, getattr(GpuPairs, name).__get__(check))
-    assert GpuPairs.read_pairs(check).evaluate()
+    assert check.read_pairs().evaluate()
     return check
 
 

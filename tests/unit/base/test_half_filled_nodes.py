@@ -10,18 +10,7 @@ from reframe_checks.network.osu import OsuNodeFill
 from reframe_checks.parsers import osu
 from reframe_checks.parsers.core_programs import CoreSpeeds
 from tests.figures import figure
-
-
-def with_evidence(base, methods, **values):
-    made = SimpleNamespace(curves={}, per_node={}, findings=[], parsed=lambda parse, text, **more: parse(text, **more))
-    made.__dict__.update(values)
-    made.record_curve = lambda name, x, y, points, gated: made.curves.update({name: points})
-    made.record_per_node = lambda name, unit, values: made.per_node.update({name: values})
-    made.record_findings = made.findings.extend
-    made.require_all_nodes = lambda nodes: True
-    for name in methods:
-        setattr(made, name, getattr(base, name).__get__(made))
-    return made
+from tests.stand_in import StandIn
 
 
 @pytest.fixture
@@ -37,16 +26,14 @@ def fills():
         return SimpleNamespace(cores=range(8), available_mib=65536, spread=spread, packed=packed, wrong=())
 
     nodes = {name: node(12e3 if name == "n3" else 18e3) for name in ("n1", "n2", "n3", "n4")}
-    made = with_evidence(
-        NodeFills, ["record_fills", "median", "memory", "gain"], cores_per_node=8, least_slowdown=1.1,
-        output_text=lambda name: "", nodes=nodes, result="node_fills.json",
+    return StandIn(
+        NodeFills, cores_per_node=8, least_slowdown=1.1, output_text=lambda name: "", nodes=nodes,
+        result="node_fills.json", parsed=lambda parse, text: nodes,
     )  # fmt: skip
-    made.parsed = lambda parse, text: made.nodes
-    return made
 
 
 def test_what_a_core_gains_when_others_rest(fills):
-    assert NodeFills.read_fills(fills).evaluate()
+    assert fills.read_fills().evaluate()
     assert figure(NodeFills, "half_triad_gain", fills) == pytest.approx(1.8)
     assert figure(NodeFills, "quarter_triad_gain", fills) == pytest.approx(2)
     assert figure(NodeFills, "half_packed_share", fills) == pytest.approx(1 / 1.8)
@@ -59,7 +46,7 @@ def test_what_a_core_gains_when_others_rest(fills):
 def test_cores_that_are_missing_or_wrong_fail(fills):
     fills.cores_per_node = 16
     with pytest.raises(SanityError, match="not 16 cores on n1, n2, n3, n4"):
-        NodeFills.read_fills(fills).evaluate()
+        fills.read_fills().evaluate()
 
 
 @pytest.fixture
@@ -67,13 +54,12 @@ def pairs(recorded):
     """Recorded output of one pair, said to be of two and of four, too: the adapter is the limit."""
     text = recorded("osu/osu_mbw_mr.txt")
     outputs = {count: text.replace("[ pairs: 1 ]", f"[ pairs: {count} ]") for count in (1, 2, 4)}
-    made = with_evidence(
-        OsuNodeFill, ["tables_of", "require_pairs", "output_of", "gain"], repeats=1, num_tasks_per_node=4, fewer=[1, 2],
+    made = StandIn(
+        OsuNodeFill, repeats=1, num_tasks_per_node=4, fewer=[1, 2],
         output_text=lambda name=None: outputs[int(name.split("-")[1].split(".")[0]) if name else 4],
         expected_sizes=lambda: [1 << exponent for exponent in range(23)],
         validation_demanded=lambda: False, outputs=outputs,
     )  # fmt: skip
-    made.output_of = OsuNodeFill.output_of
     made.tables = made.parsed(osu.parse, outputs[4], expect_sizes=made.expected_sizes(), expect_tables=1)
     return made
 

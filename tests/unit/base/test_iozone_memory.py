@@ -7,20 +7,16 @@ from reframe.core.exceptions import SanityError
 
 from reframe_checks.parsers import file_benchmarks
 from reframe_checks.storage.iozone import Iozone, IozoneBuffered
+from tests.stand_in import StandIn
 from tests.unit.parsers.cases import IOZONE_CELLS
 
 
 def read(text, of_class):
     maps = [([size >> 10 for size, _ in IOZONE_CELLS if _ == 64], [64, 256, 1024])]
-    check = SimpleNamespace(
-        direct=of_class.direct, metric_names=of_class.metric_names, sync="plain", curves={},
-        heat_maps={}, request_sizes_kib=[64, 256, 1024], maps=lambda: maps,
-        require_striping=lambda: None, output_text=lambda: text, parsed=lambda parse, one, **kw: parse(one, **kw),
-        record_heat_map=lambda name, *rest: check.heat_maps.setdefault(name, rest[-1]),
-        record_curve=lambda name, x, y, points, gated: check.curves.setdefault(name, points),
-    )  # fmt: skip
-    check.metric_of = lambda operation: Iozone.metric_of(check, operation)
-    assert Iozone.read_map.__wrapped__(check)
+    check = StandIn(
+        of_class, sync="plain", request_sizes_kib=[64, 256, 1024], maps=lambda: maps, output_text=lambda: text
+    )
+    assert check.read_map().evaluate()
     return check
 
 

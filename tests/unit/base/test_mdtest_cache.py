@@ -1,26 +1,22 @@
 """mdtest on several nodes has to have run so that no rank asks for what its own node holds in memory."""
 
 import re
-from types import SimpleNamespace
 
 import pytest
 from reframe.core.exceptions import SanityError
-from reframe.utility import sanity as sn
 
 from reframe_checks.storage.mdtest import FOLDERS, Mdtest
+from tests.stand_in import StandIn
 
 
 def judged(files, folders, nodes):
     """What the check says of two ranks' output."""
     text = {None: files, FOLDERS: folders}
-    check = SimpleNamespace(
-        num_tasks=2, num_tasks_per_node=2 // nodes, num_nodes_used=nodes, iterations=3, stonewall_s=10,
-        require_striping=lambda: None, output_text=lambda name=None: text[name],
-        parsed=lambda parse, output: parse(output), items_of_a_rank=lambda: 200,
+    check = StandIn(
+        Mdtest, num_tasks=2, num_tasks_per_node=2 // nodes, num_nodes_used=nodes, iterations=3, stonewall_s=10,
+        output_text=lambda name=None: text[name], items_of_a_rank=lambda: 200,
     )  # fmt: skip
-    check.require_what_was_asked = lambda result: Mdtest.require_what_was_asked(check, result)
-    check.not_from_memory = lambda: Mdtest.not_from_memory(check)
-    return sn.evaluate(Mdtest.read_rates(check))
+    return check.read_rates().evaluate()
 
 
 def of_200_files_a_rank(text):

@@ -25,13 +25,7 @@ from reframe_checks.parsers.mpi_behaviour import THREAD_LEVELS, ThreadFigures
 from reframe_checks.parsers.text import ParseError
 from tests.figures import figure
 from tests.measured import measured
-
-
-def check_with(results, **more):
-    """Stands for a check whose steps have these results; keeps its curves."""
-    check = SimpleNamespace(results=results, curves={}, **more)
-    check.record_curve = lambda name, x, y, points, gated: check.curves.update({name: (points, gated)})
-    return check
+from tests.stand_in import StandIn
 
 
 def threads(asked, provided):
@@ -41,8 +35,9 @@ def threads(asked, provided):
 
 
 def levels_check(given):
-    check = check_with({level: threads(level, one) for level, one in zip(THREAD_LEVELS, given, strict=True)})
-    MpiThreadLevels.record_series(check)
+    results = {level: threads(level, one) for level, one in zip(THREAD_LEVELS, given, strict=True)}
+    check = StandIn(MpiThreadLevels, results=results)
+    check.record_series()
     return check
 
 
@@ -54,19 +49,19 @@ def test_a_level_that_is_not_given_is_counted():
     less = levels_check(("funneled", "funneled", "serialized", "serialized"))
     assert figure(MpiThreadLevels, "levels_given", less) == 3
     assert figure(MpiThreadLevels, "highest_level", less) == 2
-    assert less.curves["levels"][0] == {0: 1, 1: 1, 2: 2, 3: 2}
+    assert less.curves["levels"] == {0: 1, 1: 1, 2: 2, 3: 2}
 
 
 def test_without_multiple_no_latency_of_threads_passes():
-    check = check_with({"single.json": threads("single", "single"), "multiple.json": threads("multiple", "serialized")})
+    results = {"single.json": threads("single", "single"), "multiple.json": threads("multiple", "serialized")}
     with pytest.raises(SanityError, match="gives the level serialized where multiple is asked for"):
-        MpiThreadMultiple.record_series(check)
+        StandIn(MpiThreadMultiple, results=results).record_series()
 
 
 def test_latency_of_threads_is_that_of_the_best_repeat():
     results = {"single.json": threads("single", "single"), "multiple.json": threads("multiple", "multiple")}
-    check = check_with(results, series=[1, 2])
-    MpiThreadMultiple.record_series(check)
+    check = StandIn(MpiThreadMultiple, results=results, series=[1, 2])
+    check.record_series()
     assert figure(MpiThreadMultiple, "latency", check) == 1
     assert figure(MpiThreadMultiple, "threads_latency", check) == 8
     assert figure(MpiThreadMultiple, "message_rate", check) == 3e5
@@ -77,13 +72,13 @@ def test_any_source_is_held_against_named_ones_with_all_peers(recorded):
     found = mpi_behaviour.AnySourceResult.read(recorded("mpi_behaviour/any_source.json"), ranks=4)
     slow = replace(found.series[-1], expected_named_us=(2.0, 3.0), expected_any_us=(9.0, 7.0))
     found = SimpleNamespace(series=(*found.series[:-1], slow))
-    check = check_with({RESULT_FILE: found}, best=MpiAnySource.best)
-    check.ratio = lambda kind: MpiAnySource.ratio(check, kind)
-    MpiAnySource.record_series(check)
+    check = StandIn(MpiAnySource, results={RESULT_FILE: found})
+    check.record_series()
     assert figure(MpiAnySource, "expected_any_latency", check) == 7
     assert figure(MpiAnySource, "expected_any_over_named", check) == 3.5
-    points, gated = check.curves["expected, any source"]
-    assert (list(points), points[3], gated) == ([1, 2, 3], 7, {3: "expected_any_latency"})
+    points = check.curves["expected, any source"]
+    assert (list(points), points[3]) == ([1, 2, 3], 7)
+    assert check.gated["expected, any source"] == {3: "expected_any_latency"}
 
 
 def memory(kib):
@@ -95,17 +90,9 @@ def memory(kib):
 
 def memory_check(leaf, **starts):
     """Runs in which MPI takes so many KiB to start, and 4 KiB more for each peer."""
-    results = {
-        name: memory(kib)
-        for kind, kib in starts.items()
-        for name in leaf.files_of(kind)
-    }
-    check = check_with(results, files_of=leaf.files_of, full_ranks=1025, num_tasks=4)
-    for name in ("over_runs", "record_memory", "start_kib", "connection_kib", "per_peer_kib"):
-        if hasattr(leaf, name):
-            setattr(check, name, getattr(leaf, name).__get__(check))
-    check.kind = getattr(leaf, "kind", "")
-    leaf.record_series(check)
+    results = {name: memory(kib) for kind, kib in starts.items() for name in leaf.files_of(kind)}
+    check = StandIn(leaf, results=results, full_ranks=1025, num_tasks=4)
+    check.record_series()
     return check
 
 
@@ -114,7 +101,7 @@ def test_memory_is_extrapolated_to_all_ranks():
     assert figure(MpiMemory, "memory_at_start", check) == 2
     assert figure(MpiMemory, "memory_per_peer", check) == pytest.approx(4)
     assert figure(MpiMemory, "memory_of_full_machine", check) == pytest.approx(6)
-    assert check.curves["on demand"][0] == {0: 3072, 2: 3080, 3: 3084}
+    assert check.curves["on demand"] == {0: 3072, 2: 3080, 3: 3084}
 
 
 def test_what_connections_at_the_start_cost():
@@ -131,22 +118,20 @@ def test_what_datagrams_save():
 
 def test_variables_of_the_site_are_set_for_the_preconnected_steps_alone():
     environ = SimpleNamespace(extras={"preconnect": {"B": "two words", "A": 1}})
-    names = {name: getattr(MpiMemoryPreconnected, name) for name in ("files_of", "setting", "kind")}
-    check = SimpleNamespace(current_environ=environ, **names)
-    variables = MpiMemoryPreconnected.variables_of
-    assert with_variables(variables(check, "preconnected-0.json"), ["mpi"]) == "env A=1 'B=two words' mpi"
-    assert with_variables(variables(check, "on_demand-0.json"), ["mpi", "a b"]) == "mpi 'a b'"
+    variables = StandIn(MpiMemoryPreconnected, current_environ=environ).variables_of
+    assert with_variables(variables("preconnected-0.json"), ["mpi"]) == "env A=1 'B=two words' mpi"
+    assert with_variables(variables("on_demand-0.json"), ["mpi", "a b"]) == "mpi 'a b'"
 
 
 def test_hidden_shares_and_matching_costs(recorded):
     read = mpi_behaviour.OverlapResult.read
     text = recorded("mpi_behaviour/overlap.json")
-    check = check_with({RESULT_FILE: read(text, ranks=2, operation="isend", sizes=OVERLAP_SIZES)})
-    MpiOverlap.record_series(check)
+    check = StandIn(MpiOverlap, results={RESULT_FILE: read(text, ranks=2, operation="isend", sizes=OVERLAP_SIZES)})
+    check.record_series()
     assert 0 <= figure(MpiOverlap, "hidden_8KiB", check) <= 100
     found = mpi_behaviour.MatchingResult.read(recorded("mpi_behaviour/matching.json"), ranks=2, depths=DEPTHS)
-    check = check_with({RESULT_FILE: found})
-    MpiMatching.record_series(check)
+    check = StandIn(MpiMatching, results={RESULT_FILE: found})
+    check.record_series()
     slower = min(found.series[-1].posted_us) - min(found.series[0].posted_us)
     assert figure(MpiMatching, "posted_per_receive", check) == pytest.approx(1000 * slower / 1024)
 
@@ -154,11 +139,11 @@ def test_hidden_shares_and_matching_costs(recorded):
 def test_collectives_are_held_against_those_through_a_window(recorded):
     text = recorded("mpi_behaviour/shared_window.json")
     found = mpi_behaviour.SharedWindowResult.read(text, ranks=2, sizes=WINDOW_SIZES, table_mib=64)
-    check = check_with({RESULT_FILE: found})
-    MpiSharedWindow.record_series(check)
+    check = StandIn(MpiSharedWindow, results={RESULT_FILE: found})
+    check.record_series()
     ratio = figure(MpiSharedWindow, "gather_mpi_over_shared_8B", check)
     assert ratio == min(found.series[4].mpi_us) / min(found.series[4].shared_us)
-    assert check.curves["gather, mpi over shared"][0][8] == ratio
+    assert check.curves["gather, mpi over shared"][8] == ratio
     assert figure(MpiSharedWindow, "memory_saved", check) == pytest.approx(64, abs=1)
     assert figure(MpiSharedWindow, "shared_read", check) == pytest.approx(64 * 2**20 / min(found.shared.pass_us))
     read = figure(MpiSharedWindow, "shared_over_copied_read", check)

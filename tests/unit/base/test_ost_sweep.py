@@ -13,6 +13,7 @@ from reframe_checks.parsers import file_benchmarks, lustre
 from reframe_checks.parsers.job_scripts import OstTurn
 from reframe_checks.storage.ost_sweep import OstSweep
 from tests.figures import figure
+from tests.stand_in import StandIn
 from tests.unit.conftest import DATA
 
 SOURCES = pathlib.Path(__file__).parents[3] / "reframe_checks/storage/src"
@@ -69,7 +70,7 @@ def test_the_job_asks_lustre_and_each_node_writes_to_its_target_only(in_job):
 
 
 def judged(rates, osts=12, servers=4, inactive=(), turns=None):
-    """The check after it has read ``rates``, (target, node) -> MB/s or an error, of the composed file system."""
+    """The check, to read ``rates``, (target, node) -> MB/s or an error, of the composed file system."""
     text = (DATA / "lustre/composed_osts.txt").read_text("utf-8")
     for name in inactive:
         text = text.replace(f"{name}_UUID ACTIVE", f"{name}_UUID INACTIVE")
@@ -85,61 +86,55 @@ def judged(rates, osts=12, servers=4, inactive=(), turns=None):
             raise SanityError(rate)
         return {"write": rate, "read": 2 * rate}
 
-    check = SimpleNamespace(
-        passes=2, least_slowdown=1.5, osts=osts, servers=servers, curves={}, findings=[],
-        require_striping=lambda: None, output_text=said.__getitem__, parsed=lambda parse, one: parse(one),
-        figures_of=figures_of, record_curve=lambda name, *rest: check.curves.setdefault(name, rest),
-        record_findings=lambda found: setattr(check, "findings", found),
+    return StandIn(
+        OstSweep, passes=2, least_slowdown=1.5, osts=osts, servers=servers, output_text=said.__getitem__,
+        figures_of=figures_of,
     )  # fmt: skip
-    for method in ("require_planned", "judge", "require_stated"):
-        setattr(check, method, getattr(OstSweep, method).__get__(check))
-    check.verdict = lambda: OstSweep.read_targets.__wrapped__(check)
-    return check
 
 
 def test_the_slow_target_is_named_and_every_figure_kept():
     check = judged(lambda turn: 100.0 if turn.index == 5 else 1000.0)
-    assert check.verdict()
+    assert check.read_targets().evaluate()
     assert {(one.kind, one.name, one.quantity) for one in check.findings} == {
         ("target", "scratch-OST0005", "write"), ("target", "scratch-OST0005", "read"),
     }  # fmt: skip
     assert figure(OstSweep, "target_uniformity", check) == pytest.approx(0.1)
     assert figure(OstSweep, "client_uniformity", check) == pytest.approx(1)
-    assert check.curves["read, by target"][2] == {number + 1: 200.0 if number == 5 else 2000.0 for number in range(12)}
+    assert check.curves["read, by target"] == {number + 1: 200.0 if number == 5 else 2000.0 for number in range(12)}
 
 
 def test_a_slow_server_is_named_once_for_all_of_its_targets():
     check = judged(lambda turn: 400.0 if turn.index % 4 == 2 else 1000.0)
-    assert check.verdict()
+    assert check.read_targets().evaluate()
     assert {(one.kind, one.name) for one in check.findings} == {("server", "10.1.0.13@o2ib")}
 
 
 def test_what_cannot_be_measured_or_is_inactive_fails_by_name():
     check = judged(lambda turn: "No space left" if turn.index == 7 else 1000.0)
     with pytest.raises(SanityError, match=r"1 targets could not be measured: scratch-OST0007: No space left on node"):
-        check.verdict()
+        check.read_targets().evaluate()
     assert [(one.name, one.score, one.nodes) for one in check.findings] == [("scratch-OST0007", None, ())]
     active = "".join(
         line for line in (DATA / "lustre/rounds.txt").read_text("utf-8").splitlines(True) if line.split()[2] != "7"
     )
     check = judged(lambda turn: 1000.0, inactive=["scratch-OST0007"], turns=active)
     with pytest.raises(SanityError, match="scratch-OST0007: it is inactive"):
-        check.verdict()
+        check.read_targets().evaluate()
 
 
 @pytest.mark.parametrize(("osts", "servers"), [(13, 4), (12, 5)])
 def test_other_targets_or_servers_than_the_site_states_fail(osts, servers):
     with pytest.raises(SanityError, match=f"12 targets on 4 servers, the site states {osts} on {servers}"):
-        judged(lambda turn: 1000.0, osts, servers).verdict()
+        judged(lambda turn: 1000.0, osts, servers).read_targets().evaluate()
 
 
 def test_a_plan_that_leaves_a_target_out_or_shares_a_server_is_refused():
     turns = (DATA / "lustre/rounds.txt").read_text("utf-8").splitlines(True)
     with pytest.raises(SanityError, match="expected each active one 2 times"):
-        judged(lambda turn: 1000.0, turns="".join(turns[:-1])).verdict()
+        judged(lambda turn: 1000.0, turns="".join(turns[:-1])).read_targets().evaluate()
     together = "".join(turns).replace("1 node2 1\n", "1 node2 4\n").replace("2 node2 4\n", "2 node2 1\n")
     with pytest.raises(SanityError, match="two targets of one server"):
-        judged(lambda turn: 1000.0, turns=together).verdict()
+        judged(lambda turn: 1000.0, turns=together).read_targets().evaluate()
 
 
 def test_a_file_that_lay_elsewhere_is_no_figure():

@@ -7,22 +7,22 @@ import pytest
 from reframe.core.exceptions import SanityError
 from reframe.utility.sanity import evaluate
 
-from reframe_checks.base.metrics import References
 from reframe_checks.node import partition_health
 from reframe_checks.node.partition_health import PartitionHealth
 from reframe_checks.parsers import slurm
 from reframe_checks.parsers.job_scripts import NodeFacts
+from tests.stand_in import StandIn
 
 REFERENCES = {"clock_offset_max": [0, None, 5000, "us"], "free_space_min": [0.02, 0, None, ""]}
 
 
-class Health(SimpleNamespace):
+class Health(StandIn):
     """The check without a job: of each node what it tells, its free share of ``/scratch`` and its clock."""
 
     reference_problem = ""
 
     def __init__(self, monkeypatch, nodes):
-        super().__init__(per_node={}, suspects=[], hint="", num_tasks=len(nodes))
+        super().__init__(PartitionHealth, hint="", num_tasks=len(nodes))
         monkeypatch.setattr(partition_health, "facts_of_login_node", lambda users, nodes: {})
         self.nodes = tuple(
             NodeFacts(name, {**facts, **self.disk(free)}, clock_us, 100.0)
@@ -32,10 +32,6 @@ class Health(SimpleNamespace):
     @staticmethod
     def disk(free):
         return {"mount./scratch.size_bytes": 1000, "mount./scratch.free_bytes": 1000 * free, "memory.total_kib": 9}
-
-    def __getattr__(self, name):
-        of = PartitionHealth if name in vars(PartitionHealth) else References
-        return getattr(of, name).__get__(self)
 
     def _reference_entry(self):
         return REFERENCES, "PartitionHealth.each_node"

@@ -1,38 +1,22 @@
 """What RailSweep makes of results as ``kappa-measure ring-traffic`` writes them, of eight adapters."""
 
-import json
-from types import SimpleNamespace
-
 import pytest
 from reframe.core.exceptions import SanityError
 
 from kappa.core.vocabulary.transports import only_over
 from reframe_checks.network.ring_sweeps import RailSweep
 from tests.figures import figure
-from tests.measured import measured
+from tests.measured import EACH_WAY, ring_traffic
+from tests.stand_in import StandIn
 
 EIGHT = [f"mlx5_{rail}:1" for rail in range(8)]
 NODES = [f"node{number}" for number in range(1, 7)]
-EACH_WAY = 256 << 20
 
 
 def document(used, mb_s):
     """``mb_s``: (sender, receiver) -> rate."""
-    nodes = []
-    for rank, node in enumerate(NODES):
-        rates = {side: mb_s(NODES[(rank + step) % len(NODES)], node) for side, step in (("before", -1), ("next", 1))}
-        nodes.append(
-            {
-                "rank": rank, "node": node,
-                "adapters": [
-                    {"name": name, "sent": 2 * EACH_WAY if name == used else 0, "received": 0} for name in EIGHT
-                ],
-                **{f"from_{side}_MBps": rate for side, rate in rates.items()},
-                **{f"from_{side}_s": EACH_WAY / 1e6 / rate for side, rate in rates.items()},
-            }
-        )  # fmt: skip
-    figures = {"bytes": 2 * EACH_WAY, "bytes_each_way": EACH_WAY, "nodes": nodes}
-    return json.dumps(measured("ring-traffic", figures, ranks=len(NODES), nodes=len(NODES)), indent=0) + "\n"
+    adapters = [{"name": name, "sent": 2 * EACH_WAY if name == used else 0, "received": 0} for name in EIGHT]
+    return ring_traffic(NODES, mb_s, lambda node: {"node": node, "adapters": adapters})
 
 
 def swept(rate, used=lambda adapter: adapter):
@@ -42,16 +26,11 @@ def swept(rate, used=lambda adapter: adapter):
         for number in (1, 2)
         for adapter in EIGHT
     }
-    check = SimpleNamespace(
-        rails=EIGHT, rounds=2, least_slowdown=1.25, num_tasks=len(NODES), provenance={"nodelist": NODES},
-        per_node={}, findings=[], output_text=texts.__getitem__, require_all_nodes=lambda nodes: True,
-        parsed=lambda parse, text, **more: parse(text, **more), result_file=RailSweep.result_file,
+    check = StandIn(
+        RailSweep, rails=EIGHT, rounds=2, least_slowdown=1.25, num_tasks=len(NODES), provenance={"nodelist": NODES},
+        output_text=texts.__getitem__,
     )  # fmt: skip
-    check.record_per_node = lambda name, unit, values: check.per_node.update({name: values})
-    check.record_findings = check.findings.extend
-    check.best_of_rounds = RailSweep.best_of_rounds.__get__(check)
-    check.speeds_of = RailSweep.speeds_of.__get__(check)
-    assert RailSweep.read_rails(check).evaluate()
+    assert check.read_rails().evaluate()
     return check
 
 

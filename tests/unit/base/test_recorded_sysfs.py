@@ -1,6 +1,5 @@
 """What the rooms of ``node_facts`` make of what real kernels have written below /sys (tests/data/sysfs)."""
 
-import importlib
 import pathlib
 
 import pytest
@@ -68,9 +67,8 @@ TOLD = {
 
 
 @pytest.fixture
-def facts_of(tmp_path, monkeypatch):
+def facts_of(room, tmp_path, monkeypatch):
     """``facts_of(machine)`` are the facts that the readers make of its files."""
-    monkeypatch.syspath_prepend(REPOSITORY / "reframe_checks/node/src")
 
     def read(machine):
         for folder, files in MACHINES[machine].items():
@@ -81,13 +79,13 @@ def facts_of(tmp_path, monkeypatch):
                     (path / name).symlink_to(tmp_path / machine / text[3:])
                 else:
                     (path / name).write_text(f"{text}\n")
-        rooms = [importlib.import_module(f"node_facts.{name}") for name in ("links", "devices", "errors", "power")]
+        rooms = [room(name) for name in ("links", "devices", "errors", "power")]
         with monkeypatch.context() as patched:
-            for room in rooms:
-                for name, value in vars(room).copy().items():
+            for one in rooms:
+                for name, value in vars(one).copy().items():
                     if isinstance(value, str) and value.startswith("/sys/"):
-                        patched.setattr(room, name, str(tmp_path / machine / value.removeprefix("/sys/")))
-            return {name: value for room in rooms for name, value in room.facts().items()}
+                        patched.setattr(one, name, str(tmp_path / machine / value.removeprefix("/sys/")))
+            return {name: value for one in rooms for name, value in one.facts().items()}
 
     return read
 

@@ -2,15 +2,14 @@
 
 import json
 import zlib
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from reframe.core.exceptions import SanityError
 
-from reframe_checks.base.evidence import EvidenceRecorder
 from reframe_checks.network.pair_sweep import PairSweep
 from reframe_checks.parsers.pair_sweep import PAIR
+from tests.stand_in import StandIn
 from tests.unit.conftest import DATA
 
 NODES = [f"node{number}" for number in range(1, 5)]
@@ -25,18 +24,15 @@ def read(recorded, tmp_path):
         change(pairs)
         document = json.loads(recorded("pair_samples/four_nodes_limited.json"))
         text = json.dumps(document | {"figures_crc32": zlib.crc32(pairs.tobytes())}) + "\n"
-        check = SimpleNamespace(
-            matrices={}, per_node={}, findings=[], suspects=[], hint="", least_slowdown=2.0, least_loss=0.005,
+        check = StandIn(
+            PairSweep, matrices={}, hint="", least_slowdown=2.0, least_loss=0.005,
             switch_of=dict.fromkeys(NODES[:2], "switch1") | dict.fromkeys(NODES[2:], "switch2"), count_packets=True,
             perf_variables={"bandwidth_across_switches": None, "leaf_uniformity": None}, matrix_folder=tmp_path,
             provenance={"nodelist": NODES}, output_text=lambda name: text, output_bytes=lambda name: pairs.tobytes(),
-            parsed=lambda parse, text, **how: parse(text, **how),
         )  # fmt: skip
-        for name in ("record_matrix", "record_per_node", "record_findings"):
-            setattr(check, name, getattr(EvidenceRecorder, name).__get__(check))
-        for name in ("record_sample", "require_counters", "require_all_nodes"):
+        for name in ("record_per_node", "require_all_nodes"):
             setattr(check, name, getattr(PairSweep, name).__get__(check))
-        return PairSweep.read_sample(check)
+        return check.read_sample()
 
     return read
 

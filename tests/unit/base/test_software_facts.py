@@ -14,15 +14,6 @@ from kappa.core.vocabulary.programs import OF_FEATURE, OTHERWISE_KEPT, programs_
 
 
 @pytest.fixture
-def room(monkeypatch):
-    """``room(name)`` is a module of ``node_facts``."""
-    import importlib  # noqa: PLC0415
-
-    monkeypatch.syspath_prepend(pathlib.Path(__file__).parents[3] / "reframe_checks/node/src")
-    return lambda name: importlib.import_module(f"node_facts.{name}")
-
-
-@pytest.fixture
 def on_path(tmp_path, monkeypatch):
     """Writes a program that comes first on PATH; returns its path."""
     folder = tmp_path / "bin"

@@ -26,6 +26,13 @@ def nights(folder, values, **facts):
     return history_of(folder, [[with_facts(value, **facts)] for value in values])
 
 
+def slower_with(folder, fact, old, new, at=16):
+    """Nights that become slower with the 16th, of which this fact changes before night ``at``."""
+    return history_of(
+        folder, [[with_facts(value, **{fact: old if night < at else new})] for night, value in enumerate(SLOWER)]
+    )
+
+
 def test_a_quiet_history_passes(tmp_path):
     found = judged(nights(tmp_path, QUIET))
     assert ([one.finding.kind for one in found], exit_status(found)) == ([Kind.QUIET], 0)
@@ -99,26 +106,18 @@ def test_only_what_gates_is_an_alarm(tmp_path, unit, informational, bound, verdi
     ],
 )
 def test_what_changed_with_the_step_is_said(tmp_path, fact, old, new, said):
-    history = history_of(
-        tmp_path, [[with_facts(value, **{fact: old if night < 16 else new})] for night, value in enumerate(SLOWER)]
-    )
-    assert judged(history)[0].changes == (said,)
+    assert judged(slower_with(tmp_path, fact, old, new))[0].changes == (said,)
 
 
 @pytest.mark.parametrize("changed", [13, 14, 15, 17, 18, 19])
 def test_what_changed_some_values_from_the_step_is_said_with_its_time(tmp_path, changed):
-    history = history_of(
-        tmp_path, [[with_facts(value, kernel="1" if night < changed else "2")] for night, value in enumerate(SLOWER)]
-    )
+    history = slower_with(tmp_path, "kernel", "1", "2", at=changed)
     day = START + datetime.timedelta(days=changed)
     assert judged(history)[0].changes == (f"kernel: 1 → 2 ({day:%Y-%m-%d} 02:00)",)
 
 
 def test_what_changed_long_before_the_step_is_not_said(tmp_path):
-    history = history_of(
-        tmp_path, [[with_facts(value, kernel="1" if night < 10 else "2")] for night, value in enumerate(SLOWER)]
-    )
-    assert judged(history)[0].changes == ()
+    assert judged(slower_with(tmp_path, "kernel", "1", "2", at=10))[0].changes == ()
 
 
 @pytest.mark.parametrize(
@@ -138,14 +137,8 @@ def test_what_changed_during_a_drift_is_said(tmp_path, kernels, said):
 
 
 def test_other_libraries_are_said_by_the_hash_of_all(tmp_path):
-    history = history_of(
-        tmp_path,
-        [
-            [with_facts(value, files={"/opt/libmpi.so": "a" * 64 if night < 16 else "b" * 64})]
-            for night, value in enumerate(SLOWER)
-        ],
-    )
-    (change,) = judged(history)[0].changes
+    old, new = ({"/opt/libmpi.so": digit * 64} for digit in "ab")
+    (change,) = judged(slower_with(tmp_path, "files", old, new))[0].changes
     assert change.startswith("specs and libraries: ")
 
 
@@ -184,13 +177,7 @@ def test_no_history_says_how_to_fill_it(tmp_path):
 
 
 def test_the_page_escapes_what_jobs_wrote(tmp_path):
-    found = judged(
-        history_of(
-            tmp_path,
-            [[with_facts(value, kernel="6" if night < 16 else "<b>7")] for night, value in enumerate(SLOWER)],
-        )
-    )
-    page = render("here", found)
+    page = render("here", judged(slower_with(tmp_path, "kernel", "6", "<b>7")))
     assert "6 → &lt;b&gt;7" in page
     assert "<b>7" not in page
     assert "1 series worse than before" in page

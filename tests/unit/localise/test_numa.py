@@ -1,7 +1,5 @@
 """Paths between NUMA domains, of which one is slow."""
 
-from types import SimpleNamespace
-
 import pytest
 from reframe.core.exceptions import SanityError
 
@@ -10,6 +8,7 @@ from reframe_checks.localise.parts import suspects_of_paths
 from reframe_checks.parsers import core_programs
 from reframe_checks.parsers.core_programs import MemoryPath
 from tests.figures import figure
+from tests.stand_in import StandIn
 
 
 def node(domains=2, slow=None, near=None):
@@ -55,27 +54,21 @@ def test_one_node_has_its_own_paths_to_compare_with():
 @pytest.fixture
 def check(recorded):
     text = recorded("node_numa/two_nodes_of_two_domains.json")
-    made = SimpleNamespace(
-        nodes=core_programs.node_numa(text), maps={}, findings=[], suspects=[], least_slowdown=1.15, result="",
-        output_text=lambda name: text, parsed=lambda parse, text: parse(text), require_all_nodes=lambda nodes: True,
-    )  # fmt: skip
-    made.first = made.nodes["node1"]
-    made.record_heat_map = lambda name, x, y, z, points: made.maps.update({name: points})
-    made.record_findings = made.findings.extend
-    for name in ("median", "worst"):
-        setattr(made, name, getattr(NumaMatrix, name).__get__(made))
-    return made
+    nodes = core_programs.node_numa(text)
+    return StandIn(
+        NumaMatrix, nodes=nodes, first=nodes["node1"], least_slowdown=1.15, result="", output_text=lambda name: text
+    )
 
 
 def test_remote_memory_is_held_against_local(check):
-    assert NumaMatrix.read_matrices(check).evaluate()
+    assert check.read_matrices().evaluate()
     assert figure(NumaMatrix, "remote_triad_share", check) == pytest.approx(26019.1 / 100947.8)
     assert figure(NumaMatrix, "remote_latency_ratio", check) == pytest.approx(151.318 / 92.0512)
-    assert check.maps["latency"][0, 1] == pytest.approx((148.254 + 151.318) / 2)
+    assert check.heat_maps["latency"][0, 1] == pytest.approx((148.254 + 151.318) / 2)
     assert [finding.name for finding in check.findings] == ["node2: cores of domain 0 on memory of domain 1"]
 
 
 def test_one_domain_has_no_remote_memory(check):
     check.parsed = lambda parse, text: {"node1": node(1)}
     with pytest.raises(SanityError, match="one NUMA domain only on node1"):
-        NumaMatrix.read_matrices(check).evaluate()
+        check.read_matrices().evaluate()

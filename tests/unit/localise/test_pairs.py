@@ -57,19 +57,13 @@ def test_healthy_nodes_are_not_named(nodes):
 
 
 @pytest.mark.parametrize("nodes", [4, 5, 8, 60])
-def test_one_slow_node_is_a_node(nodes):
+def test_one_slow_node_is_a_node_and_one_slow_link_a_link(nodes):
     for seed in range(10):
-        cluster = Cluster(nodes, seed)
-        cluster.slow_node(1, 2.0)
-        assert named(cluster, 1.4) == [("node", "n0001")]
-
-
-@pytest.mark.parametrize("nodes", [4, 5, 8, 60])
-def test_one_slow_link_is_a_link(nodes):
-    for seed in range(10):
-        cluster = Cluster(nodes, seed)
-        cluster.slow_link(1, 2, 2.5)
-        assert named(cluster, 1.5) == [("link", "n0001-n0002")]
+        of_node, of_link = Cluster(nodes, seed), Cluster(nodes, seed)
+        of_node.slow_node(1, 2.0)
+        of_link.slow_link(1, 2, 2.5)
+        assert named(of_node, 1.4) == [("node", "n0001")]
+        assert named(of_link, 1.5) == [("link", "n0001-n0002")]
 
 
 def test_one_slow_node_of_a_small_switch_is_no_switch():
@@ -83,28 +77,23 @@ def two_switches(seed, per_switch):
 
 
 @pytest.mark.parametrize("per_switch", [2, 4, 30])
-def test_the_slow_one_of_two_switches_is_named(per_switch):
+@pytest.mark.parametrize(
+    ("plant", "expected"),
+    [
+        (lambda cluster: cluster.slow_switch(1, 3.0), [("switch", "s01")]),
+        # Each pair takes as long as its slower node, not as both together.
+        (lambda cluster: cluster.slow_to_and_within(1, 20.0), [("switch", "s01")]),
+        # The way between both is held against neither.
+        (lambda cluster: cluster.slow_uplink(1, 20.0), []),
+        (lambda cluster: cluster.slow_node(0, 3.0), [("node", "n0000")]),
+    ],
+    ids=["a switch", "the senders of a switch", "the way between both", "a node"],
+)
+def test_what_is_slow_with_two_switches(per_switch, plant, expected):
     for seed in range(10):
         cluster = two_switches(seed, per_switch)
-        cluster.slow_switch(1, 3.0)
-        assert named(cluster, 2.0) == [("switch", "s01")]
-
-
-@pytest.mark.parametrize("per_switch", [2, 4, 30])
-def test_nodes_of_one_of_two_switches_that_send_slowly_are_the_switch(per_switch):
-    # Each pair takes as long as its slower node, not as both together.
-    for seed in range(10):
-        cluster = two_switches(seed, per_switch)
-        cluster.slow_to_and_within(1, 20.0)
-        assert named(cluster, 2.0) == [("switch", "s01")]
-
-
-@pytest.mark.parametrize("per_switch", [2, 4, 30])
-def test_a_slow_way_between_two_switches_is_held_against_neither(per_switch):
-    for seed in range(10):
-        cluster = two_switches(seed, per_switch)
-        cluster.slow_uplink(1, 20.0)
-        assert named(cluster, 2.0) == []
+        plant(cluster)
+        assert named(cluster, 2.0) == expected
 
 
 @pytest.mark.parametrize("per_switch", [2, 4, 30])
@@ -115,14 +104,6 @@ def test_one_slow_link_with_two_switches_is_a_link(per_switch, other):
         first, second = sorted((1, other % (2 * per_switch)))
         cluster.slow_link(first, second, 5.0)
         assert named(cluster, 2.0) == [("link", f"n{first:04d}-n{second:04d}")]
-
-
-@pytest.mark.parametrize("per_switch", [2, 4, 30])
-def test_one_slow_node_with_two_switches_is_a_node(per_switch):
-    for seed in range(10):
-        cluster = two_switches(seed, per_switch)
-        cluster.slow_node(0, 3.0)
-        assert named(cluster, 2.0) == [("node", "n0000")]
 
 
 @pytest.mark.parametrize("per_switch", [2, 4, 30])

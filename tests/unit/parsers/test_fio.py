@@ -4,20 +4,6 @@ from reframe_checks.parsers import file_benchmarks
 from reframe_checks.parsers.text import ParseError
 
 
-def test_a_write_job(recorded):
-    (job,) = file_benchmarks.fio(recorded("fio/write.json"))
-    assert (job.name, job.rw, job.block_size_bytes, job.direct) == ("seqwrite", "write", 1 << 20, True)
-    assert job.read is None
-    assert job.write == file_benchmarks.FioSide(
-        bandwidth_mb_s=1813.753081,
-        iops=1729.72973,
-        clat_p50_us=399.36,
-        clat_p99_us=3850.24,
-        io_bytes=64 << 20,
-        runtime_s=0.037,
-    )
-
-
 def test_phases_one_after_the_other(recorded):
     jobs = {job.name: job for job in file_benchmarks.fio(recorded("fio/four_phases.json"))}
     assert list(jobs) == ["sequential_write", "sequential_read", "random_write", "random_read"]

@@ -4,18 +4,6 @@ from reframe_checks.parsers import hpl
 from reframe_checks.parsers.text import ParseError
 
 
-def test_two_ranks(recorded):
-    assert hpl.hpcc(recorded("hpcc/two_ranks.txt")) == hpl.HpccResult(
-        processes=2,
-        ptrans_gb_s=7.65521,
-        random_access_gup_s=0.0557859,
-        fft_gflop_s=2.28994,
-        star_stream_triad_gb_s=75.7157,
-        ring_latency_us=0.0887619,
-        ring_bandwidth_gb_s=14.0722,
-    )
-
-
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [

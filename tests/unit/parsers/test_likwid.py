@@ -4,11 +4,6 @@ from reframe_checks.parsers import memory_bandwidth
 from reframe_checks.parsers.text import ParseError
 
 
-def test_stream(recorded):
-    result = memory_bandwidth.likwid(recorded("likwid/stream.txt"))
-    assert (result.kernel, result.hwthreads, result.bandwidth_mb_s) == ("stream", (0, 1), 67368.10)
-
-
 def test_a_kernel_without_arithmetic(recorded):
     result = memory_bandwidth.likwid(recorded("likwid/load.txt"))
     assert result.kernel == "load"

@@ -8,15 +8,6 @@ from reframe_checks.parsers.text import ParseError
 CELLS = {(size << 10, request) for size in (4, 8, 16) for request in (64, 256, 1024)}
 
 
-def test_ior_file_per_process(recorded):
-    result = ior.parse(recorded("ior/posix_file_per_process.json"))
-    assert (result.api, result.tasks, result.fsync) == ("POSIX", 2, True)
-    assert result.tasks * result.block_bytes * result.segments == 16 << 20
-    assert result.write_mb_s[0] == pytest.approx(1944.3391 * 1.048576)
-    assert len(result.write_mb_s) == len(result.read_mb_s) == 3
-    assert "--posix.odirect" in result.options.split()
-
-
 def test_ior_that_compared_its_data(recorded):
     result = ior.parse(recorded("ior/mpiio_collective_checked.json"))
     assert (result.check_write, result.check_read) == (True, True)
@@ -49,13 +40,6 @@ def test_ior_that_stopped_at_a_stonewall(recorded):
     assert ior.parse(recorded("ior/posix_file_per_process.json")).stonewall_s == 0
 
 
-def test_mdtest(recorded):
-    result = mdtest.parse(recorded("mdtest/unique_folders.txt"))
-    assert (result.tasks, result.nodes, result.items, result.iterations) == (2, 1, 400, 3)
-    assert len(result.rates) == 10
-    assert {"File creation", "Directory stat", "Tree removal"} <= set(result.rates)
-
-
 def test_mdtest_of_files_only(recorded):
     assert "Directory creation" not in mdtest.parse(recorded("mdtest/files_only.txt")).rates
 
@@ -64,16 +48,6 @@ def test_mdtest_that_reports_an_error(recorded):
     text = recorded("mdtest/files_only.txt").replace("Nodemap", "ERROR: unable to create file\nNodemap")
     with pytest.raises(ParseError, match="a run without errors"):
         mdtest.parse(text)
-
-
-@pytest.mark.parametrize(
-    ("name", "method"),
-    [("full", "FULL MPI-IO"), ("full_of_3_4_3", "FULL MPI-IO"), ("simple", "SIMPLE MPI-IO")],
-)
-def test_btio(recorded, name, method):
-    result = file_benchmarks.btio(recorded(f"btio/{name}_four_ranks.txt"))
-    assert (result.problem_class, result.processes, result.method) == ("W", 4, method)
-    assert result.written_mb == 22.12
 
 
 def test_btio_on_a_number_of_ranks_that_is_no_square(recorded):

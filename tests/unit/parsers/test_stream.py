@@ -4,13 +4,6 @@ from reframe_checks.parsers import memory_bandwidth
 from reframe_checks.parsers.text import ParseError
 
 
-def test_two_threads(recorded):
-    result = memory_bandwidth.stream(recorded("stream/two_threads.txt"))
-    assert (result.array_elements, result.element_bytes, result.threads) == (20_000_000, 8, 2)
-    assert result.triad == memory_bandwidth.KernelTimes(48925.1, min_s=0.009811, mean_s=0.01021, max_s=0.010647)
-    assert result.copy.rate_mb_s == 45778.4
-
-
 def test_without_openmp(recorded):
     assert memory_bandwidth.stream(recorded("stream/serial.txt")).threads is None
 

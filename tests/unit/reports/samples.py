@@ -4,6 +4,7 @@ import copy
 import functools
 import json
 import pathlib
+import shutil
 from collections.abc import Sequence
 from typing import Any
 
@@ -121,3 +122,19 @@ def loaded(document: Document, folder: pathlib.Path) -> Session:
 
 def judged(document: Document, folder: pathlib.Path, site: Site | None = SITE, mode: str | None = None) -> Verdict:
     return judge(loaded(document, folder), site, mode)
+
+
+def judged_again(
+    folder: pathlib.Path, runs: Sequence[Sequence[Document]], *again: Any, confirms: str = "u1"
+) -> Verdict:
+    """The verdict on runs and what was measured again: purpose, the nodes that were asked for, and the case of each."""
+    documents = {"run-report": report([case("PartitionState"), *runs[0]], *map(list, runs[1:]), uuid="u1")}
+    for number, (purpose, asked, entry) in enumerate(again):
+        documents[f"confirmations/{number}"] = report(
+            [entry], uuid=f"u1-{number}", confirms=confirms, purpose=purpose, nodes=asked
+        )
+    shutil.rmtree(folder / "confirmations", ignore_errors=True)
+    (folder / "confirmations").mkdir()
+    for name, document in documents.items():
+        (folder / f"{name}.json").write_text(json.dumps(document), encoding="utf-8")
+    return judge(load_session(folder), SITE)

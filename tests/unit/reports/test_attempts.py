@@ -1,16 +1,12 @@
 """Which attempt is one at which case: repeated, put on nodes, and measured again."""
 
-import json
-
 import pytest
 
-from kappa.core.record.load import load_session
 from kappa.core.record.model import OTHER_NODES, SAME_NODES
 from reports.verdict.confirm import Diagnosis, diagnose, repetitions
-from reports.verdict.judge import judge
 from reports.verdict.state import State
 from tests.unit.nightly.samples import pinned
-from tests.unit.reports.samples import SITE, case, latency, report
+from tests.unit.reports.samples import judged_again, latency
 
 BAD, GOOD = 900.0, 9.0
 BASE = {"hashcode": "1d0c36f2", "partition_size": 4, "fail_phase": "performance"}
@@ -37,16 +33,7 @@ def repeated(number, value):
 def judged(tmp_path):
     """judged(runs, (purpose, asked nodes, case)…): the verdict on runs and what was measured again."""
 
-    def judged(runs, *again):
-        (tmp_path / "confirmations").mkdir(exist_ok=True)
-        write = lambda path, document: path.write_text(json.dumps(document), encoding="utf-8")  # noqa: E731
-        write(tmp_path / "run-report.json", report([case("PartitionState"), *runs[0]], *runs[1:], uuid="u1"))
-        for number, (purpose, asked, entry) in enumerate(again):
-            document = report([entry], confirms="u1", purpose=purpose, nodes=asked)
-            write(tmp_path / f"confirmations/{number}.json", document)
-        return judge(load_session(tmp_path), SITE)
-
-    return judged
+    return lambda runs, *again: judged_again(tmp_path, runs, *again)
 
 
 def of(verdict):

@@ -145,7 +145,6 @@ def test_a_program_that_hangs_where_there_is_no_slurm_fails(tmp_path):
         ({"perfvalues": None, "declared_metrics": ["a", "b"]}, "no value was measured"),
         ({"perfvalues": {}, "declared_metrics": []}, "the check measures nothing"),
         ({"perfvalues": {"embedded:cpu:latency_8B": [None, 500, None, 0, "us", None]}}, "no value was measured"),
-        ({"perfvalues": {"embedded:cpu:latency_8B": ["9", 500, None, 0, "us", "pass"]}}, "no value was measured"),
         ({"perfvalues": {"embedded:cpu:latency_8B": [9, 0, None, None, "us", "pass"]}}, "no reference"),
         ({"perfvalues": {"embedded:cpu:latency_8B": [9, 500, None, -0.1, "us", "pass"]}}, "the bounds are not valid"),
     ],
@@ -159,12 +158,6 @@ def test_every_reason_to_be_incomplete(changes, what, tmp_path):
 
 def test_a_pass_that_reframe_recorded_wrongly_fails(tmp_path):
     entry = latency(result="pass", perfvalues={"embedded:cpu:latency_8B": [501, 500, None, 0, "us", "pass"]})
-    assert judge_case(loaded(report([entry]), tmp_path).runs[0][0]).state is State.FAIL
-
-
-@pytest.mark.parametrize("value", [float("nan"), float("inf"), float("-inf")])
-def test_a_pass_with_a_value_that_is_not_finite_fails(value, tmp_path):
-    entry = latency(result="pass", perfvalues={"embedded:cpu:latency_8B": [value, 500, None, 0, "us", "pass"]})
     assert judge_case(loaded(report([entry]), tmp_path).runs[0][0]).state is State.FAIL
 
 

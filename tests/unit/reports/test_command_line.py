@@ -98,13 +98,6 @@ def test_exit_status_of_the_command(site, saved):
     assert "✘ FAIL" in done.stdout
 
 
-def test_an_unusable_report_is_2_on_the_command_line(saved):
-    done = run("verdict", saved("{"))
-    assert (done.returncode, done.stdout) == (2, "")
-    assert "run-report.json: line 1: not valid JSON" in done.stderr
-    assert "Traceback" not in done.stderr
-
-
 def test_the_mode_is_a_choice(site, saved, called):
     assert called("verdict", saved(complete()), "--site", site, "--mode", "smoke")[0] == 2
 

@@ -1,16 +1,12 @@
 """What was out of bounds and was measured again: in its allocation or on the same nodes, then on others."""
 
-import json
-
 import pytest
 
 from kappa.core.ground.errors import InputError
-from kappa.core.record.load import load_session
 from kappa.core.record.model import OTHER_NODES, SAME_ALLOCATION, SAME_NODES
 from reports.verdict.confirm import Diagnosis, Repetition, diagnose, explain, repetitions
-from reports.verdict.judge import judge
 from reports.verdict.state import State
-from tests.unit.reports.samples import SITE, case, latency, report
+from tests.unit.reports.samples import judged_again, latency
 
 BAD, GOOD = 900.0, 9.0
 NODES, OTHERS = ["node1", "node2"], ["node3", "node4"]
@@ -27,14 +23,8 @@ def campaign(tmp_path):
     """judged(first, same, other): the verdict when the latency case gave these values, ``None`` for not run."""
 
     def judged(first, same=None, other=None, confirms="u1"):
-        write = lambda path, document: path.write_text(json.dumps(document), encoding="utf-8")  # noqa: E731
-        write(tmp_path / "run-report.json", report([case("PartitionState"), first], uuid="u1"))
-        (tmp_path / "confirmations").mkdir(exist_ok=True)
-        for purpose, again in ((SAME_NODES, same), (OTHER_NODES, other)):
-            if again is not None:
-                document = report([again], uuid=f"u-{purpose}", confirms=confirms, purpose=purpose)
-                write(tmp_path / "confirmations" / f"{purpose}-1.json", document)
-        return judge(load_session(tmp_path), SITE)
+        again = [(purpose, None, one) for purpose, one in ((SAME_NODES, same), (OTHER_NODES, other)) if one is not None]
+        return judged_again(tmp_path, [[first]], *again, confirms=confirms)
 
     return judged
 

@@ -4,14 +4,12 @@ import json
 
 import pytest
 
-from kappa.core.record.load import load_session
 from kappa.core.record.model import OTHER_NODES, SAME_NODES
 from reports.verdict.advice import operator_line
 from reports.verdict.confirm import Diagnosis, diagnose, repetitions
-from reports.verdict.judge import judge
 from reports.verdict.state import State
 from reports.verdict.summary import to_json
-from tests.unit.reports.samples import SITE, case, finding, latency, report
+from tests.unit.reports.samples import case, finding, judged_again, latency
 
 BAD, GOOD = 900.0, 9.0
 NODES, OTHERS = ["node1", "node2"], ["node3", "node4"]
@@ -41,13 +39,7 @@ def judged(tmp_path):
     """judged(cases, same): the verdict on ``cases`` and what was measured again on the same nodes."""
 
     def judged(*cases, same=None):
-        (tmp_path / "confirmations").mkdir(exist_ok=True)
-        write = lambda path, document: path.write_text(json.dumps(document), encoding="utf-8")  # noqa: E731
-        write(tmp_path / "run-report.json", report([case("PartitionState"), *cases], uuid="u1"))
-        if same is not None:
-            document = report([same], uuid="u2", confirms="u1", purpose=SAME_NODES)
-            write(tmp_path / "confirmations/same-nodes-1.json", document)
-        return judge(load_session(tmp_path), SITE)
+        return judged_again(tmp_path, [cases], *([] if same is None else [(SAME_NODES, None, same)]))
 
     return judged
 

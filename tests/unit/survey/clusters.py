@@ -5,6 +5,7 @@ pages (scontrol(1), topology.conf(5), gres.conf(5), mpi_guide; versions 22.05 to
 mountinfo, and the documentation of nvidia-smi.
 """
 
+import datetime
 import json
 import pathlib
 from dataclasses import dataclass, field
@@ -15,9 +16,12 @@ from kappa.app.conduct.surveying import survey
 from kappa.app.survey.kinds import Part
 from kappa.app.survey.probe import parse, parse_labelled
 from kappa.app.survey.records import SurveyError
+from kappa.app.survey.site_files import site_files
 from kappa.app.survey.slurm import CONFIG, MPI_TYPES, NODES, PARTITIONS, QOS, TOPOLOGY
+from kappa.core.sites.load import Site
 from kappa.core.vocabulary.scales import DERIVED_FEATURES
 
+DAY = datetime.date(2026, 1, 1)
 DATA = pathlib.Path(__file__).parents[2] / "data/survey"
 CONFIG_TEXT = """\
 Configuration data as of 2026-01-01T00:00:00
@@ -182,6 +186,25 @@ def surveyed(cluster, path=(), access=()):
     return survey(cluster, path, access, lambda _: None)
 
 
+def one_node(text, **limits):
+    """What is found of a partition of one node, of 2 sockets with 32 cores each, that tells ``text``."""
+    return surveyed(Cluster(node("n1"), partition("batch", "n1", **limits), {"batch": text}))
+
+
+def files_of(found):
+    return site_files("made", found, DAY)
+
+
+def site_in(folder, found):
+    """The site that is made of what was found, written and loaded."""
+    for path, text in files_of(found).items():
+        (folder / "made" / path).parent.mkdir(parents=True, exist_ok=True)
+        (folder / "made" / path).write_text(text)
+    made = Site(folder / "made")
+    made.require_sound()
+    return made
+
+
 def scales_left_out(files):
     """Partition -> the scales and placements that its nodes allow and that ``expected.yaml`` leaves out."""
     left: dict[str, set[str]] = {}
@@ -205,5 +228,4 @@ def with_sections(text, **sections):
 
 
 def part_of(text):
-    """What is found of a partition of one node, of 2 sockets with 32 cores each, that tells ``text``."""
-    return surveyed(Cluster(node("n1"), partition("batch", "n1"), {"batch": text})).parts["batch"]
+    return one_node(text).parts["batch"]

@@ -10,12 +10,10 @@ import yaml
 
 from kappa.app.survey.features import gpus_by_slurm
 from kappa.app.survey.reasons import reasons
-from kappa.app.survey.site_files import site_files
-from kappa.core.sites.load import Site
 from kappa.core.vocabulary.modes import MODES
-from tests.unit.survey.clusters import DATA, scales_left_out, surveyed
+from tests.unit.survey.clusters import DATA, files_of, scales_left_out, site_in, surveyed
 from tests.unit.survey.national_centre import PARTITIONS_TEXT, nodes_text
-from tests.unit.survey.test_field_cases import DAY, Untold
+from tests.unit.survey.test_field_cases import Untold
 
 CLUSTERS = sorted(path.parent.name for path in DATA.glob("clusters/*/expected.yaml"))
 MEASURED = {"network", "collectives", "links", "cores", "compute", "patterns", "mpi_behaviour"}
@@ -36,7 +34,7 @@ def records_of(name):
 def test_the_site_is_as_worked_out_by_hand(name):
     expected = yaml.safe_load((DATA / f"clusters/{name}/expected.yaml").read_text())
     found = surveyed(Untold(*records_of(name)))
-    files = site_files("made", found, DAY)
+    files = files_of(found)
     made = yaml.safe_load(files["site.yaml"])["partitions"]
     for one in made.values():
         assert not one["features"] or set(one["features"]) > MEASURED
@@ -55,11 +53,7 @@ def test_the_site_is_as_worked_out_by_hand(name):
 @pytest.mark.parametrize("name", CLUSTERS)
 def test_a_new_site_lacks_a_reason_only_for_what_a_person_has_to_look_for(name, tmp_path):
     found = surveyed(Untold(*records_of(name)))
-    for path, text in site_files("made", found, DAY).items():
-        (tmp_path / "made" / path).parent.mkdir(parents=True, exist_ok=True)
-        (tmp_path / "made" / path).write_text(text)
-    site, asked = Site(tmp_path / "made"), {*reasons(found).asked}
-    site.require_sound()
+    site, asked = site_in(tmp_path, found), {*reasons(found).asked}
     assert asked >= {"osu", "stream", "fio"}
     lacking = [one for mode in MODES for one in site.unexplained(mode)]
     for one in lacking:

@@ -3,18 +3,8 @@
 import pytest
 
 from kappa.app.survey.probe import parse
-from kappa.app.survey.site_files import site_files
 from kappa.app.survey.storage import unmounted_disks
-from tests.unit.survey.clusters import (
-    DATA,
-    Cluster,
-    node,
-    partition,
-    probe,
-    surveyed,
-    with_sections,
-)
-from tests.unit.survey.test_shapes import DAY
+from tests.unit.survey.clusters import DATA, files_of, one_node, probe, with_sections
 
 NVME = "nvme1n1|259:3|7501476528|0|0|||SAMSUNG MZQL23T8HCLS-00A07"
 SYSTEM = ["sda|8:0|937703088|0|0|||INTEL SSDSC2KB48", "sda/sda1|8:1|937701376|||||"]
@@ -74,6 +64,6 @@ def test_the_only_disk_of_the_recorded_machine_holds_its_root():
 
 def test_the_site_names_it_in_a_comment():
     text = with_sections(probe("NAME"), disks=[NVME])
-    made = site_files("made", surveyed(Cluster(node("n1"), partition("batch", "n1"), {"batch": text})), DAY)
+    made = files_of(one_node(text))
     [line] = [line for line in made["site.yaml"].splitlines() if "nvme1n1" in line]
     assert line.strip().startswith("# Not mounted: nvme1n1, 3840.8 GB, NVMe, SAMSUNG")

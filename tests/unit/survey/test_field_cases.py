@@ -1,19 +1,26 @@
 """Records of strangers' clusters, as published: each read rightly, and others of its kind."""
 
-import datetime
 import subprocess
 
 import pytest
 
 from kappa.app.survey.kinds import kinds, parts
 from kappa.app.survey.probe import parse, script
-from kappa.app.survey.site_files import site_files
 from kappa.app.survey.slurm import Caller, parse_nodes, parse_partitions
 from kappa.core.ground.clean_text import clean
 from kappa.core.ground.errors import InputError
-from kappa.core.sites.load import Site
 from reframe_checks.parsers import slurm
-from tests.unit.survey.clusters import Cluster, node, partition, probe, scales_left_out, surveyed
+from tests.unit.survey.clusters import (
+    Cluster,
+    files_of,
+    node,
+    one_node,
+    partition,
+    probe,
+    scales_left_out,
+    site_in,
+    surveyed,
+)
 from tests.unit.survey.national_centre import FIELD, PARTITIONS_TEXT, nodes_text
 
 
@@ -24,14 +31,8 @@ def field(name):
 def made_of(cluster, tmp_path, access=()):
     """What is found of a cluster, its site as loaded, and what its site leaves out: partition -> features."""
     found = surveyed(cluster, access=access)
-    folder = tmp_path / "site_configs/made"
-    files = site_files("made", found, DAY)
-    for path, text in files.items():
-        (folder / path).parent.mkdir(parents=True, exist_ok=True)
-        (folder / path).write_text(text)
-    made = Site(folder)
-    made.require_sound()
-    return found, made.description.described.partitions, scales_left_out(files)
+    made = site_in(tmp_path / "site_configs", found)
+    return found, made.description.described.partitions, scales_left_out(files_of(found))
 
 
 class Untold(Cluster):
@@ -55,39 +56,14 @@ def test_a_node_that_the_cloud_has_powered_down_takes_jobs_and_is_in_service():
 
 ONE, TWO, ALL, EACH = "scale_one_node", "scale_two_nodes", "scale_whole_partition", "scale_each_node"
 SCALES = {ONE, TWO, ALL, EACH}
-DAY = datetime.date(2026, 1, 1)
 RESERVED = field("18-scontrol-node-corespec.txt")
 OLD, OLDER = field("21-scontrol-node-old.txt").splitlines()
 
 
-def test_a_national_centre(tmp_path):
-    cluster = Untold(nodes_text(), PARTITIONS_TEXT)
-    found, made, left = made_of(cluster, tmp_path)
-    shown = {
-        title: (one.slurm_partition or title, one.nodes, one.access, one.max_time, SCALES & {*one.features})
-        for title, one in made.items()
-    }  # fmt: skip
-    assert shown == {
-        "large-type_m": ("large", 460, ["--constraint=type_m"], None, {ONE, TWO}),
-        "fmi": ("fmi", 238, [], None, {ONE, TWO}),
-        "large-type_l": ("large", 192, ["--constraint=type_l"], None, {ONE, TWO}),
-        "gpu": ("gpu", 78, [], None, {ONE, TWO}),
-        "hugemem-type_io": ("hugemem", 12, ["--constraint=type_io"], None, {ONE, TWO}),
-        "test": ("test", 6, [], "15m", {ONE, TWO}),
-        "interactive": ("interactive", 6, [], None, {ONE}),
-        "hugemem-type_bigmem": ("hugemem", 6, ["--constraint=type_bigmem"], None, {ONE, TWO}),
-        "fmitest": ("fmitest", 2, [], "1h", {ONE, TWO, EACH}),
-        "gputest": ("gputest", 2, [], "15m", {ONE, TWO, EACH}),
-    }
-    assert sum(one.count for one in found.parts.values()) == 1002 and not found.unreachable
-    assert list(made)[:3] == ["large-type_m", "fmi", "large-type_l"]
-    assert left["large-type_m"] == left["fmi"] == left["test"] == {ALL, EACH}
-    assert left["interactive"] == {TWO, ALL, EACH}
-    assert "nodes_4" not in made["test"].features and "nodes_4" in made["large-type_m"].features
-    assert [len(cluster.asked[title]) for title in ("interactive", "test", "large-type_l")] == [1, 2, 2]
-    assert found.parts["large-type_l"].out_of_service == "r01c02"
-    assert found.parts["large-type_m"].limits == {"QoS": "accrue_large"}
-    assert [one.partition(":")[0] for one in found.parts["large-type_m"].others] == ["small", "longrun"]
+def test_partitions_with_the_same_nodes_and_a_qos_that_may_have_limits():
+    part = surveyed(Untold(nodes_text(), PARTITIONS_TEXT)).parts["large-type_m"]
+    assert part.limits == {"QoS": "accrue_large"}
+    assert [one.partition(":")[0] for one in part.others] == ["small", "longrun"]
 
 
 @pytest.mark.parametrize(
@@ -161,7 +137,7 @@ def test_targets_of_lustre_that_are_inactive_do_not_count(tmp_path):
     lines = [f"/work|OST {line}" for line in field("20-lfs-osts-inactive.txt").splitlines()]
     mount = "30 20 0:40 / /work rw - lustre 10.0.0.1@o2ib:/amefs rw"
     text = probe("NAME", mounts=[mount], folders=["/work/ann"], lustre=["/work|1|1048576", *lines])
-    found = surveyed(Cluster(node("n1"), partition("batch", "n1"), {"batch": text}))
+    found = one_node(text)
     [work] = found.parts["batch"].told.file_systems
     assert (work.stripe_count, work.stripe_size, work.osts) == (1, 1 << 20, 5)
 
@@ -246,29 +222,11 @@ def test_nodes_of_a_job_against_every_scale_and_the_probe(limits, features, prob
     assert len(cluster.asked["batch"]) == probed
 
 
-def test_cpus_and_memory_that_a_partition_gives_of_a_node(tmp_path):
-    cluster = Untold(node("n1"), partition("batch", "n1", MaxCPUsPerNode="48", MaxMemPerNode="128000"))
-    _, made, _ = made_of(cluster, tmp_path)
-    assert (made["batch"].cores.per_node, made["batch"].memory_gib_per_node) == (48, 125)
-
-
 def test_a_node_in_an_unknown_state_is_named_and_stops_no_other(tmp_path):
     nodes = "\n".join([node("n1", state="IDLE+HAPPY"), node("n2")])
     found, made, _ = made_of(Untold(nodes, partition("batch", "n[1-2]")), tmp_path)
     part = found.parts["batch"]
     assert (part.strange, part.out_of_service, made["batch"].nodes) == (["n1: IDLE+HAPPY"], "n1", 2)
-
-
-def test_equal_machines_that_no_option_tells_apart_are_one_partition(tmp_path):
-    plain = [node(f"a{number}", features="m") for number in range(5)]
-    io = [node(f"b{number}", features="m,io", gres="nvme:1490") for number in range(2)]
-    fat = [node("c1", features="l", memory=512000)]
-    _, made, _ = made_of(Untold("\n".join([*plain, *io, *fat]), partition("batch", "a[0-4],b[0-1],c1")), tmp_path)
-    assert {title: (one.nodes, one.access) for title, one in made.items()} == {
-        "batch-m": (7, ["--constraint=m"]),
-        "batch-l": (1, ["--constraint=l"]),
-    }
-    assert all(ONE in one.features for one in made.values())
 
 
 @pytest.mark.parametrize(
@@ -302,4 +260,4 @@ def test_where_accounting_does_not_tell_the_qos_stands_as_a_word_of_warning():
 
     found = surveyed(Denied(node("n1"), partition("batch", "n1", QoS="big")))
     assert found.parts["batch"].limits == {"QoS": "big"}
-    assert "# QoS=big: this QOS may allow fewer nodes" in site_files("made", found, DAY)["site.yaml"]
+    assert "# QoS=big: this QOS may allow fewer nodes" in files_of(found)["site.yaml"]

@@ -10,7 +10,7 @@ import pytest
 from kappa.app.survey.found import changes, facts
 from kappa.app.survey.mpi import CRAY, HYDRA, INTEL, MVAPICH, OPEN_MPI, further_mpi
 from kappa.app.survey.probe import parse
-from tests.unit.survey.clusters import DATA, Cluster, node, partition, probe, surveyed, with_sections
+from tests.unit.survey.clusters import DATA, one_node, probe, with_sections
 
 
 def found(*lines, modules=()):
@@ -84,7 +84,7 @@ def test_a_second_build_of_one_version_is_another_library():
 def test_a_place_is_quoted_and_a_new_library_is_a_change():
     def of(*lines):
         text = with_sections(probe("NAME"), mpi=lines)
-        return surveyed(Cluster(node("n1"), partition("batch", "n1"), {"batch": text}))
+        return one_node(text)
 
     now = of("folder|Open MPI v4.1.4 |/opt/open|mpi; x")
     [fact] = [fact for fact in facts(now) if "further_mpi" in fact.what]

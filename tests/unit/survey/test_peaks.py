@@ -5,7 +5,7 @@ import pytest
 from kappa.app.survey.hardware import peak
 from kappa.app.survey.probe import parse
 from kappa.app.survey.theory import references
-from tests.unit.survey.clusters import Cluster, node, partition, probe, surveyed
+from tests.unit.survey.clusters import one_node, probe
 from tests.unit.survey.national_centre import FIELD
 
 FLAGS = "fma avx avx2 avx512f"
@@ -107,7 +107,7 @@ def test_operations_a_cycle_and_the_clock_that_holds_for_them(node_, flop, ghz):
 )
 def test_without_a_peak_the_site_asks_for_it_and_there_is_no_reference(model, number, has):
     text = probe("NAME").replace("Intel(R) Xeon(R) CPU @ 2.00GHz", model).replace("Model: 106", f"Model: {number}")
-    found = surveyed(Cluster(node("n1"), partition("batch", "n1"), {"batch": text}))
+    found = one_node(text)
     told = found.parts["batch"].told
     assert bool(told.peak_gflops_per_core) == has
     assert has or model in told.peak_why
