@@ -36,7 +36,7 @@ def read_series(recorded, outputs):
         parsed=lambda parse, text: parse(text), file_of=BtIoSeries.file_of,
         record_curve=lambda name, x, y, points, gated: check.curves.setdefault(name, (points, gated)),
     )  # fmt: skip
-    for method in ("run_of", "require_asked"):
+    for method in ("run_of", "run_in"):
         setattr(check, method, getattr(BtIoSeries, method).__get__(check))
     BtIoSeries.read_results.__wrapped__(check)
     return check
