@@ -68,7 +68,8 @@ def pairs(recorded):
     text = recorded("osu/osu_mbw_mr.txt")
     outputs = {count: text.replace("[ pairs: 1 ]", f"[ pairs: {count} ]") for count in (1, 2, 4)}
     made = with_evidence(
-        OsuNodeFill, ["tables_of", "require_pairs", "outputs_of", "gain"], repeats=1, num_tasks_per_node=4, fewer=[1, 2],
+        OsuNodeFill, ["tables_of", "require_pairs", "outputs_of", "gain"],
+        repeats=1, num_tasks_per_node=4, fewer=[1, 2],
         output_text=lambda name=None: outputs[int(name.split("-")[1]) if name else 4],
         expected_sizes=lambda: [1 << exponent for exponent in range(23)],
         validation_demanded=lambda: False, outputs=outputs,

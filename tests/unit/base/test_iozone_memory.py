@@ -15,7 +15,8 @@ def read(text, of_class):
     check = SimpleNamespace(
         direct=of_class.direct, metric_names=of_class.metric_names, sync="plain", curves={},
         heat_maps={}, request_sizes_kib=[64, 256, 1024], maps=lambda: maps,
-        require_striping=lambda: None, output_of=Iozone.output_of, output_text=lambda name: text, parsed=lambda parse, one, **kw: parse(one, **kw),
+        require_striping=lambda: None, output_of=Iozone.output_of, output_text=lambda name: text,
+        parsed=lambda parse, one, **kw: parse(one, **kw),
         record_heat_map=lambda name, *rest: check.heat_maps.setdefault(name, rest[-1]),
         record_curve=lambda name, x, y, points, gated: check.curves.setdefault(name, points),
     )  # fmt: skip
