@@ -2,6 +2,7 @@
 
 import math
 import re
+import shlex
 import statistics
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -222,6 +223,7 @@ class ScaledApplication(LayoutSeries, KappaCheck):
     def lay_out_series(self):
         found = self.partition_layouts()
         self.laid_out = sorted(found if self.layouts else on_full_nodes(found), key=lambda layout: layout.ranks)
+        self.executable = shlex.quote(self.programs[0])
         self.ask_for_all_ranks()
 
     def command_lines(self):

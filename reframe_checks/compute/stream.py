@@ -111,6 +111,7 @@ class StreamNuma(ManyNodes, Scaled, StreamCheck):
     informational = ["remote_share"]
     time_limit = "1h"
     hint = "slow from all cores: memory modules of that domain; slow to all memory: its cores; else the socket link"
+    executable = "numactl"
 
     @rfmb.run_after("setup")
     def know_domains(self):
@@ -127,7 +128,7 @@ class StreamNuma(ManyNodes, Scaled, StreamCheck):
     def command_lines(self):
         return [
             self.launched(
-                "numactl", f"--cpunodebind={cores}", f"--membind={memory}", self.program,
+                self.executable, f"--cpunodebind={cores}", f"--membind={memory}", self.program,
                 *self.arguments(f"M{cores}"), ">", self.output_on(cores, memory),
             )
             for cores, memory in self.pairs

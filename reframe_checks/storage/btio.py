@@ -97,7 +97,7 @@ class BtIoCheck(OnStorage, Scaled, KappaCheck):
             where = f"partition {self.current_partition.fullname}: {self.check_class}"
             raise ReframeError(f"{where}: problem_class {self.problem_class!r} is none of {', '.join(CLASSES)}")
         self.problem_class = self.bounded(self.problem_class)
-        self.programs = [f"bt.{self.problem_class}.x.mpi_io_{self.subtype}"]
+        self.executable = f"bt.{self.problem_class}.x.mpi_io_{self.subtype}"
 
     def bounded(self, problem_class):
         """The largest class up to this one with which the job writes no more than it may; at least the smallest."""
@@ -108,7 +108,7 @@ class BtIoCheck(OnStorage, Scaled, KappaCheck):
 
     def command(self):
         """BT writes into its working folder."""
-        return ["env", '--chdir="$folder"', *map(shlex.quote, self.programs)]
+        return ["env", '--chdir="$folder"', shlex.quote(self.executable)]
 
     def run_s(self, ranks):
         """Return the seconds of a run, by assumed speeds."""

@@ -34,7 +34,7 @@ SYNC = {"plain": [], "o_sync": ["-o"]}
 class IozoneCheck(ManyNodes, OnStorage, KappaCheck):
     family = "storage/iozone"
     needs_environ = ["iozone"]
-    programs = ["iozone"]
+    executable = "iozone"
     sync = rfmb.parameter(SYNC, loggable=True)
     time_limit = "1h"
     #: Whether memory is kept out (-I).
@@ -68,7 +68,7 @@ class IozoneCheck(ManyNodes, OnStorage, KappaCheck):
 
     def command_lines(self):
         return [
-            self.launched("iozone", *self.options(*one), ">", self.output_of(number))
+            self.launched(self.executable, *self.options(*one), ">", self.output_of(number))
             for number, one in enumerate(self.maps())
         ]
 

@@ -60,7 +60,7 @@ class OstSweep(FioPhases, OnStorage, OnEachNode, KappaCheck):
     }
 
     sourcesdir = "src"
-    programs = ["fio"]
+    executable = "fio"
 
     @classmethod
     def target_features(cls, target, scale):
