@@ -82,12 +82,10 @@ class EmtCorrectness(Scaled, EmtCheck):
     steps = 2000
     hint = "run it on each node alone: a node whose checksum differs computes or transmits wrongly; look at its memory"
 
-    @rfmb.run_after("setup")
-    def command_line(self):
-        run = ["run", "network.json", f"--steps={self.steps}", f"--exchange={self.exchange}"]
-        single = [self.program, *run, "--result=single.json"]
-        self.prerun_cmds = [*self.prerun_cmds, f"srun --nodes=1 --ntasks=1 {shlex.join(single)}"]
-        self.executable_opts = [*run, "--result=all.json"]
+    def command_lines(self):
+        run = [self.executable, "run", "network.json", f"--steps={self.steps}", f"--exchange={self.exchange}"]
+        single = " ".join(["srun --nodes=1 --ntasks=1", *run, "--result=single.json"])
+        return [single, self.launched(*run, "--result=all.json")]
 
     @rfmb.sanity_function
     def read_results(self):
@@ -162,13 +160,9 @@ class EmtScaling(Scaled, EmtCheck):
     #: ranks and the paper's figures of merit, for plots over ranks.
     scaling = rfmb.variable(dict, type(None), value=None, loggable=True)
 
-    @rfmb.run_after("setup")
-    def command_line(self):
-        # Each repeat writes a file of its own, so that none is lost.
-        self.executable_opts = [
-            "run", "network.json", f"--steps={self.steps}", f"--exchange={self.exchange}",
-            "--result=result-$((++repeat)).json",
-        ]  # fmt: skip
+    def command_lines(self):
+        run = [self.executable, "run", "network.json", f"--steps={self.steps}", f"--exchange={self.exchange}"]
+        return [self.launched(*run, f"--result=result-{number}.json") for number in range(1, self.repeats + 1)]
 
     @rfmb.sanity_function
     def read_results(self):

@@ -115,14 +115,13 @@ class EmtSeries(EmtOverLayouts):
         if not self.boundary:
             del self.perf_variables["node_boundary_cost"]
 
-    @rfmb.run_before("run")
-    def take_rounds(self):
-        self.take_in_turn(
+    def command_lines(self):
+        return [
             self.step_of(layout, binding, number)
             for number in range(self.rounds)
             for binding in self.bindings
             for layout in self.laid_out
-        )
+        ]
 
     def step_of(self, layout, binding, number):
         options = BINDING.get(self.job.launcher.registered_name, {}).get(binding, "")
@@ -249,8 +248,7 @@ class EmtWeakScaling(EmtOverLayouts):
         self.laid_out = self.layouts_here()
         self.ask_for_all_ranks()
 
-    @rfmb.run_before("run")
-    def take_rounds(self):
+    def command_lines(self):
         checked = [
             self.step(layout, network_of(asked), name, steps=CHECKED_STEPS)
             for asked in self.laid_out
@@ -261,7 +259,7 @@ class EmtWeakScaling(EmtOverLayouts):
             for number in range(self.rounds)
             for layout in self.laid_out
         ]
-        self.take_in_turn([*checked, *timed])
+        return [*checked, *timed]
 
     @staticmethod
     def checked(layout):

@@ -27,12 +27,12 @@ HINT = "compare with OffloadedSums: where sums gain and the application does not
 class OffloadedApplication(rfm.RegressionTestPlugin):
     """A leaf is this and an application's check; what it is and needs it says anew: ReFrame takes that of one base."""
 
-    def runs_in_turn(self):
+    def command_lines(self):
         proofs = [
             f"{{ {self.run_line(self.largest, name)}; }} > {name}.out 2>&1"
             for name in (f"{PROOF}-{HOST}", f"{PROOF}-{NETWORK}")
         ]
-        return [*proofs, *super().runs_in_turn()]
+        return [*proofs, *super().command_lines()]
 
     def round_of(self, number):
         return [*super().round_of(number), (self.largest, self.of_host(number))]

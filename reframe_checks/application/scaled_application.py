@@ -10,7 +10,6 @@ from statistics import median
 
 import reframe as rfm
 import reframe.core.builtins as rfmb
-from reframe.core.backends import getlauncher
 from reframe.core.exceptions import ReframeError, SanityError
 
 from kappa.core.ground.processes import BusyCores
@@ -154,7 +153,7 @@ MOST_NODES = {"most_nodes": Tunable("whole number", "", "that the series goes up
 
 
 class LayoutSeries(rfm.RegressionTestPlugin):
-    """Leaves set ``laid_out`` after ``setup``, and before ``run`` have their steps taken in turn.
+    """Leaves set ``laid_out`` after ``setup``, and have a command line for each layout in each round.
 
     One job measures all layouts, so that they are of the same nodes; its rounds are taken in turn, so that what changes
     with time changes all layouts alike.
@@ -192,12 +191,6 @@ class LayoutSeries(rfm.RegressionTestPlugin):
         self.num_tasks_per_node = max(layout.per_node for layout in self.laid_out)
         self.num_tasks = self.num_tasks_per_node * max(layout.nodes for layout in self.laid_out)
 
-    def take_in_turn(self, steps):
-        """Make these command lines, each with its launcher, the job's."""
-        self.take_steps(steps)
-        # ReFrame would start it on all ranks of the job.
-        self.job.launcher = getlauncher("local")()
-
 
 RANKS, STEP_TIME, EFFICIENCY = ("Ranks", ""), ("Time per step", "ms"), ("Parallel efficiency", "")
 
@@ -233,11 +226,7 @@ class ScaledApplication(LayoutSeries, KappaCheck):
         self.executable = shlex.quote(self.programs[0])
         self.ask_for_all_ranks()
 
-    @rfmb.run_before("run")
-    def take_rounds(self):
-        self.take_in_turn(self.runs_in_turn())
-
-    def runs_in_turn(self):
+    def command_lines(self):
         return [self.run_line(*one) for number in range(self.rounds) for one in self.round_of(number)]
 
     def run_line(self, layout, name):

@@ -57,7 +57,7 @@ def feature_choices(needs):
 
 class SystemCheck(
     rfm.RunOnlyRegressionTest, InImage, Parameters, Strictness, References, EvidenceRecorder, ProvenanceRecorder,
-    Tuning, LoadWatch, HangWatch, SameAllocation, Simulated, Launching, Registered, StatedCost, SeesFolder,
+    Tuning, Launching, LoadWatch, HangWatch, SameAllocation, Simulated, Registered, StatedCost, SeesFolder,
     special=True,
 ):  # fmt: skip
     """A run-only check of the system itself, which runs no program of an environment.
@@ -80,8 +80,6 @@ class SystemCheck(
     estimated_s = rfmb.variable(float, int, value=0, loggable=True)
     #: All features that this case needs of a partition, for the catalogue.
     case_features = rfmb.variable(typ.List[str], value=[])
-    #: How often the command runs in the job.
-    repeats = rfmb.variable(int, value=1)
     #: Modes besides its own tags in which the check runs.
     modes = EVERY_MODE
     #: Nodes of the partition that it does without; the job has to be told to leave them, too.
@@ -178,10 +176,8 @@ class SystemCheck(
 
     # After what the plug-ins of every check add, and before what a leaf does.
     @rfmb.run_before("run")
-    def repeat_command(self):
+    def note_commands_of_job(self):
         self.commands_of_job = list(self.prerun_cmds)
-        command = " ".join([self.launch_command(), self.executable, *self.executable_opts])
-        self.postrun_cmds = [*self.postrun_cmds, *[command] * (self.repeats - 1)]
 
     def run_complete(self):
         """ReFrame asks this of every running job at each poll, which no hook sees."""

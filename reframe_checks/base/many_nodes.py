@@ -101,13 +101,13 @@ class ManyNodes(rfm.RegressionTestPlugin):
         self._first_on_node, self.prerun_cmds = self.prerun_cmds, []
 
     @rfmb.run_before("run", always_last=True)
-    def give_each_node_its_part(self):
-        """After the leaf has said all that one node does, and before the job's last look at the nodes."""
+    def take_command_lines(self):
+        """Give each node its part, of all that the leaf has said that one node does."""
         if self.nodes_of_job == 1:
+            super().take_command_lines()
             return
         on_node = [command for command in self.prerun_cmds if command not in self.commands_of_job]
-        launched = " ".join([self.launch_command(), self.executable, *self.executable_opts])
-        part = [TRAP_ERRORS, *self._first_on_node, *on_node, launched, *self.postrun_cmds]
+        part = [TRAP_ERRORS, *self._first_on_node, *on_node, *self.command_lines(), *self.postrun_cmds]
         write_atomically(pathlib.Path(self.stagedir, PART), "".join(f"{line}\n" for line in part))
         # Before there is output: it is not moved aside for a second measurement.
         self.keep_files = [*self.keep_files, PART]

@@ -154,14 +154,13 @@ class Placed(LayoutCases):
         self.job.launcher.options += launcher_options
         self.reports_placement = True
 
-    @rfmb.run_before("run")
-    def report_placement(self):
+    def command_lines(self):
+        asked = []
         if self.reports_placement:
-            launch = self.job.launcher.run_command(self.job)
-            program = in_stage(self, "place_of_rank.sh")
-            self.prerun_cmds = [*self.prerun_cmds, f"{launch} bash {program} > {PLACEMENT_FILE}"]
+            asked.append(self.launched("bash", in_stage(self, "place_of_rank.sh"), ">", PLACEMENT_FILE))
         if self.placement in SWITCH_PLACEMENTS:
-            self.prerun_cmds = [*self.prerun_cmds, SHOW_TOPOLOGY]
+            asked.append(SHOW_TOPOLOGY)
+        return [*asked, *super().command_lines()]
 
     def require_placement(self):
         """For use in sanity functions: the ranks ran where they were asked to."""

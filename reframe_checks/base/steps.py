@@ -1,4 +1,4 @@
-"""Steps of a job: how one starts on a part of the job's ranks, and several commands one after the other."""
+"""Steps of a job: the command lines that it runs in turn, and how one starts on a part of the job's ranks."""
 
 import copy
 import pathlib
@@ -6,6 +6,7 @@ import shlex
 
 import reframe as rfm
 import reframe.core.builtins as rfmb
+from reframe.core.backends import getlauncher
 from reframe.core.exceptions import ReframeError
 
 from kappa.core.ground.errors import InputError
@@ -22,13 +23,43 @@ PER_NODE = {
 }
 SLURMS = ("srun", "srunalloc")
 SERIES_FILE = "series.sh"
+# A series of hundreds, as on a large partition, would hide the rest of the job script.
+MOST_IN_SCRIPT = 8
 
 
 class Launching(rfm.RegressionTestPlugin):
-    """Start steps on all of a job's ranks, or on a part of them, and several in one job."""
+    """Have the job run its command lines in turn; each starts a step on all of the job's ranks or on a part of them."""
+
+    #: How often the command runs in the job.
+    repeats = rfmb.variable(int, value=1)
+
+    def command_lines(self):
+        """The command lines of the job in turn, each with its launcher and quoted for the shell.
+
+        A leaf with several steps says them here, and where the output of each goes.
+        """
+        return [self.launched(self.executable, *self.executable_opts)] * self.repeats
+
+    # After what leaves add, and before the job's last look at the nodes.
+    @rfmb.run_before("run", always_last=True)
+    def take_command_lines(self):
+        *before, last = self.command_lines()
+        if last != self.launched(self.executable, *self.executable_opts):
+            # ReFrame would put a launcher of all ranks before it.
+            self.job.launcher = getlauncher("local")()
+            self.executable, *self.executable_opts = last.split(" ")
+        if len(before) > MOST_IN_SCRIPT:
+            path = pathlib.Path(self.stagedir, self.kept(SERIES_FILE))
+            write_atomically(path, "".join(f"{line}\n" for line in before))
+            before = [f". ./{SERIES_FILE}"]
+        self.prerun_cmds = [*self.prerun_cmds, *before]
+
+    def launched(self, *words):
+        """The command line that starts these words on all of the job's ranks."""
+        return " ".join([self.launch_command(), *words])
 
     def launch_command(self):
-        """The launcher and its options, for further steps in the job."""
+        """The launcher and its options for a step on all of the job's ranks."""
         # ReFrame tells the job only after the hooks; without it a step would have one core for each task.
         self.job.num_cpus_per_task = self.num_cpus_per_task
         return self.job.launcher.run_command(self.job)
@@ -39,9 +70,10 @@ class Launching(rfm.RegressionTestPlugin):
         :param ranks_per_node: by default as many as the job has.
         :raises ReframeError: the job has not so many, or the launcher cannot place them so.
         """
-        per_node = min(ranks, ranks_per_node or self.num_tasks_per_node or 1)
+        most_per_node = self.num_tasks_per_node or 1
+        per_node = min(ranks, ranks_per_node or most_per_node)
         nodes = -(-ranks // per_node)
-        if nodes > self.num_nodes_used or per_node > (self.num_tasks_per_node or 1):
+        if nodes > -(-self.num_tasks // most_per_node) or per_node > most_per_node:
             raise ReframeError(
                 f"{ranks} ranks, {per_node} on a node, need more than this job's {self.num_nodes_used} nodes of "
                 f"{self.num_tasks_per_node} ranks"
@@ -60,18 +92,6 @@ class Launching(rfm.RegressionTestPlugin):
             raise ReframeError(f"the launcher {name} cannot place {per_node} ranks on a node; {can} can")
         return launcher.run_command(job)
 
-    def take_steps(self, steps):
-        """Have the job run these command lines in turn, the last as ReFrame's own, those before it from a file."""
-        *before, last = steps
-        if before:
-            self.run_from_file(before)
-        self.executable, *self.executable_opts = last.split(" ")
-
-    def run_from_file(self, lines):
-        """Have the job source these lines: hundreds on a large partition, which would hide the rest of its script."""
-        write_atomically(pathlib.Path(self.stagedir, SERIES_FILE), "".join(f"{line}\n" for line in lines))
-        self.prerun_cmds = [*self.prerun_cmds, f". ./{SERIES_FILE}"]
-
     def hosts_file_of(self, ranks, per_node):
         """The file with the host of each of these ranks, of a simulated job."""
         if per_node == self.num_tasks_per_node:
@@ -83,20 +103,6 @@ class Launching(rfm.RegressionTestPlugin):
             raise ReframeError(f"fabric {self.fabric.name}: {err}") from None
         self.keep_files = [*self.keep_files, path.name]
         return path.name
-
-
-class SeveralSteps(rfm.RegressionTestPlugin):
-    """Several steps on all ranks of one job, one after the other, each with an output file of its own."""
-
-    def command_lines(self):
-        """The command of each step without its launcher, quoted for the shell; the first word is the program."""
-        raise NotImplementedError
-
-    @rfmb.run_before("run")
-    def take_command_lines(self):
-        *before, last = self.command_lines()
-        launch = self.launch_on(self.num_tasks)
-        self.take_steps([*(f"{launch} {line}" for line in before), last])
 
 
 def with_variables(variables, words):

@@ -146,23 +146,15 @@ class LaidOut(OnEachNode, KappaCheck, special=True):
             self.laid_out[layout] = cores_of_ranks(ranks, scattered, cores, self.masks("numa_nodes"))
         self.nodes_used = self.num_tasks
         self.num_tasks_per_node, self.num_tasks = len(cores), len(cores) * self.nodes_used
-        self.executable = "true"
 
     def masks(self, kind):
         """Return the masks of all cores or NUMA domains, where the site states the topology."""
         topology = self.current_partition.processor.topology or {}
         return [int(mask, 16) for mask in topology.get(kind, [])]
 
-    @rfmb.run_before("run")
-    def a_step_for_each_layout(self):
-        # A line for those of MPI, of MPI with OpenMP, and for those that nothing binds.
-        of_mpi, hybrid = ([layout for layout in self.layouts if LAYOUTS[layout][0] is kind] for kind in (False, True))
-        steps = [
-            [self.step(layout, bound=True) for layout in of_mpi],
-            [self.step(layout, bound=True) for layout in hybrid],
-            [self.step(layout, bound=False) for layout in self.compared],
-        ]
-        self.postrun_cmds = [*("; ".join(line) for line in steps if line), *self.postrun_cmds]
+    def command_lines(self):
+        bound = [self.step(layout, bound=True) for layout in self.layouts]
+        return [*bound, *(self.step(layout, bound=False) for layout in self.compared)]
 
     def step(self, layout, *, bound):
         own = self.laid_out[layout]
@@ -179,7 +171,7 @@ class LaidOut(OnEachNode, KappaCheck, special=True):
         program = [shlex.quote(self.program), "affinity", f"--seconds={self.seconds}", output]
         program.append(f"--mib-per-thread={self.mib_per_thread}")
         # Of a step that Slurm refuses on one node, its message names the node: it is for this check to read.
-        return " ".join([*environment, self.launch_command(), *options, *program, "|| exit 0"])
+        return " ".join([*environment, self.launched(*options, *program), "|| exit 0"])
 
     def measured(self, layout, *, bound=True):
         told = self.output_text(str(self.stderr))

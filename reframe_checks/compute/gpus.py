@@ -34,11 +34,11 @@ class BabelStream(ManyNodes, OnGpus, Scaled, KappaCheck):
     #: Numbers of 8 bytes in each of the three arrays; the program wants a multiple of 1024.
     elements = SiteVariable(1 << 26, "whole number", "", "numbers of 8 bytes in each array, a multiple of 1024")
 
-    @rfmb.run_after("setup")
-    def command_line(self):
-        # One run for each GPU: the shell counts.
-        self.executable_opts = ["--device", "$((gpu++))", "--arraysize", str(self.elements)]
-        self.repeats = self.gpus_per_node
+    def command_lines(self):
+        return [
+            self.launched(self.executable, "--device", str(gpu), "--arraysize", str(self.elements))
+            for gpu in range(self.gpus_per_node)
+        ]
 
     @rfmb.sanity_function
     def read_bandwidths(self):

@@ -37,15 +37,14 @@ class OverNodes(Scaled):
     )
     orders = SiteVariable([], "whole numbers", "", "of the matrices, instead of these shares")
 
-    @rfmb.run_before("run")
-    def run_on_fewer_nodes_first(self):
+    def command_lines(self):
+        """Fewer nodes first; a line for each number of nodes; not `&&`, after which bash traps no error."""
         self.sizes = sorted(self.orders or self.sizes_in_memory())
         *fewer, most = doublings(self.num_nodes_used)
         for nodes in (*fewer, most):
             self.write_file(f"{nodes}-nodes.in", self.input_text(self.sizes, self.ranks_on(nodes)))
-        # A line for each number of nodes; not `&&`, after which bash traps no error.
         steps = ["; ".join([*self.prepare(nodes), *self.run_step(nodes)]) for nodes in fewer]
-        self.prerun_cmds = [*self.prerun_cmds, *steps, "; ".join(self.prepare(most))]
+        return [*steps, "; ".join(self.prepare(most)), *super().command_lines()]
 
     def sizes_in_memory(self):
         return [problem_size(self.node_memory_bytes, share, self.block) for share in self.memory_fractions]
@@ -59,7 +58,7 @@ class OverNodes(Scaled):
         return [*stale, f"cp {nodes}-nodes.in {self.input_file}"]
 
     def run_step(self, nodes):
-        step = f"{self.launch_command()} --nodes={nodes} --ntasks={self.ranks_on(nodes)} {self.program_on(nodes)}"
+        step = f"{self.launch_on(self.ranks_on(nodes))} {self.program_on(nodes)}"
         if self.output_file:
             return [step, f"mv {self.output_file} {nodes}-nodes.out"]
         return [f"{step} > {nodes}-nodes.out"]

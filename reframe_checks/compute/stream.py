@@ -50,10 +50,10 @@ class StreamCheck(KappaCheck):
             self.env_vars = {**self.env_vars, "OMP_NUM_THREADS": self.threads, "OMP_PROC_BIND": "spread"}
 
     def arguments(self, domain="N"):
-        """The program's arguments for a run on the threads of LIKWID's affinity domain, as bash has to read it."""
+        """The program's arguments for a run on the threads of LIKWID's affinity domain."""
         if self.program == "stream":
             return []
-        return ["-t", "stream", "-w", domain + shlex.quote(f":{self.working_set}:{self.threads}")]
+        return ["-t", "stream", "-w", shlex.quote(f"{domain}:{self.working_set}:{self.threads}")]
 
     def triad_of(self, text):
         """Triad in MB/s."""
@@ -114,7 +114,7 @@ class StreamNuma(ManyNodes, Scaled, StreamCheck):
     executable = "numactl"
 
     @rfmb.run_after("setup")
-    def command_line(self):
+    def know_domains(self):
         topology = self.stated("processor/topology", self.current_partition.processor.topology)
         self.domains = len(topology.get("numa_nodes", []))
         if self.domains < 2:
@@ -124,10 +124,15 @@ class StreamNuma(ManyNodes, Scaled, StreamCheck):
             )
         self.threads = self.cores_per_node // self.domains
         self.programs = [*self.programs, "numactl"]
-        # The job script's variables; see `for_each_pair`.
-        binding = ["--cpunodebind=$cores", "--membind=$memory"]
-        output = self.output_on("$cores", "$memory")
-        self.executable_opts = [*binding, self.program, *self.arguments("M$cores"), f"> {output}"]
+
+    def command_lines(self):
+        return [
+            self.launched(
+                self.executable, f"--cpunodebind={cores}", f"--membind={memory}", self.program,
+                *self.arguments(f"M{cores}"), ">", self.output_on(cores, memory),
+            )
+            for cores, memory in self.pairs
+        ]  # fmt: skip
 
     @property
     def pairs(self):
@@ -136,13 +141,6 @@ class StreamNuma(ManyNodes, Scaled, StreamCheck):
     @staticmethod
     def output_on(cores, memory):
         return f"cores-{cores}-memory-{memory}.txt"
-
-    @rfmb.run_before("run")
-    def for_each_pair(self):
-        domains = " ".join(map(str, range(self.domains)))
-        loop = f"for cores in {domains}; do for memory in {domains}; do"
-        self.prerun_cmds = [*self.prerun_cmds, loop]
-        self.postrun_cmds = [*self.postrun_cmds, "done; done"]
 
     @rfmb.sanity_function
     def read_bandwidths(self):

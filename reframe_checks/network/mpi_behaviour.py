@@ -12,13 +12,13 @@ from reframe_checks.base.cases import SiteVariable
 from reframe_checks.base.check import KappaCheck
 from reframe_checks.base.cmake_program import MeasureProgram
 from reframe_checks.base.scaled import Scaled
-from reframe_checks.base.steps import SeveralSteps, with_variables
+from reframe_checks.base.steps import with_variables
 from reframe_checks.parsers import mpi_behaviour
 
 RESULT_FILE = "result.json"
 
 
-class MpiBehaviourCheck(SeveralSteps, Scaled, KappaCheck):
+class MpiBehaviourCheck(Scaled, KappaCheck):
     """``kappa-measure mpi SUBCOMMAND``; leaves say the words of each step and read the results."""
 
     needs_partition = [MPI_BEHAVIOUR]
@@ -34,12 +34,11 @@ class MpiBehaviourCheck(SeveralSteps, Scaled, KappaCheck):
 
     def command_lines(self):
         return [
-            with_variables(
-                self.variables_of(name),
-                [self.program, "mpi", f"--iterations={self.iterations}", f"--output={name}", *words],
-            )
+            self.launched(with_variables(self.variables_of(name), [
+                self.program, "mpi", f"--iterations={self.iterations}", f"--output={name}", *words,
+            ]))
             for name, words in self.steps().items()
-        ]
+        ]  # fmt: skip
 
     def steps(self):
         """File of the result -> the subcommand and its options."""

@@ -16,7 +16,7 @@ from reframe_checks.base.cases import SiteVariable
 from reframe_checks.base.check import KappaCheck
 from reframe_checks.base.cmake_program import MeasureProgram
 from reframe_checks.base.scaled import Scaled
-from reframe_checks.base.steps import SeveralSteps, with_variables
+from reframe_checks.base.steps import with_variables
 from reframe_checks.network.mpi_behaviour import DEEPEST, DEPTH, DEPTHS, MpiBehaviourCheck
 from reframe_checks.network.transport import ASKED
 from reframe_checks.parsers import mpi_behaviour, pair_sweep, transport
@@ -27,7 +27,7 @@ WINDOWS = {SHORT_BYTES: 256, LONG_BYTES: 16}
 AS_IS, UNDER = "as-is", "under-setting"
 
 
-class MpiSettingCheck(SeveralSteps, Scaled, KappaCheck):
+class MpiSettingCheck(Scaled, KappaCheck):
     """Leaves say the ``setting``, a key of the environment."""
 
     family = "network/mpi-settings"
@@ -55,7 +55,7 @@ class MpiSettingCheck(SeveralSteps, Scaled, KappaCheck):
             f"--latency-bytes={SHORT_BYTES}", f"--bandwidth-bytes={message_bytes}",
             f"--window={WINDOWS[message_bytes]}",
         ]  # fmt: skip
-        return with_variables(self.variables_of(kind), words)
+        return self.launched(with_variables(self.variables_of(kind), words))
 
     def variables_of(self, kind):
         return self.current_environ.extras[self.setting] if kind == UNDER else {}
@@ -146,7 +146,7 @@ class UnreliableDatagrams(MpiSettingCheck):
         asked = dict(setting.split("=", 1) for setting in ASKED)
         words = [self.program, "pairs", "--output=lanes.json", "--alone-share=0", "--round-trips=1", "--repeats=1"]
         lanes = [
-            f"{with_variables(asked | self.variables_of(kind), words)} > {self.lanes_file(kind)} 2>&1"
+            self.launched(with_variables(asked | self.variables_of(kind), words), f"> {self.lanes_file(kind)} 2>&1")
             for kind in (AS_IS, UNDER)
         ]
         return [*lanes, *super().command_lines()]

@@ -17,7 +17,7 @@ from reframe_checks.base.cases import SiteVariable
 from reframe_checks.base.check import KappaCheck
 from reframe_checks.base.cmake_program import MeasureProgram
 from reframe_checks.base.scaled import Scaled
-from reframe_checks.base.steps import SeveralSteps, with_variables
+from reframe_checks.base.steps import with_variables
 from reframe_checks.parsers import patterns
 
 SMALL_BYTES, LARGE_BYTES = 8, 1 << 20
@@ -38,7 +38,7 @@ def logging_alone(variables):
 
 
 @rfm.simple_test
-class OffloadedSums(SeveralSteps, Scaled, KappaCheck):
+class OffloadedSums(Scaled, KappaCheck):
     descr = "Time and CPU time of sums over all ranks, in the network against by the hosts"
     family = "network/offloaded-sums"
     estimated_s = 60
@@ -63,7 +63,7 @@ class OffloadedSums(SeveralSteps, Scaled, KappaCheck):
         ]  # fmt: skip
         sharp = self.current_environ.extras["sharp"]
         variables = sharp if kind == NETWORK else logging_alone(sharp)
-        return f"{with_variables(variables, words)} > {name}.log 2>&1"
+        return self.launched(with_variables(variables, words), f"> {name}.log 2>&1")
 
     @rfmb.sanity_function
     def read_sums(self):

@@ -292,21 +292,16 @@ class OsuNodeFill(Scaled, OsuCheck):
         """Numbers of pairs besides one for each core."""
         return sorted({1, max(self.num_tasks_per_node // 2, 1)} - {self.num_tasks_per_node})
 
-    @staticmethod
-    def output_of(pairs):
-        return f"pairs-{pairs}.txt"
+    def outputs_of(self, pairs):
+        return [f"pairs-{pairs}-{number + 1}.txt" for number in range(self.repeats)]
 
-    @rfmb.run_before("run")
-    def run_fewer_pairs(self):
-        command = " ".join([self.executable, *self.executable_opts])
-        self.prerun_cmds = [
-            *self.prerun_cmds,
-            *(
-                f"for repeat in {{1..{self.repeats}}}; do {self.launch_on(2 * pairs, pairs)} {command}; done"
-                f" > {self.output_of(pairs)}"
-                for pairs in self.fewer
-            ),
+    def command_lines(self):
+        fewer = [
+            " ".join([self.launch_on(2 * pairs, pairs), self.executable, *self.executable_opts, ">", output])
+            for pairs in self.fewer
+            for output in self.outputs_of(pairs)
         ]
+        return [*fewer, *super().command_lines()]
 
     def check_tables(self, tables):
         found = {pairs: self.tables_of(pairs) for pairs in self.fewer}
@@ -325,11 +320,10 @@ class OsuNodeFill(Scaled, OsuCheck):
         self.record_curve("message rate of a pair over pairs", PAIRS, ("Message rate", "1/s"), rates, {})
 
     def tables_of(self, pairs):
-        name = self.output_of(pairs)
-        text = self.output_text(name)
+        text = "".join(map(self.output_text, self.outputs_of(pairs)))
         tables = self.parsed(osu.parse, text, expect_sizes=self.expected_sizes(), expect_tables=self.repeats)
         if self.validation_demanded() and not all(table.validated for table in tables):
-            raise SanityError(f"{name}: no Validation column, although the data should have been checked (-c)")
+            raise SanityError(f"{pairs} pairs: no Validation column, although the data should have been checked (-c)")
         self.require_pairs(pairs, text)
         return tables
 

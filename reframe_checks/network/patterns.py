@@ -61,36 +61,25 @@ class PatternCheck(Scaled, KappaCheck):
             raise ReframeError(f"{type(self).__name__}: a pattern needs two ranks or more, found {self.series}")
         self.num_tasks, self.num_tasks_per_node = self.series[-1], min(per_node, self.series[-1])
 
-    @rfmb.run_before("run")
-    def take_series(self):
-        """One step for each number of ranks, the largest as ReFrame's own."""
+    def command_lines(self):
+        """A step for each number of ranks, and the time before the first and after each."""
         tick = f'echo "$EPOCHREALTIME" >> {CLOCK_FILE}'
-        *before, last = self.series
-        steps = [
-            line
-            for ranks in before
-            for line in (*self.prepared(ranks), f"{self.launched(ranks)} {self.words_of(ranks)}", tick)
-        ]
-        self.run_from_file([tick, *steps])
-        self.prerun_cmds = [*self.prerun_cmds, *self.prepared(last)]
-        self.postrun_cmds = [tick, *self.postrun_cmds]
-        self.job.launcher.options = [*self.job.launcher.options, *self.launcher_options(last)]
-        self.executable, self.executable_opts = shlex.quote(self.program), [self.words_of(last, program=False)]
+        lines = [tick]
+        for ranks in self.series:
+            step = [self.launch_on(ranks), *self.launcher_options(ranks), self.words_of(ranks)]
+            lines += [*self.prepared(ranks), " ".join(step), tick]
+        return lines
 
     def prepared(self, ranks):
         """Commands before the step on so many ranks."""
         return []
 
-    def launched(self, ranks):
-        return " ".join([self.launch_on(ranks), *self.launcher_options(ranks)])
-
     def launcher_options(self, ranks):
         return []
 
-    def words_of(self, ranks, *, program=True):
+    def words_of(self, ranks):
         words = [
-            *([self.program] if program else []), "pattern",
-            f"--ranks-per-node={self.num_tasks_per_node}",
+            self.program, "pattern", f"--ranks-per-node={self.num_tasks_per_node}",
             f"--iterations={ALIKE if self.simulated else self.iterations}",
             f"--output={self.result_file(ranks)}", *self.pattern_words(ranks),
         ]  # fmt: skip

@@ -15,7 +15,7 @@ from reframe_checks.base.cases import SiteVariable
 from reframe_checks.base.check import KappaCheck
 from reframe_checks.base.cmake_program import MeasureProgram
 from reframe_checks.base.scaled import SEVERAL_GPUS, OnEachNode, OnGpus
-from reframe_checks.base.steps import SeveralSteps, with_variables
+from reframe_checks.base.steps import with_variables
 from reframe_checks.localise.finding import slowest_share
 from reframe_checks.localise.parts import fastest_pairs, suspects_of_gpus, suspects_of_rails
 from reframe_checks.network.transport import wrong_adapters
@@ -23,7 +23,7 @@ from reframe_checks.parsers import transport
 
 
 @rfm.simple_test
-class RailSweep(SeveralSteps, OnEachNode, KappaCheck):
+class RailSweep(OnEachNode, KappaCheck):
     """Bandwidth of every adapter of every node, one after the other in one job: which adapter of which node is slow.
 
     MPI is told to use one adapter alone (``only_over`` of the vocabulary), and each node sends to both of its
@@ -55,13 +55,12 @@ class RailSweep(SeveralSteps, OnEachNode, KappaCheck):
 
     def command_lines(self):
         return [
-            with_variables(
-                only_over(adapter),
-                [self.program, "ring-traffic", f"--output={self.result_file(number, adapter)}", f"--mib={self.mib}"],
-            )
+            self.launched(with_variables(only_over(adapter), [
+                self.program, "ring-traffic", f"--output={self.result_file(number, adapter)}", f"--mib={self.mib}",
+            ]))
             for number in range(1, self.rounds + 1)
             for adapter in self.rails
-        ]
+        ]  # fmt: skip
 
     @staticmethod
     def result_file(number, adapter):
@@ -105,7 +104,7 @@ class RailSweep(SeveralSteps, OnEachNode, KappaCheck):
 
 
 @rfm.simple_test
-class GpuPairs(SeveralSteps, OnGpus, OnEachNode, KappaCheck):
+class GpuPairs(OnGpus, OnEachNode, KappaCheck):
     """Bandwidth between every two GPUs of neighbouring nodes, each pair alone: which GPU of which node is slow.
 
     In each step nodes of even numbers take one GPU and those of odd numbers one, and each node sends to both of its
@@ -132,11 +131,9 @@ class GpuPairs(SeveralSteps, OnGpus, OnEachNode, KappaCheck):
 
     def command_lines(self):
         return [
-            shlex.join(
-                [
-                    self.program, "ring-traffic", f"--output={self.result_file(number, pair)}", f"--mib={self.mib}",
-                    "--gpus", *map(str, pair),
-                ]
+            self.launched(
+                shlex.quote(self.program), "ring-traffic", f"--output={self.result_file(number, pair)}",
+                f"--mib={self.mib}", "--gpus", *map(str, pair),
             )
             for number in range(1, self.rounds + 1)
             for pair in self.pairs()

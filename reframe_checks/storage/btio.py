@@ -24,7 +24,6 @@ from reframe_checks.base.check import KappaCheck
 from reframe_checks.base.on_storage import OnStorage
 from reframe_checks.base.scaled import Scaled
 from reframe_checks.parsers import file_benchmarks, ior
-from reframe_checks.parsers.text import Output
 
 # Subtype -> how BT names it.
 SUBTYPES = {"full": "FULL MPI-IO", "simple": "SIMPLE MPI-IO"}
@@ -32,7 +31,6 @@ SUBTYPES = {"full": "FULL MPI-IO", "simple": "SIMPLE MPI-IO"}
 ASSUMED_GFLOPS, ASSUMED_BYTES_S = 1.0, 0.5e9
 # Start and verification.
 BESIDES_S = 10
-_START = " NAS Parallel Benchmarks"
 
 
 @dataclass(frozen=True)
@@ -74,13 +72,6 @@ def square_ranks(ranks: int, nodes: int) -> int:
     return next((root * root for root in roots if root * root % nodes == 0), 0)
 
 
-def split_runs(text: str) -> list[str]:
-    """The output of each repeat."""
-    lines = Output.read("BT-IO output", text).lines
-    starts = [number for number, line in enumerate(lines) if line.startswith(_START)]
-    return ["\n".join(lines[first:last]) + "\n" for first, last in zip(starts, [*starts[1:], len(lines)], strict=True)]
-
-
 class BtIoCheck(OnStorage, Scaled, KappaCheck):
     needs_environ = ["btio"]
     subtype = rfmb.parameter(SUBTYPES, loggable=True)
@@ -106,7 +97,7 @@ class BtIoCheck(OnStorage, Scaled, KappaCheck):
             where = f"partition {self.current_partition.fullname}: {self.check_class}"
             raise ReframeError(f"{where}: problem_class {self.problem_class!r} is none of {', '.join(CLASSES)}")
         self.problem_class = self.bounded(self.problem_class)
-        self.programs = [f"bt.{self.problem_class}.x.mpi_io_{self.subtype}"]
+        self.executable = f"bt.{self.problem_class}.x.mpi_io_{self.subtype}"
 
     def bounded(self, problem_class):
         """The largest class up to this one with which the job writes no more than it may; at least the smallest."""
@@ -117,7 +108,7 @@ class BtIoCheck(OnStorage, Scaled, KappaCheck):
 
     def command(self):
         """BT writes into its working folder."""
-        return ["env", '--chdir="$folder"', *map(shlex.quote, self.programs)]
+        return ["env", '--chdir="$folder"', shlex.quote(self.executable)]
 
     def run_s(self, ranks):
         """Return the seconds of a run, by assumed speeds."""
@@ -127,11 +118,14 @@ class BtIoCheck(OnStorage, Scaled, KappaCheck):
     def most_bytes(self):
         return self.classes_written() * CLASSES[self.problem_class].written_bytes
 
-    def require_asked(self, run, ranks):
+    def run_in(self, name, ranks):
+        """The run on so many ranks, whose output is in the file ``name``."""
+        run = self.parsed(file_benchmarks.btio, self.output_text(name))
         found = (run.problem_class, run.processes, run.method)
         asked = (self.problem_class, ranks, SUBTYPES[self.subtype])
         if found != asked:
             raise SanityError(f"BT ran (class, ranks, method) {found}, asked for {asked}")
+        return run
 
 
 class BtIoRuns(BtIoCheck):
@@ -146,7 +140,7 @@ class BtIoRuns(BtIoCheck):
         return self.repeats
 
     @rfmb.run_after("setup")
-    def command_line(self):
+    def lay_out_square(self):
         self.choose_class()
         nodes = self.num_nodes_used
         self.num_tasks = square_ranks(self.num_tasks, nodes)
@@ -154,18 +148,19 @@ class BtIoRuns(BtIoCheck):
             where = f"partition {self.current_partition.fullname}, scale {self.scale}"
             raise ReframeError(f"{where}: no square number of ranks is shared evenly by {nodes} nodes")
         self.num_tasks_per_node = self.num_tasks // nodes
-        self.executable, *self.executable_opts = self.command()
+
+    def command_lines(self):
+        return [self.launched(*self.command(), ">", self.output_of(number)) for number in range(self.repeats)]
+
+    @staticmethod
+    def output_of(number):
+        return f"btio-{number + 1}.txt"
 
     def expected_s(self):
         return BESIDES_S + self.repeats * self.run_s(self.num_tasks)
 
     def median_run(self):
-        """Return the median of the runs in the job's output."""
-        runs = [self.parsed(file_benchmarks.btio, text) for text in self.parsed(split_runs, self.output_text())]
-        if len(runs) != self.repeats:
-            raise SanityError(f"{self.repeats} runs were asked for, {len(runs)} ended")
-        for run in runs:
-            self.require_asked(run, self.num_tasks)
+        runs = [self.run_in(self.output_of(number), self.num_tasks) for number in range(self.repeats)]
         return sorted(runs, key=lambda run: run.mb_s)[len(runs) // 2]
 
 
@@ -241,7 +236,6 @@ class BtIoSeries(LayoutSeries, BtIoCheck):
         self.laid_out = [Layout(ranks, 1) for ranks in sorted(set(self.nodes or squares))]
         self.ask_for_all_ranks()
         self.choose_class()
-        self.executable, *self.executable_opts = self.command()
 
     def classes_written(self):
         return self.rounds * len(self.laid_out)
@@ -249,13 +243,12 @@ class BtIoSeries(LayoutSeries, BtIoCheck):
     def expected_s(self):
         return BESIDES_S + self.rounds * sum(self.run_s(layout.ranks) for layout in self.laid_out)
 
-    @rfmb.run_before("run")
-    def take_rounds(self):
-        self.take_in_turn(
+    def command_lines(self):
+        return [
             " ".join([self.launch_on(layout.ranks, 1), *self.command(), ">", self.file_of(layout, number)])
             for number in range(self.rounds)
             for layout in self.laid_out
-        )
+        ]
 
     @staticmethod
     def file_of(layout, number):
@@ -287,9 +280,7 @@ class BtIoSeries(LayoutSeries, BtIoCheck):
         return CLASSES[self.problem_class].steps
 
     def run_of(self, layout, number):
-        run = self.parsed(file_benchmarks.btio, self.output_text(self.file_of(layout, number)))
-        self.require_asked(run, layout.ranks)
-        return run
+        return self.run_in(self.file_of(layout, number), layout.ranks)
 
     metrics = {
         "total_time": ("s", lambda self: self.result.total_s),
@@ -331,20 +322,16 @@ class BtIoShare(BtIoRuns):
     def expected_s(self):
         return super().expected_s() + self.repeats * CLASSES[self.problem_class].written_bytes / ASSUMED_BYTES_S
 
-    # In place of the base's, which repeats BT alone.
-    @rfmb.run_before("run")
-    def repeat_command(self):
-        bt = " ".join([self.launch_command(), self.executable, *self.executable_opts])
-        first, *further = (self.ior_command(number) for number in range(self.repeats))
-        self.prerun_cmds = [*self.prerun_cmds, first]
-        self.postrun_cmds = [*self.postrun_cmds, *(step for one in further for step in (one, bt))]
+    def command_lines(self):
+        of_ior = map(self.ior_command, range(self.repeats))
+        return [line for both in zip(of_ior, super().command_lines(), strict=True) for line in both]
 
     def ior_command(self, number):
         transfer, outputs = map(str, self.sizes())
-        return " ".join([
-            self.launch_command(), "ior", "-a", "MPIIO", "-w", "-t", transfer, "-b", transfer, "-s", outputs,
+        return self.launched(
+            "ior", "-a", "MPIIO", "-w", "-t", transfer, "-b", transfer, "-s", outputs,
             "-o", '"$folder/ior"', "-O", "summaryFormat=JSON", "-O", f"summaryFile={self.summary(number)}",
-        ])  # fmt: skip
+        )  # fmt: skip
 
     def sizes(self):
         """Bytes of a rank at each output, and outputs."""

@@ -64,15 +64,11 @@ class EmtIoCheck(OnStorage, Scaled, EmtCheck):
     }
 
     @rfmb.run_after("setup")
-    def command_line(self):
+    def name_results(self):
         self.rounds_at = [f"result-{number + 1}.json" for number in range(self.rounds)]
-        self.executable_opts = self.words_of(self.rounds_at[-1])
 
-    @rfmb.run_before("run")
-    def take_rounds(self):
-        start = [self.launch_command(), self.executable]
-        before = [" ".join([*start, *self.words_of(name)]) for name in self.rounds_at[:-1]]
-        self.prerun_cmds = [*self.prerun_cmds, *before]
+    def command_lines(self):
+        return [self.launched(self.executable, *self.words_of(name)) for name in self.rounds_at]
 
     def words_of(self, result):
         return [

@@ -96,12 +96,10 @@ class IorCheck(OnStorage, Scaled, KappaCheck):
     def wrote_bytes(self):
         return self.result.written_bytes + self.num_tasks * VERIFIED_TRANSFERS * self.sizes[0]
 
-    @rfmb.run_before("run")
-    def verify_data(self):
+    def command_lines(self):
         transfer = self.sizes[0]
         small = self.options(transfer, transfer, VERIFIED_TRANSFERS, VERIFIED)
-        launch = self.job.launcher.run_command(self.job)
-        self.prerun_cmds = [*self.prerun_cmds, " ".join([launch, "ior", *small, "-W", "-R"])]
+        return [self.launched("ior", *small, "-W", "-R"), *super().command_lines()]
 
     def options(self, transfer, block, segments, summary):
         return [

@@ -23,9 +23,7 @@ from reframe_checks.base.check import KappaCheck
 from reframe_checks.base.many_nodes import ManyNodes
 from reframe_checks.base.on_storage import OnStorage
 from reframe_checks.parsers import file_benchmarks
-from reframe_checks.parsers.text import Output
 
-_START = "\tIozone: Performance Test of File I/O"
 # Of each request, the four operations together, to say how long a case takes: not what a target should.
 OPERATIONS_S = 0.002
 # The start of the job.
@@ -33,16 +31,10 @@ BESIDES_S = 5
 SYNC = {"plain": [], "o_sync": ["-o"]}
 
 
-def split_runs(text: str) -> list[str]:
-    """The output of each run of IOzone."""
-    lines = Output.read("iozone output", text).lines
-    starts = [number for number, line in enumerate(lines) if line == _START]
-    return ["\n".join(lines[first:last]) + "\n" for first, last in zip(starts, [*starts[1:], len(lines)], strict=True)]
-
-
 class IozoneCheck(ManyNodes, OnStorage, KappaCheck):
     family = "storage/iozone"
     needs_environ = ["iozone"]
+    executable = "iozone"
     sync = rfmb.parameter(SYNC, loggable=True)
     time_limit = "1h"
     #: Whether memory is kept out (-I).
@@ -69,18 +61,20 @@ class IozoneCheck(ManyNodes, OnStorage, KappaCheck):
         return self.metric_names.get(operation, operation)
 
     @rfmb.run_after("setup")
-    def command_line(self):
+    def require_cells(self):
         if not self.cells():
             sizes = f"{self.file_sizes_mib} MiB by {self.request_sizes_kib} KiB"
             raise ReframeError(f"{self.check_class}: no cell of {sizes} has at most {self.most_requests} requests")
-        self.executable = "iozone"
-        first, *self.further = self.maps()
-        self.executable_opts = self.options(*first)
 
-    @rfmb.run_before("run")
-    def map_the_rest(self):
-        commands = [" ".join([self.launch_command(), "iozone", *self.options(*one)]) for one in self.further]
-        self.postrun_cmds = [*commands, *self.postrun_cmds]
+    def command_lines(self):
+        return [
+            self.launched(self.executable, *self.options(*one), ">", self.output_of(number))
+            for number, one in enumerate(self.maps())
+        ]
+
+    @staticmethod
+    def output_of(number):
+        return f"iozone-{number + 1}.txt"
 
     def options(self, sizes_mib, requests_kib):
         return [
@@ -114,12 +108,10 @@ class IozoneCheck(ManyNodes, OnStorage, KappaCheck):
     @rfmb.sanity_function
     def read_map(self):
         self.require_striping()
-        texts = self.parsed(split_runs, self.output_text())
-        if len(texts) != len(self.maps()):
-            raise SanityError(f"{len(self.maps())} runs of IOzone were asked for, {len(texts)} began")
         self.rates = {operation: {} for operation in file_benchmarks.IOZONE_OPERATIONS}
-        for text, (sizes_mib, requests) in zip(texts, self.maps(), strict=True):
+        for number, (sizes_mib, requests) in enumerate(self.maps()):
             cells = {(size << 10, request) for size in sizes_mib for request in requests}
+            text = self.output_text(self.output_of(number))
             result = self.parsed(file_benchmarks.iozone, text, expect_cells=cells)
             if not (result.fsync and result.close):
                 raise SanityError("IOzone ran without -e or -c: the figures may be those of memory")

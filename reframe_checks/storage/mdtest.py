@@ -65,10 +65,8 @@ class Mdtest(ManyNodes, OnStorage, Scaled, KappaCheck):
         self.executable = "mdtest"
         self.executable_opts = ["-F", "-W", str(self.stonewall_s), *self.options()]
 
-    @rfmb.run_before("run")
-    def folders_first(self):
-        folders = " ".join([self.launch_command(), "mdtest", "-D", *self.options()])
-        self.prerun_cmds = [*self.prerun_cmds, f"{folders} > {FOLDERS}"]
+    def command_lines(self):
+        return [self.launched("mdtest", "-D", *self.options(), ">", FOLDERS), *super().command_lines()]
 
     def options(self):
         return [

@@ -11,7 +11,6 @@ import statistics
 
 import reframe as rfm
 import reframe.core.builtins as rfmb
-from reframe.core.backends import getlauncher
 from reframe.core.exceptions import SanityError
 
 from kappa.core.record.evidence import Finding
@@ -61,7 +60,7 @@ class OstSweep(FioPhases, OnStorage, OnEachNode, KappaCheck):
     }
 
     sourcesdir = "src"
-    programs = ["fio"]
+    executable = "fio"
 
     @classmethod
     def target_features(cls, target, scale):
@@ -80,17 +79,13 @@ class OstSweep(FioPhases, OnStorage, OnEachNode, KappaCheck):
         where = f"extras/lustre/{self.target}"
         settings = self.stated(where, self.lustre_settings)
         self.osts, self.servers = (self.stated(f"{where}/{key}", settings.get(key)) for key in ("osts", "servers"))
-        self.executable = "fio"
         in_stage(self, KILLABLE)
 
-    @rfmb.run_before("run")
-    def take_rounds(self):
-        step = [self.launch_command(), "./ost_on_node.sh", '"$round"', '"$folder"', *self.fio_options()]
-        self.prerun_cmds = [*self.prerun_cmds, f'./ost_rounds.sh "$folder" {self.passes}']
-        # ReFrame would start the loop on all nodes.
-        self.job.launcher = getlauncher("local")()
-        self.executable = 'for round in $(seq "$(tail -n 1 rounds.txt | cut -d " " -f 1)"); do'
-        self.executable_opts = [" ".join(step) + "; done"]
+    def command_lines(self):
+        step = self.launched("./ost_on_node.sh", '"$round"', '"$folder"', *self.fio_options())
+        # Only the job knows how many rounds its nodes need.
+        rounds = f'for round in $(seq "$(tail -n 1 rounds.txt | cut -d " " -f 1)"); do {step}; done'
+        return [f'./ost_rounds.sh "$folder" {self.passes}', rounds]
 
     def expected_s(self):
         rounds = self.passes * -(-self.osts // min(self.servers, self.num_nodes_used))

@@ -50,9 +50,11 @@ def commands(stage):
 
 def test_hpl_runs_on_one_node_and_then_on_more(commands, stage):
     assert commands("HplScaling", 6) == [
-        "cp 1-nodes.in HPL.dat; srun --nodes=1 --ntasks=16 xhpl > 1-nodes.out",
-        "cp 2-nodes.in HPL.dat; srun --nodes=2 --ntasks=32 xhpl > 2-nodes.out",
-        "cp 4-nodes.in HPL.dat; srun --nodes=4 --ntasks=64 xhpl > 4-nodes.out",
+        *(
+            f"cp {nodes}-nodes.in HPL.dat; srun --nodes={nodes} --ntasks={16 * nodes} --ntasks-per-node=16 xhpl"
+            f" > {nodes}-nodes.out"
+            for nodes in (1, 2, 4)
+        ),
         "cp 6-nodes.in HPL.dat",
         "srun xhpl",
     ]
@@ -78,17 +80,18 @@ def test_hpl_on_gpus_runs_in_the_container(commands, stage):
 
 def test_stream_pairs_each_domain_with_each(commands, stage):
     assert commands("StreamNuma", 1) == [
-        "for cores in 0 1; do for memory in 0 1; do",
-        "srun --cpus-per-task=16 numactl --cpunodebind=$cores --membind=$memory stream"
-        " > cores-$cores-memory-$memory.txt",
-        "done; done",
+        f"srun --cpus-per-task=16 numactl --cpunodebind={cores} --membind={memory} stream"
+        f" > cores-{cores}-memory-{memory}.txt"
+        for cores in (0, 1)
+        for memory in (0, 1)
     ]
     assert "export OMP_NUM_THREADS=8\n" in (stage("StreamNuma", 1) / "rfm_job.sh").read_text()
 
 
 def test_babelstream_measures_one_gpu_after_the_other(commands):
-    command = "srun --cpus-per-task=16 cuda-stream --device $((gpu++)) --arraysize 67108864"
-    assert commands("BabelStream", 1) == [command] * 4
+    assert commands("BabelStream", 1) == [
+        f"srun --cpus-per-task=16 cuda-stream --device {gpu} --arraysize 67108864" for gpu in range(4)
+    ]
 
 
 @pytest.mark.parametrize(

@@ -43,8 +43,10 @@ class Script:
 
     @property
     def srun(self):
-        """The commands that run on the nodes."""
-        return re.findall(r"^srun .*$", self.text, re.MULTILINE)
+        """The commands that run on the nodes, those of a series in a file of its own first."""
+        series = self.path.with_name("series.sh")
+        before = series.read_text(encoding="utf-8") if series.exists() else ""
+        return re.findall(r"^srun .*$", before + self.text, re.MULTILINE)
 
 
 @dataclass(frozen=True)

@@ -56,7 +56,7 @@ def pairs(recorded):
     outputs = {count: text.replace("[ pairs: 1 ]", f"[ pairs: {count} ]") for count in (1, 2, 4)}
     made = StandIn(
         OsuNodeFill, repeats=1, num_tasks_per_node=4, fewer=[1, 2],
-        output_text=lambda name=None: outputs[int(name.split("-")[1].split(".")[0]) if name else 4],
+        output_text=lambda name=None: outputs[int(name.split("-")[1]) if name else 4],
         expected_sizes=lambda: [1 << exponent for exponent in range(23)],
         validation_demanded=lambda: False, outputs=outputs,
     )  # fmt: skip

@@ -14,7 +14,7 @@ from tests.unit.parsers.cases import IOZONE_CELLS
 def read(text, of_class):
     maps = [([size >> 10 for size, _ in IOZONE_CELLS if _ == 64], [64, 256, 1024])]
     check = StandIn(
-        of_class, sync="plain", request_sizes_kib=[64, 256, 1024], maps=lambda: maps, output_text=lambda: text
+        of_class, sync="plain", request_sizes_kib=[64, 256, 1024], maps=lambda: maps, output_text=lambda name: text
     )
     assert check.read_map().evaluate()
     return check
