@@ -154,13 +154,16 @@ class Placed(LayoutCases):
         self.job.launcher.options += launcher_options
         self.reports_placement = True
 
-    def command_lines(self):
-        asked = []
-        if self.reports_placement:
-            asked.append(self.launched("bash", in_stage(self, "place_of_rank.sh"), ">", PLACEMENT_FILE))
+    @rfmb.run_before("run")
+    def report_switches(self):
         if self.placement in SWITCH_PLACEMENTS:
-            asked.append(SHOW_TOPOLOGY)
-        return [*asked, *super().command_lines()]
+            self.prerun_cmds = [*self.prerun_cmds, SHOW_TOPOLOGY]
+
+    def command_lines(self):
+        lines = super().command_lines()
+        if not self.reports_placement:
+            return lines
+        return [self.launched("bash", in_stage(self, "place_of_rank.sh"), ">", PLACEMENT_FILE), *lines]
 
     def require_placement(self):
         """For use in sanity functions: the ranks ran where they were asked to."""

@@ -24,7 +24,7 @@ PER_NODE = {
 SLURMS = ("srun", "srunalloc")
 SERIES_FILE = "series.sh"
 # A series of hundreds, as on a large partition, would hide the rest of the job script.
-MOST_IN_SCRIPT = 8
+MOST_IN_SCRIPT = 3
 
 
 class Launching(rfm.RegressionTestPlugin):

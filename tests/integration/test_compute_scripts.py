@@ -37,12 +37,14 @@ def stage(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def commands(stage):
-    """``commands("Check", nodes)``: the lines of the job script that do something for the check."""
+    """``commands("Check", nodes)``: what the job script, and the series that it sources, do for the check."""
 
     def of(check, nodes):
         text = (stage(check, nodes) / "rfm_job.sh").read_text()
         *lines, look = text[text.index("\n. ./record_provenance.sh ") + 1 :].splitlines()[1:]
         assert "node_watch.sh ]] || srun " in look
+        if lines[0] == ". ./series.sh":
+            lines[:1] = (stage(check, nodes) / "series.sh").read_text().splitlines()
         return lines
 
     return of

@@ -42,11 +42,15 @@ class Script:
         return dict(re.findall(r"^export (\w+)=(.*)$", self.text, re.MULTILINE))
 
     @property
+    def series(self):
+        """The commands of the job, those that it sources from a file first."""
+        path = self.path.with_name("series.sh")
+        return (path.read_text(encoding="utf-8") if path.exists() else "") + self.text
+
+    @property
     def srun(self):
-        """The commands that run on the nodes, those of a series in a file of its own first."""
-        series = self.path.with_name("series.sh")
-        before = series.read_text(encoding="utf-8") if series.exists() else ""
-        return re.findall(r"^srun .*$", before + self.text, re.MULTILINE)
+        """The commands that run on the nodes."""
+        return re.findall(r"^srun .*$", self.series, re.MULTILINE)
 
 
 @dataclass(frozen=True)

@@ -274,11 +274,11 @@ def test_hpl_on_gpus_runs_on_one_node_and_then_on_more(ibisco_like, scale, serie
     script = ibisco_like.one("HplNvidiaScaling", scale=scale)
     most = series[-1]
     assert {f"--nodes={most}", f"--ntasks={4 * most}", "--ntasks-per-node=4", "--gres=gpu:4"} <= script.sbatch
-    *fewer, most_prepared, last = re.findall(r"^(?:cp|srun) .*$", script.text, re.MULTILINE)
+    *fewer, most_prepared, last = re.findall(r"^(?:cp|srun) .*$", script.series, re.MULTILINE)
     steps = [line.split("; ") for line in fewer] + [[most_prepared, last]]
     assert [prepared for prepared, _ in steps] == [f"cp {nodes}-nodes.in HPL.dat" for nodes in series]
     for nodes, (_, command) in zip(series, steps, strict=True):
-        step = f"--nodes={nodes} --ntasks={4 * nodes} " if nodes != most else ""
+        step = f"--nodes={nodes} --ntasks={4 * nodes} --ntasks-per-node=4 " if nodes != most else ""
         assert command.startswith(f"srun --cpus-per-task=12 {step}apptainer exec ")
         assert command.count("/rfm_workdir") == len([" -B", " --pwd", " --dat"])
         assert ("--no-multinode" in command) == (nodes == 1)
