@@ -63,6 +63,7 @@ _OPEN_MPI = Speaker("Open MPI", "correct the setting that it names, or " + _STDE
 _PMIX = Speaker("PMIx", "correct the setting that it names, or " + _STDERR)
 _MPICH = Speaker("MPICH's launcher", _STDERR)
 _CRAY_MPI = Speaker("Cray MPICH", "unset MPICH_VERSION_DISPLAY and MPICH_ENV_DISPLAY")
+_OMB = Speaker("OSU Micro-Benchmarks", "start them by their script get_local_rank")
 _WI4MPI = Speaker("Wi4MPI", _STDERR)
 _MVAPICH = Speaker("MVAPICH", "set MV2_SHOW_ENV_INFO=0")
 _FABRIC = Speaker("libfabric", "unset FI_LOG_LEVEL")
@@ -178,6 +179,11 @@ _SHAPES = (
     _shape(_CRAY_MPI, rf"(?:PE|MPICH Rank) [0-9]{{1,8}}: {_REST}"),
     _shape(_CRAY_MPI, rf"MPICH (?:Slingshot Network Summary|Slingshot CXI Counter Summary|WARNING|NOTICE)\b{_REST}"),
     _shape(_MVAPICH, rf"\[{_HOST}:mpi_rank_[0-9]{{1,8}}\]\[\w{{1,60}}\] {_REST}"),
+    _shape(
+        _OMB,
+        r"Warning: OMB could not identify the local rank of the process\.",
+        inside=r" {9}(?:This can lead to multiple processes using the same GPU|Please use the get_local_rank) ?.{0,99}",
+    ),
     _shape(_WI4MPI, rf"You are using Wi4MPI-{_REST}"),
     _shape(_MVAPICH, _BINDING, inside=_BINDING_MORE),
     _shape(_MVAPICH, rf"WARNING: Error in initializing MVAPICH2? {_REST}"),

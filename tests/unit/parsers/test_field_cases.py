@@ -87,6 +87,8 @@ def test_unchecked_rows_are_refused_where_the_options_are_not_printed(recorded):
 def test_an_underlined_heading_of_nvidia_smi(recorded):
     found = gpu.topology(field(recorded, "14-nvidia-smi-topo-underlined"), expect_gpus=2)
     assert found.relations == (("X", "SYS"), ("SYS", "X"))
+    old = field(recorded, "14-nvidia-smi-topo-underlined").replace("SYS", "SOC")
+    assert gpu.topology(old, expect_gpus=2).relations == (("X", "SOC"), ("SOC", "X"))
 
 
 def test_gpus_with_nvlink_between_them(recorded):
