@@ -131,6 +131,13 @@ def test_nodes_of_old_versions():
     assert named.features == ("ib", "big")
 
 
+def test_a_record_goes_on_below_a_blank_line():
+    """As scontrol writes above a reason where no power is measured."""
+    text = f"{node('n1')}\n   \n   Reason=moved, rack=4 [root@2026-03-11T11:05:51]\n   Comment=a\n\n"
+    one, other = parse_nodes(f"{text}{node('n2')}")
+    assert (one.name, one.reason, other.name) == ("n1", "moved, rack=4 [root@2026-03-11T11:05:51]", "n2")
+
+
 def test_leaves_of_blocks_and_of_a_tree():
     leaves = slurm.leaf_switches(field("23-topology-block.txt"))
     assert (len(leaves), leaves["g3-129-059"], leaves["g3-130-018"]) == (21, "b1", "b2")
