@@ -30,7 +30,10 @@ _MOST_SOCKETS = 8
 _FEATURES = ("ActiveFeatures", "AvailableFeatures", "Features")
 # Lists of who may use a partition, and settings that jobs meet; values without effect are in ``_UNBOUND``.
 _LISTS = ("AllowGroups", "AllowAccounts", "AllowQos", "DenyAccounts", "DenyQos")
-_SETTINGS = ("QoS", "OverSubscribe", "Shared", "ExclusiveUser", "ExclusiveTopo", "MaxCPUsPerSocket", "MaxMemPerCPU")
+_SETTINGS = (
+    "QoS", "AllocNodes", "OverSubscribe", "Shared", "Exclusive", "ExclusiveUser", "ExclusiveTopo", "MaxCPUsPerSocket",
+    "MaxMemPerCPU",
+)  # fmt: skip
 _UNBOUND = {"ALL", "NO", *(nothing.upper() for nothing in NOTHING), "UNLIMITED", "YES:1", "0"}
 QOS = "sacctmgr --noheader --parsable2 show qos format=Name,MaxTRES,MinTRES,MaxWall"
 
@@ -122,6 +125,20 @@ class SlurmPartition(NamedTuple):
     def takes(self, nodes: int) -> bool:
         """Whether a job may have as many nodes."""
         return self.least_nodes <= nodes <= (nodes if self.most_nodes is None else self.most_nodes)
+
+    def cores_of(self, node: SlurmNode) -> int:
+        """Cores of the node that a job gets here, at most."""
+        cpus = [self.most_cpus] if self.most_cpus else []
+        if most := whole_or(self.settings, "MaxCPUsPerSocket", 0):
+            cpus.append(most * node.sockets)
+        return max(1, min([node.cores_for_jobs, *(one // node.cpus_per_core for one in cpus)]))
+
+    def memory_of(self, node: SlurmNode) -> int:
+        """MiB of the node that a job gets here, at most."""
+        mib = [self.most_memory_mib] if self.most_memory_mib else []
+        if most := whole_or(self.settings, "MaxMemPerCPU", 0):
+            mib.append(most * self.cores_of(node) * node.cpus_per_core)
+        return min([node.memory_for_jobs_mib, *mib])
 
     def bars(self, caller: Caller) -> bool:
         """Whether jobs of the caller are refused, by what is known of the caller."""

@@ -253,10 +253,20 @@ def test_nodes_of_a_job_against_every_scale_and_the_probe(limits, features, prob
     assert len(cluster.asked["batch"]) == probed
 
 
-def test_cpus_and_memory_that_a_partition_gives_of_a_node(tmp_path):
-    cluster = Untold(node("n1"), partition("batch", "n1", MaxCPUsPerNode="48", MaxMemPerNode="128000"))
+@pytest.mark.parametrize(
+    ("limits", "cores", "memory_gib"),
+    [
+        ({"MaxCPUsPerNode": "48", "MaxMemPerNode": "128000"}, 48, 125),
+        ({"MaxCPUsPerSocket": "16"}, 32, 251),
+        ({"MaxCPUsPerNode": "48", "MaxCPUsPerSocket": "28", "MaxMemPerCPU": "1024"}, 48, 48),
+        ({"MaxMemPerCPU": "12000"}, 64, 251),
+        ({"MaxCPUsPerSocket": "UNLIMITED", "MaxMemPerCPU": "UNLIMITED"}, 64, 251),
+    ],
+)
+def test_cpus_and_memory_that_a_partition_gives_of_a_node(limits, cores, memory_gib, tmp_path):
+    cluster = Untold(node("n1"), partition("batch", "n1", **limits))
     _, made, _ = made_of(cluster, tmp_path)
-    assert (made["batch"].cores.per_node, made["batch"].memory_gib_per_node) == (48, 125)
+    assert (made["batch"].cores.per_node, made["batch"].memory_gib_per_node) == (cores, memory_gib)
 
 
 def test_a_node_in_an_unknown_state_is_named_and_stops_no_other(tmp_path):
