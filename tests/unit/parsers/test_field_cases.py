@@ -102,3 +102,6 @@ def test_targets_that_are_not_active(recorded):
     found = lustre.targets(field(recorded, "20-lfs-osts-inactive"))
     assert [target.index for target in found if target.active] == [1, 2, 4, 5, 6]
     assert len(found) == 6
+    text = field(recorded, "20-lfs-osts-inactive")
+    dashed = lustre.targets(text.replace(f" {found[0].name.partition('-')[0]}-", " my-fs-1-"))
+    assert [target.name[:12] for target in dashed] == 6 * ["my-fs-1-OST0"]
