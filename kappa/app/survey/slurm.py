@@ -32,9 +32,9 @@ _FEATURES = ("ActiveFeatures", "AvailableFeatures", "Features")
 _LISTS = ("AllowGroups", "AllowAccounts", "AllowQos", "DenyAccounts", "DenyQos")
 _SETTINGS = (
     "QoS", "AllocNodes", "OverSubscribe", "Shared", "Exclusive", "ExclusiveUser", "ExclusiveTopo", "MaxCPUsPerSocket",
-    "MaxMemPerCPU",
+    "MaxMemPerCPU", "PreemptMode",
 )  # fmt: skip
-_UNBOUND = {"ALL", "NO", *(nothing.upper() for nothing in NOTHING), "UNLIMITED", "YES:1", "0"}
+_UNBOUND = {"ALL", "NO", "OFF", *(nothing.upper() for nothing in NOTHING), "UNLIMITED", "YES:1", "0"}
 QOS = "sacctmgr --noheader --parsable2 show qos format=Name,MaxTRES,MinTRES,MaxWall"
 
 
@@ -121,6 +121,14 @@ class SlurmPartition(NamedTuple):
     most_memory_mib: int | None = None
     allowed: dict[str, tuple[str, ...]] = {}
     settings: dict[str, str] = {}
+    tier: int = 1
+
+    def gives_way(self, partitions: Iterable["SlurmPartition"]) -> bool:
+        """Whether jobs of another partition may take its nodes from its jobs (PreemptMode, PriorityTier)."""
+        names = {*self.nodes}
+        return "PreemptMode" in self.settings and any(
+            one.tier > self.tier and not names.isdisjoint(one.nodes) for one in partitions
+        )
 
     def takes(self, nodes: int) -> bool:
         """Whether a job may have as many nodes."""
@@ -267,9 +275,15 @@ def parse_partitions(text: str) -> list[SlurmPartition]:
                 _limit(record, "MaxMemPerNode"),
                 {key: listed(record[key]) for key in _LISTS if record.get(key, "ALL").upper() not in _UNBOUND},
                 {key: record[key] for key in _SETTINGS if record.get(key, "NO").upper() not in _UNBOUND},
+                whole_or(record, "PriorityTier", 1),
             )
         )
-    return found
+    return [one if one.gives_way(found) else _without_preemption(one) for one in found]
+
+
+def _without_preemption(partition: SlurmPartition) -> SlurmPartition:
+    """Each partition has the cluster's PreemptMode, which matters below another partition only."""
+    return partition._replace(settings={key: said for key, said in partition.settings.items() if key != "PreemptMode"})
 
 
 def _limit(record: dict[str, str], key: str) -> int | None:
