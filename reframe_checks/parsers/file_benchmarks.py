@@ -18,6 +18,7 @@ from reframe_checks.parsers.text import INTEGER, Output, Unit
 
 # Warnings of fio also begin with "fio:"; these are the ones after which the figures cannot be trusted.
 _COMPLAINT = re.compile(r"fio: .*(?:err=|error|fail|unrecogni[sz]ed|not a directory|terminating).*", re.IGNORECASE)
+_KNOWN_VERSION = re.compile(r"fio-3\.[0-9]{1,4}[\w.-]{0,40}")
 _BLOCK_SIZE = re.compile(r"([1-9][0-9]{0,11})([kmg]?)b?", re.IGNORECASE)
 # fio's kb_base is 1024 unless told otherwise.
 _FACTORS = {"": 1, "k": 2**10, "m": 2**20, "g": 2**30}
@@ -102,9 +103,13 @@ class _Job(Struct, frozen=True):
 
 
 class _FioDocument(Struct, frozen=True, kw_only=True):
-    version: Annotated[str, Meta(pattern=r"^fio-3\.[0-9]{1,4}[\w.-]{0,40}$")] = field(name="fio version")
+    version: Text = field(name="fio version")
     options: _JobOptions = field(name="global options", default=_JobOptions())
     jobs: Annotated[tuple[_Job, ...], Meta(min_length=1)]
+
+    def __post_init__(self) -> None:
+        known = _KNOWN_VERSION.fullmatch(self.version) is not None
+        require(known, f"fio version: fio-3, the version that is known, found {self.version[:40]}")
 
 
 def fio(text: str) -> tuple[FioJob, ...]:

@@ -63,6 +63,7 @@ _OPEN_MPI = Speaker("Open MPI", "correct the setting that it names, or " + _STDE
 _PMIX = Speaker("PMIx", "correct the setting that it names, or " + _STDERR)
 _MPICH = Speaker("MPICH's launcher", _STDERR)
 _CRAY_MPI = Speaker("Cray MPICH", "unset MPICH_VERSION_DISPLAY and MPICH_ENV_DISPLAY")
+_OMB = Speaker("OSU Micro-Benchmarks", "start them by their script get_local_rank")
 _WI4MPI = Speaker("Wi4MPI", _STDERR)
 _MVAPICH = Speaker("MVAPICH", "set MV2_SHOW_ENV_INFO=0")
 _FABRIC = Speaker("libfabric", "unset FI_LOG_LEVEL")
@@ -128,11 +129,12 @@ _NO_LOCALE = r"(?:can't set the locale; make sure|(?:locale: )?Cannot set LC_\w{
 _NO_TERMINAL = (
     r"Warning: no access to tty \(Bad file descriptor\)\.|Thus no job control in this shell\."
     r"|stty: '?standard input'?: Inappropriate ioctl for device|tput: No value for \$TERM and no -T specified"
+    r"|TERM environment variable not set\."
     r"|bash: (?:cannot set terminal process group|no job control in this shell).{0,200}"
 )
 _CONTAINER_WARNING = (
-    r"WARNING: (?:Skipping mount|underlay of|Environment variable|group: unknown|passwd file doesn't|Could not lookup)"
-    r".{0,4000}"
+    r"WARNING: (?:Skipping mount|underlay of|Environment variable|group: unknown|passwd file doesn't|Could not lookup"
+    r"|While bind mounting|DEPRECATED USAGE).{0,4000}"
 )
 
 # What a container of NVIDIA's says when it starts.
@@ -166,11 +168,14 @@ _SHAPES = (
     _shape(_INTEL_MPI, rf"impi_info: {_REST}"),
     # HYDU_error_printf of MPICH and Intel MPI.
     _shape(_MPICH, rf"\[(?:{_HYDRA})@{_HOST}\] {_REST}", inside=r"kvsname=\S{1,200} key=.{0,4000}"),
+    _shape(_MPICH, r"\[WARN\] yaksa: [0-9]{1,9} leaked handle pool objects"),
     # PMIX_ERROR_LOG and pmix_output, before the general line of Open MPI, which has the same beginning.
     _shape(_PMIX, rf"(?:\[{_HOST}:{_PID}\] )?PMIX ERROR: {_REST}"),
     _shape(_PMIX, rf"\[{_HOST}:{_PID}\] (?:pmix|psec|gds|ptl|bfrops|pmdl|pcompress)[\w.]{{0,60}}: {_REST}"),
     # opal_output.
     _shape(_OPEN_MPI, rf"\[{_HOST}:{_PID}\] {_REST}"),
+    _shape(_OPEN_MPI, rf"\[{_HOST}\]\[\[[0-9]{{1,9}},[0-9]{{1,9}}\],[0-9]{{1,9}}\]\[\S{{1,200}}\] {_REST}"),
+    _shape(_OPEN_MPI, rf"\[(?:warn|err)\] Epoll {_REST}"),
     _shape(_OPEN_MPI, rf"\[(?:prterun|prte|mpirun)-{_HOST}@[0-9]{{1,9}},[0-9]{{1,9}}\] {_REST}"),
     _shape(_OPEN_MPI, _DASHES, inside=rf"(?!#){_REST}", end=_DASHES, needs=r".*[A-Za-z].*"),
     # MPICH_VERSION_DISPLAY and MPICH_ENV_DISPLAY of Cray's intro_mpi(3).
@@ -178,6 +183,11 @@ _SHAPES = (
     _shape(_CRAY_MPI, rf"(?:PE|MPICH Rank) [0-9]{{1,8}}: {_REST}"),
     _shape(_CRAY_MPI, rf"MPICH (?:Slingshot Network Summary|Slingshot CXI Counter Summary|WARNING|NOTICE)\b{_REST}"),
     _shape(_MVAPICH, rf"\[{_HOST}:mpi_rank_[0-9]{{1,8}}\]\[\w{{1,60}}\] {_REST}"),
+    _shape(
+        _OMB,
+        r"Warning: OMB could not identify the local rank of the process\.",
+        inside=r" {9}(?:This can lead to multiple processes using the same GPU|Please use the get_local_rank) ?.{0,99}",
+    ),
     _shape(_WI4MPI, rf"You are using Wi4MPI-{_REST}"),
     _shape(_MVAPICH, _BINDING, inside=_BINDING_MORE),
     _shape(_MVAPICH, rf"WARNING: Error in initializing MVAPICH2? {_REST}"),
@@ -189,7 +199,10 @@ _SHAPES = (
     _shape(_SHARP, rf"\[LOG_CAT_[A-Z0-9_]{{1,30}}\] {_REST}"),
     _shape(_SHARP, rf"\[{_HOST}:[0-9]{{1,8}}:{_PID}(?:\]\[| - )[\w.-]{{1,60}}:[0-9]{{1,6}}(?::\w{{1,60}})?\]{_REST}"),
     # report_os_error of hwloc: a box of asterisks.
-    _shape(_HWLOC, r"No protocol specified"),
+    # Its plug-in for GPUs asks the X server.
+    _shape(_HWLOC, r"(?:Authorization required, but no authorization protocol|No protocol) specified"),
+    _shape(_HWLOC, r"Invalid MIT-MAGIC-COOKIE-1 key"),
+    _shape(_HWLOC, rf"hwloc/\w{{1,20}}: {_REST}"),
     _shape(_HWLOC, _STARS, inside=rf"\*{_REST}", end=_STARS, needs=r".*hwloc.*"),
     # ncclDebugLog, also of RCCL and of plug-ins, and the version that both print.
     _shape(_NCCL, rf"{_NCCL_BEGIN}(?:NCCL|RCCL|INFO|WARN|TRACE)\b{_REST}"),
@@ -215,6 +228,9 @@ _SHAPES = (
         rf"(?:(?:Loading|Unloading|Refreshing|Reloading) {_MODULE}|Switching from {_MODULE} to {_MODULE})",
         inside=_MODULE_MORE,
     ),
+    # Modulefiles of oneAPI.
+    _shape(_MODULES, r"(?:Loading|Unloading|Removing) [\w.+-]{1,100} version [0-9][\w.+-]{0,40}"),
+    _shape(_SLURM, rf"(?:cpu|mem)[-_]bind(?:[-_]\w{{1,20}})?=[A-Z_]{{1,20}} {{1,4}}- {_HOST}, task {_REST}"),
     _shape(_SLURM, rf"(?:srun|slurmstepd(?:-[\w.-]{{1,100}})?|sbatch|salloc): {_REST}"),
     # bash, whatever the shell or the script is called.
     _shape(_LOCALE, rf"[\w./-]{{1,300}}: (?:line [0-9]{{1,9}}: )?warning: setlocale: {_REST}"),

@@ -119,7 +119,8 @@ _SELF, _BEHIND_ONE_SWITCH = "X", {"PIX", "PXB"}
 _UNDERLINE = re.compile("\x1b\\[[04]m")
 _WORD = r"[\w.,:/-]{1,60}"
 _TOPO_HEADING = re.compile(rf"\s+GPU0(?:\s+{_WORD})*\s*")
-_TOPO_ROW = re.compile(r"GPU([0-9]{1,3})((?:\s+(?:X|PIX|PXB|PHB|NODE|SYS|NV[0-9]{1,3}))+)(?:\s.*)?")
+# SOC: SYS of drivers before 384.
+_TOPO_ROW = re.compile(r"GPU([0-9]{1,3})((?:\s+(?:X|PIX|PXB|PHB|NODE|SYS|SOC|NV[0-9]{1,3}))+)(?:\s.*)?")
 
 
 @dataclass(frozen=True)
@@ -283,8 +284,10 @@ _TRANSFER = rf" +({_DECIMAL}) +{_BANDWIDTH} +{_BANDWIDTH}"
 _TYPE = r"(?:u?int(?:8|32|64)|half|float|double|bfloat16|fp8_e4m3|fp8_e5m2|f8e4m3|f8e5m2)"
 # Of half precision, for each rank but one, which nccl-tests allowed before 2.13; less of other types.
 _MOST_ERROR = 0.01
+# The last digit of a bandwidth.
+_LEAST_GB_S = 0.01
 _WRONG = re.compile(rf"# Out of bounds values : ({INTEGER}) (OK|FAILED)")
-_MEAN = re.compile(rf"# Avg bus bandwidth    : ({GENERAL}) *")
+_MEAN = re.compile(rf"# Avg bus bandwidth    : ({GENERAL}) *(?:OK)?")
 
 
 def nccl_tests(text: str, *, expect_sizes: Sequence[int], expect_ranks: int) -> NcclResult:
@@ -338,7 +341,8 @@ def _nccl_row(output: Output, number: int, match: re.Match[str], ranks: int) -> 
     for wrong in (out_of_place_wrong, in_place_wrong):
         if wrong != "N/A" and float(wrong) > (_MOST_ERROR * ranks if "e" in wrong else 0):
             raise output.error(number, "no wrong elements (#wrong 0, before 2.13 a small error)")
-    size = output.positive_integer(number, "size in bytes", match[1], Unit.BYTES)
+    # A size of fewer elements than ranks is rounded down to nothing.
+    size = int(match[1]) and output.positive_integer(number, "size in bytes", match[1], Unit.BYTES)
     out_of_place, in_place = (
         _transfer(output, number, size, tokens) for tokens in (match.group(3, 4, 5), match.group(7, 8, 9))
     )
@@ -351,12 +355,14 @@ def _half_digit(token: str) -> float:
 
 
 def _transfer(output: Output, number: int, size: int, tokens: Sequence[str]) -> NcclTransfer:
-    transfer = NcclTransfer(
-        *(
-            output.positive(number, "time and bandwidths", token, unit)
-            for token, unit in zip(tokens, (Unit.OPERATION_US, Unit.GB_S, Unit.GB_S), strict=True)
-        )
+    time_us = output.positive(number, "time", tokens[0], Unit.OPERATION_US)
+    # Two decimals show nothing of few bytes.
+    algorithm_gb_s, bus_gb_s = (
+        float(token) and output.positive(number, "bandwidths", token, Unit.GB_S) for token in tokens[1:]
     )
+    if not bus_gb_s and algorithm_gb_s > _LEAST_GB_S:
+        raise output.error(number, "a bus bandwidth above 0")
+    transfer = NcclTransfer(time_us, algorithm_gb_s, bus_gb_s)
     # Half of the last printed digit of the time, and of the bandwidth.
     half_digit_us = _half_digit(tokens[0])
     slowest, fastest = (size / 1e3 / (transfer.time_us + shift) for shift in (half_digit_us, -half_digit_us))

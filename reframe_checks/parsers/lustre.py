@@ -15,9 +15,9 @@ from reframe_checks.parsers.text import Output
 _PAIR = re.compile(r"(stripe_count|stripe_size|pattern|stripe_offset):\s*(\S+)")
 _WHOLE = re.compile(r"-1|\d{1,15}")
 _TITLE = re.compile(r"OBDS::?")
-_TARGET = re.compile(r"([0-9]{1,5}): ([A-Za-z0-9_.]{1,8}-OST([0-9a-f]{4}))_UUID (ACTIVE|INACTIVE)\s*")
+_TARGET = re.compile(r"([0-9]{1,5}): ([A-Za-z0-9_.-]{1,8}-OST([0-9a-f]{4}))_UUID (ACTIVE|INACTIVE)\s*")
 _NID = r"[\w.:-]{1,60}@[a-z0-9]{1,20}"
-_SERVER = re.compile(rf"osc\.([A-Za-z0-9_.]{{1,8}}-OST[0-9a-f]{{4}})-osc-\w{{1,40}}\.ost_conn_uuid=({_NID})")
+_SERVER = re.compile(rf"osc\.([A-Za-z0-9_.-]{{1,8}}-OST[0-9a-f]{{4}})-osc-\w{{1,40}}\.ost_conn_uuid=({_NID})")
 _INDEX = re.compile(r"[0-9]{1,5}")
 
 
@@ -79,7 +79,7 @@ def targets(text: str) -> tuple[OstTarget, ...]:
         found[int(match[1])] = OstTarget(int(match[1]), match[2], match[4] == "ACTIVE")
     if not found:
         raise output.missing("a target")
-    if len({target.name.partition("-")[0] for target in found.values()}) != 1:
+    if len({target.name.rpartition("-")[0] for target in found.values()}) != 1:
         raise output.missing("targets of one file system")
     return tuple(sorted(found.values(), key=lambda target: target.index))
 

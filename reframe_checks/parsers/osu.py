@@ -1,7 +1,7 @@
 """Tables of OSU Micro-Benchmarks in C and of mpi4py's OSU demos, which print the same tables in another shape.
 
-Tried with 7.4 and mpi4py 4.1.2 (recorded) and with 5.7.1 (published). Tables are read by their headings, whatever the
-version; a heading that is not known is an error.
+Tried with 7.4 and mpi4py 4.1.2 (recorded) and with 5.6, 5.7.1, 5.8, 6.2, 7.1 and 7.5 (published). Tables are read by
+their headings, whatever the version; a heading that is not known is an error.
 
 Also understood: ``-f`` (minimum, maximum, iterations), ``-c`` (every row has to say Pass), ``-z`` (tail
 percentiles), ``-T all`` (a table for each datatype), non-blocking collectives, ``osu_init``, ``osu_hello``.
@@ -167,11 +167,15 @@ class _TableReader:
         # Datatypes that have a table under the current title: a second one needs a new title.
         self._done: set[str | None] = set()
         self._columns: _Columns | None = None
+        # OSU 7.1 names the datatype below the headings, which then hold for several datatypes.
+        self._named_below = False
         self._rows: dict[int, tuple[float, ...]] = {}
         self._tables: list[OsuTable] = []
 
     def tables(self) -> tuple[OsuTable, ...]:
         for number, line in enumerate(self._output.lines, start=1):
+            if self._datatype_below_headings(number, line):
+                continue
             comment = not line.strip() or line.startswith("#") or _TITLE.fullmatch(line.rstrip())
             if comment or _TOPOLOGY.fullmatch(line):
                 self._close(number)
@@ -204,8 +208,23 @@ class _TableReader:
         columns = _Columns.read(self._output, number, self._title)
         if columns:
             self._start(number)
-            self._columns = columns
+            self._columns, self._named_below = columns, False
         return bool(columns)
+
+    def _datatype_below_headings(self, number: int, line: str) -> bool:
+        """Whether line ``number`` names the datatype of the rows below it, under headings that are there already."""
+        columns, datatype = self._columns, _DATATYPE.fullmatch(line.rstrip())
+        first = not self._rows and self._datatype is None
+        if not datatype or not columns or not (first or (self._rows and self._named_below)):
+            return False
+        if first:
+            self._done.discard(None)
+        else:
+            self._close(number)
+        self._datatype = datatype[1]
+        self._start(number)
+        self._columns, self._named_below = columns, True
+        return True
 
     def _start(self, number: int) -> None:
         if not self._title or self._datatype in self._done:

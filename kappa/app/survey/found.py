@@ -259,7 +259,7 @@ def found_part(
         most_nodes=limits.most_nodes,
         longest_s=limits.longest_s,
         least_nodes=limits.least_nodes,
-        cores_for_jobs=_cores_for_jobs(first, limits),
+        cores_for_jobs=limits.cores_of(first),
         sockets_of_jobs=first.sockets_of_jobs,
         limits={**{key: ",".join(said) for key, said in limits.allowed.items()}, **limits.settings}
         | {key: str(most) for key, most in
@@ -270,23 +270,13 @@ def found_part(
         sockets=first.sockets,
         cores_per_socket=first.cores_per_socket,
         threads_per_core=first.threads_per_core,
-        memory_mib=min(
-            node.memory_for_jobs_mib
-            if limits.most_memory_mib is None
-            else min(node.memory_for_jobs_mib, limits.most_memory_mib)
-            for node in part.nodes
-        ),
+        memory_mib=min(map(limits.memory_of, part.nodes)),
         gres=[":".join(word for word in (one.name, one.type, str(one.number)) if word) for one in part.gres],
         features=sorted(frozenset.intersection(*(frozenset(node.features) for node in part.nodes))),
         switches=sum(bool(switch.nodes & names) for switch in switches if switch.level == 0),
         told=None if isinstance(seen, str) else seen,
         why_not_told=seen if isinstance(seen, str) else "",
     )
-
-
-def _cores_for_jobs(node: SlurmNode, limits: SlurmPartition) -> int:
-    cores = node.cores_for_jobs
-    return cores if limits.most_cpus is None else max(1, min(cores, limits.most_cpus // node.cpus_per_core))
 
 
 def _given(partition: SlurmPartition) -> str:

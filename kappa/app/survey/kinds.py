@@ -146,10 +146,10 @@ def _worth(
 ) -> tuple[float, ...]:
     """Compare partitions by what they allow, in this order.
 
-    How many of the nodes they hold, whether a job need name nothing more, whether one can get these nodes alone, how
-    many of the scales (one node, two, all of these) a job may have, how many nodes and from how few on, whether jobs
-    are as long as checks ask, whether cores belong to one job, how few other nodes they hold, the default one, the
-    longest jobs.
+    How many of the nodes they hold, whether a job need name nothing more, whether one can get these nodes alone,
+    whether no other partition's jobs end its jobs, how many of the scales (one node, two, all of these) a job may have,
+    how many nodes and from how few on, whether jobs are as long as checks ask, whether cores belong to one job, how few
+    other nodes they hold, the default one, the longest jobs.
     """
     names = {*partition.nodes}
     held = [node for name, node in left.items() if name in names]
@@ -159,6 +159,7 @@ def _worth(
         len(held),
         not partition.wants(caller),
         bool(held) and _by_features(held, others) is not None,
+        "PreemptMode" not in partition.settings,
         sum(partition.takes(number) for number in {1, 2, len(held)}),
         min(len(held), partition.most_nodes or len(held)),
         -partition.least_nodes,

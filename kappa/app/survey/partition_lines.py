@@ -33,6 +33,9 @@ _SHARED_HOST = {"cores_share": 0.15, "disk_mb_per_s": 20}
 # Settings of a partition of Slurm that need a word.
 _MEANING = {
     "QoS": ": this QOS may allow fewer nodes, jobs and minutes, `sacctmgr show qos` says it",
+    "PreemptMode": ": jobs of a partition with a higher PriorityTier end these, and a check fails by that",
+    "AllocNodes": ": Slurm takes jobs from these machines alone",
+    "Exclusive": ": NODE and TOPO give whole nodes, TOPO whole switches or blocks",
     "OverSubscribe": ": EXCLUSIVE gives whole nodes; with FORCE other jobs may run on the same cores, which disturbs",
 }
 # Files for a share of a disk: by default they have gigabytes.

@@ -47,10 +47,12 @@ def records(text: str, command: str, first: str) -> list[dict[str, str]]:
 
 
 def _joined(lines: Sequence[str]) -> list[tuple[int, str]]:
-    """Each record on one line, with the number of its first."""
+    """Each record on one line, with the number of its first; scontrol writes blank lines within a record, too."""
     found: list[tuple[int, str]] = []
     for number, line in enumerate(lines, 1):
-        if line[:1].isspace() and line.strip() and found and found[-1][1]:
+        if not line.strip():
+            continue
+        if line[:1].isspace() and found:
             first, above = found.pop()
             found.append((first, f"{above.rstrip()} {line.strip()}"))
         else:

@@ -30,8 +30,11 @@ _MOST_SOCKETS = 8
 _FEATURES = ("ActiveFeatures", "AvailableFeatures", "Features")
 # Lists of who may use a partition, and settings that jobs meet; values without effect are in ``_UNBOUND``.
 _LISTS = ("AllowGroups", "AllowAccounts", "AllowQos", "DenyAccounts", "DenyQos")
-_SETTINGS = ("QoS", "OverSubscribe", "Shared", "ExclusiveUser", "ExclusiveTopo", "MaxCPUsPerSocket", "MaxMemPerCPU")
-_UNBOUND = {"ALL", "NO", *(nothing.upper() for nothing in NOTHING), "UNLIMITED", "YES:1", "0"}
+_SETTINGS = (
+    "QoS", "AllocNodes", "OverSubscribe", "Shared", "Exclusive", "ExclusiveUser", "ExclusiveTopo", "MaxCPUsPerSocket",
+    "MaxMemPerCPU", "PreemptMode",
+)  # fmt: skip
+_UNBOUND = {"ALL", "NO", "OFF", *(nothing.upper() for nothing in NOTHING), "UNLIMITED", "YES:1", "0"}
 QOS = "sacctmgr --noheader --parsable2 show qos format=Name,MaxTRES,MinTRES,MaxWall"
 
 
@@ -118,10 +121,32 @@ class SlurmPartition(NamedTuple):
     most_memory_mib: int | None = None
     allowed: dict[str, tuple[str, ...]] = {}
     settings: dict[str, str] = {}
+    tier: int = 1
+
+    def gives_way(self, partitions: Iterable["SlurmPartition"]) -> bool:
+        """Whether jobs of another partition may take its nodes from its jobs (PreemptMode, PriorityTier)."""
+        names = {*self.nodes}
+        return "PreemptMode" in self.settings and any(
+            one.tier > self.tier and not names.isdisjoint(one.nodes) for one in partitions
+        )
 
     def takes(self, nodes: int) -> bool:
         """Whether a job may have as many nodes."""
         return self.least_nodes <= nodes <= (nodes if self.most_nodes is None else self.most_nodes)
+
+    def cores_of(self, node: SlurmNode) -> int:
+        """Cores of the node that a job gets here, at most."""
+        cpus = [self.most_cpus] if self.most_cpus else []
+        if most := whole_or(self.settings, "MaxCPUsPerSocket", 0):
+            cpus.append(most * node.sockets)
+        return max(1, min([node.cores_for_jobs, *(one // node.cpus_per_core for one in cpus)]))
+
+    def memory_of(self, node: SlurmNode) -> int:
+        """MiB of the node that a job gets here, at most."""
+        mib = [self.most_memory_mib] if self.most_memory_mib else []
+        if most := whole_or(self.settings, "MaxMemPerCPU", 0):
+            mib.append(most * self.cores_of(node) * node.cpus_per_core)
+        return min([node.memory_for_jobs_mib, *mib])
 
     def bars(self, caller: Caller) -> bool:
         """Whether jobs of the caller are refused, by what is known of the caller."""
@@ -250,9 +275,15 @@ def parse_partitions(text: str) -> list[SlurmPartition]:
                 _limit(record, "MaxMemPerNode"),
                 {key: listed(record[key]) for key in _LISTS if record.get(key, "ALL").upper() not in _UNBOUND},
                 {key: record[key] for key in _SETTINGS if record.get(key, "NO").upper() not in _UNBOUND},
+                whole_or(record, "PriorityTier", 1),
             )
         )
-    return found
+    return [one if one.gives_way(found) else _without_preemption(one) for one in found]
+
+
+def _without_preemption(partition: SlurmPartition) -> SlurmPartition:
+    """Each partition has the cluster's PreemptMode, which matters below another partition only."""
+    return partition._replace(settings={key: said for key, said in partition.settings.items() if key != "PreemptMode"})
 
 
 def _limit(record: dict[str, str], key: str) -> int | None:

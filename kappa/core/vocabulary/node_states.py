@@ -31,6 +31,8 @@ _SPELLINGS: dict[str, tuple[str, ...]] = {
     "CANCEL_REBOOT": ("REBOOT_CANCEL",), "CANC_R": ("REBOOT_CANCEL",),
     # Before 20.11 a node that saves power has the flag POWER.
     "POWER": ("POWERED_DOWN",), "POW_DN": ("POWERING_DOWN",), "POW_UP": ("POWERING_UP",),
+    "POWERED_DN": ("POWERED_DOWN",), "POWRING_DN": ("POWERING_DOWN",), "POWRNG_DN": ("POWERING_DOWN",),
+    "EXT": ("EXTERNAL",), "RESM": ("RESUME",), "DYNAMIC": ("DYNAMIC_FUTURE",),
     "POWERED_UP": ("POWER_UP",), "POWER_DOWN_ASAP": ("POWER_DRAIN",), "POWER_DOWN_FORCE": ("POWER_DOWN",),
 }  # fmt: skip
 _SIGNED = re.compile(rf"(.*?)([{re.escape(''.join(SIGNS))}]*)")
@@ -104,6 +106,8 @@ STATES = {
 }
 
 
+# Between power and boot slurmd cannot answer, which is no fault; sinfo does not show it either.
+_WITHOUT_SLURMD = {"POWERED_DOWN", "POWERING_UP", "POWER_UP", "POWERING_DOWN"}
 # The worse comes first: one word says whose doing a combined state is.
 _WORST = (Cause.UNKNOWN, Cause.FAULT, Cause.OPERATOR, Cause.SLURM, Cause.JOBS, Cause.NONE)
 
@@ -202,6 +206,8 @@ def condition(text: str) -> NodeCondition:
             words.update(_SPELLINGS[word])
         elif word:
             unknown.append(match[1])
+    if words & _WITHOUT_SLURMD:
+        words.discard("NOT_RESPONDING")
     if not words and not unknown:
         unknown.append(text.strip() or "no state")
     return NodeCondition(text.strip(), frozenset(words), tuple(unknown))

@@ -87,6 +87,8 @@ def test_unchecked_rows_are_refused_where_the_options_are_not_printed(recorded):
 def test_an_underlined_heading_of_nvidia_smi(recorded):
     found = gpu.topology(field(recorded, "14-nvidia-smi-topo-underlined"), expect_gpus=2)
     assert found.relations == (("X", "SYS"), ("SYS", "X"))
+    old = field(recorded, "14-nvidia-smi-topo-underlined").replace("SYS", "SOC")
+    assert gpu.topology(old, expect_gpus=2).relations == (("X", "SOC"), ("SOC", "X"))
 
 
 def test_gpus_with_nvlink_between_them(recorded):
@@ -100,3 +102,6 @@ def test_targets_that_are_not_active(recorded):
     found = lustre.targets(field(recorded, "20-lfs-osts-inactive"))
     assert [target.index for target in found if target.active] == [1, 2, 4, 5, 6]
     assert len(found) == 6
+    text = field(recorded, "20-lfs-osts-inactive")
+    dashed = lustre.targets(text.replace(f" {found[0].name.partition('-')[0]}-", " my-fs-1-"))
+    assert [target.name[:12] for target in dashed] == 6 * ["my-fs-1-OST0"]

@@ -38,6 +38,35 @@ def test_tables_of_osu(title, heading, row, found):
     assert table.rows == found
 
 
+OSU_7_1 = """# OSU MPI Latency Test v7.1
+# Size          Latency (us)
+# Datatype: MPI_CHAR.
+1                       3.16
+# Datatype: MPI_INT.
+4                       3.14
+"""
+
+
+def test_osu_names_the_datatype_below_the_headings():
+    """7.1, as users published it; several datatypes as ``-T all`` asks for them."""
+    found = [(table.datatype, table.rows, table.columns[0].name) for table in osu.parse(OSU_7_1)]
+    assert found == [("MPI_CHAR", {1: (3.16,)}, "Latency"), ("MPI_INT", {4: (3.14,)}, "Latency")]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("MPI_INT", "MPI_CHAR", "line 5: expected a title"),
+        ("1                       3.16\n", "", "line 4: expected a row of figures"),
+        ("# Size ", "# Datatype: MPI_INT.\n# Size ", "line 4: expected a row of figures"),
+        ("# Datatype: MPI_CHAR.\n", "", "line 5: expected a title"),
+    ],
+)
+def test_datatypes_below_the_headings_that_contradict_each_other(old, new, message):
+    with pytest.raises(ParseError, match=message):
+        osu.parse(OSU_7_1.replace(old, new))
+
+
 def mdtest_3(version, quote, separator):
     """By ``mdtest.c`` of 3.2.1 and 3.3.0."""
     rows = [(name, 20.0) for name in ("File creation", "File stat", "File read", "File removal")]
@@ -68,6 +97,16 @@ def test_mdtest_3(version, quote, separator):
         "File creation": 20, "File stat": 20, "File read": 20, "File removal": 20,
         "Tree creation": 5, "Tree removal": 5,
     }  # fmt: skip
+
+
+def test_mdtest_of_one_file_on_storage_without_a_path():
+    """``-S``, and ``-a DFS`` of DAOS, by ``mdtest.c`` of 3.2 and later."""
+    warned = "WARNING: unable to use realpath() on file system.\nPath: /scratch"
+    text = mdtest_3("3.3.0", "'", "        :").replace("4 tasks, 40 files", "4 tasks, 1 file")
+    result = mdtest.parse(text.replace("Path: /scratch", warned))
+    assert (result.items, result.rates["File stat"].mean) == (1, 20)
+    with pytest.raises(ParseError, match="line 5: expected a run without errors"):
+        mdtest.parse(text.replace("Path: /scratch", "WARNING: unable to stat file /scratch/1"))
 
 
 def test_a_version_of_mdtest_that_is_not_known():
@@ -181,3 +220,27 @@ def test_bandwidths_above_a_thousand():
     text = text.replace("100.0   20.97   20.97", "  1.0  2097.2  2097.2").replace("15.73", "1053.83")
     rows = gpu.nccl_tests(text, expect_sizes=[1 << 20, 1 << 21], expect_ranks=2).rows
     assert rows[1].in_place == gpu.NcclTransfer(1.0, 2097.2, 2097.2)
+
+
+@pytest.mark.parametrize(
+    ("size", "time", "algorithm", "bus", "message"),
+    [
+        (8, " 47.4", "0.00", "0.00", ""),
+        (0, "  4.2", "0.00", "0.00", ""),
+        (1024, "100.0", "0.01", "0.00", ""),
+        (8, " 47.4", "0.01", "0.00", "algorithm bandwidth of 8 bytes"),
+        (1 << 20, "100.0", "0.00", "0.00", "algorithm bandwidth of 1048576 bytes"),
+        (1 << 20, "100.0", "10.49", "0.00", "a bus bandwidth above 0"),
+    ],
+)
+def test_a_bandwidth_of_few_bytes(size, time, algorithm, bus, message):
+    """``-b 8`` in published outputs; less than two decimals show. A minimum to reach adds OK to the mean."""
+    text = NCCL.format(names="", values="", version="", checked="#wrong", wrong="0")
+    text = text.replace("     1048576 ", f"{size:12} ")
+    text = text.replace("100.0   10.49   10.49", f"{time}   {algorithm}   {bus}")
+    text = text.replace("15.73 ", f"{(float(bus) + 20.97) / 2:g} OK")
+    if message:
+        with pytest.raises(ParseError, match=message):
+            gpu.nccl_tests(text, expect_sizes=[size, 1 << 21], expect_ranks=2)
+    else:
+        assert gpu.nccl_tests(text, expect_sizes=[size, 1 << 21], expect_ranks=2).rows[0].in_place.bus_gb_s == 0

@@ -107,6 +107,13 @@ def test_nodes_of_old_versions():
     assert named.features == ("ib", "big")
 
 
+def test_a_record_goes_on_below_a_blank_line():
+    """As scontrol writes above a reason where no power is measured."""
+    text = f"{node('n1')}\n   \n   Reason=moved, rack=4 [root@2026-03-11T11:05:51]\n   Comment=a\n\n"
+    one, other = parse_nodes(f"{text}{node('n2')}")
+    assert (one.name, one.reason, other.name) == ("n1", "moved, rack=4 [root@2026-03-11T11:05:51]", "n2")
+
+
 def test_leaves_of_blocks_and_of_a_tree():
     leaves = slurm.leaf_switches(field("23-topology-block.txt"))
     assert (len(leaves), leaves["g3-129-059"], leaves["g3-130-018"]) == (21, "b1", "b2")
@@ -175,6 +182,9 @@ def test_what_a_gpu_tells():
         ([four("any"), four("usual", "YES")], [], "usual"),
         ([four("big", "YES", MinNodes="3"), four("any")], [], "any"),
         ([four("shared", "YES", OverSubscribe="FORCE:4"), four("own")], [], "own"),
+        ([four("idle", "YES", PreemptMode="REQUEUE"), four("own", PriorityTier="9", MaxNodes="3")], [], "own"),
+        ([four("idle", "YES", PreemptMode="OFF"), four("own", PriorityTier="9", MaxNodes="3")], [], "idle"),
+        ([four("a", "YES", PreemptMode="GANG"), four("b", PreemptMode="GANG", MaxNodes="3")], [], "a"),
         ([four("paid", "YES", AllowAccounts="a,b"), four("all")], [], "all"),
         ([four("paid", "YES", AllowAccounts="a,b"), four("all")], ["-A", "a"], "paid"),
         ([four("paid", AllowAccounts="a,b", MaxNodes="4"), four("all", "YES")], ["--account=c"], "all"),
@@ -220,6 +230,22 @@ def test_nodes_of_a_job_against_every_scale_and_the_probe(limits, features, prob
     assert SCALES & {*made["batch"].features} == features
     assert left.get("batch", set()) == SCALES - features
     assert len(cluster.asked["batch"]) == probed
+
+
+@pytest.mark.parametrize(
+    ("limits", "cores", "memory_gib"),
+    [
+        ({"MaxCPUsPerNode": "48", "MaxMemPerNode": "128000"}, 48, 125),
+        ({"MaxCPUsPerSocket": "16"}, 32, 251),
+        ({"MaxCPUsPerNode": "48", "MaxCPUsPerSocket": "28", "MaxMemPerCPU": "1024"}, 48, 48),
+        ({"MaxMemPerCPU": "12000"}, 64, 251),
+        ({"MaxCPUsPerSocket": "UNLIMITED", "MaxMemPerCPU": "UNLIMITED"}, 64, 251),
+    ],
+)
+def test_cpus_and_memory_that_a_partition_gives_of_a_node(limits, cores, memory_gib, tmp_path):
+    cluster = Untold(node("n1"), partition("batch", "n1", **limits))
+    _, made, _ = made_of(cluster, tmp_path)
+    assert (made["batch"].cores.per_node, made["batch"].memory_gib_per_node) == (cores, memory_gib)
 
 
 def test_a_node_in_an_unknown_state_is_named_and_stops_no_other(tmp_path):
