@@ -7,6 +7,7 @@
 """
 
 import re
+from collections import defaultdict
 from dataclasses import dataclass
 from typing import Annotated, Literal
 
@@ -15,12 +16,17 @@ from msgspec import Meta
 from reframe_checks.parsers.json_reader import Measurement, Number, Positive, Text, require
 from reframe_checks.parsers.text import GENERAL, INTEGER, Output, Unit
 
+# Half a unit of the last of six digits, and what arithmetic adds to it; relative.
+_SIX_DIGITS = 5.1e-6
+
 # Ten decimals, or what is no number by name.
 _FIGURE = r"(-?[0-9]{1,40}\.[0-9]{10}|-?nan|-?inf)"
 _ATOMS = re.compile(rf"Created ({INTEGER}) atoms")
 _HEADING = re.compile(r" *Step +Atoms +Temp +PotEng +KinEng +TotEng *")
 _ROW = re.compile(rf" *({INTEGER}) +({INTEGER}) +{_FIGURE} +{_FIGURE} +{_FIGURE} +{_FIGURE} *")
 _LOOP = re.compile(rf"Loop time of ({GENERAL}) on ({INTEGER}) procs for ({INTEGER}) steps with ({INTEGER}) atoms")
+# Of newer versions with a third rate.
+_SPEED = re.compile(r"Performance: [0-9.]{1,40} tau/day, ([0-9]{1,15}\.[0-9]{3}) timesteps/s(?:, .{1,60})?")
 _DANGEROUS = re.compile(rf"Dangerous builds = ({INTEGER})")
 _LAMMPS_END = re.compile(r"Total wall time: [0-9]{1,8}:[0-9]{2}:[0-9]{2}")
 _LAMMPS_ERROR = re.compile(r"ERROR( on proc [0-9]{1,9})?: .{1,500}")
@@ -93,6 +99,10 @@ def _lammps_run(output: Output, lines: range, atoms: int) -> LammpsRun:
     steps = output.positive_integer(at, "steps", loop[3], Unit.COUNT)
     if int(loop[4]) != atoms:
         raise output.error(at, f"{atoms} atoms, as were created")
+    number, speed = output.one(_SPEED, "`Performance: N tau/day, N timesteps/s` behind each run", lines)
+    # Half a unit of the third decimal, besides the digits of the time.
+    if abs(float(speed[1]) - steps / loop_s) > 0.00051 + _SIX_DIGITS * steps / loop_s:
+        raise output.error(number, f"{steps / loop_s:.3f} timesteps/s, by the steps and the loop time")
     rows = [_thermo_row(output, number, atoms) for number in range(lines.start + 1, at)]
     if len(rows) < 2:
         raise output.error(at, "at least two rows of figures before it")
@@ -141,7 +151,7 @@ _FOAM_ERROR = re.compile(r"(?:\[[0-9]{1,9}\] )?--> FOAM FATAL .{1,200}")
 # Residuals are relative to the fields; what is above is no flow.
 _MOST_RESIDUAL, _MOST_COURANT = 1.0, 1e6
 
-_TRIGGER = re.compile(r"    trigger[0-9]{1,6}")
+_TRIGGER = re.compile(r"    trigger([0-9]{1,6})")
 _ENTRY = re.compile(
     rf'        (id|parentId|calls|totalTime|childTime|description) +({GENERAL}|"[^"]{{1,200}}");',
 )
@@ -151,13 +161,17 @@ _RUN = re.compile(r'"time\.run\(\) [^"]{1,180}"')
 
 @dataclass(frozen=True)
 class FoamStep:
-    """``residual``: of pressure and velocity when their last solution ended; ``continuity_error``: local, summed, after
-    it; ``pressure_iterations``: of each of its solutions."""
+    """``residuals``: of velocity and pressure, each when its last solution ended; ``continuity_error``: local, summed,
+    after it; ``pressure_iterations``: of each of its solutions."""
 
     courant: float
-    residual: float
+    residuals: tuple[float, ...]
     continuity_error: float
     pressure_iterations: tuple[int, ...]
+
+    @property
+    def residual(self) -> float:
+        return max(self.residuals)
 
 
 @dataclass(frozen=True)
@@ -177,7 +191,7 @@ class FoamProfile:
 def openfoam(text: str) -> FoamLog:
     """
     :raises ParseError: OpenFOAM ended with an error or not at all; a line of a step is missing, twice or damaged; a
-        residual above 1, a Courant number that no flow has.
+        residual above 1, a Courant number that no flow has; continuity errors that do not add up.
     """
     output = Output.read("icoFoam log", text)
     for number, line in output.find(_FOAM_ERROR):
@@ -192,6 +206,7 @@ def openfoam(text: str) -> FoamLog:
     for place, (at, match) in enumerate(times, start=1):
         if abs(float(match[1]) - place * first_s) > 1e-6 * place * first_s:
             raise output.error(at, f"time {place * first_s:.10g}, of steps of {first_s:g} each")
+    _check_cumulative(output, range(starts[0], end))
     blocks = zip(starts, [*starts[1:], end], strict=True)
     steps = tuple(_foam_step(output, range(begin, after)) for begin, after in blocks)
     return FoamLog(output.positive_integer(number, "ranks", ranks[1], Unit.RANKS), steps)
@@ -216,10 +231,18 @@ def _foam_step(output: Output, lines: range) -> FoamStep:
     local = _bounded(output, at, "a continuity error", last[1], _MOST_RESIDUAL)
     if abs(float(last[2])) > local:
         raise output.error(at, "a global error that is not above the sum of the local ones")
-    worst = max(residuals[0], residuals[1], residuals[3])
-    return FoamStep(
-        _bounded(output, number, "a Courant number", courant[1], _MOST_COURANT), worst, local, tuple(iterations)
-    )
+    of_step = _bounded(output, number, "a Courant number", courant[1], _MOST_COURANT)
+    return FoamStep(of_step, (*residuals[:2], residuals[3]), local, tuple(iterations))
+
+
+def _check_cumulative(output: Output, lines: range) -> None:
+    """Each cumulative error is the one before and the global one: it tells lines in another order, and lost ones."""
+    before = 0.0
+    for number, errors in output.find(_CONTINUITY, lines):
+        added, cumulative = float(errors[2]), float(errors[3])
+        if not abs(before + added - cumulative) <= _SIX_DIGITS * (abs(before) + abs(added) + abs(cumulative)):
+            raise output.error(number, f"a cumulative error of {before + added:g}, with the one before")
+        before = cumulative
 
 
 def _bounded(output: Output, number: int, what: str, token: str, most: float) -> float:
@@ -231,12 +254,14 @@ def _bounded(output: Output, number: int, what: str, token: str, most: float) ->
 
 def openfoam_profiling(text: str) -> FoamProfile:
     """
-    :raises ParseError: the time of the run is missing or twice, or shorter than its parts.
+    :raises ParseError: the time of the run is missing or twice, or shorter than its parts; a trigger under the name of
+        another; a time that is not the sum of its parts.
     """
     output = Output.read("OpenFOAM's profiling", text)
     if not _LAST.fullmatch(output.lines[-1]) or "}" not in output.lines[-4:]:
         raise output.missing("the end of the dictionary, and a line of asterisks")
-    triggers = [(number, _entries(output, number)) for number, _ in output.find(_TRIGGER)]
+    triggers = [(number, _entries(output, number, name[1])) for number, name in output.find(_TRIGGER)]
+    _check_child_times(output, triggers)
     runs = [(number, one) for number, one in triggers if _RUN.fullmatch(one["description"])]
     if len(runs) != 1:
         raise output.missing(f'one trigger "time.run() CASE", found {len(runs)}')
@@ -247,8 +272,18 @@ def openfoam_profiling(text: str) -> FoamProfile:
     return FoamProfile(output.positive_integer(number, "steps", run["calls"], Unit.COUNT), run_s)
 
 
-def _entries(output: Output, number: int) -> dict[str, str]:
-    """The entries of the trigger whose name is on line ``number``."""
+def _check_child_times(output: Output, triggers: list[tuple[int, dict[str, str]]]) -> None:
+    sums: dict[str, float] = defaultdict(float)
+    for _, one in triggers:
+        sums[one.get("parentId", "")] += float(one["totalTime"])
+    for number, one in triggers:
+        told, summed = float(one["childTime"]), sums[one["id"]]
+        if not abs(told - summed) <= _SIX_DIGITS * (told + summed):
+            raise output.error(number, f"a childTime of {summed:g}, the times of its children together")
+
+
+def _entries(output: Output, number: int, name: str) -> dict[str, str]:
+    """The entries of the trigger ``name`` whose name is on line ``number``."""
     end = next((n for n in range(number, len(output.lines) + 1) if output.lines[n - 1] == "    }"), None)
     if end is None or output.lines[number] != "    {":
         raise output.error(number, "a trigger in braces")
@@ -260,8 +295,8 @@ def _entries(output: Output, number: int) -> dict[str, str]:
     for key in ("id", "calls", "totalTime", "childTime", "description"):
         if key not in found or (found[key].startswith('"') != (key == "description")):
             raise output.error(number, f"a trigger with {key}")
-    if not found["id"].isdigit() or not found["calls"].isdigit():
-        raise output.error(number, "whole numbers as id and calls")
+    if found["id"] != name or not found["calls"].isdigit():
+        raise output.error(number, f"{name} as id, and a whole number as calls")
     return found
 
 

@@ -124,6 +124,10 @@ class BitSweepResult(NodeMeasurement, frozen=True):
     variant: Count
     nodes: tuple[NodeBits, ...]
 
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        _require_same_works(self.nodes)
+
     @property
     def bits(self) -> list[CoreBits]:
         """Of all works and cores."""
@@ -138,9 +142,18 @@ class EmtAlikeResult(OnNodes, frozen=True):
     variant: Count
     nodes: tuple[NodeBits, ...]
 
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        _require_same_works(self.nodes)
+
     @property
     def bits(self) -> list[CoreBits]:
         return _bits(self.nodes)
+
+
+def _require_same_works(nodes: tuple[NodeBits, ...]) -> None:
+    works = {tuple(one.work for one in each.works) for each in nodes}
+    require(len(works) == 1, "works: the same works on all nodes")
 
 
 def _bits(nodes: tuple[NodeBits, ...]) -> list[CoreBits]:

@@ -336,7 +336,7 @@ class NodeCaches(OwnDocument, frozen=True):
         levels = sorted(self.caches)
         require(levels == [*range(1, len(self.cache_list) + 1)], "caches: levels 1, 2, … each once")
         sizes = [self.caches[level] for level in levels]
-        require(sizes == sorted(sizes), "caches: a larger cache at each level")
+        require(sizes == sorted({*sizes}), "caches: a larger cache at each level")
         touched = [one.bytes_touched for one in self.sizes]
         require(sorted({*touched}) == touched, "sizes: networks, each of which touches more memory")
 

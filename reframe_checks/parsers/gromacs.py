@@ -11,10 +11,15 @@ _ASKED = re.compile(rf"   nsteps += ({INTEGER})")
 _STARTED = re.compile(rf"Using ({INTEGER}) MPI process(?:es)?")
 _RANKS = re.compile(rf"On ({INTEGER}) MPI ranks?")
 _ATOMS = re.compile(rf"There are: ({INTEGER}) Atoms")
+_LENGTH = re.compile(rf"Energy conservation over simulation part #1 of length ({GENERAL}) ps, time 0 to {GENERAL} ps")
 _DRIFT = re.compile(r"  Conserved energy drift: (-?[0-9]\.[0-9]{2}e[+-][0-9]{2}) kJ/mol/ps per atom")
 _AVERAGES = re.compile(rf"\tStatistics over ({INTEGER}) steps using {INTEGER} frames")
-_TOTAL = re.compile(r" {2,4}Total Energy {4}Temperature .*")
-_FIGURES = re.compile(r"(?: +-?[0-9]\.[0-9]{5}e[+-][0-9]{2}){2,9}")
+_ENERGIES = re.compile(r"   Energies \(kJ/mol\)")
+# Names above figures, both in columns of this width.
+_WIDTH = 15
+_FIGURES = re.compile(r"(?: {3}[ -][0-9]\.[0-9]{5}e[+-][0-9]{2}){1,9}")
+# Half a unit of the last of six digits, and what single precision adds to it; relative.
+_ROUNDING = 6e-6
 _PERFORMANCE = re.compile(rf"Performance: +({GENERAL}) +({GENERAL})")
 _END = re.compile(r"Finished mdrun on rank 0 .{1,100}")
 
@@ -33,7 +38,8 @@ class GromacsRun:
 
 def parse(text: str) -> GromacsRun:
     """
-    :raises ParseError: GROMACS ended with an error or not at all; a figure is missing, twice or not a number.
+    :raises ParseError: GROMACS ended with an error or not at all; a figure is missing, twice or not a number; the total
+        energy is not that of potential and motion.
     """
     output = Output.read("mdrun log", text)
     for number, line in output.find(_ERROR):
@@ -54,10 +60,10 @@ def parse(text: str) -> GromacsRun:
     at, asked = output.one(_ASKED, "`nsteps = N`")
     if int(asked[1]) != steps:
         raise output.error(at, f"{steps} steps, of which there are averages")
-    at, _ = output.one(_TOTAL, "`Total Energy    Temperature` among the averages", range(begin, len(output.lines) + 1))
-    figures = output.lines[at] if at < len(output.lines) else ""
-    if not _FIGURES.fullmatch(figures):
-        raise output.error(at + 1, "figures in whole columns")
+    at, length = output.one(_LENGTH, "`Energy conservation over simulation part #1 of length PS ps`")
+    if not abs(float(length[1]) - steps * dt_ps) <= _ROUNDING * steps * dt_ps:
+        raise output.error(at, f"a length of {steps * dt_ps:g} ps, by the steps")
+    energy_kj_mol = _total_energy(output, range(begin, len(output.lines) + 1))
     at, performance = output.one(_PERFORMANCE, "`Performance: NS/DAY HOURS/NS`")
     ns_day = output.positive(at, "performance", performance[1], Unit.COUNT)
     hours_ns = output.positive(at, "hours for a ns", performance[2], Unit.RUN_S)
@@ -65,4 +71,25 @@ def parse(text: str) -> GromacsRun:
     if abs(ns_day * hours_ns - 24) > 0.0006 * (ns_day + hours_ns):
         raise output.error(at, f"{24 / ns_day:.3f} hours for a ns, as of {ns_day:g} ns a day")
     step_s = 86400 * dt_ps / (1000 * ns_day)
-    return GromacsRun(number_of_ranks, number_of_atoms, steps, step_s, float(figures.split()[0]), float(drift[1]))
+    return GromacsRun(number_of_ranks, number_of_atoms, steps, step_s, energy_kj_mol, float(drift[1]))
+
+
+def _total_energy(output: Output, lines: range) -> float:
+    """Of the averages, rows of names above rows of figures up to a blank line."""
+    heading, _ = output.one(_ENERGIES, "`Energies (kJ/mol)` of the averages", lines)
+    found: dict[str, float] = {}
+    for number in range(heading + 1, len(output.lines), 2):
+        names, figures = output.lines[number - 1 : number + 1]
+        if not names:
+            break
+        if not _FIGURES.fullmatch(figures) or len(names) != len(figures):
+            raise output.error(number + 1, "figures in whole columns, one below each name")
+        for begin in range(0, len(names), _WIDTH):
+            found[names[begin : begin + _WIDTH].strip()] = float(figures[begin : begin + _WIDTH])
+    try:
+        total, parts = found["Total Energy"], (found["Potential"], found["Kinetic En."])
+    except KeyError as err:
+        raise output.error(heading, f"{err} among the averages") from None
+    if abs(total - sum(parts)) > _ROUNDING * (abs(total) + sum(map(abs, parts))):
+        raise output.error(heading, f"a total energy of {sum(parts):g}, the sum of the potential and the kinetic one")
+    return total

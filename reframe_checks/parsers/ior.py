@@ -3,6 +3,7 @@
 Tried with 4.0.0 (recorded).
 """
 
+import statistics
 from dataclasses import dataclass
 from typing import Annotated, Literal
 
@@ -12,6 +13,7 @@ from reframe_checks.parsers import ior_text
 from reframe_checks.parsers.json_reader import (
     Count,
     MibPerS,
+    Number,
     Positive,
     Ranks,
     Seconds,
@@ -84,6 +86,8 @@ class _Repetition(Struct, frozen=True):
     access: Literal["write", "read"]
     mib_s: MibPerS = field(name="bwMiB")
     total_s: Seconds = field(name="totalTime")
+    transfers_s: Number = field(name="iops")
+    access_s: Seconds = field(name="wrRdTime")
 
 
 class _Test(Struct, frozen=True):
@@ -102,6 +106,8 @@ class _Summary(Struct, frozen=True):
     repetitions: Count
     most_mib_s: MibPerS = field(name="bwMaxMIB")
     least_mib_s: MibPerS = field(name="bwMinMIB")
+    mean_mib_s: MibPerS = field(name="bwMeanMIB")
+    mean_s: Seconds = field(name="MeanTime")
 
 
 class _IorDocument(Struct, frozen=True):
@@ -123,15 +129,24 @@ class _IorDocument(Struct, frozen=True):
             require(one.tasks == shown.tasks, "numTasks: as among the options")
             for name in ("api", "block_bytes", "transfer_bytes", "segments", "repetitions"):
                 require(getattr(one, name) == getattr(given, name), f"summary: {name} as in the parameters")
-            rates = [phase.mib_s for phase in results if phase.access == one.operation]
-            require(len(rates) == given.repetitions, f"Results: {given.repetitions} repetitions of {one.operation}")
-            off = max(abs(max(rates) - one.most_mib_s), abs(min(rates) - one.least_mib_s))
-            require(off <= _ROUNDING, "bwMaxMIB, bwMinMIB: as from the repetitions")
+            phases = [phase for phase in results if phase.access == one.operation]
+            require(len(phases) == given.repetitions, f"Results: {given.repetitions} repetitions of {one.operation}")
+            rates = [phase.mib_s for phase in phases]
+            off = max(
+                abs(max(rates) - one.most_mib_s), abs(min(rates) - one.least_mib_s),
+                abs(statistics.fmean(rates) - one.mean_mib_s),
+                abs(statistics.fmean(phase.total_s for phase in phases) - one.mean_s),
+            )  # fmt: skip
+            require(off <= _ROUNDING, "bwMaxMIB, bwMinMIB, bwMeanMIB, MeanTime: as from the repetitions")
         for phase in results:
             slack = _ROUNDING * (phase.mib_s + phase.total_s)
             missing_mib = whole_mib - phase.mib_s * phase.total_s
             moved = -slack <= missing_mib and (given.stonewall_s > 0 or missing_mib <= slack)
             require(moved, f"Results: the file of {whole_mib:.4f} MiB each time, or less with a stonewall")
+            transfer_mib = given.transfer_bytes / _MIB
+            slack += _ROUNDING * transfer_mib * (phase.transfers_s + phase.access_s)
+            off_mib = phase.mib_s * phase.total_s - transfer_mib * phase.transfers_s * phase.access_s
+            require(abs(off_mib) <= slack, "iops, wrRdTime: of as many bytes as bwMiB and totalTime")
 
 
 def parse(text: str) -> IorResult:

@@ -21,6 +21,7 @@ _SUMMARY = re.compile(r"Operation +Max\(MiB\) .{1,400} RefNum *")
 _OPERATION = re.compile(r"(?:write|read) .{1,400}")
 _WHOLE = re.compile(INTEGER)
 _TWO_DECIMALS = re.compile(r"[0-9]{1,12}\.[0-9]{2}")
+_FIVE_DECIMALS = re.compile(r"[0-9]{1,8}\.[0-9]{5}")
 # PPDouble: six decimals below 1, two below 3600, else none.
 _FIGURE = re.compile(r"0\.[0-9]{6}|[1-9][0-9]{0,3}\.[0-9]{2}|[1-9][0-9]{3,14}")
 _MIB = 2**20
@@ -164,7 +165,7 @@ def _summary(output: Output) -> dict[str, tuple[int, dict[str, str]]]:
     for number in range(heading + 1, len(output.lines) + 1):
         line = output.lines[number - 1]
         if not _OPERATION.fullmatch(line):
-            break
+            continue
         row = _by_column(output, number, output.lines[heading - 1].split(), line.split())
         if row["Operation"] in found:
             raise output.error(number, f"{row['Operation']} once")
@@ -236,6 +237,17 @@ def _agree(output: Output, number: int, row: dict[str, str], result: dict[str, A
             raise output.error(number, f"{name} {value} as among the options, found {row.get(name, '')[:40]!r}")
 
 
+def _compare_bytes(output: Output, number: int, row: dict[str, str], rows: list[_Row], moved_mib: float) -> None:
+    """Compare what an only repetition moved with its time in the summary, which has more digits than its own."""
+    mean_s = row.get("Mean(s)", "")
+    if not _FIVE_DECIMALS.fullmatch(mean_s):
+        raise output.error(number, "Mean(s) with five decimals")
+    mib = rows[0].mib_s * float(mean_s)
+    slack_mib = _half_digit(mean_s) * rows[0].mib_s + _half_digit(rows[0].shown["bw(MiB/s)"]) * float(mean_s)
+    if len(rows) == 1 and abs(mib - moved_mib) > slack_mib + 0.051:
+        raise output.error(number, f"{mib:.1f} MiB by rate and mean time")
+
+
 def _compare(output: Output, number: int, row: dict[str, str], rows: list[_Row], result: dict[str, Any]) -> None:
     """Compare the rates and sizes of the summary with the repetitions."""
     if len(rows) != result["repetitions"]:
@@ -260,6 +272,7 @@ def _compare(output: Output, number: int, row: dict[str, str], rows: list[_Row],
     moved_mib = float(row["aggs(MiB)"])
     if moved_mib > whole_mib + 0.051 or (not result["stonewall_s"] and moved_mib < whole_mib - 0.051):
         raise output.error(number, f"{whole_mib:.1f} MiB by tasks, segments and size of a block")
+    _compare_bytes(output, number, row, rows, moved_mib)
     sizes = {"block(KiB)": block, "xfer(KiB)": _integer(output, number, row, "xsize", Unit.BYTES)}
     for one in rows:
         for name, size in sizes.items():

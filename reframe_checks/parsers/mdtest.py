@@ -89,7 +89,10 @@ def parse(text: str) -> MdtestResult:
         raise output.error(number, f"{launched[2]} tasks, as were launched")
     first, summary = output.one(_SUMMARY, "`SUMMARY rate: (of N iterations)`")
     last, _ = output.one(_FINISHED, "`-- finished at …`")
-    behind = [at for at, _ in output.find(_TIMES) if at > first] or [last]
+    behind = [at for at, _ in output.find(_TIMES) if at > first]
+    if bool(behind) != ("P" in _flags(command[1])):
+        raise output.error(first, "a table of times behind that of rates with the option -P, and no other")
+    behind = behind or [last]
     titles, _ = output.one(_TITLES, "the titles of the table", range(first, behind[0]))
     found = _rows(output, range(titles + 2, behind[0]))
     wanted = [
@@ -152,8 +155,7 @@ def _rows(output: Output, lines: range) -> dict[str, tuple[int, re.Match[str]]]:
 
 def _of_phases(output: Output, rows: dict[str, tuple[int, re.Match[str]]], options: str) -> dict[str, Rate]:
     """The rates of phases that ran: those that ``options`` ask for, or all."""
-    given = {flag for flags in _FLAGS.findall(options) for flag in flags}
-    asked = {verb for flag, verb in _PHASES.items() if flag in given} or {*_PHASES.values()}
+    asked = {verb for flag, verb in _PHASES.items() if flag in _flags(options)} or {*_PHASES.values()}
     rates: dict[str, Rate] = {}
     for name, (number, row) in rows.items():
         if name.split()[1] not in asked and not any(float(row[column]) for column in (2, 3, 4)):
@@ -164,3 +166,8 @@ def _of_phases(output: Output, rows: dict[str, tuple[int, re.Match[str]]], optio
             raise output.error(number, "maximum >= mean >= minimum")
         rates[name] = Rate(maximum, minimum, mean)
     return rates
+
+
+def _flags(options: str) -> set[str]:
+    """The letters among ``options``, of one or several together."""
+    return {flag for flags in _FLAGS.findall(options) for flag in flags}

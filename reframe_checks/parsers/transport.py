@@ -39,7 +39,8 @@ _UCX = re.compile(
     rf"\[\d+\.\d+\] \[{_HOST}:\d+\s*:\d+\]\s+\S{{1,80}}\s+UCX +INFO +(?:\S{{1,80}} )?"
     r"(?:ep_cfg\[\d+\]:|inter-node cfg#\d+) ?(.+)"
 )
-_LANES = re.compile(r"(?:tag|am)\(([^()]{1,2000})\)")
+# Printable, without brackets: what a second writer garbled names no lane.
+_LANES = re.compile(r"(?:tag|am)\(([ -'*-~]{1,2000})\)")
 _INTEL = re.compile(r"\[\d{1,9}\] MPI startup\(\): libfabric provider: ([\w;]{1,80})")
 #: Within a node: shared memory, and copies to and from GPUs.
 _WITHIN = re.compile(r"self|vader|sm|smcuda|sysv|posix|cma|knem|xpmem|mm|cuda_\w+|gdr_copy|rocm_\w+|ze_\w+")

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial, wraps
+from typing import TypeVar
 
 from kappa.core.ground.errors import InputError
 from kappa.core.vocabulary.node_states import NodeLine, nodes_of_partitions
@@ -31,6 +32,8 @@ from reframe_checks.parsers import (
 from reframe_checks.parsers.text import ParseError
 from tests.unit.conftest import DATA
 
+T = TypeVar("T")
+
 
 @dataclass(frozen=True)
 class Case:
@@ -38,10 +41,10 @@ class Case:
     parse: Callable[[str], object]
     #: Factors from the units printed to those of the result.
     scales: Sequence[float] = (1,)
-    #: What the program prints or not, so that nobody can tell whether it was lost.
+    #: What the program prints or not, so that nobody can tell whether it was lost: None then, or not so.
     may_vanish: Sequence[str] = ()
-    #: Lines with the same key stand for different things, told apart by their order only.
-    exchangeable: bool = False
+    #: Of lines with the same key, which only their order tells apart: what nothing confirms, as paths without indices.
+    exchangeable: Sequence[str] = ()
     #: What no second figure confirms, as paths without indices: texts, and figures that can become other ones.
     alone: Sequence[str] = ()
     #: Of these, figures without a ceiling that a damaged one would pass.
@@ -52,6 +55,24 @@ def osu_case(name: str, smallest: int, largest: int, alone: Sequence[str] = ("[]
     sizes = [1 << exponent for exponent in range(30) if smallest <= 1 << exponent <= largest]
     parse = partial(osu.parse, expect_sizes=sizes, expect_tables=1)
     return Case(f"osu/{name}.txt", parse, may_vanish=["[0].datatype"], alone=alone)
+
+
+def as_asked(parse: Callable[[str], T], what: str, holds: Callable[[T], bool]) -> Callable[[str], T]:
+    """``parse``, and the comparison of its check with what was asked for: no line tells that others were lost."""
+
+    @wraps(parse)
+    def parsed(text: str) -> T:
+        found = parse(text)
+        if not holds(found):
+            raise ParseError("the output", what, text=text)
+        return found
+
+    return parsed
+
+
+def adapters(parse: Callable[[str], transport.RingTrafficResult], number: int) -> Callable[[str], object]:
+    """So many of each node: without one that carried the messages, the check misses their bytes."""
+    return as_asked(parse, f"{number} adapters", lambda ring: all(len(one.adapters) == number for one in ring.nodes))
 
 
 ANY_SOURCE = ("expected_named_us", "expected_any_us", "unexpected_named_us", "unexpected_any_us")
@@ -141,6 +162,16 @@ def turns(text: str) -> tuple[job_scripts.OstTurn, ...]:
     return found
 
 
+@wraps(io500.parse)
+def as_summed_up(text: str) -> io500.Io500Result:
+    """The checksum is not of times: those are in the summary, too, with which the check compares them."""
+    found = io500.parse(text)
+    summary = io500.parse_summary((DATA / "io500/short_summary.txt").read_text(encoding="utf-8"))
+    if not io500.same_run(found, summary):
+        raise ParseError("IO500's result.txt", "the times of its summary", text=text)
+    return found
+
+
 def stonewalled(text: str, times: int) -> mdtest.MdtestResult:
     """A stonewall ended so many iterations, of which nothing else in the output tells."""
     found = mdtest.parse(text)
@@ -172,7 +203,7 @@ def looks(text: str) -> tuple[job_scripts.Snapshot, ...]:
 def rails(text: str) -> dict[str, list[str]]:
     """Of four nodes, each with two rails: a report is only what it says, which the check compares with the site."""
     found = {
-        host: sorted(f"{lane.protocol}/{lane.adapter}" for lane in lanes)  # as UCX writes it
+        host: sorted("/".join(filter(None, lane)) for lane in lanes)  # as UCX writes it
         for host, lanes in transport.lanes(text).items()
     }
     if sorted(found) != [f"r39c2t5n{number}" for number in range(1, 5)] or {len(of) for of in found.values()} != {2}:
@@ -191,7 +222,6 @@ PAIRS_ALONE = [
     *(f".alone[].{key}" for key in ("latency_us", "to_second_mbps", "to_first_mbps")),
 ]  # fmt: skip
 HPCG_ALONE = [".threads", ".memory_gb", ".total_s", ".raw_gb_s", ".raw_gflops"]
-IOR_ALONE = [".options", ".write_mb_s[]", ".read_mb_s[]"]
 MDTEST_ALONE = [".version", ".options", ".nodes", ".iterations", ".items"]
 EMT_ALONE = [
     ".case_hash", ".checksum", ".steps", ".step_us.p50", ".step_us.p99", ".step_us.max", ".imbalance_us", ".karp_flatt",
@@ -238,19 +268,17 @@ CASES = {
         (1, 1e-3, 1e-6, 1 << 10, 1 << 20),
         alone=["[].block_size_bytes"],
     ),
-    "ior": Case("ior/posix_file_per_process.json", ior.parse, (1, 1.048576), alone=IOR_ALONE),
-    "ior checked": Case("ior/mpiio_collective_checked.json", ior.parse, (1, 1.048576), alone=IOR_ALONE),
-    "ior stonewall": Case(
-        "ior/posix_stonewall.json", ior.parse, (1, 1.048576), alone=IOR_ALONE
-    ),
-    "ior write only": Case(
-        "ior/mpiio_write_only.json",
-        ior.parse,
-        (1, 1.048576),
-        alone=[".options", ".write_mb_s[]"],
-    ),
+    # A mean confirms each rate but, of several, its last digit.
+    "ior": Case("ior/posix_file_per_process.json", ior.parse, (1, 1.048576), alone=[".options", ".write_mb_s[]"]),
+    "ior checked": Case("ior/mpiio_collective_checked.json", ior.parse, (1, 1.048576), alone=[".options"]),
+    "ior stonewall": Case("ior/posix_stonewall.json", ior.parse, (1, 1.048576), alone=[".options", ".read_mb_s[]"]),
+    "ior write only": Case("ior/mpiio_write_only.json", ior.parse, (1, 1.048576), alone=[".options"]),
     **{
-        f"ior {name}": Case(f"ior/{name}.txt", ior.parse, (1, 1.048576), alone=[".options"])
+        f"ior {name}": Case(
+            f"ior/{name}.txt", ior.parse, (1, 1.048576), alone=[".options"],
+            # -e, -W and -R stand on the command line only.
+            may_vanish=[".fsync", ".check_write", ".check_read"],
+        )
         for name in ("posix_text", "mpiio_text_checked", "posix_text_stonewall")
     },
     "osu of 5.7": Case(
@@ -259,10 +287,17 @@ CASES = {
         alone=["[].title"],
     ),
     "hpcg of intel": Case("field_cases/09-hpcg-V3.1-intel-oneapi-2023.txt", hpcg.parse, alone=HPCG_ALONE),
-    "mdtest 4.1": Case("field_cases/10-mdtest-4.1.0+dev.txt", stonewalled_once, alone=MDTEST_ALONE),
+    "mdtest 4.1": Case(
+        "field_cases/10-mdtest-4.1.0+dev.txt", stonewalled_once, alone=MDTEST_ALONE,
+        # A row of the rates and one of the times, whose product is the same whichever of them is which.
+        exchangeable=[f".rates[].{of}" for of in ("maximum", "minimum", "mean")],
+    ),
     "mdtest created only": Case("mdtest/created_only.txt", mdtest.parse, alone=MDTEST_ALONE),
     "mdtest": Case("mdtest/unique_folders.txt", mdtest.parse, alone=MDTEST_ALONE),
-    "mdtest stonewall": Case("mdtest/files_stonewall.txt", stonewalled_twice, alone=MDTEST_ALONE),
+    "mdtest stonewall": Case(
+        # Nothing else in the output tells which iteration a stonewall ended where.
+        "mdtest/files_stonewall.txt", stonewalled_twice, alone=MDTEST_ALONE, exchangeable=[".reached[]"],
+    ),
     "mdtest folders": Case("mdtest/folders_only.txt", mdtest.parse, alone=MDTEST_ALONE),
     "mdtest files": Case("mdtest/files_only.txt", mdtest.parse, alone=MDTEST_ALONE),
     "bt-io": Case("btio/full_four_ranks.txt", file_benchmarks.btio),
@@ -274,21 +309,25 @@ CASES = {
         (1, 1.024e-3),
         alone=[".options", ".rates[][]"],
     ),
-    "io500": Case("io500/short.txt", io500.parse, alone=[".procs"]),
+    "io500": Case("io500/short.txt", as_summed_up, alone=[".procs"]),
     "io500 summary": Case("io500/published_valid.txt", io500.parse_summary),
     "lustre": Case("lustre/composed_folder.txt", lustre.layout, alone=[".stripe_count", ".stripe_size_bytes"]),
     "lustre targets": Case("lustre/composed_osts.txt", targets),
     "lustre servers": Case("lustre/composed_connections.txt", servers, alone=["[]"]),
-    "lustre rounds": Case("lustre/rounds.txt", turns, alone=["[].node"]),
+    # A turn in another round has another place in their order, and so have some of the others.
+    "lustre rounds": Case("lustre/rounds.txt", turns, alone=["[].node"], exchangeable=["[].node", "[].index"]),
     "emt": Case("emt/two_ranks.json", emt.EmtResult.read, alone=EMT_ALONE),
     "emt simulated": Case(
         "emt/simulated.json", emt.EmtResult.read, alone=[*EMT_ALONE, ".kappa_block_p50_us", ".heaviest_task_us"]
     ),
-    "node_links": Case("node_links/four_nodes.txt", RING, exchangeable=True),
+    # The figure of one link in the table of another.
+    "node_links": Case("node_links/four_nodes.txt", RING, exchangeable=["[]"]),
     "link_use": Case(
         "link_use/random_ring.json",
         transport.LinkUseResult.read,
         alone=[".links_used", ".busiest[].link", ".busiest[].messages"],
+        # A link's use follows from its bytes, and nothing from its name and messages.
+        exchangeable=[".busiest[].link", ".busiest[].messages"],
     ),
     "pair_samples": Case(
         "pair_samples/four_nodes_limited.json",
@@ -328,7 +367,9 @@ CASES = {
     },
     "pattern congestion": Case(
         "patterns/congestion.json",
-        partial(patterns.CongestionResult.read, ranks=4),
+        as_asked(
+            partial(patterns.CongestionResult.read, ranks=4), "4 loads", lambda result: len(result.loads) == 4
+        ),
         alone=[
             ".run.mpi", ".aggressor_bytes", ".load_list[].operations[]",
             *(f".load_list[].{of}.{key}[]" for of in patterns.VICTIM_PATTERNS for key in ("alone_us", "beside_us")),
@@ -401,12 +442,20 @@ CASES = {
     ),
     "emt_caches": Case(
         "emt_caches/two_nodes.json",
-        partial(emt.read_caches, networks=3),
+        # How many caches a node has, nothing else tells.
+        as_asked(
+            partial(emt.read_caches, networks=3), "3 caches of each node",
+            lambda nodes: all(len(one.cache_list) == 3 for one in nodes.values()),
+        ),
         alone=[
-            "[].node", "[].cache_list[].bytes", "[].core",
+            "[].node", "[].cache_list[].bytes",
             *(f"[].sizes[].{key}" for key in ("steps", "checksum", "step_us", "sigma_us", "phi_us", "phi_cached_us")),
         ],
-        exchangeable=True,
+        # The figures of one node, or of one network, in the place of another's.
+        exchangeable=[
+            "[].sizes[].checksum",
+            *(f"[].sizes[].{key}" for key in ("steps", "step_us", "sigma_us", "phi_us", "phi_cached_us")),
+        ],
     ),
     **{
         f"emt_io {files}": Case(
@@ -422,7 +471,10 @@ CASES = {
     ),
     "affinity": Case(
         "affinity/four_nodes.json",
-        partial(core_programs.affinity, expect_ranks=4),
+        as_asked(
+            partial(core_programs.affinity, expect_ranks=4), "two threads of each rank",
+            lambda ranks: all(len(rank.threads) == 2 for rank in ranks),
+        ),
         alone=["[].node", "[].cpus[]", "[].threads[].cpus[]", "[].threads[].ran_on[]", "[].threads[].triad_mbps"],
     ),
     "bit_sweep": Case(
@@ -436,12 +488,12 @@ CASES = {
     "node_probe": Case("node_probe/four_nodes.jsonl", partial(job_scripts.node_facts, expect_nodes=4)),
     "ring traffic": Case(
         "ring_traffic/four_nodes.json",
-        partial(transport.ring_traffic, expect_nodes=4),
+        adapters(partial(transport.ring_traffic, expect_nodes=4), 2),
         alone=[*RING_ALONE, *(f".nodes[].adapters[].{way}_bytes" for way in ("sent", "received"))],
     ),
     "ring traffic of GPUs": Case(
         "ring_traffic/four_nodes_of_gpus.json",
-        partial(transport.ring_traffic, expect_nodes=4, expect_gpus=(0, 1)),
+        adapters(partial(transport.ring_traffic, expect_nodes=4, expect_gpus=(0, 1)), 3),
         alone=[*RING_ALONE, ".nodes[].gpu.pci"],
     ),
     "mpi report": Case("mpi_report/ucx_two_rails.txt", rails),
@@ -456,11 +508,15 @@ CASES = {
     "sinfo of all": Case("sinfo/four_nodes_of_three_partitions.txt", all_states),
     "openfoam": Case(
         "openfoam/two_ranks.log",
-        applications.openfoam,
+        as_asked(applications.openfoam, "4 steps", lambda log: len(log.steps) == 4),
         alone=[".ranks", ".steps[].courant", ".steps[].pressure_iterations[]"],
+        # The line of one step, or solution, in the place of another's: only continuity errors add up over the steps.
+        exchangeable=[f".steps[].{key}" for key in ("courant", "residuals[]", "pressure_iterations[]")],
     ),
     "openfoam profiling": Case(
-        "openfoam/two_ranks.profiling", applications.openfoam_profiling, alone=[".steps", ".run_s"]
+        "openfoam/two_ranks.profiling",
+        as_asked(applications.openfoam_profiling, "4 steps", lambda profile: profile.steps == 4),
+        alone=[".run_s"],
     ),
     "sparse_direct": Case(
         "sparse_direct/two_ranks.json",
@@ -468,8 +524,12 @@ CASES = {
         alone=[".run.mpi", ".solver", ".run.ranks", ".backward_error", ".error"],
         boundless=[".backward_error", ".error"],
     ),
-    "gromacs": Case("gromacs/two_ranks.log", gromacs.parse, alone=[".atoms", ".drift_kj_mol_ps", ".energy_kj_mol"]),
-    "lammps": Case("lammps/two_ranks.log", applications.lammps, alone=["[].loop_s", "[].rows[].temperature_lj"]),
+    "gromacs": Case("gromacs/two_ranks.log", gromacs.parse, alone=[".atoms", ".drift_kj_mol_ps"]),
+    "lammps": Case(
+        "lammps/two_ranks.log",
+        as_asked(applications.lammps, "two runs", lambda runs: len(runs) == 2),
+        alone=["[].loop_s", "[].rows[].temperature_lj"],
+    ),
     "stress-ng": Case(
         "stress_ng/four_nodes.txt",
         partial(job_scripts.stressed, expect_nodes=4),

@@ -54,6 +54,7 @@ def test_a_run_cut_off_anywhere_is_refused(recorded, end):
     ("damaged", "by", "message"),
     [
         ("8000 1.4400000000 -6.3328119926", "7999 1.4400000000 -6.3328119926", "8000 atoms, as were created"),
+        ("Loop time of 0.545917", "Loop time of 0.424562", "timesteps/s, by the steps and the loop time"),
         ("8000 1.4400000000 -6.3328119926", "8000 inf inf", "at most"),
         ("8000 1.4400000000 -6.3328119926", "8000 nan nan", "at most"),
         ("8000 1.4400000000 -6.3328119926", "8000 1.4400000000 -6.3328119925", None),

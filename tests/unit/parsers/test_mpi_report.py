@@ -31,7 +31,10 @@ def test_what_libraries_say(name, expected):
     assert said(name) == expected
 
 
-@pytest.mark.parametrize("text", ["", "rank 0 done\n", "[a:1] mca: bml: Using tcp btl\n", "x" * 200_000])
+GARBLED = "[1.5] [n1:1:0]     ucp_worker.c:1 UCX  INFO  ep_cfg[1]: tag(rc_mlx5/\x00mlx5_0:1);\n"
+
+
+@pytest.mark.parametrize("text", ["", "rank 0 done\n", "[a:1] mca: bml: Using tcp btl\n", "x" * 200_000, GARBLED])
 def test_of_anything_else_nothing_is_made(text):
     assert transport.lanes(text) == {}
 

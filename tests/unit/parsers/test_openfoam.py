@@ -9,7 +9,9 @@ from reframe_checks.parsers.text import ParseError
 def test_each_step_has_its_residual_and_continuity_error(recorded):
     log = applications.openfoam(recorded("openfoam/two_ranks.log"))
     assert (log.ranks, len(log.steps)) == (2, 4)
-    assert log.steps[-1] == applications.FoamStep(0.0831558, 7.68215e-06, 4.7133e-11, (55, 112))
+    assert log.steps[-1] == applications.FoamStep(
+        0.0831558, (8.85888e-07, 7.68215e-06, 8.59773e-07), 4.7133e-11, (55, 112)
+    )
 
 
 def test_the_run_is_timed_by_the_wall_clock(recorded):
@@ -50,6 +52,7 @@ def test_what_is_cut_off_before_its_last_figure_is_refused(recorded, file, parse
         ("Final residual = 8.", "Final residual = nan", "solutions for Ux, Uy, p and p"),
         ("Time = 0.0125\n", "Time = 0.0135\n", "of steps of 0.003125 each"),
         ("DICPCG:  Solving for p, ", "DICPCG:  Solving for p, \n", "solutions for Ux, Uy, p and p"),
+        ("global = 7.35694e-21", "global = 7.35695e-20", "a cumulative error of"),
     ],
 )
 def test_damage_is_refused(recorded, damaged, by, message):
@@ -57,3 +60,17 @@ def test_damage_is_refused(recorded, damaged, by, message):
     assert damaged in text
     with pytest.raises(ParseError, match=message):
         applications.openfoam(text.replace(damaged, by))
+
+
+@pytest.mark.parametrize(
+    ("damaged", "by", "message"),
+    [
+        ("    trigger2\n", "    trigger12\n", "12 as id"),
+        ("totalTime       4.21861", "totalTime       4.31861", r"a childTime of 4\.3187"),
+    ],
+)
+def test_damaged_times_are_refused(recorded, damaged, by, message):
+    text = recorded("openfoam/two_ranks.profiling")
+    assert damaged in text
+    with pytest.raises(ParseError, match=message):
+        applications.openfoam_profiling(text.replace(damaged, by))

@@ -205,9 +205,7 @@ def test_the_busiest_links(parsed):
 
 
 #: Of ``kappa-measure``, and of those the ones whose number of ranks the check says.
-MEASURED = [
-    name for name, case in CASES.items() if '"program": "kappa-measure"' in (DATA / case.file).read_text()[:40]
-]
+MEASURED = [name for name, case in CASES.items() if '"program": "kappa-measure"' in (DATA / case.file).read_text()[:40]]
 ON_RANKS = [name for name in MEASURED if name.startswith(("pattern ", "mpi_behaviour "))]
 
 
@@ -237,9 +235,11 @@ CONTRADICTIONS = [
     ("emt_io shared", lambda d: d["waveforms"].update(verified="none"), "verified: own or other"),
     ("emt_io rank", lambda d: d["waveforms"]["by_rank"][1].update(read_of=1), "read_of: what rank 3 wrote"),
     ("emt_caches", lambda d: d["nodes"][0]["sizes"].pop(), "same networks"),
+    ("emt_caches", lambda d: d["nodes"][0]["caches"][1].update(bytes=32768), "a larger cache at each level"),
     ("emt_caches", lambda d: d["nodes"][0]["sizes"][1].update(replay_exact=False), "other bits"),
     ("bit_sweep", lambda d: d["nodes"].pop(), "nodes: 4 nodes, a rank on each"),
     ("bit_sweep", lambda d: d["nodes"][0].update(node="node2"), "nodes: one or more, each once"),
+    ("bit_sweep", lambda d: d["nodes"][0]["works"].pop(), "the same works on all nodes"),
     ("bit_sweep", lambda d: d["nodes"][0]["works"][0]["cores"].pop(), "one list for each core"),
     ("bit_sweep", lambda d: d["nodes"][0]["works"][0]["cores"][0].clear(), "digest: one or more"),
     ("node_sweep", lambda d: d["nodes"][0]["alone"]["gflops"].pop(), "a figure for each of 2 cores"),
@@ -285,4 +285,3 @@ CONTRADICTIONS = [
 def test_what_contradicts_itself_is_refused(parsed, name, change, message):
     with pytest.raises(ParseError, match=message):
         parsed(name, change)
-

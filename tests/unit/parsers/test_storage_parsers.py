@@ -18,6 +18,9 @@ def test_ior_that_compared_its_data(recorded):
     ("old", "new", "expected"),
     [
         ('"bwMaxMIB": 1944.3391', '"bwMaxMIB": 1944.5', "bwMaxMIB"),
+        ('"bwMiB": 1738.2114', '"bwMiB": 1739.2114', "bwMeanMIB"),
+        ('"totalTime": 0.0092', '"totalTime": 0.0195', "MeanTime"),
+        ('"wrRdTime": 0.0', '"wrRdTime": 0.1', "iops, wrRdTime"),
         ('"tasks": 2', '"tasks": 4', "numTasks"),
         ('"bwMiB": 1944.3391', '"bwMiB": NaN', "a finite number"),
         ('"access": "write"', '"access": "remove"', "access: write or read"),
@@ -40,8 +43,34 @@ def test_ior_that_stopped_at_a_stonewall(recorded):
     assert ior.parse(recorded("ior/posix_file_per_process.json")).stonewall_s == 0
 
 
+@pytest.mark.parametrize(
+    ("old", "new", "expected"),
+    [
+        (" 566.0 POSIX", " 564.0 POSIX", "566.0 MiB by rate and mean time"),
+        ("1.33382 ", "1.3338 ", "five decimals"),
+    ],
+)
+def test_ior_text_that_contradicts_itself(recorded, old, new, expected):
+    text = recorded("ior/posix_text_stonewall.txt")
+    assert old in text
+    with pytest.raises(ParseError, match=expected):
+        ior.parse(text.replace(old, new))
+
+
+def test_ior_text_has_both_operations_though_a_line_came_between_them(recorded):
+    text = recorded("ior/mpiio_text_checked.txt")
+    *before, read, finished = text.splitlines(keepends=True)
+    assert (read[:4], finished[:8]) == ("read", "Finished")
+    assert ior.parse("".join([*before, finished, read])) == ior.parse(text)
+
+
 def test_mdtest_of_files_only(recorded):
     assert "Directory creation" not in mdtest.parse(recorded("mdtest/files_only.txt")).rates
+
+
+def test_mdtest_asked_for_times_has_a_table_of_them(recorded):
+    with pytest.raises(ParseError, match="a table of times behind that of rates with the option -P"):
+        mdtest.parse(recorded("mdtest/files_only.txt").replace("'-F'", "'-F' '-P'"))
 
 
 def test_mdtest_that_reports_an_error(recorded):
