@@ -29,7 +29,7 @@ def misread(case: Case, whole: str, mutations: Iterable[Mutation]) -> tuple[list
     for mutation in mutations:
         text = mutation(whole)
         try:
-            found = _renamed(dict(leaves(case.parse(text))), expected)
+            found = renamed(dict(leaves(case.parse(text))), expected)
         except ParseError as err:
             if not _ERROR.fullmatch(str(err)):
                 complaints.append(f"{mutation.what}: an error without line or expectation: {err}")
@@ -55,7 +55,7 @@ def _may_change(case: Case, mutation: Mutation, path: str, value: object) -> boo
     return where in case.boundless if mutation.absurd else mutation.other
 
 
-def _renamed(found: Mapping[str, object], expected: Mapping[str, object]) -> dict[str, object]:
+def renamed(found: Mapping[str, object], expected: Mapping[str, object]) -> dict[str, object]:
     """``found`` by the keys of ``expected``, where the name of one node that is a key has become another."""
     lost, new = (
         sorted(
