@@ -64,7 +64,7 @@ class EmtRun(JsonOutput, frozen=True):
     checksum: Text
     steps: Positive
     rank_count: Ranks = field(name="ranks")
-    exchange: Text
+    exchange: Literal["step", "slack"]
 
 
 class EmtResult(EmtRun, frozen=True, kw_only=True):
@@ -81,7 +81,7 @@ class EmtResult(EmtRun, frozen=True, kw_only=True):
     case_hash: Text
     simulated: bool
     phi_by: Literal["injected", "replay"]
-    exchange_by: Text
+    exchange_by: Literal["nothing", "messages", "shared-memory", "both"]
     replay_exact: bool | None = None
     sigma_us: ShortMicroseconds
     phi_us: ShortMicroseconds

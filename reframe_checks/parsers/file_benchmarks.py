@@ -234,6 +234,7 @@ _BTIO_FIGURES = {
     "total_s": (Unit.RUN_S, re.compile(rf" Time in seconds = +{_FIXED}")),
     "mop_s": (Unit.MOP_S, re.compile(rf" Mop/s total     = +{_FIXED}")),
 }
+_BTIO_EACH = re.compile(rf" Mop/s/process   = +{_FIXED}")
 _BTIO_CLASS = re.compile(r" Class           = +([SWABCDEF])")
 _BTIO_PROCESSES = {
     "started": re.compile(rf" Total number of processes: +({INTEGER})"),
@@ -285,4 +286,8 @@ def btio(text: str) -> BtioResult:
         digits = _BTIO_DIGIT * (1 + computed / io_s + computed / total_s)
         if abs(figures[name] - computed) > digits + _BTIO_DIGIT / io_s:
             raise output.missing(f"{name} of {computed:.2f}, from the other figures")
-    return BtioResult(problem_class=problem_class[1], processes=counts.pop(), method=method[1].strip(), **figures)
+    processes = counts.pop()
+    number, each = output.one(_BTIO_EACH, "Mop/s/process in two decimals")
+    if abs(figures["mop_s"] - processes * float(each[1])) > _BTIO_DIGIT * (1 + processes):
+        raise output.error(number, f"Mop/s/process of {figures['mop_s'] / processes:.2f}, from the total")
+    return BtioResult(problem_class=problem_class[1], processes=processes, method=method[1].strip(), **figures)
