@@ -181,7 +181,8 @@ def _gaps(case: Case, metrics: tuple[MetricVerdict, ...], state: State) -> list[
         remedy = "mend the site's references"
         gaps.append(Gap("the references could not be used", remedy, detail=one_line(case.reference_problem, 300)))
     for name, why in case.unmeasured.items():
-        gaps.append(Gap(_UNSTATED, "state it in site.yaml (docs/site.md)", detail=one_line(f"{name}: {why}", 300)))
+        remedy = "state it in site.yaml (docs/site-reference.md)"
+        gaps.append(Gap(_UNSTATED, remedy, detail=one_line(f"{name}: {why}", 300)))
     for metric in metrics:
         # The failure explains why a failed or aborted check did not measure a metric.
         if metric.reason and not (metric.reason == metric_verdict.NO_VALUE and state is not State.PASS):

@@ -10,8 +10,8 @@ _DESCRIPTION = """\
 Print every check of the suite as a Markdown table: what it validates, its metrics and units, the features that it needs
 of a partition and of an environment, and how long a case takes.
 
-In a checkout, --write brings what is made from the checks up to date: docs/catalogue.md, the tables of docs/site.md
-and docs/coverage.md, and kappa/core/vocabulary/checks.json.
+In a checkout, --write renews the generated files: docs/catalogue.md, the tables of docs/site-reference.md and
+docs/coverage.md, and kappa/core/vocabulary/checks.json.
 
 Exit status: 0 done; 1 with --check when a file is out of date; 2 it could not be done."""
 _EXAMPLES = """\
