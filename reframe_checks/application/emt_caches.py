@@ -77,10 +77,10 @@ class EmtCaches(OnEachNode, EmtCheck):
         [1, 2, 4, 8, 16, 32, 64, 128, 256],
         "whole numbers", "", "copies of the reference network in each problem, 0.3 MB each",
     )
-    at_once = SiteVariable(0, "whole number", "nodes", "measured at the same time; 0 is all")
-    least_slowdown = SiteVariable(1.15, "number", "", "times slower than the median node, to be named")
+    at_once = SiteVariable(0, "whole number", "nodes", "nodes measured at the same time; 0: all")
+    least_slowdown = SiteVariable(1.15, "number", "", "least slow-down, as a factor, for which a node is named")
     not_tunable = ("network_scale",)
-    tunable = {"steps": Tunable("whole number", "", "timed, of each network")}
+    tunable = {"steps": Tunable("whole number", "", "timed steps of each network")}
 
     def networks(self):
         return {f"network-{scale}.json": scale for scale in sorted(set(self.scales))}

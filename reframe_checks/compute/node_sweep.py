@@ -56,9 +56,9 @@ class NodeSweep(NodeSweepCheck):
     result, mode = "node_sweep.json", "cores"
 
     #: Duration of each kernel with all cores; a tenth of it on each core alone.
-    seconds = SiteVariable(0.5, "number", "s", "of each kernel with all cores")
-    at_once = SiteVariable(0, "whole number", "nodes", "measured at the same time; 0 is all")
-    least_slowdown = SiteVariable(1.1, "number", "", "times slower than the median node, to be named")
+    seconds = SiteVariable(0.5, "number", "s", "time of each kernel with all cores")
+    at_once = SiteVariable(0, "whole number", "nodes", "nodes measured at the same time; 0: all")
+    least_slowdown = SiteVariable(1.1, "number", "", "least slow-down, as a factor, for which a node is named")
 
     def options(self):
         return [f"--at-once={self.at_once}"]
@@ -133,9 +133,9 @@ class NodeFills(NodeSweepCheck):
     result, mode = "node_fills.json", "fills"
 
     #: Duration of each kernel, of which the best of five windows counts.
-    seconds = SiteVariable(0.5, "number", "s", "of each kernel on each number of cores")
-    at_once = SiteVariable(0, "whole number", "nodes", "measured at the same time; 0 is all")
-    least_slowdown = SiteVariable(1.1, "number", "", "times slower than the median node, to be named")
+    seconds = SiteVariable(0.5, "number", "s", "time of each kernel on each number of cores")
+    at_once = SiteVariable(0, "whole number", "nodes", "nodes measured at the same time; 0: all")
+    least_slowdown = SiteVariable(1.1, "number", "", "least slow-down, as a factor, for which a node is named")
 
     def options(self):
         return [f"--at-once={self.at_once}"]
@@ -242,10 +242,10 @@ class NumaMatrix(NodeSweepCheck):
     result, mode = "node_numa.json", "numa"
 
     latency_mib = SiteVariable(
-        1024, "whole number", "MiB", "through which a chain of loads goes; more than the caches hold",
+        1024, "whole number", "MiB", "memory that a chain of loads passes through; more than the caches hold",
     )
-    seconds = SiteVariable(0.5, "number", "s", "of each measurement of each pair of domains")
-    least_slowdown = SiteVariable(1.15, "number", "", "times slower than its like, to be named")
+    seconds = SiteVariable(0.5, "number", "s", "time of each measurement of each pair of domains")
+    least_slowdown = SiteVariable(1.15, "number", "", "least slow-down, as a factor, for which a node is named")
 
     def options(self):
         return [f"--latency-mib={self.latency_mib}"]

@@ -28,10 +28,10 @@ class FioPhases(rfm.RegressionTestPlugin):
     cache, so it needs seconds, and no more bytes than a device moves in them.
     """
 
-    file_size_mib = SiteVariable(1024, "whole number", "MiB", "each file")
-    runtime_s = SiteVariable(10, "whole number", "s", "of each pattern, at most")
+    file_size_mib = SiteVariable(1024, "whole number", "MiB", "size of each file")
+    runtime_s = SiteVariable(10, "whole number", "s", "longest time of each pattern")
     #: 16 GiB: 10 s of a device of 1.7 GB/s, and 2.5 s, still enough, of one of 7 GB/s.
-    phase_mib = SiteVariable(16384, "whole number", "MiB", "moved by each pattern, at most")
+    phase_mib = SiteVariable(16384, "whole number", "MiB", "most data that each pattern moves")
     queue_depth = SiteVariable(16, "whole number", "", "requests in flight")
 
     def fio_options(self):
@@ -141,7 +141,7 @@ class NodeScratch(FioPhases, OnEachNode, KappaCheck):
     #: A quarter of that of one node alone: all nodes write.
     phase_mib = 4096
     #: A node below this share of the median node is a suspect.
-    suspect_share = SiteVariable(0.5, "number", "", "of the median node, below which a node is a suspect")
+    suspect_share = SiteVariable(0.5, "number", "", "share of the median node's rate below which a node is a suspect")
 
     programs = ["fio"]
 
