@@ -23,7 +23,7 @@ Columns = dict[str, list[float]]
 
 
 @dataclass(frozen=True)
-class Panel:
+class SvgPanel:
     title: str
     unit: str
     x: Sequence[float]
@@ -40,7 +40,7 @@ def simulate(emt: str, case: Path, probes: Sequence[str], steps: int, every: int
     return {name: [float(row[i]) for row in complete] for i, name in enumerate(rows[0])}
 
 
-def panels(emt: str) -> list[Panel]:
+def panels(emt: str) -> list[SvgPanel]:
     with tempfile.TemporaryDirectory() as folder:
         case = Path(folder, "case.json")
         generate = [emt, "generate", "hq", "--fault", FAULT_BUS, "-o", str(case)]
@@ -61,13 +61,13 @@ def panels(emt: str) -> list[Panel]:
         fast = simulate(emt, case, phases, round(1.25 / STEP_S), 2)
     begin = next(i for i, t in enumerate(fast["time"]) if t >= 0.95)  # s
     return [
-        Panel(f"Phases of the bus {FAULT_BUS}", "per unit", fast["time"][begin:],
-              [(f"phase {phase[-1]}", [v / peak for v in fast[phase][begin:]]) for phase in phases]),
-        Panel("Voltages at 735 kV", "per unit", slow["time"], [(name[2:], slow[name]) for name in voltages]),
-        Panel(f"Speeds of the {len(speeds)} machines with a given power", "Hz", slow["time"],
-              [("", [60 * w for w in slow[name]]) for name in speeds]),
-        Panel(f"Susceptances that the regulators of the {len(orders)} SVCs order", "per unit", slow["time"],
-              [("", slow[name]) for name in orders]),
+        SvgPanel(f"Phases of the bus {FAULT_BUS}", "per unit", fast["time"][begin:],
+                 [(f"phase {phase[-1]}", [v / peak for v in fast[phase][begin:]]) for phase in phases]),
+        SvgPanel("Voltages at 735 kV", "per unit", slow["time"], [(name[2:], slow[name]) for name in voltages]),
+        SvgPanel(f"Speeds of the {len(speeds)} machines with a given power", "Hz", slow["time"],
+                 [("", [60 * w for w in slow[name]]) for name in speeds]),
+        SvgPanel(f"Susceptances that the regulators of the {len(orders)} SVCs order", "per unit", slow["time"],
+                 [("", slow[name]) for name in orders]),
     ]  # fmt: skip
 
 
@@ -87,7 +87,7 @@ def visible(points: list[tuple[float, float]]) -> list[tuple[float, float]]:
     return [*kept, points[-1]]
 
 
-def drawn(panel: Panel, top: float) -> list[str]:
+def drawn(panel: SvgPanel, top: float) -> list[str]:
     low = min(min(values) for _, values in panel.curves)
     high = max(max(values) for _, values in panel.curves)
     margin = 0.05 * (high - low)

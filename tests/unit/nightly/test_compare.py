@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from reports.history.dataset import MetricSeries
-from reports.history.findings import Kind, SeriesFinding
+from reports.history.findings import FindingKind, SeriesFinding
 from reports.history.judgement import JudgedSeries
 from reports.nightly.archive import Archive, node_coverage
 from reports.nightly.message import changes_between, escape, first_step, message
@@ -33,7 +33,7 @@ def series(values, **changes):
 
 def stepped(at, nights=12, worse=True):
     values = [1000.0] * at + [500.0 if worse else 2000.0] * (nights - at)
-    finding = SeriesFinding(Kind.STEP, values[0], values[-1], -9.0, at, (at,))
+    finding = SeriesFinding(FindingKind.STEP, values[0], values[-1], -9.0, at, (at,))
     return JudgedSeries(series(values), finding, worse, ("kernel: 6.1 → 6.2",))
 
 
