@@ -3,6 +3,7 @@
 import ast
 import pathlib
 import re
+from collections import defaultdict
 
 REPOSITORY = pathlib.Path(__file__).parents[2]
 RANKS = {
@@ -56,6 +57,17 @@ def test_imports_go_down():
             if other.startswith(".") or (below and below != own and RANKS[below] >= RANKS[own]):
                 wrong.append(f"{name_of(path)} imports {other}")
     assert not wrong
+
+
+def test_each_class_has_a_name_of_its_own():
+    """The recipes of spack_envs/repo are named by Spack."""
+    homes = defaultdict(list)
+    for path in (path for top in (*TOP, "emt_app") for path in (REPOSITORY / top).rglob("*.py")):
+        if not path.is_relative_to(REPOSITORY / "spack_envs/repo"):
+            for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+                if isinstance(node, ast.ClassDef):
+                    homes[node.name].append(f"{path}:{node.lineno}")
+    assert not {name: places for name, places in homes.items() if len(places) > 1}
 
 
 def test_each_package_says_what_it_is_and_who_imports_it():
