@@ -160,8 +160,7 @@ def test_escaping_keeps_words():
 def test_coverage_counts_nights_and_names_what_is_overdue():
     nights = [night(number, covered=(f"node{number % 3 + 1}",)) for number in range(6)]
     found = {one.node: one for one in node_coverage(archive(*nights))}
-    assert found["node3"].nights_ago == 0
-    assert found["node1"].nights_ago == 2
+    assert [found[node].last for node in ("node1", "node2", "node3")] == [one.day for one in nights[3:]]
     assert not found["node1"].overdue
     assert (found["node4"].last, found["node4"].overdue) == (None, True)
 
