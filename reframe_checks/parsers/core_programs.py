@@ -12,11 +12,11 @@ from reframe_checks.parsers.json_reader import (
     GflopPerS,
     Index,
     MbPerS,
-    Measurement,
     Mebibytes,
     NodeMeasurement,
     OnNodes,
     OwnDocument,
+    OwnMeasurement,
     Positive,
     Text,
     require,
@@ -70,7 +70,7 @@ class RankAffinity(OwnDocument, frozen=True):
         require(bool(self.threads), "threads: one or more")
 
 
-class AffinityResult(Measurement, frozen=True):
+class AffinityResult(OwnMeasurement, frozen=True):
     subcommand: Literal["affinity"]
     rank_list: tuple[RankAffinity, ...] = field(name="ranks")
 

@@ -22,7 +22,6 @@ from reframe_checks.parsers.json_reader import (
 )
 from reframe_checks.parsers.text import INTEGER, Output, Unit
 
-HOW = ("hang", "crash")
 #: Of a process that is the reason: stopped, or waiting in the kernel; of a node: see the watch.
 PROCESS_REASONS, NODE_REASONS = ("stopped", "blocked"), ("lost", "unseen", "silent", "mpi", "crashed")
 

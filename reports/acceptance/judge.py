@@ -17,7 +17,7 @@ from reports.verdict.advice import used_by_others
 from reports.verdict.case_verdict import executed
 
 
-class Outcome(Enum):
+class ClauseOutcome(Enum):
     """The outcome of a clause, with the symbol that tells it without colour."""
 
     MET = ("met", "✔")
@@ -63,8 +63,8 @@ class ClauseVerdict:
     """``without_waiver`` is what the outcome would be; ``problems`` say why it is incomplete."""
 
     clause: Clause
-    outcome: Outcome
-    without_waiver: Outcome
+    outcome: ClauseOutcome
+    without_waiver: ClauseOutcome
     samples: tuple[ClauseSample, ...]
     value: float | None
     interval: Interval | None
@@ -87,7 +87,7 @@ class ContractVerdict:
     """Names of the contract's versions before waivers were given, changed or withdrawn."""
     families: Families = field(default_factory=Families)
 
-    def count(self, outcome: Outcome) -> int:
+    def count(self, outcome: ClauseOutcome) -> int:
         return sum(verdict.outcome is outcome for verdict in self.clauses)
 
 
@@ -105,9 +105,9 @@ def judge(campaign: Campaign) -> ContractVerdict:
         for clause, before in zip(contract.clauses, begun.clauses, strict=True)
     )
     binding = {verdict.outcome for verdict in clauses if verdict.clause.mandatory}
-    if Outcome.NOT_MET in binding:
+    if ClauseOutcome.NOT_MET in binding:
         acceptance = Acceptance.NOT_ACCEPTED
-    elif Outcome.INCOMPLETE in binding or not any(verdict.outcome is Outcome.MET for verdict in clauses):
+    elif ClauseOutcome.INCOMPLETE in binding or not any(verdict.outcome is ClauseOutcome.MET for verdict in clauses):
         acceptance = Acceptance.INCOMPLETE
     else:
         acceptance = Acceptance.ACCEPTED
@@ -137,13 +137,13 @@ def judge_clause(
     value = value_of(clause.statistic, values, at_least) if values else None
     interval = interval_of(clause.statistic, values) if values else None
     if problems or value is None:
-        outcome = Outcome.INCOMPLETE
+        outcome = ClauseOutcome.INCOMPLETE
     else:
-        outcome = Outcome.MET if clause.holds(value) else Outcome.NOT_MET
-    excused = clause.waiver is not None and outcome is not Outcome.MET
+        outcome = ClauseOutcome.MET if clause.holds(value) else ClauseOutcome.NOT_MET
+    excused = clause.waiver is not None and outcome is not ClauseOutcome.MET
     return ClauseVerdict(
         clause=clause,
-        outcome=Outcome.WAIVED if excused else outcome,
+        outcome=ClauseOutcome.WAIVED if excused else outcome,
         without_waiver=outcome,
         samples=tuple(samples),
         value=value,

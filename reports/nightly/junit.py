@@ -6,7 +6,7 @@ from xml.etree import ElementTree as ET
 
 from kappa.core.ground.clean_text import clean
 from kappa.core.ground.figures import figure
-from reports.history.findings import Kind
+from reports.history.findings import FindingKind
 from reports.history.judgement import JudgedSeries
 from reports.nightly.night import Night
 from reports.nightly.summarise import JudgedNight
@@ -78,7 +78,7 @@ def _series(site: str, one: JudgedSeries) -> ET.Element:
         what = f"{one.verdict} since {one.since}: {figure(finding.before)} → {figure(finding.after)} {series.unit}"
         changes = "; ".join(one.changes) or "nothing else that is recorded"
         ET.SubElement(test, "failure", message=_text(what.strip())).text = _text(f"changed at that time: {changes}")
-    elif finding.kind is Kind.THIN:
+    elif finding.kind is FindingKind.THIN:
         ET.SubElement(test, "skipped", message="too few values to judge it by its past")
     return test
 

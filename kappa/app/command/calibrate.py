@@ -11,7 +11,7 @@ from kappa.app.conduct.prediction import simulate
 from kappa.app.conduct.session import Conductor
 from kappa.app.conduct.validation import using
 from kappa.core.fabrics.description import fabric_yaml
-from kappa.core.fabrics.schema import Fabric
+from kappa.core.fabrics.schema import SimulatedFabric
 from kappa.core.ground.clean_text import clean
 from kappa.core.ground.documents import suggestion
 from kappa.core.ground.errors import InputError
@@ -100,7 +100,7 @@ def _machine(site: SiteDescription, partition: str, session: Session, cases: lis
     return Machine(site.name, partition, stated.nodes, cores, window, mpi, moment(session.time_start))
 
 
-def _tell(fabric: Fabric, found: list[PredictedPair], path: pathlib.Path) -> None:
+def _tell(fabric: SimulatedFabric, found: list[PredictedPair], path: pathlib.Path) -> None:
     software, link = fabric.software, fabric.link
     print(f"{fabric.name}: latency {figure(2 * link.cable_latency_us.value)} us between nodes,", end=" ")
     print(f"bandwidth {figure(link.bandwidth_gb_s.value)} GB/s,", end=" ")
@@ -115,7 +115,7 @@ def _tell(fabric: Fabric, found: list[PredictedPair], path: pathlib.Path) -> Non
     print(f"written to {clean(str(path))}")
 
 
-def _sweep(fabric: Fabric, measured: list[Case], work: pathlib.Path, conductor: Conductor) -> None:
+def _sweep(fabric: SimulatedFabric, measured: list[Case], work: pathlib.Path, conductor: Conductor) -> None:
     """The barriers with the software's overhead varied, beside those measured."""
     fabrics = [with_software(fabric, share) for share in SWEEP]
     print(f"{BARRIERS} over the software's overhead:")
@@ -127,7 +127,7 @@ def _sweep(fabric: Fabric, measured: list[Case], work: pathlib.Path, conductor: 
             print(f"  {figure(one.software.send_us.value)} us, {case.variant}: {_metrics(case)}")
 
 
-def _extrapolate(fabric: Fabric, times: int, work: pathlib.Path, conductor: Conductor) -> None:
+def _extrapolate(fabric: SimulatedFabric, times: int, work: pathlib.Path, conductor: Conductor) -> None:
     """What so many times the nodes would give, with the range of the error on what was held out."""
     larger = with_times_nodes(fabric, times)
     error = fabric.error or 1.0

@@ -107,7 +107,7 @@ def _add_run(words: argparse.ArgumentParser) -> None:
 def _run(options: argparse.Namespace) -> int:
     # SciPy takes a second to load.
     from kappa.tools.fault_campaign.cluster import NODES, Cluster  # noqa: PLC0415
-    from kappa.tools.fault_campaign.outcomes import Settings, State, together  # noqa: PLC0415
+    from kappa.tools.fault_campaign.outcomes import CampaignFolder, Settings, together  # noqa: PLC0415
     from kappa.tools.fault_campaign.rounds import make_plan, run_rounds  # noqa: PLC0415
     from kappa.tools.fault_campaign.table import PLACE, render  # noqa: PLC0415
 
@@ -115,7 +115,7 @@ def _run(options: argparse.Namespace) -> int:
         PLACE.page(options.table, "")  # a wrong path is said now, not after hours of rounds
     for number in (signal.SIGINT, signal.SIGTERM):  # a shell starts background jobs with SIGINT ignored
         signal.signal(number, signal.default_int_handler)
-    state = State(options.state)
+    state = CampaignFolder(options.state)
     settings = Settings(options.seed, tuple(options.kind or KINDS), options.beside)
     try:
         state.lock()
@@ -126,7 +126,7 @@ def _run(options: argparse.Namespace) -> int:
                 run_rounds(Cluster(state.cluster, state.results), state, plan, options.minutes)
     except KeyboardInterrupt:
         raise StoppedError("interrupted; start the campaign again to go on") from None
-    states = [state, *map(State, options.also)]
+    states = [state, *map(CampaignFolder, options.also)]
     outcomes, blamed = together(states)
     tables = render(outcomes, [one.settings() for one in states], blamed)
     if options.table:

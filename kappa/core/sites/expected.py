@@ -19,7 +19,6 @@ from kappa.core.vocabulary.modes import MODES
 
 FILE = "expected.yaml"
 Reason = Annotated[str, Meta(min_length=1, pattern=r"\S")]
-Names = Annotated[list[str], Meta(min_length=1)]
 _KNOWN = {**PARTITION_FEATURES, **STORAGE_FEATURES, **ENVIRONMENT_FEATURES}
 _NO_MODES = (
     "a mode has to run what the features of site.yaml allow: remove `modes`, and put what shall not run all the same"

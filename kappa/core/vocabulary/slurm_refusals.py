@@ -67,7 +67,7 @@ def at_limit(said: str) -> str:
     return found[0] if found else ""
 
 
-def never_starts(reason: str, others: Sequence[str] = ()) -> bool:
+def never_starts(reason: str, others: Sequence[str]) -> bool:
     """Whether a job that waits for it does so for ever; ``others``: beginnings of reasons that count, too."""
     return _NEVER_STARTS.match(reason) is not None or reason.startswith(tuple(others))
 

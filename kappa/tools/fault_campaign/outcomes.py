@@ -151,7 +151,7 @@ class Settings:
     beside: tuple[str, ...] = ()
 
 
-class State:
+class CampaignFolder:
     """The folder ``path``: ``campaign.json``, ``rounds.jsonl``, and places for the cluster and the results."""
 
     def __init__(self, path: pathlib.Path) -> None:
@@ -227,7 +227,7 @@ class State:
         write_atomically(self.path / "rounds.jsonl", "\n".join(lines) + "\n")
 
 
-def together(states: Sequence[State]) -> tuple[list[Outcome], dict[int, dict[str, set[str]]]]:
+def together(states: Sequence[CampaignFolder]) -> tuple[list[Outcome], dict[int, dict[str, set[str]]]]:
     """The rounds of several campaigns, and whom their checks blame; numbers are apart by ``NUMBERS``.
 
     :raises CampaignError: as of one.

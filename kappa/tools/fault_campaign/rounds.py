@@ -28,7 +28,7 @@ from kappa.core.vocabulary.checks import catalogue, families
 from kappa.tools.fault_campaign.cluster import SITE, CampaignError, Cluster
 from kappa.tools.fault_campaign.jobs import forget_fault, seconds_to_name
 from kappa.tools.fault_campaign.kinds import KINDS
-from kappa.tools.fault_campaign.outcomes import VERDICT, Outcome, State, read_verdict
+from kappa.tools.fault_campaign.outcomes import VERDICT, CampaignFolder, Outcome, read_verdict
 
 KAPPA = pathlib.Path(sys.executable).with_name("kappa")
 # It has all nodes.
@@ -79,7 +79,7 @@ def make_plan(
     return plan + [Round(FIRST_EXTRA + number, None, None, 0) for number in range(more_healthy)]
 
 
-def run_rounds(cluster: Cluster, state: State, plan: list[Round], minutes: float | None) -> None:
+def run_rounds(cluster: Cluster, state: CampaignFolder, plan: list[Round], minutes: float | None) -> None:
     """Run the rounds of ``plan`` that ``state`` does not have yet, and begin none after ``minutes``.
 
     :raises CampaignError: the cluster cannot be mended.

@@ -11,7 +11,7 @@ import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
 from kappa.core.ground.folders import SUITE as REPOSITORY
-from reports.history.findings import Kind, SeriesFinding
+from reports.history.findings import FindingKind, SeriesFinding
 from reports.history.judgement import JudgedSeries
 from reports.nightly.archive import Archive, months
 from reports.nightly.dashboard import render
@@ -158,7 +158,7 @@ def test_junit_tells_what_was_out_of_bounds_at_first(tmp_path):
 
 
 def test_junit_has_the_history_in_a_suite_of_its_own():
-    thin = JudgedSeries(series([1.0]), SeriesFinding(Kind.THIN, 1.0, 1.0, 0.0, 0, ()), False)
+    thin = JudgedSeries(series([1.0]), SeriesFinding(FindingKind.THIN, 1.0, 1.0, 0.0, 0, ()), False)
     nothing = JudgedNight(None, (), (), (), ())
     found = [stepped(5), stepped(5, worse=False), thin]
     tests, past = ET.fromstring(junit("embedded", night(), nothing, found, "damaged"))
@@ -194,7 +194,7 @@ def test_page_and_message_show_what_was_done_to_nodes_as_text():
 
 
 def test_the_page_says_how_to_get_values_enough():
-    thin = JudgedSeries(series(np.arange(5.0)), SeriesFinding(Kind.THIN, 2, 2, 0, 5), False)
+    thin = JudgedSeries(series(np.arange(5.0)), SeriesFinding(FindingKind.THIN, 2, 2, 0, 5), False)
     page = render("embedded", archive(night(0)), [stepped(5), thin])
     assert "2 series judged by their own past, 1 of them not yet: fewer than 8 values" in page
     assert "kappa validate embedded calibrate --repeat 20" in page and "kappa learn embedded" in page

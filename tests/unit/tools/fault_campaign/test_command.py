@@ -7,7 +7,7 @@ import pytest
 from kappa.app.command.main import main
 from kappa.tools.fault_campaign import rounds
 from kappa.tools.fault_campaign.kinds import KINDS
-from kappa.tools.fault_campaign.outcomes import Settings, State
+from kappa.tools.fault_campaign.outcomes import CampaignFolder, Settings
 from kappa.tools.fault_campaign.table import PLACE
 from tests.unit.tools.fault_campaign.samples import outcome
 
@@ -35,7 +35,7 @@ def test_the_help_names_every_kind(campaign, capsys):
 
 def test_tables_of_campaigns_that_are_done(campaign, tmp_path, capsys):
     for name, node in (("state", "node1"), ("other", "node2")):
-        state = State(tmp_path / name)
+        state = CampaignFolder(tmp_path / name)
         state.begin(Settings(7, ("slow link",)))
         state.add(outcome(0, "slow link", node))
     page = tmp_path / "page.md"
