@@ -26,7 +26,7 @@ from reports.verdict.bounds import sensitivity_of, tightness_of
 from reports.verdict.case_verdict import CaseVerdict
 from reports.verdict.judge import Verdict
 from reports.verdict.state import State, grouped
-from reports.verdict.summary import checks_run, fabrics_simulated, headline, known_failure, tally
+from reports.verdict.summary import changed_site, checks_run, fabrics_simulated, headline, known_failure, tally
 from reports.verdict.suspects import drain_suggestions, observations, ranked_evidence
 
 LINES, LINE_CHARS = 30, 400
@@ -50,6 +50,7 @@ _FUNCTIONS = {
     "figure": figures.figure,
     "folded": node_lists.folded,
     "grouped": grouped,
+    "changed_site": changed_site,
     "headline": headline,
     "known_failure": known_failure,
     "moment": figures.moment,
