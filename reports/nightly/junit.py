@@ -52,7 +52,7 @@ def _case(site: str, found: CaseVerdict) -> ET.Element:
         "testcase",
         classname=_text(f"{site}.{case.partition}.{case.check_class or 'other'}"),
         name=_text(case.title),
-        time=f"{case.run_time_s or 0:.1f}",
+        time=f"{case.took_s or 0:.1f}",
     )
     if found.state is State.FAIL:
         line = operator_line(found)

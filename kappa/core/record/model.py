@@ -261,6 +261,11 @@ class Case(RecordedCase, frozen=True, kw_only=True, dict=True):
         return tuple(Metric.of(name, figure) for name, figure in figures_of(self.perfvalues).items())
 
     @property
+    def took_s(self) -> float | None:
+        """How long its job ran, by Slurm's accounting; without that, ReFrame's time, which holds the wait for nodes."""
+        return self.run_time_s if self.job_s is None else self.job_s
+
+    @property
     def error_type(self) -> str:
         return str(self.fail_info.exc_type) if self.fail_info else ""
 

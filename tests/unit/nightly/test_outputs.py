@@ -82,13 +82,19 @@ def test_prometheus_text_is_read_back():
     archived = archive(night(0, covered=("node1",)), failed_night(1, sessions=("session-11",)))
     found = samples(prometheus("embedded", archived, [stepped(5)]))
     site = ("site", "embedded")
-    assert found["kappa_night_verdict", site] == 1
+    assert found["kappa_night_verdict", site] == 2
     assert found["kappa_night_duration_seconds", site] == 600
     assert found["kappa_node_suspect", ("node", "node1"), site] == 0
     assert found["kappa_node_suspect", ("node", "node2"), site] == 1
     assert found["kappa_node_covered_timestamp_seconds", ("node", "node1"), site] == archived.nights[0].started
     assert found["kappa_history_worse_series", site] == 1
     assert [value for (name, *_), value in found.items() if name == "kappa_value"] == [500]
+
+
+def test_prometheus_orders_verdicts_from_good_to_bad():
+    nights = [night(0), night(0, state=State.INCOMPLETE), failed_night(0)]
+    found = [samples(prometheus("embedded", archive(one), [])) for one in nights]
+    assert [one["kappa_night_verdict", ("site", "embedded")] for one in found] == [0, 1, 2]
 
 
 def test_prometheus_has_every_state_and_bound_and_no_list_of_nodes():
