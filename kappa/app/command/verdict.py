@@ -1,6 +1,9 @@
 """``kappa verdict``."""
 
+import pathlib
+
 from kappa.app.command.arguments import add_json, add_run, alone, parser, resolved, site_of, write_json
+from kappa.core.ground.whole_files import write_atomically
 
 _DESCRIPTION = """\
 Print the verdict on a run: failures last, with where to look. Nothing is run again: the same report and the same site
@@ -12,7 +15,7 @@ _EXAMPLES = """\
   kappa verdict results/embedded/runs               the newest of a folder
   kappa verdict run-report-7.json --mode smoke      held against what the mode smoke expects
   kappa verdict embedded -v                         every metric with its bounds, and what is not provided
-  kappa verdict run-report-7.json --json v.json     also for machines
+  kappa verdict embedded --json v.json --junit v.xml    also for machines
 """
 
 
@@ -20,6 +23,7 @@ def run(arguments: list[str]) -> int:
     words = parser("verdict", _DESCRIPTION, _EXAMPLES)
     add_run(words)
     add_json(words)
+    words.add_argument("--junit", metavar="FILE", type=pathlib.Path, help="write FILE for a CI server, too")
     shown = "show every metric, notes of cases, and what is not provided here"
     words.add_argument("-v", "--verbose", action="store_true", help=shown)
     options = resolved(words.parse_args(arguments))
@@ -32,6 +36,10 @@ def run(arguments: list[str]) -> int:
     verdict = judge_report(options.run, site_of(options), options.mode)
     if options.json:
         write_json(options.json, to_json(verdict))
+    if options.junit:
+        from reports.show.junit import run_junit
+
+        write_atomically(options.junit, run_junit(verdict))
     if not alone(options.json):
         show(verdict, since_last(options.run, past_of(options.run)), verbose=options.verbose)
     return verdict.exit_status

@@ -141,7 +141,7 @@ def site_folder(site: str) -> pathlib.Path:
     :raises InputError: there is no such site, or there are two; names the nearest one, or all, and where was looked.
     """
     folder = only_site(site) if _PLAIN.fullmatch(site) else pathlib.Path(site)
-    if folder is None or not folder.is_dir():
+    if not site or folder is None or not folder.is_dir():
         raise unknown_site(site)
     if not (folder / "settings.py").is_file():
         raise InputError(f"{clean(str(folder))} is no site: there is no settings.py in it")
