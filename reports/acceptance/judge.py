@@ -73,6 +73,15 @@ class ClauseVerdict:
     series: tuple[CaseSeries, ...]
 
     @property
+    def doubts(self) -> tuple[str, ...]:
+        """What keeps the figure from being sure, in short; it decides nothing."""
+        disturbed = sum(bool(sample.load) for sample in self.samples)
+        return (
+            *(("interval reaches across the threshold",) if _crosses(self.clause, self.interval) else ()),
+            *((f"{disturbed} of {counted(len(self.samples), 'sample')} disturbed",) if disturbed else ()),
+        )
+
+    @property
     def nodes(self) -> tuple[str, ...]:
         return tuple(sorted({node for sample in self.samples for node in sample.nodes}))
 
@@ -232,6 +241,11 @@ def _figures_of_nodes(clause: Clause, case: Case) -> tuple[list[tuple[str | None
     return ([], problem) if problem else (sorted(measured.values.items()), "")
 
 
+def _crosses(clause: Clause, interval: Interval | None) -> bool:
+    ends = [end for end in (interval.low, interval.high) if end is not None] if interval else []
+    return len({clause.holds(end) for end in ends}) > 1
+
+
 def _disturbed(samples: Sequence[ClauseSample]) -> list[str]:
     count = sum(bool(sample.load) for sample in samples)
     return [f"{count} of {counted(len(samples), 'sample')} taken while others used the nodes"] if count else []
@@ -250,8 +264,7 @@ def _remarks(
     superseded = len(mine) - interrupted - len({attempt.repeat for attempt in mine if attempt.session})
     if superseded:
         found.append(f"{counted(superseded, 'finished attempt')} superseded by a later one")
-    ends = [end for end in (interval.low, interval.high) if end is not None] if interval else []
-    if len({clause.holds(end) for end in ends}) > 1:
+    if _crosses(clause, interval):
         found.append("the confidence interval reaches across the threshold")
     for key, what in (("sha256", "program"), ("suite_revision", "revision of the suite")):
         if len({getattr(case.provenance, key) for _, case in matching}) > 1:

@@ -48,7 +48,8 @@ def show_verdict(verdict: ContractVerdict) -> None:
     for clause in verdict.clauses:
         why = "; ".join(clause.problems[:2]) if clause.without_waiver is ClauseOutcome.INCOMPLETE else ""
         asked = f"{measured(clause)}, asked {clause.clause.requirement} ({clause.clause.statistic})"
-        say(f"  {clause.outcome.symbol} {clause.outcome.word:<10} {clause.clause.id:<8} {why or asked}")
+        doubt = "".join(f"; ◍ {one}" for one in clause.doubts)
+        say(f"  {clause.outcome.symbol} {clause.outcome.word:<10} {clause.clause.id:<8} {why or asked}{doubt}")
 
 
 def say(line: str) -> None:

@@ -11,7 +11,7 @@ from kappa.core.ground.errors import InputError
 from kappa.core.record.evidence import RANK_CRASHED
 from kappa.core.record.load import load_session
 from kappa.core.record.model import REMAINING_NODES, SAME_NODES, Session
-from kappa.core.sites.load import Site, SiteUnknownError, find_site
+from kappa.core.sites.load import Site, SiteUnknownError, changed_since, find_site
 from reports.verdict.case_verdict import CaseVerdict, Suspicion, executed, judge_case
 from reports.verdict.confirm import confirms, doubtful
 from reports.verdict.expectations import (
@@ -144,6 +144,8 @@ class Verdict:
     """"expects 3 of 11 families", when the site expects less than its checks could do."""
 
     left_by_budget: tuple[LeftByBudget, ...] = ()
+    judged_by: tuple[pathlib.Path, ...] = ()
+    """The site's files by which the run was judged then, where they are others now."""
 
     @property
     def exit_status(self) -> int:
@@ -208,7 +210,8 @@ def judge_report(run: pathlib.Path, site: Site | None = None, mode: str | None =
         return judge(session, None, mode, str(err))
     if mode is not None and mode not in site.modes:
         raise InputError(f"--mode {mode}: {site.path} has nothing to run in it; {_modes_of(site)}")
-    return judge(session, site, mode)
+    then = changed_since(site, pathlib.Path(session.path).parent)
+    return replace(judge(session, site, mode), judged_by=tuple(then))
 
 
 def _modes_of(site: Site) -> str:

@@ -26,7 +26,7 @@ def run(arguments: list[str]) -> int:
     chosen.add_argument("--write", action="store_true", help="write the files that are out of date")
     chosen.add_argument("--check", action="store_true", help="write nothing, and name the files that are out of date")
     options = words.parse_args(arguments)
-    from kappa.tools import catalogue  # noqa: PLC0415 (--help does without)
+    from kappa.tools import catalogue
 
     if (options.write or options.check) and installed():
         raise InputError("--write and --check need a checkout: the pages of an installed suite are not there")

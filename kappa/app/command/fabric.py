@@ -74,10 +74,9 @@ def _write_platform(fabric: SimulatedFabric, options: argparse.Namespace) -> Non
 
 
 def _tables(folder: pathlib.Path, output: pathlib.Path) -> int:
-    # Only this action runs anything.
-    from kappa.app.conduct.prediction import write_tables  # noqa: PLC0415
-    from kappa.app.conduct.session import Conductor  # noqa: PLC0415
-    from kappa.app.conduct.validation import using  # noqa: PLC0415
+    from kappa.app.conduct.prediction import write_tables
+    from kappa.app.conduct.session import Conductor
+    from kappa.app.conduct.validation import using
 
     results = results_folder(SIMULATED_SITE)
     with stopping() as stop, using(results) as lock:

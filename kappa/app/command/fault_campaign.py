@@ -106,10 +106,10 @@ def _add_run(words: argparse.ArgumentParser) -> None:
 
 def _run(options: argparse.Namespace) -> int:
     # SciPy takes a second to load.
-    from kappa.tools.fault_campaign.cluster import NODES, Cluster  # noqa: PLC0415
-    from kappa.tools.fault_campaign.outcomes import CampaignFolder, Settings, together  # noqa: PLC0415
-    from kappa.tools.fault_campaign.rounds import make_plan, run_rounds  # noqa: PLC0415
-    from kappa.tools.fault_campaign.table import PLACE, render  # noqa: PLC0415
+    from kappa.tools.fault_campaign.cluster import NODES, Cluster
+    from kappa.tools.fault_campaign.outcomes import CampaignFolder, Settings, together
+    from kappa.tools.fault_campaign.rounds import make_plan, run_rounds
+    from kappa.tools.fault_campaign.table import PLACE, render
 
     if options.table:
         PLACE.page(options.table, "")  # a wrong path is said now, not after hours of rounds
@@ -141,7 +141,7 @@ def _add_nights(words: argparse.ArgumentParser) -> None:
 
 
 def _nights(options: argparse.Namespace) -> int:
-    from kappa.tools.fault_campaign import nights  # noqa: PLC0415 (NumPy, SciPy and the reports take seconds to load)
+    from kappa.tools.fault_campaign import nights
 
     nights.run_rounds(options.seed, options.rounds, functools.partial(print, flush=True))
     return 0

@@ -21,8 +21,7 @@ from kappa.app.conduct import own_cluster
 from kappa.app.conduct.node_commands import CommandError, NodeCommands
 from kappa.app.conduct.session import OptionsKept
 from kappa.core.ground.clean_text import clean
-from kappa.core.ground.documents import suggestion
-from kappa.core.ground.errors import InputError
+from kappa.core.ground.errors import InputError, suggestion
 from kappa.core.sites.description import Partition
 from kappa.core.sites.load import Site
 from kappa.core.sites.site_file import SiteDescription

@@ -14,7 +14,7 @@ from kappa.core.ground.processes import Tell, silent
 from kappa.core.ground.whole_files import make_folder, write_atomically
 from kappa.core.record.load import CONFIRMATIONS, PAGE, load_session
 from kappa.core.record.model import OTHER_NODES, REMAINING_NODES, SAME_NODES
-from kappa.core.sites.load import Site
+from kappa.core.sites.load import Site, keep_judging_files
 from kappa.core.vocabulary.modes import MODES
 from reports.verdict.confirm import Repetition, repetitions
 from reports.verdict.judge import judge_report, latest_attempts
@@ -47,7 +47,12 @@ class Validation:
         first = ["-r", f"--mode={self.mode}", *self.options]
         session = ReframeSession(self.site, self.report, first, tell=self.tell)
         conductor.say(f"ReFrame prints to {session.printed}: `tail -f` shows it")
-        session.run(conductor)
+        _ = self.site.judging_files  # Read now: somebody may edit them meanwhile.
+        try:
+            session.run(conductor)
+        finally:
+            if self.report.exists():
+                keep_judging_files(self.site, self.folder)
         make_folder(self.folder / CONFIRMATIONS)
         of_mode = MODES[self.mode].reframe_options if self.mode in MODES else ()
         kept = OptionsKept.of([*of_mode, *self.options])

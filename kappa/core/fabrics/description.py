@@ -22,8 +22,8 @@ from kappa.core.fabrics.schema import (
     Topology,
     Torus,
 )
-from kappa.core.ground.documents import Path, YamlFile, require_sound, suggestion
-from kappa.core.ground.errors import InputError
+from kappa.core.ground.documents import Path, YamlFile, require_sound
+from kappa.core.ground.errors import InputError, suggestion
 
 SUFFIX = ".yaml"
 # As many routes as a platform may spell out: each pair of endpoints has one.

@@ -122,6 +122,8 @@ class ReframeCase(CaseFacts, frozen=True, kw_only=True):
     """All that is read of what ReFrame writes of a case."""
 
     display_name: str = ""
+    descr: str = ""
+    """What it is for, in a sentence."""
     recorded_hash: str = field(name="hashcode", default="")
     local: bool = False
     fail_phase: str | None = None
@@ -261,6 +263,11 @@ class Case(RecordedCase, frozen=True, kw_only=True, dict=True):
         return tuple(Metric.of(name, figure) for name, figure in figures_of(self.perfvalues).items())
 
     @property
+    def took_s(self) -> float | None:
+        """How long its job ran, by Slurm's accounting; without that, ReFrame's time, which holds the wait for nodes."""
+        return self.run_time_s if self.job_s is None else self.job_s
+
+    @property
     def error_type(self) -> str:
         return str(self.fail_info.exc_type) if self.fail_info else ""
 
@@ -291,6 +298,11 @@ class Case(RecordedCase, frozen=True, kw_only=True, dict=True):
     def hashcode(self) -> str:
         """What ReFrame selects the case by, without what its options added; empty when they cannot be left out."""
         return hash_without_added(self.display_name) if self.added else self.recorded_hash
+
+    @property
+    def prepares(self) -> bool:
+        """Whether it is a fixture, which builds or installs what checks run: ReFrame names its scope after ``~``."""
+        return " ~" in self.name
 
     @property
     def variant(self) -> str:

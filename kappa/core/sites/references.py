@@ -16,7 +16,8 @@ from typing import Annotated, Any, Literal
 
 import msgspec
 
-from kappa.core.ground.documents import Path, YamlFile, require_sound, suggestion
+from kappa.core.ground.documents import Path, YamlFile, require_sound
+from kappa.core.ground.errors import suggestion
 from kappa.core.sites.site_file import SiteDescription
 from kappa.core.vocabulary.checks import CataloguedCheck, catalogue, families, uncatalogued
 from kappa.core.vocabulary.keys import said

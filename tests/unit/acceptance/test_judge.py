@@ -143,7 +143,9 @@ def test_a_sample_beside_jobs_of_others_is_marked(campaign):
 
 
 def test_an_interval_across_the_threshold_is_remarked(campaign):
-    assert "the confidence interval reaches across the threshold" in only(campaign.measure(9, 9, 11)).remarks
+    found = only(campaign.measure(9, 9, 11))
+    assert "the confidence interval reaches across the threshold" in found.remarks
+    assert found.doubts == ("interval reaches across the threshold",)
 
 
 @pytest.mark.parametrize(
