@@ -20,7 +20,7 @@ from kappa.core.sites.load import Site
 from reports.acceptance.campaign import FAMILIES, REPORT, SPACK_LOCK, UNRESOLVED, Attempt, Campaign, keep_spack_lock
 from reports.acceptance.plan import AcceptancePlan, PlannedSeries
 from reports.verdict.advice import operator_line
-from reports.verdict.case_verdict import judge_case
+from reports.verdict.excuse import judge_attempt
 from reports.verdict.state import State
 
 
@@ -118,7 +118,7 @@ def _result(attempt: Attempt) -> str:
 
 def _why(attempt: Attempt) -> str:
     """What failed, for the end of the line; empty when it passed."""
-    judged = judge_case(_measured(attempt))
+    judged = judge_attempt(_measured(attempt))
     return f": {operator_line(judged).what}" if judged.state is State.FAIL else ""
 
 

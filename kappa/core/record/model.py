@@ -143,6 +143,8 @@ class RecordedCase(ReframeCase, frozen=True, kw_only=True):
     declared_metrics: tuple[str, ...] = ()
     relative: tuple[str, ...] = ()
     """Metrics that compare each node with the median of its equals in the same case."""
+    steady: tuple[str, ...] = ()
+    """Metrics that the load of other programs does not change."""
     reference_sources: dict[str, ReferenceSource] = {}
     unmeasured: dict[str, str] = {}
     """Metrics without a value, because the site does not state what they follow from -> what that is."""
