@@ -122,7 +122,10 @@ def executed(case: Case) -> bool:
 
 
 def judge_case(case: Case) -> CaseVerdict:
-    """Judge one attempt at ``case``, without the excuse of load; a check that is not Kappa's by ReFrame's result alone."""
+    """Judge one attempt at ``case``, with no excuse by load (``excuse.py``).
+
+    A check that is not Kappa's is judged by ReFrame's result alone.
+    """
     metrics = tuple(judge_metric(case, metric) for metric in case.metrics)
     if not executed(case):
         return CaseVerdict(case, State.INCOMPLETE, metrics, (_not_executed(case),))

@@ -155,7 +155,8 @@ def test_what_is_said_of_nodes_or_of_the_job_tried_is_left_to_the_checks(sbatch,
 def test_a_clock_that_is_not_slurms_is_said_before_any_job(sbatch, site, offset_s, said):
     sbatch("exit 0")
     scontrol = shutil.which("scontrol")
-    pathlib.Path(scontrol).write_text(f'#!/bin/sh\necho "Configuration data as of $(date --date="{offset_s} sec" +%s)"\n')
+    told = f'echo "Configuration data as of $(date --date="{offset_s} sec" +%s)"'
+    pathlib.Path(scontrol).write_text(f"#!/bin/sh\n{told}\n")
     if not said:
         return preflight.require_ready(Site(site), site, "nightly", [])
     [line] = complaint(site)
