@@ -112,7 +112,7 @@ def taken_away(case: Case) -> bool:
 def executed(case: Case) -> bool:
     """True when the case came to a result: it had a job that began, whose end is known and not of Slurm's making, was
     not skipped, and not aborted before that had nodes."""
-    if without_a_job(case) or never_told(case) or taken_away(case):
+    if without_a_job(case) or never_told(case) or taken_away(case) or case.lost_to:
         return False
     if case.result == "abort":
         return bool(case.nodes)
@@ -143,8 +143,10 @@ def judge_case(case: Case) -> CaseVerdict:
 
 
 def _not_executed(case: Case) -> Gap:
-    if case.result == "pass":
-        return Gap("no job ran, although the result is a pass", "run it without --dry-run", case.title)
+    if case.lost_to or case.result == "pass":
+        lost = "its result is lost", "mend that and run again: no node is to blame"
+        dry = "no job ran, although the result is a pass", "run it without --dry-run"
+        return Gap(*(lost if case.lost_to else dry), case.title, case.lost_to)
     if without_a_job(case) or never_told(case):
         said = _said_by_sbatch(case.fail_reason)
         return Gap(f"no job ran: {said}", remedy_of(said) or "no node is to blame: mend it and run again", case.title)

@@ -154,6 +154,8 @@ def judge(session: Session, site: Site | None, mode: str | None = None, site_pro
     gaps = [gap for verdict in cases for gap in verdict.gaps]
     if not cases:
         gaps.append(Gap("the report holds no case", "look at what was selected (-n, -t, --mode) with reframe -L"))
+    if session.cut:
+        gaps.append(Gap("the session was cut off", "run it again", detail=session.cut))
     if site is None:
         gaps.append(Gap("the report's site is not known", "name its folder with --site", detail=site_problem))
     elif mode not in site.modes:

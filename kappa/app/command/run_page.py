@@ -3,6 +3,7 @@
 import pathlib
 
 from kappa.app.command.arguments import add_run, parser, site_of
+from kappa.app.conduct.validation import settle_run
 from kappa.core.ground.clean_text import clean
 from kappa.core.ground.whole_files import write_atomically
 from kappa.core.record.load import find_report
@@ -23,6 +24,7 @@ def run(arguments: list[str]) -> int:
         "-o", "--output", metavar="FILE", type=pathlib.Path, help="the file (default: beside the report, named .html)"
     )
     options = words.parse_args(arguments)
+    settle_run(options.run, site_of(options))
     verdict = judge_report(options.run, site_of(options), options.mode)
     output = options.output or find_report(options.run).with_suffix(".html")
     write_atomically(output, render(verdict, past_of(options.run), output.parent))

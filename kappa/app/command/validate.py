@@ -7,12 +7,13 @@ import os
 import pathlib
 
 from kappa.app.command.arguments import add_site, name, node_hours, parser
+from kappa.app.conduct.leftovers import NoReportError
 from kappa.app.conduct.own_cluster import cluster_up
 from kappa.app.conduct.planning import reframe_options, within
 from kappa.app.conduct.preflight import require_ready, require_sense
 from kappa.app.conduct.retention import tidy
-from kappa.app.conduct.session import Conductor, NoReportError, Progress, cases_done, reframe
-from kappa.app.conduct.validation import REPORT, Validation, using
+from kappa.app.conduct.session import Conductor, Progress, cases_done, reframe
+from kappa.app.conduct.validation import REPORT, Validation, judge_leftovers, using
 from kappa.core.ground.errors import InputError
 from kappa.core.ground.folders import results_folder, site_folder
 from kappa.core.ground.processes import StoppedError, stopping
@@ -57,6 +58,7 @@ def run(arguments: list[str]) -> int:
     os.environ[MODE_VARIABLE] = options.mode
     with stopping() as stop, using(results) as lock, cluster_up(site.folder):
         site = site.now
+        judge_leftovers(site, results)
         require_ready(site, results, options.mode, options.reframe)
         usual_s = _usual_s(results, options)
         if options.budget is not None:

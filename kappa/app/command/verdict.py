@@ -1,6 +1,7 @@
 """``kappa verdict``."""
 
 from kappa.app.command.arguments import add_json, add_run, alone, parser, site_of, write_json
+from kappa.app.conduct.validation import settle_run
 from reports.compare.compare import since_last
 from reports.compare.figures import past_of
 from reports.show.terminal import show
@@ -9,7 +10,8 @@ from reports.verdict.summary import to_json
 
 _DESCRIPTION = """\
 Print the verdict on a run: failures last, with where to look. Nothing is run again: the same report and the same site
-files give the same answer. Colours follow NO_COLOR.
+files give the same answer. Of a run whose kappa or ReFrame was killed, first its jobs are cancelled, and the cases that
+had ended are made a report. Colours follow NO_COLOR.
 
 Exit status: 0 PASS, 1 FAIL, 2 INCOMPLETE or an unusable report or site file."""
 _EXAMPLES = """\
@@ -27,6 +29,7 @@ def run(arguments: list[str]) -> int:
     shown = "show every metric, notes of cases, and what is not provided here"
     words.add_argument("-v", "--verbose", action="store_true", help=shown)
     options = words.parse_args(arguments)
+    settle_run(options.run, site_of(options))
     verdict = judge_report(options.run, site_of(options), options.mode)
     if options.json:
         write_json(options.json, to_json(verdict))

@@ -7,9 +7,10 @@ from collections.abc import Iterator
 
 from msgspec.structs import asdict
 
+from kappa.app.conduct.leftovers import NoReportError, settle, unsettled_in
 from kappa.app.conduct.planning import of_mode
 from kappa.app.conduct.preflight import require_ready
-from kappa.app.conduct.session import Conductor, NoReportError, Progress, ReframeSession, recover
+from kappa.app.conduct.session import Conductor, Progress, ReframeSession
 from kappa.core.ground.errors import InputError
 from kappa.core.ground.figures import duration
 from kappa.core.ground.processes import Tell, silent
@@ -38,7 +39,8 @@ def run(campaign: Campaign, plan: AcceptancePlan, site: Site, conductor: Conduct
     attempts = campaign.attempts()
     # A session may have ended after the run that began it was killed.
     for attempt in attempts:
-        recover(attempt.folder / REPORT)
+        for report in unsettled_in(attempt.folder):
+            conductor.say(f"{attempt.series}: {settle(report, site, 'its session was killed').said}")
         if attempt.session is not None and not (attempt.folder / SPACK_LOCK).exists():
             keep_spack_lock(attempt)
     todo = [task for task in _tasks(plan) if _wanted(task, attempts, again)]

@@ -161,6 +161,8 @@ class RecordedCase(ReframeCase, frozen=True, kw_only=True):
     robbed: str = ""
     hung_on: tuple[str, ...] = ()
     ended_by_slurm: str = ""
+    lost_to: str = ""
+    """Why what it says of itself counts for nothing, as a full disk; empty when it counts."""
     validity: str = ""
     notes: tuple[str, ...] = ()
     energy_j: float | None = None
@@ -205,6 +207,8 @@ class SessionInfo(Struct, frozen=True, kw_only=True):
     nodes: str = ""
     budget: str = ""
     left_out: str = ""
+    cut: str = ""
+    """Why it did not come to its end, as far as who started it knows; empty when it did."""
 
 
 class Run(Struct, frozen=True):

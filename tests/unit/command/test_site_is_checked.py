@@ -8,7 +8,8 @@ import pytest
 
 from kappa.app.command import main as command
 from kappa.app.conduct import preflight
-from kappa.app.conduct.session import NoReportError, ReframeSession
+from kappa.app.conduct.leftovers import NoReportError
+from kappa.app.conduct.session import ReframeSession
 from kappa.core.ground.documents import YamlFile
 
 SITE = pathlib.Path(__file__).parents[3] / "site_configs/cpu-infiniband"
