@@ -7,6 +7,7 @@ still there while nothing holds the lock of the results is that of a dead sessio
 import contextlib
 import itertools
 import json
+import math
 import os
 import pathlib
 import sqlite3
@@ -16,13 +17,15 @@ from dataclasses import dataclass
 from enum import Enum
 
 from kappa.app.conduct.node_commands import CommandError, NodeCommands
+from kappa.app.conduct.results_disk import RESERVE
 from kappa.core.ground.clean_text import clean, one_line
+from kappa.core.ground.documents import json_text, parse_json
 from kappa.core.ground.errors import InputError
 from kappa.core.ground.figures import counted
 from kappa.core.ground.folders import plain_name
 from kappa.core.ground.whole_files import read_text, sync_folder, write_atomically
 from kappa.core.record.journal import journal_of, report_of, report_with
-from kappa.core.record.load import CONFIRMATIONS, MAX_REPORT_BYTES, STAGE, raw_folder
+from kappa.core.record.load import CONFIRMATIONS, MAX_REPORT_BYTES, STAGE, cases_of, raw_folder
 from kappa.core.sites.load import Site
 
 # Until cancelled jobs have left the queue, s.
@@ -32,6 +35,9 @@ _ACTIVE = "--states=PENDING,CONFIGURING,RUNNING,SUSPENDED"
 #: Where the reports of runs and nights lie, below the results of a site.
 _FOLDERS = ("runs/*", "nights/*", "nights/*/rotation/*")
 _TABLES = {"sessions", "testcases"}
+_KILLED = "kappa was killed"
+#: The clocks of this machine and of Slurm's are no further apart, s (``preflight.py``).
+CLOCK_ROOM_S = 60.0
 
 
 class NoReportError(InputError):
@@ -48,7 +54,7 @@ class Found(Enum):
 
     NOTHING = "no case had ended"
     CASES = "cases that had ended"
-    WHOLE = "a whole report"
+    WHOLE = "ReFrame's report is whole"
 
 
 @dataclass(frozen=True)
@@ -82,9 +88,30 @@ def settle(report: pathlib.Path, site: Site, why: str) -> Settled:
             found, said = Found.CASES, [*said, f"{counted(number, 'case')} had ended"]
     if found is Found.NOTHING:
         said.append(found.value)
+    (raw_folder(report) / RESERVE).unlink(missing_ok=True)
     if asked:
         journal.unlink(missing_ok=True)
     return Settled(found, "; ".join(said))
+
+
+def note_cut(report: pathlib.Path, why: str, failed_since_s: float = math.inf) -> None:
+    """Note in a report that its session was cut off, and which results say nothing of a node.
+
+    Those are the results of aborted cases, and of cases that failed after ``failed_since_s`` (seconds since 1970).
+
+    :raises InputError: the report cannot be read or written.
+    """
+    source = clean(str(report))
+    document = parse_json(json_text(report, source, MAX_REPORT_BYTES), source)
+    if not isinstance(document, dict) or not isinstance(document.get("session_info"), dict):
+        return  # what judges it says what is wrong with it
+    document["session_info"]["cut"] = why
+    for case in cases_of(document):
+        ended_s = case.get("job_completion_time_unix") or failed_since_s
+        late = case.get("result") == "fail" and ended_s >= failed_since_s - CLOCK_ROOM_S
+        if case.get("result") == "abort" or late:
+            case["lost_to"] = why
+    write_atomically(report, json.dumps(document, indent=2), report.stat().st_mode & 0o777)
 
 
 def _whole(part: pathlib.Path) -> bool:
@@ -176,10 +203,12 @@ def settle_all(site: Site, reports: Sequence[pathlib.Path], say: Callable[[str],
     new = []
     for report in reports:
         there = report.exists()
-        settled = settle(report, site, "kappa or ReFrame was killed")
+        settled = settle(report, site, _KILLED)
+        if settled.report is not Found.NOTHING and not there:
+            note_cut(report, _KILLED)
         if not there or settled.said:
             where = clean(str(report.parent))
-            say(f"{where}: its session was killed: {settled.said or settled.report.value}")
+            say(f"{where}: {_KILLED}: {settled.said or settled.report.value}")
         new += [report] if settled.report is not Found.NOTHING and not there else []
     return new
 

@@ -17,6 +17,7 @@ from kappa.core.ground.processes import Stop
 RESERVE_MIB = 32
 #: With less than this beside the reserve, the disk is full.
 LEAST_MIB = 4
+RESERVE = ".room-for-the-report"
 LOOK_EVERY_S = 0.5
 
 
@@ -31,7 +32,7 @@ class RoomForReport(Stop):
     def __init__(self, stop: Stop, folder: pathlib.Path) -> None:
         super().__init__()
         self._stop, self._folder = stop, folder
-        self._reserve = folder / ".room-for-the-report"
+        self._reserve = folder / RESERVE
         self._had_room, self._looked_s = time.time(), time.monotonic()
         self.full_since: float | None = None
         try:

@@ -16,7 +16,7 @@ import sys
 from collections.abc import Callable, Sequence
 from typing import IO, Any
 
-from kappa.app.conduct.leftovers import Found, NoReportError, part_of, settle
+from kappa.app.conduct.leftovers import Found, NoReportError, note_cut, part_of, settle
 from kappa.app.conduct.node_commands import NodeCommands
 from kappa.app.conduct.results_disk import RoomForReport
 from kappa.core.ground.clean_text import clean, one_line
@@ -38,8 +38,6 @@ _TAKEN, _AVOIDED = ("nodelist=", "w="), ("exclude=", "x=")
 # ReFrame counts the cases that have ended: `[       OK ] ( 3/76) Hpl …`.
 _ENDED = re.compile(rb"^\[ +[A-Z]+ \] \( *(\d+)/(\d+)\)", re.MULTILINE)
 ANSWER_S = 30.0
-#: Clocks of this machine and of Slurm's are no further apart, s.
-CLOCK_ROOM_S = 60.0
 _ROW = re.compile(r"([0-9]{1,20})\|([0-9]{1,9})\|([0-9]{1,6})\|([0-9]{0,20})")
 # Of more digits is only the number that says that no energy was measured.
 _MOST_DIGITS = 18
@@ -125,7 +123,7 @@ class ReframeSession:
         why = f"ReFrame was ended by {signal.Signals(-status).name}" if status and status < 0 else "ReFrame ended early"
         settled = settle(self.report, self.site, stop.why or why)
         if stop.full_since is not None and settled.report is not Found.NOTHING:
-            note_full_disk(self.report, stop.why, stop.full_since)
+            note_cut(self.report, stop.why, stop.full_since)
         if settled.report is Found.CASES:
             raise NoReportError(f"{stop.why or why}, without a report: {settled.said}")
         if settled.report is Found.NOTHING:
@@ -231,22 +229,6 @@ def cases_done(printed: pathlib.Path) -> str:
     except OSError:
         return ""
     return f"{int(ended[-1][0])} of {int(ended[-1][1])} cases" if ended else ""
-
-
-def note_full_disk(report: pathlib.Path, why: str, since_s: float) -> None:
-    """Note in a report that its session was cut off, and that what failed after ``since_s`` says nothing of a node.
-
-    :param since_s: seconds since 1970.
-    :raises InputError: the report cannot be written.
-    """
-    document = json.loads(report.read_bytes())
-    document["session_info"]["cut"] = why
-    for case in _cases(document):
-        # Jobs may write for some seconds after the last look; Slurm's clock may be another.
-        ended_s = case.get("job_completion_time_unix") or since_s
-        if case.get("result") in ("fail", "abort") and ended_s >= since_s - CLOCK_ROOM_S:
-            case["lost_to"] = why
-    write_atomically(report, json.dumps(document, indent=2), report.stat().st_mode & 0o777)
 
 
 def add_accounting(report: pathlib.Path, site: Site) -> None:
