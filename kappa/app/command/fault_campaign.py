@@ -9,6 +9,7 @@ import tempfile
 import time
 
 from kappa.app.command.arguments import add_table, parser, split_options
+from kappa.core.ground.errors import InputError
 from kappa.core.ground.folders import home
 from kappa.core.ground.processes import StoppedError
 from kappa.tools.fault_campaign.beside import LOADS, beside
@@ -40,6 +41,7 @@ examples:
   kappa fault-campaign run --rounds 0 --healthy 36              36 healthy rounds and nothing else
   kappa fault-campaign run --beside build,memory,disk --state /tmp/b    beside a load that is no node's fault
   kappa fault-campaign run --kind 'slow disk' --state /tmp/c    one kind, in another folder
+  kappa fault-campaign run --plant 'ip link set eth0 mtu 1300' --mend 'ip link set eth0 mtu 1500' --state /tmp/d
   kappa fault-campaign run --rounds 0 --table docs/fault-campaign.md    only write the tables
 """
 _NIGHTS = """\
@@ -90,6 +92,12 @@ def _add_run(words: argparse.ArgumentParser) -> None:
     words.add_argument("--healthy", type=int, default=0, metavar="N", help="healthy rounds after these (default: 0)")
     words.add_argument("--kind", action="append", choices=list(KINDS), metavar="NAME", help="this kind only; repeat")
     words.add_argument(
+        "--plant", default="", metavar="COMMAND",
+        help="a fault of your own: a shell command that is run as root on the drawn node; with --mend; alone, or beside"
+        " the kinds of --kind",
+    )  # fmt: skip
+    words.add_argument("--mend", default="", metavar="COMMAND", help="a shell command there that mends that fault")
+    words.add_argument(
         "--beside", type=_loads, default=(), metavar=",".join(LOADS), help="load this machine by these meanwhile"
     )
     words.add_argument("--minutes", type=float, metavar="M", help="begin no round after M minutes")
@@ -108,15 +116,20 @@ def _run(options: argparse.Namespace) -> int:
     # SciPy takes a second to load.
     from kappa.tools.fault_campaign.cluster import NODES, Cluster  # noqa: PLC0415
     from kappa.tools.fault_campaign.outcomes import Settings, State, together  # noqa: PLC0415
+    from kappa.tools.fault_campaign.own import OWN  # noqa: PLC0415
     from kappa.tools.fault_campaign.rounds import make_plan, run_rounds  # noqa: PLC0415
     from kappa.tools.fault_campaign.table import PLACE, render  # noqa: PLC0415
 
+    if bool(options.plant.strip()) != bool(options.mend.strip()):
+        raise InputError("--plant and --mend belong together: give the command that mends the fault, too (or `true`)")
     if options.table:
         PLACE.page(options.table, "")  # a wrong path is said now, not after hours of rounds
     for number in (signal.SIGINT, signal.SIGTERM):  # a shell starts background jobs with SIGINT ignored
         signal.signal(number, signal.default_int_handler)
     state = State(options.state)
-    settings = Settings(options.seed, tuple(options.kind or KINDS), options.beside)
+    own = (OWN,) if options.plant else ()
+    kinds = (*own, *(options.kind or (() if own else KINDS)))
+    settings = Settings(options.seed, kinds, options.beside, options.plant, options.mend)
     try:
         state.lock()
         if options.rounds > 0 or options.healthy > 0:
