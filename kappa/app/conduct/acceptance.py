@@ -40,7 +40,8 @@ def run(campaign: Campaign, plan: AcceptancePlan, site: Site, conductor: Conduct
     # A session may have ended after the run that began it was killed.
     for attempt in attempts:
         for report in unsettled_in(attempt.folder):
-            conductor.say(f"{attempt.series}: {settle(report, site, 'its session was killed').said}")
+            settled = settle(report, site, "its session was killed")
+            conductor.say(f"{attempt.series}: its session was killed: {settled.said or settled.report.value}")
         if attempt.session is not None and not (attempt.folder / SPACK_LOCK).exists():
             keep_spack_lock(attempt)
     todo = [task for task in _tasks(plan) if _wanted(task, attempts, again)]

@@ -22,9 +22,9 @@ from kappa.core.ground.clean_text import clean, one_line
 from kappa.core.ground.documents import json_text, parse_json
 from kappa.core.ground.errors import InputError
 from kappa.core.ground.figures import counted
-from kappa.core.ground.folders import plain_name
+from kappa.core.ground.locks import LockedError, locked
 from kappa.core.ground.whole_files import read_text, sync_folder, write_atomically
-from kappa.core.record.journal import journal_of, report_of, report_with
+from kappa.core.record.journal import begun, journal_of, report_of, report_with
 from kappa.core.record.load import CONFIRMATIONS, MAX_REPORT_BYTES, STAGE, cases_of, raw_folder
 from kappa.core.sites.load import Site
 
@@ -134,14 +134,26 @@ def _jobs_ended(site: Site, report: pathlib.Path) -> tuple[list[str], bool]:
     return ([f"cancelled {counted(len(ended), 'job')} of it ({', '.join(ended)})"] if ended else []), True
 
 
-def site_of(report: pathlib.Path) -> str:
-    """The name of the site, as the session's journal has it.
+@contextlib.contextmanager
+def dead(report: pathlib.Path) -> Iterator[str]:
+    """The name of the site of a session that is dead; empty if it lives, or that cannot be told here.
 
-    :raises InputError: there is none.
+    Meanwhile no other command finds it.
+
+    :raises InputError: its journal cannot be read.
     """
-    with contextlib.suppress(ValueError, KeyError, TypeError):
-        return plain_name(str(json.loads(_text(journal_of(report)).partition("\n")[0])["site"]))
-    raise InputError(f"{clean(str(journal_of(report)))} names no site: name its folder with --site")
+    journal = journal_of(report)
+    site, locks = begun(_text(journal)) if journal.exists() else ("", [])
+    if not locks or not all(lock.is_file() for lock in locks):
+        yield ""
+        return
+    with contextlib.ExitStack() as held:
+        try:
+            for lock in locks:
+                held.enter_context(locked(lock))
+        except LockedError:
+            site = ""
+        yield site
 
 
 def _text(journal: pathlib.Path) -> str:

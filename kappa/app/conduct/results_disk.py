@@ -5,6 +5,7 @@ their output.
 """
 
 import contextlib
+import errno
 import os
 import pathlib
 import time
@@ -43,6 +44,8 @@ class RoomForReport(Stop):
                 os.close(handle)
         except OSError as err:
             self.give_back()
+            if err.errno not in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
+                return  # some file systems cannot keep room
             raise InputError(
                 f"no room for a report in {clean(str(folder))}: {err.strerror}; KAPPA_RESULTS names another folder"
             ) from err

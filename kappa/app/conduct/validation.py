@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
-from kappa.app.conduct.leftovers import NoReportError, settle_all, site_of, unsettled, unsettled_in, usable_database
+from kappa.app.conduct.leftovers import NoReportError, dead, settle_all, unsettled, unsettled_in, usable_database
 from kappa.app.conduct.session import Conductor, OptionsKept, ReframeSession
 from kappa.core.ground.clean_text import clean
 from kappa.core.ground.errors import InputError
@@ -169,11 +169,9 @@ def settle_run(run: pathlib.Path, site: Site | None) -> None:
     :param run: a report, or its folder. :param site: that of the run (default: the one that its journal names).
     :raises InputError: a report cannot be written, or there is no such site.
     """
-    folder = (run if run.is_dir() else run.parent).absolute()
-    left = unsettled_in(folder)
-    if not left:
-        return
-    results = next((place for place in folder.parents if (place / "lock").is_file()), folder)
-    with contextlib.suppress(LockedError), locked(results / "lock"):
-        site = site or Site(site_folder(site_of(left[0])))
-        settle_all(site, left, functools.partial(print, file=sys.stderr, flush=True))
+    left = unsettled_in((run if run.is_dir() else run.parent).absolute())
+    if left:
+        with dead(left[0]) as name:
+            if name:
+                site = site or Site(site_folder(name))
+                settle_all(site, left, functools.partial(print, file=sys.stderr, flush=True))

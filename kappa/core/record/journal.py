@@ -1,14 +1,15 @@
 """The journal of a session: its cases as they end. ReFrame writes its report at the end, and may be killed before.
 
-Each line is a JSON object. Who starts ReFrame makes the file with ``{"site": NAME}``. ReFrame adds one
-``{"session_info": …}``, and a ``{"number": N, "run": N, "case": …}`` for each case that has ended, as its report would
-hold them.
+Each line is a JSON object. Who starts ReFrame makes the file with ``{"site": NAME, "locks": [PATH, …]}``.
+ReFrame adds one ``{"session_info": …}``, and a ``{"number": N, "run": N, "case": …}`` for each case that has ended, as
+its report would hold them. The session is dead when nobody holds its locks.
 """
 
 import contextlib
 import json
 import os
 import pathlib
+from collections.abc import Sequence
 from typing import Any
 
 #: Names the file to ReFrame; without it there is no journal.
@@ -18,6 +19,23 @@ _SUFFIX = ".journal"
 
 def journal_of(report: pathlib.Path) -> pathlib.Path:
     return report.with_name(report.name + _SUFFIX)
+
+
+def begin_journal(journal: pathlib.Path, site: str, locks: Sequence[int]) -> None:
+    """Make the journal of a session of ``site`` that holds the descriptors ``locks``.
+
+    :raises OSError: it cannot be written.
+    """
+    paths = [os.readlink(f"/proc/self/fd/{lock}") for lock in locks]
+    journal.write_text(json.dumps({"site": site, "locks": paths}) + "\n", encoding="utf-8")
+
+
+def begun(text: str) -> tuple[str, list[pathlib.Path]]:
+    """The site and the locks in the text of a journal; empty where it does not tell them."""
+    with contextlib.suppress(ValueError, KeyError, TypeError):
+        first = json.loads(text.partition("\n")[0])
+        return str(first["site"]), [pathlib.Path(lock) for lock in first["locks"]]
+    return "", []
 
 
 def report_with(journal: pathlib.Path) -> pathlib.Path:

@@ -25,6 +25,7 @@ from kappa.core.ground.clean_text import clean, one_line
 from kappa.core.ground.processes import end
 from kappa.core.record.journal import journal_of
 from kappa.core.vocabulary.tables import as_markdown
+from kappa.tools.fault_campaign.beside import MIB
 from kappa.tools.fault_campaign.cluster import SITE, Cluster
 from kappa.tools.fault_campaign.faults import SOURCES
 from kappa.tools.fault_campaign.outcomes import NO_VERDICT, read_verdict
@@ -132,9 +133,12 @@ def full_shared(cluster: Cluster) -> Iterator[dict[str, str]]:
 
 
 def _fill(folder: pathlib.Path, left_mib: int) -> None:
-    space = os.statvfs(folder)
-    with (folder / "filled").open("wb") as file:
-        os.posix_fallocate(file.fileno(), 0, space.f_bavail * space.f_frsize - (left_mib << 20))
+    """Fill the disk, on which others may write meanwhile."""
+    with (folder / "filled").open("wb", buffering=0) as file:
+        with contextlib.suppress(OSError):
+            while file.write(bytes(MIB)):
+                pass
+        file.truncate(max(0, file.tell() - left_mib * MIB))
 
 
 def clock(offset_s: int) -> Before:
@@ -314,11 +318,15 @@ def verdict_in(said: str) -> str:
 
 
 def message(said: str) -> str:
-    """What tells a reader why it ended as it did: its errors, or else its reasons."""
+    """What tells a reader why it ended as it did: its errors, or else its failures and reasons.
+
+    Without the reason that every disturbed validation has: it runs a part of the mode.
+    """
     lines = clean(said).splitlines()
     errors = [line for line in lines if _ERROR.search(line)]
     pairs = itertools.pairwise([*lines, ""])
     reasons = [f"{line} {after.strip()}" for line, after in pairs if line.startswith(("◌", "✘"))]
+    reasons = [line for line in sorted(reasons, reverse=True) if not line.startswith("◌ only a part of mode ")]
     return one_line("; ".join(errors or reasons), _MESSAGE_CHARS)
 
 

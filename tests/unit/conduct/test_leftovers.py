@@ -9,16 +9,17 @@ import yaml
 
 from kappa.app.conduct.leftovers import (
     Found,
+    dead,
     end_jobs,
     settle,
     settle_all,
-    site_of,
     unsettled,
     unsettled_in,
     usable_database,
 )
-from kappa.core.ground.errors import InputError
 from kappa.core.ground.folders import SUITE as REPOSITORY
+from kappa.core.ground.locks import LockedError, locked
+from kappa.core.record.journal import begin_journal
 from kappa.core.sites.load import Site
 
 JOURNAL = "run-report.json.journal"
@@ -109,12 +110,26 @@ def test_without_an_answer_of_slurm_the_next_call_tries_again(site, run, queue):
     assert "cancelled 1 job" in said[1] and unsettled(run.parents[1]) == []
 
 
-def test_the_site_is_the_one_of_the_journal(run):
-    (run / JOURNAL).write_text(ENDED)
-    assert site_of(run / "run-report.json") == "two"
-    (run / JOURNAL).write_text('{"site": "../etc"}\n')
-    with pytest.raises(InputError):
-        site_of(run / "run-report.json")
+def test_a_session_is_dead_when_nobody_holds_its_locks(run, tmp_path):
+    report = run / "run-report.json"
+    with locked(tmp_path / "lock") as lock:
+        begin_journal(run / JOURNAL, "two", [lock])
+        with dead(report) as site:
+            assert site == ""
+    with dead(report) as site:
+        assert site == "two"
+        with pytest.raises(LockedError), locked(tmp_path / "lock"):
+            pass
+    (tmp_path / "lock").unlink()
+    with dead(report) as site:
+        assert site == "", "a copy on another machine"
+
+
+@pytest.mark.parametrize("text", ["", ENDED, "[]", '{"site": "two", "locks": []}', '{"site": "two", "locks": 7}'])
+def test_of_a_session_without_locks_nothing_is_known(run, text):
+    (run / JOURNAL).write_text(text)
+    with dead(run / "run-report.json") as site:
+        assert site == ""
 
 
 @pytest.mark.parametrize("content", [b"", b"no database" * 100])
