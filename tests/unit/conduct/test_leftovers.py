@@ -7,6 +7,7 @@ import sqlite3
 import pytest
 import yaml
 
+from kappa.app.command.main import main
 from kappa.app.conduct.leftovers import (
     Found,
     dead,
@@ -21,6 +22,7 @@ from kappa.core.ground.folders import SUITE as REPOSITORY
 from kappa.core.ground.locks import LockedError, locked
 from kappa.core.record.journal import begin_journal
 from kappa.core.sites.load import Site
+from tests.unit.reports import samples
 
 JOURNAL = "run-report.json.journal"
 ENDED = '{"site": "two"}\n{"session_info": {"uuid": "u"}}\n{"number": 0, "run": 0, "case": {"name": "A"}}\n'
@@ -130,6 +132,27 @@ def test_of_a_session_without_locks_nothing_is_known(run, text):
     (run / JOURNAL).write_text(text)
     with dead(run / "run-report.json") as site:
         assert site == ""
+
+
+def test_a_command_that_reads_a_dead_run_makes_its_report_first(run, queue, tmp_path, capsys):
+    """Not while the session lives: then there is no report yet."""
+    queue(f"7|{run}/stage/x")
+    document = samples.report([samples.latency(), samples.latency(value=900, result="abort")])
+    info, cases = document["session_info"], document["runs"][0]["testcases"]
+    lines = [{"session_info": info}, *({"number": n, "run": 0, "case": case} for n, case in enumerate(cases))]
+    with locked(tmp_path / "results/lock") as lock:
+        begin_journal(run / JOURNAL, "cpu-infiniband", [lock])
+        with (run / JOURNAL).open("a") as file:
+            file.writelines(f"{json.dumps(line)}\n" for line in lines)
+        assert main(["verdict", str(run)]) == 2
+        assert "no run-report*.json" in capsys.readouterr().err
+    said = tmp_path / "verdict.json"
+    assert main(["verdict", str(run), f"--json={said}"]) == 2
+    assert "kappa was killed: cancelled 1 job of it (7); 2 cases had ended" in capsys.readouterr().err
+    verdict = json.loads(said.read_text())
+    assert [gap["detail"] for gap in verdict["incomplete"] if gap["what"] == "the session was cut off"]
+    assert (verdict["verdict"], verdict["suspects"], verdict["counts"]["failed"]) == ("INCOMPLETE", [], 0)
+    assert any(gap["what"] == "its result is lost" for gap in verdict["incomplete"])
 
 
 @pytest.mark.parametrize("content", [b"", b"no database" * 100])
