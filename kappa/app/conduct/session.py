@@ -23,7 +23,7 @@ from kappa.core.ground.clean_text import clean, one_line
 from kappa.core.ground.errors import InputError
 from kappa.core.ground.figures import duration
 from kappa.core.ground.folders import HOME_VARIABLE, SUITE, home
-from kappa.core.ground.processes import Stop, Tell, end_with_parent, silent, wait
+from kappa.core.ground.processes import Stop, StoppedError, Tell, end_with_parent, silent, wait
 from kappa.core.ground.whole_files import make_folder, write_atomically
 from kappa.core.record.journal import VARIABLE, begin_journal, journal_of
 from kappa.core.record.load import OUTPUT, PRINTED, STAGE, raw_folder
@@ -111,11 +111,22 @@ class ReframeSession:
                 # So that Ctrl-C reaches this process alone, which passes it on once.
                 start_new_session=True,
             )  # fmt: skip
+        stopped = ""
         try:
             wait(child, stop, conductor.patience_s, self.tell)
+        except StoppedError as err:
+            stopped = str(err)
         finally:
             stop.give_back()
+        try:
             self._settle(stop, child.returncode)
+        except NoReportError as err:
+            if stopped:
+                # Told once, with what is kept all the same.
+                raise StoppedError(str(err) if str(err).startswith(stopped) else stopped) from None
+            raise
+        if stopped:
+            raise StoppedError(stopped)
         add_accounting(self.report, self.site)
 
     def _settle(self, stop: RoomForReport, status: int | None) -> None:

@@ -81,6 +81,16 @@ def test_cases_that_had_ended_are_kept_without_a_report(session, tmp_path, end):
     assert not (tmp_path / "run-report.json.journal").exists()
 
 
+def test_told_to_stop_it_says_so_also_without_a_report(session, tmp_path, monkeypatch):
+    late_when((tmp_path / "started").exists, monkeypatch)
+    script = "touch started; exec sleep 600"
+    with pytest.raises(StoppedError, match=r"^it reached its time limit$"):
+        session(script).run(Conductor(Stop(time.time() + PATIENCE_S)))
+    (tmp_path / "started").unlink()
+    with pytest.raises(StoppedError, match=r"^it reached its time limit, without a report: 1 case had ended$"):
+        session(ENDED + script).run(Conductor(Stop(time.time() + PATIENCE_S)))
+
+
 def test_reframe_is_told_to_end_when_its_conductor_is_killed(session, tmp_path):
     waits = session("trap 'touch told; exit' TERM; touch started; while :; do sleep 0.1; done")
     child = os.fork()
