@@ -83,6 +83,7 @@ class PartitionHealth(OncePerPartition, OnEachNode, SystemCheck):
     tags = {"smoke"}
     sourcesdir = "src"
     programs = ["./node_probe.py"]
+    steady = ["memory_spread", "free_space_min"]
     not_provided = rfmb.variable(typ.List[str], value=[], loggable=True)
     hint = "look at the named node: memory modules, kernel and image, mounts (`df`), time (`chronyc tracking`)"
 

@@ -20,7 +20,7 @@ from reports.acceptance.campaign import ATTEMPTS, CaseSeries
 from reports.acceptance.judge import Acceptance, ClauseOutcome, ClauseVerdict, ContractVerdict
 from reports.show import provenance
 from reports.show.html_page import round_steps, template_environment
-from reports.verdict.case_verdict import judge_case
+from reports.verdict.excuse import judge_attempt
 
 WIDTH, HEIGHT = 680, 210
 LEFT, RIGHT, TOP, BOTTOM = 78, 150, 12, 34
@@ -175,7 +175,7 @@ def render(verdict: ContractVerdict, raw: Raw, left_out: list[RawFile], evidence
     """
     standing = (ClauseOutcome.NOT_MET, ClauseOutcome.INCOMPLETE)
     cases = [
-        judge_case(_in_any_copy(case))
+        judge_attempt(_in_any_copy(case))
         for attempt in verdict.attempts
         for case in attempt.cases
         if CaseSeries.of(case) == attempt.series

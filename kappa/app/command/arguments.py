@@ -55,8 +55,10 @@ class GivenRun(str):
     """What stands for a run: the path of its report or folder, or a site whose newest it is."""
 
     def resolved(self) -> pathlib.Path:
+        from kappa.app.conduct.validation import settle_given
         from kappa.core.record.runs import find_run
 
+        settle_given(self)
         return find_run(self)
 
 

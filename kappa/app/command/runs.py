@@ -31,8 +31,10 @@ def run(arguments: list[str]) -> int:
     )
     add_json(words)
     options = resolved(words.parse_args(arguments))
+    from kappa.app.conduct.validation import settle_given
     from kappa.core.record.runs import newest_run, reports_of
 
+    settle_given(options.site)
     newest_run(options.site)
     reports = reports_of(results_folder(options.site))
     listed = [_judged(report) for report in reversed(reports[: options.newest])]

@@ -37,12 +37,13 @@ _EXAMPLES = """\
 
 def run(arguments: list[str]) -> int:
     options = resolved(_parse(arguments))
+    from kappa.app.conduct.leftovers import NoReportError
     from kappa.app.conduct.own_cluster import cluster_up
     from kappa.app.conduct.planning import reframe_options, within
     from kappa.app.conduct.preflight import require_ready, require_sense
     from kappa.app.conduct.retention import tidy
-    from kappa.app.conduct.session import Conductor, NoReportError, Progress, cases_done, reframe
-    from kappa.app.conduct.validation import Validation, using
+    from kappa.app.conduct.session import Conductor, Progress, cases_done, reframe
+    from kappa.app.conduct.validation import Validation, judge_leftovers, using
     from kappa.core.record.load import PRINTED
     from kappa.core.sites.load import Site
     from reframe_checks.base.site_settings import MODE_VARIABLE
@@ -58,6 +59,7 @@ def run(arguments: list[str]) -> int:
     os.environ[MODE_VARIABLE] = options.mode
     with stopping() as stop, using(results) as lock, cluster_up(site.folder):
         site = site.now
+        judge_leftovers(site, results)
         require_ready(site, results, options.mode, options.reframe)
         usual_s = _usual_s(results, options)
         if options.budget is not None:

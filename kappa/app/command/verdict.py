@@ -7,7 +7,8 @@ from kappa.core.ground.whole_files import write_atomically
 
 _DESCRIPTION = """\
 Print the verdict on a run: failures last, with where to look. Nothing is run again: the same report and the same site
-files give the same answer. Colours follow NO_COLOR.
+files give the same answer. Of a run whose kappa or ReFrame was killed, first its jobs are cancelled, and the cases that
+had ended are made a report. Colours follow NO_COLOR.
 
 Exit status: 0 PASS, 1 FAIL, 2 INCOMPLETE or an unusable report or site file."""
 _EXAMPLES = """\

@@ -4,7 +4,8 @@ import os
 import pathlib
 from collections.abc import Iterable, Sequence
 
-from kappa.app.conduct.session import Conductor, NoReportError, ReframeSession
+from kappa.app.conduct.leftovers import NoReportError
+from kappa.app.conduct.session import Conductor, ReframeSession
 from kappa.core.fabrics.description import fabric_yaml, find_fabric
 from kappa.core.fabrics.schema import SimulatedFabric
 from kappa.core.ground.folders import SIMULATED_SITE, site_folder

@@ -145,6 +145,8 @@ class RecordedCase(ReframeCase, frozen=True, kw_only=True):
     declared_metrics: tuple[str, ...] = ()
     relative: tuple[str, ...] = ()
     """Metrics that compare each node with the median of its equals in the same case."""
+    steady: tuple[str, ...] = ()
+    """Metrics that the load of other programs does not change."""
     reference_sources: dict[str, ReferenceSource] = {}
     unmeasured: dict[str, str] = {}
     """Metrics without a value, because the site does not state what they follow from -> what that is."""
@@ -161,6 +163,8 @@ class RecordedCase(ReframeCase, frozen=True, kw_only=True):
     robbed: str = ""
     hung_on: tuple[str, ...] = ()
     ended_by_slurm: str = ""
+    lost_to: str = ""
+    """Why what it says of itself counts for nothing, as a full disk; empty when it counts."""
     validity: str = ""
     notes: tuple[str, ...] = ()
     energy_j: float | None = None
@@ -205,6 +209,8 @@ class SessionInfo(Struct, frozen=True, kw_only=True):
     nodes: str = ""
     budget: str = ""
     left_out: str = ""
+    cut: str = ""
+    """Why it did not come to its end, as far as who started it knows; empty when it did."""
 
 
 class Run(Struct, frozen=True):

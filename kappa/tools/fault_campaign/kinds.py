@@ -53,7 +53,7 @@ READ_BY = {"fio": ("NodeScratch", "SoftwareInventory"), "scontrol": ("PartitionH
 
 def can_see(check: str, outcome: Outcome) -> bool:
     """Whether the round had a fault that ``check`` measures."""
-    if outcome.kind is None or check not in SEEN_BY[outcome.kind]:
+    if outcome.kind is None or check not in SEEN_BY.get(outcome.kind, ()):
         return False
     program, bar, _ = outcome.detail.partition(" | ")
     return not bar or check in READ_BY[program]

@@ -149,6 +149,10 @@ class Settings:
     seed: int
     kinds: tuple[str, ...]
     beside: tuple[str, ...] = ()
+    plant: str = ""
+    """The operator's own fault, a shell command, and what mends it."""
+
+    mend: str = ""
 
 
 class CampaignFolder:
@@ -191,7 +195,8 @@ class CampaignFolder:
         path = self.path / "campaign.json"
         try:
             record = json.loads(path.read_text(encoding="utf-8"))
-            return Settings(int(record["seed"]), tuple(record["kinds"]), tuple(record.get("beside", ())))
+            own = str(record.get("plant", "")), str(record.get("mend", ""))
+            return Settings(int(record["seed"]), tuple(record["kinds"]), tuple(record.get("beside", ())), *own)
         except (OSError, ValueError, KeyError, TypeError) as err:
             raise CampaignError(f"{path} does not tell of a campaign: {err}") from err
 

@@ -9,7 +9,8 @@ import pytest
 
 from kappa.app.command import main as command
 from kappa.app.conduct import preflight
-from kappa.app.conduct.session import Conductor, NoReportError, ReframeSession
+from kappa.app.conduct.leftovers import NoReportError
+from kappa.app.conduct.session import Conductor, ReframeSession
 from kappa.app.conduct.validation import Validation
 from kappa.core.ground.documents import YamlFile
 from kappa.core.ground.processes import Stop, StoppedError
