@@ -52,7 +52,7 @@ sys.stdin.read()
 
 
 @dataclass(frozen=True)
-class Run:
+class RunningValidation:
     """A validation while it runs; ``environment`` is added to that of the cluster."""
 
     cluster: Cluster
@@ -83,7 +83,7 @@ def _text(path: pathlib.Path) -> str:
 # Made before the cluster is up, so that its nodes see it; gives what is added to the environment of the validation.
 Before = Callable[[Cluster], AbstractContextManager[dict[str, str]]]
 # Called in a thread of its own while the validation runs; returns what it did.
-During = Callable[[Run], str]
+During = Callable[[RunningValidation], str]
 
 
 @dataclass(frozen=True)
@@ -156,12 +156,12 @@ def clock(offset_s: int) -> Before:
 # ---- while the validation runs -------------------------------------------------------------------------------------
 
 
-def wait(run: Run) -> str:
+def wait(run: RunningValidation) -> str:
     run.process.wait()
     return ""
 
 
-def eat_memory(run: Run) -> str:
+def eat_memory(run: RunningValidation) -> str:
     available = re.search(r"MemAvailable: +(\d+) kB", _text(pathlib.Path("/proc/meminfo")))
     mib = max(0, int(available[1]) // 1024 - LEFT_MIB) if available else 0
     pipe = subprocess.PIPE
@@ -171,7 +171,7 @@ def eat_memory(run: Run) -> str:
     return f"{mib} MiB"
 
 
-def stop_controller(run: Run) -> str:
+def stop_controller(run: RunningValidation) -> str:
     if not run.goes_on_until(lambda: run.cases_ended() > 0):
         return "too late"
     pids = run.cluster.pids("login", "slurmctld")
@@ -185,7 +185,7 @@ def stop_controller(run: Run) -> str:
     return f"{CONTROLLER_STOPPED_S} s"
 
 
-def second_validation(run: Run) -> str:
+def second_validation(run: RunningValidation) -> str:
     if not run.goes_on_until(lambda: run.cases_ended() > 0):
         return "too late"
     second = _validate(run.cluster, run.environment, SHORT, subprocess.PIPE)
@@ -193,7 +193,7 @@ def second_validation(run: Run) -> str:
     return f"the other ended with {second.returncode}: {message(said)}"
 
 
-def fill_results(run: Run) -> str:
+def fill_results(run: RunningValidation) -> str:
     if not run.goes_on_until(lambda: run.cases_ended() > 0):
         return "too late"
     _fill(run.results, 0)
@@ -261,7 +261,7 @@ def _disturbed(cluster: Cluster, disturbance: Disturbance) -> Disturbed:
             began = time.monotonic()
             with log.open("w", encoding="utf-8") as said:
                 process = _validate(cluster, environment, CHECKS, said)
-                run = Run(cluster, environment, results, process)
+                run = RunningValidation(cluster, environment, results, process)
                 doing = threading.Thread(target=lambda: details.append(disturbance.during(run)))
                 doing.start()
                 try:

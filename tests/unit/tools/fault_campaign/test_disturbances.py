@@ -9,7 +9,14 @@ import pytest
 from kappa.app.command.main import main
 from kappa.tools.fault_campaign import disturbances
 from kappa.tools.fault_campaign.cluster import Cluster
-from kappa.tools.fault_campaign.disturbances import DISTURBANCES, Disturbed, Run, message, render, verdict_in
+from kappa.tools.fault_campaign.disturbances import (
+    DISTURBANCES,
+    Disturbed,
+    RunningValidation,
+    message,
+    render,
+    verdict_in,
+)
 
 SAID = """\
 Incomplete
@@ -47,7 +54,8 @@ def test_the_table_tells_of_each():
 
 
 def test_cases_that_have_ended_are_counted_in_the_journal(tmp_path):
-    run = Run(Cluster(tmp_path, tmp_path), {}, tmp_path, subprocess.Popen([sys.executable, "-c", ""], text=True))
+    process = subprocess.Popen([sys.executable, "-c", ""], text=True)
+    run = RunningValidation(Cluster(tmp_path, tmp_path), {}, tmp_path, process)
     assert run.cases_ended() == 0
     (tmp_path / "runs/1").mkdir(parents=True)
     ended = ({"number": number, "run": 0, "case": {}} for number in range(2))

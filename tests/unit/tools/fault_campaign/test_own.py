@@ -8,7 +8,7 @@ import pytest
 
 from kappa.tools.fault_campaign import own, rounds
 from kappa.tools.fault_campaign.cluster import CampaignError, Cluster
-from kappa.tools.fault_campaign.outcomes import Settings, State
+from kappa.tools.fault_campaign.outcomes import CampaignFolder, Settings
 from kappa.tools.fault_campaign.own import OWN, MendError, kinds_of
 from kappa.tools.fault_campaign.rounds import Round
 
@@ -68,7 +68,7 @@ def test_a_round_that_is_not_mended_counts_and_ends_the_campaign(cluster, tmp_pa
     monkeypatch.setattr(rounds, "validate", lambda *_: None)
     for name in ("end", "make_healthy"):
         monkeypatch.setattr(Here, name, lambda _: None)
-    state = State(tmp_path)
+    state = CampaignFolder(tmp_path)
     state.begin(Settings(1, (OWN,), plant="true", mend="exit 4"))
     plan = [Round(number, OWN, "node2", 3) for number in range(2)]
     with pytest.raises(MendError, match="--mend on node2 failed: exit status 4"):
