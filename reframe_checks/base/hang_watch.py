@@ -72,7 +72,10 @@ MOST_BYTES = 1 << 20
 HANG_FILE, LOG_FILE = "hang.json", "watch.err"
 # As in `src/job/hold_nodes.sh`.
 ENDED_FILE = "kappa_ended"
-PARTS = ("watch_nodes.py", "search.py", "steps.py", "halves.py", "crashed.py", "look_at_node.py", "start_mpi.py")
+PARTS = (
+    "watch_nodes.py", "search.py", "steps.py", "halves.py", "crashed.py", "look_at_node.py", "start_mpi.py",
+    "exchange.py", "exchanged.py",
+)  # fmt: skip
 #: States of a job that Slurm has ended, which says nothing of its nodes.
 ENDED_BY_SLURM = ("TIMEOUT", "CANCELLED", "PREEMPTED", "DEADLINE", "NODE_FAIL", "BOOT_FAIL")
 #: In its place where Slurm did not start a step of the job, as when its controller did not answer.
@@ -93,6 +96,8 @@ HINTS = {
     "unseen": "mount it there; or put results where all nodes see them: KAPPA_RESULTS, or `home` (KAPPA_HOME)",
     "silent": "is it up? look at its console, at slurmd's log there and at its network",
     "lost": "look at `scontrol show node`, its console and slurmd's log",
+    "address": "look at `ip addr` there, and give each node an address of its own",
+    "link": "look at its firewall (`nft list ruleset`) and routes, and at the MTU of every port on the way",
     "mpi": "start MPI on it alone; compare its MPI and PMIx packages, their configuration files and its firewall",
     "crashed": "look at `dmesg` and the memory's errors there; compare its programs and libraries with another node's",
 }
@@ -153,10 +158,10 @@ class HangWatch(rfm.RegressionTestPlugin):
             self.keep_files = [*self.keep_files, LOG_FILE]
         if HANG_FILE in files:
             found = self.parsed(job_scripts.hang, self.output_text(HANG_FILE))
-            named = {named.node: (named.reason, said(named, self.stagedir)) for named in found.named}
+            named = {named.ends: (named.reason, said(named, self.stagedir)) for named in found.named}
             self.blame(found.how, named)
         if self._lost_nodes:
-            self.blame("hang", {node: ("lost", "Slurm has given it up") for node in self._lost_nodes})
+            self.blame("hang", {(node,): ("lost", "Slurm has given it up") for node in self._lost_nodes})
         if state:
             self.ended_by_slurm = state
             self.hint = "nothing speaks against a node: was the machine busy, the limit too short, was it cancelled?"
@@ -189,16 +194,24 @@ class HangWatch(rfm.RegressionTestPlugin):
         return ""
 
     def blame(self, how, nodes):
-        """:raises SanityError: always; each of the nodes has a finding. ``nodes``: name -> (reason, evidence)."""
-        self.hung_on = sorted(nodes)
+        """Record a finding for each node, or for the two ends of a link.
+
+        :param nodes: (node,) or (node, node) -> (reason, evidence).
+        :raises SanityError: always.
+        """
+        self.hung_on = sorted({node for ends in nodes for node in ends})
         self.record_findings(
             [
-                Finding("node", node, (node,), RANK_CRASHED if reason == "crashed" else f"{how}:", None, None, evidence)
-                for node, (reason, evidence) in nodes.items()
+                Finding(
+                    "node" if len(ends) == 1 else "link", "-".join(ends), ends,
+                    RANK_CRASHED if reason == "crashed" else f"{how}:", None, None, evidence,
+                )
+                for ends, (reason, evidence) in nodes.items()
             ]
-        )
+        )  # fmt: skip
         self.hint = HINTS[next(iter(nodes.values()))[0]]
-        raise SanityError(f"{how} on {'; '.join(f'{node}: {evidence}' for node, (_, evidence) in nodes.items())}")
+        told = (f"{'-'.join(ends)}: {evidence}" for ends, (_, evidence) in nodes.items())
+        raise SanityError(f"{how} on {'; '.join(told)}")
 
 
 def said(named: BlamedNode, folder: str = "the job's folder") -> str:
@@ -219,6 +232,8 @@ def said(named: BlamedNode, folder: str = "the job's folder") -> str:
             return "MPI does not start with it, but on all other nodes" + (f"; {who} stands{where}" if process else "")
         case "crashed":
             return f"its tasks crashed first: {named.said}"
+        case "address" | "link":
+            return named.said
     others = {
         "lost": "Slurm has given it up",
         "unseen": f"does not see {folder}, or may not write there",
@@ -248,7 +263,7 @@ class SeesFolder(rfm.RegressionTestPlugin):
         if self.has_output():
             return
         named = BlamedNode(node=self.job.nodelist[0], reason="unseen")
-        self.blame("crash", {named.node: (named.reason, said(named, self.stagedir))})
+        self.blame("crash", {named.ends: (named.reason, said(named, self.stagedir))})
 
     def has_output(self):
         """Listed, not asked for by its name: a network file system remembers for long that a file was not there."""

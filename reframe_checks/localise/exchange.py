@@ -7,7 +7,7 @@ import numpy as np
 
 from reframe_checks.localise.finding import Finding, Floats, ranked
 from reframe_checks.localise.pairs import Pair, blamed, cover
-from reframe_checks.parsers.exchange import Exchanged
+from reframe_checks.parsers.exchange import MOST_PEERS, Exchanged
 
 #: Fewer of a pair's are chance, or others' on the same adapter.
 LEAST_COUNT = 3
@@ -85,15 +85,15 @@ def suspects_of_figures(quantity: str, unit: str, nodes: Sequence[str], values: 
         pairs = f" with {len(explained)} of {partners[members[0]]} nodes" if len(members) == 1 else ""
         evidence = f"{typical:.3g} {unit}{pairs}"
         findings.append(Finding(*blamed(nodes, members), quantity, typical / limit, None, evidence))
-    return ranked(findings)
+    return _of_few(ranked(findings), nodes, len(bad))
 
 
 def suspects_of_failures(exchanged: Sequence[Exchanged], nodes: Sequence[str]) -> list[Finding]:
     """Return who is to blame for long messages that do not arrive; a node whose kernel does not send them, first."""
-    failed = [one for one in exchanged if one.failure or one.refused]
+    failed = [one for one in exchanged if one.failure]
     refusing = sorted({one.node for one in failed if one.refused})
     findings = [
-        Finding("node", node, (node,), LONG, None, None, f"{'; '.join(_said(failed, node))}: it does not send them")
+        Finding("node", node, (node,), LONG, None, None, "; ".join(_said(failed, node)))
         for node in refusing
     ]
     place = {node: number for number, node in enumerate(nodes)}
@@ -107,13 +107,21 @@ def suspects_of_failures(exchanged: Sequence[Exchanged], nodes: Sequence[str]) -
         kind, name, names = blamed(nodes, members)
         text = f"do not arrive between {len(explained)} pairs" if kind == "node" else "; ".join(_said(failed, *names))
         findings.append(Finding(kind, name, names, LONG, None, None, text))
-    return findings
+    return _of_few(findings, nodes, len({frozenset((one.node, one.peer)) for one in failed}))
+
+
+def _of_few(findings: list[Finding], nodes: Sequence[str], bad_pairs: int) -> list[Finding]:
+    """Return none where they speak against more than half of the nodes, or no pair is sound: then all are like that."""
+    named = sum(finding.kind == "node" for finding in findings)
+    most_pairs = len(nodes) * min(len(nodes) - 1, MOST_PEERS) // 2
+    return findings if 2 * named <= len(nodes) and (bad_pairs < most_pairs or len(nodes) == 2) else []
 
 
 def _said(failed: Sequence[Exchanged], *nodes: str) -> Iterator[str]:
     for one in failed:
         if one.node in nodes and (len(nodes) == 1 or one.peer in nodes):
-            yield f"{one.node} to {one.peer}: {one.failure or one.refused}"
+            refused = f", as its kernel does not send: {one.refused}" if one.refused else ""
+            yield f"{one.node} to {one.peer}: {one.failure}{refused}"
 
 
 def address_takers(exchanged: Sequence[Exchanged]) -> dict[str, list[str]]:

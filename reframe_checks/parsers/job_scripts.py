@@ -24,7 +24,10 @@ from reframe_checks.parsers.text import INTEGER, Output, Unit
 
 HOW = ("hang", "crash")
 #: Of a process that is the reason: stopped, or waiting in the kernel; of a node: see the watch.
-PROCESS_REASONS, NODE_REASONS = ("stopped", "blocked"), ("lost", "unseen", "silent", "mpi", "crashed")
+PROCESS_REASONS = ("stopped", "blocked")
+NODE_REASONS = ("lost", "unseen", "silent", "address", "link", "mpi", "crashed")
+#: Of a node of which the watch tells in words.
+SAID_REASONS = ("address", "link", "crashed")
 
 _FIELDS = ("at_s", "cores", "busy_s", "steal_s", "own_s", "disk_bytes", "own_bytes")
 _LOOK = re.compile(
@@ -89,13 +92,15 @@ def without_sums(output: Output) -> Output:
 class BlamedNode(OwnDocument, frozen=True, kw_only=True):
     """A node, why, and what shows it: what the launcher said, or a process there.
 
-    ``state`` of the process as in proc_pid_stat(5); ``phase``, and for how long it stands in it, where it has a
+    ``peer`` is the other end of a link, where nothing tells which of the two it is. ``state`` of the process as in
+    proc_pid_stat(5); ``phase``, and for how long it stands in it, where it has a
     heartbeat.
     """
 
     node: Text
-    reason: Literal["stopped", "blocked", "lost", "unseen", "silent", "mpi", "crashed"]
+    reason: Literal["stopped", "blocked", "lost", "unseen", "silent", "address", "link", "mpi", "crashed"]
     said: Text = ""
+    peer: Text | None = None
     pid: Positive | None = None
     program: Text = ""
     rank: Index | None = None
@@ -107,7 +112,14 @@ class BlamedNode(OwnDocument, frozen=True, kw_only=True):
     def __post_init__(self) -> None:
         whole = self.pid is not None and self.program and self.state
         require(bool(whole) or self.reason not in PROCESS_REASONS, "pid, program and state of the process")
-        require(bool(self.said) == (self.reason == "crashed"), "said: what the launcher said of a crash")
+        require(bool(self.said) == (self.reason in SAID_REASONS), "said: what the launcher said, or what fails")
+        of_link = self.reason == "link" and self.peer != self.node
+        require(self.peer is None or of_link, "peer: of a link, another node")
+
+    @property
+    def ends(self) -> tuple[str, ...]:
+        """The node, or both ends of the link."""
+        return (self.node,) if self.peer is None else (self.node, self.peer)
 
     @property
     def process(self) -> "BlamedNode | None":
@@ -126,7 +138,7 @@ class Hang(OwnDocument, frozen=True):
     named: tuple[BlamedNode, ...]
 
     def __post_init__(self) -> None:
-        of_job = bool(self.named) and {one.node for one in self.named} <= {*self.nodes}
+        of_job = bool(self.named) and {node for one in self.named for node in one.ends} <= {*self.nodes}
         require(of_job, "named: at least one of the job's nodes, and no others")
 
 

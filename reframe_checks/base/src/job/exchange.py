@@ -244,7 +244,7 @@ class Peer:
                     sent += connection.send(data[sent : sent + CHUNK])
                 if exactly(connection, 32) != hashlib.sha256(data).digest():
                     self.failure = "another content arrives"
-        except socket.timeout:
+        except socket.timeout:  # noqa: UP041 - Python 3.6 has another TimeoutError
             self.failure = f"nothing moves for {patience_s:g} s"
         except (OSError, TypeError) as error:
             self.failure = getattr(error, "strerror", None) or str(error)
@@ -357,13 +357,16 @@ def line(told):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--seconds", type=float, default=10.5, metavar="S", help="length of the train (%(default)s)")
-    parser.add_argument("--folder", default="peers", metavar="DIR", help="where the tasks meet (%(default)s)")
+    parser.add_argument("--folder", default="peers", metavar="DIR", help="the tasks meet in one in it (%(default)s)")
     parser.add_argument("--wait", type=float, default=60, metavar="S", help="for the other tasks (%(default)s)")
     arguments = parser.parse_args()
     node = os.environ.get("SLURMD_NODENAME") or socket.gethostname()
     tasks = int(os.environ.get("SLURM_STEP_NUM_TASKS") or 1)
     receiver = Receiver()
-    published = meet(arguments.folder, {"node": node, **receiver.published()}, tasks, arguments.wait)
+    # Of its own for each step: those of another have files with other ports.
+    step = ".".join(os.environ.get(name, "0") for name in ("SLURM_JOB_ID", "SLURM_RESTART_COUNT", "SLURM_STEP_ID"))
+    own = {"node": node, **receiver.published()}
+    published = meet(os.path.join(arguments.folder, step), own, tasks, arguments.wait)
     nodes = sorted(published)
     peers = [Peer(nodes.index(node), nodes.index(name), published[name]) for name in peers_of(node, nodes)]
     for peer in peers:
