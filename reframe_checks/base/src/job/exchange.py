@@ -145,8 +145,8 @@ class Receiver:
             last, part = b"", connection.recv(CHUNK)
             while part:
                 last, part = (last + part)[-8:], connection.recv(CHUNK)
-            (self.sent[sender],) = struct.unpack(">Q", last)
             self.counters[sender] = counters_of(connection)
+            (self.sent[sender],) = struct.unpack(">Q", last)
 
     def take_datagrams(self):
         while True:
@@ -376,8 +376,10 @@ def main():
             peer.send_long(2 * PATIENCE_S)
     if peers:
         train(peers, arguments.seconds)
-        # The last of the others' datagrams, and their word of how many there were.
-        time.sleep(0.5)
+        # Until the others have said how many datagrams there were: who tries again sends later.
+        deadline = time.monotonic() + LAST_CONNECT_S + 3 * PATIENCE_S
+        while any(peer.number not in receiver.sent for peer in peers) and time.monotonic() < deadline:
+            time.sleep(0.1)
     for peer in peers:
         told = receiver.told(peer.number)
         counted = receiver.counters.get(peer.number, {})
