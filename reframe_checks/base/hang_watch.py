@@ -28,6 +28,8 @@ from reframe_checks.parsers.job_scripts import BlamedNode
 
 #: Between two questions, s.
 ASK_EVERY_S = 10
+#: After its script a job ends within so long: an epilog may run before.
+ENDS_WITHIN_S = 20
 
 
 def nodes_down(nodes) -> list[str]:
@@ -134,15 +136,31 @@ class HangWatch(rfm.RegressionTestPlugin):
         self.job.options = [" ".join([*self.job.options, "--no-kill"])]
 
     def look_for_first_node(self):
-        """Cancel a job whose first node Slurm has given up: with ``--no-kill`` it would stay until its time limit."""
+        """Cancel a job that would stay until its time limit: Slurm has given up its first node, which ``--no-kill``
+        keeps, or does not believe its end, as from a node that has the address of the first one."""
         forget_resizing(self.job)
         if not runs_in_slurm(self) or self._lost_nodes or self.job.state != "RUNNING":
+            return
+        if self.named_and_not_ended():
+            job = self.job.jobid
+            getlogger().warning(f"{self.name}: job {job} has named a node, and Slurm has not ended it: cancelled")
+            self.job.cancel()
             return
         first = FIRST_NODES.lost(str(self.job.jobid))
         if first:
             self._lost_nodes = (first,)
             getlogger().warning(f"{self.name}: {first}, the first node of job {self.job.jobid}, is down: cancelled")
             self.job.cancel()
+
+    def named_and_not_ended(self):
+        """Tell whether the watch named a node and the script ended, longer ago than Slurm takes to see it."""
+        stage = pathlib.Path(self.stagedir)
+        names = os.listdir(stage)
+        if not {HANG_FILE, ENDED_FILE} <= {*names}:
+            return False
+        with contextlib.suppress(OSError):
+            return time.time() > (stage / ENDED_FILE).stat().st_mtime + ENDS_WITHIN_S
+        return False
 
     @rfmb.run_before("sanity")
     def say_who_hangs(self):
@@ -159,7 +177,8 @@ class HangWatch(rfm.RegressionTestPlugin):
         if HANG_FILE in files:
             found = self.parsed(job_scripts.hang, self.output_text(HANG_FILE))
             named = {named.ends: (named.reason, said(named, self.stagedir)) for named in found.named}
-            self.blame(found.how, named)
+            # No job reaches those whose address is taken, either.
+            self.blame(found.how, named, [one.peer for one in found.named if one.reason == "address" and one.peer])
         if self._lost_nodes:
             self.blame("hang", {(node,): ("lost", "Slurm has given it up") for node in self._lost_nodes})
         if state:
@@ -193,13 +212,14 @@ class HangWatch(rfm.RegressionTestPlugin):
                         return one_line(clean(why), 200)
         return ""
 
-    def blame(self, how, nodes):
+    def blame(self, how, nodes, out_of_reach=()):
         """Record a finding for each node, or for the two ends of a link.
 
         :param nodes: (node,) or (node, node) -> (reason, evidence).
+        :param out_of_reach: nodes without a fault that cannot be measured, either.
         :raises SanityError: always.
         """
-        self.hung_on = sorted({node for ends in nodes for node in ends})
+        self.hung_on = sorted({*out_of_reach}.union(*nodes))
         self.record_findings(
             [
                 Finding(

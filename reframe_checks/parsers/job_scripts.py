@@ -92,8 +92,8 @@ def without_sums(output: Output) -> Output:
 class BlamedNode(OwnDocument, frozen=True, kw_only=True):
     """A node, why, and what shows it: what the launcher said, or a process there.
 
-    ``peer`` is the other end of a link, where nothing tells which of the two it is. ``state`` of the process as in
-    proc_pid_stat(5); ``phase``, and for how long it stands in it, where it has a
+    ``peer`` is the other end of a link, where nothing tells which of the two it is, or whose address it has. ``state``
+    of the process as in proc_pid_stat(5); ``phase``, and for how long it stands in it, where it has a
     heartbeat.
     """
 
@@ -113,13 +113,13 @@ class BlamedNode(OwnDocument, frozen=True, kw_only=True):
         whole = self.pid is not None and self.program and self.state
         require(bool(whole) or self.reason not in PROCESS_REASONS, "pid, program and state of the process")
         require(bool(self.said) == (self.reason in SAID_REASONS), "said: what the launcher said, or what fails")
-        of_link = self.reason == "link" and self.peer != self.node
-        require(self.peer is None or of_link, "peer: of a link, another node")
+        of_two = self.reason in ("link", "address") and self.peer != self.node
+        require(self.peer is None or of_two, "peer: of a link or an address, another node")
 
     @property
     def ends(self) -> tuple[str, ...]:
         """The node, or both ends of the link."""
-        return (self.node,) if self.peer is None else (self.node, self.peer)
+        return (self.node, self.peer) if self.reason == "link" and self.peer else (self.node,)
 
     @property
     def process(self) -> "BlamedNode | None":
@@ -138,7 +138,8 @@ class Hang(OwnDocument, frozen=True):
     named: tuple[BlamedNode, ...]
 
     def __post_init__(self) -> None:
-        of_job = bool(self.named) and {node for one in self.named for node in one.ends} <= {*self.nodes}
+        told = {node for one in self.named for node in (one.node, one.peer) if node}
+        of_job = bool(self.named) and told <= {*self.nodes}
         require(of_job, "named: at least one of the job's nodes, and no others")
 
 

@@ -7,12 +7,14 @@ Runs on the Python 3.6 that old systems bring.
 
 def speaking_against(told):
     """Return findings of the records that ``exchange.py`` has printed; none where all nodes are alike."""
-    nodes = {one["node"] for one in told}
-    found = {}
-    for one in told:
-        if one["answered_by"]:
-            found[one["answered_by"]] = ("address", f"answers for the address of {one['peer']}")
-    failed = [one for one in told if one["failure"]] if not found else []
+    nodes, found = {one["node"] for one in told}, {}
+    takers = {one["answered_by"]: one["peer"] for one in told if one["answered_by"]}
+    if takers:
+        return [
+            {"node": node, "reason": "address", "peer": peer, "said": "it answers for the address of " + peer}
+            for node, peer in sorted(takers.items())
+        ]
+    failed = [one for one in told if one["failure"]]
     for one in [each for each in failed if each["refused"]]:
         why = f"its kernel does not send to {one['peer']}: {one['refused']}"
         found[one["node"]] = ("link", f"{why}; a long message: {one['failure']}")
@@ -55,5 +57,5 @@ def with_address_of_others(nodes, told, address_of):
             # Two of Slurm's nodes may be one machine.
             if other != node and told[other]["addresses"] != told.get(node, {}).get("addresses"):
                 said = f"it has the address of {node}, {address_of(node)}"
-                found.append({"node": other, "reason": "address", "said": said})
+                found.append({"node": other, "reason": "address", "peer": node, "said": said})
     return found

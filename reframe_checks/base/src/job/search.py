@@ -51,11 +51,11 @@ class Search:
         found += [{"node": node, "reason": "unseen"} for node in unseen if len(unseen) < len(told)]
         nodes = [node for node in nodes if node not in unseen]
         told = {node: look for node, look in told.items() if node not in unseen}
+        found += [{"node": node, "reason": "silent"} for node in silent(nodes, told)]
         taken = with_address_of_others(self.nodes, told, address_of)
         if taken:
             # What else is found, as a silent node, may follow from it.
             return taken
-        found += [{"node": node, "reason": "silent"} for node in silent(nodes, told)]
         found += standing(stopped(told)) + standing(self.still_blocked(told))
         self.library = next((look["library"] for look in told.values() if look["library"]), self.library)
         if found or len(nodes) < 2 or not (failed or self.in_doubt(told, elapsed_s)):
@@ -103,14 +103,18 @@ class Search:
 
 
 def silent(nodes, told):
-    """The nodes that have told nothing and start no step when asked again, if others have."""
+    """The nodes that have told nothing and start no step when asked again, if others have; ``told`` gets what others
+    tell then."""
     missing = [node for node in nodes if node not in told]
     if not missing or not told:
         return []
     beside = min(told)
 
     def tried(groups, patience):
-        return [len(looks) == len(groups[number]) for number, looks in enumerate(steps.looks(groups, patience))]
+        found = steps.looks(groups, patience)
+        for looks in found:
+            told.update({node: look for node, look in looks.items() if not look.get("unseen")})
+        return [len(looks) == len(groups[number]) for number, looks in enumerate(found)]
 
     return [node for node in not_working([beside, *missing], tried) if node != beside]
 
