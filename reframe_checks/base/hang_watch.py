@@ -141,9 +141,9 @@ class HangWatch(rfm.RegressionTestPlugin):
         forget_resizing(self.job)
         if not runs_in_slurm(self) or self._lost_nodes or self.job.state != "RUNNING":
             return
-        if self.named_and_not_ended():
+        if self.failed_and_not_ended():
             job = self.job.jobid
-            getlogger().warning(f"{self.name}: job {job} has named a node, and Slurm has not ended it: cancelled")
+            getlogger().warning(f"{self.name}: the script of job {job} failed, and Slurm has not ended it: cancelled")
             self.job.cancel()
             return
         first = FIRST_NODES.lost(str(self.job.jobid))
@@ -152,14 +152,13 @@ class HangWatch(rfm.RegressionTestPlugin):
             getlogger().warning(f"{self.name}: {first}, the first node of job {self.job.jobid}, is down: cancelled")
             self.job.cancel()
 
-    def named_and_not_ended(self):
-        """Tell whether the watch named a node and the script ended, longer ago than Slurm takes to see it."""
-        stage = pathlib.Path(self.stagedir)
-        names = os.listdir(stage)
-        if not {HANG_FILE, ENDED_FILE} <= {*names}:
+    def failed_and_not_ended(self):
+        """Tell whether the job's script ended with an error, longer ago than Slurm takes to see it."""
+        if ENDED_FILE not in os.listdir(self.stagedir):
             return False
+        path = pathlib.Path(self.stagedir, ENDED_FILE)
         with contextlib.suppress(OSError):
-            return time.time() > (stage / ENDED_FILE).stat().st_mtime + ENDS_WITHIN_S
+            return path.read_text() not in ("", "0\n") and time.time() > path.stat().st_mtime + ENDS_WITHIN_S
         return False
 
     @rfmb.run_before("sanity")

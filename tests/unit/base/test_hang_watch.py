@@ -162,12 +162,11 @@ def test_a_link_is_named_and_neither_of_its_nodes(check):
     assert [(finding.kind, finding.name) for finding in check.findings] == [("link", "node2-node4")]
 
 
-def test_a_job_whose_end_slurm_does_not_believe_is_cancelled_some_time_later(check, tmp_path):
-    check.stagedir = str(tmp_path)
-    assert not HangWatch.named_and_not_ended(check)
+@pytest.mark.parametrize(("status", "cancelled"), [("1\n", True), ("0\n", False), ("", False)])
+def test_a_failed_job_whose_end_slurm_does_not_believe_is_cancelled_some_time_later(check, tmp_path, status, cancelled):
+    assert not HangWatch.failed_and_not_ended(check)
     ended = tmp_path / hang_watch.ENDED_FILE
-    for path in (ended, tmp_path / hang_watch.HANG_FILE):
-        path.touch()
-    assert not HangWatch.named_and_not_ended(check)
+    ended.write_text(status)
+    assert not HangWatch.failed_and_not_ended(check)
     os.utime(ended, (0, 0))
-    assert HangWatch.named_and_not_ended(check)
+    assert HangWatch.failed_and_not_ended(check) == cancelled

@@ -34,7 +34,7 @@ def search(monkeypatch):
     """search(nodes=…, told=…): finds at the 20th second; ``mpi`` are the nodes where it does not start."""
 
     class Steps:
-        left, down, mpi, tries, exchanged = NODES, (), (), 0, ()
+        left, down, mpi, tries, exchanged, refusing = NODES, (), (), 0, (), ()
 
         def nodes_left(self):
             return self.left
@@ -43,7 +43,9 @@ def search(monkeypatch):
             return [*self.down]
 
         def looks(self, groups, _):
-            return [{node: self.told[node] for node in group if node in self.told} for group in groups]
+            refused = [group for group in groups if len(group) > 1 and {*self.refusing} & {*group}]
+            return [{node: self.told[node] for node in group if node in self.told and group not in refused}
+                    for group in groups]  # fmt: skip
 
         def starts_of_mpi(self, groups, *_):
             self.tries += 1
@@ -169,6 +171,7 @@ def test_a_node_with_the_address_of_another_is_named_and_not_the_other(search):
     both = {"addresses": ["10.0.0.2", "10.0.0.3"]}
     assert search(node2=both) == [("node2", "address")]
     assert search(node2=both, node3=None) == [("node2", "address")]
+    assert search(node2=both, node3=None, refusing=["node3"]) == [("node2", "address")]
 
 
 def test_nodes_that_are_one_machine_have_no_address_of_another(search):

@@ -21,7 +21,7 @@ import steps
 from crashed import crashed
 from exchange import address_of
 from exchanged import speaking_against, with_address_of_others
-from halves import not_working
+from halves import MOST_GROUPS, not_working
 
 TIMES_EXPECTED = 5  # what a check takes, until MPI is in doubt for that alone
 
@@ -46,6 +46,10 @@ class Search:
         found = [{"node": node, "reason": "lost"} for node in lost]
         nodes = [node for node in left if node not in lost]
         [told] = steps.looks([nodes], 1) if nodes else [{}]
+        if not told:
+            # Slurm ends the whole step where one node refuses it.
+            for look in steps.looks([[node] for node in nodes[:MOST_GROUPS]], 1):
+                told.update(look)
         unseen = sorted(node for node, look in told.items() if look.get("unseen"))
         # What no node sees is gone, or its server is.
         found += [{"node": node, "reason": "unseen"} for node in unseen if len(unseen) < len(told)]
