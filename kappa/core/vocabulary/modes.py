@@ -75,7 +75,7 @@ MODES = {
         # PartitionState stays: it has the census of the suite.
         without=(
             "GpuInventory", "PartitionHealth", "SoftwareInventory", "Affinity", "NumaAffinity", "TransportUsed",
-            "BitSweep", "BitSweepDose", "EmtBits", "EmtCorrectness", "StressNg",
+            "PeerExchange", "BitSweep", "BitSweepDose", "EmtBits", "EmtCorrectness", "StressNg",
         ),
     ),
     "links": Mode(

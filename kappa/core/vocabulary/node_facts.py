@@ -96,7 +96,14 @@ NODE_FACTS = {
     ),
     "net.*.links_lost": Fact("how often the interface lost its link", Rule.FEW, hint=_LINK),
     "net.*.errors": Fact("frames with errors", Rule.FEW, hint=_LINK),
-    "tcp.*": Fact("congestion control, buffers and other settings of TCP", Rule.EQUAL, hint=_IMAGE),
+    "tcp.*": Fact(
+        "congestion control, buffers, window scaling, backlog, ports, and whose ARP it answers", Rule.EQUAL, hint=_IMAGE
+    ),
+    "conntrack.free_share": Fact(
+        "share of the table of tracked connections that is free",
+        Rule.SCARCE,
+        hint="raise net.netfilter.nf_conntrack_max",
+    ),
     "net.*": Fact("state, speed, duplex, MTU, driver of an interface", Rule.EQUAL, hint=_LINK),
     "ib.*.links_lost": Fact("how often the InfiniBand port lost its link", Rule.FEW, hint=_LINK),
     "ib.*.errors": Fact("errors of the InfiniBand port", Rule.FEW, hint=_LINK),
@@ -174,6 +181,9 @@ NODE_FACTS = {
     "lookup.names": Fact("how many names of nodes it looks up", Rule.EQUAL, hint=_NAMES),
     "way.*": Fact(
         "why nothing is sent to another node of the job", Rule.NONE, hint="look at the node's routes (`ip route`)"
+    ),
+    "taken.*": Fact(
+        "address of another node of the job that this node has itself", Rule.NONE, hint="look at `ip addr` there"
     ),
     "host.*": Fact("address of another node of the job, of more than 64 that of 64", Rule.EQUAL, hint=_NAMES),
 }

@@ -11,6 +11,7 @@ from reframe_checks.parsers import (
     applications,
     core_programs,
     emt,
+    exchange,
     file_benchmarks,
     gpu,
     gromacs,
@@ -485,6 +486,7 @@ CASES = {
             *(f".nodes[].works[].cores[][].{part}" for part in ("digest", "rounds")),
         ],
     ),
+    "exchange": Case("exchange/duplicates.jsonl", partial(exchange.exchanged, expect_nodes=4)),
     "node_probe": Case("node_probe/four_nodes.jsonl", partial(job_scripts.node_facts, expect_nodes=4)),
     "ring traffic": Case(
         "ring_traffic/four_nodes.json",
