@@ -90,7 +90,8 @@ class PartitionHealth(OncePerPartition, OnEachNode, SystemCheck):
     def command_line(self):
         if runs_in_slurm(self):
             self.prerun_cmds = [*self.prerun_cmds, SHOW_NODES]
-        self.executable = "python3 ./node_probe.py"
+        # Python would look into the user's home, which may hang.
+        self.executable = "python3 -s ./node_probe.py"
         self.executable_opts = [
             *(option for path in self.mounts() for option in ("--mount", shlex.quote(path))),
             *(option for user in self.users() for option in ("--user", shlex.quote(user))),
