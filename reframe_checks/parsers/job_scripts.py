@@ -24,7 +24,8 @@ from reframe_checks.parsers.text import INTEGER, Output, Unit
 
 HOW = ("hang", "crash")
 #: Of a process that is the reason: stopped, or waiting in the kernel; of a node: see the watch.
-PROCESS_REASONS, NODE_REASONS = ("stopped", "blocked"), ("lost", "unseen", "silent", "mpi", "crashed")
+PROCESS_REASONS = ("stopped", "blocked")
+NODE_REASONS = ("lost", "unseen", "silent", "mpi", "crashed", "unexecutable")
 
 _FIELDS = ("at_s", "cores", "busy_s", "steal_s", "own_s", "disk_bytes", "own_bytes")
 _LOOK = re.compile(
@@ -86,16 +87,17 @@ class BlamedNode(OwnDocument, frozen=True, kw_only=True):
     """A node, why, and what shows it: what the launcher said, or a process there.
 
     ``state`` of the process as in proc_pid_stat(5); ``phase``, and for how long it stands in it, where it has a
-    heartbeat.
+    heartbeat; ``waits``: the call on a file, or the kernel's function, in which it waits.
     """
 
     node: Text
-    reason: Literal["stopped", "blocked", "lost", "unseen", "silent", "mpi", "crashed"]
+    reason: Literal["stopped", "blocked", "lost", "unseen", "silent", "mpi", "crashed", "unexecutable"]
     said: Text = ""
     pid: Positive | None = None
     program: Text = ""
     rank: Index | None = None
     state: Text = ""
+    waits: Text = ""
     cpu_s: Seconds | None = None
     phase: Text | None = None
     stands_s: Annotated[float, Meta(ge=0, le=Unit.UPTIME_S.ceiling)] | None = None

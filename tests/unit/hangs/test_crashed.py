@@ -140,6 +140,16 @@ def test_a_program_that_srun_does_not_find_names_its_node():
     assert crashed(tasks("node3", "Exited with exit code 2")) == {}
 
 
+@pytest.mark.parametrize(
+    "line",
+    ["slurmstepd-node3: error: run_command: user task_prolog can not be executed (/w/p.sh) Permission denied",
+     "slurmstepd: error: TaskProlog failed status=5", "slurmstepd: error: --task-prolog failed status=1"],
+)  # fmt: skip
+def test_a_prolog_of_tasks_that_fails_names_its_node(line):
+    said = crashed(tasks("node3", "Exited with exit code 1") + f"{line}\n" + KILLED)
+    assert said == {"node3": f"srun: error: node3: task 1: Exited with exit code 1; {line}"}
+
+
 @pytest.mark.parametrize("end", ["Exited with exit code 1", "Killed", "Terminated", "Out Of Memory"])
 def test_another_end_names_nobody_nor_does_what_crashes_after_it(end):
     assert crashed(tasks("node2", end)) == {}

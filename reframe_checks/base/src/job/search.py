@@ -4,8 +4,10 @@
 - ``unseen``: the job's folder is not seen there, but is on others;
 - ``silent``: a step does not start there, twice, but does on others;
 - ``stopped``: a process of the job is stopped there, and not on every node, as when all of the job is suspended;
-- ``blocked``: a process has waited in the kernel from one look to the next without having moved a byte, and on most
-  nodes none has, as when a shared file system is gone;
+- ``blocked``: a process has waited in the kernel, or for a file system, from one look to the next without having moved
+  a byte, and on most nodes none has, as when a shared file system is gone;
+- ``unexecutable``: the measurement has failed, and files in the job's folder cannot be executed there, but on its first
+  node, so that Slurm has ended the tasks whose prolog lies there;
 - ``mpi``: MPI does not start with it, twice, but does on all others together, tried by halves;
 - ``crashed``: the first task of the measurement that failed crashed there (``crashed.py``).
 
@@ -47,7 +49,8 @@ class Search:
         nodes = [node for node in nodes if node not in unseen]
         told = {node: look for node, look in told.items() if node not in unseen}
         found += [{"node": node, "reason": "silent"} for node in silent(nodes, told)]
-        found += standing(stopped(told)) + standing(self.still_blocked(told))
+        found += unexecutable(told, nodes[0]) if failed and nodes else []
+        found += standing("stopped", stopped(told)) + standing("blocked", self.still_blocked(told))
         self.library = next((look["library"] for look in told.values() if look["library"]), self.library)
         if not found and len(nodes) > 1 and (self.finds_library() if failed else self.doubts_mpi(told, elapsed_s)):
             self.tried_s = elapsed_s
@@ -104,12 +107,15 @@ def stopped(told):
     return {} if len(found) == len(told) > 1 else found
 
 
-def standing(processes):
-    """Findings of stopped and of blocked processes, by node."""
-    return [
-        {"node": node, "reason": "blocked" if process["state"] == "D" else "stopped", **process}
-        for node, process in sorted(processes.items())
-    ]
+def unexecutable(told, first):
+    """Nodes that cannot execute the prolog of tasks; where the first cannot, the job does without one."""
+    found = sorted(node for node, look in told.items() if look.get("unexecutable"))
+    return [{"node": node, "reason": "unexecutable"} for node in found if first not in found]
+
+
+def standing(reason, processes):
+    """Findings of stopped or of blocked processes, by node."""
+    return [{"node": node, "reason": reason, **process} for node, process in sorted(processes.items())]
 
 
 def late_rank(look):
