@@ -59,7 +59,7 @@ def node_facts(text: str, *, expect_nodes: int | None = None) -> tuple[NodeFacts
     :raises ParseError: a line without its SHA-256 or that is not one whole object with the right keys and types, a fact
         of no known name, a node twice, or a missing node (it could not reach task 0 if standard error says so).
     """
-    output = _without_sums(Output.read("node_probe output", text))
+    output = without_sums(Output.read("node_probe output", text))
     nodes: dict[str, NodeFacts] = {}
     for number in range(1, len(output.lines) + 1):
         facts = decode(output, range(number, number + 1), NodeFacts)
@@ -71,7 +71,11 @@ def node_facts(text: str, *, expect_nodes: int | None = None) -> tuple[NodeFacts
     return tuple(nodes[host] for host in sorted(nodes))
 
 
-def _without_sums(output: Output) -> Output:
+def without_sums(output: Output) -> Output:
+    """The output with its lines less their sums.
+
+    :raises ParseError: a line that is not a JSON object and its SHA-256.
+    """
     lines = []
     for number, line in enumerate(output.lines, start=1):
         if not line.startswith("{"):

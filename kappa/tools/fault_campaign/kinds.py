@@ -1,6 +1,6 @@
 """Every kind of fault, and what is true of it: which checks can see it, and what a diagnosis of it must not say."""
 
-from kappa.tools.fault_campaign import faults, jobs, node_state
+from kappa.tools.fault_campaign import faults, jobs, node_state, started
 from kappa.tools.fault_campaign.outcomes import Outcome
 from reports.verdict.confirm import Diagnosis
 
@@ -9,6 +9,7 @@ from reports.verdict.confirm import Diagnosis
 _ALL = (
     *faults.KINDS, *node_state.KINDS, *jobs.OF_HANGS, *jobs.OF_SOFTWARE, *jobs.OF_USERS, *jobs.OF_RANKS,
     *jobs.OF_NETWORK, *faults.OF_BITS, *node_state.OF_SCRATCH, *node_state.OF_SURROUNDINGS,
+    *started.OF_TASKS, *started.OF_JOBS, *started.OF_FILES,
 )  # fmt: skip
 KINDS = {kind.name: kind for kind in _ALL}
 # Kind of fault -> checks that measure what it changes. When a node is lost, jobs on all nodes cannot start: that fails
@@ -46,6 +47,14 @@ SEEN_BY: dict[str, tuple[str, ...]] = {
     **{kind.name: ("PartitionHealth",) for kind in node_state.OF_SURROUNDINGS},
     "small TCP buffers": ("PartitionHealth", "PairSweep"),
     "no way to a node": ("PartitionHealth", "PairSweep"),
+    **{kind.name: ("PartitionHealth",) for kind in started.OF_TASKS},
+    # Every job has tasks there.
+    **{name: ("PartitionHealth", "SoftwareInventory", "JobTurnaround", "Affinity", "TransportUsed", "PairSweep",
+              "NodeSweep", "BitSweep", "NodeScratch", "EmtIoEachNode")
+       for name in ("results not executable", "failing prolog of tasks", "hung home")},
+    "slow prolog": ("JobTurnaround",),
+    "slow epilog": ("JobTurnaround",),
+    **{kind.name: ("NodeScratch",) for kind in started.OF_FILES},
 }
 # The checks that read what the program says, or look at it, where a kind damages one of several.
 READ_BY = {"fio": ("NodeScratch", "SoftwareInventory"), "scontrol": ("PartitionHealth",)}

@@ -36,8 +36,8 @@ PARTITION = "scratch"
 # The smallest that has all of these checks.
 MODE = "nightly"
 CHECKS = (
-    "PartitionState", "PartitionHealth", "SoftwareInventory", "Affinity", "TransportUsed", "PairSweep", "NodeSweep",
-    "BitSweep", "NodeScratch", "EmtIoEachNode",
+    "PartitionState", "PartitionHealth", "JobTurnaround", "SoftwareInventory", "Affinity", "TransportUsed", "PairSweep",
+    "NodeSweep", "BitSweep", "NodeScratch", "EmtIoEachNode",
 )  # fmt: skip
 # Sees what kinds that preload a library are made of, not what they do.
 SEES_LIBRARIES = "SoftwareInventory"
