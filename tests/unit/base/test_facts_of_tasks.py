@@ -100,6 +100,7 @@ def test_variables(room, monkeypatch, name, value, told):
     monkeypatch.setattr(environment.os, "environ", {"SLURMD_NODENAME": "n7", name: value})
     monkeypatch.setattr(environment.socket, "gethostname", lambda: "n7.cluster")
     found = environment.facts()
+    assert found.pop("setting.PATH") == ""
     assert {fact: of for fact, of in found.items() if fact.startswith(("setting.", "variable."))} == told
 
 
@@ -112,5 +113,7 @@ def test_long_values_differ_by_their_ends(room, monkeypatch):
 def test_the_program_that_comes_first(room, monkeypatch, tmp_path):
     (tmp_path / "python3").write_text("#!/bin/sh\n")
     (tmp_path / "python3").chmod(0o755)
-    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
-    assert room("environment").facts()["program.python3"] == str(tmp_path / "python3")
+    monkeypatch.setenv("KAPPA_PATH", f"{tmp_path}:{os.environ['PATH']}")
+    found = room("environment").facts()
+    assert found["program.python3"] == str(tmp_path / "python3")
+    assert found["setting.PATH"].startswith(f"{tmp_path}:")

@@ -36,15 +36,17 @@ COMMANDS = (
 
 
 def facts():
+    # Of the task itself, where the check tells it: what starts Python may have changed it.
+    path = os.environ.get("KAPPA_PATH") or os.environ.get("PATH", "")
     found = {}
-    for name, value in os.environ.items():
+    for name, value in {**os.environ, "PATH": path}.items():
         if not NAME.fullmatch(name) or OWN.fullmatch(name):
             continue
         if SETTING.fullmatch(name):
             found["setting." + name] = shown(name, value)
         else:
             found["variable." + name] = "set"
-    found.update({"program." + name: shutil.which(name) for name in COMMANDS})
+    found.update({"program." + name: shutil.which(name, path=path) for name in COMMANDS})
     found["interpreter"] = " ".join([os.path.realpath(sys.executable), *sys.version.split()])
     return found
 
