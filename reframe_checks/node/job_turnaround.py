@@ -86,13 +86,13 @@ class JobTurnaround(OncePerPartition, OnEachNode, SystemCheck):
         self.record_per_node("completing", "s", self.end_s)
         self.record_findings(
             [
-                *self.late("start_excess", self.start_s, "first task", "its prolog took"),
-                *self.late("completing_excess", self.end_s, "end of the job", "its epilog took"),
+                *self.late("start_excess", self.start_s, "prolog", "before its first task"),
+                *self.late("completing_excess", self.end_s, "epilog", "after the job"),
             ]
         )
         return True
 
-    def late(self, metric, seconds, quantity, cause):
+    def late(self, metric, seconds, script, when):
         """Findings of the nodes that are out of bounds; none where half of them are."""
         usual = statistics.median_low(seconds.values())
         late = {node: took for node, took in seconds.items() if self.out_of_bounds(metric, took - usual)}
@@ -100,9 +100,9 @@ class JobTurnaround(OncePerPartition, OnEachNode, SystemCheck):
             return []
         if late and all(took <= QUICK_S for node, took in seconds.items() if node not in late):
             self.robbed = ""
-        said = {node: f"{cause} {took:.1f} s, of the median node {usual:.1f} s" for node, took in late.items()}
+        said = {node: f"took {took:.1f} s {when}, the median node's {usual:.1f} s" for node, took in late.items()}
         ranking = sorted(late, key=late.__getitem__, reverse=True)
-        return [Finding("node", node, (node,), quantity, None, None, said[node]) for node in ranking]
+        return [Finding("node", node, (node,), script, None, None, said[node]) for node in ranking]
 
     metrics = {
         # From the start of the job, of the slowest node; of all nodes where Slurm runs prologs before the job.

@@ -18,7 +18,7 @@ NOT_RUN, NOT_RUN_BY_SRUN = (126, 127), (2, 8, 13)
 LOADER = re.compile(r".*(?:error while loading shared libraries: |symbol lookup error: ).*")
 BY_SRUN = re.compile(r".*error: execve\(\): .*")
 # Slurm ends a task whose prolog, of the site or of the job, fails or cannot be executed.
-BY_PROLOG = re.compile(r".*error: .*\b[Tt]ask[_-]?[Pp]rolog\b.*(?:can not be executed|failed status).*")
+BY_PROLOG = re.compile(r"error: .*\b[Tt]ask[_-]?[Pp]rolog\b.*(?:can not be executed|failed status).*")
 # MPI libraries abort where they notice that the other end is gone, too.
 OTHER_END = re.compile(
     r"retry count exceeded|endpoint timeout|connection (?:reset|refused|timed out)|no route to host|unreachable", re.I
@@ -105,7 +105,7 @@ def crash(end, lines):
     if not code:
         return None
     number = int(code.group(1))
-    prolog = [line.strip() for line in lines if BY_PROLOG.match(line)][:1]
+    prolog = [line.strip() for line in lines if BY_PROLOG.search(line)][:1]
     if prolog:
         return prolog
     why = [line.strip() for line in lines if (BY_SRUN if number in NOT_RUN_BY_SRUN else LOADER).match(line)][:1]

@@ -17,7 +17,7 @@ Runs on the Python 3.6 that old systems bring.
 import re
 
 import steps
-from crashed import crashed
+from crashed import BY_PROLOG, crashed
 from halves import not_working
 
 TIMES_EXPECTED = 5  # what a check takes, until MPI is in doubt for that alone
@@ -55,7 +55,10 @@ class Search:
         if not found and len(nodes) > 1 and (self.finds_library() if failed else self.doubts_mpi(told, elapsed_s)):
             self.tried_s = elapsed_s
             found = [{"node": node, "reason": "mpi", **late_rank(told.get(node))} for node in self.without_mpi(nodes)]
-        return found or (crashed(self.nodes, said, steps.names) if failed else [])
+        ended = crashed(self.nodes, said, steps.names) if failed else []
+        if all(one["reason"] == "silent" for one in found) and any(BY_PROLOG.search(one["said"]) for one in ended):
+            return ended  # which keeps every step from starting there
+        return found or ended
 
     def without_mpi(self, nodes):
         def tried(groups, patience):
