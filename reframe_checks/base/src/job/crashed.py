@@ -59,6 +59,9 @@ def crashed(nodes, said, names):
         if evidence is not None:
             named = names(hosts) if "[" in hosts or "," in hosts else [hosts]
             found.update((node, [line, *evidence]) for node in named if node not in found)
+            # Slurm then ends the prologs of the others, too, which says the same of them.
+            if any(map(BY_PROLOG.search, evidence)):
+                break
         elif not found:
             return []
     if 2 * len(found) > len(nodes) or not set(found) <= set(nodes):
