@@ -98,7 +98,7 @@ def _of_hardware(place: str, part: FoundPart, told: NodeKind, survey: Survey) ->
     if survey.login.shares_machine:
         return
     if part.count > 2:
-        for metric in ("triad", "multiply_add", "core_triad", "core_multiply_add"):
+        for metric in ("triad", "multiply_add", "core_triad", "core_multiply_add", "steady"):
             yield Reference("NodeSweep", *on_nodes, f"{metric}_uniformity", 1, -0.25, None, _EQUAL)
         yield Reference("NodeLinks", *on_nodes, "uniformity", 1, -0.25, None, _EQUAL)
     if told.peak_gflops_per_core and not told.hypervisor:
