@@ -96,12 +96,13 @@ HINTS = {
     "stopped": "find out who stopped the process: a debugger, a user, a tool of the site",
     "blocked": "look at `dmesg` and the file systems there; /proc/PID/stack says what the process waits for",
     "unseen": "mount it there; or put results where all nodes see them: KAPPA_RESULTS, or `home` (KAPPA_HOME)",
+    "unexecutable": "compare `findmnt -T FOLDER` there with another node, and mount it alike",
     "silent": "is it up? look at its console, at slurmd's log there and at its network",
     "lost": "look at `scontrol show node`, its console and slurmd's log",
     "address": "look at `ip addr` there, and give each node an address of its own",
     "link": "look at its firewall (`nft list ruleset`) and routes, and at the MTU of every port on the way",
     "mpi": "start MPI on it alone; compare its MPI and PMIx packages, their configuration files and its firewall",
-    "crashed": "look at `dmesg` and the memory's errors there; compare its programs and libraries with another node's",
+    "crashed": "look at `dmesg` and memory errors there; compare programs, libraries and prologs with another node's",
 }
 
 
@@ -246,7 +247,8 @@ def said(named: BlamedNode, folder: str = "the job's folder") -> str:
         case "stopped":
             return f"{who} is stopped (state {process.state}){where}"
         case "blocked":
-            return f"{who} waits in the kernel and moves nothing (state D){where}"
+            waits = f", in {process.waits}" if process.waits else ""
+            return f"{who} waits in the kernel and moves nothing (state {process.state}){waits}{where}"
         case "mpi":
             return "MPI does not start with it, but on all other nodes" + (f"; {who} stands{where}" if process else "")
         case "crashed":
@@ -257,6 +259,7 @@ def said(named: BlamedNode, folder: str = "the job's folder") -> str:
         "lost": "Slurm has given it up",
         "unseen": f"does not see {folder}, or may not write there",
         "silent": "no step starts there, but on the other nodes",
+        "unexecutable": f"files in {folder} cannot be executed there (mounted noexec?), so Slurm ends each task",
     }
     return others[named.reason]
 

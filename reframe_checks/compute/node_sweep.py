@@ -42,13 +42,15 @@ class NodeSweep(NodeSweepCheck):
     """Memory bandwidth and floating-point speed of every node in one job, each core alone and all cores of a node.
 
     Which node is slow comes from the comparison of equal nodes (``localise/finding.py``), so it needs no reference.
-    Own program (``kappa-measure node cores``); each figure is the best of five windows of time.
+    Own program (``kappa-measure node cores``); each figure is the best of five windows of time. The mean of the windows
+    over the best tells how steady a core is, as one that clocks up slowly is not.
     """
 
     descr = "Memory bandwidth and floating-point speed of every node and core"
     family = "compute/node-sweep"
     relative = [
         "triad_uniformity", "multiply_add_uniformity", "core_triad_uniformity", "core_multiply_add_uniformity",
+        "steady_uniformity",
     ]  # fmt: skip
     measured_s = 8
     tags = {"smoke"}
@@ -74,6 +76,8 @@ class NodeSweep(NodeSweepCheck):
             TRIAD: {node: min(speeds.alone.triad_mbps) for node, speeds in nodes.items()},
             GFLOPS: {node: min(speeds.alone.gflops) for node, speeds in nodes.items()},
         }
+        self.steady = {node: min((*speeds.alone.steady, *speeds.together.steady)) for node, speeds in nodes.items()}
+        self.record_per_node("steady", "", self.steady)
         for kernel, unit in ((TRIAD, "MB/s"), (GFLOPS, "Gflop/s")):
             self.record_per_node(kernel, unit, self.of_node[kernel])
             self.record_per_node(f"{kernel}_slowest_core", unit, self.of_slowest_core[kernel])
@@ -95,6 +99,9 @@ class NodeSweep(NodeSweepCheck):
                 for kernel, speeds in figures.items()
                 for finding in suspects_of_nodes(f"{kernel} {what}", speeds, least_slowdown=self.least_slowdown)
             ]
+            + suspects_of_nodes(
+                "mean over best speed of the least steady core", self.steady, least_slowdown=self.least_slowdown
+            )
         )
 
     metrics = {
@@ -106,6 +113,8 @@ class NodeSweep(NodeSweepCheck):
         # The node with the slowest core, against the median node's slowest core.
         "core_triad_uniformity": ("", lambda self: slowest_share(self.of_slowest_core[TRIAD])),
         "core_multiply_add_uniformity": ("", lambda self: slowest_share(self.of_slowest_core[GFLOPS])),
+        # The node whose core is the least steady, against the median node's least steady core.
+        "steady_uniformity": ("", lambda self: slowest_share(self.steady)),
     }
 
 

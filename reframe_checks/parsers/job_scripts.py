@@ -24,7 +24,7 @@ from reframe_checks.parsers.text import INTEGER, Output, Unit
 
 #: Of a process that is the reason: stopped, or waiting in the kernel; of a node: see the watch.
 PROCESS_REASONS = ("stopped", "blocked")
-NODE_REASONS = ("lost", "unseen", "silent", "address", "link", "mpi", "crashed")
+NODE_REASONS = ("lost", "unseen", "silent", "address", "link", "mpi", "crashed", "unexecutable")
 #: Of a node of which the watch tells in words.
 SAID_REASONS = ("address", "link", "crashed")
 
@@ -93,17 +93,20 @@ class BlamedNode(OwnDocument, frozen=True, kw_only=True):
 
     ``peer`` is the other end of a link, where nothing tells which of the two it is, or whose address it has. ``state``
     of the process as in proc_pid_stat(5); ``phase``, and for how long it stands in it, where it has a
-    heartbeat.
+    heartbeat; ``waits``: the call on a file, or the kernel's function, in which it waits.
     """
 
     node: Text
-    reason: Literal["stopped", "blocked", "lost", "unseen", "silent", "address", "link", "mpi", "crashed"]
+    reason: Literal[
+        "stopped", "blocked", "lost", "unseen", "silent", "address", "link", "mpi", "crashed", "unexecutable"
+    ]
     said: Text = ""
     peer: Text | None = None
     pid: Positive | None = None
     program: Text = ""
     rank: Index | None = None
     state: Text = ""
+    waits: Text = ""
     cpu_s: Seconds | None = None
     phase: Text | None = None
     stands_s: Annotated[float, Meta(ge=0, le=Unit.UPTIME_S.ceiling)] | None = None

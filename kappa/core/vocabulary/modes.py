@@ -74,8 +74,8 @@ MODES = {
         tag="nightly",
         # PartitionState stays: it has the census of the suite.
         without=(
-            "GpuInventory", "PartitionHealth", "SoftwareInventory", "Affinity", "NumaAffinity", "TransportUsed",
-            "PeerExchange", "BitSweep", "BitSweepDose", "EmtBits", "EmtCorrectness", "StressNg",
+            "GpuInventory", "PartitionHealth", "JobTurnaround", "SoftwareInventory", "Affinity", "NumaAffinity",
+            "TransportUsed", "PeerExchange", "BitSweep", "BitSweepDose", "EmtBits", "EmtCorrectness", "StressNg",
         ),
     ),
     "links": Mode(

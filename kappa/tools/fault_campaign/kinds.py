@@ -1,6 +1,6 @@
 """Every kind of fault, and what is true of it: which checks can see it, and what a diagnosis of it must not say."""
 
-from kappa.tools.fault_campaign import faults, jobs, node_state, packets
+from kappa.tools.fault_campaign import faults, jobs, node_state, packets, started
 from kappa.tools.fault_campaign.outcomes import Outcome
 from reports.verdict.confirm import Diagnosis
 
@@ -10,6 +10,7 @@ _ALL = (
     *faults.KINDS, *node_state.KINDS, *jobs.OF_HANGS, *jobs.OF_SOFTWARE, *jobs.OF_USERS, *jobs.OF_RANKS,
     *jobs.OF_NETWORK, *faults.OF_BITS, *node_state.OF_SCRATCH, *node_state.OF_SURROUNDINGS,
     *packets.OF_PACKETS, *packets.OF_TCP,
+    *started.OF_TASKS, *started.OF_JOBS, *started.OF_FILES,
 )  # fmt: skip
 KINDS = {kind.name: kind for kind in _ALL}
 # Kind of fault -> checks that measure what it changes. When a node is lost, jobs on all nodes cannot start: that fails
@@ -52,6 +53,14 @@ SEEN_BY: dict[str, tuple[str, ...]] = {
     "address taken": ("PeerExchange", "PartitionHealth", "PartitionState", "PairSweep", "NodeSweep"),
     "long packets vanish": ("PeerExchange", "PartitionHealth", "PairSweep"),
     **{kind.name: ("PartitionHealth",) for kind in packets.OF_TCP},
+    **{kind.name: ("PartitionHealth",) for kind in started.OF_TASKS},
+    # Every job has tasks there.
+    **{name: ("PartitionHealth", "SoftwareInventory", "JobTurnaround", "Affinity", "TransportUsed", "PairSweep",
+              "NodeSweep", "BitSweep", "NodeScratch", "EmtIoEachNode")
+       for name in ("results not executable", "failing prolog of tasks", "hung home")},
+    "slow prolog": ("JobTurnaround",),
+    "slow epilog": ("JobTurnaround",),
+    **{kind.name: ("NodeScratch",) for kind in started.OF_FILES},
 }
 # The checks that read what the program says, or look at it, where a kind damages one of several.
 READ_BY = {"fio": ("NodeScratch", "SoftwareInventory"), "scontrol": ("PartitionHealth",)}

@@ -38,7 +38,8 @@ PARTITION = "scratch"
 # The smallest that has all of these checks.
 MODE = "nightly"
 CHECKS = (
-    "PartitionState", "PartitionHealth", "SoftwareInventory", "Affinity", "TransportUsed", "PeerExchange", "PairSweep",
+    "PartitionState", "PartitionHealth", "JobTurnaround", "SoftwareInventory", "Affinity", "TransportUsed",
+    "PeerExchange", "PairSweep",
     "NodeSweep", "BitSweep", "NodeScratch", "EmtIoEachNode",
 )  # fmt: skip
 # Sees what kinds that preload a library are made of, not what they do.

@@ -220,7 +220,8 @@ def test_mounts(room, monkeypatch):
     )
     monkeypatch.setattr(mounts, "read", lambda path: table)
     found = mounts.mounted()
-    assert found["/mnt/a b"] == {"type": "nfs4", "source": "srv:/a", "root": "/", "options": "noatime,rw,vers=4.2"}
+    assert found["/mnt/a b"] == {"type": "nfs4", "source": "srv:/a", "root": "/", "options": "noatime,rw,vers=4.2",
+                                 "device": "8:1"}  # fmt: skip
     assert found["/scratch"]["type"] == "tmpfs", "the last mount hides those before"
     assert mounts.for_survey()["mounted"] == [
         ["8:1", "/", "/mnt/a b", "nfs4", "srv:/a"],

@@ -124,6 +124,19 @@ def test_a_folder_that_no_node_sees_names_nobody(search):
     assert search(**{node: {"unseen": True} for node in NODES}) == []
 
 
+def test_a_node_that_cannot_execute_the_prolog_of_a_job_that_failed_is_named(search):
+    assert search(failed=True, node3={"unexecutable": True}) == [("node3", "unexecutable")]
+    assert search(node3={"unexecutable": True}) == []
+    # Such a job runs without a prolog, so that it has failed for another reason.
+    assert search(failed=True, node1={"unexecutable": True}) == []
+
+
+def test_a_prolog_that_fails_is_told_where_it_keeps_every_step_from_starting(search):
+    ended = "srun: error: node3: task 2: Exited with exit code 5\nslurmstepd: error: TaskProlog failed status=5"
+    assert search(failed=True, node3=None, said=ended) == [("node3", "crashed")]
+    assert search(failed=True, node3=None, said=ended.splitlines()[0]) == [("node3", "silent")]
+
+
 def test_a_running_job_whose_nodes_cannot_be_listed_has_lost_none(monkeypatch):
     """scontrol is slow or cannot be started, as where it lies on a file system that hangs."""
     steps = importlib.import_module("steps")

@@ -4,11 +4,13 @@
 - ``unseen``: the job's folder is not seen there, but is on others;
 - ``silent``: a step does not start there, twice, but does on others;
 - ``stopped``: a process of the job is stopped there, and not on every node, as when all of the job is suspended;
-- ``blocked``: a process has waited in the kernel from one look to the next without having moved a byte, and on most
-  nodes none has, as when a shared file system is gone;
+- ``blocked``: a process has waited in the kernel, or for a file system, from one look to the next without having moved
+  a byte, and on most nodes none has, as when a shared file system is gone;
 - ``address``: it has the address of another node for its own, too, or answers for it;
 - ``link``: long messages between it and others do not arrive, tried twice; of a single pair both are named, unless
   the kernel of one refuses to send (``exchanged.py``);
+- ``unexecutable``: the measurement has failed, and files in the job's folder cannot be executed there, but on its first
+  node, so that Slurm has ended the tasks whose prolog lies there;
 - ``mpi``: MPI does not start with it, twice, but does on all others together, tried by halves;
 - ``crashed``: the first task of the measurement that failed crashed there (``crashed.py``).
 
@@ -18,7 +20,7 @@ Runs on the Python 3.6 that old systems bring.
 import re
 
 import steps
-from crashed import crashed
+from crashed import BY_PROLOG, crashed
 from exchange import address_of
 from exchanged import speaking_against, with_address_of_others
 from halves import MOST_GROUPS, not_working
@@ -60,15 +62,20 @@ class Search:
         if taken:
             # What else is found, as a silent node, may follow from it.
             return taken
-        found += standing(stopped(told)) + standing(self.still_blocked(told))
+        found += unexecutable(told, nodes[0]) if failed and nodes else []
+        found += standing("stopped", stopped(told)) + standing("blocked", self.still_blocked(told))
         self.library = next((look["library"] for look in told.values() if look["library"]), self.library)
-        if found or len(nodes) < 2 or not (failed or self.in_doubt(told, elapsed_s)):
-            return found or (crashed(self.nodes, said, steps.names) if failed else [])
-        self.tried_s = elapsed_s
-        if failed:
-            self.find_library()
-            return self.without_mpi(nodes, told) or crashed(self.nodes, said, steps.names)
-        return speaking_against(steps.exchange(nodes)) or self.without_mpi(nodes, told)
+        if not found and len(nodes) > 1 and (failed or self.in_doubt(told, elapsed_s)):
+            self.tried_s = elapsed_s
+            if failed:
+                self.find_library()
+                found = self.without_mpi(nodes, told)
+            else:
+                found = speaking_against(steps.exchange(nodes)) or self.without_mpi(nodes, told)
+        ended = crashed(self.nodes, said, steps.names) if failed else []
+        if all(one["reason"] == "silent" for one in found) and any(BY_PROLOG.search(one["said"]) for one in ended):
+            return ended  # which keeps every step from starting there
+        return found or ended
 
     def without_mpi(self, nodes, told):
         """Findings of the nodes with which MPI does not start; none where no library of it is known."""
@@ -129,12 +136,15 @@ def stopped(told):
     return {} if len(found) == len(told) > 1 else found
 
 
-def standing(processes):
-    """Findings of stopped and of blocked processes, by node."""
-    return [
-        {"node": node, "reason": "blocked" if process["state"] == "D" else "stopped", **process}
-        for node, process in sorted(processes.items())
-    ]
+def unexecutable(told, first):
+    """Nodes that cannot execute the prolog of tasks; where the first cannot, the job does without one."""
+    found = sorted(node for node, look in told.items() if look.get("unexecutable"))
+    return [{"node": node, "reason": "unexecutable"} for node in found if first not in found]
+
+
+def standing(reason, processes):
+    """Findings of stopped or of blocked processes, by node."""
+    return [{"node": node, "reason": reason, **process} for node, process in sorted(processes.items())]
 
 
 def late_rank(look):

@@ -16,7 +16,7 @@ from exchange import MOST_PEERS
 ALONE_S, BESIDE_S, TIMES_QUICKEST = 15, 8, 5
 ASKING_S = 10
 # Where a node does not see the job's folder, Slurm starts the step in another one.
-LOOK = """[ -r look_at_node.py ] && exec python3 ./look_at_node.py
+LOOK = """[ -r look_at_node.py ] && exec python3 -s ./look_at_node.py
 printf 'kappa-look {"node": "%s", "unseen": true}\\n' "$SLURMD_NODENAME\""""
 NOT_FOR_STEPS = ("SLURM_TASK_PROLOG", "SLURM_KILL_BAD_EXIT", "SLURM_NTASKS", "SLURM_NPROCS", "SLURM_NNODES")
 

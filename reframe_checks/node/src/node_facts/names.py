@@ -27,7 +27,6 @@ def user():
         return
     yield "user.name", entry.pw_name
     yield "user.home", entry.pw_dir
-    yield "user.home_is_there", os.path.isdir(entry.pw_dir)
     yield "user.shell", entry.pw_shell
 
 

@@ -142,8 +142,8 @@ def test_a_round_has_to_run_its_checks_and_no_others(tmp_path):
         family: ("scratch",)
         for family in (
             "compute/affinity", "compute/bits", "compute/node-sweep", "network/pair-sweep", "network/peer-exchange",
-            "network/transport", "node/health", "node/partition-state", "node/software", "storage/emt-io-nodes",
-            "storage/node-scratch",
+            "network/transport", "node/health", "node/job-turnaround", "node/partition-state", "node/software",
+            "storage/emt-io-nodes", "storage/node-scratch",
         )
     }  # fmt: skip
     assert found[False].keys() - found[True].keys() == {"node/software"}
