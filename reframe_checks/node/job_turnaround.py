@@ -38,7 +38,6 @@ class JobTurnaround(OncePerPartition, OnEachNode, SystemCheck):
     family = "node/job-turnaround"
     measured_s = 2
     tags = {"smoke"}
-    relative = ["start_excess", "completing_excess"]
     sourcesdir = "src"
     hold_s = 0
     hint = "look at Prolog, Epilog and slurmd's log on the named node; run the scripts there by hand (`time`)"

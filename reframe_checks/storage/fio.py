@@ -135,7 +135,7 @@ class NodeScratch(FioPhases, OnEachNode, KappaCheck):
 
     descr = "fio and calls on files on every node's own storage at once, node against node"
     family = "storage/node-scratch"
-    relative = ["uniformity", "fsync_excess", "file_excess"]
+    relative = ["uniformity"]
     measured_s = 9
     sourcesdir = "src"
     needs_partition = ["storage_scratch"]
