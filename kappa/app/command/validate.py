@@ -23,6 +23,7 @@ verdict (docs/nightly.md).
 Everything is kept in a folder of its own in results/SITE/runs, readable by its owner only ($KAPPA_RESULTS: in place of
 results/SITE; $KAPPA_RUN: this very folder). ReFrame prints to reframe.out there; the terminal shows progress. One run
 at a time on these results. Told to end (SIGTERM, Ctrl-C), it ends ReFrame, which cancels its jobs, and judges what ran.
+If an earlier run was killed, its jobs are cancelled first, and what had ended of it is judged.
 A cluster that the site brings is started if it is not up, and ended again.
 
 Exit status: 0 PASS, 1 FAIL, 2 INCOMPLETE or it could not run."""

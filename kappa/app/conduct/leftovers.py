@@ -32,7 +32,7 @@ from kappa.core.sites.load import Site
 GONE_WITHIN_S = 60.0
 _QUEUE = ("squeue", "--me", "--noheader", "--format=%i|%Z")
 _ACTIVE = "--states=PENDING,CONFIGURING,RUNNING,SUSPENDED"
-#: Where the reports of runs and nights lie, below the results of a site.
+# Where the reports of runs and nights lie, below the results of a site.
 _FOLDERS = ("runs/*", "nights/*", "nights/*/rotation/*")
 _TABLES = {"sessions", "testcases"}
 _KILLED = "kappa was killed"
@@ -236,6 +236,8 @@ def usable_database(results: pathlib.Path, say: Callable[[str], object]) -> None
     try:
         with contextlib.closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)) as database:
             tables = {name for (name,) in database.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
+    except sqlite3.OperationalError:
+        return  # another program has locked it, or it cannot be read now
     except sqlite3.DatabaseError as err:
         problem = one_line(clean(str(err)), 100)
     else:
