@@ -50,7 +50,9 @@ SEEN_BY: dict[str, tuple[str, ...]] = {
     **{kind.name: ("PeerExchange",) for kind in packets.OF_PACKETS},
     # These keep other jobs from their end, too.
     "address taken": ("PeerExchange", "PartitionHealth", "PartitionState", "PairSweep", "NodeSweep"),
-    "long packets vanish": ("PeerExchange", "PartitionHealth", "PairSweep"),
+    "long packets vanish": (
+        "PeerExchange", "PartitionHealth", "PairSweep", "SoftwareInventory", "TransportUsed", "EmtIoEachNode",
+    ),
     **{kind.name: ("PartitionHealth",) for kind in packets.OF_TCP},
 }
 # The checks that read what the program says, or look at it, where a kind damages one of several.
