@@ -51,7 +51,9 @@ SEEN_BY: dict[str, tuple[str, ...]] = {
     **{kind.name: ("PeerExchange",) for kind in packets.OF_PACKETS},
     # These keep other jobs from their end, too.
     "address taken": ("PeerExchange", "PartitionHealth", "PartitionState", "PairSweep", "NodeSweep"),
-    "long packets vanish": ("PeerExchange", "PartitionHealth", "PairSweep"),
+    "long packets vanish": (
+        "PeerExchange", "PartitionHealth", "PairSweep", "SoftwareInventory", "TransportUsed", "EmtIoEachNode",
+    ),
     **{kind.name: ("PartitionHealth",) for kind in packets.OF_TCP},
     **{kind.name: ("PartitionHealth",) for kind in started.OF_TASKS},
     # Every job has tasks there.
