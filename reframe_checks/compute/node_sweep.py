@@ -76,8 +76,8 @@ class NodeSweep(NodeSweepCheck):
             TRIAD: {node: min(speeds.alone.triad_mbps) for node, speeds in nodes.items()},
             GFLOPS: {node: min(speeds.alone.gflops) for node, speeds in nodes.items()},
         }
-        self.steady = {node: min((*speeds.alone.steady, *speeds.together.steady)) for node, speeds in nodes.items()}
-        self.record_per_node("steady", "", self.steady)
+        self.steadiness = {node: min((*speeds.alone.steady, *speeds.together.steady)) for node, speeds in nodes.items()}
+        self.record_per_node("steady", "", self.steadiness)
         for kernel, unit in ((TRIAD, "MB/s"), (GFLOPS, "Gflop/s")):
             self.record_per_node(kernel, unit, self.of_node[kernel])
             self.record_per_node(f"{kernel}_slowest_core", unit, self.of_slowest_core[kernel])
@@ -100,7 +100,7 @@ class NodeSweep(NodeSweepCheck):
                 for finding in suspects_of_nodes(f"{kernel} {what}", speeds, least_slowdown=self.least_slowdown)
             ]
             + suspects_of_nodes(
-                "mean over best speed of the least steady core", self.steady, least_slowdown=self.least_slowdown
+                "mean over best speed of the least steady core", self.steadiness, least_slowdown=self.least_slowdown
             )
         )
 
@@ -114,7 +114,7 @@ class NodeSweep(NodeSweepCheck):
         "core_triad_uniformity": ("", lambda self: slowest_share(self.of_slowest_core[TRIAD])),
         "core_multiply_add_uniformity": ("", lambda self: slowest_share(self.of_slowest_core[GFLOPS])),
         # The node whose core is the least steady, against the median node's least steady core.
-        "steady_uniformity": ("", lambda self: slowest_share(self.steady)),
+        "steady_uniformity": ("", lambda self: slowest_share(self.steadiness)),
     }
 
 

@@ -45,8 +45,9 @@ def test_the_example_of_the_documentation_is_a_site(tmp_path):
     (folder / "settings.py").write_text(SETTINGS.read_text())
     site = Site(folder)
     site.require_sound()
-    nodes = {"node/partition-state", "node/health", "node/software"}
-    assert {*site.modes["smoke"]} == {*nodes, "network/osu-pt2pt", "network/node-links", "storage/fio"}
+    nodes = {"node/partition-state", "node/health", "node/job-turnaround", "node/software"}
+    network = {"network/osu-pt2pt", "network/node-links", "network/peer-exchange"}
+    assert {*site.modes["smoke"]} == nodes | network | {"storage/fio"}
     assert site.unexplained("smoke") == []
     done = reframe(folder, "--dry-run", "--mode=smoke")
     assert done.returncode == 0, done.stdout + done.stderr
