@@ -258,22 +258,23 @@ def wrong_payload(cluster: Cluster, node: str, draw: random.Random) -> Iterator[
 
 
 KINDS = (
-    Kind("slow link", False, "traffic out of the node limited to 300–600 Mbit/s", slow_link),
-    Kind("bandwidth-limited link", False, "traffic out of the node limited to 200 Mbit/s", limited_link),
-    Kind("lossy link", False, "2–10 % of the packets into the node dropped", lossy_link),
-    Kind("slow CPU", False, "all processes of the node share 0.05–0.1 cores' time", slow_cpu),
-    Kind("slow disk", False, "`/scratch` limited to 5–20 MB/s", slow_disk),
-    Kind("full disk", True, "at most 4 MiB free on `/scratch`", full_disk),
-    Kind("dead slurmd", True, "slurmd killed", dead_slurmd),
-    Kind("powered-off node", True, "all processes and namespaces of the node ended", powered_off),
-    Kind("wrong binding", False, "slurmd, and so every rank, may use one core only", wrong_binding),
-    Kind("wrong library", False, "another build of a library that jobs load", wrong_library),
-    Kind("damaged output", True, "output of a program that runs on the node is garbled or cut", damaged_output),
+    Kind("slow link", False, "the node's outgoing traffic is limited to 300–600 Mbit/s", slow_link),
+    Kind("bandwidth-limited link", False, "the node's outgoing traffic is limited to 200 Mbit/s", limited_link),
+    Kind("lossy link", False, "2–10 % of the packets into the node are dropped", lossy_link),
+    Kind("slow CPU", False, "all processes of the node share the time of 0.05–0.1 cores", slow_cpu),
+    Kind("slow disk", False, "`/scratch` is limited to 5–20 MB/s", slow_disk),
+    Kind("full disk", True, "at most 4 MiB are free on `/scratch`", full_disk),
+    Kind("dead slurmd", True, "slurmd is killed", dead_slurmd),
+    Kind("powered-off node", True, "all processes and namespaces of the node end", powered_off),
+    Kind("wrong binding", False, "slurmd, and so every rank, may use only one core", wrong_binding),
+    Kind("wrong library", False, "the node has another build of a library that jobs load", wrong_library),
+    Kind("damaged output", True, "the output of one of the node's programs is garbled or cut", damaged_output),
     Kind("clock offset", False, "programs on the node see a clock that is 0.02–2 s off", wrong_clock, preloads=True),
 )
 OF_BITS = (
     Kind("wrong arithmetic", False, "floating-point results are off in the last bit", wrong_arithmetic, preloads=True),
-    Kind("flipping memory", False, "a bit of `BitSweep`'s memory flips every 1–10 ms", flipping_memory, preloads=True),
-    Kind("wrong payload", False, "one of 3–9 large pieces of messages arrives with a flipped bit", wrong_payload,
+    Kind("flipping memory", False, "one bit of the memory of `kappa-measure bits` flips every 1–10 ms", flipping_memory,
+         preloads=True),
+    Kind("wrong payload", False, "one in 3–9 large pieces of messages arrives with a flipped bit", wrong_payload,
          preloads=True),
 )  # fmt: skip

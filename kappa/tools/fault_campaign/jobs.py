@@ -177,38 +177,39 @@ def mpi_does_not_start(cluster: Cluster, node: str, draw: random.Random) -> Iter
 OF_USERS = (
     Kind("user unknown", False, "the node does not know a user", other_file(
         "/etc/passwd", 'sed "/^games:/d" "$path" > "$fake"')),
-    Kind("other number", False, "a user has another number on the node", other_file(
+    Kind("other number", False, "a user has another user ID on the node", other_file(
         "/etc/passwd", 'sed "s/^games:x:5:/games:x:4005:/" "$path" > "$fake"')),
-    Kind("other group", False, "the node calls a user's group otherwise", other_file(
+    Kind("other group", False, "a user's group has another name on the node", other_file(
         "/etc/group", 'sed "s/^games:/players:/" "$path" > "$fake"')),
 )  # fmt: skip
 OF_SOFTWARE = (
     Kind("other mpirun", False, "another `mpirun` comes first on the node's PATH", between(
         _FIRST_ON_PATH, "umount --lazy /usr/local/bin; rm -rf /run/first-$(uname -n)", "/usr/local/bin/mpirun")),
-    Kind("other MPI component", False, "another build of a component that Open MPI opens", other_component),
-    Kind("other fio", False, "another build of `fio`", other_file("/usr/bin/fio", _ANOTHER_BUILD)),
+    Kind("other MPI component", False, "a component of Open MPI is another build", other_component),
+    Kind("other fio", False, "`fio` is another build", other_file("/usr/bin/fio", _ANOTHER_BUILD)),
     Kind("other MPI settings", False, "Open MPI reads other parameters on the node", other_file(
         "/etc/openmpi/openmpi-mca-params.conf", 'cp "$path" "$fake"; echo "btl_tcp_links = 2" >> "$fake"')),
-    Kind("library not found", True, "a library that `fio` needs is not on the node", other_file(
+    Kind("library not found", True, "the node lacks a library that `fio` needs", other_file(
         f"/usr/lib/{os.uname().machine}-linux-gnu/libaio.so.1", 'echo damaged > "$fake"')),
     Kind("header missing", False, "the node has no `mpi.h`", between(
         "mount -t tmpfs tmpfs /usr/lib/$(uname -m)-linux-gnu/openmpi/include",
         "umount --lazy /usr/lib/$(uname -m)-linux-gnu/openmpi/include", "no mpi.h")),
 )  # fmt: skip
 OF_NETWORK = (
-    Kind("other adapter", False, "what the node sends takes another interface", between(
+    Kind("other adapter", False, "the node sends through another interface", between(
         _OTHER_ADAPTER, "ip link del eth1", "eth1 in place of eth0")),
 )  # fmt: skip
 OF_RANKS = (
-    Kind("withheld cores", False, "a cpuset leaves one core of the node to jobs", withheld_cores),
-    Kind("moved ranks", False, "a program on the node moves ranks and threads to one core", moved_ranks),
+    Kind("withheld cores", False, "a cpuset leaves jobs only one core of the node", withheld_cores),
+    Kind("moved ranks", False, "a program on the node moves all ranks and threads to one core", moved_ranks),
 )
 OF_HANGS = (
-    Kind("stopped rank", True, "a rank of `PairSweep` or `NodeSweep` is stopped with SIGSTOP",
+    Kind("stopped rank", True, "SIGSTOP stops a rank of `PairSweep` or `NodeSweep`",
          meanwhile(stop, "{subcommand} stopped {later_s} s after its start")),
-    Kind("rank blocked in the kernel", True, "one of them waits there (state D, by a freezer), also when it is killed",
+    Kind("rank blocked in the kernel", True, "such a rank waits in the kernel (state D, by a freezer), unkillable",
          rank_blocked),
-    Kind("node dies in a job", True, "all processes and namespaces of the node end while one of them runs",
+    Kind("node dies in a job", True,
+         "all processes and namespaces of the node end while `PairSweep` or `NodeSweep` runs",
          meanwhile(power_off, "{later_s} s after the start of {subcommand}")),
     Kind("MPI does not start", True, "MPI_Init waits for ever on the node, or fails", mpi_does_not_start),
 )  # fmt: skip

@@ -76,7 +76,7 @@ def run_rounds(seed: int, rounds: int, tell: Callable[[str], None]) -> None:
             said = run_round(planned, pathlib.Path(folder))
         outcomes.append((planned, said))
         fault = f"{planned.kind} on {planned.node}, {planned.slow_down:.1%} slower" if planned.kind else "healthy"
-        tell(f"{fault}: named {', '.join(sorted(said.nodes)) or 'nobody'}, in night {said.night or '–'}")
+        tell(f"{fault}: named {', '.join(sorted(said.nodes)) or 'no node'}, in night {said.night or '–'}")
     for kind in KINDS:
         of_kind = [(planned, said) for planned, said in outcomes if planned.kind == kind]
         right = sum(said.night > 0 for _, said in of_kind)

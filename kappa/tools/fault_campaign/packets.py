@@ -124,21 +124,21 @@ def reordered_packets(cluster: Cluster, node: str, draw: random.Random) -> Itera
 
 
 OF_PACKETS = (
-    Kind("address taken", True, "the node also has the address of another, and says so", address_taken),
-    Kind("long packets vanish", True, "what the node sends to another vanishes above 1000–1400 bytes",
+    Kind("address taken", True, "the node also has, and announces, the address of another node", address_taken),
+    Kind("long packets vanish", True, "packets above 1000–1400 bytes from the node to another node are lost",
          long_packets_vanish),
-    Kind("lost connections", False, "10–30 % of the packets that ask the node for a connection vanish",
+    Kind("lost connections", False, "10–30 % of the packets that ask the node for a connection are lost",
          lost_connections),
-    Kind("short outages", False, "the node sends and gets nothing for 0.3 s, every 10 s", short_outages),
-    Kind("duplicate packets", False, "3–10 % of the packets out of the node go out twice", duplicate_packets),
-    Kind("reordered packets", False, "3–10 % of the packets out of the node go out 2–5 ms later", reordered_packets),
+    Kind("short outages", False, "the node sends and receives nothing for 0.3 s, every 10 s", short_outages),
+    Kind("duplicate packets", False, "the node sends 3–10 % of its packets twice", duplicate_packets),
+    Kind("reordered packets", False, "the node sends 3–10 % of its packets 2–5 ms late", reordered_packets),
 )  # fmt: skip
 OF_TCP = (
-    Kind("no window scaling", False, "TCP of the node does not scale its window", between(
+    Kind("no window scaling", False, "the node's TCP does not scale its window", between(
         "sysctl -q net.ipv4.tcp_window_scaling=0", "sysctl -q net.ipv4.tcp_window_scaling=1", "0")),
-    Kind("short backlog", False, "the node lets 8–64 connections wait to be accepted", between(
+    Kind("short backlog", False, "at most 8–64 connections can wait until the node accepts them", between(
         'sysctl -q net.core.somaxconn="$1" net.ipv4.tcp_max_syn_backlog="$1"', "true", "{}", range(8, 65, 8))),
-    Kind("few ports", False, "the node has 100–1000 ports for connections of its own", between(
+    Kind("few ports", False, "the node has only 100–1000 ports for outgoing connections", between(
         'sysctl -q net.ipv4.ip_local_port_range="40000 $((40000 + $1))"',
         'sysctl -q net.ipv4.ip_local_port_range="32768 60999"', "{}", range(100, 1001, 100))),
 )  # fmt: skip

@@ -168,33 +168,34 @@ def failing_reads(cluster: Cluster, node: str, _: random.Random) -> Iterator[str
 
 
 OF_TASKS = (
-    Kind("low priority", False, "what Slurm starts on the node has a nice value of 5–19",
+    Kind("low priority", False, "processes that Slurm starts on the node have a nice value of 5–19",
          of_slurmd('renice --priority "$1" --pid "$pid" > /dev/null', "nice {}", range(5, 20))),
-    Kind("other scheduling class", False, "what Slurm starts there is in the class of batch programs",
+    Kind("other scheduling class", False, "processes that Slurm starts on the node have the class SCHED_BATCH",
          of_slurmd('chrt --all-tasks --batch --pid 0 "$pid"', "batch")),
-    Kind("idle I/O class", False, "what Slurm starts there reads and writes when nobody else does",
+    Kind("idle I/O class", False, "processes that Slurm starts on the node have the I/O class idle",
          of_slurmd('ionice --class 3 --pid "$pid"', "idle")),
-    Kind("timer slack", False, "timers of what Slurm starts there may be 10 ms late",
+    Kind("timer slack", False, "timers of processes that Slurm starts on the node may be 10 ms late",
          restarted(_TIMER_SLACK, 10_000_000, "10 ms")),
-    Kind("no huge pages", False, "what Slurm starts there gets no transparent huge pages",
+    Kind("no huge pages", False, "processes that Slurm starts on the node get no huge pages",
          restarted(_NO_HUGE_PAGES, 1, "prctl")),
-    Kind("file size limited", False, "a task may write files of 256–512 MiB",
+    Kind("file size limited", False, "a task may write files of at most 256–512 MiB",
          lower_limit("fsize", range(256 << 20, (512 << 20) + 1, 64 << 20), "{} bytes")),
-    Kind("processor time limited", False, "a task may run for 1000–2000 s",
+    Kind("processor time limited", False, "a task may use at most 1000–2000 s of processor time",
          lower_limit("cpu", range(1000, 2001, 100), "{} s")),
-    Kind("setting of a disk's queue", False, "read-ahead, depth or scheduler of `/scratch`'s disk", queue_setting),
+    Kind("setting of a disk's queue", False,
+         "the queue of `/scratch`'s disk has another read-ahead, depth or merge setting", queue_setting),
     Kind("variable of tasks", False, "a prolog of tasks sets a variable on the node", variable_of_tasks),
     Kind("other python3", False, "another `python3` comes first in PATH", other_python),
 )  # fmt: skip
 OF_JOBS = (
     Kind("results not executable", True, "the folder of results is mounted `noexec`", not_executable),
     Kind("failing prolog of tasks", True, "Slurm's prolog of tasks fails on the node", failing_prolog_of_tasks),
-    Kind("hung home", True, "a folder of the user's home does not answer", hung_home),
+    Kind("hung home", True, "a folder in the user's home does not answer", hung_home),
     Kind("slow prolog", False, "Slurm's prolog takes 5–25 s on the node", slow_script("Prolog")),
     Kind("slow epilog", False, "Slurm's epilog takes 5–25 s on the node", slow_script("Epilog")),
 )
 OF_FILES = (
     Kind("slow fsync", False, "fsync takes 0.2 s longer", slow_fsync, preloads=True),
     Kind("slow open and stat", False, "open and stat on `/scratch` take 5 ms longer", slow_opens, preloads=True),
-    Kind("failing reads", False, "one of 1000 reads of `/scratch` fails", failing_reads, preloads=True),
+    Kind("failing reads", False, "one in 1000 reads of `/scratch` fails", failing_reads, preloads=True),
 )

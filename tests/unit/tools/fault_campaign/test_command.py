@@ -42,7 +42,7 @@ def test_tables_of_campaigns_that_are_done(campaign, tmp_path, capsys):
     page.write_text(f"before\n{PLACE.begin}\n{PLACE.end}\nafter\n")
     assert campaign("--rounds=0", f"--also={tmp_path / 'other'}", f"--table={page}") == 0
     said = capsys.readouterr().out
-    assert "| slow link | traffic out of the node limited to 300–600 Mbit/s | 2/2 (16–100 %) |" in said
+    assert "| slow link | the node's outgoing traffic is limited to 300–600 Mbit/s | 2/2 (16–100 %) |" in said
     assert said.strip() in page.read_text()
 
 

@@ -49,7 +49,7 @@ def test_the_table_tells_of_each():
     one = Disturbed(DISTURBANCES["two validations"], "", 2, "INCOMPLETE", (), 7, 41.3, "a | b", "PASS")
     never = Disturbed(DISTURBANCES["clock behind"], "", None, "none", ("node1",), 0, 1500.0, "", "none")
     first, second = render([one, never]).splitlines()[2:]
-    assert first.split(" | ")[2:] == ["2", "INCOMPLETE", "nobody", "7", "41", "a \\| b", "PASS |"]
+    assert first.split(" | ")[2:] == ["2", "INCOMPLETE", "no node", "7", "41", "a \\| b", "PASS |"]
     assert "| did not end | none | node1 |" in second
 
 
