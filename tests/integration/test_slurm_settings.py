@@ -157,7 +157,7 @@ def test_a_database_that_dies_ends_no_run(limited, site, monkeypatch):
         beside.join()
         assert done[0][2] == {("open", "pass"): 3}
         said = refusal(limited, folder, monkeypatch)
-        assert "accounting does not tell how jobs go: " in said and "`scheduler: squeue`" in said
+        assert "accounting does not report jobs: " in said and "`scheduler: squeue`" in said
     finally:
         beside.join()
         limited.cluster("up")

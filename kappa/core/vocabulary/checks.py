@@ -1,6 +1,6 @@
-"""The catalogue of the suite's checks, ``checks.json``: what ReFrame says of them, for what runs without ReFrame.
+"""Read the catalogue of the suite's checks, ``checks.json``: ReFrame's data on them, for code without ReFrame.
 
-``make catalogue`` writes it anew from the classes; a test says when that was forgotten.
+``make catalogue`` writes the file from the classes. A test fails if it is out of date.
 """
 
 import functools
@@ -26,9 +26,9 @@ class CataloguedCase(msgspec.Struct, frozen=True):
 
 
 class CataloguedCheck(msgspec.Struct, frozen=True):
-    """A check class. ``needs_environ`` has ``a|b`` where one of two features will do; ``metrics`` maps to units.
+    """A check class. ``needs_environ`` has ``a|b`` if one of two features is enough; ``metrics`` maps metric to unit.
 
-    ``on_fabrics``: it runs on simulated partitions, too; others run only on nodes that exist.
+    ``on_fabrics``: it also runs on simulated partitions. Other checks run only on nodes that exist.
     """
 
     family: str
@@ -41,7 +41,7 @@ class CataloguedCheck(msgspec.Struct, frozen=True):
     on_fabrics: bool = False
 
     def values_of(self, parameter: str) -> list[str]:
-        """Every value that the parameter has in some case; none if the check has no such parameter."""
+        """Return all values of the parameter; an empty list if the check has no such parameter."""
         return list(dict.fromkeys(case.parameters[parameter] for case in self.cases if parameter in case.parameters))
 
     @property
@@ -55,12 +55,12 @@ def decoded(text: bytes) -> dict[str, CataloguedCheck]:
 
 @functools.cache
 def catalogue() -> dict[str, CataloguedCheck]:
-    """Every check class of the suite by name."""
+    """Return every check class of the suite by name."""
     return decoded(resources.files(__package__).joinpath(FILE).read_bytes())
 
 
 def declared() -> dict[str, str]:
-    """The family of each check class that the suite's source declares; empty where the source does not name it."""
+    """Return the family of each check class in the suite's source; empty if the source does not name it."""
     found: dict[str, str] = {}
     for path in sorted(SUITE.glob("*/*.py")):
         text = path.read_text(encoding="utf-8")
@@ -71,16 +71,16 @@ def declared() -> dict[str, str]:
 
 @functools.cache
 def uncatalogued() -> dict[str, str]:
-    """The family of each check class that is declared and that the catalogue does not know yet.
+    """Return the family of each declared check class that the catalogue does not contain yet.
 
-    What such a check measures is known only when it runs.
+    The metrics of such a check are known only after it has run.
     """
     return {name: family for name, family in declared().items() if name not in catalogue()}
 
 
 @functools.cache
 def families() -> dict[str, tuple[str, ...]]:
-    """The check classes of each family."""
+    """Return the check classes of each family."""
     found: dict[str, tuple[str, ...]] = {}
     known = {name: check.family for name, check in catalogue().items()}
     for name, family in {**known, **uncatalogued()}.items():

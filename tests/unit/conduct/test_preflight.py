@@ -97,7 +97,7 @@ def test_at_the_limit_of_ones_jobs_the_run_waits_for_those_that_end(sbatch, site
     [
         ("echo 'sacct: error: Problem talking to the database: Connection refused' >&2; exit 1", "Connection refused"),
         ("echo 'Slurm accounting storage is disabled' >&2; exit 1", "accounting storage is disabled"),
-        ("echo 'sacct: error: Access/permission denied' >&2; exit 1", "sacct: error: Access/permission denied; `sch"),
+        ("echo 'sacct: error: Access/permission denied' >&2; exit 1", "sacct: error: Access/permission denied; set `sch"),
         ("exec sleep 60", "did not end within 0.2 s"),
     ],
 )
@@ -108,7 +108,7 @@ def test_without_accounting_nothing_is_submitted_that_sacct_would_tell_of(
     (tmp_path / "bin/sacct").write_text(f"#!/bin/sh\n{answer}\n")
     monkeypatch.setattr(preflight, "ANSWER_S", 0.2)
     [line] = complaint(site)
-    assert "accounting does not tell how jobs go: " in line and said in line and "`scheduler: squeue`" in line
+    assert "accounting does not report jobs: " in line and said in line and "`scheduler: squeue`" in line
     assert "scontrol ping" not in line
     path = site / "site.yaml"
     document = yaml.safe_load(path.read_text())

@@ -282,7 +282,7 @@ def test_accounting_is_asked_where_jobs_are_asked_for_with_it():
     both = {"cpu": described(), "gpu": described(scheduler="squeue")}
     off, wrong = promises.accounting_matters(both, lambda: denied)
     assert (off.state, off.places, wrong.state, wrong.places) == (matters.NOT_APPLICABLE, ("gpu",), WRONG, ("cpu",))
-    assert denied in wrong.found and wrong.remedy.startswith("`scheduler: squeue` in site.yaml does without")
+    assert denied in wrong.found and "`scheduler: squeue` in site.yaml" in wrong.remedy
     assert [one.state for one in promises.accounting_matters({"cpu": both["cpu"]}, str)] == [RIGHT]
     [off] = promises.accounting_matters({"gpu": both["gpu"]}, lambda: pytest.fail("asked for nobody"))
     assert off.state == matters.NOT_APPLICABLE
