@@ -68,4 +68,4 @@ def test_more_ranks_than_the_fabric_holds_are_refused_by_name(tmp_path):
     status, said, _ = validated(tmp_path / "results", *options)
     # What asks for too much is no fault of a fabric.
     assert status == 2
-    assert "hdr-8 has 8 nodes; expected 1 to as many, found 2048" in said
+    assert "fabric hdr-8: expected 1 to 8 nodes, found 2048" in said

@@ -97,7 +97,7 @@ def test_at_the_limit_of_ones_jobs_the_run_waits_for_those_that_end(sbatch, site
     [
         ("echo 'sacct: error: Problem talking to the database: Connection refused' >&2; exit 1", "Connection refused"),
         ("echo 'Slurm accounting storage is disabled' >&2; exit 1", "accounting storage is disabled"),
-        ("echo 'sacct: error: Access/permission denied' >&2; exit 1", "sacct: error: Access/permission denied; set `sch"),
+        ("echo 'sacct: error: Access/permission denied' >&2; exit 1", "sacct: error: Access/permission denied;"),
         ("exec sleep 60", "did not end within 0.2 s"),
     ],
 )
