@@ -23,8 +23,8 @@ CHECK_HEAD = """\
 TIMES_HEAD = """\
 ## How long the tests take
 
-`make test-times` and `make check-all` run both tiers and write this section. The tier `test` is run by `make test`, the
-tier `long` by `make test-long`. If tests share a cluster, a build or a dry run, its time counts for the test that makes it.
+`make test-times` and `make check-all` run both tiers and write this section. `make test` runs the tier `test`, `make
+test-long` the tier `long`. If tests share a cluster, a build or a dry run, its time counts for the test that makes it.
 """
 
 
