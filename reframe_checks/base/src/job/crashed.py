@@ -2,7 +2,8 @@
 
 The first task that has failed tells: what comes after it was ended by the launcher, or gave up because its peer was
 gone. A crash on more than half of the nodes is the program's fault. So is one on several nodes if srun tells of no task
-that ended otherwise: a step may use few of the job's nodes. An exit code is the matter of the check that reads its output.
+that ended otherwise: a step may use few of the job's nodes. An exit code is the matter of the check that reads its
+output.
 
 Runs on the Python 3.6 that old systems bring.
 """
