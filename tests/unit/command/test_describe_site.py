@@ -84,7 +84,7 @@ def test_a_site_of_somebodys_own_is_not_touched(folder, asked_of, capsys):
     folder.mkdir()
     (folder / "site.yaml").write_text("descr: mine\n")
     assert main(["site", "new", "mine", "--write"]) == 2
-    assert "was not written by `kappa site new`" in capsys.readouterr().err
+    assert "choose another name" in capsys.readouterr().err
     assert len(files(folder)) == 1
 
 

@@ -58,4 +58,4 @@ def test_the_command_beside_it_gives_the_exit_status():
 def test_no_other_action_takes_a_command(capsys):
     with pytest.raises(SystemExit, match="2"):
         main(["fault-campaign", "nights", "--", "true"])
-    assert "only beside takes a command after --, found true" in capsys.readouterr().err
+    assert "takes a command after --, found true" in capsys.readouterr().err

@@ -69,7 +69,7 @@ def test_what_is_left_of_a_plan_is_run_and_counted(campaign, tmp_path, monkeypat
     monkeypatch.setattr(rounds, "run_round", run_round)
     words = ("--kind=slow link", "--kind=full disk", "--rounds=2")
     assert campaign(*words) == 2
-    assert "interrupted; start the campaign again to go on" in capsys.readouterr().err
+    assert "interrupted; run the same command" in capsys.readouterr().err
     assert campaign(*words) == 0
     assert [planned.number for planned in ran] == [0, 1, 2, 2, 3, 4, 5]
     assert "4 rounds with a fault and 2 healthy ones" in capsys.readouterr().out
