@@ -133,6 +133,6 @@ def test_busy_nodes_blame_nobody(doctor, suite):
     finally:
         suite.cluster("exec", "login", "scancel", number)
     assert status == INCOMPLETE, said
-    assert "no 2 nodes were free within 3 s (Slurm: Resources" in found["nodes of a job", "cpu"]["found"]
+    assert "2 nodes did not become free within 3 s (Slurm: Resources" in found["nodes of a job", "cpu"]["found"]
     assert not {one["state"] for one in found.values()} & {"wrong"}
     assert not suite.jobs()

@@ -99,7 +99,7 @@ def parse(arguments: list[str]) -> argparse.Namespace:
         usage="kappa nightly schedule SITE {sbatch,scrontab,systemd} [OPTION…] [-- REFRAME-OPTION…]",
     )  # fmt: skip
     add_site(every)
-    every.add_argument("schedule", choices=SCHEDULES, help="what starts the nights; with systemd, print the units")
+    every.add_argument("schedule", choices=SCHEDULES, help="the scheduler; with systemd, print the units")
     _add_night(every)
     _add_slurm(
         every,
@@ -123,17 +123,20 @@ def parse(arguments: list[str]) -> argparse.Namespace:
 
 
 def _add_night(to: argparse.ArgumentParser) -> None:
-    to.add_argument("--limit", metavar="TIME", type=duration, default="4h", help="longest duration of the night (default: 4h)")
+    to.add_argument(
+        "--limit", metavar="TIME", type=duration, default="4h", help="longest duration of the night (default: 4h)"
+    )
     to.add_argument(
         "--nights", metavar="N", type=nights, default=7,
         help="measure each node alone once in N nights; 0: no rotation (default: 7)",
     )  # fmt: skip
     to.add_argument(
         "--repeats", metavar="N", type=repeats, default=REPEATS,
-        help="measure each due node N times, to find slow-downs smaller than the noise"
-        f" (default: {REPEATS})",
+        help=f"measure each due node N times, to find slow-downs smaller than the noise (default: {REPEATS})",
     )  # fmt: skip
-    to.add_argument("--mode", metavar="MODE", type=name, default="nightly", help="run this mode of the site (default: nightly)")
+    to.add_argument(
+        "--mode", metavar="MODE", type=name, default="nightly", help="run this mode of the site (default: nightly)"
+    )
     to.add_argument(
         "--budget", metavar="NODE-HOURS", type=node_hours,
         help="limit the mode to these node-hours, as in `kappa validate`; the rotation is extra (default: no limit)",
@@ -143,7 +146,7 @@ def _add_night(to: argparse.ArgumentParser) -> None:
 
 def _add_outputs(to: argparse.ArgumentParser) -> None:
     to.add_argument(
-        "--textfile", metavar="DIR", type=pathlib.Path, help="write SITE.prom to DIR, for instance node_exporter's folder"
+        "--textfile", metavar="DIR", type=pathlib.Path, help="write SITE.prom to DIR, the folder of node_exporter"
     )
     to.add_argument(
         "--gate", action="store_true", help="also return 1 if a series is worse than before in the site's history"
@@ -161,7 +164,7 @@ def duration(text: str) -> int:
     hours, minutes, rest = (int(part or 0) for part in found.groups()) if found else (0, 0, 0)
     seconds = 3600 * hours + 60 * minutes + rest
     if seconds < 30:
-        raise argparse.ArgumentTypeError(f"expected a duration of 30s or more, such as 4h, 90m or 1h30m, found {text!r}")
+        raise argparse.ArgumentTypeError(f"expected a duration of 30s or more, such as 4h or 1h30m, found {text!r}")
     return seconds
 
 
@@ -215,7 +218,7 @@ def _submit_next(options: argparse.Namespace, results: pathlib.Path) -> str:
     try:
         submit_next(options, _command(options), results / "nightly/sbatch.log")
     except InputError as err:
-        print(f"kappa: error: cannot submit the next night: {clean(str(err))}", file=sys.stderr)
+        print(f"kappa: error: the next night is not submitted: {clean(str(err))}", file=sys.stderr)
         return str(err)
     return ""
 

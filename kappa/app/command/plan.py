@@ -25,8 +25,8 @@ _DESCRIPTION = """\
 Predict what a run of MODE on a site takes: nodes, seconds, node-hours and written bytes of each check, and their sums.
 Kappa submits no job.
 
-The seconds and bytes of a case are medians over the site's newest runs on as many nodes, if Slurm's accounting has them.
-Otherwise they are the check's own estimate; its bytes are an upper limit.
+The seconds and bytes of a case are medians over the site's newest runs on as many nodes, if Slurm's accounting has
+them. Otherwise they are the check's own estimate; its bytes are an upper limit.
 
 With --against RUN, Kappa plans from the runs before RUN, and compares the plan with what RUN took.
 
@@ -104,17 +104,19 @@ def _parse(arguments: list[str]) -> argparse.Namespace:
     add_site(words)
     words.add_argument("mode", metavar="MODE", type=name, nargs="?", default="nightly", help="a mode of the site")
     words.add_argument(
-        "--budget", metavar="NODE-HOURS", type=node_hours, help="also list the checks that `kappa validate --budget` runs, and why"
-    )
+        "--budget", metavar="NODE-HOURS", type=node_hours,
+        help="also list the checks that `kappa validate --budget` runs, and why",
+    )  # fmt: skip
     words.add_argument(
         "--nights", metavar="N", type=nights, default=0,
         help="also plan the rotation that measures each node alone once in N nights (default: 0, none)",
     )  # fmt: skip
     words.add_argument(
-        "--repeats", metavar="N", type=repeats, default=REPEATS, help=f"in the rotation, measure each node N times (default: {REPEATS})"
-    )
+        "--repeats", metavar="N", type=repeats, default=REPEATS,
+        help=f"in the rotation, measure each node N times (default: {REPEATS})",
+    )  # fmt: skip
     words.add_argument("--cases", action="store_true", help="print one row for each case")
-    add_stored(words, "--against", "compare the plan with this run: a site (its newest run), a report, or a run's folder")
+    add_stored(words, "--against", "compare the plan with this run: a site (its newest run), a report, or a folder")
     add_json(words)
     words.add_argument("reframe", metavar="OPTION", nargs="*", help="after --: an option for ReFrame")
     # Split first: argparse refuses arguments after `--` if an option of Kappa precedes it.

@@ -26,7 +26,7 @@ The test runs the checks that named the node, and related checks. A reservation 
 test. If the node fails, Kappa drains it again. Kappa leaves nodes alone that somebody else drained. OPTIONs are options
 for ReFrame.
 
-Exit status: 0 each node passed, or none was due, 1 a node failed, 2 a test has no result, or a node cannot be resumed."""
+Exit status: 0 each node passed, or none was due, 1 a node failed, 2 a test has no result, or a node cannot resume."""
 _EXAMPLES = """\
   kappa return mycluster node17 --dry-run       print the actions; change nothing
   kappa return mycluster node17                 test node17 now
@@ -68,7 +68,7 @@ def _parse(arguments: list[str]) -> argparse.Namespace:
     usage = "kappa return SITE [NODE…] [--dry-run] [-- OPTION…]"
     words = parser("return", _DESCRIPTION, _EXAMPLES, usage=usage)
     add_site(words)
-    words.add_argument("nodes", metavar="NODE", nargs="*", help="a node in quarantine (default: all nodes that are due)")
+    words.add_argument("nodes", metavar="NODE", nargs="*", help="a node in quarantine (default: all due nodes)")
     words.add_argument("--dry-run", action="store_true", help="print the actions; change nothing")
     options = resolved(words.parse_args(arguments))
     options.reframe = for_reframe

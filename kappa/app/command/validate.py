@@ -28,8 +28,8 @@ The results are in a new folder in results/SITE/runs. Only its owner can read it
 $KAPPA_RUN names the run's folder. ReFrame's output is in reframe.out there; the terminal shows progress.
 
 Only one run at a time uses these results. On SIGTERM or Ctrl-C, Kappa stops ReFrame, which cancels its jobs, and judges
-the finished cases. If an earlier run was killed, Kappa first cancels its jobs and judges its finished cases. If the site
-has an embedded cluster that is down, Kappa starts it, and stops it at the end.
+the finished cases. If an earlier run was killed, Kappa first cancels its jobs and judges its finished cases. If the
+site has an embedded cluster that is down, Kappa starts it, and stops it at the end.
 
 Exit status: 0 PASS, 1 FAIL, 2 INCOMPLETE or the suite could not run."""
 _EXAMPLES = """\

@@ -24,7 +24,9 @@ def run(arguments: list[str]) -> int:
     words = parser("verdict", _DESCRIPTION, _EXAMPLES)
     add_run(words)
     add_json(words)
-    words.add_argument("--junit", metavar="FILE", type=pathlib.Path, help="also write the verdict to FILE as JUnit XML, for a CI server")
+    words.add_argument(
+        "--junit", metavar="FILE", type=pathlib.Path, help="also write the verdict to FILE as JUnit XML, for CI servers"
+    )
     shown = "show every metric, the notes of cases, and the checks that are not provided here"
     words.add_argument("-v", "--verbose", action="store_true", help=shown)
     options = resolved(words.parse_args(arguments))

@@ -61,7 +61,7 @@ def test_again_changes_nothing_unasked(folder, asked_of, capsys):
     before = files(folder)
     capsys.readouterr()
     assert main(["site", "new", "mine"]) == 0
-    assert "nothing has changed" in capsys.readouterr().out
+    assert "has not changed" in capsys.readouterr().out
     asked_of(one_node_down())
     assert main(["site", "new", "mine"]) == 1
     said = capsys.readouterr().out
@@ -75,7 +75,7 @@ def test_what_somebody_edited_is_left_and_named(folder, asked_of, capsys):
     (folder / "site.yaml").write_text(edited)
     asked_of(one_node_down())
     assert main(["site", "new", "mine", "--write"]) == 1
-    assert "site.yaml was edited" in capsys.readouterr().out
+    assert "site.yaml: not updated" in capsys.readouterr().out
     assert (folder / "site.yaml").read_text() == edited
     assert main(["site", "new", "mine"]) == 0
 

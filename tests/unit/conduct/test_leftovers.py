@@ -97,7 +97,7 @@ def test_nothing_that_had_ended_is_said_once(site, run, queue):
     (run / JOURNAL).write_text("")
     said = []
     assert settle_all(site, unsettled(run.parents[1]), said.append) == []
-    assert len(said) == 1 and "cancelled 1 job of it (7)" in said[0]
+    assert len(said) == 1 and "cancelled its 1 job (7)" in said[0]
     assert settle_all(site, unsettled(run.parents[1]), said.append) == [] and len(said) == 1
 
 
@@ -148,7 +148,7 @@ def test_a_command_that_reads_a_dead_run_makes_its_report_first(run, queue, tmp_
         assert "nor a run below it" in capsys.readouterr().err
     said = tmp_path / "verdict.json"
     assert main(["verdict", str(run), f"--json={said}"]) == 2
-    assert "kappa was killed: cancelled 1 job of it (7); 2 cases had ended" in capsys.readouterr().err
+    assert "kappa was killed: cancelled its 1 job (7); 2 cases had finished" in capsys.readouterr().err
     verdict = json.loads(said.read_text())
     assert [gap["detail"] for gap in verdict["incomplete"] if gap["what"] == "the session was cut off"]
     assert (verdict["verdict"], verdict["suspects"], verdict["counts"]["failed"]) == ("INCOMPLETE", [], 0)

@@ -18,7 +18,7 @@ def test_lines_come_ever_more_seldom(capsys):
 def test_what_is_left_where_it_is_known(capsys):
     lines = said(capsys, Progress("it", 60.0), 100)
     assert lines[1] == "it: 10 s, some 50 s left"
-    assert lines[-1] == "it: 1 min 20 s, longer than the usual 1 min 0 s"
+    assert lines[-1] == "it: 1 min 20 s, longer than usual (1 min 0 s)"
 
 
 # As ReFrame 4.10 prints it.
