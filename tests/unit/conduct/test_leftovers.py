@@ -109,7 +109,7 @@ def test_without_an_answer_of_slurm_the_next_call_tries_again(site, run, queue):
     assert report == run / "run-report.json" and "its jobs are not known" in said[0]
     queue(f"7|{run}/stage/x")
     assert settle_all(site, unsettled(run.parents[1]), said.append) == []
-    assert "cancelled 1 job" in said[1] and unsettled(run.parents[1]) == []
+    assert "cancelled its 1 job" in said[1] and unsettled(run.parents[1]) == []
 
 
 def test_a_session_is_dead_when_nobody_holds_its_locks(run, tmp_path):

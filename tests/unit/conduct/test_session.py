@@ -49,7 +49,7 @@ def test_no_report_and_half_of_one(session, tmp_path):
         session("true").run(Conductor(Stop()))
     with pytest.raises(NoReportError, match="wrote no report: ERROR: no such mode"):
         session("echo begun; echo ERROR: no such mode >&2").run(Conductor(Stop()))
-    with pytest.raises(NoReportError, match=r"not complete, .* left in .*run-report.json.part"):
+    with pytest.raises(NoReportError, match=r"not complete: .* in .*run-report.json.part"):
         session("""echo '{"a' > "$report" """).run(Conductor(Stop()))
     assert not (tmp_path / "run-report.json").exists()
 
