@@ -42,7 +42,7 @@ def test_the_first_time_writes_and_shows_where_all_comes_from(folder, asked_of, 
     said = capsys.readouterr().out
     assert "mpi_default: pmix  (scontrol show config)" in said
     assert "cpu.model: AMD EPYC  (probe of node[1-2])" in said
-    assert "FILL IN: gpu: Slurm gives Gres=gpu:placeholder:1" in said
+    assert "FILL IN: gpu: Slurm has Gres=gpu:placeholder:1" in said
     assert 'access: ["--account=a"]' in (folder / "site.yaml").read_text()
 
 
