@@ -347,7 +347,7 @@ class TestLock:
         layout = StateLayout(tmp_path)
         with state_lock(layout, Deadline(PATIENCE_S), ConsoleProgress()):
             second = state_lock(layout, Deadline(0.1), ConsoleProgress())
-            with pytest.raises(ClusterError, match="another `cluster up` or `down` still works on"), second:
+            with pytest.raises(ClusterError, match="another `cluster up` or `down` still uses"), second:
                 pass
             assert "waiting" in capsys.readouterr().err
         with state_lock(layout, Deadline(0), ConsoleProgress()):
@@ -505,7 +505,7 @@ class TestPrecheck:
         monkeypatch.setattr(os, "geteuid", lambda: 1000)
         monkeypatch.setattr(start, "find_program", lambda name: name)
         monkeypatch.setattr(start, "_unshare_works", lambda flags: "unshare: Operation not permitted")
-        with pytest.raises(ClusterError, match="run this as root, or let the kernel make user namespaces"):
+        with pytest.raises(ClusterError, match="run this as root, or enable user namespaces"):
             start.needs_user_namespace()
 
 
