@@ -317,7 +317,7 @@ class TestFiles:
 
     def test_log_tail(self, tmp_path: Path) -> None:
         log = tmp_path / "log"
-        assert log_tail(log) == f"  (nothing in {log})"
+        assert log_tail(log) == f"  (the log {log} is empty)"
         log.write_bytes(b"".join(b"line %d \xff\n" % i for i in range(100)))
         lines = log_tail(log).splitlines()
         assert str(log) in lines[0]
@@ -498,7 +498,7 @@ class TestPrecheck:
 
     @pytest.mark.parametrize("folder", ["/scratch/x", "/shared", "/dev/shm/x"])
     def test_state_below_a_replaced_folder(self, folder: str) -> None:
-        with pytest.raises(ClusterError, match="lies below"):
+        with pytest.raises(ClusterError, match="is below"):
             start.check_place(Path(folder))
 
     def test_no_rights_at_all(self, monkeypatch: pytest.MonkeyPatch) -> None:
