@@ -146,7 +146,7 @@ def state_lock(layout: StateLayout, deadline: Deadline, progress: ConsoleProgres
             progress.say(told[0])
         if deadline.remaining_s() == 0:
             raise ClusterError(
-                f"another `cluster up` or `down` still uses {layout.state} after {deadline.timeout_s:.0f} s: retry later"
+                f"another `cluster up` or `down` still uses {layout.state} after {deadline.timeout_s:.0f} s: try later"
             )
 
     while True:

@@ -43,7 +43,7 @@ class Kind:
 
 
 def between(put: str, mend: str, told: str, *ranges: range) -> Fault:
-    """Return a fault from two scripts that plant and mend it. ``$1`` … are drawn from ``ranges``; ``told`` shows them."""
+    """Return a fault from two scripts that plant and mend it. ``$1`` … come from ``ranges``; ``told`` shows them."""
 
     @contextlib.contextmanager
     def fault(cluster: Cluster, node: str, draw: random.Random) -> Iterator[str]:

@@ -161,7 +161,7 @@ def test_the_unit_runs_as_who_prints_it():
     ("python", "status", "words"),
     [
         (None, 2, "kappa cannot start: its Python environment is missing"),
-        ("echo 'SyntaxError: of Python 3.9' >&2; exit 1", 2, "older than Python 3.11; make a new one with `make setup`"),
+        ("echo 'SyntaxError: of Python 3.9' >&2; exit 1", 2, "older than Python 3.11; make a new one with `make"),
         ("exit 0", 7, ""),
     ],
 )

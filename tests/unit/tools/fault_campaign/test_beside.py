@@ -36,7 +36,7 @@ def test_it_runs_beside_and_ends_with_it(tmp_path):
 
 
 def test_a_load_that_ended_before_is_an_error(tmp_path):
-    ended = pytest.raises(CampaignError, match="the load disk ended before")
+    ended = pytest.raises(CampaignError, match="the load disk ended too early")
     with ended, beside(("disk",), tmp_path, seconds=0) as [load]:
         os.waitid(os.P_PID, load, os.WEXITED | os.WNOWAIT)  # as a zombie, which its parent has still to see
 
