@@ -2,7 +2,7 @@
 
 import pathlib
 
-from kappa.app.command.arguments import add_stored, parser, resolved
+from kappa.app.command.arguments import RUN_HELP, add_stored, parser, resolved
 from kappa.core.ground.clean_text import clean
 from kappa.core.ground.errors import InputError
 from kappa.core.ground.whole_files import write_atomically
@@ -27,8 +27,8 @@ _EXAMPLES = """\
 
 def run(arguments: list[str]) -> int:
     words = parser("compare", _DESCRIPTION, _EXAMPLES)
-    add_stored(words, "before")
-    add_stored(words, "after", "the second, later run", "?")
+    add_stored(words, "before", f"the first run: {RUN_HELP}")
+    add_stored(words, "after", "the second run, which is compared with the first", "?")
     words.add_argument("--all", action="store_true", help="also show changes within the usual variation")
     words.add_argument("--html", metavar="FILE", type=pathlib.Path, help="also write an HTML page")
     words.add_argument("--csv", metavar="FILE", type=pathlib.Path, help="also write the table as CSV")

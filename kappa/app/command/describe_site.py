@@ -24,8 +24,8 @@ _DESCRIPTION = """\
 Describe this login node's cluster as the site NAME. Kappa asks Slurm for nodes, partitions, switches and settings, and
 runs one job of seconds on each kind of node. It prints each value with its source.
 
-Load the modules with which you compile first. Then answer each FILL IN in site.yaml and expected.yaml. Each one marks a
-value that Kappa could not find, and makes every verdict INCOMPLETE.
+First load the modules with which you compile. Afterwards answer each FILL IN in site.yaml and expected.yaml. Each one
+marks a value that Kappa could not find, and makes every verdict INCOMPLETE.
 
 If the site exists already, Kappa writes nothing. It shows what changed on the cluster and how the files would change.
 With --write it updates the files that you have not edited.

@@ -68,7 +68,7 @@ def run(arguments: list[str]) -> int:
     actions = words.add_subparsers(dest="action", required=True, metavar="ACTION")
     for name, summary, description, add, do in (
         ("run", "run rounds with faults on a cluster", _RUN + _kinds(), _add_run, _run),
-        ("disturb", "disturb a validation by no node's fault", _DISTURB + _disturbances(), _add_disturb, _disturb),
+        ("disturb", "disturb a validation without a faulty node", _DISTURB + _disturbances(), _add_disturb, _disturb),
         ("nights", "simulate nights with a slightly slower node", _NIGHTS, _add_nights, _nights),
         ("beside", "load this machine while COMMAND runs", _BESIDE, _add_beside, _beside),
     ):

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 _DESCRIPTION = """\
 Validate a site every night. A night does four things:
   - it runs the mode;
-  - it measures each node that is due in the rotation alone;
+  - it measures, one by one, the nodes that are due in the rotation;
   - it ends within the limit;
   - it writes a dashboard and a message to results/SITE/nightly.
 If something did not run, the verdict is INCOMPLETE.
@@ -106,7 +106,7 @@ def parse(arguments: list[str]) -> argparse.Namespace:
         "start time (default: 02:00)",
         "an option for sbatch or #SCRON, for instance --slurm=--account=ops; repeat for more",
     )
-    every.add_argument("--dry-run", action="store_true", help="print what would be done")
+    every.add_argument("--dry-run", action="store_true", help="print the schedule; change nothing")
     report = actions.add_parser(
         "report", help="write dashboard and message on the nights so far", description=_REPORT, formatter_class=raw
     )
