@@ -29,7 +29,7 @@ _EXAMPLES = """\
   kappa acceptance run embedded acceptance-2026     stop it at any time; the same command continues
   kappa acceptance report acceptance-2026           write acceptance-2026/dossier
   kappa acceptance sign acceptance-2026/dossier gpg --party vendor     sign as the second party
-  kappa verify acceptance-2026/dossier              check that nobody altered the dossier
+  kappa verify acceptance-2026/dossier              check that the dossier is unaltered
 """
 _HOW = "gpg, gpg:KEY or minisign:SECRET_KEY_FILE"
 INTERRUPTED = 2

@@ -70,7 +70,7 @@ COMMANDS = {
     "quarantine": Command("quarantine", "list nodes in quarantine, or apply a site's rule to a run"),
     "return": Command("return_node", "test nodes in quarantine, and resume nodes that pass"),
     "acceptance": Command("acceptance", "plan, run and report an acceptance by contract"),
-    "verify": Command("verify", "check that nobody altered a dossier"),
+    "verify": Command("verify", "check that a dossier is unaltered"),
     "cluster": Command("cluster", "start, stop, inspect and enter the embedded cluster"),
     "fabric": Command("fabric", "list and show the fabrics of simulated machines; write SimGrid's files"),
     "software": Command("software", "list programs and libraries that have changed, and accept them"),

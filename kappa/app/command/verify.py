@@ -6,7 +6,7 @@ from kappa.app.command.arguments import parser
 from kappa.core.ground.clean_text import clean
 
 _DESCRIPTION = """\
-Check that nobody altered a dossier. Kappa compares every file with the manifest and signatures, and the verdict and the
+Check that a dossier is unaltered. Kappa compares every file with the manifest and signatures, and the verdict and the
 page with the raw results.
 
 Exit status: 0 nothing was altered, 1 a file was altered, added or is missing, 2 the folder is no dossier, or something
