@@ -52,9 +52,7 @@ class Instance:
         except FileNotFoundError:
             return None
         except PermissionError as error:
-            raise ClusterError(
-                f"{layout.state} belongs to another user: choose another folder with --state"
-            ) from error
+            raise ClusterError(f"{layout.state} belongs to another user: choose another folder with --state") from error
         except (ValueError, KeyError, TypeError) as error:
             raise ClusterError(
                 f"{layout.instance} is damaged ({error}): stop the cluster with `cluster down`, then start it again"

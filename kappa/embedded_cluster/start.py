@@ -99,9 +99,7 @@ def needs_user_namespace() -> bool:
     if os.geteuid() == 0 and _unshare_works([]) is None:
         return False
     if find_program("newuidmap") is None:
-        raise ClusterError(
-            "this user cannot make namespaces: install the Debian package uidmap, or run this as root"
-        )
+        raise ClusterError("this user cannot make namespaces: install the Debian package uidmap, or run this as root")
     refusal = _unshare_works(["--user", "--map-auto", "--map-root-user"])
     if refusal is not None:
         raise ClusterError(

@@ -16,9 +16,7 @@ def run(arguments: list[str]) -> int:
     words = parser("spack", "Install the suite's Spack environments for a site; see docs/spack.md.")
     actions = words.add_subparsers(dest="action", required=True, metavar="ACTION")
     actions.add_parser("install", add_help=False, help="install or verify the environments; see `install --help`")
-    mirror = actions.add_parser(
-        "mirror", help="fetch all sources for a machine without a network", description=_MIRROR
-    )
+    mirror = actions.add_parser("mirror", help="fetch all sources for a machine without a network", description=_MIRROR)
     mirror.add_argument("folder", metavar="FOLDER", help="the folder for the sources; only missing ones are added")
     add_site(mirror)
     mirror.add_argument("environments", nargs="*", metavar="ENV", help="an environment (default: all of the suite)")

@@ -165,9 +165,7 @@ def survey(asker: Asker, path: Sequence[str], access: Sequence[str], tell: Calla
     partitions = _with_qos(asker, nodes, partitions, caller)
     found, unreachable = parts(kinds(nodes, switches), nodes, partitions, caller)
     if not found:
-        raise InputError(
-            f"Slurm has {len(nodes)} nodes, but no partition that you may use: see `sinfo -s`"
-        )
+        raise InputError(f"Slurm has {len(nodes)} nodes, but no partition that you may use: see `sinfo -s`")
     login = asker.here()
     limits = {partition.name: partition for partition in partitions}
     probes: list[Probe] = []

@@ -50,9 +50,7 @@ def external_lines(survey: Survey) -> list[SiteLine]:
 def _lines(survey: Survey, kinds: Sequence[NodeKind]) -> Iterator[SiteLine]:
     told = kinds[0]
     source = f"probe of {', '.join(told.by)}"
-    yield SiteLine(
-        0, "# Programs of the nodes, which Spack does not build; docs/spack.md lists what else you can add."
-    )
+    yield SiteLine(0, "# Programs of the nodes, which Spack does not build; docs/spack.md lists what else you can add.")
     yield SiteLine(0, "packages:")
     yield SiteLine(1, '# all: {require: ["target=…"]}: without it Spack takes the instruction set of the login node.')
     gcc = _gcc(told)

@@ -176,9 +176,7 @@ class Examination:
                         found += one
                 return found
         except InputError as err:
-            return [
-                wrong("folders", (THIS_MACHINE,), str(err), "set KAPPA_HOME and KAPPA_RESULTS to other folders")
-            ]
+            return [wrong("folders", (THIS_MACHINE,), str(err), "set KAPPA_HOME and KAPPA_RESULTS to other folders")]
 
     def _group(
         self, group: PartitionGroup, slurm: SlurmFacts, commands: NodeCommands, folders: Mapping[str, pathlib.Path],
