@@ -1,7 +1,7 @@
-"""The catalogue of checks and the tables of the vocabulary, made from what ReFrame says of the suite.
+"""Generate the catalogue of checks and the tables of the vocabulary from ReFrame's description of the suite.
 
-They are ``kappa/core/vocabulary/checks.json``, and the tables between marker lines in ``docs/catalogue.md``,
-``docs/site-reference.md`` and ``docs/coverage.md``.
+The generated files are ``kappa/core/vocabulary/checks.json``, and the tables between marker lines in
+``docs/catalogue.md``, ``docs/site-reference.md`` and ``docs/coverage.md``.
 """
 
 import json
@@ -23,14 +23,14 @@ from kappa.tools import coverage
 from kappa.tools.tables import Place
 
 Case = dict[str, Any]
-"""As ReFrame describes it."""
+"""A case as ReFrame describes it."""
 HEADER = ("check", "what it validates", "metrics", "needs of a partition", "needs of an environment", "a case takes")
 
 
 def described_cases() -> list[Case]:
-    """Every case of the suite as ``reframe --describe`` gives it, whatever a site offers.
+    """Return every case of the suite from ``reframe --describe``, independent of any site.
 
-    :raises InputError: ReFrame cannot do it, or does not load a check; says what ReFrame printed.
+    :raises InputError: ReFrame fails, or does not load a check. The message has ReFrame's output.
     """
     reframe = pathlib.Path(sysconfig.get_path("scripts"), "reframe")
     with tempfile.TemporaryDirectory() as elsewhere:
@@ -45,12 +45,12 @@ def described_cases() -> list[Case]:
         raise InputError(f"reframe --describe failed: {done.stderr or done.stdout}")
     cases = [case for case in json.loads(done.stdout) if case.get("check_class")]
     if missing := sorted(checks.declared().keys() - {case["@class"] for case in cases}):
-        raise InputError(f"ReFrame did not load {', '.join(missing)}: {done.stderr.strip() or 'see reframe -l'}")
+        raise InputError(f"ReFrame did not load {', '.join(missing)}: {done.stderr.strip() or 'see `reframe -l`'}")
     return cases
 
 
 def rows(cases: list[Case]) -> list[tuple[str, ...]]:
-    """A row of the catalogue for each class, sorted by family: cells as in ``HEADER``."""
+    """Return a row of the catalogue for each class, sorted by family, with the cells of ``HEADER``."""
     by_class: dict[str, list[Case]] = {}
     for case in cases:
         by_class.setdefault(case["@class"], []).append(case)
@@ -66,13 +66,13 @@ def rows(cases: list[Case]) -> list[tuple[str, ...]]:
 
 
 def duration(case: Case) -> str:
-    """Return the duration of a case, as the table shows it; ``≈`` marks an estimate."""
+    """Return the duration of a case for the table. ``≈`` marks an estimate."""
     measured_s, estimated_s = case["measured_s"], case["estimated_s"]
     return f"{measured_s:g} s" if measured_s else f"≈ {estimated_s:g} s"
 
 
 def as_json(cases: list[Case]) -> str:
-    """``checks.json``: a line for each class, which ``kappa.core.vocabulary.checks.Check`` reads."""
+    """Return ``checks.json``: a line for each class, for ``kappa.core.vocabulary.checks.Check``."""
     by_class: dict[str, Case] = {}
     for case in cases:
         check = by_class.setdefault(
@@ -101,8 +101,7 @@ def _checks_file() -> pathlib.Path:
 
 
 def renew(cases: list[Case]) -> None:
-    """Write ``checks.json`` before all else: the sites of which pages tell are compared with it, and may name what is
-    new already."""
+    """Write ``checks.json``. Do this first: the pages read sites, whose names are compared with this file."""
     described = as_json(cases)
     if not _checks_file().is_file() or _checks_file().read_text(encoding="utf-8") != described:
         write_atomically(_checks_file(), described, 0o644)
@@ -111,19 +110,19 @@ def renew(cases: list[Case]) -> None:
 
 
 def stale(cases: list[Case]) -> dict[pathlib.Path, str]:
-    """The files that are made from the suite and out of date, with the text that each has to have.
+    """Return the generated files that are out of date, each with its new text.
 
-    :raises InputError: as of ``generated``.
+    :raises InputError: as in ``generated``.
     """
     wanted = generated(cases)
     return {path: text for path, text in wanted.items() if not path.is_file() or path.read_text("utf-8") != text}
 
 
 def generated(cases: list[Case]) -> dict[pathlib.Path, str]:
-    """Every file that is made from the suite, with the text that it has to have.
+    """Return every generated file with its text.
 
-    :raises InputError: a page is not there or lacks the marker lines of a table, which is named with the page; or the
-        data of ``docs/coverage.md`` cannot be used, which is named with its line.
+    :raises InputError: a page is missing, or has no marker lines for a table; or the data of ``docs/coverage.md``
+        cannot be used. The message names the page and table, or the line.
     """
     described = as_json(cases)
     known = checks.decoded(described.encode())
@@ -146,10 +145,10 @@ def generated(cases: list[Case]) -> dict[pathlib.Path, str]:
 
 
 def page(cases: list[Case]) -> str:
-    """The catalogue of checks as Markdown."""
+    """Return the catalogue of checks as Markdown."""
     return tables.as_markdown([HEADER, *rows(cases)])
 
 
 def place(title: str) -> Place:
-    """Where the table ``title`` stands in its page."""
+    """Return the place of the table ``title`` in its page."""
     return Place(f"<!-- {title}: make catalogue -->", f"<!-- end of {title} -->")

@@ -6,6 +6,7 @@ import shutil
 import subprocess
 import sys
 
+import psutil
 import pytest
 
 from tests.integration.conftest import REPOSITORY, SITE
@@ -66,6 +67,20 @@ def command(*arguments):
 
 
 @contextlib.contextmanager
+def suspended(conductor):
+    """What the process has started stands still, so that it has not ended before anybody looks."""
+    session = psutil.Process(conductor).children()
+    assert session, "a ReFrame session is at work"
+    for process in session:
+        process.suspend()
+    try:
+        yield
+    finally:
+        for process in session:
+            process.resume()
+
+
+@contextlib.contextmanager
 def occupied(suite):
     """The nodes of ``cpu`` are taken, so that jobs there wait; yields the number of jobs without these."""
     block = ["--parsable", "--partition=cpu", "--nodes=2", "--exclusive", "--output=/dev/null", "--wrap=sleep infinity"]
@@ -109,9 +124,10 @@ def test_a_small_contract(suite, contract, tmp_path):
         assert len(suite.jobs()) == others, "no job is left behind"
 
         killed = run_until_a_job_waits()
-        killed.kill()
-        killed.wait()
-        refused = call(*started)
+        with suspended(killed.pid):
+            killed.kill()
+            killed.wait()
+            refused = call(*started)
         assert (refused.returncode, "another run" in refused.stderr) == (2, True), "its ReFrame session is at work"
 
     def resume():

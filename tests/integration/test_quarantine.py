@@ -177,5 +177,5 @@ def test_who_may_not_drain_is_told_so(suite, operator, run):
     site.write_text(site.read_text().replace('drain: [scontrol, update, "NodeName={node}"', f"drain: {nobody}"))
     with roomy(suite):
         status, said = operator.kappa("quarantine", "embedded", "--run", run)
-    assert status == UNDONE and "node2: could not be drained" in said and "it takes Slurm's operator" in said, said
+    assert status == UNDONE and "node2: could not be drained" in said and "it needs an operator of Slurm" in said, said
     assert operator.state("node2") == ("idle", "none")

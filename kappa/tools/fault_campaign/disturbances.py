@@ -39,7 +39,7 @@ DAY_S = 86_400
 LEFT_MIB = 4096
 _MESSAGE_CHARS = 300
 _HEADLINE = re.compile(r"^│ \S (PASS|FAIL|INCOMPLETE)\b", re.MULTILINE)
-_ERROR = re.compile(r"^kappa: error: |: what ran is judged$|^\S+: kappa was killed: ")
+_ERROR = re.compile(r"^kappa: error: |: Kappa judges the finished cases$|^\S+: kappa was killed: ")
 _EATER = """\
 import pathlib, sys, time
 pathlib.Path("/proc/self/oom_score_adj").write_text("1000")

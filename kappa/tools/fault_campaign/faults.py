@@ -1,7 +1,7 @@
-"""The kinds of fault: each is put into one node while its context lasts, and mended after it.
+"""The kinds of fault: each is planted in one node during its context, and mended afterwards.
 
-A kind is a context manager of (cluster, node, random numbers) that gives what it did, in words. What it needs beyond
-the cluster (root, tc, nftables, gcc) fails with the command's own message.
+A kind is a context manager of (cluster, node, random numbers). It yields what it did, in words. If a requirement is
+missing (root, tc, nftables, gcc), the command's own message says so.
 """
 
 import contextlib
@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from kappa.tools.fault_campaign.cluster import Cluster, cpu_limit, disk_limit, limited
 
 Fault = Callable[[Cluster, str, random.Random], AbstractContextManager[str]]
-# Slurm looks after SlurmdTimeout, 20 s here.
+# Slurm notices a lost node after SlurmdTimeout, here 20 s.
 NOTICED_WITHIN_S = 60
 SOURCES = pathlib.Path(__file__).parent / "src"
 _FAKES = "/run/fault-$(uname -n)"
@@ -25,10 +25,11 @@ _FAKES = "/run/fault-$(uname -n)"
 
 @dataclass(frozen=True)
 class Kind:
-    """``hard``: something does not work at all, so that missing it even once is too much.
+    """A kind of fault.
 
-    ``preloads``: by a library that every program on the node loads, which ``ldd`` and so the inventory of software
-    would show: a find by that is none of the fault.
+    ``hard``: something does not work at all, so Kappa must never miss it. ``preloads``: a library that every program on
+    the node loads causes the fault. ``ldd``, and so the inventory of software, would show the library. Such a find does
+    not count.
     """
 
     name: str
@@ -42,7 +43,7 @@ class Kind:
 
 
 def between(put: str, mend: str, told: str, *ranges: range) -> Fault:
-    """Scripts that put the fault into a node and mend it, ``$1`` … being drawn from ``ranges``, as ``told`` says."""
+    """Return a fault from two scripts that plant and mend it. ``$1`` … come from ``ranges``; ``told`` shows them."""
 
     @contextlib.contextmanager
     def fault(cluster: Cluster, node: str, draw: random.Random) -> Iterator[str]:
@@ -57,7 +58,7 @@ def between(put: str, mend: str, told: str, *ranges: range) -> Fault:
 
 
 def other_file(path: str, make: str) -> Fault:
-    """The script writes what the node sees as the file ``path`` to ``$fake``."""
+    """Return a fault that replaces the file ``path`` on the node. The script ``make`` writes it to ``$fake``."""
 
     @contextlib.contextmanager
     def fault(cluster: Cluster, node: str, _: random.Random) -> Iterator[str]:
@@ -69,7 +70,7 @@ def other_file(path: str, make: str) -> Fault:
 
 @contextlib.contextmanager
 def replaced(cluster: Cluster, node: str, path: str, make: str) -> Iterator[None]:
-    """Another file on ``path``, for this node alone; ``make`` is the shell script that writes it to ``$fake``."""
+    """Replace the file ``path`` on this node only. The shell script ``make`` writes the new one to ``$fake``."""
     script = f'path=$(readlink -f "$1"); mkdir -p {_FAKES}; fake={_FAKES}/$(basename "$path")'
     cluster.on(node, f'{script}; {make}; chmod 755 "$fake"; mount --bind "$fake" "$path"', path)
     try:
@@ -80,7 +81,7 @@ def replaced(cluster: Cluster, node: str, path: str, make: str) -> Iterator[None
 
 @contextlib.contextmanager
 def preloaded(cluster: Cluster, node: str, source: str, *options: str) -> Iterator[None]:
-    """Every program that is started from now on has the library, from a copy of /etc with ld.so.preload."""
+    """Preload a library into every program that starts from now on, by a copy of /etc with ld.so.preload."""
     cluster.on(
         node,
         f'mkdir -p {_FAKES}; gcc -O2 -shared -fPIC -o {_FAKES}/fault.so "$1" "${{@:2}}"; '
@@ -97,13 +98,13 @@ def preloaded(cluster: Cluster, node: str, source: str, *options: str) -> Iterat
 
 @contextlib.contextmanager
 def running(cluster: Cluster, node: str, program: str, *arguments: str) -> Iterator[None]:
-    """A Python program runs in the background of the node, and is ended."""
+    """Run a Python program in the background of the node, and end it afterwards."""
     script = 'setsid python3 -c "$1" "${@:2}" > /dev/null 2>&1 < /dev/null & echo $!'
     pid = cluster.on(node, script, program, *arguments).strip()
     try:
         yield
     finally:
-        # With the children that it did not look after.
+        # Also end its children.
         cluster.on(node, 'kill -KILL -- "-$1" "$1" || true', pid)
 
 
@@ -201,7 +202,7 @@ def wrong_binding(cluster: Cluster, node: str, draw: random.Random) -> Iterator[
 
 
 def _bind(cluster: Cluster, node: str, cores: str) -> None:
-    """Restrict every thread of the node's slurmd, and so what it starts, to a list of cores."""
+    """Restrict every thread of the node's slurmd, and so all programs that it starts, to a list of cores."""
     cluster.on(node, 'for pid in $(pidof slurmd); do taskset --all-tasks --cpu-list --pid "$1" "$pid"; done', cores)
 
 
@@ -213,7 +214,7 @@ def wrong_library(cluster: Cluster, node: str, draw: random.Random) -> Iterator[
     path = f"/usr/lib/{os.uname().machine}-linux-gnu/" + draw.choice(
         ["libmpi.so.40", "libopen-pal.so.40", "libopenblas.so.0", "libaio.so.1"]
     )
-    # It works as the right one does, as another build of the library would.
+    # The copy works like the original, as another build of the library would.
     with replaced(cluster, node, path, 'cp "$path" "$fake"; printf "another build" >> "$fake"'):
         yield path
 

@@ -1,6 +1,6 @@
-"""Faults of a node that measures as fast as ever: a wrong setting, another's name, what a job left behind.
+"""Faults that do not make a node slower: wrong settings, another node's name, remains of a job.
 
-And of what it gives its jobs: folders to write into, limits, names and ways of the others, quiet cores.
+Also faults of what a node provides for its jobs: folders, limits, names and routes of other nodes, quiet cores.
 """
 
 import contextlib
@@ -54,8 +54,8 @@ def process_of_another_job(cluster: Cluster, node: str, _: random.Random) -> Ite
 
 
 def lower_limit(option: str, values: range, told: str) -> Fault:
-    """What slurmd starts from now on has a lower limit, by an option of prlimit(1)."""
-    # Who may lower it may not raise it again; the end of the node after the round takes it back.
+    """Return a fault that lowers a limit of slurmd and all programs that it starts, by an option of prlimit(1)."""
+    # The limit cannot be raised again. The node's end after the round removes it.
     return between(f'prlimit --pid "$(pidof slurmd)" "--{option}=$1:$1"', "true", told, values)
 
 
@@ -78,7 +78,7 @@ def busy_process(cluster: Cluster, node: str, _: random.Random) -> Iterator[str]
 @contextlib.contextmanager
 def slow_names(cluster: Cluster, node: str, draw: random.Random) -> Iterator[str]:
     seconds = draw.randrange(2, 4)
-    # TEST-NET-1 of RFC 5737, where nobody answers; the link layer has an address for it, so that nobody complains.
+    # TEST-NET-1 of RFC 5737, where no host answers. With a link-layer address, no host reports it as unreachable.
     cluster.on(node, "ip route add 192.0.2.1/32 dev eth0; ip neigh add 192.0.2.1 lladdr 02:00:00:00:00:01 dev eth0")
     server = f"nameserver 192.0.2.1\\noptions timeout:{seconds} attempts:1\\n"
     try:

@@ -1,4 +1,4 @@
-"""Faults of a node's network that cost no bandwidth, or that only some packets meet, and settings of its TCP."""
+"""Faults of a node's network that cost no bandwidth or affect only some packets, and wrong TCP settings."""
 
 import contextlib
 import random
@@ -10,7 +10,7 @@ from kappa.tools.fault_campaign.faults import Kind, between, running
 _ADDRESS = "address=$(getent ahostsv4 \"$1\" | sed 's, .*,,;q')"
 _TABLE = "add table inet fault; add chain inet fault {hook} {{ type filter hook {hook} priority 0 ; }}; "
 _NO_TABLE = "nft delete table inet fault"
-# Says that the address is this node's, as the kernel may when it gets one (ARP announcement, RFC 5227).
+# Announces the address as this node's, as the kernel may do for a new address (ARP announcement, RFC 5227).
 _ANNOUNCE = """
 import fcntl, socket, struct, sys
 one = socket.socket(socket.AF_PACKET, socket.SOCK_RAW)
@@ -19,7 +19,7 @@ mac, address = one.getsockname()[4], socket.inet_aton(sys.argv[1])
 body = struct.pack("!HHBBH6s4s6s4s", 1, 0x800, 6, 4, 1, mac, address, bytes(6), address)
 one.send(b"\\xff" * 6 + mac + b"\\x08\\x06" + body)
 """
-# Of a link that is lost for 0.3 s again and again: `nft` takes a few milliseconds.
+# Simulates a link that is lost for 0.3 s again and again. `nft` takes a few milliseconds.
 _OUTAGES = """
 import subprocess, time
 rules = "add table inet fault; " + "".join(
@@ -31,7 +31,7 @@ while True:
     subprocess.run(["nft", "delete table inet fault"])
     time.sleep(9.7)
 """
-# What comes out of `kept` goes out of eth0 later, with what the kernel says of its checksum (PACKET_VNET_HDR).
+# Packets from `kept` leave eth0 later, with the kernel's checksum information (PACKET_VNET_HDR).
 _LATER = """
 import socket, sys, time
 taken, sent = (socket.socket(socket.AF_PACKET, socket.SOCK_RAW, protocol) for protocol in (socket.htons(3), 0))

@@ -1,4 +1,4 @@
-"""Faults of tasks that Slurm starts on a node: their attributes and environment, prologs, and files that they need."""
+"""Faults of tasks that Slurm starts on a node: attributes, environment, prologs, and files that they need."""
 
 import contextlib
 import os
@@ -13,7 +13,7 @@ from kappa.tools.fault_campaign.node_state import lower_limit
 
 _CONFIGURATION = "/etc/slurm/slurm.conf"
 _SCRIPTS = "/run/scripts-$(uname -n)"
-# Of prctl(2), whose settings a process gives to those that it starts.
+# Restarts slurmd with a setting of prctl(2), which its children inherit.
 _RESTART_WITH = """
 import ctypes, os, signal, sys, time
 pid = int(sys.argv[1])
@@ -26,8 +26,8 @@ if ctypes.CDLL(None).prctl(int(sys.argv[2]), int(sys.argv[3]), 0, 0, 0) != 0:
 os.execve(words[0], words, dict(pair.split(b"=", 1) for pair in environ if b"=" in pair))
 """
 _TIMER_SLACK, _NO_HUGE_PAGES = 29, 41
-# A FUSE file system (linux/fuse.h) whose server answers nothing but the first request, that of the mount itself: who
-# waits for that may not be interrupted, who waits for another sleeps.
+# A FUSE file system (linux/fuse.h) whose server answers only the first request, that of the mount. A process that waits
+# for the mount cannot be interrupted; a process that waits for another request sleeps.
 _HUNG_MOUNT = """
 import ctypes, os, struct, sys, time
 server = os.open("/dev/fuse", os.O_RDWR)
@@ -42,13 +42,13 @@ time.sleep(3600)
 
 
 def of_slurmd(command: str, told: str, *ranges: range) -> Fault:
-    """Slurm's daemon, and so what it starts from now on, gets another attribute by a command with ``$pid``."""
-    # The end of the node after the round takes it back.
+    """Return a fault that changes an attribute of slurmd and all that it starts, by a command with ``$pid``."""
+    # The node's end after the round removes it.
     return between(f'pid=$(pidof slurmd); {command}', "true", told, *ranges)
 
 
 def restarted(option: int, value: int, told: str) -> Fault:
-    """Slurm's daemon starts anew with an option of prctl(2)."""
+    """Return a fault that restarts slurmd with an option of prctl(2)."""
 
     @contextlib.contextmanager
     def fault(cluster: Cluster, node: str, _: random.Random) -> Iterator[str]:
@@ -61,7 +61,7 @@ def restarted(option: int, value: int, told: str) -> Fault:
 
 @contextlib.contextmanager
 def slurm_runs(cluster: Cluster, node: str, option: str, script: str) -> Iterator[None]:
-    """The node's slurm.conf names another script for ``option``, as Prolog."""
+    """Name another script for ``option``, for instance Prolog, in the node's slurm.conf."""
     file = f"{_SCRIPTS}/run"
     cluster.on(node, f'mkdir -p {_SCRIPTS}; printf "#!/bin/bash\\n%s\\n" "$1" > {file}; chmod 755 {file}', script)
     make = f'cp "$path" "$fake"; echo "{option}={file}" >> "$fake"'
@@ -99,7 +99,7 @@ def failing_prolog_of_tasks(cluster: Cluster, node: str, _: random.Random) -> It
 @contextlib.contextmanager
 def other_python(cluster: Cluster, node: str, _: random.Random) -> Iterator[str]:
     found = pathlib.Path(shutil.which("python3") or "/usr/bin/python3")
-    # The first folder of PATH that is there; jobs inherit it from the shell.
+    # The first existing folder of PATH. Jobs inherit PATH from the shell.
     first = next(folder for folder in os.environ["PATH"].split(":") if os.path.isdir(folder))
     put = f'mkdir -p {_SCRIPTS}; cp -a "$1/." {_SCRIPTS}; rm -f {_SCRIPTS}/python3; '
     put += f'printf \'#!/bin/sh\\nexec %s "$@"\\n\' "$2" > {_SCRIPTS}/python3; chmod 755 {_SCRIPTS}/python3; '
@@ -135,7 +135,7 @@ def not_executable(cluster: Cluster, node: str, _: random.Random) -> Iterator[st
 
 @contextlib.contextmanager
 def hung_home(cluster: Cluster, node: str, _: random.Random) -> Iterator[str]:
-    """The folder of Open MPI's settings in the user's home, which `mpirun` reads."""
+    """Make the folder of Open MPI's settings in the user's home hang. `mpirun` reads it."""
     folder, said = pathlib.Path.home() / ".openmpi", "/run/hung-$(uname -n)"
     folder.mkdir(exist_ok=True)
     put = f'setsid python3 -s -c "$1" "$2" > {said} 2>&1 < /dev/null & '

@@ -78,7 +78,7 @@ def test_every_partition_is_asked_as_its_jobs_will_be(sbatch, site):
 def test_equal_reasons_are_one_line_with_the_remedy(sbatch, site, said, remedy):
     sbatch(f'echo "allocation failure: {said}" >&2; exit 1')
     [line] = complaint(site)
-    assert f"Slurm takes no job in cpu, large: {said}; " in line and remedy in line
+    assert f"Slurm accepts no job in cpu, large: {said}; " in line and remedy in line
 
 
 @pytest.mark.parametrize("limit", ["AssocMaxSubmitJobLimit", "QOSMaxSubmitJobPerUserLimit", "QOSGrpSubmitJobsLimit"])
@@ -224,7 +224,7 @@ def test_an_unknown_mode_and_a_full_disk_are_said_together(site, monkeypatch):
     monkeypatch.setattr(shutil, "disk_usage", lambda folder: shutil._ntuple_diskusage(100 << 30, 99 << 30, 12 << 20))
     mode, disk = complaint(site, mode="nightli")
     assert "did you mean 'nightly'?" in mode
-    assert f"12 MiB are free in {site}" in disk
+    assert f"{site} has 12 MiB free" in disk
 
 
 def test_a_simulated_site_needs_the_simulator_and_no_slurm(sbatch, tmp_path, monkeypatch):

@@ -231,11 +231,11 @@ def test_check_of_too_little_is_no_pass(site, capsys):
     status, output, _ = learn(capsys, "--check")
     assert status == 2
     assert output.splitlines() == [
-        "not held against samples: OsuLatency.two_nodes.latency_8B: 1 values, and it takes 20",
-        "not held against samples: OsuLatency.two_nodes.latency_1MiB: never measured",
-        "not held against samples: OsuOther.two_nodes.latency_8B: never measured",
-        "not held against samples: OsuOther.two_nodes.latency_1MiB: never measured",
-        "0 references held against samples, 4 not; 0 of unknown age; 0 do not fit",
+        "not compared with samples: OsuLatency.two_nodes.latency_8B: 1 values, and it takes 20",
+        "not compared with samples: OsuLatency.two_nodes.latency_1MiB: never measured",
+        "not compared with samples: OsuOther.two_nodes.latency_8B: never measured",
+        "not compared with samples: OsuOther.two_nodes.latency_1MiB: never measured",
+        "0 references compared with samples, 4 not; 0 of unknown age; 0 do not fit",
     ]
 
 
@@ -253,7 +253,7 @@ def test_without_any_history_the_age_is_checked_all_the_same(site, capsys):
     shutil.rmtree(history_folder("here"))
     status, output, problem = learn(capsys, "--check")
     assert (status, output.count("stale: ")) == (1, 4)
-    assert "no results in there, only the age of references is looked at" in problem
+    assert "only the age of references is checked" in problem
 
 
 def test_a_reference_without_a_date_or_bound_is_named(site, capsys):
@@ -263,10 +263,10 @@ def test_a_reference_without_a_date_or_bound_is_named(site, capsys):
     assert (status, output.splitlines()) == (
         2,
         [
-            "of unknown age: OsuLatency.two_nodes.latency_8B: no entry of $sources gives it a date",
-            "not held against samples: OsuLatency.two_nodes.latency_8B: it has no bound",
-            "not held against samples: OsuOther.two_nodes.latency_8B: it has no bound",
-            "0 references held against samples, 2 not; 1 of unknown age; 0 do not fit",
+            "of unknown age: OsuLatency.two_nodes.latency_8B: no entry of $sources has a date for it",
+            "not compared with samples: OsuLatency.two_nodes.latency_8B: it has no bound",
+            "not compared with samples: OsuOther.two_nodes.latency_8B: it has no bound",
+            "0 references compared with samples, 2 not; 1 of unknown age; 0 do not fit",
         ],
     )
 

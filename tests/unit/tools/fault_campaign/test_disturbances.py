@@ -36,7 +36,10 @@ def test_the_last_verdict_counts():
     ("said", "told"),
     [
         (SAID, "◌ this machine was busy: run it again when nothing else runs here PairSweep on scratch"),
-        (f"{SAID}the disk of /r is full: what ran is judged\n", "the disk of /r is full: what ran is judged"),
+        (
+            f"{SAID}the disk of /r is full: Kappa judges the finished cases\n",
+            "the disk of /r is full: Kappa judges the finished cases",
+        ),
         ("smoke: 5 s\nkappa: error: another run uses /r\n", "kappa: error: another run uses /r"),
         ("", ""),
     ],
