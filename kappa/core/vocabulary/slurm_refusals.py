@@ -22,7 +22,7 @@ _LIMIT = r"(?:Assoc|QOS)[A-Za-z]*SubmitJobs?[A-Za-z]*"
 _REMEDIES = {
     _DOWN: "is slurmctld up? `scontrol ping`",
     _NO_CONFIGURATION: "this machine is not a Slurm client: set SLURM_CONF to its slurm.conf, or use a login node",
-    r"no such program": "load Slurm's module, or add its folder to `path` in site.yaml",
+    r"no such program": "if Slurm has a module, load it",
     r"(?:entry|value) for (?:--clusters?|SLURM_CLUSTERS)|no cluster": (
         "`sacctmgr show clusters` lists the clusters; set `cluster` in site.yaml to one of them"
     ),

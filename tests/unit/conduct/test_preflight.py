@@ -178,7 +178,7 @@ def test_a_controller_that_does_not_answer(sbatch, site, monkeypatch):
 def test_without_slurm(site, tmp_path, monkeypatch):
     monkeypatch.setenv("PATH", str(tmp_path))
     [line] = complaint(site)
-    assert "no such program" in line and "`path` of site.yaml" in line
+    assert "no such program" in line and "`path` in site.yaml" in line and "module" in line
 
 
 @pytest.fixture

@@ -103,7 +103,7 @@ def test_what_a_seventh_night_goes_by_without_is_told():
 
 
 DOCS = pathlib.Path(__file__).parents[3] / "docs"
-# | check | faults that it can see | failed in rounds with those | …
+# | check | faults that it can see | failed in rounds with these faults | …
 ROW = re.compile(r"\| (\w+) \| [^|]+ \| (\d+)/\d+ [^|]*\| [^|]+\| \d+/\d+ ")
 
 
