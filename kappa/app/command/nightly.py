@@ -10,7 +10,8 @@ import os
 import pathlib
 import re
 import sys
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from typing import TYPE_CHECKING, TypeVar
 
 from kappa.app.command.arguments import (
     REPEATS,
@@ -30,6 +31,7 @@ from kappa.core.ground.folders import home, results_folder, site_folder
 
 if TYPE_CHECKING:
     from kappa.core.sites.load import Site
+    from reports.nightly.alert import NightAlert
 
 _DESCRIPTION = """\
 Validate a site every night: run the mode, measure the nodes whose turn it is one by one, end within the limit, write
@@ -57,12 +59,14 @@ Take in what the nights left, hold it against the site's history, and write resu
 
   index.html   dashboard: calendar of verdicts, trends, suspects, coverage of nodes
   message.md   what changed since last night, what to do first
+  alert.json   the same for programs, as a webhook gets it
   junit.xml    the newest night and its history for CI servers
   SITE.prom    the newest night for node_exporter's textfile collector
 
 Exit status: that of the newest night, 0 PASS, 1 FAIL, 2 INCOMPLETE, or there is none; with --gate also 1 when a series
 is worse than before, and 2 when the history cannot say."""
 INCOMPLETE, BUSY = 2, 75
+T = TypeVar("T")
 _DURATION = re.compile(r"(?=.)(?:(\d+)h)?(?:(\d+)m)?(?:(\d+)s)?")
 
 
@@ -138,6 +142,28 @@ def _add_outputs(to: argparse.ArgumentParser) -> None:
     to.add_argument(
         "--gate", action="store_true", help="the history counts, too: status 1 when a series is worse than before"
     )
+    _add_alerts(to)
+
+
+def _add_alerts(to: argparse.ArgumentParser) -> None:
+    to.add_argument(
+        "--mail", metavar="ADDRESS", type=_checked_mail, action="append", default=[],
+        help="mail the message; again for each address",
+    )  # fmt: skip
+    to.add_argument(
+        "--smtp", metavar="HOST[:PORT]", type=_checked_server, default="", help="by this server (default: sendmail)"
+    )
+    to.add_argument(
+        "--webhook-file", metavar="FILE", type=_absolute, help="POST the message as JSON to the URL in FILE, a secret"
+    )
+    to.add_argument(
+        "--alert", choices=("needed", "always"), default="needed",
+        help="send it when there is something to say that is not acknowledged, or always (default: needed)",
+    )  # fmt: skip
+    to.add_argument(
+        "--link", metavar="URL", type=_checked_link, default="",
+        help="where results/SITE is served, for links to the reports",
+    )  # fmt: skip
 
 
 def _add_slurm(to: argparse.ArgumentParser, at_help: str, slurm_help: str) -> None:
@@ -167,6 +193,35 @@ def _date(text: str) -> str:
         return datetime.date.fromisoformat(text).isoformat()
     except ValueError:
         raise argparse.ArgumentTypeError(f"expected a day such as 2026-11-30, found {text!r}") from None
+
+
+def _checked_mail(text: str) -> str:
+    from kappa.app.conduct.alerts import mail_address
+
+    return _argument(mail_address, text)
+
+
+def _checked_server(text: str) -> str:
+    from kappa.app.conduct.alerts import mail_server
+
+    return _argument(mail_server, text)
+
+
+def _checked_link(text: str) -> str:
+    from reports.nightly.alert import Links
+
+    return _argument(Links.of, text).prefix
+
+
+def _absolute(text: str) -> pathlib.Path:
+    return pathlib.Path(text).absolute()
+
+
+def _argument(parse: Callable[[str], T], text: str) -> T:
+    try:
+        return parse(text)
+    except InputError as err:
+        raise argparse.ArgumentTypeError(str(err)) from None
 
 
 def _command(options: argparse.Namespace) -> list[str]:
@@ -211,10 +266,12 @@ def _submit_next(options: argparse.Namespace, results: pathlib.Path) -> str:
 
 
 def _schedule(options: argparse.Namespace) -> int:
+    from kappa.app.conduct.alerts import AlertTargets
     from kappa.app.conduct.own_cluster import cluster_up
     from kappa.app.conduct.preflight import require_sense
     from kappa.core.sites.load import Site
 
+    AlertTargets.of(options).require_usable()
     site = Site(site_folder(options.site))
     require_sense(site.description, results_folder(options.site), options.mode, options.reframe)
     _reach_slurm(site)
@@ -235,8 +292,18 @@ def _reach_slurm(site: Site) -> None:
 
 
 def _report(options: argparse.Namespace) -> int:
+    from kappa.app.conduct.alerts import AlertTargets
     from kappa.core.sites.load import Site
     from reports.nightly.publish import publish
 
-    site = Site(site_folder(options.site))
-    return publish(site, options.results or results_folder(options.site), options.textfile, gate=options.gate)
+    site, results = Site(site_folder(options.site)), options.results or results_folder(options.site)
+    targets = AlertTargets.of(options)
+
+    def deliver(alert: NightAlert) -> None:
+        def note(line: str) -> None:
+            with (results / "nights" / alert.folder / "night.log").open("a", encoding="utf-8") as log:
+                print(line, file=log)
+
+        targets.deliver(alert, note)
+
+    return publish(site, results, options.textfile, gate=options.gate, link=options.link, deliver=deliver)
