@@ -151,7 +151,7 @@ def _add_alerts(to: argparse.ArgumentParser) -> None:
         help="mail the message; again for each address",
     )  # fmt: skip
     to.add_argument(
-        "--smtp", metavar="HOST[:PORT]", type=_checked_server, default="", help="by this server (default: sendmail)"
+        "--smtp", metavar="HOST[:PORT]", type=_checked_server, help="the mail server (default: the local sendmail)"
     )
     to.add_argument(
         "--webhook-file", metavar="FILE", type=_absolute, help="POST the message as JSON to the URL in FILE, a secret"
@@ -161,7 +161,7 @@ def _add_alerts(to: argparse.ArgumentParser) -> None:
         help="send it when there is something to say that is not acknowledged, or always (default: needed)",
     )  # fmt: skip
     to.add_argument(
-        "--link", metavar="URL", type=_checked_link, default="",
+        "--link", metavar="URL", type=_checked_link,
         help="where results/SITE is served, for links to the reports",
     )  # fmt: skip
 
@@ -306,4 +306,4 @@ def _report(options: argparse.Namespace) -> int:
 
         targets.deliver(alert, note)
 
-    return publish(site, results, options.textfile, gate=options.gate, link=options.link, deliver=deliver)
+    return publish(site, results, options.textfile, gate=options.gate, link=options.link or "", deliver=deliver)

@@ -65,7 +65,7 @@ class AlertTargets:
     @classmethod
     def of(cls, options: argparse.Namespace) -> "AlertTargets":
         """The targets that ``--mail``, ``--smtp``, ``--webhook-file`` and ``--alert`` name."""
-        return cls(tuple(options.mail), options.smtp, options.webhook_file, options.alert == "always")
+        return cls(tuple(options.mail), options.smtp or "", options.webhook_file, options.alert == "always")
 
     def require_usable(self) -> None:
         """:raises InputError: the webhook's file cannot be used, or there is nothing that sends mail."""

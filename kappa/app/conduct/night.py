@@ -190,7 +190,7 @@ def conduct(
         note = functools.partial(print, file=log, flush=True)
         targets = AlertTargets.of(options)
         return publish(
-            site, results, options.textfile, gate=options.gate, link=options.link,
+            site, results, options.textfile, gate=options.gate, link=options.link or "",
             deliver=lambda alert: targets.deliver(alert, note),
         )  # fmt: skip
 

@@ -20,7 +20,7 @@ from tests.unit.reports.samples import case, complete, latency, report
 
 FAIL, INCOMPLETE = 1, 2
 EMBEDDED = Site(find_site(("embedded",)))
-OUTPUTS = {"index.html", "message.md", "junit.xml", "embedded.prom"}
+OUTPUTS = {"index.html", "message.md", "alert.json", "junit.xml", "embedded.prom"}
 
 
 def on_one_node(**changes):
