@@ -129,4 +129,5 @@ def _findings(archive: Archive, judged: list[JudgedSeries]) -> list[dict[str, ob
 
 
 def _utc(seconds: float | None) -> str | None:
-    return None if seconds is None else datetime.datetime.fromtimestamp(seconds, datetime.UTC).isoformat(" ", "seconds")
+    moment = None if seconds is None else datetime.datetime.fromtimestamp(seconds, datetime.UTC)
+    return moment and moment.isoformat(timespec="seconds")

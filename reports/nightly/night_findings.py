@@ -40,7 +40,7 @@ def findings_of_night(night: Night, judged: Sequence[JudgedSeries]) -> list[Nigh
     """Return every finding of ``night``, the node against which most speaks first; ``judged`` is the whole history."""
     nodes = sorted(night.suspects, key=lambda node: (-len(night.suspects[node]), node))
     suspects = [
-        NightFinding(NamedFinding("node", node), one_line("; ".join(night.suspects[node]), _TEXT_LIMIT))
+        NightFinding(NamedFinding("node", node, (node,)), one_line("; ".join(night.suspects[node]), _TEXT_LIMIT))
         for node in nodes
     ]
     failed = [
