@@ -129,5 +129,6 @@ def _findings(archive: Archive, judged: list[JudgedSeries]) -> list[dict[str, ob
 
 
 def _utc(seconds: float | None) -> str | None:
-    moment = None if seconds is None else datetime.datetime.fromtimestamp(seconds, datetime.UTC)
-    return moment and moment.isoformat(timespec="seconds")
+    if seconds is None:
+        return None
+    return datetime.datetime.fromtimestamp(seconds, datetime.UTC).isoformat(timespec="seconds")

@@ -77,8 +77,8 @@ def publish(
     write_atomically(output / "message.md", text)
     alert = make_alert(site.name, archive, findings, text, links)
     write_atomically(output / ALERT, alert.document)
-    for problem in archive.damaged:
-        print(f"left out: {clean(problem)}", file=sys.stderr)
+    for damage in archive.damaged:
+        print(f"left out: {clean(damage)}", file=sys.stderr)
     print(text)
     print(f"dashboard: {clean(str(output / 'index.html'))}")
     if deliver:
