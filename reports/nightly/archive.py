@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from kappa.core.ground.clean_text import clean
 from kappa.core.ground.errors import InputError
 from kappa.core.ground.whole_files import write_atomically
+from kappa.core.record.acknowledgements import NOTHING_ACKNOWLEDGED, Acknowledgements, load_acknowledgements
 from kappa.core.record.load import CONFIRMATIONS
 from kappa.core.sites.load import Site
 from reports.nightly.night import RECORD, SUMMARY, Night, load_night, load_record, report_files, to_json
@@ -27,6 +28,7 @@ class Archive:
     running: tuple[str, ...]
     """Folders of nights that have not ended, and still may."""
     damaged: tuple[str, ...]
+    acknowledged: Acknowledgements = NOTHING_ACKNOWLEDGED
 
     @property
     def nodes(self) -> tuple[str, ...]:
@@ -84,7 +86,12 @@ def open_archive(results: pathlib.Path, site: Site, now: float | None = None) ->
         nights.append(night)
         _keep(folder / SUMMARY, night)
     nights.sort(key=lambda night: (night.night, night.started))
-    return Archive(tuple(nights), tuple(running), tuple(damaged))
+    acknowledged = NOTHING_ACKNOWLEDGED
+    try:
+        acknowledged = load_acknowledgements(results, datetime.date.fromtimestamp(now))
+    except InputError as err:
+        damaged.append(f"no finding counts as acknowledged: {err}")
+    return Archive(tuple(nights), tuple(running), tuple(damaged), acknowledged)
 
 
 def _may_be_late(kept: Night, folder: pathlib.Path, now: float) -> bool:

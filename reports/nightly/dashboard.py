@@ -13,8 +13,9 @@ from reports.history.judgement import MIN_VALUES, JudgedSeries
 from reports.history.listing import HEADER
 from reports.history.listing import row as finding_row
 from reports.nightly.archive import Archive, months, node_coverage
-from reports.nightly.message import changes_between, first_step
+from reports.nightly.message import acknowledged_findings, changes_between, first_step
 from reports.nightly.night import Night
+from reports.nightly.night_findings import of_problem, of_series
 from reports.show.html_page import OWN, render_page
 from reports.show.plot import with_unit
 from reports.verdict.state import State
@@ -166,7 +167,10 @@ def render(site: str, archive: Archive, findings: list[JudgedSeries]) -> str:
         now=now,
         change=changes_between(archive.before, now, findings),
         before=archive.before,
-        first_step=first_step(now, findings),
+        first_step=first_step(now, findings, archive.acknowledged),
+        acknowledged=acknowledged_findings(archive, findings),
+        known_problem=lambda problem: archive.acknowledged.of(of_problem(now, problem)),
+        known_series=lambda one: archive.acknowledged.of(of_series(one)),
         recent=calendar[:RECENT_MONTHS],
         earlier=calendar[RECENT_MONTHS:],
         nights=archive.nights[: -RECENT_NIGHTS - 1 : -1],

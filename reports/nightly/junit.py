@@ -4,14 +4,23 @@ from collections.abc import Sequence
 from xml.etree import ElementTree as ET
 
 from kappa.core.ground.figures import figure
+from kappa.core.record.acknowledgements import NOTHING_ACKNOWLEDGED, Acknowledgements
 from reports.history.findings import FindingKind
 from reports.history.judgement import JudgedSeries
 from reports.nightly.night import Night
+from reports.nightly.night_findings import of_series
 from reports.nightly.summarise import JudgedNight
 from reports.show.junit import cases_and_gaps, document, gap, suite, text
 
 
-def junit(site: str, night: Night, judged: JudgedNight, findings: Sequence[JudgedSeries], problem: str = "") -> str:
+def junit(
+    site: str,
+    night: Night,
+    judged: JudgedNight,
+    findings: Sequence[JudgedSeries],
+    problem: str = "",
+    acknowledged: Acknowledgements = NOTHING_ACKNOWLEDGED,
+) -> str:
     """A suite of the night and one of the history, so that what did not run is no success.
 
     In the first is a test case for each case and one for each kind of gap; in the second one for each series, which
@@ -19,8 +28,8 @@ def junit(site: str, night: Night, judged: JudgedNight, findings: Sequence[Judge
 
     :param problem: why the night was not held against its past; empty when it was.
     """
-    tests = cases_and_gaps(site, judged.cases, judged.gaps)
-    past = [_series(site, one) for one in findings]
+    tests = cases_and_gaps(site, judged.cases, judged.gaps, acknowledged)
+    past = [_series(site, one, acknowledged) for one in findings]
     past += [gap(f"{site}.history", "not held against the past", problem, "")] if problem else []
     seconds = (night.ended or night.started) - night.started
     return document(
@@ -28,7 +37,7 @@ def junit(site: str, night: Night, judged: JudgedNight, findings: Sequence[Judge
     )
 
 
-def _series(site: str, one: JudgedSeries) -> ET.Element:
+def _series(site: str, one: JudgedSeries, acknowledged: Acknowledgements) -> ET.Element:
     series, finding = one.series, one.finding
     test = ET.Element(
         "testcase",
@@ -40,6 +49,8 @@ def _series(site: str, one: JudgedSeries) -> ET.Element:
         what = f"{one.verdict} since {one.since}: {figure(finding.before)} → {figure(finding.after)} {series.unit}"
         changes = "; ".join(one.changes) or "nothing else that is recorded"
         ET.SubElement(test, "failure", message=text(what.strip())).text = text(f"changed at that time: {changes}")
+        if known := acknowledged.of(of_series(one)):
+            ET.SubElement(test, "system-out").text = text(str(known))
     elif finding.kind is FindingKind.THIN:
         ET.SubElement(test, "skipped", message="too few values to judge it by its past")
     return test

@@ -1,13 +1,16 @@
 """The changes since the night before, the first thing to do, and a short message in Markdown that tells both."""
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from kappa.core.ground.clean_text import one_line
 from kappa.core.ground.figures import counted, figure
+from kappa.core.record.acknowledgements import NOTHING_ACKNOWLEDGED, Acknowledgement, Acknowledgements
 from reports.history.judgement import JudgedSeries
 from reports.nightly.archive import Archive, node_coverage
 from reports.nightly.night import Night, Problem
+from reports.nightly.night_findings import findings_of_night, of_problem, of_series
 from reports.verdict.state import State
 
 # A message is read on a phone; the dashboard has the rest.
@@ -73,11 +76,14 @@ def _failed(night: Night | None) -> list[Problem]:
     return [problem for problem in night.problems if problem.state is State.FAIL] if night else []
 
 
-def first_step(night: Night, findings: list[JudgedSeries]) -> str:
-    """The one thing to do first: the node that most speaks against, else the first failure, gap or slow series."""
-    failed = _failed(night)
-    if night.suspects:
-        node = max(sorted(night.suspects), key=lambda name: len(night.suspects[name]))
+def first_step(
+    night: Night, findings: list[JudgedSeries], acknowledged: Acknowledgements = NOTHING_ACKNOWLEDGED
+) -> str:
+    """The one thing to do first: the node that most speaks against, else the first failure, gap or slow series; none
+    that is acknowledged."""
+    failed = [problem for problem in _failed(night) if not acknowledged.of(of_problem(night, problem))]
+    if suspects := [node for node in sorted(night.suspects) if not acknowledged.of_node(node)]:
+        node = max(suspects, key=lambda name: len(night.suspects[name]))
         about = next((problem for problem in failed if node in problem.line), failed[0] if failed else None)
         hint = f" Hint: {about.hint}." if about and about.hint else ""
         return f"Look at {node}: {counted(len(night.suspects[node]), 'finding')} against it.{hint}"
@@ -86,20 +92,29 @@ def first_step(night: Night, findings: list[JudgedSeries]) -> str:
         return f"Look at {failed[0].case}: {failed[0].line}.{hint}"
     if night.gaps:
         return f"Find out why the night is incomplete: {night.gaps[0]}."
-    if slow := [one for one in findings if one.worse]:
+    if slow := [one for one in findings if one.worse and not acknowledged.of(of_series(one))]:
         one = slow[0]
         nodes = f" on {one.series.folded_nodes}" if one.series.nodes else ""
         changes = f" At that time changed: {'; '.join(one.changes)}." if one.changes else ""
         return f"Look at {one.series.title}{nodes}, {one.verdict} since {one.since}.{changes}"
-    return "Nothing to do."
+    return "Every finding is acknowledged." if findings_of_night(night, findings) else "Nothing to do."
 
 
-def message(site: str, archive: Archive, findings: list[JudgedSeries]) -> str:
-    """The message on the newest night of ``archive``, which has at least one."""
+def acknowledged_findings(archive: Archive, findings: list[JudgedSeries]) -> list[tuple[str, Acknowledgement]]:
+    """The findings of the newest night that are acknowledged, by name."""
+    named = [one.finding for one in findings_of_night(archive.nights[-1], findings)]
+    return [(finding.name, known) for finding in named if (known := archive.acknowledged.of(finding))]
+
+
+def message(site: str, archive: Archive, findings: list[JudgedSeries], links: Sequence[str] = ()) -> str:
+    """The message on the newest night of ``archive``, which has at least one.
+
+    :param links: URLs that lead to the night, for its end.
+    """
     before, now = archive.before, archive.nights[-1]
     change = changes_between(before, now, findings)
     lines = [f"# {escape(site)}, night of {now.night}: {now.state.label}", "", f"{escape(now.headline)}.", ""]
-    lines += [f"**First:** {escape(first_step(now, findings))}", ""]
+    lines += [f"**First:** {escape(first_step(now, findings, archive.acknowledged))}", ""]
     if now.drain:
         lines += [
             "To take it out of service (a suggestion, nothing runs it):",
@@ -110,15 +125,18 @@ def message(site: str, archive: Archive, findings: list[JudgedSeries]) -> str:
     if now.actions:
         lines += ["## Nodes out of service, or back", "", *_listed([escape(line) for line in now.actions]), ""]
     since = f"the night of {before.night}" if before else "ever"
-    lines += [f"## Changed since {since}", "", *_changes(change, archive.lost), ""]
+    lines += [f"## Changed since {since}", "", *_changes(change, archive), ""]
     lasting = [problem for problem in now.problems if problem.state is State.FAIL and problem not in change.failing]
     if lasting:
-        lines += ["## Still failing", "", *_listed([_problem(problem) for problem in lasting]), ""]
+        lines += ["## Still failing", "", *_listed([_problem(problem, archive) for problem in lasting]), ""]
+    if known := acknowledged_findings(archive, findings):
+        lines += ["## Acknowledged", "", *_listed([escape(f"{name}: {one}") for name, one in known]), ""]
     if missing := (*now.gaps, *archive.damaged):
         lines += ["## Not judged", "", *_listed([escape(gap) for gap in missing]), ""]
     if now.left_out_by_budget:
         lines += [f"{escape(now.left_out_by_budget)}.", ""]
-    lines += [escape(_covered(archive, now))]
+    lines += [escape(_covered(archive, now)), ""]
+    lines += [f"<{link}>" for link in links]
     return "\n".join(lines).rstrip() + "\n"
 
 
@@ -127,7 +145,8 @@ def escape(text: str) -> str:
     return _MEANING.sub(r"\\\1", one_line(text, LINE_LIMIT)).replace("://", ":\u200b//")
 
 
-def _changes(change: NightChanges, lost: tuple[Night, ...]) -> list[str]:
+def _changes(change: NightChanges, archive: Archive) -> list[str]:
+    lost = archive.lost
     if change.nothing and not lost:
         return ["Nothing."]
     lines = [
@@ -135,17 +154,24 @@ def _changes(change: NightChanges, lost: tuple[Night, ...]) -> list[str]:
         for night in lost
     ]
     lines += [f"verdict: {change.verdict}"] if change.verdict else []
-    lines += [f"new suspect: **{escape(node)}**" for node in change.suspects]
-    lines += [f"new: {_problem(problem)}" for problem in change.failing]
-    lines += [f"{one.verdict}: {_series(one)}" for one in change.worse]
+    known = archive.acknowledged
+    lines += [f"new suspect: **{escape(node)}**{_until(known.of_node(node))}" for node in change.suspects]
+    lines += [f"new: {_problem(problem, archive)}" for problem in change.failing]
+    lines += [f"{one.verdict}: {_series(one)}{_until(known.of(of_series(one)))}" for one in change.worse]
     lines += [f"mended: {escape(problem.case)}" for problem in change.mended]
     lines += [f"no longer suspect: {escape(node)}" for node in change.cleared]
     lines += [f"{one.verdict}: {_series(one)}" for one in change.otherwise]
     return _listed(lines)
 
 
-def _problem(problem: Problem) -> str:
-    return escape(f"{problem.case}: {problem.line}")
+def _problem(problem: Problem, archive: Archive) -> str:
+    known = archive.acknowledged.of(of_problem(archive.nights[-1], problem))
+    return escape(f"{problem.case}: {problem.line}") + _until(known)
+
+
+def _until(known: Acknowledgement | None) -> str:
+    """By whom and why stands further below."""
+    return f", acknowledged until {known.until}" if known else ""
 
 
 def _series(one: JudgedSeries) -> str:

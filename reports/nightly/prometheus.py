@@ -7,7 +7,9 @@ from prometheus_client import CollectorRegistry, Gauge, generate_latest
 
 from reports.history.dataset import MetricSeries
 from reports.history.judgement import JudgedSeries
+from reports.nightly.alert import NO_LINKS, Links
 from reports.nightly.archive import Archive
+from reports.nightly.night_findings import findings_of_night
 from reports.verdict.state import State
 
 _SERIES = ("site", "check", "metric", "unit", "partition", "environ", "node")
@@ -17,7 +19,7 @@ _VERDICTS = (State.PASS, State.INCOMPLETE, State.FAIL)
 STATES = (*(state.word for state in State), "unstable")
 
 
-def prometheus(site: str, archive: Archive, findings: list[JudgedSeries]) -> str:
+def prometheus(site: str, archive: Archive, findings: list[JudgedSeries], links: Links = NO_LINKS) -> str:
     """The newest night's verdict, counts, suspects and figures; when each node was covered last."""
     registry = CollectorRegistry()
 
@@ -28,6 +30,8 @@ def prometheus(site: str, archive: Archive, findings: list[JudgedSeries]) -> str
     gauge("night_verdict", "Verdict of the newest night, the worst highest: 0 PASS, 1 INCOMPLETE, 2 FAIL").labels(
         site
     ).set(_VERDICTS.index(night.state))
+    info = gauge("night_info", "The newest night, with the link to its report", "night", "verdict", "report")
+    info.labels(site, night.night, night.state.word.upper(), links.report(night)).set(1)
     gauge("night_start_timestamp_seconds", "When the newest night started").labels(site).set(night.started)
     if night.ended is not None:
         gauge("night_duration_seconds", "How long the newest night took").labels(site).set(night.ended - night.started)
@@ -46,6 +50,9 @@ def prometheus(site: str, archive: Archive, findings: list[JudgedSeries]) -> str
     gauge("history_worse_series", "Series that are worse than before").labels(site).set(
         sum(one.worse for one in findings)
     )
+    known = gauge("finding_acknowledged", "A finding of the newest night: 1 acknowledged, 0 not", "kind", "finding")
+    for one in findings_of_night(night, findings):
+        known.labels(site, one.finding.kind, one.finding.name).set(archive.acknowledged.of(one.finding) is not None)
     value = Gauge("kappa_value", "Newest value of a series", _SERIES, registry=registry)
     bound = Gauge("kappa_bound", "What the value may be", (*_SERIES, "side"), registry=registry)
     for labels, series in _newest(

@@ -2,6 +2,7 @@
 
 import pathlib
 import sys
+from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -19,20 +20,33 @@ from reports.verdict.state import State
 
 if TYPE_CHECKING:
     from reports.history.judgement import JudgedSeries
+    from reports.nightly.alert import NightAlert
 
 # SciPy, Arrow and Bokeh take seconds to load, which a night's beginning need not wait for.
 # ruff: noqa: PLC0415
 
 NEWEST = 500
+ALERT = "alert.json"
 
 
-def publish(site: Site, results: pathlib.Path, textfile: pathlib.Path | None = None, *, gate: bool = False) -> int:
+def publish(
+    site: Site,
+    results: pathlib.Path,
+    textfile: pathlib.Path | None = None,
+    *,
+    gate: bool = False,
+    link: str = "",
+    deliver: "Callable[[NightAlert], None] | None" = None,
+) -> int:
     """Write ``results/nightly``; returns the exit status of the newest night, with ``gate`` of the history, too.
 
     :param textfile: node_exporter's directory, where its file is put instead.
+    :param link: the URL under which ``results`` is served, for links.
+    :param deliver: called with the alert when everything is written.
 
     :raises InputError: there is no night, or something cannot be read or written.
     """
+    from reports.nightly.alert import NO_LINKS, Links, make_alert
     from reports.nightly.dashboard import render
     from reports.nightly.message import message
     from reports.nightly.prometheus import prometheus
@@ -49,21 +63,26 @@ def publish(site: Site, results: pathlib.Path, textfile: pathlib.Path | None = N
         findings, problem = [], str(err)
         archive = replace(archive, damaged=(*archive.damaged, f"not held against the past: {problem}"))
     night = archive.nights[-1]
+    links = Links.of(link) if link else NO_LINKS
     folder = results / "nights" / night.folder
     output = results / "nightly"
     make_folder(output)
     write_atomically(output / "index.html", render(site.name, archive, findings))
     judged = judge_night(folder, load_record(folder), site)
-    write_atomically(output / "junit.xml", junit(site.name, night, judged, findings, problem))
+    write_atomically(output / "junit.xml", junit(site.name, night, judged, findings, problem, archive.acknowledged))
     metrics = (textfile or output) / f"{site.name}.prom"
     # node_exporter is another user.
-    write_atomically(metrics, prometheus(site.name, archive, findings), 0o644 if textfile else 0o600)
-    text = message(site.name, archive, findings)
+    write_atomically(metrics, prometheus(site.name, archive, findings, links), 0o644 if textfile else 0o600)
+    text = message(site.name, archive, findings, list(filter(None, (links.report(night), links.dashboard))))
     write_atomically(output / "message.md", text)
-    for problem in archive.damaged:
-        print(f"left out: {clean(problem)}", file=sys.stderr)
+    alert = make_alert(site.name, archive, findings, text, links)
+    write_atomically(output / ALERT, alert.document)
+    for damage in archive.damaged:
+        print(f"left out: {clean(damage)}", file=sys.stderr)
     print(text)
     print(f"dashboard: {clean(str(output / 'index.html'))}")
+    if deliver:
+        deliver(alert)
     return EXIT_STATUS[_with_history(night.state, findings, problem) if gate else night.state]
 
 

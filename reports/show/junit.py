@@ -5,9 +5,11 @@ from collections.abc import Sequence
 from xml.etree import ElementTree as ET
 
 from kappa.core.ground.clean_text import clean
+from kappa.core.record.acknowledgements import Acknowledgements
 from reports.verdict.advice import operator_line
 from reports.verdict.case_verdict import CaseVerdict
 from reports.verdict.judge import Verdict
+from reports.verdict.named_findings import finding_of
 from reports.verdict.state import Gap, State, grouped
 
 # Characters that XML 1.0 cannot hold, not even escaped.
@@ -18,7 +20,8 @@ def run_junit(verdict: Verdict) -> str:
     """The run as a suite, with a test case for each case and one for each kind of gap."""
     site = verdict.site.name if verdict.site else "unknown site"
     title = f"{site} {verdict.mode or ''} {verdict.session.time_start}"
-    return document([suite(title, cases_and_gaps(site, verdict.cases, verdict.gaps), verdict.session.elapsed_s or 0)])
+    tests = cases_and_gaps(site, verdict.cases, verdict.gaps, verdict.acknowledged)
+    return document([suite(title, tests, verdict.session.elapsed_s or 0)])
 
 
 def document(suites: Sequence[ET.Element]) -> str:
@@ -28,10 +31,12 @@ def document(suites: Sequence[ET.Element]) -> str:
     return ET.tostring(root, encoding="unicode", xml_declaration=True) + "\n"
 
 
-def cases_and_gaps(site: str, cases: Sequence[CaseVerdict], gaps: Sequence[Gap]) -> list[ET.Element]:
+def cases_and_gaps(
+    site: str, cases: Sequence[CaseVerdict], gaps: Sequence[Gap], acknowledged: Acknowledgements
+) -> list[ET.Element]:
     kinds = grouped(tuple(gaps))
     return [
-        *(_case(site, case) for case in cases),
+        *(_case(site, case, acknowledged) for case in cases),
         *(gap(f"{site}.incomplete", one.what, "; ".join(places), one.remedy) for one, places in kinds),
     ]
 
@@ -44,7 +49,7 @@ def suite(name: str, tests: Sequence[ET.Element], seconds: float) -> ET.Element:
     return found
 
 
-def _case(site: str, found: CaseVerdict) -> ET.Element:
+def _case(site: str, found: CaseVerdict, acknowledged: Acknowledgements) -> ET.Element:
     case = found.case
     test = ET.Element(
         "testcase",
@@ -55,6 +60,8 @@ def _case(site: str, found: CaseVerdict) -> ET.Element:
     if found.state is State.FAIL:
         line = operator_line(found)
         ET.SubElement(test, "failure", message=text(f"{line.what}; {line.where}")).text = text(str(line))
+        if known := acknowledged.of(finding_of(found)):
+            ET.SubElement(test, "system-out").text = text(str(known))
     elif found.state is State.INCOMPLETE:
         why = "; ".join(f"{gap.what} {gap.detail}".strip() for gap in found.gaps)
         ET.SubElement(test, "error", type="incomplete", message=text(why))

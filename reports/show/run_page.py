@@ -27,6 +27,7 @@ from reports.verdict.advice import equal_reasons, operator_line
 from reports.verdict.bounds import sensitivity_of, tightness_of
 from reports.verdict.case_verdict import CaseVerdict
 from reports.verdict.judge import Verdict
+from reports.verdict.named_findings import finding_of
 from reports.verdict.state import State, grouped
 from reports.verdict.summary import changed_site, checks_run, fabrics_simulated, headline, known_failure, tally
 from reports.verdict.suspects import drain_suggestions, observations, ranked_evidence
@@ -154,6 +155,12 @@ def addresses(cases: Sequence[CaseVerdict]) -> dict[int, str]:
     return found
 
 
+def _acknowledged(verdict: Verdict, failed: Sequence[CaseVerdict]) -> list[str]:
+    """A line for each acknowledgement of ``failed``, of which they are all, or so many."""
+    known = Counter(str(one) for case in failed if (one := verdict.acknowledged.of(finding_of(case))))
+    return [line if count == len(failed) else f"{count} of {len(failed)}: {line}" for line, count in known.items()]
+
+
 def render(verdict: Verdict, past: Past = NO_PAST, folder: pathlib.Path | None = None) -> str:
     """The page. Everything from the report is escaped; only this package's and Bokeh's own scripts may run.
 
@@ -174,6 +181,7 @@ def render(verdict: Verdict, past: Past = NO_PAST, folder: pathlib.Path | None =
         verdict=verdict,
         address=address,
         address_of=lambda failed: places[id(failed)],
+        acknowledged=lambda failed: _acknowledged(verdict, failed),
         tails=lambda failed: output_tails(failed, run, folder or run),
         session=verdict.session,
         groups=groups(verdict.cases, past),

@@ -24,6 +24,7 @@ from reports.verdict.case_verdict import CaseVerdict
 from reports.verdict.confirm import diagnose
 from reports.verdict.judge import Verdict
 from reports.verdict.metric_verdict import MetricVerdict
+from reports.verdict.named_findings import finding_of
 from reports.verdict.state import State, grouped
 from reports.verdict.summary import changed_site, fabrics_simulated, headline, known_failure, left_out_by_budget, tally
 from reports.verdict.suspects import observations
@@ -145,8 +146,11 @@ def _failures(console: Console, verdict: Verdict) -> None:
         text.append(str(line).removeprefix(line.title))
         # One line stays one line, for grep; a terminal folds it by itself.
         console.print(text, soft_wrap=True)
+        told = [(case.case.title, verdict.acknowledged.of(finding_of(case))) for case in group]
         if len(group) > 1:
-            _places(console, [case.case.title for case in group])
+            _places(console, [f"{title}, {known}" if known else title for title, known in told])
+        elif known := told[0][1]:
+            _places(console, [str(known)])
 
 
 def _suspects(console: Console, verdict: Verdict) -> None:
@@ -156,6 +160,7 @@ def _suspects(console: Console, verdict: Verdict) -> None:
     found = table("Node", "Failed cases", "Evidence", right=("Failed cases",))
     for suspect in verdict.suspects:
         lines = [f"{title}: {evidence}" for title, evidence in suspect.evidence]
+        lines += [str(known)] if (known := verdict.acknowledged.of_node(suspect.node)) else []
         found.add_row(Text(suspect.node, "bold"), str(suspect.failures), Text("\n".join(lines)))
     console.print(found)
 

@@ -1,13 +1,16 @@
 """The verdict: a pure function of a session, a site and a mode."""
 
 import pathlib
+import sys
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from msgspec import structs
 
+from kappa.core.ground.clean_text import clean
 from kappa.core.ground.errors import InputError
+from kappa.core.record.acknowledgements import NOTHING_ACKNOWLEDGED, Acknowledgements, acknowledgements_near
 from kappa.core.record.evidence import RANK_CRASHED
 from kappa.core.record.load import load_session
 from kappa.core.record.model import REMAINING_NODES, SAME_NODES, Session
@@ -128,6 +131,8 @@ class Verdict:
     left_by_budget: tuple[LeftByBudget, ...] = ()
     judged_by: tuple[pathlib.Path, ...] = ()
     """The site's files by which the run was judged then, where they are others now."""
+    acknowledged: Acknowledgements = NOTHING_ACKNOWLEDGED
+    """Those of the site today; they change nothing else here."""
 
     @property
     def exit_status(self) -> int:
@@ -195,7 +200,16 @@ def judge_report(run: pathlib.Path, site: Site | None = None, mode: str | None =
     if mode is not None and mode not in site.modes:
         raise InputError(f"--mode {mode}: {site.path} has nothing to run in it; {_modes_of(site)}")
     then = changed_since(site, pathlib.Path(session.path).parent)
-    return replace(judge(session, site, mode), judged_by=tuple(then))
+    return replace(judge(session, site, mode), judged_by=tuple(then), acknowledged=_acknowledged(session))
+
+
+def _acknowledged(session: Session) -> Acknowledgements:
+    """A file that cannot be read hides no verdict."""
+    try:
+        return acknowledgements_near(pathlib.Path(session.path))
+    except InputError as err:
+        print(f"warning: no acknowledgement is shown: {clean(str(err))}", file=sys.stderr)
+        return NOTHING_ACKNOWLEDGED
 
 
 def _modes_of(site: Site) -> str:

@@ -8,6 +8,7 @@ from typing import Any
 from kappa.core.ground.clean_text import clean, one_line
 from kappa.core.ground.figures import counted
 from kappa.core.ground.node_lists import folded
+from kappa.core.record.acknowledgements import Acknowledgement, Acknowledgements
 from reports.verdict.advice import REASON_LIMIT, measured_against_bound, operator_line
 from reports.verdict.bounds import sensitivity_of, tightness_of
 from reports.verdict.case_verdict import CaseVerdict, executed
@@ -15,6 +16,7 @@ from reports.verdict.confirm import diagnose
 from reports.verdict.expectations import find_census
 from reports.verdict.judge import Verdict
 from reports.verdict.metric_verdict import MetricVerdict
+from reports.verdict.named_findings import finding_of
 from reports.verdict.state import State, grouped
 from reports.verdict.suspects import observations
 
@@ -108,6 +110,7 @@ def to_json(verdict: Verdict) -> str:
             {
                 "node": suspect.node,
                 "evidence": [{"case": title, "evidence": why} for title, why in suspect.evidence],
+                "acknowledged": acknowledged_document(verdict.acknowledged.of_node(suspect.node)),
             }
             for suspect in verdict.suspects
         ],
@@ -137,7 +140,7 @@ def to_json(verdict: Verdict) -> str:
             }
             for one in sensitivity_of(verdict.cases).weakest
         ],
-        "cases": [_case(case) for case in verdict.cases],
+        "cases": [_case(case, verdict.acknowledged) for case in verdict.cases],
     }
     return json.dumps(document, indent=1, allow_nan=False, ensure_ascii=False) + "\n"
 
@@ -149,8 +152,14 @@ def _number(text: str) -> float | None:
         return None
 
 
-def _case(verdict: CaseVerdict) -> dict[str, Any]:
+def acknowledged_document(known: Acknowledgement | None) -> dict[str, str] | None:
+    """Return until when, by whom and why a finding is acknowledged; ``None`` if it is not."""
+    return {"until": f"{known.until}", "by": known.by, "reason": known.reason} if known else None
+
+
+def _case(verdict: CaseVerdict, acknowledged: Acknowledgements) -> dict[str, Any]:
     case = verdict.case
+    known = acknowledged.of(finding_of(verdict)) if verdict.state is State.FAIL else None
     return {
         "name": case.name,
         "check_class": case.check_class,
@@ -165,6 +174,7 @@ def _case(verdict: CaseVerdict) -> dict[str, Any]:
         "diagnosis": diagnosis.value if (diagnosis := diagnose(verdict)) else None,
         "operator_line": str(operator_line(verdict)) if verdict.state is State.FAIL else None,
         "suspects": verdict.suspicion.nodes if verdict.suspicion else (),
+        "acknowledged": acknowledged_document(known),
         "notes": case.notes,
         "metrics": [_metric(metric) for metric in verdict.metrics],
         "failed_attempts": [

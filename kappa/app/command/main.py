@@ -67,6 +67,7 @@ COMMANDS = {
     "calibrate": Command("calibrate", "fit a simulated fabric to a real partition, and state its error"),
     "learn": Command("learn", "propose references from past runs, or check the present ones"),
     "nightly": Command("nightly", "run or schedule nights, and report on them"),
+    "ack": Command("acknowledge", "acknowledge a finding until a day, with a reason"),
     "quarantine": Command("quarantine", "list nodes in quarantine, or apply a site's rule to a run"),
     "return": Command("return_node", "test nodes in quarantine, and resume nodes that pass"),
     "acceptance": Command("acceptance", "plan, run and report an acceptance by contract"),

@@ -10,7 +10,8 @@ import os
 import pathlib
 import re
 import sys
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from typing import TYPE_CHECKING, TypeVar
 
 from kappa.app.command.arguments import (
     REPEATS,
@@ -30,6 +31,7 @@ from kappa.core.ground.folders import home, results_folder, site_folder
 
 if TYPE_CHECKING:
     from kappa.core.sites.load import Site
+    from reports.nightly.alert import NightAlert
 
 _DESCRIPTION = """\
 Validate a site every night. A night does four things:
@@ -63,12 +65,14 @@ Read the results of the nights, compare them with the site's history, and write 
 
   index.html   dashboard: calendar of verdicts, trends, suspects, coverage of nodes
   message.md   changes since last night, and what to do first
+  alert.json   the same for programs: a webhook receives it
   junit.xml    the newest night and its history, for CI servers
   SITE.prom    the newest night, for node_exporter's textfile collector
 
 Exit status of the newest night: 0 PASS, 1 FAIL, 2 INCOMPLETE or there is no night. With --gate also 1 if a series is
 worse than before, and 2 if the history has too few values."""
 INCOMPLETE, BUSY = 2, 75
+T = TypeVar("T")
 _DURATION = re.compile(r"(?=.)(?:(\d+)h)?(?:(\d+)m)?(?:(\d+)s)?")
 
 
@@ -151,6 +155,28 @@ def _add_outputs(to: argparse.ArgumentParser) -> None:
     to.add_argument(
         "--gate", action="store_true", help="also return 1 if a series is worse than before in the site's history"
     )
+    _add_alerts(to)
+
+
+def _add_alerts(to: argparse.ArgumentParser) -> None:
+    to.add_argument(
+        "--mail", metavar="ADDRESS", type=_checked_mail, action="append", default=[],
+        help="mail the message to ADDRESS; repeat for more",
+    )  # fmt: skip
+    to.add_argument(
+        "--smtp", metavar="HOST[:PORT]", type=_checked_server, help="the mail server (default: the local sendmail)"
+    )
+    to.add_argument(
+        "--webhook-file", metavar="FILE", type=_absolute, help="send the message as JSON (POST) to the URL in FILE; Kappa keeps the URL secret"
+    )
+    to.add_argument(
+        "--alert", choices=("needed", "always"), default="needed",
+        help="send the message if there is something new, or always (default: needed)",
+    )  # fmt: skip
+    to.add_argument(
+        "--link", metavar="URL", type=_checked_link,
+        help="where results/SITE is served, for links to the reports",
+    )  # fmt: skip
 
 
 def _add_slurm(to: argparse.ArgumentParser, at_help: str, slurm_help: str) -> None:
@@ -180,6 +206,35 @@ def _date(text: str) -> str:
         return datetime.date.fromisoformat(text).isoformat()
     except ValueError:
         raise argparse.ArgumentTypeError(f"expected a day such as 2026-11-30, found {text!r}") from None
+
+
+def _checked_mail(text: str) -> str:
+    from kappa.app.conduct.alerts import mail_address
+
+    return _argument(mail_address, text)
+
+
+def _checked_server(text: str) -> str:
+    from kappa.app.conduct.alerts import mail_server
+
+    return _argument(mail_server, text)
+
+
+def _checked_link(text: str) -> str:
+    from reports.nightly.alert import Links
+
+    return _argument(Links.of, text).prefix
+
+
+def _absolute(text: str) -> pathlib.Path:
+    return pathlib.Path(text).absolute()
+
+
+def _argument(parse: Callable[[str], T], text: str) -> T:
+    try:
+        return parse(text)
+    except InputError as err:
+        raise argparse.ArgumentTypeError(str(err)) from None
 
 
 def _command(options: argparse.Namespace) -> list[str]:
@@ -224,10 +279,12 @@ def _submit_next(options: argparse.Namespace, results: pathlib.Path) -> str:
 
 
 def _schedule(options: argparse.Namespace) -> int:
+    from kappa.app.conduct.alerts import AlertTargets
     from kappa.app.conduct.own_cluster import cluster_up
     from kappa.app.conduct.preflight import require_sense
     from kappa.core.sites.load import Site
 
+    AlertTargets.of(options).require_usable()
     site = Site(site_folder(options.site))
     require_sense(site.description, results_folder(options.site), options.mode, options.reframe)
     _reach_slurm(site)
@@ -248,8 +305,18 @@ def _reach_slurm(site: Site) -> None:
 
 
 def _report(options: argparse.Namespace) -> int:
+    from kappa.app.conduct.alerts import AlertTargets
     from kappa.core.sites.load import Site
     from reports.nightly.publish import publish
 
-    site = Site(site_folder(options.site))
-    return publish(site, options.results or results_folder(options.site), options.textfile, gate=options.gate)
+    site, results = Site(site_folder(options.site)), options.results or results_folder(options.site)
+    targets = AlertTargets.of(options)
+
+    def deliver(alert: NightAlert) -> None:
+        def note(line: str) -> None:
+            with (results / "nights" / alert.folder / "night.log").open("a", encoding="utf-8") as log:
+                print(line, file=log)
+
+        targets.deliver(alert, note)
+
+    return publish(site, results, options.textfile, gate=options.gate, link=options.link or "", deliver=deliver)

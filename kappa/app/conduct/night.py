@@ -4,6 +4,7 @@ import argparse
 import contextlib
 import dataclasses
 import datetime
+import functools
 import json
 import os
 import pathlib
@@ -16,6 +17,7 @@ from typing import IO, Any
 
 import msgspec
 
+from kappa.app.conduct.alerts import AlertTargets
 from kappa.app.conduct.planning import reframe_options, within
 from kappa.app.conduct.preflight import require_ready
 from kappa.app.conduct.quarantine import Quarantine, end_quarantines
@@ -191,7 +193,12 @@ def conduct(
         keep(folder, {**record, **acts.as_record(), "unscheduled": submit_late(), "ended": time.time(), "cut": cut})
         if cut:
             print(f"the night was cut short: {cut}", flush=True)
-        return publish(site, results, options.textfile, gate=options.gate)
+        note = functools.partial(print, file=log, flush=True)
+        targets = AlertTargets.of(options)
+        return publish(
+            site, results, options.textfile, gate=options.gate, link=options.link or "",
+            deliver=lambda alert: targets.deliver(alert, note),
+        )  # fmt: skip
 
 
 @contextlib.contextmanager

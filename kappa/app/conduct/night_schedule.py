@@ -44,6 +44,12 @@ def night_command(options: argparse.Namespace, program: pathlib.Path) -> list[st
     command += [f"--budget={options.budget:g}"] if options.budget is not None else []
     command += [f"--textfile={options.textfile}"] if options.textfile else []
     command += ["--gate"] if options.gate else []
+    # The URL of a webhook stays in its file: everybody sees the command of a job.
+    command += [f"--webhook-file={options.webhook_file}"] if options.webhook_file else []
+    command += [f"--mail={address}" for address in options.mail]
+    command += [f"--smtp={options.smtp}"] if options.smtp else []
+    command += [f"--alert={options.alert}"] if options.mail or options.webhook_file else []
+    command += [f"--link={options.link}"] if options.link else []
     return command
 
 

@@ -20,7 +20,7 @@ from tests.unit.reports.samples import case, complete, latency, report
 
 FAIL, INCOMPLETE = 1, 2
 EMBEDDED = Site(find_site(("embedded",)))
-OUTPUTS = {"index.html", "message.md", "junit.xml", "embedded.prom"}
+OUTPUTS = {"index.html", "message.md", "alert.json", "junit.xml", "embedded.prom"}
 
 
 def on_one_node(**changes):
@@ -107,6 +107,13 @@ def test_the_history_counts_where_it_is_asked_to(results, monkeypatch, state, wo
     monkeypatch.setattr(publish, "open_archive", lambda *_: ended)
     assert nightly(results) == EXIT_STATUS[State[state]]
     assert nightly(results, "--gate") == expected
+
+
+def test_a_file_of_acknowledgements_that_is_damaged_changes_no_status(results, monkeypatch):
+    ended = Archive((night(0, folder="20261116T020000"),), (), ("no finding counts as acknowledged: line 1",))
+    monkeypatch.setattr(publish, "_findings", lambda *_: [])
+    monkeypatch.setattr(publish, "open_archive", lambda *_: ended)
+    assert nightly(results, "--gate") == 0
 
 
 def test_a_damaged_history_hides_no_verdict(results):

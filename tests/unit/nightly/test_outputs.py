@@ -8,11 +8,13 @@ from xml.etree import ElementTree as ET
 
 import numpy as np
 import pytest
+import yaml
 from prometheus_client.parser import text_string_to_metric_families
 
 from kappa.core.ground.folders import SUITE as REPOSITORY
 from reports.history.findings import FindingKind, SeriesFinding
 from reports.history.judgement import JudgedSeries
+from reports.nightly.alert import Links
 from reports.nightly.archive import Archive, months
 from reports.nightly.dashboard import render
 from reports.nightly.junit import junit
@@ -111,14 +113,46 @@ def test_prometheus_has_every_state_and_bound_and_no_list_of_nodes():
     assert bounds == [("lower", 400), ("lower", 400)]
 
 
+def exported():
+    text = prometheus("embedded", archive(failed_night(1, sessions=("session-11",))), [stepped(5)])
+    return set(re.findall(r"^# TYPE (kappa_[a-z_]+) gauge$", text, re.MULTILINE))
+
+
 def test_the_dashboard_of_grafana_draws_what_is_exported():
     text = (REPOSITORY / "docs/grafana.json").read_text(encoding="utf-8")
-    drawn = set(re.findall(r"kappa_[a-z_]+", text))
-    exported = prometheus("embedded", archive(failed_night(1, sessions=("session-11",))), [stepped(5)])
-    known = set(re.findall(r"^# TYPE (kappa_[a-z_]+) gauge$", exported, re.MULTILINE))
-    assert drawn == known
+    assert set(re.findall(r"kappa_[a-z_]+", text)) == exported()
     ids = [panel["id"] for panel in json.loads(text)["panels"]]
     assert len(ids) == len(set(ids))
+
+
+def test_the_nights_are_annotations_with_a_link_to_their_report():
+    [nights] = json.loads((REPOSITORY / "docs/grafana.json").read_text(encoding="utf-8"))["annotations"]["list"]
+    text = prometheus("embedded", archive(failed_night(1, folder="20261116T020000")), [], Links.of("https://h/k"))
+    [labels] = [dict(labels) for name, *labels in samples(text) if name == "kappa_night_info"]
+    assert labels["report"] == "https://h/k/nights/20261116T020000/report.html"
+    assert (labels["night"], labels["verdict"]) == ("2026-11-16", "FAIL")
+    named = set(re.findall(r"{{(\w+)}}", nights["titleFormat"] + nights["textFormat"]))
+    assert {"night", "verdict", "report"} == named <= labels.keys()
+
+
+def test_the_alert_rules_of_grafana_ask_for_what_is_exported():
+    document = yaml.safe_load((REPOSITORY / "docs/grafana-alerts.yaml").read_text(encoding="utf-8"))
+    assert document["apiVersion"] == 1
+    rules = [rule for group in document["groups"] for rule in group["rules"]]
+    panels = {panel["id"] for panel in json.loads((REPOSITORY / "docs/grafana.json").read_text("utf-8"))["panels"]}
+    assert len({rule["uid"] for rule in rules}) == len(rules) == 5
+    for rule in rules:
+        question, threshold = rule["data"]
+        asked = question["model"]["expr"]
+        assert (question["refId"], threshold["model"]["expression"]) == ("A", "A")
+        assert rule["condition"] == threshold["refId"] == threshold["model"]["refId"]
+        assert threshold["datasourceUid"] == "__expr__" and rule["panelId"] in panels
+        metrics = set(re.findall(r"kappa_\w+", asked))
+        assert metrics and metrics <= exported()
+        # Grafana takes `$labels` in such a file for a variable of its environment.
+        assert "$" not in str(rule)
+        kept = set(re.findall(r"\w+", " ".join(re.findall(r"(?:by|group_left) \(([^)]*)\)", asked))))
+        assert set(re.findall(r"\.Labels\.(\w+)", str(rule["annotations"]))) <= kept
 
 
 def test_prometheus_shows_no_value_of_an_earlier_night_as_the_newest():
