@@ -167,8 +167,9 @@ def _add_alerts(to: argparse.ArgumentParser) -> None:
         "--smtp", metavar="HOST[:PORT]", type=_checked_server, help="the mail server (default: the local sendmail)"
     )
     to.add_argument(
-        "--webhook-file", metavar="FILE", type=_absolute, help="send the message as JSON (POST) to the URL in FILE; Kappa keeps the URL secret"
-    )
+        "--webhook-file", metavar="FILE", type=_absolute,
+        help="send the message as JSON (POST) to the URL in FILE; Kappa keeps the URL secret",
+    )  # fmt: skip
     to.add_argument(
         "--alert", choices=("needed", "always"), default="needed",
         help="send the message if there is something new, or always (default: needed)",
