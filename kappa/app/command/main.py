@@ -31,6 +31,7 @@ examples:
   kappa runs embedded                            its runs, and what each was judged
   kappa verdict embedded                         its newest run, judged
   kappa html embedded --open                     and as a page
+  kappa docs PairSweep                           what a check measures, and what its failure means
   kappa nightly schedule mycluster sbatch        a night every night
   kappa acceptance run mycluster acceptance-2026
 
@@ -76,6 +77,7 @@ COMMANDS = {
     "software": Command("software", "see which programs and libraries have changed, and accept them"),
     "spack": Command("spack", "install the suite's Spack environments for a site"),
     "catalogue": Command("catalogue", "list the checks: metrics, needs, durations"),
+    "docs": Command("docs", "say what a check is for, runs, needs and measures, and what its failure means"),
     "coverage": Command("coverage", "say which checks measure what documents measure"),
     "power": Command("power", "simulate what bounds and nights can see"),
     "fault-campaign": Command("fault_campaign", "put faults into an embedded cluster, count what is found"),
