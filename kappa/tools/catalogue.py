@@ -1,9 +1,11 @@
 """Generate the catalogue of checks and the tables of the vocabulary from ReFrame's description of the suite.
 
-The generated files are ``kappa/core/vocabulary/checks.json``, and the tables between marker lines in
-``docs/catalogue.md``, ``docs/site-reference.md`` and ``docs/coverage.md``.
+The generated files are ``kappa/core/vocabulary/checks.json``, the tables between marker lines in ``docs/catalogue.md``,
+``docs/site-reference.md`` and ``docs/coverage.md``, and a page for each check in ``docs/checks/``.
 """
 
+import ast
+import functools
 import json
 import pathlib
 import re
@@ -17,13 +19,15 @@ from kappa.core.ground.errors import InputError
 from kappa.core.ground.folders import SUITE
 from kappa.core.ground.whole_files import write_atomically
 from kappa.core.sites import key_tables
-from kappa.core.vocabulary import checks, tables
+from kappa.core.vocabulary import check_pages, checks, tables
 from kappa.core.vocabulary.modes import MODES
 from kappa.tools import coverage
 from kappa.tools.tables import Place
 
 Case = dict[str, Any]
 """A case as ReFrame describes it."""
+# Pages of docs/ that explain the checks which they mention.
+_TOPICS = ("congestion.md", "localisation.md", "simulated.md", "wrong-bits.md")
 HEADER = ("check", "what it validates", "metrics", "needs of a partition", "needs of an environment", "a case takes")
 
 
@@ -86,14 +90,39 @@ def as_json(cases: list[Case]) -> str:
                 "tunables": case["tunable"],
                 "cases": [],
                 "on_fabrics": case["on_fabrics"],
+                **{key: case[key] for key in ("failure_means", "hint", "measured_s", "estimated_s", "informational")},
+                "programs": [],
+                "runs": docstring(pathlib.Path(case["@file"]), case["@class"]),
+                "defaults": {variable: case[variable] for variable in case["tunable"]},
+                "pages": [name for name in _TOPICS if f"`{case['@class']}`" in _topic(name)],
             },
         )
         check["modes"] = [mode for mode in MODES if mode in {*check["modes"], *case["tags"]}]
         check["metrics"] |= case["metric_units"]
+        named = [case.get("benchmark"), case["executable"], *case["programs"]]
+        check["programs"] += [one for one in named if one and one[0] != "<" and one not in check["programs"]]
         parameters = dict(word[1:].split("=", 1) for word in re.findall(r"%[^ .]+=\S*", case["name"]))
         check["cases"].append({"parameters": parameters, "features": case["case_features"]})
     lines = (f"{json.dumps(name)}: {json.dumps(check, ensure_ascii=False)}" for name, check in sorted(by_class.items()))
     return "{\n" + ",\n".join(lines) + "\n}\n"
+
+
+def docstring(file: pathlib.Path, name: str) -> str:
+    """Return the first paragraph of a class's docstring, or else of its module's, as a line of Markdown."""
+    module = _parsed(file)
+    (declared,) = (node for node in module.body if isinstance(node, ast.ClassDef) and node.name == name)
+    said = ast.get_docstring(declared) or ast.get_docstring(module) or ""
+    return " ".join(said.partition("\n\n")[0].replace("``", "`").split())
+
+
+@functools.cache
+def _parsed(file: pathlib.Path) -> ast.Module:
+    return ast.parse(file.read_text(encoding="utf-8"))
+
+
+@functools.cache
+def _topic(name: str) -> str:
+    return (SUITE / "docs" / name).read_text(encoding="utf-8")
 
 
 def _checks_file() -> pathlib.Path:
@@ -109,26 +138,27 @@ def renew(cases: list[Case]) -> None:
         known.cache_clear()
 
 
-def stale(cases: list[Case]) -> dict[pathlib.Path, str]:
-    """Return the generated files that are out of date, each with its new text.
+def stale(cases: list[Case]) -> dict[pathlib.Path, str | None]:
+    """Return the generated files that are out of date, each as in ``generated``.
 
     :raises InputError: as in ``generated``.
     """
     wanted = generated(cases)
-    return {path: text for path, text in wanted.items() if not path.is_file() or path.read_text("utf-8") != text}
+    found = {path: path.read_text("utf-8") if path.is_file() else None for path in wanted}
+    return {path: text for path, text in wanted.items() if found[path] != text}
 
 
-def generated(cases: list[Case]) -> dict[pathlib.Path, str]:
-    """Return every generated file with its text.
+def generated(cases: list[Case]) -> dict[pathlib.Path, str | None]:
+    """Return every generated file with its text; ``None`` for the page of a check that no longer exists.
 
     :raises InputError: a page is missing, or has no marker lines for a table; or the data of ``docs/coverage.md``
         cannot be used. The message names the page and table, or the line.
     """
     described = as_json(cases)
     known = checks.decoded(described.encode())
-    wanted = {_checks_file(): described}
+    wanted: dict[pathlib.Path, str | None] = {_checks_file(): described}
     of_file = {
-        "docs/catalogue.md": {"catalogue": page(cases)},
+        "docs/catalogue.md": {"catalogue": page(cases, linked=True)},
         "docs/site-reference.md": tables.of_site(known) | key_tables.of_files(),
         coverage.PAGE: {"coverage": coverage.page(coverage.read(SUITE / coverage.DATA, known), known)},
     }
@@ -141,12 +171,20 @@ def generated(cases: list[Case]) -> dict[pathlib.Path, str]:
             except InputError as err:
                 raise InputError(f"{clean(str(path))}: {err}") from None
         wanted[path] = text
-    return wanted
+    folder = SUITE / check_pages.FOLDER
+    gone = dict.fromkeys(folder.glob("*.md"))
+    return {**wanted, **gone, **{folder / f"{name}.md": check_pages.page(name, check) for name, check in known.items()}}
 
 
-def page(cases: list[Case]) -> str:
-    """Return the catalogue of checks as Markdown."""
-    return tables.as_markdown([HEADER, *rows(cases)])
+def page(cases: list[Case], *, linked: bool = False) -> str:
+    """Return the catalogue of checks as Markdown.
+
+    :param linked: whether each check links to its page, as in docs/.
+    """
+    found = rows(cases)
+    if linked:
+        found = [(f"[{row[0]}](checks/{row[0].strip('`')}.md)", *row[1:]) for row in found]
+    return tables.as_markdown([HEADER, *found])
 
 
 def place(title: str) -> Place:

@@ -81,6 +81,10 @@ class EmtCorrectness(Scaled, EmtCheck):
     exchange = rfmb.parameter(["step", "slack"], loggable=True)
     steps = 2000
     hint = "run it on each node alone: a node whose checksum differs computes or transmits wrongly; look at its memory"
+    failure_means = (
+        "One rank and all ranks computed different bits from the same network: a message, a memory module or a core is "
+        "wrong. Run the one-node case on each node, and test the memory of the node that fails."
+    )
 
     def command_lines(self):
         run = [self.executable, "run", "network.json", f"--steps={self.steps}", f"--exchange={self.exchange}"]
@@ -120,6 +124,10 @@ class EmtBits(SameBits, OnEachNode, EmtCheck):
     measured_s = 4
     needs_partition = ["cores"]
     hint = WRONG_BITS
+    failure_means = (
+        "A core ended with bits that differ from those of the other cores or from those on record: it computes or "
+        "remembers wrongly. Keep users' jobs off the named node until its memory and processor are tested."
+    )
     read_bits = staticmethod(core_programs.EmtAlikeResult.read)
 
     not_tunable = ("network_scale", "steps")
@@ -156,6 +164,10 @@ class EmtScaling(Scaled, EmtCheck):
     exchange = rfmb.parameter(["step", "slack"], loggable=True)
     informational = ["step_time_p50", "step_time_p99", "phi", "imbalance"]
     hint = "compare kappa' with the OSU latency of the same nodes; a large imbalance points at one slow node or core"
+    failure_means = (
+        "A step, or its parallelisation cost kappa', takes longer than the bound allows. If the case of one node fails "
+        "too, look for a slow core or node; if only the larger cases fail, look at the network."
+    )
     repeats = 3
     #: ranks and the paper's figures of merit, for plots over ranks.
     scaling = rfmb.variable(dict, type(None), value=None, loggable=True)
@@ -219,6 +231,10 @@ class EmtRealTime(Scaled, EmtCheck):
     hint = (
         "of the node with most look at what else runs there (`ps -eo psr,comm`), interrupts (/proc/interrupts), "
         "frequency and power limits, whether ranks have cores of their own"
+    )
+    failure_means = (
+        "Too many steps of 50 us ended late, or one ended too late, for hardware in the loop. Find what interrupts the "
+        "rank with most late steps; the check names no node, because a late node makes its neighbours late."
     )
     steps = 200000
 

@@ -70,6 +70,10 @@ class EmtCaches(OnEachNode, EmtCheck):
         "of what is named look at `lscpu -C`, cache allocation (resctrl), the BIOS's cluster mode and prefetchers, "
         "neighbours on the same cache; compare with NodeSweep"
     )
+    failure_means = (
+        "The work of a task takes too long on some node, or nodes computed different bits. Slow work in the caches "
+        "points at the clock or at a smaller cache, slow work beyond them at memory; for different bits, run EmtBits."
+    )
     steps = 200
 
     #: Copies of the network in each problem: 0.4 MB that a step touches for the first, 0.3 MB for each.

@@ -90,6 +90,10 @@ class EmtSeries(EmtOverLayouts):
     on_fabrics = True
     informational = ["step_time", "phi", "imbalance", "speedup", "efficiency"]
     hint = "compare kappa' with the OSU latency of the same nodes, and the layouts with each other"
+    failure_means = (
+        "The parallelisation cost kappa' on the largest layout, or its rise from one node to two, is above the bound. "
+        "Cost within a node comes from its cores and memory; cost of the second node comes from the network."
+    )
     #: Of a simulated fabric.
     ranks = SiteVariable(
         [1, 2, 4, 8, 16, 32, 48, 64, 96, 128, 150],
@@ -227,6 +231,10 @@ class EmtWeakScaling(EmtOverLayouts):
     hint = (
         "compare with the strong scaling of EmtSeries: what grows within a node is memory bandwidth and caches that "
         "cores share, what grows over nodes is the network"
+    )
+    failure_means = (
+        "A step on all ranks takes longer than the bound allows, although each rank has the same work, or ranks "
+        "computed wrong bits. Look in the curves for the number of ranks at which the efficiency drops."
     )
     #: As in the paper; what `slack` saves is in EmtSeries.
     exchange = rfmb.parameter(["step"], loggable=True)

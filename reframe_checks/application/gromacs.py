@@ -32,6 +32,10 @@ class Gromacs(ScaledApplication):
     sourcesdir = "src/gromacs"
     informational = ["speedup", "energy_drift"]
     hint = "compare the layouts with each other, and with OsuAlltoall: PME's FFT transposes between all ranks"
+    failure_means = (
+        "A step on the largest layout takes too long, its efficiency is too low, or the energy of the water is wrong. "
+        "With a wrong energy, run BitSweep on the same nodes first; if it passes, rebuild GROMACS."
+    )
 
     boxes = SiteVariable(
         12, "whole number", "", "boxes of 216 water molecules along each edge of the cube, strong scaling"

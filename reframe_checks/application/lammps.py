@@ -36,6 +36,10 @@ class Lammps(ScaledApplication):
     sourcesdir = "src/lammps"
     informational = ["speedup", "energy_drift"]
     hint = "compare the layouts with each other, and with EmtSeries; time outside of Pair in the log is communication"
+    failure_means = (
+        "A step on the largest layout takes too long, its efficiency is too low, or the liquid's energy or temperature "
+        "is wrong. With wrong physics, run BitSweep on the same nodes first; if it passes, rebuild LAMMPS."
+    )
 
     cells = SiteVariable(60, "whole number", "", "cells of four atoms along each edge of the cube, strong scaling")
     cells_per_rank = SiteVariable(20, "whole number", "", "the same for each rank's cube, weak scaling")

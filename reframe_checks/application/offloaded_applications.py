@@ -83,6 +83,10 @@ class LammpsOffloaded(OffloadedApplication, Lammps):
     needs_environ = ["lammps", "mpi-sharp"]
     series = rfmb.parameter([STRONG], loggable=True)
     hint = HINT
+    failure_means = (
+        "The network took no part in the sums, LAMMPS with such sums is slower than the bound allows, or its physics "
+        "is wrong. Run OffloadedSums on the same nodes: if it fails too, repair the offload, not LAMMPS."
+    )
 
 
 @rfm.simple_test
@@ -94,3 +98,7 @@ class OpenFoamOffloaded(OffloadedApplication, OpenFoam):
     needs_environ = ["openfoam", "mpi-sharp"]
     series = rfmb.parameter([STRONG], loggable=True)
     hint = HINT
+    failure_means = (
+        "The network took no part in the sums, OpenFOAM with such sums is slower than the bound allows, or its physics "
+        "is wrong. Run OffloadedSums on the same nodes: if it fails too, repair the offload, not OpenFOAM."
+    )

@@ -51,6 +51,10 @@ class OpenFoam(ScaledApplication):
     sourcesdir = "src/openfoam"
     informational = ["speedup", "residual", "continuity_error", "pressure_iterations"]
     hint = "compare the layouts with each other, and with OsuAllreduce: sums over all ranks end each iteration"
+    failure_means = (
+        "A step on the largest layout takes too long, its efficiency is too low, a solver did not converge, or mass is "
+        "lost. With wrong physics, run BitSweep on the same nodes first; if it passes, rebuild OpenFOAM."
+    )
 
     cells = SiteVariable(500, "whole number", "", "cells along each edge of the square, strong scaling")
     cells_per_rank = SiteVariable(200, "whole number", "", "the same for each rank's square, weak scaling")

@@ -41,6 +41,10 @@ class SparseDirect(ScaledApplication):
     series = rfmb.parameter([STRONG], loggable=True)
     informational = ["speedup", "backward_error"]
     hint = "compare the layouts with each other, and with Hpl: much time beyond its is messages of a few panels"
+    failure_means = (
+        "A factorisation on the largest layout takes too long, its efficiency is too low, or its solution is wrong. "
+        "With a wrong solution, run BitSweep on the same nodes first; if it passes, rebuild MUMPS and its BLAS."
+    )
     build = rfmb.fixture(SparseDirectBuild, scope="environment")
 
     edge = SiteVariable(

@@ -72,6 +72,8 @@ class SystemCheck(
 
     #: What is validated, as ``folder/subject``; a site's expectations name families.
     family = rfmb.variable(str, loggable=True)
+    #: What it means that the check fails, and what to do then: one or two plain sentences, for its page.
+    failure_means = rfmb.variable(str, value="")
     #: Features that a partition must have (scales add theirs).
     needs_partition = rfmb.variable(typ.List[str], value=[])
     #: Features that an environment must have: the programs to run. ``a|b`` asks for one of the two.

@@ -202,6 +202,10 @@ class Affinity(LaidOut):
     tags = {"smoke"}
     informational = ["unbound_share_mpi", "unbound_share_hybrid"]
     hint = "look at TaskPlugin (task/affinity) in slurm.conf, cpusets of the node, and what moves processes there"
+    failure_means = (
+        "A rank or thread may run on other cores than its layout asks for, so that jobs share cores and lose speed. If "
+        "one node is named, repair its CPU sets; if all nodes are, repair Slurm's task affinity."
+    )
     compared = COMPARED
 
     @rfmb.sanity_function
@@ -234,6 +238,10 @@ class NumaAffinity(LaidOut):
     needs_partition = ["binding", "numa_domains"]
     informational = ["near_share"]
     hint = "look at the node's NUMA policy (`numactl --show`), zone_reclaim_mode, NUMA balancing, and its free memory"
+    failure_means = (
+        "Memory of a rank or thread lies in another NUMA domain than the one it runs in, so that each access is slow. "
+        "Repair the memory policy of the named node, or its binding if Affinity fails there too."
+    )
     layouts = COMPARED
 
     @rfmb.sanity_function

@@ -23,6 +23,10 @@ class BitSweepCheck(SameBits, AllCores, OnEachNode, KappaCheck):
     needs_partition = ["cores"]
     needs_environ = ["sweep-build"]
     hint = WRONG_BITS
+    failure_means = (
+        "A core ended with bits that differ from those of the other cores or from those on record: it computes or "
+        "remembers wrongly. Keep users' jobs off the named node until its memory and processor are tested."
+    )
     build = rfmb.fixture(MeasureProgram, scope="environment")
 
     seconds = SiteVariable(1.0, "number", "s", "time of each work, on all cores at once")

@@ -28,6 +28,10 @@ class BabelStream(ManyNodes, OnGpus, Scaled, KappaCheck):
     tags = {"smoke"}
     informational = ["spread"]
     hint = "look for ECC errors, retired pages and lowered clocks of the slowest GPU: nvidia-smi -q"
+    failure_means = (
+        "The memory bandwidth of the slowest GPU is below the bound, or a GPU computed wrong results. Take a GPU with "
+        "wrong results out of service; for a slow one, look at its errors, clocks and temperature."
+    )
     executable = "cuda-stream"
     rank_for_each_gpu = False
 
@@ -102,6 +106,10 @@ class NvBandwidthHost(NvBandwidth):
     estimated_s = 60
     needs_partition = ["nvidia"]
     hint = "look at generation and width of the slow GPU's PCIe link (nvidia-smi -q, lspci -vv) and at NUMA binding"
+    failure_means = (
+        "Copies between the host and a GPU are too slow: often the GPU's PCIe link has fewer lanes or a lower "
+        "generation than it should. If the link stays so after a reboot, reseat the GPU."
+    )
     copies = ("host_to_device_memcpy_ce", "device_to_host_memcpy_ce")
 
     metrics = {
@@ -116,6 +124,10 @@ class NvBandwidthPeers(NvBandwidth):
     estimated_s = 90
     needs_partition = ["nvidia", SEVERAL_GPUS]
     hint = "is an NVLink down (nvidia-smi nvlink --status), or peer access off (nvidia-smi topo -p2p r)?"
+    failure_means = (
+        "Copies between two GPUs of a node are too slow: an NVLink is down, or copies take a detour through the host. "
+        "The heat map shows which pair it is."
+    )
     copies = ("device_to_device_memcpy_read_ce", "device_to_device_memcpy_write_ce")
 
     metrics = {
@@ -135,6 +147,10 @@ class NvBandwidthTogether(NvBandwidth):
     hint = (
         "GPUs that lose more than others share a PCIe switch or its uplink (`nvidia-smi topo -mp`), or the memory of "
         "one socket serves them all"
+    )
+    failure_means = (
+        "A GPU keeps too little of its bandwidth when all GPUs copy at once. If the GPU is slow in NvBandwidthHost "
+        "too, it has a fault of its own; otherwise what the GPUs share is too narrow."
     )
     #: All at once -> each alone, in the same direction.
     pairs = {

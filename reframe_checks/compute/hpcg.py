@@ -75,6 +75,10 @@ class HpcgCheck(ManyNodes, Rated, Scaled, KappaCheck):
     time_limit = "90m"
     informational = ["memory_bandwidth", "memory_share"]
     hint = "compare with Stream on the same nodes: both follow memory; then with OsuAllreduce, which ends each product"
+    failure_means = (
+        "HPCG is slower than the bound allows, or one of its own tests failed. A failed test means that a node "
+        "computes wrong results: run BitSweep on the same nodes."
+    )
 
     running_s = SiteVariable(rfmb.required, "whole number", "s", "time of the timed iterations")
     memory_fraction = SiteVariable(rfmb.required, "number", "", "least share of the memory that the problem takes")
@@ -148,15 +152,23 @@ def broken_rules(total_s, share_of_memory):
 
 @rfm.simple_test
 class Hpcg(HpcgCheck):
+    """HPCG's own problem on a quarter of the memory for 1800 s, as its rules ask, on one node and on all."""
+
     descr = "HPCG by its rules: Gflop/s"
     modes = ("acceptance",)
     estimated_s = 2200
+    failure_means = (
+        "HPCG is slower than the bound allows, one of its own tests failed, or the result breaks HPCG's rules and is "
+        "no rating. A failed test means that a node computes wrong results: run BitSweep on the same nodes."
+    )
     running_s = hpcg.OFFICIAL_S
     memory_fraction = LEAST_MEMORY
 
 
 @rfm.simple_test
 class HpcgShort(HpcgCheck):
+    """HPCG's problem on a fiftieth of the memory for a minute, on one node and on all."""
+
     descr = "HPCG for a minute: Gflop/s of a short form, no rating"
     modes = ("nightly",)
     must_be_valid = False

@@ -313,10 +313,16 @@ class SolvesOnce(ManyNodes, Scaled, SolvesOne, HplCheck):
 
 @rfm.simple_test
 class Hpl(SolvesOnce):
+    """HPL solves one dense system of equations, with a rank on each core, on one node and on all."""
+
     descr = "HPL: Gflop/s and fraction of peak"
     family = "compute/hpl"
     measured_s = 47
     hint = "compare nodes one by one; look at CPU frequency and governor, thermal throttling, BLAS and binding"
+    failure_means = (
+        "HPL is slower than the bound allows, or its residual failed. A failed residual means that a node computes "
+        "wrong results: run BitSweep on these nodes. If only the whole partition is slow, look at the network."
+    )
 
     metrics = {
         "gflops": ("Gflop/s", lambda self: self.result.gflops),
@@ -326,6 +332,8 @@ class Hpl(SolvesOnce):
 
 @rfm.simple_test
 class Hpcc(SolvesOnce):
+    """HPC Challenge on a smaller matrix, with a rank on each core, on one node and on all."""
+
     descr = "HPC Challenge besides HPL: random ring, PTRANS, FFT, RandomAccess, STREAM"
     family = "compute/hpcc"
     needs_environ = ["hpcc"]
@@ -335,6 +343,10 @@ class Hpcc(SolvesOnce):
     solve_s = 30
     besides_s = 120
     hint = "compare with OsuAlltoall (ring, PTRANS, FFT) and with Stream (the others) on the same nodes"
+    failure_means = (
+        "A part of HPC Challenge is slower than the bound allows, or HPL's residual failed. The ring, PTRANS and FFT "
+        "follow the network, STREAM and RandomAccess the memory; for a failed residual, run BitSweep."
+    )
 
     def program_name(self):
         return "hpcc"

@@ -95,6 +95,11 @@ class HplNvidia(Scaled, SolvesOne, HplOnGpus):
     besides_s = 60
     scale = rfmb.parameter(["one_node", "two_nodes", "whole_partition"], loggable=True)
     hint = "compare nodes one by one; look at GPU clocks, power limit and temperature, NVLink and GPUDirect RDMA"
+    failure_means = (
+        "HPL on the GPUs is slower than the bound allows, or its residual failed. A failed residual means that a GPU "
+        "or node computes wrong results: run the one-node case on each node to find it. If only several nodes together "
+        "are slow, look at the network."
+    )
 
     metrics = {
         "gflops": ("Gflop/s", lambda self: self.result.gflops),

@@ -115,6 +115,10 @@ class HplScaling(OverNodes, HplCheck):
     informational = ["time"]
     time_limit = "8h"
     hint = "compare with Hpl on each node: equal there and slow together means the network or the MPI transport"
+    failure_means = (
+        "HPL on all nodes of the job is too slow, gains too little from more nodes, or has a failed residual. If Hpl "
+        "is as fast as usual on each node, the network is at fault."
+    )
 
 
 @rfm.simple_test
@@ -126,3 +130,7 @@ class HplNvidiaScaling(OverNodes, HplOnGpus):
     informational = ["time"]
     time_limit = "8h"
     hint = "compare with HplNvidia on each node: equal there and slow together means the network or GPUDirect RDMA"
+    failure_means = (
+        "HPL on the GPUs of all nodes of the job is too slow, gains too little from more nodes, or has a failed "
+        "residual. If HplNvidia is as fast as usual on each node, the network is at fault."
+    )

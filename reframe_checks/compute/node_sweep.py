@@ -55,6 +55,11 @@ class NodeSweep(NodeSweepCheck):
     measured_s = 8
     tags = {"smoke"}
     hint = "look at CPU frequency, cooling, missing memory modules, BIOS settings and other processes of what is named"
+    failure_means = (
+        "A node or one of its cores is slow or unsteady beside the others, all nodes are below the bound, or a core "
+        "computed a wrong result. Take a node with a wrong result out of service; for a slow one, compare its clock, "
+        "memory modules and processes with those of a fast node."
+    )
     result, mode = "node_sweep.json", "cores"
 
     #: Duration of each kernel with all cores; a tenth of it on each core alone.
@@ -139,6 +144,11 @@ class NodeFills(NodeSweepCheck):
     modes = ("acceptance",)
     informational = ["quarter_triad_gain", "half_multiply_add_gain", "half_packed_share", "half_memory"]
     hint = "compare with NodeSweep: a gain of 1 says that memory was no limit, or that the active cores share a domain"
+    failure_means = (
+        "A core gets too little memory bandwidth while half of its node's cores rest, or a core computed a wrong "
+        "result. If NodeSweep is slow on the same node too, look there first; take a node with a wrong result out of "
+        "service."
+    )
     result, mode = "node_fills.json", "fills"
 
     #: Duration of each kernel, of which the best of five windows counts.
@@ -247,6 +257,10 @@ class NumaMatrix(NodeSweepCheck):
     hint = (
         "slow from all domains: memory modules of that domain; slow to all memory: its cores; else the link between "
         "sockets (its width and speed, BIOS settings)"
+    )
+    failure_means = (
+        "Cores reach the memory of some NUMA domain too slowly, or a result was wrong. If one node is named, look at "
+        "its memory and socket link; if all nodes are slow, look at a BIOS setting that they share."
     )
     result, mode = "node_numa.json", "numa"
 

@@ -79,6 +79,10 @@ class Stream(ManyNodes, Scaled, StreamCheck):
     scale = rfmb.parameter(["one_node"], loggable=True)
     tags = {"smoke"}
     hint = "look for missing memory modules, NUMA settings, other jobs on the node and CPU frequency"
+    failure_means = (
+        "The node has less memory bandwidth than the bound allows. A loss of a quarter or a half is often a missing "
+        "memory module; a loss of a few percent is often the clock or another process."
+    )
 
     @rfmb.run_after("setup")
     def command_line(self):
@@ -111,6 +115,10 @@ class StreamNuma(ManyNodes, Scaled, StreamCheck):
     informational = ["remote_share"]
     time_limit = "1h"
     hint = "slow from all cores: memory modules of that domain; slow to all memory: its cores; else the socket link"
+    failure_means = (
+        "Cores reach the memory of some NUMA domain too slowly. The heat map shows whether a domain's memory, a "
+        "domain's cores or the link between two sockets is slow."
+    )
     executable = "numactl"
 
     @rfmb.run_after("setup")

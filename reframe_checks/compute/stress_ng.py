@@ -31,6 +31,11 @@ class StressNg(AllCores, OnEachNode, KappaCheck):
     needs_partition = ["cores"]
     needs_environ = ["stress-ng"]
     hint = WRONG_BITS
+    failure_means = (
+        "A stressor found a wrong result on the named node, or it did not end well. A wrong result means a bad "
+        "processor or memory: test the node. A stressor that was killed or did not finish says nothing about the "
+        "hardware."
+    )
     informational = ["stressors_verified"]
     sourcesdir = "src"
     programs = ["stress-ng"]

@@ -26,6 +26,11 @@ class Congestion(PatternCheck):
         "an impact above the control's is the network's: look at uplinks, routing and "
         "congestion control; one that the control has, too, is the nodes' own"
     )
+    failure_means = (
+        "Messages of some nodes lose more speed beside the load of other nodes than the bound allows. If the control "
+        "loses as much, the nodes themselves are busy; otherwise routing or congestion control does not keep jobs "
+        "apart."
+    )
     informational = ["impacts_above_control"]
 
     iterations = 100

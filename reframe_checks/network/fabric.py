@@ -25,6 +25,10 @@ class Fabric(SystemCheck):
     needs_partition = [SIMULATED]
     num_tasks = 2
     hint = "`kappa fabric show` tells what the fabric is described as"
+    failure_means = (
+        "The simulator SimGrid does not start, or the description of the fabric cannot be used, so that no other check "
+        "runs on this partition. Install the simulator, or correct the fabric's file."
+    )
     census = rfmb.variable(dict, type(None), value=None, loggable=True)
 
     @rfmb.run_after("setup")

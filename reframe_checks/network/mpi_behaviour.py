@@ -87,6 +87,11 @@ class MpiAnySource(MpiBehaviourCheck):
         "a ratio above 1 that grows with the peers: the library polls every connection for MPI_ANY_SOURCE; let the "
         "application name its sources, or look for a transport with one receive queue for all (UCX: ud, dc)"
     )
+    failure_means = (
+        "A receive takes too long, or a receive from MPI_ANY_SOURCE costs too much more than one from a named source. "
+        "This comes from the MPI library and its settings more often than from a node: see what changed since it "
+        "passed."
+    )
 
     def steps(self):
         return {RESULT_FILE: ["any-source"]}
@@ -137,6 +142,10 @@ class MpiMatching(MpiBehaviourCheck):
         "a time that grows with the depth: MPI looks through lists; post receives before their messages come, keep few "
         "outstanding, or let the adapter match tags"
     )
+    failure_means = (
+        "A message behind many others in MPI's queues takes too long. This comes from the MPI library and its settings "
+        "more often than from a node: see what changed since it passed."
+    )
 
     def steps(self):
         return {RESULT_FILE: ["matching", f"--depths={','.join(map(str, DEPTHS))}"]}
@@ -180,6 +189,10 @@ class MpiOverlap(MpiBehaviourCheck):
         "(MPICH: MPIR_CVAR_ASYNC_PROGRESS, Intel MPI: I_MPI_ASYNC_PROGRESS) or MPI_Test between parts of the "
         "computation let it"
     )
+    failure_means = (
+        "Too little of the communication goes on while ranks compute, so that applications which rely on it wait. This "
+        "comes from the MPI library and its settings, not from one node: see what changed since it passed."
+    )
 
     iterations = 50
 
@@ -221,6 +234,10 @@ class MpiPersistent(MpiBehaviourCheck):
     hint = (
         "persistent operations set a message up once and should take no longer: a ratio above 1 says that the library "
         "has a fast path for MPI_Isend that MPI_Start does not take"
+    )
+    failure_means = (
+        "Messages by persistent or ordinary operations take too long, or persistent operations cost more than ordinary "
+        "ones. If both take long, run OsuLatency on the same nodes; if only the ratio fails, look at the MPI library."
     )
 
     def steps(self):
@@ -277,6 +294,11 @@ class MpiSharedWindow(MpiBehaviourCheck):
     hint = (
         "a ratio far above 1 says that MPI's collectives do not go through shared memory: see its transports of a node "
         "(btl, UCX_TLS, shm); a slow shared table lies in the memory of one NUMA domain"
+    )
+    failure_means = (
+        "MPI's collectives within a node, or reads from a table that the node holds once, are too slow, or the table "
+        "saves too little memory. Look at MPI's shared-memory transport first, then at the node's memory with "
+        "NodeSweep."
     )
 
     table_mib = SiteVariable(64, "whole number", "MiB", "table of splines, held once or by each rank")

@@ -61,6 +61,10 @@ class MpiMemory(MpiMemoryCheck):
         "memory for each peer: fewer or smaller buffers for a connection (UCX: the transports dc or ud in place of rc; "
         "shared receive queues), or fewer ranks with more threads; at start: are all ranks connected there already?"
     )
+    failure_means = (
+        "MPI takes more memory of a rank than the bound allows, so that a job on all nodes may run out of memory. This "
+        "comes from the transport that MPI chose: see what changed since it passed."
+    )
 
     def record_series(self):
         self.record_memory("on_demand")
@@ -103,6 +107,10 @@ class MpiMemoryPreconnected(MpiMemoryUnderSetting):
     needs_environ = ["sweep-build", "mpi-preconnect"]
     setting, kind = "preconnect", "preconnected"
     hint = "what connecting all ranks costs a program that talks with few: leave connections to be made on demand"
+    failure_means = (
+        "Connecting all ranks at the start takes more memory than the bound allows. Do not use this setting for large "
+        "jobs until the memory of a connection is smaller."
+    )
 
     def connection_kib(self):
         """Return the memory for each other rank that MPI_Init takes beyond connections on demand."""
@@ -127,6 +135,10 @@ class MpiMemoryUnreliable(MpiMemoryUnderSetting):
     setting, kind = "unreliable", "unreliable"
     informational = ["memory_saved_per_peer"]
     hint = "datagrams share one queue among all peers: memory for each of them points at another transport being used"
+    failure_means = (
+        "With unreliable datagrams, MPI takes more memory for each peer than the bound allows, so that the setting may "
+        "not do what it is for. Check that MPI uses datagrams at all (UnreliableDatagrams)."
+    )
 
     metrics = {
         "memory_per_peer": ("KiB", lambda self: self.per_peer_kib("unreliable")),

@@ -31,6 +31,10 @@ class MpiSettingCheck(Scaled, KappaCheck):
     """Leaves say the ``setting``, a key of the environment."""
 
     family = "network/mpi-settings"
+    failure_means = (
+        "Under the site's setting, messages are slower than the bound allows, or a payload was wrong. If the figures "
+        "without the setting are slow too, the nodes or the network are at fault; otherwise do without the setting."
+    )
     needs_partition = [MPI_BEHAVIOUR]
     # Settings and what they are worth change with software, not overnight.
     modes = ("acceptance",)
@@ -140,6 +144,10 @@ class UnreliableDatagrams(MpiSettingCheck):
     needs_environ = ["sweep-build", "mpi-unreliable"]
     setting = "unreliable"
     hint = "datagrams are of an MTU each: less bandwidth and rate; what they save, MpiMemoryUnreliable says"
+    failure_means = (
+        "With unreliable datagrams, messages are slower than the bound allows, a payload was wrong, or MPI did not use "
+        "datagrams. If the figures without the setting are slow too, the nodes or the network are at fault."
+    )
 
     def command_lines(self):
         """With two steps before, in which MPI says what it uses."""
@@ -175,6 +183,10 @@ class TagMatchingDepth(MpiBehaviourCheck):
     needs_environ = ["sweep-build", "mpi-tag-matching"]
     scale = rfmb.parameter(["2_nodes"], loggable=True)
     hint = "the adapter holds UCX_RC_MLX5_TM_LIST_SIZE receives; what is posted beyond is matched by the host"
+    failure_means = (
+        "With tags matched in the adapter, a message behind many posted receives takes too long, so that the setting "
+        "does not do what it is for. Check that the adapter supports it, or do without the setting."
+    )
 
     def steps(self):
         words = ["matching", f"--depths={','.join(map(str, DEPTHS))}"]

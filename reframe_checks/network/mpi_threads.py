@@ -43,6 +43,10 @@ class MpiThreadLevels(MpiThreadCheck):
         "MPI gives less than was asked for: how was it configured (Open MPI: `ompi_info | grep Thread`)? A program "
         "that does not look at what it was given fails at random"
     )
+    failure_means = (
+        "MPI gives a lower level of thread support than programs may ask for; programs that do not notice fail at "
+        "random. Install or select an MPI that was built with support for threads."
+    )
 
     @rfmb.run_after("setup")
     def one_thread(self):
@@ -78,6 +82,10 @@ class MpiThreadMultiple(MpiThreadCheck):
     hint = (
         "compare with one thread at the level single: what is lost are MPI's locks; a library with one lock for all "
         "serves threads in turns, and its message rate does not grow with them"
+    )
+    failure_means = (
+        "Messages of several threads take too long or are too few, or MPI does not support threads that call it at "
+        "once. This comes from the MPI library, not from one node: see what changed since it passed."
     )
 
     threads = SiteVariable(

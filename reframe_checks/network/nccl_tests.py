@@ -21,6 +21,10 @@ class NcclCheck(ManyNodes, OnGpus, Scaled, KappaCheck):
     needs_environ = ["nccl-tests"]
     scale = rfmb.parameter(["one_node", "two_nodes", "whole_partition"], loggable=True)
     hint = "NCCL_DEBUG=INFO tells the transports: NVLink in a node, GPUDirect RDMA between nodes"
+    failure_means = (
+        "GPUs exchange data more slowly than the bound allows, or the data arrived wrong. If the case of one node "
+        "fails, look at NVLink and PCIe; if only larger cases fail, look at GPUDirect RDMA and the adapters."
+    )
 
     #: Sizes double from 1 MiB up to this, in MiB.
     largest_mib = SiteVariable(1024, "whole number", "MiB", "largest message")

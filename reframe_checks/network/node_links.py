@@ -32,6 +32,10 @@ class NodeLinks(OnEachNode, KappaCheck):
     needs_environ = ["osu"]
     tags = {"smoke"}
     hint = "look at this node's cable, port counters, link speed and MTU; try the node against a third one"
+    failure_means = (
+        "The named node exchanges data with both of its neighbours much more slowly than the others do, or all links "
+        "are below the bound. Swap the named node's cable or port, and measure again."
+    )
 
     iterations = SiteVariable(10, "whole number", "", "number of timed iterations")
     window = SiteVariable(64, "whole number", "messages", "messages in flight")

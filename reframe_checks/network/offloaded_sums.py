@@ -47,6 +47,11 @@ class OffloadedSums(Scaled, KappaCheck):
     modes = ("acceptance",)
     scale = rfmb.parameter(["each_node", "whole_partition"], loggable=True)
     hint = "does the fabric's manager run (sharp_am), and does `sharp_hello` on the nodes get a tree?"
+    failure_means = (
+        "The network took no part in the sums, or sums in the network are slower than the bound allows. If "
+        "OsuAllreduce passes on the same nodes, repair the fabric's reduction service (SHARP); if it fails too, look "
+        "there first."
+    )
     build = rfmb.fixture(MeasureProgram, scope="environment")
 
     iterations = SiteVariable(100, "whole number", "", "timed iterations of each size in each step")

@@ -141,6 +141,10 @@ class OsuLatency(OsuPointToPoint):
     benchmark = "osu_latency"
     tags = {"smoke"}
     hint = "look at the route between the nodes, CPU frequency and binding, and the transport that MPI chose"
+    failure_means = (
+        "Short messages between two ranks take longer than the bound allows, or data arrived wrong. Only within a "
+        "node: look at binding and clock. Only between nodes: look at the route and at TransportUsed."
+    )
 
 
 class OsuStream(OsuPointToPoint):
@@ -151,6 +155,10 @@ class OsuStream(OsuPointToPoint):
     warmup = 2
     window = SiteVariable(64, "whole number", "messages", "messages in flight")
     hint = "compare with the same check on other nodes; look at link width and speed, errors on the port, and the MTU"
+    failure_means = (
+        "Long messages between two ranks are slower than the bound allows, or data arrived wrong. If only pairs with "
+        "one node are slow, look at its link; if all pairs are, look at TransportUsed."
+    )
 
     def size_options(self):
         return [*super().size_options(), "-W", str(self.window)]
@@ -187,6 +195,10 @@ class OsuOneSided(ManyNodes, Placed, OsuCheck):
     placement = rfmb.parameter(["same_node", "two_nodes"], loggable=True)
     validates = False
     hint = "if point-to-point passes on these nodes, look at the one-sided component that MPI chose"
+    failure_means = (
+        "One-sided communication between two ranks is slower than the bound allows. If OsuLatency and OsuBandwidth "
+        "pass on the same nodes, the link is sound and MPI's one-sided component is at fault."
+    )
 
     def check_tables(self, tables):
         self.require_placement()
@@ -243,6 +255,10 @@ class OsuMultiPair(ManyNodes, Scaled, OsuCheck):
 class OsuMultiLatency(OsuMultiPair):
     descr = "OSU latency of all pairs at once"
     estimated_s = 30
+    failure_means = (
+        "Short messages take too long when all pairs of ranks talk at once, or data arrived wrong. If OsuLatency "
+        "passes on the same nodes, the pairs hinder each other: look at the binding and at the adapter's queues."
+    )
     benchmark = "osu_multi_lat"
 
 
@@ -250,6 +266,10 @@ class OsuMultiLatency(OsuMultiPair):
 class OsuMessageRate(OsuMultiPair):
     descr = "OSU bandwidth and message rate of all pairs together"
     estimated_s = 30
+    failure_means = (
+        "All pairs of ranks together move too few messages or too little data, or data arrived wrong. If OsuBandwidth "
+        "passes on the same nodes, the pairs hinder each other: look at the binding and at the adapter's queues."
+    )
     benchmark = "osu_mbw_mr"
     quantity = BANDWIDTH
     iterations = 10
@@ -286,6 +306,10 @@ class OsuNodeFill(Scaled, OsuCheck):
     warmup = 2
     informational = ["one_pair_bandwidth"]
     hint = "a pair that gains nothing has its own limit, as a slow core or PCIe path; compare with OsuMessageRate"
+    failure_means = (
+        "A pair of ranks gains too little when half of its nodes' cores rest, or pairs are slower than the bound "
+        "allows, or data arrived wrong. If OsuMessageRate fails on the same nodes too, look there first."
+    )
 
     @property
     def fewer(self):
@@ -374,6 +398,10 @@ class OsuStartup(Scaled, KappaCheck):
 class OsuInit(OsuStartup):
     descr = "OSU time of MPI_Init"
     estimated_s = 30
+    failure_means = (
+        "MPI_Init takes longer than the bound allows, or not all ranks found each other. All nodes load the same "
+        "libraries then: look at the shared file system and at name resolution before the network."
+    )
     executable = "osu_init"
 
     @rfmb.sanity_function
@@ -388,6 +416,10 @@ class OsuInit(OsuStartup):
 class OsuHello(OsuStartup):
     descr = "OSU hello: every rank takes part"
     estimated_s = 10
+    failure_means = (
+        "Not every rank of the job found the others, so that no MPI program can run as asked. Check that the MPI "
+        "library and the launcher fit each other."
+    )
     executable = "osu_hello"
 
     informational = ["processes"]

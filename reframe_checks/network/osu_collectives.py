@@ -23,6 +23,10 @@ class OsuCollectiveCheck(OsuCheck):
     iterations = 50
     warmup = 5
     hint = "if the point-to-point checks on these nodes pass, look at the collective algorithm and at noise on one node"
+    failure_means = (
+        "A collective takes longer than the bound allows, or data arrived wrong. If OsuLatency and OsuBandwidth pass "
+        "on the same nodes, look for one slow node among the ranks, then at MPI's choice of algorithm."
+    )
 
     @rfmb.run_after("init")
     def validate_messages(self):
@@ -59,6 +63,10 @@ class OsuCollective(ManyNodes, Scaled, OsuCollectiveCheck):
 class OsuBarrier(OsuCollective):
     descr = "OSU barrier"
     measured_s = 3
+    failure_means = (
+        "A barrier takes longer than the bound allows. If OsuLatency passes on the same nodes, look for one slow or "
+        "interrupted node among the ranks."
+    )
     benchmark = "osu_barrier"
     tags = {"smoke"}
     iterations = 1000

@@ -106,6 +106,10 @@ class OsuDeviceLatency(OsuDevicePair):
     descr = "OSU latency between two ranks, buffers in GPU memory"
     placement = rfmb.parameter(PLACEMENTS, loggable=True)
     hint = "is MPI built for CUDA, and do GPUDirect RDMA and gdrcopy work on these nodes?"
+    failure_means = (
+        "Short messages between GPUs take longer than the bound allows, or data arrived wrong. If OsuLatency passes on "
+        "the same nodes, the path between GPU and adapter is at fault."
+    )
 
 
 @rfm.simple_test
@@ -113,6 +117,10 @@ class OsuDeviceBandwidth(OsuDeviceStream):
     descr = "OSU bandwidth between two ranks, buffers in GPU memory"
     placement = rfmb.parameter(PLACEMENTS, loggable=True)
     hint = "is GPUDirect RDMA active, and is the GPU on the same PCIe switch as the network card?"
+    failure_means = (
+        "Long messages between GPUs are slower than the bound allows, or data arrived wrong. If OsuBandwidth passes on "
+        "the same nodes, the path between GPU and adapter is at fault."
+    )
 
 
 @rfm.simple_test
@@ -123,6 +131,10 @@ class OsuDeviceLatencyMatrix(OsuDevicePair):
     buffers = rfmb.parameter(BUFFERS, loggable=True)
     transport = rfmb.parameter(TRANSPORTS, loggable=True)
     hint = "compare with the row of transport `default`: which setting makes the difference?"
+    failure_means = (
+        "Short messages from or to GPU memory take longer than the bound allows over some transport, or data arrived "
+        "wrong. The failed rows tell which transport is at fault; if all rows fail, see OsuLatency."
+    )
 
 
 @rfm.simple_test
@@ -133,6 +145,10 @@ class OsuDeviceBandwidthMatrix(OsuDeviceStream):
     buffers = rfmb.parameter(BUFFERS, loggable=True)
     transport = rfmb.parameter(BANDWIDTH_TRANSPORTS, loggable=True)
     hint = "compare with the row of transport `default`: which setting makes the difference?"
+    failure_means = (
+        "Long messages from or to GPU memory are slower than the bound allows over some transport, or data arrived "
+        "wrong. The failed rows tell which transport is at fault; if all rows fail, see OsuBandwidth."
+    )
 
 
 @rfm.simple_test
@@ -143,6 +159,10 @@ class OsuDeviceBidirectionalBandwidth(OsuDeviceStream):
     placement = rfmb.parameter(MATRIX_PLACEMENTS, loggable=True)
     transport = rfmb.parameter(BOTH_WAYS_TRANSPORTS, loggable=True)
     hint = "compare with twice the bandwidth one way: do both directions share a PCIe link or a copy engine?"
+    failure_means = (
+        "Long messages between GPUs in both directions at once are slower than the bound allows, or data arrived "
+        "wrong. If OsuDeviceBandwidth passes on the same nodes, the two directions hinder each other."
+    )
 
 
 @rfm.simple_test
@@ -155,6 +175,10 @@ class OsuDeviceMessageRate(BetweenBuffers, OnGpus, OsuMessageRate):
     needs_environ = ["osu-cuda"]
     modes = ("acceptance",)
     hint = "if one pair alone is fast, look at how many GPUs share a PCIe switch and a network card"
+    failure_means = (
+        "All pairs of GPUs together move too few messages or too little data, or data arrived wrong. If "
+        "OsuDeviceBandwidth passes on the same nodes, the GPUs share a link that is too narrow."
+    )
 
 
 @rfm.simple_test
@@ -168,6 +192,10 @@ class OsuDeviceCollective(OnDevice, OnRanks, OsuCollectiveCheck):
     program = rfmb.parameter(osu_programs.ON_RANKS, loggable=True)
     transport = rfmb.parameter(COLLECTIVE_TRANSPORTS, loggable=True)
     hint = "compare with the row of transport `default`, and with the same collective on host memory"
+    failure_means = (
+        "A collective between GPUs takes longer than the bound allows over some transport, or data arrived wrong. If "
+        "OsuDeviceLatency passes on the same nodes, look for one slow rank and at MPI's choice of algorithm."
+    )
 
     def size_options(self):
         return [*super().size_options(), "-d", "cuda"]

@@ -71,6 +71,10 @@ class PairSweep(OnEachNode, KappaCheck):
     informational = ["slow_only_under_load", "bandwidth_across_switches", "leaf_uniformity"]
     relative = ["bandwidth_uniformity", "latency_uniformity", "bandwidth_across_switches", "leaf_uniformity"]
     hint = "look at cable, port counters, link speed and MTU of what is named, or of the switches' uplinks"
+    failure_means = (
+        "Messages between some nodes are slow, get lost or arrive with wrong content. Kappa names the node, link or "
+        "switch that explains the pairs: check that cable and port first; stop using a node that alters content."
+    )
     build = rfmb.fixture(MeasureProgram, scope="environment")
 
     latency_bytes = SiteVariable(8, "whole number", "B", "message size for the latency")

@@ -172,6 +172,10 @@ class PutBarrier(PatternCheck):
     measured_s = 4
     algorithm = rfmb.parameter(["ring", "recursive-doubling"], loggable=True)
     hint = "compare with OSU's put latency: a barrier takes as many of them, one after the other, as it has steps"
+    failure_means = (
+        "A barrier made of one-sided puts takes longer than the bound allows. If OsuOneSidedLatency is slow on the "
+        "same nodes too, MPI's puts are; otherwise look for one slow node among the ranks."
+    )
 
     iterations = 100
 
@@ -201,6 +205,10 @@ class RandomRing(LargePuts, PatternCheck):
     scale = rfmb.parameter(LargePuts.SCALES, loggable=True)
     way = rfmb.parameter(["isend", "put", "get"], loggable=True)
     hint = "compare with the bandwidth of one pair: what is lost is contention, by routing or a tapered network"
+    failure_means = (
+        "Ranks get too little bandwidth when all of them talk at once in random order. If OsuBandwidth passes on the "
+        "same nodes, look at routing and at the uplinks that they share."
+    )
 
     iterations = 5
     message_bytes = SiteVariable(2_000_000, "whole number", "B", "message to each of both neighbours")
@@ -233,6 +241,10 @@ class ParticleExchange(LargePuts, PatternCheck):
     within_nodes = rfmb.parameter(["yes", "no"], loggable=True)
     informational = ["pack_time"]
     hint = "compare the barrier before with the barrier after packing, and without the traffic inside nodes"
+    failure_means = (
+        "Irregular puts between all ranks take longer than the bound allows. If RandomRing is slow on the same nodes "
+        "too, look at the network; otherwise look at MPI's one-sided component."
+    )
 
     iterations = 5
     drawn = SiteVariable(1 << 18, "whole number", "", "number of drawn particles; each stands for 1512 B")
@@ -281,6 +293,10 @@ class PatternAllreduce(PatternCheck):
     measured_s = 4
     where = rfmb.parameter([HOST, IN_NETWORK], loggable=True)
     hint = "compare with OSU's allreduce; in the network, is the offload on, and does the fabric's manager run?"
+    failure_means = (
+        "Sums over all ranks take longer than the bound allows. If OsuAllreduce is slow on the same nodes too, look "
+        "there first; if only sums in the network are slow, look at the fabric's reduction service."
+    )
 
     iterations = 10
 
@@ -360,6 +376,10 @@ class NeighbourExchange(PatternCheck):
     #: Installed, or built beside the pattern: it needs Eigen more.
     emt = rfmb.fixture(EmtProgram, scope="environment")
     hint = "compare with kappa' of the EMT application, of which this is the communication alone"
+    failure_means = (
+        "The message exchange of the EMT application takes longer than the bound allows. If OsuLatency passes on the "
+        "same nodes, look for one slow node, or for ranks that share cores."
+    )
 
     iterations = 200
 

@@ -33,6 +33,10 @@ class PeerExchange(OncePerPartition, OnEachNode, SystemCheck):
     needs_partition = ["links"]
     tags = {"smoke"}
     hint = "look at cable, switch port, firewall (`nft list ruleset`) and routes of what is named"
+    failure_means = (
+        "Packets between some nodes get lost, late, doubled or out of order, or long messages do not arrive. MPI may "
+        "hide this until a job hangs: check the named node's cable, port, firewall and address."
+    )
     programs = ["./exchange.py"]
 
     seconds = SiteVariable(10.5, "number", "s", "for which nodes send to each other; an outage that comes once is seen")

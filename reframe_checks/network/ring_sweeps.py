@@ -43,6 +43,10 @@ class RailSweep(OnEachNode, KappaCheck):
     modes = ("acceptance",)
     relative = ["uniformity"]
     hint = "look at cable, port counters, link speed and PCIe width of the adapter that is named, or at its switch"
+    failure_means = (
+        "An adapter of a node is slow, all adapters are below the bound, or MPI does not use the adapter that it was "
+        "told to. Look at the named adapter; if MPI does not obey on any node, look at MPI's settings."
+    )
     build = rfmb.fixture(MeasureProgram, scope="environment")
 
     mib = SiteVariable(256, "whole number", "MiB", "data over each adapter to each of two other nodes in a round")
@@ -125,6 +129,10 @@ class GpuPairs(OnGpus, OnEachNode, KappaCheck):
     rank_for_each_gpu = False
     relative = ["uniformity"]
     hint = "look at the PCIe width and speed of the GPU that is named, at its switch, and at the adapter nearest to it"
+    failure_means = (
+        "Some GPUs of neighbouring nodes exchange data too slowly, or a GPU changed its place on PCIe. Kappa names the "
+        "GPU or node that explains the pairs: look at its PCIe link and at the adapter nearest to it."
+    )
     build = rfmb.fixture(MeasureProgram, scope="environment")
 
     mib = SiteVariable(256, "whole number", "MiB", "data from each GPU to each of two others in a round")

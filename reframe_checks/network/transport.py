@@ -165,6 +165,10 @@ class TransportUsed(OnEachNode, KappaCheck):
     tags = {"smoke"}
     informational = ["carried_share"]
     hint = "look at `ucx_info -d`, `ompi_info`, UCX_TLS, UCX_NET_DEVICES, OMPI_MCA_* and the adapters of the node"
+    failure_means = (
+        "MPI uses another adapter, network or protocol than it should, for instance TCP in place of RDMA; programs "
+        "run, but slowly. Repair the named node's adapter, or MPI's settings if all nodes are wrong."
+    )
     build = rfmb.fixture(MeasureProgram, scope="environment")
 
     mib = SiteVariable(32, "whole number", "MiB", "data that each node sends to each of two others")

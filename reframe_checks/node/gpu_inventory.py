@@ -23,6 +23,10 @@ class GpuInventory(OncePerPartition, OnEachNode, SystemCheck):
     programs = ["nvidia-smi"]
     informational = ["gpus_slowed_down"]
     hint = "`nvidia-smi -q` and `dmesg | grep -i xid` on the named node"
+    failure_means = (
+        "A node has fewer GPUs than the site states, or a GPU differs in model, driver, memory, ECC or PCIe link. "
+        "Reboot the named node; if the GPU is still missing or different, call the vendor."
+    )
 
     @rfmb.run_after("setup")
     def command_line(self):

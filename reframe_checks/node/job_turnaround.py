@@ -41,6 +41,10 @@ class JobTurnaround(OncePerPartition, OnEachNode, SystemCheck):
     sourcesdir = "src"
     hold_s = 0
     hint = "look at Prolog, Epilog and slurmd's log on the named node; run the scripts there by hand (`time`)"
+    failure_means = (
+        "A node takes too long to start the first task of a job, or to come back after it. Find the slow script in its "
+        "prolog or epilog; users wait for it at each job."
+    )
 
     #: For a node that does not end its epilog.
     epilog_wait_s = SiteVariable(40, "whole number", "s", "waited at most for the epilogs of the job's nodes")

@@ -86,6 +86,10 @@ class PartitionHealth(OncePerPartition, OnEachNode, SystemCheck):
     steady = ["memory_spread", "free_space_min"]
     not_provided = rfmb.variable(typ.List[str], value=[], loggable=True)
     hint = "look at the named node: memory modules, kernel and image, mounts (`df`), time (`chronyc tracking`)"
+    failure_means = (
+        "A node differs from the others or from what the site promises: hardware, kernel, limits, mounts, clock, "
+        "leftovers or free space. The failure names each difference and its node; make the nodes alike."
+    )
 
     @rfmb.run_after("setup")
     def command_line(self):

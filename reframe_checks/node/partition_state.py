@@ -28,6 +28,10 @@ class PartitionState(SystemCheck):
     local = True
     informational = ["nodes_usable"]
     hint = "`scontrol show node NODE` gives the reason; `systemctl status slurmd` on the node"
+    failure_means = (
+        "Slurm does not list all nodes of the partition, or some cannot take jobs; or the suite itself is not "
+        "complete. Bring the nodes back, or correct the number of nodes in the site's settings."
+    )
     census = rfmb.variable(dict, type(None), value=None, loggable=True)
 
     @rfmb.run_after("setup")

@@ -33,6 +33,10 @@ class SoftwareInventory(OnEachNode, KappaCheck):
     descr = "Programs, libraries and modules of an environment: the same on every node, and as accepted"
     family = "node/software"
     measured_s = 5
+    failure_means = (
+        "A node has other programs or libraries than the rest, or all nodes have others than were accepted. Make the "
+        "nodes alike; after an update that you meant, accept it with `kappa software SITE --accept`."
+    )
     tags = {"smoke"}
     sourcesdir = "src"
     programs = ["./node_probe.py"]

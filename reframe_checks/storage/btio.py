@@ -175,6 +175,10 @@ class BtIo(BtIoRuns):
     estimated_s = 60
     scale = rfmb.parameter(["one_node", "two_nodes", "whole_partition"], loggable=True)
     hint = "compare subtype full with simple, and with IOR collective and independent on the same target"
+    failure_means = (
+        "A solver's output through MPI-IO is slower than the bound allows, or its solution is wrong. If IorEasy passes "
+        "on the same target, the application's pattern of small pieces is slow, not the target."
+    )
 
     @rfmb.sanity_function
     def read_results(self):
@@ -219,6 +223,10 @@ class BtIoSeries(LayoutSeries, BtIoCheck):
     informational = ["io_time", "speedup"]
     rounds = 3
     hint = "where the time of output grows with the nodes, compare subtype full with simple, and with IOR on as many"
+    failure_means = (
+        "BT-IO on the most nodes takes too long, or its solution is wrong. If the time of computing grows, run "
+        "OsuLatency and Hpl; if the time of output grows, run IorEasy on the same target."
+    )
 
     #: Square numbers; by default all that the partition has.
     nodes = SiteVariable(
@@ -319,6 +327,10 @@ class BtIoShare(BtIoRuns):
     scale = rfmb.parameter(["one_node", "whole_partition"], loggable=True)
     modes = ("acceptance",)
     hint = "a small share is the application's pattern: compare subtype full with simple, and look at MPI-IO's hints"
+    failure_means = (
+        "A solver gets a smaller share of the target's speed than the bound allows, or less speed than it should. If "
+        "IOR's own rate is low too, the target is slow; otherwise look at MPI-IO's settings."
+    )
 
     def classes_written(self):
         return 2 * self.repeats

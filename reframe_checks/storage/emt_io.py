@@ -186,6 +186,10 @@ class EmtIoTotals(EmtIoCheck):
     """Rates of all ranks together, and of the one that gets least."""
 
     informational = ["io_share", "slowest_rank_write"]
+    failure_means = (
+        "Waveforms are written or read more slowly than the bound allows, or were read back wrong. With wrong data, "
+        "stop using the target until the cause is found. For slow files, run IorEasy on the same target."
+    )
 
     metrics = {
         "write": ("MB/s", lambda self: self.fastest.write_mb_s),
@@ -241,6 +245,10 @@ class EmtIoEachNode(EmtIoCheck):
     scale = rfmb.parameter(["each_node"], loggable=True)
     files = rfmb.parameter(["rank"], loggable=True)
     hint = "is the named node's disk full, degraded (`smartctl -a`) or busy, or its way to the servers slow?"
+    failure_means = (
+        "A node writes or reads its own file more slowly than the others do, all nodes are below the bound, or data "
+        "was read back wrong. If one node is named, look at its disk or link; otherwise look at the servers."
+    )
 
     @staticmethod
     def target_features(target, scale):

@@ -78,6 +78,10 @@ class Fio(ManyNodes, FioPhases, OnStorage, KappaCheck):
     tags = {"smoke"}
     cache_defeat = "direct I/O, read back from fio's result"
     hint = "is the file system full, degraded or busy? compare with another node on the same target"
+    failure_means = (
+        "One node reads or writes the target more slowly than the bound allows. If other nodes are fast on the same "
+        "target, look at the node; otherwise the target is full, degraded or busy."
+    )
 
     PHASES = PHASES
 
@@ -142,6 +146,10 @@ class NodeScratch(FioPhases, OnEachNode, KappaCheck):
     needs_environ = ["fio"]
     tags = {"smoke"}
     hint = "is the named node's disk full, degraded (`smartctl -a`) or busy? are there errors in `dmesg`?"
+    failure_means = (
+        "A node's own disk is slower than those of the others or than the bound, is full, or fails calls on files. "
+        "After failed calls, keep jobs off the named node and look for disk errors in its kernel log."
+    )
 
     PHASES = SCRATCH_PHASES
     #: A quarter of that of one node alone: all nodes write.

@@ -40,6 +40,10 @@ class Io500Check(Rated, OnStorage, Scaled, KappaCheck):
     rules = "IO500's rules"
     cache_defeat = "fsync before close; IOR reads what another node wrote (-C -Q 1), mdtest what a rank did (-N 1)"
     hint = "compare its phases with IorEasy, IorHard and Mdtest on the same target; look at the metadata server's load"
+    failure_means = (
+        "A phase of IO500 is slower than the bound allows. If IorEasy passes on the same target and only metadata "
+        "phases are slow, the metadata server is busy or the folders hold too many files."
+    )
 
     stonewall_s = SiteVariable(rfmb.required, "whole number", "s", "time after which writing phases end")
     node_mib = SiteVariable(
@@ -120,6 +124,10 @@ class Io500(Io500Check):
     descr = "IO500 by its rules: its score and that of each phase"
     modes = ("acceptance",)
     estimated_s = 3600
+    failure_means = (
+        "A phase or the score of IO500 is below the bound, or the result breaks IO500's rules and is no score. If only "
+        "metadata phases are slow, look at the metadata server; if the rules are broken, see the case's note."
+    )
     time_limit = "4h"
     stonewall_s = io500.STONEWALL_S
     # What a node does not write in 300 s: else a phase ends before its stonewall, and the result is not valid.

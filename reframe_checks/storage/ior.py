@@ -55,6 +55,11 @@ class IorCheck(OnStorage, Scaled, KappaCheck):
     estimated_s = 75
     time_limit = "30m"
     hint = "compare with the same check on one node and with fio; look at striping, busy or degraded targets, locking"
+    failure_means = (
+        "The target is written or read more slowly than the bound allows, or IOR found wrong data. With wrong data, "
+        "stop using the target until the cause is found. If Fio passes on the same target, look at striping, the "
+        "servers and the network."
+    )
 
     #: Of each rank, unless the pattern is hard; 0: its share of the file.
     block_mib = SiteVariable(0, "whole number", "MiB", "data of each rank, unless the pattern is hard")

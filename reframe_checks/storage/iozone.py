@@ -42,6 +42,10 @@ class IozoneCheck(ManyNodes, OnStorage, KappaCheck):
     #: What an operation's figure is called, if it is not the operation.
     metric_names: ClassVar[dict[str, str]] = {}
     hint = "rows that are slow throughout point at the request size, columns at the file size: see the heat map"
+    failure_means = (
+        "One process reads or writes the target more slowly than the bound allows, on the median of file and request "
+        "sizes. If Fio passes on the same target, look at the sizes that are slow in the heat map."
+    )
 
     file_sizes_mib = SiteVariable([64, 256, 1024], "whole numbers", "MiB", "sizes of the files")
     request_sizes_kib = SiteVariable([4, 64, 1024, 16384], "whole numbers", "KiB", "sizes of the requests")

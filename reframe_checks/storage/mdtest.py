@@ -49,6 +49,10 @@ class Mdtest(ManyNodes, OnStorage, Scaled, KappaCheck):
     time_limit = "30m"
     cache_defeat = "ranks work on what the next node has made (-N ranks per node); within one node memory may answer"
     hint = "look at the metadata server's load, and at how many files the target holds"
+    failure_means = (
+        "Files or folders are made, read or removed too slowly. If IorEasy passes on the same target, its metadata "
+        "server is slow or busy, not its disks."
+    )
 
     items = SiteVariable(2000, "whole number", "", "most files and folders of each rank")
     most_items = SiteVariable(16384, "whole number", "", "most files and folders of all ranks")

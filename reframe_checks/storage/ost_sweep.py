@@ -44,6 +44,10 @@ class OstSweep(FioPhases, OnStorage, OnEachNode, KappaCheck):
     time_limit = "2h"
     cache_defeat = "direct I/O, read back from fio's result"
     hint = "look at the pool, the controller and the rebuilds of what is named, and at its server's load and link"
+    failure_means = (
+        "An object storage target, a server or a client is slower than the others, or a target is inactive or cannot "
+        "be measured. Kappa names which: look at a target's disks, a server's load, or a client's link."
+    )
 
     PHASES = PHASES
     runtime_s = 5

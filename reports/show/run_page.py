@@ -14,6 +14,7 @@ from kappa.core.ground.figures import figure
 from kappa.core.ground.redaction import without_secrets
 from kappa.core.ground.whole_files import read_end
 from kappa.core.record.model import OTHER_NODES, REMAINING_NODES, SAME_ALLOCATION, SAME_NODES, Case
+from kappa.core.vocabulary.checks import catalogue
 from reports.compare.figures import NO_PAST, Past
 from reports.predicted.pairs import predicted_pairs
 from reports.show import provenance
@@ -59,6 +60,7 @@ _FUNCTIONS = {
     "moment": figures.moment,
     "most_open": 20,  # failures whose cards are open: a broken partition fails in every case
     "operator_line": operator_line,
+    "documented": catalogue,
     "tally": tally,
 }
 

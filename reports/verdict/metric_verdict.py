@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from kappa.core.ground.figures import counted
 from kappa.core.record.evidence import ReferenceSource
 from kappa.core.record.model import Case, Metric
+from kappa.core.vocabulary.checks import worse_by_unit
 from reports.verdict.state import State
 
 NO_VALUE = "no value was measured"
@@ -15,7 +16,6 @@ TOO_FEW_EQUALS = "too few equals for a relative bound"
 UNEXPECTED_PASS = "passed although marked as a known failure"
 LEAST_EQUALS = 3
 """The median of two is between them: neither is held against anything but the other."""
-_LOW_IS_GOOD = frozenset({"s", "ms", "us", "ns", "W", "J"})
 
 
 @dataclass(frozen=True)
@@ -127,6 +127,4 @@ def worse_sign(lower: float, upper: float, unit: str) -> int:
         return 1 if math.isfinite(upper) else -1
     if math.isfinite(lower):
         return 0
-    if unit in _LOW_IS_GOOD:
-        return 1
-    return -1 if unit.endswith("/s") or unit == "IOPS" else 0
+    return worse_by_unit(unit)

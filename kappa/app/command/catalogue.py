@@ -10,8 +10,8 @@ _DESCRIPTION = """\
 Print every check of the suite as a Markdown table: purpose, metrics and units, the features that a partition and an
 environment must have, and how long a case takes.
 
-In a checkout, --write renews the generated files: docs/catalogue.md, the tables of docs/site-reference.md and
-docs/coverage.md, and kappa/core/vocabulary/checks.json.
+In a checkout, --write renews the generated files: docs/catalogue.md, a page for each check in docs/checks/, the tables
+of docs/site-reference.md and docs/coverage.md, and kappa/core/vocabulary/checks.json. `kappa docs` prints the pages.
 
 Exit status: 0 done; 1 --check found a file that is out of date; 2 error."""
 _EXAMPLES = """\
@@ -34,8 +34,12 @@ def run(arguments: list[str]) -> int:
     if options.write:
         catalogue.renew(cases)
         for path, text in catalogue.stale(cases).items():
-            write_atomically(path, text, 0o644)
-            print(f"written: {clean(str(path))}")
+            if text is None:
+                path.unlink()
+            else:
+                path.parent.mkdir(exist_ok=True)
+                write_atomically(path, text, 0o644)
+            print(f"{'removed' if text is None else 'written'}: {clean(str(path))}")
     elif options.check:
         if stale := catalogue.stale(cases):
             print(f"out of date: {clean(', '.join(map(str, stale)))}: run `make catalogue`")

@@ -31,6 +31,7 @@ examples:
   kappa runs embedded                            list the site's runs with their verdicts
   kappa verdict embedded                         print the verdict on the newest run again
   kappa html embedded --open                     show the newest run as a page
+  kappa docs PairSweep                           explain a check, and what its failure means
   kappa nightly schedule mycluster sbatch        validate every night
   kappa acceptance run mycluster acceptance-2026
 
@@ -77,6 +78,7 @@ COMMANDS = {
     "software": Command("software", "list programs and libraries that have changed, and accept them"),
     "spack": Command("spack", "install the suite's Spack environments for a site"),
     "catalogue": Command("catalogue", "list the checks with metrics, needed features and durations"),
+    "docs": Command("docs", "explain a check: purpose, metrics, needs, and what its failure means"),
     "coverage": Command("coverage", "list which checks measure the figures of papers and tenders"),
     "power": Command("power", "simulate which slow-downs bounds and nights can find"),
     "fault-campaign": Command("fault_campaign", "plant faults in an embedded cluster, and count what Kappa finds"),

@@ -7,6 +7,7 @@ import functools
 import pathlib
 import re
 from importlib import resources
+from typing import Any
 
 import msgspec
 
@@ -15,6 +16,7 @@ from kappa.core.vocabulary.tunables import Tunable
 FILE = "checks.json"
 SUITE = pathlib.Path(__file__).parents[3] / "reframe_checks"
 _DECLARED = re.compile(r"^@rfm\.simple_test\nclass (\w+)", re.MULTILINE)
+_LOW_IS_GOOD = frozenset({"s", "ms", "us", "ns", "W", "J"})
 _FAMILY = re.compile(r'^    family = "([^"]+)"', re.MULTILINE)
 
 
@@ -29,6 +31,9 @@ class CataloguedCheck(msgspec.Struct, frozen=True):
     """A check class. ``needs_environ`` has ``a|b`` if one of two features is enough; ``metrics`` maps metric to unit.
 
     ``on_fabrics``: it also runs on simulated partitions. Other checks run only on nodes that exist.
+    ``failure_means``, ``hint``: plain sentences. ``runs``: the first paragraph of the docstring. ``programs``: the
+    programs that the class names. ``measured_s``, ``estimated_s``: one of them is 0. ``informational``: metrics without
+    a bound. ``defaults``: of the tunables. ``pages``: pages of docs/ that explain the check.
     """
 
     family: str
@@ -39,6 +44,15 @@ class CataloguedCheck(msgspec.Struct, frozen=True):
     tunables: dict[str, Tunable]
     cases: list[CataloguedCase]
     on_fabrics: bool = False
+    failure_means: str = ""
+    hint: str = ""
+    runs: str = ""
+    programs: list[str] = []
+    measured_s: float = 0
+    estimated_s: float = 0
+    informational: list[str] = []
+    defaults: dict[str, Any] = {}
+    pages: list[str] = []
 
     def values_of(self, parameter: str) -> list[str]:
         """Return all values of the parameter; an empty list if the check has no such parameter."""
@@ -47,6 +61,13 @@ class CataloguedCheck(msgspec.Struct, frozen=True):
     @property
     def parameters(self) -> list[str]:
         return list(dict.fromkeys(name for case in self.cases for name in case.parameters))
+
+
+def worse_by_unit(unit: str) -> int:
+    """+1 when higher values of the unit are worse, -1 when lower ones are, 0 when the unit does not tell."""
+    if unit in _LOW_IS_GOOD:
+        return 1
+    return -1 if unit.endswith("/s") or unit == "IOPS" else 0
 
 
 def decoded(text: bytes) -> dict[str, CataloguedCheck]:
