@@ -103,7 +103,7 @@ def judge_by(check, function) -> None:
 
 
 def to_be_judged_in(check, folder: str) -> None:
-    """Prepare a copy of a check so that its class's own functions judge the output in ``folder``, without references."""
+    """Prepare a copy of a check so that its class's functions judge the output in ``folder``, without references."""
     for name in ("_rfm_sanity", "sanity_patterns"):
         vars(check).pop(name, None)
     check._stagedir, check.reference = folder, {}
@@ -133,7 +133,7 @@ def when_cases_end(tell) -> None:
 
 
 def session_info() -> dict:
-    """Return ReFrame's information about the session so far. It exists only in a variable of ReFrame's main function."""
+    """Return ReFrame's information about the session so far, from a local variable of ReFrame's main function."""
     frame = sys._getframe()
     while frame is not None:
         report, options = frame.f_locals.get("report"), frame.f_locals.get("options")
@@ -225,7 +225,7 @@ def ask_slurm_less() -> None:
 
 
 def _first_only(init):
-    """Return an ``__init__`` that runs ``init`` of a launcher once, and copies the attributes to all later launchers."""
+    """Return an ``__init__`` that runs a launcher's ``init`` once, and copies the attributes to all later launchers."""
     found: dict = {}
 
     def as_the_first(self):

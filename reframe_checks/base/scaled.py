@@ -33,7 +33,7 @@ def cpus_of(placement: str, topology: Mapping[str, Sequence[str]]) -> tuple[int,
             raise ValueError(f"{placement}: the site's settings must give processor/topology/{needed}")
     parts = topology[kind]
     if len(parts) <= max(indices):
-        raise ValueError(f"{placement}: processor/topology/{kind} has {len(parts)} entry: remove the feature")
+        raise ValueError(f"{placement}: processor/topology/{kind} has {len(parts)} entry; remove the feature")
     # The first CPU of each core: two ranks never share a core's hardware threads.
     firsts = [_lowest(int(mask, 16)) for mask in topology["cores"]]
     chosen: list[int] = []
