@@ -41,7 +41,8 @@ class Gromacs(ScaledApplication):
     )
     boxes_per_rank = SiteVariable(
         4, "whole number", "", "boxes along each edge of each rank's cube, weak scaling; at least 2"
-    ) steps = SiteVariable(2000, "whole number", "", "steps of the simulation; the second half is timed")
+    )
+    steps = SiteVariable(2000, "whole number", "", "steps of the simulation; the second half is timed")
 
     def boxes_of(self, layout):
         if self.series == STRONG:
