@@ -223,7 +223,8 @@ class RandomRing(LargePuts, PatternCheck):
 
 @rfm.simple_test
 class ParticleExchange(LargePuts, PatternCheck):
-    """Measure an exchange of particles after a domain decomposition: irregular puts, barrier before or after packing."""
+    """Measure an exchange of particles after a domain decomposition: irregular puts, a barrier before or after packing.
+    """
 
     descr = "Measures the time to pack and put particles after a domain decomposition; finds slow irregular puts"
     parse = staticmethod(patterns.ParticleExchangeResult.read)
