@@ -190,7 +190,7 @@ class HangWatch(rfm.RegressionTestPlugin):
         if state:
             self.ended_by_slurm = state
             self.hint = "no evidence against a node; was the machine busy, the limit too short, or the job cancelled?"
-            raise SanityError(f"Slurm ended the job too early: {state}")
+            raise SanityError(f"Slurm ended the job before it was done: {state}")
         twice = PROVENANCE_FILE in files and (self.job.state, self.job.exitcode) == STARTED_TWICE
         if (twice or end_unseen(self.job)) and not self.came_to_its_end(files):
             self.ended_by_slurm, self.hint = FORGOTTEN, "no evidence against a node; was slurmctld killed?"

@@ -89,7 +89,7 @@ def suspects_of_figures(quantity: str, unit: str, nodes: Sequence[str], values: 
 
 
 def suspects_of_failures(exchanged: Sequence[Exchanged], nodes: Sequence[str]) -> list[Finding]:
-    """Return the nodes and links to blame for long messages that do not arrive; nodes whose kernel refuses come first."""
+    """Return the nodes and links to blame for long messages that do not arrive; nodes whose kernel refuses first."""
     failed = [one for one in exchanged if one.failure]
     refusing = sorted({one.node for one in failed if one.refused})
     findings = [

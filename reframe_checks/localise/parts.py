@@ -107,7 +107,7 @@ def suspects_of_rails(
     found += [
         Finding(
             "rail", rails[r], (), quantity, score, float(np.exp(effect)),
-            f"over {rails[r]} of all nodes is {np.exp(effect):.2f} times slower than over the others: check its switches",
+            f"over {rails[r]} of all nodes is {np.exp(effect):.2f} times slower than over others: check its switches",
         )
         for (r,), effect, score in _outstanding(_against_others(levels), least, max(noise(own), _spread(levels)))
     ]  # fmt: skip

@@ -73,7 +73,7 @@ def test_every_round_is_recorded(check):
 
 
 @pytest.mark.parametrize(
-    ("values", "message"), [({"exchange": "slack"}, "in mode slack, asked for 2000 on 1 in mode step")]
+    ("values", "message"), [({"exchange": "slack"}, "in mode slack, expected 2000 on 1 in mode step")]
 )
 def test_what_was_not_asked_for_is_refused(check, values, message):
     check.changed = values
