@@ -174,9 +174,9 @@ def test_another_cavity_is_refused(recorded, values):
 @pytest.mark.parametrize(
     ("step", "message"),
     [
-        (applications.FoamStep(0.2, (0.01,), 1e-11, (10,)), "step 1: residual 0.01, at most 1e-05: the solvers"),
-        (applications.FoamStep(0.2, (1e-6,), 1e-4, (10,)), "step 1: continuity error 0.0001, at most 1e-08: mass"),
-        (applications.FoamStep(40.0, (1e-6,), 1e-11, (10,)), "step 1: Courant number 40, at most 1"),
+        (applications.FoamStep(0.2, (0.01,), 1e-11, (10,)), "step 1: .*: residual 0.01, expected at most 1e-05"),
+        (applications.FoamStep(0.2, (1e-6,), 1e-4, (10,)), "step 1: mass is lost: continuity error 0.0001, expected at most 1e-08"),
+        (applications.FoamStep(40.0, (1e-6,), 1e-11, (10,)), "step 1: .*: Courant number 40, expected at most 1"),
         (applications.FoamStep(0.2, (math.nan,), 1e-11, (10,)), "residual nan"),
     ],
 )
@@ -212,8 +212,8 @@ def test_one_rank_runs_the_case_undivided():
     ("changed", "complaint"),
     [
         ({}, None),
-        ({"backward_error": 1e-9}, "the backward error is 1e-09, more than 1e-13"),
-        ({"backward_error": math.nan}, "the backward error is nan"),
+        ({"backward_error": 1e-9}, "backward error 1e-09, expected at most 1e-13"),
+        ({"backward_error": math.nan}, "backward error nan"),
         ({"error": 1e-6}, "wrong solution: error 1e-06, expected at most 1.4e-11"),
     ],
 )

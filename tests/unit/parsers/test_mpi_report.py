@@ -67,8 +67,8 @@ RAILS = {"mlx5_0:1": 50, "mlx5_1:1": 52, "ib0": 0, "eth0": 1}
         ({**RAILS, "mlx5_0:1": 101, "mlx5_1:1": 0}, ["mlx5_*"], "fewer rails: mlx5_0:1 (101 %), mlx5_1:1 (0 %)"),
         ({**RAILS, "mlx5_0:1": 101, "mlx5_1:1": 0}, [], "fewer rails: mlx5_0:1 (101 %), mlx5_1:1 (0 %)"),
         # TCP over InfiniBand: the port counts it as well.
-        ({**RAILS, "ib0": 101}, ["mlx5_*"], "fell back to ib0 (101 %) in place of mlx5_0:1, mlx5_1:1"),
-        ({"mlx5_0:1": 0, "mlx5_1:1": 0, "ib0": 0, "eth0": 103}, [], "fell back to eth0 (103 %) in place of"),
+        ({**RAILS, "ib0": 101}, ["mlx5_*"], "fell back to ib0 (101 %) instead of mlx5_0:1, mlx5_1:1"),
+        ({"mlx5_0:1": 0, "mlx5_1:1": 0, "ib0": 0, "eth0": 103}, [], "fell back to eth0 (103 %) instead of"),
         ({"mlx5_0:1": 30, "mlx5_1:1": 20}, ["mlx5_*"], "no adapter counted most of MPI's data: mlx5_0:1 (30 %)"),
         ({"mlx5_0:1": 100}, ["mlx5_0:1", "mlx5_1:1"], "the adapter mlx5_1:1 does not exist"),
     ],
@@ -119,7 +119,7 @@ def test_all_nodes_fell_back_to_tcp_over_infiniband_whose_ports_count_that_too()
     # On one node of many it is that node's fault.
     one = {**dict.fromkeys(sent, rdma), "n4": sent["n4"]}
     assert unlike_any(100, one, False, {"ib0"}) is None
-    assert list(wrong_adapters(100, one, [])) == [("n4", "fell back to ib0 (104 %) in place of mlx5_0:1")]
+    assert list(wrong_adapters(100, one, [])) == [("n4", "fell back to ib0 (104 %) instead of mlx5_0:1")]
 
 
 @pytest.mark.parametrize("expected", [[], ["mlx5_*"]])
