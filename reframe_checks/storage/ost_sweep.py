@@ -189,7 +189,7 @@ class OstSweep(FioPhases, OnStorage, OnEachNode, KappaCheck):
         if numbers != (self.osts, self.servers):
             raise SanityError(
                 f"found {numbers[0]} targets on {numbers[1]} servers, expected {self.osts} on {self.servers} "
-                f"(extras/lustre/{self.target}); check whether a target is missing or a server failed over"
+                "(extras/lustre of the site); check whether a target is missing or a server failed over"
             )
 
     metrics = {

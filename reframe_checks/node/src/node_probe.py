@@ -206,10 +206,10 @@ def main():
     parser.add_argument("--file", **several, metavar="PATH", help="report the SHA-256 of the file")
     parser.add_argument("--user", **several, metavar="NAME", help="report the node's data about the user")
     parser.add_argument("--software", action="store_true", help="report only the software:")
-    parser.add_argument("--program", **several, metavar="NAME", help="report path and SHA-256 of all files that it loads")
+    parser.add_argument("--program", **several, metavar="NAME", help="path, and SHA-256 of all files that it loads")
     parser.add_argument("--module", **several, metavar="NAME", help="report whether the module loads in a new shell")
     parser.add_argument("--to-build", **several, metavar="FILE", help="report where compilers find header or library")
-    parser.add_argument("--survey", action="store_true", help="report facts for a site's description, and paths of programs")
+    parser.add_argument("--survey", action="store_true", help="report facts for a site's description")
     parser.add_argument(
         "--folder", default=".", metavar="DIR", help="folder that all nodes share, where the tasks meet (%(default)s)"
     )

@@ -45,7 +45,7 @@ def test_what_a_core_gains_when_others_rest(fills):
 
 def test_cores_that_are_missing_or_wrong_fail(fills):
     fills.cores_per_node = 16
-    with pytest.raises(SanityError, match="not 16 cores on n1, n2, n3, n4"):
+    with pytest.raises(SanityError, match="16 cores on n1, n2, n3, n4"):
         fills.read_fills().evaluate()
 
 

@@ -75,7 +75,7 @@ def test_a_job_that_slurm_ended_before_it_wrote_anything_did_not_just_not_start(
 
 @pytest.mark.parametrize(
     ("state", "unseen", "said"),
-    [("COMPLETED", True, "knows the job no more"), ("FAILED", False, "started the job twice")],
+    [("COMPLETED", True, "no longer knows the job"), ("FAILED", False, "started the job twice")],
 )
 def test_a_job_that_the_controller_forgot_is_judged_only_if_it_came_to_its_end(check, tmp_path, state, unseen, said):
     check.job = types.SimpleNamespace(**vars(job(state)), end_unseen=unseen, exitcode=1)

@@ -61,8 +61,8 @@ def changed(**of_first_rank):
         ({}, None),
         ({"cpus": [0, 1, 2, 3]}, "rank 0 is not bound: it may run on 0-3, expected 0-1"),
         ({"cpus": [1]}, "rank 0 may run on 1, expected 0-1"),
-        ({"threads": {"cpus": [0, 1]}}, "a thread of rank 0 may run, or ran, on 0-1, not on one core"),
-        ({"threads": {"ran_on": [0, 1]}}, "a thread of rank 0 may run, or ran, on 0-1, not on one core"),
+        ({"threads": {"cpus": [0, 1]}}, "a thread of rank 0 may run, or ran, on 0-1, expected one core"),
+        ({"threads": {"ran_on": [0, 1]}}, "a thread of rank 0 may run, or ran, on 0-1, expected one core"),
         ({"threads": {"cpus": [1], "ran_on": [1]}}, "2 threads of rank 0 share the core 1"),
     ],
 )
