@@ -8,7 +8,7 @@ Physics:
 - no atom is lost (LAMMPS reports it, and the parser counts);
 - no neighbour list came too late;
 - the energy of an atom drifts by less than ``MOST_DRIFT`` per step;
-- the temperature is that of the molten lattice.
+- the temperature is as expected for the molten lattice.
 """
 
 import statistics

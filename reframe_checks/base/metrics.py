@@ -54,7 +54,7 @@ class Strictness(rfm.RegressionTestPlugin):
         self.declare(self.all_metrics())
 
     def declare(self, metrics):
-        """Add metrics to this case; the form is that of the table ``metrics``."""
+        """Add metrics to this case, in the form of the table ``metrics``."""
         self.perf_variables |= {
             name: sn.make_performance_function(value, unit, self) for name, (unit, value) in metrics.items()
         }

@@ -231,7 +231,7 @@ class Affinity(LaidOut):
 
 @rfm.simple_test
 class NumaAffinity(LaidOut):
-    descr = "Compares the NUMA domain of ranks and threads with that of their memory; finds memory in far domains"
+    descr = "Compares the NUMA domains of ranks and threads with those of their memory; finds memory in far domains"
     family = "compute/affinity-memory"
     estimated_s = 5
     needs_partition = ["binding", "numa_domains"]

@@ -281,7 +281,7 @@ class _Judge:
     def _slow_shares(self, told: Sequence[int]) -> tuple[Floats, Floats]:
         """Return, for each leaf switch, the share of its slow pairs with other switches beyond the usual share.
 
-        The second value is this share in units of the noise, which is at least that of as many independent pairs.
+        The second value is this share in units of the noise, with the noise of independent pairs as the lower limit.
         """
         residual = self.fitted.residual
         known = np.isfinite(residual).sum(axis=1)

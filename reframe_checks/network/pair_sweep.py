@@ -2,7 +2,7 @@
 
 The own program, ``kappa-measure pairs``, measures in rounds of pairs that share no node; n nodes take n - 1 rounds. It
 re-measures the worst pairs alone. Pairs that are slow only under load are counted, and blame no node. A pair's
-bandwidth is that of its slower direction. A robust fit over all pairs separates nodes, links and switches
+bandwidth is the slower of its two directions. A robust fit over all pairs separates nodes, links and switches
 (``localise/pairs.py``). Bounds apply to the worst pair, and to the worst pair relative to the median.
 
 The adapters' counters show lost packets (TCP retransmissions, errors of RDMA ports). They show a bad cable long before

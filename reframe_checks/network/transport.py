@@ -110,7 +110,7 @@ def _shares(payload_bytes: int, counted: Mapping[str, int]) -> dict[str, float]:
 
 
 def _is_rdma(name: str) -> bool:
-    """Tell whether the name is that of an RDMA port, ADAPTER:NUMBER; network interfaces have no colon."""
+    """Tell whether the name belongs to an RDMA port, ADAPTER:NUMBER; network interfaces have no colon."""
     return ":" in name
 
 

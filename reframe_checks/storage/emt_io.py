@@ -281,7 +281,7 @@ class EmtIoEachNode(EmtIoCheck):
 def rates_of_nodes(ranks, least_s=0):
     """Return the rate of each node that wrote or read, in MB/s: ``{quantity: {node: rate}}``.
 
-    :param least_s: the time of a node is that of its slowest rank, and at least this.
+    :param least_s: lower limit of a node's time, which is the time of its slowest rank.
     """
     found = {}
     for quantity, moved in (
