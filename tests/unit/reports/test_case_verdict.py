@@ -82,7 +82,7 @@ def test_what_had_no_job_names_nobody(tmp_path):
         ("JobBlockedError", "Slurm would not have started the job: AccountNotAllowed", "-J account="),
         ("JobBlockedError", "Slurm would not have started the job: ReqNodeNotAvail", "no node is to blame"),
         ("JobBlockedError", "Slurm would not have started the job: launch failed requeued held", "prolog"),
-        ("UntoldError", "Slurm has told nothing of the job for 1 min: Unable to contact slurm controller", "scontrol"),
+        ("UntoldError", "Slurm has not reported the job's state: Unable to contact slurm controller", "scontrol"),
     ],
 )
 def test_a_job_that_never_began_or_is_not_known_to_have_ended_names_nobody(tmp_path, error, said, remedy):
