@@ -298,7 +298,7 @@ def _nodes(
     return [
         Finding(
             "node", nodes[i], (nodes[i],), quantity, float(effects[i] / spread), float(np.exp(effects[i])),
-            f"slower to all: {np.exp(effects[i]):.2f} times the median node over "
+            f"{np.exp(effects[i]):.2f} times slower than the median node, over "
             f"{int(np.isfinite(fitted.link[i]).sum())} pairs",
         )
         for i in np.flatnonzero((effects >= least) & (effects / spread >= needed))

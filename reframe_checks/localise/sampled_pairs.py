@@ -212,7 +212,7 @@ class _Judge:
             Finding(
                 "node", self.nodes[i], (self.nodes[i],), self.quantity, float(effects[i] / spread),
                 float(np.exp(effects[i])),
-                f"slower to all: {np.exp(effects[i]):.2f} times the typical node, by a sample of its pairs",
+                f"{np.exp(effects[i]):.2f} times slower than the typical node, by a sample of its pairs",
             )
             for i in slow
         ]  # fmt: skip
