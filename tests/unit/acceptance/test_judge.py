@@ -139,7 +139,7 @@ def test_a_sample_beside_jobs_of_others_is_marked(campaign):
     beside["provenance"] = {**beside["provenance"], "other_jobs": "17"}
     campaign.add(beside, repeat=3)
     found = only(campaign)
-    assert [sample.load for sample in found.samples] == ["", "", "beside it on its nodes: job 17"]
+    assert [sample.load for sample in found.samples] == ["", "", "other jobs on the same nodes: 17"]
 
 
 def test_an_interval_across_the_threshold_is_remarked(campaign):

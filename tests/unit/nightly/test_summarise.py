@@ -125,7 +125,7 @@ def test_a_fault_of_a_single_node_is_told_from_a_transient(tmp_path):
     assert list(night.suspects) == ["node2"]
     assert (night.counts["fail"], night.covered) == (1, ("node1", "node2"))
     [line] = [problem.line for problem in night.problems if problem.state is State.FAIL]
-    assert "node-bound: again so on node2, within bounds on node3" in line
+    assert "node-bound: out of bounds again on node2, within bounds on node3" in line
 
 
 def test_a_night_without_report_is_incomplete(tmp_path):
