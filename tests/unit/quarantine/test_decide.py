@@ -55,7 +55,7 @@ def test_a_node_in_quarantine_is_not_drained_again():
 def test_what_was_measured_before_the_node_was_given_back_counts_no_more():
     back = action("node2", what="return", time=NOW - HOUR_S)
     why = decided(named("node2"), cluster(), [back], measured=NOW - 2 * HOUR_S)["node2"]
-    assert why == "it was given back after this was measured"
+    assert why == "the node was resumed after the measurement"
     assert not decided(named("node2"), cluster(), [back], measured=NOW - HOUR_S / 2)["node2"]
     failed = replace(back, outcome="declined")
     assert not decided(named("node2"), cluster(), [failed], measured=NOW - 2 * HOUR_S)["node2"]
@@ -88,7 +88,7 @@ def test_half_of_any_partition_of_the_node_keeps_it_and_no_other():
 
 def test_the_last_node_that_takes_jobs_stays():
     out = {f"node{number}": drained(f"node{number}", "old") for number in range(2, 9)}
-    assert "the last node of partition cpu" in decided(named("node1"), cluster(**out))["node1"]
+    assert "the last one of partition cpu" in decided(named("node1"), cluster(**out))["node1"]
     del out["node8"]
     assert not decided(named("node1"), cluster(**out))["node1"]
     found = decided(named("node1", "node8"), cluster(**out), rule=replace(RULE, most_a_night=9))
@@ -100,7 +100,7 @@ def test_at_most_so_many_a_night_and_those_with_most_evidence_first():
     found = decided(names, cluster())
     assert list(found) == ["node3", "node1", "node2"]
     assert [bool(why) for why in found.values()] == [False, True, True]
-    assert "node3 was tonight, and the rule allows 1 node a night" in found["node1"]
+    assert "node3 was drained this night; the rule allows 1 node a night" in found["node1"]
     assert [bool(why) for why in decided(names, cluster(), rule=replace(RULE, most_a_night=2)).values()] == [
         False, False, True,
     ]  # fmt: skip
