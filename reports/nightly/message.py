@@ -115,7 +115,7 @@ def message(site: str, archive: Archive, findings: list[JudgedSeries]) -> str:
     lines += [f"**First:** {escape(first_step(now, findings))}", ""]
     if now.drain:
         lines += [
-            "This command takes the node out of service. Kappa does not run it:",
+            "This command drains the node. Kappa does not run it:",
             "",
             f"    {one_line(now.drain[0], LINE_LIMIT)}",
             "",

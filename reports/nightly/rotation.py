@@ -35,7 +35,7 @@ def tonight(
 def turns(site: Site, results: pathlib.Path, night: pathlib.Path, nights: int) -> dict[str, list[str]]:
     """Return partition -> nodes to measure alone (see ``tonight``).
 
-    The nodes are those that ``PartitionState`` of the running night, in the folder ``night``, found usable. The
+    The nodes are the ones that ``PartitionState`` of the running night, in the folder ``night``, found usable. The
     partitions are those on which that night ran a check of one node. A partition without such nodes is left out.
 
     :param nights: the rotation covers all nodes within so many nights, at least 1.

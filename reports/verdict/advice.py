@@ -54,7 +54,7 @@ def operator_line(failed: CaseVerdict) -> OperatorLine:
         where=where,
         diagnosis=explain(failed),
         load=used_by_others(case),
-        # Without a job there is no node that the hint could be about.
+        # A hint is about nodes, and without a job there are none.
         hint=one_line(case.hint, REASON_LIMIT) if case.job_id else "",
         output=case.output or "",
     )

@@ -166,7 +166,7 @@ def test_every_node(campaign, values, outcome):
 def test_every_node_takes_the_figures_of_nodes_only(campaign):
     campaign.demand({**EVERY_NODE, "selector": {"check": "PartitionState", "metric": "fraction_usable"}})
     campaign.add(case("PartitionState", per_node=PER_NODE))
-    assert "of each node" in only(campaign).problems[0]
+    assert "per node" in only(campaign).problems[0]
 
 
 @pytest.mark.parametrize(

@@ -72,7 +72,7 @@ def test_a_test_that_fails_is_status_1(ward, kappa):
 
 def test_what_is_not_done_is_status_1_and_says_why(ward, kappa):
     status, said = kappa("quarantine", "here", "--run", a_run(ward, "node1", "node2"))
-    assert status == FAIL and said.count("2 of the 4 nodes of partition cpu would be out") == 2
+    assert status == FAIL and said.count("2 of 4 nodes of partition cpu would be out of service") == 2
     assert ward.slurm.called == []
 
 

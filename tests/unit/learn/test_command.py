@@ -264,8 +264,8 @@ def test_a_reference_without_a_date_or_bound_is_named(site, capsys):
         2,
         [
             "of unknown age: OsuLatency.two_nodes.latency_8B: no entry of $sources gives it a date",
-            "not held against samples: OsuLatency.two_nodes.latency_8B: it has no bound",
-            "not held against samples: OsuOther.two_nodes.latency_8B: it has no bound",
+            "not held against samples: OsuLatency.two_nodes.latency_8B: the reference has no bound",
+            "not held against samples: OsuOther.two_nodes.latency_8B: the reference has no bound",
             "0 references held against samples, 2 not; 1 of unknown age; 0 do not fit",
         ],
     )
