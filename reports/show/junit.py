@@ -1,4 +1,4 @@
-"""A verdict as JUnit XML, for CI servers: what did not run or has no reference is an error, never a success."""
+"""Write a verdict as JUnit XML for CI servers. A case that did not run or has no reference is an error."""
 
 import re
 from collections.abc import Sequence
@@ -17,7 +17,7 @@ _FORBIDDEN = re.compile(r"[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]
 
 
 def run_junit(verdict: Verdict) -> str:
-    """The run as a suite, with a test case for each case and one for each kind of gap."""
+    """Return the run as a test suite, with a test case for each case and for each kind of gap."""
     site = verdict.site.name if verdict.site else "unknown site"
     title = f"{site} {verdict.mode or ''} {verdict.session.time_start}"
     tests = cases_and_gaps(site, verdict.cases, verdict.gaps, verdict.acknowledged)
@@ -25,6 +25,7 @@ def run_junit(verdict: Verdict) -> str:
 
 
 def document(suites: Sequence[ET.Element]) -> str:
+    """Return the XML document of ``suites``."""
     root = ET.Element("testsuites")
     root.extend(suites)
     ET.indent(root)
@@ -34,6 +35,7 @@ def document(suites: Sequence[ET.Element]) -> str:
 def cases_and_gaps(
     site: str, cases: Sequence[CaseVerdict], gaps: Sequence[Gap], acknowledged: Acknowledgements
 ) -> list[ET.Element]:
+    """Return a test case for each case and for each kind of gap."""
     kinds = grouped(tuple(gaps))
     return [
         *(_case(site, case, acknowledged) for case in cases),
@@ -42,6 +44,7 @@ def cases_and_gaps(
 
 
 def suite(name: str, tests: Sequence[ET.Element], seconds: float) -> ET.Element:
+    """Return a test suite with the numbers of its failures, errors and skipped tests."""
     found = ET.Element("testsuite", name=text(name), tests=str(len(tests)), time=f"{seconds:.1f}")
     for count, tag in (("failures", "failure"), ("errors", "error"), ("skipped", "skipped")):
         found.set(count, str(sum(test.find(tag) is not None for test in tests)))
@@ -72,11 +75,12 @@ def _case(site: str, found: CaseVerdict, acknowledged: Acknowledgements) -> ET.E
 
 
 def gap(classname: str, what: str, where: str, remedy: str) -> ET.Element:
+    """Return a test case with an error of type ``incomplete``."""
     test = ET.Element("testcase", classname=text(classname), name=text(what), time="0")
     ET.SubElement(test, "error", type="incomplete", message=text(where or what)).text = text(remedy)
     return test
 
 
 def text(words: str) -> str:
-    """What XML can hold of ``words``."""
+    """Return ``words`` with each character that XML cannot hold replaced."""
     return _FORBIDDEN.sub("\ufffd", clean(words))

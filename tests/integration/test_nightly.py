@@ -108,7 +108,7 @@ def test_a_cut_night_is_incomplete_and_no_second_runs_beside_it(suite):
     assert night.returncode == INCOMPLETE, said
     record = json.loads(sorted(suite.results.glob("nights/*/night.json"))[-1].read_text())
     assert record["cut"] == "stopped by SIGTERM"
-    assert "did not come to its end" in (suite.results / "nightly/message.md").read_text()
+    assert "the night did not end" in (suite.results / "nightly/message.md").read_text()
     assert suite.jobs() == []
 
 
@@ -137,7 +137,7 @@ def test_a_night_whose_machine_fails_begins_again_on_another(suite):
     assert (lost["ended"], lost["state"]) == (None, "INCOMPLETE")
     assert whole["ended"] is not None
     assert whole["counts"]["pass"] > 0
-    assert "- lost, its machine failed" in (suite.results / "nightly/message.md").read_text()
+    assert "- lost night: " in (suite.results / "nightly/message.md").read_text()
     # The second attempt found the next night submitted by the first.
     assert "the next night is submitted already" in (suite.results / "nightly/sbatch.log").read_text()
 

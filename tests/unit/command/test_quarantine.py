@@ -58,7 +58,7 @@ def test_a_node_is_drained_listed_tested_and_given_back(ward, kappa):
     assert status == PASS and "scontrol create reservation" in said and "-S a=b" in said
     assert ward.slurm.called == before
     status, said = kappa("return", "here", "node2")
-    assert status == PASS and "node2: given back, it passed its test" in said
+    assert status == PASS and "node2: resumed after it passed its test" in said
     assert ward.slurm.shown("node2") == "idle|none"
     assert kappa("quarantine", "here") == (PASS, "no node is in quarantine\n")
 
@@ -67,12 +67,12 @@ def test_a_test_that_fails_is_status_1(ward, kappa):
     kappa("quarantine", "here", "--run", a_run(ward, "node2"))
     ward.measures(900.0)
     status, said = kappa("return", "here", "node2")
-    assert status == FAIL and "node2: not given back: FAIL" in said
+    assert status == FAIL and "node2: not resumed: FAIL" in said
 
 
 def test_what_is_not_done_is_status_1_and_says_why(ward, kappa):
     status, said = kappa("quarantine", "here", "--run", a_run(ward, "node1", "node2"))
-    assert status == FAIL and said.count("2 of the 4 nodes of partition cpu would be out") == 2
+    assert status == FAIL and said.count("2 of 4 nodes of partition cpu would be out of service") == 2
     assert ward.slurm.called == []
 
 

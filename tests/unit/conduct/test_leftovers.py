@@ -152,7 +152,7 @@ def test_a_command_that_reads_a_dead_run_makes_its_report_first(run, queue, tmp_
     verdict = json.loads(said.read_text())
     assert [gap["detail"] for gap in verdict["incomplete"] if gap["what"] == "the session was cut off"]
     assert (verdict["verdict"], verdict["suspects"], verdict["counts"]["failed"]) == ("INCOMPLETE", [], 0)
-    assert any(gap["what"] == "its result is lost" for gap in verdict["incomplete"])
+    assert any(gap["what"] == "the result of the case is lost" for gap in verdict["incomplete"])
 
 
 @pytest.mark.parametrize("content", [b"", b"no database" * 100])

@@ -121,7 +121,7 @@ def test_a_damaged_history_hides_no_verdict(results):
     for path in (results / "history").rglob("*.parquet"):
         path.write_bytes(b"no Parquet")
     assert nightly(results) == FAIL
-    assert "not held against the past" in (results / "nightly/message.md").read_text()
+    assert "not compared with the past" in (results / "nightly/message.md").read_text()
 
 
 def test_no_night_yet(tmp_path, capsys):

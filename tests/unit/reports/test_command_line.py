@@ -108,7 +108,7 @@ def test_a_site_that_is_not_there(saved, called):
         entry["system"] = "nowhere"
     status, text, _ = called("verdict", saved(document))
     assert status == 2
-    assert "the report's site is not known" in text
+    assert "the report's site is unknown" in text
 
 
 @pytest.mark.parametrize(

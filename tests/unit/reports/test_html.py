@@ -150,7 +150,7 @@ def test_nothing_is_loaded_from_anywhere(page):
 def test_a_report_without_plots_carries_no_bokeh(tmp_path):
     text = render(judged(report([]), tmp_path))
     assert "INCOMPLETE" in text
-    assert "The report holds no case." in text
+    assert "The report has no case." in text
     assert len(text) < 40_000
 
 

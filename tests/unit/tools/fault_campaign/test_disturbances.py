@@ -20,7 +20,7 @@ from kappa.tools.fault_campaign.disturbances import (
 
 SAID = """\
 Incomplete
-◌ this machine was busy: run it again when nothing else runs here
+◌ this machine was busy: run the case again on an idle machine
     PairSweep on scratch
 │ ◌ INCOMPLETE  3 reasons why the run is incomplete. │
 │ ✘ FAIL  1 of 7 cases failed. │
@@ -35,7 +35,7 @@ def test_the_last_verdict_counts():
 @pytest.mark.parametrize(
     ("said", "told"),
     [
-        (SAID, "◌ this machine was busy: run it again when nothing else runs here PairSweep on scratch"),
+        (SAID, "◌ this machine was busy: run the case again on an idle machine PairSweep on scratch"),
         (
             f"{SAID}the disk of /r is full: Kappa judges the finished cases\n",
             "the disk of /r is full: Kappa judges the finished cases",
