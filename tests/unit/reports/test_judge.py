@@ -162,7 +162,9 @@ def test_a_check_tagged_with_the_mode_of_an_expected_family(tmp_path):
     for entry in document["runs"][0]["testcases"][0]["census"]["checks"]:
         entry["tags"] = ["nightly"] if entry["name"] in ("OsuLatency", "OsuBandwidth", "Hpl") else []
     verdict = judged(document, tmp_path)
-    assert [(gap.where, gap.detail) for gap in verdict.gaps] == [("OsuBandwidth", "the report has no case of this check")]
+    assert [(gap.where, gap.detail) for gap in verdict.gaps] == [
+        ("OsuBandwidth", "the report has no case of this check")
+    ]
 
 
 def test_no_census(tmp_path):

@@ -30,7 +30,13 @@ def test_which_differ_and_by_how_much(tmp_path):
     # Five rounds do not give 95 %: the interval is all of them, and says how sure that is.
     assert found.method.startswith("93.8 % confidence, order statistics 1 and 5 of 5")
     [table] = library_listings(cases_of(tmp_path, openmpi, mpich))
-    assert table.rows[1] == ("step, 2 nodes", "4", "5.2 (5 … 5.4)", "2.2 (2 … 2.4)", "mpich takes 3 us less than openmpi")
+    assert table.rows[1] == (
+        "step, 2 nodes",
+        "4",
+        "5.2 (5 … 5.4)",
+        "2.2 (2 … 2.4)",
+        "mpich takes 3 us less than openmpi",
+    )
 
 
 def test_one_round_says_nothing(tmp_path):
