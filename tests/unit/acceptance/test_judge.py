@@ -99,9 +99,7 @@ def test_an_attempt_made_again_is_told(campaign):
     campaign.add(None, repeat=3, number=3)
     found = only(campaign)
     assert [sample.value for sample in found.samples] == [9, 9, 9]
-    assert {"1 finished attempt superseded by a later one", "1 interrupted attempt repeated"} <= {
-        *found.remarks
-    }
+    assert {"1 finished attempt superseded by a later one", "1 interrupted attempt repeated"} <= {*found.remarks}
 
 
 def test_an_aborted_session_is_no_result(campaign):

@@ -124,7 +124,7 @@ def test_what_changed_long_before_the_step_is_not_said(tmp_path):
     "kernels, said",
     [
         ("1" * 20 + "2" * 4, ("kernel: 1 → 2 (2026-02-09 02:00)",)),
-        ("12" * 12, ("kernel: 23 times, 1 at first, 2 at last",)),
+        ("12" * 12, ("kernel: 23 times, first 1, last 2",)),
     ],
 )
 def test_what_changed_during_a_drift_is_said(tmp_path, kernels, said):
