@@ -74,6 +74,8 @@ def plan(contract: Contract, offered: Sequence[Offer], times: dict[CaseSeries, l
     unresolved: dict[str, str] = {}
     offers = {offer.series: offer for offer in offered}
     for clause in contract.clauses:
+        if clause.block:
+            continue
         found = [offer for offer in offered if selects(clause.selector, offer.case)]
         problem = _problem(clause, found)
         if problem:
