@@ -15,6 +15,7 @@ from reports.acceptance.campaign import Attempt, Campaign, CaseSeries, Families,
 from reports.acceptance.clause_statistics import Interval, interval_of, value_of
 from reports.acceptance.outage_log import OutageLog, load_log
 from reports.acceptance.outage_verdict import OutageVerdict, judge_outages
+from reports.acceptance.outage_weeks import signers
 from reports.acceptance.reliability import CONFIDENCE
 from reports.verdict.advice import used_by_others
 from reports.verdict.case_verdict import executed
@@ -91,6 +92,8 @@ class ContractVerdict:
     earlier_contracts: tuple[str, ...]
     """Names of the contract's versions before waivers were given, changed or withdrawn."""
     families: Families = field(default_factory=Families)
+    weeks: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    """Weeks of the outage log, each with the parties whose signature is there."""
 
     def count(self, outcome: Outcome) -> int:
         return sum(verdict.outcome is outcome for verdict in self.clauses)
@@ -119,7 +122,8 @@ def judge(campaign: Campaign) -> ContractVerdict:
         acceptance = Acceptance.INCOMPLETE
     else:
         acceptance = Acceptance.ACCEPTED
-    return ContractVerdict(contract, acceptance, clauses, tuple(attempts), tuple(earlier), campaign.families())
+    weeks = signers(campaign.folder, log, list(contract.parties))
+    return ContractVerdict(contract, acceptance, clauses, tuple(attempts), tuple(earlier), campaign.families(), weeks)
 
 
 def judge_clause(

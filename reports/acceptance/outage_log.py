@@ -43,7 +43,7 @@ EVENTS = ("begin", "observed", "system_interrupt", "node_interrupt", "job_interr
 OUTAGES = ("system_interrupt", "node_interrupt", "job_interrupt")
 
 
-class Draft(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class Draft(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
     """What is appended, without what the log itself adds.
 
     ``what``: ``begin`` of the period; time that was ``observed`` or ``not_observed``; an interrupt of the system, of

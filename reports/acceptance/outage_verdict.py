@@ -6,7 +6,7 @@ from kappa.core.ground.figures import counted, figure
 from kappa.core.sites.contract import Clause, Contract
 from kappa.core.sites.outage_clauses import Availability, Observation, Reliability
 from reports.acceptance.intervals import Intervals
-from reports.acceptance.outage_log import OutageLog
+from reports.acceptance.outage_log import OUTAGES, OutageLog
 from reports.acceptance.outages import (
     HOUR_S,
     Counts,
@@ -15,6 +15,7 @@ from reports.acceptance.outages import (
     Favour,
     Interrupt,
     Period,
+    Row,
     TimeAccount,
     attributions,
     disputed,
@@ -70,6 +71,9 @@ class OutageVerdict:
     interval: tuple[float, float] | None
     """Of the availability, in per cent."""
     trend: Trend | None
+    rows: tuple[Row, ...]
+    nodes_of: dict[int, tuple[str, ...]]
+    """The nodes of the entries that interrupts begin with."""
     by_attribution: dict[str, int]
     exclusions: dict[str, float]
     """Hours of outage by the reason of the exclusion, as the log has them; those of a node are node-hours."""
@@ -142,7 +146,7 @@ def _odd_entries(log: OutageLog, terms: Observation) -> list[str]:
             strange.append(entry.number)
         if entry.exclusion is not None and entry.exclusion not in terms.exclusions:
             not_listed.append(entry.number)
-        if not entry.scheduled and entry.start > entry.recorded:
+        if entry.what in OUTAGES and not entry.scheduled and entry.start > entry.recorded:
             future.append(entry.number)
         if entry.scheduled and all(v.recorded > v.start - terms.notice_h * HOUR_S for v in log.versions(entry)):
             late.append(entry.number)
@@ -226,6 +230,7 @@ def _verdict(
     interval = availability_interval(account.up, account.unscheduled, worst.outages)
     every = [one for one in of_all.interrupts(block.of) if one.start <= end]
     inside = [one for one in down.outages if one.start < end and one.end > period.begin]
+    first = {one.entries[0] for one in worst.interrupts if one.entries}
     exclusions: dict[str, float] = {}
     for one in inside:
         if one.entry.exclusion in terms.exclusions:
@@ -242,6 +247,8 @@ def _verdict(
         mtti=mean_time(account.up, len(every)),
         interval=(100 * interval[0], 100 * interval[1]) if interval else None,
         trend=laplace_trend([one.place for one in worst.interrupts], account.up),
+        rows=down.rows(),
+        nodes_of={one.entry.number: one.entry.nodes for one in down.outages if one.entry.number in first},
         by_attribution=dict(sorted(attributions(inside).items())),
         exclusions=dict(sorted(exclusions.items())),
     )

@@ -23,6 +23,10 @@ Favour = Literal["buyer", "vendor"]
 Counts = Literal["vendor", "any", "all"]
 # Classes of an outage. One of a lower class is the reason for what a higher one would only be beside it.
 SCHEDULED, REMOVED, COUNTED = range(3)
+NOT_OBSERVED = 3
+# On a timeline: what is nearer to each other than this share of the period is one bar.
+_RESOLUTION = 600
+_MOST_ROWS = 12
 
 
 @dataclass(frozen=True)
@@ -188,6 +192,10 @@ def _noticed(log: OutageLog, entry: Entry, parties: list[str], terms: Observatio
     return noticed
 
 
+#: Name of a row of a timeline, and its spans: class, start and end in seconds since 1970.
+Row = tuple[str, tuple[tuple[int, int, int], ...]]
+
+
 class Downtime:
     """When system and nodes were down in a period, by class.
 
@@ -298,6 +306,31 @@ class Downtime:
         counted = self.observed - (self.system[SCHEDULED] | self.system[REMOVED])
         system = [one for one in self._system_interrupts() if _in(counted, one.start)]
         return system if of == "system" else self._node_interrupts(system)
+
+    def rows(self) -> tuple[Row, ...]:
+        """A timeline: the system with the time that nobody observed, and the nodes that were down longest."""
+        unseen = self.whole - self.observed
+        found: list[Row] = [("system", self._spans([*self.system, unseen], 0))]
+        own = _by_priority(self._nodes)
+        down = own[0] | own[1] | own[2]
+        hours = np.bincount(down.starts // self._stride, weights=down.ends - down.starts, minlength=len(self.names))
+        for number in np.argsort(-hours, kind="stable")[:_MOST_ROWS].tolist():
+            if hours[number]:
+                mine = [kind & Intervals.one(number * self._stride, (number + 1) * self._stride) for kind in own]
+                found.append((self.names[number], self._spans(mine, number * self._stride - self.period.begin)))
+        return tuple(found)
+
+    def _spans(self, kinds: list[Intervals], offset: int) -> tuple[tuple[int, int, int], ...]:
+        """Spans of each class; what lies nearer together than a line is wide is one."""
+        gap = (self.period.end - self.period.begin) // _RESOLUTION
+        found = []
+        for kind, spans in enumerate(kinds):
+            wide = Intervals.of(spans.starts, spans.ends + gap)
+            found += [
+                (kind, start - offset, end - offset - gap)
+                for start, end in zip(wide.starts.tolist(), wide.ends.tolist(), strict=True)
+            ]
+        return tuple(found)
 
     def _system_interrupts(self) -> list[Interrupt]:
         begun = [

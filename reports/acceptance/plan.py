@@ -12,6 +12,7 @@ from kappa.core.record.load import load_session
 from kappa.core.record.model import Case
 from kappa.core.sites.contract import Clause, Contract
 from reports.acceptance.campaign import CaseSeries, Families, selects
+from reports.acceptance.outage_page import planned_tests
 
 # Stored reports that are read for run times.
 REPORTS_READ = 20
@@ -141,7 +142,7 @@ def stored_times(reports: Iterable[pathlib.Path]) -> dict[CaseSeries, list[float
 
 
 def to_document(contract: Contract, planned: AcceptancePlan) -> dict[str, Any]:
-    """The plan for machines; times in seconds."""
+    """The plan for machines; times in seconds, lengths of reliability tests in hours or node-hours."""
     return {
         "contract": contract.title,
         "system": contract.system,
@@ -159,4 +160,16 @@ def to_document(contract: Contract, planned: AcceptancePlan) -> dict[str, Any]:
             for item in planned.items
         ],
         "unresolved": planned.unresolved,
+        "reliability": [
+            {
+                "clause": one.clause.id,
+                "unit": one.clause.unit,
+                "length": one.test.length,
+                "hours": one.hours,
+                "allowed": one.test.allowed,
+                "buyer_risk": one.test.buyer_risk,
+                "vendor_risk": one.test.vendor_risk,
+            }
+            for one in planned_tests(contract)
+        ],
     }

@@ -77,6 +77,11 @@ def demonstration_test(promised: float, least: float, buyer_risk: float, vendor_
     return DemonstrationTest(promised, least, length, high, acceptance(high, length, least), risk_of_vendor(high))
 
 
+def interrupts_at(allowed: int, vendor_risk: float) -> float:
+    """The mean number of interrupts at which more than ``allowed`` have just the probability ``vendor_risk``."""
+    return float(special.gammaincinv(allowed + 1, vendor_risk))
+
+
 @dataclass(frozen=True)
 class FixedLength:
     """What a test of a length that is given can show with the buyer's risk kept.
@@ -111,8 +116,7 @@ def fixed_length(length: float, promised: float, least: float, buyer_risk: float
         allowed,
         acceptance(allowed, length, least),
         1 - acceptance(allowed, length, promised),
-        # P(more than allowed | length / MTBF) = vendor_risk.
-        length / float(special.gammaincinv(allowed + 1, vendor_risk)),
+        length / interrupts_at(allowed, vendor_risk),
         shows,
     )
 

@@ -1,8 +1,9 @@
-"""``kappa acceptance``: ``plan``, ``run``, ``report`` and ``sign``."""
+"""``kappa acceptance``: ``plan``, ``run``, ``report``, ``sign`` and ``log``."""
 
 import argparse
 import pathlib
 
+from kappa.app.command.acceptance_log import add_log
 from kappa.app.command.arguments import add_json, alone, parser, write_json
 from kappa.app.conduct.acceptance import run as run_left
 from kappa.app.conduct.planning import offers
@@ -11,11 +12,13 @@ from kappa.core.ground.clean_text import clean
 from kappa.core.ground.errors import InputError
 from kappa.core.ground.folders import only_site, plain_name, results_folder
 from kappa.core.ground.processes import StoppedError, stopping
+from kappa.core.ground.whole_files import write_atomically
 from kappa.core.sites.contract import FILE, Contract, load_contract
 from kappa.core.sites.load import Site
 from reports.acceptance.campaign import Campaign
 from reports.acceptance.judge import judge
 from reports.acceptance.listing import say, show_plan, show_verdict
+from reports.acceptance.outage_log import log_at_rest
 from reports.acceptance.plan import AcceptancePlan, plan, stored_times, to_document
 
 _DESCRIPTION = """\
@@ -29,6 +32,7 @@ _EXAMPLES = """\
   kappa acceptance run embedded acceptance-2026     stop it at any moment; the same command goes on
   kappa acceptance report acceptance-2026           writes acceptance-2026/dossier
   kappa acceptance sign acceptance-2026/dossier gpg --party vendor     the second party
+  kappa acceptance log acceptance-2026 show         outages, for clauses of reliability and availability
   kappa verify acceptance-2026/dossier              was anything altered since?
 """
 _SITE_HELP = "name of a folder in site_configs, or a folder with settings.py and acceptance.yaml"
@@ -59,9 +63,14 @@ def _parse(arguments: list[str]) -> argparse.Namespace:
         parents=[of_site],
         formatter_class=raw,
         help="print what would run; submits nothing",
-        description="Print the series that the contract's clauses select, the repeats, nodes and time.\n"
+        description="Print the series that the contract's clauses select, the repeats, nodes and time. For clauses\n"
+        "about outages: the length of the test, the interrupts allowed and the risks of both parties.\n"
         "Exit status: 0 when every clause selects one series, 2 otherwise.",
     )
+    planned.add_argument(
+        "--characteristic", metavar="FILE", type=pathlib.Path,
+        help="write the operating characteristics of the reliability clauses as an HTML page",
+    )  # fmt: skip
     add_json(planned)
     planned.set_defaults(act=_plan)
 
@@ -114,6 +123,7 @@ def _parse(arguments: list[str]) -> argparse.Namespace:
     signing.add_argument("--party", metavar="NAME", default="", help="who signs, for the name of the file")
     signing.set_defaults(act=_sign)
 
+    add_log(actions)
     return words.parse_args(arguments)
 
 
@@ -122,6 +132,10 @@ def _plan(options: argparse.Namespace) -> int:
     with stopping() as stop:
         planned = _planned(options, site, contract, Conductor(stop))
     status = 2 if planned.unresolved else 0
+    if options.characteristic:
+        from reports.acceptance.dossier_page import characteristic_page  # noqa: PLC0415 (loads Jinja)
+
+        write_atomically(options.characteristic, characteristic_page(contract), 0o644)
     write_json(options.json, {"exit_status": status, **to_document(contract, planned)})
     if not alone(options.json):
         show_plan(contract, planned)
@@ -159,7 +173,7 @@ def _report(options: argparse.Namespace) -> int:
     if options.contract:
         with campaign.locked():
             campaign.freeze(options.contract)
-    with campaign.at_rest():
+    with campaign.at_rest(), log_at_rest(options.folder):
         verdict = write_dossier(campaign, target, not options.no_pdf, options.sign)
     show_verdict(verdict)
     say(f"dossier: {target}")
