@@ -39,6 +39,7 @@ What = Literal[
 Attribution = Literal["vendor", "site", "external", "other"]
 _Moment = Annotated[datetime.datetime, Meta(tz=True)]
 _Short = Annotated[str, Meta(min_length=1, max_length=200)]
+_NOBODY: dict[str, int] = {}
 EVENTS = ("begin", "observed", "system_interrupt", "node_interrupt", "job_interrupt", "void")
 OUTAGES = ("system_interrupt", "node_interrupt", "job_interrupt")
 
@@ -88,9 +89,13 @@ class Entry(Struct, frozen=True, gc=False):
     cause: str
     attribution: str | None
     exclusion: str | None
-    evidence: tuple[str, ...]
+    places: str
     note: str
     supersedes: int | None
+
+    @property
+    def evidence(self) -> tuple[str, ...]:
+        return tuple(self.places.split("\n")) if self.places else ()
 
 
 @dataclass
@@ -110,6 +115,9 @@ class OutageLog:
     first_recorded: int = 0
     last_recorded: int = 0
     torn: int = 0
+    shared: dict[tuple[int, str, int], dict[str, int]] = field(default_factory=dict)
+    """The values of ``agreed``, each once: parties agree to thousands of entries in one line."""
+    node_lists: dict[tuple[str, ...], tuple[str, ...]] = field(default_factory=dict)
 
     def versions(self, entry: Entry) -> Iterator[Entry]:
         """``entry`` and those that it superseded, the newest first."""
@@ -179,7 +187,9 @@ def _require_chain(line: _Line, log: OutageLog, path: pathlib.Path, number: int)
 def _take(line: _Line, recorded: int, log: OutageLog, path: pathlib.Path, number: int) -> None:
     """Add a line, whose place in the chain is right, to ``log``."""
     log.first_recorded = log.first_recorded or recorded
-    if recorded < log.last_recorded:
+    if recorded == log.last_recorded:
+        recorded = log.last_recorded  # the same number, once in memory
+    elif recorded < log.last_recorded:
         back = log.last_recorded - recorded
         log.remarks.append(f"line {number} of {LOG} was recorded {back} s before the one above: a clock was set back")
     log.last_recorded = recorded
@@ -188,7 +198,10 @@ def _take(line: _Line, recorded: int, log: OutageLog, path: pathlib.Path, number
             if not about.isdecimal() or int(about) not in log.latest:
                 words = f"agrees to {one_line(clean(about), 20)}, which is no entry, or was corrected before"
                 raise _broken(path, number, words)
-            log.agreed.setdefault(int(about), {}).setdefault(line.by, recorded)
+            before = log.agreed.get(int(about), _NOBODY)
+            log.agreed[int(about)] = log.shared.setdefault(
+                (id(before), line.by, recorded), {sys.intern(line.by): recorded, **before}
+            )
         return
     if line.start is None:
         raise _broken(path, number, "expected a start")
@@ -204,10 +217,11 @@ def _take(line: _Line, recorded: int, log: OutageLog, path: pathlib.Path, number
             raise _broken(path, number, f"corrects {line.supersedes[:20]}, which is no entry, or was corrected before")
         log.superseded[supersedes] = before
     # A year of a large machine has a million entries, with few different words in them.
+    nodes = log.node_lists.setdefault(line.nodes, line.nodes)
     log.latest[number] = Entry(
         number, recorded, sys.intern(line.by), sys.intern(line.source), sys.intern(line.what),
-        tuple(map(sys.intern, line.nodes)), start, end, line.scheduled, sys.intern(line.cause), line.attribution,
-        line.exclusion, line.evidence, line.note, supersedes,
+        nodes, start, end, line.scheduled, sys.intern(line.cause), line.attribution,
+        line.exclusion, "\n".join(line.evidence), sys.intern(line.note), supersedes,
     )  # fmt: skip
 
 

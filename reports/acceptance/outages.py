@@ -4,6 +4,7 @@ An entry that not all parties agreed to is judged both ways: it counts for the b
 """
 
 import bisect
+from array import array
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -29,7 +30,7 @@ _RESOLUTION = 600
 _MOST_ROWS = 12
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Outage:
     """A part of an entry in one class; ``start`` to ``end`` in seconds since 1970."""
 
@@ -39,7 +40,7 @@ class Outage:
     kind: int
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Interrupt:
     """All that has one cause: ``entries`` are the numbers of lines, ``place`` is the exposure before it in hours."""
 
@@ -210,7 +211,7 @@ class Downtime:
         self.whole = Intervals.one(period.begin, period.end)
         self.observed = observed & self.whole
         self.outages = outages
-        self._nodes = [self._of_nodes(kind) for kind in range(3)]
+        self._nodes = self._of_nodes()
         self.system_entries = [
             one
             for one in outages
@@ -230,20 +231,23 @@ class Downtime:
         """Each node's time has a place of its own on one axis, so that one union is that of all nodes."""
         return self.period.end - self.period.begin + 1
 
-    def _of_nodes(self, kind: int) -> Intervals:
-        starts: list[int] = []
-        ends: list[int] = []
+    def _of_nodes(self) -> list[Intervals]:
+        """The downtime of nodes by class, on the axis of all nodes."""
+        edges = [(array("q"), array("q")) for _ in range(3)]
         begin, stop, stride = self.period.begin, self.period.end, self._stride
         for one in self.outages:
-            if one.kind != kind or one.entry.what != "node_interrupt" or one.end <= begin or one.start >= stop:
+            if one.entry.what != "node_interrupt" or one.end <= begin or one.start >= stop:
                 continue
             start, end = max(one.start, begin) - begin, min(one.end, stop) - begin
+            starts, ends = edges[one.kind]
             for name in one.entry.nodes:
                 number = self.index.get(name)
                 if number is not None:
                     starts.append(number * stride + start)
                     ends.append(number * stride + end)
-        return Intervals.of(np.array(starts, dtype=np.int64), np.array(ends, dtype=np.int64))
+        return [
+            Intervals.of(np.array(starts, dtype=np.int64), np.array(ends, dtype=np.int64)) for starts, ends in edges
+        ]
 
     def _dips(self, explicit: list[Intervals]) -> list[Intervals]:
         """Where too few nodes are usable; a dip is of a class when the outages of it and of those that count more are
@@ -391,7 +395,10 @@ class Downtime:
         ends: dict[str, tuple[int, int]] = {}
         for one, here in zip(mine, begins_here.tolist(), strict=True):
             cause, nodes, start = one.entry.cause, one.entry.nodes, one.start
-            if not here or _near(times.get(cause, []), start, self.terms.merge_s):
+            near = times.get(cause, [])
+            # An unknown cause is that of the system's interrupt on nodes that were down as it began.
+            until = min(one.end, start + self.terms.merge_s) if cause == UNKNOWN else start + self.terms.merge_s
+            if not here or _any_between(near, start if cause == UNKNOWN else start - self.terms.merge_s, until):
                 continue
             key: object = nodes if cause == UNKNOWN else cause
             at = last.get(key)
@@ -420,9 +427,9 @@ def _by_priority(kinds: list[Intervals]) -> list[Intervals]:
     return [scheduled, removed, counted - scheduled - removed]
 
 
-def _near(moments: list[int], moment: int, seconds: int) -> bool:
-    at = bisect.bisect_left(moments, moment - seconds)
-    return at < len(moments) and moments[at] <= moment + seconds
+def _any_between(moments: list[int], first: int, last: int) -> bool:
+    at = bisect.bisect_left(moments, first)
+    return at < len(moments) and moments[at] <= last
 
 
 def _in(intervals: Intervals, moment: int) -> bool:

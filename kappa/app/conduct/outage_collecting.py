@@ -92,7 +92,8 @@ class _Collection:
         """Proposals, and whether the accounting answered to everything."""
         start, end = (f"{utc(moment):%Y-%m-%dT%H:%M:%S}" for moment in (first, self.now + 1))
         try:
-            patience_s = parse_config(self.commands.said(CONFIG_COMMAND) or "").node_timeout_s
+            # A daemon that died is noticed within about twice its time-out.
+            patience_s = 2 * parse_config(self.commands.said(CONFIG_COMMAND) or "").node_timeout_s
             events = parse_events(self._ask("sacctmgr", [*EVENT_COMMAND, f"start={start}", f"end={end}"]))
             jobs = parse_jobs(self._ask("sacct", [*self.commands.sacct, *JOB_OPTIONS, "-S", start, "-E", end]))
         except InputError as err:
