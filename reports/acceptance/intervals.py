@@ -64,6 +64,11 @@ class Intervals:
         ended: Seconds = np.searchsorted(self.ends, moments, "right")
         return begun > ended
 
+    def between(self, first: int, last: int) -> "Intervals":
+        """Those that begin from ``first`` to before ``last``, whole."""
+        low, high = np.searchsorted(self.starts, [first, last])
+        return Intervals(self.starts[low:high], self.ends[low:high])
+
     def at_least(self, seconds: int) -> "Intervals":
         """Those that are this long."""
         keep = self.ends - self.starts >= seconds

@@ -198,10 +198,11 @@ def _take(line: _Line, recorded: int, log: OutageLog, path: pathlib.Path, number
             if not about.isdecimal() or int(about) not in log.latest:
                 words = f"agrees to {one_line(clean(about), 20)}, which is no entry, or was corrected before"
                 raise _broken(path, number, words)
-            before = log.agreed.get(int(about), _NOBODY)
-            log.agreed[int(about)] = log.shared.setdefault(
-                (id(before), line.by, recorded), {sys.intern(line.by): recorded, **before}
-            )
+            agreed = log.agreed.get(int(about), _NOBODY)
+            key = (id(agreed), line.by, recorded)
+            if key not in log.shared:
+                log.shared[key] = {sys.intern(line.by): recorded, **agreed}
+            log.agreed[int(about)] = log.shared[key]
         return
     if line.start is None:
         raise _broken(path, number, "expected a start")

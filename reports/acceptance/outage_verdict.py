@@ -9,9 +9,9 @@ from reports.acceptance.intervals import Intervals
 from reports.acceptance.outage_log import OUTAGES, OutageLog
 from reports.acceptance.outages import (
     HOUR_S,
+    REMOVED,
     Counts,
     Downtime,
-    Exposure,
     Favour,
     Interrupt,
     Period,
@@ -117,7 +117,9 @@ def judge_outages(clause: Clause, contract: Contract, log: OutageLog) -> OutageJ
         test = demonstration_test(block.promised_h, block.least_h, block.buyer_risk, block.vendor_risk)
     worst = judge(block, for_buyer, test)
     best = judge(block, for_vendor, test) if open_ids else worst
-    found = _verdict(block, period, worst, best, open_ids, test, for_buyer, down("all", "buyer"), terms)
+    # Where nothing was taken out, whoever's it is, the interrupts that count are all.
+    of_all = down("all", "buyer") if any(one.kind == REMOVED for one in for_buyer.outages) else for_buyer
+    found = _verdict(block, period, worst, best, open_ids, test, for_buyer, of_all, terms)
     problems = []
     if worst.met is None:
         problems.append(worst.lacking)
@@ -166,10 +168,10 @@ def _odd_entries(log: OutageLog, terms: Observation) -> list[str]:
 def _reliability(block: Reliability | Availability, down: Downtime, test: DemonstrationTest | None) -> OutageFigures:
     """The test ends when its length is reached, or with one interrupt more than it allows."""
     assert test
-    exposure, all_interrupts = down.exposure(block.of), _placed(down, block.of)
+    exposure = down.exposure(block.of)
     reached = exposure.reaches(test.length)
     end = down.period.end if reached is None else reached
-    interrupts = tuple(one for one in all_interrupts if one.start < end)
+    interrupts = tuple(exposure.placed([one for one in down.interrupts(block.of) if one.start < end]))
     failed = len(interrupts) > test.allowed
     if failed:
         interrupts = interrupts[: test.allowed + 1]
@@ -186,20 +188,14 @@ def _reliability(block: Reliability | Availability, down: Downtime, test: Demons
     )
 
 
-def _placed(down: Downtime, of: str) -> list[Interrupt]:
-    exposure: Exposure = down.exposure(of)
-    return [
-        Interrupt(one.start, one.end, one.cause, one.entries, exposure.before(one.start)) for one in down.interrupts(of)
-    ]
-
-
 def _availability(block: Reliability | Availability, down: Downtime, test: DemonstrationTest | None) -> OutageFigures:
     assert isinstance(block, Availability)
     end = down.period.begin + round(block.period_h * HOUR_S)
     over = end <= down.period.end
     end = min(end, down.period.end)
     account = down.account(block.of, end)
-    interrupts = tuple(one for one in _placed(down, block.of) if one.start < end)
+    before = [one for one in down.interrupts(block.of) if one.start < end]
+    interrupts = tuple(down.exposure(block.of).placed(before))
     found = account.availability
     lacking = f"{figure((end - down.period.begin) / HOUR_S)} of {figure(block.period_h)} h are observed"
     if over and found is None:

@@ -320,7 +320,7 @@ class Downtime:
         hours = np.bincount(down.starts // self._stride, weights=down.ends - down.starts, minlength=len(self.names))
         for number in np.argsort(-hours, kind="stable")[:_MOST_ROWS].tolist():
             if hours[number]:
-                mine = [kind & Intervals.one(number * self._stride, (number + 1) * self._stride) for kind in own]
+                mine = [kind.between(number * self._stride, (number + 1) * self._stride) for kind in own]
                 found.append((self.names[number], self._spans(mine, number * self._stride - self.period.begin)))
         return tuple(found)
 
@@ -453,8 +453,14 @@ class Exposure:
         rates = np.concatenate(([0], np.cumsum(steps[order])))
         return cls(edges, np.concatenate(([0.0], np.cumsum(np.diff(edges) * rates) / HOUR_S)))
 
-    def before(self, moment: int) -> float:
-        return float(np.interp(moment, self.moments, self.hours))
+    def placed(self, interrupts: Sequence[Interrupt]) -> list[Interrupt]:
+        """The interrupts with the hours before each."""
+        starts = np.array([one.start for one in interrupts], dtype=np.int64)
+        hours = np.interp(starts, self.moments, self.hours).tolist()
+        return [
+            Interrupt(one.start, one.end, one.cause, one.entries, place)
+            for one, place in zip(interrupts, hours, strict=True)
+        ]
 
     @property
     def total(self) -> float:
