@@ -193,7 +193,11 @@ def render(verdict: ContractVerdict, raw: Raw, left_out: list[RawFile], evidence
         against=[v for v in verdict.clauses if v.clause.mandatory and v.outcome in standing],
         waived=[v for v in verdict.clauses if v.outcome is Outcome.WAIVED],
         charts={v.clause.id: chart_of(v) for v in verdict.clauses},
-        outages={v.clause.id: section_of(v.clause, v.outages, verdict.weeks) for v in verdict.clauses if v.outages},
+        outages={
+            v.clause.id: section_of(v.clause, v.outages, {} if number else verdict.weeks)
+            for number, v in enumerate(v for v in verdict.clauses if v.outages)
+            if v.outages
+        },
         listings=provenance.listings(cases),
         suite_revisions=provenance.suite_revisions(cases),
         sessions=sessions,

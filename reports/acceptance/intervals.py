@@ -52,7 +52,7 @@ class Intervals:
         return self._combined(other, lambda mine, theirs: mine & ~theirs)
 
     def _combined(self, other: "Intervals", wanted: Callable[[Flags, Flags], Flags]) -> "Intervals":
-        edges = np.unique(np.concatenate((self.starts, self.ends, other.starts, other.ends)))
+        edges = _distinct(np.concatenate((self.starts, self.ends, other.starts, other.ends)))
         if not len(edges):
             return NONE
         inside = wanted(self.holds(edges[:-1]), other.holds(edges[:-1]))
@@ -78,9 +78,15 @@ class Intervals:
 NONE = Intervals(np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64))
 
 
+def _distinct(moments: Seconds) -> Seconds:
+    """In order, each once; sorting is several times quicker than ``np.unique``, which hashes."""
+    ordered = np.sort(moments)
+    return ordered[np.concatenate(([True], ordered[1:] != ordered[:-1]))] if len(ordered) else ordered
+
+
 def depth_at_least(starts: Seconds, ends: Seconds, depth: int) -> Intervals:
     """Where at least ``depth`` of the intervals overlap."""
-    edges = np.unique(np.concatenate((starts, ends)))
+    edges = _distinct(np.concatenate((starts, ends)))
     if not len(edges):
         return NONE
     count = np.searchsorted(np.sort(starts), edges, "right") - np.searchsorted(np.sort(ends), edges, "right")

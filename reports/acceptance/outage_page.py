@@ -9,7 +9,7 @@ from kappa.core.ground.figures import NOTHING, counted, duration, figure
 from kappa.core.ground.node_lists import folded
 from kappa.core.sites.contract import Clause, Contract
 from kappa.core.sites.outage_clauses import Availability
-from reports.acceptance.outage_verdict import OutageVerdict
+from reports.acceptance.outage_verdict import INTERRUPTS_SHOWN, OutageVerdict
 from reports.acceptance.outages import COUNTED, HOUR_S, NOT_OBSERVED, REMOVED, SCHEDULED, Interrupt
 from reports.acceptance.reliability import (
     DAY_H,
@@ -23,7 +23,6 @@ from reports.acceptance.reliability import (
 WIDTH, HEIGHT, LEFT, RIGHT, TOP, BOTTOM = 680, 230, 62, 20, 14, 38
 _ROW = 15
 _POINTS = 81
-_LISTED = 60
 MONTH_H = 30 * DAY_H
 _BAR = 40
 #: MTBF of the rows of a text plot, as parts of the way from the least to the promised value, by their logarithms.
@@ -272,8 +271,8 @@ def section_of(clause: Clause, found: OutageVerdict, signed: dict[str, tuple[str
         facts=facts,
         curve=characteristic(found.test, unit) if found.test else None,
         timeline=timeline(found),
-        interrupts=[_row(one, found) for one in interrupts[:_LISTED]],
-        more=max(0, len(interrupts) - _LISTED),
+        interrupts=[_row(one, found) for one in interrupts[:INTERRUPTS_SHOWN]],
+        more=max(0, len(interrupts) - INTERRUPTS_SHOWN),
         weeks=[(week, ", ".join(who) or NOTHING) for week, who in signed.items()],
     )
 

@@ -35,6 +35,7 @@ from reports.acceptance.reliability import (
 
 # A larger share of the period without observation leaves the clause incomplete.
 MOST_NOT_OBSERVED = 0.01
+INTERRUPTS_SHOWN = 60
 _LISTED = 8
 
 
@@ -73,7 +74,7 @@ class OutageVerdict:
     trend: Trend | None
     rows: tuple[Row, ...]
     nodes_of: dict[int, tuple[str, ...]]
-    """The nodes of the entries that interrupts begin with."""
+    """The nodes of the entries that the first ``INTERRUPTS_SHOWN`` interrupts begin with."""
     by_attribution: dict[str, int]
     exclusions: dict[str, float]
     """Hours of outage by the reason of the exclusion, as the log has them; those of a node are node-hours."""
@@ -171,7 +172,7 @@ def _reliability(block: Reliability | Availability, down: Downtime, test: Demons
     exposure = down.exposure(block.of)
     reached = exposure.reaches(test.length)
     end = down.period.end if reached is None else reached
-    interrupts = tuple(exposure.placed([one for one in down.interrupts(block.of) if one.start < end]))
+    interrupts = tuple(one for one in down.interrupts(block.of) if one.start < end)
     failed = len(interrupts) > test.allowed
     if failed:
         interrupts = interrupts[: test.allowed + 1]
@@ -194,8 +195,7 @@ def _availability(block: Reliability | Availability, down: Downtime, test: Demon
     over = end <= down.period.end
     end = min(end, down.period.end)
     account = down.account(block.of, end)
-    before = [one for one in down.interrupts(block.of) if one.start < end]
-    interrupts = tuple(down.exposure(block.of).placed(before))
+    interrupts = tuple(one for one in down.interrupts(block.of) if one.start < end)
     found = account.availability
     lacking = f"{figure((end - down.period.begin) / HOUR_S)} of {figure(block.period_h)} h are observed"
     if over and found is None:
@@ -226,7 +226,7 @@ def _verdict(
     interval = availability_interval(account.up, account.unscheduled, worst.outages)
     every = [one for one in of_all.interrupts(block.of) if one.start <= end]
     inside = [one for one in down.outages if one.start < end and one.end > period.begin]
-    first = {one.entries[0] for one in worst.interrupts if one.entries}
+    first = {one.entries[0] for one in worst.interrupts[:INTERRUPTS_SHOWN] if one.entries}
     exclusions: dict[str, float] = {}
     for one in inside:
         if one.entry.exclusion in terms.exclusions:
@@ -242,7 +242,7 @@ def _verdict(
         mtbf=mean_time(account.up, len(worst.interrupts)),
         mtti=mean_time(account.up, len(every)),
         interval=(100 * interval[0], 100 * interval[1]) if interval else None,
-        trend=laplace_trend([one.place for one in worst.interrupts], account.up),
+        trend=laplace_trend(down.exposure(block.of).before(worst.interrupts), account.up),
         rows=down.rows(),
         nodes_of={one.entry.number: one.entry.nodes for one in down.outages if one.entry.number in first},
         by_attribution=dict(sorted(attributions(inside).items())),

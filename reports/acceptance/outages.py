@@ -42,13 +42,12 @@ class Outage:
 
 @dataclass(frozen=True, slots=True)
 class Interrupt:
-    """All that has one cause: ``entries`` are the numbers of lines, ``place`` is the exposure before it in hours."""
+    """All that has one cause; ``entries`` are the numbers of lines."""
 
     start: int
     end: int
     cause: str
     entries: tuple[int, ...]
-    place: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -453,14 +452,10 @@ class Exposure:
         rates = np.concatenate(([0], np.cumsum(steps[order])))
         return cls(edges, np.concatenate(([0.0], np.cumsum(np.diff(edges) * rates) / HOUR_S)))
 
-    def placed(self, interrupts: Sequence[Interrupt]) -> list[Interrupt]:
-        """The interrupts with the hours before each."""
+    def before(self, interrupts: Sequence[Interrupt]) -> list[float]:
+        """The hours before each interrupt."""
         starts = np.array([one.start for one in interrupts], dtype=np.int64)
-        hours = np.interp(starts, self.moments, self.hours).tolist()
-        return [
-            Interrupt(one.start, one.end, one.cause, one.entries, place)
-            for one, place in zip(interrupts, hours, strict=True)
-        ]
+        return [float(hours) for hours in np.interp(starts, self.moments, self.hours)]
 
     @property
     def total(self) -> float:
