@@ -19,7 +19,7 @@ from kappa.core.record.model import Case
 from kappa.core.sites.contract import Contract
 from reports.acceptance.campaign import ATTEMPTS, CaseSeries
 from reports.acceptance.judge import Acceptance, ClauseVerdict, ContractVerdict, Outcome
-from reports.acceptance.outage_page import measured_words, planned_tests, section_of
+from reports.acceptance.outage_page import OutageSection, measured_words, planned_tests, section_of
 from reports.show import provenance
 from reports.show.html_page import round_steps, template_environment
 from reports.verdict.case_verdict import judge_case
@@ -193,11 +193,7 @@ def render(verdict: ContractVerdict, raw: Raw, left_out: list[RawFile], evidence
         against=[v for v in verdict.clauses if v.clause.mandatory and v.outcome in standing],
         waived=[v for v in verdict.clauses if v.outcome is Outcome.WAIVED],
         charts={v.clause.id: chart_of(v) for v in verdict.clauses},
-        outages={
-            v.clause.id: section_of(v.clause, v.outages, {} if number else verdict.weeks)
-            for number, v in enumerate(v for v in verdict.clauses if v.outages)
-            if v.outages
-        },
+        outages=_outage_sections(verdict),
         listings=provenance.listings(cases),
         suite_revisions=provenance.suite_revisions(cases),
         sessions=sessions,
@@ -215,6 +211,16 @@ def render(verdict: ContractVerdict, raw: Raw, left_out: list[RawFile], evidence
         worst_nodes=worst_nodes,
         nodes_shown=NODES_SHOWN,
     )
+
+
+def _outage_sections(verdict: ContractVerdict) -> dict[str, OutageSection | None]:
+    """Clause id -> its section, or ``None``; the weeks of the outage log are in the first."""
+    weeks = verdict.weeks
+    found: dict[str, OutageSection | None] = {}
+    for clause in verdict.clauses:
+        found[clause.clause.id] = section_of(clause.clause, clause.outages, weeks) if clause.outages else None
+        weeks = {} if clause.outages else weeks
+    return found
 
 
 def characteristic_page(contract: Contract) -> str:

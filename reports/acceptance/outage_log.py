@@ -195,14 +195,15 @@ def _take(line: _Line, recorded: int, log: OutageLog, path: pathlib.Path, number
     log.last_recorded = recorded
     if line.what == "agreement":
         for about in line.about:
-            if not about.isdecimal() or int(about) not in log.latest:
+            entry = log.latest.get(int(about)) if about.isdecimal() else None
+            if entry is None:
                 words = f"agrees to {one_line(clean(about), 20)}, which is no entry, or was corrected before"
                 raise _broken(path, number, words)
-            agreed = log.agreed.get(int(about), _NOBODY)
+            agreed = log.agreed.get(entry.number, _NOBODY)
             key = (id(agreed), line.by, recorded)
             if key not in log.shared:
                 log.shared[key] = {sys.intern(line.by): recorded, **agreed}
-            log.agreed[int(about)] = log.shared[key]
+            log.agreed[entry.number] = log.shared[key]
         return
     if line.start is None:
         raise _broken(path, number, "expected a start")
