@@ -5,6 +5,7 @@ import json
 import pytest
 
 from kappa.app.command import main as command
+from kappa.app.conduct import planning
 from kappa.core.sites.contract import load_contract
 from reports.acceptance.campaign import CONTRACT
 from reports.acceptance.dossier_page import Raw, characteristic_page, render
@@ -112,3 +113,7 @@ def test_a_time_needs_its_zone(tmp_path, capsys):
         begin = ["add", "begin", "--start", "2026-12-01T01:00", "--party", "buyer"]
         command.main(["acceptance", "log", str(tmp_path), *begin])
     assert "expected a time with its zone" in capsys.readouterr().err
+
+
+def test_reframe_lists_no_check_for_a_contract_about_outages(contract):
+    assert planning._named(load_contract(contract)) == [f"--name=^({planning.CENSUS})(%|$)"]
